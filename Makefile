@@ -1,0 +1,121 @@
+# Fawn: build, checks and the jobs around them. `make help` lists the targets.
+# Needs Go, a C compiler for the race detector, Node and Python for the end-to-end
+# tests, and Chromium for those in the browser. `.ci/run` installs what is missing.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+ADDR     ?= 127.0.0.1:2026
+FUZZTIME ?= 5s
+# Size budget of the binary, in MB.
+MAX_MB   := 70
+GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+
+# Packages whose tests run under the race detector: those with goroutines or
+# shared state. The rest runs without, which is several times faster.
+RACE := ^fawn/(agent|agent/(runs|lead|llm|mcp|middleware|subagent|tools).*|store.*|sandbox.*|uploads.*|memory.*|web|web/(api|attack|chain|httpx|ui))$$
+
+.PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench soak docker release clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-10s %s\n", $$1, $$2}'
+
+install: ## fetch the Go modules and the packages of the end-to-end tests
+	go mod download
+	cd web/e2e && npm ci --no-audit --no-fund
+
+generate: ## make the Go code of the templates, the script and style bundles and the list of licences
+	go tool templ generate -path ./views
+	sh assets/build.sh
+	go run ./assets/notices
+
+# The sandbox's first process inside the namespaces; Linux only, embedded where it was built.
+define initbin
+	@if [ -f sandbox/sbxinit/main.go ]; then \
+	  CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi
+endef
+
+build: ## compile bin/fawn: one static binary with the web UI inside
+	$(initbin)
+	@mkdir -p bin
+	$(GOBUILD) -o bin/fawn .
+	@size=$$(($$(wc -c <bin/fawn) / 1000000)); \
+	  if [ $$size -gt $(MAX_MB) ]; then echo "bin/fawn has $$size MB, the budget is $(MAX_MB)" >&2; exit 1; fi; \
+	  echo "bin/fawn: $$size MB"
+
+run: build ## build and serve on ADDR (127.0.0.1:2026)
+	./bin/fawn serve --addr $(ADDR)
+
+gateway: ## same as run: one process serves the web UI and every API
+	@echo "One process serves the web UI, the gateway API and the LangGraph API."
+	@$(MAKE) run
+
+dev: ## serve and build again when a template or a Go file changes, proxied on 127.0.0.1:7331
+	go tool templ generate --watch -path ./views --proxy=http://$(ADDR) --cmd="go run . serve --addr $(ADDR)"
+
+# What is random in a check is the same each time; make soak and make fuzz look for more.
+test: export RAPID_SEED := 1
+test: ## unit tests, with the race detector where it counts, and each fuzz target for FUZZTIME
+	$(initbin)
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 15m $$(go list ./... | grep -E '$(RACE)')
+	go test -shuffle=on -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
+	go test -timeout 15m -run '^TestStorageGrowsWithTheContent$$' ./agent/runs # too slow under the race detector
+	@.ci/fuzz seeded $(FUZZTIME)
+
+fuzz: ## each fuzz target for FUZZTIME, with new questions each time
+	@.ci/fuzz $(FUZZTIME)
+
+lint: ## formatting, vet, staticcheck, fresh generated files, tidy modules
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	  if [ -n "$$unformatted" ]; then echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	@.ci/fresh
+	go mod tidy -diff
+
+cross: ## vet for every system and processor that Fawn is built for
+	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+	  echo "vet $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
+
+format: ## format Go files and templates
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+	go tool templ fmt views
+
+e2e: build ## the browser and the SDKs against the real binary with a scripted model
+	@mkdir -p bin
+	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
+	@[ web/e2e/node_modules/.package-lock.json -nt web/e2e/package-lock.json ] || (cd web/e2e && npm ci --no-audit --no-fund)
+	cd web/e2e && node --test --test-concurrency=1 --test-timeout=1800000 *.test.mjs # for a whole file, not for each test
+
+bench: build ## cost per token, start, memory and disk, next to a bare relay; the sandbox, next to bare bash
+	go build -o bin/load ./web/e2e/load/cmd
+	./bin/load -bin bin/fawn $(BENCHFLAGS)
+
+soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load
+	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')
+	FAWN_CI=1 FAWN_SOAK=1 go test -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -vE '$(RACE)')
+	FAWN_CI=1 FAWN_SOAK=1 go test -count=1 -timeout 60m -v -run '^(TestStorageGrowsWithTheContent|TestManyCutRunsAreTakenUpAtOnce)$$' ./agent/runs # times and sizes mean nothing under the race detector
+	@.ci/fuzz total 600
+	go build -o bin/load ./web/e2e/load/cmd
+	./bin/load -bin bin/fawn -seconds 60
+
+docker: ## build the image fawn:VERSION
+	docker build --build-arg VERSION=$(VERSION) -t fawn:$(VERSION) .
+
+release: ## binaries for Linux and macOS with checksums, in dist/
+	@rm -rf dist && mkdir -p dist
+	$(initbin)
+	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+	  out=dist/fawn-$(VERSION)-$${p%/*}-$${p#*/}; echo "$$out"; \
+	  if [ $${p%/*} = linux ] && [ -f sandbox/sbxinit/main.go ]; then \
+	    CGO_ENABLED=0 GOOS=linux GOARCH=$${p#*/} go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GOBUILD) -o $$out .; done
+	$(initbin)
+	@cd dist && sha256sum * >SHA256SUMS
+
+clean: ## remove what the targets made
+	rm -rf bin dist web/e2e/node_modules web/e2e/shots

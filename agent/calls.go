@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxParallelCalls bounds the tools of one message which run at the same time.
+const maxParallelCalls = 16
+
+// toolStep runs all open calls of the last AI message at the same time and stores their
+// results, in call order, as one step.
+func (l *loop) toolStep(ctx context.Context) (string, error) {
+	t := l.turn
+	caller, open := l.openCalls()
+	if len(open) == 0 {
+		return NodeModel, nil
+	}
+	done := make([]answer, len(open))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxParallelCalls)
+	for i, c := range open {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			done[i] = l.one(ctx, caller, c)
+		})
+	}
+	wg.Wait()
+
+	end, failed := false, error(nil)
+	var patch State
+	for _, d := range done {
+		patch.Messages = append(patch.Messages, d.result.Message(d.message, d.call))
+		end = end || d.result.End
+		failed = errors.Join(failed, d.err)
+	}
+	if err := l.apply(patch); err != nil {
+		return "", errors.Join(failed, err)
+	}
+	for _, d := range done {
+		if err := l.apply(d.result.Patch); err != nil {
+			t.Log.Warn("a tool's state change was refused", "tool", d.call.Name, "err", err)
+		}
+	}
+	next := Next(&t.State, NodeTools)
+	if ctx.Err() != nil {
+		next, failed = []string{NodeModel}, context.Cause(ctx)
+	}
+	to := NodeEnd
+	if failed == nil {
+		to = l.goOn(NodeTools, next, end)
+	}
+	if err := l.step(ctx, NodeTools, next, to == NodeEnd); err != nil {
+		return "", errors.Join(failed, err)
+	}
+	if failed != nil {
+		return "", failed
+	}
+	return to, nil
+}
+
+type answer struct {
+	call    ToolCall
+	message string // id of the tool message
+	result  Result
+	err     error // the run cannot go on
+}
+
+// openCalls finds the newest AI message and its calls without a result; invalid calls are
+// among them, with empty Args.
+func (l *loop) openCalls() (*Message, []ToolCall) {
+	msgs := l.turn.State.Messages
+	i := len(msgs) - 1
+	for i >= 0 && msgs[i].Type == TypeTool {
+		i--
+	}
+	if i < 0 || msgs[i].Type != TypeAI {
+		return nil, nil
+	}
+	m := msgs[i]
+	missing := Unanswered(m, msgs[i+1:])
+	var open []ToolCall
+	for _, c := range m.ToolCalls {
+		if slices.Contains(missing, c.ID) {
+			open = append(open, c)
+		}
+	}
+	for _, c := range m.Invalid {
+		if slices.Contains(missing, c.ID) {
+			open = append(open, ToolCall{ID: c.ID, Name: c.Name})
+		}
+	}
+	return m, open
+}
+
+// one runs a single call. Its start is durable before the tool runs and its result before
+// the step goes on, so that a crash never runs a finished call again.
+func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
+	t := l.turn
+	a := answer{call: c, message: t.NewID()}
+	if r, ok := t.Results[c.ID]; ok {
+		a.result = r
+		if r.MessageID != "" {
+			a.message = r.MessageID
+		}
+		return a
+	}
+	if i := slices.IndexFunc(caller.Invalid, func(b InvalidCall) bool { return b.ID == c.ID }); i >= 0 && len(c.Args) == 0 {
+		a.result = ErrorResult(InvalidArguments(caller.Invalid[i]))
+	} else if ctx.Err() != nil {
+		a.result = ErrorResult(InterruptedResult)
+	} else if err := t.Sink.Record(ctx, Event{Kind: EventToolStart, NS: t.NS, Call: c}); err != nil {
+		a.result, a.err = ErrorResult(InterruptedResult), err
+	} else if a.result, err = l.guarded(ctx, c); err != nil {
+		a.result = ErrorResult(InterruptedResult)
+		if ctx.Err() == nil {
+			a.result = ErrorResult(fmt.Sprintf("Error: tool %q failed: %v", c.Name, err))
+			a.err = fmt.Errorf("tool %s: %w", c.Name, err)
+		}
+	}
+	if a.result.MessageID != "" {
+		a.message = a.result.MessageID
+	}
+	store, done := outlive(ctx)
+	defer done()
+	err := t.Sink.Record(store, Event{Kind: EventToolResult, NS: t.NS, Message: a.message, Call: c, Result: a.result})
+	a.err = errors.Join(a.err, err)
+	return a
+}
+
+// guarded calls the tool through all stages. A panic of a stage becomes an error, as it
+// would end the whole process here.
+func (l *loop) guarded(ctx context.Context, c ToolCall) (r Result, err error) {
+	defer recovered(l.turn, "stage around tool", c.Name, &err)
+	return l.callTool(ctx, l.turn, c)
+}
+
+// recovered turns a panic into an error, as a deferred call.
+func recovered(t *Turn, what, name string, err *error) {
+	if p := recover(); p != nil {
+		t.Log.Error(what+" panicked", "name", name, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
+
+// call is the innermost ToolFunc. A panic of a tool becomes an error, which stages see.
+func (a *Agent) call(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
+	tool := a.tool(c.Name)
+	if tool == nil {
+		return ErrorResult(fmt.Sprintf("Error: there is no tool named %q. Tools: %s.", c.Name, a.toolNames())), nil
+	}
+	defer recovered(t, "tool", c.Name, &err)
+	return tool.Run(ctx, t, c)
+}
+
+func (a *Agent) tool(name string) *Tool {
+	for _, t := range a.Tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+func (a *Agent) toolNames() string {
+	names := make([]string, len(a.Tools))
+	for i, t := range a.Tools {
+		names[i] = t.Name
+	}
+	return strings.Join(names, ", ")
+}

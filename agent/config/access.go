@@ -1,0 +1,66 @@
+package config
+
+// Guardrails asks a provider before each tool call.
+type Guardrails struct {
+	Enabled    bool     `yaml:"enabled"`
+	FailClosed bool     `yaml:"fail_closed"` // a broken provider denies
+	Passport   string   `yaml:"passport"`
+	Provider   Provider `yaml:"provider"`
+}
+
+// Authorization limits what people may use.
+type Authorization struct {
+	Enabled     bool     `yaml:"enabled"`
+	FailClosed  bool     `yaml:"fail_closed"`
+	DefaultRole string   `yaml:"default_role"`
+	Provider    Provider `yaml:"provider"`
+}
+
+// Auth says who may log in, once a server has accounts.
+type Auth struct {
+	Local LocalAuth `yaml:"local"`
+	OIDC  OIDC      `yaml:"oidc"`
+}
+
+// LocalAuth is log-in by e-mail address and password.
+type LocalAuth struct {
+	AllowRegistration bool `yaml:"allow_registration"`
+}
+
+// OIDC is log-in through other services.
+type OIDC struct {
+	Enabled         bool                    `yaml:"enabled"`
+	FrontendBaseURL string                  `yaml:"frontend_base_url"`
+	Providers       map[string]OIDCProvider `yaml:"providers"`
+}
+
+// OIDCProvider is one such service.
+type OIDCProvider struct {
+	DisplayName             string   `yaml:"display_name"`
+	Issuer                  string   `yaml:"issuer" required:"true"`
+	ClientID                string   `yaml:"client_id" required:"true"`
+	ClientSecret            Secret   `yaml:"client_secret"`
+	RedirectURI             string   `yaml:"redirect_uri"`
+	Scopes                  []string `yaml:"scopes"`
+	TokenEndpointAuthMethod string   `yaml:"token_endpoint_auth_method"`
+	AutoCreateUsers         bool     `yaml:"auto_create_users"`
+	RequireVerifiedEmail    bool     `yaml:"require_verified_email"`
+	AllowedEmailDomains     []string `yaml:"allowed_email_domains"`
+	AdminEmails             []string `yaml:"admin_emails"`
+	PKCEEnabled             bool     `yaml:"pkce_enabled"`
+	NonceEnabled            bool     `yaml:"nonce_enabled"`
+	Extra                   Extra    `yaml:",inline"`
+}
+
+// ChannelConnections lets people link their own accounts on chat services.
+type ChannelConnections struct {
+	Enabled              bool  `yaml:"enabled"`
+	RequireBoundIdentity bool  `yaml:"require_bound_identity"`
+	Extra                Extra `yaml:",inline"` // one entry per chat service
+}
+
+// PythonExtensions lists classes of Python that DeerFlow would load; read and ignored.
+type PythonExtensions struct {
+	Middlewares []any `yaml:"middlewares"`
+	Extra       Extra `yaml:",inline"`
+}

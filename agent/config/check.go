@@ -1,0 +1,206 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// check looks at what single keys cannot show: values that must fit each other, names that must
+// exist, and choices that Fawn does not have.
+func (s *Snapshot) check(d *decoder) {
+	f := &s.File
+	at := func(path string) *node {
+		if n := s.tree.find(path); n != nil {
+			return n
+		}
+		return &node{}
+	}
+	switch f.LogLevel {
+	case "warning":
+		f.LogLevel = "warn"
+	case "critical":
+		f.LogLevel = "error"
+	}
+	if f.Timezone != "" {
+		if _, err := time.LoadLocation(f.Timezone); err != nil {
+			d.fail(at("timezone"), "timezone must be a name such as Europe/Berlin, not %q", f.Timezone)
+		}
+	}
+	origins := f.Server.CORSOrigins[:0:0]
+	for i, origin := range f.Server.CORSOrigins {
+		n := at(fmt.Sprintf("server.cors_origins.%d", i))
+		clean, ok := cleanOrigin(origin)
+		switch {
+		case ok:
+			origins = append(origins, clean)
+		case n.variable != "":
+			d.warn(n.problem("%s: %q is not an origin such as https://example.org and is ignored", n.variable, origin))
+		default:
+			d.fail(n, "server.cors_origins must name single origins such as https://example.org, not %q", origin)
+		}
+	}
+	f.Server.CORSOrigins = origins
+	if l := f.LoopDetection; l.HardLimit < l.WarnThreshold {
+		d.fail(at("loop_detection"), "loop_detection.hard_limit (%d) must not be below warn_threshold (%d)", l.HardLimit, l.WarnThreshold)
+	}
+	if l := f.LoopDetection; l.ToolFreqHardLimit < l.ToolFreqWarn {
+		d.fail(at("loop_detection"), "loop_detection.tool_freq_hard_limit (%d) must not be below tool_freq_warn (%d)", l.ToolFreqHardLimit, l.ToolFreqWarn)
+	}
+	for _, name := range sorted(f.LoopDetection.ToolFreqOverrides) {
+		if o := f.LoopDetection.ToolFreqOverrides[name]; o.HardLimit < o.Warn {
+			path := "loop_detection.tool_freq_overrides." + name
+			d.fail(at(path), "%s: hard_limit (%d) must not be below warn (%d)", path, o.HardLimit, o.Warn)
+		}
+	}
+	for i, c := range append(slices.Clone(f.Summarization.Trigger), f.Summarization.Keep) {
+		if c.Type == "fraction" && c.Value > 1 {
+			path := "summarization.trigger"
+			if i == len(f.Summarization.Trigger) {
+				path = "summarization.keep"
+			}
+			d.fail(at(path), "%s: a fraction must be from 0 to 1, not %v", path, c.Value)
+		}
+	}
+	f.Models = onePerName(f.Models, func(m Model) (string, bool) { return m.Name, m.Disabled == "" }, func(name string) {
+		d.warn(at("models").problem("the model %q is given more than once; the first that can be used counts", name))
+	})
+	f.Tools = onePerName(f.Tools, func(t Tool) (string, bool) { return t.Name, t.Disabled == "" }, func(name string) {
+		d.warn(at("tools").problem("the tool %q is given more than once; the first that can be used counts", name))
+	})
+	for i := range f.Models {
+		if f.Models[i].Model == "" {
+			f.Models[i].Model = f.Models[i].Name
+		}
+	}
+	s.checkModelNames(d, at)
+	s.checkPython(d, at)
+	s.checkServers()
+}
+
+// cleanOrigin returns scheme://host[:port] in lower case.
+func cleanOrigin(text string) (string, bool) {
+	u, err := url.Parse(strings.ToLower(strings.TrimSuffix(strings.TrimSpace(text), "/")))
+	if err != nil || u.Host == "" || u.Scheme == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Host, "*") {
+		return "", false
+	}
+	return u.Scheme + "://" + u.Host, true
+}
+
+// onePerName keeps one entry of each name, the first usable one or else the first.
+func onePerName[T any](list []T, look func(T) (name string, usable bool), twice func(name string)) []T {
+	at := make(map[string]int, len(list))
+	told := map[string]bool{}
+	out := list[:0:0]
+	for _, item := range list {
+		name, usable := look(item)
+		i, dup := at[name]
+		if !dup {
+			at[name] = len(out)
+			out = append(out, item)
+			continue
+		}
+		if !told[name] {
+			told[name] = true
+			twice(name)
+		}
+		if _, had := look(out[i]); !had && usable {
+			out[i] = item
+		}
+	}
+	return out
+}
+
+// checkModelNames warns of sections which name a model that models[] does not have.
+func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
+	f := &s.File
+	names := make([]string, 0, len(f.Models))
+	for _, m := range f.Models {
+		names = append(names, m.Name)
+	}
+	ask := func(path, name string) {
+		if name != "" && name != "offline" && !slices.Contains(names, name) {
+			d.warn(at(path).problem("%s: there is no model %q in models%s", path, name, suggest(name, names, true)))
+		}
+	}
+	ask("default_model", f.DefaultModel)
+	ask("title.model_name", f.Title.ModelName)
+	ask("summarization.model_name", f.Summarization.ModelName)
+	ask("input_polish.model_name", f.InputPolish.ModelName)
+	ask("skill_evolution.moderation_model_name", f.SkillEvolution.ModerationModelName)
+	ask("memory.backend_config.model_name", f.Memory.Backend.ModelName)
+	for _, m := range f.Models {
+		ask("models."+m.Name+".fallback", m.Fallback)
+	}
+	for _, name := range sorted(f.Subagents.Agents) {
+		if m := f.Subagents.Agents[name].Model; m != "inherit" {
+			ask("subagents.agents."+name+".model", m)
+		}
+	}
+	for _, name := range sorted(f.Subagents.CustomAgents) {
+		if m := f.Subagents.CustomAgents[name].Model; m != "inherit" {
+			ask("subagents.custom_agents."+name+".model", m)
+		}
+	}
+}
+
+// checkPython warns of choices that only a DeerFlow made of several services has.
+func (s *Snapshot) checkPython(d *decoder, at func(string) *node) {
+	f := &s.File
+	const ours = "Fawn stores everything in SQLite in its data folder"
+	if b := f.Database.Backend; b != "sqlite" {
+		d.warn(at("database.backend").problem("database.backend %s is not available; %s", b, ours))
+	}
+	if t := f.Checkpointer.Type; t == "postgres" {
+		d.warn(at("checkpointer.type").problem("checkpointer.type %s is not available; %s", t, ours))
+	}
+	if v, _ := s.Env("POSTGRES_URI"); v != "" {
+		d.warn(Problem{Message: "POSTGRES_URI is set, but Postgres is not available; " + ours})
+	}
+	if f.StreamBridge.Type == "redis" {
+		d.warn(at("stream_bridge.type").problem("stream_bridge.type redis is not available; streams come from Fawn's own log"))
+	}
+	const python = "%s names Python classes, which Fawn cannot load; they are ignored"
+	if len(f.Extensions.Middlewares) > 0 {
+		d.warn(at("extensions").problem(python, "extensions.middlewares"))
+	}
+	if len(f.Plugins) > 0 {
+		d.warn(at("plugins").problem(python, "plugins"))
+	}
+	if len(s.Extensions.Middlewares) > 0 {
+		d.warn(s.ext.get("middlewares").problem(python, "middlewares"))
+	}
+}
+
+// checkServers disables MCP servers which lack what their type needs.
+func (s *Snapshot) checkServers() {
+	for _, name := range sorted(s.Extensions.MCPServers) {
+		m := s.Extensions.MCPServers[name]
+		switch {
+		case m.Disabled != "":
+			continue
+		case m.Type == "stdio" && m.Command == "":
+			m.Disabled = "a stdio server needs a command"
+		case m.Type != "stdio" && m.URL == "":
+			m.Disabled = "a server of type " + m.Type + " needs a url"
+		default:
+			continue
+		}
+		s.Extensions.MCPServers[name] = m
+		if m.Enabled {
+			s.Disabled = append(s.Disabled, Disabled{Kind: mcpServer, Name: name, Reason: m.Disabled})
+		}
+	}
+}
+
+// sorted returns the keys of a map in order, so that messages come in the same order each time.
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,129 @@
+package config
+
+import "time"
+
+// Default returns the configuration of a server whose owner has written nothing.
+func Default() File {
+	f := File{
+		LogLevel:          "info",
+		MaxRecursionLimit: 1000,
+		Server: Server{
+			MaxBodyBytes: 16 << 20, MaxMessageBytes: 4 << 20, MaxMetadataBytes: 64 << 10, MaxIDBytes: 64,
+			MaxReaders: 2048, MaxHeaderBytes: 32 << 10, HeaderTimeout: 10 * time.Second,
+		},
+		Store:      Storage{Sync: "normal"},
+		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100},
+		Retention:  Retention{SweepEvery: time.Minute},
+		ThreadData: ThreadData{LazyInit: true},
+		ToolSearch: ToolSearch{AutoPromoteTopK: 3},
+		ToolOutput: ToolOutput{
+			Enabled: true, ExternalizeMinChars: 12000, PreviewHeadChars: 2000, PreviewTailChars: 1000,
+			FallbackMaxChars: 30000, FallbackHeadChars: 8000, FallbackTailChars: 3000,
+			StorageSubdir: ".tool-results", ExemptTools: []string{"read_file", "read_file_tool"},
+		},
+		Sandbox: defaultSandbox(),
+		Uploads: Uploads{
+			MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20,
+			AutoConvertDocuments: true, PDFConverter: "auto",
+		},
+		Skills:         Skills{ContainerPath: "/mnt/skills"},
+		SkillScan:      Switch{Enabled: true},
+		SkillEvolution: SkillEvolution{SecurityFailClosed: true},
+		Title:          Title{Enabled: true, MaxWords: 8, MaxChars: 80},
+		Summarization: Summarization{
+			Enabled: true, Trigger: []ContextSize{{Type: "fraction", Value: 0.8}}, Keep: ContextSize{Type: "messages", Value: 20},
+			TrimTokensToSummarize: 15564, SkillFileReadToolNames: []string{"read_file", "read", "view", "cat"},
+		},
+		Memory: defaultMemory(),
+		Subagents: Subagents{
+			Enabled: true, Timeout: 15 * time.Minute, MaxConcurrent: 3, MaxTotal: 6,
+			TokenBudget: SubagentBudget{Enabled: true, WarnThreshold: 0.7},
+		},
+		Suggestions: Suggestions{Enabled: true, MaxSuggestions: 3},
+		InputPolish: InputPolish{Enabled: true, MaxChars: 4000},
+		LoopDetection: LoopDetection{
+			Enabled: true, WarnThreshold: 3, HardLimit: 5, WindowSize: 20, MaxTrackedThreads: 100,
+			ToolFreqWarn: 30, ToolFreqHardLimit: 50,
+		},
+		ToolProgress: ToolProgress{
+			StagnationThreshold: 3, WarnEscalationCount: 2, InjectAssessment: true, JaccardSimilarityThreshold: 0.8,
+			MinWordCountForSimilarity: 10, MaxTrackedThreads: 100,
+			ExemptTools: []string{"ask_clarification", "write_todos", "present_files", "task"},
+		},
+		ReadBeforeWrite:    Switch{Enabled: true},
+		SafetyFinishReason: Safety{Enabled: true},
+		TokenUsage:         Switch{Enabled: true},
+		TokenBudget:        TokenBudget{Enabled: true, MaxTokens: 10_000_000, MaxThreadTokens: 100_000_000, WarnThreshold: 0.8, HardStopThreshold: 1},
+		LLMCall: LLMCall{
+			RetryMaxAttempts: 3, RetryBaseDelay: time.Second, RetryCapDelay: 8 * time.Second, BurstRetryBaseDelay: 5 * time.Second,
+		},
+		CircuitBreaker:     CircuitBreaker{FailureThreshold: 5, RecoveryTimeout: time.Minute},
+		Guardrails:         Guardrails{FailClosed: true},
+		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
+		Auth:               Auth{Local: LocalAuth{AllowRegistration: true}},
+		Database:           Database{Backend: "sqlite", CheckpointChannelMode: "full"},
+		RunEvents:          RunEvents{Backend: "db", MaxTraceContent: 10240, TrackTokenUsage: true},
+		AgentStorage:       Backend{Backend: "file"},
+		DedupeStorage:      Backend{Backend: "auto"},
+		Scheduler:          Scheduler{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentRuns: 3, MinOnceDelay: time.Minute},
+		MCPTasks:           MCPTasks{PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentPolls: 8},
+		RunOwnership:       RunOwnership{Lease: 30 * time.Second, Grace: 10 * time.Second},
+		StreamBridge:       StreamBridge{Type: "memory", QueueMaxsize: 256},
+		ChannelConnections: ChannelConnections{RequireBoundIdentity: true},
+	}
+	f.Logging.Enhance.Format = "text"
+	return f
+}
+
+func defaultSandbox() Sandbox {
+	return Sandbox{
+		Provider: "auto", RequireLayers: []string{"mountns", "pidns", "no_new_privs"}, LazyInit: true, Lifetime: "thread",
+		IdleTimeout: 10 * time.Minute, BackgroundTimeout: time.Hour, MaxSandboxes: 32, BashCommandTimeout: 10 * time.Minute,
+		BashOutputMaxChars: 20000, ReadFileOutputMaxChars: 50000, LsOutputMaxChars: 20000, WriteFileMaxBytes: 81920,
+		Limits: SandboxLimits{
+			Memory: 1 << 30, Pids: 256, FileSize: 1 << 30, OpenFiles: 4096, Tmp: 256 << 20, Shm: 64 << 20, Disk: 2 << 30,
+		},
+		Network: SandboxNetwork{Mode: "proxy", Packages: true},
+		UIDBase: 231072,
+	}
+}
+
+func defaultMemory() Memory {
+	return Memory{
+		Enabled: true, Mode: "middleware", InjectionEnabled: true, ShutdownFlushTimeout: 30 * time.Second, ManagerClass: "deermem",
+		Backend: MemoryBackend{
+			Debounce: 30 * time.Second, QueueMaxDepth: 1000, MaxFacts: 100, FactConfidenceThreshold: 0.7,
+			MaxInjectedFacts: 15, MaxInjectionTokens: 2000, TokenCounting: "tiktoken",
+			GuaranteedCategories: []string{"correction"}, GuaranteedTokenBudget: 500, FactEvictionPolicy: "confidence",
+			StalenessReviewEnabled: true, StalenessAgeDays: 90, StalenessMinCandidates: 3, StalenessMaxRemovalsPerCycle: 10,
+			StalenessProtectedCategories: []string{"correction"}, StalenessMaxLifetimeMultiplier: 20, StalenessMaxExtensionDays: 3650,
+			ConsolidationMinFacts: 8, ConsolidationMaxGroupsPerCycle: 3, ConsolidationMaxSources: 8,
+		},
+	}
+}
+
+// defaulter is an entry of a list or map whose absent keys are not zero.
+type defaulter interface{ setDefaults() }
+
+func (a *ACPAgent) setDefaults()       { a.Timeout = 30 * time.Minute }
+func (a *CustomAgent) setDefaults()    { a.Model, a.MaxTurns, a.Timeout = "inherit", 50, 15*time.Minute }
+func (b *SubagentBudget) setDefaults() { b.Enabled, b.WarnThreshold = true, 0.7 }
+func (p *Pricing) setDefaults()        { p.Currency = "USD" }
+func (s *SkillState) setDefaults()     { s.Enabled = true }
+func (r *Routing) setDefaults()        { r.Mode = "off" }
+
+func (p *OIDCProvider) setDefaults() {
+	p.Scopes = []string{"openid", "email", "profile"}
+	p.TokenEndpointAuthMethod = "client_secret_post"
+	p.AutoCreateUsers, p.RequireVerifiedEmail, p.PKCEEnabled, p.NonceEnabled = true, true, true, true
+}
+
+func (s *MCPServer) setDefaults() {
+	s.Enabled, s.Type, s.ToolNamePrefix, s.SessionInitTimeout = true, "stdio", true, time.Minute
+	s.Routing.setDefaults()
+}
+
+func (o *MCPOAuth) setDefaults() {
+	o.Enabled, o.GrantType, o.DefaultTokenType, o.RefreshSkew = true, "client_credentials", "Bearer", time.Minute
+	o.TokenField, o.TokenTypeField, o.ExpiresInField = "access_token", "token_type", "expires_in"
+}

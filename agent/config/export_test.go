@@ -1,0 +1,23 @@
+package config
+
+// LoadText does what Load does with the content of the files, without touching a disk.
+func LoadText(yaml, settings, env, extensions string, lookup func(string) (string, bool)) (*Snapshot, error) {
+	values, warnings := ParseEnv(dotEnvName, []byte(env))
+	s := &Snapshot{Warnings: warnings, env: &environment{real: lookup, files: []envFile{{label: dotEnvName, values: values}}}}
+	main, err := parseYAML(&source{label: configName, name: configName, data: []byte(yaml)})
+	if err != nil {
+		return nil, err
+	}
+	over, err := parseYAML(&source{label: settingsName, name: settingsName, data: []byte(settings)})
+	if err != nil {
+		return nil, err
+	}
+	if s.ext, err = parseJSON(&source{label: extensionsName, name: extensionsName, data: []byte(extensions)}); err != nil {
+		return nil, err
+	}
+	s.tree = merge(main, over)
+	if err := s.decode(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,140 @@
+package config
+
+import "time"
+
+// File is the whole of config.yaml. The zero value is not useful; start from Default.
+//
+// Struct tags carry what the reader needs besides the name of a key: alias (other accepted names),
+// min and max (inclusive bounds), enum (allowed words), unit (ms or bytes; durations are seconds
+// otherwise) and reload:"restart" for keys which take effect at the next start only.
+type File struct {
+	ConfigVersion     int    `yaml:"config_version"`                                          // schema number written by DeerFlow; read, never needed
+	LogLevel          string `yaml:"log_level" enum:"debug|info|warn|warning|error|critical"` // least severe level that is logged
+	Timezone          string `yaml:"timezone"`                                                // IANA name for dates told to the model; empty = the browser's, else the machine's
+	MaxRecursionLimit int    `yaml:"max_recursion_limit" min:"1"`                             // most steps a client may ask for in one run
+
+	Logging    Logging    `yaml:"logging"`
+	Server     Server     `yaml:"server"`
+	Store      Storage    `yaml:"store"`
+	Runs       Runs       `yaml:"runs"`
+	Retention  Retention  `yaml:"retention"`
+	Webhooks   Webhooks   `yaml:"webhooks"`
+	ThreadData ThreadData `yaml:"thread_data"`
+
+	DefaultModel string `yaml:"default_model"` // name of the model that answers unless another is asked for; empty = the first
+
+	Models     []Model     `yaml:"models"`
+	ToolGroups []ToolGroup `yaml:"tool_groups"`
+	Tools      []Tool      `yaml:"tools"`
+	ToolSearch ToolSearch  `yaml:"tool_search"`
+	ToolOutput ToolOutput  `yaml:"tool_output"`
+
+	Sandbox Sandbox `yaml:"sandbox"`
+	Uploads Uploads `yaml:"uploads"`
+
+	Skills         Skills         `yaml:"skills"`
+	SkillScan      Switch         `yaml:"skill_scan"`
+	SkillEvolution SkillEvolution `yaml:"skill_evolution"`
+
+	Title         Title         `yaml:"title"`
+	Summarization Summarization `yaml:"summarization"`
+	Memory        Memory        `yaml:"memory"`
+	Subagents     Subagents     `yaml:"subagents"`
+	Suggestions   Suggestions   `yaml:"suggestions"`
+	InputPolish   InputPolish   `yaml:"input_polish"`
+	AgentsAPI     Switch        `yaml:"agents_api"`
+
+	LoopDetection      LoopDetection  `yaml:"loop_detection"`
+	ToolProgress       ToolProgress   `yaml:"tool_progress"`
+	ReadBeforeWrite    Switch         `yaml:"read_before_write"`
+	SafetyFinishReason Safety         `yaml:"safety_finish_reason"`
+	TokenUsage         Switch         `yaml:"token_usage"`
+	TokenBudget        TokenBudget    `yaml:"token_budget"`
+	LLMCall            LLMCall        `yaml:"llm_call"`
+	CircuitBreaker     CircuitBreaker `yaml:"circuit_breaker"`
+
+	Guardrails    Guardrails    `yaml:"guardrails"`
+	Authorization Authorization `yaml:"authorization"`
+	Auth          Auth          `yaml:"auth" reload:"restart"`
+
+	Database      Database     `yaml:"database" reload:"restart"`
+	Checkpointer  Checkpointer `yaml:"checkpointer" reload:"restart"`
+	RunEvents     RunEvents    `yaml:"run_events" reload:"restart"`
+	AgentStorage  Backend      `yaml:"agent_storage" reload:"restart"`
+	DedupeStorage Backend      `yaml:"dedupe_storage" reload:"restart"`
+	Scheduler     Scheduler    `yaml:"scheduler" reload:"restart"`
+	MCPTasks      MCPTasks     `yaml:"mcp_tasks" reload:"restart"`
+	RunOwnership  RunOwnership `yaml:"run_ownership" reload:"restart"`
+	StreamBridge  StreamBridge `yaml:"stream_bridge" reload:"restart"`
+
+	Channels           Extra               `yaml:"channels"` // chat bridges, kept as written
+	ChannelConnections ChannelConnections  `yaml:"channel_connections"`
+	ACPAgents          map[string]ACPAgent `yaml:"acp_agents"`
+	Extensions         PythonExtensions    `yaml:"extensions"`
+	Plugins            []any               `yaml:"plugins"` // Python only; read and ignored
+}
+
+// Switch is a section that can only be turned on or off.
+type Switch struct {
+	Enabled bool `yaml:"enabled"`
+}
+
+// Logging says how log lines look.
+type Logging struct {
+	Enhance struct {
+		Enabled bool   `yaml:"enabled"`                 // add a trace id to every request's lines and answers
+		Format  string `yaml:"format" enum:"text|json"` // form of a log line
+	} `yaml:"enhance" reload:"restart"`
+}
+
+// Server limits what HTTP clients may do. Sizes are bytes and accept words such as 16MiB.
+type Server struct {
+	Hosts            []string      `yaml:"hosts"`                                     // extra host names that may appear in the Host header
+	CORSOrigins      []string      `yaml:"cors_origins"`                              // other origins that may call; GATEWAY_CORS_ORIGINS adds to it
+	MaxBodyBytes     int64         `yaml:"max_body_bytes" unit:"bytes" min:"1024"`    // one JSON body
+	MaxMessageBytes  int64         `yaml:"max_message_bytes" unit:"bytes" min:"1024"` // the text of one message
+	MaxMetadataBytes int64         `yaml:"max_metadata_bytes" unit:"bytes" min:"64"`  // one metadata object
+	MaxIDBytes       int           `yaml:"max_id_bytes" min:"36" max:"256"`           // an id chosen by a client
+	MaxReaders       int           `yaml:"max_readers" min:"1"`                       // open event streams of all clients
+	MaxHeaderBytes   int64         `yaml:"max_header_bytes" unit:"bytes" min:"4096" reload:"restart"`
+	HeaderTimeout    time.Duration `yaml:"header_timeout" min:"1" reload:"restart"` // time to send the request headers
+}
+
+// Storage says how Fawn's own database writes.
+type Storage struct {
+	Sync string `yaml:"sync" enum:"normal|full" reload:"restart"` // full also survives power loss, slower
+}
+
+// Runs says how runs behave.
+type Runs struct {
+	Resume           string `yaml:"resume" enum:"auto|mark"` // after a crash: go on with the run, or mark it interrupted
+	AllowDegradation bool   `yaml:"allow_degradation"`       // turn a capability the model lacks off instead of ending the run
+	RecursionLimit   int    `yaml:"recursion_limit" min:"1"` // steps of a run whose client names no limit
+}
+
+// Retention says what stays of threads nobody touches. Pinned ones always do.
+type Retention struct {
+	MaxAge     time.Duration `yaml:"max_age" min:"0"`               // threads untouched for longer are deleted; 0 = never
+	KeepLatest time.Duration `yaml:"keep_latest" min:"0"`           // threads untouched for longer lose their history; 0 = never
+	MaxSize    int64         `yaml:"max_size" unit:"bytes" min:"0"` // of the database; past it the oldest threads lose their history, then go; 0 = no limit
+	SweepEvery time.Duration `yaml:"sweep_every" min:"1"`           // how often that is looked at
+}
+
+// Webhooks says where Fawn may tell that a run has ended.
+type Webhooks struct {
+	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be told
+}
+
+// ThreadData says when a thread's folders are made.
+type ThreadData struct {
+	LazyInit bool `yaml:"lazy_init"` // at first use instead of at the start of a run
+}
+
+// Uploads limits the files people add to a thread.
+type Uploads struct {
+	MaxFiles             int    `yaml:"max_files" alias:"max_file_count" min:"1"`                        // per request
+	MaxFileSize          int64  `yaml:"max_file_size" alias:"max_single_file_size" unit:"bytes" min:"1"` // bytes of one file
+	MaxTotalSize         int64  `yaml:"max_total_size" unit:"bytes" min:"1"`                             // bytes of one request
+	AutoConvertDocuments bool   `yaml:"auto_convert_documents"`                                          // make a Markdown twin of office files and PDFs
+	PDFConverter         string `yaml:"pdf_converter"`                                                   // DeerFlow's choice of converter; Fawn has one
+}

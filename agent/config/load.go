@@ -1,0 +1,199 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Options say where to look for the configuration.
+type Options struct {
+	Config    string                      // value of the flag --config; empty = search as Find does
+	DataDir   string                      // from DataDir; required
+	LookupEnv func(string) (string, bool) // nil = os.LookupEnv
+
+	instead map[string][]byte // content to take for files by path, to try an edit before it is written
+}
+
+// Load reads the configuration once. Without any file it returns the defaults. Content that cannot
+// be used gives an *Invalid, which matches ErrInvalid; a file that was named but is not there
+// matches fs.ErrNotExist.
+func Load(o Options) (*Snapshot, error) {
+	s, _, err := load(o)
+	return s, err
+}
+
+// load also returns the files it looked at, whether they exist or not; on failure those looked at so far.
+func load(o Options) (*Snapshot, []seen, error) {
+	r := reader{lookup: o.LookupEnv, instead: o.instead}
+	if r.lookup == nil {
+		r.lookup = os.LookupEnv
+	}
+	s := &Snapshot{DataDir: o.DataDir, LoadedAt: time.Now()}
+	var found bool
+	if s.ConfigPath, found = find(o.Config, o.DataDir, r.lookup); !found {
+		s.warnFolders()
+	}
+	env, err := r.environment(s)
+	if err != nil {
+		return nil, r.seen, err
+	}
+	s.env = env
+
+	var main *node
+	if s.ConfigPath != "" {
+		src, err := r.read(configName, s.ConfigPath)
+		if err != nil {
+			return nil, r.seen, err
+		}
+		if src == nil {
+			return nil, r.seen, fmt.Errorf("read configuration: %w", &fs.PathError{Op: "open", Path: s.ConfigPath, Err: fs.ErrNotExist})
+		}
+		if main, err = parseYAML(src); err != nil {
+			return nil, r.seen, err
+		}
+	}
+	settings, err := r.tree(settingsName, s.SettingsPath(), parseYAML)
+	if err != nil {
+		return nil, r.seen, err
+	}
+	// The extensions file's place may be named in .env, so it is looked up in all of the environment.
+	s.ExtensionsPath = findExtensions(s.ConfigPath, o.DataDir, func(name string) (string, bool) { return s.Env(name) })
+	if s.ext, err = r.tree(extensionsName, s.ExtensionsPath, parseJSON); err != nil {
+		return nil, r.seen, err
+	}
+	s.written = [2]*node{main, settings}
+	s.tree = merge(main, settings)
+	if err := s.decode(); err != nil {
+		return nil, r.seen, err
+	}
+	return s, r.seen, nil
+}
+
+// warnFolders tells of a folder where config.yaml is looked for: containers make one when the file
+// that is to be mounted there does not exist.
+func (s *Snapshot) warnFolders() {
+	for _, path := range [...]string{configName, filepath.Join(s.DataDir, configName)} {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			s.Warnings = append(s.Warnings, Problem{File: path, Message: "this is a folder, not a file; it is ignored"})
+		}
+	}
+}
+
+// reader reads files and remembers which ones.
+type reader struct {
+	lookup  func(string) (string, bool)
+	instead map[string][]byte
+	seen    []seen
+}
+
+// read returns a file's content, or nil when it does not exist.
+func (r *reader) read(label, path string) (*source, error) {
+	was, data, err := look(path)
+	r.seen = append(r.seen, was)
+	if draft, ok := r.instead[path]; ok {
+		data, err = draft, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) || label == dotEnvName && errors.Is(err, errNotFile) {
+		return nil, nil // a folder called .env is often a Python environment
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if base := filepath.Base(path); label != base && label != dotEnvName {
+		label = base
+	}
+	return &source{label: label, name: path, data: data}, nil
+}
+
+func (r *reader) tree(label, path string, parse func(*source) (*node, error)) (*node, error) {
+	src, err := r.read(label, path)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	return parse(src)
+}
+
+// environment reads DIR/secrets.env and the .env beside config.yaml.
+func (r *reader) environment(s *Snapshot) (*environment, error) {
+	env := &environment{real: r.lookup}
+	paths := []string{s.SecretsPath()}
+	if s.ConfigPath != "" {
+		paths = append(paths, filepath.Join(filepath.Dir(s.ConfigPath), dotEnvName))
+	}
+	for _, path := range paths {
+		src, err := r.read(filepath.Base(path), path)
+		if err != nil {
+			return nil, err
+		}
+		if src == nil {
+			continue
+		}
+		if len(src.data) > maxFileBytes {
+			return nil, src.fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
+		}
+		values, problems := ParseEnv(path, src.data)
+		env.files = append(env.files, envFile{label: src.label, values: values})
+		s.Warnings = append(s.Warnings, problems...)
+	}
+	return env, nil
+}
+
+// decode fills the snapshot from its trees.
+func (s *Snapshot) decode() error {
+	var d decoder
+	s.File, s.Extensions = Default(), Extensions{}
+	if s.tree = s.env.overlay(s.tree); s.tree != nil {
+		s.env.substitute(s.tree)
+		for _, kind := range [...]string{"model", "tool"} {
+			if list := s.tree.get(kind + "s"); list != nil {
+				for _, item := range list.items {
+					s.disable(kind, item.name(), item, true)
+				}
+			}
+		}
+		d.warnUnset(s.tree, "")
+		d.value(s.tree, reflect.ValueOf(&s.File).Elem(), "", "")
+	}
+	if s.ext != nil {
+		s.env.substitute(s.ext)
+		for _, key := range [...]string{"mcpServers", "mcp_servers"} {
+			if servers := s.ext.get(key); servers != nil {
+				for _, f := range servers.fields {
+					s.disable(mcpServer, f.key, f.value, false)
+				}
+			}
+		}
+		d.warnUnset(s.ext, "")
+		d.value(s.ext, reflect.ValueOf(&s.Extensions).Elem(), "", "")
+	}
+	s.check(&d)
+	s.Warnings = append(s.Warnings, d.warnings...)
+	if len(d.problems) > 0 {
+		return &Invalid{Problems: d.problems}
+	}
+	return nil
+}
+
+const mcpServer = "mcp server"
+
+// disable marks an entry which needs variables that are not set. An empty variable counts as not set
+// only where emptyToo: a model without its key is of no use, a server's variable may well be empty.
+func (s *Snapshot) disable(kind, name string, n *node, emptyToo bool) {
+	reasons := n.unsetUnder(emptyToo, nil)
+	if len(reasons) == 0 {
+		return
+	}
+	n.disabled = strings.Join(reasons, " and ")
+	if on := n.get("enabled"); on != nil {
+		if enabled, ok := parseBool(on); ok && !enabled {
+			return
+		}
+	}
+	s.Disabled = append(s.Disabled, Disabled{Kind: kind, Name: name, Reason: n.disabled})
+}

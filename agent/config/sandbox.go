@@ -1,0 +1,89 @@
+package config
+
+import "time"
+
+// Sandbox says where and within which limits commands run. Lengths are characters, sizes bytes.
+type Sandbox struct {
+	Use               string        `yaml:"use"`                                                              // DeerFlow's class path; Provider wins
+	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off"` // auto takes the strongest one that works
+	Strict            bool          `yaml:"strict"`                                                           // refuse any weakened layer
+	RequireLayers     []string      `yaml:"require_layers"`                                                   // auto passes over a provider without them
+	AllowHostBash     bool          `yaml:"allow_host_bash"`
+	AllowEngine       bool          `yaml:"allow_engine"` // auto may use Docker or Podman
+	LazyInit          bool          `yaml:"lazy_init"`    // start at the first command instead of at the start of a run
+	Lifetime          string        `yaml:"lifetime" enum:"thread|call"`
+	IdleTimeout       time.Duration `yaml:"idle_timeout" min:"0"`
+	BackgroundTimeout time.Duration `yaml:"background_timeout" min:"0"` // the same for one with background processes
+	MaxSandboxes      int           `yaml:"max_sandboxes" min:"1"`
+
+	BashCommandTimeout     time.Duration `yaml:"bash_command_timeout" min:"1"`
+	BashOutputMaxChars     int           `yaml:"bash_output_max_chars" min:"0"`             // 0 = no limit
+	ReadFileOutputMaxChars int           `yaml:"read_file_output_max_chars" min:"0"`        // 0 = no limit
+	LsOutputMaxChars       int           `yaml:"ls_output_max_chars" min:"0"`               // 0 = no limit
+	WriteFileMaxBytes      int64         `yaml:"write_file_max_bytes" unit:"bytes" min:"0"` // one write_file call; DEERFLOW_WRITE_FILE_MAX_BYTES sets it too; 0 = no limit
+
+	Limits          SandboxLimits  `yaml:"limits"`
+	Network         SandboxNetwork `yaml:"network"`
+	Seccomp         SandboxSeccomp `yaml:"seccomp"`
+	Mounts          []Mount        `yaml:"mounts"`
+	UploadsReadonly bool           `yaml:"uploads_readonly"`
+	UIDBase         int            `yaml:"uid_base" min:"1000"` // first user id of threads; only when the server is root
+	Environment     Headers        `yaml:"environment" alias:"env"`
+	Docker          SandboxDocker  `yaml:"docker"`
+
+	// DeerFlow's container providers; read so that such a file loads.
+	Image                  string   `yaml:"image"`
+	Port                   int      `yaml:"port" min:"1" max:"65535"`
+	Replicas               int      `yaml:"replicas" min:"1"`
+	OverflowPolicy         string   `yaml:"overflow_policy"`
+	AcquireTimeout         *float64 `yaml:"acquire_timeout" min:"0"`
+	BurstLimit             int      `yaml:"burst_limit" min:"0"`
+	ContainerPrefix        string   `yaml:"container_prefix"`
+	HealthCheckSkipSeconds *float64 `yaml:"health_check_skip_seconds" min:"0"`
+	Ownership              Extra    `yaml:"ownership"`
+	ThreadDataMounts       *bool    `yaml:"thread_data_mounts"`
+	ProvisionerURL         string   `yaml:"provisioner_url"`
+	ProvisionerAPIKey      Secret   `yaml:"provisioner_api_key"`
+	Extra                  Extra    `yaml:",inline"` // settings of further providers
+}
+
+// SandboxLimits bounds one sandbox.
+type SandboxLimits struct {
+	Memory    int64   `yaml:"memory" unit:"bytes" min:"0"`
+	Pids      int     `yaml:"pids" min:"0"`
+	FileSize  int64   `yaml:"file_size" unit:"bytes" min:"0"`
+	OpenFiles int     `yaml:"open_files" min:"0"`
+	Tmp       int64   `yaml:"tmp" unit:"bytes" min:"0"`
+	Shm       int64   `yaml:"shm" unit:"bytes" min:"0"`
+	Disk      int64   `yaml:"disk" unit:"bytes" min:"0"`
+	CPU       float64 `yaml:"cpu" min:"0"` // cores; 0 = all
+}
+
+// SandboxNetwork says what a sandbox can reach.
+type SandboxNetwork struct {
+	Mode         string   `yaml:"mode" enum:"proxy|none|host"`
+	Packages     bool     `yaml:"packages"`      // the hosts of the owner's package managers
+	Allow        []string `yaml:"allow"`         // host names or patterns
+	Deny         []string `yaml:"deny"`          // wins over Allow
+	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be reached
+}
+
+// SandboxSeccomp loosens the filter of system calls.
+type SandboxSeccomp struct {
+	Allow []string `yaml:"allow"` // names of system calls
+}
+
+// Mount shows a folder of the host inside the sandbox.
+type Mount struct {
+	HostPath      string `yaml:"host_path" required:"true"`
+	ContainerPath string `yaml:"container_path" alias:"path" required:"true"`
+	ReadOnly      bool   `yaml:"read_only"`
+}
+
+// SandboxDocker is for the docker provider.
+type SandboxDocker struct {
+	Socket      string `yaml:"socket"`        // empty = the engine's usual place
+	Image       string `yaml:"image"`         // empty = built in choice
+	HostDataDir string `yaml:"host_data_dir"` // the data folder as the engine sees it
+	Pull        bool   `yaml:"pull"`          // fetch a missing image
+}

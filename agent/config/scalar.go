@@ -1,0 +1,221 @@
+package config
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// scalar decodes one word into a text, switch, number, duration or size.
+func (d *decoder) scalar(n *node, v reflect.Value, path string, tag reflect.StructTag) {
+	if v.Type() == durationType {
+		d.duration(n, v, path, tag)
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		text := n.text
+		if options := tag.Get("enum"); options != "" && v.Type() != secretType {
+			text = strings.ToLower(text)
+			if !oneOf(text, options) {
+				d.fail(n, "%s must be one of %s, not %s", path, strings.ReplaceAll(options, "|", ", "), shown(n, path))
+				return
+			}
+		}
+		v.SetString(text)
+	case reflect.Bool:
+		b, ok := parseBool(n)
+		if !ok {
+			d.fail(n, "%s must be true or false, not %s", path, shown(n, path))
+			return
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		i, ok := parseInt(n)
+		if !ok && tag.Get("unit") == "bytes" {
+			i, ok = parseSize(n.text)
+		}
+		if !ok {
+			want := "a whole number"
+			if tag.Get("unit") == "bytes" {
+				want = "a number of bytes, such as 1048576 or 1MiB"
+			}
+			d.fail(n, "%s must be %s, not %s", path, want, shown(n, path))
+			return
+		}
+		if d.within(n, float64(i), path, tag) {
+			v.SetInt(i)
+		}
+	case reflect.Float64:
+		f, ok := parseFloat(n)
+		if !ok {
+			d.fail(n, "%s must be a number, not %s", path, shown(n, path))
+			return
+		}
+		if d.within(n, f, path, tag) {
+			v.SetFloat(f)
+		}
+	default:
+		d.fail(n, "%s cannot be read", path)
+	}
+}
+
+func (d *decoder) duration(n *node, v reflect.Value, path string, tag reflect.StructTag) {
+	unit, name := time.Second, "seconds"
+	if tag.Get("unit") == "ms" {
+		unit, name = time.Millisecond, "milliseconds"
+	}
+	amount, ok := parseFloat(n)
+	if !ok {
+		text := strings.ReplaceAll(n.text, " ", "")
+		if days, found := strings.CutSuffix(text, "d"); found {
+			if x, err := strconv.ParseFloat(days, 64); err == nil && !math.IsNaN(x) {
+				amount, ok = x*float64(24*time.Hour)/float64(unit), true
+			}
+		} else if span, err := time.ParseDuration(text); err == nil {
+			amount, ok = float64(span)/float64(unit), true
+		}
+	}
+	if ok && math.Abs(amount)*float64(unit) >= math.MaxInt64 {
+		ok = false
+	}
+	if !ok {
+		d.fail(n, "%s must be a number of %s, or a time such as 30s or 10m, not %s", path, name, shown(n, path))
+		return
+	}
+	if d.within(n, amount, path, tag) {
+		v.SetInt(int64(math.Round(amount * float64(unit))))
+	}
+}
+
+// within checks the bounds min and max of a tag.
+func (d *decoder) within(n *node, x float64, path string, tag reflect.StructTag) bool {
+	low, errLow := strconv.ParseFloat(tag.Get("min"), 64)
+	high, errHigh := strconv.ParseFloat(tag.Get("max"), 64)
+	hasLow, hasHigh := errLow == nil, errHigh == nil
+	switch {
+	case hasLow && hasHigh && (x < low || x > high):
+		d.fail(n, "%s must be from %s to %s, not %s", path, tag.Get("min"), tag.Get("max"), shown(n, path))
+	case hasLow && x < low:
+		d.fail(n, "%s must be at least %s, not %s", path, tag.Get("min"), shown(n, path))
+	case hasHigh && x > high:
+		d.fail(n, "%s must be at most %s, not %s", path, tag.Get("max"), shown(n, path))
+	default:
+		return true
+	}
+	return false
+}
+
+// shown quotes a value for a message. Values from variables and of secret keys are not repeated.
+func shown(n *node, path string) string {
+	if n.variable != "" {
+		return "the value of " + n.variable
+	}
+	if SecretKey(path[strings.LastIndexByte(path, '.')+1:]) {
+		return "this"
+	}
+	text := n.text
+	if r := []rune(text); len(r) > 40 {
+		text = string(r[:40]) + "…"
+	}
+	if n.tag == "!!str" {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+func oneOf(word, options string) bool {
+	for option := range strings.SplitSeq(options, "|") {
+		if option == word {
+			return true
+		}
+	}
+	return false
+}
+
+// parseBool also takes the words of YAML 1.1, which older files use.
+func parseBool(n *node) (value, ok bool) {
+	switch strings.ToLower(n.text) {
+	case "true", "yes", "on", "y":
+		return true, true
+	case "false", "no", "off", "n":
+		return false, true
+	case "1", "0":
+		return n.text == "1", n.tag == tagVariable
+	}
+	return false, false
+}
+
+func parseInt(n *node) (int64, bool) {
+	text := strings.TrimSpace(n.text)
+	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return i, true
+	}
+	f, ok := parseFloat(n)
+	if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func parseFloat(n *node) (float64, bool) {
+	text := strings.TrimSpace(n.text)
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, false
+	}
+	return f, true
+}
+
+// parseSize reads bytes with a unit: KB and MB count by thousands, KiB and MiB by 1,024.
+func parseSize(text string) (int64, bool) {
+	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
+	units := [...]struct {
+		suffix string
+		factor float64
+	}{
+		{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40},
+		{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12},
+		{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"t", 1 << 40}, {"b", 1},
+	}
+	for _, u := range units {
+		number, ok := strings.CutSuffix(text, u.suffix)
+		if !ok {
+			continue
+		}
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil || math.IsNaN(f) || f < 0 || f*u.factor >= 1<<62 {
+			return 0, false
+		}
+		return int64(f * u.factor), true
+	}
+	return 0, false
+}
+
+// plainText gives a word the type that it has in the file. Plain yes, no, on and off are switches, as
+// they are for DeerFlow's reader.
+func plainText(n *node) any {
+	switch n.tag {
+	case "!!bool", tagWord:
+		if b, ok := parseBool(n); ok {
+			return b
+		}
+	case "!!int":
+		if i, ok := parseInt(n); ok {
+			return int(i)
+		}
+		if f, ok := parseFloat(n); ok {
+			return f
+		}
+	case "!!float":
+		if f, ok := parseFloat(n); ok {
+			return f
+		}
+	}
+	return n.text
+}
+
+// tagWord marks an unquoted yes, no, on or off.
+const tagWord = "!word"

@@ -1,0 +1,72 @@
+package config
+
+import "time"
+
+// Database is DeerFlow's choice of storage. Fawn stores in SQLite whatever is written here.
+type Database struct {
+	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres"`
+	SQLiteDir             string         `yaml:"sqlite_dir"`
+	PostgresURL           Secret         `yaml:"postgres_url"`
+	PostgresSchema        string         `yaml:"postgres_schema"`
+	PoolSize              int            `yaml:"pool_size" min:"1"`
+	EchoSQL               bool           `yaml:"echo_sql"`
+	PoolRecycle           *int           `yaml:"pool_recycle"`
+	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0"`
+	CheckpointChannelMode string         `yaml:"checkpoint_channel_mode" enum:"full|delta"`
+	CheckpointDelta       Extra          `yaml:"checkpoint_delta"`
+	CheckpointGraphCache  Extra          `yaml:"checkpoint_graph_cache"`
+	CheckpointCache       Extra          `yaml:"checkpoint_cache"`
+	Extra                 Extra          `yaml:",inline"`
+}
+
+// Checkpointer is the older form of Database.
+type Checkpointer struct {
+	Type             string `yaml:"type" enum:"memory|sqlite|postgres"`
+	ConnectionString Secret `yaml:"connection_string"`
+	PostgresSchema   string `yaml:"postgres_schema"`
+}
+
+// RunEvents says what is kept about a run besides its messages.
+type RunEvents struct {
+	Backend         string `yaml:"backend" enum:"memory|db|jsonl"` // Fawn keeps events in its database
+	MaxTraceContent int    `yaml:"max_trace_content" min:"0"`      // bytes of one trace entry
+	TrackTokenUsage bool   `yaml:"track_token_usage"`
+}
+
+// Backend is a section that only selects a place to store things.
+type Backend struct {
+	Backend string `yaml:"backend"`
+	Extra   Extra  `yaml:",inline"`
+}
+
+// Scheduler starts runs at given times.
+type Scheduler struct {
+	Enabled           bool          `yaml:"enabled"`
+	PollInterval      time.Duration `yaml:"poll_interval_seconds" min:"1"`
+	Lease             time.Duration `yaml:"lease_seconds" min:"1"`
+	MaxConcurrentRuns int           `yaml:"max_concurrent_runs" min:"1"`
+	MinOnceDelay      time.Duration `yaml:"min_once_delay_seconds" min:"0"`
+}
+
+// MCPTasks follows long jobs of MCP servers.
+type MCPTasks struct {
+	Enabled            bool          `yaml:"enabled"`
+	PollInterval       time.Duration `yaml:"poll_interval_seconds" min:"1"`
+	Lease              time.Duration `yaml:"lease_seconds" min:"1"`
+	MaxConcurrentPolls int           `yaml:"max_concurrent_polls" min:"1"`
+}
+
+// RunOwnership is for DeerFlow with several workers; one Fawn owns all of its runs.
+type RunOwnership struct {
+	Lease            time.Duration `yaml:"lease_seconds" min:"1"`
+	Grace            time.Duration `yaml:"grace_seconds" min:"0"`
+	HeartbeatEnabled bool          `yaml:"heartbeat_enabled"`
+}
+
+// StreamBridge is for DeerFlow with several workers; Fawn's streams come from its own log.
+type StreamBridge struct {
+	Type         string `yaml:"type" enum:"memory|redis"`
+	QueueMaxsize int    `yaml:"queue_maxsize" min:"1"`
+	RedisURL     Secret `yaml:"redis_url"`
+	Extra        Extra  `yaml:",inline"`
+}

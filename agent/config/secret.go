@@ -1,0 +1,120 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+)
+
+// mask stands for a secret wherever one would be shown.
+const mask = "***"
+
+// Secret is text that must not be shown: printing, logging and JSON give ***, or nothing when it is empty.
+type Secret string
+
+// Value returns the text itself, for the one place that sends it.
+func (s Secret) Value() string { return string(s) }
+
+// String returns *** for a secret that is set.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return mask
+}
+
+// Format prints the mask for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalText gives the mask, which covers JSON values and map keys.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue gives the mask.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Headers are names with secret values, such as HTTP headers or environment variables.
+type Headers map[string]Secret
+
+// Plain returns a copy with the values in clear.
+func (h Headers) Plain() map[string]string {
+	out := make(map[string]string, len(h))
+	for k, v := range h {
+		out[k] = string(v)
+	}
+	return out
+}
+
+// Extra holds keys which Fawn does not interpret. Values are string, bool, int, float64, []any or
+// map[string]any. It prints, logs and marshals with the values of secret-sounding keys masked.
+type Extra map[string]any
+
+// String returns the masked JSON form.
+func (e Extra) String() string {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return "{}"
+	}
+	return string(b)
+}
+
+// Format prints the masked form for every verb.
+func (e Extra) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
+
+// MarshalJSON gives the masked form.
+func (e Extra) MarshalJSON() ([]byte, error) {
+	if e == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(masked(map[string]any(e), false))
+}
+
+// LogValue gives the masked form.
+func (e Extra) LogValue() slog.Value { return slog.StringValue(e.String()) }
+
+// masked copies a value with every text below a secret-sounding key hidden, and passwords inside URLs.
+func masked(v any, secret bool) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = masked(x, secret || SecretKey(k))
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = masked(x, secret)
+		}
+		return out
+	case string:
+		if secret && v != "" {
+			return mask
+		}
+		if strings.Contains(v, "://") && strings.Contains(v, "@") {
+			u, err := url.Parse(v)
+			if err != nil {
+				return mask
+			}
+			return u.Redacted()
+		}
+	}
+	return v
+}
+
+// SecretKey reports whether a key's name says that its value is a secret: api_key, accessToken,
+// X-Auth-Token, client_secret. Counts and settings about tokens, such as max_tokens, are none.
+func SecretKey(name string) bool {
+	name = strings.ToLower(name)
+	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	for _, word := range words {
+		for _, end := range [...]string{"key", "keys", "token", "secret", "secrets", "password", "passwd", "authorization", "cookie", "credential", "credentials", "dsn"} {
+			if strings.HasSuffix(word, end) {
+				return true
+			}
+		}
+	}
+	return strings.Contains(name, "connection_string")
+}

@@ -1,0 +1,217 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Errors of edits of DIR/settings.yaml. An edit that ends in an error has changed nothing that is in force.
+var (
+	ErrFixed       = errors.New("this configuration cannot be edited")
+	ErrModelExists = errors.New("there is a model of that name already")
+	ErrNoModel     = errors.New("there is no model of that name")
+	ErrOwners      = errors.New("the model is written in config.yaml, which only its owner edits")
+)
+
+// EditError is a value that settings cannot take. It names the key of models[], so that a form can
+// show it where it was typed, and the reason, so that a page can say it in the reader's language.
+type EditError struct {
+	Key     string
+	Reason  EditReason
+	Message string
+}
+
+// EditReason is why an edit is refused.
+type EditReason string
+
+// The reasons an edit is refused for.
+const (
+	KeyElsewhere     EditReason = "key_elsewhere"     // the stored key is for another address
+	HeadersElsewhere EditReason = "headers_elsewhere" // the stored headers are
+	NoName           EditReason = "no_name"
+	BadName          EditReason = "bad_name"
+	ReservedName     EditReason = "reserved_name" // of the built-in model
+	NotEditable      EditReason = "not_editable"
+	BadAddress       EditReason = "bad_address"
+	BadKey           EditReason = "bad_key"
+	BadVariable      EditReason = "bad_variable" // a key that names a variable which may not be named here
+	BadValue         EditReason = "bad_value"
+	UnusableModel    EditReason = "unusable_model"
+)
+
+// EditReasons lists them all.
+func EditReasons() []EditReason {
+	return []EditReason{KeyElsewhere, HeadersElsewhere, NoName, BadName, ReservedName, NotEditable, BadAddress, BadKey, BadVariable, BadValue, UnusableModel}
+}
+
+// Error gives key and message.
+func (e *EditError) Error() string { return e.Key + ": " + e.Message }
+
+// ModelEdit is what the settings page says about one model.
+type ModelEdit struct {
+	Name string
+	// Fields are keys of models[] but for name and api_key: strings, numbers, bools, lists and
+	// objects as JSON has them. They are taken as they are: $NAME is no variable here. nil takes the
+	// key out of the settings, so that config.yaml's value or the default counts again.
+	Fields map[string]any
+	// Key is the provider's key, which goes to DIR/secrets.env and is never given out again. A text
+	// such as $OPENAI_API_KEY refers to that variable in its place. Empty forgets the key; nil keeps it.
+	Key *Secret
+}
+
+// Bounds of what the settings page writes.
+const (
+	maxEditValues = 1000 // values of one edit
+	maxNameLength = 100
+	maxKeyLength  = 8 << 10
+)
+
+// AddModel writes a new model to DIR/settings.yaml and its key to DIR/secrets.env. It is in force when
+// AddModel returns.
+func (s *Store) AddModel(e ModelEdit) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	return s.edit(func(d *draft) error {
+		if _, taken := s.Current().Model(e.Name); taken || d.model(e.Name) != nil {
+			return fmt.Errorf("%w: %q", ErrModelExists, e.Name)
+		}
+		return d.put(e)
+	}, nil)
+}
+
+// ChangeModel lays an edit over a model, wherever it is written; config.yaml stays as it is. A stored
+// key is not sent to another address than the one it was given for: whoever moves a model gives its
+// key again.
+func (s *Store) ChangeModel(e ModelEdit) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	old, known := s.Current().Model(e.Name)
+	if !known {
+		return fmt.Errorf("%w: %q", ErrNoModel, e.Name)
+	}
+	return s.edit(func(d *draft) error { return d.put(e) }, func(next *Snapshot) error {
+		m, _ := next.Model(e.Name)
+		if old.sameAddress(m) {
+			return nil
+		}
+		if e.Key == nil && old.APIKey != "" && m.APIKey == old.APIKey {
+			return &EditError{"api_key", KeyElsewhere, "the model moves to another address; give the key for it, as the stored one stays where it was meant for"}
+		}
+		if _, given := e.Fields["headers"]; !given && len(old.Headers) > 0 && len(m.Headers) > 0 {
+			return &EditError{"headers", HeadersElsewhere, "the model moves to another address; give its headers again, as the stored ones stay where they were meant for"}
+		}
+		return nil
+	})
+}
+
+// Overlaid is the model as it would be after the edit, for trying it out before it is written. Nothing
+// is written. A name that is not known gives a model of its own.
+func (s *Store) Overlaid(e ModelEdit) (Model, error) {
+	if err := e.check(); err != nil {
+		return Model{}, err
+	}
+	old, known := s.Current().Model(e.Name)
+	var out Model
+	_, err := s.tried(func(d *draft) error { return d.put(e) }, func(next *Snapshot) error {
+		out, _ = next.Model(e.Name)
+		if known && e.Key == nil && old.APIKey != "" && out.APIKey == old.APIKey && !old.sameAddress(out) {
+			return &EditError{"api_key", KeyElsewhere, "give the key too: the stored one is for another address"}
+		}
+		if known && e.Fields["headers"] == nil && len(old.Headers) > 0 && !old.sameAddress(out) {
+			return &EditError{"headers", HeadersElsewhere, "give the headers too: the stored ones are for another address"}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// sameAddress tells whether both are reached at the same server.
+func (m Model) sameAddress(o Model) bool {
+	return m.Use == o.Use && m.Dialect == o.Dialect && origin(m.BaseURL) == origin(o.BaseURL)
+}
+
+// origin is scheme and host of an address, or the text itself when it is none.
+func origin(text string) string {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Host == "" {
+		return text
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// RemoveModel takes a model out of DIR/settings.yaml, and its key out of DIR/secrets.env. What
+// config.yaml says about a model of that name counts again.
+func (s *Store) RemoveModel(name string) error {
+	if _, known := s.Current().Model(name); !known {
+		return fmt.Errorf("%w: %q", ErrNoModel, name)
+	}
+	return s.edit(func(d *draft) error {
+		if d.model(name) == nil {
+			return fmt.Errorf("%w: take %q out of %s", ErrOwners, name, s.Current().ConfigPath)
+		}
+		d.remove(name)
+		if d.text("default_model") == name && !slices.Contains(s.Current().written[0].names("models"), name) {
+			d.set("default_model", nil)
+		}
+		return nil
+	}, nil)
+}
+
+// SetDefaultModel chooses the model that answers unless another is asked for. An empty name leaves the
+// choice to config.yaml.
+func (s *Store) SetDefaultModel(name string) error {
+	if m, known := s.Current().Model(name); name != "" && !known {
+		return fmt.Errorf("%w: %q", ErrNoModel, name)
+	} else if m.Disabled != "" {
+		return &EditError{"default_model", UnusableModel, fmt.Sprintf("the model %q cannot be used: %s", name, m.Disabled)}
+	}
+	return s.edit(func(d *draft) error {
+		if name == "" {
+			d.set("default_model", nil)
+		} else {
+			d.set("default_model", literal(name))
+		}
+		return nil
+	}, nil)
+}
+
+// check looks at what the schema cannot.
+func (e ModelEdit) check() error {
+	switch n := e.Name; {
+	case strings.TrimSpace(n) == "":
+		return &EditError{"name", NoName, "give the model a name"}
+	case n != strings.TrimSpace(n) || len(n) > maxNameLength || !utf8.ValidString(n) || strings.HasPrefix(n, "$") || strings.ContainsFunc(n, unicode.IsControl):
+		return &EditError{"name", BadName, fmt.Sprintf("a name has at most %d bytes, none of them a control character, no space at its ends and no $ in front", maxNameLength)}
+	case strings.EqualFold(n, "offline"):
+		return &EditError{"name", ReservedName, "offline is the name of the built-in model"}
+	}
+	for _, key := range []string{"name", "api_key"} {
+		if _, given := e.Fields[key]; given {
+			return &EditError{key, NotEditable, "this key cannot be changed here"}
+		}
+	}
+	for _, key := range []string{"base_url", "api_base"} {
+		text, given := e.Fields[key].(string)
+		if u, err := url.Parse(strings.TrimSpace(text)); given && text != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil) {
+			return &EditError{key, BadAddress, "an address looks like https://host/v1, without a name or password in it"}
+		}
+	}
+	if e.Key == nil {
+		return nil
+	}
+	key := e.Key.Value()
+	if len(key) > maxKeyLength || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return &EditError{"api_key", BadKey, "a key is one line of text of at most 8 KiB"}
+	}
+	if name, ref := reference(key); ref && !strings.HasSuffix(name, "_API_KEY") {
+		return &EditError{"api_key", BadVariable, "only variables whose name ends in _API_KEY can be named here; others can be in config.yaml"}
+	}
+	return nil
+}

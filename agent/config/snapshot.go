@@ -1,0 +1,94 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Snapshot is the whole configuration at one moment. It never changes; nobody may write to the
+// slices and maps inside it. A run takes one at its start and keeps it.
+type Snapshot struct {
+	File       File
+	Extensions Extensions
+
+	DataDir        string    // the folder Fawn writes to
+	ConfigPath     string    // config.yaml in use; empty = none was found
+	ExtensionsPath string    // the extensions file; it may not exist yet
+	LoadedAt       time.Time // when the files were read
+
+	Warnings []Problem  // things the owner should look at; none of them stops anything
+	Disabled []Disabled // entries that cannot be used, with the reason
+
+	tree    *node
+	written [2]*node // config.yaml and settings.yaml, before they were merged
+	ext     *node
+	env     *environment
+}
+
+// Origin says where a value was written.
+type Origin struct {
+	Source   string // name of the file, "environment" for a value that came through a variable, or "default"
+	Line     int    // of the file that names the value or its variable; 0 when unknown
+	Variable string // the variable named there, if any
+	From     string // where the variable is set: "environment", "secrets.env", ".env"; empty = nowhere
+}
+
+// Disabled is an entry that was read but cannot be used.
+type Disabled struct {
+	Kind   string // "model", "tool" or "mcp server"
+	Name   string
+	Reason string // for instance "OPENAI_API_KEY is not set"
+}
+
+// String gives one sentence without a full stop.
+func (d Disabled) String() string { return d.Kind + " " + d.Name + " is disabled: " + d.Reason }
+
+// SettingsPath is the file which the settings page writes, laid over config.yaml.
+func (s *Snapshot) SettingsPath() string { return filepath.Join(s.DataDir, settingsName) }
+
+// SecretsPath is the file which the settings page writes keys to, read like a .env file.
+func (s *Snapshot) SecretsPath() string { return filepath.Join(s.DataDir, secretsName) }
+
+// Model returns the model of that name. It may be disabled.
+func (s *Snapshot) Model(name string) (Model, bool) {
+	for _, m := range s.File.Models {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Model{}, false
+}
+
+// UsableModels returns the models which are not disabled. The first is the default: default_model if
+// that one can be used, else the first written. The others follow in the order written.
+func (s *Snapshot) UsableModels() []Model {
+	out := make([]Model, 0, len(s.File.Models))
+	for _, m := range s.File.Models {
+		if m.Disabled == "" {
+			out = append(out, m)
+		}
+	}
+	first := slices.IndexFunc(out, func(m Model) bool { return m.Name == s.File.DefaultModel })
+	if first > 0 {
+		m := out[first]
+		out = slices.Insert(slices.Delete(out, first, first+1), 0, m)
+	}
+	return out
+}
+
+// Env looks a variable up in the environment, DIR/secrets.env and the .env file, in this order.
+func (s *Snapshot) Env(name string) (string, bool) {
+	v, _, ok := s.env.lookup(name)
+	return v, ok
+}
+
+// Origin says where the value of a key was written. The path joins keys with dots and names entries
+// of named lists by their name: "title.max_words", "models.gpt-5.api_key". A name with dots in it
+// works too. A path nobody wrote has the source "default".
+func (s *Snapshot) Origin(path string) Origin {
+	if n := s.tree.find(path); n != nil {
+		return n.origin()
+	}
+	return Origin{Source: "default"}
+}

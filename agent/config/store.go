@@ -1,0 +1,221 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pollEvery is how often Watch looks at the files. Polling works on every file system, on bind
+// mounts and across renames, which notifications do not.
+const pollEvery = 2 * time.Second
+
+// Store holds the current Snapshot and replaces it when the files change.
+type Store struct {
+	opts  Options
+	log   *slog.Logger
+	fixed bool
+	boot  *Snapshot
+
+	current atomic.Pointer[Snapshot]
+	problem atomic.Pointer[string]
+	notice  atomic.Pointer[string]
+
+	mu      sync.Mutex // held while polling; guards what follows
+	files   []seen
+	gone    bool // the configuration file was missing at the last poll
+	emptied bool // it had become empty
+
+	editing sync.Mutex // held while settings are written; taken before mu
+}
+
+// Open loads the configuration and returns a Store for it. It reads no more until Watch or Poll is
+// called. Errors are those of Load. A nil log means slog.Default.
+func Open(o Options, log *slog.Logger) (*Store, error) {
+	snapshot, files, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	s := Fixed(snapshot)
+	s.opts, s.files, s.fixed = o, files, false
+	if log != nil {
+		s.log = log
+	}
+	return s, nil
+}
+
+// Fixed returns a Store that always holds this snapshot.
+func Fixed(snapshot *Snapshot) *Store {
+	s := &Store{log: slog.Default(), fixed: true, boot: snapshot}
+	s.current.Store(snapshot)
+	return s
+}
+
+// Current returns the newest valid snapshot. It never blocks and never returns nil.
+func (s *Store) Current() *Snapshot { return s.current.Load() }
+
+// Problem says why the files as they are now are not in force; empty = they are.
+func (s *Store) Problem() string { return text(&s.problem) }
+
+// Notice names the keys that were changed but take effect at the next start only; empty = none.
+func (s *Store) Notice() string { return text(&s.notice) }
+
+func text(p *atomic.Pointer[string]) string {
+	if t := p.Load(); t != nil {
+		return *t
+	}
+	return ""
+}
+
+// Watch polls until ctx ends and then returns nil. The caller waits for it.
+func (s *Store) Watch(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			s.Poll()
+		}
+	}
+}
+
+// Poll looks at the files once and reports whether a new snapshot is in force. Whoever has just
+// written a file calls it to see the effect at once. It is safe for concurrent use.
+func (s *Store) Poll() bool {
+	if s.fixed {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	back := s.gone
+	if !s.changed() && !back || s.vanished() {
+		return false
+	}
+	next, files, err := load(s.opts)
+	s.remember(files)
+	if err != nil {
+		s.setProblem(KeptLastGood + err.Error())
+		return false
+	}
+	s.setProblem("")
+	s.current.Store(next)
+	notice := ""
+	if keys := restartChanges(s.boot.File, next.File); len(keys) > 0 {
+		notice = "restart Fawn to use the new values of " + strings.Join(keys, ", ")
+	}
+	s.notice.Store(&notice)
+	s.log.Info("configuration reloaded", "config", next.ConfigPath, "warnings", len(next.Warnings), "notice", notice)
+	return true
+}
+
+// KeptLastGood is what a problem begins with when a changed file cannot be used.
+const KeptLastGood = "the configuration was changed but cannot be used, the last good one stays in force: "
+
+func (s *Store) setProblem(message string) {
+	if old := s.Problem(); old == message {
+		return
+	}
+	s.problem.Store(&message)
+	if message != "" {
+		s.log.Warn("configuration not reloaded", "problem", message)
+	}
+}
+
+// changed reports whether a file's content differs from what was seen last, or a file appeared where
+// a search finds it first.
+func (s *Store) changed() bool {
+	cur := s.Current()
+	if path, ok := find(s.opts.Config, cur.DataDir, cur.env.real); ok && path != cur.ConfigPath {
+		return true
+	}
+	if findExtensions(cur.ConfigPath, cur.DataDir, func(name string) (string, bool) { return cur.Env(name) }) != cur.ExtensionsPath {
+		return true
+	}
+	any := false
+	for i := range s.files {
+		if s.files[i].changed() {
+			any = true
+		}
+	}
+	return any
+}
+
+// vanished reports whether the configuration file is missing, or empty for the first time: editors
+// do both for a moment while they save. A file that stays empty is taken at the next poll.
+func (s *Store) vanished() bool {
+	cur := s.Current()
+	if cur.ConfigPath == "" {
+		return false
+	}
+	if path, ok := find(s.opts.Config, cur.DataDir, cur.env.real); ok && path != cur.ConfigPath {
+		return false
+	}
+	now, _, err := look(cur.ConfigPath)
+	if s.gone = errors.Is(err, fs.ErrNotExist); s.gone {
+		s.setProblem(fmt.Sprintf("%s is gone, the last good configuration stays in force", cur.ConfigPath))
+		return true
+	}
+	empty := err == nil && now.size == 0
+	for _, f := range s.files {
+		empty = empty && (f.path != cur.ConfigPath || f.size > 0)
+	}
+	first := empty && !s.emptied
+	s.emptied = empty
+	return first
+}
+
+// remember keeps what was seen, and of files not reached this time what was seen before.
+func (s *Store) remember(files []seen) {
+	for _, old := range s.files {
+		known := false
+		for _, f := range files {
+			known = known || f.path == old.path
+		}
+		if !known {
+			files = append(files, old)
+		}
+	}
+	s.files = files
+}
+
+// RestartKeys lists the keys of config.yaml that take effect at the next start only.
+func RestartKeys() []string {
+	var keys []string
+	restartFields(reflect.TypeFor[File](), "", func(path string, _ []int) { keys = append(keys, path) })
+	return keys
+}
+
+func restartFields(t reflect.Type, path string, yield func(path string, index []int)) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		if f.Tag.Get("reload") == "restart" {
+			yield(join(path, name), []int{i})
+		} else if f.Type.Kind() == reflect.Struct {
+			restartFields(f.Type, join(path, name), func(p string, index []int) { yield(p, append([]int{i}, index...)) })
+		}
+	}
+}
+
+func restartChanges(old, next File) []string {
+	var keys []string
+	a, b := reflect.ValueOf(old), reflect.ValueOf(next)
+	restartFields(a.Type(), "", func(path string, index []int) {
+		if !reflect.DeepEqual(a.FieldByIndex(index).Interface(), b.FieldByIndex(index).Interface()) {
+			keys = append(keys, path)
+		}
+	})
+	return keys
+}

@@ -1,0 +1,50 @@
+package config
+
+// ToolGroup names a group that tools can belong to and agents can be limited to.
+type ToolGroup struct {
+	Name  string `yaml:"name" required:"true"`
+	Extra Extra  `yaml:",inline"`
+}
+
+// Tool is one entry of tools[]: it offers a tool and says which back end serves it.
+type Tool struct {
+	Name  string `yaml:"name" required:"true"`
+	Group string `yaml:"group"`
+	Use   string `yaml:"use"`     // class path that selects the back end
+	Extra Extra  `yaml:",inline"` // settings of the back end: api_key, base_url, max_results, timeout, …
+
+	Disabled string `yaml:"-"` // why the tool cannot be used; empty = it can
+	Origin   Origin `yaml:"-"` // where the entry was written
+}
+
+// ToolSearch hides the schemas of MCP tools until the model looks for them.
+type ToolSearch struct {
+	Enabled         bool `yaml:"enabled"`
+	AutoPromoteTopK int  `yaml:"auto_promote_top_k" min:"1" max:"5"` // schemas shown unasked per model call
+}
+
+// ToolOutput moves long tool results into files. Lengths are characters; 0 switches a limit off.
+type ToolOutput struct {
+	Enabled             bool           `yaml:"enabled"`
+	ExternalizeMinChars int            `yaml:"externalize_min_chars" min:"0"` // longer results become a file and a preview
+	PreviewHeadChars    int            `yaml:"preview_head_chars" min:"0"`
+	PreviewTailChars    int            `yaml:"preview_tail_chars" min:"0"`
+	FallbackMaxChars    int            `yaml:"fallback_max_chars" min:"0"` // longer results are cut when no file can be written
+	FallbackHeadChars   int            `yaml:"fallback_head_chars" min:"0"`
+	FallbackTailChars   int            `yaml:"fallback_tail_chars" min:"0"`
+	StorageSubdir       string         `yaml:"storage_subdir"` // one folder name inside the thread's outputs
+	ExemptTools         []string       `yaml:"exempt_tools"`
+	ToolOverrides       map[string]int `yaml:"tool_overrides" min:"0"` // externalize_min_chars of single tools
+}
+
+// ToolProgress notices a tool that brings nothing new.
+type ToolProgress struct {
+	Enabled                    bool     `yaml:"enabled"`
+	StagnationThreshold        int      `yaml:"stagnation_threshold" min:"1"`
+	WarnEscalationCount        int      `yaml:"warn_escalation_count" min:"1"`
+	InjectAssessment           bool     `yaml:"inject_assessment"`
+	JaccardSimilarityThreshold float64  `yaml:"jaccard_similarity_threshold" min:"0" max:"1"`
+	MinWordCountForSimilarity  int      `yaml:"min_word_count_for_similarity" min:"0"`
+	MaxTrackedThreads          int      `yaml:"max_tracked_threads" min:"1"`
+	ExemptTools                []string `yaml:"exempt_tools"`
+}

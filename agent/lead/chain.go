@@ -1,0 +1,127 @@
+package lead
+
+import (
+	"slices"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/tools"
+)
+
+// chain is the ordered list of stages, first outermost. Before-hooks run in this order,
+// after-hooks in reverse.
+func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
+	f := snap.File
+	all := []agent.Middleware{
+		// wrap_model: nothing people write passes for a block of the server
+		middleware.InputSanitize(),
+		// wrap_tool: results say how the call went
+		middleware.ToolMeta(),
+		// wrap_tool, wrap_model: long results become files
+		when(f.ToolOutput.Enabled, middleware.ToolBudget(b.open, outputBudget(f.ToolOutput))),
+		// wrap_tool: nor does anything from the network
+		middleware.ToolResultSanitize(),
+		// before_agent, wrap_tool: no value of a secret in a result
+		middleware.Secrets(),
+		// before_agent: the folders everything below uses
+		middleware.ThreadData(b.dirs, f.ThreadData.LazyInit),
+		// before_agent: files that came with the message
+		middleware.Uploads(b.dirs),
+		// before_agent, wrap_tool: the sandbox's id
+		middleware.Sandbox(b.sandbox, b.policy, f.Sandbox.LazyInit),
+		// wrap_model: the log says which calls have no result
+		middleware.DanglingToolCalls(),
+		// wrap_model: failed calls are made again, or explained
+		middleware.LLMErrors(retryRules(f.LLMCall), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e.model)...),
+		// wrap_tool: only tools the owner allows
+		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport, f.Guardrails.FailClosed, b.audit)),
+		// wrap_tool: commands are looked at, refusals recorded
+		middleware.Audit(b.open, b.audit),
+		// wrap_tool: no change of what was not read
+		when(f.ReadBeforeWrite.Enabled, middleware.ReadGate(b.open, b.reads.Lock)),
+		// wrap_tool: failures become results
+		middleware.ToolErrors(),
+		// before_agent: the date, and what is remembered
+		middleware.DynamicContext(b.now(f.Timezone), b.remember(f.Memory)),
+		// before_model, after_model: what must outlive compaction
+		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, f.Skills.ContainerPath),
+		// before_model, wrap_model, after_model: no request is longer than the model can read
+		middleware.Compaction(b.compaction(snap, e)),
+		// before_agent, wrap_model, after_model: the thread's goal is pursued
+		middleware.Goal(middleware.GoalRules{Ask: b.helper(snap, "", e.model, e.job("goal")), Now: time.Now}),
+		// wrap_model, after_model, wrap_tool: the plan is kept
+		when(e.options.PlanMode, middleware.Todos()),
+		// after_model: what a call cost, and what for
+		when(f.TokenUsage.Enabled, middleware.TokenUsage()),
+		// before_model, wrap_model, after_model, after_agent: the thread's name
+		when(f.Title.Enabled, middleware.Title(b.titles(snap, e))),
+		// after_agent: what was said goes to the memory, under the name the thread has by then
+		when(b.learn != nil && f.Memory.Enabled && f.Memory.Mode != "tool", middleware.Memory(b.learn)),
+		// wrap_model, after_model: images asked for are shown once
+		middleware.ViewImage(b.open),
+		// wrap_model: images are only for models that see
+		middleware.Sight(f.Runs.AllowDegradation, func() error { return &CapabilityError{e.model.Name, "see images"} }),
+		// wrap_model, wrap_tool: schemas come when they were found
+		when(len(e.hidden) > 0, middleware.DeferredTools(e.hidden, tools.Catalog(e.hidden))),
+		// wrap_model: one system message, at the front
+		middleware.SystemMessages(),
+		// after_model: not too many helpers
+		when(e.options.Subagents, middleware.SubagentLimit(e.helpers(f.Subagents), f.Subagents.MaxTotal)),
+		// after_model, wrap_model: no going round in circles
+		when(f.LoopDetection.Enabled, middleware.LoopDetection(loopLimits(f.LoopDetection))),
+		// before_agent, wrap_model, after_model: what a run and a thread may spend
+		when(f.TokenBudget.Enabled, middleware.TokenBudget(budget(f.TokenBudget), e.purse)),
+		// wrap_model, after_model: work ends in words
+		middleware.TerminalResponse(),
+		// after_model: an answer cut by the model's limit is called so
+		middleware.LengthStop(),
+		// after_agent: a large thread is told to the owner
+		middleware.StateSize(),
+		// after_model: what the provider broke off for safety is not run
+		when(f.SafetyFinishReason.Enabled, middleware.SafetyStop()),
+		// wrap_model: a request ends with somebody else's words
+		middleware.Continuation(),
+		// wrap_tool: a question ends the run; the innermost stage
+		middleware.Clarification(),
+	}
+	return slices.DeleteFunc(all, func(m agent.Middleware) bool { return m.Name == "" })
+}
+
+// when is the stage, or none.
+func when(on bool, m agent.Middleware) agent.Middleware {
+	if !on {
+		return agent.Middleware{}
+	}
+	return m
+}
+
+func outputBudget(c config.ToolOutput) middleware.OutputBudget {
+	return middleware.OutputBudget{
+		FileChars: c.ExternalizeMinChars, HeadChars: c.PreviewHeadChars, TailChars: c.PreviewTailChars,
+		CutChars: c.FallbackMaxChars, CutHead: c.FallbackHeadChars, CutTail: c.FallbackTailChars,
+		Folder: c.StorageSubdir, Exempt: c.ExemptTools, Tools: c.ToolOverrides,
+	}
+}
+
+// helpers is how many helpers one answer may send: what the run asks for, else the owner.
+func (e equipment) helpers(c config.Subagents) int {
+	if e.options.MaxConcurrentSubagents > 0 {
+		return e.options.MaxConcurrentSubagents
+	}
+	return c.MaxConcurrent
+}
+
+func loopLimits(c config.LoopDetection) middleware.LoopLimits {
+	l := middleware.LoopLimits{Warn: c.WarnThreshold, Hard: max(c.HardLimit, c.WarnThreshold), Window: c.WindowSize,
+		ToolWarn: c.ToolFreqWarn, ToolHard: c.ToolFreqHardLimit, Tools: map[string]middleware.ToolLimit{}}
+	for name, own := range c.ToolFreqOverrides {
+		l.Tools[name] = middleware.ToolLimit{Warn: own.Warn, Hard: own.HardLimit}
+	}
+	return l
+}
+
+func retryRules(c config.LLMCall) middleware.RetryRules {
+	return middleware.RetryRules{Attempts: c.RetryMaxAttempts, Base: c.RetryBaseDelay, Cap: c.RetryCapDelay, BurstBase: c.BurstRetryBaseDelay}
+}

@@ -1,0 +1,54 @@
+package lead
+
+import (
+	"slices"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/tools"
+)
+
+// equipment is what one run has: how it was asked for, and the tools that follow from it.
+type equipment struct {
+	options agent.Options
+	model   config.Model
+	tools   []*agent.Tool
+	hidden  []*agent.Tool // of tools, those whose schemas must be found first
+	thread  string
+	run     string            // "" outside of runs
+	purse   *middleware.Purse // what the run has spent
+}
+
+// job is a call of a helper model for what has this equipment.
+func (e equipment) job(purpose string) SideCall {
+	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, purse: e.purse}
+}
+
+// equip chooses the tools of a run.
+func (b *Builder) equip(f config.File, o agent.Options) equipment {
+	e := equipment{options: o, purse: &middleware.Purse{}}
+	e.tools = slices.DeleteFunc(slices.Clone(b.tools), func(t *agent.Tool) bool {
+		switch t.Name {
+		case tools.ViewImage:
+			return !o.Vision
+		case tools.AskClarification:
+			return o.NonInteractive
+		}
+		return false
+	})
+	if o.PlanMode {
+		e.tools = append(e.tools, tools.Todos())
+	}
+	if f.ToolSearch.Enabled {
+		for _, t := range e.tools {
+			if t.Deferred {
+				e.hidden = append(e.hidden, t)
+			}
+		}
+		if len(e.hidden) > 0 {
+			e.tools = append(e.tools, tools.Search(e.hidden))
+		}
+	}
+	return e
+}

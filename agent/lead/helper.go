@@ -1,0 +1,108 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+)
+
+// helperTime bounds a call of a helper model.
+const helperTime = 90 * time.Second
+
+// errBlank is the answer of a helper model that says nothing.
+var errBlank = errors.New("the model answered nothing")
+
+// helper is a model for side jobs, such as titles: the one named, else the run's own. What
+// it takes goes to the accounts as job says. It is nil for the built-in model, which cannot
+// do them.
+func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, job SideCall) middleware.Ask {
+	entry := own
+	if m, ok := snap.Model(named); ok && m.Disabled == "" {
+		entry = m
+	} else if named == OfflineModel {
+		return nil
+	} else if named != "" {
+		b.log.Warn("a model for side jobs cannot be used; the run's model does them", "model", named)
+	}
+	if entry.Name == OfflineModel {
+		return nil
+	}
+	return func(ctx context.Context, prompt string) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, helperTime)
+		defer cancel()
+		m, err := b.connect(entry)
+		if err != nil {
+			return "", fmt.Errorf("model %s: %w", entry.Name, err)
+		}
+		req := &agent.Request{Messages: []*agent.Message{{ID: "helper", Type: agent.TypeHuman, Content: agent.Text(prompt)}}}
+		answer, err := agent.Collect("helper", m.Stream(ctx, req))
+		if answer != nil && answer.Usage != nil {
+			job := job
+			job.Usage = *answer.Usage
+			job.purse.Pay(middleware.SpendingOf(answer.Usage))
+			b.spent(context.WithoutCancel(ctx), job)
+		}
+		if err != nil {
+			return "", fmt.Errorf("model %s: %w", entry.Name, err)
+		}
+		if answer.Content.String() == "" {
+			return "", fmt.Errorf("model %s: %w", entry.Name, errBlank)
+		}
+		return answer.Content.String(), nil
+	}
+}
+
+// background runs f until it ends or the Builder is closed.
+func (b *Builder) background(f func(ctx context.Context)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() == nil {
+		b.work.Go(func() { f(b.ctx) })
+	}
+}
+
+// Close ends what goes on beside runs, and waits for it. Close the runs' manager first.
+func (b *Builder) Close() {
+	b.mu.Lock()
+	b.stop()
+	b.mu.Unlock()
+	b.work.Wait()
+}
+
+// titles are the rules of the thread's name.
+func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
+	c := snap.File.Title
+	return middleware.TitleRules{Words: c.MaxWords, Chars: c.MaxChars, Template: c.PromptTemplate,
+		Ask: b.helper(snap, c.ModelName, e.model, e.job("title")), Go: b.background, Late: b.late}
+}
+
+// line is what all runs share which call a model.
+func (b *Builder) line(c config.CircuitBreaker, model string) *middleware.Line {
+	rules := middleware.LineRules{Failures: c.FailureThreshold, Rest: c.RecoveryTimeout}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := lineKey{model, rules}
+	if b.lines[key] == nil {
+		b.lines[key] = middleware.NewLine(model, rules, b.slots)
+	}
+	return b.lines[key]
+}
+
+// lineKey tells lines apart. The configuration names the models, so there are few.
+type lineKey struct {
+	model string
+	rules middleware.LineRules
+}
+
+// remember is the memory that is told to models, or nil.
+func (b *Builder) remember(c config.Memory) middleware.Remember {
+	if !c.Enabled || !c.InjectionEnabled {
+		return nil
+	}
+	return b.memory
+}

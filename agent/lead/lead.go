@@ -1,0 +1,149 @@
+package lead
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/runs"
+	"fawn/agent/tools"
+	"fawn/sandbox"
+)
+
+// OfflineModel is the name of the built-in model, which answers while no other is usable.
+const OfflineModel = "offline"
+
+// Builder makes the agents of runs.
+type Builder struct {
+	config  func() *config.Snapshot
+	dirs    sandbox.Dirs
+	open    middleware.Files
+	sandbox sandbox.Provider // nil runs nothing
+	audit   func(middleware.AuditRecord)
+	connect func(config.Model) (agent.Model, error)
+	tools   []*agent.Tool // stateless but for their file locks, so all runs share them
+	reads   *tools.Locks  // of the stage that compares what was read with what is there
+	late    func(ctx context.Context, thread, from, to string)
+	memory  middleware.Remember
+	learn   middleware.Learn
+	spent   func(context.Context, SideCall)
+	slots   chan struct{} // one for each model call under way; nil has no bound
+	log     *slog.Logger
+
+	ctx  context.Context // of what goes on beside runs
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu    sync.Mutex
+	lines map[lineKey]*middleware.Line
+}
+
+// Options are what a Builder can do without.
+type Options struct {
+	// Sandbox runs commands. Without one, or with one that runs nothing, models are not
+	// offered bash. The Builder does not close it.
+	Sandbox sandbox.Provider
+	// Audit gets a row for each command and each refused path; it must not block. Without
+	// it they are logged.
+	Audit func(middleware.AuditRecord)
+	// Tools are offered beside the built-in ones, which win when names are equal.
+	Tools []*agent.Tool
+	// Model connects to a configured model. Without it the provider its entry names is used.
+	Model func(config.Model) (agent.Model, error)
+	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
+	Memory middleware.Remember
+	// Learn takes what a turn said, to be remembered; nil learns nothing.
+	Learn middleware.Learn
+	// Retitle takes a thread's title that came after the end of its run; it waits until the
+	// thread is idle. Without it such titles are dropped.
+	Retitle func(ctx context.Context, thread, from, to string)
+	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
+	Spent func(ctx context.Context, c SideCall)
+}
+
+// New makes a Builder which asks config for the configuration at each run. Its agents run
+// no commands.
+func New(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger) *Builder {
+	return NewWith(config, dirs, log, Options{})
+}
+
+// NewWith is New with options.
+func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger, o Options) *Builder {
+	s := config().File.Sandbox
+	limits := tools.DefaultLimits()
+	limits.ListChars, limits.ReadChars = orUnlimited(s.LsOutputMaxChars), orUnlimited(s.ReadFileOutputMaxChars)
+	limits.WriteBytes = int(min(s.WriteFileMaxBytes, math.MaxInt32)) // 0 is no limit here too
+	open := func(thread string) (*sandbox.Files, error) {            // a tool may be the first to need the folders
+		if err := dirs.Create(thread); err != nil {
+			return nil, err
+		}
+		return dirs.Open(thread)
+	}
+	b := &Builder{config: config, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model, tools: tools.Builtin(open, limits), reads: tools.NewLocks(), log: log}
+	if b.audit == nil {
+		b.audit = logAudit(log)
+	}
+	if b.connect == nil {
+		b.connect = connecting()
+	}
+	b.connect = meter(b.connect)
+	if b.spent = o.Spent; b.spent == nil {
+		b.spent = func(context.Context, SideCall) {}
+	}
+	b.memory, b.learn = o.Memory, o.Learn
+	if b.late = o.Retitle; b.late == nil {
+		b.late = func(context.Context, string, string, string) {}
+	}
+	b.lines = map[lineKey]*middleware.Line{}
+	if n := config().File.LLMCall.MaxConcurrentCalls; n > 0 {
+		b.slots = make(chan struct{}, n)
+	}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	if bash := tools.Bash(o.Sandbox, b.policy); bash != nil {
+		b.tools = append([]*agent.Tool{bash}, b.tools...)
+	}
+	for _, t := range o.Tools {
+		if slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
+			log.Warn("a tool is left out, as another one has its name", "tool", t.Name)
+			continue
+		}
+		b.tools = append(b.tools, t)
+	}
+	return b
+}
+
+// orUnlimited is a configured limit, where 0 means none.
+func orUnlimited(limit int) int {
+	if limit == 0 {
+		return math.MaxInt32
+	}
+	return limit
+}
+
+// Build implements runs.Build. It reads the configuration once, so a run keeps it.
+func (b *Builder) Build(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+	snap := b.config()
+	model, entry, err := b.model(snap, s)
+	if err != nil {
+		return nil, err
+	}
+	o := s.Options
+	if err := fit(s, entry, snap.File.Runs.AllowDegradation); err != nil {
+		return nil, err
+	}
+	o.Subagents = o.Subagents && snap.File.Subagents.Enabled
+	r := b.equip(snap.File, *o)
+	r.model, r.thread, r.run = entry, s.ThreadID, s.RunID
+	return &agent.Agent{
+		Model:   model,
+		Tools:   r.tools,
+		Chain:   b.chain(snap, r),
+		System:  system(snap.File, r),
+		Options: agent.ModelOptions{Thinking: o.Thinking, Effort: o.ReasoningEffort, NoImages: !o.Vision},
+	}, nil
+}

@@ -1,0 +1,69 @@
+package lead
+
+import (
+	"context"
+	"iter"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+)
+
+// metered is a model whose usage says which entry of the configuration was called, and what
+// that cost at the price it has now.
+type metered struct {
+	agent.Model
+	entry config.Model
+}
+
+// meter puts a meter on every model that is connected to.
+func meter(connect func(config.Model) (agent.Model, error)) func(config.Model) (agent.Model, error) {
+	return func(entry config.Model) (agent.Model, error) {
+		m, err := connect(entry)
+		if err != nil {
+			return nil, err
+		}
+		return metered{m, entry}, nil
+	}
+}
+
+// Stream implements agent.Model.
+func (m metered) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		for k, err := range m.Model.Stream(ctx, req) {
+			if k.Usage != nil {
+				k.Usage = m.priced(*k.Usage)
+			}
+			if !yield(k, err) {
+				return
+			}
+		}
+	}
+}
+
+// priced is u with name and price.
+func (m metered) priced(u agent.Usage) *agent.Usage {
+	u.Model = m.entry.Name
+	u.Total = max(u.Total, u.Input+u.Output)
+	p := m.entry.Pricing
+	if p == nil {
+		return &u
+	}
+	cached, again := min(max(u.InputDetails["cache_read"], 0), u.Input), p.InputPerMillion
+	if p.InputCacheHitPerMillion != nil {
+		again = *p.InputCacheHitPerMillion
+	}
+	u.Cost = (float64(u.Input-cached)*p.InputPerMillion + float64(cached)*again + float64(u.Output)*p.OutputPerMillion) / 1e6
+	u.Currency = p.Currency
+	return &u
+}
+
+// SideCall is a model call beside the answers of runs, for whoever keeps the accounts.
+// Thread and Run are "" where there is none, and then Owner says whose call it was.
+type SideCall struct {
+	Purpose            string // title, summary, suggestions, input_polish, goal
+	Owner, Thread, Run string
+	Usage              agent.Usage
+
+	purse *middleware.Purse // of the run that pays; nil for none
+}

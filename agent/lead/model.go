@@ -1,0 +1,114 @@
+package lead
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/runs"
+)
+
+// CapabilityError ends a run whose model cannot do what was asked, when degrading is not
+// allowed.
+type CapabilityError struct{ Model, What string }
+
+// Error says which model cannot do what, and what to do.
+func (e *CapabilityError) Error() string {
+	return fmt.Sprintf("the model %s cannot %s; ask for a model that can, or allow runs.allow_degradation", e.Model, e.What)
+}
+
+// ErrorName names the kind of failure for clients.
+func (e *CapabilityError) ErrorName() string { return "ModelCapability" }
+
+// model resolves the run's model: the one asked for, else the first usable one, else the
+// built-in one. A request whose own choice is unknown does not get here; a choice of its
+// agent that cannot be used is a warning in the run's metadata.
+func (b *Builder) model(snap *config.Snapshot, s runs.Spec) (agent.Model, config.Model, error) {
+	usable := snap.UsableModels()
+	var entry config.Model
+	if len(usable) > 0 {
+		entry = usable[0]
+	}
+	if name := s.Options.ModelName; name != "" && name != OfflineModel {
+		m, ok := snap.Model(name)
+		why := "is not configured"
+		switch {
+		case ok && m.Disabled == "":
+			entry, why = m, ""
+		case ok:
+			why = "is disabled: " + m.Disabled
+		}
+		if why != "" {
+			b.log.Warn("the model asked for cannot be used", "run", s.RunID, "model", name, "reason", why)
+			remark(s, "model_warning", "model "+name[:min(len(name), 80)]+" "+why+"; the next choice was used")
+		}
+	}
+	if entry.Name == "" || s.Options.ModelName == OfflineModel {
+		// It computes over whole files and has no window: results cut out of its requests
+		// would only make it read again.
+		entry = config.Model{Name: OfflineModel, Use: OfflineModel, ContextWindow: math.MaxInt32}
+	}
+	s.Options.ModelName = entry.Name
+	m, err := b.connect(entry)
+	if err != nil {
+		return nil, entry, fmt.Errorf("model %s: %w", entry.Name, err)
+	}
+	return m, entry, nil
+}
+
+func remark(s runs.Spec, key, text string) {
+	if s.Remark != nil {
+		s.Remark(key, text)
+	}
+}
+
+// fit turns off what the model cannot do, or refuses to. Only what a caller asked for is
+// missed; the offline model is never asked for anything.
+func fit(s runs.Spec, m config.Model, degrade bool) error {
+	o := s.Options
+	var missing []string
+	if o.ThinkingAsked && o.Thinking && !m.SupportsThinking {
+		missing = append(missing, "think before it answers")
+	}
+	if o.ReasoningEffort != "" && !m.SupportsReasoningEffort {
+		missing = append(missing, "take a reasoning effort")
+	}
+	if len(missing) > 0 && m.Name != OfflineModel {
+		what := strings.Join(missing, " or ")
+		if !degrade {
+			return &CapabilityError{m.Name, what}
+		}
+		remark(s, "capability_warning", fmt.Sprintf("the model %s cannot %s; it answered without", m.Name, what))
+	}
+	o.Thinking = o.Thinking && m.SupportsThinking
+	if !m.SupportsReasoningEffort {
+		o.ReasoningEffort = ""
+	}
+	o.Vision = m.SupportsVision
+	return nil
+}
+
+// backups are the models that answer when this one cannot be called: its fallback, then
+// that one's, as far as they can be used.
+func (b *Builder) backups(snap *config.Snapshot, m config.Model) []middleware.Backup {
+	var out []middleware.Backup
+	seen := []string{m.Name}
+	for next := m.Fallback; next != "" && !slices.Contains(seen, next); {
+		seen = append(seen, next)
+		entry, ok := snap.Model(next)
+		if !ok {
+			break // the configuration warned of it
+		}
+		next = entry.Fallback
+		if entry.Disabled != "" {
+			continue
+		}
+		out = append(out, middleware.Backup{Model: entry.Name, Open: func() (agent.Model, error) { return b.connect(entry) },
+			Line: b.line(snap.File.CircuitBreaker, entry.Name), Thinking: entry.SupportsThinking, Effort: entry.SupportsReasoningEffort, Vision: entry.SupportsVision})
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+)
+
+// budget are the limits of what a run and its thread may spend.
+func budget(c config.TokenBudget) middleware.BudgetRules {
+	return middleware.BudgetRules{Warn: c.WarnThreshold, Hard: c.HardStopThreshold,
+		Run:    middleware.Spending{Tokens: c.MaxTokens, Input: c.MaxInputTokens, Output: c.MaxOutputTokens, Money: c.MaxCost},
+		Thread: middleware.Spending{Tokens: c.MaxThreadTokens, Money: c.MaxThreadCost}}
+}
+
+// errNoGuard is a guard of a class Fawn does not have.
+var errNoGuard = errors.New("there is no such guard")
+
+// guard is the one the configuration names. Lists are all there is; a class of Python
+// cannot be run, and counts as a guard that fails.
+func guard(c config.Guardrails) middleware.Guard {
+	if use := c.Provider.Use; use != "" && !strings.Contains(strings.ToLower(use), "allowlist") {
+		return func(context.Context, middleware.GuardRequest) (middleware.GuardVerdict, error) {
+			return middleware.GuardVerdict{}, fmt.Errorf("guardrails.provider.use %s: %w", use, errNoGuard)
+		}
+	}
+	allowed, given := names(c.Provider.Config["allowed_tools"])
+	if !given {
+		allowed = nil
+	}
+	denied, _ := names(c.Provider.Config["denied_tools"])
+	return middleware.AllowList(allowed, denied)
+}
+
+// names reads a list of strings; given tells whether there is one, even an empty one.
+func names(v any) (list []string, given bool) {
+	values, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	list = []string{}
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			list = append(list, s)
+		}
+	}
+	return list, true
+}
+
+// now is the time in the owner's zone.
+func (b *Builder) now(zone string) func() time.Time {
+	return func() time.Time {
+		if zone != "" {
+			if l, err := time.LoadLocation(zone); err == nil {
+				return time.Now().In(l)
+			}
+		}
+		return time.Now()
+	}
+}
+
+// compaction are the rules for conversations that grow too long. Switched off, only the
+// model's window is kept to, without a call for a summary.
+func (b *Builder) compaction(snap *config.Snapshot, e equipment) middleware.CompactionRules {
+	c := snap.File.Summarization
+	r := middleware.CompactionRules{Window: e.model.ContextWindow, Fixed: len(system(snap.File, e)) / 4,
+		Keep: middleware.Amount(c.Keep), Trim: c.TrimTokensToSummarize, Prompt: c.SummaryPrompt}
+	for _, t := range e.tools {
+		r.Fixed += (len(t.Description) + len(t.Schema)) / 4
+	}
+	if c.Enabled {
+		for _, t := range c.Trigger {
+			r.Triggers = append(r.Triggers, middleware.Amount(t))
+		}
+		r.Ask = b.helper(snap, c.ModelName, e.model, e.job("summary"))
+	}
+	return r
+}

@@ -1,0 +1,55 @@
+package llm
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// endings are what people copy behind a provider's base URL.
+func endings() []string {
+	return []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models", "/chat", "/generate", "/tags"}
+}
+
+// versioned is a path that ends in a version, as those of most providers do.
+func versioned(p string) bool {
+	ok, err := regexp.MatchString(`(^|/)v\d+[a-z]*(/openai)?$`, p)
+	return ok && err == nil
+}
+
+// Addresses are the base URLs an address can mean, likeliest first: people give a server's root,
+// its base with or without /v1, or the whole address of a call. An address that cannot be read
+// stands for itself.
+func Addresses(raw string) []string {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || u.Host == "" {
+		return []string{raw}
+	}
+	p := strings.TrimRight(path.Clean("/"+u.Path), "/")
+	for _, end := range endings() {
+		if rest, cut := strings.CutSuffix(p, end); cut {
+			p = rest
+			break
+		}
+	}
+	var paths []string
+	switch {
+	case p == "":
+		paths = []string{"/v1", "/api/v1", "/api"}
+	case versioned(p):
+		paths = []string{p}
+	default:
+		paths = []string{p, p + "/v1", "/v1"}
+	}
+	var out []string
+	for _, p := range paths {
+		at := *u
+		at.Path, at.RawPath, at.Fragment = p, "", ""
+		if s := at.String(); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

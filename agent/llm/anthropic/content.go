@@ -1,0 +1,134 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"fawn/agent"
+	"fawn/agent/llm/wire"
+)
+
+// keyThoughts holds, in additional_kwargs, what belongs to the thoughts in reasoning_content: for
+// each its length in bytes and its signature, or what the provider hid of it.
+const keyThoughts = "thinking_blocks"
+
+// thought is one entry of keyThoughts.
+type thought struct {
+	Bytes     int    `json:"bytes"`
+	Signature string `json:"signature,omitempty"`
+	Hidden    string `json:"data,omitempty"` // of a thought that is only sent back
+}
+
+// thoughts are the blocks of an answer's thinking as they came. Those of other providers have no
+// signature and are left out; one that was cut off or changed is none any more.
+func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
+	raw, err := json.Marshal(m.Kwargs[keyThoughts])
+	if err != nil {
+		return nil
+	}
+	var list []thought
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	text, _ := m.Kwargs["reasoning_content"].(string)
+	var out []sdk.ContentBlockParamUnion
+	for _, t := range list {
+		switch {
+		case t.Hidden != "":
+			out = append(out, sdk.NewRedactedThinkingBlock(t.Hidden))
+		case t.Bytes < 0 || t.Bytes > len(text) || t.Signature == "":
+			return nil
+		default:
+			out = append(out, sdk.NewThinkingBlock(t.Signature, text[:t.Bytes]))
+			text = text[t.Bytes:]
+		}
+	}
+	if text != "" {
+		return nil
+	}
+	return out
+}
+
+// answerBlocks are what the model said: thoughts, words, calls.
+func answerBlocks(m *agent.Message) []sdk.ContentBlockParamUnion {
+	var out []sdk.ContentBlockParamUnion
+	words := m.Content.String()
+	if len(m.ToolCalls) > 0 || strings.TrimSpace(words) != "" { // thoughts alone are no answer
+		out = thoughts(m)
+	}
+	if strings.TrimSpace(words) != "" {
+		out = append(out, sdk.NewTextBlock(strings.TrimRight(words, " \t\r\n"))) // white space at the end is refused
+	}
+	for _, c := range m.ToolCalls {
+		args := c.Args
+		if len(args) == 0 {
+			args = json.RawMessage("{}")
+		}
+		out = append(out, sdk.NewToolUseBlock(callID(c.ID), args, c.Name))
+	}
+	return out
+}
+
+// callID is an id in the letters the API takes; calls of other providers may have others.
+func callID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+func resultBlock(m *agent.Message) sdk.ContentBlockParamUnion {
+	out := &sdk.ToolResultBlockParam{ToolUseID: callID(m.ToolCallID)}
+	for _, b := range personBlocks(m.Content) {
+		part := sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage}
+		if other, ok := b.Overrides(); ok {
+			part = param.Override[sdk.ToolResultBlockParamContentUnion](other)
+		}
+		out.Content = append(out.Content, part)
+	}
+	if m.Status == "error" {
+		out.IsError = sdk.Bool(true)
+	}
+	return sdk.ContentBlockParamUnion{OfToolResult: out}
+}
+
+// personBlocks writes a person's words and images. Blocks of other kinds pass as they are.
+func personBlocks(c agent.Content) []sdk.ContentBlockParamUnion {
+	var out []sdk.ContentBlockParamUnion
+	say := func(text string) {
+		if strings.TrimSpace(text) != "" {
+			out = append(out, sdk.NewTextBlock(text))
+		}
+	}
+	if c.Blocks == nil {
+		say(c.Text)
+		return out
+	}
+	for _, raw := range c.Blocks {
+		var b wire.Block
+		if json.Unmarshal(raw, &b) != nil {
+			continue
+		}
+		img, ok := b.Image()
+		switch {
+		case b.Type == "text":
+			say(b.Text)
+		case ok && img.Data != "":
+			out = append(out, sdk.NewImageBlockBase64(img.Kind, img.Data))
+		case ok:
+			out = append(out, sdk.NewImageBlock(sdk.URLImageSourceParam{URL: img.URL}))
+		default:
+			var other object
+			if json.Unmarshal(raw, &other) == nil {
+				delete(other, "cache_control") // only so many are allowed
+				out = append(out, param.Override[sdk.ContentBlockParamUnion](other))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+// Package llmerr is the one shape of a failed model call, whichever provider failed.
+package llmerr
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Classes of failures. Quota, auth, trust, invalid and context stay as they are when the same
+// call is made again; burst, busy and network may pass.
+const (
+	ClassQuota   = "quota"   // the account has no credit left
+	ClassAuth    = "auth"    // the key is wrong or may not do this
+	ClassTrust   = "trust"   // the server's certificate is not accepted, or it has none
+	ClassBurst   = "burst"   // too many calls in a short time
+	ClassBusy    = "busy"    // the provider is overloaded or restarting
+	ClassInvalid = "invalid" // the provider refuses the request itself
+	ClassContext = "context" // the request is longer than the model can read
+	ClassNetwork = "network" // the provider could not be reached, or went silent or away
+	ClassGeneric = "generic" // anything else
+)
+
+// ErrIdle is wrapped by the [Error] of a call which ended because nothing came for too long.
+var ErrIdle = errors.New("the provider went silent")
+
+// ErrCut is wrapped by the [Error] of a stream which stopped before the answer was complete.
+var ErrCut = errors.New("the answer was cut off")
+
+// ErrGarbled is wrapped by the [Error] of an answer which cannot be read.
+var ErrGarbled = errors.New("the answer cannot be read")
+
+// Error is a failed model call.
+type Error struct {
+	Status     int           // HTTP status; 0 when no response came or the failure came inside a stream
+	Class      string        // one of the Class constants
+	Code       string        // the provider's own code or type, "" when it gave none
+	Message    string        // the provider's text, word for word, secrets replaced
+	RetryAfter time.Duration // how long the provider asks to wait; 0 when it did not say
+	Err        error         // the cause below, or nil
+}
+
+// Error says what happened in one line.
+func (e *Error) Error() string {
+	msg := e.Message
+	if msg == "" && e.Err != nil {
+		msg = e.Err.Error()
+	}
+	if e.Status != 0 {
+		if msg == "" {
+			msg = http.StatusText(e.Status)
+		}
+		return fmt.Sprintf("the model provider answered %d: %s", e.Status, msg)
+	}
+	return "the model call failed: " + msg
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retriable tells whether the same call may work when it is made again.
+func (e *Error) Retriable() bool {
+	switch e.Class {
+	case ClassBurst, ClassBusy, ClassNetwork:
+		return true
+	}
+	return false
+}
+
+// RefusesTools tells whether the provider says that the model, or the way its server was
+// started, has no tool calls.
+func (e *Error) RefusesTools() bool {
+	if e.Status != 0 && e.Status < 400 || e.Retriable() && e.Status != http.StatusInternalServerError {
+		return false
+	}
+	text := strings.ToLower(e.Message)
+	for _, words := range []string{"does not support tool", "doesn't support tool", "not support tools", "support tool use", "tools is not supported", "tools are not supported",
+		"tool use is not supported", "tool calling is not supported", "tool calls are not supported", "enable-auto-tool-choice", "requires --jinja", "use --jinja",
+		"does not support function", "function calling is not supported", "function calling is not enabled", "function call is not supported"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// Of finds the Error inside err, or nil.
+func Of(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// patientWait is the longest Retry-After which still speaks of a burst: who is out of
+// credit is not told to come back in a minute.
+const patientWait = 5 * time.Minute
+
+// Classify names the class of a failure from its status, the provider's code and its text.
+func Classify(status int, code, message string, retryAfter time.Duration) string {
+	code, text := strings.ToLower(code), strings.ToLower(message)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(code, w) || strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	burst := status == http.StatusTooManyRequests && retryAfter > 0 && retryAfter <= patientWait
+	switch {
+	case has("context_length", "context length", "maximum context", "context window", "context size",
+		"prompt is too long", "input is too long", "too many tokens", "上下文长度"):
+		return ClassContext
+	case status == http.StatusPaymentRequired, has("insufficient_quota", "insufficient balance", "insufficient_balance",
+		"credit balance", "payment required", "arrearage", "余额不足", "欠费"):
+		return ClassQuota
+	case !burst && status < 500 && has("quota", "billing", "out of credits", "insufficient credits"):
+		return ClassQuota
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, has("invalid_api_key", "invalid api key",
+		"incorrect api key", "authentication", "unauthorized", "permission_denied", "permission denied"):
+		return ClassAuth
+	case status == http.StatusTooManyRequests, has("rate limit", "rate_limit", "too many requests", "limit_burst_rate"):
+		return ClassBurst
+	}
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, 529:
+		return ClassBusy
+	}
+	switch {
+	case has("overloaded", "busy", "at capacity", "try again later", "server_error", "unavailable", "繁忙", "稍后"):
+		return ClassBusy
+	case status >= 400 && status < 500:
+		return ClassInvalid
+	}
+	return ClassGeneric
+}

@@ -1,0 +1,61 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// shownOutput is how many characters of a command's output the answer repeats; all of it
+// is in the trail above the answer.
+const shownOutput = 4000
+
+// command is what a message that begins with "run:" wants to have run, or "". A fence
+// around the command is not part of it.
+func (c *conversation) command() string {
+	text := strings.TrimSpace(c.text)
+	if len(text) < 4 || !strings.EqualFold(text[:3], "run") {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(text[3:], ":")
+	if !ok {
+		if rest, ok = strings.CutPrefix(text[3:], "："); !ok {
+			return ""
+		}
+	}
+	rest = strings.TrimSpace(rest)
+	if inside, ok := strings.CutPrefix(rest, "```"); ok {
+		_, inside, _ = strings.Cut(inside, "\n")
+		rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inside), "```"))
+	}
+	return rest
+}
+
+// perform runs the command once and repeats what came of it.
+func (c *conversation) perform(command string) action {
+	var a action
+	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == "bash" })
+	switch {
+	case at >= 0:
+		said := c.pick("The command ran in the sandbox:", "命令已在沙箱中运行：")
+		if c.done[at].failed {
+			said = c.pick("The command did not go well:", "命令未能成功：")
+		}
+		a.text = said + "\n\n" + fenced(clip(c.done[at].result, shownOutput))
+	case !c.tools["bash"]:
+		a.text = c.pick("Commands cannot be run here: this server offers no `bash`. `fawn doctor` says why.",
+			"这里无法运行命令：此服务器没有提供 `bash`。运行 `fawn doctor` 查看原因。")
+	default:
+		a.text = c.pick("I run it in the sandbox.", "正在沙箱中运行。")
+		a.call(c, "bash", map[string]any{"description": c.pick("run the command as given", "按原样运行命令"), "command": command})
+	}
+	return a
+}
+
+// fenced is a code block whose fence is longer than any inside.
+func fenced(s string) string {
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimRight(s, "\n") + "\n" + fence
+}

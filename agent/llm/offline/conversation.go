@@ -1,0 +1,236 @@
+package offline
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fawn/agent"
+)
+
+const (
+	uploads = "/mnt/user-data/uploads"
+	outputs = "/mnt/user-data/outputs"
+)
+
+// conversation is a request as the rules see it: what the person wants, which files there
+// are, and what was done about it so far.
+type conversation struct {
+	text    string         // the person's own words of the current turn
+	zh      bool           // answer in Chinese
+	fresh   []string       // paths of files that came with this turn
+	known   []string       // paths of all files told so far, oldest first
+	sizes   map[string]int // length in bytes of files, where the list told it
+	done    []step         // calls of this turn and their results
+	reports int            // earlier turns that wrote a report
+	lastID  string
+	tools   map[string]bool
+}
+
+// step is a call with its result.
+type step struct {
+	tool   string
+	args   args
+	result string
+	failed bool
+}
+
+// args are the arguments of the tools this model calls.
+type args struct {
+	Path      string       `json:"path"`
+	Start     int          `json:"start_line"`
+	End       int          `json:"end_line"`
+	Filepaths []string     `json:"filepaths"`
+	Todos     []agent.Todo `json:"todos"`
+}
+
+// read takes a request apart.
+func read(req *agent.Request) *conversation {
+	c := &conversation{tools: map[string]bool{}, sizes: map[string]int{}}
+	for _, t := range req.Tools {
+		c.tools[t.Name] = true
+	}
+	own := slices.DeleteFunc(slices.Clone(req.Messages), func(m *agent.Message) bool { return strings.HasPrefix(m.ID, "note:") })
+	current := -1
+	for i, m := range own {
+		c.lastID = m.ID
+		if m.Type != agent.TypeHuman || !m.Genuine() {
+			continue
+		}
+		current = i
+		c.text, c.fresh = c.split(m.Content.String())
+		if before := asked(own, i); before != "" {
+			before, _ = c.split(before)
+			c.text = before + "\n" + c.text
+		}
+	}
+	for _, m := range req.Messages { // notes beside a message count like those inside it
+		if strings.HasPrefix(m.ID, "note:") {
+			c.split(m.Content.String())
+		}
+	}
+	c.zh = chinese(c.text)
+	if current < 0 {
+		return c
+	}
+	before, now := steps(own[:current]), steps(own[current:])
+	c.done = now
+	seen := map[string]bool{}
+	for _, s := range before {
+		if s.tool == "write_file" && strings.HasPrefix(s.args.Path, outputs+"/report") && !s.failed && !seen[s.args.Path] {
+			seen[s.args.Path] = true
+			c.reports++
+		}
+	}
+	return c
+}
+
+// steps pairs calls with their results.
+func steps(msgs []*agent.Message) []step {
+	var out []step
+	at := map[string]int{}
+	for _, m := range msgs {
+		for _, call := range m.ToolCalls {
+			s := step{tool: call.Name, failed: true, result: agent.InterruptedResult}
+			if json.Unmarshal(call.Args, &s.args) != nil {
+				continue
+			}
+			at[call.ID] = len(out)
+			out = append(out, s)
+		}
+		if i, ok := at[m.ToolCallID]; ok && m.Type == agent.TypeTool {
+			out[i].result = m.Content.String()
+			out[i].failed = m.Status == "error" || strings.HasPrefix(out[i].result, "Error")
+		}
+	}
+	return out
+}
+
+// split parts a message from the blocks the server put in front of it, and learns the
+// files of a list of uploads. The lines around the person's words go too.
+func (c *conversation) split(s string) (text string, files []string) {
+	for {
+		s = strings.TrimLeft(s, " \t\r\n")
+		name, rest, ok := strings.Cut(strings.TrimPrefix(s, "<"), ">")
+		if !strings.HasPrefix(s, "<") || !ok || name == "" || strings.ContainsAny(name, " \n</") {
+			return agent.UnmarkInput(s), files
+		}
+		inside, after, ok := strings.Cut(rest, "</"+name+">")
+		if !ok {
+			return agent.UnmarkInput(s), files
+		}
+		if name == "uploaded_files" || name == "current_uploads" {
+			files = append(files, c.learn(inside)...)
+		}
+		s = after
+	}
+}
+
+// learn reads a list of uploads: a line with name and size, then one with the path.
+func (c *conversation) learn(list string) (files []string) {
+	size := 0
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "- ") {
+			size = sizeIn(line)
+		}
+		p, ok := strings.CutPrefix(line, "Path: ")
+		if p = agent.Unescape(strings.TrimSpace(p)); !ok || p == "" {
+			continue
+		}
+		files = append(files, p)
+		if size > 0 {
+			c.sizes[p] = size
+		}
+		if !slices.Contains(c.known, p) {
+			c.known = append(c.known, p)
+		}
+	}
+	return files
+}
+
+// sizeIn reads a size such as (123.4 KB) at the end of a line, in bytes; 0 without one.
+func sizeIn(line string) int {
+	at := strings.LastIndexByte(line, '(')
+	if at < 0 {
+		return 0
+	}
+	number, unit, _ := strings.Cut(strings.TrimSuffix(line[at+1:], ")"), " ")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || v < 0 || v > 1e6 {
+		return 0
+	}
+	switch unit {
+	case "KB":
+		return int(v*(1<<10)) + 1<<10
+	case "MB":
+		return int(v*(1<<20)) + 1<<18
+	}
+	return 0
+}
+
+// wanted picks the files the person speaks of: those named in the message, else those
+// which came with it, else all when the message asks for work on files.
+func (c *conversation) wanted() []string {
+	switch named := c.named(); {
+	case len(named) > 0:
+		return named
+	case len(c.fresh) > 0:
+		return c.fresh
+	case c.asksForWork():
+		return c.known
+	}
+	return nil
+}
+
+// named are the known files whose names stand in the message.
+func (c *conversation) named() (named []string) {
+	lower := strings.ToLower(c.text)
+	for _, p := range c.known {
+		base := strings.ToLower(path.Base(p))
+		stem := strings.TrimSuffix(base, path.Ext(base))
+		if strings.Contains(lower, base) || len(stem) >= 4 && strings.Contains(lower, stem) {
+			named = append(named, p)
+		}
+	}
+	return named
+}
+
+// asksForWork tells whether the words ask for something to be done with files.
+func (c *conversation) asksForWork() bool {
+	lower := strings.ToLower(c.text)
+	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic", "describe",
+		"compare", "distribution", "average", "median", "trend", "upload", " file", "csv", "tsv", "table", "dataset", "outline", "分析", "总结", "摘要", "报告", "图", "统计", "文件", "表", "数据", "概括", "大纲", "比较", "对比", "分布", "平均", "趋势"} {
+		if strings.Contains(lower, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// listed reads the files out of an ls of the uploads, when there was one.
+func (c *conversation) listed() (files []string, asked bool) {
+	for _, s := range c.done {
+		if s.tool != "ls" || s.args.Path != uploads {
+			continue
+		}
+		asked = true
+		for line := range strings.Lines(s.result) {
+			p := strings.TrimSpace(line)
+			if !s.failed && strings.HasPrefix(p, uploads+"/") && !strings.HasSuffix(p, "/") {
+				files = append(files, p)
+			}
+		}
+	}
+	return files, asked
+}
+
+// pick is en or zh, by the language of the turn.
+func (c *conversation) pick(en, zh string) string {
+	if c.zh {
+		return zh
+	}
+	return en
+}

@@ -1,0 +1,68 @@
+package offline
+
+import (
+	"slices"
+
+	"fawn/agent"
+)
+
+const todoTool = "write_todos"
+
+// planned is the action with the plan of the turn brought up to date, where plans can be
+// written: at its beginning, between its stages, and before the last word.
+func (c *conversation) planned(a action, files []string) action {
+	if !c.tools[todoTool] {
+		return a
+	}
+	stage := 0 // which item is under way
+	switch {
+	case len(a.calls) == 0:
+		stage = 3
+	case slices.ContainsFunc(a.calls, func(one agent.ToolCall) bool { return one.Name == "present_files" }):
+		stage = 2
+	case slices.ContainsFunc(a.calls, func(one agent.ToolCall) bool { return one.Name == "write_file" }):
+		stage = 1
+	}
+	plan := []any{}
+	for i, what := range []string{
+		c.pick("Read ", "读取 ") + names(files),
+		c.pick("Compute, and write the report", "计算并写出报告"),
+		c.pick("Show the result", "展示结果"),
+	} {
+		status := "pending"
+		if i < stage {
+			status = "completed"
+		} else if i == stage {
+			status = "in_progress"
+		}
+		plan = append(plan, map[string]any{"content": what, "status": status})
+	}
+	if c.stage() == stage {
+		return a
+	}
+	if stage == 3 { // an answer ends the turn, so the plan is closed first
+		if c.stage() < 0 {
+			return a
+		}
+		a = action{}
+	}
+	a.call(c, todoTool, map[string]any{"todos": plan})
+	return a
+}
+
+// stage is the item under way in the plan this turn wrote last; -1 without a plan.
+func (c *conversation) stage() int {
+	for _, s := range slices.Backward(c.done) {
+		if s.tool != todoTool {
+			continue
+		}
+		done := 0
+		for _, t := range s.args.Todos {
+			if t.Status == "completed" {
+				done++
+			}
+		}
+		return done
+	}
+	return -1
+}

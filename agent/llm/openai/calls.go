@@ -1,0 +1,138 @@
+package openai
+
+import (
+	"crypto/rand"
+	"encoding/json"
+
+	"fawn/agent"
+)
+
+// keys of additional_kwargs this package writes and sends back.
+const (
+	keyReasoning = "reasoning_content" // written by agent.Collector
+	keyDetails   = "reasoning_details"
+	keyExtra     = "extra_content" // call id ("" for the message itself) -> the provider's data
+)
+
+// calls gives each tool call of an answer its own place, whatever the provider does with
+// index and id: one index for several whole calls, no index, no id, an id on every piece.
+type calls struct {
+	list []openCall
+	at   map[int]int // the provider's index -> place in list of its newest call
+}
+
+type openCall struct {
+	id    string // as the provider gave it; "" when it gave none
+	shown string // the id the message has
+	named bool
+}
+
+// add turns a piece as it came into a delta.
+func (c *calls) add(w wireCall) (agent.CallDelta, string) {
+	place, known := len(c.list)-1, len(c.list) > 0
+	if w.Index != nil {
+		place, known = c.at[*w.Index]
+	}
+	if known {
+		open := c.list[place]
+		fresh := w.ID != "" && open.id != "" && w.ID != open.id
+		if w.Index == nil && !fresh {
+			// without an index a name starts a call too, unless the id says otherwise
+			fresh = w.Function.Name != "" && open.named && (w.ID == "" || w.ID != open.id)
+		}
+		known = !fresh
+	}
+	if !known {
+		shown := w.ID
+		if shown == "" || c.taken(shown) {
+			shown = "call_" + rand.Text()
+		}
+		c.list = append(c.list, openCall{id: w.ID, shown: shown})
+		place = len(c.list) - 1
+		if w.Index != nil {
+			if c.at == nil {
+				c.at = map[int]int{}
+			}
+			c.at[*w.Index] = place
+		}
+	}
+	open := &c.list[place]
+	d := agent.CallDelta{Index: place, Args: string(w.Function.Args)}
+	if !known {
+		d.ID = open.shown
+	}
+	if !open.named && w.Function.Name != "" {
+		open.named = true
+		d.Name = w.Function.Name
+	}
+	return d, open.shown
+}
+
+func (c *calls) taken(id string) bool {
+	for _, o := range c.list {
+		if o.shown == id {
+			return true
+		}
+	}
+	return false
+}
+
+// details collects the pieces of reasoning_details into whole entries, which the provider
+// wants back as they were.
+type details struct {
+	list    []map[string]any
+	growing *growing // nil where pieces are never repeated
+}
+
+// add takes a piece and returns its readable text.
+func (d *details) add(raw json.RawMessage) string {
+	var piece map[string]any
+	if json.Unmarshal(raw, &piece) != nil || piece == nil {
+		return ""
+	}
+	text, _ := piece["text"].(string)
+	if text == "" {
+		text, _ = piece["summary"].(string)
+	}
+	if n := len(d.list) - 1; n >= 0 && continues(d.list[n], piece) {
+		last := d.list[n]
+		for k, v := range piece {
+			s, isText := v.(string)
+			old, was := last[k].(string)
+			if isText && was && (k == "text" || k == "summary" || k == "data") {
+				if k == "text" {
+					s = d.growing.fresh(s)
+					text = s
+				}
+				last[k] = old + s
+			} else if v != nil {
+				last[k] = v
+			}
+		}
+		return text
+	}
+	d.growing.start(text)
+	d.list = append(d.list, piece)
+	return text
+}
+
+// continues tells whether piece is the next part of the entry last.
+func continues(last, piece map[string]any) bool {
+	a, ok := piece["index"].(float64)
+	b, was := last["index"].(float64)
+	kind, _ := piece["type"].(string)
+	before, _ := last["type"].(string)
+	return ok && was && a == b && kind == before
+}
+
+// value is the collected list in the form JSON gives back, or nil.
+func (d *details) value() any {
+	if len(d.list) == 0 {
+		return nil
+	}
+	out := make([]any, len(d.list))
+	for i, e := range d.list {
+		out[i] = e
+	}
+	return out
+}

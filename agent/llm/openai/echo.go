@@ -1,0 +1,132 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+)
+
+// echoed tells of which messages the reasoning is sent back; nil means of none.
+func (d *Dialect) echoed(list []*agent.Message) []bool {
+	if d.Echo == EchoNever {
+		return nil
+	}
+	out := make([]bool, len(list))
+	from := 0 // where the turn begins
+	called := false
+	mark := func(to int) {
+		for i := from; i < to; i++ {
+			out[i] = called || d.Echo == EchoAlways
+		}
+		from, called = to, false
+	}
+	for i, m := range list {
+		if m.Type == agent.TypeHuman {
+			mark(i)
+		}
+		called = called || len(m.ToolCalls) > 0
+	}
+	mark(len(list))
+	return out
+}
+
+func (d *Dialect) echoKeys() []string {
+	if d.EchoKeys == nil {
+		return []string{keyReasoning}
+	}
+	return d.EchoKeys
+}
+
+// effort is the part of the body that says how hard to think.
+func (d *Dialect) effort(level string) object {
+	if len(d.Effort) == 0 {
+		return object{"reasoning_effort": level}
+	}
+	var value any = level
+	for _, key := range slices.Backward(d.Effort) {
+		value = object{key: value}
+	}
+	body, _ := value.(object) // at least one key was there
+	return body
+}
+
+// callID is the id as the provider takes it. Too long a one, which another provider gave,
+// becomes its hash: a call and its result still find each other.
+func (d *Dialect) callID(id string) string {
+	if d.MaxCallID == 0 || len(id) <= d.MaxCallID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:])[:d.MaxCallID-len("call_")]
+}
+
+// joinUsers makes one message of those which a user's note and words became: the templates
+// of open models want user and assistant in turns.
+func joinUsers(list []*agent.Message) []*agent.Message {
+	user := func(i int) bool { return i >= 0 && i < len(list) && list[i].Type == agent.TypeHuman }
+	out := make([]*agent.Message, 0, len(list))
+	for i, m := range list {
+		if !user(i) || !user(i-1) {
+			out = append(out, m)
+			continue
+		}
+		last := *out[len(out)-1]
+		last.Content = joinContent(last.Content, m.Content)
+		out[len(out)-1] = &last
+	}
+	return out
+}
+
+func joinContent(a, b agent.Content) agent.Content {
+	if a.Blocks == nil && b.Blocks == nil {
+		return agent.Text(strings.Trim(a.Text+"\n\n"+b.Text, "\n"))
+	}
+	return agent.Content{Blocks: append(contentBlocks(a), contentBlocks(b)...)}
+}
+
+func contentBlocks(c agent.Content) []json.RawMessage {
+	if c.Blocks != nil {
+		return slices.Clone(c.Blocks)
+	}
+	b, err := json.Marshal(object{"type": "text", "text": c.Text})
+	if err != nil { // strings always encode
+		return nil
+	}
+	return []json.RawMessage{b}
+}
+
+// withoutWords is a schema without some words. They only narrow what tools check anyway.
+func withoutWords(schema json.RawMessage, words []string) json.RawMessage {
+	var root any
+	if json.Unmarshal(schema, &root) != nil {
+		return schema
+	}
+	prune(root, words, false)
+	out, err := json.Marshal(root)
+	if err != nil { // what was decoded encodes
+		return schema
+	}
+	return out
+}
+
+// prune walks a schema. The keys of an object under properties or definitions are names.
+func prune(node any, words []string, names bool) {
+	switch node := node.(type) {
+	case object:
+		for key, below := range node {
+			if !names && slices.Contains(words, key) {
+				delete(node, key)
+				continue
+			}
+			prune(below, words, !names && (key == "properties" || key == "$defs" || key == "definitions"))
+		}
+	case []any:
+		for _, below := range node {
+			prune(below, words, false)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package openai
+
+import "strings"
+
+// growing takes what is new out of pieces which each hold everything before them. The
+// second piece shows whether a provider writes that way; if it does not, pieces pass. A nil
+// growing lets all pass.
+type growing struct {
+	all   strings.Builder
+	plain bool // pieces are new as a whole
+}
+
+// start begins with the first piece.
+func (g *growing) start(piece string) {
+	if g != nil {
+		*g = growing{}
+		g.all.WriteString(piece)
+	}
+}
+
+// fresh is the part of piece that was not there before.
+func (g *growing) fresh(piece string) string {
+	if g == nil || g.plain || piece == "" {
+		return piece
+	}
+	if g.all.Len() > 0 {
+		rest, ok := strings.CutPrefix(piece, g.all.String())
+		if !ok {
+			g.plain = true
+			return piece
+		}
+		piece = rest
+	}
+	g.all.WriteString(piece)
+	return piece
+}

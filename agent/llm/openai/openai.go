@@ -1,0 +1,97 @@
+// Package openai speaks to every provider with an OpenAI-compatible chat completions API.
+// go-openai makes the requests; one transport of ours says what its types cannot, and one
+// reader takes the streams apart.
+package openai
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	client "github.com/sashabaranov/go-openai"
+
+	"fawn/agent/llm/wire"
+)
+
+// Config says which model, where it is, and how its provider differs from OpenAI.
+type Config struct {
+	Name    string            // how errors call the model; empty = Model
+	Model   string            // the provider's name of the model; required
+	BaseURL string            // root, root + /v1, or the full /chat/completions address; empty = OpenAI
+	APIKey  string            // sent as a bearer token; empty = none
+	Headers map[string]string // added to every request
+
+	MaxTokens   int      // most tokens of one answer; 0 = the provider's default
+	Temperature *float64 // nil = the provider's default
+	// ExtraBody is laid over the request body, objects merged key by key. A nil value
+	// removes a field the provider does not know, such as stream_options.
+	ExtraBody   map[string]any
+	ThinkingOn  map[string]any // laid over ExtraBody when the call asks for thinking
+	ThinkingOff map[string]any // laid over ExtraBody when it does not
+	Effort      bool           // the model takes reasoning_effort
+	Responses   bool           // the model is spoken to at the Responses API
+	Lessons     *Lessons       // what providers refused so far; nil = of this model alone
+	Dialect     Dialect        // how the provider differs from the API as most have it
+
+	Timeout     time.Duration // wait for the answer to begin; 0 = 10 minutes
+	IdleTimeout time.Duration // longest silence inside an answer; 0 = 4 minutes, < 0 = no limit
+	Client      *http.Client  // nil = a client shared by all models
+}
+
+// Model is one model behind an OpenAI-compatible API. It is safe for concurrent use.
+type Model struct {
+	cfg     Config
+	client  *client.Client
+	http    *http.Client // below it
+	base    string
+	call    wire.Call
+	dropped []string // fields the provider refused
+}
+
+// New checks the configuration; it does not go to the network.
+func New(cfg Config) (*Model, error) {
+	if cfg.Model == "" {
+		return nil, fmt.Errorf("model %q: no model name is set", cfg.Name)
+	}
+	if cfg.Name == "" {
+		cfg.Name = cfg.Model
+	}
+	base, query, err := endpoint(cfg.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
+	}
+	if cfg.Lessons == nil {
+		cfg.Lessons = &Lessons{}
+	}
+	m := &Model{cfg: cfg, call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}
+	h := wire.Client(cfg.Client)
+	h.Transport = &transport{below: h.Transport, headers: cfg.Headers, query: query, secrets: m.call.Secrets}
+
+	cc := client.DefaultConfig(cfg.APIKey)
+	cc.BaseURL, cc.HTTPClient = base, h
+	m.http, m.base = h, base
+	m.client = client.NewClientWithConfig(cc)
+	return m, nil
+}
+
+// endpoint finds the address that go-openai appends /chat/completions to, and the query
+// each request carries.
+func endpoint(raw string) (base, query string, err error) {
+	if raw == "" {
+		return "https://api.openai.com/v1", "", nil
+	}
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", "", fmt.Errorf("base_url %q must look like https://host/v1", raw)
+	}
+	p := strings.TrimRight(path.Clean("/"+u.Path), "/")
+	p = strings.TrimSuffix(strings.TrimSuffix(p, "/chat/completions"), "/responses")
+	if p == "" {
+		p = "/v1"
+	}
+	query, u.Path, u.RawPath, u.RawQuery, u.Fragment = u.RawQuery, p, "", "", ""
+	return u.String(), query, nil
+}

@@ -1,0 +1,227 @@
+package openai
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	client "github.com/sashabaranov/go-openai"
+
+	"fawn/agent"
+)
+
+// outgoing is a request in go-openai's types, with what they cannot say beside it.
+type outgoing struct {
+	request  client.ChatCompletionRequest
+	body     map[string]any
+	messages map[int]map[string]any
+}
+
+// set puts a field on the message which was appended last.
+func (o *outgoing) set(key string, value any) {
+	at := len(o.request.Messages) - 1
+	if o.messages == nil {
+		o.messages = map[int]map[string]any{}
+	}
+	if o.messages[at] == nil {
+		o.messages[at] = map[string]any{}
+	}
+	o.messages[at][key] = value
+}
+
+// build turns a request into what is sent. The model's name, limits, temperature, effort
+// and tools travel beside go-openai's types: there they would be checked against its list
+// of models, or dropped when zero.
+func (m *Model) build(req *agent.Request) outgoing {
+	o := outgoing{
+		request: client.ChatCompletionRequest{Stream: true,
+			StreamOptions: &client.StreamOptions{IncludeUsage: true}},
+		body: map[string]any{},
+	}
+	if req.System != "" {
+		o.request.Messages = append(o.request.Messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: req.System})
+	}
+	list := req.Messages
+	if m.cfg.Dialect.JoinUsers {
+		list = joinUsers(list)
+	}
+	echoed := m.cfg.Dialect.echoed(list)
+	for i, msg := range list {
+		m.add(&o, msg, echoed != nil && echoed[i], req.Options.Thinking)
+	}
+	if len(req.Tools) > 0 {
+		o.body["tools"] = m.tools(req.Tools)
+	}
+	m.options(o.body, req.Options)
+	if len(req.Tools) == 0 {
+		delete(o.body, "parallel_tool_calls") // refused without tools
+	}
+	m.drop(o.body)
+	return o
+}
+
+func (m *Model) options(body map[string]any, opt agent.ModelOptions) {
+	d := &m.cfg.Dialect
+	if n := firstSet(opt.MaxTokens, m.cfg.MaxTokens); n > 0 {
+		body[d.limit(m.cfg.Model)] = n
+	}
+	if t := opt.Temperature; t != nil {
+		body["temperature"] = *t
+	} else if t := m.cfg.Temperature; t != nil {
+		body["temperature"] = *t
+	}
+	merge(body, d.Body)
+	merge(body, m.cfg.ExtraBody)
+	if opt.Thinking {
+		merge(body, m.cfg.ThinkingOn)
+	}
+	if m.cfg.Effort && opt.Effort != "" {
+		merge(body, d.effort(opt.Effort))
+	}
+	if !opt.Thinking {
+		merge(body, m.cfg.ThinkingOff)
+	}
+	body["model"] = m.cfg.Model
+	delete(body, "stream")
+	delete(body, "messages")
+}
+
+// drop takes out what the provider refused. The nil removes what go-openai put there.
+func (m *Model) drop(body map[string]any) {
+	for _, field := range m.dropped {
+		body[field] = nil
+	}
+}
+
+func firstSet(a, b int) int {
+	if a > 0 {
+		return a
+	}
+	return b
+}
+
+// merge lays src over dst, objects key by key. dst shares nothing with src that is written.
+func merge(dst, src map[string]any) {
+	for k, v := range src {
+		below, ok := v.(map[string]any)
+		if !ok {
+			dst[k] = v
+			continue
+		}
+		if old, ok := dst[k].(map[string]any); ok {
+			joined := maps.Clone(old)
+			merge(joined, below)
+			dst[k] = joined
+			continue
+		}
+		dst[k] = v
+	}
+}
+
+func (m *Model) tools(list []*agent.Tool) []client.Tool {
+	out := make([]client.Tool, len(list))
+	for i, t := range list {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		if refused := m.cfg.Dialect.SchemaWithout; len(refused) > 0 {
+			schema = withoutWords(schema, refused)
+		}
+		out[i] = client.Tool{Type: client.ToolTypeFunction, Function: &client.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: schema}}
+	}
+	return out
+}
+
+// add appends one message. Names are never sent: several providers refuse them.
+func (m *Model) add(o *outgoing, msg *agent.Message, echo, thinking bool) {
+	list := &o.request.Messages
+	switch msg.Type {
+	case agent.TypeSystem:
+		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: msg.Content.String()})
+	case agent.TypeTool:
+		text := msg.Content.String()
+		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleTool, Content: text, ToolCallID: m.cfg.Dialect.callID(msg.ToolCallID)})
+		if text == "" {
+			o.set("content", "")
+		}
+	case agent.TypeAI:
+		m.addAnswer(o, msg, echo, thinking)
+	case agent.TypeHuman:
+		c := client.ChatCompletionMessage{Role: client.ChatMessageRoleUser}
+		blocks, text := userContent(msg.Content)
+		c.Content = text
+		*list = append(*list, c)
+		switch {
+		case blocks != nil:
+			o.set("content", blocks)
+		case text == "":
+			o.set("content", "")
+		}
+	}
+}
+
+func (m *Model) addAnswer(o *outgoing, msg *agent.Message, echo, thinking bool) {
+	d := &m.cfg.Dialect
+	c := client.ChatCompletionMessage{Role: client.ChatMessageRoleAssistant, Content: msg.Content.String()}
+	extra, _ := msg.Kwargs[keyExtra].(map[string]any)
+	if d.NoExtra {
+		extra = nil
+	}
+	var calls []any
+	mustSign := d.signs(m.cfg.Model) && !slices.ContainsFunc(msg.ToolCalls, func(c agent.ToolCall) bool { return extra[c.ID] != nil })
+	for i, call := range msg.ToolCalls {
+		args := string(call.Args)
+		if args == "" {
+			args = "{}"
+		}
+		c.ToolCalls = append(c.ToolCalls, client.ToolCall{ID: d.callID(call.ID), Type: client.ToolTypeFunction,
+			Function: client.FunctionCall{Name: call.Name, Arguments: args}})
+		x := extra[call.ID]
+		if mustSign && i == 0 {
+			x = d.Signature
+		}
+		if x != nil {
+			calls = append(calls, signedCall{c.ToolCalls[len(c.ToolCalls)-1], x})
+		} else {
+			calls = append(calls, c.ToolCalls[len(c.ToolCalls)-1])
+		}
+	}
+	o.request.Messages = append(o.request.Messages, c)
+	if c.Content == "" {
+		o.set("content", nil)
+		if len(calls) == 0 {
+			o.set("content", "")
+		}
+	}
+	if len(extra) > 0 || mustSign {
+		if len(calls) > 0 {
+			o.set("tool_calls", calls)
+		}
+		if x := extra[""]; x != nil {
+			o.set("extra_content", x)
+		}
+	}
+	if !echo {
+		return
+	}
+	thought, _ := msg.Kwargs[keyReasoning].(string)
+	if thought == "" && len(calls) > 0 && thinking {
+		thought = d.Fill
+	}
+	if thought != "" {
+		for _, key := range d.echoKeys() {
+			o.set(key, thought)
+		}
+	}
+	if details := msg.Kwargs[keyDetails]; details != nil {
+		o.set(keyDetails, details)
+	}
+}
+
+// signedCall is a call with the provider data that came with it, such as a signature.
+type signedCall struct {
+	client.ToolCall
+	Extra any `json:"extra_content"`
+}

@@ -1,0 +1,157 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+
+	"fawn/agent/llm/llmerr"
+	"fawn/agent/llm/wire"
+)
+
+// call is what one Stream call and its round trip tell each other, by way of the context,
+// because go-openai stands between them.
+type call struct {
+	body     map[string]any         // laid over the request body; nil values remove fields
+	messages map[int]map[string]any // fields set on single messages
+	response *http.Response         // a success; the reader of the stream closes its body
+	failed   *llmerr.Error          // a refusal
+	sent     map[string]bool        // the fields of the body
+}
+
+type callKey struct{}
+
+// transport says what go-openai's request types cannot, keeps what its error types drop,
+// and hands the body of a success to the call.
+type transport struct {
+	below   http.RoundTripper
+	headers map[string]string
+	query   string
+	secrets []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	c, ok := r.Context().Value(callKey{}).(*call)
+	if !ok {
+		return nil, fmt.Errorf("a request outside of a model call")
+	}
+	r, err := t.rewrite(r, c)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.below.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if c.failed = wire.Refused(resp); c.failed != nil {
+		c.failed.Redact(t.secrets)
+		return nil, c.failed
+	}
+	c.response = resp
+	shell := *resp
+	shell.Body = http.NoBody
+	return &shell, nil
+}
+
+// rewrite lays the call's fields over the body go-openai made.
+func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, error) {
+	var body map[string]json.RawMessage
+	err := json.NewDecoder(r.Body).Decode(&body)
+	r.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	if err := patchMessages(body, c.messages); err != nil {
+		return nil, fmt.Errorf("write the messages: %w", err)
+	}
+	for k, v := range c.body {
+		delete(body, k)
+		if v == nil {
+			continue
+		}
+		if body[k], err = json.Marshal(v); err != nil {
+			return nil, fmt.Errorf("write the request: %s: %w", k, err)
+		}
+	}
+	c.sent = make(map[string]bool, len(body))
+	for k := range body {
+		c.sent[k] = true
+	}
+	data := joined(body)
+	out := r.Clone(r.Context())
+	out.ContentLength = int64(len(data))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	out.Body = io.NopCloser(bytes.NewReader(data))
+	out.Header.Del("Connection")
+	for k, v := range t.headers {
+		out.Header.Set(k, v)
+	}
+	out.URL.RawQuery = t.query
+	return out, nil
+}
+
+// joined writes an object of the fields as they are, sorted by name. The messages are most of a request,
+// and encoding/json would go through every byte of them once more.
+func joined(fields map[string]json.RawMessage) []byte {
+	n := 2
+	for k, v := range fields {
+		n += len(k) + len(v) + 8
+	}
+	out := append(make([]byte, 0, n), '{')
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, _ := json.Marshal(k) // a string has no way to fail
+		out = append(append(append(out, name...), ':'), fields[k]...)
+	}
+	return append(out, '}')
+}
+
+func patchMessages(body map[string]json.RawMessage, patches map[int]map[string]any) error {
+	if len(patches) == 0 {
+		return nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(body["messages"], &list); err != nil {
+		return err
+	}
+	for i, patch := range patches {
+		var m map[string]any
+		if err := json.Unmarshal(list[i], &m); err != nil {
+			return err
+		}
+		maps.Copy(m, patch)
+		raw, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		list[i] = raw
+	}
+	raw, err := json.Marshal(list)
+	body["messages"] = raw
+	return err
+}
+
+// open sends the request and returns the response of a success; its body must be closed.
+func (m *Model) open(ctx context.Context, r outgoing, c *call) (*http.Response, error) {
+	c.body, c.messages = r.body, r.messages
+	stream, err := m.client.CreateChatCompletionStream(context.WithValue(ctx, callKey{}, c), r.request)
+	switch {
+	case c.failed != nil:
+		return nil, c.failed
+	case err != nil:
+		if c.response != nil {
+			c.response.Body.Close()
+		}
+		return nil, err
+	}
+	stream.Close() // its body is empty: the call holds the real one
+	return c.response, nil
+}

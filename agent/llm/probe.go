@@ -1,0 +1,212 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+)
+
+// ProbeTime bounds a probe with all its tries. A local server may have to load the model first.
+const ProbeTime = time.Minute
+
+// maxReply bounds what is shown of the answer to a probe, in bytes.
+const maxReply = 200
+
+// Probed is what a real call to a model showed.
+type Probed struct {
+	OK      bool   // the model answered
+	BaseURL string // the address that answered, or whose failure says most; empty = the provider's own
+	Reply   string // how the answer began
+	Took    time.Duration
+	Tried   []Try   // every call made, in order
+	Err     error   // the failure that says most, secrets replaced; *Error if the provider failed
+	Offers  []Offer // the models the server has, if it tells
+}
+
+// Offer is what the server says about the model of that name.
+func (p Probed) Offer(model string) (Offer, bool) {
+	i := slices.IndexFunc(p.Offers, func(o Offer) bool { return o.ID == model })
+	if i < 0 {
+		return Offer{}, false
+	}
+	return p.Offers[i], true
+}
+
+// Try is one call of a probe.
+type Try struct {
+	BaseURL string
+	Err     error // nil = it answered
+	Took    time.Duration
+}
+
+// Probe makes a real, tiny call to a model and says how it went. While the server knows nothing at
+// an address, the other ones it can mean are tried; see [Addresses]. The call ends with the first
+// words of the answer.
+func Probe(ctx context.Context, cfg Config) Probed {
+	ctx, cancel := context.WithTimeout(ctx, ProbeTime)
+	defer cancel()
+	bases := []string{""}
+	if c, err := find(cfg.Use); err == nil && c.native {
+		bases = []string{cfg.BaseURL} // all forms of it mean one address
+	} else if strings.TrimSpace(cfg.BaseURL) != "" {
+		bases = Addresses(cfg.BaseURL)
+	}
+	var out Probed
+	for _, base := range bases {
+		one := cfg
+		one.BaseURL = base
+		start := time.Now()
+		reply, err := ask(ctx, one)
+		took := time.Since(start)
+		err = hidden(err, cfg)
+		out.Tried = append(out.Tried, Try{base, err, took})
+		if len(out.Tried) == 1 || err == nil || says(err) > says(out.Err) {
+			out.BaseURL, out.Reply, out.Took, out.Err = base, reply, took, err
+		}
+		if out.OK = err == nil; out.OK || !elsewhere(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	if e := llmerr.Of(out.Err); out.OK || e != nil && e.Status != 0 && e.Class != llmerr.ClassAuth {
+		cfg.BaseURL = out.BaseURL
+		out.Offers = offers(ctx, cfg)
+	}
+	return out
+}
+
+// offersTime bounds the question for a server's models; an answer to it is a help, not a need.
+const offersTime = 5 * time.Second
+
+// offers asks a provider for its models, with the key it was called with.
+func offers(ctx context.Context, cfg Config) []Offer {
+	ctx, cancel := context.WithTimeout(ctx, offersTime)
+	defer cancel()
+	base, headers, err := reach(cfg)
+	if err != nil {
+		return nil
+	}
+	c := catalog{client: &http.Client{CheckRedirect: stay}, headers: headers}
+	if cfg.Client != nil {
+		c.client.Transport = cfg.Client.Transport
+	}
+	list, err := c.list(ctx, base)
+	if err != nil {
+		return nil
+	}
+	if u, err := url.Parse(base); err == nil && local(u.Hostname()) {
+		c.describe(ctx, base, list)
+	}
+	return list
+}
+
+// local tells whether a host is this machine.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// ask calls the model and waits for its first words.
+func ask(ctx context.Context, cfg Config) (reply string, err error) {
+	m, err := New(cfg)
+	if err != nil {
+		return "", err
+	}
+	req := &agent.Request{Messages: []*agent.Message{{ID: "probe", Type: agent.TypeHuman, Content: agent.Text("Answer with the single word: ready")}}}
+	for k, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return "", err
+		}
+		if k.Visible() {
+			reply = k.Text
+			if len(reply) > maxReply {
+				reply = strings.ToValidUTF8(reply[:maxReply], "")
+			}
+			return reply, nil
+		}
+	}
+	return "", nil // an empty answer is an answer
+}
+
+// elsewhere tells whether a failure says that the address is wrong, not the call.
+func elsewhere(err error) bool {
+	e := llmerr.Of(err)
+	if e == nil {
+		return false
+	}
+	switch e.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMovedPermanently, http.StatusFound,
+		http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	// an answer, but none of a model: a web page, or words about unknown endpoints
+	return e.Status == 0 && (e.Class == llmerr.ClassGeneric || e.Class == llmerr.ClassInvalid)
+}
+
+// says ranks failures by how much they tell: what a provider says about a call is worth more than
+// what a server says about an address.
+func says(err error) int {
+	text, _, _ := Words(err)
+	switch {
+	case err == nil:
+		return 0
+	case !elsewhere(err):
+		return 3
+	case strings.Contains(strings.ToLower(text), "model"):
+		return 2 // it knows the address and not the model
+	}
+	return 1
+}
+
+// hidden takes every secret of cfg out of an error's words, in the forms servers repeat them.
+func hidden(err error, cfg Config) error {
+	if err == nil {
+		return nil
+	}
+	var secrets []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); len(s) >= 4 {
+			secrets = append(secrets, s, url.QueryEscape(s), url.PathEscape(s))
+		}
+	}
+	add(cfg.APIKey)
+	for _, v := range cfg.Headers {
+		add(v)
+		add(strings.TrimPrefix(v, "Bearer "))
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	if e := llmerr.Of(err); e != nil {
+		return e.Redact(secrets)
+	}
+	text := err.Error()
+	for _, s := range secrets {
+		text = strings.ReplaceAll(text, s, "***")
+	}
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text) // the cause below holds the secret
+}
+
+// Words are a failure as people read it: what the provider said, word for word, with its class and
+// status. They are empty for nil.
+func Words(err error) (text, class string, status int) {
+	if err == nil {
+		return "", "", 0
+	}
+	e := llmerr.Of(err)
+	if e == nil {
+		return err.Error(), llmerr.ClassGeneric, 0
+	}
+	if text = e.Message; text == "" {
+		text = e.Error()
+	}
+	return text, e.Class, e.Status
+}

@@ -1,0 +1,92 @@
+// Package texttools lets models use tools which have no tool calls of their own: the tools
+// stand in the prompt, the model writes its calls as text between tags, and results are
+// messages of the user. It also catches calls that a server hands out as text.
+package texttools
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+)
+
+// Memory keeps which models refused tools, for as long as the program runs. It is safe for
+// concurrent use; the zero value is ready.
+type Memory struct {
+	mu   sync.Mutex
+	deaf map[string]bool
+}
+
+func (m *Memory) knows(key string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.deaf[key]
+}
+
+func (m *Memory) learn(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.deaf == nil {
+		m.deaf = map[string]bool{}
+	}
+	m.deaf[key] = true
+}
+
+// Always speaks to a model without tool calls.
+func Always(m agent.Model) agent.Model { return &model{below: m, always: true} }
+
+// WhenRefused uses a model's own tool calls until its provider says that it has none. The
+// memory keeps that under key, which names the model and its address.
+func WhenRefused(m agent.Model, key string, known *Memory) agent.Model {
+	return &model{below: m, key: key, known: known}
+}
+
+type model struct {
+	below  agent.Model
+	always bool
+	key    string
+	known  *Memory
+}
+
+// Stream implements agent.Model.
+func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		if m.always || m.known.knows(m.key) {
+			m.inText(ctx, req, yield)
+			return
+		}
+		seen := false
+		r := newReader(req.Tools, true)
+		for k, err := range m.below.Stream(ctx, req) {
+			if err != nil && !seen && len(req.Tools) > 0 && refusesTools(err) {
+				m.known.learn(m.key)
+				m.inText(ctx, req, yield)
+				return
+			}
+			seen = seen || err == nil
+			if !r.pass(k, err, yield) {
+				return
+			}
+		}
+		r.end(yield)
+	}
+}
+
+// refusesTools tells whether a provider's failure means that the model has no tool calls.
+func refusesTools(err error) bool {
+	e := llmerr.Of(err)
+	return e != nil && e.RefusesTools()
+}
+
+// inText makes the call with the tools in the prompt.
+func (m *model) inText(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+	r := newReader(req.Tools, false)
+	for k, err := range m.below.Stream(ctx, written(req)) {
+		if !r.pass(k, err, yield) {
+			return
+		}
+	}
+	r.end(yield)
+}

@@ -1,0 +1,135 @@
+// Package wire is what calls to every provider have in common, whichever API they speak: the connections,
+// the watch for silence, what a refusal or a broken answer says, and the shapes of images.
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+)
+
+// Defaults of [Call].
+const (
+	DefaultTimeout     = 10 * time.Minute
+	DefaultIdleTimeout = 4 * time.Minute
+)
+
+// Client is c, or one for all models where it is nil, on the shared connections unless it has its own. It
+// follows no redirect: the key stays where it was meant for.
+func Client(c *http.Client) *http.Client {
+	out := http.Client{}
+	if c != nil {
+		out = *c
+	}
+	if out.Transport == nil {
+		out.Transport = shared()
+	}
+	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &out
+}
+
+// shared lets all models use one pool of connections. Compression is off because it makes proxies hold
+// events back.
+var shared = sync.OnceValue(func() http.RoundTripper {
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t := base.Clone()
+	t.DisableCompression = true
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 64
+	return t
+})
+
+// CloseIdle closes the shared connections which no call uses; the next call opens new ones.
+func CloseIdle() {
+	if t, ok := shared().(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// Secrets are the values that must not show in an error.
+func Secrets(key string, headers map[string]string) []string {
+	var out []string
+	if key != "" {
+		out = append(out, key)
+	}
+	for k, v := range headers {
+		k = strings.ToLower(k)
+		if strings.Contains(k, "key") || strings.Contains(k, "auth") || strings.Contains(k, "token") || strings.Contains(k, "cookie") {
+			out = append(out, strings.TrimPrefix(v, "Bearer "))
+		}
+	}
+	return out
+}
+
+// ErrStopped means that the reader of an answer wants no more of it.
+var ErrStopped = errors.New("stopped")
+
+// Yield hands a piece of an answer on; false means that nobody reads any more.
+type Yield = func(agent.Chunk, error) bool
+
+// Call is one call to a model.
+type Call struct {
+	Name        string        // how errors call the model
+	Timeout     time.Duration // wait for the answer to begin; 0 = DefaultTimeout
+	IdleTimeout time.Duration // longest silence inside it; 0 = DefaultIdleTimeout, < 0 = no limit
+	Secrets     []string      // replaced in every message of an error
+}
+
+// Patience is how long a call still waits for its provider.
+type Patience struct {
+	timer *time.Timer
+	limit time.Duration
+}
+
+// Wait begins a wait for the provider; it is called before each that follows data.
+func (p *Patience) Wait() {
+	if p.limit > 0 {
+		p.timer.Reset(p.limit)
+	} else {
+		p.timer.Stop()
+	}
+}
+
+// AtMost begins a wait of this length.
+func (p *Patience) AtMost(d time.Duration) { p.timer.Reset(d) }
+
+// Do makes the call: begin sends it, and read hands its answer on. A failure is yielded last: the end of ctx
+// as its cause, silence and whatever the provider did as *llmerr.Error.
+func (c Call) Do(ctx context.Context, yield Yield, begin func(context.Context) (*http.Response, error), read func(*http.Response, *Patience) error) {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &Patience{limit: c.Timeout}
+	if p.limit <= 0 {
+		p.limit = DefaultTimeout
+	}
+	p.timer = time.AfterFunc(p.limit, func() { cancel(llmerr.ErrIdle) })
+	defer p.timer.Stop()
+	resp, err := begin(inner)
+	if err == nil {
+		defer resp.Body.Close()
+		if p.limit = c.IdleTimeout; p.limit == 0 {
+			p.limit = DefaultIdleTimeout
+		}
+		p.Wait()
+		err = read(resp, p)
+	}
+	switch {
+	case err == nil, errors.Is(err, ErrStopped):
+	case ctx.Err() != nil:
+		yield(agent.Chunk{}, context.Cause(ctx))
+	case errors.Is(context.Cause(inner), llmerr.ErrIdle):
+		yield(agent.Chunk{}, &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrIdle,
+			Message: fmt.Sprintf("the provider of %s sent nothing for %s", c.Name, p.limit)})
+	default:
+		yield(agent.Chunk{}, failure(err).Redact(c.Secrets))
+	}
+}

@@ -1,0 +1,56 @@
+package agent
+
+import "context"
+
+// Middleware is one stage around the loop; any hook may be nil. A stage is built once per
+// run, so counters are plain variables of the function which makes it. Hooks return state
+// changes; they never write t.State.
+type Middleware struct {
+	Name string
+	// BeforeAgent runs once, in list order; its patch joins the run's first step.
+	BeforeAgent func(ctx context.Context, t *Turn) (State, error)
+	// BeforeModel runs before each call, in list order; its patch joins the model step.
+	BeforeModel func(ctx context.Context, t *Turn) (State, error)
+	// WrapModel surrounds each call, first stage outermost. It may change the request.
+	WrapModel func(next ModelFunc) ModelFunc
+	// AfterModel sees the answer before it is stored, in reverse order.
+	AfterModel func(ctx context.Context, t *Turn, r *Reply) error
+	// WrapTool surrounds each tool call, first stage outermost; calls run concurrently.
+	WrapTool func(next ToolFunc) ToolFunc
+	// AfterAgent runs once at a regular end, in reverse order; its patch is the end step.
+	AfterAgent func(ctx context.Context, t *Turn) (State, error)
+}
+
+// ModelFunc makes one model call and returns the AI message.
+type ModelFunc func(ctx context.Context, t *Turn, req *Request) (*Message, error)
+
+// ToolFunc makes one tool call.
+type ToolFunc func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
+
+// Reply is a model's answer on its way to the log. Stages put another Message in place of
+// the one they want to change, keeping its ID.
+type Reply struct {
+	Message    *Message
+	Patch      State
+	Jump       Jump
+	StopReason string // why the run ends early, for the run's record
+	Last       *Last  // when set, the run's next model call is its last
+	Final      bool   // no call follows this one, whatever a stage wants
+}
+
+// Last says why a run may make only one more model call, which has no tools: the answer is
+// made of what there is.
+type Last struct {
+	Reason string // the run's stop reason: token_capped, loop_capped, …
+	Note   string // what the model reads about it
+}
+
+// Jump tells where the loop goes after the model step.
+type Jump int
+
+// Jumps. Continue follows the message: to the tools when it calls any, else to the end.
+const (
+	Continue Jump = iota
+	ToModel
+	ToEnd
+)

@@ -1,0 +1,139 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+)
+
+// errNoAnswer ends a run whose model twice came back with nothing to read.
+var errNoAnswer = &namedError{"EmptyAnswer", errors.New("the model ended without an answer, twice. Ask again, or choose another model")}
+
+// namedError is an error with a name for clients.
+type namedError struct {
+	name string
+	error
+}
+
+// ErrorName is what clients tell errors apart by.
+func (e *namedError) ErrorName() string { return e.name }
+
+// Unwrap gives the error below.
+func (e *namedError) Unwrap() error { return e.error }
+
+// TerminalResponse sees to it that work ends in words. A model that stops with nothing to
+// read is asked once more; the second time the run ends as failed, and says so.
+func TerminalResponse() agent.Middleware {
+	asked := 0
+	return agent.Middleware{
+		Name: "terminal_response",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if asked == 1 && len(req.Tools) > 0 {
+					addNote(req, "terminal_response", "You stopped without an answer. Write the answer for the user now, from what you have found, or go on with the work.")
+				}
+				return next(ctx, t, req)
+			}
+		},
+		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
+			m := r.Message
+			if strings.TrimSpace(m.Content.String()) != "" || len(m.Calls()) > 0 || r.Jump != agent.Continue {
+				if len(m.Calls()) > 0 {
+					asked = 0 // it works on
+				}
+				return nil
+			}
+			worked := slices.ContainsFunc(sinceQuestion(t.State.Messages), func(m *agent.Message) bool { return m.Type == agent.TypeTool })
+			switch {
+			case r.Final:
+				r.Message = withText(m, "I had to stop here without a full answer. What was done so far stands above; write to go on.")
+			case !worked && m.Kwargs["reasoning_content"] == nil:
+			case asked == 0:
+				asked++
+				r.Jump = agent.ToModel
+			default:
+				r.Message = withText(m, sentence(errNoAnswer.Error())).With(agent.ErrorFallback, true)
+				return errNoAnswer
+			}
+			return nil
+		},
+	}
+}
+
+// LengthStop says of an answer that the model's limit cut it.
+func LengthStop() agent.Middleware {
+	return agent.Middleware{
+		Name: "length_stop",
+		AfterModel: func(_ context.Context, _ *agent.Turn, r *agent.Reply) error {
+			if len(r.Message.Calls()) > 0 || r.StopReason != "" {
+				return nil
+			}
+			switch finish(r.Message) {
+			case "length", "max_tokens", "model_length", "incomplete":
+				r.StopReason = "model_length_capped"
+			}
+			return nil
+		},
+	}
+}
+
+// finish is why the provider ended an answer, in lower case.
+func finish(m *agent.Message) string {
+	for _, key := range []string{"finish_reason", "stop_reason"} {
+		if s, ok := m.Meta[key].(string); ok && s != "" {
+			return strings.ToLower(s)
+		}
+	}
+	return ""
+}
+
+// SafetyStop handles an answer that the provider broke off for reasons of safety: half a
+// call is never run, and a blank answer gets words.
+func SafetyStop() agent.Middleware {
+	return agent.Middleware{
+		Name: "safety_stop",
+		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
+			m := r.Message
+			reason := finish(m)
+			if !isSafetyStop(reason) || len(m.Calls()) == 0 && strings.TrimSpace(m.Content.String()) != "" {
+				return nil
+			}
+			names := []string{}
+			for _, c := range m.ToolCalls {
+				names = append(names, c.Name)
+			}
+			for _, c := range m.Invalid {
+				names = append(names, c.Name)
+			}
+			about := map[string]any{"detector": "finish_reason", "reason_field": "finish_reason", "reason_value": reason,
+				"suppressed_tool_call_count": len(names), "suppressed_tool_call_names": names, "extras": map[string]any{}}
+			text := "The model provider broke this answer off for safety reasons."
+			if len(names) > 0 {
+				text += " What it wanted to do was not done."
+			}
+			r.Message = withText(withoutCalls(m), text).With("safety_termination", about)
+			r.StopReason = "safety_capped"
+			t.Log.Warn("the provider broke an answer off for safety reasons", "reason", reason, "calls", len(names))
+			event := map[string]any{"type": "safety_termination", "thread_id": t.ThreadID, "message_id": m.ID}
+			for k, v := range about {
+				event[k] = v
+			}
+			if data, err := agent.Encode(event); err == nil {
+				t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: data})
+			}
+			return nil
+		},
+	}
+}
+
+func isSafetyStop(reason string) bool {
+	switch reason {
+	case "content_filter", "refusal", "safety", "blocklist", "prohibited_content", "spii", "recitation",
+		"image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "sensitive":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,318 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+)
+
+// Amount is a length of conversation: a fraction of the model's window, tokens, or messages.
+type Amount struct {
+	Type  string // fraction, tokens, messages
+	Value float64
+}
+
+// CompactionRules say when the older part of a conversation is hidden from the model, and
+// how much stays.
+type CompactionRules struct {
+	Window   int      // tokens the model reads; 0 is unknown and counts as 128,000
+	Fixed    int      // tokens of each request beside the messages
+	Triggers []Amount // any of them starts it
+	Keep     Amount
+	Trim     int    // tokens of old messages a summary is made of; 0 is no limit
+	Prompt   string // of the summary; "" is the built-in one
+	Ask      Ask    // makes the summary; nil makes it by rule
+}
+
+const (
+	unknownWindow = 128_000
+	fullWindow    = 0.95 // part of the window at which something must happen in any case
+	worthwhile    = 0.7  // of the tokens may be left for a compaction to count
+	freshResults  = 4    // newest tool results whose output stays
+	patience      = 10   // messages more until what did not help is tried again
+)
+
+// Compaction keeps requests within what the model can read. The log stays whole: a view of
+// it hides the older part behind a summary, leaves tool output out, or both. The newest
+// words of the person stay to the letter, and no call is parted from its results.
+func Compaction(rules CompactionRules) agent.Middleware {
+	next, overflow := 0, false // messages from which on it is tried again
+	return agent.Middleware{
+		Name: "compaction",
+		BeforeModel: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
+			size := rules.size(&t.State)
+			if !overflow && (len(t.State.Messages) < next || !rules.due(&t.State, size)) {
+				return agent.State{}, nil
+			}
+			next = len(t.State.Messages) + patience
+			must := overflow || float64(size) > fullWindow*float64(rules.window())
+			overflow = false
+			patch, err := rules.Compact(ctx, &t.State, must)
+			if err != nil {
+				if ctx.Err() != nil {
+					return agent.State{}, context.Cause(ctx)
+				}
+				t.Log.Warn("the conversation could not be shortened; it stays as it is", "err", err)
+				return agent.State{}, nil
+			}
+			if patch.View != nil {
+				next = len(t.State.Messages) + 1
+				t.Log.Info("the conversation is shortened for the model", "tokens", size, "from", patch.View.From, "outputs_left_out", len(patch.View.Cut))
+			}
+			return patch, nil
+		},
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				m, err := next(ctx, t, req)
+				for range 3 {
+					e := llmerr.Of(err)
+					if e == nil || e.Class != llmerr.ClassContext || m != nil || ctx.Err() != nil {
+						break
+					}
+					overflow = true
+					smaller := *req
+					if smaller.Messages = squeeze(req.Messages); len(smaller.Messages) == 0 {
+						break
+					}
+					t.Log.Warn("the model cannot read that much; a shorter request is sent", "messages", len(smaller.Messages))
+					req = &smaller
+					m, err = next(ctx, t, req)
+				}
+				return m, err
+			}
+		},
+	}
+}
+
+func (r CompactionRules) window() int {
+	if r.Window > 0 {
+		return r.Window
+	}
+	return unknownWindow
+}
+
+// size is about how many tokens a request of this state has.
+func (r CompactionRules) size(s *agent.State) int {
+	return r.Fixed + tokensOf(agent.BuildRequest("", s, nil, agent.ModelOptions{}).Messages)
+}
+
+// due tells whether a trigger fires, or the window is full.
+func (r CompactionRules) due(s *agent.State, size int) bool {
+	for _, a := range r.Triggers {
+		switch a.Type {
+		case "fraction":
+			if float64(size) >= a.Value*float64(r.window()) {
+				return true
+			}
+		case "tokens":
+			if float64(size) >= a.Value {
+				return true
+			}
+		case "messages":
+			if float64(len(shownMessages(s))) >= a.Value {
+				return true
+			}
+		}
+	}
+	return float64(size) > fullWindow*float64(r.window())
+}
+
+// shownMessages are those of the log which a request still has.
+func shownMessages(s *agent.State) []*agent.Message {
+	if s.View == nil || s.View.From == "" {
+		return s.Messages
+	}
+	return s.Messages[max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0):]
+}
+
+// Compact is the view that makes the conversation shorter: first behind a summary as the
+// rules say, then without old tool output, then with less of the newest turns. It is empty
+// when none takes away 30 %; with must the best there is is taken, also without a model.
+func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool) (agent.State, error) {
+	before := r.size(s)
+	enough := func(v *agent.View) bool {
+		c := s.Clone()
+		c.View = v
+		return float64(r.size(&c)) <= worthwhile*float64(before)
+	}
+	shown := shownMessages(s)
+	var best *agent.View
+	at := cutPoint(shown, r.keepFrom(shown))
+	if at > 0 {
+		view, err := r.summarised(ctx, s, shown, at, must)
+		if err != nil {
+			return agent.State{}, err
+		}
+		if best = view; enough(view) {
+			return r.written(view), nil
+		}
+	}
+	if best == nil {
+		best = &agent.View{}
+		if s.View != nil {
+			*best = *s.View
+		}
+	}
+	lighter := *best
+	lighter.Cut = oldOutputs(s, lighter)
+	if enough(&lighter) {
+		return r.written(&lighter), nil
+	}
+	if at := cutPoint(shown, len(shown)-freshResults); at > 0 {
+		view, err := r.summarised(ctx, s, shown, at, must)
+		if err != nil {
+			return agent.State{}, err
+		}
+		view.Cut = oldOutputs(s, *view)
+		if lighter = *view; enough(view) {
+			return r.written(view), nil
+		}
+	}
+	c := s.Clone()
+	c.View = &lighter
+	if must && r.size(&c) < before {
+		return r.written(&lighter), nil
+	}
+	return agent.State{}, nil
+}
+
+func (r CompactionRules) written(v *agent.View) agent.State {
+	patch := agent.State{View: v}
+	if v.Plain != "" {
+		text := v.Plain
+		patch.SummaryText = &text
+	}
+	return patch
+}
+
+// keepFrom is where the part begins that the rules want to keep.
+func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
+	budget := r.Keep.Value
+	switch r.Keep.Type {
+	case "messages":
+		return len(msgs) - int(min(max(budget, 1), float64(len(msgs))))
+	case "fraction":
+		budget *= float64(r.window())
+	}
+	left := int(min(budget, 1<<40))
+	for i, m := range slices.Backward(msgs) {
+		if left -= tokens(m); left < 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// cutPoint is the nearest place not behind at where the log may be cut: not between a call
+// and its results. Behind it something must be left.
+func cutPoint(msgs []*agent.Message, at int) int {
+	at = min(max(at, 0), len(msgs)-1)
+	for at > 0 && msgs[at].Type == agent.TypeTool {
+		at--
+	}
+	return at
+}
+
+// oldOutputs are all tool messages a view shows but the newest.
+func oldOutputs(s *agent.State, v agent.View) []string {
+	c := s.Clone()
+	c.View = &v
+	cut := slices.Clone(v.Cut)
+	shown := shownMessages(&c)
+	fresh := 0
+	for _, m := range slices.Backward(shown) {
+		if m.Type != agent.TypeTool {
+			continue
+		}
+		if fresh++; fresh > freshResults && tokens(m) > 50 && !slices.Contains(cut, m.ID) {
+			cut = append(cut, m.ID)
+		}
+	}
+	return cut
+}
+
+// squeeze is a request with about half of what it had: the older messages go, the person's
+// newest words, the notes at the end and whole groups of calls stay.
+func squeeze(msgs []*agent.Message) []*agent.Message {
+	total, left := tokensOf(msgs), 0
+	at := len(msgs)
+	for at > 0 && left+tokens(msgs[at-1]) <= total/2 {
+		at--
+		left += tokens(msgs[at])
+	}
+	at = min(at, len(msgs)-1)
+	for at < len(msgs) && msgs[at].Type == agent.TypeTool { // its call is gone
+		at++
+	}
+	out := slices.Clone(msgs[at:])
+	if question := agent.LastGenuine(msgs); question != nil && !slices.Contains(out, question) {
+		out = append([]*agent.Message{question}, out...)
+	}
+	for i, m := range out {
+		if m.Type == agent.TypeTool && tokens(m) > 2000 {
+			c := *m
+			text := c.Content.String()
+			c.Content = agent.Text(head(text, 2000) + fmt.Sprintf("\n[… %d characters left out]", len(text)))
+			out[i] = &c
+		}
+	}
+	if tokensOf(out) >= total || len(out) == 0 {
+		return nil
+	}
+	return agent.PairToolCalls(out)
+}
+
+func tokensOf(msgs []*agent.Message) (n int) {
+	for _, m := range msgs {
+		n += tokens(m)
+	}
+	return n
+}
+
+// tokens is about how many tokens a message has: four characters of most alphabets, or one
+// of Chinese, Japanese and Korean, and 1,000 for an image.
+func tokens(m *agent.Message) int {
+	n := 8 + textTokens(m.Content.Text)
+	for _, b := range m.Content.Blocks {
+		if strings.Contains(string(b[:min(len(b), 64)]), "image") || strings.Contains(string(b[max(len(b)-64, 0):]), "image_url") {
+			n += 1000
+			continue
+		}
+		n += textTokens(string(b))
+	}
+	for _, c := range m.ToolCalls {
+		n += 8 + textTokens(c.Name) + textTokens(string(c.Args))
+	}
+	for _, c := range m.Invalid {
+		n += 8 + textTokens(c.Name)
+	}
+	if s, ok := m.Kwargs["reasoning_content"].(string); ok {
+		n += textTokens(s)
+	}
+	return n
+}
+
+func textTokens(s string) int {
+	wide, narrow := 0, 0
+	for _, r := range s {
+		if r >= 0x2e80 {
+			wide++
+		} else {
+			narrow++
+		}
+	}
+	return wide + (narrow+3)/4
+}
+
+// Hidden counts the messages of a log that requests leave out, and those they have.
+func Hidden(s *agent.State) (hidden, shown int) {
+	shown = len(shownMessages(s))
+	return len(s.Messages) - shown, shown
+}
+
+// Tokens is about how many tokens the conversation has in a request.
+func Tokens(s *agent.State) int { return CompactionRules{}.size(s) }

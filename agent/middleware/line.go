@@ -1,0 +1,106 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+)
+
+// LineRules say when calls to one model are held back.
+type LineRules struct {
+	Failures int           // calls that fail one behind the other until it is left alone
+	Rest     time.Duration // for how long
+}
+
+// Line is what all runs of the server that call one model share: after several failures
+// the model is left alone for a while, then one call tries whether it works again. slots
+// bounds the calls which are under way; nil has no bound.
+type Line struct {
+	model string
+	rules LineRules
+	slots chan struct{}
+
+	mu     sync.Mutex
+	failed int
+	until  time.Time // left alone until then
+	trying bool      // one call tries after that
+}
+
+// NewLine makes the line to one model.
+func NewLine(model string, rules LineRules, slots chan struct{}) *Line {
+	return &Line{model: model, rules: rules, slots: slots}
+}
+
+// circuitOpen means that a call was not made.
+type circuitOpen struct {
+	model string
+	left  time.Duration
+}
+
+// Error says it to people.
+func (c *circuitOpen) Error() string {
+	return fmt.Sprintf("The model %s has failed several times in a row and is left alone for another %s.", c.model, max(c.left, time.Second).Round(time.Second))
+}
+
+// call makes one attempt.
+func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*agent.Message, error) {
+	trial, err := l.enter()
+	if err != nil {
+		return nil, err
+	}
+	if l.slots != nil {
+		select {
+		case l.slots <- struct{}{}:
+			defer func() { <-l.slots }()
+		case <-ctx.Done():
+			l.leave(trial, nil, false)
+			return nil, context.Cause(ctx)
+		}
+	}
+	returned := false
+	defer func() {
+		if !returned { // a panic must not leave the line shut
+			l.leave(trial, nil, false)
+		}
+	}()
+	m, err := f()
+	returned = true
+	l.leave(trial, llmerr.Of(err), err == nil)
+	return m, err
+}
+
+// enter tells whether a call may be made, and whether it is the one that tries.
+func (l *Line) enter() (trial bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.until.IsZero() {
+		return false, nil
+	}
+	if left := time.Until(l.until); left > 0 || l.trying {
+		return false, &circuitOpen{l.model, left}
+	}
+	l.trying = true
+	return true, nil
+}
+
+// leave counts how a call went. Too many calls in a short time are not the model's failure.
+func (l *Line) leave(trial bool, fail *llmerr.Error, worked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if trial {
+		l.trying = false
+	}
+	broken := fail != nil && fail.Retriable() && fail.Class != llmerr.ClassBurst
+	switch {
+	case broken:
+		if l.failed++; trial || l.failed >= l.rules.Failures {
+			l.until = time.Now().Add(l.rules.Rest)
+		}
+	case worked || fail != nil: // it answers, even if with a refusal
+		l.failed, l.until = 0, time.Time{}
+	}
+}

@@ -1,0 +1,253 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+)
+
+// RetryRules say how often and how fast a failed model call is made again.
+type RetryRules struct {
+	Attempts  int           // in all; 1 never repeats
+	Base, Cap time.Duration // of the wait between two
+	BurstBase time.Duration // of the wait when the provider says there were too many calls
+}
+
+// Waits nobody is made to sit through, whatever a provider asks for.
+const (
+	maxRetryAfter = 2 * time.Minute
+	burstAttempts = 2 // also for a stream that went silent
+)
+
+// LLMErrors makes a model call again when it failed before anything was to be seen and may
+// work then; each time readers get an event. A call that stays failed ends the run with
+// words for people: they are the run's error, and an AI message which models never read.
+// line keeps calls to a provider apart that is failing; it belongs to the whole server.
+// backups are asked in order, and the rest of the run stays with the one that answers.
+func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
+	at := -1 // the backup that answers; -1 is the model itself
+	return agent.Middleware{
+		Name: "llm_errors",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				var first *providerError
+				for ; ; at++ {
+					own, to := line, *req
+					if at >= 0 {
+						own = backups[at].Line
+						if err := backups[at].take(&to); err != nil {
+							t.Log.Warn("a model that should take over cannot", "err", err)
+							switch {
+							case first == nil:
+								return nil, err
+							case at+1 >= len(backups):
+								return fallback(t, nil, first), first
+							}
+							continue
+						}
+					}
+					m, err := r.ask(ctx, t, &to, own, next)
+					failed, gaveUp := err.(*providerError)
+					if !gaveUp {
+						return m, err
+					}
+					if first == nil {
+						first = failed
+					}
+					if m != nil || at+1 >= len(backups) {
+						return fallback(t, m, first), first
+					}
+					tellBackup(t, backups[at+1].Model, failed)
+				}
+			}
+		},
+	}
+}
+
+// ask makes a call until it works, or cannot. That it cannot is a *providerError.
+func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Line, next agent.ModelFunc) (*agent.Message, error) {
+	var wait time.Duration
+	for attempt := 1; ; attempt++ {
+		again := *req // inner stages add to a request
+		m, err := line.call(ctx, func() (*agent.Message, error) { return next(ctx, t, &again) })
+		if err == nil {
+			return m, nil
+		}
+		if ctx.Err() != nil {
+			return m, err
+		}
+		var open *circuitOpen
+		fail := llmerr.Of(err)
+		if fail == nil && !errors.As(err, &open) {
+			return m, err // not the provider's doing
+		}
+		if m != nil || open != nil || !fail.Retriable() || attempt >= r.attempts(fail) {
+			return m, &providerError{fail: fail, open: open}
+		}
+		wait = r.wait(fail, wait)
+		tellRetry(t, attempt, r.attempts(fail), wait, fail)
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r RetryRules) attempts(e *llmerr.Error) int {
+	if e.Class == llmerr.ClassBurst || errors.Is(e, llmerr.ErrIdle) {
+		return min(r.Attempts, burstAttempts)
+	}
+	return r.Attempts
+}
+
+// wait is what the provider asks for, or a time that grows by chance, so that many runs
+// which failed together do not come back together.
+func (r RetryRules) wait(e *llmerr.Error, before time.Duration) time.Duration {
+	if e.RetryAfter > 0 {
+		return min(e.RetryAfter, maxRetryAfter)
+	}
+	base := r.Base
+	if e.Class == llmerr.ClassBurst {
+		base = r.BurstBase
+	}
+	if base >= r.Cap {
+		return r.Cap
+	}
+	top := min(r.Cap, max(base, 3*before))
+	return base + time.Duration(rand.Int64N(int64(top-base)+1))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func tellRetry(t *agent.Turn, attempt, of int, wait time.Duration, e *llmerr.Error) {
+	t.Log.Warn("a model call is made again", "attempt", attempt, "of", of, "wait", wait, "class", e.Class, "err", e)
+	data, err := agent.Encode(map[string]any{"type": "llm_retry", "attempt": attempt, "max_attempts": of,
+		"wait_ms": wait.Milliseconds(), "reason": e.Class, "message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
+	if err != nil { // strings and numbers always encode
+		return
+	}
+	t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: data})
+}
+
+func spoken(d time.Duration) string {
+	if d < time.Second {
+		return "a moment"
+	}
+	return d.Round(time.Second).String()
+}
+
+// explain says in one sentence what is the matter.
+func explain(e *llmerr.Error) string {
+	switch e.Class {
+	case llmerr.ClassQuota:
+		return "The account of the model provider has no credit left."
+	case llmerr.ClassAuth:
+		return "The model provider does not accept the key."
+	case llmerr.ClassTrust:
+		return "No secure connection to the model provider can be made."
+	case llmerr.ClassBurst:
+		return "The model provider gets too many requests at the moment."
+	case llmerr.ClassBusy:
+		return "The model provider is overloaded at the moment."
+	case llmerr.ClassInvalid:
+		return "The model provider refuses the request."
+	case llmerr.ClassContext:
+		return "The conversation is longer than the model can read."
+	case llmerr.ClassNetwork:
+		if errors.Is(e, llmerr.ErrIdle) {
+			return "The model provider went silent."
+		}
+		if errors.Is(e, llmerr.ErrCut) {
+			return "The answer was cut off by the provider or the network."
+		}
+		if errors.Is(e, llmerr.ErrGarbled) {
+			return "The answer of the model provider cannot be read."
+		}
+		return "The model provider cannot be reached."
+	}
+	return "The model call failed."
+}
+
+// fallback is the AI message which explains a failure. What had been shown of an answer
+// is kept instead.
+func fallback(t *agent.Turn, partial *agent.Message, p *providerError) *agent.Message {
+	if partial != nil {
+		return partial
+	}
+	reason, detail := "circuit_open", ""
+	if p.fail != nil {
+		reason, detail = p.fail.Class, p.fail.Error()
+	}
+	return &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(p.Error()), Kwargs: map[string]any{
+		agent.ErrorFallback: true, "error_type": p.ErrorName(), "error_reason": reason, "error_detail": head(detail, 2000)}}
+}
+
+// providerError is how a run ends whose model could not be called.
+type providerError struct {
+	fail *llmerr.Error
+	open *circuitOpen
+}
+
+// Error says what happened and, word for word, what the provider said.
+func (p *providerError) Error() string {
+	if p.fail == nil {
+		return p.open.Error()
+	}
+	return explain(p.fail) + " " + sentence(p.fail.Error())
+}
+
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	switch s[len(s)-1] {
+	case '.', '!', '?':
+		return s
+	}
+	return s + "."
+}
+
+// Unwrap gives the provider's failure.
+func (p *providerError) Unwrap() error {
+	if p.fail == nil {
+		return p.open
+	}
+	return p.fail
+}
+
+// ErrorName names the kind of failure for clients.
+func (p *providerError) ErrorName() string {
+	if p.fail == nil {
+		return "ModelCircuitOpen"
+	}
+	switch p.fail.Class {
+	case llmerr.ClassQuota:
+		return "ModelQuota"
+	case llmerr.ClassAuth:
+		return "ModelAuth"
+	case llmerr.ClassBurst, llmerr.ClassBusy:
+		return "ModelBusy"
+	case llmerr.ClassContext:
+		return "ContextOverflow"
+	case llmerr.ClassNetwork, llmerr.ClassTrust:
+		return "ModelUnreachable"
+	}
+	return "ModelError"
+}
+
+// LogValue keeps the log at one line.
+func (p *providerError) LogValue() slog.Value { return slog.StringValue(p.Error()) }

@@ -1,0 +1,194 @@
+package middleware
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"fawn/agent"
+	"fawn/sandbox"
+)
+
+// readMark is the key in a tool message's kwargs that tells which version of a file its
+// call has read.
+const readMark = "deerflow_read_mark"
+
+// maxHashed is how large a file can be, in bytes, for its version to be known.
+const maxHashed = 64 << 20
+
+// Lock waits until nobody else holds a thread's path and returns what frees it, or the
+// context's error.
+type Lock func(ctx context.Context, thread, path string) (unlock func(), err error)
+
+// ReadGate lets a model change a file only after it has read the version that is there now
+// and still sees what it read. New files pass, and so do files that cannot be read: their
+// tools tell what is wrong. lock is shared by all runs, and is not the one that the tools
+// themselves take.
+func ReadGate(open Files, lock Lock) agent.Middleware {
+	g := readGate{open, lock}
+	return agent.Middleware{
+		Name: "read_gate",
+		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
+			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+				switch c.Name {
+				case "read_file":
+					return g.read(ctx, t, c, next)
+				case "write_file", "str_replace":
+					return g.write(ctx, t, c, next)
+				}
+				return next(ctx, t, c)
+			}
+		},
+	}
+}
+
+type readGate struct {
+	open Files
+	lock Lock
+}
+
+// read marks the result with the version from before the call: a change in between then
+// asks for another look.
+func (g readGate) read(ctx context.Context, t *agent.Turn, c agent.ToolCall, next agent.ToolFunc) (agent.Result, error) {
+	path := pathOf(c)
+	if path == "" {
+		return next(ctx, t, c)
+	}
+	unlock, err := g.lock(ctx, t.ThreadID, path)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer unlock()
+	hash, err := g.hash(ctx, t.ThreadID, path)
+	if ctx.Err() != nil {
+		return agent.Result{}, context.Cause(ctx)
+	}
+	r, failed := next(ctx, t, c)
+	if failed != nil || r.IsError || err != nil {
+		return r, failed
+	}
+	r.Kwargs = maps.Clone(r.Kwargs)
+	if r.Kwargs == nil {
+		r.Kwargs = map[string]any{}
+	}
+	r.Kwargs[readMark] = map[string]any{"path": path, "hash": hash}
+	return r, nil
+}
+
+func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall, next agent.ToolFunc) (agent.Result, error) {
+	path := pathOf(c)
+	if path == "" {
+		return next(ctx, t, c)
+	}
+	unlock, err := g.lock(ctx, t.ThreadID, path)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer unlock()
+	switch now, err := g.hash(ctx, t.ThreadID, path); {
+	case ctx.Err() != nil:
+		return agent.Result{}, context.Cause(ctx)
+	case err != nil:
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Log.Debug("the version of a file is unknown, its change is not checked", "tool", c.Name, "err", err)
+		}
+	default:
+		switch seen := lastRead(&t.State, path); {
+		case seen == "":
+			return refuse(c, path, "exists and is not among what you have read in this conversation")
+		case seen != now:
+			return refuse(c, path, "has changed since you read it")
+		}
+	}
+	return next(ctx, t, c)
+}
+
+func refuse(c agent.ToolCall, path, why string) (agent.Result, error) {
+	return agent.ErrorResult(fmt.Sprintf("Error: %s blocked — %s %s. Nothing was written. Call read_file on it first (a range with the lines in question is enough), then try again.",
+		c.Name, agent.Escape(path), why)), nil
+}
+
+// pathOf is the clean path a call names, empty when the tool will refuse it anyway.
+func pathOf(c agent.ToolCall) string {
+	var args struct {
+		Path string `json:"path"`
+	}
+	if json.Unmarshal(c.Args, &args) != nil {
+		return ""
+	}
+	clean, err := sandbox.Clean(args.Path)
+	if err != nil {
+		return ""
+	}
+	return clean
+}
+
+// lastRead is the version that the newest visible read of a path saw, empty without one.
+func lastRead(s *agent.State, path string) string {
+	msgs, cut := s.Messages, []string(nil)
+	if v := s.View; v != nil {
+		cut = v.Cut
+		if i := slices.IndexFunc(msgs, func(m *agent.Message) bool { return v.From != "" && m.ID == v.From }); i > 0 {
+			msgs = msgs[i:]
+		}
+	}
+	for _, m := range slices.Backward(msgs) {
+		if m.Type != agent.TypeTool || m.Kwargs == nil {
+			continue
+		}
+		mark, _ := m.Kwargs[readMark].(map[string]any)
+		if mark["path"] != path {
+			continue
+		}
+		if slices.Contains(cut, m.ID) {
+			return ""
+		}
+		hash, _ := mark["hash"].(string)
+		return hash
+	}
+	return ""
+}
+
+// hash is the hex SHA-256 of a whole file.
+func (g readGate) hash(ctx context.Context, thread, path string) (string, error) {
+	f, err := g.open(thread)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	file, _, err := f.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(stopping{ctx, file}, maxHashed+1))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	if n > maxHashed {
+		return "", sandbox.ErrTooLarge
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// stopping is a reader that ends with its context.
+type stopping struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (s stopping) Read(p []byte) (int, error) {
+	if err := context.Cause(s.ctx); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(p)
+}

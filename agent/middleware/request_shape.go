@@ -1,0 +1,102 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+)
+
+// DanglingToolCalls pairs calls and results once more after other stages had their hands
+// on the request, and says in the log when a call has no result: the model reads that it
+// was interrupted.
+func DanglingToolCalls() agent.Middleware {
+	told := 0
+	return agent.Middleware{
+		Name: "dangling_tool_calls",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				missing := 0
+				for _, m := range req.Messages {
+					if m.Type == agent.TypeTool && strings.HasPrefix(m.ID, "missing:") {
+						missing++
+					}
+				}
+				if missing > told {
+					t.Log.Warn(fmt.Sprintf("Injecting %d placeholder ToolMessage(s) for dangling tool calls", missing))
+				}
+				told = missing
+				return next(ctx, t, req)
+			}
+		},
+	}
+}
+
+// SystemMessages joins the system messages of a conversation to the system prompt: many
+// providers take one, and only at the front.
+func SystemMessages() agent.Middleware {
+	system := func(m *agent.Message) bool { return m.Type == agent.TypeSystem }
+	return agent.Middleware{
+		Name: "system_messages",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if !slices.ContainsFunc(req.Messages, system) {
+					return next(ctx, t, req)
+				}
+				parts := []string{req.System}
+				for _, m := range req.Messages {
+					if system(m) {
+						parts = append(parts, neutral(m.Content.String()))
+					}
+				}
+				req.System = strings.TrimSpace(strings.Join(parts, "\n\n"))
+				req.Messages = slices.DeleteFunc(slices.Clone(req.Messages), system)
+				return next(ctx, t, req)
+			}
+		},
+	}
+}
+
+// largeState is how many characters of messages are worth a warning.
+const largeState = 1_000_000
+
+// StateSize warns at the end of a run when the thread has become large.
+func StateSize() agent.Middleware {
+	return agent.Middleware{
+		Name: "state_size",
+		AfterAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
+			size := 0
+			for _, m := range t.State.Messages {
+				size += len(m.Content.Text)
+				for _, b := range m.Content.Blocks {
+					size += len(b)
+				}
+				for _, c := range m.ToolCalls {
+					size += len(c.Args)
+				}
+			}
+			if size > largeState {
+				t.Log.Warn("State size exceeds 1 MB, consider summarization", "bytes", size, "messages", len(t.State.Messages))
+			}
+			return agent.State{}, nil
+		},
+	}
+}
+
+// Continuation gives an answer that was cut off a next message, when a run goes on from it:
+// some providers take no request which ends with words of the model.
+func Continuation() agent.Middleware {
+	return agent.Middleware{
+		Name: "continuation",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if n := len(req.Messages); n > 0 && req.Messages[n-1].Type == agent.TypeAI {
+					addNote(req, "continuation", "Your last answer ends here. If it was cut off, go on where it stopped without saying it again; else go on with the work.")
+				}
+				return next(ctx, t, req)
+			}
+		},
+	}
+}

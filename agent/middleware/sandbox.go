@@ -1,0 +1,77 @@
+package middleware
+
+import (
+	"context"
+
+	"fawn/agent"
+	"fawn/sandbox"
+)
+
+// Sandbox tells the state which sandbox a thread uses, once. Lazy, the first call of a
+// tool that works in it does; otherwise the sandbox is made ready before the first model
+// call, and a failure is left to the call that needs it. The provider itself ends
+// sandboxes that are idle. Where there is none, a model that asks for bash all the same is
+// told why.
+func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.Middleware {
+	m := agent.Middleware{Name: "sandbox"}
+	if p == nil {
+		return m
+	}
+	if p.Name() == sandbox.ProviderOff {
+		m.WrapTool = func(next agent.ToolFunc) agent.ToolFunc {
+			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+				if c.Name != "bash" {
+					return next(ctx, t, c)
+				}
+				_, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy())
+				if err == nil { // it never hands one out
+					return next(ctx, t, c)
+				}
+				return agent.ErrorResult("Error: " + err.Error()), nil
+			}
+		}
+		return m
+	}
+	name := func(t *agent.Turn) agent.State {
+		if t.State.Sandbox != nil && t.State.Sandbox.ID != "" {
+			return agent.State{}
+		}
+		return agent.State{Sandbox: &agent.SandboxRef{ID: p.Name() + ":" + t.ThreadID}}
+	}
+	if !lazy {
+		m.BeforeAgent = func(ctx context.Context, t *agent.Turn) (agent.State, error) {
+			if _, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy()); err != nil {
+				if ctx.Err() != nil {
+					return agent.State{}, context.Cause(ctx)
+				}
+				t.Log.Warn("the sandbox could not be made ready", "err", err)
+				return agent.State{}, nil
+			}
+			return name(t), nil
+		}
+	}
+	m.WrapTool = func(next agent.ToolFunc) agent.ToolFunc {
+		return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+			r, err := next(ctx, t, c)
+			if err != nil || !sandboxed(c.Name) {
+				return r, err
+			}
+			patch, joined := agent.Join(r.Patch, name(t))
+			if joined != nil { // a tool with another opinion keeps it
+				return r, nil
+			}
+			r.Patch = patch
+			return r, nil
+		}
+	}
+	return m
+}
+
+// sandboxed tells whether a tool works on what is in the sandbox.
+func sandboxed(name string) bool {
+	switch name {
+	case "bash", "ls", "glob", "grep", "read_file", "write_file", "str_replace":
+		return true
+	}
+	return false
+}

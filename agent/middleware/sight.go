@@ -1,0 +1,57 @@
+package middleware
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"fawn/agent"
+)
+
+// unseen stands in a request where an image was that the model cannot see.
+const unseen = "[An image stands here, which this model cannot see.]"
+
+// Sight keeps images from models that cannot see, which would refuse the whole request. Where
+// degrade is false it ends the run instead, with the error that refuse makes.
+func Sight(degrade bool, refuse func() error) agent.Middleware {
+	return agent.Middleware{
+		Name: "sight",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if !req.Options.NoImages || !slices.ContainsFunc(req.Messages, hasImage) {
+					return next(ctx, t, req)
+				}
+				if !degrade {
+					return nil, refuse()
+				}
+				t.Note("vision_warning", "the model cannot see images; it was told that there are some")
+				req.Messages = slices.Clone(req.Messages)
+				for i, m := range req.Messages {
+					if hasImage(m) {
+						req.Messages[i] = blindfolded(m)
+					}
+				}
+				return next(ctx, t, req)
+			}
+		},
+	}
+}
+
+// image tells whether a block is an image in any of the shapes clients use.
+func image(raw json.RawMessage) bool {
+	var b struct{ Type string }
+	return json.Unmarshal(raw, &b) == nil && (b.Type == "image_url" || b.Type == "image" || b.Type == "input_image")
+}
+
+func hasImage(m *agent.Message) bool { return slices.ContainsFunc(m.Content.Blocks, image) }
+
+func blindfolded(m *agent.Message) *agent.Message {
+	c := *m
+	c.Content.Blocks = slices.Clone(m.Content.Blocks)
+	for i, raw := range c.Content.Blocks {
+		if image(raw) {
+			c.Content.Blocks[i] = json.RawMessage(`{"type":"text","text":"` + unseen + `"}`)
+		}
+	}
+	return &c
+}

@@ -1,0 +1,80 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+
+	"fawn/agent"
+)
+
+// taskTool is the tool that sends a helper.
+const taskTool = "task"
+
+// SubagentLimit drops calls of the task tool beyond what one answer and one run may send.
+// concurrent is the run's wish, clamped to 2 to 4; total of a run is at least 1. The other
+// calls of the answer stay, in order.
+func SubagentLimit(concurrent, total int) agent.Middleware {
+	concurrent, total = ClampHelpers(concurrent), max(total, 1)
+	return agent.Middleware{
+		Name: "subagent_limit",
+		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
+			limit := concurrent
+			left := max(total-delegated(t), 0)
+			if left < limit {
+				limit = left
+			}
+			kept, dropped := tasksWithin(r.Message, limit)
+			if dropped == 0 {
+				return nil
+			}
+			t.Log.Warn(fmt.Sprintf("Truncated %d excess task call(s) from model response (limit: %d)", dropped, limit))
+			c := *r.Message
+			c.ToolCalls = kept
+			r.Message = &c
+			if left > 0 || len(c.Calls()) > 0 {
+				return nil
+			}
+			r.Message = withText(withoutCalls(&c), fmt.Sprintf("No more helpers can be sent in this run: %d is the limit.", total))
+			r.Last = &agent.Last{Reason: "subagent_limit_capped", Note: "This run has sent all the helpers it may. Answer with what they and you have found, and say what is still open."}
+			r.Jump = agent.ToModel
+			return nil
+		},
+	}
+}
+
+// ClampHelpers is how many helpers one answer may send, when n are wished for.
+func ClampHelpers(n int) int { return min(max(n, 2), 4) }
+
+// tasksWithin keeps the first limit task calls of an answer, and all others.
+func tasksWithin(m *agent.Message, limit int) (kept []agent.ToolCall, dropped int) {
+	tasks := 0
+	for _, c := range m.ToolCalls {
+		if c.Name == taskTool {
+			if tasks++; tasks > limit {
+				dropped++
+				continue
+			}
+		}
+		kept = append(kept, c)
+	}
+	return kept, dropped
+}
+
+// delegated counts the helpers this run has sent: those of the ledger, and calls which are
+// in the log but not yet there.
+func delegated(t *agent.Turn) int {
+	seen := map[string]bool{}
+	for _, d := range t.State.Delegations {
+		if d.RunID == t.RunID {
+			seen[d.ID] = true
+		}
+	}
+	for _, m := range sinceQuestion(t.State.Messages) {
+		for _, c := range m.ToolCalls {
+			if c.Name == taskTool {
+				seen[c.ID] = true
+			}
+		}
+	}
+	return len(seen)
+}

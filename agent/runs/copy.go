@@ -1,0 +1,191 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// CopyFiles gives thread to, which is new, the files of thread from.
+type CopyFiles func(ctx context.Context, from, to string) error
+
+// ErrGone is returned when the checkpoints a branch would need are no longer there.
+var ErrGone = errors.New("can no longer be branched")
+
+// Copy makes a new thread with all messages, fields and checkpoints of another, and its
+// files as far as that works. Runs and their events stay where they are. Errors:
+// ErrNotFound, ErrStorage.
+func (m *Manager) Copy(ctx context.Context, thread string) (store.Thread, error) {
+	t, err := m.source(ctx, thread)
+	if err != nil {
+		return t, err
+	}
+	status, err := m.resting(ctx, thread)
+	if err != nil {
+		return t, err
+	}
+	id := uuid.Must(uuid.NewV7()).String()
+	t.Status = status
+	if t.Metadata, err = withMembers(t.Metadata, map[string]any{"thread_id": id}); err != nil {
+		return t, err
+	}
+	return m.spawn(ctx, thread, id, t, store.Batch{CopyFrom: thread}, true)
+}
+
+// Branched is a thread that goes on from a message of another one.
+type Branched struct {
+	Thread     store.Thread
+	Parent     string // the thread it comes from
+	Checkpoint string // of the parent, whose state it starts with
+	Message    string // the last message it has
+	Files      bool   // it got a copy of the parent's files: they are those of this state
+}
+
+// Branch makes a new thread from the state in which one of some messages, those of a turn,
+// was the last. It gets the rows that are live there, one checkpoint, and the files only
+// when nothing came after. title is its title; "" keeps the parent's. Errors: ErrNotFound
+// for a message which is not in the thread now, ErrGone, ErrStorage.
+func (m *Manager) Branch(ctx context.Context, thread string, messages []string, title string) (Branched, error) {
+	b := Branched{Parent: thread}
+	t, err := m.source(ctx, thread)
+	if err != nil {
+		return b, err
+	}
+	snap, latest, err := m.turnEnd(ctx, t, messages)
+	if err != nil {
+		return b, err
+	}
+	old := snap.Checkpoint
+	b.Checkpoint, b.Message, b.Files = old.ID, snap.Messages[len(snap.Messages)-1].ID, latest
+	if title != "" {
+		if snap.Fields["title"], err = agent.Encode(title); err != nil {
+			return b, err
+		}
+		t.Title = title
+	}
+	id := uuid.Must(uuid.NewV7()).String()
+	rows := store.Batch{Messages: slices.Clone(snap.Messages)}
+	card := store.Card{Fields: map[string]int64{}}
+	for i := range rows.Messages {
+		rows.Messages[i].N = int64(i + 1)
+	}
+	if n := int64(len(rows.Messages)); n > 0 {
+		card.Messages = []store.Range{{From: 1, To: n}}
+	}
+	for name, body := range snap.Fields {
+		rows.Fields = append(rows.Fields, store.FieldRow{Name: name, Version: 1, Body: body})
+		card.Fields[name] = 1
+	}
+	from := map[string]any{"parent_thread_id": thread, "parent_checkpoint_id": old.ID, "branched_from_message_id": b.Message}
+	meta, err := agent.Encode(from)
+	if err != nil {
+		return b, err
+	}
+	cp := store.Checkpoint{ID: checkpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta, Card: card, At: time.Now()}
+	rows.Checkpoints = []store.Checkpoint{cp}
+	t.Head, t.Status = cp.ID, Idle
+	if len(cp.Next) > 0 {
+		t.Status = ThreadInterrupted
+	}
+	if t.Metadata, err = withMembers(t.Metadata, from); err != nil {
+		return b, err
+	}
+	b.Thread, err = m.spawn(ctx, thread, id, t, rows, latest)
+	return b, err
+}
+
+func (m *Manager) source(ctx context.Context, thread string) (store.Thread, error) {
+	t, err := m.db.Thread(ctx, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("thread %s: %w", thread, ErrNotFound)
+	}
+	return t, err
+}
+
+// turnEnd is the newest state on the way to the thread's head whose last message is one of
+// messages. latest says that the head has no message behind it.
+func (m *Manager) turnEnd(ctx context.Context, t store.Thread, messages []string) (snap store.Snapshot, latest bool, err error) {
+	gone := fmt.Errorf("message of thread %s: %w", t.ID, ErrNotFound)
+	if t.Head == "" {
+		return snap, false, gone
+	}
+	head, err := m.db.Snapshot(ctx, t.ID, t.Head)
+	if err != nil {
+		return snap, false, err
+	}
+	wanted := map[int64]bool{}
+	for _, row := range head.Messages {
+		if slices.Contains(messages, row.ID) {
+			wanted[row.N] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return snap, false, gone
+	}
+	last := head.Checkpoint.Card.Last()
+	for cp := head.Checkpoint; ; {
+		if n := cp.Card.Last(); wanted[n] {
+			snap, err = m.db.SnapshotOf(ctx, cp)
+			return snap, n == last, err
+		}
+		if cp.Parent == "" {
+			break
+		}
+		if cp, err = m.db.Checkpoint(ctx, t.ID, "", cp.Parent); errors.Is(err, store.ErrNotFound) {
+			break
+		} else if err != nil {
+			return snap, false, err
+		}
+	}
+	return snap, false, fmt.Errorf("message of thread %s: %w", t.ID, ErrGone)
+}
+
+// spawn stores a thread made from another one, its files first: who sees it sees them.
+func (m *Manager) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch, files bool) (store.Thread, error) {
+	now := time.Now()
+	t.ID, t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = id, now, now, now
+	if files && m.copyFiles != nil {
+		if err := m.copyFiles(ctx, from, id); err != nil {
+			if ctx.Err() != nil {
+				return t, errors.Join(context.Cause(ctx), m.removeFiles(id))
+			}
+			m.logger.Warn("not all files of a thread were copied", "thread", from, "copy", id, "err", err)
+		}
+	}
+	rows.Thread, rows.NewThread = &t, true
+	if err := m.db.Commit(context.WithoutCancel(ctx), rows); err != nil {
+		return t, errors.Join(fmt.Errorf("%w: %w", ErrStorage, err), m.removeFiles(id))
+	}
+	return t, nil
+}
+
+func (m *Manager) removeFiles(thread string) error {
+	if m.remove == nil {
+		return nil
+	}
+	return m.remove(thread)
+}
+
+// withMembers adds members to a metadata object. What pins a thread does not come along.
+func withMembers(raw json.RawMessage, more map[string]any) (json.RawMessage, error) {
+	meta := map[string]json.RawMessage{} // verbatim: large numbers keep their digits
+	if err := json.Unmarshal(object(raw), &meta); err != nil {
+		return nil, err
+	}
+	delete(meta, "deerflow_pinned")
+	for k, v := range more {
+		var err error
+		if meta[k], err = agent.Encode(v); err != nil {
+			return nil, err
+		}
+	}
+	return agent.Encode(meta)
+}

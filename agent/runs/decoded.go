@@ -1,0 +1,106 @@
+package runs
+
+import (
+	"sync"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// maxDecoded bounds the messages kept decoded, in bytes of their stored form; decoded
+// they take about four times that.
+const (
+	maxDecoded = 8 << 20
+	perMessage = 256 // for what a message takes besides its body
+)
+
+// decoded keeps the messages of the threads used last, so that a turn of a long thread
+// parses only what is new. Stored messages never change, nor do decoded ones that belong
+// to a state; what it keeps is dropped when the store deletes messages, because their
+// numbers may then come back: see store.Snapshot.Age.
+type decoded struct {
+	mu      sync.Mutex
+	threads map[string]*decodedThread
+	clock   uint64 // counts uses
+	bytes   int
+}
+
+type decodedThread struct {
+	age      uint64
+	used     uint64
+	bytes    int
+	messages map[int64]kept // by row number; a new map for each load, never changed
+}
+
+// kept is one message and the bytes it counts for.
+type kept struct {
+	message *agent.Message
+	bytes   int
+}
+
+// of returns a thread's messages by row number, nil when none are known to be good.
+func (d *decoded) of(thread string, age uint64) map[int64]kept {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.threads[thread]
+	if t == nil {
+		return nil
+	}
+	if t.age != age {
+		d.drop(thread)
+		return nil
+	}
+	d.clock++
+	t.used = d.clock
+	return t.messages
+}
+
+// keep remembers the messages of a thread as they were just loaded.
+func (d *decoded) keep(thread string, age uint64, known map[int64]kept, rows []store.MessageRow, messages []*agent.Message) {
+	if age == 0 {
+		return
+	}
+	t := &decodedThread{age: age, messages: make(map[int64]kept, len(rows))}
+	for i, row := range rows {
+		k, ok := known[row.N]
+		if !ok {
+			k = kept{messages[i], len(row.Body) + perMessage}
+		}
+		t.messages[row.N] = k
+		t.bytes += k.bytes
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop(thread)
+	if t.bytes > maxDecoded {
+		return
+	}
+	if d.threads == nil {
+		d.threads = map[string]*decodedThread{}
+	}
+	d.clock++
+	t.used = d.clock
+	d.threads[thread], d.bytes = t, d.bytes+t.bytes
+	for d.bytes > maxDecoded {
+		d.drop(d.oldest())
+	}
+}
+
+// drop forgets a thread. Called with mu held.
+func (d *decoded) drop(thread string) {
+	if t := d.threads[thread]; t != nil {
+		d.bytes -= t.bytes
+		delete(d.threads, thread)
+	}
+}
+
+// oldest returns the thread whose last use is longest ago. Called with mu held.
+func (d *decoded) oldest() (thread string) {
+	least := ^uint64(0)
+	for id, t := range d.threads {
+		if t.used < least {
+			thread, least = id, t.used
+		}
+	}
+	return thread
+}

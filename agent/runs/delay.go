@@ -1,0 +1,86 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fawn/store"
+)
+
+// MaxDelay bounds how long a run may wait before it starts.
+const MaxDelay = 366 * 24 * time.Hour
+
+// delay is how long after its creation the run is to start.
+func (r *Request) delay() (time.Duration, error) {
+	if r.AfterSeconds < 0 || r.AfterSeconds > MaxDelay.Seconds() {
+		return 0, fmt.Errorf("%w: after_seconds: want 0 to %.0f, got %v", ErrInput, MaxDelay.Seconds(), r.AfterSeconds)
+	}
+	return time.Duration(r.AfterSeconds * float64(time.Second)), nil
+}
+
+// laterThan tells whether a run whose row is stored is still to wait.
+func laterThan(now time.Time, run store.Run, req *Request) bool {
+	wait, err := req.delay()
+	return err == nil && run.CreatedAt.Add(wait).After(now)
+}
+
+// setAside keeps a run for later. Until it is due it stands in no line: its thread is free
+// for other runs and for writes.
+func (m *Manager) setAside(e *entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	if l := m.threads[e.run.ThreadID]; l != nil && l.busy() && e.run.Multitask == "reject" {
+		return fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
+	}
+	e.aside = true
+	m.runs[e.run.ID] = e
+	return nil
+}
+
+// arm starts the clock of a run that was set aside and whose row is stored. mu is held.
+func (m *Manager) arm(e *entry) {
+	if !e.aside || e.waits || m.closed {
+		return
+	}
+	wait, err := e.req.delay()
+	if err != nil { // checked when the entry was made
+		wait = 0
+	}
+	e.clock = time.AfterFunc(time.Until(e.run.CreatedAt.Add(wait)), func() { m.due(e) })
+}
+
+// due puts a run into line whose time has come. What it refuses or ends is decided now, but
+// for "reject", which was decided when it was made.
+func (m *Manager) due(e *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || !e.aside {
+		return
+	}
+	e.aside = false
+	l := m.threads[e.run.ThreadID]
+	if l == nil {
+		l = &lineup{}
+		m.threads[e.run.ThreadID] = l
+	}
+	for _, q := range l.enter(e, e.run.Multitask) {
+		m.wg.Go(func() {
+			if err := m.drop(context.Background(), q); err != nil {
+				m.logger.Error("an interrupted run could not be stored", "thread", q.run.ThreadID, "run", q.run.ID, "err", err)
+			}
+		})
+	}
+	m.dispatch(e.run.ThreadID)
+}
+
+// takeBack keeps a run that was set aside from ever becoming due. mu is held.
+func (e *entry) takeBack() {
+	e.aside, e.waits = false, false
+	if e.clock != nil {
+		e.clock.Stop()
+	}
+}

@@ -1,0 +1,89 @@
+package runs
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+)
+
+// deltas is what streamed in one slot, put together.
+type deltas struct {
+	text, reasoning strings.Builder
+	calls           map[int]*callDeltas // by index
+}
+
+type callDeltas struct {
+	id, name string
+	args     strings.Builder
+	odd      bool // a shape that a reference cannot give back
+}
+
+// sumDeltas puts the deltas of every slot together.
+func sumDeltas(frames [][]byte) map[int]*deltas {
+	sums := map[int]*deltas{}
+	for _, frame := range frames {
+		p, err := split(frame)
+		if err != nil || !p.slotted {
+			continue
+		}
+		d := sums[p.slot]
+		if d == nil {
+			d = &deltas{calls: map[int]*callDeltas{}}
+			sums[p.slot] = d
+		}
+		switch p.kind {
+		case KindText:
+			d.text.Write(p.payload)
+		case KindReasoning:
+			d.reasoning.Write(p.payload)
+		case KindCall:
+			d.addCall(p.payload)
+		}
+	}
+	return sums
+}
+
+func (d *deltas) addCall(payload []byte) {
+	var c agent.CallDelta
+	if json.Unmarshal(payload, &c) != nil || c.Index < 0 {
+		return
+	}
+	call := d.calls[c.Index]
+	if call == nil {
+		call = &callDeltas{}
+		d.calls[c.Index] = call
+	}
+	switch {
+	case c.ID != "" && c.Name != "" && call.id == "":
+		call.id, call.name = c.ID, c.Name
+	case c.ID != "" || c.Name != "":
+		call.odd = true
+	}
+	call.args.WriteString(c.Args)
+}
+
+// match finds the calls of m whose deltas are exactly what is stored, by index.
+func (d *deltas) match(m *agent.Message, into map[int]int) {
+	taken := map[int]bool{}
+	for _, index := range slices.Sorted(maps.Keys(d.calls)) {
+		call := d.calls[index]
+		if call.odd || call.id == "" {
+			continue
+		}
+		for at, c := range m.ToolCalls {
+			if !taken[at] && c.ID == call.id && c.Name == call.name && string(c.Args) == call.args.String() && sound(c.ID, c.Name, string(c.Args)) {
+				into[index], taken[at] = at, true
+				break
+			}
+		}
+	}
+}
+
+// messageTexts are the text and reasoning of a message as they streamed.
+func messageTexts(m *agent.Message) [2]string {
+	reasoning, _ := m.Kwargs["reasoning_content"].(string)
+	return [2]string{m.Content.Text, reasoning}
+}

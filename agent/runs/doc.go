@@ -1,0 +1,9 @@
+// Package runs drives agents on threads: the manager owns "one active run per thread", the
+// recorder turns an agent's steps into stored rows, and the log lets any number of readers
+// follow a run by a cursor.
+//
+// A thread is one append-only log. Every event has a number (seq) that counts per thread
+// and is never used twice. An event is stored before any reader sees it, a run outlives
+// its readers, and live, joined, resumed and finished runs are all read the same way, with
+// [Manager.Follow].
+package runs

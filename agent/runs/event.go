@@ -1,0 +1,117 @@
+package runs
+
+import "encoding/json"
+
+// Kind says which fields of an [Event] are set.
+type Kind uint8
+
+// Kinds of events, in no order.
+const (
+	KindMeta       Kind = iota + 1 // Data: {"run_id","thread_id","attempt"}
+	KindMessage                    // Msg: a message starts to stream
+	KindText                       // Msg, Text: a piece of the answer
+	KindReasoning                  // Msg, Text: a piece of the reasoning
+	KindCall                       // Msg, Data: one agent.CallDelta
+	KindFinish                     // Msg, Data: Finish
+	KindToolStart                  // Data: one agent.ToolCall
+	KindToolOutput                 // Data: {"id","output"}
+	KindToolResult                 // Data: ToolEnd
+	KindCustom                     // Data: any JSON object
+	KindStep                       // Step
+	KindError                      // Data: Failure
+	KindEnd                        // Data: End; the last event of a run
+	KindWithdraw                   // Data: Withdrawal
+	KindHalt                       // Data: Halt; stands before the end
+)
+
+// Event is one thing that happened in a run, as readers see it. Seq is its cursor. A step
+// covers Seq..To, one number for each frame it can expand to; so do a halt and the meta
+// event of a run without input.
+type Event struct {
+	Seq, To int64
+	Kind    Kind
+	NS      string // "" for the lead agent
+	Msg     *Msg
+	Text    string
+	Data    json.RawMessage
+	Step    *StepData
+}
+
+// Msg is the message a delta belongs to. It is shared by all deltas and never changes.
+type Msg struct {
+	ID string `json:"id"`
+	NS string `json:"ns,omitempty"`
+}
+
+// Finish closes a streamed message.
+type Finish struct {
+	Usage  json.RawMessage `json:"usage,omitempty"`
+	Finish string          `json:"finish,omitempty"`
+	Model  string          `json:"model,omitempty"`
+	Kwargs map[string]any  `json:"kwargs,omitempty"`
+}
+
+// ToolEnd is a finished tool call; Message is the whole tool message.
+type ToolEnd struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Message json.RawMessage `json:"message"`
+	Patch   json.RawMessage `json:"patch"`
+	End     bool            `json:"end,omitempty"`
+	// Hidden is the part of the patch no API shows: notes and the view.
+	Hidden json.RawMessage `json:"hidden,omitempty"`
+}
+
+// StepData is a finished step. Bodies are in the form every API shows.
+type StepData struct {
+	Node       string                     `json:"node"`
+	Checkpoint string                     `json:"cp"`
+	Number     int                        `json:"step"`
+	Next       []string                   `json:"next"`
+	Messages   []json.RawMessage          `json:"-"` // what the step wrote, removals included
+	Fields     map[string]json.RawMessage `json:"-"` // visible fields it wrote
+	// Whole tells which of Messages were not streamed before, so that a reader of deltas
+	// needs them as one whole frame.
+	Whole []bool `json:"-"`
+	Last  bool   `json:"last,omitempty"` // none of Next runs in this run
+}
+
+// Halt says where a run stopped that is not complete: at a question or a breakpoint.
+type Halt struct {
+	Checkpoint string   `json:"cp"`
+	Next       []string `json:"next"`
+}
+
+// Failure says why a run ended badly. Error is a class name clients match on.
+type Failure struct {
+	Error   string `json:"error"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
+}
+
+// End is the terminal event; Status equals the stored status of the run.
+type End struct {
+	Status     string `json:"status"`
+	StopReason string `json:"stop_reason,omitempty"`
+}
+
+// Statuses of a run.
+const (
+	Pending     = "pending"
+	Running     = "running"
+	Success     = "success"
+	Failed      = "error"
+	Timeout     = "timeout"
+	Interrupted = "interrupted"
+)
+
+// Done tells whether a run with this status has ended.
+func Done(status string) bool { return status != Pending && status != Running }
+
+// Statuses of a thread.
+const (
+	Idle              = "idle"
+	Busy              = "busy"
+	ThreadInterrupted = "interrupted"
+	ThreadError       = "error"
+)

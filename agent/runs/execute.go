@@ -1,0 +1,276 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// finishTime is how long the last write of a run may take.
+const finishTime = 10 * time.Second
+
+// execute drives one run from its first event to its last. It owns e.run. It returns the
+// status of the thread when nothing else is left to run.
+func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
+	rec, outcome, err := m.drive(ctx, e)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	defer cancel()
+	if rec != nil {
+		defer rec.lane.Close()
+	}
+	if m.settling(e) {
+		rest, undoErr := m.undo(store, e, rec)
+		if undoErr == nil {
+			return rest
+		}
+		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID, "run", e.run.ID, "err", undoErr)
+	}
+	e.run.Metadata = e.remarks.over(e.run.Metadata)
+	failure, rest := settle(&e.run, outcome, err)
+	if rec != nil && err == nil {
+		rec.halt = outcome.Next
+	}
+	if failure != nil {
+		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+	}
+	if rec == nil { // nothing was written yet: the row is all there is
+		m.settleRow(store, e, rest)
+		return rest
+	}
+	err = rec.finish(store, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
+	if errors.Is(err, ErrStorage) { // what failed has made room
+		err = rec.finish(store, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
+	}
+	if err != nil {
+		m.logger.Error("the end of a run could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+		e.run.FirstSeq, e.run.LastSeq = rec.first, rec.stored
+		m.settleRow(store, e, rest)
+	}
+	return rest
+}
+
+// settleRow stores only the statuses and lets readers go.
+func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
+	e.run.UpdatedAt = time.Now()
+	status := m.statusAfter(e.run.ThreadID, rest)
+	err := m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run), Patch: &store.ThreadPatch{Status: &status, Touch: true}})
+	if err != nil {
+		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+	}
+	e.log.abandon()
+}
+
+// drive loads, records the input and runs the agent. The recorder is nil when not even
+// the thread's log could be opened.
+func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.logger.Error("run panicked", "run", e.run.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	// A cancel must not lose the input, so the run's own context comes in with the agent.
+	kept := context.WithoutCancel(ctx)
+	opts, state, b, failed := m.prepare(kept, e)
+	rec, err = m.recorder(kept, e.run.ThreadID, e.run.ID, e.log, b)
+	if err != nil {
+		return nil, out, err
+	}
+	rec.ctx, rec.cancel = ctx, e.cancel
+	if e.goOn != nil {
+		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
+	} else {
+		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.head, time.Now()
+		if err := rec.begin(e.run, !e.in.given); err != nil {
+			return rec, out, err
+		}
+	}
+	if failed != nil {
+		return rec, out, failed
+	}
+	turn := &agent.Turn{ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state, MaxSteps: opts.limit,
+		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
+		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add}
+	switch {
+	case e.goOn != nil && e.goOn.past.last != "":
+		var on bool
+		if out, on = e.standOn(turn); !on {
+			return rec, out, nil
+		}
+	case e.in.given:
+		if err := rec.input(kept, turn, e.in.patch); err != nil {
+			return rec, out, err
+		}
+		out.Next = []string{agent.NodeModel}
+	default:
+		out.Next = m.from(kept, e.run.ThreadID, b.head, &state)
+		if out.Next, err = rec.command(kept, turn, e.cmd, out.Next); err != nil || !runsNext(out.Next) {
+			return rec, out, err
+		}
+		turn.From = out.Next
+	}
+	if ctx.Err() != nil {
+		return rec, out, context.Cause(ctx)
+	}
+	m.attach(e, rec)
+	a, err := m.build(ctx, Spec{ThreadID: e.run.ThreadID, RunID: e.run.ID, AssistantID: e.run.AssistantID, Options: &turn.Options, Remark: turn.Remark})
+	if err != nil {
+		return rec, out, err
+	}
+	out, err = a.Run(ctx, turn)
+	return rec, out, err
+}
+
+// prepare reads what a run starts from.
+func (m *Manager) prepare(ctx context.Context, e *entry) (opts choices, state agent.State, b base, err error) {
+	if opts, err = e.req.options(); err != nil {
+		return opts, state, b, err
+	}
+	from, err := e.req.base()
+	if e.goOn != nil {
+		from, err = m.standing(ctx, e.run)
+	}
+	if err != nil {
+		return opts, state, b, err
+	}
+	if state, b, err = m.load(ctx, e.run.ThreadID, from); err != nil {
+		return opts, state, base{}, err
+	}
+	b.meta, err = checkpointMeta(e, opts)
+	return opts, state, b, err
+}
+
+// from is where a run without input goes on. The empty checkpoint before a thread's first
+// input has nothing to go on with.
+func (m *Manager) from(ctx context.Context, thread, head string, s *agent.State) []string {
+	cp, err := m.db.Checkpoint(ctx, thread, "", head)
+	if err != nil {
+		return agent.Next(s, agent.NodeEnd)
+	}
+	if len(cp.Next) > 0 && cp.Next[0] == agent.NodeStart {
+		return agent.Next(s, agent.NodeStart)
+	}
+	return cp.Next
+}
+
+// recorder opens a lane behind everything the thread has stored.
+func (m *Manager) recorder(ctx context.Context, thread, run string, log *Log, b base) (*recorder, error) {
+	last, err := m.db.LastSeq(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	if b.newest == "" {
+		b.newest = b.head
+	}
+	rec := &recorder{db: m.db, log: log, thread: thread, run: run, ctx: ctx, cancel: func(error) {}, seq: last,
+		slots: map[string]*slot{}, streamed: map[string]bool{}, base: b}
+	rec.lane = m.db.OpenLane(thread, log.mark)
+	return rec, nil
+}
+
+// input applies the run's input as its first step.
+func (r *recorder) input(ctx context.Context, t *agent.Turn, p agent.State) error {
+	if err := fill(t, p); err != nil {
+		return err
+	}
+	next := agent.Next(&t.State, agent.NodeInput)
+	if len(next) == 0 && len(t.State.Messages) > 0 {
+		next = []string{agent.NodeModel}
+	}
+	return r.inputStep(ctx, t, p, next, "input")
+}
+
+// fill gives the new messages of a patch ids and applies it.
+func fill(t *agent.Turn, p agent.State) error {
+	for i, msg := range p.Messages {
+		if msg.ID == "" {
+			c := *msg
+			c.ID = t.NewID()
+			p.Messages[i] = &c
+		}
+	}
+	if err := t.State.Apply(p); err != nil {
+		return fmt.Errorf("%w: %v", ErrInput, err)
+	}
+	return nil
+}
+
+// inputStep stores what was applied before the agent runs, as a checkpoint of a source. A thread's very first input gets
+// an empty checkpoint before it, so that every message has a parent without it to go back to.
+func (r *recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, next []string, source string) error {
+	if r.head == "" {
+		id := checkpointID(r.newest)
+		r.number++
+		r.extra.Checkpoints = append(r.extra.Checkpoints, store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.number,
+			Source: "input", Next: []string{agent.NodeStart}, Meta: r.meta, At: time.Now()})
+		r.head, r.newest = id, id
+	}
+	r.source = source
+	return r.Step(ctx, agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !runsNext(next)})
+}
+
+// runsNext tells whether a run goes on with next: not behind a complete answer, and not
+// while a question is open.
+func runsNext(next []string) bool { return len(next) > 0 && next[0] != agent.NodeInterrupt }
+
+// settle turns how a run ended into its statuses.
+func settle(run *store.Run, out agent.Outcome, err error) (f *Failure, thread string) {
+	run.StopReason = out.StopReason
+	switch {
+	case err == nil && len(out.Next) == 0:
+		run.Status = Success
+		return nil, Idle
+	case err == nil && out.Breakpoint:
+		run.Status = Interrupted
+		return nil, ThreadInterrupted
+	case err == nil: // a question is asked: the run has done its work
+		run.Status = Success
+		return nil, ThreadInterrupted
+	case errors.Is(err, ErrInterrupted):
+		run.Status = Interrupted
+		return nil, ThreadInterrupted
+	case errors.Is(err, ErrShutdown):
+		run.Status, run.StopReason = Interrupted, "shutdown"
+		return nil, ThreadInterrupted
+	}
+	name := "RunError"
+	var named interface {
+		error
+		ErrorName() string
+	}
+	switch {
+	case errors.As(err, &named):
+		name, err = named.ErrorName(), named
+	case errors.Is(err, ErrStorage):
+		name = "storage_full"
+	case errors.Is(err, ErrInput):
+		name = "InvalidInput"
+	}
+	run.Status, run.Error = Failed, err.Error()
+	return &Failure{Error: name, Name: name, Message: err.Error()}, ThreadError
+}
+
+// checkpointMeta is what a run adds to the metadata of its checkpoints.
+func checkpointMeta(e *entry, opts choices) (json.RawMessage, error) {
+	meta := map[string]any{}
+	if err := json.Unmarshal(e.run.Metadata, &meta); err != nil {
+		return nil, fmt.Errorf("%w: metadata must be an object: %v", ErrInput, err)
+	}
+	maps.Copy(meta, opts.metadata)
+	meta["assistant_id"] = e.run.AssistantID
+	return agent.Encode(meta)
+}
+
+func newMessageID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -1,0 +1,77 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// Held is how many threads and runs the manager remembers.
+func (m *Manager) Held() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.threads) + len(m.runs)
+}
+
+// LogMemory is the memory of a live run's log in bytes.
+const LogMemory = logMemory
+
+// Dropped tells whether the run's live log has let go of old events.
+func (m *Manager) Dropped(run string) bool {
+	l := m.log(run)
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropped > 0
+}
+
+// MaxDecoded bounds what DecodedBytes may return.
+const MaxDecoded = maxDecoded
+
+// DecodedBytes is what the messages kept decoded count for.
+func (m *Manager) DecodedBytes() (bytes, threads int) {
+	m.decoded.mu.Lock()
+	defer m.decoded.mu.Unlock()
+	return m.decoded.bytes, len(m.decoded.threads)
+}
+
+// DecodedAsStored compares each message kept decoded, and still good, with what its row holds.
+func (m *Manager) DecodedAsStored(ctx context.Context) error {
+	now, err := m.db.SnapshotOf(ctx, store.Checkpoint{})
+	if err != nil {
+		return err
+	}
+	m.decoded.mu.Lock()
+	threads := make(map[string]map[int64]kept, len(m.decoded.threads))
+	for id, t := range m.decoded.threads {
+		if t.age == now.Age {
+			threads[id] = t.messages
+		}
+	}
+	m.decoded.mu.Unlock()
+	for thread, messages := range threads {
+		card := store.Card{}
+		for n := range messages {
+			card.Messages = append(card.Messages, store.Range{From: n, To: n})
+		}
+		snap, err := m.db.SnapshotOf(ctx, store.Checkpoint{Thread: thread, Card: card})
+		if err != nil {
+			return err
+		}
+		for _, row := range snap.Messages {
+			fresh, err := agent.ParseMessage(row.Body)
+			if err != nil {
+				return err
+			}
+			if !reflect.DeepEqual(fresh, messages[row.N].message) {
+				return fmt.Errorf("thread %s: message %d is kept as %+v, stored as %s", thread, row.N, messages[row.N].message, row.Body)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"fawn/agent"
+)
+
+// The frames of a finished step are packed into one row. What a stored message repeats is
+// kept as a reference to it, so that an answer or a tool's output is on disk once.
+//
+// Layout: the number of message rows referred to and the rows, then records. A record is
+// n<<4|code and what the code says; all numbers are uvarints.
+const (
+	foldFrame     = iota // n bytes follow: a whole frame
+	foldOpen             // KindMessage in slot n; the place of its row follows. Selects the slot
+	foldSelect           // what follows belongs to slot n
+	foldText             // the next n bytes of the message's text
+	foldReasoning        // the next n bytes of its reasoning
+	foldCall             // the next n bytes of a call's arguments; call<<1|first and index follow
+	foldFinish           // n says which parts of Finish the message repeats
+	foldStart            // KindToolStart of call n; the place of the calling message's row follows
+	foldEnd              // KindToolResult; the place of the tool message's row is n, then flags and patch
+)
+
+// Parts of a Finish that a stored message repeats.
+const (
+	finishUsage = 1 << iota
+	finishReason
+	finishModel
+)
+
+// Flags of a foldEnd record.
+const (
+	endRun   = 1 << iota // ToolEnd.End
+	endPatch             // a patch follows: its length, its bytes
+	endHidden
+)
+
+// storedMessage is a message and the row it is stored in.
+type storedMessage struct {
+	row int64
+	msg *agent.Message
+}
+
+// folder packs the frames of one step.
+type folder struct {
+	streamed map[int]storedMessage    // by slot: messages this step stores
+	caller   storedMessage            // whose calls the step runs; row 0 when there is none
+	results  map[string]storedMessage // by id: tool messages this step stores
+
+	rows  []int64
+	place map[int64]int
+	used  map[[2]int]bool // calls and results referred to; each may be once
+	slots map[int]*openSlot
+	cur   int // selected slot, -1 for none
+	out   []byte
+}
+
+// openSlot is a slot whose message is stored.
+type openSlot struct {
+	msg             *agent.Message
+	text, reasoning bool // the deltas are exactly what is stored
+	calls           map[int]int
+}
+
+// fold packs frames. Every reference is checked to give the same bytes again; a frame that
+// no stored message repeats is kept whole.
+func (f *folder) fold(frames [][]byte) []byte {
+	f.place, f.used, f.slots, f.cur = map[int64]int{}, map[[2]int]bool{}, map[int]*openSlot{}, -1
+	sums := sumDeltas(frames)
+	for _, frame := range frames {
+		p, err := split(frame)
+		if err != nil || !f.short(p, sums) {
+			f.record(foldFrame, uint64(len(frame)))
+			f.out = append(f.out, frame...)
+		}
+	}
+	head := binary.AppendUvarint(nil, uint64(len(f.rows)))
+	for _, row := range f.rows {
+		head = binary.AppendUvarint(head, uint64(row))
+	}
+	return append(head, f.out...)
+}
+
+func (f *folder) record(code int, n uint64) {
+	f.out = binary.AppendUvarint(f.out, n<<4|uint64(code))
+}
+
+func (f *folder) number(n int) { f.out = binary.AppendUvarint(f.out, uint64(n)) }
+
+// rowPlace is where row stands in the list of rows.
+func (f *folder) rowPlace(row int64) int {
+	at, ok := f.place[row]
+	if !ok {
+		at = len(f.rows)
+		f.place[row], f.rows = at, append(f.rows, row)
+	}
+	return at
+}
+
+// short writes a frame as a reference when it can.
+func (f *folder) short(p parts, sums map[int]*deltas) bool {
+	switch p.kind {
+	case KindToolStart:
+		return p.ns == "" && f.shortStart(p.payload)
+	case KindToolResult:
+		return p.ns == "" && f.shortEnd(p.payload)
+	case KindMessage:
+		return f.shortOpen(p, sums)
+	}
+	s := f.slots[p.slot]
+	if !p.slotted || s == nil {
+		return false
+	}
+	switch p.kind {
+	case KindText:
+		return s.text && f.piece(p.slot, foldText, len(p.payload))
+	case KindReasoning:
+		return s.reasoning && f.piece(p.slot, foldReasoning, len(p.payload))
+	case KindCall:
+		return f.shortCall(p, s)
+	case KindFinish:
+		return f.shortFinish(p, s)
+	}
+	return false
+}
+
+func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
+	m, ok := f.streamed[p.slot]
+	if !ok {
+		return false
+	}
+	plain, err := agent.Encode(Msg{ID: m.msg.ID})
+	if err != nil || !bytes.Equal(plain, p.payload) || !sound(m.msg.ID) {
+		return false
+	}
+	s := &openSlot{msg: m.msg, calls: map[int]int{}}
+	if d := sums[p.slot]; d != nil {
+		stored := messageTexts(m.msg)
+		s.text = d.text.String() == stored[0] && sound(stored[0])
+		s.reasoning = d.reasoning.String() == stored[1] && sound(stored[1])
+		d.match(m.msg, s.calls)
+	}
+	f.slots[p.slot], f.cur = s, p.slot
+	f.record(foldOpen, uint64(p.slot))
+	f.number(f.rowPlace(m.row))
+	return true
+}
+
+// sound tells whether texts read the same after they were stored as JSON, which has no
+// room for broken characters.
+func sound(texts ...string) bool {
+	for _, s := range texts {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
+			return false
+		}
+	}
+	return true
+}
+
+// piece writes a delta as a length.
+func (f *folder) piece(slot, code, n int) bool {
+	f.selectSlot(slot)
+	f.record(code, uint64(n))
+	return true
+}
+
+func (f *folder) selectSlot(slot int) {
+	if f.cur != slot {
+		f.record(foldSelect, uint64(slot))
+		f.cur = slot
+	}
+}
+
+func (f *folder) shortCall(p parts, s *openSlot) bool {
+	var c agent.CallDelta
+	if json.Unmarshal(p.payload, &c) != nil {
+		return false
+	}
+	at, ok := s.calls[c.Index]
+	if !ok {
+		return false
+	}
+	f.piece(p.slot, foldCall, len(c.Args))
+	first := 0
+	if c.ID != "" {
+		first = 1
+	}
+	f.number(at<<1 | first)
+	f.number(c.Index)
+	return true
+}
+
+func (f *folder) shortFinish(p parts, s *openSlot) bool {
+	var fin Finish
+	if json.Unmarshal(p.payload, &fin) != nil {
+		return false
+	}
+	has := 0
+	if len(fin.Usage) > 0 {
+		has |= finishUsage
+	}
+	if fin.Finish != "" {
+		has |= finishReason
+	}
+	if fin.Model != "" {
+		has |= finishModel
+	}
+	again, err := finishOf(s.msg, has)
+	if err != nil || !bytes.Equal(again, p.payload) || !sound(fin.Finish, fin.Model) {
+		return false
+	}
+	return f.piece(p.slot, foldFinish, has)
+}
+
+func (f *folder) shortStart(payload []byte) bool {
+	if f.caller.row == 0 {
+		return false
+	}
+	for i, c := range f.caller.msg.ToolCalls {
+		if again, err := agent.Encode(c); err == nil && bytes.Equal(again, payload) && sound(c.ID, c.Name) && !f.used[[2]int{foldStart, i}] {
+			f.used[[2]int{foldStart, i}] = true
+			f.record(foldStart, uint64(i))
+			f.number(f.rowPlace(f.caller.row))
+			return true
+		}
+	}
+	return false
+}
+
+func (f *folder) shortEnd(payload []byte) bool {
+	var t ToolEnd
+	var m struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(payload, &t) != nil || json.Unmarshal(t.Message, &m) != nil {
+		return false
+	}
+	stored, ok := f.results[m.ID]
+	if !ok {
+		return false
+	}
+	body, err := agent.Encode(stored.msg)
+	if err != nil {
+		return false
+	}
+	flags := 0
+	if t.End {
+		flags |= endRun
+	}
+	if string(t.Patch) != "{}" {
+		flags |= endPatch
+	}
+	if len(t.Hidden) > 0 {
+		flags |= endHidden
+	}
+	if again, err := endOf(body, flags, t.Patch, t.Hidden); err != nil || !bytes.Equal(again, payload) {
+		return false
+	}
+	place := f.rowPlace(stored.row)
+	if f.used[[2]int{foldEnd, place}] {
+		return false
+	}
+	f.used[[2]int{foldEnd, place}] = true
+	f.record(foldEnd, uint64(place))
+	f.number(flags)
+	if flags&endPatch != 0 {
+		f.number(len(t.Patch))
+		f.out = append(f.out, t.Patch...)
+	}
+	if flags&endHidden != 0 {
+		f.number(len(t.Hidden))
+		f.out = append(f.out, t.Hidden...)
+	}
+	return true
+}

@@ -1,0 +1,197 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// maxAttempts is how often a run is started before a crash leaves it interrupted: one that
+// brings the server down must not do so for ever.
+const maxAttempts = 3
+
+// resumption is what a run that was cut off goes on with.
+type resumption struct {
+	past    past
+	results map[string]agent.Result
+}
+
+// reopen readies a run that was cut off for its next attempt: what was shown of it is
+// folded, the attempt is announced and answers that broke off are withdrawn, all in one
+// commit. The caller puts the entry in line. It is nil for a run that was ending and is
+// closed.
+func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delta) (*entry, error) {
+	e, err := storedEntry(run)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.past(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if p.ending(&e.req) {
+		return nil, m.closeRun(ctx, run, frames)
+	}
+	rec, err := m.recorder(ctx, run.ThreadID, run.ID, newLog(0), base{})
+	if err != nil {
+		return nil, err
+	}
+	defer rec.lane.Close()
+	fresh, err := rec.adopt(frames)
+	if err != nil {
+		m.logger.Error("the end of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+	left, err := gather(append(slices.Clip(p.open), fresh...))
+	if err != nil {
+		return nil, err
+	}
+	e.goOn = &resumption{past: p}
+	if e.goOn.results, err = left.answered(); err != nil {
+		return nil, err
+	}
+	e.run.Attempt++
+	if err := rec.again(ctx, e.run, left.said); err != nil {
+		return nil, err
+	}
+	e.log = newLog(rec.seq)
+	return e, nil
+}
+
+// again stores the beginning of a further attempt.
+func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMessage) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b store.Batch
+	if len(r.ends) > 0 {
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold, Data: r.foldStep(nil, nil)})
+	}
+	add := func(kind string, v any) error {
+		data, err := agent.Encode(v)
+		if err != nil {
+			return err
+		}
+		r.seq++
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.seq, To: r.seq, Run: r.run, Kind: kind, Data: data})
+		return nil
+	}
+	if err := add(rowMeta, metaOf(run)); err != nil {
+		return err
+	}
+	for _, p := range said {
+		if err := add(rowWithdraw, Withdrawal{ID: p.id}); err != nil {
+			return err
+		}
+	}
+	run.LastSeq, run.UpdatedAt = r.seq, time.Now()
+	b.Run = &run
+	return r.commit(ctx, b)
+}
+
+// Withdrawal says that a message which streamed is void: its run was cut off and goes on
+// with another one.
+type Withdrawal struct {
+	ID string `json:"id"`
+}
+
+// withdrawn is the id of the message a [KindWithdraw] event takes back.
+func withdrawn(ev Event) string {
+	var w Withdrawal
+	if json.Unmarshal(ev.Data, &w) != nil {
+		return ""
+	}
+	return w.ID
+}
+
+// metaOf is the body of the event an attempt begins with.
+func metaOf(run store.Run) map[string]any {
+	return map[string]any{"run_id": run.ID, "thread_id": run.ThreadID, "attempt": run.Attempt}
+}
+
+// storedEntry is the entry of a run as its row has it.
+func storedEntry(run store.Run) (*entry, error) {
+	var req Request
+	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
+		return nil, err
+	}
+	req.Thread, req.Owner = run.ThreadID, run.Owner
+	in, err := parseInput(req.Input)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := parseCommand(req.Command)
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), ready: true, stored: make(chan struct{}), done: make(chan struct{}),
+		waits: run.Status == Pending && req.Hold}
+	close(e.stored)
+	return e, nil
+}
+
+// standing is the checkpoint a run stands at: its own last one, else the one it began
+// with. "" is that of a thread without any.
+func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
+	head, err := m.db.Checkpoint(ctx, run.ThreadID, "", "")
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	if head.Run == run.ID {
+		return head.ID, nil
+	}
+	return run.BaseCheckpoint, nil
+}
+
+// standOn gives the turn of a run that was cut off what it had so far. on is false when
+// nothing is left to do; out is how it ends then.
+func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
+	p := e.goOn.past
+	t.MaxSteps = max(1, t.MaxSteps-p.steps)
+	t.Results = e.goOn.results
+	out.Next = p.next
+	switch {
+	case p.last == agent.NodeEnd:
+		return out, false
+	case p.atBreakpoint(&e.req):
+		out.Breakpoint, out.StopReason = true, agent.StopBreakpoint
+		return out, false
+	case p.final || !runsNext(p.next):
+		t.From = []string{agent.NodeEnd}
+	case p.last != agent.NodeInput || !e.in.given: // behind its input a run begins
+		t.From = p.next
+	}
+	return out, true
+}
+
+// atBreakpoint tells whether a breakpoint ended the run behind its last step.
+func (p *past) atBreakpoint(r *Request) bool {
+	return p.final && runsNext(p.next) && !p.ended && (agent.Stops(r.InterruptAfter, p.last) || agent.Stops(r.InterruptBefore, p.next[0]))
+}
+
+// ending tells whether the run was about to end in disorder: cancelled, or failed.
+func (p *past) ending(r *Request) bool {
+	return p.final && runsNext(p.next) && !p.ended && !p.atBreakpoint(r)
+}
+
+// overtaken are the open runs which a waiting one, made to interrupt or roll back what was
+// before it, would have ended.
+func overtaken(open []store.Run) map[string]string {
+	by, strategy := map[string]string{}, map[string]string{}
+	for _, r := range slices.Backward(open) { // the newest first
+		if s := strategy[r.ThreadID]; s != "" {
+			by[r.ID] = s
+		}
+		if r.Status != Pending || r.Multitask != "interrupt" && r.Multitask != "rollback" || strategy[r.ThreadID] != "" {
+			continue
+		}
+		var req Request
+		if json.Unmarshal(r.Kwargs, &req) == nil && !laterThan(time.Now(), r, &req) { // one whose time has come
+			strategy[r.ThreadID] = r.Multitask
+		}
+	}
+	return by
+}

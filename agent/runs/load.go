@@ -1,0 +1,126 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// decode turns a stored snapshot into a state. known has messages that need no decoding; it
+// may be nil.
+func decode(s store.Snapshot, known map[int64]kept) (agent.State, error) {
+	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
+	for _, row := range s.Messages {
+		m := known[row.N].message
+		if m == nil {
+			var err error
+			if m, err = agent.ParseMessage(row.Body); err != nil {
+				return st, fmt.Errorf("stored message %d: %w", row.N, err)
+			}
+		}
+		st.Messages = append(st.Messages, m)
+	}
+	for name, body := range s.Fields {
+		f, ok := agent.FieldByName(name)
+		if !ok { // a newer version wrote it
+			continue
+		}
+		if err := f.Decode(&st, body); err != nil {
+			return st, err
+		}
+	}
+	return st, nil
+}
+
+// load reads a thread's state at a checkpoint ("" is the head; a thread without one is
+// empty) and where a recorder goes on from there.
+func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, base, error) {
+	b := base{card: store.Card{}, number: -2}
+	th, err := m.db.Thread(ctx, thread)
+	if err != nil {
+		return agent.State{}, b, err
+	}
+	if checkpoint == "" {
+		checkpoint = th.Head
+	}
+	if b.versions, err = m.db.FieldVersions(ctx, thread); err != nil {
+		return agent.State{}, b, err
+	}
+	if b.versions == nil {
+		b.versions = map[string]int64{}
+	}
+	if b.maxRow, err = m.db.MaxMessage(ctx, thread); err != nil {
+		return agent.State{}, b, err
+	}
+	if checkpoint == "" {
+		return agent.State{}, b, nil
+	}
+	snap, err := m.db.Snapshot(ctx, thread, checkpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return agent.State{}, b, fmt.Errorf("checkpoint %s: %w", checkpoint, ErrNotFound)
+	}
+	if err != nil {
+		return agent.State{}, b, err
+	}
+	known := m.decoded.of(thread, snap.Age)
+	st, err := decode(snap, known)
+	if err != nil {
+		return st, b, err
+	}
+	m.decoded.keep(thread, snap.Age, known, snap.Messages, st.Messages)
+	b.msgs = st.Messages[:len(st.Messages):len(st.Messages)]
+	b.rows = make([]int64, len(snap.Messages))
+	for i, row := range snap.Messages {
+		b.rows[i] = row.N
+	}
+	b.card, b.head, b.number = snap.Checkpoint.Card, snap.Checkpoint.ID, snap.Checkpoint.Step
+	b.newest = max(b.head, th.Head)
+	return st, b, nil
+}
+
+// Values is the state of a snapshot as every API shows it, by concatenation of stored
+// bodies. With full, the fields clients read without looking (messages, title, artifacts,
+// uploaded_files) are there even when unset.
+func Values(s store.Snapshot, full bool) json.RawMessage {
+	n := 64
+	for _, m := range s.Messages {
+		n += len(m.Body) + 1
+	}
+	for k, f := range s.Fields {
+		n += len(k) + len(f) + 4
+	}
+	out := make([]byte, 0, n)
+	out = append(out, `{"messages":[`...)
+	for i, m := range s.Messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, m.Body...)
+	}
+	out = append(out, ']')
+	for _, f := range agent.Fields {
+		if f.Hidden {
+			continue
+		}
+		body, ok := s.Fields[f.Name]
+		if !ok && full {
+			switch f.Name {
+			case "title":
+				body, ok = []byte("null"), true
+			case "artifacts", "uploaded_files":
+				body, ok = []byte("[]"), true
+			}
+		}
+		if ok {
+			out = append(append(append(append(out, `,"`...), f.Name...), `":`...), body...)
+		}
+	}
+	return append(out, '}')
+}
+
+// State decodes a snapshot, for readers which need more than bodies.
+func State(s store.Snapshot) (agent.State, error) { return decode(s, nil) }

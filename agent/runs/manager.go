@@ -1,0 +1,315 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// Causes a run's context ends with.
+var (
+	ErrInterrupted = errors.New("interrupted by the user")
+	ErrShutdown    = errors.New("the server stopped")
+)
+
+// Spec is what a run's agent is built for.
+type Spec struct {
+	ThreadID, RunID, AssistantID string
+	Options                      *agent.Options         // the builder may turn off what the model cannot do
+	Remark                       func(key, text string) // notes something in the run's metadata; may be nil
+}
+
+// Build makes the agent of one run from the configuration of this moment.
+type Build func(ctx context.Context, s Spec) (*agent.Agent, error)
+
+// Config are the parts a Manager needs.
+type Config struct {
+	DB     *store.DB
+	Build  Build
+	Remove func(thread string) error // deletes a thread's files; may be nil
+	Copy   CopyFiles                 // gives a new thread the files of another; may be nil
+	Mark   bool                      // after a crash: leave runs interrupted instead of going on with them
+	Log    *slog.Logger
+}
+
+// Manager owns "one active run per thread". All its state is behind one mutex; no I/O
+// happens under it.
+type Manager struct {
+	db     *store.DB
+	build  Build
+	remove func(string) error
+
+	copyFiles CopyFiles
+	mark      bool
+	logger    *slog.Logger
+	ctx       context.Context // parent of all runs
+	stop      context.CancelCauseFunc
+	wg        sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	threads map[string]*lineup
+	runs    map[string]*entry // live: queued or running
+
+	listeners map[string]*news // of threads somebody follows
+	hooks     chan struct{}    // see Webhooks
+	decoded   decoded
+}
+
+// New makes a Manager. Call [Manager.Recover] before the first run and [Manager.Close] at
+// the end.
+func New(cfg Config) *Manager {
+	ctx, stop := context.WithCancelCause(context.Background())
+	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, mark: cfg.Mark, logger: cfg.Log, ctx: ctx, stop: stop,
+		threads: map[string]*lineup{}, runs: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
+}
+
+// Start creates a run and queues or starts it by its multitask strategy; a thread that
+// does not exist is made unless the request says reject. "interrupt" ends the thread's
+// running and queued runs first, "rollback" takes them back besides. The row returned is
+// stored. Errors: ErrInput, ErrBusy, ErrNotFound, ErrStorage, ErrClosed.
+func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
+	if err := m.withDefaults(ctx, &req); err != nil {
+		return store.Run{}, err
+	}
+	e, err := newEntry(req)
+	if err != nil {
+		return store.Run{}, err
+	}
+	if base, err := e.req.base(); err != nil {
+		return store.Run{}, err
+	} else if base != "" {
+		if _, err := m.db.Checkpoint(ctx, e.req.Thread, "", base); errors.Is(err, store.ErrNotFound) {
+			return store.Run{}, fmt.Errorf("checkpoint %s: %w", base, ErrNotFound)
+		} else if err != nil {
+			return store.Run{}, err
+		}
+	}
+	thread, isNew, err := m.threadFor(ctx, &e.req)
+	if err != nil {
+		return store.Run{}, err
+	}
+	row := e.run // the entry is the run's own once it is in line
+	var interrupted []*entry
+	status := Busy
+	if laterThan(time.Now(), row, &e.req) {
+		status, err = "", m.setAside(e)
+	} else if e.req.Hold && m.holdBack(e) {
+		status = ""
+	} else {
+		interrupted, err = m.join(e)
+	}
+	if err != nil {
+		return store.Run{}, err
+	}
+	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
+	if err := m.create(ctx, row, thread, isNew, status); err != nil {
+		m.leave(e)
+		return store.Run{}, err
+	}
+	m.mu.Lock()
+	e.ready = true
+	close(e.stored)
+	m.arm(e)
+	m.dispatch(row.ThreadID)
+	m.mu.Unlock()
+	for _, q := range interrupted {
+		if err := m.drop(ctx, q); err != nil {
+			m.logger.Error("an interrupted run could not be stored", "thread", row.ThreadID, "run", q.run.ID, "err", err)
+		}
+	}
+	return row, nil
+}
+
+// create stores the row of a run, with its thread when that is new. The thread gets a
+// status, unless that is "".
+func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread, isNew bool, status string) error {
+	b := store.Batch{ThreadID: run.ThreadID, Run: &run}
+	patch := &store.ThreadPatch{MergeNew: graphOf(run.AssistantID), Touch: true}
+	if status != "" {
+		patch.Status = &status
+	}
+	if isNew {
+		thread.Status = cmp.Or(status, Idle)
+		b.Thread, b.NewThread = &thread, true
+	} else {
+		b.Patch = patch
+	}
+	err := m.db.Commit(ctx, b)
+	if isNew && errors.Is(err, store.ErrExists) { // made by somebody else meanwhile
+		b.Thread, b.NewThread, b.Patch = nil, false, patch
+		err = m.db.Commit(ctx, b)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound): // deleted meanwhile
+		return fmt.Errorf("thread %s: %w", run.ThreadID, ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return nil
+}
+
+func newEntry(req Request) (*entry, error) {
+	in, err := parseInput(req.Input)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := parseCommand(req.Command)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.given {
+		req.Input, in = nil, input{}
+	}
+	if err := req.TakeSecrets(); err != nil {
+		return nil, err
+	}
+	if _, err := req.options(); err != nil {
+		return nil, err
+	}
+	if _, err := req.delay(); err != nil {
+		return nil, err
+	}
+	var metadata map[string]any
+	if err := json.Unmarshal(object(req.Metadata), &metadata); err != nil {
+		return nil, fmt.Errorf("%w: metadata must be an object: %v", ErrInput, err)
+	}
+	switch req.Multitask {
+	case "":
+		req.Multitask = "enqueue"
+	case "reject", "enqueue", "interrupt", "rollback":
+	default:
+		return nil, fmt.Errorf("%w: multitask_strategy %q (want reject, enqueue, interrupt or rollback)", ErrInput, req.Multitask)
+	}
+	if req.AssistantID == "" {
+		req.AssistantID = "lead_agent"
+	}
+	if req.Thread == "" {
+		req.Thread = uuid.Must(uuid.NewV7()).String()
+	}
+	kwargs, err := agent.Encode(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.ID == "" {
+		req.ID = uuid.Must(uuid.NewV7()).String()
+	}
+	now := time.Now()
+	run := store.Run{ID: req.ID, ThreadID: req.Thread, AssistantID: req.AssistantID, Status: Pending,
+		Multitask: req.Multitask, Owner: req.Owner, Metadata: object(req.Metadata), Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
+	return &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}), done: make(chan struct{})}, nil
+}
+
+// threadFor finds the run's thread, or makes the row of a new one.
+func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, isNew bool, err error) {
+	t, err = m.db.Thread(ctx, req.Thread)
+	switch {
+	case err == nil && req.Owner != "" && t.Owner != req.Owner:
+		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)
+	case err == nil:
+		return t, false, nil
+	case !errors.Is(err, store.ErrNotFound):
+		return t, false, err
+	case req.IfNotExists == "reject":
+		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)
+	}
+	now := time.Now()
+	return store.Thread{ID: req.Thread, Owner: req.Owner, Metadata: graphOf(req.AssistantID), CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now}, true, nil
+}
+
+// graphOf is what a thread's metadata says about the assistant that works on it, unless it
+// says something else already.
+func graphOf(assistant string) json.RawMessage {
+	out, err := agent.Encode(map[string]string{"graph_id": "lead_agent", "assistant_id": assistant})
+	if err != nil { // an id that is no text
+		return nil
+	}
+	return out
+}
+
+// log is the live log of a run, or nil.
+func (m *Manager) log(run string) *Log {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.runs[run]; e != nil {
+		return e.log
+	}
+	return nil
+}
+
+// Active is the id of the thread's running or next run, or "".
+func (m *Manager) Active(thread string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.threads[thread]
+	switch {
+	case l == nil:
+		return ""
+	case l.active != nil:
+		return l.active.run.ID
+	case len(l.queue) > 0:
+		return l.queue[0].run.ID
+	}
+	return ""
+}
+
+// Live counts runs which are queued or running.
+func (m *Manager) Live() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.runs)
+}
+
+// Wait blocks until a run has ended and returns its row.
+func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
+	m.mu.Lock()
+	e := m.runs[run]
+	m.mu.Unlock()
+	if e != nil {
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return store.Run{}, context.Cause(ctx)
+		}
+	}
+	r, err := m.db.Run(ctx, run)
+	if errors.Is(err, store.ErrNotFound) {
+		return r, fmt.Errorf("run %s: %w", run, ErrNotFound)
+	}
+	return r, err
+}
+
+// Close ends all runs, keeping what they have shown, and waits for them. Queued runs stay
+// pending and start again with the next server.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.stop(ErrShutdown)
+	m.wg.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
+		e.takeBack()
+		e.log.abandon()
+		m.over(e)
+	}
+	clear(m.threads)
+}
+
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
+}

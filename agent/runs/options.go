@@ -1,0 +1,138 @@
+package runs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fawn/agent"
+)
+
+// Limits of steps a client may ask for.
+const (
+	DefaultRecursionLimit = 100
+	MaxRecursionLimit     = 1000
+)
+
+// choices is what config.configurable, config.context and context say, context winning.
+type choices struct {
+	agent.Options
+	thinkingSet bool
+	checkpoint  string
+	threadID    string
+	limit       int
+	metadata    map[string]any // scalars worth showing in checkpoint metadata
+}
+
+// shownOptions are the keys of configurable which checkpoints' metadata repeats.
+var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode", "subagent_enabled", "agent_name"}
+
+func (r *Request) options() (choices, error) {
+	c := choices{limit: DefaultRecursionLimit, metadata: map[string]any{}}
+	var cfg struct {
+		Limit        json.RawMessage            `json:"recursion_limit"`
+		Configurable map[string]json.RawMessage `json:"configurable"`
+		Context      map[string]json.RawMessage `json:"context"`
+	}
+	if len(r.Config) > 0 {
+		if err := json.Unmarshal(r.Config, &cfg); err != nil {
+			return c, fmt.Errorf("%w: config: %v", ErrInput, err)
+		}
+	}
+	var context map[string]json.RawMessage
+	if len(r.Context) > 0 {
+		if err := json.Unmarshal(r.Context, &context); err != nil {
+			return c, fmt.Errorf("%w: context must be an object: %v", ErrInput, err)
+		}
+	}
+	var limit int
+	if json.Unmarshal(cfg.Limit, &limit) == nil && limit > 0 {
+		c.limit = min(limit, MaxRecursionLimit)
+	}
+	get := func(key string) (json.RawMessage, bool) {
+		for _, m := range []map[string]json.RawMessage{context, cfg.Context, cfg.Configurable} {
+			if v, ok := m[key]; ok && string(v) != "null" {
+				return v, true
+			}
+		}
+		return nil, false
+	}
+	read := func(key string, into any) (bool, error) {
+		v, ok := get(key)
+		if !ok {
+			return false, nil
+		}
+		if err := json.Unmarshal(v, into); err != nil {
+			return false, fmt.Errorf("%w: %s: %v", ErrInput, key, err)
+		}
+		return true, nil
+	}
+	var mode string
+	if v, ok := get("mode"); ok && json.Unmarshal(v, &mode) == nil {
+		c.mode(mode)
+	}
+	var err error
+	for _, o := range []struct {
+		key  string
+		into any
+		set  *bool
+	}{
+		{"model_name", &c.ModelName, nil},
+		{"thinking_enabled", &c.Thinking, &c.thinkingSet},
+		{"reasoning_effort", &c.ReasoningEffort, nil},
+		{"is_plan_mode", &c.PlanMode, nil},
+		{"subagent_enabled", &c.Subagents, nil},
+		{"max_concurrent_subagents", &c.MaxConcurrentSubagents, nil},
+		{"agent_name", &c.AgentName, nil},
+		{"disable_clarification", &c.DisableClarification, nil},
+		{"timezone", &c.Timezone, nil},
+		{"checkpoint_id", &c.checkpoint, nil},
+		{"thread_id", &c.threadID, nil},
+	} {
+		var given bool
+		if given, err = read(o.key, o.into); err != nil {
+			return c, err
+		}
+		if o.set != nil && given {
+			*o.set = true
+		}
+	}
+	for _, key := range shownOptions {
+		if v, ok := get(key); ok && len(v) < 200 && !strings.HasPrefix(key, "__") {
+			c.metadata[key] = v
+		}
+	}
+	if c.ModelName == "" {
+		c.ModelName = r.HeaderModel
+	}
+	c.Secrets = r.Secrets
+	c.NonInteractive = r.Origin == OriginCron
+	if len(r.Secrets) == 0 {
+		c.LostSecrets = r.SecretNames
+	}
+	if c.ThinkingAsked = c.thinkingSet && c.Thinking; !c.thinkingSet {
+		c.Thinking = true
+	}
+	return c, nil
+}
+
+// mode sets the options that DeerFlow's page means by the name of a mode. Options of their
+// own win; other names mean nothing.
+func (c *choices) mode(name string) {
+	efforts := map[string]string{"flash": "", "thinking": "low", "pro": "medium", "ultra": "high"}
+	effort, ok := efforts[name]
+	if !ok {
+		return
+	}
+	c.thinkingSet, c.Thinking, c.ReasoningEffort = true, name != "flash", effort
+	c.PlanMode, c.Subagents = name == "pro" || name == "ultra", name == "ultra"
+}
+
+// ThreadID is the thread named inside config.configurable or context, or "".
+func (r *Request) ThreadID() string {
+	c, err := r.options()
+	if err != nil {
+		return ""
+	}
+	return c.threadID
+}

@@ -1,0 +1,342 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// maxUnstored is how many bytes of a run may wait for the disk before Emit blocks.
+const maxUnstored = 256 << 10
+
+// recorder is the agent.Sink of one run: it numbers events, shows them to the log once
+// they are stored, and turns steps into rows.
+type recorder struct {
+	db     *store.DB
+	lane   *store.Lane
+	log    *Log
+	thread string
+	run    string
+	ctx    context.Context         // the run's, for back pressure
+	cancel context.CancelCauseFunc // ends the run when storage fails
+
+	mu     sync.Mutex // guards all below; Step holds it to the end of its commit
+	seq    int64
+	first  int64            // number of the run's first event, 0 before it
+	stored int64            // greatest number of the run in stored rows
+	slots  map[string]*slot // of the open step, by message id
+	arena  []byte           // frames of the open step, one behind the other
+	ends   []int            // where each ends
+	opened int64            // number of the first of them
+	extra  store.Batch      // joins the next commit
+	halt   []string         // where the run stopped, when it is not complete
+	over   bool             // its end is being written, so nothing may come behind it
+
+	base
+	streamed map[string]bool // ids of messages seen as deltas in this run
+	usage    usage
+}
+
+type slot struct {
+	n   int
+	msg *Msg
+}
+
+// begin shows the run's meta event. It is stored, with the run as running and its thread
+// as busy, together with the first step, or by [recorder.flush]. goesOn says that the run
+// starts from what is there, which its readers see first.
+func (r *recorder) begin(run store.Run, goesOn bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	data, err := agent.Encode(metaOf(run))
+	if err != nil {
+		return err
+	}
+	r.seq++
+	r.first = r.seq
+	if goesOn {
+		r.seq += metaFrames
+	}
+	run.FirstSeq, run.LastSeq = r.first, r.seq
+	busy := Busy // whoever ended before may have written otherwise
+	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &busy}
+	r.extra.Events = append(r.extra.Events, store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: rowMeta, Data: data})
+	r.log.add(Event{Seq: r.first, To: r.seq, Kind: KindMeta, Data: data})
+	return nil
+}
+
+// flush stores what waits for the next step. A run whose first step comes late, as it has
+// no input, must be known as running before it shows anything.
+func (r *recorder) flush(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.commit(ctx, store.Batch{})
+}
+
+// Emit implements agent.Sink.
+func (r *recorder) Emit(ev agent.Event) {
+	if err := r.put(ev); err != nil {
+		r.cancel(fmt.Errorf("record event: %w", err))
+		return
+	}
+	if err := r.lane.Wait(r.ctx, maxUnstored); err != nil && r.ctx.Err() == nil {
+		r.cancel(fmt.Errorf("%w: %w", ErrStorage, err))
+	}
+}
+
+// Record implements agent.Sink.
+func (r *recorder) Record(ctx context.Context, ev agent.Event) error {
+	if err := r.put(ev); err != nil {
+		return fmt.Errorf("record event: %w", err)
+	}
+	if err := r.lane.Flush(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return nil
+}
+
+// put writes the frames of one agent event.
+func (r *recorder) put(ev agent.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch ev.Kind {
+	case agent.EventChunk:
+		return r.putChunk(ev)
+	case agent.EventCustom:
+		r.named(frameCustom, Event{Kind: KindCustom, NS: ev.NS, Data: ev.Data})
+	case agent.EventToolOutput:
+		data, err := agent.Encode(map[string]any{"id": ev.Call.ID, "output": ev.Data})
+		if err != nil {
+			return err
+		}
+		r.named(frameOutput, Event{Kind: KindToolOutput, NS: ev.NS, Data: data})
+	case agent.EventToolStart:
+		data, err := agent.Encode(ev.Call)
+		if err != nil {
+			return err
+		}
+		r.named(frameToolStart, Event{Kind: KindToolStart, NS: ev.NS, Data: data})
+	case agent.EventToolResult:
+		data, err := encodeToolEnd(ev)
+		if err != nil {
+			return err
+		}
+		r.named(frameToolEnd, Event{Kind: KindToolResult, NS: ev.NS, Data: data})
+	}
+	return nil
+}
+
+func (r *recorder) putChunk(ev agent.Event) error {
+	s := r.slots[ev.Message]
+	if s == nil {
+		s = &slot{n: len(r.slots), msg: &Msg{ID: ev.Message, NS: ev.NS}}
+		data, err := agent.Encode(s.msg)
+		if err != nil {
+			return err
+		}
+		r.slots[ev.Message] = s
+		r.streamed[ev.Message] = true
+		r.slotted(frameMessage, s, string(data), Event{Kind: KindMessage})
+	}
+	k := ev.Chunk
+	if k.Reasoning != "" {
+		r.slotted(frameReasoning, s, k.Reasoning, Event{Kind: KindReasoning, Text: k.Reasoning})
+	}
+	if k.Text != "" {
+		r.slotted(frameText, s, k.Text, Event{Kind: KindText, Text: k.Text})
+	}
+	for _, c := range k.Calls {
+		data, err := agent.Encode(c)
+		if err != nil {
+			return err
+		}
+		r.slotted(frameCall, s, string(data), Event{Kind: KindCall, Data: data})
+	}
+	if k.Usage != nil || k.Finish != "" || len(k.Kwargs) > 0 {
+		f := Finish{Finish: k.Finish, Model: k.Model, Kwargs: k.Kwargs}
+		var err error
+		if k.Usage != nil {
+			if f.Usage, err = agent.Encode(k.Usage); err != nil {
+				return err
+			}
+		}
+		data, err := agent.Encode(f)
+		if err != nil {
+			return err
+		}
+		r.slotted(frameFinish, s, string(data), Event{Kind: KindFinish, Data: data})
+	}
+	return nil
+}
+
+func (r *recorder) slotted(kind byte, s *slot, payload string, ev Event) {
+	ev.Msg, ev.NS = s.msg, s.msg.NS
+	from := len(r.arena)
+	r.arena = appendSlotted(r.arena, kind, s.n, payload)
+	r.append(from, ev)
+}
+
+func (r *recorder) named(kind byte, ev Event) {
+	from := len(r.arena)
+	r.arena = appendNamed(r.arena, kind, ev.NS, ev.Data)
+	r.append(from, ev)
+}
+
+// append numbers the frame arena[from:] and hands it to storage and the log.
+func (r *recorder) append(from int, ev Event) {
+	r.seq++
+	if len(r.ends) == 0 {
+		r.opened = r.seq
+	}
+	r.ends = append(r.ends, len(r.arena))
+	ev.Seq, ev.To = r.seq, r.seq
+	r.log.add(ev)
+	r.lane.Append(r.seq, r.arena[from:])
+}
+
+// openFrames are the frames of the open step.
+func (r *recorder) openFrames() [][]byte {
+	out, from := make([][]byte, len(r.ends)), 0
+	for i, to := range r.ends {
+		out[i], from = r.arena[from:to], to
+	}
+	return out
+}
+
+// foldStep packs the open step's frames, referring to what the step stores.
+func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
+	f := folder{streamed: map[int]storedMessage{}, results: map[string]storedMessage{}}
+	for _, m := range msgs {
+		row := written[m.ID]
+		if row == 0 {
+			continue
+		}
+		if m.Type == agent.TypeTool {
+			f.results[m.ID] = storedMessage{row, m}
+		} else if s := r.slots[m.ID]; s != nil {
+			f.streamed[s.n] = storedMessage{row, m}
+		}
+	}
+	i := len(r.msgs) - 1
+	for i >= 0 && r.msgs[i].Type == agent.TypeTool {
+		i--
+	}
+	if i >= 0 && r.msgs[i].Type == agent.TypeAI {
+		f.caller = storedMessage{r.rows[i], r.msgs[i]}
+	}
+	return f.fold(r.openFrames())
+}
+
+// closeStep forgets the open step, which is stored now.
+func (r *recorder) closeStep() {
+	r.arena, r.ends, r.slots = r.arena[:0], r.ends[:0], map[string]*slot{}
+}
+
+// mark is what a commit that fails must leave as it was: the rows and numbers it had
+// taken were never stored, and nobody has seen them.
+type mark struct {
+	seq   int64
+	base  base
+	usage usage
+}
+
+func (r *recorder) mark() mark { return mark{r.seq, r.base, r.usage} }
+
+// undo goes back to where the failed commit started. The open step stays open.
+func (r *recorder) undo(m mark) {
+	r.log.retract(m.seq + 1)
+	r.seq, r.base, r.usage = m.seq, m.base, m.usage
+}
+
+// commit writes b together with what waited for it. mu is held.
+func (r *recorder) commit(ctx context.Context, b store.Batch) error {
+	b.ThreadID = r.thread
+	b.Events = append(r.extra.Events, b.Events...)
+	b.Checkpoints = append(r.extra.Checkpoints, b.Checkpoints...)
+	if b.Run == nil {
+		b.Run = r.extra.Run
+	}
+	if p := r.extra.Patch; p != nil {
+		if b.Patch == nil {
+			b.Patch = &store.ThreadPatch{}
+		}
+		if b.Patch.Status == nil {
+			b.Patch.Status = p.Status
+		}
+		b.Patch.Touch = b.Patch.Touch || p.Touch
+	}
+	to := r.seq
+	// A cancelled wait would leave open whether the batch was written.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	defer cancel()
+	if err := r.lane.Commit(ctx, b); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	r.extra = store.Batch{}
+	r.stored = to
+	r.log.fold(to)
+	return nil
+}
+
+// finish stores the end of the run: what is still open, the failure if any, the terminal
+// event and the statuses, all in one batch.
+func (r *recorder) finish(ctx context.Context, run store.Run, f *Failure, threadStatus string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	before := r.mark()
+	b, err := r.lastBatch(run, f, threadStatus)
+	if err == nil {
+		err = r.commit(ctx, b)
+	}
+	if err != nil {
+		r.undo(before)
+		return err
+	}
+	r.closeStep()
+	return nil
+}
+
+func (r *recorder) lastBatch(run store.Run, f *Failure, threadStatus string) (b store.Batch, err error) {
+	if len(r.ends) > 0 {
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold, Data: r.foldStep(nil, nil)})
+	}
+	add := func(kind Kind, row string, v any, frames int64) error {
+		data, err := agent.Encode(v)
+		if err != nil {
+			return err
+		}
+		from := r.seq + 1
+		r.seq += frames
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row, Data: data})
+		r.log.add(Event{Seq: from, To: r.seq, Kind: kind, Data: data})
+		return nil
+	}
+	if f != nil {
+		if err := add(KindError, rowError, f, 1); err != nil {
+			return b, err
+		}
+	}
+	if len(r.halt) > 0 {
+		if err := add(KindHalt, rowHalt, Halt{Checkpoint: r.head, Next: r.halt}, haltFrames); err != nil {
+			return b, err
+		}
+	}
+	if err := add(KindEnd, rowEnd, End{Status: run.Status, StopReason: run.StopReason}, 1); err != nil {
+		return b, err
+	}
+	if r.first == 0 { // nothing was shown before
+		r.first = r.seq
+	}
+	run.FirstSeq, run.LastSeq, run.UpdatedAt = r.first, r.seq, time.Now()
+	if run.Usage, err = agent.Encode(r.usage); err != nil {
+		return b, err
+	}
+	b.Run, b.KV = &run, webhooks(run)
+	b.Patch = &store.ThreadPatch{Status: &threadStatus, Touch: true}
+	return b, nil
+}

@@ -1,0 +1,366 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// recoverAtOnce bounds the runs recovered at the same time. Commits of several take hardly
+// longer than one.
+const recoverAtOnce = 16
+
+// StopOrphan marks runs a crash cut off.
+const StopOrphan = "orphan_recovered"
+
+// Recover takes up what a crash left open, before the first request is served. Runs that
+// were under way go on from their last stored step, or, with [Config.Mark] or after the
+// third attempt, are closed: partial text is kept, tool calls without a result are closed,
+// the run is marked and its thread is no longer busy. Queued runs start again.
+func (m *Manager) Recover(ctx context.Context) error {
+	open, err := m.db.OpenRuns(ctx)
+	if err != nil {
+		return fmt.Errorf("list open runs: %w", err)
+	}
+	tail, err := m.db.Tail(ctx)
+	if err != nil {
+		return fmt.Errorf("read the tail: %w", err)
+	}
+	late := overtaken(open)
+	cut := make([][]store.Delta, len(open))
+	for i, run := range open {
+		if run.Status == Running {
+			cut[i] = tail[run.ThreadID]
+			delete(tail, run.ThreadID)
+		}
+	}
+	line, errs := make([]*entry, len(open)), make([]error, len(open))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, recoverAtOnce)
+	for i, run := range open {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			line[i], errs[i] = m.recoverRun(ctx, run, cut[i], late[run.ID])
+			if err := errs[i]; err != nil {
+				m.logger.Error("a run that was cut off could not be recovered in order", "thread", run.ThreadID, "run", run.ID, "err", err)
+				errs[i] = m.fail(ctx, run, err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("recover runs: %w", err)
+	}
+	line = slices.DeleteFunc(line, func(e *entry) bool { return e == nil })
+	for thread, frames := range tail {
+		if err := m.keepNumbers(ctx, thread, frames); err != nil {
+			return fmt.Errorf("events of thread %s: %w", thread, err)
+		}
+	}
+	if err := m.db.ClearTail(ctx); err != nil {
+		return fmt.Errorf("clear the tail: %w", err)
+	}
+	if err := m.freeThreads(ctx, line); err != nil {
+		return err
+	}
+	if err := m.removeRest(ctx); err != nil {
+		return err
+	}
+	for _, e := range line {
+		if err := m.rejoin(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recoverRun does with one open run what is to be done, and returns it when it goes on.
+// late is the strategy of a waiting run that was to end it, or "".
+func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.Delta, late string) (*entry, error) {
+	switch {
+	case late == "rollback":
+		return nil, m.rollBack(ctx, run)
+	case run.Status == Pending && late != "":
+		run.Status, run.UpdatedAt = Interrupted, time.Now()
+		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run})
+	case run.Status == Pending:
+		return storedEntry(run)
+	case late != "" || m.mark || run.Attempt >= maxAttempts:
+		return nil, m.closeRun(ctx, run, frames)
+	}
+	e, err := m.reopen(ctx, run, frames)
+	if err != nil || e == nil {
+		return nil, err
+	}
+	m.logger.Info("a run was cut off and goes on", "thread", run.ThreadID, "run", run.ID, "attempt", e.run.Attempt)
+	return e, nil
+}
+
+// closeRun closes one run. What cannot be read is left out: a server must start.
+func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
+	p, err := m.past(ctx, run)
+	if err != nil {
+		m.logger.Error("the events of a cut off run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+	at, err := m.standing(ctx, run)
+	if err != nil {
+		return err
+	}
+	state, b, err := m.load(ctx, run.ThreadID, at)
+	if err != nil {
+		return err
+	}
+	b.meta = json.RawMessage(`{}`)
+	rec, err := m.recorder(ctx, run.ThreadID, run.ID, newLog(0), b)
+	if err != nil {
+		return err
+	}
+	defer rec.lane.Close()
+	rec.first, rec.usage = run.FirstSeq, p.usage
+	fresh, err := rec.adopt(frames)
+	if err != nil {
+		m.logger.Error("the end of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+	left, err := gather(append(slices.Clip(p.open), fresh...))
+	if err != nil {
+		m.logger.Error("the end of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+	step := agent.Step{Node: agent.NodeModel, State: &state, Next: []string{agent.NodeModel}}
+	if msg := left.partial(&state); msg != nil {
+		step.Patch.Messages = []*agent.Message{msg}
+		if err := state.Apply(step.Patch); err != nil {
+			return err
+		}
+	} else if next := agent.Next(&state, agent.NodeModel); len(next) > 0 && next[0] == agent.NodeTools {
+		step.Node = agent.NodeTools
+		if step.Patch, err = m.closeCalls(&state, left.results, &step); err != nil {
+			return err
+		}
+	}
+	if !step.Patch.Empty() {
+		if err := rec.Step(ctx, step); err != nil {
+			return err
+		}
+	}
+	run.Status, run.StopReason, run.UpdatedAt = Interrupted, StopOrphan, time.Now()
+	rest, err := m.resting(ctx, run.ThreadID)
+	if err != nil {
+		return err
+	}
+	m.logger.Info("a run was cut off and is closed now", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
+	return rec.finish(ctx, run, nil, rest)
+}
+
+// keepNumbers stores events which a run could not when it ended, as on a full disk:
+// readers may have seen their numbers.
+func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store.Delta) error {
+	rec, err := m.recorder(ctx, thread, "", newLog(0), base{})
+	if err != nil {
+		return err
+	}
+	defer rec.lane.Close()
+	if _, err := rec.adopt(frames); err != nil {
+		m.logger.Error("the end of a thread's events is damaged", "thread", thread, "err", err)
+	}
+	if len(rec.ends) == 0 {
+		return nil
+	}
+	return rec.commit(ctx, store.Batch{Events: []store.Event{{Thread: thread, Seq: rec.opened, To: rec.seq, Kind: rowFold, Data: rec.foldStep(nil, nil)}}})
+}
+
+// partialMessage is an answer as far as it was shown.
+type partialMessage struct {
+	id string
+	c  agent.Collector
+}
+
+// partial is the last answer that was shown and is not in s, or nil.
+func (u *unfinished) partial(s *agent.State) *agent.Message {
+	if len(u.said) == 0 {
+		return nil
+	}
+	return u.said[len(u.said)-1].message(s)
+}
+
+// message is what was shown of an answer that is not in s, or nil.
+func (p *partialMessage) message(s *agent.State) *agent.Message {
+	if p.id == "" || p.c.Empty() || s.Message(p.id) != nil {
+		return nil
+	}
+	msg := p.c.Message(p.id, false)
+	if msg.Content.Text == "" && msg.Kwargs["reasoning_content"] == nil {
+		return nil
+	}
+	return msg
+}
+
+// adopt takes over the frames of the step that was open at the crash, and returns their
+// events. With an error it has taken those before the damage.
+func (r *recorder) adopt(frames []store.Delta) ([]Event, error) {
+	d := &decoder{}
+	var out []Event
+	for i, f := range frames {
+		if i > 0 && f.Seq != frames[i-1].Seq+1 {
+			return out, fmt.Errorf("%w: %d follows %d", errFrame, f.Seq, frames[i-1].Seq)
+		}
+		parts, err := split(f.Data)
+		if err != nil {
+			return out, err
+		}
+		ev, err := d.frame(f.Data)
+		if err != nil {
+			return out, err
+		}
+		if i == 0 {
+			r.opened = f.Seq
+		}
+		r.arena = append(r.arena, f.Data...)
+		r.ends = append(r.ends, len(r.arena))
+		r.seq = max(r.seq, f.Seq)
+		if ev.Kind == KindMessage {
+			r.slots[ev.Msg.ID] = &slot{n: parts.slot, msg: ev.Msg}
+			r.streamed[ev.Msg.ID] = true
+		}
+		out = append(out, ev)
+	}
+	return out, nil
+}
+
+// closeCalls answers the open calls of the last AI message in s: with the result that was
+// recorded, else as interrupted. It returns what it wrote, and sets where the thread goes
+// on: a question that was asked stays open.
+func (m *Manager) closeCalls(s *agent.State, results map[string]ToolEnd, step *agent.Step) (agent.State, error) {
+	var answers agent.State
+	var patches []agent.State
+	i := len(s.Messages) - 1
+	for i >= 0 && s.Messages[i].Type == agent.TypeTool {
+		i--
+	}
+	if i < 0 {
+		return answers, nil
+	}
+	caller, interrupted := s.Messages[i], false
+	names := map[string]string{}
+	for _, c := range caller.ToolCalls {
+		names[c.ID] = c.Name
+	}
+	for _, c := range caller.Invalid {
+		names[c.ID] = c.Name
+	}
+	for _, id := range agent.Unanswered(caller, s.Messages[i+1:]) {
+		result := agent.ErrorResult(agent.InterruptedResult)
+		if t, ok := results[id]; ok {
+			var err error
+			if result, err = t.result(); err != nil {
+				return answers, err
+			}
+		} else {
+			interrupted = true
+		}
+		if result.MessageID == "" {
+			result.MessageID = newMessageID()
+		}
+		answers.Messages = append(answers.Messages, result.Message(result.MessageID, agent.ToolCall{ID: id, Name: names[id]}))
+		patches = append(patches, result.Patch)
+	}
+	if err := s.Apply(answers); err != nil {
+		return answers, err
+	}
+	for _, p := range patches {
+		joined, err := agent.Join(answers, p)
+		if err == nil {
+			err = s.Apply(p)
+		}
+		if err != nil {
+			m.logger.Warn("a tool's state change was refused", "err", err)
+			continue
+		}
+		answers = joined
+	}
+	if !interrupted {
+		step.Next = agent.Next(s, agent.NodeTools)
+	}
+	return answers, nil
+}
+
+// resting is the status of a thread on which nothing runs.
+func (m *Manager) resting(ctx context.Context, thread string) (string, error) {
+	head, err := m.db.Checkpoint(ctx, thread, "", "")
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Idle, nil
+	case err != nil:
+		return "", err
+	case len(head.Next) > 0:
+		return ThreadInterrupted, nil
+	}
+	return Idle, nil
+}
+
+// fail stores only that a run and its thread ended badly.
+func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
+	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), time.Now()
+	status := ThreadError
+	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run), Patch: &store.ThreadPatch{Status: &status, Touch: true}})
+}
+
+// freeThreads makes threads idle which say busy although nothing will run on them.
+func (m *Manager) freeThreads(ctx context.Context, line []*entry) error {
+	waiting := map[string]bool{}
+	for _, e := range line {
+		if e.run.Status == Running || !e.waits && !laterThan(time.Now(), e.run, &e.req) {
+			waiting[e.run.ThreadID] = true
+		}
+	}
+	for offset := 0; ; {
+		page, _, err := m.db.Threads(ctx, store.ThreadQuery{Status: Busy, Limit: 100, Offset: offset})
+		if err != nil {
+			return fmt.Errorf("list busy threads: %w", err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		for _, t := range page {
+			if waiting[t.ID] {
+				offset++
+				continue
+			}
+			rest, err := m.resting(ctx, t.ID)
+			if err != nil {
+				return err
+			}
+			if err := m.db.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Status: &rest}}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// rejoin puts a run of the time before in line.
+func (m *Manager) rejoin(e *entry) error {
+	strategy := e.run.Multitask
+	e.run.Multitask = "enqueue" // whatever it was to end has ended
+	var err error
+	if e.waits || e.run.Status == Pending && laterThan(time.Now(), e.run, &e.req) {
+		err = m.setAside(e)
+	} else {
+		_, err = m.join(e)
+	}
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.run.Multitask = strategy
+	m.arm(e)
+	m.dispatch(e.run.ThreadID)
+	return nil
+}

@@ -1,0 +1,59 @@
+package runs
+
+import (
+	"encoding/json"
+	"sync"
+
+	"fawn/agent"
+)
+
+// maxRemark bounds one remark in bytes, and maxRemarks how many a run keeps.
+const (
+	maxRemark  = 1000
+	maxRemarks = 16
+)
+
+// remarks are what a run's metadata tells beside what its caller wrote there: that another
+// model answered, or that one could not do all that was asked. The zero value is ready.
+type remarks struct {
+	mu   sync.Mutex
+	said map[string]string
+}
+
+// add takes a remark; a later one under the same key counts.
+func (r *remarks) add(key, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said == nil {
+		r.said = map[string]string{}
+	}
+	if _, had := r.said[key]; !had && len(r.said) >= maxRemarks {
+		return
+	}
+	r.said[key] = text[:min(len(text), maxRemark)]
+}
+
+// over lays the remarks over metadata.
+func (r *remarks) over(metadata json.RawMessage) json.RawMessage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.said) == 0 {
+		return metadata
+	}
+	all := map[string]json.RawMessage{}
+	if len(metadata) > 0 && json.Unmarshal(metadata, &all) != nil {
+		return metadata
+	}
+	for key, text := range r.said {
+		b, err := agent.Encode(text)
+		if err != nil {
+			return metadata
+		}
+		all[key] = b
+	}
+	out, err := agent.Encode(all)
+	if err != nil {
+		return metadata
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fawn/store"
+)
+
+// removedSpace names threads whose rows are gone and whose files may still be there.
+const removedSpace = "removed_files"
+
+// removeThread removes a thread's rows, then its files. Nothing runs on it. It goes through
+// to its end whoever stops waiting; what a crash leaves is removed at the next start.
+func (m *Manager) removeThread(ctx context.Context, thread string) error {
+	ctx = context.WithoutCancel(ctx)
+	err := m.db.Commit(ctx, store.Batch{ThreadID: thread, Delete: &store.Delete{Thread: true},
+		KV: []store.KV{{Space: removedSpace, Key: thread, Body: []byte("{}")}}})
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("thread %s: %w", thread, ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	return m.forgetFiles(ctx, thread)
+}
+
+// forgetFiles removes the files of a thread whose rows are gone.
+func (m *Manager) forgetFiles(ctx context.Context, thread string) error {
+	if m.remove != nil {
+		if err := m.remove(thread); err != nil {
+			return err
+		}
+	}
+	return m.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: removedSpace, Key: thread}}})
+}
+
+// removeRest removes the files of threads that were deleted when the server ended, but for
+// those made again since.
+func (m *Manager) removeRest(ctx context.Context) error {
+	list, err := m.db.Keys(ctx, removedSpace)
+	if err != nil {
+		return err
+	}
+	for _, id := range list {
+		_, err := m.db.Thread(ctx, id)
+		switch {
+		case err == nil:
+			err = m.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: removedSpace, Key: id}}})
+		case errors.Is(err, store.ErrNotFound):
+			err = m.forgetFiles(ctx, id)
+		}
+		if err != nil { // a server must start
+			m.logger.Error("files of a deleted thread could not be removed", "thread", id, "err", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fawn/agent"
+)
+
+// Request is what a client asks for when it creates a run. The JSON names are those of the
+// LangGraph run-create body; unknown fields are ignored, null counts as absent. It is
+// stored with the run, so a queued run can start after a restart.
+type Request struct {
+	AssistantID     string          `json:"assistant_id,omitempty"`
+	Input           json.RawMessage `json:"input,omitempty"`
+	Command         json.RawMessage `json:"command,omitempty"`
+	Metadata        json.RawMessage `json:"metadata,omitempty"`
+	Config          json.RawMessage `json:"config,omitempty"`
+	Context         json.RawMessage `json:"context,omitempty"`
+	CheckpointID    string          `json:"checkpoint_id,omitempty"`
+	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"`
+	StreamMode      Strings         `json:"stream_mode,omitempty"`
+	StreamSubgraphs bool            `json:"stream_subgraphs,omitempty"`
+	Multitask       string          `json:"multitask_strategy,omitempty"` // reject, enqueue, interrupt, rollback
+	OnDisconnect    string          `json:"on_disconnect,omitempty"`      // continue, cancel
+	IfNotExists     string          `json:"if_not_exists,omitempty"`      // create, reject
+	Webhook         string          `json:"webhook,omitempty"`            // address that is told how the run ended
+	AfterSeconds    float64         `json:"after_seconds,omitempty"`      // the run starts so long after its creation
+	InterruptBefore Strings         `json:"interrupt_before,omitempty"`   // nodes, or "*": the run stops before them
+	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops behind them
+
+	Hold        bool   `json:"hold,omitempty"`         // while the thread is at work the run waits until that has ended well
+	ID          string `json:"-"`                      // of the run; "" makes one
+	Thread      string `json:"-"`                      // "" makes a new thread
+	Owner       string `json:"-"`                      // "" is the default owner
+	HeaderModel string `json:"header_model,omitempty"` // the X-Model header
+	Origin      string `json:"origin,omitempty"`       // "api" or "ui", for the log, or OriginCron
+
+	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; gone after a restart
+	SecretNames []string      `json:"secret_names,omitempty"` // what Secrets held when the run was made
+}
+
+// OriginCron is the origin of runs which nobody watches: they are not offered to ask.
+const OriginCron = "cron"
+
+// Strings reads a JSON string or a list of strings.
+type Strings []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Strings) UnmarshalJSON(b []byte) error {
+	b = bytes.TrimSpace(b)
+	if len(b) > 0 && b[0] == '"' {
+		var one string
+		if err := json.Unmarshal(b, &one); err != nil {
+			return err
+		}
+		*s = Strings{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(s))
+}
+
+// Sentinels of [Manager]; handlers map them to statuses.
+var (
+	ErrBusy          = errors.New("the thread already has an active run")
+	ErrNotFound      = errors.New("not found")
+	ErrInput         = errors.New("invalid input")
+	ErrNotCancelable = errors.New("run is not cancellable")
+	ErrStorage       = errors.New("storage is full or failing")
+	ErrClosed        = errors.New("the server is shutting down")
+)
+
+// input is a parsed [Request.Input].
+type input struct {
+	patch   agent.State
+	given   bool // false: go on from the checkpoint as it is
+	unknown []string
+}
+
+// parseInput reads the run's input. Messages get no ids yet.
+func parseInput(raw json.RawMessage) (input, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return input{}, nil
+	}
+	if raw[0] != '{' { // a bare message or list of messages
+		msgs, err := agent.ParseMessages(raw)
+		if err != nil {
+			return input{}, fmt.Errorf("%w: input.%v", ErrInput, err)
+		}
+		for _, m := range msgs {
+			agent.StripServerKwargs(m)
+		}
+		return input{patch: agent.State{Messages: msgs}, given: true}, nil
+	}
+	p, unknown, err := agent.ParsePatch(raw)
+	if err != nil {
+		return input{}, fmt.Errorf("%w: %s", ErrInput, strings.Replace(err.Error(), "messages", "input.messages", 1))
+	}
+	p.Sandbox, p.ThreadData = nil, nil // the server's own
+	for _, m := range p.Messages {
+		agent.StripServerKwargs(m)
+	}
+	return input{patch: p, given: true, unknown: unknown}, nil
+}
+
+// base is the checkpoint the run starts from; "" is the head.
+func (r *Request) base() (string, error) {
+	if r.CheckpointID != "" {
+		return r.CheckpointID, nil
+	}
+	if len(r.Checkpoint) > 0 && string(r.Checkpoint) != "null" {
+		var c struct {
+			ID     string `json:"checkpoint_id"`
+			Thread string `json:"thread_id"`
+		}
+		if err := json.Unmarshal(r.Checkpoint, &c); err != nil {
+			return "", fmt.Errorf("%w: checkpoint: %v", ErrInput, err)
+		}
+		if c.Thread != "" && c.Thread != r.Thread {
+			return "", fmt.Errorf("%w: checkpoint.thread_id is another thread's", ErrInput)
+		}
+		return c.ID, nil
+	}
+	o, err := r.options()
+	return o.checkpoint, err
+}

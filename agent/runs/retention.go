@@ -1,0 +1,158 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fawn/store"
+)
+
+// Policy says what stays of threads nobody touches. Zero values keep everything.
+type Policy struct {
+	MaxAge     time.Duration // threads untouched for longer are deleted
+	KeepLatest time.Duration // threads untouched for longer lose their history
+	MaxSize    int64         // bytes of rows; past them the oldest threads lose their history, then go
+}
+
+// Swept is what one sweep did.
+type Swept struct {
+	Deleted int   // threads
+	Pruned  int   // threads that lost their history
+	Freed   int64 // bytes the file gave back
+}
+
+// sweepPage bounds how many threads a sweep looks at in one read.
+const sweepPage = 100
+
+// youngest is how long a thread must have been left alone before the size of the whole
+// costs it anything.
+const youngest = time.Hour
+
+// Sweep applies a policy, and every thread's own time to live, as of a moment. Threads at
+// work or waiting are passed over, as are pinned ones and those a schedule uses.
+func (m *Manager) Sweep(ctx context.Context, p Policy, now time.Time) (Swept, error) {
+	var done Swept
+	expired, err := m.db.Expired(ctx, now)
+	if err != nil {
+		return done, err
+	}
+	for _, d := range expired {
+		if err := m.expire(ctx, d, Strategy(d.Strategy), &done); err != nil {
+			return done, err
+		}
+	}
+	if p.MaxAge > 0 {
+		if err := m.sweepOld(ctx, now.Add(-p.MaxAge), PruneDelete, &done, nil); err != nil {
+			return done, err
+		}
+	}
+	if p.KeepLatest > 0 {
+		if err := m.sweepOld(ctx, now.Add(-p.KeepLatest), KeepLatest, &done, nil); err != nil {
+			return done, err
+		}
+	}
+	if p.MaxSize > 0 {
+		for _, s := range []Strategy{KeepLatest, PruneDelete} {
+			err := m.sweepOld(ctx, now.Add(-youngest), s, &done, func() (bool, error) {
+				r, err := m.db.Room(ctx)
+				return r.Used <= p.MaxSize, err
+			})
+			if err != nil {
+				return done, err
+			}
+		}
+	}
+	if done.Deleted+done.Pruned > 0 {
+		done.Freed, err = m.db.Shrink(ctx)
+	}
+	return done, err
+}
+
+// sweepOld prunes the threads untouched since a moment, oldest first, until enough says so.
+func (m *Manager) sweepOld(ctx context.Context, before time.Time, s Strategy, done *Swept, enough func() (bool, error)) error {
+	passed := map[string]bool{} // those that could not be pruned now
+	for {
+		list, err := m.db.Stale(ctx, before, s == KeepLatest, sweepPage+len(passed))
+		if err != nil {
+			return err
+		}
+		fresh := false
+		for _, d := range list {
+			if passed[d.ID] {
+				continue
+			}
+			if enough != nil {
+				if ok, err := enough(); ok || err != nil {
+					return err
+				}
+			}
+			n := done.Deleted + done.Pruned
+			if err := m.expire(ctx, d, s, done); err != nil {
+				return err
+			}
+			passed[d.ID], fresh = done.Deleted+done.Pruned == n, true
+		}
+		if !fresh {
+			return nil
+		}
+	}
+}
+
+// expire prunes one thread, unless somebody has touched it meanwhile.
+func (m *Manager) expire(ctx context.Context, d store.Due, s Strategy, done *Swept) error {
+	err := m.Exclusive(ctx, d.ID, func(ctx context.Context) error {
+		t, err := m.db.Thread(ctx, d.ID)
+		if err != nil || t.UpdatedAt.After(d.Touched) {
+			return err
+		}
+		waiting, err := m.db.Runs(ctx, d.ID, Pending, 1, 0)
+		if err != nil || len(waiting) > 0 {
+			return err
+		}
+		if s == KeepLatest {
+			done.Pruned++
+			return m.db.Commit(ctx, store.Batch{ThreadID: d.ID, Delete: &store.Delete{History: true}})
+		}
+		done.Deleted++
+		return m.removeThread(ctx, d.ID)
+	})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("thread %s: %w", d.ID, err)
+	}
+	return nil
+}
+
+// ParseTTL reads a thread's time to live as clients give it: minutes, or an object with
+// ttl in minutes and a strategy. nil is none. Errors: ErrInput.
+func ParseTTL(raw json.RawMessage) (*store.TTL, error) {
+	if raw = present(raw); raw == nil {
+		return nil, nil
+	}
+	var body struct {
+		TTL      *float64 `json:"ttl"`
+		Strategy Strategy `json:"strategy"`
+	}
+	if json.Unmarshal(raw, &body.TTL) != nil {
+		if err := json.Unmarshal(raw, &body); err != nil {
+			return nil, fmt.Errorf("%w: ttl: want minutes, or an object with ttl and strategy", ErrInput)
+		}
+	}
+	const most = 100 * 366 * 24 * 60 // minutes of a hundred years
+	if body.TTL == nil || !(*body.TTL > 0) || *body.TTL > most {
+		return nil, fmt.Errorf("%w: ttl: want minutes above 0 and up to %d", ErrInput, most)
+	}
+	switch body.Strategy {
+	case "":
+		body.Strategy = PruneDelete
+	case PruneDelete, KeepLatest:
+	default:
+		return nil, fmt.Errorf("%w: ttl.strategy %q (want delete or keep_latest)", ErrInput, body.Strategy)
+	}
+	return &store.TTL{After: time.Duration(*body.TTL * float64(time.Minute)), Strategy: string(body.Strategy)}, nil
+}

@@ -1,0 +1,194 @@
+package runs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// swept are the threads that are left, with a star for those that have a history.
+func (w *world) swept(t *testing.T, p runs.Policy, now time.Time) string {
+	t.Helper()
+	if _, err := w.m.Sweep(t.Context(), p, now); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, th := range list {
+		cps, err := w.db.Checkpoints(t.Context(), th.ID, "", "", 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cps) > 1 {
+			th.ID += "*"
+		}
+		out = append(out, th.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// aged makes threads which were touched some hours before now.
+func aged(t *testing.T, w *world, now time.Time, hours map[string]int) {
+	t.Helper()
+	for id, h := range hours {
+		w.end(t, w.start(t, id, "one"), runs.Success)
+		if err := w.quiesce(t, id); err != nil {
+			t.Fatal(err)
+		}
+		th, err := w.db.Thread(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		th.UpdatedAt = now.Add(-time.Duration(h) * time.Hour)
+		if err := w.db.Commit(t.Context(), store.Batch{Thread: &th}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSweepKeepsWhatThePolicyKeeps(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name   string
+		policy runs.Policy
+		want   string
+	}{
+		{"nothing", runs.Policy{}, "a* b* busy* c* pinned*"},
+		{"age", runs.Policy{MaxAge: 25 * time.Hour}, "a* b* busy* pinned*"},
+		{"history", runs.Policy{KeepLatest: 15 * time.Hour}, "a* b busy* c pinned*"},
+		{"both", runs.Policy{KeepLatest: 15 * time.Hour, MaxAge: 25 * time.Hour}, "a* b busy* pinned*"},
+		{"size", runs.Policy{MaxSize: 1}, "busy* pinned*"},
+		{"size that is enough", runs.Policy{MaxSize: 1 << 30}, "a* b* busy* c* pinned*"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var gone []string
+			w := openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
+				Remove: func(id string) error { gone = append(gone, id); return nil }})
+			aged(t, w, now, map[string]int{"a": 10, "b": 20, "c": 30, "pinned": 40, "busy": 50})
+			pin := json.RawMessage(`{"deerflow_pinned":true}`)
+			if err := w.db.Commit(t.Context(), store.Batch{ThreadID: "pinned", Patch: &store.ThreadPatch{Merge: pin}}); err != nil {
+				t.Fatal(err)
+			}
+			hanging := w.start(t, "busy", "hang")
+			w.until(t, hanging, text("hang"))
+			if got := w.swept(t, c.policy, now); got != c.want {
+				t.Errorf("left: %s, want %s", got, c.want)
+			}
+			if got := w.swept(t, c.policy, now); got != c.want {
+				t.Errorf("left at the second time: %s, want %s", got, c.want)
+			}
+			if n := 5 - len(strings.Fields(c.want)); len(gone) != n {
+				t.Errorf("files removed of %v", gone)
+			}
+			if err := w.m.Cancel(t.Context(), "busy", hanging.ID, true); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.quiesce(t, "busy"); err != nil {
+				t.Fatal(err)
+			}
+			w.sound(t)
+		})
+	}
+}
+
+func (w *world) setTTL(t *testing.T, thread string, ttl *store.TTL) error {
+	row, err := ttl.Row(thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.db.Commit(t.Context(), store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{}, KV: []store.KV{row}})
+}
+
+func TestThreadsOwnTimeToLive(t *testing.T) {
+	now := time.Now()
+	w := open(t, t.TempDir(), parrotAgent())
+	aged(t, w, now, map[string]int{"dies": 3, "forgets": 3, "lives": 1, "none": 9})
+	for id, raw := range map[string]string{"dies": `120`, "forgets": `{"ttl":120,"strategy":"keep_latest"}`, "lives": `{"ttl":120}`} {
+		ttl, err := runs.ParseTTL(json.RawMessage(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.setTTL(t, id, ttl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if got := w.swept(t, runs.Policy{}, now); got != "forgets lives* none*" {
+			t.Errorf("left: %s", got)
+		}
+	}
+	if _, err := w.db.ThreadTTL(t.Context(), "dies"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the time to live outlived its thread: %v", err)
+	}
+	if ttl, err := w.db.ThreadTTL(t.Context(), "lives"); err != nil || ttl.After != 2*time.Hour || ttl.Strategy != "delete" {
+		t.Errorf("time to live: %+v, %v", ttl, err)
+	}
+	if err := w.setTTL(t, "lives", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.swept(t, runs.Policy{}, now.Add(100*time.Hour)); got != "forgets lives* none*" {
+		t.Errorf("left: %s", got)
+	}
+	if err := w.setTTL(t, "nobody", &store.TTL{}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a thread that is not there: %v", err)
+	}
+	w.sound(t)
+}
+
+func TestParseTTL(t *testing.T) {
+	for raw, want := range map[string]string{
+		``: "none", `null`: "none", `5`: "5m0s delete", `0.5`: "30s delete", `{"ttl":60}`: "1h0m0s delete", `{"ttl":1,"strategy":"keep_latest"}`: "1m0s keep_latest",
+		`0`: "bad", `-1`: "bad", `1e300`: "bad", `"x"`: "bad", `{}`: "bad", `{"ttl":1,"strategy":"burn"}`: "bad", `[1]`: "bad",
+	} {
+		ttl, err := runs.ParseTTL(json.RawMessage(raw))
+		got := "none"
+		switch {
+		case errors.Is(err, runs.ErrInput):
+			got = "bad"
+		case err != nil:
+			t.Errorf("%s: %v", raw, err)
+		case ttl != nil:
+			got = fmt.Sprint(ttl.After, " ", ttl.Strategy)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
+
+// TestFilesOfADeletedThreadGoAfterACrash: the server ended between rows and files.
+func TestFilesOfADeletedThreadGoAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	build := func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }
+	w := openWith(t, dir, runs.Config{Build: build, Remove: func(string) error { return errors.New("not now") }})
+	for _, id := range []string{"t1", "t2"} {
+		w.end(t, w.start(t, id, "one"), runs.Success)
+		if err := w.m.DeleteThread(t.Context(), id); err == nil {
+			t.Error("a deletion that failed is not told")
+		}
+	}
+	w.end(t, w.start(t, "t2", "made again"), runs.Success)
+	w.close()
+	var gone []string
+	w = openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
+	if len(gone) != 1 || gone[0] != "t1" {
+		t.Errorf("removed: %v", gone)
+	}
+	w.close()
+	gone = nil
+	openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
+	if len(gone) != 0 {
+		t.Errorf("removed again: %v", gone)
+	}
+}

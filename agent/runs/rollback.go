@@ -1,0 +1,150 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fawn/store"
+)
+
+// Rollback ends a run and takes back everything it has stored, as if it had never been:
+// the thread stands where it stood before. Files it wrote stay. With wait it returns once
+// that is done. A run that has ended gives ErrNotCancelable, an unknown one ErrNotFound.
+func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) error {
+	m.mu.Lock()
+	e := m.runs[run]
+	if e == nil || e.settled || thread != "" && e.run.ThreadID != thread {
+		m.mu.Unlock()
+		r, err := m.db.Run(ctx, run)
+		switch {
+		case errors.Is(err, store.ErrNotFound) || err == nil && thread != "" && r.ThreadID != thread:
+			return fmt.Errorf("run %s: %w", run, ErrNotFound)
+		case err != nil:
+			return err
+		}
+		return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
+	}
+	e.undo = true
+	m.mu.Unlock()
+	err := m.Cancel(ctx, thread, run, wait)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotCancelable) { // it is gone already
+		return nil
+	}
+	return err
+}
+
+// settling closes the time in which a run can still be rolled back, and tells whether it
+// is to be.
+func (m *Manager) settling(e *entry) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.settled = true
+	return e.undo
+}
+
+// undo takes a live run back and lets its readers go. It returns the status of its thread.
+func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder) (rest string, err error) {
+	run := e.run
+	commit := m.db.Commit
+	last := int64(0)
+	if rec != nil {
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		run.FirstSeq, last = rec.first, rec.seq+1 // the end of its stream has a number, too
+		commit = rec.lane.Commit
+	}
+	b, rest, err := m.undoing(ctx, run, last)
+	if err != nil {
+		return "", err
+	}
+	status := m.statusAfter(run.ThreadID, rest)
+	b.Patch.Status = &status
+	if err := commit(ctx, b); err != nil {
+		return "", fmt.Errorf("%w: roll back run %s: %w", ErrStorage, run.ID, err)
+	}
+	if last > 0 {
+		e.log.add(Event{Seq: last, To: last, Kind: KindEnd, Data: json.RawMessage(`{"status":"` + Interrupted + `"}`)})
+		e.log.mark(last)
+	}
+	e.log.abandon()
+	return rest, nil
+}
+
+// undoing is the batch that takes a run back, with its events up to last, and the status
+// of its thread after it.
+func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b store.Batch, rest string, err error) {
+	p, err := m.past(ctx, run)
+	if err != nil {
+		return b, "", err
+	}
+	d := &store.Delete{Runs: []string{run.ID}, MessagesFrom: p.row}
+	if run.FirstSeq > 0 {
+		d.EventsFrom, d.EventsTo = run.FirstSeq, last
+	}
+	var base, before store.Checkpoint
+	if run.BaseCheckpoint != "" {
+		if base, err = m.db.Checkpoint(ctx, run.ThreadID, "", run.BaseCheckpoint); err != nil {
+			return b, "", err
+		}
+	}
+	_, err = m.db.Checkpoints(ctx, run.ThreadID, "", "", 1, func(c store.Checkpoint) bool {
+		if c.Run != run.ID { // the newest one is the head
+			before = c
+			return true
+		}
+		d.Checkpoints = append(d.Checkpoints, c.ID)
+		for name, v := range c.Card.Fields {
+			f := store.FieldRow{Name: name, Version: v}
+			if base.Card.Fields[name] != v && !slices.ContainsFunc(d.Fields, func(o store.FieldRow) bool { return o.Name == name && o.Version == v }) {
+				d.Fields = append(d.Fields, f)
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return b, "", err
+	}
+	title, err := m.titleAt(ctx, before)
+	if err != nil {
+		return b, "", err
+	}
+	rest = Idle
+	if len(before.Next) > 0 {
+		rest = ThreadInterrupted
+	}
+	b = store.Batch{ThreadID: run.ThreadID, Delete: d, Patch: &store.ThreadPatch{Status: &rest, Touch: true}}
+	if len(d.Checkpoints) > 0 {
+		b.Patch.Head, b.Patch.Title, b.Patch.StateTouch = &before.ID, &title, true
+	}
+	return b, rest, nil
+}
+
+// titleAt is the title in the state at a checkpoint.
+func (m *Manager) titleAt(ctx context.Context, c store.Checkpoint) (string, error) {
+	v, ok := c.Card.Fields["title"]
+	if !ok {
+		return "", nil
+	}
+	body, err := m.db.Field(ctx, c.Thread, "title", v)
+	if err != nil {
+		return "", err
+	}
+	var title string
+	return title, json.Unmarshal(body, &title)
+}
+
+// rollBack takes back a run that a crash cut off.
+func (m *Manager) rollBack(ctx context.Context, run store.Run) error {
+	last, err := m.db.LastSeq(ctx, run.ThreadID)
+	if err != nil {
+		return err
+	}
+	b, _, err := m.undoing(ctx, run, last)
+	if err != nil {
+		return err
+	}
+	return m.db.Commit(ctx, b)
+}

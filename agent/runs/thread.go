@@ -1,0 +1,155 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"fawn/store"
+)
+
+// recentRuns is how far back a [ThreadReader] looks for runs.
+const recentRuns = 100
+
+// news wakes those who wait for the next run of a thread.
+type news struct {
+	more    chan struct{} // closed when one begins
+	waiting int
+}
+
+// ThreadReader finds the runs of one thread, those to come included, in the order in which
+// they run. It belongs to one goroutine; closing it is not needed.
+type ThreadReader struct {
+	m      *Manager
+	thread string
+	after  int64
+	seen   map[string]bool
+	head   string // checkpoint the reader was told of last
+	title  string // of the thread at that checkpoint
+}
+
+// FollowThread follows the runs with events past cursor after. Without a cursor (0) these
+// are the runs that have not ended, or else the last one. The thread need not exist yet.
+func (m *Manager) FollowThread(ctx context.Context, thread string, after int64) (*ThreadReader, error) {
+	r := &ThreadReader{m: m, thread: thread, after: after, seen: map[string]bool{}}
+	if _, err := r.retitled(ctx); err != nil {
+		return nil, err
+	}
+	list, err := m.db.Runs(ctx, thread, "", recentRuns, 0)
+	if err != nil {
+		return nil, err
+	}
+	open := slices.ContainsFunc(list, func(run store.Run) bool { return !Done(run.Status) })
+	for i, run := range list { // the newest first
+		old := Done(run.Status) && (open || i > 0)
+		if after > 0 {
+			old = Done(run.Status) && run.LastSeq <= after
+		}
+		r.seen[run.ID] = old
+	}
+	return r, nil
+}
+
+// Next opens the next run for reading and waits until there is one. A run that waits for
+// its turn is not there yet. The reader is nil when the thread got another title meanwhile,
+// outside of a run: [ThreadReader.Title].
+func (r *ThreadReader) Next(ctx context.Context) (*Reader, error) {
+	for {
+		more, leave := r.m.listen(r.thread)
+		run, err := r.find(ctx)
+		renamed := false
+		if err == nil && run == "" {
+			renamed, err = r.retitled(ctx)
+		}
+		if err == nil && run == "" && !renamed {
+			select {
+			case <-more:
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		leave()
+		if err != nil || renamed {
+			return nil, err
+		}
+		if run == "" {
+			continue
+		}
+		r.seen[run] = true
+		reader, err := r.m.Follow(ctx, run)
+		if !errors.Is(err, ErrNotFound) { // deleted meanwhile
+			return reader, err
+		}
+	}
+}
+
+// Title is the thread's title as the reader knows it.
+func (r *ThreadReader) Title() string { return r.title }
+
+// retitled tells whether something other than a run has given the thread another title
+// since it was asked last.
+func (r *ThreadReader) retitled(ctx context.Context) (bool, error) {
+	t, err := r.m.db.Thread(ctx, r.thread)
+	if errors.Is(err, store.ErrNotFound) || err == nil && t.Head == r.head {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	cp, err := r.m.db.Checkpoint(ctx, r.thread, "", t.Head)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	renamed := err == nil && cp.Run == "" && t.Title != r.title
+	r.head, r.title = t.Head, t.Title
+	return renamed, nil
+}
+
+// find is the oldest run not seen yet that has run, or else the one that runs.
+func (r *ThreadReader) find(ctx context.Context) (string, error) {
+	active := r.m.Active(r.thread) // before the rows are read: one that ends now is found there
+	list, err := r.m.db.Runs(ctx, r.thread, "", recentRuns, 0)
+	if err != nil {
+		return "", err
+	}
+	var next store.Run
+	for _, run := range list {
+		if r.seen[run.ID] {
+			continue
+		}
+		over := Done(run.Status) && run.LastSeq > 0
+		if over && (next.FirstSeq == 0 || run.FirstSeq < next.FirstSeq) || run.ID == active && next.ID == "" {
+			next = run
+		}
+	}
+	return next.ID, nil
+}
+
+// listen returns a channel which is closed when the next run of the thread begins. leave must
+// be called once.
+func (m *Manager) listen(thread string) (more <-chan struct{}, leave func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.listeners[thread]
+	if n == nil {
+		n = &news{more: make(chan struct{})}
+		m.listeners[thread] = n
+	}
+	n.waiting++
+	return n.more, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if n.waiting--; n.waiting == 0 && m.listeners[thread] == n {
+			delete(m.listeners, thread)
+		}
+	}
+}
+
+// announce tells those who follow a thread that its next run begins, or its title has
+// changed. mu is held.
+func (m *Manager) announce(thread string) {
+	if n := m.listeners[thread]; n != nil {
+		close(n.more)
+		delete(m.listeners, thread)
+	}
+}

@@ -1,0 +1,125 @@
+package runs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"fawn/agent/runs"
+)
+
+// told reads a run to its end and returns its id.
+func told(t *testing.T, r *runs.ThreadReader) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	reader, err := r.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := runs.Kind(0)
+	for at := int64(0); ; {
+		evs, err := reader.Next(ctx, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(evs) == 0 {
+			break
+		}
+		at, last = evs[len(evs)-1].To, evs[len(evs)-1].Kind
+	}
+	if last != runs.KindEnd {
+		t.Fatalf("run %s ended with kind %d", reader.Run().ID, last)
+	}
+	return reader.Run().ID
+}
+
+func TestAThreadIsFollowedFromBeforeItsFirstRunToTheNextOnes(t *testing.T) {
+	w := open(t, t.TempDir(), parrotAgent())
+	r, err := w.m.FollowThread(t.Context(), "t1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string)
+	go func() {
+		defer close(got)
+		for range 20 {
+			reader, err := r.Next(t.Context())
+			if err != nil {
+				return
+			}
+			got <- reader.Run().ID
+		}
+	}()
+	for i := range 20 {
+		run := w.startAs(t, "t1", fmt.Sprint("word ", i), "enqueue")
+		select {
+		case id := <-got:
+			if id != run.ID {
+				t.Fatalf("run %d: got %s, want %s", i, id, run.ID)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("run %d was not told", i)
+		}
+	}
+	if _, ok := <-got; ok {
+		t.Error("more runs than there are")
+	}
+}
+
+func TestAThreadIsFollowedInTheOrderOfItsRuns(t *testing.T) {
+	w := open(t, t.TempDir(), parrotAgent())
+	old := w.startAs(t, "t1", "old", "")
+	w.end(t, old, runs.Success)
+	first := w.startAs(t, "t1", "hang one", "")
+	w.until(t, first, text("one"))
+	second := w.startAs(t, "t1", "two", "enqueue")
+	r, err := w.m.FollowThread(t.Context(), "t1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	w.end(t, second, runs.Success)
+	for _, want := range []string{first.ID, second.ID} {
+		if got := told(t, r); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestACursorChoosesWhatIsFollowed(t *testing.T) {
+	w := open(t, t.TempDir(), parrotAgent())
+	var all []string
+	var ends []int64
+	for i := range 3 {
+		run := w.end(t, w.startAs(t, "t1", fmt.Sprint("word ", i), ""), runs.Success)
+		all, ends = append(all, run.ID), append(ends, run.LastSeq)
+	}
+	for name, c := range map[string]struct {
+		after int64
+		want  []string
+	}{
+		"none: the last": {0, all[2:]}, "inside the first": {1, all}, "behind the first": {ends[0], all[1:]}, "the end": {ends[2], nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := w.m.FollowThread(t.Context(), "t1", c.after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if got := told(t, r); got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			}
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := r.Next(gone); !errors.Is(err, context.Canceled) {
+				t.Errorf("then: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// Update is a write to a thread's state from outside a run.
+type Update struct {
+	Values     json.RawMessage // an object, or a list of them and of pairs; null or absent: no write
+	AsNode     string
+	Checkpoint string // base; "" is the head
+	Strict     bool   // unknown fields are an error
+
+	// Metadata is merged over that of the base, for the new checkpoint.
+	Metadata map[string]json.RawMessage
+}
+
+// parseValues reads values: an object of fields, or a list of such objects and of pairs of
+// a name and a value, which count as one write in their order.
+func parseValues(raw json.RawMessage) (p agent.State, unknown []string, err error) {
+	if raw = present(raw); raw == nil || raw[0] != '[' {
+		return agent.ParsePatch(raw)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return p, nil, err
+	}
+	if len(list) == 0 {
+		return p, nil, errors.New("an empty list writes nothing")
+	}
+	for i, one := range list {
+		if one = present(one); one != nil && one[0] == '[' {
+			name, value, ok := pairOf(one)
+			if !ok {
+				return p, nil, fmt.Errorf("[%d]: want a pair of a name and a value", i)
+			}
+			if one, err = agent.Encode(map[string]json.RawMessage{name: value}); err != nil {
+				return p, nil, err
+			}
+		}
+		next, more, err := agent.ParsePatch(one)
+		if err == nil {
+			p, err = agent.Join(p, next)
+		}
+		if err != nil {
+			return p, nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		unknown = append(unknown, more...)
+	}
+	return p, unknown, nil
+}
+
+// merged writes members over those of an object.
+func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object(raw), &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, more)
+	return agent.Encode(all)
+}
+
+// pairOf reads a list of a name and a value.
+func pairOf(raw json.RawMessage) (name string, value json.RawMessage, ok bool) {
+	var pair []json.RawMessage
+	if json.Unmarshal(raw, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &name) != nil {
+		return "", nil, false
+	}
+	return name, pair[1], true
+}
+
+// UpdateState applies u through the reducers and makes the result the thread's head. The
+// new checkpoint's source is "update", or "fork" when nothing is written. ErrBusy while a
+// run is active.
+func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (store.Checkpoint, error) {
+	var cp store.Checkpoint
+	p, unknown, err := parseValues(u.Values)
+	if err != nil {
+		return cp, fmt.Errorf("%w: values.%v", ErrInput, err)
+	}
+	if len(unknown) > 0 && u.Strict {
+		return cp, fmt.Errorf("%w: unknown thread-state field(s): %v", ErrInput, unknown)
+	}
+	p.Sandbox, p.ThreadData = nil, nil // the server's own
+	err = m.Exclusive(ctx, thread, func(ctx context.Context) error {
+		cp, err = m.update(ctx, thread, u, p)
+		return err
+	})
+	return cp, err
+}
+
+func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.State) (store.Checkpoint, error) {
+	var none store.Checkpoint
+	state, b, err := m.load(ctx, thread, u.Checkpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return none, fmt.Errorf("thread %s: %w", thread, ErrNotFound)
+	}
+	if err != nil {
+		return none, err
+	}
+	b.meta = json.RawMessage(`{}`)
+	b.source = "update"
+	next, fork := []string(nil), p.Empty()
+	old, err := m.db.Checkpoint(ctx, thread, "", b.head)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return none, err
+	}
+	if fork {
+		b.source = "fork"
+	}
+	stays := len(p.Messages) == 0 && u.AsNode == "" // where the thread stands: a title changes nothing there
+	if stays {
+		next = old.Next
+	}
+	if u.Metadata != nil {
+		if b.meta, err = merged(old.Meta, u.Metadata); err != nil {
+			return none, err
+		}
+	}
+	rec, err := m.recorder(ctx, thread, "", newLog(0), b)
+	if err != nil {
+		return none, err
+	}
+	defer rec.lane.Close()
+	for i, msg := range p.Messages {
+		if msg.ID == "" {
+			c := *msg
+			c.ID = newMessageID()
+			p.Messages[i] = &c
+		}
+	}
+	if err := state.Apply(p); err != nil {
+		return none, fmt.Errorf("%w: %v", ErrInput, err)
+	}
+	if !stays {
+		next = agent.Next(&state, u.AsNode)
+	}
+	status := Idle
+	if len(next) > 0 {
+		status = ThreadInterrupted
+	}
+	rec.extra.Patch = &store.ThreadPatch{Status: &status, Touch: true}
+	if err := rec.Step(ctx, agent.Step{Node: "update", Patch: p, State: &state, Next: next}); err != nil {
+		return none, err
+	}
+	return m.db.Checkpoint(ctx, thread, "", rec.head)
+}

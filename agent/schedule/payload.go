@@ -1,0 +1,28 @@
+package schedule
+
+import (
+	"encoding/json"
+
+	"fawn/agent"
+)
+
+// Payload is the request for runs that are asked one text.
+func Payload(prompt string) (json.RawMessage, error) {
+	return agent.Encode(map[string]any{"multitask_strategy": "reject",
+		"input": map[string]any{"messages": []map[string]string{{"type": agent.TypeHuman, "content": prompt}}}})
+}
+
+// Prompt is what the runs of a payload are asked, as far as it is one text.
+func Prompt(payload json.RawMessage) string {
+	var p struct {
+		Input struct {
+			Messages []struct {
+				Content string `json:"content"`
+			} `json:"messages"`
+		} `json:"input"`
+	}
+	if json.Unmarshal(payload, &p) != nil || len(p.Input.Messages) == 0 {
+		return ""
+	}
+	return p.Input.Messages[0].Content
+}

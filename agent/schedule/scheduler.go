@@ -1,0 +1,189 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// ErrBusy means that a cron's last run still goes on.
+var ErrBusy = errors.New("the last run of this task still goes on")
+
+// ErrFailed means that the run of a start was refused.
+var ErrFailed = errors.New("the run could not be started")
+
+// Config are the parts a Scheduler needs.
+type Config struct {
+	DB   *store.DB
+	Runs *runs.Manager
+	Log  *slog.Logger
+	// MaxRuns is how many runs started by schedules go on at once; those due meanwhile wait.
+	// 0 means 3.
+	MaxRuns int
+	// Look is how often the clock is read at least while something is scheduled, since a
+	// machine may have slept. 0 means 5 s.
+	Look time.Duration
+	// Now replaces the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Scheduler starts what is due. Run is its only goroutine besides one for each run that it
+// waits for, at most MaxRuns and those started by hand.
+type Scheduler struct {
+	cfg  Config
+	ctx  context.Context // of those who wait for runs
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	wake chan struct{} // one token: look again
+
+	mu     sync.Mutex
+	live   map[string]*liveStart // by id of the start
+	closed bool
+}
+
+// liveStart is a start that is under way, or whose run is waited for.
+type liveStart struct {
+	cron     string
+	followed bool // somebody waits for its run
+}
+
+// idleLook is how often a scheduler without anything to do looks around.
+const idleLook = time.Hour
+
+// New makes a Scheduler. The caller calls Run, and Close when Run has returned, before it
+// closes the manager's store.
+func New(cfg Config) *Scheduler {
+	if cfg.MaxRuns <= 0 {
+		cfg.MaxRuns = 3
+	}
+	if cfg.Look <= 0 {
+		cfg.Look = 5 * time.Second
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	return &Scheduler{cfg: cfg, ctx: ctx, stop: stop, wake: make(chan struct{}, 1), live: map[string]*liveStart{}}
+}
+
+// Now is the scheduler's clock.
+func (s *Scheduler) Now() time.Time { return s.cfg.Now() }
+
+// Wake makes Run look again; call it when crons were changed. It never blocks.
+func (s *Scheduler) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close lets those go that wait for runs. Runs go on; their ends are noted at the next
+// start.
+func (s *Scheduler) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.wg.Wait()
+}
+
+// Run takes up what a crash cut off and then starts what is due, until ctx ends.
+func (s *Scheduler) Run(ctx context.Context) {
+	again := true
+	for ctx.Err() == nil {
+		var next time.Time
+		var err error
+		if again {
+			err = s.Resume(ctx)
+		}
+		if err == nil {
+			next, err = s.Tick(ctx)
+		}
+		again = err != nil // what could not start is stored as begun
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("what is due could not be started", "err", err)
+		}
+		if err := s.cfg.DB.ExpireItems(ctx); err != nil && ctx.Err() == nil {
+			s.cfg.Log.Warn("expired items were not removed", "err", err)
+		}
+		wait := idleLook
+		if err != nil {
+			wait = s.cfg.Look
+		} else if !next.IsZero() {
+			wait = min(max(next.Sub(s.Now()), 0), s.cfg.Look)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-s.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// Tick starts everything that is due now and returns when to look again: the zero time
+// when nothing is scheduled, or nothing can start before a run has ended. Of times that
+// were missed only one is made up for.
+func (s *Scheduler) Tick(ctx context.Context) (time.Time, error) {
+	for {
+		free := s.cfg.MaxRuns - s.count()
+		if free <= 0 {
+			return time.Time{}, nil
+		}
+		due, err := s.cfg.DB.DueCrons(ctx, s.Now(), free)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if len(due) == 0 {
+			return s.cfg.DB.NextCron(ctx)
+		}
+		for _, c := range due {
+			if _, err := s.start(ctx, c, c.NextAt, Scheduled); err != nil {
+				return time.Time{}, err
+			}
+		}
+	}
+}
+
+func (s *Scheduler) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.live)
+}
+
+// Plan is when a cron is due after t, the zero time when never: by its schedule until its
+// end, or once.
+func Plan(c store.Cron, t time.Time) (time.Time, error) {
+	var at time.Time
+	switch c.Kind {
+	case store.CronOnce:
+		if at = c.RunAt; !at.After(t) {
+			return time.Time{}, nil
+		}
+	default:
+		loc, err := Zone(c.Timezone)
+		if err != nil {
+			return at, err
+		}
+		if _, err := Check(c.Schedule); err != nil {
+			return at, err
+		}
+		var ok bool
+		if at, ok = Next(c.Schedule, loc, t); !ok {
+			return time.Time{}, nil
+		}
+	}
+	if !c.EndAt.IsZero() && at.After(c.EndAt) {
+		return time.Time{}, nil
+	}
+	return at, nil
+}

@@ -1,0 +1,265 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// What a start was caused by.
+const (
+	Scheduled = "scheduled"
+	Manual    = "manual"
+)
+
+// Trigger starts a cron now, whatever its schedule says. ErrBusy when its last run goes on
+// and its runs must not overlap, ErrFailed when the run manager refuses the run.
+func (s *Scheduler) Trigger(ctx context.Context, c store.Cron) (store.CronRun, error) {
+	ctx = context.WithoutCancel(ctx) // what was begun must be known
+	r, err := s.start(ctx, c, s.Now(), Manual)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Status == store.CronSkipped:
+		return r, ErrBusy
+	case r.Status == store.CronFailed:
+		return r, fmt.Errorf("%w: %s", ErrFailed, r.Error)
+	}
+	return r, nil
+}
+
+// start stores that a cron starts, starts its run and waits for that in a goroutine. The
+// error is one of the store or of the shutdown: how the start went is in the row returned.
+func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trigger string) (store.CronRun, error) {
+	r := store.CronRun{ID: uuid.Must(uuid.NewV7()).String(), Cron: c.ID, Run: uuid.Must(uuid.NewV7()).String(), Thread: c.Thread,
+		Trigger: trigger, Status: store.CronStarting, DueAt: due}
+	if r.Thread == "" {
+		r.Thread = uuid.Must(uuid.NewV7()).String()
+	}
+	var was, next time.Time
+	if trigger == Scheduled {
+		var err error
+		was = c.NextAt
+		if next, err = Plan(c, s.Now()); err != nil {
+			s.cfg.Log.Error("a schedule that was stored cannot be read any more", "cron", c.ID, "err", err)
+		}
+	}
+	skip, err := s.enter(c, r.ID)
+	if err != nil {
+		return r, err
+	}
+	defer func() { s.unlessFollowed(r.ID) }()
+	if skip {
+		r.Status, r.Error, r.FinishedAt = store.CronSkipped, ErrBusy.Error(), s.Now()
+	}
+	err = s.cfg.DB.ClaimCron(ctx, r, was, next)
+	switch {
+	case errors.Is(err, store.ErrConflict): // changed or deleted meanwhile
+		return r, nil
+	case err != nil || skip:
+		return r, err
+	}
+	return s.launch(ctx, c, r)
+}
+
+// enter notes that a start is under way. skip means that it must not be: the cron's runs do
+// not overlap and one goes on.
+func (s *Scheduler) enter(c store.Cron, start string) (skip bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, runs.ErrClosed
+	}
+	if c.Overlap == "skip" {
+		for _, l := range s.live {
+			skip = skip || l.cron == c.ID
+		}
+	}
+	if !skip {
+		s.live[start] = &liveStart{cron: c.ID}
+	}
+	return skip, nil
+}
+
+// unlessFollowed forgets a start that led to nothing that is waited for.
+func (s *Scheduler) unlessFollowed(start string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.live[start]; l != nil && !l.followed {
+		delete(s.live, start)
+	}
+}
+
+// launch starts the run of a start that is stored.
+func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (store.CronRun, error) {
+	req, err := request(c, r)
+	if err == nil {
+		_, err = s.cfg.Runs.Start(ctx, req)
+	}
+	switch {
+	case errors.Is(err, runs.ErrClosed) || errors.Is(err, runs.ErrStorage) || ctx.Err() != nil && err != nil:
+		return r, err // taken up at the next start
+	case errors.Is(err, runs.ErrBusy):
+		r.Status, r.Error, r.FinishedAt = store.CronSkipped, err.Error(), s.Now()
+	case err != nil:
+		s.cfg.Log.Warn("a scheduled run could not start", "cron", c.ID, "err", err)
+		r.Status, r.Error, r.FinishedAt = store.CronFailed, err.Error(), s.Now()
+	default:
+		r.Status, r.StartedAt = store.CronRunning, s.Now()
+	}
+	if err := s.cfg.DB.PutCronRun(ctx, r); err != nil {
+		return r, err
+	}
+	if r.FinishedAt.IsZero() {
+		s.follow(c, r)
+	}
+	return r, nil
+}
+
+// request is what the run manager is asked for.
+func request(c store.Cron, r store.CronRun) (runs.Request, error) {
+	var req runs.Request
+	if err := json.Unmarshal(c.Payload, &req); err != nil {
+		return req, err
+	}
+	meta := map[string]json.RawMessage{}
+	for _, raw := range []json.RawMessage{c.Metadata, req.Metadata} {
+		if len(raw) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(raw, &meta); err != nil {
+			return req, err
+		}
+	}
+	var err error
+	if meta["cron_id"], err = agent.Encode(c.ID); err != nil {
+		return req, err
+	}
+	if req.Metadata, err = agent.Encode(meta); err != nil {
+		return req, err
+	}
+	req.ID, req.Thread, req.Owner, req.AssistantID, req.Origin = r.Run, r.Thread, c.Owner, c.Assistant, runs.OriginCron
+	if c.Thread != "" {
+		req.IfNotExists = "reject"
+	}
+	return req, nil
+}
+
+// follow waits for a run, whose start was entered, and notes how it ended.
+func (s *Scheduler) follow(c store.Cron, r store.CronRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.live[r.ID].followed = true
+	s.wg.Go(func() {
+		err := s.finish(s.ctx, c, r)
+		s.mu.Lock()
+		delete(s.live, r.ID)
+		s.mu.Unlock()
+		s.Wake()
+		if err != nil && s.ctx.Err() == nil {
+			s.cfg.Log.Error("the end of a scheduled run was not noted", "cron", r.Cron, "run", r.Run, "err", err)
+		}
+	})
+}
+
+// finish waits for the end of a run, then deletes its thread if it was made for it. Both
+// are steps of their own, so that a crash between them is made up for.
+func (s *Scheduler) finish(ctx context.Context, c store.Cron, r store.CronRun) error {
+	if r.Status == store.CronRunning {
+		run, err := s.cfg.Runs.Wait(ctx, r.Run)
+		switch {
+		case errors.Is(err, runs.ErrNotFound):
+			r.Status, r.Error = store.CronInterrupted, "the run was deleted"
+		case err != nil:
+			return err
+		case !runs.Done(run.Status): // the server stops; the run goes on with the next
+			return nil
+		default:
+			r.Status, r.Error = statusOf(run), run.Error
+		}
+		if c.Thread == "" && c.After == "delete" {
+			if err := s.cfg.DB.PutCronRun(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Thread == "" && c.After == "delete" {
+		if err := s.cfg.Runs.DeleteThread(ctx, r.Thread); err != nil && !errors.Is(err, runs.ErrNotFound) {
+			return err
+		}
+	}
+	r.FinishedAt = s.Now()
+	return s.cfg.DB.PutCronRun(ctx, r)
+}
+
+func statusOf(run store.Run) string {
+	switch run.Status {
+	case runs.Success:
+		return store.CronSuccess
+	case runs.Interrupted:
+		return store.CronInterrupted
+	}
+	return store.CronFailed
+}
+
+// Resume takes up starts that the last process left open: those without a run are made,
+// runs that go on are waited for, and the ends of others are noted. Run calls it.
+func (s *Scheduler) Resume(ctx context.Context) error {
+	open, err := s.cfg.DB.OpenCronRuns(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if err := s.resume(ctx, r); err != nil {
+			return fmt.Errorf("take up the start of cron %s: %w", r.Cron, err)
+		}
+	}
+	return nil
+}
+
+func (s *Scheduler) resume(ctx context.Context, r store.CronRun) error {
+	s.mu.Lock()
+	_, known := s.live[r.ID]
+	if !known {
+		s.live[r.ID] = &liveStart{cron: r.Cron}
+	}
+	s.mu.Unlock()
+	if known { // under way here
+		return nil
+	}
+	defer s.unlessFollowed(r.ID)
+	c, err := s.cfg.DB.Cron(ctx, "", r.Cron)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // its starts were deleted with it
+	}
+	if err != nil {
+		return err
+	}
+	if r.Status == store.CronStarting {
+		run, err := s.cfg.DB.Run(ctx, r.Run)
+		if errors.Is(err, store.ErrNotFound) {
+			_, err = s.launch(ctx, c, r)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		r.Status, r.StartedAt = store.CronRunning, run.CreatedAt
+		if err := s.cfg.DB.PutCronRun(ctx, r); err != nil {
+			return err
+		}
+	}
+	s.follow(c, r)
+	return nil
+}

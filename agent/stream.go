@@ -1,0 +1,54 @@
+package agent
+
+import "context"
+
+// stream is the innermost ModelFunc: it shows each chunk under the id the message will
+// have. Nothing is shown before there is something to see, so a call that fails until then
+// leaves no trace and can be made again: it comes back with no message.
+func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (*Message, error) {
+	id := t.NewID()
+	var c Collector
+	var held []Chunk
+	show := func(k Chunk) { t.Sink.Emit(Event{Kind: EventChunk, NS: t.NS, Message: id, Chunk: k}) }
+	partial := func() *Message {
+		if c.Empty() {
+			return nil
+		}
+		return c.Message(id, false)
+	}
+	model := a.Model
+	if req.Model != nil {
+		model = req.Model
+	}
+	for k, err := range model.Stream(ctx, req) {
+		if err != nil {
+			return partial(), err
+		}
+		c.Add(k)
+		if c.Empty() {
+			held = holdBack(held, k)
+			continue
+		}
+		for _, h := range held {
+			show(h)
+		}
+		held = nil
+		show(k)
+	}
+	if err := ctx.Err(); err != nil {
+		return partial(), context.Cause(ctx)
+	}
+	for _, h := range held {
+		show(h)
+	}
+	return c.Message(id, true), nil
+}
+
+// holdBack keeps what a chunk without anything to see tells about the call. There is little
+// of that, and chunks which only keep a connection alive are not kept.
+func holdBack(held []Chunk, k Chunk) []Chunk {
+	if k.Usage == nil && k.Finish == "" && k.Model == "" && len(k.Kwargs) == 0 || len(held) >= 64 {
+		return held
+	}
+	return append(held, k)
+}

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"strings"
+	"unicode"
+)
+
+var neutral = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "")
+
+// Escape is the one encoder for untrusted text inside prompts: file names, page titles,
+// metadata. Nothing of it can open or close a tag of ours, and it stays on its line:
+// line ends and other control characters become spaces.
+func Escape(s string) string {
+	return strings.Join(strings.FieldsFunc(neutral.Replace(s), func(r rune) bool {
+		return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
+	}), " ")
+}
+
+// EscapeLines is [Escape] line by line, for texts of several.
+func EscapeLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = Escape(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+var plain = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// Unescape undoes what Escape does to brackets, for answers made of such text.
+func Unescape(s string) string { return plain.Replace(s) }
+
+// Head is the first n characters of a text.
+func Head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// WithoutThoughts leaves out what a model thinks aloud in tags; text behind a tag that is
+// never closed is all thought.
+func WithoutThoughts(text string) string {
+	for {
+		from := strings.Index(text, "<think>")
+		if from < 0 {
+			return text
+		}
+		to := strings.Index(text[from:], "</think>")
+		if to < 0 {
+			return text[:from]
+		}
+		text = text[:from] + text[from+to+len("</think>"):]
+	}
+}
+
+// isBidi tells whether r reorders text on screen.
+func isBidi(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' || r == '\u061c'
+}

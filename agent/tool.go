@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Tool is something a model can call. Schema is a JSON Schema object of its arguments.
+// Run's error means the tool could not work at all; a result the model can act on, also a
+// bad one, is a [Result]. Calls of one message run at the same time: Run only reads t.State.
+type Tool struct {
+	Name        string
+	Description string
+	Group       string
+	Deferred    bool // its schema may stay hidden until the model looks for it
+	Schema      json.RawMessage
+	Run         func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
+}
+
+// Result is what a tool hands back.
+type Result struct {
+	Content  Content
+	IsError  bool
+	Artifact json.RawMessage // shown to clients, not to the model
+	Kwargs   map[string]any  // additional_kwargs of the tool message
+	Patch    State           // applied with the tool messages, as one step
+	End      bool            // end the run after this step
+
+	// MessageID is the id of the tool message when readers know it or must be able to find
+	// it: a result that was recorded before the run was cut off, a question. It is unique
+	// in the thread. "" makes a new one.
+	MessageID string
+}
+
+// TextResult is a plain result.
+func TextResult(s string) Result { return Result{Content: Text(s)} }
+
+// ErrorResult tells the model what went wrong.
+func ErrorResult(s string) Result { return Result{Content: Text(s), IsError: true} }
+
+// Message is the tool message that answers call c.
+func (r Result) Message(id string, c ToolCall) *Message {
+	m := &Message{ID: id, Type: TypeTool, Name: c.Name, ToolCallID: c.ID, Content: r.Content,
+		Artifact: r.Artifact, Kwargs: r.Kwargs, Status: "success"}
+	if r.IsError {
+		m.Status = "error"
+	}
+	return m
+}

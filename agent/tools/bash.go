@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"context"
+	_ "embed" // the texts of the tools
+	"errors"
+	"fmt"
+	"strings"
+
+	"fawn/agent"
+	"fawn/sandbox"
+)
+
+//go:embed bash.md
+var bashText string
+
+// GroupBash is the group of the tool that runs commands.
+const GroupBash = "bash"
+
+type bashArgs struct {
+	Description string `json:"description" jsonschema:"why you run this command, in a few words"`
+	Command     string `json:"command" jsonschema:"the bash script to run"`
+}
+
+// Bash makes the tool that runs commands, or nil when the provider runs none. policy is
+// asked at each call.
+func Bash(p sandbox.Provider, policy func() sandbox.Policy) *agent.Tool {
+	if p == nil || p.Name() == sandbox.ProviderOff {
+		return nil
+	}
+	return newTool("bash", GroupBash, bashText, func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
+		box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy())
+		if err != nil {
+			return notRun(ctx, err)
+		}
+		res, err := box.Exec(ctx, sandbox.ExecReq{
+			Command: a.Command,
+			Secrets: t.Options.Secrets,
+			Origin:  sandbox.Origin{Run: t.RunID, ToolCall: c.ID},
+			OnOutput: func(_ sandbox.Stream, chunk []byte) {
+				data, err := agent.Encode(strings.ToValidUTF8(string(chunk), "\uFFFD"))
+				if err != nil { // a string always encodes
+					return
+				}
+				t.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: t.NS, Call: c, Data: data})
+			},
+		})
+		if err != nil {
+			return notRun(ctx, err)
+		}
+		if res.Cancelled {
+			if err := context.Cause(ctx); err != nil {
+				return agent.Result{}, err
+			}
+		}
+		return ran(res), nil
+	})
+}
+
+// ran words what became of a command. One that failed by itself is a plain result: its
+// exit code is what the model asked for.
+func ran(res sandbox.ExecResult) agent.Result {
+	var parts []string
+	if out := strings.TrimRight(string(res.Output), "\n"); strings.TrimSpace(out) != "" {
+		parts = append(parts, out)
+	}
+	if res.ExitCode != 0 && !res.TimedOut {
+		parts = append(parts, fmt.Sprintf("Exit Code: %d", res.ExitCode))
+	}
+	parts = append(parts, res.Notes...)
+	switch {
+	case res.Background == 1:
+		parts = append(parts, "(1 process of this command keeps running in the background)")
+	case res.Background > 1:
+		parts = append(parts, fmt.Sprintf("(%d processes of this command keep running in the background)", res.Background))
+	}
+	if len(parts) == 0 {
+		parts = []string{"(no output)"}
+	}
+	r := agent.TextResult(strings.ToValidUTF8(strings.ReplaceAll(strings.Join(parts, "\n"), "\x00", "\uFFFD"), "\uFFFD"))
+	r.IsError = res.TimedOut || res.Cancelled || res.Quota
+	return r
+}
+
+// notRun tells the model why there is no result. What it cannot help stays an error.
+func notRun(ctx context.Context, err error) (agent.Result, error) {
+	var missing *sandbox.UnavailableError
+	switch {
+	case ctx.Err() != nil:
+		return agent.Result{}, context.Cause(ctx)
+	case errors.As(err, &missing):
+		return failed("%s", missing)
+	case errors.Is(err, sandbox.ErrBusy), errors.Is(err, sandbox.ErrRequest):
+		return failed("%s", err)
+	case errors.Is(err, sandbox.ErrQuota):
+		return failed("%s. Delete files under /mnt/user-data before running commands.", err)
+	case errors.Is(err, sandbox.ErrInit):
+		return failed("%s. Nothing was run. Try once more; if it fails again, go on without bash and tell the user.", err)
+	}
+	return agent.Result{}, fmt.Errorf("run command: %w", err)
+}

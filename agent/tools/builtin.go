@@ -1,0 +1,50 @@
+package tools
+
+import (
+	"fawn/agent"
+)
+
+// Groups of tools that an agent can be limited to. Tools without a group are
+// always there.
+const (
+	GroupRead  = "file:read"
+	GroupWrite = "file:write"
+)
+
+// Limits bounds what tools take and give back.
+type Limits struct {
+	// ListChars is the length in characters of a listing.
+	ListChars int
+	// ReadChars is the length in characters of what read_file gives back.
+	ReadChars int
+	// WriteBytes is the size of one write_file that does not append; 0 means any.
+	WriteBytes int
+	// ScanBytes is how much of a file read_file and str_replace look at.
+	ScanBytes int64
+	// GlobResults and GrepResults are the most results that can be asked for.
+	GlobResults, GrepResults int
+}
+
+// DefaultLimits are 20,000 and 50,000 characters, 80 KiB a write, 10 MiB a
+// scan, 1,000 paths and 500 matching lines.
+func DefaultLimits() Limits {
+	return Limits{ListChars: 20_000, ReadChars: 50_000, WriteBytes: 80 << 10, ScanBytes: 10 << 20, GlobResults: 1000, GrepResults: 500}
+}
+
+// Builtin is the list of tools but for [Bash], which needs a sandbox to run in. Make it
+// once and share it between all runs: the locks that keep two changes of one file apart
+// live in it. Offer [ViewImage] only to models that read images.
+func Builtin(open Files, limits Limits) []*agent.Tool {
+	s := &set{open: open, limits: limits, locks: NewLocks()}
+	return []*agent.Tool{
+		New("ls", GroupRead, lsText, s.ls),
+		New("glob", GroupRead, globText, s.glob),
+		New("grep", GroupRead, grepText, s.grep),
+		New("read_file", GroupRead, readFileText, s.readFile),
+		New("write_file", GroupWrite, writeFileText, s.writeFile),
+		New("str_replace", GroupWrite, strReplaceText, s.strReplace),
+		New("present_files", "", presentFilesText, s.presentFiles),
+		New(ViewImage, GroupRead, viewImageText, s.viewImage),
+		Clarification(),
+	}
+}

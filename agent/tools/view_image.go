@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	_ "embed" // the texts of the tools
+	"io"
+	"path"
+	"strings"
+
+	"fawn/agent"
+	"fawn/sandbox"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+//go:embed view_image.md
+var viewImageText string
+
+// ViewImage is the name of the tool that only a model which reads images can use.
+const ViewImage = "view_image"
+
+// maxImage is the size of a picture in bytes.
+const maxImage = 20 << 20
+
+type viewImageArgs struct {
+	ImagePath string `json:"image_path" jsonschema:"the picture; absolute, or relative to /mnt/user-data/workspace"`
+}
+
+func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agent.Result, error) {
+	clean, err := sandbox.Clean(a.ImagePath)
+	if err != nil {
+		return explain(err, a.ImagePath, wantFile)
+	}
+	if !strings.HasPrefix(clean, sandbox.UserData+"/") {
+		return failed("Only pictures below %s can be viewed: %s", sandbox.UserData, show(a.ImagePath))
+	}
+	kind := imageKind(path.Ext(clean))
+	if kind == "" {
+		return failed("Not a picture that can be viewed: %s. The name must end in .jpg, .jpeg, .png, .webp or .gif.", show(a.ImagePath))
+	}
+	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
+		file, info, err := f.Open(clean)
+		if err != nil {
+			return explain(err, a.ImagePath, wantFile)
+		}
+		defer file.Close()
+		if info.Size() > maxImage {
+			return failed("%s has %.1f MiB, more than the %d that can be viewed. Make a smaller version first.", show(a.ImagePath), float64(info.Size())/(1<<20), maxImage>>20)
+		}
+		head := make([]byte, 3072)
+		n, err := io.ReadFull(file, head)
+		if err != nil && n == 0 {
+			return failed("%s is empty or cannot be read", show(a.ImagePath))
+		}
+		if found := mimetype.Detect(head[:n]); !found.Is(kind) {
+			return failed("%s is not what its name says: its content is %s, not %s", show(a.ImagePath), found.String(), kind)
+		}
+		r := agent.TextResult("Successfully read image")
+		r.Patch.ViewedImages = map[string]agent.Image{clean: {MimeType: kind, Size: info.Size(), Path: clean}}
+		return r, nil
+	})
+}
+
+// imageKind is the type that the end of a name stands for, empty for what is no picture.
+func imageKind(ext string) string {
+	switch strings.ToLower(ext) {
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".png":
+		return "image/png"
+	case ".webp":
+		return "image/webp"
+	case ".gif":
+		return "image/gif"
+	}
+	return ""
+}

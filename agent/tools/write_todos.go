@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"context"
+	_ "embed" // the texts of the tools
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fawn/agent"
+)
+
+// WriteTodos is the name of the tool that keeps the plan of a run in plan mode.
+const WriteTodos = "write_todos"
+
+//go:embed write_todos.md
+var writeTodosText string
+
+const writeTodosSchema = `{"type":"object","required":["todos"],"properties":{
+"todos":{"type":"array","description":"the whole plan, in order","items":{"type":"object","required":["content","status"],"properties":{
+"content":{"type":"string","description":"what is to be done"},
+"status":{"type":"string","enum":["pending","in_progress","completed"]}}}}}}`
+
+// Bounds of a plan.
+const (
+	maxTodos     = 100
+	maxTodoChars = 2000
+)
+
+// Todos is the tool that writes the plan. It replaces the list of the state; an item which
+// is still there keeps its id.
+func Todos() *agent.Tool {
+	return &agent.Tool{
+		Name: WriteTodos, Description: strings.TrimSpace(writeTodosText), Schema: json.RawMessage(writeTodosSchema),
+		Run: func(_ context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+			list, problem := readTodos(c.Args)
+			if problem != "" {
+				return agent.ErrorResult("Error: " + problem), nil
+			}
+			keepIDs(t.State.Todos, list)
+			r := agent.TextResult(todoText(list))
+			r.Patch.Todos = list
+			return r, nil
+		},
+	}
+}
+
+// readTodos reads the arguments. The list may be JSON inside a string.
+func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
+	var args struct {
+		Todos json.RawMessage `json:"todos"`
+	}
+	if err := json.Unmarshal(raw, &args); err != nil || len(args.Todos) == 0 || string(args.Todos) == "null" {
+		return nil, `argument "todos" is missing`
+	}
+	var text string
+	if json.Unmarshal(args.Todos, &text) == nil {
+		args.Todos = json.RawMessage(text)
+	}
+	if err := json.Unmarshal(args.Todos, &list); err != nil {
+		return nil, `argument "todos" must be a list of objects with content and status`
+	}
+	if len(list) > maxTodos {
+		return nil, fmt.Sprintf("a plan has at most %d items, this one %d", maxTodos, len(list))
+	}
+	for i := range list {
+		t := &list[i]
+		t.Content = strings.TrimSpace(t.Content)
+		switch {
+		case t.Content == "":
+			return nil, fmt.Sprintf("item %d has no content", i+1)
+		case len([]rune(t.Content)) > maxTodoChars:
+			return nil, fmt.Sprintf("item %d is longer than %d characters", i+1, maxTodoChars)
+		case t.Status != "pending" && t.Status != "in_progress" && t.Status != "completed":
+			return nil, fmt.Sprintf("item %d has the status %q; it must be pending, in_progress or completed", i+1, clip(t.Status, 40))
+		}
+		t.Title = t.Content
+	}
+	if list == nil {
+		list = []agent.Todo{}
+	}
+	return list, ""
+}
+
+// keepIDs gives each item the id it had, or the next free number.
+func keepIDs(old, list []agent.Todo) {
+	used, top := map[string]bool{}, 0
+	for _, t := range old {
+		if n, err := strconv.Atoi(t.ID); err == nil {
+			top = max(top, n)
+		}
+	}
+	for i := range list {
+		t := &list[i]
+		t.ID = ""
+		if at := slices.IndexFunc(old, func(o agent.Todo) bool { return o.Content == t.Content && !used[o.ID] }); at >= 0 {
+			t.ID = old[at].ID
+		}
+		if t.ID == "" {
+			top++
+			t.ID = strconv.Itoa(top)
+		}
+		used[t.ID] = true
+	}
+}
+
+// todoText is the plan as the model reads it back.
+func todoText(list []agent.Todo) string {
+	var b strings.Builder
+	b.WriteString("Updated todo list:")
+	for _, t := range list {
+		fmt.Fprintf(&b, "\n- [%s] %s", t.Status, agent.Escape(t.Content))
+	}
+	if len(list) == 0 {
+		b.WriteString(" empty")
+	}
+	return b.String()
+}

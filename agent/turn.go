@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+)
+
+// Options are what a caller may choose for a run.
+type Options struct {
+	ModelName              string
+	Thinking               bool
+	ThinkingAsked          bool // the caller said so; else Thinking is the default
+	ReasoningEffort        string
+	PlanMode               bool
+	Subagents              bool
+	MaxConcurrentSubagents int
+	AgentName              string
+	Vision                 bool     // the resolved model reads images
+	DisableClarification   bool     // questions are answered by "decide yourself"
+	NonInteractive         bool     // nobody is there to answer; never set by a client
+	Timezone               string   // IANA name of the person\'s zone, for dates told to the model
+	Secrets                Secrets  // variables of this run's commands only; never stored
+	LostSecrets            []string // names of those which a restart has lost
+}
+
+// Turn is one run's private working set. It is never shared between runs; only the loop
+// goroutine writes State.
+type Turn struct {
+	ThreadID string
+	RunID    string
+	NS       string // "" for the lead agent, "tools:<call id>" for a helper
+	Options  Options
+	State    State
+	From     []string          // nodes to go on at, past breakpoints before them; nil means a fresh start at the model
+	Results  map[string]Result // results of calls which ended before the run was cut off, by call id
+	MaxSteps int               // model and tool steps before the last turn; 0 means 100
+
+	// StopBefore and StopAfter are breakpoints: names of nodes, aliases included, or "*".
+	StopBefore, StopAfter []string
+
+	Sink  Sink
+	Log   *slog.Logger
+	NewID func() string // ids of messages; unique
+
+	// Remark notes something about the run that its caller should find in the run's metadata.
+	// It may be nil; use [Turn.Note].
+	Remark func(key, text string)
+}
+
+// Note makes a remark about the run where there is somebody to take it.
+func (t *Turn) Note(key, text string) {
+	if t.Remark != nil {
+		t.Remark(key, text)
+	}
+}
+
+// Sink stores what happens in a run and shows it to readers.
+type Sink interface {
+	// Emit takes a delta or notice. Safe for concurrent use; it may block while storage is
+	// behind, and never fails: a storage error cancels the run.
+	Emit(ev Event)
+	// Record is Emit which returns once the event would survive a crash.
+	Record(ctx context.Context, ev Event) error
+	// Step stores a finished step: a checkpoint and what follows from it. It is called by
+	// the loop goroutine only, after the patch was applied.
+	Step(ctx context.Context, s Step) error
+}
+
+// EventKind says which fields of an [Event] are set.
+type EventKind uint8
+
+// Kinds of events.
+const (
+	EventChunk      EventKind = iota + 1 // Message, Chunk
+	EventCustom                          // Data: any JSON object
+	EventToolStart                       // Call
+	EventToolOutput                      // Call.ID, Data: output of a tool while it runs
+	EventToolResult                      // Call, Message, Result
+)
+
+// Event is something that happens inside a step.
+type Event struct {
+	Kind    EventKind
+	NS      string
+	Message string // id of the message the chunk belongs to, or of the tool message
+	Chunk   Chunk
+	Call    ToolCall
+	Result  Result
+	Data    json.RawMessage
+}
+
+// Step is one checkpoint's worth of change.
+type Step struct {
+	Node  string   // NodeInput, NodeModel, NodeTools, NodeEnd or "update"
+	Patch State    // what was written
+	State *State   // the state after it; only valid during the call
+	Next  []string // nodes which would run next
+	Last  bool     // none of them runs in this run
+}

@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Lines between which a request holds what a person wrote.
+const (
+	beginInput = "--- BEGIN USER INPUT ---"
+	endInput   = "--- END USER INPUT ---"
+)
+
+// inputMarks finds the lines, and what a model could take for them.
+var inputMarks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+USER[ \t]+INPUT[ \t]*-{2,}`)
+})
+
+// MarkInput puts a person's words between lines that say so, for a request only. Such lines among the
+// words lose their dashes; blank words stay as they are, and nothing is marked twice.
+func MarkInput(text string) string {
+	text = UnmarkInput(text)
+	if strings.TrimSpace(text) == "" {
+		return text
+	}
+	if strings.Contains(text, "--") {
+		text = inputMarks().ReplaceAllStringFunc(text, func(s string) string {
+			return "[" + strings.ToUpper(strings.Trim(s, "- \t")) + "]"
+		})
+	}
+	return beginInput + "\n" + text + "\n" + endInput
+}
+
+// UnmarkInput is the person's words of a text that [MarkInput] made; others stay as they are.
+func UnmarkInput(text string) string {
+	if inside, ok := strings.CutPrefix(text, beginInput+"\n"); ok {
+		if inside, ok = strings.CutSuffix(inside, "\n"+endInput); ok {
+			return inside
+		}
+	}
+	return text
+}

@@ -1,0 +1,124 @@
+// Package assets embeds the files the browser loads and serves them.
+//
+// All of them live under one address that contains a hash of their content, so
+// that browsers may keep them for a year and never see a mixture of two
+// releases. Relative addresses inside the style sheet keep working because the
+// hash is a folder.
+package assets
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+//go:embed dist/*.js dist/*.css vendor/*.gz fonts/*.woff2 fonts/OFL.txt img/*.svg notices.txt
+var files embed.FS
+
+// Prefix is the path all assets live under.
+const Prefix = "/assets/"
+
+// ErrMissing is returned by Check for a name that is not embedded.
+var ErrMissing = errors.New("asset is missing")
+
+// The names the pages use. Check tries each of them at start-up.
+const (
+	Script  = "app.js"
+	Style   = "app.css"
+	Sprite  = "img/sprite.svg"
+	Contour = "img/contour.svg"
+	Favicon = "img/favicon.svg"
+	UIFont  = "fonts/hanken.woff2"
+
+	SerifFont = "fonts/newsreader.woff2"
+
+	// ShareScript is all that a page for readers of a link has.
+	ShareScript = "share.js"
+
+	// PagesStyle is that of settings, tasks and the other pages without a chat.
+	PagesStyle = "pages.css"
+
+	// NoticesText is the list of what others made, with the texts of the licences.
+	NoticesText = "notices.txt"
+
+	// FilesStyle is loaded with the first file that is shown.
+	FilesStyle = "files.css"
+
+	// Those of the palette, loaded when somebody opens it.
+	PaletteScript = "palette.js"
+	PaletteStyle  = "palette.css"
+
+	// Those of the frame that draws a diagram.
+	Mermaid       = "mermaid.js"
+	DiagramScript = "diagram.js"
+	DiagramStyle  = "diagram.css"
+)
+
+// Names lists every asset a page may refer to.
+func Names() []string {
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, Mermaid, DiagramScript, DiagramStyle}
+}
+
+// URL is the address of an asset, for example URL("app.css") or
+// URL("img/sprite.svg"). It does not check that the asset exists; Check and the
+// tests do.
+func URL(name string) string { return Prefix + version() + "/" + name }
+
+// Check reports the first asset of Names that is missing or empty. Call it when
+// the server starts: a page without its script is worse than no page.
+func Check() error {
+	for _, n := range Names() {
+		b, err := read(n)
+		if err != nil {
+			return err
+		}
+		if len(b) == 0 {
+			return fmt.Errorf("check %s: empty: %w", n, ErrMissing)
+		}
+	}
+	return nil
+}
+
+// read is the content of an asset as it is embedded.
+func read(name string) ([]byte, error) {
+	path := name
+	switch {
+	case strings.HasPrefix(name, "dist/"), strings.HasPrefix(name, "vendor/"):
+		return nil, fmt.Errorf("read %s: %w", name, ErrMissing)
+	case packed(name):
+		path = "vendor/" + name + ".gz"
+	case !strings.Contains(name, "/") && name != NoticesText:
+		path = "dist/" + name
+	}
+	b, err := files.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, ErrMissing)
+	}
+	return b, nil
+}
+
+// packed tells of large files of others that are embedded compressed and read so.
+func packed(name string) bool { return name == Mermaid }
+
+// version is a hash over the names and contents of all files.
+var version = sync.OnceValue(func() string {
+	h := sha256.New()
+	_ = fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := files.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%s %d\n", p, len(b))
+		h.Write(b)
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil))[:16]
+})

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Bundles and minifies the browser files: the scripts and style sheets below become
+# files of the same name in assets/dist, which are committed.
+set -eu
+cd "$(dirname "$0")"
+script() { go tool esbuild "js/$1.js" --bundle --minify --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning "--outfile=dist/$2.js" "--format=$3"; }
+style() { go tool esbuild "css/$1.css" --bundle --minify --target=chrome120,firefox121,safari17.4 \
+  --charset=utf8 --external:*.woff2 --external:*.svg --log-level=warning "--outfile=dist/$1.css"; }
+script main app iife
+script palette palette esm
+script share share iife
+script diagram diagram iife
+style app
+style pages
+style palette
+style files
+style diagram

@@ -1,0 +1,250 @@
+// The message box: drafts, keys, sending, stopping. Sending works by form
+// anyway; here it happens in place.
+import {$, apply, on, say, toast, word} from './dom.js';
+import {listen} from './live.js';
+import {toEnd} from './scroll.js';
+import * as upload from './upload.js';
+
+let form, box, sending = false;
+
+const key = () => 'draft:' + (form.hasAttribute('data-new') ? 'new' : form.dataset.thread);
+const keep = () => {
+  try {
+    if (box.value) sessionStorage.setItem(key(), box.value);
+    else sessionStorage.removeItem(key());
+  } catch { /* storage is full or forbidden: the text is still in the box */ }
+};
+
+const problem = (text) => {
+  const p = $('problem');
+  if (!p) return;
+  p.textContent = text ?? '';
+  p.hidden = !text;
+};
+
+// Browsers without field-sizing get their height from here.
+const fit = () => {
+  if (CSS.supports('field-sizing', 'content')) return;
+  box.rows = Math.min(14, Math.max(1, box.value.split('\n').length, Math.ceil(box.value.length / 90)));
+};
+
+const placeholder = /\[(topic|主题)\]/;
+const selectPlaceholder = () => {
+  const m = placeholder.exec(box.value);
+  if (m) { box.focus(); box.setSelectionRange(m.index, m.index + m[0].length); }
+  return !!m;
+};
+
+// Why the message cannot go out now; empty when it can.
+const refusal = () => {
+  if (upload.pending()) return word('live-uploading');
+  if (!box.value.trim() && !upload.count()) return word('live-empty');
+  if (selectPlaceholder()) return word('live-placeholder');
+  return '';
+};
+
+export const post = async (url, body) => {
+  const res = await fetch(url, {method: 'POST', body, headers: {'X-Fawn': '1', Accept: 'application/json'}});
+  const frame = await res.json().catch(() => ({}));
+  if (!res.ok) throw Object.assign(new Error(frame.error || word('live-senderror')), {shown: true});
+  return frame;
+};
+
+const follow = (frame) => {
+  if (frame.location) { location.href = frame.location; return; }
+  if (frame.running) {
+    $('no-turns')?.remove();
+    for (const t of document.querySelectorAll('.turn.last')) t.classList.remove('last');
+  }
+  apply(frame);
+  if (frame.running) { toEnd(); say(word('live-running')); listen(frame.cursor); }
+};
+
+const send = async () => {
+  sending = true;
+  form.setAttribute('aria-busy', 'true');
+  const text = box.value, body = new FormData(form);
+  body.delete('files');
+  box.value = '';
+  fit();
+  try {
+    const frame = await post(form.action, new URLSearchParams([...body].filter(([, v]) => typeof v === 'string')));
+    problem();
+    upload.clear();
+    keep();
+    follow(frame);
+  } catch (err) {
+    if (!box.value) box.value = text;
+    fit();
+    keep();
+    problem(err.shown ? err.message : word('live-senderror'));
+  } finally {
+    sending = false;
+    form.removeAttribute('aria-busy');
+    box.focus({preventScroll: true});
+  }
+};
+
+const stop = async (button) => {
+  button.disabled = true;
+  button.setAttribute('aria-label', word('compose-stopping'));
+  say(word('compose-stopping'));
+  box.focus({preventScroll: true});
+  try {
+    apply(await post(button.formAction));
+  } catch (err) {
+    button.disabled = false;
+    toast(err.shown ? err.message : word('live-senderror'));
+  }
+};
+
+const submit = (e) => {
+  const by = e.submitter;
+  if (by?.hasAttribute('data-stop')) { e.preventDefault(); stop(by); return; }
+  if (by?.hasAttribute('data-remove')) { e.preventDefault(); upload.remove(by.closest('li')); return; }
+  const left = upload.leaving();
+  if (left) {
+    e.preventDefault();
+    left.then(() => form.requestSubmit(by?.isConnected ? by : undefined));
+    return;
+  }
+  const why = refusal();
+  if (why || sending) {
+    e.preventDefault();
+    if (why) problem(why);
+    return;
+  }
+  problem();
+  if (form.hasAttribute('data-new')) {
+    // A new chat is a new page; the files are on the server already.
+    $('pick').disabled = true;
+    sending = true;
+    try { sessionStorage.removeItem(key()); } catch { /* see keep */ }
+    setTimeout(() => { sending = false; $('pick').disabled = false; }, 4000);
+    return;
+  }
+  e.preventDefault();
+  send();
+};
+
+// Escape twice within a moment stops the run.
+let escaped = 0;
+const escape = () => {
+  const b = $('send')?.querySelector('[data-stop]:not(:disabled)');
+  if (!b) return;
+  if (Date.now() - escaped < 1500) { escaped = 0; stop(b); } else escaped = Date.now();
+};
+
+// Arrow up in an empty box, or in one that still holds an earlier message,
+// walks back through what was sent here.
+let recalled = -1;
+const recall = (e) => {
+  const sent = [...document.querySelectorAll('.you')].map((el) => el.textContent).reverse();
+  const at = box.value === '' ? -1 : box.value === sent[recalled] ? recalled : -2;
+  const next = at + (e.key === 'ArrowUp' ? 1 : -1);
+  if (at === -2 || next < -1 || next >= sent.length || (at === -1 && next < 0)) return;
+  e.preventDefault();
+  recalled = next;
+  box.value = next < 0 ? '' : sent[next];
+  keep();
+  fit();
+};
+
+const keydown = (e) => {
+  if (e.key === 'Escape') { escape(); return; }
+  if ((e.key === 'ArrowUp' || e.key === 'ArrowDown') && !e.shiftKey && !e.isComposing) { recall(e); return; }
+  if (e.key !== 'Enter' || e.shiftKey || e.isComposing || e.keyCode === 229) return;
+  // A touch keyboard has no Shift+Enter: there Enter is a new line.
+  if (matchMedia('(pointer: coarse)').matches && !e.ctrlKey && !e.metaKey) return;
+  e.preventDefault();
+  form.requestSubmit($('send')?.querySelector('button') ?? undefined);
+};
+
+// Forms that go on or try again answer like a sent message.
+const sendForm = async (e) => {
+  const f = e.target.closest('form[data-send]');
+  if (!f) return;
+  e.preventDefault();
+  const b = e.submitter ?? f.querySelector('button'), body = new FormData(f, e.submitter);
+  const text = b.dataset.queueAct === 'edit' && f.closest('li').firstElementChild.textContent;
+  b.disabled = true;
+  try {
+    follow(await post(f.action, new URLSearchParams(body)));
+    if (text) { box.value = box.value ? box.value + '\n' + text : text; keep(); fit(); }
+    box?.focus({preventScroll: true});
+  } catch (err) {
+    toast(err.shown ? err.message : word('live-senderror'));
+  }
+  b.disabled = false;
+};
+
+// In the form of an earlier message Escape leaves, and Ctrl+Enter sends.
+const rewrite = (e) => {
+  const f = e.target.closest?.('.rewrite');
+  if (!f) return;
+  if (e.key === 'Escape') { e.stopPropagation(); f.querySelector('[data-cancel]').click(); }
+  if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); f.requestSubmit(); }
+};
+
+// A follow-up goes out as it is. With Alt, or when there is something in the box
+// already, it is only put there.
+const put = (text) => { box.value = text; keep(); fit(); problem(); box.focus(); };
+const followUp = (e) => {
+  const b = e.target.closest('[data-next]'), d = $('next-ask');
+  if (!b || !(e.altKey || box.value.trim() || upload.count())) return;
+  e.preventDefault();
+  if (!box.value.trim()) { put(b.value); return; }
+  d.returnValue = '';
+  d.onclose = () => { if (d.returnValue) put(d.returnValue === 'append' ? box.value + '\n' + b.value : b.value); };
+  d.showModal();
+};
+
+let left; // the message whose form was left: its pencil gets the focus back
+const leave = (e) => { if (e.target.closest?.('[data-cancel]')) left = e.target.closest('.mine').id; };
+const comeBack = () => {
+  if (left && document.activeElement === document.body) $(left)?.querySelector('[data-act]').focus({preventScroll: true});
+  left = '';
+};
+
+// Digits choose an answer of the question that has the focus. A new question takes
+// the focus from a reader who was at the end and had nothing in the box.
+const pick = (e) => {
+  const at = e.target;
+  if (e.ctrlKey || e.metaKey || e.altKey || !at.closest?.('.quest') || at.matches('input, textarea, select')) return;
+  if (/^[1-9]$/.test(e.key)) at.closest('.quest').querySelectorAll('[name=option]')[e.key - 1]?.click();
+};
+const asked = () => {
+  const f = document.querySelector('.turn.last .quest form');
+  if (f && !box.value && $('scroll')?.dataset.follow === 'true') f.closest('.quest').querySelector('h3').focus({preventScroll: true});
+};
+
+export const start = () => {
+  on(document, 'submit', sendForm);
+  on(document, 'keydown', pick);
+  on(document, 'keydown', rewrite);
+  on(document, 'click', leave);
+  on(document, 'htmx:after:swap', comeBack);
+  form = $('compose');
+  box = $('q');
+  if (!form || !box) return;
+  upload.start(form, problem);
+  on(form, 'submit', submit);
+  on(box, 'keydown', keydown);
+  on(box, 'input', () => { keep(); fit(); problem(); });
+  on(document, 'fawn:idle', () => { problem(); asked(); });
+  on(document, 'click', followUp);
+  on(document, 'click', (e) => {
+    const s = e.target.closest('[data-starter]');
+    if (!s) return;
+    e.preventDefault();
+    box.value = s.dataset.starter;
+    keep();
+    fit();
+    problem();
+    if (!selectPlaceholder()) box.focus();
+  });
+  try { if (!box.value) box.value = sessionStorage.getItem(key()) ?? ''; } catch { /* see keep */ }
+  fit();
+  if (box.autofocus && placeholder.test(box.value)) selectPlaceholder();
+  addEventListener('pageshow', (e) => { if (e.persisted) { sending = false; $('pick').disabled = false; } });
+};

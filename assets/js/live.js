@@ -1,0 +1,141 @@
+// One EventSource a visible page, open only while a run is active.
+import {$, apply, patch, say, word} from './dom.js';
+
+let es, timer, bannerTimer, wait = 500, running = false, cursor = '';
+
+const turns = () => $('turns');
+
+const close = () => {
+  es?.close();
+  es = null;
+  clearTimeout(timer);
+};
+
+const banner = (text, good) => {
+  const b = $('banner');
+  if (!b) return;
+  b.hidden = !text;
+  b.textContent = text;
+  b.classList.toggle('good', !!good);
+};
+
+const online = () => {
+  wait = 500;
+  clearTimeout(bannerTimer);
+  bannerTimer = 0;
+  const b = $('banner');
+  if (b && !b.hidden) {
+    banner(word('live-back'), true);
+    setTimeout(() => banner(''), 2000);
+  }
+};
+
+const offline = () => {
+  bannerTimer ||= setTimeout(() => { banner(word('live-offline')); say(word('live-offline')); }, 3000);
+};
+
+const finish = () => {
+  running = false;
+  close();
+  clearTimeout(bannerTimer);
+  bannerTimer = 0;
+  if (!$('banner')?.classList.contains('good')) banner('');
+  turns()?.removeAttribute('data-running');
+  document.dispatchEvent(new Event('fawn:idle'));
+};
+
+// Fold the trail a moment after there is an answer worth reading, unless the
+// reader has touched it. What is on screen stays where it is.
+const foldAfter = 240, folding = new WeakSet();
+const fold = (el) => {
+  const trail = el.closest('.turn')?.querySelector('.trail[open]');
+  if (!trail || 'touched' in trail.dataset || folding.has(trail)) return;
+  folding.add(trail);
+  setTimeout(() => {
+    folding.delete(trail);
+    if ('touched' in trail.dataset || !el.isConnected) return;
+    const sc = $('scroll');
+    const reading = sc && sc.dataset.follow !== 'true';
+    // A reader who has gone back to the steps keeps them.
+    if (reading && trail.getBoundingClientRect().bottom > sc.getBoundingClientRect().top) return;
+    const before = el.getBoundingClientRect().top;
+    trail.open = false;
+    if (reading) sc.scrollTop += el.getBoundingClientRect().top - before;
+  }, 600);
+};
+
+// The page and the server no longer agree: the truth is one reload away, but a
+// page that reloads again and again helps nobody.
+const recover = () => {
+  close();
+  const last = Number(sessionStorage.getItem('recovered')) || 0;
+  if (Date.now() - last < 10000) { banner(word('live-loaderror')); return; }
+  sessionStorage.setItem('recovered', Date.now());
+  location.reload();
+};
+
+const handlers = {
+  md(data) {
+    const p = JSON.parse(data);
+    const el = $(p.m);
+    if (!el) throw new Error('no element ' + p.m);
+    patch(el, p.ops);
+    if (p.m.startsWith('m-') && el.textContent.length > foldAfter) fold(el);
+  },
+  html(data) { apply(JSON.parse(data)); },
+  reset(data) { apply(JSON.parse(data)); },
+  done(data) {
+    if (data) apply(JSON.parse(data));
+    const last = [...document.querySelectorAll('.turn .ans > .md')].pop();
+    if (last?.textContent) fold(last);
+    finish();
+  },
+};
+
+const open = () => {
+  close();
+  const el = turns();
+  if (!running || !el || document.hidden) return;
+  es = new EventSource(el.dataset.stream + '?v=' + encodeURIComponent(cursor));
+  es.onopen = online;
+  es.onerror = () => {
+    // A bad status or a broken connection: open again ourselves, later each time.
+    close();
+    offline();
+    timer = setTimeout(open, wait * (0.7 + Math.random() * 0.6));
+    wait = Math.min(wait * 2, 15000);
+  };
+  for (const [name, fn] of Object.entries(handlers)) {
+    es.addEventListener(name, (e) => {
+      online();
+      try {
+        fn(e.data);
+      } catch (err) {
+        console.error(err);
+        recover();
+        return;
+      }
+      if (e.lastEventId) cursor = e.lastEventId;
+      document.dispatchEvent(new Event('fawn:frame'));
+    });
+  }
+};
+
+// Start to listen from a cursor; used at page load and after a message was sent.
+export const listen = (from) => {
+  running = true;
+  if (from) cursor = from;
+  turns()?.setAttribute('data-running', '');
+  open();
+};
+
+export const start = () => {
+  const el = turns();
+  if (!el) return;
+  cursor = el.dataset.cursor ?? '';
+  document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
+  addEventListener('pagehide', close);
+  addEventListener('pageshow', (e) => { if (e.persisted) open(); });
+  addEventListener('online', () => { if (running && !es) { wait = 500; open(); } });
+  if (el.hasAttribute('data-running')) listen();
+};

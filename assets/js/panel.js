@@ -1,0 +1,152 @@
+// The file panel: links with data-panel load their fragment into it, and the
+// address remembers it, so that Back closes it.
+import {$, on, toast, word} from './dom.js';
+
+let opener;
+
+// The style sheet of the panel comes with it and stays in the head.
+const styled = (link) => {
+  if (!link) return;
+  link.remove();
+  if (document.head.querySelector(`link[href="${link.getAttribute('href')}"]`)) return;
+  return new Promise((done) => {
+    link.onload = link.onerror = done;
+    document.head.append(link);
+  });
+};
+
+const load = async (url) => {
+  const p = $('panel');
+  try {
+    const res = await fetch(url, {headers: {'X-Fawn': '1'}});
+    const html = await res.text();
+    if (!res.ok && !html) throw new Error(res.status);
+    const t = document.createElement('template');
+    t.innerHTML = html;
+    await styled(t.content.querySelector('link'));
+    p.replaceChildren(t.content);
+    p.hidden = false;
+    return true;
+  } catch {
+    toast(word('live-loaderror'));
+    return false;
+  }
+};
+
+const hide = () => {
+  const p = $('panel');
+  if (!p || p.hidden) return;
+  p.hidden = true;
+  p.replaceChildren();
+  const back = opener?.isConnected ? opener : $('files-button');
+  opener = null;
+  (back ?? $('q'))?.focus({preventScroll: true});
+};
+
+export const close = () => {
+  if (history.state?.panel) history.back();
+  else { history.replaceState(null, '', $('panel').dataset.closed); hide(); }
+};
+
+export const isOpen = () => $('panel') && !$('panel').hidden;
+
+const click = async (e) => {
+  if (e.defaultPrevented || e.button || e.ctrlKey || e.metaKey || e.shiftKey) return;
+  const p = $('panel');
+  if (!p) return;
+  if (e.target.closest('[data-panel-close]')) { e.preventDefault(); close(); return; }
+  let a = e.target.closest('[data-panel]'), url = a?.dataset.panel, push = a?.dataset.push;
+  const ref = !a && e.target.closest('a[data-file]');
+  if (ref) {
+    // A link to a file inside an answer.
+    a = ref;
+    if (!$('turns')) return;
+    url = urlOf(ref.dataset.file);
+    push = p.dataset.closed + '?file=' + encodeURIComponent(ref.dataset.file);
+  }
+  if (!a) return;
+  e.preventDefault();
+  const inside = p.contains(a);
+  if (!inside) {
+    if (a.id === 'files-button' && isOpen()) { close(); return; }
+    opener = a;
+  }
+  if (!(await load(url))) return;
+  const state = {panel: url};
+  if (isOpen() && history.state?.panel) history.replaceState(state, '', push ?? p.dataset.closed);
+  else history.pushState(state, '', push ?? p.dataset.closed);
+  const focus = inside && [...p.querySelectorAll('a')].find((x) => x.getAttribute('aria-label') === a.getAttribute('aria-label') && x.textContent === a.textContent);
+  (focus || p.querySelector('[data-panel-close]'))?.focus({preventScroll: true});
+};
+
+// The first file of a run shows itself where there is room for it, once, and
+// without taking the focus.
+const showFirst = async () => {
+  const turn = document.querySelector('.turn.run.last');
+  if (!turn || 'shown' in turn.dataset || isOpen() || !matchMedia('(min-width: 1101px)').matches) return;
+  const a = turn.querySelector('.cards [data-panel]');
+  if (!a) return;
+  turn.dataset.shown = '';
+  if (await load(a.dataset.panel)) history.pushState({panel: a.dataset.panel}, '', a.dataset.push);
+};
+
+const pathOf = (file) => file.split('/').map(encodeURIComponent).join('/');
+const urlOf = (file) => $('turns').dataset.stream.replace(/\/stream$/, '/panel/' + pathOf(file));
+
+// Parts of a growing file that come while the panel is on its way are in it, or
+// the next part asks again. Only its end must not be missed.
+let busy = '', over = '';
+const fetched = async (path) => {
+  busy = path;
+  over = '';
+  try {
+    return await load(urlOf(path) + '?tab=code');
+  } finally {
+    busy = '';
+    if (over === path) await load(urlOf(path));
+  }
+};
+
+// A file that is being written grows in the panel. One for the reader opens it
+// where there is room, as the first file of a run does; a draft of the agent's does not.
+const grow = async ({detail: {path, at, text}}) => {
+  const code = $('panel').querySelector('[data-growing]');
+  if (at < 0) {
+    if (busy === path) over = path;
+    else if (code?.dataset.growing === path) await load(urlOf(path));
+    return;
+  }
+  if (busy) return;
+  if (code?.dataset.growing !== path) {
+    const turn = document.querySelector('.turn.run.last');
+    if (at || !turn || !path.startsWith('mnt/user-data/outputs/') || (!code && (isOpen() || 'shown' in turn.dataset)) || !matchMedia('(min-width: 1101px)').matches) return;
+    turn.dataset.shown = '';
+    if (!(await fetched(path))) return;
+    const place = [{panel: urlOf(path)}, '', $('panel').dataset.closed + '?file=' + encodeURIComponent(path)];
+    if (code) history.replaceState(...place);
+    else history.pushState(...place);
+    return;
+  }
+  const more = text.slice(code.textContent.length - at);
+  if (code.textContent.length < at) { await fetched(path); return; }
+  const sc = code.closest('.scroll'), end = sc.scrollHeight - sc.scrollTop - sc.clientHeight < 40;
+  const nums = code.closest('.src').querySelector('.nums');
+  let n = nums.textContent.split('\n').length - 1;
+  nums.append(more.replace(/[^\n]/g, '').replace(/\n/g, () => ++n + '\n'));
+  code.append(more);
+  if (end) sc.scrollTop = sc.scrollHeight;
+};
+
+export const start = () => {
+  if (!$('panel')) return;
+  on(document, 'fawn:file', grow);
+  on(document, 'fawn:frame', showFirst);
+  on(document, 'click', click);
+  on(window, 'popstate', (e) => {
+    if (e.state?.panel) load(e.state.panel);
+    else hide();
+  });
+  on(document, 'keydown', (e) => {
+    if (e.key === 'Escape' && isOpen() && $('panel').contains(document.activeElement)) close();
+  });
+};

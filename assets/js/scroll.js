@@ -1,0 +1,56 @@
+// Follow the tail while the reader is at the end, and never against their will.
+import {$} from './dom.js';
+
+let sc, follow = true, lastTop = 0, max = 0, prevMax = 0;
+
+const bottom = () => sc.scrollHeight - sc.clientHeight;
+
+const set = (v) => {
+  follow = v;
+  sc.dataset.follow = v;
+  const b = $('down');
+  if (b) b.hidden = v || bottom() - sc.scrollTop < 60;
+};
+
+export const toEnd = () => {
+  if (!sc) return;
+  set(true);
+  sc.scrollTop = max = prevMax = bottom();
+  lastTop = sc.scrollTop;
+};
+
+export const start = () => {
+  sc = $('scroll');
+  const content = $('turns');
+  if (!sc || !content) return;
+  sc.addEventListener('wheel', (e) => { if (e.deltaY < 0 && bottom() > 0) set(false); }, {passive: true});
+  let touchY = 0;
+  sc.addEventListener('touchstart', (e) => { touchY = e.touches[0].clientY; }, {passive: true});
+  sc.addEventListener('touchmove', (e) => { if (e.touches[0].clientY > touchY + 4) set(false); }, {passive: true});
+  sc.addEventListener('keydown', (e) => {
+    if (e.key === 'PageUp' || e.key === 'ArrowUp' || e.key === 'Home') set(false);
+    if (e.key === 'End') toEnd();
+  });
+  document.addEventListener('selectionchange', () => {
+    const s = getSelection();
+    if (s && !s.isCollapsed && content.contains(s.anchorNode)) set(false);
+  });
+  sc.addEventListener('scroll', () => {
+    const top = sc.scrollTop;
+    if (top < lastTop - 2 && bottom() - top > 24) set(false);
+    // The end is the one the reader could see: a frame may have grown the page since.
+    else if (top > lastTop && top >= prevMax - 24) set(true);
+    lastTop = top;
+    const b = $('down');
+    if (b && !b.hidden && bottom() - top < 60) b.hidden = true;
+  }, {passive: true});
+  new ResizeObserver(() => {
+    prevMax = max;
+    max = bottom();
+    if (follow) { sc.scrollTop = max; lastTop = sc.scrollTop; }
+    else set(false);
+  }).observe(content);
+  $('down')?.addEventListener('click', () => { toEnd(); $('q')?.focus({preventScroll: true}); });
+  const m = location.hash.startsWith('#m-') && $(decodeURIComponent(location.hash.slice(1)));
+  if (m) { set(false); m.scrollIntoView(); } else toEnd();
+};

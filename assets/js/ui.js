@@ -1,0 +1,114 @@
+// Clocks, folds, sheets, dialogs and settings.
+import {$, fade, on, toast, word} from './dom.js';
+import {copy} from './copy.js';
+
+const clocks = () => {
+  for (const t of document.querySelectorAll('time.tick')) {
+    const n = Math.max(0, Math.floor((Date.now() - t.dataset.since) / 1000));
+    const s = Math.floor(n / 60) + ':' + String(n % 60).padStart(2, '0');
+    if (t.textContent !== s) t.textContent = s;
+  }
+};
+
+// The side bar is one element: on small screens it moves into a dialog.
+let sheet;
+const openSheet = () => {
+  const side = $('side');
+  if (!side || sheet) return;
+  const home = document.createComment('');
+  side.before(home);
+  sheet = document.createElement('dialog');
+  sheet.className = 'sheet';
+  sheet.setAttribute('aria-label', side.getAttribute('aria-label'));
+  sheet.append(side);
+  document.body.append(sheet);
+  on(sheet, 'click', (e) => { if (e.target === sheet) sheet.close(); });
+  on(sheet, 'close', () => { home.replaceWith(side); sheet.remove(); sheet = null; });
+  sheet.showModal();
+};
+
+// Settings open over the page where there is room; what was changed in them shows below.
+let changed, opener;
+const openModal = async (a) => {
+  const d = $('modal'), menu = a.closest('[popover]');
+  opener = menu ? document.querySelector(`[popovertarget="${menu.id}"]`) : a;
+  d.classList.toggle('wide', !a.dataset.modal);
+  await window.htmx.ajax('GET', a.href, {target: '#modal', swap: 'innerHTML'});
+  const sheet = d.querySelector('link');
+  if (sheet && !document.head.querySelector(`[href="${sheet.getAttribute('href')}"]`)) {
+    await new Promise((done) => { sheet.onload = sheet.onerror = done; document.head.append(sheet); }); // not seen unstyled
+  }
+  d.ariaLabel = d.querySelector('h2').textContent;
+  if (!d.open && d.firstElementChild) d.showModal();
+};
+
+const click = (e) => {
+  const t = e.target;
+  const m = t.closest('a[data-modal]');
+  if (m && !e.ctrlKey && !e.metaKey && !e.shiftKey && matchMedia('(min-width:761px)').matches) { e.preventDefault(); sheet?.close(); openModal(m); return; }
+  const c = t.closest('[data-copy]');
+  if (c && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(c); return; }
+  const sh = t.closest('[data-sheet]');
+  if (sh) {
+    e.preventDefault();
+    if (sh.dataset.sheet === 'open') openSheet();
+    else sheet?.close();
+    return;
+  }
+  const d = t.closest('[data-dialog]');
+  if (d && !e.ctrlKey && !e.metaKey) {
+    e.preventDefault();
+    t.closest('[popover]')?.hidePopover();
+    $(d.dataset.dialog).showModal();
+    return;
+  }
+  if (t.closest('[data-close]')) (t.closest('dialog')?.close(), t.closest('.toast')?.remove());
+  if (t.tagName === 'DIALOG') t.close();
+  const s = t.closest('summary');
+  if (s) s.parentElement.dataset.touched = '';
+};
+
+export const savePref = (body) => fetch('/ui/prefs', {method: 'POST', body: new URLSearchParams(body), headers: {'X-Fawn': '1', Accept: 'application/json'}})
+  .then((r) => { if (!r.ok) throw new Error(r.status); });
+
+const change = async (e) => {
+  const t = e.target;
+  if (t.dataset.all) for (const c of document.getElementsByName(t.dataset.all)) c.checked = t.checked;
+  const form = t.closest('form[data-prefs]');
+  try {
+    if (form) {
+      const root = document.documentElement;
+      if (/theme|size/.test(t.name)) root.dataset[t.name] = t.value;
+      await savePref({[t.name]: t.value});
+      if (t.name === 'keys') root.toggleAttribute('data-nokeys', t.value === 'off');
+      if (t.name === 'lang') location.reload();
+      else $('saved').textContent = '✓';
+    } else if (t.dataset.pref) {
+      await savePref({[t.dataset.pref]: t.value});
+    }
+  } catch {
+    toast(word('live-senderror'));
+  }
+};
+
+// The address says what is searched for, so that it can be reloaded and shared.
+const searched = () => {
+  const q = document.querySelector('[role=search] [name=q]');
+  if (q) history.replaceState(null, '', q.value ? '?q=' + encodeURIComponent(q.value) : location.pathname);
+};
+
+export const start = () => {
+  on(document, 'click', click);
+  on(document, 'change', change);
+  on(document, 'htmx:after:swap', searched);
+  on($('modal'), 'submit', (e) => { changed ||= !e.target.matches('[data-prefs], [data-stay]'); });
+  on($('modal'), 'close', () => {
+    if (changed) location.reload();
+    const share = document.querySelector('[data-share]')?.content.firstElementChild;
+    if (share) $('share-btn')?.replaceWith(share);
+    if (document.activeElement === document.body || $('modal').contains(document.activeElement)) ($(opener.id) ?? opener).focus();
+  });
+  for (const z of document.querySelectorAll('[data-zone]')) if (z.value === 'UTC') z.value = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
+  for (const t of document.querySelectorAll('.toast')) fade(t, 8);
+  setInterval(() => { if (!document.hidden) clocks(); }, 1000);
+};

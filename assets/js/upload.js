@@ -1,0 +1,141 @@
+// Files go to the server as soon as they are chosen: by button, drop or paste.
+import {$, icon, on, word} from './dom.js';
+
+let form, list, report;
+const running = new Map(); // li -> XMLHttpRequest
+
+const bytes = (n) => n < 1024 ? n + ' B' : n < 1048576 ? Math.round(n / 1024) + ' KB' : (n / 1048576).toFixed(1) + ' MB';
+const limit = (name) => Number(form.dataset[name]) || 0;
+const good = () => [...list.children].filter((li) => !li.classList.contains('rose'));
+
+export const pending = () => running.size > 0;
+
+// What was taken back is not on its way any more when the message goes out.
+let removing = 0, removed;
+export const leaving = () => removing && removed;
+
+export const count = () => good().length;
+export const clear = () => list.replaceChildren();
+
+export const remove = (li) => {
+  running.get(li)?.abort();
+  running.delete(li);
+  const url = li.querySelector('[data-remove]')?.getAttribute('formaction');
+  if (url && !li.classList.contains('rose')) {
+    removing++;
+    removed = Promise.all([removed, fetch(url, {method: 'POST', headers: {'X-Fawn': '1', Accept: 'application/json'}}).catch(() => {}).then(() => removing--)]);
+  }
+  const next = li.nextElementSibling ?? li.previousElementSibling;
+  li.remove();
+  (next?.querySelector('[data-remove]') ?? $('q')).focus({preventScroll: true});
+};
+
+const chip = (file) => {
+  const li = document.createElement('li');
+  li.className = 'chip';
+  li.dataset.name = file.name;
+  li.dataset.bytes = file.size;
+  const name = document.createElement('span');
+  name.className = 'nm';
+  name.dir = 'auto';
+  name.textContent = file.name;
+  const size = document.createElement('span');
+  size.className = 'meta';
+  size.textContent = bytes(file.size);
+  const x = document.createElement('button');
+  x.className = 'btn x';
+  x.dataset.remove = '';
+  x.setAttribute('aria-label', word('compose-cancel', file.name));
+  x.append(icon('x'));
+  const bar = document.createElement('progress');
+  bar.max = 1;
+  bar.value = 0;
+  bar.setAttribute('aria-label', file.name);
+  li.append(icon('file-up'), name, size, x, bar);
+  return li;
+};
+
+const fail = (li, why) => {
+  li.className = 'chip rose';
+  li.querySelector('progress')?.remove();
+  const s = li.querySelector('.meta') ?? li.appendChild(document.createElement('span'));
+  s.className = 'why';
+  s.textContent = why;
+};
+
+const problemOf = (file, total, n) => {
+  if (limit('maxFile') && file.size > limit('maxFile')) return word('live-toobig', file.name, bytes(limit('maxFile')));
+  if (limit('maxCount') && n > limit('maxCount')) return word('live-toomany', limit('maxCount'));
+  if (limit('maxTotal') && total > limit('maxTotal')) return word('live-total', bytes(limit('maxTotal')));
+  return '';
+};
+
+const put = (file, li) => {
+  const xhr = new XMLHttpRequest();
+  running.set(li, xhr);
+  const over = () => running.delete(li);
+  xhr.upload.onprogress = (e) => { if (e.lengthComputable) li.querySelector('progress').value = e.loaded / e.total; };
+  xhr.onload = () => {
+    over();
+    let frame = {};
+    try { frame = JSON.parse(xhr.responseText); } catch { /* not ours: treated as a failure below */ }
+    if (xhr.status >= 300 || !frame.chip) { fail(li, frame.error || word('live-uploaderror', file.name)); return; }
+    const t = document.createElement('template');
+    t.innerHTML = frame.chip;
+    li.replaceWith(t.content);
+  };
+  xhr.onerror = () => { over(); fail(li, word('live-uploaderror', file.name)); };
+  xhr.onabort = over;
+  const body = new FormData();
+  body.append('files', file, file.name);
+  xhr.open('POST', form.dataset.uploads);
+  xhr.setRequestHeader('X-Fawn', '1');
+  xhr.setRequestHeader('Accept', 'application/json');
+  xhr.send(body);
+};
+
+const add = (files) => {
+  report();
+  for (const file of files) {
+    const li = chip(file);
+    const total = good().reduce((n, el) => n + Number(el.dataset.bytes || 0), file.size);
+    const why = problemOf(file, total, good().length + 1);
+    list.append(li);
+    if (why) { fail(li, why); report(why); } else put(file, li);
+  }
+};
+
+const hasFiles = (e) => [...(e.dataTransfer?.types ?? [])].includes('Files');
+let drop;
+const showDrop = (yes) => {
+  if (!yes) { drop?.remove(); drop = null; return; }
+  if (drop) return;
+  drop = document.createElement('div');
+  drop.className = 'drop';
+  drop.textContent = word('compose-drop');
+  document.body.append(drop);
+};
+
+export const start = (f, problem) => {
+  form = f;
+  list = $('chips');
+  report = problem;
+  const pick = $('pick');
+  on(pick, 'change', () => { add([...pick.files]); pick.value = ''; });
+  on($('q'), 'paste', (e) => {
+    const files = [...(e.clipboardData?.files ?? [])];
+    if (files.length) { e.preventDefault(); add(files); }
+  });
+  let depth = 0;
+  on(document, 'dragenter', (e) => { if (hasFiles(e)) { depth++; showDrop(true); } });
+  on(document, 'dragleave', (e) => { if (hasFiles(e) && --depth <= 0) { depth = 0; showDrop(false); } });
+  on(document, 'dragover', (e) => { if (hasFiles(e)) e.preventDefault(); });
+  on(document, 'drop', (e) => {
+    if (!hasFiles(e)) return;
+    e.preventDefault();
+    depth = 0;
+    showDrop(false);
+    add([...e.dataTransfer.files]);
+    $('q').focus({preventScroll: true});
+  });
+};

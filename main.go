@@ -1,0 +1,170 @@
+// Command fawn is an agent you chat with: one program that plans, searches, runs commands in a
+// sandbox, keeps files and remembers, with its web page inside.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	_ "time/tzdata" // dates told to the model need time zones on machines without them
+
+	"fawn/sandbox"
+	"fawn/web"
+)
+
+// version is set by the linker.
+var version string
+
+func main() {
+	sandbox.Reexec()
+	// The first signal ends the work in order; after it signals act as usual, so that a second one
+	// ends the process at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+const usage = `Usage: fawn [command] [flags]
+
+Commands:
+  serve     answer on the web (the default)
+  doctor    check models, tools, sandbox and files, and say what to mend
+  fsck      read everything in the data folder and name what is broken; no server may use it
+  version   print the version
+
+Flags of every command:
+  --data DIR      folder to keep everything in (else FAWN_HOME, else your data folder)
+  --config FILE   configuration (else FAWN_CONFIG, ./config.yaml, DIR/config.yaml, else none)
+
+Flags of doctor:
+  --apparmor   print the AppArmor profile that lets Fawn make user namespaces, and nothing else
+
+Flags of fsck:
+  --repair   mend what can be mended without losing anything, after a copy of the database
+
+Flags of serve:
+  --addr HOST:PORT   where to listen (127.0.0.1:2026)
+  --insecure         allow an address that others can reach, although there are no accounts yet
+`
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	command := "serve"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, args = args[0], args[1:]
+	}
+	o := web.Options{Version: buildVersion(), Log: slog.New(slog.NewTextHandler(stderr, nil)), Out: stdout}
+	flags := flag.NewFlagSet("fawn "+command, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.Data, "data", "", "")
+	flags.StringVar(&o.Config, "config", "", "")
+	showVersion, appArmor, repair := false, false, false
+
+	var do func() error
+	switch command {
+	case "serve":
+		flags.StringVar(&o.Addr, "addr", "127.0.0.1:2026", "")
+		flags.BoolVar(&o.Insecure, "insecure", false, "")
+		flags.BoolVar(&showVersion, "version", false, "")
+		do = func() error { return web.Serve(ctx, o) }
+	case "doctor":
+		flags.BoolVar(&appArmor, "apparmor", false, "")
+		do = func() error {
+			if appArmor {
+				_, err := io.WriteString(stdout, sandbox.AppArmorProfile())
+				return err
+			}
+			return doctor(ctx, o)
+		}
+	case "fsck":
+		flags.BoolVar(&repair, "repair", false, "")
+		do = func() error { return fsck(ctx, o, repair) }
+	case "version":
+		do = func() error { return printVersion(o) }
+	case "help":
+		fmt.Fprint(stdout, usage)
+		return exitOK
+	default:
+		return misuse(stderr, fmt.Errorf("there is no command %q", command))
+	}
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return exitOK
+	} else if err != nil {
+		return misuse(stderr, err)
+	}
+	if flags.NArg() > 0 {
+		return misuse(stderr, fmt.Errorf("%s takes no argument %q", command, flags.Arg(0)))
+	}
+	if showVersion {
+		do = func() error { return printVersion(o) }
+	}
+	err := do()
+	if err == nil {
+		return exitOK
+	}
+	if !errors.Is(err, errUnhealthy) {
+		fmt.Fprintf(stderr, "fawn: %v\n", err)
+	}
+	return exitError
+}
+
+func misuse(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "fawn: %v\n\n%s", err, usage)
+	return exitUsage
+}
+
+// errUnhealthy ends doctor and fsck with an exit code; they have already said what is wrong.
+var errUnhealthy = errors.New("something needs mending")
+
+func doctor(ctx context.Context, o web.Options) error {
+	ok, err := web.Doctor(ctx, o)
+	if err == nil && !ok {
+		err = errUnhealthy
+	}
+	return err
+}
+
+func fsck(ctx context.Context, o web.Options, repair bool) error {
+	ok, err := web.Fsck(ctx, o, repair)
+	if err == nil && !ok {
+		err = errUnhealthy
+	}
+	return err
+}
+
+func printVersion(o web.Options) error {
+	_, err := fmt.Fprintf(o.Out, "fawn %s %s %s/%s\n", o.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// buildVersion is what the linker was told, else the commit the Go command saw, else "dev".
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return s.Value[:12]
+			}
+		}
+	}
+	return "dev"
+}

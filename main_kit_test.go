@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/web/e2e/scriptmodel"
+)
+
+// patience bounds every wait of these tests.
+const patience = 3 * time.Minute
+
+// asProgram makes the test binary behave as the program itself.
+const asProgram = "FAWN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	// Else a server that starts its own program in a sandbox would start the tests again, and
+	// they more servers, without end.
+	sandbox.Reexec()
+	handicap()
+	if os.Getenv(asProgram) == "1" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program is the program as a process of its own, in an empty folder and with an
+// environment that holds nothing of the machine's.
+func program(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	t.Cleanup(cancel)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append([]string{asProgram + "=1", "HOME=" + t.TempDir()}, env...)
+	return cmd
+}
+
+// result is how a command ended.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func finished(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// server is a running "fawn serve".
+type server struct {
+	cmd            *exec.Cmd
+	url            string
+	stdout, stderr string        // complete once it has ended
+	ended          chan struct{} // closed then
+	client         *http.Client
+}
+
+// serve starts "fawn serve" on a free port and waits until it says that it is ready.
+func serve(t *testing.T, env []string, args ...string) *server {
+	t.Helper()
+	return started(t, program(t, env, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...))
+}
+
+// started starts a server and waits until it says that it is ready.
+func started(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{cmd: cmd, ended: make(chan struct{}), client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
+	var stderr bytes.Buffer
+	s.cmd.Stderr = &stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan string, 1)
+	go func() {
+		defer close(s.ended)
+		defer close(ready)
+		r := bufio.NewReader(out)
+		line, _ := r.ReadString('\n')
+		ready <- line
+		rest, _ := io.ReadAll(r)
+		_ = s.cmd.Wait() // how it ended is in ProcessState
+		s.stdout, s.stderr = line+string(rest), stderr.String()
+	}()
+	t.Cleanup(func() {
+		s.signal(t, os.Kill)
+		<-s.ended
+		s.client.CloseIdleConnections()
+		if t.Failed() {
+			t.Logf("%s\n%s", s.stdout, s.stderr)
+		}
+	})
+	var ok bool
+	if s.url, ok = strings.CutPrefix(strings.TrimSpace(<-ready), "Fawn is ready at "); !ok {
+		t.Fatal("the server did not become ready")
+	}
+	return s
+}
+
+func (s *server) signal(t *testing.T, sig os.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+}
+
+// end sends a signal and waits for the end of the process.
+func (s *server) end(t *testing.T, sig os.Signal) (code int, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	s.signal(t, sig)
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		t.Fatalf("it goes on after %v", sig)
+	}
+	return s.cmd.ProcessState.ExitCode(), time.Since(began)
+}
+
+// call makes a request and decodes the JSON of a good answer.
+func call[T any](t *testing.T, s *server, method, path, body string) T {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	var v T
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %d %v %s", method, path, res.StatusCode, err, b)
+	}
+	return v
+}
+
+// follow starts a run and reads its stream until what has been shown n times. all reads to
+// the end and returns the whole stream.
+func follow(t *testing.T, s *server, thread, content, what string, n int) (all func() string) {
+	t.Helper()
+	res, err := s.client.Post(s.url+"/threads/"+thread+"/runs/stream", "application/json", strings.NewReader(input(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	r := bufio.NewReader(res.Body)
+	var seen strings.Builder
+	for n > 0 {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the stream ended before %q: %v", what, err)
+		}
+		seen.WriteString(line)
+		n -= strings.Count(line, what)
+	}
+	return sync.OnceValue(func() string {
+		b, _ := io.ReadAll(r) // a killed server cuts it off
+		return seen.String() + string(b)
+	})
+}
+
+// input is the body of a run with one message.
+func input(content string) string {
+	text, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	return `{"stream_mode": "messages-tuple", "input": {"messages": [{"type": "human", "content": ` + string(text) + `}]}}`
+}
+
+// configured is a configuration file whose model is a scripted one.
+func configured(t *testing.T, more ...string) string {
+	t.Helper()
+	return file(t, "config.yaml", strings.Join(more, "\n")+"\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+scriptmodel.Start(t).URL+"/v1\"}]\n")
+}
+
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// until waits for what the server does by itself.
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("that never happened")
+		}
+	}
+}

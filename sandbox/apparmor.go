@@ -1,0 +1,20 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// AppArmorProfile is the text that lets this program make user namespaces where
+// AppArmor restricts them.
+func AppArmorProfile() string {
+	path, err := os.Executable()
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		path = "/usr/local/bin/fawn"
+	}
+	return fmt.Sprintf("abi <abi/4.0>,\nprofile fawn %s flags=(unconfined) {\n  userns,\n}\n", path)
+}

@@ -1,0 +1,63 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSwappedFolderNeverLeaks(t *testing.T) {
+	f, base := open(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "x"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(t, f, "real/x", "inside")
+	real, evil := filepath.Join(base, "workspace/real"), filepath.Join(base, "workspace/evil")
+	link(t, outside, evil)
+	if err := unix.Renameat2(unix.AT_FDCWD, real, unix.AT_FDCWD, evil, unix.RENAME_EXCHANGE); err != nil {
+		t.Skip(err)
+	}
+	stop := make(chan struct{})
+	var swaps sync.WaitGroup
+	swaps.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, real, unix.AT_FDCWD, evil, unix.RENAME_EXCHANGE)
+			}
+		}
+	})
+	inside, refused := 0, 0
+	for i := range 10_000 {
+		b, err := f.ReadFile(t.Context(), "real/x", 100)
+		if strings.Contains(string(b), "secret") {
+			t.Errorf("leaked %q", b)
+			break
+		}
+		if err == nil {
+			inside++
+		} else {
+			refused++
+		}
+		if i%4 == 0 {
+			// It may succeed in the folder inside or fail, but not land outside.
+			_ = f.WriteFile(t.Context(), "real/x", []byte("written"), i%8 == 0)
+		}
+	}
+	close(stop)
+	swaps.Wait()
+	if inside == 0 || refused == 0 {
+		t.Errorf("the race did not happen: %d reads inside, %d refused", inside, refused)
+	}
+	names, err := os.ReadDir(outside)
+	if b, _ := os.ReadFile(filepath.Join(outside, "x")); err != nil || len(names) != 1 || string(b) != "secret" {
+		t.Errorf("the folder outside changed: %v %q %v", names, b, err)
+	}
+}

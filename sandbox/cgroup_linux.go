@@ -1,0 +1,204 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroups makes control groups for sandboxes below a folder that was delegated
+// to the server. Only version 2 counts.
+type cgroups struct {
+	dir  string
+	cpu  bool
+	next atomic.Int64
+}
+
+// cgroup bounds one sandbox.
+type cgroup struct {
+	dir    string
+	fd     int
+	memory int64
+}
+
+// openCgroups finds and prepares the delegated folder. It never takes one that
+// other programs use: the error then says why there is none.
+func openCgroups(proc string) (*cgroups, error) {
+	dir, err := ownCgroup(proc)
+	if err != nil {
+		return nil, err
+	}
+	// systemd can start the server in a leaf of the folder that it delegates.
+	if filepath.Base(dir) == "server" && delegated(filepath.Dir(dir)) {
+		dir = filepath.Dir(dir)
+	}
+	if !delegated(dir) {
+		return nil, errors.New("no control group is delegated to the server")
+	}
+	has, err := words(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return nil, err
+	}
+	for _, want := range []string{"memory", "pids"} {
+		if !slices.Contains(has, want) {
+			return nil, fmt.Errorf("the delegated control group has no %s controller", want)
+		}
+	}
+	c := &cgroups{dir: dir, cpu: slices.Contains(has, "cpu")}
+	if err := c.enable(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ownCgroup is the folder of the control group that the server is in.
+func ownCgroup(proc string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
+	if err != nil {
+		return "", err
+	}
+	own := ""
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			own = rest
+		}
+	}
+	if b, err = os.ReadFile(filepath.Join(proc, "self/mountinfo")); err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		dash := slices.Index(f, "-")
+		if own == "" || dash < 5 || len(f) < dash+2 || f[dash+1] != "cgroup2" {
+			continue
+		}
+		// Above the mount the path starts with /.., which leads nowhere here.
+		if rel, err := filepath.Rel(f[3], own); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(own, "/..") {
+			return filepath.Join(f[4], rel), nil
+		}
+	}
+	return "", errors.New("there are no version 2 control groups")
+}
+
+// delegated asks for the mark that systemd leaves. A user who may write here
+// needs none: the folder of another is not writable.
+func delegated(dir string) bool {
+	mark := make([]byte, 1)
+	for _, name := range []string{"trusted.delegate", "user.delegate"} {
+		if n, err := unix.Getxattr(dir, name, mark); err == nil && n == 1 && mark[0] == '1' {
+			return true
+		}
+	}
+	return os.Geteuid() != 0 && unix.Access(dir, unix.W_OK) == nil
+}
+
+// enable gives the controllers to groups below. A group with processes cannot
+// do that, so the server moves into one of its own if it is alone.
+func (c *cgroups) enable() error {
+	procs, err := words(filepath.Join(c.dir, "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	own := strconv.Itoa(os.Getpid())
+	if len(procs) == 1 && procs[0] == own {
+		leaf := filepath.Join(c.dir, "server")
+		if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := put(leaf, "cgroup.procs", own); err != nil {
+			return err
+		}
+	} else if len(procs) > 0 {
+		return errors.New("other programs run in the control group of the server")
+	}
+	want := "+memory +pids"
+	if c.cpu {
+		want += " +cpu"
+	}
+	return put(c.dir, "cgroup.subtree_control", want)
+}
+
+// create makes the group of one sandbox.
+func (c *cgroups) create(l Limits) (*cgroup, error) {
+	dir := filepath.Join(c.dir, fmt.Sprintf("sandbox-%d-%d", os.Getpid(), c.next.Add(1)))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make control group: %w", err)
+	}
+	g := &cgroup{dir: dir, fd: -1, memory: l.Memory}
+	files := map[string]string{}
+	if l.Memory > 0 {
+		files["memory.max"] = strconv.FormatInt(l.Memory, 10)
+	}
+	if l.Pids > 0 {
+		files["pids.max"] = strconv.Itoa(l.Pids + 64)
+	}
+	if l.CPU > 0 && c.cpu {
+		files["cpu.max"] = fmt.Sprintf("%d 100000", int64(l.CPU*100000))
+	}
+	var err error
+	for name, value := range files {
+		err = errors.Join(err, put(dir, name, value))
+	}
+	if l.Memory > 0 {
+		// A kernel without swap accounting has no such file.
+		_ = put(dir, "memory.swap.max", "0")
+	}
+	if err == nil {
+		g.fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		g.remove()
+		return nil, fmt.Errorf("set up control group: %w", err)
+	}
+	return g, nil
+}
+
+// oomKills is how often the kernel ended a process for its memory.
+func (g *cgroup) oomKills() int64 {
+	w, err := words(filepath.Join(g.dir, "memory.events"))
+	if err != nil {
+		return 0
+	}
+	for i := 0; i+1 < len(w); i += 2 {
+		if w[i] == "oom_kill" {
+			if n, err := strconv.ParseInt(w[i+1], 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// remove ends what is left in the group and deletes it.
+func (g *cgroup) remove() {
+	if g.fd >= 0 {
+		_ = unix.Close(g.fd)
+		g.fd = -1
+	}
+	// Before Linux 5.14 there is no such file; process 1 took all others along.
+	_ = put(g.dir, "cgroup.kill", "1")
+	for range 50 {
+		if err := unix.Rmdir(g.dir); !errors.Is(err, unix.EBUSY) {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func put(dir, name, value string) error {
+	return os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600)
+}
+
+func words(file string) ([]string, error) {
+	b, err := os.ReadFile(file)
+	return strings.Fields(string(b)), err
+}

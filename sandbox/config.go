@@ -1,0 +1,233 @@
+package sandbox
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Names of providers.
+const (
+	ProviderAuto      = "auto"
+	ProviderNamespace = "namespace"
+	ProviderLandlock  = "landlock"
+	ProviderDocker    = "docker"
+	ProviderSeatbelt  = "seatbelt"
+	ProviderHost      = "host"
+	ProviderOff       = "off"
+)
+
+// Modes of the network inside.
+const (
+	// NetworkNone has loopback only.
+	NetworkNone = "none"
+	// NetworkProxy is loopback and a listener there, see Config.Proxy.
+	NetworkProxy = "proxy"
+	// NetworkHost is the network of the host, loopback included.
+	NetworkHost = "host"
+)
+
+// Lifetimes of a sandbox.
+const (
+	LifetimeThread = "thread"
+	LifetimeCall   = "call"
+)
+
+// Config is what a provider needs to know about the host. Take DefaultConfig
+// and change it.
+type Config struct {
+	// Provider is one of the Provider constants.
+	Provider string
+	// Dirs are the folders of the threads; Dirs.Mounts is shown read-only.
+	Dirs Dirs
+	// Secrets are files and folders of the host that stay hidden even if a folder
+	// above them is shown. Dirs.Root, the home and the working folder of the
+	// server always belong to them.
+	Secrets []string
+	// Strict refuses a provider with any degraded layer.
+	Strict bool
+	// RequireLayers makes auto pass over a provider that lacks one of them. The
+	// list of DefaultConfig does not ask a provider without namespaces for them, so
+	// that auto can still fall back on it; any other list is meant as it stands.
+	RequireLayers []string
+	// AllowHostBash must be set for ProviderHost, which isolates nothing.
+	AllowHostBash bool
+	// AllowEngine lets auto use a container engine.
+	AllowEngine bool
+	// MaxSandboxes is how many may run at one time; idle ones give way.
+	MaxSandboxes int
+	// IdleTimeout stops a sandbox without background processes; those that have
+	// some are stopped after BackgroundTimeout.
+	IdleTimeout, BackgroundTimeout time.Duration
+	// UIDBase is the first of the user ids that threads get when the server is
+	// root; it uses 65536 of them.
+	UIDBase int
+	// Engine is for ProviderDocker.
+	Engine Engine
+	// Proxy serves the listener that commands reach at 127.0.0.1:3128 in
+	// NetworkProxy mode, until it is closed. It is called once for each start of a
+	// sandbox, in its own goroutine, which the sandbox waits for. Nil means that
+	// nothing leaves.
+	Proxy func(thread string, l net.Listener)
+	// Audit gets a record of each command after it ended; it must not block.
+	Audit func(Record)
+	// Log gets what concerns the owner.
+	Log *slog.Logger
+
+	// For tests: initProgram replaces the embedded one, failStep fails with
+	// failErrno, and killTime replaces what ending a command may take.
+	initProgram string
+	failStep    string
+	failErrno   int
+	killTime    time.Duration
+}
+
+// Engine says which container engine runs commands, and how.
+type Engine struct {
+	// Socket is the path at which it listens; empty means DOCKER_HOST, else the
+	// usual places of Docker and Podman.
+	Socket string
+	// Image must have bash; empty means a small one of Debian.
+	Image string
+	// HostDataDir is what the engine calls Dirs.Root, if the server runs in a
+	// container itself.
+	HostDataDir string
+	// Pull lets a probe fetch a missing image.
+	Pull bool
+}
+
+// Policy is what the commands of a thread may do.
+type Policy struct {
+	// Lifetime is LifetimeThread or LifetimeCall.
+	Lifetime string
+	// Timeout ends a command without a time limit of its own.
+	Timeout time.Duration
+	// OutputChars are kept of a command's output for the result; 0 keeps as much
+	// as fits in 4 MiB.
+	OutputChars int
+	// StreamBytes at most are given to ExecReq.OnOutput.
+	StreamBytes int64
+	// Limits bound one sandbox.
+	Limits Limits
+	// Network is one of the Network constants.
+	Network string
+	// SeccompAllow names system calls that the filter lets pass although it
+	// refuses them by default.
+	SeccompAllow []string
+	// Binds are further folders of the host.
+	Binds []Bind
+	// UploadsReadOnly keeps commands from changing uploads.
+	UploadsReadOnly bool
+	// Env adds variables for every command.
+	Env map[string]string
+}
+
+// Limits bound one sandbox; zero means no limit of that kind.
+type Limits struct {
+	Memory    int64         // bytes, of all processes with /tmp and /dev/shm
+	Pids      int           // processes and threads
+	FileSize  int64         // bytes, of one file
+	OpenFiles int           // of one process
+	Tmp, Shm  int64         // bytes
+	Disk      int64         // bytes, of the thread's files and home
+	CPU       float64       // cores; needs a delegated cgroup
+	CPUTime   time.Duration // of one process
+}
+
+// Bind shows the folder Dir of the host at Path inside.
+type Bind struct {
+	Dir, Path string
+	ReadOnly  bool
+}
+
+// DefaultConfig is the configuration without a file. Dirs must be set.
+func DefaultConfig() Config {
+	return Config{
+		Provider:          ProviderAuto,
+		RequireLayers:     []string{"mountns", "pidns", "no_new_privs"},
+		MaxSandboxes:      32,
+		IdleTimeout:       10 * time.Minute,
+		BackgroundTimeout: time.Hour,
+		UIDBase:           231072,
+	}
+}
+
+// DefaultPolicy is the policy without a file.
+func DefaultPolicy() Policy {
+	return Policy{
+		Lifetime:    LifetimeThread,
+		Timeout:     10 * time.Minute,
+		OutputChars: 20000,
+		StreamBytes: 1 << 20,
+		Network:     NetworkProxy,
+		Limits: Limits{
+			Memory: 1 << 30, Pids: 256, FileSize: 1 << 30, OpenFiles: 4096,
+			Tmp: 256 << 20, Shm: 64 << 20, Disk: 2 << 30, CPUTime: time.Hour,
+		},
+	}
+}
+
+// validate finds what no provider can follow.
+func (c Config) validate() error {
+	providers := []string{ProviderAuto, ProviderNamespace, ProviderLandlock, ProviderDocker, ProviderSeatbelt, ProviderHost, ProviderOff}
+	switch {
+	case !slices.Contains(providers, c.Provider):
+		return fmt.Errorf("%w: provider %q is none of %s", ErrConfig, c.Provider, strings.Join(providers, ", "))
+	case c.Provider == ProviderHost && !c.AllowHostBash:
+		return fmt.Errorf("%w: provider host runs commands without any isolation; set allow_host_bash too if you want that", ErrConfig)
+	case c.Dirs.Root == "":
+		return fmt.Errorf("%w: the data folder is not set", ErrConfig)
+	case c.MaxSandboxes < 1:
+		return fmt.Errorf("%w: max_sandboxes is %d", ErrConfig, c.MaxSandboxes)
+	case c.UIDBase < 1000:
+		return fmt.Errorf("%w: uid_base is %d, which belongs to the system", ErrConfig, c.UIDBase)
+	}
+	return nil
+}
+
+// validate finds what no sandbox can follow. Paths of binds are checked against
+// the host when the sandbox starts.
+func (p Policy) validate() error {
+	switch {
+	case p.Lifetime != LifetimeThread && p.Lifetime != LifetimeCall:
+		return fmt.Errorf("%w: lifetime %q is neither thread nor call", ErrConfig, p.Lifetime)
+	case p.Network != NetworkNone && p.Network != NetworkProxy && p.Network != NetworkHost:
+		return fmt.Errorf("%w: network mode %q is none of none, proxy, host", ErrConfig, p.Network)
+	case p.Timeout <= 0:
+		return fmt.Errorf("%w: the command timeout must be more than zero", ErrConfig)
+	}
+	for _, b := range p.Binds {
+		if err := b.validate(); err != nil {
+			return err
+		}
+	}
+	for name := range p.Env {
+		if err := validVariable(name); err != nil {
+			return fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
+	return nil
+}
+
+// validate refuses places that the sandbox makes itself.
+func (b Bind) validate() error {
+	if !path.IsAbs(b.Path) || path.Clean(b.Path) != b.Path || strings.ContainsRune(b.Path, 0) {
+		return fmt.Errorf("%w: mount %q is not a clean absolute path", ErrConfig, b.Path)
+	}
+	if b.Path == "/mnt" || b.Path == "/home" {
+		return fmt.Errorf("%w: mount %s hides folders of the sandbox", ErrConfig, b.Path)
+	}
+	for _, taken := range []string{
+		"/", UserData, Skills, "/home/agent", "/.sbx",
+		"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var",
+	} {
+		if b.Path == taken || taken != "/" && under(taken, b.Path) {
+			return fmt.Errorf("%w: mount %s lies in %s, which belongs to the sandbox", ErrConfig, b.Path, taken)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Copy gives thread to, which has no files yet, the files of thread from: folders, ordinary
+// files and links, the latter as they are written and without being followed. Anything else
+// is left out. A thread without folders is not an error; more than the quota is ErrQuota.
+// What was copied before an error stays.
+func (d Dirs) Copy(ctx context.Context, from, to string) error {
+	source, err := d.thread(from)
+	if err != nil {
+		return err
+	}
+	if err := d.Create(to); err != nil {
+		return err
+	}
+	target, err := d.thread(to)
+	if err != nil {
+		return err
+	}
+	src, err := os.OpenRoot(filepath.Join(source, "user-data"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return opError("copy files of thread", from, err)
+	}
+	defer src.Close()
+	dst, err := os.OpenRoot(filepath.Join(target, "user-data"))
+	if err != nil {
+		return opError("copy files to thread", to, err)
+	}
+	defer dst.Close()
+	for queue := []string{"."}; len(queue) > 0; {
+		dir := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		err := eachEntry(src, dir, func(e fs.DirEntry) error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			name := filepath.Join(dir, e.Name())
+			switch {
+			case e.IsDir():
+				queue = append(queue, name)
+				if err := dst.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+					return err
+				}
+				return nil
+			case e.Type()&fs.ModeSymlink != 0:
+				link, err := src.Readlink(name)
+				if err != nil {
+					return err
+				}
+				return dst.Symlink(link, name)
+			case e.Type().IsRegular():
+				return d.copyFile(ctx, src, dst, name, to)
+			}
+			return nil
+		})
+		if err != nil {
+			return opError("copy files of thread", from, err)
+		}
+	}
+	return nil
+}
+
+// copyFile copies one ordinary file. What has become something else meanwhile is left out.
+func (d Dirs) copyFile(ctx context.Context, src, dst *os.Root, name, to string) (err error) {
+	in, err := src.OpenFile(name, os.O_RDONLY|readFlags, 0)
+	if errors.Is(err, fs.ErrPermission) { // a program closed it to everybody
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	if err := d.Quota.spend(ctx, d, to, info.Size()); err != nil {
+		return err
+	}
+	out, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()&0o700|0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, info.Size()))
+	return errors.Join(err, out.Close())
+}

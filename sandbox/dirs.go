@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Dirs owns the folders of all threads below one data folder:
+// Root/threads/{id}/user-data/{workspace,uploads,outputs}. The value holds no
+// open files and may be copied and used by many goroutines.
+type Dirs struct {
+	// Root is the data folder of the server, a path of the host.
+	Root string
+	// Mounts are folders of the host that every thread may read.
+	Mounts []Mount
+	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
+	Limits SearchLimits
+	// Quota refuses to write more than a thread may have; nil refuses nothing.
+	Quota *Quota
+}
+
+// Mount shows the folder Dir of the host, read-only, at the virtual path Path,
+// which must be [Skills] or below it.
+type Mount struct{ Path, Dir string }
+
+// Create makes the folders of a thread, readable by this user only. Folders
+// that exist already are kept. It returns ErrThread for an invalid id.
+func (d Dirs) Create(thread string) error {
+	base, err := d.thread(thread)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"workspace", "uploads", "outputs"} {
+		if err := os.MkdirAll(filepath.Join(base, "user-data", name), 0o700); err != nil {
+			return opError("create folder of thread", thread, err)
+		}
+	}
+	return nil
+}
+
+// Remove deletes every file of a thread, also those that its programs made
+// unreadable or nested beyond the limits of a path. A thread without folders is
+// not an error; an invalid id is ErrThread.
+func (d Dirs) Remove(thread string) error {
+	base, err := d.thread(thread)
+	if err != nil {
+		return err
+	}
+	if d.Quota != nil {
+		d.Quota.forget(thread)
+	}
+	if os.RemoveAll(base) == nil {
+		return nil
+	}
+	if err := loosen(base); err != nil {
+		return opError("remove files of thread", thread, err)
+	}
+	if err := os.RemoveAll(base); err != nil {
+		return opError("remove files of thread", thread, err)
+	}
+	return nil
+}
+
+// Open returns the files of a thread. It holds one open folder (and one per
+// mount once used) until Close, and costs some microseconds: open one for each
+// request or tool call and close it after. A thread whose folders were never
+// created gives an error that matches fs.ErrNotExist.
+func (d Dirs) Open(thread string) (*Files, error) {
+	base, err := d.thread(thread)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Join(base, "user-data"))
+	if err != nil {
+		return nil, opError("open files of thread", thread, err)
+	}
+	f := &Files{user: root, limits: d.Limits.orDefault()}
+	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
+	for _, m := range d.Mounts {
+		if m.Path != Skills && !under(Skills, m.Path) {
+			return nil, errors.Join(fmt.Errorf("mount %s: only %s can be mounted", m.Path, Skills), root.Close())
+		}
+		f.mounts = append(f.mounts, &mount{Mount: m})
+	}
+	return f, nil
+}
+
+// Threads calls visit with the id of every thread that has folders, in no
+// order, until it returns an error.
+func (d Dirs) Threads(visit func(thread string) error) error {
+	root, err := os.OpenRoot(d.Root)
+	if err == nil {
+		defer root.Close()
+		err = eachEntry(root, "threads", func(e fs.DirEntry) error {
+			if e.IsDir() && validThread(e.Name()) {
+				return visit(e.Name())
+			}
+			return nil
+		})
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (d Dirs) thread(id string) (string, error) {
+	if !validThread(id) {
+		return "", ErrThread
+	}
+	return filepath.Join(d.Root, "threads", id), nil
+}
+
+func validThread(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// loosen makes a tree removable: folders become accessible again, and folders
+// nested deeper than a removal with open parents can go are moved to the top.
+func loosen(base string) error {
+	const deep = 64
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	type folder struct {
+		name  string
+		depth int
+	}
+	moved := 0
+	for queue := []folder{{".", 0}}; len(queue) > 0; {
+		dir := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if err := root.Chmod(dir.name, 0o700); err != nil {
+			return err
+		}
+		if dir.depth > deep {
+			top := fmt.Sprintf(".deep-%d", moved)
+			moved++
+			if err := root.Rename(dir.name, top); err != nil {
+				return err
+			}
+			dir = folder{top, 1}
+		}
+		err := eachEntry(root, dir.name, func(e fs.DirEntry) error {
+			if e.IsDir() {
+				queue = append(queue, folder{filepath.Join(dir.name, e.Name()), dir.depth + 1})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachEntry reads a folder in batches, so that one with millions of names does
+// not fill the memory. The order is that of the disk.
+func eachEntry(root *os.Root, rel string, visit func(fs.DirEntry) error) error {
+	dir, err := root.OpenFile(rel, os.O_RDONLY|dirFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for {
+		entries, err := dir.ReadDir(512)
+		for _, e := range entries {
+			if err := visit(e); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

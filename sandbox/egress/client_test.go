@@ -1,0 +1,264 @@
+package egress_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/sandbox/egress"
+)
+
+// hosts is a guard for which loopback is open and names resolve to it, except
+// those with an address of their own.
+func hosts(own map[string]string) *egress.Guard {
+	return &egress.Guard{
+		AllowPrivate: prefixes("127.0.0.0/8"),
+		Local:        nobody,
+		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			if text, ok := own[host]; ok {
+				return []netip.Addr{netip.MustParseAddr(text)}, nil
+			}
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		},
+	}
+}
+
+// portOf is the port of a test server.
+func portOf(t *testing.T, s *httptest.Server) int {
+	t.Helper()
+	return s.Listener.Addr().(*net.TCPAddr).Port
+}
+
+// at is an address on a test server under another name.
+func at(t *testing.T, s *httptest.Server, host, path string) string {
+	t.Helper()
+	scheme := "http"
+	if s.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(portOf(t, s))) + path
+}
+
+// fetch gets an address and returns its body.
+func fetch(t *testing.T, c *http.Client, address string) (string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+func TestClientRefusesPrivateAddresses(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { t.Error("the server was reached") }))
+	defer s.Close()
+	c := egress.Client(&egress.Guard{}, egress.ClientLimits{Ports: []int{portOf(t, s), 80}})
+	var refused *egress.Refused
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "metadata.google.internal", "x.local", "10.0.0.1"} {
+		if _, err := fetch(t, c, "http://"+host+":"+strconv.Itoa(portOf(t, s))+"/"); !errors.As(err, &refused) {
+			t.Errorf("%s: %v, want a refusal", host, err)
+		}
+	}
+}
+
+func TestClientRefusesAddressesOfOtherKinds(t *testing.T) {
+	c := egress.Client(hosts(nil), egress.ClientLimits{})
+	for address, want := range map[string]error{
+		"ftp://example.com/":           egress.ErrURL,
+		"file:///etc/passwd":           egress.ErrURL,
+		"gopher://example.com/":        egress.ErrURL,
+		"http://example.com:22/":       egress.ErrURL,
+		"https://example.com:2026/":    egress.ErrURL,
+		"http://u:p@example.com/":      egress.ErrURL,
+		"http://2130706433/":           egress.ErrHost,
+		"http://127.1/":                egress.ErrHost,
+		"http://0x7f000001/":           egress.ErrHost,
+		"http://example.com:080/":      egress.ErrHost,
+		"http://[fe80::1%25eth0]/":     egress.ErrHost,
+		"http://a..example/":           egress.ErrHost,
+		"http://%e2%91%a0%e2%91%a1.1/": egress.ErrHost, // circled digits
+	} {
+		if _, err := fetch(t, c, address); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", address, err, want)
+		}
+	}
+}
+
+func TestClientJudgesEveryRedirect(t *testing.T) {
+	reached := 0
+	var s *httptest.Server
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != s.Listener.Addr().String() && strings.HasPrefix(r.Host, "evil") {
+			reached++
+		}
+		if n, err := strconv.Atoi(r.URL.Query().Get("n")); err == nil && n > 0 {
+			http.Redirect(w, r, fmt.Sprintf("/?n=%d", n-1), http.StatusFound)
+			return
+		}
+		if to := r.URL.Query().Get("to"); to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return
+		}
+		_, _ = io.WriteString(w, "arrived")
+	}))
+	defer s.Close()
+	c := egress.Client(hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}), egress.ClientLimits{Ports: []int{portOf(t, s)}})
+	var refused *egress.Refused
+	for to, want := range map[string]any{
+		at(t, s, "evil.example", "/"): &refused, at(t, s, "lan.example", "/"): &refused, at(t, s, "10.0.0.1", "/"): &refused,
+		"http://example.com:22/": egress.ErrURL, "file:///etc/passwd": egress.ErrURL, "http://u:p@example.com/": egress.ErrURL, "http://127.1/": egress.ErrHost,
+	} {
+		_, err := fetch(t, c, at(t, s, "ok.example", "/?to="+url.QueryEscape(to)))
+		if sentinel, ok := want.(error); ok && !errors.Is(err, sentinel) || !ok && !errors.As(err, want) {
+			t.Errorf("to %s: %v, want %v", to, err, want)
+		}
+	}
+	if reached != 0 {
+		t.Errorf("a refused target was reached %d times", reached)
+	}
+	if body, err := fetch(t, c, at(t, s, "ok.example", "/?n=5")); err != nil || body != "arrived" {
+		t.Errorf("5 redirects: %q, %v", body, err)
+	}
+	if _, err := fetch(t, c, at(t, s, "ok.example", "/?n=6")); !errors.Is(err, egress.ErrURL) {
+		t.Errorf("6 redirects: %v, want ErrURL", err)
+	}
+}
+
+func TestClientLimitsBodiesAfterDecompression(t *testing.T) {
+	const limit = 1 << 20
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
+		switch r.URL.Path {
+		case "/bomb":
+			var b bytes.Buffer
+			z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+			_, _ = z.Write(make([]byte, n))
+			_ = z.Close()
+			if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				t.Error("gzip was not asked for")
+			}
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(b.Bytes())
+		case "/known":
+			w.Header().Set("Content-Length", strconv.Itoa(n))
+			_, _ = w.Write(make([]byte, n))
+		case "/stream":
+			w.(http.Flusher).Flush()
+			_, _ = w.Write(make([]byte, n))
+		case "/br":
+			w.Header().Set("Content-Encoding", "br")
+		}
+	}))
+	defer s.Close()
+	c := egress.Client(hosts(nil), egress.ClientLimits{Body: limit, Time: time.Minute, Ports: []int{portOf(t, s)}})
+	for _, path := range []string{"/bomb", "/known", "/stream"} {
+		body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("%s?n=%d", path, limit)))
+		if err != nil || len(body) != limit {
+			t.Errorf("%s at the limit: %d bytes, %v", path, len(body), err)
+		}
+		body, err = fetch(t, c, at(t, s, "a.example", fmt.Sprintf("%s?n=%d", path, limit+1)))
+		if !errors.Is(err, egress.ErrTooLarge) || len(body) > limit {
+			t.Errorf("%s over the limit: %d bytes, %v", path, len(body), err)
+		}
+	}
+	if body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit))); !errors.Is(err, egress.ErrTooLarge) || len(body) != limit {
+		t.Errorf("bomb: %d bytes, %v", len(body), err)
+	}
+	if _, err := fetch(t, c, at(t, s, "a.example", "/br")); !errors.Is(err, egress.ErrType) {
+		t.Errorf("unasked encoding: %v, want ErrType", err)
+	}
+}
+
+func TestClientReadsWantedTypesOnly(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = r.URL.Query()["type"]
+	}))
+	defer s.Close()
+	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}, Types: []string{"text/*", "application/pdf"}})
+	for kind, good := range map[string]bool{
+		"text/html; charset=utf-8": true, "TEXT/PLAIN": true, "application/pdf": true,
+		"application/octet-stream": false, "textual/html": false, "application/pdfx": false, "": false,
+	} {
+		_, err := fetch(t, c, at(t, s, "a.example", "/?type="+url.QueryEscape(kind)))
+		if good != (err == nil) || !good && !errors.Is(err, egress.ErrType) {
+			t.Errorf("%q: %v, want good %v", kind, err, good)
+		}
+	}
+}
+
+func TestClientCarriesNothingOfTheServers(t *testing.T) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"} {
+		t.Setenv(name, "http://127.0.0.1:1")
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"Cookie", "Authorization"} {
+			if v := r.Header.Get(name); v != "" {
+				t.Errorf("%s: %s", name, v)
+			}
+		}
+		http.SetCookie(w, &http.Cookie{Name: "id", Value: "1"})
+	}))
+	defer s.Close()
+	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}})
+	for range 2 {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, at(t, s, "a.example", "/"), nil)
+		req.AddCookie(&http.Cookie{Name: "mine", Value: "2"})
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+}
+
+func TestClientEndsInTime(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}, Time: 50 * time.Millisecond})
+	_, err := fetch(t, c, at(t, s, "a.example", "/"))
+	var timeout net.Error
+	if !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("%v, want a timeout", err)
+	}
+}
+
+func TestClientSpeaksTLSWithTheNameItWasAskedFor(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}, Roots: roots})
+	if body, err := fetch(t, c, at(t, s, "example.com", "/")); err != nil || body != "HTTP/2.0" {
+		t.Errorf("%q, %v", body, err)
+	}
+	if _, err := fetch(t, c, at(t, s, "other.test", "/")); err == nil {
+		t.Error("a certificate of another name was accepted")
+	}
+}

@@ -1,0 +1,119 @@
+package egress
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Answer is what an owner says to a [Question].
+type Answer string
+
+// The answers.
+const (
+	Once   Answer = "once"   // the asking thread, for OnceFor from the answer
+	Thread Answer = "thread" // the asking thread, for good
+	Always Answer = "always" // every thread of the owner
+	No     Answer = "no"     // not the asking thread; it is not asked again there
+)
+
+// OnceFor is how long [Once] holds. One command makes many connections, and it
+// has to be run again after the answer, so it cannot mean one connection.
+const OnceFor = 10 * time.Minute
+
+// Question tells an owner that a thread wants to reach a host about which
+// nothing is decided.
+type Question struct {
+	Thread string    `json:"thread_id"`
+	Host   string    `json:"host"` // as Host returns it
+	Port   int       `json:"port"`
+	At     time.Time `json:"at"`
+}
+
+// Decision is an answer as it is stored.
+type Decision struct {
+	Thread string    `json:"thread_id"` // the thread that asked
+	Host   string    `json:"host"`      // as Host returns it
+	Answer Answer    `json:"answer"`
+	At     time.Time `json:"at"`
+}
+
+// Decisions keeps the owner's answers. Implementations are safe for use from
+// any goroutine; [Decide] holds the rules that they share.
+type Decisions interface {
+	// Lookup returns the answer that counts for host in thread now, if there is
+	// one. After an error the connection is refused.
+	Lookup(ctx context.Context, thread, host string) (Answer, bool, error)
+	// Remember stores an answer. Of several about the same thread and host, the
+	// newest counts.
+	Remember(ctx context.Context, d Decision) error
+}
+
+// Decide returns the answer that counts in thread at the time now, given the
+// decisions about one host by the thread's owner. Of each thread the newest
+// decision counts, and of other threads only [Always].
+func Decide(about []Decision, thread string, now time.Time) (Answer, bool) {
+	newest := make(map[string]Decision, len(about))
+	for _, d := range about {
+		if d.Answer == Once && (now.Sub(d.At) >= OnceFor || now.Before(d.At)) {
+			continue
+		}
+		if last, ok := newest[d.Thread]; !ok || !d.At.Before(last.At) {
+			newest[d.Thread] = d
+		}
+	}
+	switch own := newest[thread].Answer; own {
+	case Once, Thread, Always, No:
+		return own, true
+	}
+	for _, d := range newest {
+		if d.Answer == Always {
+			return Always, true
+		}
+	}
+	return "", false
+}
+
+// memoryDecisions bounds how many decisions [Memory] holds.
+const memoryDecisions = 4096
+
+// Memory keeps decisions of one owner until the process ends, the oldest
+// dropping out beyond 4,096. The zero value is ready for use.
+type Memory struct {
+	// Now is the clock, time.Now when nil. It is set before use.
+	Now func() time.Time
+
+	mu  sync.Mutex
+	all []Decision // oldest first
+}
+
+// Lookup implements [Decisions].
+func (m *Memory) Lookup(_ context.Context, thread, host string) (Answer, bool, error) {
+	now := time.Now()
+	if m.Now != nil {
+		now = m.Now()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var about []Decision
+	for _, d := range m.all {
+		if d.Host == host {
+			about = append(about, d)
+		}
+	}
+	answer, ok := Decide(about, thread, now)
+	return answer, ok, nil
+}
+
+// Remember implements [Decisions].
+func (m *Memory) Remember(_ context.Context, d Decision) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = slices.DeleteFunc(m.all, func(o Decision) bool { return o.Thread == d.Thread && o.Host == d.Host })
+	m.all = append(m.all, d)
+	if len(m.all) > memoryDecisions {
+		m.all = slices.Delete(m.all, 0, len(m.all)-memoryDecisions)
+	}
+	return nil
+}

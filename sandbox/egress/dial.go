@@ -1,0 +1,156 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// dialTries bounds how many of a name's addresses are tried.
+	dialTries = 4
+	// dialShare is how long one address may take while others are left.
+	dialShare = 4 * time.Second
+	// dialLimit is how long resolving and dialling may take together.
+	dialLimit = 15 * time.Second
+)
+
+// ErrUnresolved marks a name without an address.
+var ErrUnresolved = errors.New("name does not resolve")
+
+// DialContext connects to "host:port" over TCP, for [net/http.Transport] and
+// its like: the name is resolved once, each address is judged, and the first
+// permitted one that answers is connected to. The error is or wraps
+// [*Refused], [ErrHost], [ErrUnresolved], or one of the network's. It gives up
+// after 15 seconds.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, &Refused{Host: address, Reason: "only TCP is open"}
+	}
+	host, port, err := authority(address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	addrs, err := g.addresses(ctx, host, port)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Control: g.Control, KeepAliveConfig: net.KeepAliveConfig{Enable: true}}
+	var failed error
+	for i, addr := range addrs {
+		if (network == "tcp4" && !addr.Is4()) || (network == "tcp6" && !addr.Is6()) {
+			continue
+		}
+		conn, err := dialOne(ctx, &dialer, network, netip.AddrPortFrom(addr, uint16(port)), i == len(addrs)-1)
+		if err == nil {
+			return conn, nil
+		}
+		failed = err
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if failed == nil {
+		return nil, fmt.Errorf("%w: %s over %s", ErrUnresolved, host, network)
+	}
+	return nil, fmt.Errorf("connect to %s port %d: %w", host, port, failed)
+}
+
+func dialOne(ctx context.Context, d *net.Dialer, network string, to netip.AddrPort, last bool) (net.Conn, error) {
+	if !last {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, dialShare)
+		defer cancel()
+	}
+	return d.DialContext(ctx, network, to.String())
+}
+
+// addresses resolves host once and returns its permitted addresses, at least
+// one and at most dialTries.
+func (g *Guard) addresses(ctx context.Context, host string, port int) ([]netip.Addr, error) {
+	if err := g.CheckName(host); err != nil {
+		return nil, err
+	}
+	found := []netip.Addr{}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		found = append(found, addr)
+	} else if found, err = g.lookup(ctx, host); err != nil {
+		return nil, err
+	}
+	var refused error
+	var good []netip.Addr
+	for _, addr := range found {
+		if err := g.CheckPort(netip.AddrPortFrom(addr, uint16(port))); err != nil {
+			refused = named(err, host)
+		} else {
+			good = append(good, addr.Unmap())
+		}
+	}
+	if len(good) > 0 {
+		return alternate(good), nil
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, fmt.Errorf("%w: %s", ErrUnresolved, host)
+}
+
+// alternate orders addresses so that both families get their turn among the
+// first ones, and keeps dialTries of them.
+func alternate(addrs []netip.Addr) []netip.Addr {
+	var same, other, mixed []netip.Addr
+	for _, a := range addrs {
+		if a.Is4() == addrs[0].Is4() {
+			same = append(same, a)
+		} else {
+			other = append(other, a)
+		}
+	}
+	for i := range max(len(same), len(other)) {
+		mixed = append(mixed, same[min(i, len(same)):min(i+1, len(same))]...)
+		mixed = append(mixed, other[min(i, len(other)):min(i+1, len(other))]...)
+	}
+	return mixed[:min(dialTries, len(mixed))]
+}
+
+// lookup asks for the addresses of a name.
+func (g *Guard) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	resolve := g.Resolve
+	if resolve == nil {
+		resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			// With the final dot, a name that does not exist is not looked for
+			// below the domains that this host searches.
+			if strings.Contains(host, ".") {
+				host += "."
+			}
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	addrs, err := resolve(ctx, host)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("resolve %s: %w", host, ctx.Err())
+		}
+		// The resolver's own text names the name servers of this network.
+		why := "the name servers did not answer"
+		if dns := (*net.DNSError)(nil); errors.As(err, &dns) && dns.IsNotFound {
+			why = "no such name"
+		}
+		return nil, fmt.Errorf("%w: %s: %s", ErrUnresolved, host, why)
+	}
+	return addrs, nil
+}
+
+// join is the authority of a normalised host.
+func join(host string, port int) string {
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}

@@ -1,0 +1,344 @@
+package egress_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fawn/sandbox/egress"
+)
+
+// nobody is a host without addresses, so that tests do not depend on this one.
+func nobody() ([]netip.Addr, error) { return nil, nil }
+
+func TestGuardRefusesWhatIsNotPublic(t *testing.T) {
+	tests := []struct{ name, addr, reason string }{
+		{"this network", "0.0.0.0", "this host"},
+		{"this network, last", "0.255.255.255", "this host"},
+		{"ten, first", "10.0.0.0", "private network"},
+		{"ten, last", "10.255.255.255", "private network"},
+		{"carrier, first", "100.64.0.0", "carrier network"},
+		{"carrier, last", "100.127.255.255", "carrier network"},
+		{"loopback, first", "127.0.0.0", "loopback"},
+		{"loopback", "127.0.0.1", "loopback"},
+		{"loopback, last", "127.255.255.255", "loopback"},
+		{"link-local", "169.254.0.1", "link-local or cloud metadata"},
+		{"metadata", "169.254.169.254", "link-local or cloud metadata"},
+		{"172.16, first", "172.16.0.0", "private network"},
+		{"172.16, last", "172.31.255.255", "private network"},
+		{"assignments", "192.0.0.8", "protocol assignments"},
+		{"192.168, first", "192.168.0.0", "private network"},
+		{"192.168, last", "192.168.255.255", "private network"},
+		{"benchmark, first", "198.18.0.0", "benchmark network"},
+		{"benchmark, last", "198.19.255.255", "benchmark network"},
+		{"multicast, first", "224.0.0.0", "multicast"},
+		{"multicast, last", "239.255.255.255", "multicast"},
+		{"reserved", "240.0.0.0", "reserved or broadcast"},
+		{"broadcast", "255.255.255.255", "reserved or broadcast"},
+		{"unspecified v6", "::", "this host"},
+		{"loopback v6", "::1", "loopback"},
+		{"compatible", "::8.8.8.8", "IPv4-compatible address"},
+		{"unique local, first", "fc00::", "private network"},
+		{"unique local, last", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "private network"},
+		{"metadata v6", "fd00:ec2::254", "private network"},
+		{"link-local v6", "fe80::1", "link-local"},
+		{"link-local v6, last", "febf::1", "link-local"},
+		{"site-local", "fec0::1", "private network"},
+		{"site-local, last", "feff::1", "private network"},
+		{"multicast v6", "ff02::1", "multicast"},
+		{"zone", "fe80::1%eth0", "address of a local link"},
+		{"zone on a public address", "2606:4700::1%eth0", "address of a local link"},
+		{"discard", "100::1", "discard"},
+		{"local translation", "64:ff9b:1::8.8.8.8", "local translation"},
+		{"mapped loopback", "::ffff:127.0.0.1", "loopback"},
+		{"mapped private", "::ffff:10.1.2.3", "private network"},
+		{"mapped metadata", "::ffff:a9fe:a9fe", "link-local or cloud metadata"},
+		{"translated", "::ffff:0:7f00:1", "not a public address"},
+		{"NAT64 to loopback", "64:ff9b::7f00:1", "NAT64 to loopback"},
+		{"NAT64 to metadata", "64:ff9b::169.254.169.254", "NAT64 to link-local or cloud metadata"},
+		{"NAT64 to private", "64:ff9b::192.168.1.1", "NAT64 to private network"},
+		{"6to4 to private", "2002:c0a8:0101::1", "6to4 to private network"},
+		{"6to4 to loopback", "2002:7f00:0001::", "6to4 to loopback"},
+		{"Teredo, private client", "2001:0:808:808:0:0:f5ff:fffe", "Teredo to private network"},   // 10.0.0.1 inverted
+		{"Teredo, private relay", "2001:0:a00:1:0:0:f7f7:f7f7", "Teredo to private network"},      // 8.8.8.8 inverted
+		{"Teredo, metadata client", "2001:0:808:808::5601:5601", "Teredo to link-local or cloud"}, // 169.254.169.254
+		{"ISATAP to private", "2606:4700::5efe:a00:1", "ISATAP to private network"},
+		{"ISATAP to private, marked global", "2606:4700::200:5efe:10.0.0.1", "ISATAP to private network"},
+		{"identifiers", "2001:20::1", "identifiers, not addresses"},
+		{"unassigned", "4000::1", "not a public address"},
+		{"segment routing", "5f00::1", "not a public address"},
+	}
+	g := &egress.Guard{Local: nobody}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			addr := netip.MustParseAddr(tt.addr)
+			err := g.Check(addr)
+			var refused *egress.Refused
+			if !errors.As(err, &refused) {
+				t.Fatalf("Check(%s) = %v, want a refusal", tt.addr, err)
+			}
+			if !strings.HasPrefix(refused.Reason, tt.reason) {
+				t.Errorf("reason %q, want %q", refused.Reason, tt.reason)
+			}
+			if err := g.CheckPort(netip.AddrPortFrom(addr, 443)); err == nil {
+				t.Error("CheckPort lets through what Check refuses")
+			}
+		})
+	}
+	if g.Check(netip.Addr{}) == nil {
+		t.Error("no address at all was let through")
+	}
+}
+
+func TestGuardLetsPublicAddressesThrough(t *testing.T) {
+	g := &egress.Guard{Local: nobody}
+	for _, text := range []string{
+		"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
+		"169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0",
+		"192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "8.8.8.8",
+		"2606:4700:4700::1111", "2a00:1450::1", "3fff:ffff::1",
+		"::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "2001:0:808:808:0:0:f7f7:f7f7", "2606:4700::5efe:808:808",
+	} {
+		if err := g.Check(netip.MustParseAddr(text)); err != nil {
+			t.Errorf("Check(%s) = %v", text, err)
+		}
+	}
+}
+
+func TestAllowPrivateOpensOnlyWhatItNames(t *testing.T) {
+	tests := []struct {
+		name, entry, addr string
+		open              bool
+	}{
+		{"the network", "192.168.1.0/24", "192.168.1.9", true},
+		{"next to it", "192.168.1.0/24", "192.168.2.9", false},
+		{"the whole block", "10.0.0.0/8", "10.9.9.9", true},
+		{"one address", "10.0.0.7/32", "10.0.0.7", true},
+		{"the same, mapped", "10.0.0.0/8", "::ffff:10.0.0.7", true},
+		{"entry in mapped form", "::ffff:10.0.0.0/104", "10.0.0.7", true},
+		{"everything", "0.0.0.0/0", "10.0.0.7", false},
+		{"everything, metadata", "0.0.0.0/0", "169.254.169.254", false},
+		{"everything v6", "::/0", "fd00::1", false},
+		{"wider than the block", "192.0.0.0/8", "192.168.1.1", false},
+		{"unique local", "fd12:3456::/32", "fd12:3456::9", true},
+		{"loopback", "127.0.0.0/8", "127.0.0.1", true},
+		{"private does not open NAT64", "10.0.0.0/8", "64:ff9b::10.0.0.1", false},
+		{"private does not open 6to4", "10.0.0.0/8", "2002:a00:1::1", false},
+		{"zone stays closed", "fe80::/10", "fe80::1%eth0", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := &egress.Guard{Local: nobody, AllowPrivate: prefixes(tt.entry)}
+			if err := g.Check(netip.MustParseAddr(tt.addr)); (err == nil) != tt.open {
+				t.Errorf("Check(%s) with %s = %v, want open %v", tt.addr, tt.entry, err, tt.open)
+			}
+		})
+	}
+}
+
+func TestGuardRefusesThisHost(t *testing.T) {
+	mine := netip.MustParseAddr("8.8.4.4")
+	g := &egress.Guard{
+		Local: func() ([]netip.Addr, error) { return []netip.Addr{mine}, nil },
+		Own:   func() []netip.AddrPort { return []netip.AddrPort{netip.MustParseAddrPort("[::]:2026")} },
+	}
+	if err := g.Check(mine); err == nil {
+		t.Error("the host's own public address was let through")
+	}
+	g.AllowPrivate = prefixes("8.8.4.4/32", "127.0.0.0/8")
+	for text, open := range map[string]bool{
+		"8.8.4.4:80": true, "8.8.4.4:2026": false, "127.0.0.1:2026": false, "127.0.0.1:80": true,
+		"[::ffff:127.0.0.1]:2026": false, "9.9.9.9:2026": true,
+	} {
+		if err := g.CheckPort(netip.MustParseAddrPort(text)); (err == nil) != open {
+			t.Errorf("CheckPort(%s) = %v, want open %v", text, err, open)
+		}
+	}
+	g = &egress.Guard{Local: func() ([]netip.Addr, error) { return nil, errors.New("no netlink") }}
+	if err := g.Check(mine); err == nil {
+		t.Error("let through although this host's addresses are unknown")
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		own, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
+		if err := (&egress.Guard{}).Check(own); err == nil {
+			t.Errorf("%s is an address of this host and was let through", own)
+		}
+	}
+}
+
+func TestGuardRefusesNames(t *testing.T) {
+	strict := &egress.Guard{Local: nobody}
+	home := &egress.Guard{Local: nobody, AllowPrivate: prefixes("10.0.0.0/8")}
+	local := &egress.Guard{Local: nobody, AllowPrivate: prefixes("127.0.0.0/8")}
+	tests := []struct {
+		host                string
+		strict, home, local bool
+	}{
+		{"localhost", false, false, true},
+		{"a.localhost", false, false, true},
+		{"printer.local", false, true, true},
+		{"db.internal", false, true, true},
+		{"internal", false, true, true},
+		{"metadata.google.internal", false, false, false},
+		{"instance-data.ec2.internal", false, false, false},
+		{"10.0.0.1", false, true, false},
+		{"127.0.0.1", false, false, true},
+		{"::1", false, false, false},
+		{"example.com", true, true, true},
+		{"notlocalhost", true, true, true},
+		{"internal.example.com", true, true, true},
+		{"8.8.8.8", true, true, true},
+	}
+	for _, tt := range tests {
+		for name, c := range map[string]struct {
+			guard *egress.Guard
+			open  bool
+		}{"strict": {strict, tt.strict}, "home": {home, tt.home}, "local": {local, tt.local}} {
+			if err := c.guard.CheckName(tt.host); (err == nil) != c.open {
+				t.Errorf("%s: CheckName(%s) = %v, want open %v", name, tt.host, err, c.open)
+			}
+		}
+	}
+}
+
+func TestControlStopsADialerThatWasMisled(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var refused *egress.Refused
+	d := net.Dialer{Control: (&egress.Guard{}).Control}
+	if _, err := d.DialContext(t.Context(), "tcp", l.Addr().String()); !errors.As(err, &refused) {
+		t.Errorf("dial = %v, want a refusal", err)
+	}
+	if _, err := d.DialContext(t.Context(), "udp", "8.8.8.8:53"); !errors.As(err, &refused) {
+		t.Errorf("dial over UDP = %v, want a refusal", err)
+	}
+	d.Control = (&egress.Guard{AllowPrivate: prefixes("127.0.0.0/8")}).Control
+	conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}
+
+func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	asked := 0
+	g := &egress.Guard{
+		AllowPrivate: prefixes("127.0.0.0/8"),
+		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			asked++
+			switch host {
+			case "mixed.example":
+				return []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("::ffff:127.0.0.1")}, nil
+			case "bad.example":
+				return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+			case "second.example":
+				return []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}, nil
+			case "closed.example":
+				return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
+			case "none.example":
+				return nil, nil
+			}
+			return nil, &net.DNSError{Err: "no such host", Name: host, Server: "10.0.0.53:53", IsNotFound: true}
+		},
+	}
+	dial := func(host string) (net.Conn, error) {
+		return g.DialContext(t.Context(), "tcp", net.JoinHostPort(host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
+	}
+	conn, err := dial("MIXED.example.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if asked != 1 {
+		t.Errorf("resolved %d times, want once", asked)
+	}
+	var refused *egress.Refused
+	if _, err := dial("bad.example"); !errors.As(err, &refused) || refused.Host != "bad.example" {
+		t.Errorf("bad.example: %v, want a refusal with its name", err)
+	} else if strings.Contains(err.Error(), "169.254") {
+		t.Errorf("the error tells the address: %v", err)
+	}
+	for _, host := range []string{"none.example", "missing.example"} {
+		if _, err := dial(host); !errors.Is(err, egress.ErrUnresolved) || strings.Contains(err.Error(), "10.0.0.53") {
+			t.Errorf("%s: %v, want ErrUnresolved without the name server", host, err)
+		}
+	}
+	conn, err = dial("second.example")
+	if err != nil {
+		t.Errorf("the second of two addresses: %v", err)
+	} else {
+		conn.Close()
+	}
+	if _, err := dial("closed.example"); err == nil || errors.As(err, &refused) {
+		t.Errorf("an address where nobody listens: %v", err)
+	}
+	if _, err := g.DialContext(t.Context(), "tcp6", l.Addr().String()); !errors.Is(err, egress.ErrUnresolved) {
+		t.Errorf("an IPv4 address over tcp6: %v", err)
+	}
+	g.Resolve = nil
+	conn, err = dial("localhost") // from this machine's own table of hosts
+	if err != nil {
+		t.Errorf("the system's resolver: %v", err)
+	} else {
+		conn.Close()
+	}
+	if _, err := dial("10.0.0.1"); !errors.As(err, &refused) {
+		t.Errorf("literal: %v, want a refusal", err)
+	}
+	if _, err := g.DialContext(t.Context(), "udp", "example.com:53"); !errors.As(err, &refused) {
+		t.Errorf("udp: %v, want a refusal", err)
+	}
+	for _, bad := range []string{"", "example.com", ":80", "example.com:0", "example.com:http", "::1:80", "a@b:80"} {
+		if _, err := g.DialContext(t.Context(), "tcp", bad); !errors.Is(err, egress.ErrHost) {
+			t.Errorf("%q: %v, want ErrHost", bad, err)
+		}
+	}
+}
+
+func FuzzGuardCheck(f *testing.F) {
+	for _, s := range []string{"127.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "64:ff9b::1", "2002:a00:1::", "2001::f5ff:fffe", "fe80::1"} {
+		f.Add(netip.MustParseAddr(s).AsSlice())
+	}
+	g := &egress.Guard{Local: nobody}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		addr, ok := netip.AddrFromSlice(raw)
+		if !ok {
+			return
+		}
+		err := g.Check(addr)
+		plain := addr.Unmap()
+		if err == nil && (!plain.IsGlobalUnicast() || plain.IsPrivate()) {
+			t.Fatalf("%s was let through", addr)
+		}
+		if plain.Is4() {
+			mapped := netip.AddrFrom16(plain.As16())
+			if (g.Check(mapped) == nil) != (err == nil) {
+				t.Fatalf("%s and %s differ", addr, mapped)
+			}
+			v4 := plain.As4()
+			nat := netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b, 12: v4[0], 13: v4[1], 14: v4[2], 15: v4[3]})
+			six := netip.AddrFrom16([16]byte{0x20, 0x02, v4[0], v4[1], v4[2], v4[3], 15: 1})
+			for _, carrier := range []netip.Addr{nat, six} {
+				if (g.Check(carrier) == nil) != (err == nil) {
+					t.Fatalf("%s leads to %s and is judged differently", carrier, addr)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Record is what happened to one connection through a [Proxy].
+type Record struct {
+	Thread  string
+	Host    string     // as Host returns it; empty when malformed
+	Port    int        // 0 when malformed
+	IP      netip.Addr // what was connected to; not valid when nothing was
+	In, Out int64      // bytes from and to the network
+	Verdict Verdict
+	Rule    string // what decided: "allow *.example.com", "answer once", "port"
+	At      time.Time
+	Took    time.Duration
+}
+
+// Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP,
+// CONNECT and SOCKS5 on the same listener. The exported fields are set before
+// the first Serve; the methods may be called from any goroutine.
+type Proxy struct {
+	// Decisions holds the owner's answers; nil when there are none.
+	Decisions Decisions
+	// Ask is told of a host about which nothing is decided, at most once a
+	// minute per thread and host. It must return soon; the connection is refused
+	// meanwhile. Nil refuses without asking.
+	Ask func(Question)
+	// Audit is told of each connection when it ends, and must return soon.
+	Audit func(Record)
+	// Limits holds for each thread on its own.
+	Limits Limits
+	// Now is the clock of days, answers and records; time.Now when nil.
+	Now func() time.Time
+
+	setup atomic.Pointer[setup]
+
+	mu       sync.Mutex
+	accounts map[string]*account
+}
+
+// acceptTries is how often in a row accepting may fail: for two minutes or so.
+const acceptTries = 150
+
+// setup is what a connection reads once, when it begins.
+type setup struct {
+	rules *rules
+	guard *Guard
+}
+
+// New returns a proxy. The error names a pattern of the policy that cannot
+// match, see [Policy.Validate].
+func New(policy Policy, guard *Guard) (*Proxy, error) {
+	p := &Proxy{accounts: make(map[string]*account)}
+	if err := p.Configure(policy, guard); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Configure replaces policy and guard for the connections that begin
+// afterwards. After an error, which is as for [New], nothing has changed.
+func (p *Proxy) Configure(policy Policy, guard *Guard) error {
+	if guard == nil {
+		return errors.New("a proxy needs a guard")
+	}
+	rules, err := policy.compile()
+	if err != nil {
+		return err
+	}
+	p.setup.Store(&setup{rules, guard})
+	return nil
+}
+
+// Usage returns the bytes that a thread has received and sent today (UTC).
+// They are counted in memory and start at zero with the process.
+func (p *Proxy) Usage(thread string) (in, out int64) {
+	p.mu.Lock()
+	a := p.accounts[thread]
+	p.mu.Unlock()
+	if a == nil {
+		return 0, 0
+	}
+	return a.used()
+}
+
+// Serve accepts connections of a thread until ctx ends or l is closed, which
+// both count as success. It closes l and ends the connections that came
+// through it, and returns when all of them have ended. A thread may be served
+// on several listeners; its limits hold for them together.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept tells
+	acct := p.open(thread)
+	var open sync.WaitGroup
+	defer func() {
+		cancel()
+		stop()
+		_ = l.Close() // closing twice is harmless
+		open.Wait()
+		p.release(acct)
+	}()
+	failures := 0
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			if err == nil {
+				_ = conn.Close() // nobody serves it any more
+			}
+			return nil
+		}
+		if err != nil {
+			// Out of descriptors, say: others may end soon, so try for a while.
+			if failures++; failures > acceptTries {
+				return fmt.Errorf("accept for thread %s: %w", thread, err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(time.Duration(failures)*10*time.Millisecond, time.Second)):
+			}
+			continue
+		}
+		failures = 0
+		select {
+		case acct.slots <- struct{}{}:
+		case <-ctx.Done():
+			_ = conn.Close() // nobody serves it any more
+			return nil
+		}
+		open.Go(func() {
+			defer func() { <-acct.slots }()
+			p.converse(ctx, conn, acct, thread)
+		})
+	}
+}
+
+// open returns the account of a thread, dropping those that nobody uses and
+// whose day is over.
+func (p *Proxy) open(thread string) *account {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, a := range p.accounts {
+		if in, out := a.used(); a.serving == 0 && in == 0 && out == 0 {
+			delete(p.accounts, name)
+		}
+	}
+	a := p.accounts[thread]
+	if a == nil {
+		a = newAccount(p.Limits.withDefaults(), p.clock)
+		p.accounts[thread] = a
+	}
+	a.serving++
+	return a
+}
+
+func (p *Proxy) release(a *account) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.serving--
+}
+
+func (p *Proxy) clock() time.Time {
+	if p.Now != nil {
+		return p.Now()
+	}
+	return time.Now()
+}

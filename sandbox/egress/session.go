@@ -1,0 +1,232 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+const (
+	// headLimit bounds the bytes before a connection's target is known.
+	headLimit = 64 << 10
+	// headTime is how long they, or a client hello, may take.
+	headTime = 10 * time.Second
+	// answerTime is how long a client may take to receive a refusal.
+	answerTime = 5 * time.Second
+)
+
+// session is one connection from a sandbox.
+type session struct {
+	*setup
+	proxy  *Proxy
+	flow   *flow
+	head   *io.LimitedReader // below in
+	in     *bufio.Reader     // what the client sends
+	record Record
+	stops  []func() bool // undo what the end of the context would do
+}
+
+// converse serves one connection and closes it.
+func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thread string) {
+	start := time.Now()
+	head := &io.LimitedReader{R: conn, N: headLimit}
+	s := &session{
+		setup:  p.setup.Load(),
+		proxy:  p,
+		flow:   &flow{client: conn, account: acct, idle: acct.limits.Idle},
+		head:   head,
+		in:     bufio.NewReader(head),
+		record: Record{Thread: thread, At: p.clock()},
+	}
+	s.stops = append(s.stops, context.AfterFunc(ctx, func() { _ = conn.Close() })) // reads and writes tell
+	defer func() {
+		if r := recover(); r != nil {
+			// The bytes come from programs that a model wrote; none of them may
+			// end the server.
+			slog.ErrorContext(ctx, "sandbox proxy connection", "thread", thread, "panic", r, "stack", string(debug.Stack()))
+			s.record.Verdict = Failed
+		}
+		for _, stop := range s.stops {
+			stop()
+		}
+		s.flow.close()
+		if p.Audit != nil && s.record.Verdict != "" {
+			s.record.In, s.record.Out = s.flow.in.Load(), s.flow.out.Load()
+			s.record.Took = time.Since(start)
+			p.Audit(s.record)
+		}
+	}()
+	s.flow.extend(start.Add(min(headTime, s.flow.idle)))
+	first, err := s.in.Peek(1)
+	switch {
+	case err != nil: // it came and went without a word
+	case first[0] == socksVersion:
+		s.socks(ctx)
+	default:
+		s.http(ctx)
+	}
+}
+
+// http serves a request that is meant for a proxy.
+func (s *session) http(ctx context.Context) {
+	req, ok := s.readRequest()
+	if !ok {
+		return
+	}
+	if req.Method != http.MethodConnect {
+		host, port, err := absolute(req.RequestURI)
+		if err != nil {
+			s.refuse(malformed("only absolute http:// addresses and CONNECT are served here"), req)
+			return
+		}
+		s.forward(ctx, req, host, port)
+		return
+	}
+	host, port, err := authority(req.RequestURI)
+	if err != nil || req.ContentLength != 0 {
+		s.refuse(malformed("CONNECT needs a host and a port, and no body"), req)
+		return
+	}
+	g, d := s.admit(ctx, host, port)
+	if d == nil {
+		d = s.connect(ctx, host, port)
+	}
+	if d != nil {
+		s.refuse(d, req)
+		return
+	}
+	if _, err := io.WriteString(s.flow.client, "HTTP/1.1 200 Connection Established\r\n\r\n"); err != nil {
+		return
+	}
+	s.tunnel(ctx, g, host, port)
+}
+
+// readRequest reads the head of an HTTP request. Without one, the client has
+// its answer already.
+func (s *session) readRequest() (*http.Request, bool) {
+	req, err := http.ReadRequest(s.in)
+	if err == nil && tokens(req.Header) {
+		s.head.N = math.MaxInt64
+		return req, true
+	}
+	switch {
+	case s.head.N <= 0:
+		s.refuse(&denial{http.StatusRequestHeaderFieldsTooLarge, Malformed, "head", "the request's head is too large"}, nil)
+	default:
+		s.refuse(malformed("malformed request"), nil)
+	}
+	return nil, false
+}
+
+// grant tells why a connection is open.
+type grant struct {
+	rule     string
+	readOnly bool // over plain HTTP, GET and HEAD only
+}
+
+// admit decides about a host and a port, without resolving the name: not even
+// a question to a name server leaves for a host that is not open.
+func (s *session) admit(ctx context.Context, host string, port int) (grant, *denial) {
+	s.record.Host, s.record.Port = host, port
+	limits := s.flow.account.limits
+	if rule, ok := s.rules.deny.match(host); ok {
+		return grant{}, blocked(host, Denied, "deny "+rule)
+	}
+	if !slices.Contains(limits.HTTPPorts, port) && !slices.Contains(limits.TLSPorts, port) {
+		return grant{}, closedPort(host, port, limits)
+	}
+	if err := s.guard.CheckName(host); err != nil {
+		return grant{}, closedAddress(host, err)
+	}
+	if rule, ok := s.rules.allow.match(host); ok {
+		return grant{rule: "allow " + rule}, nil
+	}
+	if s.proxy.Decisions != nil {
+		answer, ok, err := s.proxy.Decisions.Lookup(ctx, s.record.Thread, host)
+		switch {
+		case err != nil:
+			slog.WarnContext(ctx, "look up answers about a host", "thread", s.record.Thread, "host", host, "err", err)
+			return grant{}, blocked(host, Failed, "answers unreadable")
+		case ok && answer == No:
+			return grant{}, blocked(host, Denied, "answer no")
+		case ok:
+			return grant{rule: "answer " + string(answer)}, nil
+		}
+	}
+	if rule, ok := s.rules.packages.match(host); ok {
+		return grant{rule: "packages " + rule, readOnly: true}, nil
+	}
+	if s.proxy.Ask == nil {
+		return grant{}, blocked(host, Denied, "default")
+	}
+	if s.flow.account.mayAsk(host) {
+		s.proxy.Ask(Question{Thread: s.record.Thread, Host: host, Port: port, At: s.record.At})
+	}
+	return grant{}, blocked(host, Asked, "default")
+}
+
+// connect opens the network's side to an admitted host.
+func (s *session) connect(ctx context.Context, host string, port int) *denial {
+	if s.flow.account.spent() {
+		return overBudget(s.flow.account.limits)
+	}
+	conn, err := s.guard.DialContext(ctx, "tcp", join(host, port))
+	if err != nil {
+		return unreachable(host, err)
+	}
+	if ap, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil {
+		s.record.IP = ap.Addr().Unmap()
+	}
+	s.flow.up = conn
+	s.flow.extend(time.Now().Add(s.flow.idle))
+	s.stops = append(s.stops, context.AfterFunc(ctx, func() { _ = conn.Close() }))
+	return nil
+}
+
+// refuse answers an HTTP client and notes why.
+func (s *session) refuse(d *denial, req *http.Request) {
+	s.note(d)
+	// The reason may be that the time of both sides was over.
+	if s.flow.client.SetDeadline(time.Now().Add(answerTime)) == nil && d.write(s.flow.client, req) == nil {
+		s.linger()
+	}
+}
+
+// note puts a denial into the record.
+func (s *session) note(d *denial) {
+	s.record.Verdict, s.record.Rule = d.verdict, d.rule
+}
+
+// linger lets a client read its answer: a connection that is closed while the
+// client still sends is reset, and the answer lost.
+func (s *session) linger() {
+	if closeWrite(s.flow.client) != nil || s.flow.client.SetDeadline(time.Now().Add(time.Second)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, s.flow.client, 256<<10) // the end, in any form, is what it waits for
+}
+
+// unreachable says why no connection came about.
+func unreachable(host string, err error) *denial {
+	var refused *Refused
+	var timeout net.Error
+	switch {
+	case errors.As(err, &refused):
+		return closedAddress(host, err)
+	case errors.Is(err, ErrUnresolved):
+		return &denial{http.StatusBadGateway, Failed, "resolve", "the sandbox proxy found no address for " + host}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &denial{http.StatusGatewayTimeout, Failed, "connect", host + " did not answer the sandbox proxy in time"}
+	default:
+		return &denial{http.StatusBadGateway, Failed, "connect", "the sandbox proxy could not connect to " + host}
+	}
+}

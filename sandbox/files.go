@@ -1,0 +1,230 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Files is one thread's files under virtual paths; see [Clean] for how paths
+// are read. All methods may be called by many goroutines. Errors name the
+// virtual path only and match the sentinels of this package or those of io/fs.
+// After Close every method fails; files that Open and Create returned stay
+// usable and are closed by their owner.
+type Files struct {
+	user   *os.Root
+	mounts []*mount
+	limits SearchLimits
+	// spend refuses what is too much for the thread, with ErrQuota.
+	spend func(ctx context.Context, n int64) error
+}
+
+// mount opens its folder on first use: most calls never touch one.
+type mount struct {
+	Mount
+	mu   sync.Mutex
+	root *os.Root // guarded by mu
+	done bool     // guarded by mu
+}
+
+func (m *mount) open() (*os.Root, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.done {
+		return nil, os.ErrClosed
+	}
+	if m.root == nil {
+		root, err := os.OpenRoot(m.Dir)
+		if err != nil {
+			return nil, err
+		}
+		m.root = root
+	}
+	return m.root, nil
+}
+
+func (m *mount) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done = true
+	if m.root == nil {
+		return nil
+	}
+	return m.root.Close()
+}
+
+// Close releases the open folders. Calling it again does nothing.
+func (f *Files) Close() error {
+	err := f.user.Close()
+	for _, m := range f.mounts {
+		err = errors.Join(err, m.close())
+	}
+	return err
+}
+
+// place is where a virtual path lives: a name below an open folder.
+type place struct {
+	root     *os.Root
+	rel      string
+	readOnly bool
+}
+
+// locate finds the root that serves a clean path.
+func (f *Files) locate(clean string) (place, error) {
+	if clean == UserData {
+		return place{f.user, ".", false}, nil
+	}
+	if under(UserData, clean) {
+		return place{f.user, clean[len(UserData)+1:], false}, nil
+	}
+	for _, m := range f.mounts {
+		if clean != m.Path && !under(m.Path, clean) {
+			continue
+		}
+		root, err := m.open()
+		if err != nil {
+			return place{}, err
+		}
+		rel := "."
+		if clean != m.Path {
+			rel = clean[len(m.Path)+1:]
+		}
+		return place{root, rel, true}, nil
+	}
+	return place{}, fs.ErrNotExist
+}
+
+// resolve follows the links of a clean path as a program inside the sandbox
+// would, where links may point at absolute virtual paths that mean nothing to
+// the host. last says whether a link at the end is followed too. What does not
+// exist yet is taken as written. The result is checked again by os.Root when
+// it is used: a link changed in between can mislead, not escape.
+func (f *Files) resolve(clean string, last bool) (string, error) {
+	rest := names(clean)
+	links := 0
+	cur := "/"
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			cur = path.Dir(cur)
+			continue
+		}
+		cur = path.Join(cur, name)
+		target, err := f.readlink(cur, last || len(rest) > 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return checked(path.Join(cur, path.Join(rest...)))
+		}
+		if err != nil {
+			return "", err
+		}
+		if target == "" {
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", refuse(ErrEscape, "too many symbolic links")
+		}
+		rest = append(names(target), rest...)
+		if path.IsAbs(target) {
+			cur = "/"
+		} else {
+			cur = path.Dir(cur)
+		}
+	}
+	return checked(cur)
+}
+
+// readlink returns the target when p is a link that is to be followed.
+func (f *Files) readlink(p string, follow bool) (string, error) {
+	if !inside(p) {
+		return "", nil
+	}
+	at, err := f.locate(p)
+	if err != nil {
+		return "", err
+	}
+	fi, err := at.root.Lstat(at.rel)
+	if err != nil {
+		return "", err
+	}
+	if !follow || fi.Mode()&fs.ModeSymlink == 0 {
+		return "", nil
+	}
+	target, err := at.root.Readlink(at.rel)
+	return filepath.ToSlash(target), err
+}
+
+func checked(p string) (string, error) {
+	if !inside(p) {
+		return "", refuse(ErrEscape, "Access denied: a symbolic link leads out of the allowed folders")
+	}
+	return p, wellFormed(p)
+}
+
+func names(p string) []string {
+	return strings.FieldsFunc(p, func(r rune) bool { return r == '/' })
+}
+
+// withPath runs do where p lives. Most paths have no links, so it tries the
+// path as written first and follows links only after a failure.
+func (f *Files) withPath(op, p string, do func(place) error) error {
+	clean, err := Clean(p)
+	if err != nil {
+		return err
+	}
+	at, err := f.locate(clean)
+	if err == nil {
+		err = do(at)
+	}
+	if err == nil || errors.Is(err, ErrNotRegular) || errors.Is(err, ErrNotDir) {
+		return err
+	}
+	real, rerr := f.resolve(clean, true)
+	if rerr != nil {
+		if errors.As(rerr, new(*refusal)) {
+			return rerr
+		}
+		return opError(op, clean, rerr)
+	}
+	if real == clean {
+		return opError(op, clean, err)
+	}
+	if at, err = f.locate(real); err == nil {
+		err = do(at)
+	}
+	if err != nil {
+		return opError(op, clean, err)
+	}
+	return nil
+}
+
+// target finds where a change at p happens: links followed, read-only refused.
+func (f *Files) target(op, p string, last bool) (place, string, error) {
+	clean, err := Clean(p)
+	if err != nil {
+		return place{}, "", err
+	}
+	if under(Skills, clean) || clean == Skills {
+		return place{}, "", refuse(ErrReadOnly, Skills+" is read-only")
+	}
+	real, err := f.resolve(clean, last)
+	if err != nil {
+		if errors.As(err, new(*refusal)) {
+			return place{}, "", err
+		}
+		return place{}, "", opError(op, clean, err)
+	}
+	at, err := f.locate(real)
+	if at.readOnly || under(Skills, real) {
+		return place{}, "", refuse(ErrReadOnly, Skills+" is read-only")
+	}
+	if err != nil {
+		return place{}, "", opError(op, clean, err)
+	}
+	return at, real, nil
+}

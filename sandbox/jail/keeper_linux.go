@@ -1,0 +1,155 @@
+package jail
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// lineFD is the end of a pipe whose other end only the server has.
+	lineFD = 4
+	// KeeperTime is how long a keeper takes at most to end all processes.
+	KeeperTime = 5 * time.Second
+	// KillTime is how long it may take to end the processes of a command.
+	KillTime = 1500 * time.Millisecond
+
+	maxAncestors = 1 << 16
+	userVariable = "SANDBOX_USER"
+)
+
+// KeeperEnv is the environment of a keeper of commands that run as a user of
+// their own; 0 means that they run as the user of the server.
+func KeeperEnv(user int) []string {
+	return []string{"GOMAXPROCS=1", "GOGC=off", userVariable + "=" + strconv.Itoa(user)}
+}
+
+// keeperMain does what process 1 does where there are namespaces: it is above
+// all processes of a thread, whatever they do, and ends them when the server
+// closes the line or goes away. It stays outside of all restrictions, so that
+// commands cannot signal it, and listens to nobody but the server.
+func keeperMain() {
+	user, err := strconv.Atoi(os.Getenv(userVariable))
+	if err != nil || unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+		os.Exit(1)
+	}
+	signal.Ignore()
+	// Without a handler the system would take the status of children away.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGCHLD)
+	unix.CloseOnExec(lineFD)
+	child, err := syscall.ForkExec(ownPath, []string{RoleSetup}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: []uintptr{0, 1, 2, Control}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		os.Exit(1)
+	}
+	_ = unix.Close(Control)
+	over := make(chan struct{}, 2)
+	go func() {
+		buf := make([]byte, 1)
+		for {
+			if n, err := unix.Read(lineFD, buf); n <= 0 && !errors.Is(err, unix.EINTR) {
+				over <- struct{}{}
+				return
+			}
+		}
+	}()
+	go func() {
+		for {
+			var status unix.WaitStatus
+			pid, err := unix.Wait4(-1, &status, 0, nil)
+			switch {
+			case errors.Is(err, unix.EINTR):
+			case pid == child:
+				over <- struct{}{}
+			case err != nil:
+				// There are none at the moment.
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	<-over
+	if endAll(user, KeeperTime) > 0 {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// endAll ends everything below this process and returns how many processes are
+// left.
+func endAll(user int, limit time.Duration) int {
+	start := time.Now()
+	end := start.Add(limit)
+	for ; ; time.Sleep(2 * time.Millisecond) {
+		t := processes()
+		all := t.below(t.self)
+		if len(all) == 0 || time.Now().After(end) {
+			return len(all)
+		}
+		EndBelow(t.self)
+		// Another server on this host may have given the same user away, so this
+		// comes second.
+		if user > 0 && time.Since(start) > limit/10 {
+			endUser(user, end)
+		}
+	}
+}
+
+// endUser ends all processes of a user at once, which none can outrun. It takes
+// a process of that user, which exempts only itself.
+func endUser(user int, end time.Time) {
+	id := uint32(user)
+	pid, err := syscall.ForkExec(ownPath, []string{RoleEnd}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Sys: &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: id, Gid: id}},
+	})
+	for err == nil && unix.Kill(pid, 0) == nil && time.Now().Before(end) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// endMain refuses to do what it is for as root.
+func endMain() {
+	if os.Getuid() == 0 {
+		os.Exit(1)
+	}
+	if err := unix.Kill(-1, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		os.Exit(1)
+	}
+}
+
+// EndBelow stops and then ends all descendants of a process, once.
+func EndBelow(root int) {
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
+		for _, n := range processes().below(root) {
+			fd, err := unix.PidfdOpen(n, 0)
+			if err != nil {
+				continue
+			}
+			// The number may have gone to a process of somebody else meanwhile. If it
+			// still is that of a descendant, it is the one that was opened.
+			if descends(root, n) {
+				_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+			}
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+func descends(root, n int) bool {
+	for range maxAncestors {
+		up, _, _, ok := stat(strconv.Itoa(n))
+		if !ok || up <= 1 {
+			return ok && up == root
+		}
+		if up == root {
+			return true
+		}
+		n = up
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox/jail"
+)
+
+// plainSpec describes the sandbox of the thread whose folder is base. Rules
+// cannot take anything away below a folder that they allow, so folders that
+// hold secrets are allowed piece by piece.
+func (s *system) plainSpec(cfg Config, base string, p Policy) (jail.Spec, error) {
+	shown := slices.Clone(s.binds)
+	for _, name := range []string{"passwd", "group", "hosts", "nsswitch.conf"} {
+		if real, err := filepath.EvalSymlinks("/etc/" + name); err == nil {
+			shown = append(shown, jail.Bind{Src: real, Dst: "/etc/" + name, Optional: true})
+		}
+	}
+	for _, m := range cfg.Dirs.Mounts {
+		real, err := filepath.EvalSymlinks(m.Dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return jail.Spec{}, fmt.Errorf("mount %s: %w", m.Path, err)
+		}
+		shown = append(shown, jail.Bind{Src: real, Dst: m.Path, Optional: true})
+	}
+	for _, b := range p.Binds {
+		bind, err := s.bind(b)
+		if err != nil {
+			return jail.Spec{}, err
+		}
+		shown = append(shown, bind)
+	}
+	own := []jail.Bind{
+		{Src: base + "/user-data", Dst: UserData, List: true},
+		{Src: base + "/user-data/workspace", Dst: Workspace, Write: true},
+		{Src: base + "/user-data/uploads", Dst: Uploads, Write: !p.UploadsReadOnly},
+		{Src: base + "/user-data/outputs", Dst: Outputs, Write: true},
+		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
+		{Src: base + "/sandbox/tmp", Dst: plainTmp, Write: true},
+	}
+	var allowed []jail.Bind
+	for _, b := range shown {
+		pieces, err := s.without(b)
+		if err != nil {
+			return jail.Spec{}, fmt.Errorf("show %s: %w", b.Dst, err)
+		}
+		allowed = append(allowed, pieces...)
+	}
+	return jail.Spec{
+		Plain: true, Binds: append(allowed, own...), Limits: innerLimits(p.Limits),
+		Strict: cfg.Strict, Fail: cfg.failStep, FailErrno: cfg.failErrno,
+	}, nil
+}
+
+// without splits a folder into what lies beside the secrets in it.
+func (s *system) without(b jail.Bind) ([]jail.Bind, error) {
+	inside := func(dir string) bool {
+		return slices.ContainsFunc(s.secrets, func(secret string) bool { return under(dir, secret) })
+	}
+	if !inside(b.Src) {
+		return []jail.Bind{b}, nil
+	}
+	entries, err := os.ReadDir(b.Src)
+	if err != nil {
+		return nil, err
+	}
+	var pieces []jail.Bind
+	for _, e := range entries {
+		piece := jail.Bind{Src: filepath.Join(b.Src, e.Name()), Dst: b.Dst + "/" + e.Name(), Write: b.Write, Optional: true}
+		if e.Type()&fs.ModeSymlink != 0 || slices.Contains(s.secrets, piece.Src) {
+			continue // a link leads to what is allowed or not by itself
+		}
+		more, err := s.without(piece)
+		if err != nil {
+			return nil, err
+		}
+		pieces = append(pieces, more...)
+	}
+	return pieces, nil
+}
+
+// temps counts who uses the temporary folder of a thread: it is new for the
+// first sandbox and goes with the last.
+type temps struct {
+	mu   sync.Mutex
+	used map[string]int // guarded by mu
+}
+
+// useTmp makes the temporary folder, to be removed when the box is over.
+func (l *landlock) useTmp(base string, at *launch) error {
+	l.temps.mu.Lock()
+	defer l.temps.mu.Unlock()
+	if l.temps.used == nil {
+		l.temps.used = map[string]int{}
+	}
+	dir := filepath.Join(base, "sandbox", "tmp")
+	if l.temps.used[base] == 0 {
+		if err := freshTmp(dir, at.owner); err != nil {
+			return err
+		}
+	}
+	l.temps.used[base]++
+	release := at.release
+	at.release = func() {
+		l.temps.mu.Lock()
+		defer l.temps.mu.Unlock()
+		if l.temps.used[base]--; l.temps.used[base] == 0 {
+			delete(l.temps.used, base)
+			if err := removeTmp(dir); err != nil {
+				l.cfg.Log.Warn("temporary files of a sandbox were not removed", "error", err)
+			}
+		}
+		release()
+	}
+	return nil
+}
+
+// removeTmp removes what commands left. They may have closed folders to
+// themselves, and to a server that is not root.
+func removeTmp(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	return errors.Join(loosen(dir), os.RemoveAll(dir))
+}
+
+// freshTmp makes an empty temporary folder. What lies above it belongs to the
+// server, so commands cannot put a link in its place.
+func freshTmp(dir string, owner int) error {
+	err := removeTmp(dir)
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err == nil && owner >= 0 {
+		err = os.Lchown(dir, owner, owner)
+	}
+	if err != nil {
+		return fmt.Errorf("make temporary folder: %w", err)
+	}
+	return nil
+}
+
+// errShared is a folder that others may use already.
+var errShared = errors.New("the folder belongs to a group that may use it")
+
+// openWay lets the users of threads pass through the folders above their own,
+// without seeing what is in there. Only they are in the group that may.
+func (l *landlock) openWay(base string) error {
+	root := l.root()
+	dirs := []string{root, filepath.Join(root, "run"), filepath.Dir(base), base, filepath.Join(base, "sandbox")}
+	for _, m := range l.cfg.Dirs.Mounts {
+		real, err := filepath.EvalSymlinks(m.Dir)
+		if err != nil || !under(root, real) {
+			continue
+		}
+		for real != root {
+			dirs = append(dirs, real)
+			real = filepath.Dir(real)
+		}
+	}
+	for _, dir := range dirs {
+		var st unix.Stat_t
+		if err := unix.Lstat(dir, &st); err != nil {
+			return fmt.Errorf("open way to thread: %w", &fs.PathError{Op: "lstat", Path: dir, Err: err})
+		}
+		mode := fs.FileMode(st.Mode & 0o777)
+		switch {
+		case mode&0o001 != 0, int(st.Gid) == l.group && mode&0o010 != 0, l.owned(st.Uid):
+			continue
+		case int(st.Gid) != l.group && mode&0o070 != 0:
+			return &InitError{Step: "sources", Err: unix.EACCES, Detail: fmt.Sprintf("%s: %v", dir, errShared)}
+		}
+		if err := errors.Join(os.Lchown(dir, -1, l.group), os.Chmod(dir, mode|0o010)); err != nil {
+			return fmt.Errorf("open way to thread: %w", err)
+		}
+	}
+	return nil
+}
+
+// owned says whether a user is one of those that threads get.
+func (l *landlock) owned(uid uint32) bool {
+	return int(uid) >= l.users.base && int(uid) < l.users.base+l.users.n
+}
+
+// tasksOf counts the threads of a user's processes.
+func tasksOf(uid int) (n int64) {
+	names, err := filepath.Glob("/proc/[0-9]*/task")
+	if err != nil {
+		return 0
+	}
+	for _, name := range names {
+		var st unix.Stat_t
+		if unix.Stat(name, &st) == nil && int(st.Uid) == uid {
+			n += max(1, int64(st.Nlink)-2)
+		}
+	}
+	return n
+}

@@ -1,0 +1,271 @@
+package sandbox
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// member is the sandbox of one thread, whether its box runs or not.
+type member struct {
+	pool   *pool
+	thread string
+
+	mu         sync.Mutex
+	gone       string        // why it was destroyed; guarded by mu, as all below
+	policy     Policy        // for the next start
+	box        box           // nil before the first command and after the end
+	with       Policy        // the policy of box
+	single     map[box]bool  // boxes that live for one call
+	starting   chan struct{} // closed when a start has ended
+	calls      int
+	lost       string // why the box before is gone, to be told to the model
+	background int
+	started    time.Time
+	lastUsed   time.Time
+	restarts   int
+}
+
+func (m *member) ID() string { return m.pool.name + ":" + m.thread }
+
+func (m *member) Paths() PathMapper { return m.pool.paths(m.thread) }
+
+func (m *member) Exec(ctx context.Context, req ExecReq) (ExecResult, error) {
+	if err := req.validate(); err != nil {
+		return ExecResult{}, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return ExecResult{}, err
+	}
+	if err := m.pool.enter(); err != nil {
+		return ExecResult{}, err
+	}
+	defer m.pool.work.Done()
+	start := time.Now()
+	b, policy, lost, err := m.take(ctx)
+	s := setting{cfg: m.pool.cfg, provider: m.pool.name, thread: m.thread, policy: policy, paths: m.Paths(), quota: m.pool.quota}
+	var res ExecResult
+	var layers []string
+	if err == nil {
+		layers = b.layers()
+		s.env = m.pool.env(policy)
+		res, err = s.execute(ctx, b, req, m.pool.work.Go)
+		m.leave(b, res, policy)
+	}
+	res.Took = time.Since(start)
+	if gone := m.destroyed(); gone != "" && err == nil && res.SandboxRestarted {
+		res.SandboxRestarted, res.Cancelled = false, true
+		res.Notes = []string{"The sandbox was stopped: " + gone + "."}
+	}
+	if lost != "" && err == nil {
+		res.SandboxRestarted = true
+		res.Notes = append([]string{restartNote(lost)}, res.Notes...)
+	}
+	s.audit(start, layers, req, res, err)
+	return res, err
+}
+
+func (m *member) destroyed() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.gone
+}
+
+// take returns a running box and counts the call.
+func (m *member) take(ctx context.Context) (b box, p Policy, lost string, err error) {
+	for {
+		m.mu.Lock()
+		if m.gone != "" {
+			m.mu.Unlock()
+			return nil, m.policy, "", ErrGone
+		}
+		if wait := m.starting; wait != nil {
+			m.mu.Unlock()
+			select {
+			case <-wait:
+				continue
+			case <-ctx.Done():
+				return nil, p, "", context.Cause(ctx)
+			}
+		}
+		if m.policy.Lifetime == LifetimeCall {
+			p = m.policy
+			m.calls++
+			m.mu.Unlock()
+			b, err = m.once(ctx, p)
+			return b, p, "", err
+		}
+		if m.box != nil && ended(m.box) {
+			m.drop("its processes ended unexpectedly")
+		}
+		if m.box != nil && m.calls == 0 && !samePolicy(m.policy, m.with) {
+			old := m.box
+			m.drop("its configuration changed")
+			m.mu.Unlock()
+			old.stop()
+			continue
+		}
+		if m.box != nil {
+			m.calls++
+			b, p, lost = m.box, m.with, m.lost
+			m.lost = ""
+			m.mu.Unlock()
+			return b, p, lost, nil
+		}
+		p = m.policy
+		done := make(chan struct{})
+		m.starting = done
+		m.mu.Unlock()
+		b, err = m.pool.launch(ctx, m.thread, p)
+		m.mu.Lock()
+		m.starting = nil
+		close(done)
+		if err == nil && m.gone != "" {
+			err = ErrGone
+			m.mu.Unlock()
+			b.stop()
+			return nil, p, "", err
+		}
+		if err == nil {
+			m.box, m.with, m.started = b, p, time.Now()
+			if m.lost != "" {
+				m.restarts++
+			}
+		}
+		m.mu.Unlock()
+		if err != nil {
+			return nil, p, "", err
+		}
+	}
+}
+
+// once starts a box for one call, which was counted.
+func (m *member) once(ctx context.Context, p Policy) (box, error) {
+	b, err := m.pool.launch(ctx, m.thread, p)
+	m.mu.Lock()
+	if err == nil && m.gone == "" {
+		if m.single == nil {
+			m.single = map[box]bool{}
+		}
+		m.single[b] = true
+		m.mu.Unlock()
+		return b, nil
+	}
+	m.calls--
+	m.mu.Unlock()
+	if err == nil {
+		b.stop()
+		err = ErrGone
+	}
+	return nil, err
+}
+
+// drop forgets a box that is gone or about to be. The caller holds mu.
+func (m *member) drop(why string) {
+	m.box, m.lost, m.background = nil, why, 0
+}
+
+func ended(b box) bool {
+	select {
+	case <-b.done():
+		return true
+	default:
+		return false
+	}
+}
+
+// leave counts a call out.
+func (m *member) leave(b box, res ExecResult, p Policy) {
+	m.mu.Lock()
+	m.calls--
+	m.lastUsed = time.Now()
+	m.background += res.Background
+	if res.SandboxRestarted && m.box == b {
+		// The model was told with this result.
+		m.drop("")
+		m.restarts++
+	}
+	delete(m.single, b)
+	m.mu.Unlock()
+	if p.Lifetime == LifetimeCall {
+		b.stop()
+	}
+}
+
+// end is for good.
+func (m *member) end(why string) {
+	m.mu.Lock()
+	m.gone = why
+	all := slices.Collect(maps.Keys(m.single))
+	if m.box != nil {
+		all = append(all, m.box)
+	}
+	m.box = nil
+	m.mu.Unlock()
+	for _, b := range all {
+		b.stop()
+		<-b.done()
+	}
+}
+
+// rest stops an idle box.
+func (m *member) rest(why string, sure func() bool) {
+	m.mu.Lock()
+	b := m.box
+	if b == nil || m.calls > 0 || !sure() {
+		m.mu.Unlock()
+		return
+	}
+	m.drop(why)
+	m.mu.Unlock()
+	b.stop()
+	<-b.done()
+}
+
+func (m *member) sweep() {
+	cfg := m.pool.cfg
+	m.mu.Lock()
+	b, used := m.box, m.lastUsed
+	idle := b != nil && m.calls == 0 && time.Since(used) > cfg.IdleTimeout
+	m.mu.Unlock()
+	if !idle {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	procs, _, _, err := b.stat(ctx)
+	if time.Since(used) <= cfg.BackgroundTimeout {
+		if err != nil && !ended(b) { // a busy host: it may well have jobs
+			return
+		}
+		if procs > 0 {
+			m.mu.Lock()
+			m.background = procs
+			m.mu.Unlock()
+			return
+		}
+	}
+	m.rest("it was idle", func() bool { return m.lastUsed.Equal(used) })
+}
+
+func (m *member) Status() Status {
+	m.mu.Lock()
+	b := m.box
+	s := Status{
+		ID: m.ID(), Provider: m.pool.name, Running: b != nil && !ended(b), Calls: m.calls,
+		Started: m.started, LastUsed: m.lastUsed, Restarts: m.restarts,
+	}
+	m.mu.Unlock()
+	if !s.Running {
+		return Status{ID: s.ID, Provider: s.Provider, Restarts: s.Restarts, LastUsed: s.LastUsed}
+	}
+	s.Layers = b.layers()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if procs, mem, tmp, err := b.stat(ctx); err == nil {
+		s.Procs, s.MemBytes, s.TmpBytes = procs, mem, tmp
+	}
+	return s
+}

@@ -1,0 +1,268 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox/jail"
+)
+
+const (
+	// killSlack is how much longer than it was given the supervisor may take to
+	// end a command, before the whole sandbox is ended.
+	killSlack = 500 * time.Millisecond
+	// Linux takes no argument of 128 KiB or more.
+	maxArgument = 100 << 10
+)
+
+// run runs a command. Whatever way it ends, none of its processes outlives ctx.
+func (b *nsBox) run(ctx context.Context, j job) (exit, error) {
+	defer j.out.Close()
+	id, answers := b.wait()
+	defer b.forget(id)
+	if err := b.send(id, j); err != nil {
+		if b.isDead() {
+			return b.lose("it ended before the command"), nil
+		}
+		return exit{}, err
+	}
+	// The end of the output depends on the command only.
+	if err := j.out.Close(); err != nil {
+		return exit{}, fmt.Errorf("close output: %w", err)
+	}
+	kills := b.oomKills()
+	for {
+		select {
+		case m := <-answers:
+			if m.Op == jail.OpExit && m.Exit != nil {
+				return b.exit(j, *m.Exit, kills), nil
+			}
+		case <-b.dead:
+			return b.lose("its first process ended"), nil
+		case <-ctx.Done():
+			return b.kill(id, j, answers, kills), nil
+		}
+	}
+}
+
+// kill ends the processes of a command: through the supervisor, so that those
+// of other commands live on, or else with all others.
+func (b *nsBox) kill(id int, j job, answers <-chan *jail.Message, kills int64) exit {
+	if _, err := b.write(&jail.Message{Op: jail.OpKill, ID: id, Time: b.killTime}); err != nil {
+		return b.lose("it did not end a command")
+	}
+	late := time.NewTimer(b.killTime + killSlack)
+	defer late.Stop()
+	for {
+		select {
+		case m := <-answers:
+			switch {
+			case m.Op == jail.OpExit && m.Exit != nil:
+				return b.exit(j, *m.Exit, kills)
+			case m.Op == jail.OpKilled && m.Procs > 0:
+				return b.lose("a command would not end")
+			}
+		case <-b.dead:
+			return b.lose("its first process ended")
+		case <-late.C:
+			return b.lose("it did not end a command in time")
+		}
+	}
+}
+
+// lose ends everything inside.
+func (b *nsBox) lose(why string) exit {
+	b.stop()
+	return exit{code: 137, signal: "SIGKILL", lost: why}
+}
+
+func (b *nsBox) exit(j job, x jail.Exit, kills int64) exit {
+	if x.Tampered {
+		e := b.lose("its processes were tampered with")
+		e.oom = x.OOM
+		return e
+	}
+	crowded := 0
+	if x.Crowded {
+		crowded = int(b.limits.Pids)
+	}
+	e := exit{
+		crowded: crowded, code: x.Code, background: x.Background, oom: x.OOM, refused: x.Error,
+		usage: Rusage{User: time.Duration(x.UserUS) * time.Microsecond, System: time.Duration(x.SystemUS) * time.Microsecond, MaxRSS: x.MaxRSS},
+	}
+	if x.Signal != 0 {
+		e.signal = unix.SignalName(syscall.Signal(x.Signal))
+		if e.signal == "" {
+			e.signal = fmt.Sprintf("signal %d", x.Signal)
+		}
+	}
+	switch syscall.Errno(x.Errno) {
+	case unix.EAGAIN:
+		e.refused = fmt.Sprintf("the process limit of %d is reached", b.limits.Pids)
+	case unix.ENOENT, unix.ENOTDIR:
+		e.refused = fmt.Sprintf("there is no folder %s", j.cwd)
+	case unix.EACCES:
+		// A command may have closed the folder that every command starts in, to
+		// itself and all later ones.
+		for _, dir := range b.roots {
+			if err := os.Chmod(dir, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				e.refused = "the working folder is closed"
+				return e
+			}
+		}
+		e.refused = "the working folder was closed; its permissions are restored, try again"
+	}
+	if e.oom == "" && b.oomKills() > kills {
+		e.oom = fmt.Sprintf("memory limit exceeded (%d MiB): the system killed a process", b.group.memory>>20)
+	}
+	return e
+}
+
+func (b *nsBox) oomKills() int64 {
+	if b.group == nil {
+		return 0
+	}
+	return b.group.oomKills()
+}
+
+// send passes a command on. Its text goes through a file without a name, so
+// that it shows in no list of processes and may be of any length.
+func (b *nsBox) send(id int, j job) error {
+	var files []*os.File
+	defer func() {
+		for _, f := range files {
+			// Nothing was written since it was filled.
+			_ = f.Close()
+		}
+	}()
+	add := func(name string, content []byte) error {
+		f, err := unnamedFile(name, content)
+		if err == nil {
+			files = append(files, f)
+		}
+		return err
+	}
+	r := jail.Request{Args: []string{b.shell, "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd, Pids: b.limits.Pids, CPUSeconds: b.limits.CPUSeconds}
+	if len(j.command) > maxArgument {
+		r.Args[2], r.Script = ". /dev/fd/3", true
+	}
+	r.Args = append(r.Args, j.args...)
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode command: %w", err)
+	}
+	if err := add("request", text); err != nil {
+		return err
+	}
+	if j.stdin != nil {
+		if err := add("input", j.stdin); err != nil {
+			return err
+		}
+	}
+	if r.Script {
+		// Bash has read it all when it closes the file.
+		if err := add("script", append([]byte("exec 3<&-;"), j.command...)); err != nil {
+			return err
+		}
+	}
+	// Programs expect output that blocks.
+	if err := unix.SetNonblock(int(j.out.Fd()), false); err != nil {
+		return fmt.Errorf("prepare output: %w", err)
+	}
+	if b.owner >= 0 {
+		// Commands open /dev/stdout and the like anew, as their own user.
+		if err := j.out.Chown(b.owner, b.owner); err != nil {
+			return fmt.Errorf("give output to user: %w", err)
+		}
+	}
+	fds := []int{int(files[0].Fd()), int(j.out.Fd())}
+	for _, f := range files[1:] {
+		fds = append(fds, int(f.Fd()))
+	}
+	_, err = b.write(&jail.Message{Op: jail.OpExec, ID: id, Stdin: j.stdin != nil, Script: r.Script}, fds...)
+	return err
+}
+
+func (b *nsBox) write(m *jail.Message, fds ...int) (int, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return 0, fmt.Errorf("encode message: %w", err)
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	n, _, err := b.conn.WriteMsgUnix(text, rights, nil)
+	if err != nil {
+		return n, fmt.Errorf("write to sandbox: %w", err)
+	}
+	return n, nil
+}
+
+// unnamedFile is read from its start.
+func unnamedFile(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err = f.Write(content); err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// wait returns a new number and what the supervisor answers to it: an exit, an
+// answer to a kill, or figures.
+func (b *nsBox) wait() (int, <-chan *jail.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next++
+	w := make(chan *jail.Message, 4)
+	b.waiter[b.next] = w
+	return b.next, w
+}
+
+func (b *nsBox) forget(id int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waiter, id)
+}
+
+func (b *nsBox) isDead() bool {
+	select {
+	case <-b.dead:
+		return true
+	case <-b.over:
+		return true
+	case <-time.After(50 * time.Millisecond):
+		return false
+	}
+}
+
+func (b *nsBox) stat(ctx context.Context) (procs int, mem, tmp int64, err error) {
+	id, answers := b.wait()
+	defer b.forget(id)
+	if _, err := b.write(&jail.Message{Op: jail.OpStat, ID: id}); err != nil {
+		return 0, 0, 0, err
+	}
+	select {
+	case m := <-answers:
+		return m.Procs, m.Mem, m.Tmp, nil
+	case <-b.dead:
+		return 0, 0, 0, ErrGone
+	case <-ctx.Done():
+		return 0, 0, 0, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,270 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox/jail"
+)
+
+// selfTest runs inside and prints a line for each wall that does not stand. It
+// uses nothing but bash.
+const selfTest = `
+miss() { echo "miss $1"; }
+[ "$UID" = 1000 ] || miss uid
+while IFS=$': \t' read -r name value rest; do
+  case $name in
+    CapEff|CapPrm|CapBnd|CapAmb) [ "$value" = 0000000000000000 ] || miss "$name" ;;
+    NoNewPrivs) [ "$value" = 1 ] || miss no_new_privs ;;
+    Seccomp) [ "$value" = "$WANT_SECCOMP" ] || miss seccomp ;;
+  esac
+done < /proc/self/status
+for dir in workspace uploads outputs; do
+  { : > "/mnt/user-data/$dir/.probe"; } 2>/dev/null || [ $dir = uploads ] || miss "write_$dir"
+done
+for dir in / /usr /etc /.sbx; do { : > "$dir/.probe"; } 2>/dev/null && miss "readonly_$dir"; done
+for path in /root /home/*/.ssh /var/run /var/lib /sys/kernel /run/*; do [ ! -e "$path" ] || miss "hidden_$path"; done
+[ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }
+read -r word < <(echo ok) && [ "$word" = ok ] || miss process_substitution
+for file in /proc/[0-9]*/environ; do
+  while IFS= read -r -d '' word || [ -n "$word" ]; do
+    [[ $word == SANDBOX_CANARY=* ]] && miss environment
+  done 2>/dev/null < "$file"
+done 2>/dev/null
+echo done
+`
+
+// Probe starts the sandbox of a throw-away thread with the whole sequence of
+// steps, and runs a self test inside.
+func (n *namespace) Probe(ctx context.Context) Report {
+	start := time.Now()
+	r := n.probe(ctx)
+	r.Provider, r.TookMS = ProviderNamespace, time.Since(start).Milliseconds()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.report = r
+	return r
+}
+
+func (n *namespace) probe(ctx context.Context) Report {
+	if err := n.prepare(ctx); err != nil {
+		return Report{Reason: "setup", Detail: err.Error(), Hint: hint("setup")}
+	}
+	n.mu.Lock()
+	shell := n.system.shell
+	n.mu.Unlock()
+	if shell == "" {
+		return Report{Reason: "no_bash", Hint: hint("no_bash")}
+	}
+	// A sandbox of the same make, with a thread of its own.
+	thread := "probe-" + strings.ToLower(rand.Text()[:12])
+	policy := DefaultPolicy()
+	policy.Network, policy.Limits.Memory, policy.Limits.Disk = NetworkNone, 256<<20, 0
+	defer func() {
+		if err := n.cfg.Dirs.Remove(thread); err != nil {
+			n.cfg.Log.Warn("folder of the sandbox probe was not removed", "error", err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	b, err := n.startBox(ctx, thread, policy)
+	if err != nil {
+		return n.explain(err)
+	}
+	defer b.stop()
+	r := Report{}
+	for _, l := range b.layers() {
+		if name, ok := strings.CutPrefix(l, "DEGRADED:"); ok {
+			r.Degraded = append(r.Degraded, name)
+		} else {
+			r.Layers = append(r.Layers, l)
+		}
+	}
+	missed, err := n.selfTest(ctx, b, r.Layers)
+	switch {
+	case err != nil:
+		r.Reason, r.Step, r.Detail = "self_test", "self_test", err.Error()
+	case len(missed) > 0:
+		r.Reason, r.Step = "self_test:"+strings.Join(missed, ","), "self_test"
+	case n.cfg.Strict && len(r.Degraded) > 0:
+		r.Reason = "degraded:" + strings.Join(r.Degraded, ",")
+	default:
+		r.OK = true
+	}
+	if !r.OK {
+		r.Hint = hint(r.Reason)
+	} else if n.guards != "" {
+		r.Detail = "no control groups: " + n.guards
+	}
+	return r
+}
+
+// selfTest returns the names of what does not hold.
+func (n *namespace) selfTest(ctx context.Context, b *nsBox, layers []string) (missed []string, err error) {
+	env := commandEnvironment(NetworkNone)
+	env["WANT_SECCOMP"] = "0"
+	if slices.Contains(layers, "seccomp") {
+		env["WANT_SECCOMP"] = "2"
+	}
+	return n.runTest(ctx, b, selfTest, Workspace, env)
+}
+
+// runTest runs a test in a box and returns the names of what does not hold.
+func (n *namespace) runTest(ctx context.Context, b box, test, cwd string, env map[string]string) (missed []string, err error) {
+	// What commands must not reach: a port of the host and a process outside.
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	defer l.Close()
+	pid, end, err := n.canary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	env["PORT"], env["CANARY"] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port), strconv.Itoa(pid)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if _, err := b.run(ctx, job{command: test, env: environment(env, nil, ExecReq{}), cwd: cwd, out: w}); err != nil {
+		return nil, err
+	}
+	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		return nil, err
+	}
+	done := false
+	lines := bufio.NewScanner(io.LimitReader(r, 64<<10))
+	for lines.Scan() {
+		if name, ok := strings.CutPrefix(lines.Text(), "miss "); ok {
+			missed = append(missed, name)
+		}
+		done = done || lines.Text() == "done"
+	}
+	if !done && len(missed) == 0 {
+		missed = []string{"no_answer"}
+	}
+	return missed, nil
+}
+
+// canary starts a process outside whose environment must not be seen inside.
+func (n *namespace) canary(ctx context.Context) (pid int, end func(), err error) {
+	n.mu.Lock()
+	cmd := exec.CommandContext(ctx, n.init)
+	n.mu.Unlock()
+	cmd.Args = []string{jail.RoleCanary}
+	cmd.Env = []string{"SANDBOX_CANARY=" + rand.Text()}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, nil, fmt.Errorf("start canary: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, nil, fmt.Errorf("start canary: %w", err)
+	}
+	return cmd.Process.Pid, func() {
+		// It ends when its input does.
+		_ = in.Close()
+		_ = cmd.Wait()
+	}, nil
+}
+
+// explain turns a failed start into a reason with a hint.
+func (n *namespace) explain(err error) Report {
+	r := Report{Reason: "init", Detail: err.Error()}
+	var init *InitError
+	if !errors.As(err, &init) {
+		return r
+	}
+	r.Step = init.Step
+	if init.Detail != "" {
+		r.Detail = init.Detail
+	}
+	var errno syscall.Errno
+	if errors.As(init.Err, &errno) {
+		r.Errno = unix.ErrnoName(errno)
+		r.Reason = reason(init.Step, errno)
+	}
+	r.Hint = hint(r.Reason)
+	return r
+}
+
+// reason names why a step failed with an error number.
+func reason(step string, errno syscall.Errno) string {
+	denied := errno == unix.EPERM || errno == unix.EACCES
+	switch {
+	case step == "clone" && errno == unix.ENOSPC:
+		return "userns_limit"
+	case step == "clone" && errno == unix.EINVAL:
+		return "userns_unsupported"
+	case denied && restrictedByAppArmor() && (step == "clone" || step == "uid_map" || step == "private" || step == "root" || step == "loopback"):
+		return "apparmor_userns"
+	case step == "clone" && denied:
+		return "userns_forbidden"
+	case step == "uid_map" && denied:
+		return "uid_map_forbidden"
+	case step == "proc" && errno == unix.EPERM:
+		return "masked_proc"
+	case step == "pivot" && errno == unix.EINVAL:
+		return "initramfs_root"
+	case step == "sources" && denied:
+		return "data_unreachable"
+	case denied && (step == "private" || step == "root" || step == "binds"):
+		return "mount_forbidden"
+	case step == "landlock" || step == "seccomp":
+		return "no_" + step
+	}
+	return "init"
+}
+
+func restrictedByAppArmor() bool {
+	b, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+	return err == nil && strings.TrimSpace(string(b)) == "1"
+}
+
+// hint says what the owner can do.
+func hint(reason string) string {
+	switch reason {
+	case "no_bash":
+		return "install bash"
+	case "setup":
+		return "see detail: the data folder or the program in it cannot be used"
+	case "userns_limit":
+		return "the limit of user namespaces is used up or 0: sysctl -w user.max_user_namespaces=10000"
+	case "userns_unsupported":
+		return "the kernel has no user namespaces (CONFIG_USER_NS)"
+	case "userns_forbidden":
+		return "in a container: run it with --security-opt seccomp=unconfined or a profile that allows clone and mount with namespaces, and --security-opt apparmor=unconfined; elsewhere: sysctl -w kernel.unprivileged_userns_clone=1"
+	case "uid_map_forbidden":
+		return "the server may not map user ids: give it CAP_SETUID and CAP_SETGID, or run it as an ordinary user"
+	case "apparmor_userns":
+		return "AppArmor forbids user namespaces: install the profile that follows, with apparmor_parser -r\n" + AppArmorProfile()
+	case "masked_proc":
+		return "the container hides parts of /proc: run it with --security-opt systempaths=unconfined, or set sandbox.strict: false"
+	case "initramfs_root":
+		return "the root of this system cannot be moved: set sandbox.strict: false"
+	case "data_unreachable":
+		return "the data folder lies below folders of another user: move it, or run the server as that user"
+	case "mount_forbidden":
+		return "the system refuses mounts in user namespaces: in a container add --security-opt apparmor=unconfined --security-opt seccomp=unconfined"
+	case "no_landlock", "no_seccomp":
+		return "the kernel lacks a layer that sandbox.require_layers or sandbox.strict asks for"
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package sandbox
+
+import (
+	"context"
+	"strings"
+)
+
+// off is the provider that runs nothing and says why.
+type off struct{ report Report }
+
+// newOff makes the provider for a host on which the tried providers cannot work,
+// or for an owner who wants none.
+func newOff(tried ...Report) *off {
+	r := Report{Provider: ProviderOff, Reason: "disabled by the configuration", Tried: tried}
+	if len(tried) > 0 {
+		var words, hints []string
+		for _, t := range tried {
+			// Namespaces are what is meant where no provider is named.
+			word := t.Reason
+			if t.Provider != ProviderNamespace {
+				word = t.Provider + ": " + word
+			}
+			words = append(words, word)
+			if t.Hint != "" {
+				hints = append(hints, t.Hint)
+			}
+		}
+		r.Reason, r.Hint = strings.Join(words, "; "), strings.Join(hints, "\n")
+	}
+	return &off{r}
+}
+
+func (o *off) Name() string { return ProviderOff }
+
+func (o *off) Probe(context.Context) Report { return o.report }
+
+func (o *off) Acquire(context.Context, ThreadRef, Policy) (Sandbox, error) {
+	return nil, &UnavailableError{Reason: o.report.Reason, Hint: o.report.Hint}
+}
+
+func (o *off) Destroy(context.Context, ThreadRef, string) error { return nil }
+
+func (o *off) Close(context.Context) error { return nil }

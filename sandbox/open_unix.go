@@ -1,0 +1,34 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"os"
+	"syscall"
+)
+
+const (
+	// A pipe or terminal put in the place of a file must neither hang the
+	// server nor become its terminal.
+	readFlags = syscall.O_NONBLOCK | syscall.O_NOCTTY
+	dirFlags  = readFlags | syscall.O_DIRECTORY
+)
+
+// readNow reads what a pipe holds at this moment and never waits.
+func readNow(r *os.File, buf []byte) (n int) {
+	raw, err := r.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		var again error
+		for n, again = syscall.Read(int(fd), buf); again == syscall.EINTR; {
+			n, again = syscall.Read(int(fd), buf)
+		}
+		return true
+	})
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}

@@ -1,0 +1,178 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// Virtual paths: the same inside the sandbox, in tools, in the API and the UI.
+const (
+	// UserData is the root of everything a thread may read and write.
+	UserData = "/mnt/user-data"
+	// Workspace is the working folder of the agent; relative paths start here.
+	Workspace = UserData + "/workspace"
+	// Uploads holds what the user gave to the thread.
+	Uploads = UserData + "/uploads"
+	// Outputs holds what the agent made for the user.
+	Outputs = UserData + "/outputs"
+	// Skills is the read-only root of skill packages.
+	Skills = "/mnt/skills"
+)
+
+const (
+	maxPathBytes = 4096
+	maxNameBytes = 255
+	maxLinks     = 40
+)
+
+// Sentinels of this package. Files methods also return errors that match
+// fs.ErrNotExist, fs.ErrExist and fs.ErrPermission.
+var (
+	// ErrThread is a thread id outside [A-Za-z0-9_-]{1,64}.
+	ErrThread = errors.New("thread ids are 1 to 64 letters, digits, dashes and underscores")
+	// ErrPath is a path that can name nothing here: malformed, or under another root.
+	ErrPath = errors.New("invalid path")
+	// ErrEscape is a path or a link that leads out of the allowed folders.
+	ErrEscape = errors.New("path leaves the allowed folders")
+	// ErrReadOnly is a change asked for under a read-only root.
+	ErrReadOnly = errors.New("read-only")
+	// ErrNotRegular is a folder, pipe, socket or device where a file is needed.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrNotDir is anything else where a folder is needed.
+	ErrNotDir = errors.New("not a directory")
+	// ErrTooLarge is a file with more bytes than the caller's limit.
+	ErrTooLarge = errors.New("file too large")
+	// ErrLimit ends a walk that reached its number of entries or its time.
+	ErrLimit = errors.New("search limit reached")
+	// ErrGlob is a pattern for names that cannot be parsed.
+	ErrGlob = errors.New("invalid glob pattern")
+	// ErrRegexp is a regular expression that cannot be parsed.
+	ErrRegexp = errors.New("invalid regular expression")
+)
+
+// refusal is a sentence for people and models that matches a sentinel.
+type refusal struct {
+	kind   error
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+func (r *refusal) Unwrap() error { return r.kind }
+
+func refuse(kind error, reason string) error { return &refusal{kind, reason} }
+
+// Clean turns p into the one virtual path that names the same thing: absolute,
+// without "." and "..", without a trailing slash. A relative p starts at
+// [Workspace]. ".." is resolved by its letters and may wander inside
+// [UserData]. It returns ErrPath for what can name nothing here and ErrEscape
+// for a path that climbs out. The disk is not read: links are checked when the
+// path is used.
+func Clean(p string) (string, error) {
+	if err := wellFormed(p); err != nil {
+		return "", err
+	}
+	rooted := p
+	if !path.IsAbs(p) {
+		rooted = Workspace + "/" + p
+	}
+	clean := path.Clean(rooted)
+	if inside(clean) {
+		return clean, nil
+	}
+	if under(UserData, rooted) && clean != UserData && !under(UserData, clean) {
+		return "", refuse(ErrEscape, "Access denied: path traversal detected: only paths under /mnt/user-data/ and /mnt/skills/ are allowed")
+	}
+	if clean == UserData || under(UserData, clean) {
+		return "", refuse(ErrPath, "the folders of /mnt/user-data are workspace, uploads and outputs; name one of them")
+	}
+	return "", refuse(ErrPath, "only paths under /mnt/user-data/ and /mnt/skills/ are allowed")
+}
+
+func wellFormed(p string) error {
+	switch {
+	case p == "":
+		return refuse(ErrPath, "the path is empty")
+	case len(p) > maxPathBytes:
+		return refuse(ErrPath, "the path is longer than 4096 bytes")
+	case !utf8.ValidString(p):
+		return refuse(ErrPath, "the path is not valid UTF-8")
+	case strings.IndexByte(p, 0) >= 0:
+		return refuse(ErrPath, "the path contains a NUL byte")
+	}
+	for name := range strings.SplitSeq(p, "/") {
+		if len(name) > maxNameBytes {
+			return refuse(ErrPath, "a name in the path is longer than 255 bytes")
+		}
+	}
+	return nil
+}
+
+// inside reports whether a clean path is in a folder that Files serves.
+func inside(clean string) bool {
+	for _, root := range []string{Workspace, Uploads, Outputs, Skills} {
+		if clean == root || under(root, clean) {
+			return true
+		}
+	}
+	return false
+}
+
+// under compares whole names: /mnt/user-data-evil is not under /mnt/user-data.
+func under(root, p string) bool {
+	return len(p) > len(root) && p[len(root)] == '/' && p[:len(root)] == root
+}
+
+// opError names the operation and the virtual path. What the system said is
+// kept without its own path, which belongs to the host.
+func opError(op, virtual string, err error) error {
+	for {
+		var (
+			pe *fs.PathError
+			le *os.LinkError
+			se *os.SyscallError
+		)
+		switch {
+		case led(err):
+			return refuse(ErrEscape, "Access denied: a symbolic link leads out of the allowed folders, or changes while it is followed")
+		case errors.As(err, &pe):
+			err = pe.Err
+		case errors.As(err, &le):
+			err = le.Err
+		case errors.As(err, &se):
+			err = se.Err
+		default:
+			return &failure{op, virtual, err}
+		}
+	}
+}
+
+// led tells whether os.Root refused to go where a link leads, for which it has no error
+// with a name. Links were followed before, so this one was put there meanwhile.
+func led(err error) bool {
+	var pe *fs.PathError
+	if errors.Is(err, syscall.ELOOP) {
+		return true
+	}
+	if !errors.As(err, &pe) || errors.As(err, new(syscall.Errno)) {
+		return false
+	}
+	for _, known := range []error{fs.ErrClosed, fs.ErrExist, fs.ErrInvalid, fs.ErrNotExist, fs.ErrPermission, os.ErrDeadlineExceeded, os.ErrNoDeadline} {
+		if errors.Is(err, known) {
+			return false
+		}
+	}
+	return true
+}
+
+type failure struct {
+	op, path string
+	err      error
+}
+
+func (f *failure) Error() string { return f.op + " " + f.path + ": " + f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }

@@ -1,0 +1,240 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// starter starts a box for a thread whose folders exist.
+type starter func(ctx context.Context, thread string, p Policy) (box, error)
+
+// pool keeps the boxes of threads warm, stops idle ones, and never runs more
+// than it may.
+type pool struct {
+	cfg   *Config
+	name  string
+	paths func(thread string) PathMapper
+	env   func(Policy) map[string]string
+	start starter
+	quota *Quota
+	work  sync.WaitGroup // calls, pumps and the sweeper
+	quit  chan struct{}
+
+	mu      sync.Mutex
+	closed  bool               // guarded by mu
+	members map[string]*member // guarded by mu
+	running int                // boxes that run or start; guarded by mu
+	failed  int                // starts that failed in a row; guarded by mu
+}
+
+func newPool(cfg *Config, name string, start starter) *pool {
+	p := &pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{}, quota: cfg.Dirs.Quota}
+	if p.quota == nil {
+		p.quota = NewQuota(0)
+	}
+	p.paths = func(string) PathMapper { return samePaths{} }
+	p.work.Go(p.sweep)
+	return p
+}
+
+// acquire returns the member of a thread.
+func (p *pool) acquire(thread ThreadRef, policy Policy) (*member, error) {
+	if err := policy.validate(); err != nil {
+		return nil, err
+	}
+	if err := p.cfg.Dirs.Create(thread.ID); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrGone
+	}
+	m := p.members[thread.ID]
+	if m == nil {
+		m = &member{pool: p, thread: thread.ID, lastUsed: time.Now()}
+		p.members[thread.ID] = m
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.policy = policy
+	return m, nil
+}
+
+// destroy ends what a thread runs and forgets it.
+func (p *pool) destroy(thread, reason string) {
+	p.mu.Lock()
+	m := p.members[thread]
+	delete(p.members, thread)
+	p.mu.Unlock()
+	if m != nil {
+		m.end(reason)
+	}
+	p.quota.forget(thread)
+}
+
+// close ends everything.
+func (p *pool) close() {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.quit)
+	}
+	all := p.members
+	p.members = map[string]*member{}
+	p.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, m := range all {
+		ending.Go(func() { m.end("the server stops") })
+	}
+	ending.Wait()
+	p.work.Wait()
+}
+
+// enter counts a piece of work that close waits for.
+func (p *pool) enter() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrGone
+	}
+	p.work.Add(1)
+	return nil
+}
+
+// reserve makes room for one more box, by stopping the idle one that was used
+// least recently if need be.
+func (p *pool) reserve() error {
+	for {
+		p.mu.Lock()
+		if p.running < p.cfg.MaxSandboxes {
+			p.running++
+			p.mu.Unlock()
+			return nil
+		}
+		victim := p.idle()
+		p.mu.Unlock()
+		if victim == nil {
+			return ErrBusy
+		}
+		victim.rest("it made room for others", func() bool { return true })
+	}
+}
+
+// idle finds the member to stop first: one without background processes, then
+// the one used least recently. The caller holds mu.
+func (p *pool) idle() *member {
+	type candidate struct {
+		*member
+		background bool
+		used       time.Time
+	}
+	var all []candidate
+	for _, m := range p.members {
+		m.mu.Lock()
+		if m.box != nil && m.calls == 0 && m.starting == nil {
+			all = append(all, candidate{m, m.background > 0, m.lastUsed})
+		}
+		m.mu.Unlock()
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.MinFunc(all, func(a, b candidate) int {
+		if a.background != b.background {
+			return map[bool]int{false: -1, true: 1}[a.background]
+		}
+		return cmp.Compare(a.used.UnixNano(), b.used.UnixNano())
+	}).member
+}
+
+func (p *pool) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running--
+}
+
+// sweep stops boxes that were idle for long.
+func (p *pool) sweep() {
+	every := min(max(p.cfg.IdleTimeout/4, 100*time.Millisecond), 30*time.Second)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			return
+		case <-tick.C:
+		}
+		p.mu.Lock()
+		all := make([]*member, 0, len(p.members))
+		for _, m := range p.members {
+			all = append(all, m)
+		}
+		p.mu.Unlock()
+		for _, m := range all {
+			m.sweep()
+		}
+	}
+}
+
+// started counts starts that fail in a row.
+func (p *pool) started(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.failed = 0
+	case errors.Is(err, ErrInit):
+		p.failed++
+	}
+}
+
+// failures are the starts that failed in a row before the current one.
+func (p *pool) failures() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+// launch starts a box in a reserved place, which it gives back when the box is
+// gone.
+func (p *pool) launch(ctx context.Context, thread string, policy Policy) (box, error) {
+	if err := p.reserve(); err != nil {
+		return nil, err
+	}
+	if err := p.enter(); err != nil {
+		p.release()
+		return nil, err
+	}
+	b, err := p.start(ctx, thread, policy)
+	p.started(err)
+	if err != nil {
+		p.release()
+		p.work.Done()
+		return nil, fmt.Errorf("start sandbox: %w", err)
+	}
+	l := &leased{box: b, over: make(chan struct{})}
+	go func() {
+		defer p.work.Done()
+		<-b.done()
+		p.release()
+		close(l.over)
+	}()
+	return l, nil
+}
+
+// leased is a box that is done when its place is free again.
+type leased struct {
+	box
+	over chan struct{}
+}
+
+func (l *leased) done() <-chan struct{} { return l.over }
+
+func samePolicy(a, b Policy) bool { return reflect.DeepEqual(a, b) }

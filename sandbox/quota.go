@@ -1,0 +1,236 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// Free space of the disk is looked at this often while a command runs; files
+	// are counted when much of it is gone, and this often in any case.
+	diskLook  = time.Second
+	diskCount = 30 * time.Second
+	// Counting may take this part of the time at most.
+	countShare = 20
+	// A tree nested deeper than this is not counted but taken as too much.
+	maxNesting = 256
+)
+
+var errNesting = errors.New("folders are nested too deeply")
+
+// Quota knows how much the files of threads take up. Counting takes a walk over
+// all of them, so it remembers the last answer and what was written since. All
+// methods may be called by many goroutines.
+type Quota struct {
+	limit  atomic.Int64
+	mu     sync.Mutex
+	meters map[string]*meter // guarded by mu
+}
+
+// NewQuota makes the account for the threads of one Dirs, each of which may
+// have limit bytes on the disk; 0 means no limit.
+func NewQuota(limit int64) *Quota {
+	q := &Quota{meters: map[string]*meter{}}
+	q.limit.Store(limit)
+	return q
+}
+
+// SetLimit changes how many bytes each thread may have from now on; 0 means no limit.
+func (q *Quota) SetLimit(limit int64) { q.limit.Store(limit) }
+
+// Limit is how many bytes each thread may have; 0 means no limit.
+func (q *Quota) Limit() int64 { return q.limit.Load() }
+
+// Full is how many threads had no room left when they were last counted.
+func (q *Quota) Full() (n int) {
+	limit := q.Limit()
+	q.mu.Lock()
+	all := slices.Collect(maps.Values(q.meters))
+	q.mu.Unlock()
+	for _, m := range all {
+		m.mu.Lock()
+		if limit > 0 && m.known && (m.used >= limit || m.deep) {
+			n++
+		}
+		m.mu.Unlock()
+	}
+	return n
+}
+
+func (q *Quota) meter(thread string) *meter {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m := q.meters[thread]
+	if m == nil {
+		m = &meter{}
+		q.meters[thread] = m
+	}
+	return m
+}
+
+func (q *Quota) forget(thread string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.meters, thread)
+}
+
+// spend refuses to write n bytes more than a thread may have, with an error
+// that matches ErrQuota.
+func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error {
+	if q == nil || q.Limit() <= 0 {
+		return nil
+	}
+	limit := q.Limit()
+	m := q.meter(thread)
+	used, err := m.count(ctx, d, thread)
+	if err != nil && !errors.Is(err, errNesting) {
+		return err
+	}
+	if err != nil || used+n > limit {
+		return refuse(ErrQuota, fullNote(used, limit, err))
+	}
+	m.mu.Lock()
+	m.used += n
+	m.mu.Unlock()
+	return nil
+}
+
+// meter remembers the use of one thread.
+type meter struct {
+	mu    sync.Mutex
+	used  int64         // guarded by mu, as all below
+	free  int64         // of the disk at that time
+	at    time.Time     // of the count
+	took  time.Duration // by the count
+	deep  bool          // it could not be counted
+	busy  bool          // a count is under way
+	known bool
+}
+
+// count returns bytes on the disk, as of now or, where counting takes long, of
+// a moment ago.
+func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error) {
+	free, _ := freeSpace(d.Root)
+	m.mu.Lock()
+	recent := time.Since(m.at) < countShare*m.took && m.free-free < 64<<20
+	if m.known && (recent || m.busy) {
+		defer m.mu.Unlock()
+		if m.deep {
+			return m.used, errNesting
+		}
+		return m.used, nil
+	}
+	m.busy = true
+	m.mu.Unlock()
+
+	start := time.Now()
+	used, err := d.Usage(ctx, thread)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy = false
+	if err != nil && !errors.Is(err, errNesting) {
+		return m.used, err
+	}
+	m.used, m.free, m.at, m.took, m.deep, m.known = used, free, start, time.Since(start), err != nil, true
+	return used, err
+}
+
+// Usage counts what the files of a thread, its home and its temporary files take
+// up on the disk, in bytes. It does not follow links and stops with the context's error.
+func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
+	base, err := d.thread(thread)
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, dir := range []string{filepath.Join(base, "user-data"), filepath.Join(base, "sandbox", "home"), filepath.Join(base, "sandbox", "tmp")} {
+		n, err := diskUsage(ctx, dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return sum + n, opError("count files of thread", thread, err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// watchDisk ends the command when the thread has more than its limit and more
+// than at the start: one who has too much can still delete. The channel is
+// closed when it has stopped.
+func (s setting) watchDisk(ctx context.Context, cancel context.CancelCauseFunc) <-chan struct{} {
+	stopped := make(chan struct{})
+	limit := s.policy.Limits.Disk
+	if limit <= 0 {
+		close(stopped)
+		return stopped
+	}
+	m := s.quota.meter(s.thread)
+	m.mu.Lock()
+	start, wasDeep := m.used, m.deep
+	m.mu.Unlock()
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(diskLook)
+		defer tick.Stop()
+		counted := time.Now()
+		free, _ := freeSpace(s.cfg.Dirs.Root)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			now, known := freeSpace(s.cfg.Dirs.Root)
+			if time.Since(counted) < diskCount && known && free-now < limit/8 {
+				continue
+			}
+			used, err := m.count(ctx, s.cfg.Dirs, s.thread)
+			deep := errors.Is(err, errNesting)
+			if err != nil && !deep {
+				continue // the end of ctx, or a file that went away meanwhile
+			}
+			counted, free = time.Now(), now
+			if used > limit && used > start || deep && !wasDeep {
+				cancel(errOverQuota)
+				return
+			}
+		}
+	}()
+	return stopped
+}
+
+// diskNote tells when the thread has no room left.
+func (s setting) diskNote(ctx context.Context) string {
+	limit := s.policy.Limits.Disk
+	if limit <= 0 {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	used, err := s.quota.meter(s.thread).count(ctx, s.cfg.Dirs, s.thread)
+	if err != nil && !errors.Is(err, errNesting) || err == nil && used <= limit {
+		return ""
+	}
+	return fullNote(used, limit, err)
+}
+
+func fullNote(used, limit int64, deep error) string {
+	if deep != nil {
+		return "Thread storage cannot be counted: folders are nested too deeply. Delete them before writing."
+	}
+	return fmt.Sprintf("Thread storage is full (%s of %s). Delete files under %s before writing.", amount(used), amount(limit), UserData)
+}
+
+func amount(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}

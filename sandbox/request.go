@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxCommandBytes = 8 << 20
+	maxStdinBytes   = 64 << 20
+	// Linux refuses a single variable or argument of 128 KiB, and all together of
+	// a quarter of the stack.
+	maxValueBytes = 120 << 10
+	maxEnvBytes   = 1 << 20
+)
+
+// validate says what is wrong with a request, for the model.
+func (r ExecReq) validate() error {
+	refuse := func(format string, a ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrRequest}, a...)...)
+	}
+	switch {
+	case strings.TrimSpace(r.Command) == "":
+		return refuse("the command is empty")
+	case len(r.Command) > maxCommandBytes:
+		return refuse("the command is longer than %d bytes", maxCommandBytes)
+	case !plain(r.Command):
+		return refuse("the command contains a NUL byte or is not valid UTF-8")
+	case len(r.Stdin) > maxStdinBytes:
+		return refuse("the input is longer than %d bytes", maxStdinBytes)
+	case r.Cwd != "" && (!path.IsAbs(r.Cwd) || !plain(r.Cwd) || len(r.Cwd) > maxPathBytes):
+		return refuse("the working folder is not an absolute path")
+	}
+	total := 0
+	for _, a := range r.Args {
+		if !plain(a) || len(a) > maxValueBytes {
+			return refuse("an argument is too long, contains a NUL byte or is not valid UTF-8")
+		}
+		total += len(a)
+	}
+	for _, vars := range []map[string]string{r.Env, r.Secrets} {
+		for name, value := range vars {
+			if err := validVariable(name); err != nil {
+				return refuse("%w", err)
+			}
+			if !plain(value) || len(value) > maxValueBytes {
+				return refuse("the value of %s is too long, contains a NUL byte or is not valid UTF-8", name)
+			}
+			total += len(name) + len(value)
+		}
+	}
+	if total > maxEnvBytes {
+		return refuse("arguments and variables together are longer than %d bytes", maxEnvBytes)
+	}
+	return nil
+}
+
+func plain(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// ValidVariable says why commands cannot have a variable of that name, or nil.
+func ValidVariable(name string) error { return validVariable(name) }
+
+// validVariable refuses names that are none, and variables that make every
+// program load or run something else.
+func validVariable(name string) error {
+	for i, c := range []byte(name) {
+		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return fmt.Errorf("%q is not the name of a variable", name)
+		}
+	}
+	if name == "" {
+		return fmt.Errorf("%q is not the name of a variable", name)
+	}
+	if strings.HasPrefix(name, "LD_") || slices.Contains([]string{"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "GLIBC_TUNABLES"}, name) {
+		return fmt.Errorf("the variable %s is not allowed", name)
+	}
+	return nil
+}
+
+// environment builds the variables of a command from nothing.
+func environment(base, policy map[string]string, r ExecReq) []string {
+	all := maps.Clone(base)
+	for _, vars := range []map[string]string{policy, r.Env, r.Secrets} {
+		maps.Copy(all, vars)
+	}
+	env := make([]string, 0, len(all))
+	for name, value := range all {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// firstChars cuts a text after n characters and mends broken ones.
+func firstChars(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			text = text[:i]
+			break
+		}
+		n--
+	}
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
+}

@@ -1,0 +1,268 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fawn/sandbox/jail"
+)
+
+// system is what of the host's programs every sandbox sees, and what must stay
+// hidden. It is found once for each probe.
+type system struct {
+	binds   []jail.Bind
+	links   map[string]string
+	secrets []string // resolved paths of the host
+	shell   string   // path of bash, inside and outside
+	bound   []string // what the folders of programs are on the host
+}
+
+// etc is the part of /etc that programs need to work: no accounts, keys or
+// configuration of services.
+func etc() []string {
+	return []string{
+		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "ca-certificates", "ca-certificates.conf", "pki",
+		"crypto-policies", "localtime", "timezone", "mime.types", "protocols", "services", "bash.bashrc", "inputrc", "terminfo",
+		"fonts", "os-release", "debian_version", "magic", "python3*", "perl", "R", "texmf", "java-*", "ImageMagick-*", "gai.conf",
+	}
+}
+
+// findSystem looks at the host. A data folder that would be shown whole is
+// refused.
+func findSystem(cfg Config) (system, error) {
+	s := system{links: map[string]string{}}
+	for _, dir := range []string{"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
+		info, err := os.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return system{}, fmt.Errorf("look at %s: %w", dir, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			if s.links[dir], err = os.Readlink(dir); err != nil {
+				return system{}, fmt.Errorf("look at %s: %w", dir, err)
+			}
+		case info.IsDir():
+			s.binds = append(s.binds, jail.Bind{Src: dir, Dst: dir, Optional: true})
+			s.bound = append(s.bound, dir)
+		}
+	}
+	for _, pattern := range etc() {
+		names, err := filepath.Glob("/etc/" + pattern)
+		if err != nil {
+			return system{}, err
+		}
+		for _, name := range names {
+			real, err := filepath.EvalSymlinks(name)
+			if err != nil {
+				continue // a link to something that is not installed
+			}
+			s.binds = append(s.binds, jail.Bind{Src: real, Dst: name, Optional: true})
+		}
+	}
+	for _, shell := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
+		if info, err := os.Stat(shell); err == nil && info.Mode().IsRegular() {
+			s.shell = shell
+			break
+		}
+	}
+	return s, s.findSecrets(cfg)
+}
+
+// findSecrets lists what must not be seen even below something that is shown.
+func (s *system) findSecrets(cfg Config) error {
+	root, err := filepath.EvalSymlinks(cfg.Dirs.Root)
+	if err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	for _, dir := range s.bound {
+		if root == dir || root == "/" || under(root, dir) {
+			return fmt.Errorf("%w: the data folder %s holds programs that commands need to see; use another", ErrConfig, root)
+		}
+	}
+	s.secrets = []string{root, "/etc/ssl/private", "/etc/pki/tls/private"}
+	// Folders of the server that may hold its configuration, unless they hold the
+	// programs of the system.
+	for _, get := range []func() (string, error){os.UserHomeDir, os.Getwd} {
+		dir, err := get()
+		if err == nil && !s.programs(dir) {
+			s.secrets = append(s.secrets, dir)
+		}
+	}
+	s.secrets = append(s.secrets, cfg.Secrets...)
+	for i, p := range s.secrets {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			p = real
+		}
+		if p, err = filepath.Abs(p); err != nil {
+			return fmt.Errorf("hide %s: %w", p, err)
+		}
+		s.secrets[i] = p
+	}
+	return nil
+}
+
+// programs says whether a folder is one of those that make up a system.
+func (s *system) programs(dir string) bool {
+	shared := []string{"/", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/games",
+		"/usr/local", "/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/usr/local/share", "/opt"}
+	return slices.Contains(shared, dir) || slices.Contains(s.bound, dir)
+}
+
+// masks are the places inside where secrets would be seen.
+func (s *system) masks(binds []jail.Bind) []string {
+	var masks []string
+	for _, secret := range s.secrets {
+		for _, b := range binds {
+			if under(b.Src, secret) {
+				masks = append(masks, b.Dst+secret[len(b.Src):])
+			}
+		}
+	}
+	return masks
+}
+
+// spec describes the sandbox of a thread.
+func (s *system) spec(cfg Config, thread string, p Policy) (jail.Spec, error) {
+	base, err := cfg.Dirs.thread(thread)
+	if err != nil {
+		return jail.Spec{}, err
+	}
+	if base, err = filepath.EvalSymlinks(base); err != nil {
+		return jail.Spec{}, opError("open files of thread", thread, err)
+	}
+	if base, err = filepath.Abs(base); err != nil {
+		return jail.Spec{}, opError("open files of thread", thread, err)
+	}
+	shown := slices.Clone(s.binds)
+	for _, m := range cfg.Dirs.Mounts {
+		real, err := filepath.EvalSymlinks(m.Dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return jail.Spec{}, fmt.Errorf("mount %s: %w", m.Path, err)
+		}
+		shown = append(shown, jail.Bind{Src: real, Dst: m.Path, Optional: true})
+	}
+	for _, b := range p.Binds {
+		bind, err := s.bind(b)
+		if err != nil {
+			return jail.Spec{}, err
+		}
+		shown = append(shown, bind)
+	}
+	masks := s.masks(shown)
+	own := []jail.Bind{
+		{Src: base + "/user-data/workspace", Dst: Workspace, Write: true},
+		{Src: base + "/user-data/uploads", Dst: Uploads, Write: !p.UploadsReadOnly},
+		{Src: base + "/user-data/outputs", Dst: Outputs, Write: true},
+		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
+	}
+	for _, b := range own {
+		if info, err := os.Lstat(b.Src); err != nil || !info.IsDir() {
+			return jail.Spec{}, opError("open", b.Dst, errors.Join(err, ErrNotDir))
+		}
+	}
+	files, err := syntheticFiles(p.Network)
+	if err != nil {
+		return jail.Spec{}, err
+	}
+	return jail.Spec{
+		Binds: append(shown, own...), Links: s.links, Files: files, Masks: masks,
+		Loopback: p.Network != NetworkHost, Listen: p.Network == NetworkProxy, ScopeSockets: p.Network == NetworkHost,
+		Limits:  innerLimits(p.Limits),
+		Require: cfg.RequireLayers, Strict: cfg.Strict,
+		Fail: cfg.failStep, FailErrno: cfg.failErrno,
+	}, nil
+}
+
+// bind checks a folder that the owner wants to show.
+func (s *system) bind(b Bind) (jail.Bind, error) {
+	real, err := filepath.EvalSymlinks(b.Dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return jail.Bind{}, fmt.Errorf("%w: mount %s: %w", ErrConfig, b.Path, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return jail.Bind{}, fmt.Errorf("%w: mount %s: %w", ErrConfig, b.Path, err)
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s is neither a folder nor a file", ErrConfig, b.Path, b.Dir)
+	}
+	data := s.secrets[0]
+	if real == "/" || real == data || under(real, data) || under(data, real) {
+		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s holds the data folder or lies in it", ErrConfig, b.Path, b.Dir)
+	}
+	if slices.Contains(s.secrets, real) && !info.IsDir() {
+		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s is secret", ErrConfig, b.Path, b.Dir)
+	}
+	return jail.Bind{Src: real, Dst: b.Path, Write: !b.ReadOnly}, nil
+}
+
+// syntheticFiles are the files of /etc that must not be those of the host.
+func syntheticFiles(network string) (map[string]string, error) {
+	files := map[string]string{
+		"/etc/passwd":        "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home + ":/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		"/etc/group":         "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n",
+		"/etc/hosts":         "127.0.0.1 localhost sandbox\n::1 localhost\n",
+		"/etc/hostname":      "sandbox\n",
+		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+		"/etc/resolv.conf":   "# There are no name servers: programs reach the web through the proxy, if at all.\n",
+	}
+	if network == NetworkHost {
+		b, err := os.ReadFile("/etc/resolv.conf")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("name servers: %w", err)
+		}
+		files["/etc/resolv.conf"] = strings.ToValidUTF8(string(b), "?")
+	}
+	return files, nil
+}
+
+func innerLimits(l Limits) jail.Limits {
+	in := jail.Limits{
+		Memory: l.Memory, FileSize: l.FileSize, Tmp: l.Tmp, Shm: l.Shm,
+		Pids: int64(l.Pids), OpenFiles: int64(l.OpenFiles), CPUSeconds: int64(l.CPUTime.Seconds()),
+	}
+	if l.Memory > 0 {
+		in.Data = max(4<<30, l.Memory)
+		// What files in memory hold is not freed by ending processes.
+		in.Tmp, in.Shm = atMost(l.Tmp, l.Memory/2), atMost(l.Shm, l.Memory/4)
+	}
+	return in
+}
+
+// atMost lowers a limit, where zero means none, to max.
+func atMost(n, max int64) int64 {
+	if n <= 0 || n > max {
+		return max
+	}
+	return n
+}
+
+// commandEnvironment is what commands start with.
+func commandEnvironment(network string) map[string]string {
+	env := map[string]string{
+		"PATH": jail.Home + "/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME": jail.Home, "USER": "agent", "LOGNAME": "agent", "SHELL": "/bin/bash",
+		"LANG": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp", "PYTHONUNBUFFERED": "1",
+	}
+	if network == NetworkProxy {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+			env[name] = fmt.Sprintf("http://127.0.0.1:%d", jail.ProxyPort)
+		}
+		env["NO_PROXY"], env["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
+	}
+	return env
+}

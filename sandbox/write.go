@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// WriteFile makes data the content of p, or adds it at the end when add is
+// set. Missing folders are made. A new content is complete or not there at
+// all: it is written beside the file and renamed over it, keeping the file's
+// permissions (0644 for a new one). A link is followed if it stays inside.
+// Adding opens the file itself and is not atomic.
+func (f *Files) WriteFile(ctx context.Context, p string, data []byte, add bool) error {
+	at, real, err := f.target("write", p, true)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	switch info, err := at.root.Lstat(at.rel); {
+	case err == nil && !info.Mode().IsRegular():
+		return notRegular(info)
+	case err == nil:
+		mode = info.Mode().Perm()
+	case !errors.Is(err, fs.ErrNotExist):
+		return opError("write", real, err)
+	}
+	if isRoot(real) {
+		return refuse(ErrNotRegular, "not a regular file: it is a directory")
+	}
+	if err := f.spend(ctx, int64(len(data))); err != nil {
+		return err
+	}
+	if err := f.mkdirAll(at, path.Dir(at.rel)); err != nil {
+		return opError("write", real, err)
+	}
+	if add {
+		err = f.appendTo(ctx, at, data)
+	} else {
+		err = f.replace(ctx, at, data, mode)
+	}
+	if err != nil {
+		return opError("write", real, err)
+	}
+	return nil
+}
+
+func (f *Files) appendTo(ctx context.Context, at place, data []byte) error {
+	file, err := at.root.OpenFile(at.rel, os.O_WRONLY|os.O_APPEND|os.O_CREATE|readFlags, 0o644)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err == nil {
+		err = f.give(file)
+	}
+	if err == nil {
+		err = writeAll(ctx, file, data)
+	}
+	return errors.Join(err, file.Close())
+}
+
+func (f *Files) replace(ctx context.Context, at place, data []byte, mode fs.FileMode) error {
+	temp := path.Join(path.Dir(at.rel), ".write-"+rand.Text()+".tmp")
+	file, err := at.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	if err = f.give(file); err == nil {
+		err = writeAll(ctx, file, data)
+	}
+	if err == nil {
+		// The umask may have taken bits that the old file had.
+		err = file.Chmod(mode)
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = at.root.Rename(temp, at.rel)
+	}
+	if err != nil {
+		return errors.Join(err, at.root.Remove(temp))
+	}
+	return nil
+}
+
+func writeAll(ctx context.Context, w io.Writer, data []byte) error {
+	for len(data) > 0 {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		n, err := w.Write(data[:min(len(data), 1<<20)])
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// Spend books n bytes that the caller is about to write to a file of its own
+// making. It gives ErrQuota where the thread has no room for them.
+func (f *Files) Spend(ctx context.Context, n int64) error { return f.spend(ctx, n) }
+
+// Create makes a new file, open for writing, that the caller closes; what is
+// written is booked with Spend. The folder must exist; an existing name, also a link, gives an error that
+// matches fs.ErrExist.
+func (f *Files) Create(p string) (*os.File, error) {
+	at, real, err := f.target("create", p, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.spend(context.Background(), 0); err != nil {
+		return nil, err
+	}
+	file, err := at.root.OpenFile(at.rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err == nil {
+		if err = f.give(file); err != nil {
+			err = errors.Join(err, file.Close(), at.root.Remove(at.rel))
+		}
+	}
+	if err != nil {
+		return nil, opError("create", real, err)
+	}
+	return file, nil
+}
+
+// Mkdir makes a folder and those above it. An existing folder is kept.
+func (f *Files) Mkdir(p string) error {
+	at, real, err := f.target("make folder", p, true)
+	if err != nil {
+		return err
+	}
+	if err := f.mkdirAll(at, at.rel); err != nil {
+		return opError("make folder", real, err)
+	}
+	return nil
+}
+
+// Rename gives what old names the path to, replacing a file that is there.
+// Links are renamed and replaced themselves, never what they point at.
+func (f *Files) Rename(old, to string) error {
+	src, from, err := f.target("rename", old, false)
+	if err != nil {
+		return err
+	}
+	dst, real, err := f.target("rename", to, false)
+	if err != nil {
+		return err
+	}
+	if isRoot(from) || isRoot(real) {
+		return refuse(ErrPath, "workspace, uploads and outputs themselves cannot be renamed")
+	}
+	if err := src.root.Rename(src.rel, dst.rel); err != nil {
+		return opError("rename", from, err)
+	}
+	return nil
+}
+
+// Remove deletes one file, link or empty folder; a link itself, not its target.
+func (f *Files) Remove(p string) error {
+	at, real, err := f.target("remove", p, false)
+	if err != nil {
+		return err
+	}
+	if isRoot(real) {
+		return refuse(ErrPath, "workspace, uploads and outputs themselves cannot be removed")
+	}
+	if err := at.root.Remove(at.rel); err != nil {
+		return opError("remove", real, err)
+	}
+	return nil
+}
+
+func isRoot(clean string) bool {
+	return clean == Workspace || clean == Uploads || clean == Outputs
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+)
+
+// Bounds of the audit: beyond either of them the oldest rows are dropped.
+const (
+	AuditRows  = 100_000
+	AuditBytes = 64 << 20
+)
+
+// auditCosts is about what a row takes up beside its body.
+const auditCosts = 128
+
+// AuditRow tells of one thing that happened in a thread's sandbox.
+type AuditRow struct {
+	ID     int64 // order of writing; given by the store
+	Thread string
+	Kind   string
+	Body   json.RawMessage // an object, as the API shows it
+}
+
+// AuditQuery selects rows, newest first. Zero fields select everything.
+type AuditQuery struct {
+	Owner, Thread, Kind string
+	Before              int64 // only rows with a smaller id
+	Limit               int   // <= 0 means no limit
+}
+
+// Audit returns the rows that q selects.
+func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
+	where, args := " WHERE 1", []any{}
+	for _, c := range []struct {
+		sql  string
+		on   bool
+		what any
+	}{
+		{" AND owner = ?", q.Owner != "", q.Owner}, {" AND thread = ?", q.Thread != "", q.Thread},
+		{" AND kind = ?", q.Kind != "", q.Kind}, {" AND id < ?", q.Before > 0, q.Before},
+	} {
+		if c.on {
+			where, args = where+c.sql, append(args, c.what)
+		}
+	}
+	if q.Limit <= 0 {
+		q.Limit = -1
+	}
+	out := []AuditRow{}
+	err := db.each(ctx, `SELECT id, thread, kind, body FROM audit`+where+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit), func(rows *sql.Rows) (bool, error) {
+		var r AuditRow
+		var body []byte
+		err := rows.Scan(&r.ID, &r.Thread, &r.Kind, &body)
+		r.Body = body
+		out = append(out, r)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read audit: %w", err)
+	}
+	return out, nil
+}
+
+// putAudit adds rows for threads that exist, under their owners, and drops the oldest ones
+// beyond the bounds. A thread that was deleted meanwhile keeps no rows.
+func (w *writer) putAudit(p *batch) error {
+	for _, r := range p.Audit {
+		size := len(r.Body) + len(r.Thread) + len(r.Kind) + auditCosts
+		err := w.exec(`INSERT INTO audit(owner, thread, kind, upto, body)
+			SELECT owner, id, ?, coalesce((SELECT upto FROM audit ORDER BY id DESC LIMIT 1), 0) + ?, ? FROM thread WHERE id = ?`,
+			r.Kind, size, string(r.Body), r.Thread)
+		if err != nil {
+			return fmt.Errorf("audit of thread %s: %w", r.Thread, err)
+		}
+	}
+	if len(p.Audit) == 0 {
+		return nil
+	}
+	// Numbers and sums never go down, so both bounds are a place in the order. Rows of
+	// deleted threads leave holes, which only makes less be kept.
+	err := w.exec(`DELETE FROM audit WHERE id < max((SELECT max(id) FROM audit) - ? + 1, coalesce((SELECT id FROM audit
+		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`, w.auditRows, w.auditBytes)
+	if err != nil {
+		return fmt.Errorf("drop old audit rows: %w", err)
+	}
+	return nil
+}

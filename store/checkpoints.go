@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Range is message numbers From..To, both included. Its JSON is [From,To].
+type Range struct{ From, To int64 }
+
+// MarshalJSON writes [From,To].
+func (r Range) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, "[%d,%d]", r.From, r.To), nil }
+
+// UnmarshalJSON reads [From,To].
+func (r *Range) UnmarshalJSON(b []byte) error {
+	var pair []int64
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("range %s: two numbers expected", b)
+	}
+	r.From, r.To = pair[0], pair[1]
+	return nil
+}
+
+// Card says which rows make a state: message numbers in the order of the
+// conversation, and one version of each field.
+type Card struct {
+	Messages []Range          `json:"messages,omitempty"`
+	Fields   map[string]int64 `json:"fields,omitempty"`
+}
+
+// Has tells whether the card names a message.
+func (c Card) Has(message int64) bool {
+	for _, r := range c.Messages {
+		if r.From <= message && message <= r.To {
+			return true
+		}
+	}
+	return false
+}
+
+// Last is the number of the newest message, 0 without any.
+func (c Card) Last() int64 {
+	if n := len(c.Messages); n > 0 {
+		return c.Messages[n-1].To
+	}
+	return 0
+}
+
+// Checkpoint is a thread's state after one step. Ids sort as text by age.
+type Checkpoint struct {
+	ID     string
+	Parent string // "" for the first
+	Thread string // the batch's thread when written
+	NS     string // "" is the root namespace
+	Run    string
+	Step   int
+	Source string
+	Next   []string
+	Meta   json.RawMessage // an object; nil is written as {}
+	Card   Card
+	At     time.Time // zero is written as now
+}
+
+// MessageRow is a stored message. N counts per thread and is never reused; Body
+// is JSON in the form the API shows.
+type MessageRow struct {
+	N    int64
+	ID   string
+	Body []byte
+}
+
+// FieldRow is one version of a state field, Body as in MessageRow.
+type FieldRow struct {
+	Name    string
+	Version int64
+	Body    []byte
+}
+
+const checkpointColumns = `c.thread, c.ns, c.id, c.parent, c.run, c.step, c.source, c.next, c.meta, c.card, c.at`
+
+func scanCheckpoint(row interface{ Scan(...any) error }) (c Checkpoint, err error) {
+	var meta, next, card []byte
+	var at int64
+	if err := row.Scan(&c.Thread, &c.NS, &c.ID, &c.Parent, &c.Run, &c.Step, &c.Source, &next, &meta, &card, &at); err != nil {
+		return c, translate(err)
+	}
+	c.Meta, c.At = meta, fromMillis(at)
+	if err := json.Unmarshal(next, &c.Next); err != nil {
+		return c, fmt.Errorf("checkpoint %s, next: %w", c.ID, err)
+	}
+	if err := json.Unmarshal(card, &c.Card); err != nil {
+		return c, fmt.Errorf("checkpoint %s, card: %w", c.ID, err)
+	}
+	return c, nil
+}
+
+// Checkpoint returns a checkpoint, or ErrNotFound. Without an id it is the
+// thread's head in the root namespace, the newest one in any other.
+func (db *DB) Checkpoint(ctx context.Context, thread, ns, id string) (Checkpoint, error) {
+	query, args := checkpointQuery(thread, ns, id)
+	s, err := db.stmt(ctx, query)
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("checkpoint of thread %s: %w", thread, translate(err))
+	}
+	c, err := scanCheckpoint(s.QueryRowContext(ctx, args...))
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("checkpoint of thread %s: %w", thread, err)
+	}
+	return c, nil
+}
+
+func checkpointQuery(thread, ns, id string) (string, []any) {
+	switch {
+	case id != "":
+		return `SELECT ` + checkpointColumns + ` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? AND c.id = ?`, []any{thread, ns, id}
+	case ns != "":
+		return `SELECT ` + checkpointColumns + ` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1`, []any{thread, ns}
+	}
+	return `SELECT ` + checkpointColumns + ` FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`, []any{thread}
+}
+
+// Checkpoints returns checkpoints of one namespace, newest first. With before
+// only older ones; limit <= 0 means all; match, when not nil, selects before
+// limit counts.
+func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string, limit int, match func(Checkpoint) bool) ([]Checkpoint, error) {
+	list := []Checkpoint{}
+	query, args := `SELECT `+checkpointColumns+` FROM checkpoint c WHERE c.thread = ? AND c.ns = ?`, []any{thread, ns}
+	if before != "" {
+		query, args = query+` AND c.id < ?`, append(args, before)
+	}
+	err := db.each(ctx, query+` ORDER BY c.id DESC`, args, func(rows *sql.Rows) (bool, error) {
+		c, err := scanCheckpoint(rows)
+		if err != nil {
+			return false, err
+		}
+		if match == nil || match(c) {
+			list = append(list, c)
+		}
+		return limit <= 0 || len(list) < limit, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints of thread %s: %w", thread, err)
+	}
+	return list, nil
+}
+
+// MaxMessage returns the greatest message number of a thread, 0 when none.
+func (db *DB) MaxMessage(ctx context.Context, thread string) (int64, error) {
+	var n int64
+	if err := db.queryRow(ctx, `SELECT coalesce(max(n), 0) FROM message WHERE thread = ?`, []any{thread}, &n); err != nil {
+		return 0, fmt.Errorf("messages of thread %s: %w", thread, err)
+	}
+	return n, nil
+}
+
+// FieldVersions returns the greatest version of each field of a thread.
+func (db *DB) FieldVersions(ctx context.Context, thread string) (map[string]int64, error) {
+	versions := map[string]int64{}
+	err := db.each(ctx, `SELECT name, max(version) FROM field WHERE thread = ? GROUP BY name`, []any{thread}, func(rows *sql.Rows) (bool, error) {
+		var name string
+		var v int64
+		err := rows.Scan(&name, &v)
+		versions[name] = v
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fields of thread %s: %w", thread, err)
+	}
+	return versions, nil
+}
+
+func (w *writer) putCheckpoints(p *batch) error {
+	for i, c := range p.Checkpoints {
+		err := w.exec(`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, p.cps[i].next, object(c.Meta), p.cps[i].card, orNow(c.At, p.now))
+		if err != nil {
+			return fmt.Errorf("checkpoint %s of thread %s: %w", c.ID, p.ThreadID, err)
+		}
+	}
+	return nil
+}

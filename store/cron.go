@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kinds of a [Cron].
+const (
+	CronRepeats = "cron" // at every time Schedule names
+	CronOnce    = "once" // at RunAt
+)
+
+// Cron starts runs at given times. Times have millisecond resolution; a zero time means
+// none.
+type Cron struct {
+	ID        string
+	Owner     string // "" is written as "default"
+	Kind      string
+	Assistant string
+	Thread    string // "" makes a new thread for each run
+	Schedule  string // five fields, for CronRepeats
+	Timezone  string // IANA name
+	RunAt     time.Time
+	EndAt     time.Time // nothing starts after it
+	NextAt    time.Time // when a run is due
+	Enabled   bool
+	After     string // "keep" or "delete": what becomes of a thread made for a run
+	Overlap   string // "skip" starts nothing while the last run goes on
+	Title     string
+	Task      bool            // made as one of DeerFlow's scheduled tasks
+	Payload   json.RawMessage // the request for a run; nil is written as {}, like Metadata
+	Metadata  json.RawMessage
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+const cronColumns = `id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled, "after", "overlap", title, task, payload, metadata, created_at, updated_at`
+
+func scanCron(row interface{ Scan(...any) error }) (c Cron, err error) {
+	var runAt, endAt, nextAt, created, updated int64
+	var payload, meta []byte
+	err = row.Scan(&c.ID, &c.Owner, &c.Kind, &c.Assistant, &c.Thread, &c.Schedule, &c.Timezone, &runAt, &endAt, &nextAt, &c.Enabled,
+		&c.After, &c.Overlap, &c.Title, &c.Task, &payload, &meta, &created, &updated)
+	c.Payload, c.Metadata = payload, meta
+	c.RunAt, c.EndAt, c.NextAt, c.CreatedAt, c.UpdatedAt = fromMillis(runAt), fromMillis(endAt), fromMillis(nextAt), fromMillis(created), fromMillis(updated)
+	return c, translate(err)
+}
+
+// millis is t in the form that is stored, 0 for none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func (w *writer) putCron(c Cron) error {
+	return w.exec(`INSERT INTO cron(`+cronColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(id) DO UPDATE SET kind = excluded.kind, assistant = excluded.assistant, thread = excluded.thread, schedule = excluded.schedule,
+		timezone = excluded.timezone, run_at = excluded.run_at, end_at = excluded.end_at, next_at = excluded.next_at, enabled = excluded.enabled,
+		"after" = excluded."after", "overlap" = excluded."overlap", title = excluded.title, payload = excluded.payload, metadata = excluded.metadata,
+		updated_at = excluded.updated_at`,
+		c.ID, c.Owner, c.Kind, c.Assistant, c.Thread, c.Schedule, c.Timezone, millis(c.RunAt), millis(c.EndAt), millis(c.NextAt), c.Enabled,
+		c.After, c.Overlap, c.Title, c.Task, object(c.Payload), object(c.Metadata), millis(c.CreatedAt), millis(c.UpdatedAt))
+}
+
+// CreateCron stores a new cron and returns it as stored. A thread it names must be there,
+// else ErrNotFound.
+func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
+	c.Owner = orDefault(c.Owner, "default")
+	c.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	c.UpdatedAt = c.CreatedAt
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if c.Thread != "" {
+			if err := w.checkThreads(&batch{Batch: Batch{ThreadID: c.Thread}}); err != nil {
+				return err
+			}
+		}
+		return w.putCron(c)
+	}})
+	if err != nil {
+		return c, fmt.Errorf("create cron %s: %w", c.ID, err)
+	}
+	return c, nil
+}
+
+const selectCron = `SELECT ` + cronColumns + ` FROM cron WHERE id = ? AND (? = '' OR owner = ?)`
+
+// Cron returns a cron, or ErrNotFound. An empty owner means anybody's.
+func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
+	s, err := db.stmt(ctx, selectCron)
+	if err != nil {
+		return Cron{}, fmt.Errorf("cron %s: %w", id, translate(err))
+	}
+	c, err := scanCron(s.QueryRowContext(ctx, id, owner, owner))
+	if err != nil {
+		return Cron{}, fmt.Errorf("cron %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// EachCron calls f with the crons of owner, newest first, without their payload, until f
+// returns false.
+func (db *DB) EachCron(ctx context.Context, owner string, f func(Cron) bool) error {
+	err := db.each(ctx, `SELECT id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled, "after", "overlap", title, task, '{}',
+		metadata, created_at, updated_at FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`, []any{orDefault(owner, "default")}, func(rows *sql.Rows) (bool, error) {
+		c, err := scanCron(rows)
+		return err == nil && f(c), err
+	})
+	if err != nil {
+		return fmt.Errorf("list crons: %w", err)
+	}
+	return nil
+}
+
+// ChangeCron lets change edit a cron of owner. change runs inside the transaction: it must
+// not call the store, and its error leaves everything as it was. ErrNotFound when there is
+// no such cron, or not the thread it shall use.
+func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cron) error) (Cron, error) {
+	var c Cron
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		s, err := w.stmt(selectCron)
+		if err != nil {
+			return err
+		}
+		if c, err = scanCron(s.QueryRowContext(context.Background(), id, owner, owner)); err != nil {
+			return err
+		}
+		if err := change(&c); err != nil {
+			return err
+		}
+		if c.Thread != "" {
+			if err := w.checkThreads(&batch{Batch: Batch{ThreadID: c.Thread}}); err != nil {
+				return err
+			}
+		}
+		c.UpdatedAt = time.Now().UTC().Truncate(time.Millisecond)
+		return w.putCron(c)
+	}})
+	if err != nil {
+		return c, fmt.Errorf("change cron %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// DeleteCron removes a cron of owner with its list of runs; the runs themselves stay.
+// ErrNotFound when there is none.
+func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM cron WHERE id = ? AND owner = ?`, id, orDefault(owner, "default"))
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return errors.Join(err, w.exec(`DELETE FROM cron_run WHERE cron = ?`, id))
+	}})
+	if err != nil {
+		return fmt.Errorf("delete cron %s: %w", id, err)
+	}
+	return nil
+}
+
+// DueCrons returns crons of all owners whose time has come, the longest due first.
+func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, error) {
+	due := []Cron{}
+	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron WHERE next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?`, []any{millis(now), limit}, func(rows *sql.Rows) (bool, error) {
+		c, err := scanCron(rows)
+		due = append(due, c)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list due crons: %w", err)
+	}
+	return due, nil
+}
+
+// NextCron is when the next cron of all owners is due, the zero time when none is.
+func (db *DB) NextCron(ctx context.Context) (time.Time, error) {
+	var at int64
+	if err := db.queryRow(ctx, `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0`, nil, &at); err != nil {
+		return time.Time{}, fmt.Errorf("next cron: %w", err)
+	}
+	return fromMillis(at), nil
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Statuses of a [CronRun]. All but the first two are final.
+const (
+	CronStarting    = "starting" // stored before its run is
+	CronRunning     = "running"
+	CronSuccess     = "success"
+	CronFailed      = "failed"
+	CronInterrupted = "interrupted"
+	CronSkipped     = "skipped"
+)
+
+// CronRun is one start of a cron.
+type CronRun struct {
+	ID         string
+	Cron       string
+	Run        string // id of the run, also before it is there
+	Thread     string
+	Trigger    string // "scheduled" or "manual"
+	Status     string
+	Error      string
+	DueAt      time.Time
+	StartedAt  time.Time // zero when nothing was started
+	FinishedAt time.Time // zero while something is left to do
+}
+
+// keptCronRuns is how many starts of one cron are remembered.
+const keptCronRuns = 1000
+
+const cronRunColumns = `id, cron, run, thread, "trigger", status, error, due_at, started_at, finished_at`
+
+func scanCronRun(row interface{ Scan(...any) error }) (r CronRun, err error) {
+	var due, started, finished int64
+	err = row.Scan(&r.ID, &r.Cron, &r.Run, &r.Thread, &r.Trigger, &r.Status, &r.Error, &due, &started, &finished)
+	r.DueAt, r.StartedAt, r.FinishedAt = fromMillis(due), fromMillis(started), fromMillis(finished)
+	return r, translate(err)
+}
+
+// ClaimCron stores that a cron is being started for the time it was due, together with
+// when it is due next. ErrConflict when its NextAt is not was any more, so that nothing is
+// started twice. A zero was leaves NextAt alone: the start is not one of the schedule's.
+func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if !was.IsZero() {
+			n, err := w.change(`UPDATE cron SET next_at = ? WHERE id = ? AND next_at = ?`, millis(next), r.Cron, millis(was))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return ErrConflict
+			}
+		}
+		if err := w.exec(`INSERT INTO cron_run(`+cronRunColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			r.ID, r.Cron, r.Run, r.Thread, r.Trigger, r.Status, r.Error, millis(r.DueAt), millis(r.StartedAt), millis(r.FinishedAt)); err != nil {
+			return err
+		}
+		return w.exec(`DELETE FROM cron_run WHERE cron = ? AND finished_at > 0 AND due_at < (SELECT due_at FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT 1 OFFSET ?)`,
+			r.Cron, r.Cron, keptCronRuns-1)
+	}})
+	if err != nil {
+		return fmt.Errorf("claim cron %s: %w", r.Cron, err)
+	}
+	return nil
+}
+
+// PutCronRun stores how a start goes on. One whose cron was deleted is forgotten.
+func (db *DB) PutCronRun(ctx context.Context, r CronRun) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`UPDATE cron_run SET status = ?, error = ?, started_at = ?, finished_at = ? WHERE id = ?`, r.Status, r.Error, millis(r.StartedAt), millis(r.FinishedAt), r.ID)
+	}})
+	if err != nil {
+		return fmt.Errorf("start %s of cron %s: %w", r.ID, r.Cron, err)
+	}
+	return nil
+}
+
+// OpenCronRuns returns the starts of all crons with something left to do, oldest first.
+func (db *DB) OpenCronRuns(ctx context.Context) ([]CronRun, error) {
+	return db.cronRuns(ctx, `SELECT `+cronRunColumns+` FROM cron_run WHERE finished_at = 0 ORDER BY due_at, id`)
+}
+
+// CronRuns returns a page of the starts of a cron, newest first.
+func (db *DB) CronRuns(ctx context.Context, cron string, limit, offset int) ([]CronRun, error) {
+	return db.cronRuns(ctx, `SELECT `+cronRunColumns+` FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT ? OFFSET ?`, cron, limit, offset)
+}
+
+// CountCronRuns tells how many starts of a cron are remembered which started something, and
+// how many of them are open.
+func (db *DB) CountCronRuns(ctx context.Context, cron string) (started, open int, err error) {
+	err = db.queryRow(ctx, `SELECT count(*) FILTER (WHERE started_at > 0), count(*) FILTER (WHERE finished_at = 0) FROM cron_run WHERE cron = ?`, []any{cron}, &started, &open)
+	if err != nil {
+		err = fmt.Errorf("count starts of cron %s: %w", cron, err)
+	}
+	return started, open, err
+}
+
+func (db *DB) cronRuns(ctx context.Context, query string, args ...any) ([]CronRun, error) {
+	list := []CronRun{}
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		r, err := scanCronRun(rows)
+		list = append(list, r)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list starts of crons: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// What can go wrong, for errors.Is. Every error of this package that has one of
+// these causes wraps it.
+var (
+	// ErrNotFound means the row asked for, or the thread written to, is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrExists means a new thread's id is taken.
+	ErrExists = errors.New("already exists")
+	// ErrConflict means a row that is written only once (message, field version,
+	// checkpoint, event) is there already.
+	ErrConflict = errors.New("conflict")
+	// ErrFull means the disk is full or does not take writes any more.
+	ErrFull = errors.New("disk full or failing")
+	// ErrClosed means the database or the lane is closed.
+	ErrClosed = errors.New("store closed")
+)
+
+// Config says where the data are and how careful writes are.
+type Config struct {
+	Dir      string       // data folder, made with mode 0700 when missing
+	Sync     string       // "normal" (default; a power cut may lose the last moments) or "full"
+	Readers  int          // most read connections at once, default 4
+	Addr     string       // address this process serves, written into the lock for whoever is refused
+	Log      *slog.Logger // nil means slog.Default()
+	NoEvents bool         // for measurements only: appended deltas and events are dropped and called durable at once
+}
+
+// DB is an open data folder. Its methods are safe for concurrent use.
+type DB struct {
+	cfg     Config
+	dir     string // absolute
+	lock    *dirLock
+	readers *sql.DB
+	w       *writer
+	rows    rows
+
+	mu       sync.Mutex           // guards what follows
+	stmts    map[string]*sql.Stmt // prepared reads by text
+	counts   map[string]int       // threads of an owner, as of countsAt
+	countsAt uint64
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Close stops taking work, writes what is queued, moves the log into the
+// database file, and releases the lock. Later calls return the first's error.
+func (db *DB) Close() error {
+	db.closeOnce.Do(func() {
+		errs := []error{db.w.close(), db.readers.Close(), db.w.truncate(), db.w.pool.Close(), db.lock.release()}
+		if err := errors.Join(errs...); err != nil {
+			db.closeErr = fmt.Errorf("close store: %w", err)
+		}
+	})
+	return db.closeErr
+}
+
+// Healthy is nil, or the last write error until writing works again. When the
+// disk was the cause the error wraps ErrFull.
+func (db *DB) Healthy() error { return db.w.healthy() }
+
+// Size returns the bytes of the database file and its write-ahead log.
+func (db *DB) Size(ctx context.Context) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, name := range []string{fileName, fileName + "-wal"} {
+		switch fi, err := os.Stat(filepath.Join(db.dir, name)); {
+		case err == nil:
+			n += fi.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return 0, fmt.Errorf("size of store: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// Backup writes a consistent, compact copy of the database to path, which must
+// not exist. Writers go on meanwhile.
+func (db *DB) Backup(ctx context.Context, path string) error {
+	pool, err := openPool(db.dir, "mode=ro", "cache_size(-4000)")
+	if err != nil {
+		return fmt.Errorf("back up store: %w", err)
+	}
+	defer pool.Close()
+	return copyInto(ctx, pool, path)
+}
+
+// copyInto writes a compact copy of the database behind q to path.
+func copyInto(ctx context.Context, q interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // SQLite alone would leave it readable to others
+	if err != nil {
+		return fmt.Errorf("back up store: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("back up store: %w", err)
+	}
+	if _, err := q.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
+		os.Remove(path)
+		return fmt.Errorf("back up store to %s: %w", path, translate(err))
+	}
+	return nil
+}
+
+// stmt returns the prepared form of a constant query on the read pool.
+func (db *DB) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	db.mu.Lock()
+	s := db.stmts[query]
+	db.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	s, err := db.readers.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if old := db.stmts[query]; old != nil {
+		s.Close()
+		return old, nil
+	}
+	db.stmts[query] = s
+	return s, nil
+}
+
+// view is a read transaction with its prepared statements.
+type view struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	stmts []*sql.Stmt
+}
+
+// view runs f on one moment of the database. All constant queries f needs are
+// prepared before: preparing inside would wait for a second connection while
+// holding one.
+func (db *DB) view(ctx context.Context, queries []string, f func(v view) error) error {
+	v := view{ctx: ctx}
+	for _, q := range queries {
+		s, err := db.stmt(ctx, q)
+		if err != nil {
+			return translate(err)
+		}
+		v.stmts = append(v.stmts, s)
+	}
+	tx, err := db.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return translate(err)
+	}
+	defer tx.Rollback()
+	for i, s := range v.stmts {
+		v.stmts[i] = tx.StmtContext(ctx, s)
+	}
+	v.tx = tx
+	return f(v)
+}
+
+func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
+	s, err := db.stmt(ctx, query)
+	if err != nil {
+		return translate(err)
+	}
+	return translate(s.QueryRowContext(ctx, args...).Scan(dest...))
+}
+
+// each runs a constant query and calls scan for every row until it says stop.
+func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) (more bool, err error)) error {
+	s, err := db.stmt(ctx, query)
+	if err != nil {
+		return translate(err)
+	}
+	return eachRow(ctx, s, args, scan)
+}
+
+func eachRow(ctx context.Context, s *sql.Stmt, args []any, scan func(*sql.Rows) (more bool, err error)) error {
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return translate(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		more, err := scan(rows)
+		if err != nil {
+			return translate(err)
+		}
+		if !more {
+			return nil
+		}
+	}
+	return translate(rows.Err())
+}
+
+// SQLite's primary result codes this package tells apart; extended codes carry
+// them in the low byte.
+const (
+	codeBusy       = 5
+	codeNoMem      = 7
+	codeReadOnly   = 8
+	codeIOErr      = 10
+	codeCorrupt    = 11
+	codeFull       = 13
+	codeCantOpen   = 14
+	codeConstraint = 19
+	codeNotADB     = 26
+)
+
+// code returns SQLite's primary result code of err, 0 when it has none.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// translate gives SQLite's and database/sql's errors the sentinel they mean.
+func translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case errors.Is(err, sql.ErrConnDone):
+		return ErrClosed
+	}
+	switch code(err) {
+	case codeFull, codeIOErr:
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case codeConstraint:
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return err
+}
+
+// breaks says that err is about the database, not about one batch's content, so
+// that the whole transaction is lost.
+func breaks(err error) bool {
+	switch code(err) {
+	case codeBusy, codeNoMem, codeReadOnly, codeIOErr, codeCorrupt, codeFull, codeCantOpen, codeNotADB:
+		return true
+	}
+	return false
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// orNow is t in milliseconds, or now when t is not set.
+func orNow(t time.Time, now int64) int64 {
+	if t.IsZero() {
+		return now
+	}
+	return t.UnixMilli()
+}
+
+// object is raw as text, {} when there is none.
+func object(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return "{}"
+	}
+	return string(raw)
+}
+
+// blob is b, never NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}

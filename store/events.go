@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Event is a stored row of a thread's log. It stands for the numbers Seq..To.
+type Event struct {
+	Thread string // the batch's thread when written
+	Seq    int64
+	To     int64 // 0 is written as Seq
+	Run    string
+	Kind   string
+	Data   []byte
+}
+
+// Events returns the rows that end after a cursor and start at or before until
+// (0 means no end), ordered by where they end, so that the To of the last one
+// is the cursor for the next page. It stops after limitBytes of data (<= 0 means
+// no limit), but not before the first row.
+func (db *DB) Events(ctx context.Context, thread string, after, until int64, limitBytes int) ([]Event, error) {
+	events := []Event{}
+	size := 0
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? AND "to" > ? AND (? = 0 OR seq <= ?) ORDER BY "to"`,
+		[]any{thread, after, until, until}, func(rows *sql.Rows) (bool, error) {
+			e := Event{Thread: thread}
+			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
+				return false, err
+			}
+			events = append(events, e)
+			size += len(e.Data)
+			return limitBytes <= 0 || size < limitBytes, nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("events of thread %s: %w", thread, err)
+	}
+	return events, nil
+}
+
+// LastEvents calls more for the rows of a thread's log, the newest first, until it
+// says stop.
+func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (bool, error)) error {
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? ORDER BY "to" DESC`, []any{thread}, func(rows *sql.Rows) (bool, error) {
+		e := Event{Thread: thread}
+		if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
+			return false, err
+		}
+		return more(e)
+	})
+	if err != nil {
+		return fmt.Errorf("last events of thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// EventsBack calls more for the rows of a thread's log that end at or before a cursor, the
+// newest first, until it says stop.
+func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more func(Event) (bool, error)) error {
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? AND "to" <= ? ORDER BY "to" DESC`, []any{thread, until},
+		func(rows *sql.Rows) (bool, error) {
+			e := Event{Thread: thread}
+			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
+				return false, err
+			}
+			return more(e)
+		})
+	if err != nil {
+		return fmt.Errorf("events of thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// LastSeq returns the greatest number that is or ever was durable for a thread,
+// 0 when there is none.
+func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
+	last, err := db.lastSeq(ctx, thread)
+	if err != nil {
+		return 0, fmt.Errorf("last number of thread %s: %w", thread, err)
+	}
+	return last, nil
+}
+
+// lastSeq looks into memory first, then into the tail of the process before, and
+// then at what is folded, because that is the way a number goes.
+func (db *DB) lastSeq(ctx context.Context, thread string) (last int64, err error) {
+	w := db.w
+	w.mu.Lock()
+	if t := w.tails[thread]; t != nil {
+		last = t.seq
+	}
+	old := w.oldTail
+	if w.oldSeqs != nil { // the tail was read
+		last, old = max(last, w.oldSeqs[thread]), 0
+	}
+	w.mu.Unlock()
+	if old > 0 {
+		err = db.each(ctx, `SELECT data FROM tail WHERE id <= ?`, []any{old}, func(rows *sql.Rows) (bool, error) {
+			var data sql.RawBytes
+			if err := rows.Scan(&data); err != nil {
+				return false, err
+			}
+			keepFrames(data, func(id []byte, seq int64) bool {
+				if string(id) == thread {
+					last = max(last, seq)
+				}
+				return false
+			})
+			return true, nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	var folded int64
+	err = db.queryRow(ctx, `SELECT coalesce((SELECT seq FROM thread WHERE id = ?), 0)`, []any{thread}, &folded)
+	return max(last, folded), err
+}
+
+func (w *writer) putEvents(p *batch) error {
+	if w.noEvents || len(p.Events) == 0 {
+		return nil
+	}
+	for _, e := range p.Events {
+		err := w.exec(`INSERT INTO event(thread, seq, "to", run, kind, data) VALUES (?, ?, ?, ?, ?, ?)`,
+			p.ThreadID, e.Seq, max(e.Seq, e.To), e.Run, e.Kind, blob(e.Data))
+		if err != nil {
+			return fmt.Errorf("event %d of thread %s: %w", e.Seq, p.ThreadID, err)
+		}
+	}
+	return w.raiseSeq(p.ThreadID, p.to)
+}

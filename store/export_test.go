@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// Limit lets the database file grow by no more than pages.
+func (db *DB) Limit(ctx context.Context, pages int) error {
+	return db.w.do(ctx, &job{apply: func(w *writer) error {
+		var count int
+		if err := w.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&count); err != nil {
+			return err
+		}
+		_, err := w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", count+pages))
+		return err
+	}})
+}
+
+// Exec runs a statement on the writing connection, for damage.
+func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
+	return db.w.do(ctx, &job{apply: func(w *writer) error {
+		_, err := w.conn.ExecContext(ctx, query, args...)
+		return err
+	}})
+}
+
+// Count runs a query that gives one number, on a reading connection.
+func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = db.readers.QueryRowContext(ctx, query, args...).Scan(&n)
+	return n, err
+}
+
+// Hold lets the writer wait for release before its next job; entered is closed
+// when it waits.
+func (db *DB) Hold(ctx context.Context) (entered <-chan struct{}, release func()) {
+	in, out := make(chan struct{}), make(chan struct{})
+	go db.w.do(ctx, &job{apply: func(*writer) error { close(in); <-out; return nil }})
+	return in, func() { close(out) }
+}
+
+// Remembered is how many threads the writer keeps tail positions of.
+func (db *DB) Remembered() int {
+	db.w.mu.Lock()
+	defer db.w.mu.Unlock()
+	return len(db.w.tails)
+}
+
+// Migrate runs the migrations of files on the database in dir.
+func Migrate(ctx context.Context, dir string, files fs.FS) error {
+	pool, err := openPool(dir, "journal_mode(WAL)")
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return migrate(ctx, conn, files, dir, time.Now())
+}
+
+// BoundAudit replaces the bounds of the audit.
+func (db *DB) BoundAudit(ctx context.Context, rows, bytes int64) error {
+	return db.w.do(ctx, &job{apply: func(w *writer) error { w.auditRows, w.auditBytes = rows, bytes; return nil }})
+}
+
+// For the fuzz tests.
+var (
+	AppendFrame = appendFrame
+	NextFrame   = nextFrame
+	DecodeJSON  = decodeJSON
+	Contains    = contains
+)
+
+// MaxRecent bounds the rows kept in memory.
+const MaxRecent = maxRecent
+
+// ForgetRows drops the rows kept in memory.
+func (db *DB) ForgetRows() {
+	db.rows.mu.Lock()
+	defer db.rows.mu.Unlock()
+	db.rows.age, db.rows.threads, db.rows.bytes = 0, nil, 0
+}
+
+// KeptRows is what the rows kept in memory count for, by themselves.
+func (db *DB) KeptRows() (bytes, threads int) {
+	db.rows.mu.Lock()
+	defer db.rows.mu.Unlock()
+	for _, r := range db.rows.threads {
+		for _, m := range r.rows {
+			bytes += len(m.Body)
+		}
+	}
+	return bytes, len(db.rows.threads)
+}

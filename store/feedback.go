@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Feedback is what somebody thinks of a run, or of one message of it.
+type Feedback struct {
+	ID        string
+	Owner     string // "" is written as "default"
+	Thread    string
+	Run       string
+	Message   string // "" is the run as a whole
+	Rating    int    // 1 or -1
+	Comment   *string
+	CreatedAt time.Time // set by the store
+}
+
+const feedbackColumns = `id, owner, thread, run, message, rating, comment, created_at`
+
+// AddFeedback stores feedback on a run. replace takes away what its owner said before on
+// the same message. ErrNotFound when the run is not there.
+func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedback, error) {
+	f.Owner = orDefault(f.Owner, "default")
+	f.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if replace {
+			if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ? AND message = ? AND owner = ?`, f.Thread, f.Run, f.Message, f.Owner); err != nil {
+				return err
+			}
+		}
+		n, err := w.change(`INSERT INTO feedback(`+feedbackColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM run WHERE id = ? AND thread = ?)`,
+			f.ID, f.Owner, f.Thread, f.Run, f.Message, f.Rating, f.Comment, millis(f.CreatedAt), f.Run, f.Thread)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return f, fmt.Errorf("feedback on run %s: %w", f.Run, err)
+	}
+	return f, nil
+}
+
+// Feedback returns what owner said about a run, or with an empty run about all of a thread,
+// oldest first.
+func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedback, error) {
+	list := []Feedback{}
+	err := db.each(ctx, `SELECT `+feedbackColumns+` FROM feedback WHERE thread = ? AND (? = '' OR run = ?) AND owner = ? ORDER BY created_at, id`,
+		[]any{thread, run, run, orDefault(owner, "default")}, func(rows *sql.Rows) (bool, error) {
+			var f Feedback
+			var created int64
+			err := rows.Scan(&f.ID, &f.Owner, &f.Thread, &f.Run, &f.Message, &f.Rating, &f.Comment, &created)
+			f.CreatedAt = fromMillis(created)
+			list = append(list, f)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("feedback on run %s: %w", run, err)
+	}
+	return list, nil
+}
+
+// DeleteFeedback removes feedback of owner on a run, all of it when id is empty. ErrNotFound
+// when there is none.
+func (db *DB) DeleteFeedback(ctx context.Context, owner, thread, run, id string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`, thread, run, orDefault(owner, "default"), id, id)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("delete feedback on run %s: %w", run, err)
+	}
+	return nil
+}

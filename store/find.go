@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// findBatch is how many thread rows a search reads at once.
+const findBatch = 64
+
+// Find asks for one page of an owner's threads: pinned ones first, then the latest updated.
+type Find struct {
+	Owner  string
+	Words  []string      // all of them must be in the title, or all in one message; none finds every thread
+	Before Position      // only what comes after it in the list; zero starts at the top
+	Limit  int           // how many to find
+	Within time.Duration // a search over messages stops after this long and says where; 0 means no limit
+	// Match tells whether the body of a message has all the words, and what of it to show.
+	// Bodies without any of the words are mostly left out beforehand.
+	Match func(body []byte) (excerpt string, ok bool)
+}
+
+// Position is a place in the list of threads.
+type Position struct {
+	Pinned    bool
+	UpdatedAt time.Time
+	ID        string // empty is the top
+}
+
+// Found is a thread with what was found in it.
+type Found struct {
+	Thread
+	Position Position
+	Message  string // id of the newest message that matches, "" when the title does
+	Excerpt  string // of that message
+}
+
+// FindThreads returns the threads f asks for. rest is where the next page begins, its ID
+// empty when everything was looked at; it is set with fewer than Limit threads when the
+// time was up.
+func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Position, err error) {
+	start, at := time.Now(), f.Before
+	pattern := likePattern(f.Words)
+	for {
+		batch, err := db.threadsAfter(ctx, f.Owner, at)
+		if err != nil {
+			return nil, Position{}, fmt.Errorf("find threads: %w", err)
+		}
+		for _, t := range batch {
+			if len(found) == f.Limit {
+				return found, at, nil
+			}
+			if f.Within > 0 && at != f.Before && time.Since(start) > f.Within {
+				return found, at, nil
+			}
+			at = t.Position
+			hit, err := db.hit(ctx, &t, f, pattern)
+			if err != nil {
+				return nil, Position{}, fmt.Errorf("find in thread %s: %w", t.ID, err)
+			}
+			if hit {
+				found = append(found, t)
+			}
+		}
+		if len(batch) < findBatch {
+			return found, Position{}, nil
+		}
+	}
+}
+
+func (db *DB) threadsAfter(ctx context.Context, owner string, at Position) ([]Found, error) {
+	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ?`, []any{owner}
+	if at.ID != "" {
+		query += ` AND (pinned, updated_at, id) < (?, ?, ?)`
+		args = append(args, at.Pinned, at.UpdatedAt.UnixMilli(), at.ID)
+	}
+	var page []Found
+	err := db.each(ctx, query+` ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?`, append(args, findBatch), func(rows *sql.Rows) (bool, error) {
+		var f Found
+		var err error
+		f.Thread, err = scanThread(afterPinned{rows, &f.Position.Pinned})
+		f.Position.UpdatedAt, f.Position.ID = f.UpdatedAt, f.ID
+		page = append(page, f)
+		return true, err
+	})
+	return page, err
+}
+
+// afterPinned scans a row that has one column before those of a thread.
+type afterPinned struct {
+	rows   *sql.Rows
+	pinned *bool
+}
+
+func (a afterPinned) Scan(dest ...any) error { return a.rows.Scan(append([]any{a.pinned}, dest...)...) }
+
+// hit looks into the title of a thread and then into its messages, newest first.
+func (db *DB) hit(ctx context.Context, t *Found, f Find, pattern string) (bool, error) {
+	if hasAll(t.Title, f.Words) {
+		return true, nil
+	}
+	hit := false
+	err := db.each(ctx, `SELECT id, body FROM message WHERE thread = ? AND CAST(body AS TEXT) LIKE ? ESCAPE '\' ORDER BY n DESC`, []any{t.ID, pattern},
+		func(rows *sql.Rows) (bool, error) {
+			var id string
+			var body sql.RawBytes
+			if err := rows.Scan(&id, &body); err != nil {
+				return false, err
+			}
+			excerpt, ok := f.Match(body)
+			if ok {
+				t.Message, t.Excerpt, hit = id, excerpt, true
+			}
+			return !ok, nil
+		})
+	return hit, err
+}
+
+func hasAll(text string, words []string) bool {
+	text = Fold(text)
+	for _, w := range words {
+		if !strings.Contains(text, Fold(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fold makes texts comparable that differ in upper and lower case only. It keeps the number
+// of runes.
+func Fold(s string) string { return strings.Map(unicode.ToLower, s) }
+
+// likePattern lets every JSON text through that may contain the longest of the words: letters
+// with a case SQLite does not know and characters JSON may escape match anything.
+func likePattern(words []string) string {
+	longest := ""
+	for _, w := range words {
+		if len(w) > len(longest) {
+			longest = w
+		}
+	}
+	var b strings.Builder
+	b.WriteByte('%')
+	for _, r := range longest {
+		switch {
+		case r < ' ' || strings.ContainsRune(`"\/<>&`, r) || r == 0x7f || r == 0x2028 || r == 0x2029:
+			b.WriteByte('%')
+		case r == '%' || r == '_':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r > unicode.MaxASCII && (unicode.ToLower(r) != r || unicode.ToUpper(r) != r):
+			b.WriteByte('_')
+		case r > 0xffff:
+			b.WriteByte('%') // might be written as two escapes
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('%')
+	return b.String()
+}

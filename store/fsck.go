@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// maxFindings bounds what Check returns: a damaged file can break everything.
+const maxFindings = 1000
+
+// Check looks for broken references, one sentence each, at most 1,000: rows that
+// a card names and that are not there, heads and parents that do not exist, rows
+// without a thread, numbers of runs without events, threads at work that nobody works
+// on, and what SQLite itself finds wrong with the file.
+func (db *DB) Check(ctx context.Context) ([]string, error) {
+	c := &checker{ctx: ctx}
+	err := db.view(ctx, nil, func(v view) error {
+		c.tx = v.tx
+		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.parents, c.cards, c.events, c.busy} {
+			if err := f(); err != nil {
+				return translate(err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("check store: %w", err)
+	}
+	return c.found, nil
+}
+
+type checker struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	found []string
+}
+
+func (c *checker) add(format string, args ...any) {
+	if len(c.found) < maxFindings {
+		c.found = append(c.found, fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *checker) each(query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := c.tx.QueryContext(c.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (c *checker) file() error {
+	return c.each(`PRAGMA quick_check(100)`, nil, func(rows *sql.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		if err == nil && s != "ok" {
+			c.add("The database file is damaged: %s.", s)
+		}
+		return err
+	})
+}
+
+func (c *checker) heads() error {
+	return c.each(`SELECT id, head FROM thread t WHERE head <> '' AND NOT EXISTS
+		(SELECT 1 FROM checkpoint c WHERE c.thread = t.id AND c.ns = '' AND c.id = t.head)`, nil, func(rows *sql.Rows) error {
+		var thread, head string
+		err := rows.Scan(&thread, &head)
+		c.add("Thread %s has head %s, which does not exist.", thread, head)
+		return err
+	})
+}
+
+func (c *checker) parents() error {
+	return c.each(`SELECT thread, id, parent FROM checkpoint k WHERE parent <> '' AND NOT EXISTS
+		(SELECT 1 FROM checkpoint p WHERE p.thread = k.thread AND p.ns = k.ns AND p.id = k.parent)`, nil, func(rows *sql.Rows) error {
+		var thread, id, parent string
+		err := rows.Scan(&thread, &id, &parent)
+		c.add("Checkpoint %s of thread %s has parent %s, which does not exist.", id, thread, parent)
+		return err
+	})
+}
+
+// cards checks all cards, holding the row numbers of one thread at a time.
+func (c *checker) cards() error {
+	var thread string
+	var have []Range
+	var fields map[string]bool
+	return c.each(`SELECT thread, id, card FROM checkpoint ORDER BY thread`, nil, func(rows *sql.Rows) error {
+		var t, id string
+		var raw []byte
+		if err := rows.Scan(&t, &id, &raw); err != nil {
+			return err
+		}
+		if fields == nil || t != thread {
+			var err error
+			if thread, have, fields, err = c.rowsOf(t); err != nil {
+				return err
+			}
+		}
+		var card Card
+		if err := json.Unmarshal(raw, &card); err != nil {
+			c.add("Checkpoint %s of thread %s has an unreadable card: %v.", id, t, err)
+			return nil
+		}
+		for _, r := range card.Messages {
+			if !covered(have, r) {
+				c.add("Checkpoint %s of thread %s needs messages %d to %d, which are not all there.", id, t, r.From, r.To)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(card.Fields)) {
+			if v := card.Fields[name]; !fields[fieldKey(name, v)] {
+				c.add("Checkpoint %s of thread %s needs version %d of field %s, which does not exist.", id, t, v, name)
+			}
+		}
+		return nil
+	})
+}
+
+func fieldKey(name string, version int64) string { return fmt.Sprintf("%d %s", version, name) }
+
+// rowsOf returns which message numbers, as ranges, and field versions a thread
+// has.
+func (c *checker) rowsOf(thread string) (_ string, have []Range, fields map[string]bool, err error) {
+	err = c.each(`SELECT n FROM message WHERE thread = ? ORDER BY n`, []any{thread}, func(rows *sql.Rows) error {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return err
+		}
+		if k := len(have); k > 0 && have[k-1].To == n-1 {
+			have[k-1].To = n
+		} else {
+			have = append(have, Range{n, n})
+		}
+		return nil
+	})
+	if err != nil {
+		return "", nil, nil, err
+	}
+	fields = map[string]bool{}
+	err = c.each(`SELECT name, version FROM field WHERE thread = ?`, []any{thread}, func(rows *sql.Rows) error {
+		var name string
+		var v int64
+		err := rows.Scan(&name, &v)
+		fields[fieldKey(name, v)] = true
+		return err
+	})
+	return thread, have, fields, err
+}
+
+// covered says whether r lies within one of the ranges, which are sorted.
+func covered(have []Range, r Range) bool {
+	if r.From > r.To {
+		return false
+	}
+	i, exact := slices.BinarySearchFunc(have, r.From, func(h Range, n int64) int {
+		switch {
+		case h.From < n:
+			return -1
+		case h.From > n:
+			return 1
+		}
+		return 0
+	})
+	if !exact {
+		i--
+	}
+	return i >= 0 && r.To <= have[i].To
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+)
+
+// owned are the tables whose rows belong to a thread. Those of loose ones may belong to
+// none, with an empty name.
+var owned = [...]struct {
+	table string
+	loose bool
+}{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false}, {"audit", true}, {"spending", true}, {"cron", true}, {"share", false}}
+
+// without selects the rows of an owned table whose thread does not exist.
+func without(table string, loose bool) string {
+	where := ` FROM ` + table + ` WHERE thread NOT IN (SELECT id FROM thread)`
+	if loose {
+		where += ` AND thread <> ''`
+	}
+	return where
+}
+
+// orphans are rows of threads that do not exist.
+func (c *checker) orphans() error {
+	for _, o := range owned {
+		err := c.each(`SELECT thread, count(*)`+without(o.table, o.loose)+` GROUP BY thread`, nil, func(rows *sql.Rows) error {
+			var thread string
+			var n int
+			err := rows.Scan(&thread, &n)
+			c.add("Thread %s does not exist but has %d rows in %s.", thread, n, o.table)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strayValues selects values which belong to a thread that does not exist.
+const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" + `'
+	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END NOT IN (SELECT id FROM thread)`
+
+// values are kept for threads that do not exist.
+func (c *checker) values() error {
+	return c.each(`SELECT space, key`+strayValues, nil, func(rows *sql.Rows) error {
+		var space, key string
+		err := rows.Scan(&space, &key)
+		c.add("Value %s/%s belongs to a thread that does not exist.", space, key)
+		return err
+	})
+}
+
+// busy threads must have a run that is open.
+func (c *checker) busy() error {
+	return c.each(`SELECT id FROM thread t`+idleBusy, nil, func(rows *sql.Rows) error {
+		var thread string
+		err := rows.Scan(&thread)
+		c.add("Thread %s is busy, and no run of it is open.", thread)
+		return err
+	})
+}
+
+const idleBusy = ` WHERE status = 'busy' AND NOT EXISTS (SELECT 1 FROM run r WHERE r.thread = t.id AND r.status IN ('pending', 'running'))`
+
+// events checks that what ended runs say about their numbers is so, and that no thread
+// could give a number a second time.
+func (c *checker) events() error {
+	type ended struct {
+		thread, id  string
+		first, last int64
+	}
+	var list []ended
+	err := c.each(`SELECT thread, id, first_seq, last_seq FROM run WHERE first_seq > 0 AND status NOT IN ('pending', 'running') ORDER BY thread, first_seq`, nil, func(rows *sql.Rows) error {
+		var r ended
+		err := rows.Scan(&r.thread, &r.id, &r.first, &r.last)
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		next := r.first
+		err := c.each(`SELECT seq, "to" FROM event WHERE thread = ? AND "to" >= ? AND seq <= ? ORDER BY seq`, []any{r.thread, r.first, r.last}, func(rows *sql.Rows) error {
+			var from, to int64
+			err := rows.Scan(&from, &to)
+			if from > next {
+				c.gap(r.thread, r.id, next, from-1)
+			}
+			next = max(next, to+1)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if next <= r.last {
+			c.gap(r.thread, r.id, next, r.last)
+		}
+	}
+	return c.each(`SELECT t.id, t.seq, max(e."to") FROM thread t JOIN event e ON e.thread = t.id GROUP BY t.id HAVING max(e."to") > t.seq`, nil, func(rows *sql.Rows) error {
+		var thread string
+		var seq, last int64
+		err := rows.Scan(&thread, &seq, &last)
+		c.add("Thread %s counts events up to %d and has one that ends at %d.", thread, seq, last)
+		return err
+	})
+}
+
+func (c *checker) gap(thread, run string, from, to int64) {
+	numbers := fmt.Sprintf("events %d to %d are", from, to)
+	if from == to {
+		numbers = fmt.Sprintf("event %d is", from)
+	}
+	c.add("Run %s of thread %s: %s missing.", run, thread, numbers)
+}

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// write commits g. Jobs that fail for reasons of their own keep their error and
+// do not hurt the others; the error returned means that nothing was written.
+func (w *writer) write(g *group) error {
+	if len(g.buf) == 0 && !g.hasWork() {
+		return nil
+	}
+	w.tidy = false
+	frames := w.soundFrames(g)
+	swept, err := w.inTx(func() (func(), error) {
+		if len(frames) > 0 {
+			if err := w.exec(`INSERT INTO tail(id, data) VALUES (?, ?)`, w.nextTail, frames); err != nil {
+				return nil, err
+			}
+		}
+		for _, j := range g.jobs {
+			if err := w.step(j); err != nil {
+				return nil, err
+			}
+		}
+		return w.sweep(sweepRows)
+	})
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if swept != nil {
+		swept()
+	}
+	if len(frames) > 0 {
+		w.noteFrames(g)
+	}
+	return nil
+}
+
+func (g *group) hasWork() bool {
+	for _, j := range g.jobs {
+		if j.batch != nil || j.apply != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// step runs one job. Its error is one that breaks the transaction.
+func (w *writer) step(j *job) error {
+	if j.batch == nil && j.apply == nil {
+		return nil
+	}
+	if err := w.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	var err error
+	if j.batch != nil {
+		err = w.apply(j.batch)
+	} else {
+		err = j.apply(w)
+	}
+	if breaks(err) {
+		return err
+	}
+	if err != nil {
+		j.err = translate(err)
+		if err := w.exec("ROLLBACK TO job"); err != nil {
+			return err
+		}
+	}
+	return w.exec("RELEASE job")
+}
+
+// soundFrames returns the deltas of g without those of lanes that have lost
+// earlier ones: a stream with a hole is worse than a shorter one.
+func (w *writer) soundFrames(g *group) []byte {
+	w.mu.Lock()
+	var broken []laneSlot
+	for _, s := range g.lanes {
+		if s.lane.err != nil {
+			broken = append(broken, s)
+		}
+	}
+	w.mu.Unlock()
+	if broken == nil {
+		return g.buf
+	}
+	return keepFrames(g.buf, func(thread []byte, seq int64) bool {
+		for _, s := range broken {
+			if s.lane.thread == string(thread) && s.first <= seq && seq <= s.last {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// pace chooses how long deltas may wait for company. A commit costs the same whether it
+// holds ten of them or fifty, so that in a crowd half as many commits halve the cost of
+// each delta, and a wait of some milliseconds is lost among hundreds of streams. After a
+// pause a few go out at once: the first words of an answer follow commits of its run closely.
+func (w *writer) pace(items int, now time.Time) {
+	since := now.Sub(w.last)
+	w.last, w.patience = now, commitEvery
+	if since < time.Second && items > int(crowded*max(since, commitEvery)/time.Millisecond) {
+		w.patience = 2 * commitEvery
+	}
+	if earliest := now.Add(-atOnce * w.patience); w.due.Before(earliest) {
+		w.due = earliest
+	}
+	w.due = w.due.Add(w.patience)
+	if latest := now.Add(w.patience); w.due.After(latest) { // urgent commits keep no distance, and owe none
+		w.due = latest
+	}
+}
+
+// noteFrames remembers which row has which thread's deltas. Called with mu held.
+func (w *writer) noteFrames(g *group) {
+	row := w.nextTail
+	w.nextTail++
+	for _, s := range g.lanes {
+		if s.lane.err != nil {
+			continue
+		}
+		t := w.tails[s.lane.thread]
+		if t == nil {
+			t = &threadTail{}
+			w.tails[s.lane.thread] = t
+		}
+		t.note(row, s.last)
+	}
+}
+
+// finish tells everybody concerned how the commit of g went.
+func (w *writer) finish(g *group, err error) {
+	now := time.Now()
+	w.pace(g.items, now)
+	w.tell = w.tell[:0]
+	w.mu.Lock()
+	for _, s := range g.lanes {
+		l := s.lane
+		l.pending -= s.bytes
+		switch {
+		case err != nil:
+			l.lose(err, s.last)
+		case l.err != nil:
+			l.lost = max(l.lost, s.last)
+		default:
+			l.safe = max(l.safe, s.last)
+			w.tell = append(w.tell, l)
+		}
+	}
+	for _, j := range g.jobs {
+		w.settle(j, err)
+	}
+	for _, s := range g.lanes {
+		if l := s.lane; l.wake != nil {
+			close(l.wake)
+			l.wake = nil
+		}
+	}
+	failed := err != nil && w.health == nil
+	if err != nil {
+		w.health = err
+	}
+	sick := w.health != nil
+	w.mu.Unlock()
+
+	if failed {
+		w.log.Error("the store cannot write", "dir", w.dir, "err", err)
+		w.probed = time.Time{}
+		if errors.Is(err, ErrFull) {
+			w.dropReserve()
+		}
+	} else if sick && err == nil && time.Since(w.probed) >= probeEvery {
+		w.probe()
+	}
+	for _, l := range w.tell {
+		if l.safe > l.told {
+			l.told = l.safe
+			if l.durable != nil {
+				l.durable(l.safe)
+			}
+		}
+	}
+	clear(w.tell)
+	for _, j := range g.jobs {
+		j.done <- j.err
+	}
+	w.recycle(g)
+}
+
+// settle notes what a job's outcome means for lanes and tail. Called with mu
+// held.
+func (w *writer) settle(j *job, err error) {
+	if err != nil {
+		j.err = err
+		return
+	}
+	if j.err != nil {
+		return
+	}
+	if j.then != nil {
+		j.then(w)
+	}
+	l := j.lane
+	if j.batch == nil {
+		if l != nil {
+			j.err = l.trouble()
+		}
+		return
+	}
+	b := j.batch
+	if b.Thread != nil || b.Delete != nil && b.Delete.Thread || b.Patch != nil && b.Patch.Owner != nil {
+		w.listed++
+	}
+	if b.Delete != nil && b.Delete.Thread {
+		delete(w.tails, b.ThreadID)
+		delete(w.oldSeqs, b.ThreadID)
+	} else if t := w.tails[b.ThreadID]; t != nil {
+		t.fold(b.folds)
+	}
+	if l == nil || b.to == 0 {
+		return
+	}
+	if b.to >= l.lost {
+		l.err, l.lost = nil, 0
+	}
+	if l.err == nil {
+		l.safe = max(l.safe, b.to)
+		w.tell = append(w.tell, l)
+	}
+}
+
+func (w *writer) recycle(g *group) {
+	if cap(g.buf) > keepBuffer {
+		g.buf = nil
+	}
+	clear(g.lanes)
+	clear(g.jobs)
+	*g = group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0]}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.free) < 2 {
+		w.free = append(w.free, g)
+	}
+}

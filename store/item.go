@@ -1,0 +1,248 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Item is one value of the store clients keep their own things in. Times have millisecond
+// resolution.
+type Item struct {
+	Namespace []string // labels without '.'
+	Key       string
+	Value     json.RawMessage // an object
+	TTL       time.Duration   // time until it expires after a write or a refreshing read, 0 means never
+	CreatedAt time.Time       // set by the store, like UpdatedAt
+	UpdatedAt time.Time
+}
+
+const itemLive = `(expires_at = 0 OR expires_at > ?)`
+
+// PutItem writes an item of owner in place of what has its namespace and key.
+func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
+	now := time.Now().UnixMilli()
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		// What has expired is gone: its CreatedAt must not come back.
+		if err := w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now); err != nil {
+			return err
+		}
+		return w.exec(`INSERT INTO item(owner, namespace, key, value, ttl, expires_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT(owner, namespace, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
+			orDefault(owner, "default"), strings.Join(it.Namespace, "."), it.Key, object(it.Value), it.TTL.Milliseconds(), expiry(now, it.TTL), now, now)
+	}})
+	if err != nil {
+		return fmt.Errorf("put item %s: %w", it.Key, err)
+	}
+	return nil
+}
+
+func expiry(now int64, ttl time.Duration) int64 {
+	if ttl <= 0 {
+		return 0
+	}
+	return now + max(ttl.Milliseconds(), 1)
+}
+
+// Item returns an item of owner, or ErrNotFound. refresh starts its time to live anew.
+func (db *DB) Item(ctx context.Context, owner string, namespace []string, key string, refresh bool) (Item, error) {
+	now := time.Now().UnixMilli()
+	s, err := db.stmt(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item WHERE owner = ? AND namespace = ? AND key = ? AND `+itemLive)
+	if err != nil {
+		return Item{}, fmt.Errorf("item %s: %w", key, translate(err))
+	}
+	row, it, err := scanItem(s.QueryRowContext(ctx, orDefault(owner, "default"), strings.Join(namespace, "."), key, now))
+	if err == nil && refresh && it.TTL > 0 {
+		err = db.refreshItems(ctx, now, []int64{row})
+	}
+	if err != nil {
+		return Item{}, fmt.Errorf("item %s: %w", key, err)
+	}
+	return it, nil
+}
+
+func scanItem(row interface{ Scan(...any) error }) (id int64, it Item, err error) {
+	var namespace string
+	var value []byte
+	var ttl, created, updated int64
+	err = row.Scan(&id, &namespace, &it.Key, &value, &ttl, &created, &updated)
+	it.Namespace, it.Value, it.TTL = strings.Split(namespace, "."), value, time.Duration(ttl)*time.Millisecond
+	it.CreatedAt, it.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return id, it, translate(err)
+}
+
+func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
+	return db.w.do(ctx, &job{apply: func(w *writer) error {
+		for _, row := range rows {
+			if err := w.exec(`UPDATE item SET expires_at = ? + max(ttl, 1) WHERE rowid = ? AND ttl > 0`, now, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// DeleteItem removes an item of owner. That there is none is no error.
+func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, key string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`DELETE FROM item WHERE owner = ? AND namespace = ? AND key = ?`, orDefault(owner, "default"), strings.Join(namespace, "."), key)
+	}})
+	if err != nil {
+		return fmt.Errorf("delete item %s: %w", key, err)
+	}
+	return nil
+}
+
+// ExpireItems removes items whose time is over.
+func (db *DB) ExpireItems(ctx context.Context) error {
+	now := time.Now().UnixMilli()
+	var one int
+	err := db.queryRow(ctx, `SELECT 1 FROM item WHERE expires_at > 0 AND expires_at <= ? LIMIT 1`, []any{now}, &one)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = db.w.do(ctx, &job{apply: func(w *writer) error { return w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now) }})
+	}
+	if err != nil {
+		return fmt.Errorf("remove expired items: %w", err)
+	}
+	return nil
+}
+
+// ItemQuery selects a page of items.
+type ItemQuery struct {
+	Prefix        []string // labels the namespace starts with
+	Score         func(key string, value []byte) float64
+	Limit, Offset int
+	Refresh       bool // starts the time to live of those returned anew
+}
+
+// FoundItem is an item with the score the query's function gave it.
+type FoundItem struct {
+	Item
+	Score float64
+}
+
+// Items returns the items of owner below a namespace for which Score is above zero, the
+// highest score first and then the most recently written. Without Score all are taken. Of
+// those not returned at most one value at a time is in memory.
+func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem, error) {
+	now := time.Now().UnixMilli()
+	value := "''"
+	if q.Score != nil {
+		value = "value"
+	}
+	low, high := prefixRange(q.Prefix)
+	queries := []string{`SELECT rowid, key, ` + value + `, updated_at FROM item WHERE owner = ? AND (namespace = ? OR namespace >= ? AND namespace < ?) AND ` + itemLive,
+		`SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item WHERE rowid = ?`}
+	found := []FoundItem{}
+	var expiring []int64
+	err := db.view(ctx, queries, func(v view) error {
+		type hit struct {
+			row, updated int64
+			score        float64
+		}
+		var hits []hit
+		err := eachRow(ctx, v.stmts[0], []any{orDefault(owner, "default"), strings.Join(q.Prefix, "."), low, high, now}, func(rows *sql.Rows) (bool, error) {
+			h := hit{score: 1}
+			var key string
+			var value sql.RawBytes
+			if err := rows.Scan(&h.row, &key, &value, &h.updated); err != nil {
+				return false, err
+			}
+			if q.Score != nil {
+				h.score = q.Score(key, value)
+			}
+			if h.score > 0 {
+				hits = append(hits, h)
+			}
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(hits, func(a, b hit) int {
+			return cmp.Or(-cmp.Compare(a.score, b.score), -cmp.Compare(a.updated, b.updated), -cmp.Compare(a.row, b.row))
+		})
+		hits = hits[min(q.Offset, len(hits)):]
+		for _, h := range hits[:min(q.Limit, len(hits))] {
+			row, it, err := scanItem(v.stmts[1].QueryRowContext(ctx, h.row))
+			if err != nil {
+				return err
+			}
+			if it.TTL > 0 {
+				expiring = append(expiring, row)
+			}
+			found = append(found, FoundItem{it, h.score})
+		}
+		return nil
+	})
+	if err == nil && q.Refresh && len(expiring) > 0 {
+		err = db.refreshItems(ctx, now, expiring)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("search items: %w", err)
+	}
+	return found, nil
+}
+
+// prefixRange is where namespaces longer than prefix are: from its joined form with a dot
+// to before the character behind the dot. The empty prefix takes everything.
+func prefixRange(prefix []string) (low, high string) {
+	if len(prefix) == 0 {
+		return "", "\U0010FFFF"
+	}
+	joined := strings.Join(prefix, ".")
+	return joined + ".", joined + "/"
+}
+
+// NamespaceQuery selects namespaces. A label "*" stands for any one.
+type NamespaceQuery struct {
+	Prefix, Suffix []string
+	MaxDepth       int // labels kept of each, 0 means all
+	Limit, Offset  int
+}
+
+// Namespaces returns the namespaces of owner's items in order, each once.
+func (db *DB) Namespaces(ctx context.Context, owner string, q NamespaceQuery) ([][]string, error) {
+	found, seen := [][]string{}, map[string]bool{}
+	err := db.each(ctx, `SELECT DISTINCT namespace FROM item WHERE owner = ? AND `+itemLive+` ORDER BY namespace`,
+		[]any{orDefault(owner, "default"), time.Now().UnixMilli()}, func(rows *sql.Rows) (bool, error) {
+			var joined string
+			if err := rows.Scan(&joined); err != nil {
+				return false, err
+			}
+			labels := strings.Split(joined, ".")
+			if len(q.Prefix) > len(labels) || len(q.Suffix) > len(labels) ||
+				!sameLabels(q.Prefix, labels[:len(q.Prefix)]) || !sameLabels(q.Suffix, labels[len(labels)-len(q.Suffix):]) {
+				return true, nil
+			}
+			if q.MaxDepth > 0 && len(labels) > q.MaxDepth {
+				labels = labels[:q.MaxDepth]
+				joined = strings.Join(labels, ".")
+			}
+			if seen[joined] {
+				return true, nil
+			}
+			seen[joined] = true
+			if len(seen) > q.Offset {
+				found = append(found, labels)
+			}
+			return len(found) < q.Limit, nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", err)
+	}
+	return found, nil
+}
+
+func sameLabels(want, have []string) bool {
+	return slices.EqualFunc(want, have, func(w, h string) bool { return w == "*" || w == h })
+}

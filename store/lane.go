@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Lane is one open run's ordered way into the writer: deltas of a growing
+// answer go in by Append without waiting, finished steps by Commit. Its methods
+// are safe for concurrent use; order is the order of the calls.
+type Lane struct {
+	w       *writer
+	thread  string
+	durable func(seq int64)
+
+	// guarded by w.mu
+	gen     uint64 // group that slot is an index of
+	slot    int
+	pending int   // bytes appended and not yet committed
+	err     error // of the commit that lost deltas
+	lost    int64 // greatest number that was not stored because of err
+	closed  bool
+	late    bool          // something came after closing
+	wake    chan struct{} // closed after the next commit when somebody waits
+	safe    int64         // greatest durable number
+	told    int64         // greatest number given to durable; writer goroutine only
+}
+
+// OpenLane opens a lane for a run of the thread. After each commit with
+// something of this lane the writer calls durable with the greatest number that
+// is now on disk; durable must return at once and must not call the store.
+func (db *DB) OpenLane(thread string, durable func(seq int64)) *Lane {
+	return &Lane{w: db.w, thread: thread, durable: durable}
+}
+
+// Append queues a delta for the tail under its number, which must be greater
+// than the one before. It never blocks and copies data; call Wait to keep the
+// queue short. After a failed commit deltas are dropped until a Commit covers
+// what was lost; Wait and Flush tell.
+func (l *Lane) Append(seq int64, data []byte) {
+	w := l.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l.closed || w.closed {
+		l.late = true
+		return
+	}
+	if l.err != nil {
+		l.lost = max(l.lost, seq)
+		return
+	}
+	size := 0
+	if !w.noEvents {
+		size = frameSize(l.thread, data)
+	}
+	g := w.room(size, 1)
+	before := len(g.buf)
+	if !w.noEvents {
+		g.buf = appendFrame(g.buf, l.thread, seq, data)
+	}
+	n := len(g.buf) - before
+	if l.gen != g.gen {
+		l.gen, l.slot = g.gen, len(g.lanes)
+		g.lanes = append(g.lanes, laneSlot{lane: l, first: seq})
+	}
+	s := &g.lanes[l.slot]
+	s.last = seq
+	s.bytes += n
+	l.pending += n
+	g.size += n
+	g.items++
+	if w.idle { // else the writer looks by itself when the commit is due
+		w.idle = false
+		w.nudge()
+	}
+}
+
+// Wait blocks while more than max bytes of this lane are not durable. It
+// returns the error of a commit that lost deltas of the lane.
+func (l *Lane) Wait(ctx context.Context, max int) error {
+	for {
+		l.w.mu.Lock()
+		if err := l.trouble(); err != nil || l.pending <= max {
+			l.w.mu.Unlock()
+			return err
+		}
+		if l.wake == nil {
+			l.wake = make(chan struct{})
+		}
+		wake := l.wake
+		l.w.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Flush returns when everything appended so far is durable, or with the error
+// of the commit that lost some of it.
+func (l *Lane) Flush(ctx context.Context) error {
+	if err := l.w.do(ctx, &job{lane: l}); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
+// Commit is DB.Commit, ordered after everything this lane has appended. When b
+// has events, deltas up to the greatest To of them are folded: the tail does
+// not need them any more, and durable is called with that number.
+func (l *Lane) Commit(ctx context.Context, b Batch) error {
+	return l.w.commitBatch(ctx, l, b)
+}
+
+// Close ends the lane. What was appended is still written; deltas that no event
+// covers stay in the tail for the next start.
+func (l *Lane) Close() {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.closed = true
+}
+
+// trouble is why something appended is not and will not be durable. Called with
+// w.mu held.
+func (l *Lane) trouble() error {
+	if l.err == nil && l.late {
+		return ErrClosed
+	}
+	return l.err
+}
+
+// lose notes that numbers up to seq of this lane were not stored. Called with
+// w.mu held.
+func (l *Lane) lose(err error, seq int64) {
+	l.lost = max(l.lost, seq)
+	if l.err == nil {
+		l.err = err
+	}
+}

@@ -1,0 +1,27 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// errSharing is what the system answers when another process has a file open
+// in a way that does not allow ours.
+const errSharing = syscall.Errno(32)
+
+// lockFile opens path for writing by this process alone, others may read it.
+// The system lets go of it when the process ends in whatever way; held says
+// that another has it.
+func lockFile(path string) (f *os.File, held bool, err error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, false, err
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, errors.Is(err, errSharing), &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), false, nil
+}

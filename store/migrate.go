@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// VersionError says that the database file was written by a newer program.
+type VersionError struct {
+	File   int // schema version of the file
+	Binary int // newest schema version this program knows
+}
+
+// Error names both versions.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the database has schema version %d, this program knows only up to %d; use the newer program or restore an older copy", e.File, e.Binary)
+}
+
+// migrate brings the schema to the newest version of files, each of which is
+// one transaction, named migrations/NNNN_name.sql, numbered from 0001 without gaps. A
+// database with content is copied next to itself first.
+func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now time.Time) error {
+	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		base := path.Base(name)
+		if n, err := strconv.Atoi(base[:min(4, len(base))]); err != nil || n != i+1 {
+			return fmt.Errorf("migration %s: number %d expected", name, i+1)
+		}
+	}
+	var have int
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+		return translate(err)
+	}
+	switch {
+	case have == len(names):
+		return nil
+	case have > len(names):
+		return &VersionError{File: have, Binary: len(names)}
+	case have > 0:
+		name := fmt.Sprintf("fawn-v%d-%s.db", have, now.UTC().Format("20060102T150405.000"))
+		if err := copyInto(ctx, conn, filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("copy before migration: %w", err)
+		}
+	}
+	for i, name := range names[have:] {
+		if err := migrateOne(ctx, conn, files, name, have+i+1); err != nil {
+			return fmt.Errorf("migration %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func migrateOne(ctx context.Context, conn *sql.Conn, files fs.FS, name string, version int) error {
+	script, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return translate(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+		return translate(err)
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+		return translate(err)
+	}
+	return translate(tx.Commit())
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Repair mends what can be mended without losing anything a thread shows, after a copy of
+// the database, and says in sentences what it did: rows nobody can reach are deleted, a
+// head that is gone becomes the newest checkpoint there is, a parent that is gone none,
+// counters and statuses are set right. Damage to content stays.
+func (db *DB) Repair(ctx context.Context) ([]string, error) {
+	copied := filepath.Join(db.dir, "fawn-before-repair-"+time.Now().UTC().Format("20060102T150405.000")+".db")
+	if err := db.Backup(ctx, copied); err != nil {
+		return nil, err
+	}
+	var did []string
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		did = nil
+		for _, o := range owned {
+			if err := w.mend(&did, "deleted %d rows of "+o.table+" whose thread does not exist", `DELETE`+without(o.table, o.loose)); err != nil {
+				return err
+			}
+		}
+		for _, m := range []struct{ did, query string }{
+			{"deleted %d values of threads that do not exist", `DELETE` + strayValues},
+			{"gave %d threads the newest checkpoint there is as their head", `UPDATE thread SET head = coalesce((SELECT max(c.id) FROM checkpoint c WHERE c.thread = thread.id AND c.ns = ''), '')
+				WHERE head <> '' AND NOT EXISTS (SELECT 1 FROM checkpoint c WHERE c.thread = thread.id AND c.ns = '' AND c.id = thread.head)`},
+			{"made %d checkpoints whose parent is gone first ones", `UPDATE checkpoint SET parent = '' WHERE parent <> '' AND NOT EXISTS
+				(SELECT 1 FROM checkpoint p WHERE p.thread = checkpoint.thread AND p.ns = checkpoint.ns AND p.id = checkpoint.parent)`},
+			{"raised the event counters of %d threads", `UPDATE thread SET seq = (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)
+				WHERE seq < (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)`},
+			{"set %d busy threads to idle on which nothing runs", `UPDATE thread AS t SET status = 'idle'` + idleBusy},
+		} {
+			if err := w.mend(&did, m.did, m.query); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("repair store: %w", err)
+	}
+	return append(did, "a copy from before is "+copied), nil
+}
+
+// mend runs one statement and notes what it changed.
+func (w *writer) mend(did *[]string, what, query string) error {
+	n, err := w.change(query)
+	if err == nil && n > 0 {
+		*did = append(*did, fmt.Sprintf(what, n))
+	}
+	return err
+}

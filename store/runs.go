@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Run is one execution on a thread. Times have millisecond resolution.
+type Run struct {
+	ID             string          `json:"run_id"`
+	ThreadID       string          `json:"thread_id"`
+	AssistantID    string          `json:"assistant_id"`
+	Status         string          `json:"status"`
+	Multitask      string          `json:"multitask_strategy"`
+	StopReason     string          `json:"stop_reason,omitempty"`
+	Error          string          `json:"error,omitempty"`
+	BaseCheckpoint string          `json:"-"` // head when the run started, for rollback
+	Owner          string          `json:"-"` // "" is written as "default"
+	Metadata       json.RawMessage `json:"metadata"`
+	Kwargs         json.RawMessage `json:"kwargs"`
+	Usage          json.RawMessage `json:"usage,omitempty"` // nil is written as {}, like Metadata and Kwargs
+	Helpers        Helpers         `json:"-"`               // beside Usage; only read
+	FirstSeq       int64           `json:"-"`               // number of its first event, 0 before it
+	LastSeq        int64           `json:"-"`               // number of its last event
+	Attempt        int             `json:"-"`               // how often it was started
+	CreatedAt      time.Time       `json:"created_at"`
+	UpdatedAt      time.Time       `json:"updated_at"` // zero times are written as now
+}
+
+const runColumns = `id, thread, assistant, owner, status, multitask, stop_reason, error, base_checkpoint,
+	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at`
+
+// readRun selects what scanRun takes.
+var readRun = `SELECT ` + runColumns + `, ` + helperSums("run.id")
+
+func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
+	var created, updated int64
+	var meta, kwargs, usage, helpers []byte
+	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error, &r.BaseCheckpoint,
+		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &helpers)
+	if err == nil {
+		r.Helpers, err = helpersOf(helpers)
+	}
+	r.Metadata, r.Kwargs, r.Usage = meta, kwargs, usage
+	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return r, translate(err)
+}
+
+// Run returns a run, or ErrNotFound.
+func (db *DB) Run(ctx context.Context, id string) (Run, error) {
+	s, err := db.stmt(ctx, readRun+` FROM run WHERE id = ?`)
+	if err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", id, translate(err))
+	}
+	r, err := scanRun(s.QueryRowContext(ctx, id))
+	if err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// Runs returns a page of a thread's runs, newest first. An empty status means
+// any, limit <= 0 means all.
+func (db *DB) Runs(ctx context.Context, thread string, status string, limit, offset int) ([]Run, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND (? = '' OR status = ?)
+		ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`, thread, status, status, limit, max(0, offset))
+}
+
+// OpenRuns returns all runs that are pending or running, oldest first. At
+// start-up these are the ones the last process did not end.
+func (db *DB) OpenRuns(ctx context.Context) ([]Run, error) {
+	return db.runs(ctx, readRun+` FROM run WHERE status IN ('pending', 'running') ORDER BY created_at, id`)
+}
+
+func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error) {
+	runs := []Run{}
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		r, err := scanRun(rows)
+		runs = append(runs, r)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return runs, nil
+}
+
+func (w *writer) putRun(r *Run, now int64) error {
+	err := w.exec(`INSERT INTO run(`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(id) DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
+		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason, error = excluded.error,
+		base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata, kwargs = excluded.kwargs, usage = excluded.usage,
+		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
+		created_at = excluded.created_at, updated_at = excluded.updated_at`,
+		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, "default"), r.Status, r.Multitask, r.StopReason, r.Error, r.BaseCheckpoint,
+		object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now))
+	if err != nil {
+		return fmt.Errorf("run %s: %w", r.ID, err)
+	}
+	return nil
+}

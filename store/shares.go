@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Share is a link under which everybody who has it can read a thread as it was at one
+// checkpoint. A thread has at most one; it goes with the thread and with the checkpoint.
+type Share struct {
+	Thread     string
+	Owner      string // "" is written as "default"
+	Token      string // what the link is known by; nobody can guess it
+	Checkpoint string // of the root namespace
+	CreatedAt  time.Time
+}
+
+const shareColumns = `thread, owner, token, checkpoint, created_at`
+
+// PutShare shares a thread, or moves its link, which keeps its token, to another checkpoint.
+// The share as it is now comes back. ErrNotFound when the thread is not its owner's or has
+// no such checkpoint.
+func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
+	s.Owner = orDefault(s.Owner, "default")
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`INSERT INTO share(`+shareColumns+`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ?)
+			AND EXISTS (SELECT 1 FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?)
+			ON CONFLICT(thread) DO UPDATE SET checkpoint = excluded.checkpoint, created_at = excluded.created_at`,
+			s.Thread, s.Owner, s.Token, s.Checkpoint, time.Now().UnixMilli(), s.Thread, s.Owner, s.Thread, s.Checkpoint)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return Share{}, fmt.Errorf("share thread %s: %w", s.Thread, err)
+	}
+	return db.ShareOf(ctx, s.Owner, s.Thread)
+}
+
+// ShareOf returns the share of a thread of owner's, or ErrNotFound.
+func (db *DB) ShareOf(ctx context.Context, owner, thread string) (Share, error) {
+	return db.share(ctx, `s.thread = ? AND s.owner = ?`, thread, orDefault(owner, "default"))
+}
+
+// ShareByToken returns what a link shows, or ErrNotFound: also while the thread is not its
+// owner's, as one that was deleted a moment ago.
+func (db *DB) ShareByToken(ctx context.Context, token string) (Share, error) {
+	return db.share(ctx, `s.token = ?`, token)
+}
+
+func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, err error) {
+	var created int64
+	err = db.queryRow(ctx, `SELECT s.thread, s.owner, s.token, s.checkpoint, s.created_at FROM share s JOIN thread t ON t.id = s.thread AND t.owner = s.owner
+		WHERE `+where, args, &s.Thread, &s.Owner, &s.Token, &s.Checkpoint, &created)
+	if err != nil {
+		return Share{}, fmt.Errorf("share: %w", err)
+	}
+	s.CreatedAt = fromMillis(created)
+	return s, nil
+}
+
+// DeleteShare takes the link of a thread of owner's back. ErrNotFound when it has none.
+func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM share WHERE thread = ? AND owner = ?`, thread, orDefault(owner, "default"))
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("unshare thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// dropShare takes a thread's link back when what it showed is gone.
+func (w *writer) dropShare(thread string) error {
+	err := w.exec(`DELETE FROM share WHERE thread = ? AND checkpoint NOT IN (SELECT id FROM checkpoint WHERE thread = ? AND ns = '')`, thread, thread)
+	if err != nil {
+		return fmt.Errorf("unshare thread %s: %w", thread, err)
+	}
+	return nil
+}

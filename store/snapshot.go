@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Snapshot is a checkpoint with the bodies its card names, messages in the order
+// of the conversation.
+type Snapshot struct {
+	Checkpoint Checkpoint
+	Messages   []MessageRow // their bodies are shared by readers: not to be changed
+	Fields     map[string][]byte
+
+	// Age changes with each commit that deletes messages. Between two snapshots of the same
+	// odd age a message's number means the same message; 0 is no age.
+	Age uint64
+}
+
+// Snapshot reads a checkpoint of the root namespace and its rows as of one
+// moment; an empty id means the thread's head. ErrNotFound when the checkpoint
+// or a row of it is gone.
+func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot, error) {
+	query, args := checkpointQuery(thread, "", checkpoint)
+	return db.snapshot(ctx, thread, []string{query}, func(v view) (Checkpoint, error) {
+		return scanCheckpoint(v.stmts[2].QueryRowContext(ctx, args...))
+	})
+}
+
+// SnapshotOf reads the rows of a checkpoint at hand. ErrNotFound when one of
+// them is gone.
+func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
+	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })
+}
+
+// snapshot gives load a view with the queries more after its own two. Messages are taken
+// from those read lately as long as no commit deleted any meanwhile; else all are read.
+func (db *DB) snapshot(ctx context.Context, thread string, more []string, load func(view) (Checkpoint, error)) (Snapshot, error) {
+	queries := append([]string{
+		`SELECT n, id, body FROM message WHERE thread = ? AND n BETWEEN ? AND ? ORDER BY n`,
+		`SELECT body FROM field WHERE thread = ? AND name = ? AND version = ?`,
+	}, more...)
+	read := func(recent *recent) (snap Snapshot, fresh []MessageRow, err error) {
+		err = db.view(ctx, queries, func(v view) (err error) {
+			if snap.Checkpoint, err = load(v); err != nil {
+				return err
+			}
+			if snap.Messages, fresh, err = cardMessages(v, v.stmts[0], snap.Checkpoint, recent); err != nil {
+				return err
+			}
+			snap.Fields, err = cardFields(v, v.stmts[1], snap.Checkpoint)
+			return err
+		})
+		return snap, fresh, err
+	}
+	age := db.w.cuts.Load()
+	snap, fresh, err := read(db.rows.of(thread, age))
+	switch db.w.cuts.Load() {
+	case age:
+		snap.Age = age
+		db.rows.keep(thread, age, fresh)
+	default:
+		snap, _, err = read(nil)
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("snapshot of thread %s: %w", thread, err)
+	}
+	return snap, nil
+}
+
+// cardMessages returns the messages of a checkpoint, and those of them that recent lacks.
+func cardMessages(v view, rangeOf *sql.Stmt, cp Checkpoint, recent *recent) (all, fresh []MessageRow, err error) {
+	all = []MessageRow{}
+	for _, r := range cp.Card.Messages {
+		for n := r.From; n <= r.To; {
+			var gap Range
+			if all, gap = recent.take(all, n, r.To); gap.From > gap.To {
+				break
+			}
+			before := len(all)
+			err := eachRow(v.ctx, rangeOf, []any{cp.Thread, gap.From, gap.To}, func(rows *sql.Rows) (bool, error) {
+				var m MessageRow
+				err := rows.Scan(&m.N, &m.ID, &m.Body)
+				all = append(all, m)
+				return true, err
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			if got := int64(len(all) - before); got != gap.To-gap.From+1 {
+				return nil, nil, fmt.Errorf("checkpoint %s: messages %d to %d: %d rows: %w", cp.ID, gap.From, gap.To, got, ErrNotFound)
+			}
+			fresh = append(fresh, all[before:]...)
+			n = gap.To + 1
+		}
+	}
+	return all, fresh, nil
+}
+
+func cardFields(v view, one *sql.Stmt, cp Checkpoint) (map[string][]byte, error) {
+	fields := make(map[string][]byte, len(cp.Card.Fields))
+	for name, version := range cp.Card.Fields {
+		var body []byte
+		if err := one.QueryRowContext(v.ctx, cp.Thread, name, version).Scan(&body); err != nil {
+			return nil, fmt.Errorf("checkpoint %s: field %s version %d: %w", cp.ID, name, version, translate(err))
+		}
+		fields[name] = body
+	}
+	return fields, nil
+}

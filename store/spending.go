@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Spending is one model call beside the answers of runs: a title, a summary, a suggestion.
+type Spending struct {
+	Owner                string // of a call without a thread; "" is written as "default"
+	Thread, Run          string // "" where there is none
+	Purpose, Model       string
+	Input, Output, Total int
+	Cost                 float64 // at the price of the moment of the call, 0 where none is known
+	Currency             string
+}
+
+// putSpending adds rows. Those of a thread belong to its owner, and are left out when it was
+// deleted meanwhile.
+func (w *writer) putSpending(p *batch) error {
+	const columns = `INSERT INTO spending(owner, thread, run, purpose, model, input, output, total, cost, currency, at) `
+	for _, s := range p.Spending {
+		query, owner := columns+`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, orDefault(s.Owner, "default")
+		if s.Thread != "" {
+			query, owner = columns+`SELECT owner, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM thread WHERE id = ?`, ""
+		}
+		args := []any{s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost, s.Currency, p.now}
+		if s.Thread != "" {
+			args = append(args, s.Thread)
+		} else {
+			args = append([]any{owner, ""}, args...)
+		}
+		if err := w.exec(query, args...); err != nil {
+			return fmt.Errorf("spending on %s: %w", s.Purpose, err)
+		}
+	}
+	return nil
+}
+
+// helperSums selects what the calls beside a run's answers cost, as the row of Run.Helpers.
+// id is the column that names the run.
+func helperSums(id string) string {
+	return `(SELECT json_array(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0)) FROM spending WHERE spending.run = ` + id + `)`
+}
+
+// Helpers adds up the model calls that were made beside a run's answers.
+type Helpers struct{ Calls, Input, Output, Total int }
+
+func helpersOf(raw []byte) (h Helpers, err error) {
+	err = json.Unmarshal(raw, &[]any{&h.Calls, &h.Input, &h.Output, &h.Total})
+	return h, err
+}
+
+// Spent is a sum of what was spent on one model in one currency. Money without a known
+// price is in the currency "".
+type Spent struct {
+	Date                 string // YYYY-MM-DD, where it was asked for
+	Caller, Model        string
+	Currency             string
+	Runs                 int // that the model worked for
+	Total, Input, Output int64
+	Cost                 float64
+}
+
+const spentSums = `count(DISTINCT nullif(run, '')), sum(total), sum(input), sum(output), sum(cost) FROM spent `
+
+// SpentByDay adds up everything owner spent since a moment, for each day of clocks that are
+// ahead of UTC by ahead, and by currency. Days without spending are left out.
+func (db *DB) SpentByDay(ctx context.Context, owner string, since time.Time, ahead time.Duration) ([]Spent, error) {
+	return db.spent(ctx, `SELECT strftime('%Y-%m-%d', (at + ?) / 1000, 'unixepoch'), '', '', currency, `+spentSums+
+		`WHERE owner = ? AND at >= ? GROUP BY 1, 4 ORDER BY 1, 4`, ahead.Milliseconds(), orDefault(owner, "default"), millis(since))
+}
+
+// SpentByModel adds up everything owner spent since a moment, by model and currency.
+func (db *DB) SpentByModel(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
+	return db.spent(ctx, `SELECT '', '', model, currency, `+spentSums+`WHERE owner = ? AND at >= ? GROUP BY 3, 4 ORDER BY 3, 4`,
+		orDefault(owner, "default"), millis(since))
+}
+
+// SpentIn adds up what was spent in a thread, by caller, model and currency; that of runs
+// which have not ended only when active is set.
+func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent, error) {
+	return db.spent(ctx, `SELECT '', caller, model, currency, `+spentSums+`WHERE thread = ? AND
+		(? OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running'))) GROUP BY 2, 3, 4 ORDER BY 2, 3, 4`,
+		thread, active)
+}
+
+func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, error) {
+	list := []Spent{}
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		var s Spent
+		err := rows.Scan(&s.Date, &s.Caller, &s.Model, &s.Currency, &s.Runs, &s.Total, &s.Input, &s.Output, &s.Cost)
+		list = append(list, s)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("what was spent: %w", err)
+	}
+	return list, nil
+}

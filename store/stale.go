@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// TTL says how long a thread lives once nobody touches it, and what becomes of it then.
+type TTL struct {
+	After    time.Duration `json:"after"`    // nanoseconds since its last update
+	Strategy string        `json:"strategy"` // delete or keep_latest
+}
+
+// keepLatest is the strategy that leaves a thread its newest checkpoint.
+const keepLatest = "keep_latest"
+
+// ttlSpace holds the times to live of threads that have one.
+const ttlSpace = threadSpaces + "ttl"
+
+// Row is what a batch stores to give a thread this time to live; nil takes it away.
+func (t *TTL) Row(thread string) (KV, error) {
+	row := KV{Space: ttlSpace, Key: thread}
+	if t == nil {
+		return row, nil
+	}
+	body, err := json.Marshal(t)
+	row.Body = body
+	return row, err
+}
+
+// ThreadTTL returns a thread's time to live, or ErrNotFound when it has none.
+func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
+	var t TTL
+	body, err := db.KV(ctx, ttlSpace, thread)
+	if err != nil {
+		return t, err
+	}
+	if err := json.Unmarshal(body, &t); err != nil {
+		return t, fmt.Errorf("time to live of thread %s: %w", thread, err)
+	}
+	return t, nil
+}
+
+// Due is a thread whose time has come.
+type Due struct {
+	ID       string
+	Touched  time.Time
+	Strategy string // of its own time to live, else ""
+}
+
+// hasHistory is true for rows t of thread with more than their newest checkpoint needs.
+const hasHistory = `(EXISTS (SELECT 1 FROM event e WHERE e.thread = t.id)
+	OR (SELECT count(*) FROM (SELECT 1 FROM checkpoint c WHERE c.thread = t.id LIMIT 2)) > 1)`
+
+// Expired returns threads which outlived their own time to live at a moment, but for those
+// that have done so before.
+func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
+	var due []Due
+	err := db.each(ctx, `SELECT t.id, t.updated_at, k.body, `+hasHistory+` FROM kv k JOIN thread t ON t.id = k.key WHERE k.space = ?`, []any{ttlSpace}, func(rows *sql.Rows) (bool, error) {
+		var d Due
+		var at int64
+		var body []byte
+		var history bool
+		if err := rows.Scan(&d.ID, &at, &body, &history); err != nil {
+			return false, err
+		}
+		var t TTL
+		if err := json.Unmarshal(body, &t); err != nil {
+			return false, fmt.Errorf("time to live of thread %s: %w", d.ID, err)
+		}
+		d.Touched, d.Strategy = fromMillis(at), t.Strategy
+		if !d.Touched.Add(t.After).After(now) && (history || t.Strategy != keepLatest) {
+			due = append(due, d)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("expired threads: %w", err)
+	}
+	return due, nil
+}
+
+// Stale returns the threads nobody has touched since a moment, oldest first, at most
+// limit. Pinned ones, those at work and those that a schedule uses are left out; with
+// history also those which have none to forget.
+func (db *DB) Stale(ctx context.Context, before time.Time, history bool, limit int) ([]Due, error) {
+	query := `SELECT id, updated_at FROM thread t WHERE updated_at < ? AND pinned = 0 AND status <> 'busy'
+		AND NOT EXISTS (SELECT 1 FROM cron c WHERE c.thread = t.id AND c.enabled = 1)`
+	if history {
+		query += ` AND ` + hasHistory
+	}
+	due := []Due{}
+	err := db.each(ctx, query+` ORDER BY updated_at, id LIMIT ?`, []any{before.UnixMilli(), limit}, func(rows *sql.Rows) (bool, error) {
+		var d Due
+		var at int64
+		err := rows.Scan(&d.ID, &at)
+		d.Touched = fromMillis(at)
+		due = append(due, d)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stale threads: %w", err)
+	}
+	return due, nil
+}

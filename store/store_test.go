@@ -1,0 +1,336 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"testing"
+	"time"
+
+	"fawn/store"
+)
+
+func openAt(t testing.TB, dir string) *store.DB {
+	t.Helper()
+	db, err := store.Open(context.Background(), store.Config{Dir: dir, Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func open(t testing.TB) *store.DB { return openAt(t, t.TempDir()) }
+
+func reopen(t testing.TB, db *store.DB, dir string) *store.DB {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return openAt(t, dir)
+}
+
+func commit(t testing.TB, db interface {
+	Commit(context.Context, store.Batch) error
+}, b store.Batch) {
+	t.Helper()
+	if err := db.Commit(context.Background(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newThread(t testing.TB, db *store.DB, id string) {
+	t.Helper()
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, NewThread: true})
+}
+
+// must is for calls whose error would make the rest of a test meaningless.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+func checkClean(t testing.TB, db *store.DB) {
+	t.Helper()
+	for _, s := range must(db.Check(context.Background()))(t) {
+		t.Errorf("check: %s", s)
+	}
+}
+
+var at = time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.UTC)
+
+func TestRowsComeBackAsWritten(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	db := openAt(t, dir)
+	th := store.Thread{ID: "t1", Owner: "ann", Status: "busy", Title: "Deer", Metadata: json.RawMessage(`{"a":1}`), Config: json.RawMessage(`{"b":2}`),
+		Head: "c2", CreatedAt: at, UpdatedAt: at.Add(time.Second), StateUpdatedAt: at.Add(2 * time.Second)}
+	run := store.Run{ID: "r1", ThreadID: "t1", AssistantID: "lead_agent", Status: "running", Multitask: "enqueue", StopReason: "s", Error: "e", BaseCheckpoint: "c1", Owner: "ann",
+		Metadata: json.RawMessage(`{"m":1}`), Kwargs: json.RawMessage(`{"k":1}`), Usage: json.RawMessage(`{"u":1}`), FirstSeq: 1, LastSeq: 9, Attempt: 2, CreatedAt: at, UpdatedAt: at}
+	card := store.Card{Messages: []store.Range{{1, 1}, {3, 3}, {2, 2}}, Fields: map[string]int64{"title": 2}}
+	cps := []store.Checkpoint{
+		{ID: "c1", Thread: "t1", Run: "r1", Step: -1, Source: "input", Next: []string{"model"}, Meta: json.RawMessage(`{"x":1}`), Card: store.Card{Messages: []store.Range{{1, 1}}}, At: at},
+		{ID: "c2", Parent: "c1", Thread: "t1", Run: "r1", Step: 0, Source: "loop", Next: []string{}, Meta: json.RawMessage(`{}`), Card: card, At: at},
+	}
+	events := []store.Event{{Thread: "t1", Seq: 1, To: 4, Run: "r1", Kind: "text", Data: []byte("abcd")}, {Thread: "t1", Seq: 5, To: 5, Run: "r1", Kind: "end", Data: []byte("x")}}
+	commit(t, db, store.Batch{Thread: &th, NewThread: true, Run: &run,
+		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {2, "m2", []byte(`{"n":2}`)}, {3, "m3", []byte(`{"n":3}`)}},
+		Fields:   []store.FieldRow{{"title", 1, []byte(`"a"`)}, {"title", 2, []byte(`"b"`)}}, Checkpoints: cps, Events: events,
+		KV: []store.KV{{"s", "k", []byte("v")}, {"s", "empty", []byte{}}, {"s", "a", []byte("1")}}})
+	db = reopen(t, db, dir)
+
+	same(t, "thread", must(db.Thread(ctx, "t1"))(t), th)
+	same(t, "run", must(db.Run(ctx, "r1"))(t), run)
+	same(t, "head", must(db.Checkpoint(ctx, "t1", "", ""))(t), cps[1])
+	same(t, "checkpoint", must(db.Checkpoint(ctx, "t1", "", "c1"))(t), cps[0])
+	same(t, "history", must(db.Checkpoints(ctx, "t1", "", "", 0, nil))(t), []store.Checkpoint{cps[1], cps[0]})
+	same(t, "older", must(db.Checkpoints(ctx, "t1", "", "c2", 5, nil))(t), cps[:1])
+	same(t, "matched", must(db.Checkpoints(ctx, "t1", "", "", 1, func(c store.Checkpoint) bool { return c.Source == "input" }))(t), cps[:1])
+	snap := must(db.Snapshot(ctx, "t1", ""))(t)
+	same(t, "snapshot", snap, store.Snapshot{Checkpoint: cps[1],
+		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {3, "m3", []byte(`{"n":3}`)}, {2, "m2", []byte(`{"n":2}`)}},
+		Fields:   map[string][]byte{"title": []byte(`"b"`)}, Age: snap.Age})
+	same(t, "older snapshot", len(must(db.SnapshotOf(ctx, cps[0]))(t).Messages), 1)
+	same(t, "max message", must(db.MaxMessage(ctx, "t1"))(t), int64(3))
+	same(t, "message", must(db.Message(ctx, "t1", 2))(t), store.MessageRow{2, "m2", []byte(`{"n":2}`)})
+	same(t, "field", must(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
+	same(t, "versions", must(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
+	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
+	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
+	same(t, "kv", must(db.KV(ctx, "s", "k"))(t), []byte("v"))
+	same(t, "empty kv", must(db.KV(ctx, "s", "empty"))(t), []byte{})
+	same(t, "keys", must(db.Keys(ctx, "s"))(t), []string{"a", "empty", "k"})
+	checkClean(t, db)
+
+	commit(t, db, store.Batch{KV: []store.KV{{"s", "k", nil}}})
+	if _, err := db.KV(ctx, "s", "k"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("deleted value: %v", err)
+	}
+}
+
+func TestWhatIsNotThereIsErrNotFound(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	newThread(t, db, "empty")
+	for name, get := range map[string]func() error{
+		"thread":     func() error { _, err := db.Thread(ctx, "x"); return err },
+		"run":        func() error { _, err := db.Run(ctx, "x"); return err },
+		"checkpoint": func() error { _, err := db.Checkpoint(ctx, "empty", "", "x"); return err },
+		"head":       func() error { _, err := db.Checkpoint(ctx, "empty", "", ""); return err },
+		"namespace":  func() error { _, err := db.Checkpoint(ctx, "empty", "tools:1", ""); return err },
+		"snapshot":   func() error { _, err := db.Snapshot(ctx, "x", ""); return err },
+		"message":    func() error { _, err := db.Message(ctx, "empty", 1); return err },
+		"field":      func() error { _, err := db.Field(ctx, "empty", "title", 1); return err },
+		"kv":         func() error { _, err := db.KV(ctx, "s", "k"); return err },
+		"patch":      func() error { return db.Commit(ctx, store.Batch{ThreadID: "x", Patch: &store.ThreadPatch{}}) },
+		"rows of a deleted thread": func() error {
+			return db.Commit(ctx, store.Batch{ThreadID: "x", Messages: []store.MessageRow{{1, "m", nil}}})
+		},
+		"run of a deleted thread": func() error { return db.Commit(ctx, store.Batch{Run: &store.Run{ID: "r", ThreadID: "x"}}) },
+		"delete":                  func() error { return db.Commit(ctx, store.Batch{ThreadID: "x", Delete: &store.Delete{Thread: true}}) },
+		"card with a missing row": func() error {
+			_, err := db.SnapshotOf(ctx, store.Checkpoint{Thread: "empty", Card: store.Card{Messages: []store.Range{{1, 2}}}})
+			return err
+		},
+		"card with a missing field": func() error {
+			_, err := db.SnapshotOf(ctx, store.Checkpoint{Thread: "empty", Card: store.Card{Fields: map[string]int64{"a": 1}}})
+			return err
+		},
+	} {
+		if err := get(); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	same(t, "last of nothing", must(db.LastSeq(ctx, "x"))(t), int64(0))
+	checkClean(t, db)
+}
+
+func TestRowsAreWrittenOnce(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	first := store.Batch{Thread: &store.Thread{ID: "t", Title: "first"}, NewThread: true, Messages: []store.MessageRow{{1, "m", []byte("1")}},
+		Fields: []store.FieldRow{{"f", 1, []byte("1")}}, Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1, To: 3}}}
+	commit(t, db, first)
+	title := "changed"
+	for name, c := range map[string]struct {
+		b    store.Batch
+		want error
+	}{
+		"thread":     {store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true, KV: []store.KV{{"s", "thread", []byte{}}}}, store.ErrExists},
+		"message":    {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Messages: first.Messages}, store.ErrConflict},
+		"field":      {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Fields: first.Fields}, store.ErrConflict},
+		"checkpoint": {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Checkpoints: first.Checkpoints}, store.ErrConflict},
+		"event":      {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Events: first.Events}, store.ErrConflict},
+	} {
+		if err := db.Commit(ctx, c.b); !errors.Is(err, c.want) || errors.Is(err, store.ErrFull) {
+			t.Errorf("%s twice: %v", name, err)
+		}
+	}
+	same(t, "title after refused batches", must(db.Thread(ctx, "t"))(t).Title, "first")
+	same(t, "keys after refused batches", must(db.Keys(ctx, "s"))(t), []string{})
+	if err := db.Healthy(); err != nil {
+		t.Errorf("a refused batch made the store sick: %v", err)
+	}
+}
+
+func TestPatchKeepsWhatItDoesNotName(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Title: "a", Status: "idle", Metadata: json.RawMessage(`{"a":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}})
+	head, empty := "h", ""
+	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head, Title: &empty, Config: json.RawMessage(`{"c":1}`)}})
+	want := store.Thread{ID: "t", Owner: "default", Status: "idle", Head: "h", Metadata: json.RawMessage(`{"a":1}`), Config: json.RawMessage(`{"c":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}
+	same(t, "patched", must(db.Thread(ctx, "t"))(t), want)
+	before := time.Now().Truncate(time.Millisecond)
+	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Touch: true, StateTouch: true}})
+	got := must(db.Thread(ctx, "t"))(t)
+	if got.UpdatedAt.Before(before) || got.StateUpdatedAt.Before(before) || !got.CreatedAt.Equal(at) {
+		t.Errorf("times after touch: %v %v %v", got.CreatedAt, got.UpdatedAt, got.StateUpdatedAt)
+	}
+}
+
+func TestRunsAreListedNewestFirst(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	newThread(t, db, "t")
+	for i, status := range []string{"success", "running", "pending", "error", "pending"} {
+		commit(t, db, store.Batch{Run: &store.Run{ID: fmt.Sprint("r", i), ThreadID: "t", Status: status, CreatedAt: at.Add(time.Duration(i) * time.Second)}})
+	}
+	ids := func(runs []store.Run, err error) (ids []string) {
+		for _, r := range must(runs, err)(t) {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	same(t, "all", ids(db.Runs(ctx, "t", "", 0, 0)), []string{"r4", "r3", "r2", "r1", "r0"})
+	same(t, "page", ids(db.Runs(ctx, "t", "", 2, 1)), []string{"r3", "r2"})
+	same(t, "pending", ids(db.Runs(ctx, "t", "pending", 0, 0)), []string{"r4", "r2"})
+	same(t, "open", ids(db.OpenRuns(ctx)), []string{"r1", "r2", "r4"})
+}
+
+func TestEventsPageByWhereTheyEnd(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	newThread(t, db, "t")
+	// 3..9 encloses 5, which was durable before it.
+	commit(t, db, store.Batch{ThreadID: "t", Events: []store.Event{{Seq: 1, To: 2, Data: []byte("aa")}, {Seq: 5, Data: []byte("b")}}})
+	commit(t, db, store.Batch{ThreadID: "t", Events: []store.Event{{Seq: 3, To: 9, Data: []byte("cccc")}, {Seq: 10, To: 12, Data: []byte("d")}}})
+	for name, c := range map[string]struct {
+		after, until int64
+		limit        int
+		want         []int64
+	}{
+		"all":              {0, 0, 0, []int64{2, 5, 9, 12}},
+		"inside a row":     {1, 0, 0, []int64{2, 5, 9, 12}},
+		"inside, enclosed": {5, 0, 0, []int64{9, 12}},
+		"until":            {0, 9, 0, []int64{2, 5, 9}},
+		"first page":       {0, 0, 3, []int64{2, 5}},
+		"one at least":     {5, 0, 1, []int64{9}},
+		"nothing":          {12, 0, 0, nil},
+	} {
+		var got []int64
+		for _, e := range must(db.Events(ctx, "t", c.after, c.until, c.limit))(t) {
+			got = append(got, e.To)
+		}
+		same(t, name, got, c.want)
+	}
+}
+
+func TestRollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	head := "c1"
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c2"}, Run: &store.Run{ID: "r", ThreadID: "t"},
+		Messages:    []store.MessageRow{{1, "a", nil}, {2, "b", nil}},
+		Fields:      []store.FieldRow{{"f", 1, nil}, {"f", 2, nil}},
+		Checkpoints: []store.Checkpoint{{ID: "c1", Card: store.Card{Messages: []store.Range{{1, 1}}, Fields: map[string]int64{"f": 1}}}, {ID: "c2", Parent: "c1"}, {ID: "s1", NS: "tools:1"}},
+		Events:      []store.Event{{Seq: 1, To: 3}, {Seq: 4, To: 6}, {Seq: 7, To: 9}}})
+	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head}, Delete: &store.Delete{Runs: []string{"r"}, Checkpoints: []string{"c2", "s1"},
+		EventsFrom: 4, EventsTo: 9, MessagesFrom: 2, Fields: []store.FieldRow{{Name: "f", Version: 2}}}})
+	checkClean(t, db)
+	for table, want := range map[string]int64{"run": 0, "checkpoint": 1, "message": 1, "field": 1, "event": 1} {
+		same(t, table, must(db.Count(ctx, "SELECT count(*) FROM "+table))(t), want)
+	}
+	same(t, "last number", must(db.LastSeq(ctx, "t"))(t), int64(9))
+}
+
+func TestDeletedThreadLeavesNoRows(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	for _, id := range []string{"gone", "kept"} {
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Run: &store.Run{ID: "r" + id, ThreadID: id}, Messages: []store.MessageRow{{1, "a", nil}},
+			Fields: []store.FieldRow{{"f", 1, nil}}, Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1}}})
+	}
+	commit(t, db, store.Batch{ThreadID: "gone", Delete: &store.Delete{Thread: true}})
+	for _, table := range []string{"run", "checkpoint", "message", "field", "event", "thread"} {
+		same(t, table, must(db.Count(ctx, "SELECT count(*) FROM "+table))(t), int64(1))
+	}
+	checkClean(t, db)
+}
+
+func TestCheckNamesEveryBrokenReference(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "nohead"}, Messages: []store.MessageRow{{1, "a", nil}, {2, "a", nil}, {4, "a", nil}}, Fields: []store.FieldRow{{"f", 1, nil}},
+		Checkpoints: []store.Checkpoint{
+			{ID: "c1", Parent: "noparent", Card: store.Card{Messages: []store.Range{{1, 2}, {4, 4}}, Fields: map[string]int64{"f": 1}}},
+			{ID: "c2", Card: store.Card{Messages: []store.Range{{2, 4}}, Fields: map[string]int64{"f": 2, "g": 1}}},
+			{ID: "c3", Card: store.Card{Messages: []store.Range{{5, 5}}}},
+		}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u", Status: "busy"}, Run: &store.Run{ID: "r", ThreadID: "u", Status: "success", FirstSeq: 2, LastSeq: 20},
+		Events: []store.Event{{Seq: 1, To: 3}, {Seq: 7, To: 9}, {Seq: 10, To: 18}}})
+	for _, damage := range []string{
+		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', x'')`, `INSERT INTO message VALUES ('ghost', 1, '', x'')`, `INSERT INTO field VALUES ('ghost', 'f', 1, x'')`,
+		`INSERT INTO feedback VALUES ('f', 'default', 'ghost', '', '', 1, NULL, 1)`, `INSERT INTO audit(thread, kind, upto, body) VALUES ('ghost', '', 1, '')`,
+		`INSERT INTO kv(space, key, body) VALUES ('thread_ttl', 'ghost', x''), ('thread_x', 'ghost more', x''), ('thread_x', 't more', x'')`,
+		`UPDATE thread SET seq = 5 WHERE id = 'u'`,
+	} {
+		if err := db.Exec(ctx, damage); err != nil {
+			t.Fatal(damage, err)
+		}
+	}
+	content := []string{
+		"Checkpoint c2 of thread t needs messages 2 to 4, which are not all there.",
+		"Checkpoint c2 of thread t needs version 2 of field f, which does not exist.",
+		"Checkpoint c2 of thread t needs version 1 of field g, which does not exist.",
+		"Checkpoint c3 of thread t needs messages 5 to 5, which are not all there.",
+		"Run r of thread u: events 4 to 6 are missing.",
+		"Run r of thread u: events 19 to 20 are missing.",
+	}
+	want := []string{
+		"Thread ghost does not exist but has 1 rows in message.",
+		"Thread ghost does not exist but has 1 rows in field.",
+		"Thread ghost does not exist but has 1 rows in event.",
+		"Thread ghost does not exist but has 1 rows in feedback.",
+		"Thread ghost does not exist but has 1 rows in audit.",
+		"Value thread_ttl/ghost belongs to a thread that does not exist.",
+		"Value thread_x/ghost more belongs to a thread that does not exist.",
+		"Thread t has head nohead, which does not exist.",
+		"Checkpoint c1 of thread t has parent noparent, which does not exist.",
+	}
+	want = append(want, content...)
+	want = append(want, "Thread u counts events up to 5 and has one that ends at 18.", "Thread u is busy, and no run of it is open.")
+	same(t, "findings", must(db.Check(ctx))(t), want)
+
+	did := must(db.Repair(ctx))(t)
+	if len(did) < 10 {
+		t.Errorf("the repair says %q", did)
+	}
+	same(t, "findings after the repair", must(db.Check(ctx))(t), content)
+	same(t, "head", must(db.Thread(ctx, "t"))(t).Head, "c3")
+	same(t, "status", must(db.Thread(ctx, "u"))(t).Status, "idle")
+	same(t, "last number", must(db.LastSeq(ctx, "u"))(t), int64(18))
+	if again := must(db.Repair(ctx))(t); len(again) != 1 {
+		t.Errorf("the second repair says %q", again)
+	}
+}

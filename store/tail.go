@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// A tail row is a row of frames: length and bytes of the thread's id, the
+// number, length and bytes of the data, each number a uvarint.
+
+// frameSize is the most bytes a frame takes.
+func frameSize(thread string, data []byte) int {
+	return 3*binary.MaxVarintLen64 + len(thread) + len(data)
+}
+
+func appendFrame(b []byte, thread string, seq int64, data []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(thread)))
+	b = append(b, thread...)
+	b = binary.AppendUvarint(b, uint64(seq))
+	b = binary.AppendUvarint(b, uint64(len(data)))
+	return append(b, data...)
+}
+
+var errFrame = errors.New("damaged tail frame")
+
+// nextFrame takes the first frame off b. The parts it returns are parts of b.
+func nextFrame(b []byte) (thread []byte, seq int64, data, rest []byte, err error) {
+	thread, b, err = nextBytes(b)
+	if err != nil {
+		return nil, 0, nil, nil, err
+	}
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > 1<<63-1 {
+		return nil, 0, nil, nil, errFrame
+	}
+	data, rest, err = nextBytes(b[k:])
+	if err != nil {
+		return nil, 0, nil, nil, err
+	}
+	return thread, int64(n), data, rest, nil
+}
+
+func nextBytes(b []byte) (part, rest []byte, err error) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)-k) {
+		return nil, nil, errFrame
+	}
+	end := k + int(n)
+	return b[k:end:end], b[end:], nil
+}
+
+// keepFrames returns the frames of b which keep accepts, in a new slice. It
+// stops at the first damaged frame and keeps nothing of the rest.
+func keepFrames(b []byte, keep func(thread []byte, seq int64) bool) []byte {
+	kept := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		thread, seq, _, rest, err := nextFrame(b)
+		if err != nil {
+			break
+		}
+		if keep(thread, seq) {
+			kept = append(kept, b[:len(b)-len(rest)]...)
+		}
+		b = rest
+	}
+	return kept
+}
+
+// tailMark says that frames up to number last lie in rows from row on.
+type tailMark struct{ row, last int64 }
+
+// threadTail is what the writer remembers of one thread's frames in the tail.
+type threadTail struct {
+	marks     []tailMark // unfolded, rows ascending
+	from, row int64      // first and last row that ever held a frame of it
+	seq       int64      // greatest number written
+}
+
+// maxMarks bounds the memory per thread; above it neighbours are merged, which
+// only makes the oldest row needed look a little older than it is.
+const maxMarks = 64
+
+func (t *threadTail) note(row, last int64) {
+	if t.from == 0 {
+		t.from = row
+	}
+	t.row, t.seq = row, max(t.seq, last)
+	if len(t.marks) == maxMarks {
+		for i := range maxMarks / 2 {
+			a, b := t.marks[2*i], t.marks[2*i+1]
+			t.marks[i] = tailMark{a.row, max(a.last, b.last)}
+		}
+		t.marks = t.marks[:maxMarks/2]
+	}
+	t.marks = append(t.marks, tailMark{row, last})
+}
+
+func (t *threadTail) fold(to int64) {
+	t.marks = slices.DeleteFunc(t.marks, func(m tailMark) bool { return m.last <= to })
+}
+
+// oldestOpen is the first tail row still needed, next when none is. Called with
+// mu held.
+func (w *writer) oldestOpen() int64 {
+	oldest := w.nextTail
+	for _, t := range w.tails {
+		if len(t.marks) > 0 {
+			oldest = min(oldest, t.marks[0].row)
+		}
+	}
+	return oldest
+}
+
+// sweep deletes the tail rows nobody needs when there are at least min of them.
+// Inside a transaction; done takes effect with it.
+func (w *writer) sweep(atLeast int64) (done func(), err error) {
+	if atLeast > 1 && w.nextTail < w.lookAt {
+		return nil, nil
+	}
+	w.lookAt = w.nextTail + atLeast/4
+	w.mu.Lock()
+	low := w.oldestOpen()
+	w.mu.Unlock()
+	if low-w.tailLow < atLeast {
+		return nil, nil
+	}
+	// Rows of an earlier process stay until ClearTail.
+	if err := w.exec(`DELETE FROM tail WHERE id >= ? AND id < ?`, max(w.tailLow, w.oldTail+1), low); err != nil {
+		return nil, err
+	}
+	return func() {
+		w.tailLow = low
+		for id, t := range w.tails {
+			if len(t.marks) == 0 && t.row < low {
+				delete(w.tails, id)
+			}
+		}
+	}, nil
+}
+
+// forget takes all frames of a deleted thread out of the tail, so that they are
+// not taken for those of a later thread with the same id. Inside a transaction.
+func (w *writer) forget(thread string) error {
+	w.mu.Lock()
+	from := w.nextTail // the row this transaction may have written
+	if t := w.tails[thread]; t != nil {
+		from = max(t.from, w.tailLow)
+	}
+	if w.oldTail > 0 {
+		from = 1
+	}
+	w.mu.Unlock()
+	type row struct {
+		id   int64
+		data []byte
+	}
+	var changed []row
+	s, err := w.stmt(`SELECT id, data FROM tail WHERE id >= ?`)
+	if err != nil {
+		return err
+	}
+	err = eachRow(context.Background(), s, []any{from}, func(rows *sql.Rows) (bool, error) {
+		var r row
+		if err := rows.Scan(&r.id, &r.data); err != nil {
+			return false, err
+		}
+		kept := keepFrames(r.data, func(id []byte, _ int64) bool { return string(id) != thread })
+		if len(kept) != len(r.data) {
+			changed = append(changed, row{r.id, kept})
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range changed {
+		if err := w.exec(`UPDATE tail SET data = ? WHERE id = ?`, r.data, r.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Thread is one conversation. Times have millisecond resolution.
+type Thread struct {
+	ID             string          `json:"thread_id"`
+	Owner          string          `json:"-"` // "" is written as "default"
+	Status         string          `json:"status"`
+	Title          string          `json:"title"`
+	Metadata       json.RawMessage `json:"metadata"` // an object; nil is written as {}
+	Config         json.RawMessage `json:"config"`   // an object; nil is written as {}
+	Head           string          `json:"-"`        // checkpoint id in the root namespace, "" before the first
+	CreatedAt      time.Time       `json:"created_at"`
+	UpdatedAt      time.Time       `json:"updated_at"`
+	StateUpdatedAt time.Time       `json:"state_updated_at"` // zero times are written as now
+}
+
+// ThreadQuery selects a page of threads. Zero fields select everything.
+type ThreadQuery struct {
+	Owner     string
+	IDs       []string
+	Status    string
+	Metadata  json.RawMessage // what the thread's metadata must contain
+	Limit     int             // <= 0 means no limit
+	Offset    int
+	SortBy    string // thread_id, status, created_at, updated_at or state_updated_at
+	SortOrder string // asc or desc; without both, pinned threads come first, then the latest updated
+}
+
+const threadColumns = `id, owner, status, title, metadata, config, head, created_at, updated_at, state_updated_at`
+
+func scanThread(row interface{ Scan(...any) error }) (t Thread, err error) {
+	var created, updated, state int64
+	var meta, config []byte
+	err = row.Scan(&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state)
+	t.Metadata, t.Config = meta, config
+	t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = fromMillis(created), fromMillis(updated), fromMillis(state)
+	return t, translate(err)
+}
+
+// Thread returns a thread whoever owns it, or ErrNotFound.
+func (db *DB) Thread(ctx context.Context, id string) (Thread, error) {
+	s, err := db.stmt(ctx, `SELECT `+threadColumns+` FROM thread WHERE id = ?`)
+	if err != nil {
+		return Thread{}, fmt.Errorf("thread %s: %w", id, translate(err))
+	}
+	t, err := scanThread(s.QueryRowContext(ctx, id))
+	if err != nil {
+		return Thread{}, fmt.Errorf("thread %s: %w", id, err)
+	}
+	return t, nil
+}
+
+// Threads returns one page of the threads q selects and how many there are in
+// all. Ties are ordered by id in the same direction. Only thread rows are read.
+func (db *DB) Threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error) {
+	page, total, err := db.threads(ctx, q)
+	if err != nil {
+		return nil, 0, fmt.Errorf("search threads: %w", err)
+	}
+	return page, total, nil
+}
+
+func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error) {
+	want, err := parseContainment(q.Metadata)
+	if err != nil {
+		return nil, 0, err
+	}
+	order, err := q.order()
+	if err != nil {
+		return nil, 0, err
+	}
+	where, args, err := q.where()
+	if err != nil {
+		return nil, 0, err
+	}
+	if q.Limit <= 0 {
+		q.Limit = -1
+	}
+	q.Offset = max(0, q.Offset)
+	page, total := []Thread{}, 0
+	if want != nil {
+		queries := []string{`SELECT id, metadata FROM thread` + where + order, `SELECT ` + threadColumns + ` FROM thread WHERE id = ?`}
+		err = db.view(ctx, queries, func(v view) error {
+			page, total, err = containing(v, want, args, q)
+			return err
+		})
+		return page, total, err
+	}
+	queries := []string{`SELECT count(*) FROM thread` + where, `SELECT ` + threadColumns + ` FROM thread` + where + order + ` LIMIT ? OFFSET ?`}
+	plain := q.Status == "" && len(q.IDs) == 0
+	known, at := db.counted(q.Owner)
+	err = db.view(ctx, queries, func(v view) error {
+		if total = known; !plain || known < 0 {
+			if err := v.stmts[0].QueryRowContext(ctx, args...).Scan(&total); err != nil {
+				return translate(err)
+			}
+		}
+		return eachRow(ctx, v.stmts[1], append(args, q.Limit, q.Offset), func(rows *sql.Rows) (bool, error) {
+			t, err := scanThread(rows)
+			page = append(page, t)
+			return true, err
+		})
+	})
+	if err == nil && plain {
+		db.count(q.Owner, total, at)
+	}
+	return page, total, err
+}
+
+// maxCounts bounds for how many owners the number of threads is remembered.
+const maxCounts = 1000
+
+// counted is how many threads an owner ("" for all) has, -1 when that must be counted: it is
+// the only part of a list whose cost grows with the number of threads. at is for
+// [DB.count].
+func (db *DB) counted(owner string) (n int, at uint64) {
+	db.w.mu.Lock()
+	at = db.w.listed
+	db.w.mu.Unlock()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.countsAt == at {
+		if n, ok := db.counts[owner]; ok {
+			return n, at
+		}
+	}
+	return -1, at
+}
+
+// count remembers a number that was counted no earlier than at.
+func (db *DB) count(owner string, n int, at uint64) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.countsAt != at || db.counts == nil || len(db.counts) >= maxCounts {
+		if at < db.countsAt {
+			return
+		}
+		db.counts, db.countsAt = map[string]int{}, at
+	}
+	db.counts[owner] = n
+}
+
+// containing reads the metadata of all candidates in order (first statement of
+// v) and the rows of the page only (second).
+func containing(v view, want map[string]any, args []any, q ThreadQuery) ([]Thread, int, error) {
+	var ids []string
+	total := 0
+	err := eachRow(v.ctx, v.stmts[0], args, func(rows *sql.Rows) (bool, error) {
+		var id string
+		var meta sql.RawBytes
+		if err := rows.Scan(&id, &meta); err != nil {
+			return false, err
+		}
+		have, err := decodeJSON(meta)
+		if err != nil || !contains(have, want) {
+			return true, nil // metadata that is not JSON contains nothing
+		}
+		if total >= q.Offset && (q.Limit < 0 || len(ids) < q.Limit) {
+			ids = append(ids, id)
+		}
+		total++
+		return true, nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	page := make([]Thread, 0, len(ids))
+	for _, id := range ids {
+		t, err := scanThread(v.stmts[1].QueryRowContext(v.ctx, id))
+		if err != nil {
+			return nil, 0, err
+		}
+		page = append(page, t)
+	}
+	return page, total, nil
+}
+
+func (q ThreadQuery) order() (string, error) {
+	if q.SortBy == "" && q.SortOrder == "" {
+		return " ORDER BY pinned DESC, updated_at DESC, id DESC", nil
+	}
+	by, dir := orDefault(q.SortBy, "updated_at"), orDefault(q.SortOrder, "desc")
+	switch by {
+	case "thread_id":
+		by = ""
+	case "status", "created_at", "updated_at", "state_updated_at":
+	default:
+		return "", fmt.Errorf("threads cannot be sorted by %q", by)
+	}
+	if dir != "asc" && dir != "desc" {
+		return "", fmt.Errorf("sort order %q: must be asc or desc", dir)
+	}
+	if by == "" {
+		return " ORDER BY id " + dir, nil
+	}
+	return " ORDER BY " + by + " " + dir + ", id " + dir, nil
+}
+
+func (q ThreadQuery) where() (where string, args []any, err error) {
+	add := func(cond string, arg any) {
+		if where == "" {
+			where = " WHERE " + cond
+		} else {
+			where += " AND " + cond
+		}
+		args = append(args, arg)
+	}
+	if q.Owner != "" {
+		add("owner = ?", q.Owner)
+	}
+	if q.Status != "" {
+		add("status = ?", q.Status)
+	}
+	if len(q.IDs) > 0 {
+		ids, err := json.Marshal(q.IDs)
+		if err != nil {
+			return "", nil, err
+		}
+		add("id IN (SELECT value FROM json_each(?))", string(ids))
+	}
+	return where, args, nil
+}
+
+// parseContainment decodes a metadata filter, nil when it asks for nothing.
+func parseContainment(raw json.RawMessage) (map[string]any, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, nil
+	}
+	v, err := decodeJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("metadata filter: %w", err)
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		if len(v) == 0 {
+			return nil, nil
+		}
+		return v, nil
+	}
+	return nil, fmt.Errorf("metadata filter must be an object")
+}
+
+func (w *writer) putThread(p *batch) error {
+	t := p.Thread
+	query := `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(id) DO UPDATE SET owner = excluded.owner, status = excluded.status, title = excluded.title,
+		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
+		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at`
+	if p.NewThread {
+		query = `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
+	}
+	n, err := w.change(query, t.ID, orDefault(t.Owner, "default"), orDefault(t.Status, "idle"), t.Title, object(t.Metadata), object(t.Config),
+		t.Head, orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now))
+	if err == nil && n == 0 {
+		err = ErrExists
+	}
+	if err != nil {
+		return fmt.Errorf("thread %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+func (w *writer) patchThread(p *batch) error {
+	pa := p.Patch
+	text := func(raw json.RawMessage) *string {
+		if raw == nil {
+			return nil
+		}
+		s := object(raw)
+		return &s
+	}
+	metadata := text(pa.Metadata)
+	if pa.Merge != nil || pa.MergeNew != nil {
+		merged, err := w.mergedMetadata(p.ThreadID, pa)
+		if err != nil {
+			return fmt.Errorf("thread %s: %w", p.ThreadID, err)
+		}
+		metadata = merged
+	}
+	args := []any{pa.Status, pa.Title, pa.Head, metadata, text(pa.Config)}
+	query := `UPDATE thread SET status = coalesce(?, status), title = coalesce(?, title), head = coalesce(?, head),
+		metadata = coalesce(?, metadata), config = coalesce(?, config)`
+	if pa.Owner != nil { // only then: the column is in indexes
+		query += `, owner = ?`
+		args = append(args, *pa.Owner)
+	}
+	if pa.Touch { // only then: the column is in an index
+		query += `, updated_at = ?`
+		args = append(args, p.now)
+	}
+	if pa.StateTouch {
+		query += `, state_updated_at = ?`
+		args = append(args, p.now)
+	}
+	n, err := w.change(query+` WHERE id = ?`, append(args, p.ThreadID)...)
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("thread %s: %w", p.ThreadID, err)
+	}
+	return nil
+}
+
+// raiseSeq makes seq the thread's last number unless it has a greater one.
+func (w *writer) raiseSeq(thread string, seq int64) error {
+	if err := w.exec(`UPDATE thread SET seq = ? WHERE id = ? AND seq < ?`, seq, thread, seq); err != nil {
+		return fmt.Errorf("last number of thread %s: %w", thread, err)
+	}
+	return nil
+}

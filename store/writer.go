@@ -1,0 +1,386 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	commitEvery = 3 * time.Millisecond // least time between commits that deltas alone cause
+	atOnce      = 3                    // commits after a pause that need not keep that time
+	crowded     = 5                    // deltas a millisecond from which on that time is doubled
+	maxBytes    = 4 << 20              // most bytes of one commit
+	maxItems    = 4096                 // most deltas and rows of one commit
+	keepBuffer  = 1 << 20              // a greater buffer is not kept for the next commit
+	sweepRows   = 256                  // garbage rows in the tail worth a delete
+	tidyAfter   = time.Second          // quiet time before housekeeping
+	probeEvery  = 2 * time.Second      // how often a failed disk is tried again
+)
+
+// group is what one commit writes: deltas of all lanes, then jobs in order.
+type group struct {
+	gen    uint64
+	buf    []byte
+	lanes  []laneSlot
+	jobs   []*job
+	items  int
+	size   int
+	urgent bool
+}
+
+// laneSlot is one lane's share of a group.
+type laneSlot struct {
+	lane        *Lane
+	first, last int64 // numbers of its deltas
+	bytes       int
+}
+
+// job is a batch, a flush (nothing but a lane) or an internal statement.
+type job struct {
+	lane  *Lane
+	batch *batch
+	apply func(*writer) error // inside the transaction
+	then  func(*writer)       // after it is committed, with mu held
+	err   error               // this job's own failure
+	done  chan error
+}
+
+// writer owns the only writing connection. Fields without a note belong to its
+// goroutine.
+type writer struct {
+	pool     *sql.DB
+	conn     *sql.Conn
+	dir      string
+	log      *slog.Logger
+	noEvents bool
+	stmts    map[string]*sql.Stmt
+	last     time.Time     // end of the last commit
+	patience time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
+	due      time.Time     // when the next of them may be
+	tailLow  int64         // tail rows below are deleted, an earlier process's excepted
+	lookAt   int64         // tail row at which to look for garbage again
+	shrink   bool          // much was deleted since the log was last cut off
+	tidy     bool          // nothing was committed since the last housekeeping
+	cut      bool          // the group being written deletes messages
+	probed   time.Time     // last try of a failed disk
+	tell     []*Lane       // lanes of the group being finished, reused
+
+	auditRows, auditBytes int64
+	cuts                  atomic.Uint64 // the age of message numbers, see Snapshot.Age; even while a commit changes it
+
+	wake chan struct{} // one token: look at the queue again
+	done chan struct{} // closed when the goroutine has ended
+
+	mu       sync.Mutex
+	cur      *group                 // being filled
+	full     []*group               // sealed, oldest first
+	free     []*group               // emptied, for reuse
+	gen      uint64                 // last group number given
+	closed   bool                   // no more work is taken
+	idle     bool                   // the writer sleeps until it is nudged
+	health   error                  // last group failure
+	tails    map[string]*threadTail // what this process wrote to the tail
+	nextTail int64                  // id of the next tail row
+	listed   uint64                 // how often threads were made, deleted or given away
+	oldTail  int64                  // last tail row of an earlier process, 0 when cleared
+	oldSeqs  map[string]int64       // greatest number of each thread in those rows, nil before they were read
+}
+
+func newWriter(ctx context.Context, pool *sql.DB, conn *sql.Conn, dir string, cfg Config) (*writer, error) {
+	w := &writer{
+		pool: pool, conn: conn, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, auditRows: AuditRows, auditBytes: AuditBytes,
+		stmts: map[string]*sql.Stmt{}, tails: map[string]*threadTail{}, tidy: true,
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&w.oldTail); err != nil {
+		return nil, translate(err)
+	}
+	w.cuts.Store(1)
+	w.nextTail = w.oldTail + 1
+	w.tailLow = w.nextTail
+	w.cur = w.newGroup()
+	return w, nil
+}
+
+// newGroup is called with mu held.
+func (w *writer) newGroup() *group {
+	g := &group{}
+	if n := len(w.free); n > 0 {
+		g, w.free = w.free[n-1], w.free[:n-1]
+	}
+	w.gen++
+	g.gen = w.gen
+	return g
+}
+
+// room returns the group to add size bytes and items to. Called with mu held.
+func (w *writer) room(size, items int) *group {
+	g := w.cur
+	if g.items > 0 && (g.size+size > maxBytes || g.items+items > maxItems) {
+		w.full = append(w.full, g)
+		w.cur = w.newGroup()
+		w.nudge()
+	}
+	return w.cur
+}
+
+// nudge lets the writer look at its queue. It never blocks.
+func (w *writer) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// do queues j as urgent and waits for it. When ctx ends first, whether j takes
+// effect is not known.
+func (w *writer) do(ctx context.Context, j *job) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.done = make(chan error, 1)
+	size, items := 0, 1
+	if j.batch != nil {
+		size, items = j.batch.size()
+	}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	g := w.room(size, items)
+	g.jobs = append(g.jobs, j)
+	g.size += size
+	g.items += items
+	g.urgent = true
+	w.nudge()
+	w.mu.Unlock()
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {
+	p, err := prepare(b)
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if err := w.do(ctx, &job{lane: l, batch: p}); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// run is the writer goroutine. It ends when the writer is closed and empty.
+func (w *writer) run() {
+	defer close(w.done)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		g, wait := w.next()
+		if g != nil {
+			w.finish(g, w.write(g))
+			continue
+		}
+		if wait == 0 {
+			w.housekeep()
+			return
+		}
+		timer.Reset(wait)
+		select {
+		case <-w.wake:
+		case <-timer.C:
+			w.quiet()
+		}
+	}
+}
+
+// next takes the group to commit now, or says how long to wait for one; no wait
+// at all means the end.
+func (w *writer) next() (g *group, wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = false
+	if len(w.full) > 0 {
+		g, w.full = w.full[0], w.full[1:]
+		return g, 0
+	}
+	early := time.Until(w.due)
+	switch {
+	case w.cur.urgent || w.closed && w.cur.items > 0:
+	case w.closed:
+		return nil, 0
+	case early > 0 && !w.noEvents:
+		return nil, early
+	case w.cur.items == 0:
+		w.idle = true
+		switch {
+		case w.health != nil:
+			return nil, probeEvery
+		case !w.tidy:
+			return nil, tidyAfter
+		}
+		return nil, time.Hour
+	}
+	g, w.cur = w.cur, w.newGroup()
+	return g, 0
+}
+
+// quiet does what waited for a pause. Called when the timer has fired.
+func (w *writer) quiet() {
+	w.mu.Lock()
+	busy, sick := !w.idle || len(w.full) > 0 || w.cur.items > 0, w.health != nil
+	w.mu.Unlock()
+	switch {
+	case busy:
+	case sick:
+		w.probe()
+	default:
+		w.housekeep()
+	}
+}
+
+// housekeep empties the tail of what nobody needs and moves the log into the
+// database file, so that the next start has little to read.
+func (w *writer) housekeep() {
+	if w.tidy {
+		return
+	}
+	w.tidy = true
+	done, err := w.inTx(func() (func(), error) { return w.sweep(1) })
+	if err == nil && done != nil {
+		w.mu.Lock()
+		done()
+		w.mu.Unlock()
+	}
+	switch {
+	case err != nil:
+	case w.shrink: // what was deleted is not to live on in free pages or in the log
+		err = w.forgetDeleted()
+	default:
+		_, err = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
+	}
+	if err != nil {
+		w.log.Warn("store housekeeping", "err", err)
+	}
+}
+
+// probe finds out whether a disk that failed takes writes again. The reserve is
+// filled last: as long as writes fail, its room belongs to how things ended.
+func (w *writer) probe() {
+	w.probed = time.Now()
+	_, err := w.inTx(func() (func(), error) {
+		id := w.nextTail
+		if err := w.exec(`INSERT INTO tail(id, data) VALUES (?, zeroblob(65536))`, id); err != nil {
+			return nil, err
+		}
+		return nil, w.exec(`DELETE FROM tail WHERE id = ?`, id)
+	})
+	if err != nil || w.restoreReserve() != nil {
+		return
+	}
+	w.mu.Lock()
+	w.health = nil
+	w.mu.Unlock()
+	w.log.Info("the store takes writes again", "dir", w.dir)
+}
+
+// inTx runs f in a transaction.
+func (w *writer) inTx(f func() (func(), error)) (done func(), err error) {
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return nil, err
+	}
+	done, err = f()
+	if err == nil {
+		err = w.commit()
+	}
+	if err != nil {
+		w.rollback()
+		return nil, err
+	}
+	return done, nil
+}
+
+// commit ends a transaction. While one that deleted messages becomes visible, nobody may
+// take rows for others by their numbers.
+func (w *writer) commit() error {
+	if w.cut {
+		w.cut = false
+		w.cuts.Add(1)
+		defer w.cuts.Add(1)
+	}
+	return w.exec("COMMIT")
+}
+
+// rollback ends a failed transaction. SQLite may have ended it by itself, which
+// is why its answer says nothing.
+func (w *writer) rollback() {
+	w.conn.ExecContext(context.Background(), "ROLLBACK")
+}
+
+// stmt returns the prepared form of a constant statement.
+func (w *writer) stmt(query string) (*sql.Stmt, error) {
+	if s := w.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = s
+	return s, nil
+}
+
+func (w *writer) exec(query string, args ...any) error {
+	_, err := w.change(query, args...)
+	return err
+}
+
+// change is exec which tells how many rows were changed.
+func (w *writer) change(query string, args ...any) (int64, error) {
+	s, err := w.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (w *writer) healthy() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.health
+}
+
+// close takes no more work and waits until the queue is written.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.nudge()
+	w.mu.Unlock()
+	<-w.done
+	return nil
+}
+
+// truncate empties the log into the database file and gives the connection
+// back. After close, and after all readers are gone.
+func (w *writer) truncate() error {
+	_, err := w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	var errs []error
+	for _, s := range w.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, translate(err), w.conn.Close())...)
+}

@@ -1,0 +1,120 @@
+package chat
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/views/layout"
+	"fawn/views/markdown"
+)
+
+// ThreadPage is the whole page of a thread in the reader's language.
+func ThreadPage(p views.ThreadPage) templ.Component { return i18n.In(p.Shell.Lang, threadPage(p)) }
+
+// WelcomePage is the whole page for a new chat.
+func WelcomePage(p views.WelcomePage) templ.Component { return i18n.In(p.Shell.Lang, welcomePage(p)) }
+
+// ChatsPage is the whole list of chats.
+func ChatsPage(p views.ChatsPage) templ.Component { return i18n.In(p.Shell.Lang, chatsPage(p)) }
+
+// ConfirmPage asks before a chat is deleted.
+func ConfirmPage(p views.ConfirmPage) templ.Component { return i18n.In(p.Shell.Lang, confirmPage(p)) }
+
+// StepPage is one step as a whole page, for browsers without script.
+func StepPage(p views.StepBody) templ.Component { return i18n.In(p.Shell.Lang, stepPage(p)) }
+
+// ErrorPage is a whole page for a request that went wrong.
+func ErrorPage(p views.ErrorPage) templ.Component { return i18n.In(p.Shell.Lang, errorPage(p)) }
+
+// MarkdownOptions are the options a Differ for a text of a thread must have, so
+// that its patches fit what the page shows. element is the id of the element the
+// patches are for: m-{message}, rt-{message} or nt-{message}.
+func MarkdownOptions(lang, threadID, element string) markdown.Options {
+	o := markdown.Options{Lang: lang, Thread: threadID, Prefix: element, Dir: "mnt/user-data/outputs"}
+	if kind, message, _ := strings.Cut(element, "-"); kind != "rt" {
+		o.Whole = views.SourceURL(threadID, message)
+	}
+	return o
+}
+
+func mdOptions(ctx context.Context, threadID, element string) markdown.Options {
+	return MarkdownOptions(i18n.Lang(ctx), threadID, element)
+}
+
+// TurnClass is the class of a turn's element; live, a how "class" swap sets it.
+func TurnClass(s views.TurnState, last bool) string {
+	if last {
+		return "turn " + string(s) + " last"
+	}
+	return "turn " + string(s)
+}
+
+func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }
+
+func ariaBusy(s views.TurnState) templ.Attributes {
+	if busy(s) {
+		return templ.Attributes{"aria-busy": "true"}
+	}
+	return nil
+}
+
+func headKey(t views.Turn) string {
+	switch t.State {
+	case views.TurnFailed:
+		return "turn.failed"
+	case views.TurnStopped:
+		return "turn.stopped"
+	}
+	return "turn.worked"
+}
+
+func failKey(family string, f *views.Failure) string {
+	if f == nil {
+		return family
+	}
+	switch f.Kind {
+	case views.FailureRateLimit, views.FailureAuth, views.FailureQuota, views.FailureContext, views.FailureUnreachable,
+		views.FailureTimeout, views.FailureStorage, views.FailureInterrupted:
+		return family + "." + string(f.Kind)
+	}
+	return family
+}
+
+func endLine(ctx context.Context, t views.Turn) string {
+	var parts []string
+	if t.State == views.TurnDone && t.Elapsed > 0 {
+		parts = append(parts, i18n.C(ctx, "turn.done", views.Duration(i18n.Lang(ctx), t.Elapsed)))
+	}
+	if t.Tokens > 0 {
+		parts = append(parts, i18n.C(ctx, "turn.tokens", views.Number(t.Tokens)))
+	}
+	if t.Model != "" {
+		parts = append(parts, layout.Model(ctx, t.Model, ""))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func sourceTitle(s markdown.Source) string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.URL
+}
+
+func unixMilli(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+// clock writes the time since a moment as 0:42.
+func clock(since time.Time) string {
+	n := max(0, int(time.Since(since).Seconds()))
+	s := strconv.Itoa(n % 60)
+	if n%60 < 10 {
+		s = "0" + s
+	}
+	return strconv.Itoa(n/60) + ":" + s
+}

@@ -1,0 +1,52 @@
+package chat
+
+import (
+	"context"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+func composeAction(c views.Composer) string {
+	if c.New {
+		return views.CreateURL
+	}
+	return views.ActionURL(c.ThreadID, "messages")
+}
+
+func stopLabel(ctx context.Context, stopping bool) string {
+	if stopping {
+		return i18n.C(ctx, "compose.stopping")
+	}
+	return i18n.C(ctx, "compose.stop")
+}
+
+// modes are the entries of the mode menu.
+var modes = [...]struct {
+	mode views.Mode
+	icon string
+}{{views.ModeFlash, "zap"}, {views.ModeThinking, "lightbulb"}, {views.ModePro, "list-todo"}, {views.ModeUltra, "waypoints"}}
+
+// modal tells whether there is a mode to choose: the offline model has none.
+func modal(c views.Composer) bool { return len(c.Models) > 0 && c.Models[0].Name != views.OfflineModel }
+
+// current is the chosen model.
+func current(c views.Composer) views.ModelChoice {
+	for _, m := range c.Models {
+		if m.Name == c.Model {
+			return m
+		}
+	}
+	if len(c.Models) > 0 {
+		return c.Models[0]
+	}
+	return views.ModelChoice{}
+}
+
+// mode is the chosen mode, as far as the model can have it.
+func mode(c views.Composer) views.Mode {
+	if c.Mode == "" || !current(c).Thinks {
+		return views.ModeFlash
+	}
+	return c.Mode
+}

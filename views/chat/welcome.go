@@ -1,0 +1,33 @@
+package chat
+
+import (
+	"context"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+type starter struct{ key, icon string }
+
+// starters are the ideas under the message box; unknown ids are left out.
+func starters(ids []string) []starter {
+	if ids == nil {
+		ids = []string{"write", "research", "analyse", "learn", "page"}
+	}
+	icons := map[string]string{"write": "pencil", "research": "microscope", "analyse": "chart-line", "learn": "graduation-cap",
+		"page": "layout-template", "code": "square-terminal"}
+	var out []starter
+	for _, id := range ids {
+		if icon, ok := icons[id]; ok {
+			out = append(out, starter{id, icon})
+		}
+	}
+	return out
+}
+
+func abilities(ctx context.Context, f views.FirstRun) []string {
+	if f.Abilities != nil {
+		return f.Abilities
+	}
+	return []string{i18n.C(ctx, "first.can.table"), i18n.C(ctx, "first.can.text")}
+}

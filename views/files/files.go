@@ -1,0 +1,248 @@
+package files
+
+import (
+	"context"
+	"encoding/csv"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// FilePage is a file, or the list of files, as a whole page.
+func FilePage(p views.FilePage) templ.Component { return i18n.In(p.Shell.Lang, filePage(normal(p))) }
+
+// Panel is what is inside element panel: one file, or the list of files. Wrapped
+// in i18n.In it is the answer to GET .../panel and .../panel/{path}.
+func Panel(p views.Panel) templ.Component {
+	return panel(normal(views.FilePage{Panel: p}).Panel)
+}
+
+// normal fills in the kind of the file.
+func normal(p views.FilePage) views.FilePage {
+	if p.Panel.File != nil && p.Panel.File.Kind == "" {
+		f := *p.Panel.File
+		f.Kind = kind(f.File)
+		p.Panel.File = &f
+	}
+	return p
+}
+
+// Icon is the symbol for a kind of file.
+func Icon(k views.FileKind) string {
+	switch k {
+	case views.KindMarkdown, views.KindPDF:
+		return "file-text"
+	case views.KindHTML:
+		return "globe"
+	case views.KindImage, views.KindSVG:
+		return "image"
+	case views.KindTable:
+		return "table"
+	case views.KindAudio:
+		return "music"
+	case views.KindVideo:
+		return "film"
+	case views.KindText:
+		return "file-code"
+	}
+	return "file"
+}
+
+func kind(f views.File) views.FileKind {
+	if f.Kind != "" {
+		return f.Kind
+	}
+	return views.KindOf(f.Path, "")
+}
+
+// facts is the small line of a card: kind, size, new.
+func facts(ctx context.Context, f views.File) string {
+	parts := []string{i18n.C(ctx, "files.kind."+string(kind(f)))}
+	if f.Bytes > 0 {
+		parts = append(parts, views.Bytes(f.Bytes))
+	}
+	if f.New {
+		parts = append(parts, i18n.C(ctx, "files.new"))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func pageTitle(ctx context.Context, p views.FilePage) string {
+	if p.Panel.File == nil {
+		return i18n.C(ctx, "files.panel")
+	}
+	return views.Safe(p.Panel.File.Name())
+}
+
+// hasPreview reports whether a file has a view other than its source.
+func hasPreview(f *views.FileView) bool { return f.Kind != views.KindText && f.Kind != views.KindOther }
+
+// neighbours finds the files before and after the shown one; pos counts from 1.
+func neighbours(p views.Panel) (prev, next *views.File, pos int) {
+	for i := range p.Files {
+		if p.Files[i].Path != p.File.Path {
+			continue
+		}
+		if i > 0 {
+			prev = &p.Files[i-1]
+		}
+		if i+1 < len(p.Files) {
+			next = &p.Files[i+1]
+		}
+		return prev, next, i + 1
+	}
+	return nil, nil, 0
+}
+
+// opens lets the script load a file into the panel; pages for readers of a link have none.
+func opens(f views.File) templ.Attributes {
+	if f.Share != "" {
+		return nil
+	}
+	return templ.Attributes{"data-panel": views.PanelURL(f.ThreadID, f.Path), "data-push": views.PanelPageURL(f.ThreadID, f.Path)}
+}
+
+// panelLink lets the script load a file into the panel; on the file's own page
+// links are links.
+func panelLink(f *views.File, page bool) templ.Attributes {
+	if page {
+		return nil
+	}
+	return opens(*f)
+}
+
+func tabURL(p views.Panel, code bool) string {
+	u := p.File.PageURL()
+	if code {
+		u += "?tab=code"
+	}
+	return u
+}
+
+func tabLink(p views.Panel, page, code bool) templ.Attributes {
+	if page {
+		return nil
+	}
+	u, push := views.PanelURL(p.ThreadID, p.File.Path), views.PanelPageURL(p.ThreadID, p.File.Path)
+	if code {
+		u += "?tab=code"
+		push += "&tab=code"
+	}
+	return templ.Attributes{"data-panel": u, "data-push": push, "data-replace": "true"}
+}
+
+func ariaTrue(yes bool) string {
+	if yes {
+		return "true"
+	}
+	return "false"
+}
+
+// language is what the highlighter knows the file by.
+func language(f *views.FileView) string {
+	switch f.Kind {
+	case views.KindMarkdown, views.KindTable:
+		return ""
+	case views.KindHTML:
+		return "html"
+	case views.KindSVG:
+		return "xml"
+	}
+	if ext := strings.TrimPrefix(path.Ext(f.Name()), "."); ext != "" {
+		return ext
+	}
+	return f.Name()
+}
+
+func lineNumbers(text string) string {
+	n := strings.Count(text, "\n")
+	if text == "" || !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	var b strings.Builder
+	b.Grow(n * 5)
+	for i := 1; i <= n; i++ {
+		b.WriteString(strconv.Itoa(i))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Limits of a table preview.
+const (
+	maxTableRows    = 500
+	maxTableColumns = 60
+	maxCell         = 300
+)
+
+// readTable reads CSV or TSV as leniently as it can; the first row is the head.
+func readTable(text, name string) (head []string, rows [][]string, more bool) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
+	r.Comma = separator(text, name)
+	width := 0
+	for {
+		rec, err := r.Read()
+		if err != nil {
+			break
+		}
+		if len(rows) == maxTableRows {
+			more = true
+			break
+		}
+		row := make([]string, 0, min(len(rec), maxTableColumns))
+		for i, c := range rec {
+			if i == maxTableColumns {
+				break
+			}
+			row = append(row, cell(c))
+		}
+		width = max(width, len(row))
+		if head == nil {
+			head = row
+			continue
+		}
+		rows = append(rows, row)
+	}
+	for len(head) < width {
+		head = append(head, "")
+	}
+	for i := range rows {
+		for len(rows[i]) < width {
+			rows[i] = append(rows[i], "")
+		}
+	}
+	return head, rows, more
+}
+
+func separator(text, name string) rune {
+	if strings.EqualFold(path.Ext(name), ".tsv") {
+		return '\t'
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	if strings.Count(first, ";") > strings.Count(first, ",") {
+		return ';'
+	}
+	return ','
+}
+
+func cell(s string) string {
+	s = views.Safe(s)
+	if r := []rune(s); len(r) > maxCell {
+		return string(r[:maxCell]) + "…"
+	}
+	return s
+}
+
+func isNumber(s string) bool {
+	if s == "" {
+		return false
+	}
+	_, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(s, "%"), " ", ""), 64)
+	return err == nil
+}

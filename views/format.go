@@ -1,0 +1,87 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"fawn/views/i18n"
+	"fawn/views/markdown"
+)
+
+// Duration writes a duration as people say it: "0.4 s", "12 s", "1 m 12 s".
+func Duration(lang string, d time.Duration) string {
+	s := d.Seconds()
+	switch {
+	case s < 0.05:
+		return "" // too short to be worth a number
+	case s < 9.95:
+		return i18n.T(lang, "time.seconds", strings.TrimSuffix(strconv.FormatFloat(s, 'f', 1, 64), ".0"))
+	case s < 59.5:
+		return i18n.T(lang, "time.seconds", strconv.Itoa(int(s+0.5)))
+	case s < 3600:
+		n := int(s + 0.5)
+		return i18n.T(lang, "time.minutes", n/60, n%60)
+	}
+	n := int(s)
+	return i18n.T(lang, "time.hours", n/3600, n%3600/60)
+}
+
+// Bytes writes a size: "512 B", "18 KB", "2.4 MB".
+func Bytes(n int64) string {
+	const k = 1024
+	switch {
+	case n < k:
+		return strconv.FormatInt(n, 10) + " B"
+	case n < k*k:
+		return strconv.FormatInt((n+k/2)/k, 10) + " KB"
+	case n < k*k*k:
+		return strconv.FormatFloat(float64(n)/(k*k), 'f', 1, 64) + " MB"
+	}
+	return strconv.FormatFloat(float64(n)/(k*k*k), 'f', 1, 64) + " GB"
+}
+
+// Number shortens a count of tokens: "950", "21.4k".
+func Number(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	if n < 1_000_000 {
+		return strconv.FormatFloat(float64(n)/1000, 'f', 1, 64) + "k"
+	}
+	return strconv.FormatFloat(float64(n)/1_000_000, 'f', 1, 64) + "M"
+}
+
+// Safe makes a name written by a model or found on disk fit for one line of
+// text: no control characters, nothing that turns the direction around.
+func Safe(s string) string { return markdown.SafeText(s) }
+
+// SafeLines is Safe for a text of several lines, such as the output of a tool.
+func SafeLines(s string) string { return markdown.SafeLines(s) }
+
+// ShortPath takes the fixed beginning off a virtual path, so that people see
+// "outputs/report.md".
+func ShortPath(p string) string {
+	p = strings.TrimPrefix(p, "/")
+	p = strings.TrimPrefix(p, "mnt/user-data/")
+	return strings.TrimPrefix(p, "workspace/")
+}
+
+// Day names the group of the list a moment falls into, as a key of the
+// catalogue.
+func Day(now, at time.Time) string {
+	at = at.In(now.Location())
+	y, m, d := now.Date()
+	today := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	switch {
+	case !at.Before(today):
+		return "threads.today"
+	case !at.Before(today.AddDate(0, 0, -1)):
+		return "threads.yesterday"
+	case !at.Before(today.AddDate(0, 0, -7)):
+		return "threads.week"
+	case !at.Before(today.AddDate(0, 0, -30)):
+		return "threads.month"
+	}
+	return "threads.older"
+}

@@ -1,0 +1,121 @@
+package i18n_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fawn/views/i18n"
+)
+
+func TestEveryLanguageHasEveryKey(t *testing.T) {
+	en := i18n.Keys(i18n.English)
+	for _, lang := range i18n.Languages() {
+		have := i18n.Keys(lang)
+		for k, v := range en {
+			w, ok := have[k]
+			if !ok {
+				if !strings.HasSuffix(k, ".one") {
+					t.Errorf("%s misses %s", lang, k)
+				}
+				continue
+			}
+			if verbs(v) != verbs(w) {
+				t.Errorf("%s: %s has verbs %q, English has %q", lang, k, verbs(w), verbs(v))
+			}
+			if strings.TrimSpace(w) == "" {
+				t.Errorf("%s: %s is empty", lang, k)
+			}
+		}
+		for k := range have {
+			if _, ok := en[k]; !ok {
+				t.Errorf("%s has %s, English does not", lang, k)
+			}
+		}
+	}
+}
+
+func verbs(s string) string {
+	return strings.Join(regexp.MustCompile(`%\d*[sd]`).FindAllString(s, -1), " ")
+}
+
+// sources are the components and the handlers, without generated code and tests.
+func sources(t *testing.T) string {
+	var b strings.Builder
+	read := func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(p, "_test.go") || strings.HasSuffix(p, "_templ.go") {
+			return err
+		}
+		if strings.HasSuffix(p, ".go") || strings.HasSuffix(p, ".templ") {
+			src, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			b.Write(src)
+		}
+		return nil
+	}
+	for _, root := range []string{"..", filepath.Join("..", "..", "web", "ui")} {
+		if err := filepath.WalkDir(root, read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
+	src := sources(t)
+	en := i18n.Keys(i18n.English)
+	literals := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*\.?)"`).FindAllStringSubmatch(src, -1) {
+		literals[m[1]] = true
+	}
+	// Keys put together at run time: a family and an ending.
+	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.", "files.kind.", "settings.", "error.", "network.", "sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills."}
+	for k := range en {
+		base := strings.TrimSuffix(strings.TrimSuffix(k, ".one"), ".other")
+		used := literals[k] || literals[base] || literals[strings.TrimSuffix(k, ".text")]
+		for _, f := range families {
+			used = used || strings.HasPrefix(k, f)
+		}
+		if !used {
+			t.Errorf("%s is in the catalogue and nowhere else", k)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:i18n\.C\(ctx, |i18n\.T\([a-zA-Z.]+, |w\.t\(|\bt\(|w\.note\()"([a-z0-9_.]+)"[,)]`).FindAllStringSubmatch(src, -1) {
+		if _, ok := en[m[1]]; !ok {
+			t.Errorf("%s is used and not in the catalogue", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`i18n\.(?:N\(ctx|Count\([a-z]+), "([a-z0-9_.]+)"[,)]`).FindAllStringSubmatch(src, -1) {
+		if _, ok := en[m[1]+".other"]; !ok {
+			t.Errorf("%s.other is used and not in the catalogue", m[1])
+		}
+	}
+}
+
+func TestFallbacksShowSomething(t *testing.T) {
+	if got := i18n.T("xx", "nav.new"); got != "New chat" {
+		t.Errorf("unknown language reads %q", got)
+	}
+	if got := i18n.T("en", "no.such.key"); got != "no.such.key" {
+		t.Errorf("unknown key reads %q", got)
+	}
+	if got := i18n.Count("en", "turn.steps", 1); got != "1 step" {
+		t.Errorf("one reads %q", got)
+	}
+	if got := i18n.Count("zh-CN", "turn.steps", 1); got != "1 步" {
+		t.Errorf("one reads %q", got)
+	}
+}
+
+func TestMatchPicksTheBrowsersLanguage(t *testing.T) {
+	for accept, want := range map[string]string{"": "en", "zh-TW,zh;q=0.9": "zh-CN", "fr-FR,zh;q=0.5": "zh-CN", "de": "en", "en-GB,zh": "en"} {
+		if got := i18n.Match(accept); got != want {
+			t.Errorf("%q: got %s, want %s", accept, got, want)
+		}
+	}
+}

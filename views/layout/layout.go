@@ -1,0 +1,114 @@
+package layout
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// Title is the title of a chat fit for one line; a chat without one has a name too.
+func Title(ctx context.Context, title string) string {
+	if s := views.Safe(title); s != "" {
+		return s
+	}
+	return i18n.C(ctx, "thread.untitled")
+}
+
+// Model is what a reader calls a model: its label, else its name.
+func Model(ctx context.Context, name, label string) string {
+	switch {
+	case name == views.OfflineModel:
+		return i18n.C(ctx, "model.offline")
+	case label != "":
+		return views.Safe(label)
+	}
+	return views.Safe(name)
+}
+
+func docTitle(ctx context.Context, title string) string {
+	app := i18n.C(ctx, "app")
+	if title == "" || title == app {
+		return app
+	}
+	return views.Safe(title) + " · " + app
+}
+
+func lang(s views.Shell) string {
+	if i18n.Known(s.Lang) {
+		return s.Lang
+	}
+	return i18n.English
+}
+
+func theme(s views.Shell) string {
+	switch s.Theme {
+	case views.ThemeLight, views.ThemeDark:
+		return string(s.Theme)
+	}
+	return string(views.ThemeSystem)
+}
+
+// reading is the size of text that the reader chose, where it is not the usual.
+func reading(s views.Shell) templ.Attributes {
+	if s.Size == 0 {
+		return nil
+	}
+	return templ.Attributes{"data-size": strconv.Itoa(s.Size)}
+}
+
+func skipTo(f Frame) string {
+	if f.Skip == "" {
+		return "main"
+	}
+	return f.Skip
+}
+
+func current(yes bool) templ.Attributes {
+	if yes {
+		return templ.Attributes{"aria-current": "page"}
+	}
+	return nil
+}
+
+type group struct {
+	key  string
+	rows []views.ThreadRow
+}
+
+// groups keeps the order of the rows and starts a group where the day changes.
+func groups(s views.Shell) []group {
+	var out []group
+	for _, r := range s.Threads {
+		key := views.Day(s.Now, r.UpdatedAt)
+		if r.Pinned {
+			key = "threads.pinned"
+		}
+		if len(out) == 0 || out[len(out)-1].key != key {
+			out = append(out, group{key: key})
+		}
+		g := &out[len(out)-1]
+		g.rows = append(g.rows, r)
+	}
+	return out
+}
+
+// words hands the script the sentences it says by itself.
+func words(ctx context.Context) templ.Attributes {
+	a := templ.Attributes{}
+	for _, k := range []string{"live.offline", "live.back", "live.placeholder",
+		"live.empty", "live.uploading", "live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
+		"live.total", "live.uploaderror", "live.running", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
+		name := "data-" + k
+		for i := range name {
+			if name[i] == '.' {
+				name = name[:i] + "-" + name[i+1:]
+			}
+		}
+		a[name] = i18n.C(ctx, k)
+	}
+	return a
+}

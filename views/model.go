@@ -1,0 +1,213 @@
+// Package views holds the view models of the web pages and the live protocol.
+//
+// The models are plain structs and the whole contract between the handlers,
+// which know threads and runs, and the components in the sub-packages, which
+// only know how things look. Nothing here does I/O, nothing here knows where
+// the data came from. Text is raw: components escape it, render Markdown and
+// choose words in the reader's language.
+package views
+
+import "time"
+
+// Theme is the reader's colour choice.
+type Theme string
+
+// The themes. ThemeSystem follows the device.
+const (
+	ThemeSystem Theme = "system"
+	ThemeLight  Theme = "light"
+	ThemeDark   Theme = "dark"
+)
+
+// Shell is what every page shows around its content: language, theme and the
+// list of chats.
+type Shell struct {
+	Lang    string      // "en" or "zh-CN"; empty means English
+	Theme   Theme       // empty means ThemeSystem
+	Size    int         // of the text of answers, in px; 0 is the usual
+	Now     time.Time   // the moment of the request in the reader's time zone; groups the list by day
+	Threads []ThreadRow // newest first, the first page only (30 is a good number)
+	More    bool        // there are more chats than Threads holds
+	Total   int         // how many chats there are
+	Undo    Undo        // a deletion of a moment ago
+	NoSide  bool        // the reader has put the side bar away
+	NoKeys  bool        // the reader wants no shortcuts of a single key
+	Current string      // id of the thread on screen, empty on other pages
+	Path    string      // path and query of this page; forms which come back use it
+	Nav     Nav         // which entry of the side bar is current
+}
+
+// Palette is what the palette of commands and chats shows.
+type Palette struct {
+	Query  string
+	InChat bool        // a chat is on screen
+	Chats  []ThreadRow // the newest, or those the query finds
+}
+
+// Nav names the current entry of the side bar.
+type Nav string
+
+// The entries of the side bar; NavNone stands for a thread or an error page.
+const (
+	NavNone     Nav = ""
+	NavNew      Nav = "new"
+	NavChats    Nav = "chats"
+	NavAgents   Nav = "agents"
+	NavSkills   Nav = "skills"
+	NavTasks    Nav = "tasks"
+	NavSettings Nav = "settings"
+)
+
+// ThreadState is what the dot beside a chat says.
+type ThreadState string
+
+// The states of a chat in the list.
+const (
+	ThreadIdle    ThreadState = ""
+	ThreadRunning ThreadState = "running" // amber, pulsing
+	ThreadUnread  ThreadState = "unread"  // finished and not looked at since: pine
+	ThreadWaiting ThreadState = "waiting" // asks the reader something: sky
+	ThreadFailed  ThreadState = "failed"  // last run failed and not looked at since: rose
+)
+
+// ThreadRow is one chat in a list.
+type ThreadRow struct {
+	ID        string
+	Title     string // empty: "New chat" is shown; give the first words of the message while no title exists
+	UpdatedAt time.Time
+	State     ThreadState
+	Pinned    bool // stands above the others
+	Turns     int  // number of the reader's messages; 0 hides the number (all-chats page only)
+}
+
+// WelcomePage is GET /workspace/chats/new.
+type WelcomePage struct {
+	Shell    Shell
+	Composer Composer // Composer.New is true, Composer.ThreadID is the id made beforehand
+	Notice   *Notice  // what is wrong with the configuration
+	FirstRun *FirstRun
+	Starters []string // ids out of write, research, analyse, learn, page, code; nil shows the usual five
+}
+
+// FirstRun is the calm card of the welcome page while the built-in offline
+// model answers.
+type FirstRun struct {
+	Abilities  []string      // what it can do, one short sentence each; nil shows the built-in list
+	Keys       []FoundKey    // API keys seen in the environment
+	Servers    []FoundServer // local model servers that answered
+	ConfigPath string        // where the configuration file is or would be
+}
+
+// FoundKey is an API key present in the environment. The key itself never
+// comes here.
+type FoundKey struct {
+	Env      string // OPENAI_API_KEY
+	Provider string // OpenAI
+	Preset   string // that uses it
+}
+
+// FoundServer is a model server found on this machine.
+type FoundServer struct {
+	Name   string // Ollama
+	URL    string
+	Models []string // names it offers, at most a handful
+}
+
+// Composer is the message box and everything in it.
+type Composer struct {
+	ThreadID    string // the thread it posts to; with New, the id made beforehand for uploads
+	New         bool   // posts to /ui/threads with hidden field "thread" instead of /ui/threads/{id}/messages
+	Text        string // what the box holds at first (?q= or a refused message)
+	Models      []ModelChoice
+	Model       string // name of the chosen model; empty means the first
+	Mode        Mode   // what the reader wants; shown as ModeFlash while the model cannot think
+	Effort      string // how hard a model thinks that can be told; empty leaves it to the mode
+	Running     bool   // a run is active: the round button stops it
+	Stopping    bool   // a stop was asked for and has not ended the run yet
+	Attachments []Attachment
+	Limits      UploadLimits
+	Autofocus   bool
+	Problem     string // why the last message was refused, in the reader's language; empty when it was not
+}
+
+// OfflineModel is the name of the model that answers while none is configured;
+// components show it in the reader's language.
+const OfflineModel = "offline"
+
+// Mode is how much an agent does before it answers.
+type Mode string
+
+// The modes, from quick to thorough. A model that cannot think has only ModeFlash.
+const (
+	ModeFlash    Mode = "flash"
+	ModeThinking Mode = "thinking"
+	ModePro      Mode = "pro"
+	ModeUltra    Mode = "ultra"
+)
+
+// ModelChoice is one entry of the model menu, shown when there are two or more.
+type ModelChoice struct {
+	Name   string // the value sent in field "model"
+	Label  string // what the reader sees; empty shows Name
+	Text   string // one line about it; may be empty
+	Thinks bool   // it can think, so there are modes
+	Effort bool   // it can be told how hard to think
+}
+
+// UploadLimits are checked in the browser before sending and by the server
+// again. Zero means no limit.
+type UploadLimits struct {
+	FileBytes  int64
+	TotalBytes int64
+	Files      int
+}
+
+// Attachment is a file the reader sent, as a chip.
+type Attachment struct {
+	Name  string // file name in the thread's uploads folder
+	Path  string // virtual path without leading slash, for example mnt/user-data/uploads/a.csv; empty gives no link
+	Bytes int64
+	Error string // why it was refused; empty when it is there
+}
+
+// ErrorPage is a whole page for a request that went wrong.
+type ErrorPage struct {
+	Shell     Shell // may be empty but for Lang and Theme: then no list is shown
+	Bare      bool  // leave the side bar away (the store may be what is broken)
+	Public    bool  // it is for readers of a link, who may see nothing else; also Bare
+	Status    int   // 404, 403, 500 ...; chooses title and advice
+	Detail    string
+	RequestID string
+}
+
+// ConfirmPage asks before a chat is deleted, for browsers without script and
+// for direct visits to GET /ui/threads/{id}/delete.
+type ConfirmPage struct {
+	Shell    Shell
+	ThreadID string
+	Title    string
+	Files    int // how many files go with it
+}
+
+// SandboxState says how well commands are kept apart from this machine.
+type SandboxState string
+
+// The states of the sandbox.
+const (
+	SandboxGood SandboxState = "good"
+	SandboxWeak SandboxState = "weak" // a layer is missing
+	SandboxOpen SandboxState = "open" // nothing is isolated
+	SandboxOff  SandboxState = "off"  // no commands
+)
+
+// Sandbox is what runs commands.
+type Sandbox struct {
+	State    SandboxState // "" is not known and not shown
+	Provider string
+	Layers   []string
+	Degraded []string // what is weaker than it could be, in words
+	Reason   string   // why there is none
+	Hint     string   // what to do about it
+	Network  string   // proxy, none or host
+	Disk     int64    // bytes a chat may have, 0 for no limit
+}

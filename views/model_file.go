@@ -1,0 +1,168 @@
+package views
+
+import (
+	"mime"
+	"path"
+	"strings"
+	"time"
+)
+
+// File is something the agent handed over or the reader sent.
+type File struct {
+	ThreadID string
+	Path     string // virtual path without leading slash: mnt/user-data/outputs/report.md
+	Bytes    int64
+	Kind     FileKind // empty: found from the name
+	Modified time.Time
+	New      bool   // made in this turn (as opposed to changed)
+	Share    string // token of the link it is read through; empty on its owner's pages
+}
+
+// PageURL is the page of the file.
+func (f File) PageURL() string {
+	if f.Share != "" {
+		return SharedFileURL(f.Share, f.Path)
+	}
+	return FileURL(f.ThreadID, f.Path)
+}
+
+// ViewURL shows the file inline with a policy that isolates it.
+func (f File) ViewURL() string {
+	if f.Share != "" {
+		return SharedViewURL(f.Share, f.Path)
+	}
+	return ViewURL(f.ThreadID, f.Path)
+}
+
+// RawURL is the file itself.
+func (f File) RawURL() string {
+	if f.Share != "" {
+		return SharedViewURL(f.Share, f.Path)
+	}
+	return ArtifactURL(f.ThreadID, f.Path)
+}
+
+// DownloadURL is the file as an attachment.
+func (f File) DownloadURL() string { return f.RawURL() + "?download=true" }
+
+// Name is the last part of the path.
+func (f File) Name() string { return path.Base(f.Path) }
+
+// FileKind chooses how a file is shown.
+type FileKind string
+
+// The kinds of files. KindOther has no preview, only a download.
+const (
+	KindMarkdown FileKind = "markdown"
+	KindHTML     FileKind = "html"
+	KindImage    FileKind = "image"
+	KindSVG      FileKind = "svg"
+	KindPDF      FileKind = "pdf"
+	KindTable    FileKind = "table" // CSV and TSV
+	KindAudio    FileKind = "audio"
+	KindVideo    FileKind = "video"
+	KindText     FileKind = "text" // code and plain text
+	KindOther    FileKind = "other"
+)
+
+// Textual reports whether files of this kind have a source view: for those the
+// handler fills FileView.Text.
+func (k FileKind) Textual() bool {
+	switch k {
+	case KindMarkdown, KindHTML, KindSVG, KindTable, KindText:
+		return true
+	}
+	return false
+}
+
+// KindOf guesses the kind of a file from its name and, when the name says
+// nothing, from its media type (may be empty).
+func KindOf(name, mediaType string) FileKind {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown":
+		return KindMarkdown
+	case ".html", ".htm", ".xhtml":
+		return KindHTML
+	case ".svg":
+		return KindSVG
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".ico":
+		return KindImage
+	case ".pdf":
+		return KindPDF
+	case ".csv", ".tsv":
+		return KindTable
+	case ".mp3", ".wav", ".ogg", ".oga", ".flac", ".m4a", ".aac", ".opus":
+		return KindAudio
+	case ".mp4", ".webm", ".mov", ".ogv", ".m4v":
+		return KindVideo
+	case ".txt", ".text", ".log", ".go", ".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".css", ".scss", ".json", ".jsonl",
+		".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".rs",
+		".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift", ".rb", ".php", ".pl", ".lua", ".r", ".sql", ".xml",
+		".tex", ".bib", ".diff", ".patch", ".proto", ".graphql", ".vue", ".svelte", ".dockerfile", ".mod", ".sum", ".srt", ".vtt":
+		return KindText
+	}
+	switch path.Base(name) {
+	case "Makefile", "Dockerfile", "LICENSE", "README", ".gitignore":
+		return KindText
+	}
+	t, _, err := mime.ParseMediaType(mediaType)
+	switch {
+	case err != nil:
+		return KindOther
+	case t == "image/svg+xml":
+		return KindSVG
+	case t == "text/html":
+		return KindHTML
+	case t == "text/csv", t == "text/tab-separated-values":
+		return KindTable
+	case t == "application/pdf":
+		return KindPDF
+	case t == "application/json", strings.HasPrefix(t, "text/"):
+		return KindText
+	case strings.HasPrefix(t, "image/"):
+		return KindImage
+	case strings.HasPrefix(t, "audio/"):
+		return KindAudio
+	case strings.HasPrefix(t, "video/"):
+		return KindVideo
+	}
+	return KindOther
+}
+
+// PreviewBytes is how much of a text file FileView.Text should hold at most.
+const PreviewBytes = 512 << 10
+
+// Panel is the file panel beside the conversation, or the whole file page.
+type Panel struct {
+	ThreadID string
+	Title    string          // title of the thread, for the way back on the file page
+	File     *FileView       // nil shows the list
+	Files    []File          // all files of the thread, newest first
+	Code     bool            // show the source tab first (?tab=code)
+	Share    string          // token of the link it is shown through; empty on its owner's pages
+	Shared   map[string]bool // with Share: paths of the files that can be read through it
+}
+
+// Home is the page of the thread.
+func (p Panel) Home() string {
+	if p.Share != "" {
+		return SharedURL(p.Share)
+	}
+	return ThreadURL(p.ThreadID)
+}
+
+// FileView is one file with as much content as its preview needs.
+type FileView struct {
+	File
+	Text    string // content of textual kinds, at most PreviewBytes, cut at a rune; empty for others
+	Cut     bool   // Text is not all
+	Missing bool   // the file is gone
+	Growing bool   // the model is still writing it: Text is how far it came
+	Problem string // why it cannot be previewed, in the reader's language
+}
+
+// FilePage is GET /workspace/chats/{id}/files/{path...}.
+type FilePage struct {
+	Shell Shell
+	Panel Panel
+}

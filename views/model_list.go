@@ -1,0 +1,33 @@
+package views
+
+import "time"
+
+// ChatsPage is GET /workspace/chats: all chats, or those with the words of a search.
+type ChatsPage struct {
+	Shell Shell
+	List  ChatList
+	Total int
+}
+
+// ChatList is a page of the list of all chats.
+type ChatList struct {
+	Now      time.Time
+	Query    string // the words searched for; empty lists everything
+	Rows     []ChatRow
+	Later    bool   // it is not the first page
+	More     string // address of the next page; empty on the last
+	MoreRows string // the same as a fragment
+}
+
+// ChatRow is one chat of that list.
+type ChatRow struct {
+	ThreadRow
+	Message string // id of the message a search found, empty when it found the title
+	Excerpt string // of that message
+}
+
+// Undo is a deletion that can be taken back.
+type Undo struct {
+	Token string
+	Count int // how many chats; 0 is too late
+}

@@ -1,0 +1,48 @@
+package views
+
+// Question is something the agent asked and ended its run for: a card where the answer
+// would be. The reader's next message answers it.
+type Question struct {
+	ID       string // of the tool message; an answer names it
+	ThreadID string
+	Kind     string // missing_info, ambiguous_requirement, approach_choice, risk_confirmation or suggestion
+	Text     string
+	Context  string   // why it is asked; may be empty
+	Options  []Choice // to choose from, beside words of one's own
+	Fields   []Field  // a form; without options
+	Open     bool     // it can be answered now
+	Answer   string   // what was answered, as far as that is known
+}
+
+// Choice is one of several answers.
+type Choice struct {
+	ID    string // sent by the form
+	Label string // shown
+	Value string // what choosing it says
+}
+
+// Field is one input of a question's form.
+type Field struct {
+	Name        string // for the model
+	Label       string
+	Type        string // text, textarea, number, select, multi_select, checkbox or date
+	Required    bool
+	Placeholder string
+	Options     []Choice
+}
+
+// TodoState is how far an item of a plan is.
+type TodoState string
+
+// The states of an item; the values are class names.
+const (
+	TodoOpen TodoState = "wait"
+	TodoWork TodoState = "run"
+	TodoDone TodoState = "done"
+)
+
+// Todo is an item of the agent's plan.
+type Todo struct {
+	Text  string
+	State TodoState
+}

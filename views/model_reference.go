@@ -1,0 +1,36 @@
+package views
+
+// ReferencePage is GET /docs: the routes of the API.
+type ReferencePage struct {
+	Shell   Shell
+	Version string
+	Groups  []RouteGroup
+}
+
+// RouteGroup are the routes about one thing.
+type RouteGroup struct {
+	Name   string
+	Routes []Route
+}
+
+// Route is one route of the API. The descriptions are English, as in the document.
+type Route struct {
+	ID, Method, Path string
+	Text, More       string
+	Params           []RouteField // of path and query
+	Body             []RouteField // members of the JSON body
+	BodyType         string       // what the body is; empty when the route takes none
+	Answers          []RouteAnswer
+}
+
+// RouteField is a parameter or a member of a body.
+type RouteField struct {
+	Name, Type, Where, Text string
+	Required                bool
+}
+
+// RouteAnswer is a status a route answers with.
+type RouteAnswer struct {
+	Status     int
+	Text, Type string
+}

@@ -1,0 +1,124 @@
+package views
+
+import "fawn/assets"
+
+// SettingsPage is GET /workspace/settings/{section}.
+type SettingsPage struct {
+	Shell    Shell
+	Section  string // one of Sections; anything else is a 404 of the handler
+	Modal    bool   // the inside of a dialog over another page
+	Saved    bool   // came back from saving: says so
+	Langs    []string
+	Size     int // of the text of answers, in px; 0 is the usual
+	About    About
+	Sandbox  Sandbox
+	Hosts    []string // open to every chat by an answer of the reader's
+	Models   Models
+	Tools    []ToolInfo
+	Servers  []ServerInfo
+	Config   *Notice // what is wrong with the configuration; nil when nothing is
+	Loopback bool    // only this machine can reach the server
+}
+
+// Sections are the sections of the settings in their order.
+func Sections() []string {
+	return []string{"appearance", "account", "models", "memory", "tools", "sandbox", "skills", "notifications", "channels", "about"}
+}
+
+// TextSizes are the sizes the text of answers can have, in px.
+func TextSizes() []int { return []int{14, 16, 18, 20} }
+
+// ToolInfo is a tool that models can call.
+type ToolInfo struct {
+	Name   string
+	Reason string // why it is off; empty when it is there
+}
+
+// ServerInfo is an MCP server of the configuration.
+type ServerInfo struct {
+	Name   string
+	Text   string
+	Off    bool   // switched off by its owner
+	Reason string // why it cannot be used
+}
+
+// About is the section that says what is running.
+type About struct {
+	Version      string
+	Commit       string
+	Go           string
+	Platform     string // linux/amd64
+	Address      string // where the server listens
+	DataDir      string
+	ConfigPath   string // empty: no configuration file
+	SettingsPath string // what the settings page writes
+	Sandbox      Sandbox
+	Parts        []assets.Notice // of others, built in
+}
+
+// Models is the section of the models.
+type Models struct {
+	List    []ModelInfo
+	Presets []Preset
+	Found   []FoundServer // on this machine, without the models that are set up
+	Keys    []FoundKey    // in the environment, of providers without a model
+	Form    *ModelForm    // open to add or change a model
+	Probe   *Probe        // of the model that was tried
+	Notice  *Notice
+	File    string // where what is said here is written
+}
+
+// ModelInfo is one configured or found model.
+type ModelInfo struct {
+	Name     string
+	Label    string
+	Provider string
+	Problem  string // why it cannot be used; empty when it can
+	Default  bool   // answers unless another is asked for
+	BuiltIn  bool   // the offline model
+	Ours     bool   // written by the settings, which may remove it
+	Values   []Value
+}
+
+// Value is a setting with where it was written.
+type Value struct {
+	Key    string
+	Value  string
+	Source string
+}
+
+// Preset is a provider that can be chosen by its name.
+type Preset struct {
+	Name    string
+	Label   string
+	BaseURL string
+	Key     string // environment variable of its key; empty if it needs none
+	KeySet  bool   // that variable is set
+	KeyPage string // where people get a key
+	Local   bool   // it runs on this machine
+}
+
+// ModelForm is what a form about a model holds. The key is never part of it.
+type ModelForm struct {
+	Preset   Preset
+	Change   bool // of a model that is there
+	HasKey   bool
+	Name     string
+	Label    string
+	Model    string
+	BaseURL  string
+	Thinking bool
+	Vision   bool
+	Wrong    string // key of the field that was refused
+	Problem  string // why
+}
+
+// Probe is what a call to a model showed.
+type Probe struct {
+	Name    string
+	OK      bool
+	Took    string
+	BaseURL string // that answered, when it is not the one that was given
+	Error   string // in the provider's own words
+	Status  int
+}

@@ -1,0 +1,49 @@
+package views
+
+import "time"
+
+// TasksPage is GET /workspace/scheduled-tasks.
+type TasksPage struct {
+	Shell  Shell
+	Tasks  []Task
+	Form   TaskForm
+	Off    bool // the scheduler is switched off: nothing starts by itself
+	Notice *Notice
+}
+
+// Task is one scheduled task.
+type Task struct {
+	ID       string
+	Title    string
+	Prompt   string
+	Schedule string    // five fields; empty for a single time
+	Zone     string    // the times are in
+	Next     time.Time // when it runs next; zero is never
+	Paused   bool
+	Runs     []TaskRun // the latest starts, newest first
+}
+
+// TaskRun is one start of a task.
+type TaskRun struct {
+	Status   string // success, failed, running, starting, interrupted, skipped
+	ThreadID string // the chat it ran in, when there is one
+	At       time.Time
+	Manual   bool
+	Error    string
+}
+
+// TaskForm is what the form for a new task holds.
+type TaskForm struct {
+	Title   string
+	Prompt  string
+	Every   string // one of TaskTimes
+	At      string // time of the day, 15:04
+	Day     string // of a single run, 2006-01-02
+	Cron    string // five fields
+	Zone    string
+	Problem string
+	Wrong   string // the field the problem is with; empty is none of them
+}
+
+// TaskTimes are the ways to say when a task runs.
+func TaskTimes() []string { return []string{"day", "weekday", "week", "hour", "once", "cron"} }

@@ -1,0 +1,231 @@
+package views
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ThreadPage is GET /workspace/chats/{id}.
+type ThreadPage struct {
+	Shell    Shell
+	Thread   Thread
+	Composer Composer
+	Panel    *Panel  // open beside the conversation when set (?file= or the file page)
+	Notice   *Notice // one sentence above the conversation
+	Sandbox  Sandbox // only one that is not as it should be is shown
+}
+
+// Thread is one conversation.
+type Thread struct {
+	ID      string
+	Title   string // as in ThreadRow
+	Pinned  bool
+	Shared  bool   // others can read it through a link
+	Turns   []Turn // oldest first, the last ones only when there are many
+	Earlier string // address that shows the turns before these; empty when all are here
+	Files   []File // every file the agent handed over so far, newest first
+	Running bool   // a run is active: the page opens the stream
+	Cursor  string // the position all of this was rendered at; the stream goes on from here
+	// Queue are messages that wait until the run has ended well.
+	Queue []Queued
+	// Asks are hosts that the agent wants to reach, oldest first.
+	Asks []NetworkQuestion
+	// Todos is the plan of an agent in plan mode, in order; empty without one.
+	Todos []Todo
+}
+
+// Queued is a message that was sent while a run works.
+type Queued struct {
+	Run   string // the run that waits with it
+	Text  string
+	Files string // names of files it brings, one a line
+}
+
+// NetworkQuestion is a host that commands of a thread were refused, and that nobody has
+// decided about.
+type NetworkQuestion struct {
+	ThreadID string
+	Host     string
+	Port     int
+}
+
+// Notice is one sentence at the top of a page.
+type Notice struct {
+	Kind NoticeKind
+	Text string // in the reader's language
+
+	Detail string // somebody else's words, shown as they are; may have many lines
+}
+
+// NoticeKind chooses colour and role of a notice or toast.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeInfo  NoticeKind = "info"
+	NoticeGood  NoticeKind = "good"
+	NoticeWarn  NoticeKind = "warn"
+	NoticeError NoticeKind = "error"
+)
+
+// TurnState is how far a turn got.
+type TurnState string
+
+// The states of a turn.
+const (
+	TurnQueued  TurnState = "wait" // sent, the run has not begun
+	TurnRunning TurnState = "run"
+	TurnDone    TurnState = "done"
+	TurnFailed  TurnState = "fail"
+	TurnStopped TurnState = "stop"
+)
+
+// Turn is a message of the reader and everything up to the next one.
+//
+// The trail shows, in order, what happened before the answer: thinking, tool
+// calls and words the model said between calls. Answer is the text of the last
+// message without tool calls, nil until its first word. A message whose text is
+// followed by tool calls is a Step of kind StepNote, not the answer; live, its
+// text streams as the answer and moves into the trail when the first call of
+// that message is known.
+type Turn struct {
+	ID     string // stable for the life of the turn: the id of the reader's message
+	User   *UserMessage
+	State  TurnState
+	Trail  Trail
+	Answer *Answer
+	Files  []File // handed over in this turn
+	// Questions the agent ended the turn with; shown when it is over.
+	Questions []Question
+	Failure   *Failure // with TurnFailed
+	Elapsed   time.Duration
+	Tokens    int    // input and output together; 0 hides the number
+	Model     string // what people call the model that answered, or OfflineModel
+	Resume    bool   // a failed turn offers "Try again", a stopped one "Continue": POST .../messages with field resume=1
+	Version   Version
+	Next      Followups
+	Last      bool // the last turn of the thread: its actions are always visible and it may offer to go on
+}
+
+// Followups are what the reader may want to say next. Ask means that none were looked for
+// yet, which the page does when it has nothing better to do.
+type Followups struct {
+	List []string
+	Ask  bool
+}
+
+// Version says which telling of a turn is shown, of those that regenerating and editing
+// left. Of is 0 when there is one only.
+type Version struct {
+	N, Of      int
+	Prev, Next string // what POST .../version wants in field "checkpoint"; empty at the ends
+}
+
+// UserMessage is what the reader sent.
+type UserMessage struct {
+	ID    string
+	Text  string // as typed
+	Files []Attachment
+	At    time.Time
+
+	Editing bool // shown as a form that sends it again
+}
+
+// Answer is the text where the trail ends.
+type Answer struct {
+	ID   string // message id
+	Text string // Markdown source as far as it is known
+	Open bool   // still growing: rendered by markdown.Partial so that patches fit
+}
+
+// Failure says why a turn failed, for people.
+type Failure struct {
+	Kind      FailureKind
+	Cause     string // the plain cause, for example the provider's own sentence
+	RequestID string // run or request id, shown under details
+}
+
+// FailureKind chooses the headline and the advice of a failed turn.
+type FailureKind string
+
+// The failures with words of their own; FailureOther takes the general ones.
+const (
+	FailureOther       FailureKind = "other"
+	FailureRateLimit   FailureKind = "rate_limit"
+	FailureAuth        FailureKind = "auth"        // the key was refused
+	FailureQuota       FailureKind = "quota"       // no credit left
+	FailureContext     FailureKind = "context"     // the conversation is too long for the model
+	FailureUnreachable FailureKind = "unreachable" // network or server down
+	FailureTimeout     FailureKind = "timeout"
+	FailureStorage     FailureKind = "storage"     // disk full or I/O error
+	FailureInterrupted FailureKind = "interrupted" // the server went away in the middle
+)
+
+// Trail is the list of steps of a turn.
+type Trail struct {
+	Steps   []Step
+	Since   time.Time     // when the run began; a running trail counts from here
+	Elapsed time.Duration // when it is over
+	Open    bool          // shown unfolded; set it while the turn runs and has no answer yet
+}
+
+// StepKind tells apart what a node on the trail is.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepTool      StepKind = "tool"
+	StepReasoning StepKind = "reasoning" // with StepStop: what was said before a crash cut it off
+	StepNote      StepKind = "note"      // text the model wrote before calling tools
+)
+
+// StepState is how far a step got.
+type StepState string
+
+// The states of a step; the values are the class names of the nodes.
+const (
+	StepWait StepState = "wait"
+	StepRun  StepState = "run"
+	StepDone StepState = "done"
+	StepFail StepState = "fail"
+	StepStop StepState = "stop"
+)
+
+// Step is one node on the trail.
+type Step struct {
+	ID       string // unique in the thread: tool call id (made unique where a model repeats itself); for reasoning and notes the message id
+	ThreadID string
+	Kind     StepKind
+	State    StepState
+	Since    time.Time // when it began; a running step counts from here
+	Elapsed  time.Duration
+
+	// Of a tool call.
+	Tool   string          // ls, read_file, write_file, str_replace, glob, grep, present_files, bash, or any other name
+	Args   json.RawMessage // arguments as sent by the model; may be cut off or invalid
+	Output string          // the beginning of the output, at most a few KB; the rest comes lazily
+	Bytes  int64           // size of the whole output
+	Lines  int             // lines of the whole output
+	Error  string          // one line: why it failed
+
+	// Of reasoning and notes.
+	Text string // Markdown
+	Open bool   // Text is still growing
+}
+
+// StepBody is GET /ui/threads/{id}/steps/{step}: everything about one tool call.
+type StepBody struct {
+	Shell  Shell // only for the whole page, which browsers without script get
+	Thread string
+	Step   Step   // Output holds the output as far as it is shown, at most 256 KB
+	Cut    bool   // Output is not all
+	Raw    string // address of the whole output as plain text; empty when there is none
+}
+
+// Toast is a short message in the corner.
+type Toast struct {
+	Kind NoticeKind
+	Text string // in the reader's language
+
+	Detail string // somebody else's words, shown as they are; may have many lines
+}

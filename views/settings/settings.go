@@ -1,0 +1,129 @@
+package settings
+
+import (
+	"context"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// Page is the settings page, or the inside of the dialog.
+func Page(p views.SettingsPage) templ.Component {
+	if p.Modal {
+		return i18n.In(p.Shell.Lang, modal(p))
+	}
+	return i18n.In(p.Shell.Lang, page(p))
+}
+
+func state(ctx context.Context, off bool) string {
+	if off {
+		return i18n.C(ctx, "settings.off")
+	}
+	return i18n.C(ctx, "settings.on")
+}
+
+func size(p views.SettingsPage) int {
+	if p.Size == 0 {
+		return 16
+	}
+	return p.Size
+}
+
+// toolText says what a tool does; of one without words its name must do.
+func toolText(ctx context.Context, name string) string {
+	key := "settings.tool." + name
+	if s := i18n.C(ctx, key); s != key {
+		return s
+	}
+	return ""
+}
+
+func badgeColour(s views.SandboxState) string {
+	switch s {
+	case views.SandboxGood:
+		return "pine"
+	case views.SandboxWeak:
+		return "amber"
+	}
+	return "rose"
+}
+
+func badgeIcon(s views.SandboxState) string {
+	switch s {
+	case views.SandboxGood:
+		return "check"
+	case views.SandboxWeak:
+		return "triangle-alert"
+	}
+	return "circle-alert"
+}
+
+func badgeText(ctx context.Context, s views.Sandbox) string {
+	if s.State == views.SandboxOff {
+		return i18n.C(ctx, "sandbox.badge.off")
+	}
+	return views.Safe(s.Provider) + " · " + i18n.C(ctx, "sandbox.badge."+string(s.State))
+}
+
+func network(s views.Sandbox) string {
+	switch s.Network {
+	case "none", "host":
+		return s.Network
+	}
+	return "proxy"
+}
+
+func disk(ctx context.Context, s views.Sandbox) string {
+	if s.Disk <= 0 {
+		return i18n.C(ctx, "sandbox.disk.none")
+	}
+	return views.Bytes(s.Disk)
+}
+
+func themeIcon(t views.Theme) string {
+	switch t {
+	case views.ThemeLight:
+		return "sun"
+	case views.ThemeDark:
+		return "moon"
+	}
+	return "monitor"
+}
+
+func isTheme(s views.Shell, t views.Theme) bool {
+	return s.Theme == t || t == views.ThemeSystem && s.Theme == ""
+}
+
+func currentPage(yes bool) string {
+	if yes {
+		return "page"
+	}
+	return "false"
+}
+
+func langs(p views.SettingsPage) []string {
+	if len(p.Langs) > 0 {
+		return p.Langs
+	}
+	return i18n.Languages()
+}
+
+// langName is the name of a language in itself.
+func langName(code string) string {
+	if code == "zh-CN" {
+		return "简体中文"
+	}
+	return "English"
+}
+
+func version(a views.About) string {
+	if a.Commit == "" {
+		return a.Version
+	}
+	return a.Version + " (" + a.Commit + ")"
+}
+
+func platform(a views.About) string { return strings.TrimSpace(a.Platform + " " + a.Go) }

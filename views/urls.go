@@ -1,0 +1,129 @@
+package views
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Addresses of pages and actions. Components and handlers use the same ones.
+
+// NewChatURL is the welcome page.
+const NewChatURL = "/workspace/chats/new"
+
+// ChatsURL is the list of all chats.
+const ChatsURL = "/workspace/chats"
+
+// CreateURL takes the first message of a new thread.
+const CreateURL = "/ui/threads"
+
+// DeleteURL takes the ids of threads to delete, RestoreURL the token of a deletion to undo.
+const (
+	DeleteURL  = CreateURL + "/delete"
+	RestoreURL = CreateURL + "/restore"
+)
+
+// PrefsURL saves theme, language and model.
+const PrefsURL = "/ui/prefs"
+
+// HostsURL takes back that a host is open to every chat.
+const HostsURL = "/ui/hosts"
+
+// ThreadURL is the page of a thread.
+func ThreadURL(id string) string { return ChatsURL + "/" + url.PathEscape(id) }
+
+// PanelPageURL is the page of a thread with a file open beside the conversation.
+func PanelPageURL(id, path string) string {
+	return ThreadURL(id) + "?file=" + url.QueryEscape(path)
+}
+
+// ActionURL is an action of a thread: messages, stop, rename, delete, uploads, stream.
+func ActionURL(id, action string) string {
+	return CreateURL + "/" + url.PathEscape(id) + "/" + action
+}
+
+// UploadURL is one upload; "/delete" behind it removes the file.
+func UploadURL(id, name string) string { return ActionURL(id, "uploads/"+url.PathEscape(name)) }
+
+// StepURL is everything about one tool call.
+func StepURL(id, step string) string { return ActionURL(id, "steps/"+url.PathEscape(step)) }
+
+// SourceURL is the Markdown of one answer as text/plain.
+func SourceURL(id, message string) string {
+	return ActionURL(id, "messages/"+url.PathEscape(message)+"/raw")
+}
+
+// QueueURL is an action on a message that waits: edit, remove or send.
+func QueueURL(id, run, action string) string {
+	return ActionURL(id, "queue/"+url.PathEscape(run)+"/"+action)
+}
+
+// EditURL is the page of a thread with one of the reader's messages in a form.
+func EditURL(id, message string) string {
+	return ThreadURL(id) + "?edit=" + url.QueryEscape(message)
+}
+
+// MessageURL is the fragment of one of the reader's messages; "/edit" behind it is the form.
+func MessageURL(id, message string) string {
+	return ActionURL(id, "messages/"+url.PathEscape(message))
+}
+
+// FileURL is the page of a file.
+func FileURL(id, path string) string { return ThreadURL(id) + "/files/" + escapePath(path) }
+
+// FilesURL is the page that lists the files of a thread.
+func FilesURL(id string) string { return ThreadURL(id) + "/files" }
+
+// PanelURL is the fragment of a file for the panel; an empty path is the list.
+func PanelURL(id, path string) string {
+	if path == "" {
+		return ActionURL(id, "panel")
+	}
+	return ActionURL(id, "panel/"+escapePath(path))
+}
+
+// ViewURL shows an artifact inline with a policy that isolates it.
+func ViewURL(id, path string) string { return ActionURL(id, "view/"+escapePath(path)) }
+
+// ArtifactURL is the file itself.
+func ArtifactURL(id, path string) string {
+	return "/api/threads/" + url.PathEscape(id) + "/artifacts/" + escapePath(path)
+}
+
+// SharedURL is what everybody who has its token can read of a thread.
+func SharedURL(token string) string { return "/share/" + url.PathEscape(token) }
+
+// SharedFileURL is the page of a file of such a thread.
+func SharedFileURL(token, path string) string { return SharedURL(token) + "/files/" + escapePath(path) }
+
+// SharedViewURL is that file itself, with a policy that isolates it.
+func SharedViewURL(token, path string) string { return SharedURL(token) + "/view/" + escapePath(path) }
+
+// SettingsURL is a section of the settings.
+func SettingsURL(section string) string { return "/workspace/settings/" + section }
+
+// ModelsURL is where models are added; with a word behind it, what else is done to one: probe, change,
+// remove, default.
+const ModelsURL = "/ui/models"
+
+// Addresses of the pages beside the chats.
+const (
+	AgentsURL = "/workspace/agents"
+	SkillsURL = "/workspace/skills"
+	TasksURL  = "/workspace/scheduled-tasks"
+)
+
+// TasksActionURL is where scheduled tasks are made.
+const TasksActionURL = "/ui/tasks"
+
+// TaskActionURL is an action of a scheduled task: run, pause, resume, delete.
+func TaskActionURL(id, action string) string {
+	return TasksActionURL + "/" + url.PathEscape(id) + "/" + action
+}
+
+func escapePath(p string) string {
+	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,245 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/llm"
+	"fawn/agent/runs"
+	"fawn/agent/schedule"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/httpx"
+	"fawn/web/network"
+)
+
+// Deps are the parts the API works on. Readers, Snapshot, Uploads and Draining may be nil.
+type Deps struct {
+	DB       *store.DB
+	Runs     *runs.Manager
+	Network  *network.Book // nil makes one that announces nothing
+	Dirs     sandbox.Dirs
+	Uploads  func() uploads.Config
+	Snapshot func() *config.Snapshot
+	Settings *config.Store                     // what the settings routes edit; nil refuses them
+	Discover func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
+	Log      *slog.Logger
+	Version  string
+	Post     Post            // calls webhooks; nil refuses them
+	Draining <-chan struct{} // closed when event streams should end
+	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
+
+	// Compact shortens a conversation for the model; nil cannot.
+	Compact func(ctx context.Context, s *agent.State, w lead.Wish) (agent.State, error)
+
+	// Aside answers suggestions and polished drafts; nil cannot.
+	Aside Aside
+
+	// Owner says whom a request acts for; nil means that everything belongs to one person.
+	Owner func(*http.Request) string
+
+	// Schedule starts crons; nil keeps them and starts none.
+	Schedule *schedule.Scheduler
+}
+
+// API serves the routes of all mounts.
+type API struct {
+	Deps
+	started time.Time
+	beat    time.Duration   // of streams and of answers that wait
+	waits   []time.Duration // between attempts to call a webhook
+	hooks   sync.Mutex      // guards stored webhooks against being told and kept at once
+	work    sync.WaitGroup
+	probes  chan struct{} // one for each model that is being called to see whether it answers
+}
+
+// New makes the API.
+func New(d Deps) *API {
+	if d.Log == nil {
+		d.Log = slog.Default()
+	}
+	if d.Readers == nil {
+		d.Readers = &httpx.Limiter{}
+	}
+	if d.Network == nil {
+		d.Network = network.New(d.DB, func(string, json.RawMessage) {}, d.Log)
+	}
+	if d.Discover == nil {
+		d.Discover = llm.Discover
+	}
+	if d.Uploads == nil {
+		d.Uploads = uploads.Default
+	}
+	return &API{Deps: d, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(), probes: make(chan struct{}, maxProbes)}
+}
+
+// mount is the API under one prefix. native chooses the manners of DeerFlow's gateway where
+// they differ from those of LangGraph.
+type mount struct {
+	*API
+	native bool
+}
+
+// Routes adds every route to g. native is for the group at /api.
+func (a *API) Routes(g *echo.Group, native bool) {
+	m := mount{a, native}
+	g.GET("/ok", m.ok)
+	g.GET("/info", m.info)
+
+	g.POST("/assistants/search", m.searchAssistants)
+	g.POST("/assistants/count", m.countAssistants)
+	g.POST("/assistants", m.createAssistant)
+	g.GET("/assistants/:aid", m.assistant)
+	g.PATCH("/assistants/:aid", m.patchAssistant)
+	g.DELETE("/assistants/:aid", m.deleteAssistant)
+	g.POST("/assistants/:aid/versions", m.assistantVersions)
+	g.POST("/assistants/:aid/latest", m.useVersion)
+	g.GET("/assistants/:aid/graph", m.assistantGraph)
+	g.GET("/assistants/:aid/schemas", m.assistantSchemas)
+	g.GET("/assistants/:aid/subgraphs", m.assistantSubgraphs)
+	g.GET("/assistants/:aid/subgraphs/:ns", m.assistantSubgraphs)
+
+	g.PUT("/store/items", m.putItem)
+	g.GET("/store/items", m.item)
+	g.DELETE("/store/items", m.deleteItem)
+	g.POST("/store/items/search", m.searchItems)
+	g.POST("/store/namespaces", m.namespaces)
+
+	g.POST("/threads", m.createThread)
+	g.GET("/threads", m.listThreads)
+	g.POST("/threads/search", m.searchThreads)
+	g.POST("/threads/count", m.countThreads)
+	g.POST("/threads/prune", m.pruneThreads)
+	g.GET("/threads/:tid/stream", m.threadStream)
+	g.GET("/threads/:tid", m.thread)
+	g.PATCH("/threads/:tid", m.patchThread)
+	g.DELETE("/threads/:tid", m.deleteThread)
+	g.POST("/threads/:tid/copy", m.copyThread)
+	g.POST("/threads/:tid/compact", m.compact)
+
+	g.GET("/threads/:tid/state", m.state)
+	g.POST("/threads/:tid/state", m.updateState)
+	g.PATCH("/threads/:tid/state", m.patchState)
+	g.POST("/threads/:tid/state/checkpoint", m.stateAtCheckpoint)
+	g.GET("/threads/:tid/state/:cid", m.state)
+	g.GET("/threads/:tid/history", m.listHistory)
+	g.POST("/threads/:tid/history", m.history)
+
+	g.POST("/threads/:tid/runs", m.createRun)
+	g.GET("/threads/:tid/runs", m.listRuns)
+	g.POST("/threads/:tid/runs/stream", m.streamRun)
+	g.POST("/threads/:tid/runs/wait", m.waitRun)
+	g.GET("/threads/:tid/runs/:rid", m.run)
+	g.DELETE("/threads/:tid/runs/:rid", m.deleteRun)
+	g.POST("/threads/:tid/runs/:rid/cancel", m.cancelRun)
+	g.GET("/threads/:tid/runs/:rid/join", m.joinRun)
+	g.GET("/threads/:tid/runs/:rid/stream", m.joinStream)
+	g.POST("/threads/:tid/runs/:rid/stream", m.joinStream)
+
+	g.POST("/threads/:tid/commands", m.commands)
+	g.POST("/threads/:tid/stream/events", m.threadEvents)
+
+	g.POST("/runs", m.createRun)
+	g.POST("/runs/stream", m.streamRun)
+	g.POST("/runs/wait", m.waitRun)
+	g.POST("/runs/batch", m.createBatch)
+	g.POST("/runs/cancel", m.cancelMany)
+	g.POST("/runs/crons", m.createCron)
+	g.POST("/threads/:tid/runs/crons", m.createCron)
+	g.POST("/runs/crons/search", m.searchCrons)
+	g.POST("/runs/crons/count", m.countCrons)
+	g.GET("/runs/crons/:cid", m.cron)
+	g.PATCH("/runs/crons/:cid", m.patchCron)
+	g.DELETE("/runs/crons/:cid", m.deleteCron)
+	g.GET("/runs/:rid/join", m.joinRun)
+	g.GET("/runs/:rid/stream", m.joinStream)
+
+	g.POST("/threads/:tid/uploads", m.upload)
+	g.GET("/threads/:tid/uploads/list", m.listUploads)
+	g.GET("/threads/:tid/uploads/limits", m.uploadLimits)
+	g.DELETE("/threads/:tid/uploads/:name", m.deleteUpload)
+	g.GET("/threads/:tid/artifacts/*", m.artifact)
+	g.HEAD("/threads/:tid/artifacts/*", m.artifact)
+
+	if native {
+		g.POST("/threads/:tid/branches", m.branchThread)
+		g.GET("/models", m.models)
+		g.GET("/models/:name", m.model)
+		g.GET("/models/discover", m.discoverModels)
+		g.POST("/models/probe", m.probeModel)
+		g.GET("/settings/presets", m.presets)
+		g.GET("/settings/models", m.listSettings)
+		g.POST("/settings/models", m.addModel)
+		g.PATCH("/settings/models/:name", m.changeModel)
+		g.DELETE("/settings/models/:name", m.removeModel)
+		g.PUT("/settings/default-model", m.setDefaultModel)
+		g.GET("/features", m.features)
+		g.POST("/suggestions", m.suggest)
+		g.GET("/suggestions/config", m.suggestionsConfig)
+		g.POST("/threads/:tid/suggestions", m.suggest)
+		g.POST("/input-polish", m.polish)
+		g.GET("/threads/:tid/goal", m.goal)
+		g.PUT("/threads/:tid/goal", m.putGoal)
+		g.DELETE("/threads/:tid/goal", m.deleteGoal)
+		g.GET("/threads/:tid/token-usage", m.threadTokens)
+		g.GET("/threads/:tid/messages", m.messages)
+		g.GET("/threads/:tid/messages/page", m.messagesPage)
+		g.POST("/threads/:tid/runs/regenerate/prepare", m.prepareRegenerate)
+		g.POST("/threads/:tid/runs/edit-regenerate/prepare", m.prepareEdit)
+		g.GET("/threads/:tid/runs/:rid/messages", m.runMessages)
+		g.GET("/runs/:rid/messages", m.runMessages)
+		g.GET("/threads/:tid/runs/:rid/events", m.runEvents)
+		g.GET("/threads/:tid/runs/:rid/feedback", m.listFeedback)
+		g.POST("/threads/:tid/runs/:rid/feedback", m.addFeedback)
+		g.PUT("/threads/:tid/runs/:rid/feedback", m.addFeedback)
+		g.DELETE("/threads/:tid/runs/:rid/feedback", m.deleteFeedback)
+		g.GET("/threads/:tid/runs/:rid/feedback/stats", m.feedbackStats)
+		g.DELETE("/threads/:tid/runs/:rid/feedback/:fid", m.deleteFeedback)
+		g.GET("/runs/:rid/feedback", m.listFeedback)
+
+		g.GET("/console/stats", m.consoleStats)
+		g.GET("/console/runs", m.consoleRuns)
+		g.GET("/console/usage", m.consoleUsage)
+
+		g.GET("/scheduled-tasks", m.listTasks)
+		g.POST("/scheduled-tasks", m.createTask)
+		g.GET("/scheduled-tasks/:cid", m.task)
+		g.PATCH("/scheduled-tasks/:cid", m.patchTask)
+		g.DELETE("/scheduled-tasks/:cid", m.deleteTask)
+		g.POST("/scheduled-tasks/:cid/pause", m.pauseTask)
+		g.POST("/scheduled-tasks/:cid/resume", m.resumeTask)
+		g.POST("/scheduled-tasks/:cid/trigger", m.triggerTask)
+		g.GET("/scheduled-tasks/:cid/runs", m.taskRuns)
+		g.GET("/threads/:tid/scheduled-tasks", m.threadTasks)
+		g.GET("/audit", m.audit)
+		g.GET("/threads/:tid/audit", m.threadAudit)
+		g.GET("/threads/:tid/network", m.threadNetwork)
+		g.POST("/threads/:tid/network", m.decideNetwork)
+		g.GET("/network", m.openHosts)
+		g.DELETE("/network", m.closeHost)
+	}
+}
+
+func (m mount) ok(c echo.Context) error {
+	return httpx.JSON(c, http.StatusOK, map[string]bool{"ok": true})
+}
+
+func (m mount) info(c echo.Context) error {
+	return httpx.JSON(c, http.StatusOK, map[string]any{"version": m.Version,
+		"flags": map[string]bool{"assistants": true, "crons": true, "langsmith": false}})
+}
+
+// draining is ctx which also ends when the server stops serving streams.
+func (a *API) draining(ctx context.Context) (context.Context, func()) {
+	return httpx.Until(ctx, a.Draining, runs.ErrClosed)
+}

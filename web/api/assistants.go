@@ -1,0 +1,261 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// graphID is the one graph there is; wherever an assistant is named, this name will do.
+const graphID = "lead_agent"
+
+// assistantSpace is the namespace LangGraph derives ids of its own assistants in.
+const assistantSpace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
+
+// leadAssistant is the id of the graph's assistant.
+func leadAssistant() string {
+	return uuid.NewSHA1(uuid.MustParse(assistantSpace), []byte(graphID)).String()
+}
+
+// builtIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
+func builtIn(id string) bool {
+	return id == "" || id == graphID || strings.EqualFold(id, leadAssistant())
+}
+
+// canonical is how an assistant is named in answers: the graph's own always by its id.
+func canonical(id string) string {
+	if builtIn(id) {
+		return leadAssistant()
+	}
+	return id
+}
+
+type assistantJSON struct {
+	ID          string          `json:"assistant_id"`
+	Graph       string          `json:"graph_id"`
+	Name        string          `json:"name"`
+	Version     int             `json:"version"`
+	Config      json.RawMessage `json:"config"`
+	Context     json.RawMessage `json:"context"`
+	Metadata    json.RawMessage `json:"metadata"`
+	Description *string         `json:"description"`
+	CreatedAt   string          `json:"created_at"`
+	UpdatedAt   string          `json:"updated_at"`
+}
+
+func assistantOf(a store.Assistant) assistantJSON {
+	return assistantJSON{ID: a.ID, Graph: a.Graph, Name: a.Name, Version: a.Version, Config: object(a.Config), Context: object(a.Context),
+		Metadata: object(a.Metadata), Description: a.Description, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt)}
+}
+
+// lead is the assistant that is always there.
+func (a *API) lead() store.Assistant {
+	return store.Assistant{ID: leadAssistant(), Graph: graphID, Name: graphID, Version: 1, CreatedAt: a.started, UpdatedAt: a.started,
+		Metadata: json.RawMessage(`{"created_by":"system"}`)}
+}
+
+// assistantByID resolves an assistant id, a graph id or nothing.
+func (a *API) assistantByID(c echo.Context, id string) (store.Assistant, error) {
+	if builtIn(id) {
+		return a.lead(), nil
+	}
+	found, err := a.DB.Assistant(c.Request().Context(), a.owner(c), id)
+	return found, noAssistant(err, id)
+}
+
+// noAssistant words a missing assistant and passes every other error on.
+func noAssistant(err error, id string) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return httpx.Errorf(http.StatusNotFound,
+		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", cut(id, 80))
+}
+
+type assistantQuery struct {
+	Graph     string          `json:"graph_id"`
+	Name      string          `json:"name"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Limit     *int            `json:"limit"`
+	Offset    int             `json:"offset"`
+	SortBy    string          `json:"sort_by"`
+	SortOrder string          `json:"sort_order"`
+	Select    []string        `json:"select"`
+}
+
+// assistantsPage is how many assistants a search returns unless it says.
+const assistantsPage = 10
+
+// matches finds the assistants a query asks for, in its order, before paging. Those that
+// are stored come without config and context.
+func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, error) {
+	want, err := wanted("metadata", q.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	less, err := assistantOrder(q)
+	if err != nil {
+		return nil, err
+	}
+	list := []store.Assistant{}
+	add := func(a store.Assistant) bool {
+		if (q.Graph == "" || q.Graph == a.Graph) && strings.Contains(strings.ToLower(a.Name), strings.ToLower(q.Name)) && holds(a.Metadata, want) {
+			list = append(list, a)
+		}
+		return true
+	}
+	add(m.lead())
+	if err := m.DB.EachAssistant(c.Request().Context(), m.owner(c), add); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, less)
+	return list, nil
+}
+
+// assistantOrder is the order a query asks for, the newest first by default.
+func assistantOrder(q assistantQuery) (func(a, b store.Assistant) int, error) {
+	sign := -1
+	switch q.SortOrder {
+	case "", "desc":
+	case "asc":
+		sign = 1
+	default:
+		return nil, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(q.SortOrder, 40))
+	}
+	var by func(a, b store.Assistant) int
+	switch q.SortBy {
+	case "", "created_at":
+		by = func(a, b store.Assistant) int { return a.CreatedAt.Compare(b.CreatedAt) }
+	case "updated_at":
+		by = func(a, b store.Assistant) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
+	case "assistant_id":
+		by = func(store.Assistant, store.Assistant) int { return 0 }
+	case "name":
+		by = func(a, b store.Assistant) int { return strings.Compare(a.Name, b.Name) }
+	case "graph_id":
+		by = func(a, b store.Assistant) int { return strings.Compare(a.Graph, b.Graph) }
+	default:
+		return nil, httpx.Invalid("body", "sort_by", "assistants cannot be sorted by %q", cut(q.SortBy, 40))
+	}
+	return func(a, b store.Assistant) int { return sign * cmp.Or(by(a, b), strings.Compare(a.ID, b.ID)) }, nil
+}
+
+func (m mount) searchAssistants(c echo.Context) error {
+	var q assistantQuery
+	if err := m.bind(c, &q); err != nil {
+		return err
+	}
+	limit, err := pageSize(q.Limit, assistantsPage)
+	if err != nil {
+		return err
+	}
+	if err := checkOffset(q.Offset); err != nil {
+		return err
+	}
+	list, err := m.matches(c, q)
+	if err != nil {
+		return err
+	}
+	total, from := len(list), min(q.Offset, len(list))
+	list = list[from:min(from+limit, total)]
+	paged(c, total, from+len(list))
+	return array(c, len(list), func(i int) (any, error) {
+		one := list[i]
+		if !builtIn(one.ID) {
+			whole, err := m.DB.Assistant(c.Request().Context(), m.owner(c), one.ID)
+			if err == nil { // else it was deleted meanwhile
+				one = whole
+			} else if !errors.Is(err, store.ErrNotFound) {
+				return nil, err
+			}
+		}
+		return selected(assistantOf(one), q.Select)
+	})
+}
+
+func (m mount) countAssistants(c echo.Context) error {
+	var q assistantQuery
+	if err := m.bind(c, &q); err != nil {
+		return err
+	}
+	list, err := m.matches(c, q)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, len(list))
+}
+
+func (m mount) assistant(c echo.Context) error {
+	a, err := m.assistantByID(c, pathParam(c, "aid"))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, assistantOf(a))
+}
+
+// paged tells in headers how many there are and where the next page starts.
+func paged(c echo.Context, total, next int) {
+	h := c.Response().Header()
+	h.Set("X-Pagination-Total", strconv.Itoa(total))
+	if next < total {
+		h.Set("X-Pagination-Next", strconv.Itoa(next))
+	}
+}
+
+// selected keeps the named members of v, all when none is named.
+func selected(v any, names []string) (any, error) {
+	if len(names) == 0 {
+		return v, nil
+	}
+	b, err := agent.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(b, &all); err != nil {
+		return nil, err
+	}
+	out := make(map[string]json.RawMessage, len(names))
+	for _, n := range names {
+		if raw, ok := all[n]; ok {
+			out[n] = raw
+		}
+	}
+	return out, nil
+}
+
+// contains tells whether have holds everything want says: objects member by member, all
+// else by equality.
+func contains(have, want any) bool {
+	w, ok := want.(map[string]any)
+	if !ok {
+		a, err1 := json.Marshal(have)
+		b, err2 := json.Marshal(want)
+		return err1 == nil && err2 == nil && string(a) == string(b)
+	}
+	h, ok := have.(map[string]any)
+	if !ok {
+		return false
+	}
+	for k, v := range w {
+		if inner, ok := h[k]; !ok || !contains(inner, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// stamp is how every time looks on the wire.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// Rows of one page of the audit.
+const (
+	auditPage    = 100
+	auditPageMax = 1000
+)
+
+// auditJSON is a page of the audit, newest first. Next is the value of before for the page
+// behind it, nil when there is none.
+type auditJSON struct {
+	Rows []json.RawMessage `json:"rows"`
+	Next *int64            `json:"next"`
+}
+
+// threadAudit is GET /threads/:tid/audit.
+func (m mount) threadAudit(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	if _, err := m.threadByID(c, id); err != nil {
+		return err
+	}
+	return m.auditPage(c, id)
+}
+
+// audit is GET /audit: all threads.
+func (m mount) audit(c echo.Context) error { return m.auditPage(c, "") }
+
+func (m mount) auditPage(c echo.Context, thread string) error {
+	q := c.QueryParams()
+	limit, err := httpx.Int(q, "limit", auditPage, 1, auditPageMax)
+	if err != nil {
+		return err
+	}
+	before, err := httpx.Int(q, "before", 0, 0, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	rows, err := m.DB.Audit(c.Request().Context(), store.AuditQuery{Owner: m.owner(c), Thread: thread, Kind: q.Get("kind"), Before: int64(before), Limit: limit + 1})
+	if err != nil {
+		return err
+	}
+	page := auditJSON{Rows: []json.RawMessage{}}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		page.Next = &rows[limit-1].ID
+	}
+	for _, r := range rows {
+		// A body is an object with a kind, so there is something behind the brace.
+		row := append(strconv.AppendInt([]byte(`{"id":`), r.ID, 10), ',')
+		page.Rows = append(page.Rows, append(row, r.Body[1:]...))
+	}
+	return httpx.JSON(c, http.StatusOK, page)
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+)
+
+// blockLog is a growing message as the thread protocol tells it: one content block after
+// the other, each begun, added to and finished.
+type blockLog struct {
+	id     string
+	ns     []string
+	index  int // of the open block, -1 before the first
+	open   *block
+	calls  map[int]*block // by the model's index
+	finish runs.Finish
+}
+
+// block is a piece of a message.
+type block struct {
+	index    int
+	kind     string // text, reasoning or tool_call
+	text     []byte // of the block, or the arguments of the call
+	id, name string // of the call
+	shown    int    // bytes of arguments told so far
+}
+
+// message adds one messages frame of b. run_id tells the client which frames belong together.
+func (t *teller) message(b *blockLog, data map[string]any) error {
+	data["run_id"] = b.id
+	return t.put("messages", "messages", b.ns, agent.NodeModel, data)
+}
+
+// open begins a message and the node that makes it.
+func (t *teller) open(ev runs.Event) error {
+	b := &blockLog{id: ev.Msg.ID, ns: t.node(ev.NS, agent.NodeModel), index: -1, calls: map[int]*block{}}
+	if err := t.start(b.ns, agent.NodeModel); err != nil {
+		return err
+	}
+	t.messages[b.id], t.order = b, append(t.order, b)
+	return t.message(b, map[string]any{"event": "message-start", "id": b.id, "role": "ai"})
+}
+
+// piece adds a delta to its message.
+func (t *teller) piece(ev runs.Event) error {
+	b := t.messages[ev.Msg.ID]
+	if b == nil {
+		if err := t.open(ev); err != nil {
+			return err
+		}
+		b = t.messages[ev.Msg.ID]
+	}
+	switch ev.Kind {
+	case runs.KindText:
+		return t.text(b, "text", ev.Text)
+	case runs.KindReasoning:
+		return t.text(b, "reasoning", ev.Text)
+	case runs.KindCall:
+		var d agent.CallDelta
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		return t.call(b, d)
+	}
+	var f runs.Finish
+	if err := json.Unmarshal(ev.Data, &f); err != nil {
+		return err
+	}
+	if f.Finish != "" {
+		b.finish.Finish = f.Finish
+	}
+	if f.Model != "" {
+		b.finish.Model = f.Model
+	}
+	if len(f.Usage) > 0 {
+		b.finish.Usage = f.Usage
+	}
+	return nil
+}
+
+// next finishes the open block and begins another.
+func (t *teller) next(b *blockLog, one *block, content map[string]any) error {
+	if err := t.closeBlock(b); err != nil {
+		return err
+	}
+	b.index++
+	one.index, b.open = b.index, one
+	return t.message(b, map[string]any{"event": "content-block-start", "index": one.index, "content": content})
+}
+
+func (t *teller) text(b *blockLog, kind, piece string) error {
+	if b.open == nil || b.open.kind != kind {
+		if err := t.next(b, &block{kind: kind}, map[string]any{"type": kind, kind: ""}); err != nil {
+			return err
+		}
+	}
+	b.open.text = append(b.open.text, piece...)
+	return t.message(b, map[string]any{"event": "content-block-delta", "index": b.open.index, "delta": map[string]any{"type": kind + "-delta", kind: piece}})
+}
+
+// call adds to a tool call. A delta repeats the arguments so far, so only those that make
+// them noticeably longer are told: the whole stays linear in the length of the arguments.
+func (t *teller) call(b *blockLog, d agent.CallDelta) error {
+	one := b.calls[d.Index]
+	if one == nil {
+		one = &block{kind: "tool_call", id: d.ID, name: d.Name}
+		b.calls[d.Index] = one
+		if err := t.next(b, one, map[string]any{"type": "tool_call_chunk", "id": orNull(d.ID), "name": orNull(d.Name), "args": ""}); err != nil {
+			return err
+		}
+	}
+	if d.ID != "" {
+		one.id = d.ID
+	}
+	if d.Name != "" {
+		one.name = d.Name
+	}
+	one.text = append(one.text, d.Args...)
+	b.open = one
+	if len(one.text)-one.shown <= one.shown/4 {
+		return nil
+	}
+	one.shown = len(one.text)
+	return t.message(b, map[string]any{"event": "content-block-delta", "index": one.index, "delta": map[string]any{"type": "block-delta",
+		"fields": map[string]any{"type": "tool_call_chunk", "id": orNull(one.id), "name": orNull(one.name), "args": string(one.text)}}})
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// closeBlock tells the open block as a whole.
+func (t *teller) closeBlock(b *blockLog) error {
+	one := b.open
+	if one == nil {
+		return nil
+	}
+	b.open = nil
+	return t.message(b, map[string]any{"event": "content-block-finish", "index": one.index, "content": one.content()})
+}
+
+// content is a finished block.
+func (o *block) content() map[string]any {
+	if o.kind != "tool_call" {
+		return map[string]any{"type": o.kind, o.kind: string(o.text)}
+	}
+	args := o.text
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(args, &object) != nil {
+		return map[string]any{"type": "invalid_tool_call", "id": orNull(o.id), "name": orNull(o.name), "args": string(o.text), "error": "the arguments are no JSON object"}
+	}
+	return map[string]any{"type": "tool_call", "id": orNull(o.id), "name": o.name, "args": json.RawMessage(args)}
+}
+
+// close ends a message.
+func (t *teller) close(b *blockLog) error {
+	if err := t.closeBlock(b); err != nil {
+		return err
+	}
+	data := map[string]any{"event": "message-finish"}
+	if b.finish.Finish != "" {
+		data["reason"] = b.finish.Finish
+	}
+	if len(b.finish.Usage) > 0 {
+		data["usage"] = b.finish.Usage
+	}
+	if b.finish.Model != "" {
+		data["metadata"] = map[string]string{"model_name": b.finish.Model}
+	}
+	delete(t.messages, b.id)
+	t.order = slices.DeleteFunc(t.order, func(o *blockLog) bool { return o == b })
+	return t.message(b, data)
+}
+
+// finishAll ends the messages that still grow at and below a namespace.
+func (t *teller) finishAll(ns string) error {
+	top := names(ns)
+	for _, b := range slices.Clone(t.order) {
+		if below(b.ns, top) {
+			if err := t.close(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle tells a stored message of the model nobody saw grow.
+func (t *teller) settle(ns string, body json.RawMessage, whole bool) error {
+	if !whole {
+		return nil
+	}
+	m, err := agent.ParseMessage(body)
+	if err != nil {
+		return err
+	}
+	if m.Type != agent.TypeAI {
+		return nil // results of tools have a channel of their own
+	}
+	if err := t.open(runs.Event{Msg: &runs.Msg{ID: m.ID}, NS: ns}); err != nil {
+		return err
+	}
+	b := t.messages[m.ID]
+	if text := m.Content.String(); text != "" {
+		if err := t.text(b, "text", text); err != nil {
+			return err
+		}
+	}
+	for i, c := range m.ToolCalls {
+		if err := t.call(b, agent.CallDelta{Index: i, ID: c.ID, Name: c.Name, Args: string(c.Args)}); err != nil {
+			return err
+		}
+	}
+	if m.Usage != nil {
+		if b.finish.Usage, err = agent.Encode(m.Usage); err != nil {
+			return err
+		}
+	}
+	return t.close(b)
+}

@@ -1,0 +1,373 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// refusal is why a command of the thread protocol was not carried out. It is an answer of
+// its own with status 200; only what is no command at all is an HTTP error.
+type refusal struct{ code, message string }
+
+// Error implements error.
+func (r *refusal) Error() string { return r.code + ": " + r.message }
+
+func refuse(code, message string) error { return &refusal{code, message} }
+
+// command is what a client sends to a thread.
+type command struct {
+	ID     *uint64         `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// commands carries out one command of the thread protocol.
+func (m mount) commands(c echo.Context) error {
+	thread, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	var cmd command
+	if err := m.bind(c, &cmd); err != nil {
+		return err
+	}
+	switch {
+	case cmd.ID == nil:
+		return httpx.Invalid("body", "id", "want a whole number, which the answer repeats")
+	case cmd.Method == "":
+		return httpx.Invalid("body", "method", "want the name of a command")
+	case given(cmd.Params) != nil && cmd.Params[0] != '{':
+		return httpx.Invalid("body", "params", "want an object")
+	}
+	result, err := m.carryOut(c, thread, cmd)
+	answer := map[string]any{"type": "success", "id": *cmd.ID}
+	if err != nil {
+		r := asRefusal(err)
+		if r == nil {
+			return err
+		}
+		answer["type"], answer["error"], answer["message"] = "error", r.code, r.message
+	} else {
+		answer["result"] = result
+	}
+	last, err := m.DB.LastSeq(c.Request().Context(), thread)
+	if err != nil {
+		return err
+	}
+	answer["meta"] = map[string]any{"thread_id": thread, "applied_through_seq": last}
+	return httpx.JSON(c, http.StatusOK, answer)
+}
+
+// asRefusal words an error of a handler for the protocol; nil when it is the server's own.
+func asRefusal(err error) *refusal {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	status, detail := httpx.Status(err)
+	if status >= http.StatusInternalServerError || status == http.StatusRequestEntityTooLarge || detail == nil {
+		return nil
+	}
+	r = &refusal{code: "invalid_argument"}
+	switch d := detail.(type) {
+	case string:
+		r.message = d
+	case []httpx.Problem:
+		for _, p := range d {
+			r.message += strings.Join(p.Loc[min(1, len(p.Loc)):], ".") + ": " + p.Msg + ". "
+		}
+	}
+	return r
+}
+
+func (m mount) carryOut(c echo.Context, thread string, cmd command) (any, error) {
+	switch cmd.Method {
+	case "run.start":
+		return m.runStart(c, thread, cmd.Params)
+	case "input.respond":
+		return m.inputRespond(c, thread, cmd.Params)
+	case "state.get":
+		return m.stateGet(c, thread, cmd.Params)
+	case "state.listCheckpoints":
+		return m.listCheckpoints(c, thread, cmd.Params)
+	case "state.fork":
+		return m.stateFork(c, cmd.Params)
+	case "agent.getTree":
+		return m.agentTree(c, thread)
+	case "input.inject", "subscription.subscribe", "subscription.unsubscribe", "subscription.reconnect":
+		return nil, refuse("not_supported", cmd.Method+" is not offered here")
+	}
+	return nil, refuse("unknown_command", "Unknown protocol command: "+cut(cmd.Method, 80))
+}
+
+// params decodes the parameters of a command.
+func params(raw json.RawMessage, into any) error {
+	if err := httpx.Decode(raw, into); err != nil {
+		return refuse("invalid_argument", asRefusal(err).message)
+	}
+	return nil
+}
+
+// launch starts a run whose body is made of the members given; absent ones are left out.
+func (m mount) launch(c echo.Context, body map[string]any) (store.Run, error) {
+	for name, v := range body {
+		if raw, ok := v.(json.RawMessage); ok && given(raw) == nil {
+			delete(body, name)
+		}
+	}
+	b, err := agent.Encode(body)
+	if err != nil {
+		return store.Run{}, err
+	}
+	req, err := m.decodeRun(c, b)
+	if err != nil {
+		return store.Run{}, err
+	}
+	if body["multitask_strategy"] == nil { // also natively: the protocol has one default
+		req.Multitask = "enqueue"
+	}
+	return m.start(c, req)
+}
+
+func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any, error) {
+	var p struct {
+		Assistant string          `json:"assistant_id"`
+		Input     json.RawMessage `json:"input"`
+		Config    json.RawMessage `json:"config"`
+		Context   json.RawMessage `json:"context"`
+		Metadata  json.RawMessage `json:"metadata"`
+		Multitask json.RawMessage `json:"multitaskStrategy"`
+		Strategy  json.RawMessage `json:"multitask_strategy"`
+	}
+	if err := params(raw, &p); err != nil {
+		return nil, err
+	}
+	if p.Assistant == "" {
+		return nil, refuse("invalid_argument", "run.start requires an assistant_id.")
+	}
+	if given(p.Strategy) == nil {
+		p.Strategy = p.Multitask
+	}
+	body := map[string]any{"assistant_id": p.Assistant, "input": p.Input, "config": p.Config, "context": p.Context, "metadata": p.Metadata,
+		"multitask_strategy": p.Strategy}
+	open, err := m.openQuestions(c.Request().Context(), thread)
+	if err != nil {
+		return nil, err
+	}
+	var answers map[string]json.RawMessage
+	if json.Unmarshal(p.Input, &answers) == nil && slices.ContainsFunc(open, func(q interrupt) bool { return answers[q.ID] != nil }) {
+		delete(body, "input")
+		body["command"] = map[string]any{"resume": p.Input}
+	}
+	run, err := m.launch(c, body)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"run_id": run.ID}, nil
+}
+
+// openQuestions are the interrupts the thread waits with.
+func (m mount) openQuestions(ctx context.Context, thread string) ([]interrupt, error) {
+	t, err := m.DB.Thread(ctx, thread)
+	if errors.Is(err, store.ErrNotFound) || err == nil && t.Status != runs.ThreadInterrupted {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	snap, err := m.snapshot(ctx, t, "")
+	if err != nil {
+		return nil, err
+	}
+	var out []interrupt
+	for _, task := range tasks(snap, nil) {
+		out = append(out, task.Interrupts...)
+	}
+	return out, nil
+}
+
+// reply is the answer to one interrupt.
+type reply struct {
+	ID       string          `json:"interrupt_id"`
+	Response json.RawMessage `json:"response"`
+}
+
+func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) (any, error) {
+	var p struct {
+		reply
+		Responses []reply         `json:"responses"`
+		Update    json.RawMessage `json:"update"`
+		Goto      json.RawMessage `json:"goto"`
+		Config    json.RawMessage `json:"config"`
+		Metadata  json.RawMessage `json:"metadata"`
+	}
+	if err := params(raw, &p); err != nil {
+		return nil, err
+	}
+	if p.ID != "" {
+		p.Responses = append(p.Responses, p.reply)
+	}
+	if len(p.Responses) == 0 {
+		return nil, refuse("invalid_argument", "input.respond requires an interrupt_id and a response, or responses.")
+	}
+	ctx := c.Request().Context()
+	last, err := m.DB.Runs(ctx, thread, "", 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(last) == 0 {
+		return nil, refuse("no_such_run", "The thread has no run yet.")
+	}
+	open, err := m.openQuestions(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	if len(open) == 0 {
+		return nil, refuse("invalid_argument", "input.respond can only be used while the run is interrupted.")
+	}
+	resume := map[string]json.RawMessage{}
+	for _, r := range p.Responses {
+		if !slices.ContainsFunc(open, func(q interrupt) bool { return q.ID == r.ID }) {
+			return nil, refuse("no_such_interrupt", "No open interrupt has the id "+cut(r.ID, 80)+".")
+		}
+		if resume[r.ID] = r.Response; len(r.Response) == 0 {
+			resume[r.ID] = json.RawMessage("null")
+		}
+	}
+	cmd := map[string]any{"resume": resume}
+	for name, v := range map[string]json.RawMessage{"update": p.Update, "goto": p.Goto} {
+		if given(v) != nil {
+			cmd[name] = v
+		}
+	}
+	_, err = m.launch(c, map[string]any{"assistant_id": last[0].AssistantID, "command": cmd, "config": p.Config, "metadata": p.Metadata})
+	return map[string]any{}, err
+}
+
+// root refuses namespaces below the root: subagents keep no state of their own.
+func root(ns []string) error {
+	if len(ns) > 0 {
+		return refuse("no_such_namespace", "There is no state at "+cut(strings.Join(ns, "|"), 80)+".")
+	}
+	return nil
+}
+
+// known finds the thread of a command.
+func (m mount) known(ctx context.Context, id string) (store.Thread, error) {
+	t, err := m.DB.Thread(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return t, refuse("no_such_run", "The thread does not exist yet.")
+	}
+	return t, err
+}
+
+func (m mount) stateGet(c echo.Context, thread string, raw json.RawMessage) (any, error) {
+	var p struct {
+		NS   []string `json:"namespace"`
+		Keys []string `json:"keys"`
+	}
+	if err := params(raw, &p); err != nil {
+		return nil, err
+	}
+	if err := root(p.NS); err != nil {
+		return nil, err
+	}
+	ctx := c.Request().Context()
+	t, err := m.known(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := m.snapshot(ctx, t, "")
+	if err != nil {
+		return nil, err
+	}
+	values, err := selected(runs.Values(snap, true), p.Keys)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"values": values}
+	if snap.Checkpoint.ID != "" {
+		out["checkpoint"] = map[string]string{"id": snap.Checkpoint.ID, "ns": snap.Checkpoint.NS}
+	}
+	return out, nil
+}
+
+func (m mount) listCheckpoints(c echo.Context, thread string, raw json.RawMessage) (any, error) {
+	var p struct {
+		NS     []string `json:"namespace"`
+		Limit  *int     `json:"limit"`
+		Before string   `json:"before"`
+	}
+	if err := params(raw, &p); err != nil {
+		return nil, err
+	}
+	if err := root(p.NS); err != nil {
+		return nil, err
+	}
+	limit := historyPage
+	if p.Limit != nil {
+		limit = *p.Limit
+	}
+	if limit < 1 || limit > maxPage {
+		return nil, refuse("invalid_argument", "limit: want a whole number from 1 to 1000.")
+	}
+	ctx := c.Request().Context()
+	if _, err := m.known(ctx, thread); err != nil {
+		return nil, err
+	}
+	list, err := m.DB.Checkpoints(ctx, thread, "", p.Before, limit, func(store.Checkpoint) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]map[string]any, len(list))
+	for i, cp := range list {
+		out[i] = map[string]any{"id": cp.ID, "timestamp": stamp(cp.At), "step": cp.Step, "metadata": map[string]any{"source": cp.Source, "run_id": cp.Run, "parent_id": cp.Parent}}
+	}
+	return map[string]any{"checkpoints": out}, nil
+}
+
+func (m mount) stateFork(c echo.Context, raw json.RawMessage) (any, error) {
+	var p struct {
+		Checkpoint string          `json:"checkpoint_id"`
+		Input      json.RawMessage `json:"input"`
+		Config     json.RawMessage `json:"config"`
+	}
+	if err := params(raw, &p); err != nil {
+		return nil, err
+	}
+	if p.Checkpoint == "" {
+		return nil, refuse("invalid_argument", "state.fork requires a checkpoint_id.")
+	}
+	run, err := m.launch(c, map[string]any{"checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
+	var d *httpx.Detail
+	if errors.As(err, &d) && d.Status == http.StatusNotFound {
+		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+cut(p.Checkpoint, 80)+".")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"run_id": run.ID, "thread_id": run.ThreadID}, nil
+}
+
+func (m mount) agentTree(c echo.Context, thread string) (any, error) {
+	t, err := m.known(c.Request().Context(), thread)
+	if err != nil {
+		return nil, err
+	}
+	status := map[string]string{runs.Busy: "running", runs.ThreadError: "failed", runs.ThreadInterrupted: "interrupted"}[t.Status]
+	if status == "" {
+		status = "completed"
+	}
+	return map[string]any{"tree": map[string]any{"namespace": []string{}, "status": status, "graph_name": graphID, "children": []any{}}}, nil
+}

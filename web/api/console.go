@@ -1,0 +1,163 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/runs"
+	"fawn/web/httpx"
+)
+
+const (
+	consolePage = 50
+	maxConsole  = 200
+	usageDays   = 30
+	maxDays     = 366
+)
+
+func (m mount) consoleStats(c echo.Context) error {
+	t, err := m.DB.Totals(c.Request().Context(), m.owner(c))
+	if err != nil {
+		return err
+	}
+	spent, err := m.DB.SpentByModel(c.Request().Context(), m.owner(c), time.Unix(0, 0))
+	if err != nil {
+		return err
+	}
+	var all money
+	for _, s := range spent {
+		all.add(s)
+	}
+	cost, currency := all.sum()
+	return httpx.JSON(c, http.StatusOK, map[string]any{"total_cost": cost, "currency": currency, "costs": all.amounts(), "total_runs": t.Runs, "active_runs": t.ActiveRuns, "failed_runs": t.Failed, "total_threads": t.Threads,
+		"total_agents": t.Assistants + 1, "total_tokens": t.Tokens}) // the built-in one counts
+}
+
+type consoleRun struct {
+	ID        string  `json:"run_id"`
+	Thread    string  `json:"thread_id"`
+	Title     *string `json:"thread_title"`
+	Assistant string  `json:"assistant_id"`
+	Status    string  `json:"status"`
+	Tokens    int     `json:"total_tokens"`
+	Error     *string `json:"error"`
+	CreatedAt string  `json:"created_at"`
+	UpdatedAt string  `json:"updated_at"`
+}
+
+func (m mount) consoleRuns(c echo.Context) error {
+	q := c.QueryParams()
+	limit, err := httpx.Int(q, "limit", consolePage, 1, maxConsole)
+	if err != nil {
+		return err
+	}
+	offset, err := httpx.Int(q, "offset", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	status := q.Get("status")
+	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout, runs.Interrupted}, status) {
+		return httpx.Invalid("query", "status", "unknown run status %q", cut(status, 40))
+	}
+	list, err := m.DB.RecentRuns(c.Request().Context(), m.owner(c), status, limit+1, offset)
+	if err != nil {
+		return err
+	}
+	more := len(list) > limit
+	out := []consoleRun{}
+	for _, r := range list[:min(limit, len(list))] {
+		one, err := runOf(r.Run)
+		if err != nil {
+			return err
+		}
+		out = append(out, consoleRun{ID: r.ID, Thread: r.ThreadID, Title: textOrNull(r.Title), Assistant: one.Assistant, Status: r.Status, Tokens: one.Total,
+			Error: one.Error, CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt})
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"runs": out, "has_more": more})
+}
+
+type usageDay struct {
+	Date   string   `json:"date"`
+	Total  int64    `json:"total_tokens"`
+	Input  int64    `json:"input_tokens"`
+	Output int64    `json:"output_tokens"`
+	Runs   int      `json:"runs"`
+	Cost   *float64 `json:"cost"` // null when it is in several currencies
+
+	cost money
+}
+
+type usageSums struct {
+	Days     []usageDay             `json:"days"`
+	ByModel  map[string]*modelSpent `json:"by_model"`
+	Total    int64                  `json:"total_tokens"`
+	Runs     int                    `json:"total_runs"`
+	Cost     *float64               `json:"total_cost"`
+	Currency *string                `json:"currency"`
+	Costs    map[string]float64     `json:"costs"`
+}
+
+// consoleUsage adds up tokens and money for each of the last days of the asker's clock. Days without
+// runs are there too.
+func (m mount) consoleUsage(c echo.Context) error {
+	q := c.QueryParams()
+	days, err := httpx.Int(q, "days", usageDays, 1, maxDays)
+	if err != nil {
+		return err
+	}
+	minutes, err := httpx.Int(q, "tz_offset_minutes", 0, -14*60, 14*60)
+	if err != nil {
+		return err
+	}
+	ctx, ahead := c.Request().Context(), time.Duration(minutes)*time.Minute
+	today := m.now().UTC().Add(ahead).Truncate(24 * time.Hour)
+	first := today.AddDate(0, 0, 1-days)
+	runsOn, err := m.DB.RunsByDay(ctx, m.owner(c), first.Add(-ahead), ahead)
+	if err != nil {
+		return err
+	}
+	byDay, err := m.DB.SpentByDay(ctx, m.owner(c), first.Add(-ahead), ahead)
+	if err != nil {
+		return err
+	}
+	byModel, err := m.DB.SpentByModel(ctx, m.owner(c), first.Add(-ahead))
+	if err != nil {
+		return err
+	}
+	list, at := make([]usageDay, days), map[string]int{}
+	out := usageSums{Days: list, ByModel: map[string]*modelSpent{}}
+	for i := range list {
+		list[i].Date = first.AddDate(0, 0, i).Format(time.DateOnly)
+		list[i].Runs, at[list[i].Date] = runsOn[list[i].Date], i
+		out.Runs += list[i].Runs
+	}
+	var all money
+	for _, s := range byDay {
+		i, ok := at[s.Date]
+		if !ok { // the day began while this was answered
+			continue
+		}
+		d := &list[i]
+		d.Total, d.Input, d.Output = d.Total+s.Total, d.Input+s.Input, d.Output+s.Output
+		d.cost.add(s)
+		all.add(s)
+		out.Total += s.Total
+	}
+	for i := range list {
+		list[i].Cost, _ = list[i].cost.sum()
+	}
+	for _, s := range byModel {
+		one := out.ByModel[s.Model]
+		if one == nil {
+			one = &modelSpent{}
+			out.ByModel[s.Model] = one
+		}
+		one.add(s)
+	}
+	out.Cost, out.Currency = all.sum()
+	out.Costs = all.amounts()
+	return httpx.JSON(c, http.StatusOK, out)
+}

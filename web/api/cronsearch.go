@@ -1,0 +1,130 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+type cronQuery struct {
+	Assistant string          `json:"assistant_id"`
+	Thread    string          `json:"thread_id"`
+	Enabled   *bool           `json:"enabled"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Limit     *int            `json:"limit"`
+	Offset    int             `json:"offset"`
+	SortBy    string          `json:"sort_by"`
+	SortOrder string          `json:"sort_order"`
+	Select    []string        `json:"select"`
+}
+
+// crons finds what a query asks for in its order, without payloads.
+func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
+	want, err := wanted("metadata", q.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	if builtIn(q.Assistant) && q.Assistant != "" {
+		q.Assistant = leadAssistant()
+	}
+	less, err := cronOrder(q)
+	if err != nil {
+		return nil, err
+	}
+	list := []store.Cron{}
+	err = m.DB.EachCron(c.Request().Context(), m.owner(c), func(one store.Cron) bool {
+		if one.Kind == store.CronRepeats && (q.Assistant == "" || q.Assistant == one.Assistant) && (q.Thread == "" || q.Thread == one.Thread) &&
+			(q.Enabled == nil || *q.Enabled == one.Enabled) && holds(one.Metadata, want) {
+			list = append(list, one)
+		}
+		return true
+	})
+	slices.SortStableFunc(list, less)
+	return list, err
+}
+
+func cronOrder(q cronQuery) (func(a, b store.Cron) int, error) {
+	sign := -1
+	switch q.SortOrder {
+	case "", "desc":
+	case "asc":
+		sign = 1
+	default:
+		return nil, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(q.SortOrder, 40))
+	}
+	var by func(a, b store.Cron) int
+	switch q.SortBy {
+	case "", "created_at":
+		by = func(a, b store.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) }
+	case "updated_at":
+		by = func(a, b store.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
+	case "next_run_date":
+		by = func(a, b store.Cron) int { return a.NextAt.Compare(b.NextAt) }
+	case "end_time":
+		by = func(a, b store.Cron) int { return a.EndAt.Compare(b.EndAt) }
+	case "cron_id":
+		by = func(store.Cron, store.Cron) int { return 0 }
+	case "assistant_id":
+		by = func(a, b store.Cron) int { return strings.Compare(a.Assistant, b.Assistant) }
+	case "thread_id":
+		by = func(a, b store.Cron) int { return strings.Compare(a.Thread, b.Thread) }
+	default:
+		return nil, httpx.Invalid("body", "sort_by", "crons cannot be sorted by %q", cut(q.SortBy, 40))
+	}
+	return func(a, b store.Cron) int { return sign * cmp.Or(by(a, b), strings.Compare(a.ID, b.ID)) }, nil
+}
+
+func (m mount) searchCrons(c echo.Context) error {
+	var q cronQuery
+	if err := m.bind(c, &q); err != nil {
+		return err
+	}
+	limit, err := pageSize(q.Limit, cronsPage)
+	if err != nil {
+		return err
+	}
+	if err := checkOffset(q.Offset); err != nil {
+		return err
+	}
+	list, err := m.crons(c, q)
+	if err != nil {
+		return err
+	}
+	total, from := len(list), min(q.Offset, len(list))
+	list = list[from:min(from+limit, total)]
+	paged(c, total, from+len(list))
+	return array(c, len(list), func(i int) (any, error) {
+		whole, err := m.DB.Cron(c.Request().Context(), m.owner(c), list[i].ID)
+		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+			whole, err = list[i], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, err := cronOf(whole)
+		if err != nil {
+			return nil, err
+		}
+		return selected(out, q.Select)
+	})
+}
+
+func (m mount) countCrons(c echo.Context) error {
+	var q cronQuery
+	if err := m.bind(c, &q); err != nil {
+		return err
+	}
+	list, err := m.crons(c, q)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, len(list))
+}

@@ -1,0 +1,57 @@
+package api
+
+import o "fawn/web/openapi"
+
+// describeModels are the routes about models and how they are set up.
+func describeModels() []o.Op {
+	const tag = "Models"
+	integer := o.Schema{"type": "integer"}
+	entry := []o.Prop{o.Opt("api_key", o.String()), o.Opt("use", o.Nullable(o.String())), o.Opt("model", o.Nullable(o.String())), o.Opt("base_url", o.Nullable(o.String())),
+		o.Opt("display_name", o.Nullable(o.String())), o.Opt("description", o.Nullable(o.String())), o.Opt("max_tokens", o.Nullable(integer)), o.Opt("context_window", o.Nullable(integer)),
+		o.Opt("temperature", o.Nullable(o.Number())), o.Opt("supports_thinking", o.Nullable(o.Bool())), o.Opt("supports_reasoning_effort", o.Nullable(o.Bool())),
+		o.Opt("supports_vision", o.Nullable(o.Bool())), o.Opt("when_thinking_enabled", o.Nullable(o.Map(nil))), o.Opt("when_thinking_disabled", o.Nullable(o.Map(nil))),
+		o.Opt("thinking", o.Nullable(o.Map(nil))), o.Opt("extra_body", o.Nullable(o.Map(nil))), o.Opt("headers", o.Nullable(o.Map(o.String())))}
+	one := answered("The model as it is now", o.Ref("ModelSetting"))
+	all := answered("All models, those that cannot be used too", o.Object(o.Req("models", o.List(o.Ref("ModelSetting")))))
+	const keys = "Other keys of models[] are taken too. A key is stored apart and never given out again"
+	return []o.Op{
+		{ID: "listModels", Method: "GET", Path: "/models", Native: true, Tag: tag, Text: "Models that can be used",
+			Out: answered("The models", o.Object(o.Req("models", o.List(o.Ref("Model"))), o.Req("token_usage", o.Object(o.Req("enabled", o.Bool())))))},
+		{ID: "getModel", Method: "GET", Path: "/models/{name}", Native: true, Tag: tag, Text: "One model", Out: answered("The model", o.Ref("Model"))},
+		{ID: "probeModel", Method: "POST", Path: "/models/probe", Native: true, Tag: tag, Text: "Call a model and say how it went",
+			More: "The name of a stored model alone, or an entry of models[] laid over it or of its own. Nothing is stored. A failure is told in the provider's own words, keys masked",
+			Need: true, Body: o.Body(append([]o.Prop{o.Opt("name", o.String())}, entry...)...), Fail: []int{404, 409},
+			Out: answered("What the call showed", o.Object(o.Req("ok", o.Bool()), o.Req("base_url", o.String()), o.Req("reply", o.String()), o.Req("latency_ms", o.Int(0)),
+				o.Req("error", o.String()), o.Req("error_class", o.String()), o.Req("status", o.Int(0)), o.Req("tried", o.List(o.Object(
+					o.Req("base_url", o.String()), o.Req("ok", o.Bool()), o.Req("error", o.String()), o.Req("latency_ms", o.Int(0))))),
+				o.Req("models", o.List(o.String())), o.Req("context_length", o.Int(0))))},
+		{ID: "discoverModels", Method: "GET", Path: "/models/discover", Native: true, Tag: tag, Text: "Model servers on this machine, and keys in the environment by name",
+			Out: answered("What was found on the usual ports within a second", o.Object(o.Req("keys", o.List(o.String())), o.Req("servers", o.List(o.Object(
+				o.Req("name", o.String()), o.Req("base_url", o.String()), o.Req("use", o.String()), o.Req("models", o.List(o.Object(o.Req("id", o.String()),
+					o.Req("context_length", o.Int(0)), o.Req("max_context_length", o.Int(0)), o.Req("supports_vision", o.Bool()), o.Req("supports_tools", o.Bool()),
+					o.Req("supports_thinking", o.Bool())))))))))},
+		{ID: "listPresets", Method: "GET", Path: "/settings/presets", Native: true, Tag: tag, Text: "Providers that can be chosen by name",
+			Out: answered("Their names are values of use", o.Object(o.Req("presets", o.List(o.Object(o.Req("name", o.String()), o.Req("label", o.String()), o.Req("base_url", o.String()),
+				o.Req("key_variable", o.String()), o.Req("key_set", o.Bool()), o.Req("key_page", o.String()), o.Req("local", o.Bool()))))))},
+		{ID: "listModelSettings", Method: "GET", Path: "/settings/models", Native: true, Tag: tag, Text: "All models, and where each value was written", Out: all},
+		{ID: "addModel", Method: "POST", Path: "/settings/models", Native: true, Tag: tag, Text: "Add a model to the settings", More: keys,
+			Need: true, Body: o.Body(append([]o.Prop{o.Req("name", o.String())}, entry...)...), Out: one, Fail: []int{409}},
+		{ID: "changeModel", Method: "PATCH", Path: "/settings/models/{name}", Native: true, Tag: tag, Text: "Lay values over a model; null takes one back", More: keys,
+			Body: o.Body(entry...), Out: one, Fail: []int{409}},
+		{ID: "removeModel", Method: "DELETE", Path: "/settings/models/{name}", Native: true, Tag: tag, Text: "Take a model and its key out of the settings",
+			Out: emptied("It is gone; what config.yaml says of it counts again"), Fail: []int{409}},
+		{ID: "setDefaultModel", Method: "PUT", Path: "/settings/default-model", Native: true, Tag: tag, Text: "Choose the model that answers unless another is asked for",
+			More: "An empty name leaves the choice to config.yaml", Need: true, Body: o.Body(o.Req("name", o.String())), Out: all, Fail: []int{404, 409}},
+	}
+}
+
+// modelSchemas are the shapes of describeModels.
+func modelSchemas() map[string]o.Schema {
+	source := o.Object(o.Req("source", o.String()), o.Opt("line", o.Int(1)), o.Opt("variable", o.String()), o.Opt("from", o.String()))
+	return map[string]o.Schema{
+		"ModelSetting": o.Object(o.Req("name", o.String()), o.Req("model", o.String()), o.Req("display_name", o.String()), o.Req("description", o.String()),
+			o.Req("supports_thinking", o.Bool()), o.Req("supports_reasoning_effort", o.Bool()), o.Req("supports_vision", o.Bool()),
+			o.Req("use", o.String()), o.Req("base_url", o.String()), o.Req("max_tokens", o.Int(0)), o.Req("context_window", o.Int(0)), o.Req("disabled", o.String()),
+			o.Req("default", o.Bool()), o.Req("has_key", o.Bool()), o.Req("in_config", o.Bool()), o.Req("in_settings", o.Bool()), o.Req("sources", o.Map(source))),
+	}
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"fawn/agent/middleware"
+	o "fawn/web/openapi"
+)
+
+// describeNative are the routes of DeerFlow's own about threads and runs.
+func describeNative() []o.Op {
+	const tag = "DeerFlow"
+	thread, run := "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
+	goal := answered("The goal, or null", o.Object(o.Req("goal", o.Nullable(o.Map(nil)))))
+	limit := o.Param{Name: "limit", Schema: o.Range(1, maxTurns)}
+	before, after := o.Param{Name: "before_seq", Schema: o.Int(0)}, o.Param{Name: "after_seq", Schema: o.Int(0)}
+	page := answered("Messages", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool())))
+	replay := answered("Input and checkpoint of the run", o.Object(o.Req("input", o.Map(nil)), o.Req("checkpoint", o.Map(nil)), o.Req("metadata", o.Map(nil)), o.Req("target_run_id", o.String())))
+	opinion := o.Body(o.Req("rating", o.Int(-1)), o.Opt("comment", o.String()), o.Opt("message_id", o.String()))
+	opinions := answered("What was said", o.List(o.Ref("Feedback")))
+	return []o.Op{
+		{ID: "getGoal", Method: "GET", Path: thread + "/goal", Native: true, Tag: tag, Text: "Goal of a thread", Out: goal},
+		{ID: "putGoal", Method: "PUT", Path: thread + "/goal", Native: true, Tag: tag, Text: "Set the goal of a thread", Need: true,
+			Body: o.Body(o.Req("objective", o.String()), o.Opt("max_continuations", o.Range(0, middleware.MaxContinuations))), Out: goal, Fail: []int{409}},
+		{ID: "deleteGoal", Method: "DELETE", Path: thread + "/goal", Native: true, Tag: tag, Text: "Clear the goal of a thread", Out: goal, Fail: []int{409}},
+		{ID: "getTokenUsage", Method: "GET", Path: thread + "/token-usage", Native: true, Tag: tag, Text: "What the runs of a thread cost",
+			Query: []o.Param{{Name: "include_active", Schema: o.Bool()}}, Out: answered("The sums", o.Ref("TokenUsage"))},
+		{ID: "listMessages", Method: "GET", Path: thread + "/messages", Native: true, Tag: tag, Text: "Messages of the conversation, oldest first",
+			Query: []o.Param{limit, before, after}, Out: answered("Messages", o.List(o.Ref("Turn")))},
+		{ID: "getMessagesPage", Method: "GET", Path: thread + "/messages/page", Native: true, Tag: tag, Text: "The conversation, page by page backward", Query: []o.Param{limit, before},
+			Out: answered("A page", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool()), o.Req("next_before_seq", o.Nullable(o.Int(1)))))},
+		{ID: "prepareRegenerate", Method: "POST", Path: thread + "/runs/regenerate/prepare", Native: true, Tag: tag, Text: "How to run the last turn again", Need: true,
+			Body: o.Body(o.Req("message_id", o.String())), Out: replay, Fail: []int{409}},
+		{ID: "prepareEdit", Method: "POST", Path: thread + "/runs/edit-regenerate/prepare", Native: true, Tag: tag, Text: "How to run the last turn again with another question", Need: true,
+			Body: o.Body(o.Req("human_message_id", o.String()), o.Req("replacement_text", o.String())), Out: replay, Fail: []int{409}},
+		{ID: "listRunMessages", Method: "GET", Path: run + "/messages", Native: true, Tag: tag, Text: "Messages a run wrote", Query: []o.Param{limit, before, after}, Out: page},
+		{ID: "listStatelessRunMessages", Method: "GET", Path: "/runs/{run_id}/messages", Native: true, Tag: tag, Text: "Messages a run wrote", Query: []o.Param{limit, before, after}, Out: page},
+		{ID: "listRunEvents", Method: "GET", Path: run + "/events", Native: true, Tag: tag, Text: "What a run did, without the pieces of its answers",
+			Query: []o.Param{{Name: "event_types", Schema: o.String(), Text: "Names separated by commas"}, {Name: "task_id", Schema: o.String()}, {Name: "limit", Schema: o.Range(1, maxEvents)}, after},
+			Out:   answered("The events", o.List(o.Ref("RunEvent")))},
+		{ID: "listFeedback", Method: "GET", Path: run + "/feedback", Native: true, Tag: tag, Text: "Feedback on a run", Out: opinions},
+		{ID: "addFeedback", Method: "POST", Path: run + "/feedback", Native: true, Tag: tag, Text: "Give feedback on a run", Need: true, Body: opinion, Out: answered("What was said", o.Ref("Feedback")), Fail: []int{400}},
+		{ID: "putFeedback", Method: "PUT", Path: run + "/feedback", Native: true, Tag: tag, Text: "Give feedback in place of what was given before", Need: true, Body: opinion,
+			Out: answered("What was said", o.Ref("Feedback")), Fail: []int{400}},
+		{ID: "clearFeedback", Method: "DELETE", Path: run + "/feedback", Native: true, Tag: tag, Text: "Take all feedback on a run back", Out: answered("Done", o.Object(o.Req("success", o.Bool())))},
+		{ID: "getFeedbackStats", Method: "GET", Path: run + "/feedback/stats", Native: true, Tag: tag, Text: "How feedback on a run adds up",
+			Out: answered("The sums", o.Object(o.Req("run_id", o.String()), o.Req("total", o.Int(0)), o.Req("positive", o.Int(0)), o.Req("negative", o.Int(0))))},
+		{ID: "deleteFeedback", Method: "DELETE", Path: run + "/feedback/{feedback_id}", Native: true, Tag: tag, Text: "Take feedback back", Out: answered("Done", o.Object(o.Req("success", o.Bool())))},
+		{ID: "listStatelessRunFeedback", Method: "GET", Path: "/runs/{run_id}/feedback", Native: true, Tag: tag, Text: "Feedback on a run", Out: opinions},
+	}
+}
+
+// nativeSchemas are the shapes of describeNative.
+func nativeSchemas() map[string]o.Schema {
+	feedback := o.Object(o.Req("feedback_id", o.String()), o.Req("run_id", o.String()), o.Req("thread_id", o.String()), o.Req("user_id", o.String()),
+		o.Req("message_id", o.Nullable(o.String())), o.Req("rating", o.Int(-1)), o.Req("comment", o.Nullable(o.String())), o.Req("created_at", o.Time()))
+	event := []o.Prop{o.Req("thread_id", o.String()), o.Req("seq", o.Int(1)), o.Req("event_type", o.String()), o.Req("category", o.String()), o.Req("content", o.Any()), o.Req("metadata", o.Map(nil))}
+	return map[string]o.Schema{
+		"Feedback": feedback,
+		"Turn":     o.Object(append(event[:6:6], o.Req("run_id", o.Nullable(o.String())), o.Req("created_at", o.Nullable(o.Time())), o.Req("feedback", o.Nullable(o.Ref("Feedback"))))...),
+		"RunEvent": o.Object(append(event[:6:6], o.Req("run_id", o.String()))...),
+		"TokenUsage": o.Object(o.Req("thread_id", o.String()), o.Req("total_tokens", o.Int(0)), o.Req("total_input_tokens", o.Int(0)), o.Req("total_output_tokens", o.Int(0)),
+			o.Req("total_runs", o.Int(0)), o.Req("by_model", o.Map(nil)), o.Req("by_caller", o.Map(o.Int(0))), o.Opt("total_cost", o.Number()), o.Opt("currency", o.String()), o.Opt("context_usage", o.Map(nil))),
+	}
+}

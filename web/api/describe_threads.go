@@ -1,0 +1,95 @@
+package api
+
+import o "fawn/web/openapi"
+
+func describeThreads() []o.Op {
+	const tag = "Threads"
+	return []o.Op{
+		{ID: "createThread", Method: "POST", Path: "/threads", Tag: tag, Text: "Create a thread",
+			More: "Under /api a thread that exists is returned unless if_exists is raise.",
+			Body: o.Body(o.Opt("thread_id", o.ID()), o.Opt("metadata", o.Map(nil)), o.Opt("if_exists", o.Enum("raise", "do_nothing")),
+				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))), o.Opt("supersteps", o.List(o.Body(o.Opt("updates", o.List(o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String())))))))),
+			Out: answered("The thread", o.Ref("Thread")), Fail: []int{409}},
+		{ID: "listThreads", Method: "GET", Path: "/threads", Tag: tag, Text: "List threads, the filter in the query",
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "offset", Schema: o.Int(0)},
+				{Name: "metadata", Schema: o.String(), Text: "A JSON object the metadata contains"},
+				{Name: "status", Schema: o.Enum("idle", "busy", "interrupted", "error")}, threadSort(), sortOrder()},
+			Out: answered("A page of threads", o.List(o.Ref("ThreadPart"))), Fail: []int{413}},
+		{ID: "searchThreads", Method: "POST", Path: "/threads/search", Tag: tag, Text: "Find threads",
+			Body: threadFilter(o.Opt("limit", o.Range(1, maxPage)), o.Opt("offset", o.Int(0)), o.Opt("sort_by", threadSort().Schema),
+				o.Opt("sort_order", sortOrder().Schema), o.Opt("select", o.List(o.String())), o.Opt("extract", o.Map(o.String()))),
+			Out: answered("A page of threads", o.List(o.Ref("ThreadPart")))},
+		{ID: "pruneThreads", Method: "POST", Path: "/threads/prune", Tag: tag, Text: "Delete threads, or their past", Need: true,
+			Body: o.Body(o.Req("thread_ids", o.List(o.String())), o.Opt("strategy", o.Enum("delete", "keep_latest"))),
+			Out:  answered("How many", o.Object(o.Req("pruned_count", o.Int(0))))},
+		{ID: "streamThread", Method: "GET", Path: "/threads/{thread_id}/stream", Tag: tag, Text: "Follow every run of a thread",
+			More:  "Each run ends with run_done. Last-Event-ID names the last event that was seen, -1 the first there is.",
+			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: streamed(), Endless: true},
+		{ID: "countThreads", Method: "POST", Path: "/threads/count", Tag: tag, Text: "Count threads",
+			Body: threadFilter(), Out: answered("How many there are", o.Int(0))},
+		{ID: "getThread", Method: "GET", Path: "/threads/{thread_id}", Tag: tag, Text: "Read a thread",
+			Query: []o.Param{{Name: "include", Schema: o.String(), Text: "Adds its time to live"}}, Out: answered("The thread", o.Ref("Thread"))},
+		{ID: "patchThread", Method: "PATCH", Path: "/threads/{thread_id}", Tag: tag, Text: "Merge metadata into a thread",
+			Body: o.Body(o.Opt("metadata", o.Map(nil)), o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil)))),
+			Out:  append(answered("The thread", o.Ref("Thread")), emptied("Done; asked for with Prefer: return=minimal")...)},
+		{ID: "deleteThread", Lazy: true, Method: "DELETE", Path: "/threads/{thread_id}", Tag: tag, Text: "Delete a thread, its runs and its files",
+			Out: append(emptied("Deleted"), o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}), Fail: []int{409}},
+		{ID: "copyThread", Method: "POST", Path: "/threads/{thread_id}/copy", Tag: tag, Text: "Copy a thread with its history and files",
+			Out: answered("The copy", o.Ref("Thread"))},
+		{ID: "compactThread", Method: "POST", Path: "/threads/{thread_id}/compact", Tag: tag, Text: "Hide the older part of a conversation from the model, behind a summary",
+			Body: o.Body(o.Opt("force", o.Bool()), o.Opt("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")), o.Req("value", o.Any()))),
+				o.Opt("model_name", o.String()), o.Opt("agent_name", o.String())),
+			Out: answered("What was done", o.Object(o.Req("thread_id", o.String()), o.Req("compacted", o.Bool()), o.Req("reason", o.String()),
+				o.Req("removed_message_count", o.Int(0)), o.Req("preserved_message_count", o.Int(0)), o.Req("summary_updated", o.Bool()),
+				o.Req("checkpoint_id", o.String()), o.Req("total_tokens", o.Int(0)))), Fail: []int{409}},
+		{ID: "branchThread", Method: "POST", Path: "/threads/{thread_id}/branches", Tag: tag, Text: "Make a thread from an answer of another one", Native: true,
+			Body: o.Body(o.Req("message_id", o.String()), o.Opt("message_ids", o.List(o.String())), o.Opt("title", o.String())),
+			Out: answered("Where it is and what it comes from", o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
+				o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
+				o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")), o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
+	}
+}
+
+// success is how DeerFlow's gateway tells that something was done.
+func success() o.Schema {
+	return o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))
+}
+
+// threadFilter is a body that chooses threads.
+func threadFilter(more ...o.Prop) o.Schema {
+	return o.Body(append([]o.Prop{o.Opt("metadata", o.Map(nil)), o.Opt("values", o.Map(nil)), o.Opt("ids", o.List(o.String())),
+		o.Opt("status", o.Enum("idle", "busy", "interrupted", "error"))}, more...)...)
+}
+
+func threadSort() o.Param {
+	return o.Param{Name: "sort_by", Schema: o.Enum("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
+}
+
+func sortOrder() o.Param { return o.Param{Name: "sort_order", Schema: o.Enum("asc", "desc")} }
+
+func describeState() []o.Op {
+	const tag = "State and history"
+	history := []o.Prop{o.Opt("limit", o.Range(1, maxPage)), o.Opt("before", o.AnyOf(o.String(), o.Map(nil))), o.Opt("metadata", o.Map(nil)), o.Opt("checkpoint", checkpointBody())}
+	return []o.Op{
+		{ID: "getState", Method: "GET", Path: "/threads/{thread_id}/state", Tag: tag, Text: "State of a thread",
+			Query: []o.Param{stateInclude()}, Out: answered("The state", o.Ref("ThreadState"))},
+		{ID: "updateState", Method: "POST", Path: "/threads/{thread_id}/state", Tag: tag, Text: "Write state through the reducers, or fork a checkpoint",
+			Body: o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String()), o.Opt("checkpoint", checkpointBody()), o.Opt("checkpoint_id", o.String())),
+			Out:  answered("The new state and where it is", o.Ref("ThreadState")), Fail: []int{409}},
+		{ID: "patchState", Method: "PATCH", Path: "/threads/{thread_id}/state", Tag: tag, Text: "Merge metadata into that of the state",
+			Body: o.Body(o.Opt("metadata", o.Map(nil))), Out: emptied("Done"), Fail: []int{409}},
+		{ID: "getStateAt", Method: "GET", Path: "/threads/{thread_id}/state/{checkpoint_id}", Tag: tag, Text: "State at a checkpoint",
+			Query: []o.Param{stateInclude()}, Out: answered("The state", o.Ref("ThreadState"))},
+		{ID: "getStateAtCheckpoint", Method: "POST", Path: "/threads/{thread_id}/state/checkpoint", Tag: tag, Text: "State at a checkpoint named in the body",
+			Body: o.Body(o.Opt("checkpoint", checkpointBody()), o.Opt("checkpoint_id", o.String())), Out: answered("The state", o.Ref("ThreadState"))},
+		{ID: "listHistory", Method: "GET", Path: "/threads/{thread_id}/history", Tag: tag, Text: "Checkpoints, newest first, the filter in the query",
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "before", Schema: o.String()}, {Name: "metadata", Schema: o.String()}},
+			Out:   answered("The states", o.List(o.Ref("ThreadState")))},
+		{ID: "searchHistory", Method: "POST", Path: "/threads/{thread_id}/history", Tag: tag, Text: "Checkpoints, newest first",
+			Body: o.Body(history...), Out: answered("The states", o.List(o.Ref("ThreadState")))},
+	}
+}
+
+func stateInclude() o.Param {
+	return o.Param{Name: "include", Schema: o.String(), Text: "images adds those the model saw"}
+}

@@ -1,0 +1,7 @@
+// Package api is the HTTP API: the LangGraph-compatible one that SDKs speak, under any
+// prefix, and the native routes for models, uploads and files.
+//
+// Handlers read requests, ask the store and the run manager, and write answers. What a
+// message, a state or a checkpoint looks like on the wire is decided in one file each:
+// thread.go, snapshot.go, run.go, and for streams wire.go.
+package api

@@ -1,0 +1,284 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+	"fawn/agent/config"
+	"fawn/agent/runs"
+)
+
+// hangAgent says something and waits to be cancelled; later it answers.
+func hangAgent() *agent.Agent {
+	return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{
+		{Chunks: []agent.Chunk{{Text: "half an "}}, Hang: true}, agenttest.Say("whole.")}}}
+}
+
+// until reads a stream up to the first event of a name.
+func until(t *testing.T, r *bufio.Reader, event string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("no %s event: %v", event, err)
+		}
+		if strings.TrimSpace(line) == "event: "+event {
+			return
+		}
+	}
+}
+
+func TestDisconnectCancelsOnlyWhenAsked(t *testing.T) {
+	for _, c := range []struct{ name, path, body, want string }{
+		{"stream continues", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`, runs.Running},
+		{"native stream continues", "/api/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`, runs.Running},
+		{"stream cancels", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple","on_disconnect":"cancel"}`, runs.Interrupted},
+		{"wait cancels", "/threads/t1/runs/wait", `{"input":{"messages":"hi"},"on_disconnect":"cancel"}`, runs.Interrupted},
+		{"wait continues", "/threads/t1/runs/wait", `{"input":{"messages":"hi"}}`, runs.Running},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := open(t, hangAgent())
+			w.api.SetBeat(20 * time.Millisecond)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			res := w.request(t, ctx, "POST", c.path, c.body)
+			if strings.HasSuffix(c.path, "stream") {
+				until(t, bufio.NewReader(res.Body), "messages")
+			} else if b := make([]byte, 1); true {
+				if _, err := io.ReadFull(res.Body, b); err != nil || b[0] != '\n' {
+					t.Fatalf("keep-alive %q %v", b, err)
+				}
+			}
+			id := runID(t, res.Header)
+			leave()
+			res.Body.Close()
+			if c.want == runs.Interrupted {
+				wait, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if r, err := w.m.Wait(wait, id); err != nil || r.Status != runs.Interrupted {
+					t.Fatalf("%+v %v", r, err)
+				}
+				return
+			}
+			// Whoever comes later still finds the run going on.
+			again := w.request(t, t.Context(), "GET", "/threads/t1/runs/"+id+"/stream", "")
+			until(t, bufio.NewReader(again.Body), "metadata")
+			again.Body.Close()
+			if r, err := w.db.Run(t.Context(), id); err != nil || r.Status != runs.Running {
+				t.Fatalf("%+v %v", r, err)
+			}
+			if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=1", ""); a.status != 204 {
+				t.Fatal(a)
+			}
+		})
+	}
+}
+
+func TestCancelKeepsWhatWasSaid(t *testing.T) {
+	w := open(t, hangAgent())
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":["messages-tuple","updates","values"]}`)
+	r := bufio.NewReader(res.Body)
+	until(t, r, "messages")
+	id := runID(t, res.Header)
+	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=0&action=interrupt", ""); a.status != 202 || a.body != "" {
+		t.Fatalf("%d %q", a.status, a.body)
+	}
+	rest, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest2, _ := strings.Cut(string(rest), "\n\n")
+	if got := events(frames(t, rest2)); got != "updates values end" {
+		t.Errorf("after the cancel: %s", got)
+	}
+	if !strings.Contains(rest2, "half an ") {
+		t.Error("the partial answer is gone")
+	}
+	state := w.ok(t, "GET", "/threads/t1/state", "")
+	if fmt.Sprint(state["next"]) != "[model]" {
+		t.Errorf("next = %v", state["next"])
+	}
+	if th := w.ok(t, "GET", "/threads/t1", ""); th["status"] != "interrupted" {
+		t.Errorf("thread = %v", th["status"])
+	}
+	for q, want := range map[string]int{"?wait=0": 202, "?wait=1": 204, "?wait=maybe": 422, "?action=rollback": 409, "?action=x": 422} {
+		if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel"+q, ""); a.status != want {
+			t.Errorf("again %s: %d %s", q, a.status, a.body)
+		}
+	}
+	// A run without input goes on; its first values are the state it goes on from.
+	fs := frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null,"stream_mode":"values"}`).body)
+	if got := events(fs); got != "metadata values values end" || !strings.Contains(fs[1].data, "half an ") || !strings.Contains(fs[2].data, "whole.") {
+		t.Errorf("continued: %s", got)
+	}
+	run := w.ok(t, "GET", "/threads/t1/runs/"+id, "")
+	if run["status"] != "interrupted" {
+		t.Errorf("run = %v", run["status"])
+	}
+}
+
+func TestNothingToRunSucceedsWithUnchangedValues(t *testing.T) {
+	w := open(t, sayAgent("hello"))
+	first := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"hi"}}`)
+	for _, body := range []string{`{"input":null}`, `{}`, ``, `{"command":{"resume":"nobody asked"}}`} {
+		again := w.send(t, "POST", "/threads/t1/runs/wait", body)
+		if again.status != 200 || again.body != first.body {
+			t.Errorf("%s: %d %s\nwant %s", body, again.status, again.body, first.body)
+		}
+	}
+	if got := events(frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null}`).body)); got != "metadata values end" {
+		t.Error(got)
+	}
+}
+
+func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
+	gate := make(chan struct{})
+	first := agenttest.Say("one")
+	first.Before = gate
+	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two"), agenttest.Say("three")}}})
+	w.api.SetBeat(10 * time.Millisecond)
+	w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"1"}}`)
+	second := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"2"}}`)
+	defer second.Body.Close()
+	third := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"3"}}`)
+	beats := make([]byte, 3*len(": heartbeat\n"))
+	if _, err := io.ReadFull(second.Body, beats); err != nil || string(beats) != strings.Repeat(": heartbeat\n", 3) {
+		t.Fatalf("%q %v", beats, err)
+	}
+	if a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"4"},"multitask_strategy":"reject"}`); a.status != 409 ||
+		a.body != `{"detail":"Thread t1 already has an active run"}` || a.header.Get("Content-Location") != "" {
+		t.Errorf("reject: %d %s", a.status, a.body)
+	}
+	if a := w.send(t, "POST", "/api/threads/t1/runs/stream", `{"input":{"messages":"4"}}`); a.status != 409 {
+		t.Errorf("native default: %d %s", a.status, a.body)
+	}
+	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"x"}}`); a.status != 409 || a.body != `{"detail":"Thread is busy"}` {
+		t.Errorf("state of a busy thread: %d %s", a.status, a.body)
+	}
+	close(gate)
+	rest, err := io.ReadAll(second.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for strings.HasPrefix(string(rest), ":") {
+		_, after, _ := strings.Cut(string(rest), "\n")
+		rest = []byte(after)
+	}
+	if got := events(frames(t, string(rest))); got != "metadata values values end" {
+		t.Error(got)
+	}
+	joined := w.send(t, "GET", "/threads/t1/runs/"+runID(t, third.header)+"/join", "")
+	var texts []string
+	for _, m := range decode[struct {
+		Messages []struct {
+			Content string `json:"content"`
+		} `json:"messages"`
+	}](t, joined.body).Messages {
+		texts = append(texts, m.Content)
+	}
+	if got := strings.Join(texts, " "); got != "1 one 2 two 3 three" {
+		t.Error(got)
+	}
+}
+
+func TestStreamsEndWhenTheServerDrains(t *testing.T) {
+	w := open(t, hangAgent())
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple","on_disconnect":"cancel"}`)
+	r := bufio.NewReader(res.Body)
+	until(t, r, "messages")
+	w.drain()
+	if _, err := io.ReadAll(r); err != nil {
+		t.Errorf("the stream broke off: %v", err)
+	}
+	if run, err := w.db.Run(t.Context(), runID(t, res.Header)); err != nil || run.Status != runs.Running {
+		t.Errorf("a stopping server is no client that left: %+v %v", run, err)
+	}
+}
+
+func TestTooManyReadersAreToldWhenToComeBack(t *testing.T) {
+	w := open(t, hangAgent(), withConfig(func(s *config.Snapshot) { s.File.Server.MaxReaders = 1 }))
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`)
+	defer res.Body.Close()
+	until(t, bufio.NewReader(res.Body), "messages")
+	a := w.send(t, "POST", "/threads/t2/runs/stream", `{"input":{"messages":"hi"}}`)
+	if a.status != 503 || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "server.max_readers") {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
+	if a := w.send(t, "GET", "/threads/t2", ""); a.status != 404 {
+		t.Errorf("a refused stream left a thread behind: %s", a.body)
+	}
+}
+
+func TestSlowReaderGetsEverything(t *testing.T) {
+	words := make([]string, 3000)
+	for i := range words {
+		words[i] = fmt.Sprintf("w%d ", i)
+	}
+	w := open(t, sayAgent(words...))
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`)
+	defer res.Body.Close()
+	if r, err := w.m.Wait(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Success { // while nobody reads
+		t.Fatalf("%+v %v", r, err)
+	}
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range frames(t, string(b)) {
+		if f.event == "messages" && n < len(words) {
+			if !strings.Contains(f.data, `"content":"`+words[n]+`"`) {
+				t.Fatalf("frame %d: %s", n, f.data)
+			}
+			n++
+		}
+	}
+	if n != len(words) {
+		t.Errorf("%d of %d words", n, len(words))
+	}
+}
+
+func TestInterruptStrategyTakesOver(t *testing.T) {
+	w := open(t, hangAgent())
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"one"},"stream_mode":"messages-tuple"}`)
+	defer res.Body.Close()
+	until(t, bufio.NewReader(res.Body), "messages")
+	second := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"two"},"multitask_strategy":"interrupt"}`)
+	for _, want := range []string{"one", "half an ", "two", "whole."} {
+		if !strings.Contains(second.body, want) {
+			t.Errorf("%q is not in %s", want, second.body)
+		}
+	}
+	if r, err := w.db.Run(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Interrupted {
+		t.Errorf("first run: %+v %v", r, err)
+	}
+	if a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"},"multitask_strategy":"roll back"}`); a.status != 422 {
+		t.Errorf("unknown strategy: %d %s", a.status, a.body)
+	}
+}
+
+func TestStreamOfARunThatNeverStartedEnds(t *testing.T) {
+	w := open(t, hangAgent())
+	w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"one"}}`)
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"two"}}`)
+	defer res.Body.Close()
+	id := runID(t, res.Header)
+	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=1", ""); a.status != 204 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	b, err := io.ReadAll(res.Body)
+	if err != nil || events(frames(t, string(b))) != "end" {
+		t.Errorf("%s %v", b, err)
+	}
+	if a := w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", ""); events(frames(t, a.body)) != "end" {
+		t.Errorf("joined later: %s", a.body)
+	}
+	w.send(t, "DELETE", "/threads/t1", "")
+}

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/web/httpx"
+)
+
+// modelJSON is what clients may know of a model; never how it is reached.
+type modelJSON struct {
+	Name        string `json:"name"`
+	Model       string `json:"model"`
+	DisplayName string `json:"display_name"`
+	Description string `json:"description"`
+	Thinking    bool   `json:"supports_thinking"`
+	Effort      bool   `json:"supports_reasoning_effort"`
+	Vision      bool   `json:"supports_vision"`
+}
+
+func modelOf(m config.Model) modelJSON {
+	out := modelJSON{Name: m.Name, Model: m.Model, DisplayName: m.DisplayName, Description: m.Description,
+		Thinking: m.SupportsThinking, Effort: m.SupportsReasoningEffort, Vision: m.SupportsVision}
+	if out.Model == "" {
+		out.Model = m.Name
+	}
+	if out.DisplayName == "" {
+		out.DisplayName = m.Name
+	}
+	return out
+}
+
+// snapshotNow is the configuration of this moment; empty without one.
+func (a *API) snapshotNow() *config.Snapshot {
+	if a.Snapshot != nil {
+		if s := a.Snapshot(); s != nil {
+			return s
+		}
+	}
+	return &config.Snapshot{File: config.Default()}
+}
+
+func (m mount) models(c echo.Context) error {
+	s := m.snapshotNow()
+	list := []modelJSON{}
+	for _, one := range s.UsableModels() {
+		list = append(list, modelOf(one))
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
+}
+
+func (m mount) model(c echo.Context) error {
+	name := pathParam(c, "name")
+	one, ok := m.snapshotNow().Model(name)
+	if !ok || one.Disabled != "" {
+		return httpx.Errorf(http.StatusNotFound, "Model '%s' not found", cut(name, 80))
+	}
+	return httpx.JSON(c, http.StatusOK, modelOf(one))
+}
+
+// features tells which optional parts of DeerFlow's gateway are served here: none yet.
+func (m mount) features(c echo.Context) error {
+	off := map[string]bool{"enabled": false}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"agents_api": off, "browser_control": off, "mcp_tasks": off})
+}

@@ -1,0 +1,79 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+)
+
+// TestGoldenModes records a turn with a tool call in each stream mode that shows what the
+// graph does.
+func TestGoldenModes(t *testing.T) {
+	for _, mode := range []string{"tasks", "checkpoints", "debug", "tools", "events", "messages"} {
+		t.Run(mode, func(t *testing.T) {
+			g := newGolden(t, open(t, toolAgent()))
+			g.send("POST", "/threads/t1/runs/stream", `{"input":{"messages":[{"type":"human","content":"weather please","id":"h1"}]},"stream_mode":"`+mode+`"}`)
+			g.compare("mode_" + mode)
+		})
+	}
+}
+
+// noisyAgent calls two tools, one of which tells what it does and one of which fails.
+func noisyAgent() *agent.Agent {
+	talk := &agent.Tool{Name: "talk", Run: func(_ context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+		t.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: t.NS, Call: c, Data: json.RawMessage(`"half way"`)})
+		t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: json.RawMessage(`{"type":"task_running","task_id":"x"}`)})
+		return agent.TextResult("said it"), nil
+	}}
+	fails := &agent.Tool{Name: "fails", Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+		return agent.ErrorResult("no luck"), nil
+	}}
+	return &agent.Agent{Tools: []*agent.Tool{talk, fails}, Model: &agenttest.Script{Replies: []agenttest.Reply{
+		agenttest.Call("c1", "talk", `{"a":1}`), agenttest.Call("c2", "fails", `{}`), agenttest.Say("That ", "is ", "all.")}}}
+}
+
+// TestToolsModeTellsOutputAndFailures shows the frames of calls that say something on their
+// way and of calls that fail.
+func TestToolsModeTellsOutputAndFailures(t *testing.T) {
+	w := open(t, noisyAgent())
+	a := w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":["go"]},"stream_mode":["tools","tasks"]}`)
+	var got []string
+	for _, f := range frames(t, a.body) {
+		if f.event != "tools" {
+			continue
+		}
+		v := decode[map[string]any](t, f.data)
+		if m, ok := v["output"].(map[string]any); ok {
+			v["output"] = m["content"]
+		}
+		line := fmt.Sprint(v["event"], " ", v["toolCallId"], " ", v["name"])
+		for _, k := range []string{"input", "data", "output", "error"} {
+			if v[k] != nil {
+				line += fmt.Sprint(" ", v[k])
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{`on_tool_start c1 talk {"a":1}`, `on_tool_event c1 talk half way`, `on_tool_end c1 talk said it`, `on_tool_start c2 fails {}`, `on_tool_error c2 fails no luck`}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("tools:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestTasksModeTellsTheTaskAnErrorEnded(t *testing.T) {
+	w := open(t, failAgent())
+	a := w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":["go"]},"stream_mode":["tasks"]}`)
+	fs := frames(t, a.body)
+	if got := events(fs); got != "metadata tasks tasks tasks error end" {
+		t.Fatalf("frames: %s", got)
+	}
+	start, failed := decode[map[string]any](t, fs[1].data), decode[map[string]any](t, fs[3].data)
+	if start["name"] != "model" || failed["name"] != "model" || failed["error"] != "kaboom" {
+		t.Errorf("start %v\nfailed %v", start, failed)
+	}
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/sandbox/egress"
+	"fawn/web/httpx"
+	"fawn/web/network"
+)
+
+// networkJSON is what a thread asked about hosts, and what was said for it.
+type networkJSON struct {
+	Questions []egress.Question `json:"questions"`
+	Decisions []egress.Decision `json:"decisions"`
+}
+
+// threadNetwork is GET /threads/:tid/network.
+func (m mount) threadNetwork(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	if _, err := m.threadByID(c, id); err != nil {
+		return err
+	}
+	return m.answerNetwork(c, id)
+}
+
+func (m mount) answerNetwork(c echo.Context, thread string) error {
+	var out networkJSON
+	var err error
+	if out.Questions, err = m.Network.Questions(c.Request().Context(), thread); err != nil {
+		return err
+	}
+	if out.Decisions, err = m.Network.Decisions(c.Request().Context(), thread); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// decideNetwork is POST /threads/:tid/network.
+func (m mount) decideNetwork(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Host   string        `json:"host"`
+		Port   int           `json:"port"` // of the question; an answer holds for all open ports
+		Answer egress.Answer `json:"answer"`
+	}
+	if err := m.bind(c, &body); err != nil {
+		return err
+	}
+	if body.Port < 0 || body.Port > 65535 {
+		return httpx.Invalid("body", "port", "want a port from 0 to 65535, got %d", body.Port)
+	}
+	if _, err := m.threadByID(c, id); err != nil {
+		return err
+	}
+	if body.Answer == egress.Always {
+		if err := m.house(c); err != nil {
+			return err
+		}
+	}
+	err = m.Network.Answer(c.Request().Context(), id, body.Host, body.Answer)
+	switch {
+	case errors.Is(err, network.ErrAnswer):
+		return httpx.Invalid("body", "answer", "want once, thread, always or no")
+	case errors.Is(err, egress.ErrHost):
+		return httpx.Invalid("body", "host", "want the name or address of a host, got %q", cut(body.Host, 80))
+	case err != nil:
+		return err
+	}
+	return m.answerNetwork(c, id)
+}
+
+// openHosts is GET /network: the hosts that are open to every thread.
+func (m mount) openHosts(c echo.Context) error {
+	if err := m.house(c); err != nil {
+		return err
+	}
+	always, err := m.Network.Always(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"decisions": always})
+}
+
+// closeHost is DELETE /network?host=: it asks again from now on.
+func (m mount) closeHost(c echo.Context) error {
+	if err := m.house(c); err != nil {
+		return err
+	}
+	host := c.QueryParam("host")
+	if plain, err := egress.Host(host); err == nil {
+		host = plain
+	}
+	was, err := m.Network.Forget(c.Request().Context(), host)
+	if err != nil {
+		return err
+	}
+	if !was {
+		return httpx.Errorf(http.StatusNotFound, "Host %s is not open to every thread", cut(host, 80))
+	}
+	return m.openHosts(c)
+}

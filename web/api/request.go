@@ -1,0 +1,239 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/lead"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// runRequest is a checked request for a run.
+type runRequest struct {
+	runs.Request
+	modes     modes
+	temporary bool // delete the thread when the run has ended
+}
+
+// bindRun reads the body all run-creating routes share.
+func (m mount) bindRun(c echo.Context) (runRequest, error) {
+	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	if err != nil {
+		return runRequest{}, err
+	}
+	return m.decodeRun(c, body)
+}
+
+func (m mount) decodeRun(c echo.Context, body []byte) (runRequest, error) {
+	var b struct {
+		runs.Request
+		OnCompletion string `json:"on_completion"`
+	}
+	if err := httpx.Decode(body, &b); err != nil {
+		return runRequest{}, err
+	}
+	req := runRequest{Request: b.Request}
+	if err := takeSecrets(&req.Request); err != nil {
+		return req, err
+	}
+	req.Hold = false // the page's own way to queue
+	req.Origin, req.Owner, req.HeaderModel = "api", m.owner(c), c.Request().Header.Get("X-Model")
+	for _, raw := range []*json.RawMessage{&req.Input, &req.Command, &req.Metadata, &req.Config, &req.Context, &req.Checkpoint} {
+		*raw = given(*raw)
+	}
+	if err := m.threadOf(c, &req); err != nil {
+		return req, err
+	}
+	assistant, err := m.assistantByID(c, req.AssistantID)
+	if err != nil {
+		return req, err
+	}
+	req.AssistantID = assistant.ID
+	if err := checkRun(&req); err != nil {
+		return req, err
+	}
+	if req.Multitask == "" && m.native {
+		req.Multitask = "reject"
+	}
+	if _, err := m.metadata(req.Metadata); err != nil {
+		return req, err
+	}
+	if err := m.checkPatch(c, "input", req.Input); err != nil {
+		return req, err
+	}
+	if err := m.chooseModel(&req); err != nil {
+		return req, err
+	}
+	req.temporary = b.OnCompletion == "delete" && c.Param("tid") == ""
+	return req, m.checkCommand(c, &req)
+}
+
+// threadOf decides the thread: the path's, else the one in the options, else a new one.
+func (m mount) threadOf(c echo.Context, req *runRequest) error {
+	if c.Param("tid") != "" {
+		id, err := m.threadParam(c)
+		req.Thread = id
+		return err
+	}
+	req.Thread = req.ThreadID()
+	if req.Thread != "" && !m.validID(req.Thread) {
+		return m.badID("body", req.Thread)
+	}
+	return nil
+}
+
+// checkRun refuses what no run can mean, naming the field.
+func checkRun(req *runRequest) error {
+	for _, o := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"config", req.Config}, {"context", req.Context}, {"command", req.Command}} {
+		if _, err := members(o.name, o.raw); err != nil {
+			return err
+		}
+	}
+	for _, e := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"multitask_strategy", req.Multitask, []string{"reject", "enqueue", "interrupt", "rollback"}},
+		{"on_disconnect", req.OnDisconnect, []string{"continue", "cancel"}},
+		{"if_not_exists", req.IfNotExists, []string{"create", "reject"}},
+	} {
+		if e.value != "" && !slices.Contains(e.allowed, e.value) {
+			return httpx.Invalid("body", e.name, "want one of %v, got %q", e.allowed, cut(e.value, 40))
+		}
+	}
+	if req.AfterSeconds < 0 || req.AfterSeconds > runs.MaxDelay.Seconds() {
+		return httpx.Invalid("body", "after_seconds", "want 0 to %.0f, got %v", runs.MaxDelay.Seconds(), req.AfterSeconds)
+	}
+	if err := checkWebhook(req.Webhook); err != nil {
+		return err
+	}
+	var err error
+	if req.modes, err = parseModes(req.StreamMode); err != nil {
+		return err
+	}
+	if _, err := checkpointOf(req.Thread, req.CheckpointID, req.Checkpoint); err != nil {
+		return err
+	}
+	return nil
+}
+
+// chooseModel takes names of models which cannot be used out of the request, so that the
+// next level decides, and notes that on the run. Natively they are refused.
+func (m mount) chooseModel(req *runRequest) error {
+	snap := m.snapshotNow()
+	if len(snap.UsableModels()) == 0 { // the run itself will say so
+		return nil
+	}
+	usable := func(name string) bool {
+		model, ok := snap.Model(name)
+		return ok && model.Disabled == "" || name == lead.OfflineModel
+	}
+	var unknown []string
+	if req.HeaderModel != "" && !usable(req.HeaderModel) {
+		unknown, req.HeaderModel = append(unknown, req.HeaderModel), ""
+	}
+	var cfg map[string]json.RawMessage
+	if req.Config != nil {
+		if err := json.Unmarshal(req.Config, &cfg); err != nil {
+			return err
+		}
+	}
+	drop := func(raw json.RawMessage) (json.RawMessage, error) {
+		var obj map[string]json.RawMessage
+		var name string
+		if given(raw) == nil || json.Unmarshal(raw, &obj) != nil || json.Unmarshal(obj["model_name"], &name) != nil || name == "" || usable(name) {
+			return raw, nil
+		}
+		unknown = append(unknown, name)
+		delete(obj, "model_name")
+		return agent.Encode(obj)
+	}
+	var err error
+	if req.Context, err = drop(req.Context); err != nil {
+		return err
+	}
+	changed := len(unknown)
+	for _, key := range []string{"context", "configurable"} {
+		if raw, ok := cfg[key]; ok {
+			if cfg[key], err = drop(raw); err != nil {
+				return err
+			}
+		}
+	}
+	if len(unknown) > changed {
+		if req.Config, err = agent.Encode(cfg); err != nil {
+			return err
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	if m.native {
+		return httpx.Errorf(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist", cut(unknown[0], 80))
+	}
+	meta := map[string]json.RawMessage{}
+	if req.Metadata != nil {
+		if err := json.Unmarshal(req.Metadata, &meta); err != nil {
+			return err
+		}
+	}
+	if meta["model_warning"], err = agent.Encode("model " + cut(unknown[0], 80) + " is not configured; the next choice was used"); err != nil {
+		return err
+	}
+	req.Metadata, err = agent.Encode(meta)
+	return err
+}
+
+// checkCommand refuses a command that cannot be carried out. A command takes the place of
+// the input.
+func (m mount) checkCommand(c echo.Context, req *runRequest) error {
+	if req.Command == nil {
+		return nil
+	}
+	if err := req.CheckCommand(); err != nil {
+		where, why, found := strings.Cut(strings.TrimPrefix(err.Error(), runs.ErrInput.Error()+": "), ": ")
+		if !found || !strings.HasPrefix(where, "command.") {
+			return httpx.Invalid("body", "command", "%s: %s", where, why)
+		}
+		return httpx.Invalid("body", where, "%s", why)
+	}
+	var parts struct {
+		Resume json.RawMessage `json:"resume"`
+		Update json.RawMessage `json:"update"`
+	}
+	if err := json.Unmarshal(req.Command, &parts); err != nil {
+		return httpx.Invalid("body", "command", "%v", err)
+	}
+	if limit := m.limits().MaxMessageBytes; int64(len(parts.Resume)) > limit {
+		return httpx.TooLarge("the answer of command.resume", limit, "server.max_message_bytes")
+	}
+	return m.checkPatch(c, "command.update", parts.Update)
+}
+
+// start creates the run and words its refusals.
+func (m mount) start(c echo.Context, req runRequest) (store.Run, error) {
+	r, err := m.Runs.Start(c.Request().Context(), req.Request)
+	switch {
+	case errors.Is(err, runs.ErrBusy):
+		return r, httpx.Errorf(http.StatusConflict, "Thread %s already has an active run", req.Thread)
+	case errors.Is(err, runs.ErrInput):
+		return r, inputError(err, "input", req.Input)
+	case errors.Is(err, runs.ErrNotFound):
+		if base, _ := checkpointOf(req.Thread, req.CheckpointID, req.Checkpoint); base != "" {
+			return r, noCheckpoint(base)
+		}
+		return r, noThread(req.Thread)
+	}
+	return r, err
+}

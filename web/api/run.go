@@ -1,0 +1,381 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// runJSON is a run on the wire. The counters are those of DeerFlow's gateway.
+type runJSON struct {
+	ID               string                     `json:"run_id"`
+	Thread           string                     `json:"thread_id"`
+	Assistant        string                     `json:"assistant_id"`
+	CreatedAt        string                     `json:"created_at"`
+	UpdatedAt        string                     `json:"updated_at"`
+	Status           string                     `json:"status"`
+	Metadata         any                        `json:"metadata"`
+	Kwargs           map[string]json.RawMessage `json:"kwargs"`
+	Multitask        string                     `json:"multitask_strategy"`
+	StopReason       *string                    `json:"stop_reason"`
+	Error            *string                    `json:"error"`
+	Total            int                        `json:"total_tokens"`
+	Input            int                        `json:"total_input_tokens"`
+	Output           int                        `json:"total_output_tokens"`
+	Calls            int                        `json:"llm_call_count"`
+	LeadTokens       int                        `json:"lead_agent_tokens"`
+	SubagentTokens   int                        `json:"subagent_tokens"`
+	MiddlewareTokens int                        `json:"middleware_tokens"`
+	Messages         int                        `json:"message_count"`
+}
+
+func runOf(r store.Run) (runJSON, error) {
+	out := runJSON{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt),
+		Status: r.Status, Metadata: object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
+	out.Assistant = canonical(out.Assistant)
+	if r.StopReason != "" {
+		out.StopReason = &r.StopReason
+	}
+	if r.Error != "" {
+		out.Error = &r.Error
+	}
+	if err := json.Unmarshal(object(r.Kwargs), &out.Kwargs); err != nil {
+		return out, err
+	}
+	for _, name := range []string{"config", "context"} {
+		if err := redacted(out.Kwargs, name); err != nil {
+			return out, err
+		}
+	}
+	var u struct {
+		Input    int `json:"total_input_tokens"`
+		Output   int `json:"total_output_tokens"`
+		Total    int `json:"total_tokens"`
+		Calls    int `json:"llm_call_count"`
+		Messages int `json:"message_count"`
+		Subagent int `json:"subagent_tokens"`
+	}
+	if err := json.Unmarshal(object(r.Usage), &u); err != nil {
+		return out, err
+	}
+	h := r.Helpers
+	out.Total, out.Input, out.Output, out.Calls, out.Messages = u.Total+h.Total, u.Input+h.Input, u.Output+h.Output, u.Calls+h.Calls, u.Messages
+	out.SubagentTokens, out.MiddlewareTokens = u.Subagent, h.Total
+	out.LeadTokens = u.Total - u.Subagent
+	return out, nil
+}
+
+// redacted rewrites one member of kwargs without credentials.
+func redacted(kwargs map[string]json.RawMessage, name string) error {
+	raw, ok := kwargs[name]
+	if !ok {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return err
+	}
+	redact(v)
+	out, err := agent.Encode(v)
+	kwargs[name] = out
+	return err
+}
+
+// redact hides what looks like a credential inside options a client sent.
+func redact(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			if secretKey(k) {
+				v[k] = "***"
+				continue
+			}
+			redact(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			redact(inner)
+		}
+	}
+}
+
+func secretKey(k string) bool {
+	k = strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(k))
+	if k == "maxtokens" || k == "tokens" {
+		return false
+	}
+	for _, s := range []string{"apikey", "secret", "password", "token", "authorization", "credential"} {
+		if strings.Contains(k, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// contentLocation is where a run can be found; SDKs read both ids from it.
+func (m mount) contentLocation(c echo.Context, r store.Run) {
+	prefix := ""
+	if m.native {
+		prefix = "/api"
+	}
+	c.Response().Header().Set("Content-Location", prefix+"/threads/"+r.ThreadID+"/runs/"+r.ID)
+}
+
+// resumable tells where an answer that broke off goes on: stream or join. Clients put it
+// behind their own base address, so it never has a prefix.
+func resumable(c echo.Context, r store.Run, how string) {
+	c.Response().Header().Set("Location", "/threads/"+r.ThreadID+"/runs/"+r.ID+"/"+how)
+}
+
+// runByID finds the run a path names, on the thread it names if it names one.
+func (a *API) runByID(c echo.Context) (store.Run, error) {
+	id := pathParam(c, "rid")
+	gone := httpx.Errorf(http.StatusNotFound, "Run %s not found", cut(id, 80))
+	thread := ""
+	if c.Param("tid") != "" {
+		var err error
+		if thread, err = a.threadParam(c); err != nil {
+			return store.Run{}, err
+		}
+	}
+	r, err := a.DB.Run(c.Request().Context(), id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (thread != "" && r.ThreadID != thread || a.foreign(c, r.Owner)) {
+		return r, gone
+	}
+	return r, err
+}
+
+func (m mount) createRun(c echo.Context) error {
+	req, err := m.bindRun(c)
+	if err != nil {
+		return err
+	}
+	r, err := m.start(c, req)
+	if err != nil {
+		return err
+	}
+	m.contentLocation(c, r)
+	if req.temporary {
+		m.deleteAfter(r)
+	}
+	out, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// maxBatch bounds how many runs one request may create.
+const maxBatch = 100
+
+func (m mount) createBatch(c echo.Context) error {
+	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	if err != nil {
+		return err
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(body, &items) != nil || len(items) > maxBatch {
+		return httpx.Errorf(http.StatusUnprocessableEntity, "want a list of at most %d runs", maxBatch)
+	}
+	reqs := make([]runRequest, len(items))
+	for i, raw := range items {
+		if reqs[i], err = m.decodeRun(c, raw); err != nil {
+			return err
+		}
+	}
+	out := make([]runJSON, len(reqs))
+	for i, req := range reqs {
+		r, err := m.start(c, req)
+		if err != nil {
+			return err
+		}
+		if req.temporary {
+			m.deleteAfter(r)
+		}
+		if out[i], err = runOf(r); err != nil {
+			return err
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+func (m mount) run(c echo.Context) error {
+	r, err := m.runByID(c)
+	if err != nil {
+		return err
+	}
+	out, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+func (m mount) listRuns(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	q := c.QueryParams()
+	limit, err := httpx.Int(q, "limit", historyPage, 1, maxPage)
+	if err != nil {
+		return err
+	}
+	offset, err := httpx.Int(q, "offset", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	status := q.Get("status")
+	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout, runs.Interrupted}, status) {
+		return httpx.Invalid("query", "status", "unknown run status %q", cut(status, 40))
+	}
+	if _, err := m.threadByID(c, id); err != nil {
+		return err
+	}
+	list, err := m.DB.Runs(c.Request().Context(), id, status, limit, offset)
+	if err != nil {
+		return err
+	}
+	names := httpx.List(q, "select")
+	return array(c, len(list), func(i int) (any, error) {
+		out, err := runOf(list[i])
+		if err != nil {
+			return nil, err
+		}
+		return selected(out, names)
+	})
+}
+
+func (m mount) deleteRun(c echo.Context) error {
+	r, err := m.runByID(c)
+	if err != nil {
+		return err
+	}
+	if !runs.Done(r.Status) {
+		return httpx.Errorf(http.StatusConflict, "Run %s is %s; cancel it first", r.ID, r.Status)
+	}
+	err = m.DB.Commit(c.Request().Context(), store.Batch{ThreadID: r.ThreadID,
+		Delete: &store.Delete{Runs: []string{r.ID}, EventsFrom: r.FirstSeq, EventsTo: r.LastSeq}})
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// cancelAction reads the action of a cancel: rollback also takes back what the run stored.
+func cancelAction(action string) (rollback bool, err error) {
+	switch action {
+	case "", "interrupt":
+		return false, nil
+	case "rollback":
+		return true, nil
+	}
+	return false, httpx.Invalid("query", "action", "want interrupt or rollback, got %q", cut(action, 40))
+}
+
+func (m mount) cancelRun(c echo.Context) error {
+	r, err := m.runByID(c)
+	if err != nil {
+		return err
+	}
+	q := c.QueryParams()
+	wait, err := httpx.Bool(q, "wait", false)
+	if err != nil {
+		return err
+	}
+	rollback, err := cancelAction(q.Get("action"))
+	if err != nil {
+		return err
+	}
+	if err := m.cancel(c, r, rollback, wait); err != nil {
+		return err
+	}
+	if wait {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return c.NoContent(http.StatusAccepted)
+}
+
+// keptFiles is the header that tells what a rollback leaves.
+const keptFiles = "X-Fawn-Note"
+
+func (a *API) cancel(c echo.Context, r store.Run, rollback, wait bool) error {
+	end := a.Runs.Cancel
+	if rollback {
+		end = a.Runs.Rollback
+		c.Response().Header().Set(keptFiles, "files the run wrote are kept")
+	}
+	err := end(c.Request().Context(), r.ThreadID, r.ID, wait)
+	if !errors.Is(err, runs.ErrNotCancelable) {
+		return err
+	}
+	if now, err := a.DB.Run(c.Request().Context(), r.ID); err == nil {
+		r = now
+	}
+	return httpx.Errorf(http.StatusConflict, "Run %s is not cancellable (status: %s)", r.ID, r.Status)
+}
+
+// cancelMany ends the named runs, or those of a thread, or all with a status.
+func (m mount) cancelMany(c echo.Context) error {
+	var body struct {
+		Thread string   `json:"thread_id"`
+		Runs   []string `json:"run_ids"`
+		Status string   `json:"status"`
+	}
+	if err := m.bind(c, &body); err != nil {
+		return err
+	}
+	rollback, err := cancelAction(c.QueryParam("action"))
+	if err != nil {
+		return err
+	}
+	end := m.Runs.Cancel
+	if rollback {
+		end = m.Runs.Rollback
+		c.Response().Header().Set(keptFiles, "files the runs wrote are kept")
+	}
+	if !slices.Contains([]string{"", runs.Pending, runs.Running, "all"}, body.Status) {
+		return httpx.Invalid("body", "status", "want pending, running or all, got %q", cut(body.Status, 40))
+	}
+	if body.Thread == "" && len(body.Runs) == 0 && body.Status == "" {
+		return httpx.Errorf(http.StatusUnprocessableEntity, "name runs with run_ids, a thread_id or a status")
+	}
+	open, err := m.DB.OpenRuns(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Backward(open) { // the newest first, so that nothing queued starts in between
+		if m.foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread || len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
+			(body.Status == runs.Pending || body.Status == runs.Running) && r.Status != body.Status {
+			continue
+		}
+		err := end(c.Request().Context(), r.ThreadID, r.ID, false)
+		if err != nil && !errors.Is(err, runs.ErrNotCancelable) && !errors.Is(err, runs.ErrNotFound) {
+			return err
+		}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// modesOf are the stream modes a run was created with.
+func modesOf(r store.Run) []string {
+	var kw struct {
+		Modes runs.Strings `json:"stream_mode"`
+	}
+	if json.Unmarshal(object(r.Kwargs), &kw) != nil {
+		return nil
+	}
+	return kw.Modes
+}

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// Pages of threads, runs and checkpoints.
+const (
+	maxPage     = 1000
+	threadsPage = 100
+)
+
+type threadQuery struct {
+	Metadata  json.RawMessage   `json:"metadata"`
+	Values    json.RawMessage   `json:"values"`
+	IDs       []string          `json:"ids"`
+	Status    string            `json:"status"`
+	Limit     *int              `json:"limit"`
+	Offset    int               `json:"offset"`
+	SortBy    string            `json:"sort_by"`
+	SortOrder string            `json:"sort_order"`
+	Select    []string          `json:"select"`
+	Extract   map[string]string `json:"extract"`
+}
+
+func (m mount) searchThreads(c echo.Context) error {
+	var q threadQuery
+	if err := m.bind(c, &q); err != nil {
+		return err
+	}
+	return m.answerThreads(c, q)
+}
+
+// listThreads is the search with its filter in the query.
+func (m mount) listThreads(c echo.Context) error {
+	values := c.QueryParams()
+	limit, err := httpx.Int(values, "limit", threadsPage, 1, maxPage)
+	if err != nil {
+		return err
+	}
+	offset, err := httpx.Int(values, "offset", 0, 0, 1<<31-1)
+	if err != nil {
+		return err
+	}
+	q := threadQuery{Limit: &limit, Offset: offset, Status: values.Get("status"), SortBy: values.Get("sort_by"), SortOrder: values.Get("sort_order"),
+		IDs: httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
+	return m.answerThreads(c, q)
+}
+
+func queryObject(q url.Values, name string) json.RawMessage {
+	if v := q.Get(name); v != "" {
+		return json.RawMessage(v)
+	}
+	return nil
+}
+
+func (m mount) answerThreads(c echo.Context, q threadQuery) error {
+	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxPage) {
+		return httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", maxPage, *q.Limit)
+	}
+	extract, err := parseExtracts(q.Extract)
+	if err != nil {
+		return err
+	}
+	page, total, err := m.findThreads(c.Request().Context(), m.owner(c), q)
+	if err != nil {
+		return err
+	}
+	paged(c, total, q.Offset+len(page))
+	return array(c, len(page), func(i int) (any, error) {
+		out := threadRow(page[i])
+		if extract.whole() || slices.Contains(q.Select, "values") || slices.Contains(q.Select, "interrupts") || slices.Contains(q.Select, "error") {
+			if out, err = m.wholeThread(c.Request().Context(), page[i]); err != nil {
+				return nil, err
+			}
+		}
+		if len(extract) == 0 {
+			return selected(out, q.Select)
+		}
+		if out.Extracted, err = extract.from(out); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(q.Select, "values") { // they were only looked into
+			out.Values = threadRow(page[i]).Values
+		}
+		if len(q.Select) == 0 {
+			return out, nil
+		}
+		return selected(out, append(q.Select[:len(q.Select):len(q.Select)], "extracted"))
+	})
+}
+
+// pruneThreads deletes threads, or all of their past that their present does not need.
+func (m mount) pruneThreads(c echo.Context) error {
+	var body struct {
+		Threads  []string `json:"thread_ids"`
+		Strategy string   `json:"strategy"`
+	}
+	if err := m.bind(c, &body); err != nil {
+		return err
+	}
+	if body.Strategy == "" {
+		body.Strategy = string(runs.PruneDelete)
+	}
+	if s := runs.Strategy(body.Strategy); s != runs.PruneDelete && s != runs.KeepLatest {
+		return httpx.Invalid("body", "strategy", "want delete or keep_latest, got %q", cut(body.Strategy, 40))
+	}
+	if body.Threads == nil || len(body.Threads) > maxPage {
+		return httpx.Invalid("body", "thread_ids", "want a list of at most %d ids", maxPage)
+	}
+	mine := []string{}
+	for _, id := range body.Threads {
+		t, err := m.DB.Thread(c.Request().Context(), id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return err
+		case !m.foreign(c, t.Owner):
+			mine = append(mine, id)
+		}
+	}
+	n, err := m.Runs.Prune(c.Request().Context(), mine, runs.Strategy(body.Strategy))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]int{"pruned_count": n})
+}
+
+func (m mount) countThreads(c echo.Context) error {
+	var q threadQuery
+	if err := m.bind(c, &q); err != nil {
+		return err
+	}
+	one := 1
+	q.Limit, q.Offset = &one, 0
+	_, total, err := m.findThreads(c.Request().Context(), m.owner(c), q)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, total)
+}
+
+// findThreads returns a page and how many there are in all.
+func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]store.Thread, int, error) {
+	switch q.Status {
+	case "", runs.Idle, runs.Busy, runs.ThreadInterrupted, runs.ThreadError:
+	default:
+		return nil, 0, httpx.Invalid("body", "status", "want idle, busy, interrupted or error, got %q", cut(q.Status, 40))
+	}
+	switch q.SortBy {
+	case "", "thread_id", "status", "created_at", "updated_at", "state_updated_at":
+	default:
+		return nil, 0, httpx.Invalid("body", "sort_by", "threads cannot be sorted by %q", cut(q.SortBy, 40))
+	}
+	switch q.SortOrder {
+	case "", "asc", "desc":
+	default:
+		return nil, 0, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(q.SortOrder, 40))
+	}
+	if _, err := a.metadata(q.Metadata); err != nil {
+		return nil, 0, err
+	}
+	if err := checkOffset(q.Offset); err != nil {
+		return nil, 0, err
+	}
+	limit, offset := threadsPage, q.Offset
+	if q.Limit != nil {
+		limit = *q.Limit
+	}
+	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Status: q.Status, Metadata: given(q.Metadata), Limit: limit, Offset: offset, SortBy: q.SortBy, SortOrder: q.SortOrder}
+	want, err := wanted("values", q.Values)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(want) == 0 {
+		return a.DB.Threads(ctx, sq)
+	}
+	// Values are in rows of their own: every candidate has to be read.
+	sq.Limit, sq.Offset = 0, 0
+	all, _, err := a.DB.Threads(ctx, sq)
+	if err != nil {
+		return nil, 0, err
+	}
+	page, total := []store.Thread{}, 0
+	for _, t := range all {
+		snap, err := a.snapshot(ctx, t, "")
+		if err != nil {
+			return nil, 0, err
+		}
+		var have any
+		if err := json.Unmarshal(runs.Values(snap, true), &have); err != nil {
+			return nil, 0, err
+		}
+		if !contains(have, want) {
+			continue
+		}
+		if total >= offset && len(page) < limit {
+			page = append(page, t)
+		}
+		total++
+	}
+	return page, total, nil
+}
+
+// arrayBuffer is how much of a long answer waits in memory.
+const arrayBuffer = 64 << 10
+
+// array answers with a list whose elements are made one at a time: a page of full states
+// can be far larger than what should be held at once.
+func array(c echo.Context, n int, element func(i int) (any, error)) error {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	res := c.Response()
+	res.Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+	for i := range n {
+		v, err := element(i)
+		if err != nil {
+			return err
+		}
+		one, raw := v.(json.RawMessage)
+		if !raw {
+			if one, err = agent.Encode(v); err != nil {
+				return err
+			}
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(one)
+		if b.Len() > arrayBuffer {
+			if _, err := res.Write(b.Bytes()); err != nil {
+				return err
+			}
+			b.Reset()
+		}
+	}
+	b.WriteByte(']')
+	_, err := res.Write(b.Bytes())
+	return err
+}

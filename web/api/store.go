@@ -1,0 +1,281 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// What names in the store may be.
+const (
+	maxLabels = 32
+	maxLabel  = 256 // bytes
+	maxKey    = 512 // bytes
+	itemsPage = 10
+	namesPage = 100
+)
+
+type itemJSON struct {
+	Namespace []string        `json:"namespace"`
+	Key       string          `json:"key"`
+	Value     json.RawMessage `json:"value"`
+	CreatedAt string          `json:"created_at"`
+	UpdatedAt string          `json:"updated_at"`
+	Score     *float64        `json:"score,omitempty"` // of a search with a query
+}
+
+func itemOf(it store.Item) itemJSON {
+	return itemJSON{Namespace: it.Namespace, Key: it.Key, Value: it.Value, CreatedAt: stamp(it.CreatedAt), UpdatedAt: stamp(it.UpdatedAt)}
+}
+
+// checkLabels refuses labels no namespace can have. Those of a search may be "*".
+func checkLabels(where, field string, labels []string) error {
+	if len(labels) > maxLabels {
+		return httpx.Invalid(where, field, "want at most %d labels, got %d", maxLabels, len(labels))
+	}
+	for _, l := range labels {
+		switch {
+		case l == "" || strings.Contains(l, "."):
+			return httpx.Invalid(where, field, "Namespace labels cannot be empty or contain periods. Received: %s", cut(strings.Join(labels, ", "), 200))
+		case len(l) > maxLabel:
+			return httpx.Invalid(where, field, "a label has at most %d bytes, got %d", maxLabel, len(l))
+		}
+	}
+	return nil
+}
+
+// checkItem refuses a place where no item can be.
+func checkItem(where string, namespace []string, key string) error {
+	switch {
+	case len(namespace) == 0:
+		return httpx.Invalid(where, "namespace", "is required: a list of labels")
+	case key == "":
+		return httpx.Invalid(where, "key", "is required")
+	case len(key) > maxKey:
+		return httpx.Invalid(where, "key", "want at most %d bytes, got %d", maxKey, len(key))
+	}
+	return checkLabels(where, "namespace", namespace)
+}
+
+func (m mount) putItem(c echo.Context) error {
+	var b struct {
+		Namespace []string        `json:"namespace"`
+		Key       string          `json:"key"`
+		Value     json.RawMessage `json:"value"`
+		TTL       *float64        `json:"ttl"` // minutes
+	}
+	if err := m.bind(c, &b); err != nil {
+		return err
+	}
+	if err := checkItem("body", b.Namespace, b.Key); err != nil {
+		return err
+	}
+	var value map[string]json.RawMessage
+	if given(b.Value) == nil || json.Unmarshal(b.Value, &value) != nil {
+		return httpx.Invalid("body", "value", "want an object (a dictionary)")
+	}
+	it := store.Item{Namespace: b.Namespace, Key: b.Key, Value: b.Value}
+	if b.TTL != nil {
+		var err error
+		if it.TTL, err = minutes("ttl", *b.TTL); err != nil {
+			return err
+		}
+	}
+	if err := m.DB.PutItem(c.Request().Context(), m.owner(c), it); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// maxTTL is the longest time to live: a hundred years.
+const maxTTL = 100 * 366 * 24 * time.Hour
+
+// minutes reads a time to live, which clients give in minutes.
+func minutes(field string, n float64) (time.Duration, error) {
+	if !(n > 0) || n > maxTTL.Minutes() {
+		return 0, httpx.Invalid("body", field, "want minutes above 0 and up to %.0f, got %v", maxTTL.Minutes(), n)
+	}
+	return time.Duration(math.Ceil(n * float64(time.Minute))), nil
+}
+
+// item answers null for one that is not there, as clients expect.
+func (m mount) item(c echo.Context) error {
+	q := c.QueryParams()
+	var namespace []string
+	for _, part := range httpx.List(q, "namespace") {
+		namespace = append(namespace, strings.Split(part, ".")...)
+	}
+	key := q.Get("key")
+	if err := checkItem("query", namespace, key); err != nil {
+		return err
+	}
+	refresh, err := httpx.Bool(q, "refresh_ttl", true)
+	if err != nil {
+		return err
+	}
+	it, err := m.DB.Item(c.Request().Context(), m.owner(c), namespace, key, refresh)
+	if errors.Is(err, store.ErrNotFound) {
+		return httpx.JSON(c, http.StatusOK, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, itemOf(it))
+}
+
+// deleteItem reads its body, or the query when there is none.
+func (m mount) deleteItem(c echo.Context) error {
+	var b struct {
+		Namespace []string `json:"namespace"`
+		Key       string   `json:"key"`
+	}
+	if err := m.bind(c, &b); err != nil {
+		return err
+	}
+	where := "body"
+	if q := c.QueryParams(); b.Namespace == nil && b.Key == "" && q.Has("namespace") {
+		where, b.Key = "query", q.Get("key")
+		for _, part := range httpx.List(q, "namespace") {
+			b.Namespace = append(b.Namespace, strings.Split(part, ".")...)
+		}
+	}
+	if err := checkItem(where, b.Namespace, b.Key); err != nil {
+		return err
+	}
+	if err := m.DB.DeleteItem(c.Request().Context(), m.owner(c), b.Namespace, b.Key); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (m mount) searchItems(c echo.Context) error {
+	var b struct {
+		Prefix  []string        `json:"namespace_prefix"`
+		Filter  json.RawMessage `json:"filter"`
+		Limit   *int            `json:"limit"`
+		Offset  int             `json:"offset"`
+		Query   string          `json:"query"`
+		Refresh *bool           `json:"refresh_ttl"`
+	}
+	if err := m.bind(c, &b); err != nil {
+		return err
+	}
+	if err := checkLabels("body", "namespace_prefix", b.Prefix); err != nil {
+		return err
+	}
+	limit, err := pageSize(b.Limit, itemsPage)
+	if err != nil {
+		return err
+	}
+	if err := checkOffset(b.Offset); err != nil {
+		return err
+	}
+	filter, err := store.ParseFilter(given(b.Filter))
+	if err != nil {
+		return httpx.Invalid("body", "filter", "%v", err)
+	}
+	q := store.ItemQuery{Prefix: b.Prefix, Limit: limit, Offset: b.Offset, Refresh: b.Refresh == nil || *b.Refresh}
+	words := strings.Fields(strings.ToLower(b.Query))
+	if len(words) > 0 || len(filter) > 0 {
+		q.Score = func(key string, value []byte) float64 {
+			if !filter.Match(value) {
+				return 0
+			}
+			return mentions(words, key, value)
+		}
+	}
+	found, err := m.DB.Items(c.Request().Context(), m.owner(c), q)
+	if err != nil {
+		return err
+	}
+	out := make([]itemJSON, len(found))
+	for i, f := range found {
+		out[i] = itemOf(f.Item)
+		if len(words) > 0 {
+			out[i].Score = &f.Score
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"items": out})
+}
+
+// mentions is the share of words that the key or a text inside the value has, 1 when there
+// are no words.
+func mentions(words []string, key string, value []byte) float64 {
+	if len(words) == 0 {
+		return 1
+	}
+	var v any
+	if json.Unmarshal(value, &v) != nil {
+		return 0
+	}
+	text := strings.ToLower(string(appendTexts([]byte(key), v)))
+	n := 0
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(words))
+}
+
+// appendTexts adds every string inside v, each on a line of its own.
+func appendTexts(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return append(append(dst, '\n'), v...)
+	case []any:
+		for _, inner := range v {
+			dst = appendTexts(dst, inner)
+		}
+	case map[string]any:
+		for _, inner := range v {
+			dst = appendTexts(dst, inner)
+		}
+	}
+	return dst
+}
+
+func (m mount) namespaces(c echo.Context) error {
+	var b struct {
+		Prefix   []string `json:"prefix"`
+		Suffix   []string `json:"suffix"`
+		MaxDepth *int     `json:"max_depth"`
+		Limit    *int     `json:"limit"`
+		Offset   int      `json:"offset"`
+	}
+	if err := m.bind(c, &b); err != nil {
+		return err
+	}
+	limit, err := pageSize(b.Limit, namesPage)
+	if err != nil {
+		return err
+	}
+	if err := checkOffset(b.Offset); err != nil {
+		return err
+	}
+	if err := checkLabels("body", "prefix", b.Prefix); err != nil {
+		return err
+	}
+	if err := checkLabels("body", "suffix", b.Suffix); err != nil {
+		return err
+	}
+	q := store.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, Limit: limit, Offset: b.Offset}
+	if b.MaxDepth != nil {
+		if q.MaxDepth = *b.MaxDepth; q.MaxDepth < 1 {
+			return httpx.Invalid("body", "max_depth", "want a whole number above 0, got %d", q.MaxDepth)
+		}
+	}
+	list, err := m.DB.Namespaces(c.Request().Context(), m.owner(c), q)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"namespaces": list})
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// Sizes of a stream's buffer in bytes.
+const (
+	writeAt    = 64 << 10 // handed to the connection, without a flush, when it grows past this
+	keepAtMost = 256 << 10
+)
+
+// streamRun creates a run and follows it.
+func (m mount) streamRun(c echo.Context) error {
+	req, err := m.bindRun(c)
+	if err != nil {
+		return err
+	}
+	release, err := m.Readers.Acquire(m.limits().MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	r, err := m.start(c, req)
+	if err != nil {
+		return err
+	}
+	m.contentLocation(c, r)
+	resumable(c, r, "stream")
+	if req.temporary {
+		defer m.deleteAfter(r)
+	}
+	return m.follow(c, r, req.modes, req.StreamSubgraphs, httpx.ID{}, req.OnDisconnect == "cancel")
+}
+
+// joinStream follows a run that is there, from the cursor the client names. With an action
+// the run is cancelled first.
+func (m mount) joinStream(c echo.Context) error {
+	r, err := m.runByID(c)
+	if err != nil {
+		return err
+	}
+	q := c.QueryParams()
+	names := httpx.List(q, "stream_mode")
+	if len(names) == 0 {
+		names = modesOf(r)
+	}
+	set, err := parseModes(names)
+	if err != nil {
+		return err
+	}
+	leave, err := httpx.Bool(q, "cancel_on_disconnect", false)
+	if err != nil {
+		return err
+	}
+	subgraphs, err := httpx.Bool(q, "stream_subgraphs", strings.Contains(string(r.Kwargs), `"stream_subgraphs":true`))
+	if err != nil {
+		return err
+	}
+	release, err := m.Readers.Acquire(m.limits().MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	wait, err := httpx.Bool(q, "wait", false)
+	if err != nil {
+		return err
+	}
+	if action := q.Get("action"); action != "" && c.Request().Method == http.MethodPost { // a GET changes nothing
+		rollback, err := cancelAction(action)
+		if err != nil {
+			return err
+		}
+		if err := m.cancel(c, r, rollback, wait); err != nil {
+			return err
+		}
+	}
+	m.contentLocation(c, r)
+	resumable(c, r, "stream")
+	return m.follow(c, r, set, subgraphs, httpx.ParseID(c.Request().Header.Get("Last-Event-ID")), leave)
+}
+
+// follow sends a run's frames past a cursor until it ends, the client leaves or the server
+// stops. Headers go out before the first event. leave cancels the run with the client.
+func (m mount) follow(c echo.Context, r store.Run, set modes, subgraphs bool, after httpx.ID, leave bool) error {
+	ctx, done := m.draining(c.Request().Context())
+	defer done()
+	reader, err := m.Runs.Follow(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	out, err := httpx.NewStream(c.Response(), m.beat)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if now := reader.Run(); runs.Done(now.Status) && now.LastSeq == 0 && after.Seq > 0 {
+		return m.gap(out, now, after)
+	}
+	err = m.pump(ctx, out, reader, m.encoder(r, set, subgraphs, after))
+	switch {
+	case c.Request().Context().Err() != nil || errors.Is(err, errLeft):
+		return m.left(c, r, leave)
+	case errors.Is(err, runs.ErrClosed):
+		return nil
+	}
+	return err
+}
+
+// gap tells a reader who comes back that the run's events are gone: its thread keeps only its
+// present. The state is what there is to read; without a cursor the run just ends.
+func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
+	data, err := agent.Encode(map[string]any{"code": "stream_replay_gap", "run_id": r.ID, "requested_event_id": after.String(),
+		"earliest_available_event_id": nil, "latest_available_event_id": nil, "recovery": "reload_durable_state"})
+	if err != nil {
+		return err
+	}
+	return out.Write(httpx.AppendFrame(nil, "gap", data, httpx.ID{}), true)
+}
+
+// errLeft means that nobody reads the answer any more.
+var errLeft = errors.New("the client left")
+
+// left ends the run of a client that is gone, if it asked for that.
+func (m mount) left(c echo.Context, r store.Run, leave bool) error {
+	if !leave {
+		return nil
+	}
+	err := m.Runs.Cancel(context.WithoutCancel(c.Request().Context()), r.ThreadID, r.ID, false)
+	if errors.Is(err, runs.ErrNotCancelable) || errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// pump moves events from the log to the client, one flush for each batch.
+func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *runs.Reader, e *encoder) error {
+	at, err := e.resume(ctx, reader)
+	if err != nil {
+		return err
+	}
+	for {
+		events, err := reader.Next(ctx, at)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			e.end(reader.Run().LastSeq)
+			return send(out, e, true)
+		}
+		for _, ev := range events {
+			if err := e.add(ctx, ev); err != nil {
+				return err
+			}
+			if len(e.buf) > writeAt {
+				if err := send(out, e, false); err != nil {
+					return err
+				}
+			}
+		}
+		at = events[len(events)-1].To
+		if err := send(out, e, true); err != nil {
+			return err
+		}
+		if e.ended {
+			return nil
+		}
+	}
+}
+
+// send writes what the encoder has and empties it. A buffer that grew for a large state is
+// given back.
+func send(out *httpx.Stream, e *encoder, flush bool) error {
+	if err := out.Write(e.buf, flush); err != nil {
+		return fmt.Errorf("%w: %w", errLeft, err)
+	}
+	if cap(e.buf) > keepAtMost {
+		e.buf = nil
+	}
+	e.buf = e.buf[:0]
+	return nil
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/lead"
+	"fawn/web/httpx"
+)
+
+// Aside makes model calls beside the answers of runs, which no reader of a run sees.
+type Aside interface {
+	Suggest(ctx context.Context, w lead.SuggestWish) ([]string, error)
+	Polish(ctx context.Context, w lead.PolishWish) (string, error)
+}
+
+// maxSuggestions is the most one request may ask for.
+const maxSuggestions = 5
+
+// suggest gives follow-up questions; an empty list when they are switched off or cannot be
+// made, as nobody waits for them.
+func (m mount) suggest(c echo.Context) error {
+	var b struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Type    string          `json:"type"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+		N     *int   `json:"n"`
+		Model string `json:"model_name"`
+	}
+	wish := lead.SuggestWish{Owner: m.owner(c)}
+	if c.Param("tid") != "" {
+		id, err := m.threadParam(c)
+		if err != nil {
+			return err
+		}
+		if _, err := m.threadByID(c, id); err != nil {
+			return err
+		}
+		wish.Thread = id
+	}
+	if err := m.strict(c, &b); err != nil {
+		return err
+	}
+	conf := m.snapshotNow().File.Suggestions
+	wish.N, wish.Model = min(3, conf.MaxSuggestions), b.Model
+	if b.N != nil {
+		if *b.N < 1 || *b.N > maxSuggestions {
+			return httpx.Invalid("body", "n", "want 1 to %d, got %d", maxSuggestions, *b.N)
+		}
+		wish.N = min(*b.N, conf.MaxSuggestions)
+	}
+	for _, one := range b.Messages {
+		var content agent.Content
+		if given(one.Content) != nil && json.Unmarshal(one.Content, &content) != nil {
+			return httpx.Invalid("body", "messages", "the content of a message must be a text or a list of blocks")
+		}
+		if one.Role == "" {
+			one.Role = one.Type
+		}
+		wish.Messages = append(wish.Messages, lead.Said{Role: one.Role, Content: content.String()})
+	}
+	list := []string{}
+	if conf.Enabled && m.Aside != nil && len(wish.Messages) > 0 {
+		ctx, done := m.draining(c.Request().Context())
+		defer done()
+		found, err := m.Aside.Suggest(ctx, wish)
+		if err != nil && ctx.Err() == nil {
+			m.Log.Warn("no suggestions could be made", "thread", wish.Thread, "err", err)
+		}
+		list = append(list, found...)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"suggestions": list})
+}
+
+func (m mount) suggestionsConfig(c echo.Context) error {
+	conf := m.snapshotNow().File.Suggestions
+	return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": conf.Enabled, "max_suggestions": conf.MaxSuggestions})
+}
+
+// polish gives a draft in better words.
+func (m mount) polish(c echo.Context) error {
+	var b struct {
+		Text   string `json:"text"`
+		Locale string `json:"locale"`
+		Thread string `json:"thread_id"`
+	}
+	if err := m.strict(c, &b); err != nil {
+		return err
+	}
+	conf := m.snapshotNow().File.InputPolish
+	switch n := utf8.RuneCountInString(b.Text); {
+	case !conf.Enabled || m.Aside == nil:
+		return httpx.Errorf(http.StatusNotFound, "Input polish is disabled: set input_polish.enabled in the configuration")
+	case strings.TrimSpace(b.Text) == "":
+		return httpx.Errorf(http.StatusBadRequest, "There is no text to polish")
+	case n > conf.MaxChars:
+		return httpx.Errorf(http.StatusBadRequest, "The text has %d characters; at most %d can be polished (input_polish.max_chars)", n, conf.MaxChars)
+	}
+	if b.Thread != "" {
+		if _, err := m.threadByID(c, b.Thread); err != nil {
+			return err
+		}
+	}
+	ctx, done := m.draining(c.Request().Context())
+	defer done()
+	text, err := m.Aside.Polish(ctx, lead.PolishWish{Owner: m.owner(c), Thread: b.Thread, Text: b.Text, Locale: b.Locale})
+	if err != nil {
+		m.Log.Warn("a draft could not be polished", "thread", b.Thread, "err", err)
+		return httpx.Errorf(http.StatusServiceUnavailable, "The draft could not be polished, it stays as it is: %v", err)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"rewritten_text": text, "changed": text != b.Text})
+}

@@ -1,0 +1,376 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// teller turns the events of one run into events of the thread protocol, those of one
+// reader's filter past its cursor. It belongs to one goroutine.
+type teller struct {
+	api   *API
+	run   store.Run
+	want  *filter
+	after httpx.ID
+
+	buf      []byte
+	seq      int64 // number of the event at hand
+	sub      int32 // frames it has made already
+	base     string
+	started  []place              // nodes whose start was told, in order
+	messages map[string]*blockLog // that grow, by id
+	order    []*blockLog          // the same in the order in which they began
+	halted   bool                 // the run stops before its end
+	failure  string
+}
+
+// place is a node of the graph while it works.
+type place struct {
+	ns   []string
+	name string
+}
+
+func newTeller(a *API, run store.Run, f *filter, after httpx.ID) *teller {
+	return &teller{api: a, run: run, want: f, after: after, base: run.ID, messages: map[string]*blockLog{}}
+}
+
+// send hands over what there is.
+func (t *teller) send(out *httpx.Stream, flush bool) error {
+	if err := out.Write(t.buf, flush); err != nil {
+		return fmt.Errorf("%w: %w", errLeft, err)
+	}
+	if cap(t.buf) > keepAtMost {
+		t.buf = nil
+	}
+	t.buf = t.buf[:0]
+	return nil
+}
+
+// add appends what ev tells.
+func (t *teller) add(ctx context.Context, ev runs.Event) error {
+	t.seq, t.sub = ev.Seq, 0
+	switch ev.Kind {
+	case runs.KindMeta:
+		return t.begin(ctx, ev)
+	case runs.KindMessage:
+		return t.open(ev)
+	case runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
+		return t.piece(ev)
+	case runs.KindToolStart, runs.KindToolOutput, runs.KindToolResult:
+		return t.tool(ev)
+	case runs.KindCustom:
+		return t.put("custom", "custom", names(ev.NS), "", map[string]any{"payload": ev.Data})
+	case runs.KindStep:
+		return t.step(ctx, ev)
+	case runs.KindError:
+		var f runs.Failure
+		if err := json.Unmarshal(ev.Data, &f); err != nil {
+			return err
+		}
+		t.failure = f.Message
+	case runs.KindHalt:
+		return t.halt(ctx, ev)
+	case runs.KindEnd:
+		return t.end(ev)
+	}
+	return nil
+}
+
+// names is a namespace as a list.
+func names(ns string) []string {
+	if ns == "" {
+		return []string{}
+	}
+	return strings.Split(ns, "|")
+}
+
+// under is a namespace with one more segment.
+func under(ns, segment string) []string { return append(names(ns), segment) }
+
+// node is the place a node works at.
+func (t *teller) node(ns, name string) []string { return under(ns, name+":"+runs.TaskID(t.base, name)) }
+
+// put adds one frame. node is only named where the protocol has it.
+func (t *teller) put(channel, method string, ns []string, node string, data any) error {
+	if !t.shown(channel, ns) {
+		return nil
+	}
+	body, err := agent.Encode(data)
+	if err != nil {
+		return err
+	}
+	return t.raw(method, ns, node, body)
+}
+
+// id is that of the frame at hand.
+func (t *teller) id() httpx.ID { return httpx.ID{Seq: t.seq, Part: t.sub} }
+
+// shown tells whether the frame at hand goes out. One that does not counts too, so that ids
+// are the same for all readers.
+func (t *teller) shown(channel string, ns []string) bool {
+	if t.id().Compare(t.after) > 0 && t.want.wants(channel, ns) {
+		return true
+	}
+	t.sub++
+	return false
+}
+
+// raw is put for data that is JSON and wanted. A first frame has the number of its event as
+// its id, those behind it a further one.
+func (t *teller) raw(method string, ns []string, node string, data []byte) error {
+	id := t.id()
+	t.sub++
+	list, err := agent.Encode(ns)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, 0, len(data)+len(list)+200)
+	b = append(append(append(b, `{"type":"event","event_id":"`...), id.String()...), `","seq":`...)
+	b = append(strconv.AppendInt(b, t.seq, 10), `,"method":"`...)
+	b = append(append(b, method...), `","params":{"namespace":`...)
+	b = append(append(b, list...), `,"timestamp":`...)
+	b = strconv.AppendInt(b, time.Now().UnixMilli(), 10)
+	if node != "" {
+		b = append(appendQuoted(append(b, `,"node":"`...), node), '"')
+	}
+	b = append(append(append(b, `,"data":`...), data...), "}}"...)
+	t.buf = httpx.AppendFrame(t.buf, method, b, id)
+	return nil
+}
+
+func (t *teller) lifecycle(ns []string, event, graph string, more ...string) error {
+	data := map[string]string{"event": event, "graph_name": graph}
+	for i := 0; i+1 < len(more); i += 2 {
+		data[more[i]] = more[i+1]
+	}
+	return t.put("lifecycle", "lifecycle", ns, "", data)
+}
+
+// begin opens the run, and again after a restart: what an earlier attempt had begun to say
+// is withdrawn.
+func (t *teller) begin(ctx context.Context, ev runs.Event) error {
+	for _, b := range t.order {
+		if err := t.message(b, map[string]any{"event": "error", "message": "withdrawn: the call is made again"}); err != nil {
+			return err
+		}
+	}
+	clear(t.messages)
+	t.order, t.started = nil, nil
+	if err := t.lifecycle([]string{}, "running", graphID); err != nil || ev.To == ev.Seq {
+		return err
+	}
+	run, err := t.api.DB.Run(ctx, t.run.ID) // a run without input shows what it goes on from
+	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.seq, t.sub = ev.Seq+1, 0
+	return t.state(ctx, run.BaseCheckpoint)
+}
+
+// start tells that a node works, once.
+func (t *teller) start(ns []string, name string) error {
+	key := strings.Join(ns, "|")
+	for _, p := range t.started {
+		if strings.Join(p.ns, "|") == key {
+			return nil
+		}
+	}
+	t.started = append(t.started, place{ns, name})
+	return t.lifecycle(ns, "started", name)
+}
+
+// stop tells that nodes at and below a namespace are done.
+func (t *teller) stop(ns, event string) error {
+	top := names(ns)
+	kept := t.started[:0]
+	for _, p := range t.started {
+		if !below(p.ns, top) {
+			kept = append(kept, p)
+			continue
+		}
+		if err := t.lifecycle(p.ns, event, p.name); err != nil {
+			return err
+		}
+	}
+	t.started = kept
+	return nil
+}
+
+// tool tells of one call.
+func (t *teller) tool(ev runs.Event) error {
+	switch ev.Kind {
+	case runs.KindToolStart:
+		var call agent.ToolCall
+		if err := json.Unmarshal(ev.Data, &call); err != nil {
+			return err
+		}
+		ns := under(ev.NS, "tools:"+call.ID)
+		if err := t.start(ns, agent.NodeTools); err != nil {
+			return err
+		}
+		return t.put("tools", "tools", ns, agent.NodeTools, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name, "input": call.Args})
+	case runs.KindToolOutput:
+		var out struct {
+			ID     string          `json:"id"`
+			Output json.RawMessage `json:"output"`
+		}
+		if err := json.Unmarshal(ev.Data, &out); err != nil {
+			return err
+		}
+		text := string(out.Output)
+		var s string
+		if json.Unmarshal(out.Output, &s) == nil {
+			text = s
+		}
+		return t.put("tools", "tools", under(ev.NS, "tools:"+out.ID), agent.NodeTools, map[string]any{"event": "tool-output-delta", "tool_call_id": out.ID, "delta": text})
+	}
+	var end runs.ToolEnd
+	if err := json.Unmarshal(ev.Data, &end); err != nil {
+		return err
+	}
+	var msg struct {
+		Status  string          `json:"status"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(end.Message, &msg); err != nil {
+		return err
+	}
+	data := map[string]any{"event": "tool-finished", "tool_call_id": end.ID, "output": end.Message}
+	if msg.Status == "error" {
+		text := string(msg.Content)
+		var s string
+		if json.Unmarshal(msg.Content, &s) == nil {
+			text = s
+		}
+		data = map[string]any{"event": "tool-error", "tool_call_id": end.ID, "message": text}
+	}
+	return t.put("tools", "tools", under(ev.NS, "tools:"+end.ID), agent.NodeTools, data)
+}
+
+// step ends what was open, and tells what the step wrote and the state behind it.
+func (t *teller) step(ctx context.Context, ev runs.Event) error {
+	s := ev.Step
+	for i, body := range s.Messages {
+		if err := t.settle(ev.NS, body, i < len(s.Whole) && s.Whole[i]); err != nil {
+			return err
+		}
+	}
+	if err := t.finishAll(ev.NS); err != nil {
+		return err
+	}
+	if t.seq != ev.UpdatesSeq() {
+		t.seq, t.sub = ev.UpdatesSeq(), 0
+	}
+	if s.Node != agent.NodeInput && len(s.Messages)+len(s.Fields) > 0 {
+		patch, err := patchBody(s)
+		if err != nil {
+			return err
+		}
+		if err := t.put("updates", "updates", names(ev.NS), updateName(s.Node), patch); err != nil {
+			return err
+		}
+	}
+	if err := t.stop(ev.NS, "completed"); err != nil || ev.NS != "" {
+		return err
+	}
+	t.seq, t.sub = ev.ValuesSeq(), 0
+	return t.state(ctx, s.Checkpoint)
+}
+
+// state tells a checkpoint and its values. One that is gone is skipped.
+func (t *teller) state(ctx context.Context, checkpoint string) error {
+	t.base = checkpoint
+	root := []string{}
+	if t.seq < t.after.Seq || !t.want.wants("checkpoints", root) && !t.want.wants("values", root) {
+		return nil
+	}
+	snap, err := t.snapshot(ctx, checkpoint)
+	if snap == nil || err != nil {
+		return err
+	}
+	cp := snap.Checkpoint
+	pointer := map[string]any{"id": cp.ID, "step": cp.Step, "source": cp.Source}
+	if cp.Parent != "" {
+		pointer["parent_id"] = cp.Parent
+	}
+	if err := t.put("checkpoints", "checkpoints", root, "", pointer); err != nil {
+		return err
+	}
+	if t.shown("values", root) {
+		return t.raw("values", root, "", runs.Values(*snap, false))
+	}
+	return nil
+}
+
+// snapshot reads a checkpoint of the thread, nil when it is gone.
+func (t *teller) snapshot(ctx context.Context, checkpoint string) (*store.Snapshot, error) {
+	snap, err := t.api.DB.Snapshot(ctx, t.run.ThreadID, checkpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", checkpoint, err)
+	}
+	return &snap, nil
+}
+
+// halt tells what the run waits for, if it waits for an answer.
+func (t *teller) halt(ctx context.Context, ev runs.Event) error {
+	t.halted = true
+	var h runs.Halt
+	if err := json.Unmarshal(ev.Data, &h); err != nil {
+		return err
+	}
+	snap, err := t.snapshot(ctx, h.Checkpoint)
+	if snap == nil || err != nil {
+		return err
+	}
+	for _, task := range tasks(*snap, nil) {
+		for _, q := range task.Interrupts {
+			if err := t.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end closes the run.
+func (t *teller) end(ev runs.Event) error {
+	var e runs.End
+	if err := json.Unmarshal(ev.Data, &e); err != nil {
+		return err
+	}
+	if err := t.finishAll(""); err != nil {
+		return err
+	}
+	event, more := "completed", []string(nil)
+	switch e.Status {
+	case runs.Failed, runs.Timeout:
+		event = "failed"
+		more = []string{"error", t.failure}
+	case runs.Interrupted:
+		event = "interrupted"
+	default:
+		if t.halted {
+			event = "interrupted"
+		}
+	}
+	if err := t.stop("", event); err != nil {
+		return err
+	}
+	return t.lifecycle([]string{}, event, graphID, more...)
+}

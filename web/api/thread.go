@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// threadJSON is a thread on the wire.
+type threadJSON struct {
+	ID             string                 `json:"thread_id"`
+	CreatedAt      string                 `json:"created_at"`
+	UpdatedAt      string                 `json:"updated_at"`
+	StateUpdatedAt string                 `json:"state_updated_at"`
+	Metadata       json.RawMessage        `json:"metadata"`
+	Status         string                 `json:"status"`
+	Config         json.RawMessage        `json:"config"`
+	Values         json.RawMessage        `json:"values"`
+	Interrupts     map[string][]interrupt `json:"interrupts"`
+	Error          *runs.Failure          `json:"error"`
+	Extracted      json.RawMessage        `json:"extracted,omitempty"` // only in searches that ask for it
+	TTL            *ttlJSON               `json:"ttl,omitempty"`       // only where it is asked for
+}
+
+// ttlJSON is how long a thread lives once nobody touches it.
+type ttlJSON struct {
+	Strategy  string  `json:"strategy"`
+	Minutes   float64 `json:"ttl_minutes"`
+	ExpiresAt string  `json:"expires_at"`
+}
+
+// row is what the thread's row alone tells; values is only the title.
+func threadRow(t store.Thread) threadJSON {
+	title := json.RawMessage("null")
+	if t.Title != "" {
+		if b, err := json.Marshal(t.Title); err == nil {
+			title = b
+		}
+	}
+	return threadJSON{ID: t.ID, CreatedAt: stamp(t.CreatedAt), UpdatedAt: stamp(t.UpdatedAt), StateUpdatedAt: stamp(t.StateUpdatedAt),
+		Metadata: object(t.Metadata), Status: t.Status, Config: object(t.Config),
+		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]interrupt{}}
+}
+
+// wholeThread adds what the head checkpoint and the last run know.
+func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, error) {
+	out := threadRow(t)
+	snap, err := a.snapshot(ctx, t, "")
+	if err != nil {
+		return out, err
+	}
+	out.Values = runs.Values(snap, true)
+	for _, task := range tasks(snap, nil) {
+		if len(task.Interrupts) > 0 {
+			out.Interrupts[task.ID] = task.Interrupts
+		}
+	}
+	out.Error, err = a.failure(ctx, t)
+	return out, err
+}
+
+// snapshot reads a checkpoint of a thread, its head by default. A thread without one gives
+// an empty snapshot.
+func (a *API) snapshot(ctx context.Context, t store.Thread, checkpoint string) (store.Snapshot, error) {
+	if checkpoint == "" && t.Head == "" {
+		return store.Snapshot{}, nil
+	}
+	return a.DB.Snapshot(ctx, t.ID, checkpoint)
+}
+
+// failure says why the last run of a thread failed, or nil when it did not.
+func (a *API) failure(ctx context.Context, t store.Thread) (*runs.Failure, error) {
+	if t.Status != runs.ThreadError {
+		return nil, nil
+	}
+	last, err := a.DB.Runs(ctx, t.ID, "", 1, 0)
+	if err != nil || len(last) == 0 || last[0].Status != runs.Failed {
+		return nil, err
+	}
+	return a.runFailure(ctx, last[0])
+}
+
+// runFailure reads the error event of a failed run; a run that failed before its first
+// event only has the sentence in its row.
+func (a *API) runFailure(ctx context.Context, r store.Run) (*runs.Failure, error) {
+	plain := &runs.Failure{Error: "RunError", Name: "RunError", Message: r.Error}
+	if r.LastSeq == 0 {
+		return plain, nil
+	}
+	reader, err := a.Runs.Follow(ctx, r.ID)
+	if errors.Is(err, runs.ErrNotFound) {
+		return plain, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	events, err := reader.Next(ctx, r.LastSeq-2)
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range events {
+		var f runs.Failure
+		if ev.Kind == runs.KindError && json.Unmarshal(ev.Data, &f) == nil {
+			return &f, nil
+		}
+	}
+	return plain, nil
+}
+
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
+}

@@ -1,0 +1,230 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+func (m mount) createThread(c echo.Context) error {
+	var body struct {
+		ID         string          `json:"thread_id"`
+		Metadata   json.RawMessage `json:"metadata"`
+		IfExists   string          `json:"if_exists"`
+		Supersteps []superstep     `json:"supersteps"`
+		TTL        json.RawMessage `json:"ttl"`
+	}
+	if err := m.bind(c, &body); err != nil {
+		return err
+	}
+	ttl, err := threadTTL(body.TTL)
+	if err != nil {
+		return err
+	}
+	switch {
+	case body.ID == "":
+		body.ID = uuid.Must(uuid.NewV7()).String()
+	case !m.validID(body.ID):
+		return m.badID("body", body.ID)
+	}
+	switch body.IfExists {
+	case "":
+		body.IfExists = "raise"
+		if m.native {
+			body.IfExists = "do_nothing"
+		}
+	case "raise", "do_nothing":
+	default:
+		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", cut(body.IfExists, 40))
+	}
+	if _, err := m.metadata(body.Metadata); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	t := store.Thread{ID: body.ID, Owner: m.owner(c), Status: runs.Idle, Metadata: object(body.Metadata), CreatedAt: time.Now()}
+	b := store.Batch{Thread: &t, NewThread: true}
+	if b.KV, err = lifetime(body.ID, ttl); err != nil {
+		return err
+	}
+	err = m.DB.Commit(ctx, b)
+	if errors.Is(err, store.ErrExists) {
+		if have, err := m.DB.Thread(ctx, body.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		} else if body.IfExists == "raise" || err == nil && m.foreign(c, have.Owner) {
+			return httpx.Errorf(http.StatusConflict, "Thread already exists")
+		}
+		body.Supersteps = nil
+	} else if err != nil {
+		return err
+	}
+	for _, step := range body.Supersteps {
+		if err := m.superstep(c, body.ID, step); err != nil {
+			if drop := m.Runs.DeleteThread(ctx, body.ID); drop != nil { // half a thread is none
+				m.Log.Error("a thread could not be taken back", "thread", body.ID, "err", drop)
+			}
+			return err
+		}
+	}
+	return m.answerThread(c, body.ID)
+}
+
+// answerThread sends a thread as it is now.
+func (m mount) answerThread(c echo.Context, id string) error {
+	t, err := m.threadByID(c, id)
+	if err != nil {
+		return err
+	}
+	out, err := m.wholeThread(c.Request().Context(), t)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(httpx.List(c.QueryParams(), "include"), "ttl") {
+		ttl, err := m.DB.ThreadTTL(c.Request().Context(), id)
+		if err == nil {
+			out.TTL = &ttlJSON{Minutes: ttl.After.Minutes(), Strategy: ttl.Strategy, ExpiresAt: stamp(t.UpdatedAt.Add(ttl.After))}
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// threadByID finds a thread, or a 404 that says which.
+func (a *API) threadByID(c echo.Context, id string) (store.Thread, error) {
+	t, err := a.DB.Thread(c.Request().Context(), id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && a.foreign(c, t.Owner) {
+		return t, noThread(id)
+	}
+	return t, err
+}
+
+// threadTTL reads how long a thread lives; nil when nothing is said.
+func threadTTL(raw json.RawMessage) (*store.TTL, error) {
+	ttl, err := runs.ParseTTL(raw)
+	if err != nil {
+		return nil, httpx.Invalid("body", "ttl", "%s", strings.TrimPrefix(err.Error(), runs.ErrInput.Error()+": "))
+	}
+	return ttl, nil
+}
+
+// lifetime is what a batch stores for a thread's time to live, if one is given.
+func lifetime(thread string, ttl *store.TTL) ([]store.KV, error) {
+	if ttl == nil {
+		return nil, nil
+	}
+	row, err := ttl.Row(thread)
+	return []store.KV{row}, err
+}
+
+func noThread(id string) error {
+	return httpx.Errorf(http.StatusNotFound, "Thread with ID %s not found", id)
+}
+
+func (m mount) thread(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	return m.answerThread(c, id)
+}
+
+func (m mount) patchThread(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Metadata json.RawMessage `json:"metadata"`
+		TTL      json.RawMessage `json:"ttl"`
+	}
+	if err := m.bind(c, &body); err != nil {
+		return err
+	}
+	ttl, err := threadTTL(body.TTL)
+	if err != nil {
+		return err
+	}
+	patch, err := m.metadata(body.Metadata)
+	if err != nil {
+		return err
+	}
+	if err := m.mergeMetadata(c, id, patch, ttl); err != nil {
+		return err
+	}
+	if strings.Contains(c.Request().Header.Get("Prefer"), "return=minimal") {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return m.answerThread(c, id)
+}
+
+// mergeMetadata writes the members of patch over a thread's metadata. A time to live counts
+// from now on.
+func (a *API) mergeMetadata(c echo.Context, id string, patch map[string]json.RawMessage, ttl *store.TTL) error {
+	t, err := a.threadByID(c, id)
+	if err != nil || len(patch) == 0 && ttl == nil {
+		return err
+	}
+	have := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object(t.Metadata), &have); err != nil {
+		return err
+	}
+	maps.Copy(have, patch)
+	merged, err := agent.Encode(have)
+	if err != nil {
+		return err
+	}
+	if _, err := a.metadata(merged); err != nil {
+		return err
+	}
+	// Pinning a thread is no news: it keeps its place among the recent ones.
+	_, pin := patch["deerflow_pinned"]
+	b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Touch: ttl != nil || !(pin && len(patch) == 1)}}
+	if len(patch) > 0 {
+		if b.Patch.Merge, err = agent.Encode(patch); err != nil {
+			return err
+		}
+	}
+	if b.KV, err = lifetime(id, ttl); err != nil {
+		return err
+	}
+	return a.DB.Commit(c.Request().Context(), b)
+}
+
+func (m mount) deleteThread(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if m.native && m.Runs.Active(id) != "" {
+		return httpx.Errorf(http.StatusConflict, "Thread has work in flight; cancel it or wait until it has ended")
+	}
+	err = m.Runs.DeleteThread(ctx, id)
+	gone := errors.Is(err, runs.ErrNotFound) || errors.Is(err, store.ErrNotFound)
+	switch {
+	case gone && !m.native:
+		return noThread(id)
+	case gone: // its files may be there without it: uploads come before the first run
+		if err := m.Dirs.Remove(id); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	if m.native {
+		return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted thread " + id})
+	}
+	return c.NoContent(http.StatusNoContent)
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// threadModes is what a reader of a whole thread asked for.
+type threadModes struct {
+	runs  bool // what each run was asked to stream
+	state bool // the state after each step
+}
+
+func parseThreadModes(names []string) (set threadModes, err error) {
+	if len(names) == 0 {
+		return threadModes{runs: true}, nil
+	}
+	for _, name := range names {
+		switch name {
+		case "run_modes":
+			set.runs = true
+		case "state_update":
+			set.state = true
+		case "lifecycle": // beginnings and ends are always told
+		default:
+			return set, httpx.Invalid("query", "stream_mode", "unknown mode %q (want run_modes, lifecycle or state_update)", cut(name, 40))
+		}
+	}
+	return set, nil
+}
+
+// of are the modes in which one run is shown.
+func (s threadModes) of(r store.Run) (set modes, err error) {
+	if s.runs {
+		set, err = parseModes(modesOf(r))
+	}
+	if s.state {
+		set |= modeValues
+	}
+	return set, err
+}
+
+// threadStream sends the runs of a thread, one after the other, until the client leaves:
+// from behind the event the client names, else what runs now and what comes. Each run ends
+// with run_done.
+func (m mount) threadStream(c echo.Context) error {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return err
+	}
+	set, err := parseThreadModes(httpx.List(c.QueryParams(), "stream_mode"))
+	if err != nil {
+		return err
+	}
+	if _, err := m.threadByID(c, id); err != nil {
+		return err
+	}
+	release, err := m.Readers.Acquire(m.limits().MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, done := m.draining(c.Request().Context())
+	defer done()
+	after, from := httpx.ID{}, int64(1) // from: runs that ended before it are over
+	if last := c.Request().Header.Get("Last-Event-ID"); last == "" {
+		if from, err = m.DB.LastSeq(ctx, id); err != nil {
+			return err
+		}
+	} else if after = httpx.ParseID(last); after.Seq > 0 {
+		from = after.Seq
+	}
+	reader, err := m.Runs.FollowThread(ctx, id, from)
+	if err != nil {
+		return err
+	}
+	out, err := httpx.NewStream(c.Response(), m.beat)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	err = m.runByRun(ctx, out, reader, set, after)
+	if c.Request().Context().Err() != nil || errors.Is(err, errLeft) || errors.Is(err, runs.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (m mount) runByRun(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, set threadModes, after httpx.ID) error {
+	for {
+		reader, err := thread.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if reader == nil {
+			if err := retitled(out, set, thread.Title()); err != nil {
+				return err
+			}
+			continue
+		}
+		r := reader.Run()
+		modes, err := set.of(r)
+		if err != nil {
+			return err
+		}
+		e := m.encoder(r, modes, strings.Contains(string(r.Kwargs), `"stream_subgraphs":true`), after)
+		e.among = true
+		if err := m.pump(ctx, out, reader, e); err != nil {
+			return err
+		}
+	}
+}
+
+// retitled tells of a title which came behind the end of its run. It is no event of a run,
+// so it has no id to go on behind.
+func retitled(out *httpx.Stream, set threadModes, title string) error {
+	if !set.runs && !set.state {
+		return nil
+	}
+	body, err := agent.Encode(map[string]any{"update": map[string]any{"title": title}})
+	if err != nil {
+		return err
+	}
+	return out.Write([]byte("event: updates\ndata: "+string(body)+"\n\n"), true)
+}

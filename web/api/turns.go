@@ -1,0 +1,243 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+const (
+	turnsPage = 50
+	maxTurns  = 200
+)
+
+// turnJSON is a message with where it came from, as DeerFlow's gateway lists them. Seq is
+// its place in the conversation, from 1.
+type turnJSON struct {
+	Thread    string          `json:"thread_id"`
+	Run       *string         `json:"run_id"`
+	Seq       int             `json:"seq"`
+	Type      string          `json:"event_type"`
+	Category  string          `json:"category"`
+	Content   json.RawMessage `json:"content"`
+	Metadata  map[string]any  `json:"metadata"`
+	CreatedAt *string         `json:"created_at"`
+	Feedback  *feedbackJSON   `json:"feedback"`
+}
+
+// origin is which step wrote the messages of a thread up to a number.
+type origin struct {
+	upTo int64
+	run  string
+	at   time.Time
+}
+
+// origins tells for each message of a thread which checkpoint first had it.
+func (a *API) origins(ctx context.Context, thread string) (func(n int64) origin, error) {
+	list, err := a.DB.Checkpoints(ctx, thread, "", "", 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	var known []origin
+	high := int64(0)
+	for _, cp := range slices.Backward(list) { // the oldest first
+		top := int64(0)
+		for _, r := range cp.Card.Messages {
+			top = max(top, r.To)
+		}
+		if top > high {
+			high, known = top, append(known, origin{top, cp.Run, cp.At})
+		}
+	}
+	return func(n int64) origin {
+		if i := sort.Search(len(known), func(i int) bool { return known[i].upTo >= n }); i < len(known) {
+			return known[i]
+		}
+		return origin{}
+	}, nil
+}
+
+func turnType(typ string) string {
+	switch typ {
+	case agent.TypeHuman:
+		return "llm.human.input"
+	case agent.TypeTool:
+		return "llm.tool.result"
+	case agent.TypeSystem:
+		return "llm.system"
+	}
+	return "llm.ai.response"
+}
+
+// turns are the messages of a state. Opinions on a run are shown at its last AI message.
+func (m mount) turns(c echo.Context, t store.Thread, snap store.Snapshot) ([]turnJSON, error) {
+	ctx := c.Request().Context()
+	from, err := m.origins(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	opinions, err := m.DB.Feedback(ctx, m.owner(c), t.ID, "")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]turnJSON, len(snap.Messages))
+	lastAI := map[string]int{}
+	for i, row := range snap.Messages {
+		var head struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(row.Body, &head); err != nil {
+			return nil, err
+		}
+		o := from(row.N)
+		out[i] = turnJSON{Thread: t.ID, Run: textOrNull(o.run), Seq: i + 1, Type: turnType(head.Type), Category: "message", Content: row.Body,
+			Metadata: map[string]any{"caller": "lead_agent"}, CreatedAt: stampOrNull(o.at)}
+		if head.Type == agent.TypeAI {
+			lastAI[o.run] = i
+		}
+		for _, f := range opinions {
+			if f.Message == head.ID && f.Message != "" {
+				one := feedbackOf(f)
+				out[i].Feedback = &one
+			}
+		}
+	}
+	for _, f := range opinions {
+		if i, ok := lastAI[f.Run]; ok && f.Message == "" {
+			one := feedbackOf(f)
+			out[i].Feedback = &one
+		}
+	}
+	return out, nil
+}
+
+// window reads the cursors of a list of turns.
+type window struct{ limit, before, after int }
+
+func readWindow(c echo.Context) (w window, err error) {
+	q := c.QueryParams()
+	if w.limit, err = httpx.Int(q, "limit", turnsPage, 1, maxTurns); err != nil {
+		return w, err
+	}
+	if w.before, err = httpx.Int(q, "before_seq", 0, 0, 1<<31-1); err != nil {
+		return w, err
+	}
+	w.after, err = httpx.Int(q, "after_seq", 0, 0, 1<<31-1)
+	return w, err
+}
+
+// of cuts a list: the first ones behind after, else the last ones before before.
+func (w window) of(list []turnJSON) (page []turnJSON, more bool) {
+	page = []turnJSON{}
+	for _, t := range list {
+		if t.Seq > w.after && (w.before == 0 || t.Seq < w.before) {
+			page = append(page, t)
+		}
+	}
+	if len(page) <= w.limit {
+		return page, false
+	}
+	if w.after > 0 {
+		return page[:w.limit], true
+	}
+	return page[len(page)-w.limit:], true
+}
+
+// threadTurns reads the conversation as it stands.
+func (m mount) threadTurns(c echo.Context) ([]turnJSON, error) {
+	id, err := m.threadParam(c)
+	if err != nil {
+		return nil, err
+	}
+	t, err := m.threadByID(c, id)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := m.snapshot(c.Request().Context(), t, "")
+	if err != nil {
+		return nil, err
+	}
+	return m.turns(c, t, snap)
+}
+
+func (m mount) messages(c echo.Context) error {
+	w, err := readWindow(c)
+	if err != nil {
+		return err
+	}
+	list, err := m.threadTurns(c)
+	if err != nil {
+		return err
+	}
+	page, _ := w.of(list)
+	return httpx.JSON(c, http.StatusOK, page)
+}
+
+// messagesPage goes back through the conversation.
+func (m mount) messagesPage(c echo.Context) error {
+	w, err := readWindow(c)
+	if err != nil {
+		return err
+	}
+	if c.QueryParams().Has("after_seq") {
+		return httpx.Invalid("query", "after_seq", "this list goes backward only; use before_seq")
+	}
+	list, err := m.threadTurns(c)
+	if err != nil {
+		return err
+	}
+	page, more := w.of(list)
+	var next *int
+	if more {
+		next = &page[0].Seq
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"data": page, "has_more": more, "next_before_seq": next})
+}
+
+// runMessages are those one run wrote, also when the conversation has gone another way.
+func (m mount) runMessages(c echo.Context) error {
+	w, err := readWindow(c)
+	if err != nil {
+		return err
+	}
+	r, err := m.runByID(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	page, more := []turnJSON{}, false
+	last, err := m.DB.Checkpoints(ctx, r.ThreadID, "", "", 1, func(cp store.Checkpoint) bool { return cp.Run == r.ID })
+	if err != nil {
+		return err
+	}
+	if len(last) > 0 {
+		t, err := m.DB.Thread(ctx, r.ThreadID)
+		if err != nil {
+			return err
+		}
+		snap, err := m.DB.SnapshotOf(ctx, last[0])
+		if errors.Is(err, store.ErrNotFound) { // pruned
+			snap, err = store.Snapshot{}, nil
+		}
+		if err != nil {
+			return err
+		}
+		list, err := m.turns(c, t, snap)
+		if err != nil {
+			return err
+		}
+		page, more = w.of(slices.DeleteFunc(list, func(t turnJSON) bool { return t.Run == nil || *t.Run != r.ID }))
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"data": page, "has_more": more})
+}

@@ -1,0 +1,186 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// waitRun creates a run and answers with its last state.
+func (m mount) waitRun(c echo.Context) error {
+	req, err := m.bindRun(c)
+	if err != nil {
+		return err
+	}
+	r, err := m.start(c, req)
+	if err != nil {
+		return err
+	}
+	m.contentLocation(c, r)
+	resumable(c, r, "join")
+	if req.temporary {
+		defer m.deleteAfter(r)
+	}
+	return m.await(c, r, req.OnDisconnect == "cancel")
+}
+
+// joinRun answers with the last state of a run that is there, or streams it to clients
+// which ask for events.
+func (m mount) joinRun(c echo.Context) error {
+	if strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
+		return m.joinStream(c)
+	}
+	r, err := m.runByID(c)
+	if err != nil {
+		return err
+	}
+	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
+	if err != nil {
+		return err
+	}
+	m.contentLocation(c, r)
+	return m.await(c, r, leave)
+}
+
+// await sends line feeds, which JSON allows in front, until the run has ended; they keep
+// proxies and clients from giving up. The status is sent before the outcome is known, so a
+// failed run is told in the body.
+func (m mount) await(c echo.Context, r store.Run, leave bool) error {
+	ctx, done := m.draining(c.Request().Context())
+	defer done()
+	res := c.Response()
+	ctl := http.NewResponseController(res)
+	if err := ctl.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	for {
+		one, cancel := context.WithTimeout(ctx, m.beat/2)
+		ended, err := m.Runs.Wait(one, r.ID)
+		late := one.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			return m.outcome(c, ended)
+		case errors.Is(err, runs.ErrNotFound): // rolled back: the thread is as it was
+			return m.outcome(c, r)
+		case ctx.Err() != nil:
+			if c.Request().Context().Err() != nil {
+				return m.left(c, r, leave)
+			}
+			return context.Cause(ctx)
+		case !late:
+			return err
+		}
+		res.Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+		if _, err := res.Write([]byte("\n")); err != nil {
+			return err
+		}
+		if err := ctl.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// outcome sends what a run left behind.
+func (m mount) outcome(c echo.Context, r store.Run) error {
+	ctx := context.WithoutCancel(c.Request().Context())
+	body, err := m.lastValues(ctx, r)
+	if err != nil {
+		return err
+	}
+	if r.Status == runs.Failed || r.Status == runs.Timeout {
+		f, err := m.runFailure(ctx, r)
+		if err != nil {
+			return err
+		}
+		failed := map[string]any{"__error__": map[string]string{"error": f.Error, "message": f.Message}}
+		if m.native {
+			failed["status"], failed["error"] = r.Status, f.Message
+		}
+		if body, err = agent.Encode(failed); err != nil {
+			return err
+		}
+	}
+	res := c.Response()
+	if !res.Committed {
+		return c.JSONBlob(http.StatusOK, body)
+	}
+	_, err = res.Write(body)
+	return err
+}
+
+// lastValues is the state after a run's last step, the thread's when it made none.
+func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, error) {
+	list, err := a.DB.Checkpoints(ctx, r.ThreadID, "", "", 1, func(cp store.Checkpoint) bool { return cp.Run == r.ID })
+	if err != nil {
+		return nil, err
+	}
+	var snap store.Snapshot
+	if len(list) > 0 {
+		snap, err = a.DB.SnapshotOf(ctx, list[0])
+	} else {
+		var t store.Thread
+		if t, err = a.DB.Thread(ctx, r.ThreadID); err == nil {
+			snap, err = a.snapshot(ctx, t, r.BaseCheckpoint)
+		}
+	}
+	if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+		snap, err = store.Snapshot{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	values := runs.Values(snap, true)
+	if r.StopReason == agent.StopBreakpoint || slices.Contains(snap.Checkpoint.Next, agent.NodeInterrupt) {
+		values, _, err = interrupted(values, snap)
+	}
+	return values, err
+}
+
+// interrupted adds what a thread waits for to its values: the open questions, none at a
+// breakpoint. It is also returned alone.
+func interrupted(values json.RawMessage, snap store.Snapshot) (all, alone json.RawMessage, err error) {
+	asked := []interrupt{}
+	for _, t := range tasks(snap, nil) {
+		asked = append(asked, t.Interrupts...)
+	}
+	if alone, err = agent.Encode(map[string]any{agent.NodeInterrupt: asked}); err != nil {
+		return nil, nil, err
+	}
+	all = append(slices.Clip(values[:len(values)-1]), ',')
+	return append(all, alone[1:]...), alone, nil
+}
+
+// deleteAfter removes the thread of a stateless run once the run has ended.
+func (a *API) deleteAfter(r store.Run) {
+	a.work.Go(func() {
+		ctx, done := a.draining(context.Background())
+		defer done()
+		if _, err := a.Runs.Wait(ctx, r.ID); err != nil {
+			if ctx.Err() == nil {
+				a.Log.Warn("a stateless run was not waited for", "run", r.ID, "err", err)
+			}
+			return
+		}
+		if err := a.keepPayload(ctx, r); err != nil {
+			a.Log.Warn("the webhook of a stateless run is lost", "run", r.ID, "err", err)
+		}
+		if err := a.Runs.DeleteThread(ctx, r.ThreadID); err != nil {
+			a.Log.Warn("the thread of a stateless run was not deleted", "thread", r.ThreadID, "err", err)
+		}
+	})
+}
+
+// Close waits for what goes on behind answered requests. Draining must be closed before.
+func (a *API) Close() { a.work.Wait() }

@@ -1,0 +1,248 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+const (
+	maxWebhookURL = 2048
+	// webhooksAtOnce bounds how many are told at the same time, and with it the memory their
+	// bodies take.
+	webhooksAtOnce = 4
+	webhookTime    = 15 * time.Second
+)
+
+// webhookWaits are the times between attempts. After the last one a webhook is given up.
+func webhookWaits() []time.Duration {
+	return []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
+}
+
+// ErrWebhookRefused marks an address that may never be called, so that trying again is no use.
+var ErrWebhookRefused = errors.New("the webhook cannot be called")
+
+// Post calls a webhook and returns the status it answered with.
+type Post func(ctx context.Context, url, run string, body []byte) (status int, err error)
+
+// checkWebhook refuses what is no address of a web server.
+func checkWebhook(raw string) error {
+	if raw == "" {
+		return nil
+	}
+	u, err := url.Parse(raw)
+	if err != nil || len(raw) > maxWebhookURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return httpx.Invalid("body", "webhook", "want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL, cut(raw, 80))
+	}
+	return nil
+}
+
+// TellWebhooks tells the webhooks of ended runs until ctx ends: those of now and those left
+// from before. What fails is tried again a few times, also after a restart.
+func (a *API) TellWebhooks(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.Runs.Webhooks():
+		case <-timer.C:
+		}
+		wait, err := a.tellDue(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.Log.Warn("webhooks could not be told", "err", err)
+			wait = time.Minute
+		}
+		timer.Reset(wait)
+	}
+}
+
+// tellDue tells every webhook whose time has come, and returns when to look again.
+func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
+	list, err := a.DB.KVs(ctx, runs.WebhookSpace, "")
+	if err != nil {
+		return 0, err
+	}
+	wait := time.Hour
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, webhooksAtOnce)
+	for _, kv := range list {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			next := a.tellOne(ctx, kv)
+			if next.IsZero() {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			wait = min(wait, max(time.Until(next), time.Millisecond))
+		})
+	}
+	wg.Wait()
+	return wait, nil
+}
+
+// tellOne tells one webhook if its time has come. It returns when to try again, or zero
+// when it is done with.
+func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
+	var w runs.Webhook
+	if err := json.Unmarshal(kv.Body, &w); err != nil {
+		a.Log.Error("a webhook cannot be read and is dropped", "run", kv.Key, "err", err)
+		return a.keepWebhook(ctx, kv.Key, nil)
+	}
+	if time.Until(w.Next) > 0 {
+		return w.Next
+	}
+	body, err := w.Payload, error(nil)
+	if body == nil {
+		body, err = a.webhookBody(ctx, kv.Key)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound): // deleted meanwhile, perhaps with a farewell
+		return a.orphaned(ctx, kv.Key)
+	case err == nil:
+		err = a.call(ctx, w.URL, kv.Key, body)
+	}
+	switch {
+	case err == nil:
+		return a.keepWebhook(ctx, kv.Key, nil)
+	case ctx.Err() != nil: // the next server tries again
+		return time.Now()
+	case errors.Is(err, ErrWebhookRefused) || w.Attempts >= len(a.waits):
+		a.Log.Warn("a webhook was given up", "run", kv.Key, "attempts", w.Attempts+1, "err", err)
+		return a.keepWebhook(ctx, kv.Key, nil)
+	}
+	w.Next = time.Now().Add(a.waits[w.Attempts])
+	w.Attempts++
+	a.Log.Info("a webhook failed and is tried again", "run", kv.Key, "attempt", w.Attempts, "err", err)
+	return a.keepWebhook(ctx, kv.Key, &w)
+}
+
+// keepWebhook stores what is left to do for a webhook; nil is nothing.
+func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (next time.Time) {
+	a.hooks.Lock()
+	defer a.hooks.Unlock()
+	var body []byte
+	if w != nil {
+		if now, err := a.webhook(ctx, run); err == nil { // its thread may have been deleted meanwhile
+			w.Payload = now.Payload
+		}
+		var err error
+		if body, err = agent.Encode(w); err != nil {
+			a.Log.Error("a webhook could not be stored", "run", run, "err", err)
+			return time.Time{}
+		}
+		next = w.Next
+	}
+	if err := a.storeWebhook(ctx, run, body); err != nil {
+		a.Log.Error("a webhook could not be stored", "run", run, "err", err)
+		return time.Now().Add(time.Minute)
+	}
+	return next
+}
+
+// orphaned drops a webhook whose run is gone, unless it left a farewell.
+func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
+	a.hooks.Lock()
+	defer a.hooks.Unlock()
+	if w, err := a.webhook(ctx, run); err == nil && w.Payload != nil {
+		return time.Now()
+	}
+	if err := a.storeWebhook(ctx, run, nil); err != nil {
+		a.Log.Error("a webhook could not be dropped", "run", run, "err", err)
+	}
+	return time.Time{}
+}
+
+func (a *API) webhook(ctx context.Context, run string) (w runs.Webhook, err error) {
+	stored, err := a.DB.KV(ctx, runs.WebhookSpace, run)
+	if err == nil {
+		err = json.Unmarshal(stored, &w)
+	}
+	return w, err
+}
+
+func (a *API) storeWebhook(ctx context.Context, run string, body []byte) error {
+	return a.DB.Commit(context.WithoutCancel(ctx), store.Batch{KV: []store.KV{{Space: runs.WebhookSpace, Key: run, Body: body}}})
+}
+
+// call makes one attempt.
+func (a *API) call(ctx context.Context, to, run string, body []byte) error {
+	if a.Post == nil {
+		return ErrWebhookRefused
+	}
+	ctx, cancel := context.WithTimeout(ctx, webhookTime)
+	defer cancel()
+	status, err := a.Post(ctx, to, run, body)
+	switch {
+	case err != nil:
+		return err
+	case status/100 == 2:
+		return nil
+	case status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests:
+		return errors.Join(ErrWebhookRefused, httpx.Errorf(status, "it answered %d", status))
+	}
+	return httpx.Errorf(status, "it answered %d", status)
+}
+
+// webhookBody is a run as it ended: its row and the state it left.
+func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
+	r, err := a.DB.Run(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	row, err := runOf(r)
+	if err != nil {
+		return nil, err
+	}
+	body := struct {
+		runJSON
+		EndedAt string          `json:"run_ended_at"`
+		SentAt  string          `json:"webhook_sent_at"`
+		Values  json.RawMessage `json:"values"`
+	}{runJSON: row, EndedAt: stamp(r.UpdatedAt), SentAt: stamp(time.Now())}
+	if body.Values, err = a.lastValues(ctx, r); err != nil {
+		return nil, err
+	}
+	if _, err := a.DB.Run(ctx, run); err != nil { // its values may be gone too
+		return nil, err
+	}
+	return agent.Encode(body)
+}
+
+// keepPayload lets a webhook be told although the run's thread is deleted now.
+func (a *API) keepPayload(ctx context.Context, run store.Run) error {
+	if !strings.Contains(string(run.Kwargs), `"webhook":`) {
+		return nil
+	}
+	a.hooks.Lock()
+	defer a.hooks.Unlock()
+	w, err := a.webhook(ctx, run.ID)
+	if errors.Is(err, store.ErrNotFound) { // told already
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if w.Payload, err = a.webhookBody(ctx, run.ID); err != nil {
+		return err
+	}
+	body, err := agent.Encode(w)
+	if err != nil {
+		return err
+	}
+	return a.storeWebhook(ctx, run.ID, body)
+}

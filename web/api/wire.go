@@ -1,0 +1,374 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// encoder turns the events of one run into frames of the modes one reader asked for. It
+// belongs to one goroutine. buf is reused; whoever sends it cuts it back.
+type encoder struct {
+	api       *API
+	run       store.Run
+	modes     modes
+	subgraphs bool
+	after     httpx.ID // frames up to this one are not sent again
+
+	buf     []byte
+	msgs    map[string]*splicer // of the open step, by message id
+	last    *runs.Msg           // whose splicer is at hand
+	at      *splicer
+	calls   map[string]string // names of the open step's tool calls, by id
+	step    int               // number of the last step, -2 before one was seen
+	cp      string            // its checkpoint, or the one the run goes on from
+	running string            // the node that runs now, when a step or the start told
+	ended   bool              // the end frame is in or behind buf
+	among   bool              // others follow in the same stream
+
+	waiting   *saved // where a run without input starts, until it does something
+	waitingAt int64  // number of that start
+}
+
+func (a *API) encoder(run store.Run, m modes, subgraphs bool, after httpx.ID) *encoder {
+	return &encoder{api: a, run: run, modes: m, subgraphs: subgraphs, after: after, msgs: map[string]*splicer{}, calls: map[string]string{}, step: -2}
+}
+
+// resume finds where reading starts for a reader that has had frames: at the begin of the
+// open step, which its frames are about.
+func (e *encoder) resume(ctx context.Context, reader *runs.Reader) (int64, error) {
+	step, to, err := reader.Step(ctx, e.after.Seq)
+	if err != nil || to == 0 {
+		return 0, err
+	}
+	e.step, e.cp, e.running = step.Number, step.Checkpoint, nodeBehind(step.Next)
+	return to, nil
+}
+
+// nodeBehind is the node which runs behind a checkpoint, or "".
+func nodeBehind(next []string) string {
+	if len(next) == 0 || next[0] == agent.NodeInterrupt {
+		return ""
+	}
+	return next[0]
+}
+
+// add appends the frames of ev to buf.
+func (e *encoder) add(ctx context.Context, ev runs.Event) error {
+	switch ev.Kind {
+	case runs.KindMessage, runs.KindToolStart, runs.KindCustom:
+		if err := e.goesOn(); err != nil {
+			return err
+		}
+	}
+	switch ev.Kind {
+	case runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
+		if err := e.delta(ev); err != nil {
+			return err
+		}
+		return e.modelChunk(ev)
+	case runs.KindMessage:
+		if err := e.announce(ev); err != nil {
+			return err
+		}
+		return e.modelStart(ctx, ev)
+	case runs.KindToolStart, runs.KindToolOutput, runs.KindToolResult:
+		return e.tool(ev) // readers of messages get the result with the step
+	case runs.KindMeta:
+		return e.meta(ctx, ev)
+	case runs.KindCustom:
+		if name, ok := e.name("custom", ev.NS); ok && e.modes.has(modeCustom) && e.fresh(one(ev.Seq)) {
+			e.buf = httpx.AppendFrame(e.buf, name, ev.Data, one(ev.Seq))
+		}
+		return e.customEvent(ev)
+	case runs.KindStep:
+		return e.finished(ctx, ev)
+	case runs.KindError:
+		if err := e.failed(ev); err != nil {
+			return err
+		}
+		if e.fresh(one(ev.Seq)) {
+			e.buf = httpx.AppendFrame(e.buf, "error", ev.Data, one(ev.Seq))
+		}
+	case runs.KindHalt:
+		return e.halted(ctx, ev)
+	case runs.KindWithdraw:
+		return e.withdraw(ev)
+	case runs.KindEnd:
+		if err := e.runEnd(ctx, ev.Seq); err != nil {
+			return err
+		}
+		e.end(ev.Seq)
+	}
+	return nil
+}
+
+// meta opens the run, and shows the state that one without input goes on from.
+func (e *encoder) meta(ctx context.Context, ev runs.Event) error {
+	if e.fresh(one(ev.Seq)) {
+		e.buf = httpx.AppendFrame(e.buf, "metadata", ev.Data, one(ev.Seq))
+	}
+	if err := e.runStart(ev.Seq); err != nil {
+		return err
+	}
+	if ev.To == ev.Seq {
+		return nil
+	}
+	run, err := e.api.DB.Run(ctx, e.run.ID) // a live run's row learns late where it starts
+	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := e.load(ctx, run.BaseCheckpoint)
+	if err != nil || s == nil {
+		return err
+	}
+	e.cp, e.step = s.cp.ID, s.cp.Step
+	if e.modes.has(modeValues) && e.fresh(one(ev.Seq+1)) {
+		e.buf = httpx.AppendFrame(e.buf, "values", s.values, one(ev.Seq+1))
+	}
+	if e.modes.has(modesOfSteps) {
+		e.waiting, e.waitingAt = s, ev.Seq+2
+	}
+	e.running = nodeBehind(s.cp.Next)
+	return nil
+}
+
+// end closes the stream, once. Its number is not compared with the cursor: a reader that
+// comes back after the end gets told again.
+func (e *encoder) end(seq int64) {
+	if !e.ended {
+		name, data := "end", []byte("null")
+		if e.among {
+			name, data = "run_done", []byte(`{"run_id":"`+e.run.ID+`","thread_id":"`+e.run.ThreadID+`"}`)
+		}
+		e.buf, e.ended = httpx.AppendFrame(e.buf, name, data, one(seq)), true
+	}
+}
+
+// name is the event name for a namespace, and whether the reader wants it.
+func (e *encoder) name(mode, ns string) (string, bool) {
+	if ns == "" {
+		return mode, true
+	}
+	return mode + "|" + ns, e.subgraphs
+}
+
+// delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
+func (e *encoder) delta(ev runs.Event) error {
+	if !e.modes.has(modeMessages) && !e.modes.has(modePartialMessages) || ev.NS != "" && !e.subgraphs {
+		return nil
+	}
+	if ev.Msg != e.last {
+		if err := e.open(ev.Msg); err != nil {
+			return err
+		}
+	}
+	var err error
+	if e.modes.has(modeMessages) && e.fresh(one(ev.Seq)) {
+		if e.buf, err = e.at.append(e.buf, ev); err != nil {
+			return err
+		}
+	}
+	if e.modes.has(modePartialMessages) {
+		e.buf, err = e.at.partial(e.buf, ev, e.fresh(part(ev.Seq, partWhole)))
+	}
+	return err
+}
+
+// announce tells readers of whole messages that one begins.
+func (e *encoder) announce(ev runs.Event) error {
+	return e.put(modePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
+		return map[string]any{ev.Msg.ID: map[string]any{"metadata": e.place(agent.NodeModel, ev.NS)}}, nil
+	})
+}
+
+// open makes or finds the splicer of a message.
+func (e *encoder) open(msg *runs.Msg) error {
+	e.last = msg
+	if s, ok := e.msgs[msg.ID]; ok {
+		e.at = s
+		return nil
+	}
+	meta, err := e.metadata(agent.NodeModel, msg.NS)
+	if err != nil {
+		return err
+	}
+	suffix := ""
+	if msg.NS != "" {
+		suffix = "|" + msg.NS
+	}
+	e.at = newSplicer(msg.ID, suffix, meta)
+	e.msgs[msg.ID] = e.at
+	return nil
+}
+
+// metadata is the second half of a messages frame.
+func (e *encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
+
+// base is what ids of tasks are made from.
+func (e *encoder) base() string {
+	if e.cp == "" {
+		return e.run.ID
+	}
+	return e.cp
+}
+
+// place says where in the graph something happens.
+func (e *encoder) place(node, ns string) map[string]any {
+	at := node + ":" + e.task(node)
+	if ns != "" {
+		at = ns + "|" + at
+	}
+	meta := map[string]any{"langgraph_node": node, "langgraph_path": []string{"__pregel_pull", node}, "langgraph_triggers": []string{"branch:to:" + node},
+		"langgraph_checkpoint_ns": at, "checkpoint_ns": at, "thread_id": e.run.ThreadID, "run_id": e.run.ID,
+		"graph_id": graphID, "assistant_id": canonical(e.run.AssistantID), "tags": []string{}}
+	if e.step > -2 {
+		meta["langgraph_step"] = e.step + 1
+	}
+	return meta
+}
+
+// finished sends what a step makes: whole messages, updates, values.
+func (e *encoder) finished(ctx context.Context, ev runs.Event) error {
+	s := ev.Step
+	if s.Node != agent.NodeInput {
+		if err := e.goesOn(); err != nil {
+			return err
+		}
+	}
+	e.waiting = nil
+	seq := ev.Seq
+	for i, body := range s.Messages {
+		if i >= len(s.Whole) || !s.Whole[i] {
+			continue
+		}
+		if err := e.whole(s.Node, ev.NS, body, seq); err != nil {
+			return err
+		}
+		seq++
+	}
+	if err := e.completes(ev); err != nil {
+		return err
+	}
+	before := e.cp
+	if err := e.modelEnds(ev, before); err != nil {
+		return err
+	}
+	if e.modes.has(modeUpdates) && e.fresh(one(ev.UpdatesSeq())) && s.Node != agent.NodeInput && len(s.Messages)+len(s.Fields) > 0 {
+		if name, ok := e.name("updates", ev.NS); ok {
+			body, err := updateBody(s)
+			if err != nil {
+				return err
+			}
+			e.buf = httpx.AppendFrame(e.buf, name, body, one(ev.UpdatesSeq()))
+		}
+	}
+	if ev.NS != "" {
+		return nil
+	}
+	if err := e.result(ctx, ev, before); err != nil {
+		return err
+	}
+	e.step, e.cp, e.running = s.Number, s.Checkpoint, nodeBehind(s.Next)
+	if err := e.around(ctx, ev); err != nil {
+		return err
+	}
+	clear(e.msgs)
+	clear(e.calls)
+	e.last, e.at = nil, nil
+	return nil
+}
+
+// whole sends a message nobody saw grow.
+func (e *encoder) whole(node, ns string, body json.RawMessage, seq int64) error {
+	suffix := ""
+	if ns != "" {
+		if !e.subgraphs {
+			return nil
+		}
+		suffix = "|" + ns
+	}
+	if e.modes.has(modeMessages) && e.fresh(one(seq)) {
+		meta, err := e.metadata(updateName(node), ns)
+		if err != nil {
+			return err
+		}
+		pair := make([]byte, 0, len(body)+len(meta)+3)
+		pair = append(append(append(append(append(pair, '['), body...), ','), meta...), ']')
+		e.buf = httpx.AppendFrame(e.buf, "messages"+suffix, pair, one(seq))
+	}
+	if id := part(seq, partWhole); e.modes.has(modePartialMessages) && e.fresh(id) {
+		e.buf = appendList(e.buf, "messages/complete"+suffix, body, id)
+	}
+	return nil
+}
+
+// completes ends the growing messages of a step for readers of whole ones.
+func (e *encoder) completes(ev runs.Event) error {
+	if !e.modes.has(modePartialMessages) {
+		return nil
+	}
+	for i, body := range ev.Step.Messages {
+		var m struct {
+			ID string `json:"id"`
+		}
+		if i < len(ev.Step.Whole) && ev.Step.Whole[i] || json.Unmarshal(body, &m) != nil {
+			continue
+		}
+		id := part(ev.UpdatesSeq()-1, partLate+2*i)
+		if s := e.msgs[m.ID]; s != nil && e.fresh(id) {
+			e.buf = appendList(e.buf, "messages/complete"+s.suffix, body, id)
+		}
+	}
+	return nil
+}
+
+func appendList(dst []byte, event string, body []byte, id httpx.ID) []byte {
+	list := make([]byte, 0, len(body)+2)
+	return httpx.AppendFrame(dst, event, append(append(append(list, '['), body...), ']'), id)
+}
+
+// updateName is the node a step's updates are shown under. The steps which are no nodes of
+// the graph get names of their own.
+func updateName(node string) string {
+	switch node {
+	case agent.NodeEnd:
+		return "after_agent"
+	case agent.NodeInput:
+		return agent.NodeStart
+	}
+	return node
+}
+
+// patchBody is what a step wrote.
+func patchBody(s *runs.StepData) (json.RawMessage, error) {
+	patch := make(map[string]json.RawMessage, len(s.Fields)+1)
+	for k, v := range s.Fields {
+		patch[k] = v
+	}
+	if len(s.Messages) > 0 {
+		list, err := agent.Encode(s.Messages)
+		if err != nil {
+			return nil, err
+		}
+		patch["messages"] = list
+	}
+	return agent.Encode(patch)
+}
+
+// updateBody is {"node": patch}.
+func updateBody(s *runs.StepData) ([]byte, error) {
+	patch, err := patchBody(s)
+	if err != nil {
+		return nil, err
+	}
+	return agent.Encode(map[string]json.RawMessage{updateName(s.Node): patch})
+}

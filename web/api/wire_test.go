@@ -1,0 +1,112 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+func deltas(n int) []runs.Event {
+	msg := &runs.Msg{ID: "01a1fcaf-0f2a-7983-b9c8-1a8fd51e12b3"}
+	evs := make([]runs.Event, n)
+	for i := range evs {
+		evs[i] = runs.Event{Seq: int64(i + 5), To: int64(i + 5), Kind: runs.KindText, Msg: msg, Text: "token \"n\" of the answer,"}
+	}
+	return evs
+}
+
+func testEncoder(m modes) *encoder {
+	a := New(Deps{})
+	return a.encoder(store.Run{ID: "01a1fcaf-0f1b-75e9-95e4-a66882a45a93", ThreadID: "t1"}, m, false, httpx.ID{})
+}
+
+func TestTextFramesNeedNoMemory(t *testing.T) {
+	e := testEncoder(modeMessages)
+	evs := deltas(100)
+	fill := func() {
+		e.buf = e.buf[:0]
+		for _, ev := range evs {
+			if err := e.add(t.Context(), ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill()
+	var n float64
+	for range 20 { // what other tests have left behind may still be at work
+		if n = testing.AllocsPerRun(10, fill); n == 0 {
+			return
+		}
+	}
+	t.Errorf("%v allocations for %d frames", n, len(evs))
+}
+
+func BenchmarkTextFrame(b *testing.B) {
+	e := testEncoder(modeMessages)
+	evs := deltas(1000)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i%len(evs) == 0 {
+			e.buf = e.buf[:0]
+		}
+		if err := e.add(ctx, evs[i%len(evs)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkUnwantedFrame(b *testing.B) {
+	e := testEncoder(modeValues)
+	evs := deltas(1000)
+	ctx := b.Context()
+	for i := 0; b.Loop(); i++ {
+		if err := e.add(ctx, evs[i%len(evs)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func FuzzQuoted(f *testing.F) {
+	for _, s := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "\u2028\u2029", "🦌é\xff\xfe", "\xed\xa0\x80", "\ufffd"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		b := append(appendQuoted([]byte{'"'}, s), '"')
+		var got string
+		if err := json.Unmarshal(b, &got); err != nil {
+			t.Fatalf("%q became %s: %v", s, b, err)
+		}
+		want := s
+		if !utf8.ValidString(s) {
+			want = string([]rune(s))
+		}
+		if got != want {
+			t.Errorf("%q became %q", s, got)
+		}
+		if strings.ContainsAny(string(b), "\n\r\u2028\u2029") {
+			t.Errorf("%q has a line break", b)
+		}
+	})
+}
+
+func FuzzAliased(f *testing.F) {
+	for _, s := range []string{`{"type":"human","id":"h"}`, `{"type":"ai","tool_calls":[{"id":"a","name":"x","args":{}}]}`, `{}`, `[]`, `{"id":1,"type":"tool"}`,
+		`{"type":"ai","tool_calls":[5]}`, `{"type":"ai","tool_calls":[{}]}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !json.Valid(body) {
+			return
+		}
+		out, _, err := aliased(body)
+		if err == nil && !json.Valid(out) {
+			t.Errorf("%s became %s", body, out)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/web/httpx"
+)
+
+// lcEvent is one of LangChain's callback events (version 2).
+type lcEvent struct {
+	Event    string         `json:"event"`
+	Name     string         `json:"name"`
+	Run      string         `json:"run_id"`
+	Tags     []string       `json:"tags"`
+	Metadata map[string]any `json:"metadata"`
+	Data     map[string]any `json:"data"`
+	Parents  []string       `json:"parent_ids"`
+}
+
+// Names the graph, its models and its own events have in callback events.
+const (
+	graphEvent = "LangGraph"
+	modelEvent = "ChatModel"
+)
+
+// event puts one callback event.
+func (e *encoder) event(kind, name, id, node, ns string, at httpx.ID, data map[string]any, parents ...string) error {
+	return e.put(modeEvents, "events", ns, at, func() (any, error) {
+		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": graphID, "assistant_id": canonical(e.run.AssistantID)}
+		if node != "" {
+			meta = e.place(node, ns)
+		}
+		return lcEvent{Event: kind, Name: name, Run: id, Tags: []string{}, Metadata: meta, Data: data, Parents: append([]string{}, parents...)}, nil
+	})
+}
+
+// runStart opens the run.
+func (e *encoder) runStart(seq int64) error {
+	var kw struct {
+		Input json.RawMessage `json:"input"`
+	}
+	if err := json.Unmarshal(object(e.run.Kwargs), &kw); err != nil {
+		return err
+	}
+	return e.event("on_chain_start", graphEvent, e.run.ID, "", "", part(seq, partEvent), map[string]any{"input": kw.Input})
+}
+
+// runEnd closes it with the state it leaves.
+func (e *encoder) runEnd(ctx context.Context, seq int64) error {
+	if !e.modes.has(modeEvents) || e.cp == "" {
+		return nil
+	}
+	s, err := e.load(ctx, e.cp)
+	if err != nil || s == nil {
+		return err
+	}
+	return e.event("on_chain_end", graphEvent, e.run.ID, "", "", part(seq-1, partLate), map[string]any{"output": s.values})
+}
+
+func (e *encoder) nodeStart(s *saved, node string, at httpx.ID) error {
+	return e.event("on_chain_start", node, runs.TaskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values}, e.run.ID)
+}
+
+func (e *encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
+	name := updateName(s.Node)
+	if !e.modes.has(modeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
+		return nil
+	}
+	patch, err := patchBody(s)
+	if err != nil {
+		return err
+	}
+	return e.event("on_chain_end", name, runs.TaskID(before, name), name, "", part(seq, partEvent), map[string]any{"output": patch}, e.run.ID)
+}
+
+// task is the id of the node that runs now, which events inside it name as their parent.
+func (e *encoder) task(node string) string { return runs.TaskID(e.base(), node) }
+
+// modelStart opens a call of the model, with the conversation as far as it goes.
+func (e *encoder) modelStart(ctx context.Context, ev runs.Event) error {
+	if !e.modes.has(modeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
+		return nil
+	}
+	asked := json.RawMessage(`[]`)
+	if ev.NS == "" && e.cp != "" {
+		s, err := e.load(ctx, e.cp)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			var values struct {
+				Messages json.RawMessage `json:"messages"`
+			}
+			if err := json.Unmarshal(s.values, &values); err != nil {
+				return err
+			}
+			asked = values.Messages
+		}
+	}
+	return e.event("on_chat_model_start", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent),
+		map[string]any{"input": map[string]any{"messages": []json.RawMessage{asked}}}, e.run.ID, e.task(agent.NodeModel))
+}
+
+// modelChunk is a piece of an answer.
+func (e *encoder) modelChunk(ev runs.Event) error {
+	if !e.modes.has(modeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
+		return nil
+	}
+	chunk, err := chunkOf(ev.Msg.ID, ev)
+	if err != nil {
+		return err
+	}
+	return e.event("on_chat_model_stream", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent), map[string]any{"chunk": chunk}, e.run.ID, e.task(agent.NodeModel))
+}
+
+// modelEnds closes the calls whose messages a step stores.
+func (e *encoder) modelEnds(ev runs.Event, before string) error {
+	if !e.modes.has(modeEvents) || ev.Step.Node != agent.NodeModel {
+		return nil
+	}
+	for i, body := range ev.Step.Messages {
+		var m struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(body, &m) != nil || m.Type != agent.TypeAI {
+			continue
+		}
+		if err := e.event("on_chat_model_end", modelEvent, m.ID, agent.NodeModel, ev.NS, part(ev.UpdatesSeq()-1, partLate+2*i+1), map[string]any{"output": body},
+			e.run.ID, runs.TaskID(before, agent.NodeModel)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toolEvent is the callback event of a tool's frame.
+func (e *encoder) toolEvent(f toolFrame, ev runs.Event) error {
+	data := map[string]any{}
+	switch f.Event {
+	case "on_tool_start":
+		data["input"] = map[string]string{"input": f.Input}
+	case "on_tool_end":
+		data["output"] = f.Output
+	case "on_tool_error":
+		data["error"] = f.Error
+	default:
+		data["chunk"] = f.Data
+	}
+	return e.event(f.Event, f.Name, runs.TaskID(e.run.ID, f.Call), agent.NodeTools, ev.NS, part(ev.Seq, partEvent), data, e.run.ID, e.task(agent.NodeTools))
+}
+
+// customEvent is what a stage or a tool told on its own.
+func (e *encoder) customEvent(ev runs.Event) error {
+	if !e.modes.has(modeEvents) {
+		return nil
+	}
+	var named struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(ev.Data, &named) != nil || named.Type == "" {
+		named.Type = "custom"
+	}
+	return e.event("on_custom_event", named.Type, e.run.ID, "", ev.NS, part(ev.Seq, partEvent), map[string]any{"data": ev.Data})
+}

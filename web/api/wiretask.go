@@ -1,0 +1,294 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// modesOfSteps are those which show checkpoints and the nodes around them.
+const modesOfSteps = modeTasks | modeCheckpoints | modeDebug | modeEvents
+
+// taskStart is a node that begins to run.
+type taskStart struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Input      json.RawMessage `json:"input"`
+	Triggers   []string        `json:"triggers"`
+	Interrupts []interrupt     `json:"interrupts"`
+	Metadata   map[string]any  `json:"metadata"`
+}
+
+// taskEnd is a node that has run: its result, or its error.
+type taskEnd struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Interrupts []interrupt     `json:"interrupts"`
+}
+
+// debugFrame wraps what a debugger is told.
+type debugFrame struct {
+	Step    int    `json:"step"`
+	Type    string `json:"type"` // checkpoint, task, task_result
+	At      string `json:"timestamp"`
+	Payload any    `json:"payload"`
+}
+
+// configJSON names a checkpoint the way LangGraph's Python client reads it.
+type configJSON struct {
+	Configurable struct {
+		Thread string `json:"thread_id"`
+		NS     string `json:"checkpoint_ns"`
+		CP     string `json:"checkpoint_id"`
+	} `json:"configurable"`
+}
+
+func configOf(thread, checkpoint string) *configJSON {
+	if checkpoint == "" {
+		return nil
+	}
+	var c configJSON
+	c.Configurable.Thread, c.Configurable.CP = thread, checkpoint
+	return &c
+}
+
+// checkpointFrame is a checkpoint as streams show it.
+type checkpointFrame struct {
+	Config       *configJSON     `json:"config"`
+	ParentConfig *configJSON     `json:"parent_config"`
+	Values       json.RawMessage `json:"values"`
+	Metadata     map[string]any  `json:"metadata"`
+	Next         []string        `json:"next"`
+	Tasks        []taskJSON      `json:"tasks"`
+	Checkpoint   *pointerJSON    `json:"checkpoint"`
+	Parent       *pointerJSON    `json:"parent_checkpoint"`
+}
+
+// put appends a frame of one mode when its reader wants it and has not had it. make is
+// called only then.
+func (e *encoder) put(mode modes, event, ns string, id httpx.ID, make func() (any, error)) error {
+	name, ok := e.name(event, ns)
+	if !ok || !e.modes.has(mode) || !e.fresh(id) {
+		return nil
+	}
+	v, err := make()
+	if err != nil {
+		return err
+	}
+	body, err := agent.Encode(v)
+	if err != nil {
+		return err
+	}
+	e.buf = httpx.AppendFrame(e.buf, name, body, id)
+	return nil
+}
+
+// debug puts a payload into the frame for debuggers.
+func (e *encoder) debug(id httpx.ID, step int, what string, at time.Time, payload any) error {
+	return e.put(modeDebug, "debug", "", id, func() (any, error) {
+		return debugFrame{Step: step, Type: what, At: stamp(at), Payload: payload}, nil
+	})
+}
+
+// saved is a checkpoint with its values, as far as the reader needs it.
+type saved struct {
+	cp     store.Checkpoint
+	values json.RawMessage
+	snap   store.Snapshot
+}
+
+// load reads a checkpoint; nil when it is gone, rolled back or pruned: what it said is
+// history.
+func (e *encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
+	snap, err := e.api.DB.Snapshot(ctx, e.run.ThreadID, checkpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("values of checkpoint %s: %w", checkpoint, err)
+	}
+	return &saved{cp: snap.Checkpoint, values: runs.Values(snap, false), snap: snap}, nil
+}
+
+// checkpoint shows a checkpoint to those who watch them.
+func (e *encoder) checkpoint(s *saved, seq, debugSeq int64) error {
+	if !e.modes.has(modeCheckpoints | modeDebug) {
+		return nil
+	}
+	meta, err := checkpointMetadata(s.cp)
+	if err != nil {
+		return err
+	}
+	f := checkpointFrame{Config: configOf(s.cp.Thread, s.cp.ID), ParentConfig: configOf(s.cp.Thread, s.cp.Parent), Values: s.values, Metadata: meta,
+		Next: s.cp.Next, Tasks: tasks(s.snap, nil), Checkpoint: &pointerJSON{Thread: s.cp.Thread, CP: s.cp.ID}}
+	if f.Next == nil {
+		f.Next = []string{}
+	}
+	if s.cp.Parent != "" {
+		f.Parent = &pointerJSON{Thread: s.cp.Thread, CP: s.cp.Parent}
+	}
+	if err := e.put(modeCheckpoints, "checkpoints", "", one(seq), func() (any, error) { return f, nil }); err != nil {
+		return err
+	}
+	return e.debug(one(debugSeq), s.cp.Step, "checkpoint", s.cp.At, f)
+}
+
+// starts shows the nodes which begin behind a checkpoint.
+func (e *encoder) starts(s *saved, seq, debugSeq int64) error {
+	list := make([]taskStart, len(s.cp.Next))
+	for i, node := range s.cp.Next {
+		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": graphID, "assistant_id": canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
+		list[i] = taskStart{ID: runs.TaskID(s.cp.ID, node), Name: node, Input: s.values, Triggers: []string{"branch:to:" + node}, Interrupts: []interrupt{}, Metadata: meta}
+		if err := e.put(modeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil }); err != nil {
+			return err
+		}
+		if err := e.nodeStart(s, node, part(seq, 2*i+1)); err != nil {
+			return err
+		}
+	}
+	for i, start := range list {
+		if err := e.debug(part(debugSeq, i), s.cp.Step+1, "task", s.cp.At, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goesOn shows the node a run without input starts with, at the first thing it does.
+func (e *encoder) goesOn() error {
+	if e.waiting == nil {
+		return nil
+	}
+	s := e.waiting
+	e.waiting = nil
+	return e.starts(s, e.waitingAt, e.waitingAt+1)
+}
+
+// result shows what the node of a step wrote. The hooks behind an answer were no task
+// anybody saw begin.
+func (e *encoder) result(ctx context.Context, ev runs.Event, before string) error {
+	s := ev.Step
+	if s.Node == agent.NodeInput || !e.modes.has(modeTasks|modeDebug|modeEvents) {
+		return nil
+	}
+	patch, err := patchBody(s)
+	if err != nil {
+		return err
+	}
+	name := updateName(s.Node)
+	end := taskEnd{ID: runs.TaskID(before, name), Name: name, Result: patch, Interrupts: []interrupt{}}
+	if err := e.put(modeTasks, "tasks", "", one(ev.PartSeq(runs.PartResult)), func() (any, error) { return end, nil }); err != nil {
+		return err
+	}
+	if err := e.nodeEnd(s, before, ev.PartSeq(runs.PartResult)); err != nil {
+		return err
+	}
+	if !e.modes.has(modeDebug) {
+		return nil
+	}
+	cp, err := e.api.DB.Checkpoint(ctx, e.run.ThreadID, "", s.Checkpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.debug(one(ev.PartSeq(runs.PartResultDebug)), s.Number, "task_result", cp.At, end)
+}
+
+// failed shows which task an error ended.
+func (e *encoder) failed(ev runs.Event) error {
+	if e.running == "" {
+		return nil
+	}
+	return e.put(modeTasks, "tasks", "", part(ev.Seq-1, partLate), func() (any, error) {
+		var f runs.Failure
+		if err := json.Unmarshal(ev.Data, &f); err != nil {
+			return nil, err
+		}
+		return taskEnd{ID: runs.TaskID(e.cp, e.running), Name: e.running, Error: f.Message, Interrupts: []interrupt{}}, nil
+	})
+}
+
+// around shows what follows the messages and updates of a step: the new checkpoint and what
+// runs behind it.
+func (e *encoder) around(ctx context.Context, ev runs.Event) error {
+	if !e.modes.has(modesOfSteps|modeValues) || ev.To < e.after.Seq {
+		return nil
+	}
+	s := ev.Step
+	now, err := e.load(ctx, s.Checkpoint)
+	if err != nil || now == nil {
+		return err
+	}
+	if s.Node == agent.NodeInput && e.modes.has(modeCheckpoints|modeDebug) {
+		if err := e.first(ctx, now.cp.Parent, ev); err != nil {
+			return err
+		}
+	}
+	if e.modes.has(modeValues) && e.fresh(one(ev.ValuesSeq())) {
+		e.buf = httpx.AppendFrame(e.buf, "values", now.values, one(ev.ValuesSeq()))
+	}
+	if err := e.checkpoint(now, ev.PartSeq(runs.PartCheckpoint), ev.PartSeq(runs.PartCheckpointDebug)); err != nil {
+		return err
+	}
+	if s.Last || nodeBehind(s.Next) == "" {
+		return nil
+	}
+	return e.starts(now, ev.PartSeq(runs.PartTask), ev.PartSeq(runs.PartTaskDebug))
+}
+
+// first shows the empty checkpoint a thread begins with, which comes with its first input.
+func (e *encoder) first(ctx context.Context, parent string, ev runs.Event) error {
+	if parent == "" {
+		return nil
+	}
+	cp, err := e.api.DB.Checkpoint(ctx, e.run.ThreadID, "", parent)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (cp.Run != e.run.ID || cp.Parent != "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := e.load(ctx, parent)
+	if err != nil || s == nil {
+		return err
+	}
+	return e.checkpoint(s, ev.PartSeq(runs.PartUpdates), ev.PartSeq(runs.PartResult))
+}
+
+// halted tells where the run stopped that is not complete: at a question, or with an empty
+// list at a breakpoint.
+func (e *encoder) halted(ctx context.Context, ev runs.Event) error {
+	var h runs.Halt
+	if err := json.Unmarshal(ev.Data, &h); err != nil {
+		return err
+	}
+	snap, err := e.api.DB.Snapshot(ctx, e.run.ThreadID, h.Checkpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("interrupts of checkpoint %s: %w", h.Checkpoint, err)
+	}
+	values, asked, err := interrupted(runs.Values(snap, false), snap)
+	if err != nil {
+		return err
+	}
+	if e.modes.has(modeUpdates) && e.fresh(one(ev.Seq)) {
+		e.buf = httpx.AppendFrame(e.buf, "updates", asked, one(ev.Seq))
+	}
+	if e.modes.has(modeValues) && e.fresh(one(ev.To)) {
+		e.buf = httpx.AppendFrame(e.buf, "values", values, one(ev.To))
+	}
+	return nil
+}

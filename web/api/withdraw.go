@@ -1,0 +1,24 @@
+package api
+
+import (
+	"encoding/json"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+)
+
+// withdraw takes a message back from readers of deltas: its run was cut off in the middle
+// and says it again under another id.
+func (e *encoder) withdraw(ev runs.Event) error {
+	var w runs.Withdrawal
+	if err := json.Unmarshal(ev.Data, &w); err != nil {
+		return err
+	}
+	delete(e.msgs, w.ID)
+	e.last, e.at = nil, nil
+	body, err := agent.Encode(&agent.Message{ID: w.ID, Type: agent.TypeRemove})
+	if err != nil {
+		return err
+	}
+	return e.whole(agent.NodeModel, ev.NS, body, ev.Seq)
+}

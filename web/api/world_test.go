@@ -1,0 +1,264 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+	"fawn/agent/config"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/api"
+	"fawn/web/httpx"
+)
+
+// world is the API on a real server over a real store, whose runs all use one agent.
+type world struct {
+	url   string
+	db    *store.DB
+	m     *runs.Manager
+	dirs  sandbox.Dirs
+	api   *api.API
+	drain func()
+}
+
+type option func(*api.Deps)
+
+func open(t *testing.T, a *agent.Agent, opts ...option) *world {
+	t.Helper()
+	dir := t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := sandbox.Dirs{Root: dir}
+	m := runs.New(runs.Config{DB: db, Log: log, Remove: dirs.Remove,
+		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
+	if err := m.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	draining := make(chan struct{})
+	d := api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Draining: draining}
+	for _, o := range opts {
+		o(&d)
+	}
+	gateway := api.New(d)
+	e := echo.New()
+	e.HTTPErrorHandler = httpx.ErrorHandler(log)
+	gateway.Routes(e.Group(""), false)
+	gateway.Routes(e.Group("/api/langgraph"), false)
+	gateway.Routes(e.Group("/api"), true)
+	srv := httptest.NewServer(e)
+	w := &world{url: srv.URL, db: db, m: m, dirs: dirs, api: gateway, drain: sync.OnceFunc(func() { close(draining) })}
+	t.Cleanup(func() {
+		w.drain()
+		m.Close()
+		srv.Close()
+		gateway.Close()
+		db.Close()
+	})
+	return w
+}
+
+// answer is what came back from a request.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (w *world) send(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	res := w.request(t, t.Context(), method, path, body, headers...)
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{res.StatusCode, res.Header, string(b)}
+}
+
+func (w *world) request(t *testing.T, ctx context.Context, method, path, body string, headers ...string) *http.Response {
+	t.Helper()
+	var r io.Reader
+	if body != "" {
+		r = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, w.url+path, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return res
+}
+
+// ok sends a request that must succeed and decodes the answer.
+func (w *world) ok(t *testing.T, method, path, body string) map[string]any {
+	t.Helper()
+	a := w.send(t, method, path, body)
+	if a.status != http.StatusOK {
+		t.Fatalf("%s %s = %d %s", method, path, a.status, a.body)
+	}
+	return decode[map[string]any](t, a.body)
+}
+
+// eventually waits for something the server does on its own.
+func (w *world) eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	for range 6000 {
+		if done() {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the test ended first")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Fatal("it did not happen within 60 s")
+}
+
+func decode[T any](t *testing.T, s string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		t.Fatalf("%v in %s", err, s)
+	}
+	return v
+}
+
+// frame is one server-sent event.
+type frame struct{ event, data, id string }
+
+// frames splits a stream, refusing whatever is not framed exactly.
+func frames(t *testing.T, stream string) []frame {
+	t.Helper()
+	var out []frame
+	var f frame
+	s := bufio.NewScanner(strings.NewReader(stream))
+	s.Buffer(nil, 64<<20)
+	for s.Scan() {
+		line := s.Text()
+		switch {
+		case strings.HasPrefix(line, ":"):
+		case line == "":
+			out, f = append(out, f), frame{}
+		case strings.HasPrefix(line, "event: ") && f == frame{}:
+			f.event = line[7:]
+		case strings.HasPrefix(line, "data: ") && f.event != "" && f.data == "":
+			f.data = line[6:]
+			if !json.Valid([]byte(f.data)) {
+				t.Fatalf("data is no JSON: %s", line)
+			}
+		case strings.HasPrefix(line, "id: ") && f.data != "" && f.id == "":
+			f.id = line[4:]
+		default:
+			t.Fatalf("unexpected line %q in frame %+v", line, f)
+		}
+	}
+	if f != (frame{}) || s.Err() != nil {
+		t.Fatalf("the stream breaks off: %+v %v", f, s.Err())
+	}
+	return out
+}
+
+// events is the sequence of event names.
+func events(fs []frame) string {
+	names := make([]string, len(fs))
+	for i, f := range fs {
+		names[i] = f.event
+	}
+	return strings.Join(names, " ")
+}
+
+// normal replaces what differs from run to run by words, and sorts object members.
+func normal(t *testing.T, s string, words ...string) string {
+	t.Helper()
+	for i := 0; i+1 < len(words); i += 2 {
+		s = strings.ReplaceAll(s, words[i], words[i+1])
+	}
+	var v any
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		t.Fatalf("%v in %s", err, s)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+const toolBody = `{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"weather please","id":"h1"}]},"stream_mode":["values","messages-tuple","updates","custom"]}`
+
+// toolAgent answers with a call, then with text.
+func toolAgent() *agent.Agent {
+	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("get_weather")}, Model: &agenttest.Script{Replies: []agenttest.Reply{
+		{Chunks: []agent.Chunk{{Reasoning: "thinking"}, {Text: "Let "}, {Text: "me."},
+			{Calls: []agent.CallDelta{{ID: "call_1", Name: "get_weather"}}}, {Calls: []agent.CallDelta{{Args: `{"city":`}}}, {Calls: []agent.CallDelta{{Args: `"Paris"}`}}},
+			{Finish: "tool_calls", Usage: &agent.Usage{Input: 10, Output: 5, Total: 15}, Model: "fake"}}},
+		agenttest.Say("It is ", "sunny."),
+	}}}
+}
+
+func sayAgent(words ...string) *agent.Agent {
+	return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say(words...)}}}
+}
+
+// askAgent asks a question, then answers.
+func askAgent() *agent.Agent {
+	ask := &agent.Tool{Name: "ask_clarification", Description: "asks", Schema: json.RawMessage(`{"type":"object"}`),
+		Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+			return agent.Result{Content: agent.Text("Which colour?"), End: true,
+				Artifact: json.RawMessage(`{"human_input":{"version":1,"kind":"human_input_request","question":"Which colour?","input_mode":"free_text"}}`)}, nil
+		}}
+	return &agent.Agent{Tools: []*agent.Tool{ask}, Model: &agenttest.Script{Replies: []agenttest.Reply{
+		agenttest.Call("q1", "ask_clarification", `{"question":"Which colour?"}`), agenttest.Say("Blue ", "it is.")}}}
+}
+
+// failAgent says half an answer and fails, again and again.
+func failAgent() *agent.Agent {
+	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half "}}, Err: namedError{}}
+	return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{half, half, half}}}
+}
+
+type namedError struct{}
+
+func (namedError) Error() string     { return "kaboom" }
+func (namedError) ErrorName() string { return "TypeError" }
+
+// withConfig lets a test change the configuration the API sees.
+func withConfig(change func(*config.Snapshot)) option {
+	return func(d *api.Deps) {
+		s := &config.Snapshot{File: config.Default()}
+		change(s)
+		d.Snapshot = func() *config.Snapshot { return s }
+	}
+}
+
+func withUploads(c uploads.Config) option {
+	return func(d *api.Deps) { d.Uploads = func() uploads.Config { return c } }
+}

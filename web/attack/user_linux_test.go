@@ -1,0 +1,51 @@
+package attack_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestAttacksAsOrdinaryUser makes all attacks again on a server without root.
+func TestAttacksAsOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("this is an ordinary user")
+	}
+	t.Parallel()
+	// A user of this run's own: limits count all processes of a user.
+	user := 40_000 + os.Getpid()%20_000
+	dir, err := os.MkdirTemp("", "fawn-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Chown(filepath.Join(dir, "tmp"), user, user)); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Written by this process, it could be busy: others start programs at the same time.
+	if out, err := exec.CommandContext(t.Context(), "install", "-m", "755", self, filepath.Join(dir, "test")).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.v", "-test.run", "^(TestAttacksThroughTheChat|TestResourcesThroughTheChat|TestTheSameChecksFireWithoutASandbox)$")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
+		"FAWN_CI=" + os.Getenv("FAWN_CI"), "FAWN_ATTACK_KEY=" + secret + "environment"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"TestAttacksThroughTheChat", "TestResourcesThroughTheChat", "TestTheSameChecksFireWithoutASandbox"} {
+		if !bytes.Contains(out, []byte("--- PASS: "+name+" ")) && !bytes.Contains(out, []byte("--- SKIP: "+name+" ")) {
+			t.Errorf("%s did not run:\n%s", name, out)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"fawn/agent"
+	"fawn/agent/middleware"
+	"fawn/sandbox"
+	"fawn/sandbox/egress"
+	"fawn/store"
+)
+
+// Kinds of audit rows.
+const (
+	auditCommand = "command"
+	auditEgress  = "egress"
+	auditPath    = "path"
+)
+
+// Bounds of what waits to be stored. Whoever runs a command never waits for the audit.
+const (
+	trailBytes = 1 << 20
+	trailHeld  = 256
+	trailText  = 500 // characters of one text of a row
+	trailNames = 64  // names of variables in a row
+)
+
+// commandRow is one command: what the stages thought of it, and what became of it.
+type commandRow struct {
+	Kind    string `json:"kind"`
+	At      string `json:"at"`
+	Thread  string `json:"thread_id"`
+	Run     string `json:"run_id,omitempty"`
+	NS      string `json:"ns,omitempty"`
+	Call    string `json:"call_id,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+	Command string `json:"command"`
+	SHA256  string `json:"sha256"`
+	*outcome
+}
+
+// outcome is what a sandbox tells of a command it ran, or could not run.
+type outcome struct {
+	Provider   string   `json:"provider"`
+	Layers     []string `json:"layers,omitempty"`
+	Cwd        string   `json:"cwd,omitempty"`
+	Env        []string `json:"env,omitempty"` // names
+	Exit       int      `json:"exit"`
+	Signal     string   `json:"signal,omitempty"`
+	MS         int64    `json:"ms"`
+	Bytes      int64    `json:"bytes"`
+	Truncated  bool     `json:"truncated,omitempty"`
+	TimedOut   bool     `json:"timed_out,omitempty"`
+	Cancelled  bool     `json:"cancelled,omitempty"`
+	OOM        bool     `json:"oom,omitempty"`
+	Quota      bool     `json:"quota,omitempty"`
+	Restarted  bool     `json:"restarted,omitempty"`
+	Background int      `json:"background,omitempty"`
+	Error      string   `json:"error,omitempty"`
+}
+
+// egressRow is one connection that left a sandbox, or was refused to.
+type egressRow struct {
+	Kind    string `json:"kind"`
+	At      string `json:"at"`
+	Thread  string `json:"thread_id"`
+	Run     string `json:"run_id,omitempty"` // the one under way
+	Host    string `json:"host"`
+	Port    int    `json:"port"`
+	IP      string `json:"ip,omitempty"`
+	Verdict string `json:"verdict"`
+	Rule    string `json:"rule,omitempty"`
+	In      int64  `json:"bytes_in"`
+	Out     int64  `json:"bytes_out"`
+	MS      int64  `json:"ms"`
+}
+
+// pathRow is a path that a tool was refused.
+type pathRow struct {
+	Kind    string `json:"kind"`
+	At      string `json:"at"`
+	Thread  string `json:"thread_id"`
+	Run     string `json:"run_id,omitempty"`
+	NS      string `json:"ns,omitempty"`
+	Call    string `json:"call_id,omitempty"`
+	Tool    string `json:"tool"`
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason"`
+	Path    string `json:"path"`
+}
+
+// callKey names a tool call.
+type callKey struct{ thread, run, call string }
+
+// trail stores audit rows. Its methods may be called by many goroutines and return at once:
+// one goroutine writes what waits, and what does not fit any more is counted.
+type trail struct {
+	db   *store.DB
+	log  *slog.Logger
+	wake chan struct{} // one token: look at the queue again
+	done chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex // guards all below
+	queue   []store.AuditRow
+	bytes   int
+	dropped int64
+	closed  bool
+	held    map[callKey]sandbox.Record // until the stage tells its verdict
+	order   []callKey                  // of held, oldest first
+}
+
+// newTrail starts the writing goroutine, which close ends.
+func newTrail(db *store.DB, log *slog.Logger) *trail {
+	t := &trail{db: db, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}), held: map[callKey]sandbox.Record{}}
+	go t.write()
+	return t
+}
+
+// close stores what waits; later rows are dropped.
+func (t *trail) close() {
+	t.mu.Lock()
+	for len(t.order) > 0 {
+		t.release()
+	}
+	t.closed = true
+	t.mu.Unlock()
+	t.nudge()
+	<-t.done
+}
+
+// lost is how many rows could not be stored since the start.
+func (t *trail) lost() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dropped
+}
+
+// ran takes what a sandbox tells of a command. One of a tool call waits for the verdict on
+// the same call.
+func (t *trail) ran(r sandbox.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Origin.ToolCall == "" {
+		t.add(r.Thread, auditCommand, ranRow(r))
+		return
+	}
+	for len(t.order) >= trailHeld {
+		t.release()
+	}
+	k := callKey{r.Thread, r.Origin.Run, r.Origin.ToolCall}
+	if _, twice := t.held[k]; !twice {
+		t.order = append(t.order, k)
+	}
+	t.held[k] = r
+}
+
+// release stores the oldest command that waits, without a verdict. The caller holds mu.
+func (t *trail) release() {
+	r := t.held[t.order[0]]
+	delete(t.held, t.order[0])
+	t.order = t.order[1:]
+	t.add(r.Thread, auditCommand, ranRow(r))
+}
+
+func ranRow(r sandbox.Record) commandRow {
+	return commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Origin.Run, Call: r.Origin.ToolCall,
+		Verdict: string(middleware.Pass), Command: r.Head, SHA256: r.SHA256, outcome: outcomeOf(r)}
+}
+
+func outcomeOf(r sandbox.Record) *outcome {
+	return &outcome{Provider: r.Provider, Layers: r.Layers, Cwd: brief(r.Cwd), Env: r.Env[:min(len(r.Env), trailNames)], Exit: r.Exit, Signal: r.Signal,
+		MS: r.Took.Milliseconds(), Bytes: r.Bytes, Truncated: r.Truncated, TimedOut: r.TimedOut, Cancelled: r.Cancelled, OOM: r.OOM,
+		Quota: r.Quota, Restarted: r.Restarted, Background: r.Background, Error: brief(r.Error)}
+}
+
+// judged takes what the stages tell of a call.
+func (t *trail) judged(r middleware.AuditRecord) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Path != "" {
+		t.add(r.Thread, auditPath, pathRow{Kind: auditPath, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call),
+			Tool: brief(r.Tool), Verdict: string(r.Verdict), Reason: brief(r.Reason), Path: brief(r.Path)})
+		return
+	}
+	row := commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call), Tool: brief(r.Tool),
+		Verdict: string(r.Verdict), Reason: brief(r.Reason), Command: brief(r.Command), SHA256: r.SHA256}
+	k := callKey{r.Thread, r.Run, r.Call}
+	if ran, ok := t.held[k]; ok {
+		delete(t.held, k)
+		t.order = slices.DeleteFunc(t.order, func(o callKey) bool { return o == k })
+		row.Command, row.SHA256, row.outcome = ran.Head, ran.SHA256, outcomeOf(ran)
+	}
+	t.add(r.Thread, auditCommand, row)
+}
+
+// connected takes what a proxy tells of a connection.
+func (t *trail) connected(r egress.Record, run string) {
+	row := egressRow{Kind: auditEgress, At: moment(r.At), Thread: r.Thread, Run: run, Host: brief(r.Host), Port: r.Port,
+		Verdict: string(r.Verdict), Rule: brief(r.Rule), In: r.In, Out: r.Out, MS: r.Took.Milliseconds()}
+	if r.IP.IsValid() {
+		row.IP = r.IP.String()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(r.Thread, auditEgress, row)
+}
+
+// add queues a row. The caller holds mu.
+func (t *trail) add(thread, kind string, row any) {
+	body, err := agent.Encode(row)
+	if err != nil || t.closed || t.bytes+len(body) > trailBytes {
+		if t.dropped++; t.dropped == 1 {
+			t.log.Warn("audit rows are lost: the store does not keep up or fails; /health counts them", "thread", thread, "err", err)
+		}
+		return
+	}
+	t.log.Debug("audit", "row", string(body))
+	t.queue = append(t.queue, store.AuditRow{Thread: thread, Kind: kind, Body: body})
+	t.bytes += len(body)
+	t.nudge()
+}
+
+// nudge never blocks.
+func (t *trail) nudge() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write stores what is queued until the trail is closed and empty.
+func (t *trail) write() {
+	defer close(t.done)
+	for range t.wake {
+		t.mu.Lock()
+		rows, bytes, closed := t.queue, t.bytes, t.closed
+		t.queue = nil
+		t.mu.Unlock()
+		if len(rows) > 0 {
+			err := t.db.Commit(context.Background(), store.Batch{Audit: rows})
+			t.mu.Lock()
+			t.bytes -= bytes // counted until it is stored
+			if err != nil {
+				t.dropped += int64(len(rows))
+			}
+			t.mu.Unlock()
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+// brief cuts a text of a row.
+func brief(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if utf8.RuneCountInString(s) <= trailText {
+		return s
+	}
+	return string([]rune(s)[:trailText])
+}
+
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,80 @@
+package chain_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/runs"
+)
+
+// TestWithoutAModelTheStagesCanBeSeen: the built-in model keeps a plan, asks which file is
+// meant, and its threads have titles and suggestions, all by rule.
+func TestWithoutAModelTheStagesCanBeSeen(t *testing.T) {
+	w := open(t, func(f *config.File, _ *lead.Options) { f.Models, f.Title.Enabled = nil, true })
+	w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
+	w.run(t, "Please analyse my csv file", "")
+	w.asks(t, "Which file shall I work on?")
+	w.upload(t, "north.csv", []byte("day,amount\n2024-01-01,1\n2024-01-02,3\n"))
+	w.upload(t, "south.csv", []byte("day,amount\n2024-01-01,10\n2024-01-02,30\n"))
+	stream := w.run(t, "Here they are", `{"is_plan_mode":true}`)
+	values := w.values(t)
+	holds(t, "answer", string(values["messages"]), "north.csv", "south.csv", "Written: `report.md`")
+	var plan []struct{ Content, Status string }
+	if err := json.Unmarshal(values["todos"], &plan); err != nil || len(plan) != 3 {
+		t.Fatal(plan, err)
+	}
+	for _, item := range plan {
+		if item.Status != "completed" {
+			t.Errorf("%+v", item)
+		}
+	}
+	at := 0
+	for _, state := range []string{`"pending"`, `"in_progress"`, `"completed"`} { // each item goes through them
+		next := strings.Index(stream[at:], state)
+		if next < 0 {
+			t.Fatalf("the plan is never %s after %d bytes of the stream", state, at)
+		}
+		at += next
+	}
+	w.run(t, "Show a histogram", "")
+	w.asks(t, "Which file do you mean?", "1. north.csv", "2. south.csv", "3. All of them")
+	w.run(t, "south.csv", "")
+	messages := string(w.values(t)["messages"])
+	holds(t, "answer", messages[strings.LastIndex(messages, "Which file do you mean?"):], "report-2.md", "south.csv", "!Distribution of north")
+	if title := string(w.values(t)["title"]); title != `"Please analyse my csv file"` {
+		t.Errorf("title %s", title)
+	}
+	holds(t, "suggestions", w.send(t, "POST", "/api/threads/t1/suggestions", `{"messages":[{"role":"user","content":"make a report"}]}`), "Show the distribution as a histogram.")
+	if r := w.last(t); r.Status != runs.Success || len(w.model.Requests()) != 0 {
+		t.Errorf("%+v, %d requests", r, len(w.model.Requests()))
+	}
+	w.run(t, "analyse the file", `{"disable_clarification":true}`)
+	if r := w.last(t); r.Status != runs.Success {
+		t.Errorf("%+v", r)
+	}
+	if next := w.send(t, "GET", "/threads/t1/state", ""); strings.Contains(next, `"next":["__interrupt__"]`) {
+		t.Error("it asked although nobody answers")
+	}
+}
+
+// asks fails the test unless the thread waits with a question of these words.
+func (w *world) asks(t *testing.T, words ...string) {
+	t.Helper()
+	var s struct {
+		Next   []string
+		Values struct {
+			Messages []struct{ Content any }
+		}
+	}
+	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/state", "")), &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Next) != 1 || s.Next[0] != "__interrupt__" {
+		t.Errorf("next %v", s.Next)
+	}
+	holds(t, "question", fmt.Sprint(s.Values.Messages[len(s.Values.Messages)-1].Content), words...)
+}

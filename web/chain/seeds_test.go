@@ -1,0 +1,269 @@
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"mime/multipart"
+	"strings"
+	"testing"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/runs"
+	"fawn/web/e2e/scriptmodel"
+)
+
+func TestStagesOfTheSeeds(t *testing.T) { drive(t, seedStages()) }
+
+// upload puts a file into the thread t1.
+func (w *world) upload(t *testing.T, name string, content []byte) {
+	t.Helper()
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	part, err := m.CreateFormFile("files", name)
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err == nil {
+		err = m.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType())
+}
+
+// learns is an option of a world whose memory takes what was said.
+func learns(into func(string)) setup {
+	return func(_ *config.File, o *lead.Options) {
+		o.Learn = func(thread, _ string, said []*agent.Message) {
+			text := thread
+			for _, m := range said {
+				text += "|" + m.Content.String()
+			}
+			into(text)
+		}
+	}
+}
+
+func seedStages() []driven {
+	learned := make(chan string, 4)
+	return []driven{
+		{"thread_data", nil, func(t *testing.T, w *world) {
+			w.when("hello", say("hi"))
+			w.run(t, "hello", "")
+			holds(t, "thread_data", string(w.values(t)["thread_data"]), `"workspace_path":"/mnt/user-data/workspace"`, `"uploads_path":"/mnt/user-data/uploads"`, `"outputs_path":"/mnt/user-data/outputs"`)
+		}},
+		{"uploads", nil, func(t *testing.T, w *world) {
+			w.when("first", say("seen"))
+			w.when("second", say("seen"))
+			w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
+			w.upload(t, "销售 数据 2024.csv", []byte("a,b\n1,2\n"))
+			w.runInput(t, `{"messages":[{"type":"human","content":"first","additional_kwargs":{"files":[{"filename":"销售 数据 2024.csv","size":8}]}}]}`, "")
+			w.upload(t, "b.txt", []byte("text"))
+			w.run(t, "second", "")
+			holds(t, "first request", w.request(t, 0).lines(), "<uploaded_files>", "/mnt/user-data/uploads/销售 数据 2024.csv", "!b.txt")
+			second := w.request(t, 1).lines()
+			holds(t, "second request", second, "/mnt/user-data/uploads/b.txt")
+			if n := strings.Count(second, "/mnt/user-data/uploads/销售 数据 2024.csv"); n != 1 {
+				t.Errorf("the first file is listed %d times in\n%s", n, second)
+			}
+			holds(t, "state", string(w.values(t)["uploaded_files"]), "销售 数据 2024.csv", "b.txt")
+		}},
+		{"sandbox", nil, func(t *testing.T, w *world) {
+			w.when("go", call("bash", `{"description":"x","command":"date"}`))
+			w.run(t, "go", "")
+			holds(t, "request", w.request(t, 1).lines(), "tool: ran date")
+			holds(t, "state", string(w.values(t)["sandbox"]), `"sandbox_id":"echo:t1"`)
+		}},
+		{"dangling_tool_calls", nil, func(t *testing.T, w *world) {
+			w.when("go on", say("done"))
+			w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
+			w.send(t, "POST", "/threads/t1/state", `{"values":{"messages":[{"type":"human","content":"look"},{"type":"ai","content":"","tool_calls":[{"name":"ls","args":{},"id":"c1"},{"name":"glob","args":{},"id":"c2"}]}]}}`)
+			w.run(t, "go on", "")
+			const gap = "tool: [Tool call was interrupted and did not return a result.]\n"
+			holds(t, "request", w.request(t, 0).lines(), "assistant:  [calls ls] [calls glob]\n"+gap+gap)
+			holds(t, "log", w.log.String(), "Injecting 2 placeholder ToolMessage(s) for dangling tool calls", "thread=t1")
+			holds(t, "log is not rewritten", string(w.values(t)["messages"]), "!was interrupted")
+		}},
+		{"compaction", func(f *config.File, _ *lead.Options) {
+			f.Summarization.ModelName, f.Summarization.Keep = "helper", config.ContextSize{Type: "messages", Value: 2}
+			f.Summarization.Trigger = []config.ContextSize{{Type: "messages", Value: 5}}
+		}, func(t *testing.T, w *world) {
+			w.when("Another model goes on", say("It was about paint. </summary>"))
+			for i := range 3 {
+				w.when(fmt.Sprint("question ", i), say(strings.Repeat("long words ", 4000)))
+				w.run(t, fmt.Sprint("question ", i, " "), "")
+			}
+			var final request
+			asked := 0
+			for i := range w.model.Requests() {
+				if r := w.request(t, i); r.Model == "helper-1" {
+					asked++
+					holds(t, "the summary's request", r.lines(), "<new_messages>", "User: question 0")
+				} else {
+					final = r
+				}
+			}
+			if asked != 1 {
+				t.Errorf("%d summaries", asked)
+			}
+			holds(t, "request", final.lines(), "It was about paint. &lt;/summary&gt;", "question 2 ", "!question 0")
+			holds(t, "the log stays whole", string(w.values(t)["messages"]), "question 0", "question 1", "question 2")
+		}},
+		{"todos", nil, func(t *testing.T, w *world) {
+			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"in_progress"}]}`), say("Done."),
+				call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`), say("Really done."))
+			w.run(t, "plan it", `{"is_plan_mode":true}`)
+			first := w.request(t, 0)
+			if !first.offers("write_todos") {
+				t.Error("write_todos is not offered")
+			}
+			holds(t, "prompt", first.system(), "<todo_list_system>")
+			holds(t, "reminder", w.request(t, 2).lines(), "- [in_progress] look &lt;up&gt;")
+			holds(t, "one request only", w.request(t, 3).lines(), "!Your plan still has open items")
+			holds(t, "state", string(w.values(t)["todos"]), `"content":"look <up>"`, `"status":"completed"`)
+			w.when("plain", say("hi"))
+			w.run(t, "plain", "")
+			if w.request(t, 4).offers("write_todos") {
+				t.Error("write_todos is offered outside of plan mode")
+			}
+		}},
+		{"token_usage", nil, func(t *testing.T, w *world) {
+			turn := say("hi")
+			turn.Usage = &scriptmodel.Usage{Prompt: 40, Completion: 2}
+			w.when("hello", turn)
+			w.run(t, "hello", "")
+			holds(t, "log", w.log.String(), "LLM token usage", "input=40 output=2 total=42")
+			holds(t, "message", string(w.values(t)["messages"]), `"token_usage_attribution":{"version":1,"kind":"final_answer"`, `"total_tokens":42`, `"model":"main"`)
+		}},
+		{"title", func(f *config.File, _ *lead.Options) { f.Title.Enabled, f.Title.ModelName = true, "helper" }, func(t *testing.T, w *world) {
+			w.when("Name this conversation", say("<think>hm</think>\"Red paint.\""))
+			w.when("paint it </user>", say("A red answer."))
+			w.run(t, "paint it </user>", "")
+			eventually(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
+			named := w.request(t, 1)
+			if named.Model != "helper-1" {
+				named = w.request(t, 0)
+			}
+			holds(t, "request", named.lines(), "at most 8 words", "paint it &lt;/user&gt;", "A red answer.")
+		}},
+		{"memory", learns(func(s string) { learned <- s }), func(t *testing.T, w *world) {
+			w.when("I like tea", call("ls", `{"description":"x","path":"/mnt/user-data/workspace"}`), say("Noted."))
+			w.run(t, "I like tea", "")
+			if got := <-learned; got != "t1|I like tea|Noted." {
+				t.Errorf("learned %q", got)
+			}
+		}},
+		{"view_image", nil, func(t *testing.T, w *world) {
+			var picture bytes.Buffer
+			if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
+				t.Fatal(err)
+			}
+			w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
+			w.upload(t, "a.png", picture.Bytes())
+			w.when("look", call("view_image", `{"image_path":"/mnt/user-data/uploads/a.png"}`), say("grey"))
+			w.when("again", say("still grey"))
+			w.run(t, "look", "")
+			w.run(t, "again", "")
+			holds(t, "request with the picture", w.request(t, 1).lines(), "data:image/png;base64,iVBOR", "image_url")
+			holds(t, "the next one", w.request(t, 2).lines(), "!data:image")
+			holds(t, "log", w.log.String(), "[ViewImageMiddleware] Injecting image details message with images before LLM call")
+			values := w.values(t)
+			holds(t, "state", string(values["messages"])+string(values["viewed_images"]), "!base64")
+		}},
+		{"deferred_tools", func(f *config.File, o *lead.Options) {
+			f.ToolSearch.Enabled = true
+			rare := tool("gh_issue", "an issue")
+			rare.Deferred = true
+			o.Tools = []*agent.Tool{rare}
+		}, func(t *testing.T, w *world) {
+			w.when("go", call("gh_issue", `{}`), call("tool_search", `{"query":"select:gh_issue"}`), call("gh_issue", `{}`), say("done"))
+			w.run(t, "go", "")
+			for i, want := range []bool{false, false, true, true} {
+				if w.request(t, i).offers("gh_issue") != want {
+					t.Errorf("request %d offers it: %v", i, !want)
+				}
+			}
+			holds(t, "prompt", w.request(t, 0).system(), "<available-deferred-tools>", "- gh_issue")
+			holds(t, "request", w.request(t, 3).lines(), "Tool 'gh_issue' is deferred", "tool: an issue")
+		}},
+		{"subagent_limit", func(_ *config.File, o *lead.Options) { o.Tools = []*agent.Tool{tool("task", "helped")} }, func(t *testing.T, w *world) {
+			w.when("go", call("task", `{"n":1}`, "task", `{"n":2}`, "task", `{"n":3}`, "task", `{"n":4}`, "task", `{"n":5}`), say("done"))
+			w.run(t, "go", `{"subagent_enabled":true,"max_concurrent_subagents":9}`)
+			if got := strings.Count(w.request(t, 1).lines(), "[calls task]"); got != 4 {
+				t.Errorf("%d helpers were sent in\n%s", got, w.request(t, 1).lines())
+			}
+			holds(t, "log", w.log.String(), "Truncated 1 excess task call(s) from model response (limit: 4)")
+		}},
+		{"loop_detection", nil, func(t *testing.T, w *world) {
+			turn := call("ls", `{"description":"x","path":"/mnt/user-data/workspace"}`)
+			turn.Repeat = 9
+			w.when("go", turn)
+			w.run(t, "go", "")
+			holds(t, "warning", w.request(t, 3).lines(), "You have made the same calls 3 times")
+			holds(t, "one request only", w.request(t, 4).lines(), "!You have made the same calls 3 times")
+			final := w.request(t, len(w.model.Requests())-1)
+			if r := w.last(t); r.Status != runs.Success || r.StopReason != "loop_capped" || len(w.model.Requests()) != 6 || len(final.Tools) != 0 {
+				t.Errorf("%+v, %d requests, %d tools in the last", r, len(w.model.Requests()), len(final.Tools))
+			}
+		}},
+		{"clarification", nil, func(t *testing.T, w *world) {
+			w.when("paint", call("ask_clarification", `{"question":"Which colour?","clarification_type":"approach_choice","context":"Two are there.","options":["red","blue"]}`))
+			w.when("blue please", say("Blue it is."))
+			w.run(t, "paint", "")
+			var state struct {
+				Next   []string `json:"next"`
+				Values struct {
+					Messages []struct {
+						Name     string          `json:"name"`
+						Content  json.RawMessage `json:"content"`
+						Artifact json.RawMessage `json:"artifact"`
+					} `json:"messages"`
+				} `json:"values"`
+			}
+			if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/state", "")), &state); err != nil {
+				t.Fatal(err)
+			}
+			m := state.Values.Messages[len(state.Values.Messages)-1]
+			if len(state.Next) != 1 || state.Next[0] != "__interrupt__" || m.Name != "ask_clarification" || w.last(t).Status != runs.Success {
+				t.Errorf("next %v, last message %+v", state.Next, m)
+			}
+			holds(t, "question", string(m.Content), "🔀", `Two are there.\n\nWhich colour?`, "1. red", "2. blue")
+			holds(t, "form", string(m.Artifact), `"input_mode":"choice_with_other"`, `"id":"option-1"`)
+			holds(t, "log", w.log.String(), "[ClarificationMiddleware] Intercepted clarification request")
+			w.run(t, "blue please", "")
+			holds(t, "answer's request", w.request(t, 1).lines(), "[calls ask_clarification]\ntool: ", "user: blue please")
+		}},
+		{"state_size", nil, func(t *testing.T, w *world) {
+			w.when("long", say("read"))
+			w.run(t, "long "+strings.Repeat("x", 1<<20), "")
+			holds(t, "log", w.log.String(), "State size exceeds 1 MB, consider summarization", "thread=t1")
+		}},
+	}
+}
+
+// TestEachStageIsDriven: whoever adds one to the chain adds what drives it.
+func TestEachStageIsDriven(t *testing.T) {
+	w := open(t, learns(func(string) {}), func(f *config.File, o *lead.Options) {
+		f.Title.Enabled, f.Guardrails.Enabled, f.ToolSearch.Enabled = true, true, true
+		rare := tool("rare", "")
+		rare.Deferred = true
+		o.Tools = []*agent.Tool{rare}
+	})
+	a, err := w.builder.Build(context.Background(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := " " + strings.Join(stages(), " ") + " "
+	for _, m := range a.Chain {
+		if !strings.Contains(have, " "+m.Name+" ") {
+			t.Errorf("nothing drives the stage %s", m.Name)
+		}
+	}
+}

@@ -1,0 +1,373 @@
+// Package chain_test drives every stage of the chain through the HTTP API and looks at the
+// requests that arrive at the model's server.
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/middleware"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/web/api"
+	"fawn/web/e2e/scriptmodel"
+	"fawn/web/httpx"
+)
+
+// patience bounds every wait of these tests.
+const patience = 5 * time.Minute
+
+// world is the real API, chain, tools and store, before a model server whose answers are
+// written down. Commands are echoed instead of run.
+type world struct {
+	url     string
+	model   *scriptmodel.Server
+	builder *lead.Builder
+	log     *logged
+	learned chan string
+	audited chan middleware.AuditRecord
+}
+
+// setup changes what a world is made of before it is made.
+type setup func(*config.File, *lead.Options)
+
+func open(t *testing.T, change ...setup) *world {
+	t.Helper()
+	w := &world{model: scriptmodel.Start(t), log: &logged{}, learned: make(chan string, 8), audited: make(chan middleware.AuditRecord, 64)}
+	log := slog.New(slog.NewTextHandler(w.log, nil))
+	file := config.Default()
+	base := w.model.URL + "/v1"
+	price := &config.Pricing{Currency: "EUR", InputPerMillion: 1, OutputPerMillion: 1}
+	file.Models = []config.Model{
+		{Name: "main", Use: "openai", Model: "main-1", BaseURL: base, ContextWindow: 100_000, SupportsVision: true, Pricing: price},
+		{Name: "helper", Use: "openai", Model: "helper-1", BaseURL: base},
+	}
+	file.Title.Enabled = false
+	file.LLMCall.RetryBaseDelay, file.LLMCall.RetryCapDelay, file.LLMCall.BurstRetryBaseDelay = time.Millisecond, time.Millisecond, time.Millisecond
+	o := lead.Options{Sandbox: echoes{}, Audit: func(r middleware.AuditRecord) {
+		select {
+		case w.audited <- r:
+		default:
+		}
+	}}
+	o.Spent = func(_ context.Context, c lead.SideCall) {
+		log.Info("side call", "purpose", c.Purpose, "tokens", c.Usage.Total)
+	}
+	for _, f := range change {
+		f(&file, &o)
+	}
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := sandbox.Dirs{Root: dir}
+	snapshot := config.Fixed(&config.Snapshot{File: file}).Current
+	var m *runs.Manager
+	o.Retitle = func(ctx context.Context, thread, from, to string) {
+		if err := m.Retitle(ctx, thread, from, to); err != nil && ctx.Err() == nil {
+			log.Error("retitle", "err", err)
+		}
+	}
+	w.builder = lead.NewWith(snapshot, dirs, log, o)
+	m = runs.New(runs.Config{DB: db, Build: w.builder.Build, Log: log, Remove: dirs.Remove})
+	gateway := api.New(api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
+	e := echo.New()
+	e.HTTPErrorHandler = httpx.ErrorHandler(log)
+	gateway.Routes(e.Group(""), false)
+	gateway.Routes(e.Group("/api"), true)
+	srv := httptest.NewServer(e)
+	w.url = srv.URL
+	t.Cleanup(func() {
+		m.Close()
+		w.builder.Close()
+		srv.Close()
+		gateway.Close()
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("log:\n%s", w.log)
+		}
+	})
+	return w
+}
+
+// logged is a log that can be read meanwhile.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// echoes is a provider whose commands say what they are.
+type echoes struct{ sandbox.Provider }
+
+func (echoes) Name() string { return "echo" }
+
+func (echoes) Acquire(_ context.Context, ref sandbox.ThreadRef, _ sandbox.Policy) (sandbox.Sandbox, error) {
+	return echoBox{}, nil
+}
+
+type echoBox struct{ sandbox.Sandbox }
+
+func (echoBox) Exec(_ context.Context, req sandbox.ExecReq) (sandbox.ExecResult, error) {
+	return sandbox.ExecResult{Output: []byte("ran " + req.Command)}, nil
+}
+
+// tool is a tool of a test.
+func tool(name, result string) *agent.Tool {
+	return &agent.Tool{Name: name, Description: name, Schema: json.RawMessage(`{"type":"object"}`),
+		Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+			return agent.TextResult(result), nil
+		}}
+}
+
+// say and call are turns of the model.
+func say(text string) scriptmodel.Turn { return scriptmodel.Turn{Text: text} }
+
+// call takes names and arguments of tools.
+func call(parts ...string) scriptmodel.Turn {
+	var turn scriptmodel.Turn
+	for i := 0; i+1 < len(parts); i += 2 {
+		turn.ToolCalls = append(turn.ToolCalls, scriptmodel.Call{Name: parts[i], Args: json.RawMessage(parts[i+1])})
+	}
+	return turn
+}
+
+// when scripts the turns behind a message that contains match.
+func (w *world) when(match string, turns ...scriptmodel.Turn) {
+	w.model.When(match, scriptmodel.Script{Turns: turns})
+}
+
+// rules replaces all scripts.
+func (w *world) rules(list ...scriptmodel.Rule) { w.model.Replace(list) }
+
+func (w *world) send(t *testing.T, method, path, body string, headers ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", method, path, res.StatusCode, b)
+	}
+	return string(b)
+}
+
+// run says something in the thread t1 and gives the stream of the run. context is its
+// options as JSON, "" for none.
+func (w *world) run(t *testing.T, text, options string) string {
+	t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.runInput(t, `{"messages":[{"type":"human","content":`+string(quoted)+`}]}`, options)
+}
+
+func (w *world) runInput(t *testing.T, input, options string) string {
+	t.Helper()
+	if options == "" {
+		options = "{}"
+	}
+	return w.send(t, "POST", "/threads/t1/runs/stream", `{"input":`+input+`,"context":`+options+`,"stream_mode":["values","custom"]}`)
+}
+
+// last is the newest run of the thread.
+func (w *world) last(t *testing.T) (r struct {
+	Status     string `json:"status"`
+	StopReason string `json:"stop_reason"`
+	Error      string `json:"error"`
+}) {
+	t.Helper()
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/runs", "")), &list); err != nil || len(list) == 0 {
+		t.Fatal(err, len(list))
+	}
+	if err := json.Unmarshal(list[0], &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// values is the thread's state as JSON, member by member.
+func (w *world) values(t *testing.T) map[string]json.RawMessage {
+	t.Helper()
+	var s struct {
+		Values map[string]json.RawMessage `json:"values"`
+	}
+	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/state", "")), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Values
+}
+
+// request is one request as it arrived at the model's server.
+type request struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Name    string          `json:"name"`
+		Content json.RawMessage `json:"content"`
+		Calls   []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+		CallID string `json:"tool_call_id"`
+	} `json:"messages"`
+	Tools []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
+}
+
+// request is the nth the model got, the first is 0.
+func (w *world) request(t *testing.T, n int) request {
+	t.Helper()
+	all := w.model.Requests()
+	if n >= len(all) {
+		t.Fatalf("the model got %d requests, not %d", len(all), n+1)
+	}
+	var r request
+	if err := json.Unmarshal(all[n].Body, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// lines are the messages behind the system prompt as "role: text", with the names of calls and without
+// the lines around what people wrote.
+func (r request) lines() string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		if m.Role == "system" {
+			continue
+		}
+		var text string
+		if json.Unmarshal(m.Content, &text) != nil {
+			text = string(m.Content)
+		}
+		text = strings.NewReplacer("--- BEGIN USER INPUT ---\n", "", "\n--- END USER INPUT ---", "").Replace(text)
+		fmt.Fprintf(&b, "%s: %s", m.Role, text)
+		for _, c := range m.Calls {
+			b.WriteString(" [calls " + c.Function.Name + "]")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func (r request) system() string {
+	var all []string
+	for _, m := range r.Messages {
+		var text string
+		if m.Role == "system" && json.Unmarshal(m.Content, &text) == nil {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "\n=====\n")
+}
+
+func (r request) offers(tool string) bool {
+	for _, have := range r.Tools {
+		if have.Function.Name == tool {
+			return true
+		}
+	}
+	return false
+}
+
+// holds fails the test unless all words are in text; those with a ! in front must not be.
+func holds(t *testing.T, what, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if no, ok := strings.CutPrefix(word, "!"); ok && strings.Contains(text, no) || !ok && !strings.Contains(text, word) {
+			t.Errorf("%s: %q in\n%.4000s", what, word, text)
+		}
+	}
+}
+
+// eventually waits for something the server does on its own.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not happen within %s", what, patience)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// stages is what each stage's test is called.
+func stages() []string {
+	var out []string
+	for _, c := range slices.Concat(seedStages(), otherStages()) {
+		out = append(out, c.stage)
+	}
+	return out
+}
+
+// driven is a stage with what drives it.
+type driven struct {
+	stage  string
+	change setup
+	drive  func(t *testing.T, w *world)
+}
+
+func drive(t *testing.T, all []driven) {
+	for _, c := range all {
+		t.Run(c.stage, func(t *testing.T) {
+			var change []setup
+			if c.change != nil {
+				change = append(change, c.change)
+			}
+			c.drive(t, open(t, change...))
+		})
+	}
+}

@@ -1,0 +1,283 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const module = "fawn"
+
+// imports says what of ours each package may import. "x/..." is x and all below
+// it. Arrows only go down: main, web, the APIs and the UI, the builder of the
+// agent, its parts, and the leaves, which import nothing of ours.
+func imports() map[string][]string {
+	leaf := []string{}
+	return map[string][]string{
+		".":                       {"web", "sandbox"}, // sandbox.Reexec must come first in main
+		"agent":                   leaf,
+		"agent/agenttest":         {"agent"},
+		"agent/community/...":     {"agent"},
+		"agent/config":            {"sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
+		"agent/lead":              {"agent/...", "memory", "sandbox", "uploads"},
+		"agent/llm":               {"agent", "agent/llm/..."},
+		"agent/llm/llmerr":        leaf,
+		"agent/llm/sse":           leaf,
+		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
+		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
+		"agent/mcp/...":           {"agent"},
+		"agent/middleware":        {"agent", "agent/llm/llmerr", "agent/skills", "memory", "sandbox", "uploads"},
+		"agent/profile":           leaf,
+		"agent/runs":              {"agent", "store"},
+		"agent/schedule":          {"agent", "agent/runs", "store"},
+		"agent/skills":            leaf,
+		"agent/subagent":          {"agent"},
+		"agent/tools":             {"agent", "agent/skills", "memory", "sandbox", "uploads"},
+		"assets":                  leaf,
+		"assets/notices":          leaf, // writes the list of licences
+		"memory":                  leaf,
+		"sandbox/...":             {"sandbox/..."},
+		"store/...":               {"store"},
+		"uploads/...":             {"uploads/..."},
+		"views/i18n":              leaf,
+		"views/mathml":            leaf,
+		"views/markdown":          {"views/i18n", "views/mathml"},
+		"views":                   {"assets", "views/i18n", "views/markdown"},
+		"views/...":               {"assets", "views/..."},
+		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/ui"},
+		"web/attack":              leaf, // tests only
+		"web/chain":               leaf, // tests only
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/egress", "store", "uploads", "web/httpx", "web/network", "web/openapi"},
+		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
+		"web/network":             {"agent", "sandbox/egress", "store"},
+		"web/openapi":             leaf,
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/egress", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi"},
+		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
+		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
+	}
+}
+
+// reserved packages of others may only be used in one place.
+func reserved() []struct{ path, only, why string } {
+	return []struct{ path, only, why string }{
+		{"database/sql", "store/...", "all SQL is in store, so that moving to another database touches one room"},
+		{"modernc.org/sqlite", "store/...", "all SQL is in store, so that moving to another database touches one room"},
+		{"github.com/labstack/echo/v4", "web/...", "only the edge speaks HTTP to clients"},
+		{"github.com/a-h/templ", "views/... web/ui", "templates are a matter of the views"},
+		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
+		{"github.com/anthropics/anthropic-sdk-go", "agent/llm/anthropic", "only adapters know a provider's client"},
+		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
+		{"testing", "agent/agenttest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
+	}
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	var list []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+// local returns the path inside the module, "." for main.
+func local(path string) (string, bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+// matches says whether a path is named by a pattern, and how closely.
+func matches(pattern, path string) (bool, int) {
+	if base, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return path == base || strings.HasPrefix(path, base+"/"), len(base)
+	}
+	return pattern == path, len(pattern) + 1000
+}
+
+func anyMatches(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := matches(p, path); return ok })
+}
+
+// rule finds the closest line of the table for a package.
+func rule(table map[string][]string, path string) ([]string, bool) {
+	var allowed []string
+	best := -1
+	for pattern, list := range table {
+		if ok, n := matches(pattern, path); ok && n > best {
+			allowed, best = list, n
+		}
+	}
+	return allowed, best >= 0
+}
+
+func TestImportsOnlyPointDown(t *testing.T) {
+	table, foreign := imports(), reserved()
+	list := packages(t)
+	if len(list) < 10 {
+		t.Fatalf("go list found only %d packages", len(list))
+	}
+	for _, p := range list {
+		path, ok := local(p.ImportPath)
+		if !ok {
+			t.Errorf("%s is not of this module", p.ImportPath)
+			continue
+		}
+		allowed, known := rule(table, path)
+		if !known {
+			t.Errorf("%s is not in the table of this test: decide what it may import, and add it", path)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if dep, ours := local(imp); ours && !anyMatches(allowed, dep) {
+				t.Errorf("%s imports %s, but may only import %v: move what they share down, or hand it over as a value or func", path, dep, allowed)
+			}
+			for _, r := range foreign {
+				if imp == r.path && !anyMatches(strings.Fields(r.only), path) {
+					t.Errorf("%s imports %s, which only %s may: %s", path, imp, r.only, r.why)
+				}
+			}
+		}
+		if path == "agent" {
+			checkCore(t, p)
+		}
+	}
+}
+
+// checkCore: the core knows the standard library, and of it neither the network
+// nor files' databases.
+func checkCore(t *testing.T, p pkg) {
+	for _, dep := range p.Deps {
+		first, _, _ := strings.Cut(dep, "/")
+		if strings.Contains(first, ".") || first == module {
+			t.Errorf("agent needs %s: the core has the standard library only", dep)
+		}
+		if dep == "net/http" || dep == "database/sql" || dep == "os/exec" {
+			t.Errorf("agent needs %s: the core neither talks, stores nor runs anything itself", dep)
+		}
+	}
+}
+
+func TestRulesOfTheTableWork(t *testing.T) {
+	table := map[string][]string{"a": {"b"}, "a/...": {"c/..."}, "a/x/...": {}}
+	for name, c := range map[string]struct {
+		path, dep string
+		allowed   bool
+	}{
+		"exact wins over a tree":   {"a", "b", true},
+		"exact hides the tree":     {"a", "c", false},
+		"tree below":               {"a/y", "c/d", true},
+		"longer tree wins":         {"a/x/z", "c", false},
+		"a name is no prefix":      {"a/y", "cc", false},
+		"tree includes its parent": {"a/y", "c", true},
+	} {
+		list, _ := rule(table, c.path)
+		if anyMatches(list, c.dep) != c.allowed {
+			t.Errorf("%s: %s -> %s", name, c.path, c.dep)
+		}
+	}
+}
+
+// TestInitIsCheap: tables and expressions made at start cost every command and
+// every child process; they are made when first used.
+func TestInitIsCheap(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "fawn")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		if os.Getenv("FAWN_CI") == "1" {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+		t.Skipf("the binary cannot be built: %v", err)
+	}
+	// A package's init is as cheap as in its best start: what is above that was the machine's doing.
+	const budget, starts = 5.0, 40
+	best, sum := map[string]float64{}, 0.0
+	for n := 0; n == 0 || sum > budget && n < starts; n++ {
+		cmd := exec.CommandContext(t.Context(), bin, "version")
+		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("fawn version: %v\n%s", err, stderr.Bytes())
+		}
+		sum = 0
+		for name, ms := range initTimes(t, stderr.String()) {
+			if least, ok := best[name]; !ok || ms < least {
+				best[name] = ms
+			}
+			sum += best[name]
+		}
+	}
+	t.Logf("init takes %.2f ms", sum)
+	if sum <= budget {
+		return
+	}
+	if limit := budget * slowness(); sum > limit {
+		t.Errorf("init takes %.2f ms, the budget is %.1f on this machine:\n%v", sum, limit, best)
+	}
+}
+
+// slowness is how many times slower this machine is than the one of the budget, by work like
+// that of init under the race detector. It is at least 1.
+func slowness() float64 {
+	const usual = 2.3 // milliseconds
+	best := math.Inf(1)
+	for range 60 {
+		began := time.Now()
+		for range 10 {
+			regexp.MustCompile(`(?i)^(?:[a-z0-9_-]{1,64}|\p{L}+)(?:\s+\d{1,3}){0,8}$`)
+		}
+		best = min(best, float64(time.Since(began).Microseconds())/1000)
+	}
+	return max(1, best/usual)
+}
+
+// initTimes reads the milliseconds of each package out of an inittrace.
+func initTimes(t *testing.T, trace string) map[string]float64 {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^init (\S+) @.* ms, ([0-9.]+) ms clock`).FindAllStringSubmatch(trace, -1)
+	if len(found) == 0 {
+		t.Fatalf("no inittrace in:\n%s", trace)
+	}
+	times := map[string]float64{}
+	for _, m := range found {
+		ms, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[m[1]] += ms
+	}
+	return times
+}

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/api"
+	"fawn/web/openapi"
+)
+
+// spec describes every route that programs may rely on.
+func (a *App) spec() openapi.Spec {
+	return openapi.Spec{Title: "Fawn", Version: a.opts.Version,
+		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
+			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
+		Ops: slices.Concat(api.Operations(), describeHealth()), Schemas: api.Schemas(), Params: api.PathParams(),
+		Mounts: []string{"/api/langgraph", "/api"}}
+}
+
+// describeHealth are the routes for monitors.
+func describeHealth() []openapi.Op {
+	health := openapi.Object(openapi.Req("status", openapi.Enum("healthy", "unhealthy")), openapi.Req("service", openapi.String()),
+		openapi.Req("version", openapi.String()), openapi.Opt("reason", openapi.String()), openapi.Opt("config_problem", openapi.String()))
+	var out []openapi.Op
+	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"}, {"headHealth", "HEAD", "/health"},
+		{"getHealthz", "GET", "/healthz"}, {"headHealthz", "HEAD", "/healthz"}, {"getAPIHealth", "GET", "/api/health"}, {"headAPIHealth", "HEAD", "/api/health"}} {
+		op := openapi.Op{ID: one.id, Method: one.method, Path: one.path, Tag: "Server", Text: "Whether the server can do its work",
+			Out: []openapi.Answer{{Status: 200, Text: "It can"}, {Status: 503, Text: "It cannot; the reason is in the body"}}}
+		if one.method == http.MethodGet {
+			op.Out[0].Schema, op.Out[1].Schema = health, health
+		}
+		out = append(out, op)
+	}
+	return out
+}
+
+// describe is what the API page shows and the handler of the document; nil when the owner
+// wants neither.
+func (a *App) describe() (func() openapi.Spec, echo.HandlerFunc) {
+	switch strings.ToLower(os.Getenv("GATEWAY_ENABLE_DOCS")) {
+	case "0", "false", "no":
+		return nil, nil
+	}
+	document := sync.OnceValues(func() ([]byte, error) { return a.spec().JSON() })
+	return a.spec, func(c echo.Context) error {
+		b, err := document()
+		if err != nil {
+			return err
+		}
+		return c.JSONBlob(http.StatusOK, b)
+	}
+}

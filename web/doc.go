@@ -1,0 +1,3 @@
+// Package web builds the whole program from its parts and serves it: pages, the REST
+// gateway and the LangGraph-compatible API, all from one process.
+package web

@@ -1,0 +1,188 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/llm"
+	"fawn/sandbox"
+	"fawn/store"
+)
+
+// Doctor looks at everything a start needs and says what it found, line by line. Like a
+// start it makes a data folder that is missing and brings its database up to date; nothing
+// else changes. ok is false when Fawn would not work.
+func Doctor(ctx context.Context, o Options) (ok bool, err error) {
+	d := &doctor{out: o.Out, ok: true}
+	if o.Addr == "" {
+		o.Addr = DefaultAddr
+	}
+	d.line("good", "version", o.Version)
+	dir, err := config.DataDir(o.Data)
+	if err != nil {
+		return false, err
+	}
+	if err := writable(dir); err != nil {
+		d.line("bad", "data folder", err.Error())
+	} else {
+		d.line("good", "data folder", dir)
+		d.database(ctx, dir)
+	}
+	d.address(ctx, o.Addr)
+	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir})
+	if err != nil {
+		d.line("bad", "config", err.Error())
+		return false, d.err
+	}
+	d.configuration(snap)
+	d.sandbox(ctx, snap, dir)
+	d.models(ctx, snap)
+	return d.ok, d.err
+}
+
+type doctor struct {
+	out io.Writer
+	ok  bool
+	err error // of writing
+}
+
+func (d *doctor) line(mark, what, text string) {
+	sign := map[string]string{"good": "ok  ", "bad": "FAIL", "note": "note"}[mark]
+	d.ok = d.ok && mark != "bad"
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n                    ")
+	if _, err := fmt.Fprintf(d.out, "%s  %-13s %s\n", sign, what, text); err != nil {
+		d.err = err
+	}
+}
+
+func (d *doctor) database(ctx context.Context, dir string) {
+	db, err := store.Open(ctx, store.Config{Dir: dir})
+	var locked *store.LockedError
+	if errors.As(err, &locked) {
+		d.line("note", "database", err.Error()+"; not checked")
+		return
+	}
+	if err != nil {
+		d.line("bad", "database", err.Error())
+		return
+	}
+	defer db.Close()
+	broken, err := db.Check(ctx)
+	switch size, sizeErr := db.Size(ctx); {
+	case err != nil || sizeErr != nil:
+		d.line("bad", "database", errors.Join(err, sizeErr).Error())
+	case len(broken) > 0:
+		d.line("bad", "database", strings.Join(broken, "\n"))
+	default:
+		d.line("good", "database", fmt.Sprintf("%.1f MB, every reference is whole", float64(size)/1e6))
+	}
+}
+
+func (d *doctor) address(ctx context.Context, addr string) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		d.line("note", "address", fmt.Sprintf("%s is taken (by Fawn itself when it is running)", addr))
+		return
+	}
+	if err := l.Close(); err != nil {
+		d.line("bad", "address", err.Error())
+		return
+	}
+	d.line("good", "address", addr+" is free")
+}
+
+func (d *doctor) configuration(s *config.Snapshot) {
+	if s.ConfigPath == "" {
+		d.line("good", "config", "no file, which is fine; it would be looked for as ./config.yaml or "+s.DataDir+string(os.PathSeparator)+"config.yaml")
+	} else {
+		d.line("good", "config", s.ConfigPath)
+	}
+	for _, w := range s.Warnings {
+		d.line("note", "config", w.String())
+	}
+	for _, x := range s.Disabled {
+		d.line("note", "config", x.String())
+	}
+}
+
+// sandbox tries the providers with a throw-away thread and shows every layer.
+func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
+	c := lead.SandboxConfig(s.File.Sandbox, sandbox.Dirs{Root: dir}, slog.New(slog.DiscardHandler))
+	c.Provider = sandboxProvider(s)
+	p, err := sandbox.New(ctx, c)
+	if err != nil {
+		d.line("bad", "sandbox", err.Error())
+		return
+	}
+	defer p.Close(ctx)
+	r := p.Probe(ctx)
+	for _, t := range r.Tried {
+		d.line("note", "sandbox", strings.TrimSpace(fmt.Sprintf("%s does not work here: %s %s %s %s\n%s", t.Provider, t.Reason, t.Step, t.Errno, t.Detail, t.Hint)))
+	}
+	if !r.OK {
+		d.line("note", "sandbox", "commands are off: "+r.Reason)
+		return
+	}
+	d.line("good", "sandbox", r.Provider+": "+strings.Join(r.Layers, ", "))
+	if r.Detail != "" {
+		d.line("note", "sandbox", r.Detail)
+	}
+	for _, weak := range r.Degraded {
+		d.line("note", "sandbox", "weaker than it could be: "+weak)
+	}
+}
+
+func (d *doctor) models(ctx context.Context, s *config.Snapshot) {
+	usable := s.UsableModels()
+	probed := make([]llm.Probed, len(usable))
+	var calls errgroup.Group
+	calls.SetLimit(4)
+	for i, m := range usable {
+		calls.Go(func() error { probed[i] = lead.Probe(ctx, m); return nil })
+	}
+	_ = calls.Wait() // they give no errors
+	for i, m := range usable {
+		d.model(m, probed[i])
+	}
+	if len(usable) == 0 {
+		d.line("note", "model", "none configured: the built-in offline model answers. It is no AI; see the README for connecting one")
+	}
+	for _, k := range llm.KeysInEnv() {
+		d.line("note", "found", k+" is set in the environment")
+	}
+	for _, f := range llm.Discover(ctx) {
+		d.line("note", "found", fmt.Sprintf("%s at %s with %s", f.Name, f.BaseURL, strings.Join(f.Models, ", ")))
+	}
+}
+
+// model tells how a real call to a model went, in the provider's own words if it failed.
+func (d *doctor) model(m config.Model, p llm.Probed) {
+	what := fmt.Sprintf("%s (%s)", m.Name, m.Use)
+	if p.OK {
+		d.line("good", "model", fmt.Sprintf("%s answered in %s", what, p.Took.Round(time.Millisecond)))
+		if p.BaseURL != m.BaseURL && len(p.Tried) > 1 {
+			d.line("bad", "model", fmt.Sprintf("%s answers at another address than the configured one; set base_url: %s", m.Name, p.BaseURL))
+		}
+		return
+	}
+	text, class, status := llm.Words(p.Err)
+	at := ""
+	if p.BaseURL != "" {
+		at = " at " + p.BaseURL
+	}
+	if status != 0 {
+		class = fmt.Sprintf("%s, status %d", class, status)
+	}
+	d.line("bad", "model", fmt.Sprintf("%s does not answer%s (%s):\n%s", what, at, class, text))
+}

@@ -1,0 +1,120 @@
+// What can be done with a message once it is there: by mouse, by keyboard, and by
+// plain forms.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { answer, ask, clean, finished, launch, open, send } from './browser.mjs';
+import { chromium, lacks, start, until } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+let fawn, browser;
+
+before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+const say = (text) => 'SCRIPT' + JSON.stringify({ turns: [{ text }] });
+const turns = (page, n) => page.waitForFunction((n) => document.querySelectorAll('article.turn').length === n, n);
+const version = (page, text) => page.waitForFunction((t) => document.querySelector('.turn.last .versions .meta')?.innerText === t, text);
+
+test('an answer is given again, and its former versions stay', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const id = await ask(page, fawn.base, say('First **words**.'));
+  await finished(page);
+  await send(page, say('Second.'));
+  await turns(page, 2);
+  await finished(page);
+  await page.locator('.turn.last [data-act=regenerate]').focus();
+  await page.keyboard.press('Enter');
+  await version(page, '2 / 2');
+  await finished(page);
+  assert.equal(await page.locator('article.turn').count(), 2);
+  assert.equal(await page.locator('.turn.last .versions button:disabled').count(), 1, 'there is nothing after the last');
+  await page.click('.turn.last .versions button >> nth=0');
+  await version(page, '1 / 2');
+  assert.equal(await answer(page), 'Second.');
+  await page.reload();
+  await version(page, '1 / 2');
+  assert.equal(await page.locator('.turn:not(.last) [data-act=regenerate]').count(), 0, 'only the last answer is given again');
+  const state = await fetch(`${fawn.base}/threads/${id}/state`).then((r) => r.json());
+  assert.equal(state.values.messages.length, 4, 'programs see the version on screen');
+  clean(page);
+});
+
+test('a message is changed and sent again, and its tail is put aside', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, say('First.'));
+  await finished(page);
+  await send(page, say('Second.'));
+  await turns(page, 2);
+  await finished(page);
+  await page.locator('.turn >> nth=0').locator('[data-act=edit]').click();
+  const box = page.locator('.rewrite textarea');
+  await box.waitFor();
+  assert.equal(await box.inputValue(), say('First.'));
+  await page.waitForFunction(() => document.activeElement.matches('.rewrite textarea'));
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('.rewrite', { state: 'detached' });
+  await page.waitForFunction(() => document.activeElement.dataset.act === 'edit');
+  await page.keyboard.press('Enter');
+  await box.fill(say('Changed.'));
+  await box.press('Control+Enter');
+  await turns(page, 1);
+  await finished(page);
+  assert.equal(await answer(page), 'Changed.');
+  await version(page, '2 / 2');
+  await page.click('.turn.last .versions button >> nth=0');
+  await turns(page, 2);
+  assert.equal(await answer(page), 'Second.');
+  clean(page);
+});
+
+test('a branch is a chat of its own, and an export has what was said', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const id = await ask(page, fawn.base, say('First **words**.'));
+  await finished(page);
+  await send(page, say('Second.'));
+  await turns(page, 2);
+  await finished(page);
+  for (const [kind, want] of [['md', /First \*\*words\*\*\.[^]*Second\./], ['json', /"First \*\*words\*\*\."/]]) {
+    await page.click('[popovertarget="thread-menu"]');
+    const [file] = await Promise.all([page.waitForEvent('download'), page.click(`#thread-menu a[href$="export.${kind}"]`)]);
+    assert.match(file.suggestedFilename(), new RegExp('\\.' + kind + '$'));
+    const text = await file.createReadStream().then(async (s) => { let all = ''; for await (const part of s) all += part; return all; });
+    assert.match(text, want);
+    await page.keyboard.press('Escape');
+  }
+  await page.locator('.turn >> nth=0').hover();
+  await page.locator('.turn >> nth=0').locator('[data-act=branch]').click();
+  await page.waitForURL((u) => !u.pathname.endsWith(id));
+  await turns(page, 1);
+  assert.equal(await answer(page), 'First words.');
+  await send(page, say('Elsewhere.'));
+  await turns(page, 2);
+  await finished(page);
+  await page.goto(`${fawn.base}/workspace/chats/${id}`);
+  assert.equal(await answer(page), 'Second.', 'the first chat is as it was');
+  clean(page);
+});
+
+test('without JavaScript every action is a form or a link', { skip }, async () => {
+  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
+  const done = () => until('the answer is there', async () => { await page.reload().catch(() => {}); return await page.locator('.turn.last.done').count() === 1; });
+  await page.goto(fawn.base + '/workspace/chats/new');
+  await page.fill('#q', say('First.'));
+  await page.click('#send button');
+  await done();
+  await page.click('[data-act=regenerate]');
+  await done();
+  assert.equal(await page.innerText('.versions .meta'), '2 / 2');
+  await page.click('.versions button >> nth=0');
+  assert.equal(await page.innerText('.versions .meta'), '1 / 2');
+  await page.click('[data-act=edit]');
+  await page.fill('.rewrite textarea', say('Changed.'));
+  await page.click('.rewrite .primary');
+  await done();
+  assert.equal(await answer(page), 'Changed.');
+  assert.equal(await page.innerText('.versions .meta'), '3 / 3');
+  await page.click('[data-act=branch]');
+  assert.equal(await answer(page), 'Changed.');
+  assert.equal(await page.locator('.versions').count(), 0);
+});

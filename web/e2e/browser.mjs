@@ -1,0 +1,80 @@
+// The browser side of the harness: one Chromium a test file, pages that collect
+// whatever goes wrong in them, and the few gestures all tests share.
+import assert from 'node:assert/strict';
+import { chromium as engine } from 'playwright-core';
+import { chromium } from './harness.mjs';
+
+export const launch = ({ args = [] } = {}) => engine.launch({
+  executablePath: chromium,
+  timeout: 120_000,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync', ...args],
+});
+
+// watch collects errors, policy violations and requests to other origins.
+const watch = (page, base) => {
+  const wrong = [];
+  page.on('pageerror', (e) => wrong.push('page error: ' + e.message));
+  page.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push('console: ' + m.text()); });
+  page.on('request', (r) => {
+    const u = r.url();
+    if (!u.startsWith(base) && !/^(data|blob|about):/.test(u)) wrong.push('request to another origin: ' + u);
+  });
+  page.on('response', (r) => { if (r.status() >= 500) wrong.push(`${r.status()} ${r.url()}`); });
+  return wrong;
+};
+
+// open makes a page in a browser context of its own. page.wrong must stay empty.
+export const open = async (browser, base, options = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', ...options });
+  context.setDefaultTimeout(90_000);
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`));
+  });
+  const page = await context.newPage();
+  page.wrong = watch(page, base);
+  page.tab = async () => {
+    const other = await context.newPage();
+    other.wrong = watch(other, base);
+    return other;
+  };
+  return page;
+};
+
+export const newChat = '/workspace/chats/new';
+
+export const send = async (page, text) => {
+  await page.fill('#q', text);
+  // On a touch keyboard Enter is a new line.
+  if (await page.evaluate(() => matchMedia('(pointer: coarse)').matches)) await page.tap('#send button');
+  else await page.press('#q', 'Enter');
+};
+
+// ask opens a new chat with a message and returns the thread's id.
+export const ask = async (page, base, text) => {
+  await page.goto(base + newChat);
+  await send(page, text);
+  await page.waitForURL(/\/workspace\/chats\/(?!new)[\w-]+(\?|$)/);
+  await page.waitForSelector('article.turn');
+  return new URL(page.url()).pathname.split('/').pop();
+};
+
+// finished waits until no turn is running any more.
+export const finished = (page, timeout = 120_000) =>
+  page.waitForFunction(() => {
+    const last = document.querySelector('article.turn.last');
+    return last && !last.hasAttribute('aria-busy') && last.querySelector('.end .acts, .end .card');
+  }, null, { timeout });
+
+export const answer = (page) => page.locator('article.turn.last .ans').innerText();
+export const answerHTML = (page) => page.locator('article.turn.last .ans').innerHTML();
+
+// atLeast waits until the last answer has n words.
+export const atLeast = (page, n) =>
+  page.waitForFunction((n) => (document.querySelector('article.turn.last .ans')?.innerText.match(/\S+/g) ?? []).length >= n, n);
+
+export const count = (text) => (text.match(/\S+/g) ?? []).length;
+
+export const clean = (...pages) => {
+  for (const p of pages) assert.deepEqual(p.wrong, []);
+};

@@ -1,0 +1,223 @@
+// Files: cards, the panel and its previews, what active content may not do, and
+// all of it without JavaScript too.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
+import { chromium, lacks, scripted, start, until, words } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+const out = '/mnt/user-data/outputs';
+const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 40"><rect width="80" height="40" fill="#17674C"/><script>alert(1)</script></svg>';
+const report = '# Report\n\n![The chart](chart.svg)\n\n![Elsewhere](https://example.org/x.png) ![Outside](../../../etc/passwd.png)\n\nSee [the data](data.csv).\n';
+const files = {
+  'report.md': report,
+  'chart.svg': svg,
+  'data.csv': 'city,n\nLyon,1\nBrest,2\n',
+  'main.py': 'def f(x):\n    return x  # "quoted"\n',
+  'page.html': `<!doctype html><title>x</title><p id="o">…</p><script>
+    const tries = {
+      cookie: () => document.cookie, storage: () => localStorage.length, parent: () => parent.document.title, top: () => top.location.href,
+    };
+    const open = Object.keys(tries).filter((k) => { try { tries[k](); return true; } catch { return false; } });
+    Promise.allSettled([fetch('/api/threads/search', { method: 'POST', body: '{}' }), fetch('/ui/threads')]).then((list) => {
+      for (const r of list) if (r.status === 'fulfilled') open.push('fetch');
+      document.querySelector('#o').textContent = open.length ? 'open: ' + open : 'all shut';
+    });
+  </script>`,
+};
+const write = (name) => ({ name: 'write_file', args: { description: 'write', path: `${out}/${name}`, content: files[name] } });
+const script = scripted(
+  { tool_calls: Object.keys(files).map(write) },
+  { tool_calls: [{ name: 'present_files', args: { filepaths: Object.keys(files).map((n) => `${out}/${n}`) } }] },
+  { text: `Here is the [report](${out}/report.md).\n\n![The chart](${out}/chart.svg) and ![again](chart.svg) and ![gone](https://example.org/y.png)`, rate: 30 });
+let fawn, browser, thread;
+const halfWay = []; // what was asked for in vain while the answer streamed
+
+before(async () => {
+  if (skip) return;
+  [fawn, browser] = await Promise.all([start(), launch()]);
+  const page = await open(browser, fawn.base, { viewport: { width: 1000, height: 800 } });
+  page.on('response', (r) => { if (r.status() >= 400) halfWay.push(`${r.status()} ${r.url()}`); });
+  thread = await ask(page, fawn.base, script);
+  await finished(page);
+  await page.context().close();
+});
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+const path = (name) => 'mnt/user-data/outputs/' + name;
+const visit = async (page, query = '') => {
+  await page.goto(`${fawn.base}/workspace/chats/${thread}${query}`);
+  await page.waitForSelector('article.turn .cards .file');
+};
+const card = (page, name) => page.locator('article.turn .cards .file', { hasText: name });
+const shown = (page) => page.innerText('#panel h2');
+const loaded = (page, selector) => page.waitForFunction((s) => { const i = document.querySelector(s); return i?.complete && i.naturalWidth > 0; }, selector);
+
+test('a card opens the panel with preview, code, copy, download and a way back', { skip }, async () => {
+  const page = await open(browser, fawn.base, { permissions: ['clipboard-read', 'clipboard-write'] });
+  await visit(page);
+  await card(page, 'main.py').locator('a.open').click();
+  await page.waitForSelector('#panel .src');
+  assert.equal(await shown(page), 'main.py');
+  await page.waitForURL(/\?file=/);
+  // The tick stands for a moment only.
+  await page.evaluate(() => {
+    const icon = document.querySelector('#panel [data-copy="source"] use');
+    new MutationObserver(() => { window.ticked ||= icon.getAttribute('href').endsWith('#check'); }).observe(icon, { attributes: true });
+  });
+  await page.click('#panel [data-copy="source"]');
+  await page.waitForFunction(() => window.ticked);
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), files['main.py']);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#panel a[download]')]);
+  assert.equal(download.suggestedFilename(), 'main.py');
+  const [tab] = await Promise.all([page.context().waitForEvent('page'), page.click('#panel a[target="_blank"]')]);
+  await tab.waitForSelector('.filepage .src');
+  await tab.close();
+  await card(page, 'data.csv').locator('a.open').click();
+  await page.waitForSelector('#panel table.grid');
+  assert.equal(await page.locator('#panel tbody tr').count(), 2);
+  await page.locator('#panel .tabs a').nth(1).click();
+  await page.waitForSelector('#panel .src');
+  await page.reload();
+  await page.waitForSelector('#panel .src');
+  assert.equal(await shown(page), 'data.csv');
+  await page.click('#panel [data-panel-close]');
+  await page.waitForSelector('#panel', { state: 'hidden' });
+  assert.notEqual(await page.evaluate(() => document.activeElement.tagName), 'BODY');
+  await page.reload();
+  await page.waitForSelector('#panel', { state: 'hidden' });
+  await page.click('#files-button');
+  await page.waitForSelector('#panel .cards.one');
+  assert.equal(await page.locator('#panel .file').count(), 5);
+  clean(page);
+});
+
+test('on a phone the panel covers the page, and Back closes it', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await visit(page);
+  await card(page, 'report.md').locator('a.open').tap();
+  await page.waitForSelector('#panel .doc');
+  const box = await page.locator('#panel').boundingBox();
+  assert.deepEqual([box.x, box.y, box.width], [0, 0, 390]);
+  await page.goBack();
+  await page.waitForSelector('#panel', { state: 'hidden' });
+  assert.equal(page.url(), `${fawn.base}/workspace/chats/${thread}`);
+  await page.tap('[data-sheet="open"]');
+  await page.waitForSelector('dialog.sheet[open]');
+  await page.tap('dialog.sheet [data-sheet="close"]');
+  await page.waitForFunction(() => !document.querySelector('dialog.sheet'));
+  clean(page);
+});
+
+test('a document shows the pictures beside it and links to its neighbours, and none from elsewhere', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await visit(page, '?file=' + encodeURIComponent(path('report.md')));
+  await loaded(page, '#panel .doc img');
+  assert.equal(await page.locator('#panel .doc img').count(), 1);
+  assert.equal(await page.getAttribute('#panel .doc img', 'alt'), 'The chart');
+  await page.click('#panel .doc a[data-file]');
+  await page.waitForSelector('#panel table.grid');
+  await visit(page);
+  await loaded(page, '.ans img');
+  assert.deepEqual(await page.locator('.ans img').evaluateAll((l) => l.map((i) => new URL(i.src).pathname)), Array(2).fill(`/ui/threads/${thread}/view/${path('chart.svg')}`));
+  assert.deepEqual(halfWay, [], 'a half-typed address loads nothing');
+  await page.click('.ans a[data-file]');
+  await page.waitForSelector('#panel .doc');
+  clean(page);
+});
+
+test('a page the agent made runs without any rights', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.context().addCookies([{ name: 'secret', value: 'x', url: fawn.base }]);
+  await visit(page, '?file=' + encodeURIComponent(path('page.html')));
+  const frame = page.frameLocator('#panel iframe');
+  await frame.locator('#o', { hasText: /shut|open/ }).waitFor();
+  assert.equal(await frame.locator('#o').innerText(), 'all shut');
+  await page.goto(`${fawn.base}/ui/threads/${thread}/view/${path('page.html')}`);
+  await page.waitForFunction(() => /shut|open/.test(document.querySelector('#o').textContent));
+  assert.doesNotMatch(await page.innerText('#o'), /cookie|storage|fetch/, 'opened alone it has no rights either');
+  page.on('dialog', (d) => { page.wrong.push('dialog'); d.dismiss(); });
+  const api = await fetch(`${fawn.base}/api/threads/${thread}/artifacts/${path('page.html')}`);
+  assert.match(api.headers.get('content-disposition') ?? '', /attachment/);
+});
+
+test('a file shows itself while the model writes it, then as what was written', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const content = '# Grüße 🦌\n\n' + Array.from({ length: 150 }, (_, i) => `Line ${i} of "many".`).join('\n') + '\n';
+  await page.context().addInitScript(() => {
+    window.seen = [];
+    new MutationObserver(() => {
+      const t = document.querySelector('#panel [data-growing]')?.textContent;
+      if (t !== undefined && t !== window.seen.at(-1)) window.seen.push(t);
+    }).observe(document, { subtree: true, childList: true, characterData: true });
+  });
+  const id = await ask(page, fawn.base, scripted(
+    { text: 'I write.', gate: 'grow', tokens: 1, rate: 40, arg_chunks: 160, tool_calls: [{ name: 'write_file', args: { description: 'write', path: `${out}/long.md`, content } }] },
+    { text: 'Done.' }));
+  await page.locator('article.turn', { hasText: 'I write.' }).waitFor();
+  await fawn.script.open('grow');
+  await page.waitForFunction(() => window.seen.length > 0);
+  await page.waitForURL(/\?file=/);
+  assert.equal(await shown(page), 'long.md');
+  assert.equal(await page.evaluate(() => document.activeElement?.closest('#panel')), null, 'the focus stays where it was');
+  await finished(page);
+  await page.locator('#panel .md.doc h2', { hasText: 'Grüße 🦌' }).waitFor();
+  assert.match(await page.innerText('#panel .doc'), /Line 149 of "many"/);
+  const seen = await page.evaluate(() => window.seen);
+  assert.ok(seen.length > 5, `it grew ${seen.length} times`);
+  for (const [i, t] of seen.entries()) {
+    assert.ok(content.startsWith(t), `no beginning of the file: ${t.slice(-60)}`);
+    assert.ok(i === 0 || t.length > seen[i - 1].length, 'it shrank');
+  }
+  assert.equal(await page.evaluate(async (url) => (await fetch(url)).text(), `/api/threads/${id}/artifacts/${path('long.md')}`), content);
+  clean(page);
+});
+
+test('without JavaScript: send with a file, read, open files, stop, change the theme', { skip }, async () => {
+  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
+  await page.goto(fawn.base + newChat);
+  await page.setInputFiles('#pick', { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('hello there') });
+  await page.fill('#q', words(2000, 50));
+  await page.click('#send button');
+  await page.waitForURL(/\/workspace\/chats\/(?!new)/);
+  assert.equal(await page.locator('.mine .chip .nm').innerText(), 'note.txt');
+  await page.click('#send [data-stop]');
+  await until('the run has stopped', async () => { await page.reload(); return page.locator('.card.stopped').count(); });
+  await page.click('.mine a.chip');
+  assert.match(await page.innerText('.src .text'), /hello there/);
+  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
+  await page.click('.trail > summary');
+  await page.click('.group > details > summary');
+  await page.click('.group .steps > li:first-child .head');
+  await page.click('.group .steps > li:first-child .body a');
+  assert.match(await page.innerText('.stepdoc'), /report\.md/);
+  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
+  await card(page, 'report.md').locator('a.open').click();
+  await page.waitForURL(/\/files\/mnt\/user-data\/outputs\/report\.md$/);
+  assert.match(await page.innerText('.doc'), /Report/);
+  await page.goto(fawn.base + '/workspace/settings/appearance');
+  await page.check('input[name="theme"][value="dark"]', { force: true });
+  await page.selectOption('#lang', 'zh-CN');
+  await page.click('.section button.primary');
+  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor).catch(() => 'rgb(16, 20, 18)'), 'rgb(16, 20, 18)');
+});
+
+test('theme and language change at once and are there from the first byte of the next page', { skip }, async () => {
+  const page = await open(browser, fawn.base, { colorScheme: 'light' });
+  await page.goto(fawn.base + '/workspace/settings/appearance');
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(await background(), 'rgb(250, 248, 243)');
+  await page.check('input[name="theme"][value="dark"]', { force: true });
+  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === 'rgb(16, 20, 18)');
+  await page.waitForFunction(() => document.querySelector('#saved').textContent.includes('✓'));
+  const res = await page.goto(fawn.base + newChat);
+  assert.match(await res.text(), /<html[^>]*data-theme="dark"/);
+  await page.goto(fawn.base + '/workspace/settings/appearance');
+  await Promise.all([page.waitForEvent('load'), page.selectOption('#lang', 'zh-CN')]);
+  await page.waitForFunction(() => document.documentElement.lang === 'zh-CN');
+  assert.match(await page.innerText('h1'), /设置/);
+  clean(page);
+});

@@ -1,0 +1,185 @@
+// What every end-to-end test needs: the real binary and the scripted model as
+// children on free ports with folders of their own, a browser, and the rule for
+// what may be skipped.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, closeSync } from 'node:fs';
+import http from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export const here = fileURLToPath(new URL('.', import.meta.url));
+const root = join(here, '..', '..');
+const fawnBin = process.env.FAWN_BIN ?? join(root, 'bin', 'fawn');
+const modelBin = join(root, 'bin', 'scriptmodel');
+export const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+// A test may only be skipped for what a machine lacks, and never in CI.
+export const lacks = (what, there) => {
+  if (there) return false;
+  if (process.env.FAWN_CI === '1') throw new Error(`${what} is missing, and CI skips nothing`);
+  return `${what} is missing`;
+};
+
+for (const bin of [fawnBin, modelBin]) {
+  if (!existsSync(bin)) throw new Error(`${bin} is missing: run the tests with make e2e`);
+}
+
+const children = new Set();
+
+const killGroup = (child, signal) => {
+  try { process.kill(-child.pid, signal); } catch { /* it has ended */ }
+};
+process.on('exit', () => { for (const c of children) killGroup(c, 'SIGKILL'); });
+for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
+
+const launch = (log, bin, args, env) => {
+  const fd = openSync(log, 'a');
+  const child = spawn(bin, args, { detached: true, stdio: ['ignore', fd, fd], env: { ...process.env, ...env } });
+  closeSync(fd);
+  children.add(child);
+  child.ended = new Promise((done) => child.on('exit', (code, signal) => { children.delete(child); done({ code, signal }); }));
+  return child;
+};
+
+const end = async (child, signal = 'SIGTERM') => {
+  if (!children.has(child)) return child.ended;
+  child.kill(signal);
+  const ended = new AbortController(); // a timer left behind would keep the whole test file waiting
+  const out = await Promise.race([child.ended, delay(60_000, null, { signal: ended.signal }).catch(() => null)]);
+  ended.abort();
+  killGroup(child, 'SIGKILL');
+  await child.ended;
+  if (!out) throw new Error('the process did not end within a minute of ' + signal);
+  return out;
+};
+
+const freePort = () => new Promise((resolve, reject) => {
+  const s = createServer();
+  s.once('error', reject);
+  s.listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => resolve(port)); });
+});
+
+const answers = async (child, url, log) => {
+  for (const until = Date.now() + 60_000; Date.now() < until; await delay(20)) {
+    if (!children.has(child)) break;
+    const ok = await fetch(url).then((r) => r.ok, () => false);
+    if (ok) return;
+  }
+  throw new Error(`${url} does not answer; log:\n${readFileSync(log, 'utf8').slice(-4000)}`);
+};
+
+// begin starts a server at an address and waits until it answers. Another process may have
+// taken the port since it was found free: then it gives another chance, with a new address
+// unless the old one must be kept.
+const begin = async (log, bin, args, env, addr, path) => {
+  for (let left = 20; ; left--) {
+    const at = addr ?? `127.0.0.1:${await freePort()}`, from = existsSync(log) ? statSync(log).size : 0;
+    const child = launch(log, bin, args(at), env);
+    try {
+      await answers(child, `http://${at}${path}`, log);
+      return { child, addr: at };
+    } catch (err) {
+      const said = readFileSync(log, 'utf8').slice(from);
+      if (!left || children.has(child) || !/already in use/.test(said)) throw err;
+      await delay(250);
+    }
+  }
+};
+
+// startModel serves the scripted model: rules give scripts to plain words.
+export const startModel = async (dir) => {
+  const { child, addr } = await begin(join(dir, 'model.log'), modelBin, (at) => ['-addr', at], {}, null, '/v1/models');
+  const url = `http://${addr}`;
+  return {
+    url,
+    rules: (list) => fetch(url + '/script/rules', { method: 'PUT', body: JSON.stringify(list) }),
+    requests: () => fetch(url + '/script/requests').then((r) => r.json()),
+    open: (gate) => fetch(`${url}/script/gates/${gate}`, { method: 'PUT' }),
+    forget: () => fetch(url + '/script/requests', { method: 'DELETE' }),
+    stop: () => end(child),
+  };
+};
+
+// start runs Fawn, with the scripted model unless model is false. config is
+// YAML added to the file; models are more names of the scripted model, with
+// their capabilities. The same data folder and port survive restart.
+export const start = async ({ model = true, models = {}, config = '', env = {} } = {}) => {
+  const dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
+  const script = model ? await startModel(dir) : null;
+  const file = join(dir, 'config.yaml'), log = join(dir, 'fawn.log');
+  const entry = (name, more) => `  - {name: ${name}, use: "langchain_openai:ChatOpenAI", model: script, base_url: ${script.url}/v1, api_key: test, ${more}}\n`;
+  const written = script
+    ? 'title: {model_name: offline}\nmodels:\n' + entry('script', 'display_name: Scripted') + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
+    : '';
+  writeFileSync(file, written + config);
+  const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
+  let child, addr;
+  const up = async () => {
+    const args = (at) => ['serve', '--addr', at, '--data', join(dir, 'data'), '--config', file];
+    ({ child, addr } = await begin(log, fawnBin, args, { ...clean, ...env }, addr, '/ok'));
+  };
+  await up();
+  const base = `http://${addr}`;
+  return {
+    base, dir, script,
+    data: join(dir, 'data'),
+    log: () => readFileSync(log, 'utf8'),
+    kill: () => end(child, 'SIGKILL'),
+    restart: up,
+    stop: async () => {
+      const out = await end(child);
+      await script?.stop();
+      if (process.env.FAWN_KEEP !== '1') rmSync(dir, { recursive: true, force: true });
+      if (out.code !== 0 && out.signal !== 'SIGKILL') throw new Error(`fawn ended with ${out.code ?? out.signal}`);
+    },
+  };
+};
+
+// relay stands between browser and server like a bad network. refuse is a list
+// of what happens to the next streams instead of an answer, 'reset' or a status;
+// cut ends each stream so many milliseconds after its headers; down drops everything.
+export const relay = async (base) => {
+  const r = { streams: 0, refuse: [], cut: 0, down: false };
+  const server = http.createServer((req, res) => {
+    const stream = /\/stream\?/.test(req.url);
+    if (r.down) { req.socket.destroy(); return; }
+    if (stream) {
+      r.streams++;
+      const how = r.refuse.shift();
+      if (how === 'reset') { req.socket.destroy(); return; }
+      if (how) { res.writeHead(how).end(); return; }
+    }
+    const up = http.request(base + req.url, { method: req.method, headers: req.headers }, (from) => {
+      res.writeHead(from.statusCode, from.headers);
+      from.pipe(res);
+      if (stream && r.cut) setTimeout(() => res.destroy(), r.cut);
+      from.on('error', () => res.destroy());
+    });
+    up.on('error', () => res.destroy());
+    res.on('close', () => up.destroy());
+    req.pipe(up);
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  r.base = `http://127.0.0.1:${server.address().port}`;
+  r.drop = () => server.closeAllConnections();
+  r.stop = () => { server.closeAllConnections(); return new Promise((done) => server.close(done)); };
+  return r;
+};
+
+// words is a script of n words at a rate, told in a message.
+export const words = (n, rate = 0) => `echo ${n} tokens at ${rate} tok/s`;
+// held says so many words, and as many more as it is told once its gate is open.
+export const held = (gate, n, more = 1) => scripted({ text: 'lorem '.repeat(n), gate, tokens: more });
+export const scripted = (...turns) => 'SCRIPT' + JSON.stringify({ turns });
+
+// until waits for something to become true, and says what when it does not.
+export const until = async (what, check, ms = 60_000) => {
+  for (const limit = Date.now() + ms; Date.now() < limit; await delay(25)) {
+    const got = await check();
+    if (got) return got;
+  }
+  throw new Error(`after ${ms} ms still not: ${what}`);
+};

@@ -1,0 +1,107 @@
+// Command cmd measures Fawn under load and prints a Markdown table; it exits
+// with 1 when a figure is over its limit. `make bench` runs it.
+//
+// It starts itself again as the scripted model and as the relay, so that their
+// CPU time is not its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/web/e2e/load"
+	"fawn/web/e2e/scriptmodel"
+)
+
+var errOverLimit = errors.New("a figure is over its limit")
+
+func main() {
+	sandbox.Reexec()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	run := bench
+	args := os.Args[1:]
+	if len(args) > 0 && (args[0] == "model" || args[0] == "relay") {
+		run = serve
+	}
+	if err := run(ctx, args); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("load", flag.ExitOnError)
+	bin := flags.String("bin", "bin/fawn", "Fawn's binary")
+	quick := flags.Bool("quick", false, "one short round of everything")
+	seconds := flags.Int("seconds", 0, "length of the paced streams (default 10, quick 3)")
+	only := flags.String("only", "", "scenarios by regular expression: start first unpaced paced thread prefix crowd lists recovery sandbox")
+	keep := flags.Bool("keep", false, "keep the scratch folder with data and logs")
+	flags.Parse(args)
+
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o := load.Options{Helper: []string{self}, Quick: *quick, Seconds: *seconds, Log: os.Stderr}
+	if o.Bin, err = filepath.Abs(*bin); err != nil {
+		return err
+	}
+	if *only != "" {
+		if o.Only, err = regexp.Compile(*only); err != nil {
+			return err
+		}
+	}
+	if o.Dir, err = os.MkdirTemp("", "fawn-bench-"); err != nil {
+		return err
+	}
+	if *keep {
+		fmt.Fprintln(os.Stderr, "scratch folder:", o.Dir)
+	} else {
+		defer os.RemoveAll(o.Dir)
+	}
+	report, err := load.Run(ctx, o)
+	if report != nil {
+		if werr := report.Write(os.Stdout); werr != nil {
+			return werr
+		}
+	}
+	if err == nil && report.Failed() {
+		err = errOverLimit
+	}
+	return err
+}
+
+func serve(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet(args[0], flag.ExitOnError)
+	addr := flags.String("addr", "127.0.0.1:0", "address to listen on")
+	upstream := flags.String("upstream", "", "the model's address, for the relay")
+	flags.Parse(args[1:])
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	if args[0] == "relay" {
+		mux.Handle("/", load.Relay(*upstream))
+	} else {
+		mux.Handle("/", scriptmodel.New())
+	}
+	srv := &http.Server{Addr: *addr, Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		srv.Close()
+	}()
+	if err := srv.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a child of the driver. Stop must be called.
+type Process struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *os.File
+}
+
+// start runs a program in its own process group with its output in a file.
+func start(logPath string, env []string, name string, args ...string) (*Process, error) {
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	grouped(cmd)
+	if err := cmd.Start(); err != nil {
+		log.Close()
+		return nil, err
+	}
+	p := &Process{cmd: cmd, exited: make(chan struct{}), log: log}
+	go func() {
+		cmd.Wait()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// PID is the child's process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Stop asks the child to end, waits up to ten seconds, and then kills its group.
+func (p *Process) Stop() {
+	defer p.log.Close()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.exited:
+	case <-time.After(10 * time.Second):
+	}
+	endGroup(p.PID())
+	<-p.exited
+}
+
+// Kill ends the child and its group at once.
+func (p *Process) Kill() {
+	defer p.log.Close()
+	endGroup(p.PID())
+	<-p.exited
+}
+
+// ready waits until the address answers GET /ok with 200.
+func (p *Process) ready(ctx context.Context, base string) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/ok", nil)
+		if err != nil {
+			return err
+		}
+		if res, err := client.Do(req); err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("%s ended before it answered: see %s", filepath.Base(p.cmd.Path), p.log.Name())
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w", base, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// freeAddr returns a loopback address nobody listens on at this moment.
+func freeAddr() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer ln.Close()
+	return ln.Addr().String(), nil
+}
+
+// Memory is what a process keeps in RAM, in bytes. PSS counts shared pages by share.
+type Memory struct{ RSS, PSS int64 }
+
+func memory(pid int) (Memory, error) {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	if err != nil {
+		return Memory{}, err
+	}
+	defer f.Close()
+	var m Memory
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		fields := strings.Fields(sc.Text())
+		if len(fields) != 3 || fields[2] != "kB" {
+			continue
+		}
+		kb, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			return m, fmt.Errorf("read smaps_rollup: %w", err)
+		}
+		switch fields[0] {
+		case "Rss:":
+			m.RSS = kb << 10
+		case "Pss:":
+			m.PSS = kb << 10
+		}
+	}
+	return m, sc.Err()
+}
+
+// diskUse adds up the sizes of all files below a folder, in bytes.
+func diskUse(dir string) (int64, error) {
+	var sum int64
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	return sum, err
+}

@@ -1,0 +1,82 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// Row is one line of the report. Figures are NaN where they make no sense.
+type Row struct {
+	Name  string
+	Unit  string
+	Fawn  float64
+	Relay float64
+	Limit float64 // NaN = told, not judged
+}
+
+// Failed says whether the figure is over its limit or, where there is a limit,
+// could not be taken at all.
+func (r Row) Failed() bool {
+	return !math.IsNaN(r.Limit) && (math.IsNaN(r.Fawn) || r.Fawn > r.Limit)
+}
+
+// Report is the outcome of a measurement.
+type Report struct {
+	Machine   string
+	Rows      []Row
+	Sandboxes []Row // beside bare bash in place of a relay
+}
+
+// Failed says whether any row is over its limit.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes), Row.Failed)
+}
+
+// Write prints the report as Markdown tables.
+func (r *Report) Write(w io.Writer) error {
+	if _, err := fmt.Fprintln(w, r.Machine); err != nil {
+		return err
+	}
+	if err := table(w, "Fawn | relay", r.Rows); err != nil {
+		return err
+	}
+	return table(w, "sandbox | bare bash", r.Sandboxes)
+}
+
+// table prints rows, if there are any.
+func table(w io.Writer, columns string, rows []Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintf(w, "\n| measure | unit | %s | ratio | limit | |\n|---|---|---:|---:|---:|---:|---|\n", columns); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		verdict := ""
+		switch {
+		case row.Failed():
+			verdict = "**FAIL**"
+		case !math.IsNaN(row.Limit):
+			verdict = "PASS"
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", row.Name, row.Unit,
+			number(row.Fawn), number(row.Relay), number(row.Fawn/row.Relay), number(row.Limit), verdict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func number(f float64) string {
+	switch a := math.Abs(f); {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return ""
+	case a >= 100:
+		return fmt.Sprintf("%.0f", f)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", f)
+	}
+	return fmt.Sprintf("%.2f", f)
+}

@@ -1,0 +1,153 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// paced measures streams at the speed of a real model: what counts is that
+// every token is on time, how evenly they come, and what each costs.
+func (b *bench) paced(ctx context.Context) error {
+	const rate = 50
+	for _, n := range []int{50, 200} {
+		err := b.withTargets(ctx, n == 200, func(relay, fawn, bare *Target) error {
+			targets := []*Target{relay, fawn}
+			if bare != nil {
+				targets = append(targets, bare)
+			}
+			all := map[*Target]*burst{}
+			cost := map[*Target][]float64{}
+			written := map[*Target]int64{}
+			for round := range b.rounds(3) {
+				for _, t := range targets {
+					before := storageWrites(t.PID)
+					got, err := streams(ctx, t, n, b.Seconds*rate, rate)
+					if err != nil {
+						return err
+					}
+					written[t] += storageWrites(t.PID) - before
+					cost[t] = append(cost[t], got.cpuPerToken)
+					if round == 0 {
+						all[t] = &got
+						continue
+					}
+					a := all[t]
+					a.gaps, a.endLag = append(a.gaps, got.gaps...), append(a.endLag, got.endLag...)
+					a.delivered = min(a.delivered, got.delivered)
+				}
+			}
+			b.pacedRows(n, all[relay], all[fawn], quantile(cost[relay], 0.5), quantile(cost[fawn], 0.5))
+			if bare != nil {
+				b.storeRow(quantile(cost[fawn], 0.5)-quantile(cost[bare], 0.5), written[fawn], written[bare])
+			}
+			after, err := memory(fawn.PID)
+			if err != nil {
+				return err
+			}
+			b.add(fmt.Sprintf("memory after %d paced streams, RSS", n), "MB", float64(after.RSS)/1e6, math.NaN(), math.NaN())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) pacedRows(n int, relay, fawn *burst, relayCost, fawnCost float64) {
+	none := math.NaN()
+	title := func(what string) string { return fmt.Sprintf("%d paced streams, %s", n, what) }
+	b.add(title("tokens late by over 250 ms"), "%", 100*(1-fawn.delivered), 100*(1-relay.delivered), limitLate)
+	b.add(title("gap p50"), "ms", quantile(fawn.gaps, 0.5), quantile(relay.gaps, 0.5), none)
+	b.add(title("gap p99"), "ms", quantile(fawn.gaps, 0.99), quantile(relay.gaps, 0.99), limitGap)
+	b.add(title("end lag p50"), "ms", quantile(fawn.endLag, 0.5), quantile(relay.endLag, 0.5), none)
+	b.add(title("end lag max"), "ms", slices.Max(fawn.endLag), slices.Max(relay.endLag), none)
+	b.add(title("CPU"), "µs/token", fawnCost, relayCost, none)
+}
+
+// storeRow reports what writing the events costs. Both servers writing the same
+// amount means that the switch did nothing: then there is no figure, which fails.
+func (b *bench) storeRow(cost float64, with, without int64) {
+	if with > 0 && float64(without) > 0.9*float64(with) {
+		fmt.Fprintf(b.Log, "FAWN_BENCH_NOSTORE made no difference: %d and %d bytes written\n", with, without)
+		cost = math.NaN()
+	}
+	b.add("200 paced streams, CPU of the event store", "µs/token", cost, math.NaN(), limitStore)
+}
+
+// storageWrites returns the bytes a process caused to be written to disk, 0
+// where the kernel does not say.
+func storageWrites(pid int) int64 {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "write_bytes: "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+			if err != nil {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// longThread has one conversation of many turns and looks at how disk and time
+// grow. The server is stopped at each measuring point, which folds its journal
+// into the database file, so that sizes are exact.
+func (b *bench) longThread(ctx context.Context) error {
+	points := []int{25, 50, 100, 200}
+	if b.Quick {
+		points = []int{10, 20, 40}
+	}
+	data, err := os.MkdirTemp(b.Dir, "thread-")
+	if err != nil {
+		return err
+	}
+	t, p, err := b.server(ctx, "thread", data)
+	if err != nil {
+		return err
+	}
+	thread, err := t.Thread(ctx)
+	p.Stop()
+	if err != nil {
+		return err
+	}
+	base, err := diskUse(data)
+	if err != nil {
+		return err
+	}
+	var turns, sizes, times []float64
+	done := 0
+	for _, n := range points {
+		if t, p, err = b.server(ctx, "thread", data); err != nil {
+			return err
+		}
+		took, err := conversation(ctx, t, thread, n-done)
+		p.Stop()
+		if err != nil {
+			return err
+		}
+		size, err := diskUse(data)
+		if err != nil {
+			return err
+		}
+		done, times = n, append(times, took...)
+		turns, sizes = append(turns, float64(n)), append(sizes, float64(size-base))
+	}
+	none, tenth := math.NaN(), len(times)/10
+	// The first turns after a start are warm-up and no growth.
+	early, late := quantile(times[2:2+tenth], 0.5), quantile(times[len(times)-tenth:], 0.5)
+	b.add(fmt.Sprintf("disk over %d turns of 40 tokens", done), "KB/turn", sizes[len(sizes)-1]/float64(done)/1e3, none, none)
+	b.add("order of disk growth over turns", "", order(turns, sizes), none, limitOrder)
+	b.add("time of a turn, first tenth", "ms", early, none, none)
+	b.add("time of a turn, last tenth", "ms", late, none, none)
+	return nil
+}

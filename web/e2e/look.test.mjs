@@ -1,0 +1,181 @@
+// How the pages look and what they weigh: accessibility in both themes and on a
+// phone, no policy violation, sizes, requests and layout shift.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { ask, atLeast, clean, finished, launch, newChat, open, send } from './browser.mjs';
+import { chromium, here, lacks, start, words } from './harness.mjs';
+import { makeSales, notes, toCSV } from './table.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const shots = join(here, 'shots');
+const report = [
+  '# Heat pump or gas?', '', 'Over ten years the heat pump is **cheaper** in a well insulated house.', '',
+  '| | Heat pump | Gas |', '|---|---:|---:|', '| Purchase | 14,200 | 8,900 |', '| Ten years of energy | 9,800 | 17,400 |', '',
+  '1. Measure the heat the house loses.', '2. Ask for two offers.', '', '```python', 'saving = 17_400 - 9_800', 'print(saving)', '```', '',
+  'See [ADEME](https://www.ademe.fr/) for the method.',
+].join('\n');
+const outputs = '/mnt/user-data/outputs/';
+const files = {
+  'report.md': report + '\n\n![The two, year by year](chart.svg)\n',
+  'chart.svg': '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 200"><path d="M0 190L400 20" stroke="#17674C" stroke-width="4"/></svg>',
+  'prices.csv': 'year,gas,electricity,note\n2026,0.121,0.252,"base, as published"\n2027,0.126,0.249,\n2028,0.131,0.247,tax step\n',
+};
+let fawn, browser, thread, step, message;
+
+const forms = [
+  { name: 'light', colorScheme: 'light' },
+  { name: 'dark', colorScheme: 'dark' },
+  { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  { name: 'phone-dark', colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+];
+const inPanel = (name) => `/workspace/chats/${thread}?file=mnt/user-data/outputs/${name}`;
+const pages = [['welcome', () => newChat], ['thread', () => `/workspace/chats/${thread}`], ['document', () => inPanel('report.md')],
+  ['table', () => inPanel('prices.csv')], ['source', () => inPanel('prices.csv') + '&tab=code'], ['picture', () => `/workspace/chats/${thread}/files/mnt/user-data/outputs/chart.svg`],
+  ['step', () => step], ['edit', () => `/workspace/chats/${thread}?edit=${message}`],
+  ['files', () => `/workspace/chats/${thread}/files`], ['chats', () => '/workspace/chats'], ['delete', () => `/ui/threads/${thread}/delete`],
+  ['settings', () => '/workspace/settings/appearance'], ['sandbox', () => '/workspace/settings/sandbox'], ['about', () => '/workspace/settings/about'], ['models', () => '/workspace/settings/models'], ['model', () => '/workspace/settings/models?add=compatible'],
+  ['tools', () => '/workspace/settings/tools'], ['account', () => '/workspace/settings/account'], ['memory', () => '/workspace/settings/memory'],
+  ['tasks', () => '/workspace/scheduled-tasks'], ['agents', () => '/workspace/agents'], ['skills', () => '/workspace/skills'], ['search', () => '/workspace/chats?q=heat'], ['missing', () => '/workspace/chats/no-such-thread']];
+
+const violations = async (page) => {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join(' | ')}`);
+};
+
+before(async () => {
+  if (skip) return;
+  mkdirSync(shots, { recursive: true });
+  [fawn, browser] = await Promise.all([start(), launch()]);
+  await fawn.script.rules([{ match: 'heat pump', script: { turns: [
+    { reasoning: 'The reader wants a comparison over ten years.', text: 'I look at what is there first.',
+      tool_calls: [{ name: 'ls', args: { description: 'Look for files', path: '/mnt/user-data/workspace' } }] },
+    { tool_calls: Object.entries(files).map(([name, content]) => ({ name: 'write_file', args: { description: 'Write', path: outputs + name, content } })) },
+    { tool_calls: [{ name: 'present_files', args: { filepaths: Object.keys(files).map((name) => outputs + name) } }] },
+    { text: report }] } }]);
+  const page = await open(browser, fawn.base);
+  thread = await ask(page, fawn.base, 'Should I buy a heat pump or keep the gas boiler?');
+  await finished(page);
+  step = await page.getAttribute('.turn.last .step.tool:not(.group) .sd', 'hx-get');
+  message = await page.getAttribute('.turn.last .mine', 'id').then((id) => id.slice('u-'.length));
+  await page.context().close();
+});
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+for (const form of forms) {
+  test(`every page, ${form.name}: no accessibility violation, no sideways scroll`, { skip }, async (t) => {
+    const page = await open(browser, fawn.base, form);
+    for (const [name, path] of pages) {
+      await t.test(name, async () => {
+        await page.goto(fawn.base + path());
+        await page.evaluate(() => document.fonts.ready);
+        await page.screenshot({ path: join(shots, `${name}-${form.name}.png`) });
+        assert.deepEqual(await violations(page), []);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `the page is ${wide} px too wide`);
+        clean(page);
+      });
+    }
+    await page.context().close();
+  });
+}
+
+test('mid-run, in every form: no accessibility violation', { skip }, async () => {
+  for (const { name, ...form } of forms) {
+    const page = await open(browser, fawn.base, form);
+    await ask(page, fawn.base, words(20_000, 50));
+    await atLeast(page, 10);
+    await page.screenshot({ path: join(shots, `running-${name}.png`) });
+    assert.deepEqual(await violations(page), []);
+    await page.click('#send [data-stop]');
+    await finished(page);
+    clean(page);
+    await page.context().close();
+  }
+});
+
+test('320 px wide there is no sideways scroll and nothing is cut off, in both languages', { skip }, async () => {
+  for (const locale of ['en-GB', 'zh-CN']) {
+    const page = await open(browser, fawn.base, { viewport: { width: 320, height: 640 }, locale });
+    for (const [name, path] of pages) {
+      await page.goto(fawn.base + path());
+      assert.equal(await page.getAttribute('html', 'lang'), locale === 'zh-CN' ? 'zh-CN' : 'en');
+      await page.evaluate(() => document.fonts.ready);
+      await page.screenshot({ path: join(shots, `${name}-320-${locale}.png`) });
+      const out = await page.evaluate(() => [...document.querySelectorAll('h1, h2, p, button, a, input, select, textarea, img')]
+        .filter((el) => el.checkVisibility() && !el.closest('.vh, .skip, .tbl, pre, .grid, .scroll.flush, [popover]') && !el.matches('.vh, .skip'))
+        .filter((el) => { const r = el.getBoundingClientRect(); return r.width > 0 && (r.right > innerWidth + 1 || r.left < -1); })
+        .map((el) => el.outerHTML.slice(0, 120)));
+      assert.deepEqual(out, [], `${name} ${locale}`);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
+    }
+    clean(page);
+    await page.context().close();
+  }
+});
+
+test('in forced colours states can still be told apart', { skip }, async () => {
+  const page = await open(browser, fawn.base, { forcedColors: 'active' });
+  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
+  await page.click('.trail > summary');
+  await page.screenshot({ path: join(shots, 'forced-colors.png') });
+  const dot = await page.evaluate(() => getComputedStyle(document.querySelector('.step.done:not(.note)'), '::before').backgroundColor);
+  assert.notEqual(dot, await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+  assert.deepEqual(await violations(page), []);
+  await page.context().close();
+});
+
+test('assets may be kept for a year and come compressed', { skip }, async () => {
+  const html = await fetch(fawn.base + newChat).then((r) => r.text());
+  const path = html.match(/\/assets\/[^"]+\/app\.js/)[0];
+  const res = await fetch(fawn.base + path, { headers: { 'Accept-Encoding': 'gzip' } });
+  assert.match(res.headers.get('cache-control'), /immutable/);
+  assert.match(res.headers.get('content-type'), /javascript/);
+});
+
+test('the pictures of the README', { skip: skip || (process.env.FAWN_README !== '1' && 'only with FAWN_README=1') }, async () => {
+  const own = await start({ model: false });
+  const img = join(here, '..', '..', 'docs', 'img');
+  mkdirSync(img, { recursive: true });
+  const picture = async (page, name) => {
+    await page.evaluate(() => document.fonts.ready);
+    await page.waitForFunction(() => [...document.images].every((i) => i.complete));
+    await page.screenshot({ path: join(img, name) });
+    assert.ok(statSync(join(img, name)).size <= 200_000, name);
+  };
+  try {
+    const page = await open(browser, own.base, { colorScheme: 'light' });
+    let summary;
+    for (const [name, text, ask] of [['notes.md', notes, 'Summarise these notes'], ['sales-2025.csv', toCSV(makeSales()), 'Analyse our sales of 2025']]) {
+      await page.goto(own.base + newChat);
+      await page.setInputFiles('#pick', { name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+      await page.waitForSelector('#chips li:not(:has(progress))');
+      await send(page, ask);
+      await page.waitForURL(/\/workspace\/chats\/(?!new)/);
+      await finished(page);
+      summary ??= new URL(page.url()).pathname;
+    }
+    const url = page.url().split('?')[0];
+    const report = await page.locator('.cards .file a.open', { hasText: '.md' }).getAttribute('data-push');
+    await page.goto(own.base + report);
+    await page.click('.turn.last .trail > summary');
+    await page.evaluate(() => { document.activeElement.blur(); document.querySelector('#scroll').scrollTop = 0; });
+    await picture(page, 'thread.png');
+    const night = await open(browser, own.base, { colorScheme: 'dark', viewport: { width: 1280, height: 800 } });
+    await night.goto(own.base + summary);
+    await night.click('.turn.last .trail > summary');
+    await night.keyboard.press('Control+k');
+    await night.locator('#pal-q').pressSequentially('s');
+    await night.waitForFunction(() => document.querySelector('#pal-list')?.innerText.includes('Settings: Sandbox'));
+    await picture(night, 'palette-dark.png');
+    const phone = await open(browser, own.base, { colorScheme: 'dark', viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true });
+    await phone.goto(url);
+    await picture(phone, 'phone-dark.png');
+  } finally {
+    await own.stop();
+  }
+});

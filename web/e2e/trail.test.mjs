@@ -1,0 +1,96 @@
+// The trail: what the agent does, in plain words, foldable, and the same after a reload.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { ask, clean, finished, launch, open } from './browser.mjs';
+import { chromium, lacks, scripted, start } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+const dir = '/mnt/user-data/workspace';
+const call = (name, args) => ({ tool_calls: [{ name, args: { description: 'a step', ...args } }] });
+const part = (n) => call('read_file', { path: `${dir}/notes.txt`, start_line: n, end_line: n });
+const long = 'A long answer follows here. '.repeat(20);
+let fawn, browser;
+
+before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+const lines = (page) => page.evaluate(() => [...document.querySelectorAll('.turn.last .steps > li')]
+  .filter((li) => !li.parentElement.closest('.steps li'))
+  .map((li) => (li.querySelector('.head') ?? li).textContent.replace(/\s+/g, ' ').replace(/ \d+(\.\d+)? s/g, '').trim()));
+
+test('steps stand in order with verb and target, and a failed one says so', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted(
+    { reasoning: 'First **look** around.', text: 'I look first.', ...call('ls', { path: dir }) },
+    call('write_file', { path: `${dir}/notes.txt`, content: 'one\ntwo\n' }), call('read_file', { path: `${dir}/none.txt` }), { gate: 'order', tokens: 100 }));
+  await page.waitForSelector('.turn.last .step.fail .why', { state: 'attached' });
+  assert.ok(await page.locator('.turn.last .trail').evaluate((d) => d.open), 'open while it runs');
+  await fawn.script.open('order');
+  await finished(page);
+  const want = await lines(page);
+  assert.match(want[0], /^Thought about it/);
+  assert.equal(want[1], 'I look first.');
+  assert.match(want[2], /^Listed a folder/);
+  assert.match(want[3], /^Wrote notes\.txt ?done/);
+  assert.match(want[4], /^Read none\.txt ?failed/);
+  const node = await page.evaluate(() => getComputedStyle(document.querySelector('.turn.last .step.fail'), '::before').borderRadius);
+  assert.equal(node, '3px', 'a failed node is a square');
+  await page.waitForFunction(() => !document.querySelector('.turn.last .trail').open);
+  assert.match(await page.innerText('.turn.last .trail > summary'), /Worked for .*5 steps/s);
+  await page.reload();
+  assert.deepEqual(await lines(page), want);
+  await page.click('.turn.last .trail > summary');
+  await page.click('.step.fail .head');
+  await page.waitForSelector('.step.fail .body .err');
+  assert.match(await page.innerText('.step.fail .body'), /none\.txt/);
+  clean(page);
+});
+
+test('a trail that the reader has touched stays as it is', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted(call('ls', { path: dir }), { text: long, rate: 100 }));
+  // However quick the answer was: after the first click the trail is the reader's own.
+  const summary = '.turn.last .trail > summary';
+  await page.click(summary);
+  if (!(await page.$eval('.turn.last .trail', (d) => d.open))) await page.click(summary);
+  await finished(page);
+  const seen = await page.evaluate(() => new Promise((done) => setTimeout(() => done(document.querySelector('.turn.last .trail').open), 900)));
+  assert.ok(seen);
+});
+
+test('calls of one tool in a row are one line, live and after a reload, and what was opened stays open', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted(
+    call('write_file', { path: `${dir}/notes.txt`, content: 'one\ntwo\nthree\nfour\n' }), part(1), part(2), { ...part(3), gate: 'opened' }, part(4), { text: long, rate: 60 }));
+  await page.click('.turn.last .steps > li:nth-child(2) .head');
+  await page.waitForSelector('.turn.last .steps > li:nth-child(2) .body .out');
+  await fawn.script.open('opened');
+  await page.waitForSelector('.turn.last .step.group');
+  assert.equal(await page.locator('.group details.sd[open] details.sd[open]').count(), 1, 'the opened step is open inside the opened group');
+  assert.equal(await page.evaluate(() => document.activeElement.closest('.group') !== null), true, 'the focus went along');
+  await finished(page);
+  const want = await lines(page);
+  assert.equal(want.length, 2);
+  assert.match(want[1], /^Read notes\.txt ?4 parts.*done$/);
+  assert.equal(await page.locator('.group .steps > li').count(), 4);
+  await page.reload();
+  assert.deepEqual(await lines(page), want);
+  await page.click('.turn.last .trail > summary');
+  await page.click('.group > details > summary');
+  await page.click('.group .steps > li:nth-child(3) .head');
+  await page.waitForSelector('.group .steps > li:nth-child(3) .body .out');
+  assert.match(await page.innerText('.group .steps > li:nth-child(3) .body'), /three/);
+  clean(page);
+});
+
+test('a turn without steps has no trail, for nobody', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted({ error: { status: 401, message: 'Incorrect API key provided' } }));
+  await finished(page);
+  const said = await page.locator('article.turn.last').ariaSnapshot();
+  assert.match(said, /refused the key/);
+  assert.doesNotMatch(said, /steps?\b|Failed after/);
+  assert.equal(await page.locator('article.turn.last .trail').isVisible(), false);
+  clean(page);
+});

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/sandbox"
+	"fawn/store"
+)
+
+// Poll makes the program look at its configuration now.
+func (a *App) Poll() bool { return a.config.Poll() }
+
+// Handle adds a route.
+func (a *App) Handle(path string, h echo.HandlerFunc) { a.echo.GET(path, h) }
+
+// Guard is a program that only decides who may call it.
+func Guard(addr string, conf *config.Snapshot) *App {
+	return &App{opts: Options{Addr: addr}, config: config.Fixed(conf)}
+}
+
+// AllowsHost tells whether a request with this Host header is answered.
+func (a *App) AllowsHost(host string) bool { return a.hostAllowed(&http.Request{Host: host}) }
+
+// AllowsOrigin tells whether pages of an origin other than the server's may call.
+func (a *App) AllowsOrigin(origin string) bool { return a.originAllowed(origin) }
+
+// Tidy is the path without slashes that count for nothing.
+func Tidy(path string) string { return tidy(path) }
+
+// Trail is the audit's writer.
+type Trail struct{ t *trail }
+
+// NewTrail starts one.
+func NewTrail(db *store.DB, log *slog.Logger) Trail { return Trail{newTrail(db, log)} }
+
+// Ran, Judged, Close and Lost are those of the trail.
+func (t Trail) Ran(r sandbox.Record)            { t.t.ran(r) }
+func (t Trail) Judged(r middleware.AuditRecord) { t.t.judged(r) }
+func (t Trail) Close()                          { t.t.close() }
+func (t Trail) Lost() int64                     { return t.t.lost() }

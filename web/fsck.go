@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"fawn/agent/config"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+)
+
+// lostFolder is where a repair puts folders that belong to no thread.
+const lostFolder = "lost"
+
+// Fsck reads everything in the data folder and names every broken reference, a line each.
+// With repair it mends what can be mended without losing anything a thread shows, and
+// looks again. ok is false when something is broken in the end. A folder that a server
+// uses is refused, with a *store.LockedError.
+func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
+	dir, err := config.DataDir(o.Data)
+	if err != nil {
+		return false, err
+	}
+	if _, err := os.Stat(dir); err != nil { // looking does not make one
+		return false, fmt.Errorf("the data folder %s cannot be read: %w", dir, errors.Unwrap(err))
+	}
+	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	f := fsck{db: db, dirs: sandbox.Dirs{Root: dir}}
+	if repair {
+		if err := f.repair(ctx, o); err != nil {
+			return false, err
+		}
+	}
+	found, err := f.check(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range found {
+		if _, err := fmt.Fprintln(o.Out, s); err != nil {
+			return false, err
+		}
+	}
+	if len(found) == 0 {
+		_, err = fmt.Fprintln(o.Out, "Every reference is whole.")
+	}
+	return len(found) == 0, err
+}
+
+type fsck struct {
+	db   *store.DB
+	dirs sandbox.Dirs
+}
+
+// check are the findings in the database and beside it.
+func (f fsck) check(ctx context.Context) ([]string, error) {
+	found, err := f.db.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unreadable, err := runs.Check(ctx, f.db)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, unreadable...)
+	lost, err := f.lost(ctx)
+	for _, id := range lost {
+		found = append(found, fmt.Sprintf("Folder %s belongs to no thread.", filepath.Join("threads", id)))
+	}
+	return found, err
+}
+
+// lost are the folders of threads that do not exist: what is left of deleted ones, or
+// uploads to one that was never started.
+func (f fsck) lost(ctx context.Context) ([]string, error) {
+	var lost []string
+	err := f.dirs.Threads(func(id string) error {
+		_, err := f.db.Thread(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			lost, err = append(lost, id), nil
+		}
+		return err
+	})
+	return lost, err
+}
+
+// repair mends what is safe to mend and says what it did.
+func (f fsck) repair(ctx context.Context, o Options) error {
+	found, err := f.check(ctx)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	did, err := f.db.Repair(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := f.lost(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range lost {
+		to, err := f.putAside(id)
+		if err != nil {
+			return err
+		}
+		did = append(did, "moved the files of "+id+", which is no thread, to "+to)
+	}
+	for _, s := range did {
+		if _, err := fmt.Fprintln(o.Out, "Mended:", s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putAside moves a folder out of the threads, under a name that is free.
+func (f fsck) putAside(id string) (string, error) {
+	base := filepath.Join(f.dirs.Root, lostFolder)
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return "", err
+	}
+	to := filepath.Join(base, id)
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		to = filepath.Join(base, fmt.Sprintf("%s-%d", id, n))
+	}
+	return to, os.Rename(filepath.Join(f.dirs.Root, "threads", id), to)
+}

@@ -1,0 +1,59 @@
+package web_test
+
+import (
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fawn/web"
+)
+
+// TestAFullDiskIsToldAndGoesAway lets no file grow past its size, which the database takes
+// for a full disk.
+func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
+	decoded[any](t, s.send(t, "POST", "/threads", `{"thread_id": "t1"}`))
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Skip(err)
+	}
+	wal, err := os.Stat(filepath.Join(dir, "fawn.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	limit := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { limit(was); signal.Reset(syscall.SIGXFSZ) })
+	limit(syscall.Rlimit{Cur: uint64(wal.Size()), Max: was.Max})
+
+	for _, path := range []string{"/threads", "/threads/t1/runs", "/threads/t1/runs/stream"} {
+		body := human("hi")
+		if path == "/threads" {
+			body = `{"metadata": {"a": "` + strings.Repeat("x", 10_000) + `"}}`
+		}
+		if a := s.send(t, "POST", path, body); a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "free some space") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unhealthy"`) || !strings.Contains(a.body, "full") {
+		t.Errorf("health: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", "/threads/t1/state", ""); a.status != http.StatusOK {
+		t.Errorf("reading: %d %s", a.status, a.body)
+	}
+	limit(was)
+	until(t, func() bool { return s.send(t, "GET", "/health", "").status == http.StatusOK })
+	if a := s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "room again"}]}`)); a.status != http.StatusOK || !strings.Contains(a.body, "room again") {
+		t.Errorf("after: %d %s", a.status, a.body)
+	}
+	s.works(t)
+}

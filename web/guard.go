@@ -1,0 +1,118 @@
+package web
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/httpx"
+)
+
+// exposed are the response headers scripts of other allowed origins may read.
+const exposed = "content-location, location, x-pagination-total, x-pagination-next, retry-after"
+
+// guard lets only requests through that are meant for this server and come from an
+// allowed origin. Without accounts this is what keeps other web pages, also with a host
+// name they point at this machine, from using it.
+func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
+	var cross http.CrossOriginProtection
+	return func(c echo.Context) error {
+		r, h := c.Request(), c.Response().Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		if !a.hostAllowed(r) {
+			return refuse(c, http.StatusMisdirectedRequest,
+				"this server does not answer for the host %q; add it to server.hosts in the config if it should", hostName(r.Host))
+		}
+		origin := r.Header.Get("Origin")
+		allowed := origin != "" && a.originAllowed(origin)
+		if origin != "" {
+			h.Add("Vary", "Origin")
+		}
+		if allowed {
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Expose-Headers", exposed)
+		}
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			if !allowed {
+				return refuseOrigin(c, origin)
+			}
+			h.Set("Access-Control-Allow-Methods", "GET, HEAD, PUT, POST, DELETE, PATCH, OPTIONS")
+			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+			h.Set("Access-Control-Max-Age", "600")
+			return c.NoContent(http.StatusNoContent)
+		}
+		if !allowed && (origin == "null" && !safe(r.Method) || cross.Check(r) != nil) {
+			return refuseOrigin(c, origin)
+		}
+		return next(c)
+	}
+}
+
+func refuseOrigin(c echo.Context, origin string) error {
+	return refuse(c, http.StatusForbidden,
+		"the origin %q may not call this server; add it to server.cors_origins in the config if it should", origin)
+}
+
+// refuse answers here and now. The pages' error handler is no place for it: an error page
+// lists the chats, and a page whose host name was pointed at this machine could read them.
+func refuse(c echo.Context, status int, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	if strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+		return c.String(status, text+"\n")
+	}
+	return httpx.JSON(c, status, map[string]string{"detail": text})
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// hostAllowed: loopback names, the address the connection came in on, or configured names.
+func (a *App) hostAllowed(r *http.Request) bool {
+	host := hostName(r.Host)
+	if isLoopback(host) {
+		return true
+	}
+	bound, _, err := net.SplitHostPort(a.opts.Addr)
+	if err == nil && strings.EqualFold(host, bound) {
+		return true
+	}
+	if at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
+		if ip := net.ParseIP(host); ip != nil && ip.Equal(at.IP) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.config.Current().File.Server.Hosts, func(s string) bool { return strings.EqualFold(s, host) })
+}
+
+// hostName is the host of a Host header without its port and brackets. What only looks like
+// one with a port is left as it is, and is nobody's name.
+func hostName(s string) string {
+	if host, port, err := net.SplitHostPort(s); err == nil {
+		if strings.Trim(port, "0123456789") != "" {
+			return s
+		}
+		return host
+	}
+	return strings.Trim(s, "[]")
+}
+
+// originAllowed: configured origins, and loopback ones while only this machine can call.
+// The server's own origin is left to http.CrossOriginProtection.
+func (a *App) originAllowed(origin string) bool {
+	if slices.Contains(a.config.Current().File.Server.CORSOrigins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {
+		return false
+	}
+	bound, _, err := net.SplitHostPort(a.opts.Addr)
+	return err == nil && isLoopback(bound) && isLoopback(u.Hostname())
+}

@@ -1,0 +1,154 @@
+package httpx
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Limit bounds a request body.
+type Limit struct {
+	Bytes int64
+	Key   string // the configuration key that sets it
+}
+
+// Body reads the whole body of r. More bytes than the limit are a 413 before more than the
+// limit was read.
+func Body(r *http.Request, limit Limit) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	if r.ContentLength > limit.Bytes {
+		return nil, TooLarge("the request body", limit.Bytes, limit.Key)
+	}
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(io.LimitReader(r.Body, limit.Bytes+1))
+	if err != nil {
+		return nil, Errorf(http.StatusBadRequest, "the request body could not be read to its end")
+	}
+	if int64(b.Len()) > limit.Bytes {
+		return nil, TooLarge("the request body", limit.Bytes, limit.Key)
+	}
+	return b.Bytes(), nil
+}
+
+// Bind decodes a JSON body into the struct at into, whatever content type it claims. An
+// absent body counts as {}. Unknown fields are ignored, null leaves a field alone. A body
+// which is no JSON object or has a field of the wrong type is a 422 that names the field.
+func Bind(r *http.Request, limit Limit, into any) error {
+	body, err := Body(r, limit)
+	if err != nil {
+		return err
+	}
+	return Decode(body, into)
+}
+
+// Decode is [Bind] for a body at hand.
+func Decode(body []byte, into any) error {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || string(body) == "null" {
+		return nil
+	}
+	err := json.Unmarshal(body, into)
+	if err == nil {
+		return nil
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		if !json.Valid(body) {
+			return &Detail{Status: http.StatusUnprocessableEntity,
+				Detail: []Problem{{Loc: []string{"body"}, Msg: "the body is not valid JSON: " + syntax.Error(), Type: "json_invalid"}}}
+		}
+	}
+	return &Detail{Status: http.StatusUnprocessableEntity,
+		Detail: []Problem{{Loc: append([]string{"body"}, fieldOf(body, into, err)...), Msg: message(err), Type: "type_error"}}}
+}
+
+// fieldOf finds which field of body made err. Names of embedded structs in the path mean
+// nothing to clients and are left out; an error of a type that decodes itself may not say
+// where it happened, so the fields are tried one by one.
+func fieldOf(body []byte, into any, err error) []string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return nil
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		path := strings.Split(wrong.Field, ".")
+		for ; len(path) > 0; path = path[1:] {
+			if _, ok := fields[path[0]]; ok {
+				return path
+			}
+		}
+	}
+	for name, raw := range fields {
+		one, err := json.Marshal(map[string]json.RawMessage{name: raw})
+		if err == nil && json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface()) != nil {
+			return []string{name}
+		}
+	}
+	return nil
+}
+
+func message(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	want := "another type"
+	switch k := wrong.Type.Kind(); {
+	case k == reflect.String:
+		want = "a string"
+	case k == reflect.Bool:
+		want = "true or false"
+	case k >= reflect.Int && k <= reflect.Uint64:
+		want = "an integer"
+	case k == reflect.Float32 || k == reflect.Float64:
+		want = "a number"
+	case k == reflect.Slice || k == reflect.Array:
+		want = "a list"
+	case k == reflect.Map || k == reflect.Struct:
+		want = "an object"
+	}
+	return "want " + want + ", got " + wrong.Value
+}
+
+// DecodeStrict is [Decode] which refuses fields that into does not have, naming them.
+func DecodeStrict(body []byte, into any) error {
+	if err := Decode(body, into); err != nil {
+		return err
+	}
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || string(body) == "null" {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	t := reflect.TypeOf(into).Elem()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		known[name] = true
+	}
+	var problems []Problem
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !known[name] {
+			problems = append(problems, Problem{Loc: []string{"body", name}, Msg: "this field is not known", Type: "extra_forbidden"})
+		}
+	}
+	if problems != nil {
+		return &Detail{Status: http.StatusUnprocessableEntity, Detail: problems}
+	}
+	return nil
+}

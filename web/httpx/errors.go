@@ -1,0 +1,119 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// statusGone is what proxies log when the client left before the answer.
+const statusGone = 499
+
+// Status is the one table from errors to answers. An error that is not in it is a 500
+// whose detail is nil: its text is for the log.
+func Status(err error) (status int, detail any) {
+	var d *Detail
+	var he *echo.HTTPError
+	switch {
+	case errors.As(err, &d):
+		return d.Status, d.Detail
+	case errors.As(err, &he):
+		return he.Code, he.Message
+	}
+	for _, row := range []struct {
+		target error
+		status int
+	}{
+		{context.Canceled, statusGone},
+		{runs.ErrClosed, http.StatusServiceUnavailable},
+		{store.ErrClosed, http.StatusServiceUnavailable},
+		{runs.ErrBusy, http.StatusConflict},
+		{runs.ErrNotCancelable, http.StatusConflict},
+		{runs.ErrNotFound, http.StatusNotFound},
+		{store.ErrNotFound, http.StatusNotFound},
+		{store.ErrExists, http.StatusConflict},
+		{runs.ErrInput, http.StatusBadRequest},
+		{agent.ErrMessage, http.StatusBadRequest},
+		{agent.ErrPatch, http.StatusUnprocessableEntity},
+		{uploads.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{uploads.ErrNoFiles, http.StatusBadRequest},
+		{uploads.ErrForm, http.StatusBadRequest},
+		{uploads.ErrName, http.StatusBadRequest},
+		{uploads.ErrNotFound, http.StatusNotFound},
+		{sandbox.ErrThread, http.StatusUnprocessableEntity},
+		{sandbox.ErrEscape, http.StatusForbidden},
+		{sandbox.ErrReadOnly, http.StatusForbidden},
+		{sandbox.ErrPath, http.StatusBadRequest},
+		{sandbox.ErrNotRegular, http.StatusBadRequest},
+		{sandbox.ErrNotDir, http.StatusBadRequest},
+		{sandbox.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{sandbox.ErrQuota, http.StatusInsufficientStorage},
+		{fs.ErrNotExist, http.StatusNotFound},
+		{syscall.ENOTDIR, http.StatusNotFound}, // below a file there is nothing
+	} {
+		if errors.Is(err, row.target) {
+			return row.status, err.Error()
+		}
+	}
+	if errors.Is(err, store.ErrFull) || errors.Is(err, runs.ErrStorage) {
+		return http.StatusInsufficientStorage, "the disk is full or failing, so nothing can be stored; free some space and try again"
+	}
+	return http.StatusInternalServerError, nil
+}
+
+// ErrorHandler answers every error a handler returns with {"detail": ...}. Errors without
+// a status of their own are logged under an id, which is all the client gets to see.
+func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		status, detail := Status(err)
+		r := c.Request()
+		if c.Response().Committed {
+			if status == http.StatusInternalServerError {
+				log.Error("an answer broke off", "method", r.Method, "path", r.URL.Path, "err", err)
+			}
+			return
+		}
+		if status >= http.StatusInternalServerError && detail == nil {
+			id := c.Response().Header().Get(echo.HeaderXRequestID)
+			if id == "" {
+				id = uuid.NewString()
+			}
+			log.Error("a request failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
+			detail = "internal error (request " + id + ")"
+		}
+		var d *Detail
+		if errors.As(err, &d) {
+			maps.Copy(c.Response().Header(), d.Header)
+		}
+		if r.Method == http.MethodHead || status == statusGone {
+			err = c.NoContent(status)
+		} else {
+			err = JSON(c, status, map[string]any{"detail": detail})
+		}
+		if err != nil && r.Context().Err() == nil {
+			log.Warn("an error could not be answered", "path", r.URL.Path, "err", err)
+		}
+	}
+}
+
+// JSON answers with v in the form that is stored everywhere else: no HTML escapes.
+func JSON(c echo.Context, status int, v any) error {
+	b, err := agent.Encode(v)
+	if err != nil {
+		return err
+	}
+	return c.JSONBlob(status, b)
+}

@@ -1,0 +1,72 @@
+package httpx_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/httpx"
+)
+
+func TestEveryKnownErrorHasItsStatus(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{runs.ErrBusy, 409}, {runs.ErrNotFound, 404}, {runs.ErrInput, 400}, {runs.ErrNotCancelable, 409}, {runs.ErrStorage, 507},
+		{runs.ErrClosed, 503}, {store.ErrNotFound, 404}, {store.ErrExists, 409}, {store.ErrFull, 507}, {store.ErrClosed, 503},
+		{fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrFull), 507}, {fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrNotFound), 404},
+		{&uploads.TooManyError{Limit: 3}, 413}, {uploads.ErrNoFiles, 400}, {uploads.ErrName, 400}, {&uploads.NotFoundError{Name: "x"}, 404},
+		{uploads.ErrForm, 400}, {sandbox.ErrEscape, 403}, {sandbox.ErrThread, 422}, {sandbox.ErrPath, 400}, {sandbox.ErrNotRegular, 400},
+		{fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404}, {httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
+	} {
+		status, detail := httpx.Status(fmt.Errorf("do it: %w", c.err))
+		if status != c.want {
+			t.Errorf("%v = %d, want %d", c.err, status, c.want)
+		}
+		if (detail == nil) != (status == 500) {
+			t.Errorf("%v: detail = %v", c.err, detail)
+		}
+	}
+}
+
+func TestInternalErrorsShowAnIDAndNothingElse(t *testing.T) {
+	var log bytes.Buffer
+	e := echo.New()
+	e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.NewTextHandler(&log, nil)))
+	e.GET("/x", func(echo.Context) error { return errors.New("secret place") })
+	e.GET("/busy", func(echo.Context) error {
+		d := httpx.Errorf(503, "later <b>")
+		d.Header = map[string][]string{"Retry-After": {"5"}}
+		return d
+	})
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest("GET", "/x", nil))
+	body := rec.Body.String()
+	_, id, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(body), `)"}`), `{"detail":"internal error (request `)
+	if rec.Code != 500 || !ok || strings.Contains(body, "secret") || !strings.Contains(log.String(), id) || !strings.Contains(log.String(), "secret place") {
+		t.Errorf("%d %s\nlog %s", rec.Code, body, log.String())
+	}
+	rec = httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest("GET", "/busy", nil))
+	if rec.Header().Get("Retry-After") != "5" || strings.TrimSpace(rec.Body.String()) != `{"detail":"later <b>"}` {
+		t.Errorf("%v %s", rec.Header(), rec.Body)
+	}
+	rec = httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest("GET", "/nowhere", nil))
+	if rec.Code != 404 || strings.TrimSpace(rec.Body.String()) != `{"detail":"Not Found"}` {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}

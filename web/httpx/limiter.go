@@ -1,0 +1,24 @@
+package httpx
+
+import (
+	"net/http"
+	"sync/atomic"
+)
+
+// MaxReaders is how many event streams are open at once unless configured otherwise.
+const MaxReaders = 2048
+
+// Limiter counts open event streams. The zero value is ready.
+type Limiter struct{ open atomic.Int64 }
+
+// Acquire takes a place among limit ones, or returns a 503 that says when to try again.
+// release must be called once.
+func (l *Limiter) Acquire(limit int) (release func(), err error) {
+	if l.open.Add(1) > int64(limit) {
+		l.open.Add(-1)
+		d := Errorf(http.StatusServiceUnavailable, "%d event streams are open, which is the limit (server.max_readers in the config)", limit)
+		d.Header = http.Header{"Retry-After": {"5"}}
+		return nil, d
+	}
+	return func() { l.open.Add(-1) }, nil
+}

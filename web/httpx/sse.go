@@ -1,0 +1,111 @@
+package httpx
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Heartbeat is how often a stream shows that it is alive. Clients learn the cadence and
+// reconnect after a few missing beats.
+const Heartbeat = 10 * time.Second
+
+// heartbeat is one comment line without an empty one behind it: a decoder that saw an id
+// would take the empty line for an event without data.
+var heartbeat = []byte(": heartbeat\n")
+
+// Stream writes server-sent events. Write belongs to one goroutine.
+type Stream struct {
+	ctl  *http.ResponseController
+	stop chan struct{}
+	done chan struct{}
+
+	mu  sync.Mutex // guards w and err
+	w   http.ResponseWriter
+	err error
+}
+
+// NewStream sends the headers at once, lifts the write deadline of the server and starts
+// the heartbeat. The caller must Close.
+func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Connection", "keep-alive")
+	h.Set("X-Accel-Buffering", "no")
+	s := &Stream{ctl: http.NewResponseController(w), w: w, stop: make(chan struct{}), done: make(chan struct{})}
+	if err := s.ctl.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	w.WriteHeader(http.StatusOK)
+	if err := s.ctl.Flush(); err != nil {
+		return nil, err
+	}
+	go s.beat(beat)
+	return s, nil
+}
+
+func (s *Stream) beat(every time.Duration) {
+	defer close(s.done)
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-t.C:
+			if s.write(heartbeat, true) != nil {
+				return
+			}
+		}
+	}
+}
+
+// Write sends whole frames; with flush they leave the machine now. After an error every
+// write fails with it.
+func (s *Stream) Write(frames []byte, flush bool) error { return s.write(frames, flush) }
+
+func (s *Stream) write(b []byte, flush bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && len(b) > 0 {
+		_, s.err = s.w.Write(b)
+	}
+	if s.err == nil && flush {
+		s.err = s.ctl.Flush()
+	}
+	return s.err
+}
+
+// Close ends the heartbeat and waits for it.
+func (s *Stream) Close() {
+	close(s.stop)
+	<-s.done
+}
+
+// AppendFrame adds one event. data is JSON; line breaks between its tokens become spaces,
+// because clients join several data lines without a separator. A frame without a number has no id.
+func AppendFrame(dst []byte, event string, data []byte, id ID) []byte {
+	dst = append(append(append(dst, "event: "...), event...), "\ndata: "...)
+	from := len(dst)
+	dst = append(dst, data...)
+	if bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0 {
+		for i, c := range dst[from:] {
+			if c == '\n' || c == '\r' {
+				dst[from+i] = ' '
+			}
+		}
+	}
+	if id.Seq > 0 {
+		dst = id.append(append(dst, "\nid: "...))
+	}
+	return append(dst, "\n\n"...)
+}
+
+// AppendNumber writes id and ends a frame whose "id: " is already there.
+func AppendNumber(dst []byte, id int64) []byte {
+	return append(strconv.AppendInt(dst, id, 10), "\n\n"...)
+}

@@ -1,0 +1,112 @@
+package httpx_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/web/httpx"
+)
+
+func TestFrameIsOneLineOfData(t *testing.T) {
+	got := string(httpx.AppendFrame(nil, "custom", []byte("{\n \"a\": \"b\\n\"\r\n}"), httpx.ID{Seq: 7}))
+	if want := "event: custom\ndata: {  \"a\": \"b\\n\"  }\nid: 7\n\n"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := string(httpx.AppendFrame([]byte("x"), "end", []byte("null"), httpx.ID{})); got != "xevent: end\ndata: null\n\n" {
+		t.Errorf("without id: %q", got)
+	}
+}
+
+// serve runs one stream handler on a real server whose writes have a deadline.
+func serve(t *testing.T, h func(s *httpx.Stream), beat time.Duration) *http.Response {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s, err := httpx.NewStream(w, beat)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer s.Close()
+		h(s)
+	}))
+	srv.Config.WriteTimeout = 50 * time.Millisecond
+	srv.Start()
+	t.Cleanup(srv.Close)
+	res, err := http.Get(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+func TestHeadersLeaveBeforeTheFirstEvent(t *testing.T) {
+	gate := make(chan struct{})
+	res := serve(t, func(s *httpx.Stream) { <-gate; s.Write([]byte("x"), true) }, time.Hour)
+	for k, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"} {
+		if got := res.Header.Get(k); got != want {
+			t.Errorf("%s = %q, want %q", k, got, want)
+		}
+	}
+	close(gate)
+	if b, err := io.ReadAll(res.Body); string(b) != "x" || err != nil {
+		t.Errorf("body = %q, %v", b, err)
+	}
+}
+
+func TestHeartbeatIsOneLineAndOutlivesTheWriteDeadline(t *testing.T) {
+	const beat = ": heartbeat\n"
+	gate := make(chan struct{})
+	res := serve(t, func(*httpx.Stream) { <-gate }, 20*time.Millisecond)
+	b := make([]byte, 5*len(beat))
+	if _, err := io.ReadFull(res.Body, b); err != nil || string(b) != strings.Repeat(beat, 5) {
+		t.Errorf("%q %v", b, err)
+	}
+	close(gate)
+	if rest, err := io.ReadAll(res.Body); err != nil || strings.Trim(strings.ReplaceAll(string(rest), beat, ""), "") != "" {
+		t.Errorf("rest = %q, %v", rest, err)
+	}
+}
+
+func TestLimiterGivesPlacesBack(t *testing.T) {
+	var l httpx.Limiter
+	a, err := l.Acquire(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Acquire(1)
+	if status, _ := httpx.Status(err); status != http.StatusServiceUnavailable {
+		t.Errorf("over the limit: %v", err)
+	}
+	a()
+	if _, err := l.Acquire(1); err != nil {
+		t.Errorf("after release: %v", err)
+	}
+}
+
+func FuzzFrame(f *testing.F) {
+	f.Add([]byte("{\"a\":\n[1,\r\n2]}"))
+	f.Add([]byte("\"\u2028\""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return
+		}
+		b := httpx.AppendFrame(nil, "x", data, httpx.ID{Seq: 3})
+		b, ok := bytes.CutPrefix(b, []byte("event: x\ndata: "))
+		b, ok2 := bytes.CutSuffix(b, []byte("\nid: 3\n\n"))
+		if !ok || !ok2 || bytes.ContainsAny(b, "\r\n") {
+			t.Fatalf("%q", b)
+		}
+		var one, two bytes.Buffer // the same value, however its numbers would be read
+		if err := errors.Join(json.Compact(&one, data), json.Compact(&two, b)); err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
+			t.Errorf("%q became %q: %v", data, b, err)
+		}
+	})
+}

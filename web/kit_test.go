@@ -1,0 +1,229 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/web"
+	"fawn/web/e2e/scriptmodel"
+)
+
+// patience bounds every wait of these tests.
+const patience = 3 * time.Minute
+
+// TestMain lets the test binary stand in for the small program that sandboxes start.
+func TestMain(m *testing.M) {
+	sandbox.Reexec()
+	os.Exit(m.Run())
+}
+
+// server is the whole program on a port of the system's choice.
+type server struct {
+	app       *web.App
+	url, conf string
+	log, out  *text
+	client    *http.Client
+	stop      func() error // ends it in order, as a signal does
+}
+
+// text is a writer that can be read meanwhile.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *text) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *text) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// start opens a server with a configuration file of the given content.
+func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
+	t.Helper()
+	s := &server{conf: filepath.Join(t.TempDir(), "config.yaml"), log: &text{}, out: &text{}}
+	s.configure(t, conf)
+	o := web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf, Version: "test",
+		Log: slog.New(slog.NewTextHandler(s.log, nil)), Out: s.out}
+	for _, f := range change {
+		f(&o)
+	}
+	var err error
+	if s.app, err = web.Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(s.app.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://127.0.0.1:" + port
+	s.client = &http.Client{Transport: &http.Transport{}, Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.app.Run(ctx) }()
+	s.stop = sync.OnceValue(func() error {
+		cancel()
+		err := <-ended
+		s.client.CloseIdleConnections()
+		if closeErr := s.app.Close(); err == nil {
+			err = closeErr
+		}
+		return err
+	})
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error("stop:", err)
+		}
+		if t.Failed() {
+			t.Logf("log:\n%s", s.log)
+		}
+	})
+	return s
+}
+
+// configure writes the configuration file; a server that runs takes it at once.
+func (s *server) configure(t *testing.T, conf string) {
+	t.Helper()
+	if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s.app != nil && !s.app.Poll() {
+		t.Fatal("the configuration was not taken")
+	}
+}
+
+// scripted is a configuration whose only model is the scripted one. Titles are made by rule,
+// so that nothing happens to a thread behind the end of its run.
+func scripted(t *testing.T) string {
+	return fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", scriptmodel.Start(t).URL+"/v1")
+}
+
+// answer is what came back from a request.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send makes one request. Headers are names and values; Host is one too.
+func (s *server) send(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	return s.sendBody(t, method, path, strings.NewReader(body), headers...)
+}
+
+func (s *server) sendBody(t *testing.T, method, path string, body io.Reader, headers ...string) answer {
+	t.Helper()
+	res, err := s.request(t.Context(), method, path, body, headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{res.StatusCode, res.Header, string(b)}
+}
+
+func (s *server) request(ctx context.Context, method, path string, body io.Reader, headers ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return s.client.Do(req)
+}
+
+// decoded is the JSON of an answer that must be a good one.
+func decoded[T any](t *testing.T, a answer) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil || a.status != http.StatusOK {
+		t.Fatalf("%d %v: %s", a.status, err, a.body)
+	}
+	return v
+}
+
+// works fails the test unless the server still makes, runs and reads a thread.
+func (s *server) works(t *testing.T) {
+	t.Helper()
+	id := decoded[struct {
+		ID string `json:"thread_id"`
+	}](t, s.send(t, "POST", "/threads", "{}")).ID
+	if a := s.send(t, "GET", "/threads/"+id+"/state", ""); a.status != http.StatusOK {
+		t.Errorf("the next good request: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", "/workspace/chats/new", "", "Accept", "text/html"); a.status != http.StatusOK {
+		t.Errorf("the next good page: %d %s", a.status, a.body)
+	}
+}
+
+// human is the body of a run with one message, with more members if there are any.
+func human(content string, more ...string) string {
+	text, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	members := append([]string{fmt.Sprintf(`"input": {"messages": [{"type": "human", "content": %s}]}`, text)}, more...)
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// stream is a run that is being followed.
+type stream struct {
+	res  *http.Response
+	line *bufio.Scanner
+}
+
+func (s *server) stream(t *testing.T, ctx context.Context, path, body string) *stream {
+	t.Helper()
+	res, err := s.request(ctx, "POST", path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	if res.StatusCode != http.StatusOK {
+		b, _ := io.ReadAll(res.Body)
+		t.Fatalf("%d %s", res.StatusCode, b)
+	}
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 16<<20)
+	return &stream{res, lines}
+}
+
+// until reads on to a line that contains what.
+func (s *stream) until(t *testing.T, what string) string {
+	t.Helper()
+	for s.line.Scan() {
+		if strings.Contains(s.line.Text(), what) {
+			return s.line.Text()
+		}
+	}
+	t.Fatalf("the stream ended without %q: %v", what, s.line.Err())
+	return ""
+}

@@ -1,0 +1,293 @@
+// Package network keeps what owners said about hosts that agents want to reach, and what
+// they were not asked yet.
+package network
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/sandbox/egress"
+	"fawn/store"
+)
+
+// Types of the events a run shows.
+const (
+	TypeQuestion = "network_question"
+	TypeAnswer   = "network_answer"
+)
+
+// Spaces of the key-value table.
+const (
+	decisionSpace = "egress_decision" // key: host
+	questionSpace = "egress_question" // key: thread and host
+)
+
+// maxQuestions is how many hosts one thread may ask about at a time; further ones are
+// refused without a question.
+const maxQuestions = 64
+
+// askTime bounds the storing of a question, which a connection of a sandbox waits for.
+const askTime = 10 * time.Second
+
+// ErrAnswer is an answer that is none of once, thread, always and no.
+var ErrAnswer = errors.New("unknown answer")
+
+// Book holds questions and answers in the database. Its methods may be called by many
+// goroutines.
+type Book struct {
+	db       *store.DB
+	announce func(thread string, event json.RawMessage)
+	log      *slog.Logger
+
+	mu sync.Mutex // one change at a time: a change reads what it replaces
+}
+
+// New makes the book. announce shows an event to the readers of a thread's run, if one is
+// under way.
+func New(db *store.DB, announce func(thread string, event json.RawMessage), log *slog.Logger) *Book {
+	return &Book{db: db, announce: announce, log: log}
+}
+
+// Lookup implements egress.Decisions.
+func (b *Book) Lookup(ctx context.Context, thread, host string) (egress.Answer, bool, error) {
+	about, err := b.about(ctx, host)
+	if err != nil {
+		return "", false, err
+	}
+	answer, ok := egress.Decide(about, thread, time.Now())
+	return answer, ok, nil
+}
+
+// Remember implements egress.Decisions. The questions that it answers are gone with it.
+func (b *Book) Remember(ctx context.Context, one egress.Decision) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	about, err := b.about(ctx, one.Host)
+	if err != nil {
+		return err
+	}
+	about = slices.DeleteFunc(about, func(d egress.Decision) bool {
+		return d.Thread == one.Thread || d.Answer == egress.Once && one.At.Sub(d.At) >= egress.OnceFor
+	})
+	batch, err := decisionBatch(one.Host, append(about, one))
+	if err != nil {
+		return err
+	}
+	open, err := b.questions(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, q := range open {
+		if q.Host == one.Host && (q.Thread == one.Thread || one.Answer == egress.Always) {
+			batch.KV = append(batch.KV, store.KV{Space: questionSpace, Key: questionKey(q)})
+		}
+	}
+	return b.db.Commit(ctx, batch)
+}
+
+// decisionBatch writes what is decided about a host.
+func decisionBatch(host string, about []egress.Decision) (store.Batch, error) {
+	kv := store.KV{Space: decisionSpace, Key: host}
+	if len(about) > 0 {
+		body, err := agent.Encode(about)
+		if err != nil {
+			return store.Batch{}, err
+		}
+		kv.Body = body
+	}
+	return store.Batch{KV: []store.KV{kv}}, nil
+}
+
+func (b *Book) about(ctx context.Context, host string) ([]egress.Decision, error) {
+	body, err := b.db.KV(ctx, decisionSpace, host)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	var about []egress.Decision
+	if err == nil {
+		err = json.Unmarshal(body, &about)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the answers about %s: %w", host, err)
+	}
+	return about, nil
+}
+
+// Ask stores that a thread wants to reach a host nobody decided about, and shows it to
+// whoever follows the thread's run.
+func (b *Book) Ask(q egress.Question) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	if err := b.ask(ctx, q); err != nil {
+		b.log.Error("a question about a host could not be stored", "thread", q.Thread, "host", q.Host, "err", err)
+	}
+}
+
+func (b *Book) ask(ctx context.Context, q egress.Question) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.db.Thread(ctx, q.Thread); errors.Is(err, store.ErrNotFound) {
+		return nil // deleted meanwhile
+	} else if err != nil {
+		return err
+	}
+	open, err := b.questions(ctx, q.Thread)
+	if err != nil {
+		return err
+	}
+	known := slices.ContainsFunc(open, func(o egress.Question) bool { return o.Host == q.Host })
+	if !known && len(open) >= maxQuestions {
+		return nil
+	}
+	body, err := agent.Encode(q)
+	if err != nil {
+		return err
+	}
+	if err := b.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: questionSpace, Key: questionKey(q), Body: body}}}); err != nil {
+		return err
+	}
+	b.log.Warn("an agent wants to reach a host that is not allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
+	return b.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port, "at": q.At})
+}
+
+// show tells the readers of a run.
+func (b *Book) show(thread string, event map[string]any) error {
+	data, err := agent.Encode(event)
+	if err != nil {
+		return err
+	}
+	b.announce(thread, data)
+	return nil
+}
+
+func questionKey(q egress.Question) string { return q.Thread + " " + q.Host }
+
+// Questions are what a thread asked and nobody answered yet, oldest first.
+func (b *Book) Questions(ctx context.Context, thread string) ([]egress.Question, error) {
+	return b.questions(ctx, thread)
+}
+
+// questions are those of one thread, or of all with "".
+func (b *Book) questions(ctx context.Context, thread string) ([]egress.Question, error) {
+	prefix := ""
+	if thread != "" {
+		prefix = thread + " "
+	}
+	rows, err := b.db.KVs(ctx, questionSpace, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("read questions about hosts: %w", err)
+	}
+	out := []egress.Question{}
+	for _, kv := range rows {
+		var q egress.Question
+		if err := json.Unmarshal(kv.Body, &q); err != nil {
+			return nil, fmt.Errorf("read question %s: %w", kv.Key, err)
+		}
+		q.Thread, q.Host, _ = strings.Cut(kv.Key, " ")
+		out = append(out, q)
+	}
+	slices.SortStableFunc(out, func(a, c egress.Question) int { return a.At.Compare(c.At) })
+	return out, nil
+}
+
+// Answer decides about a host for a thread. It holds for the next connection; a host that
+// was never asked about can be decided too. Errors wrap egress.ErrHost or ErrAnswer.
+func (b *Book) Answer(ctx context.Context, thread, host string, answer egress.Answer) error {
+	host, err := egress.Host(host)
+	if err != nil {
+		return err
+	}
+	switch answer {
+	case egress.Once, egress.Thread, egress.Always, egress.No:
+	default:
+		return fmt.Errorf("%w %.20q: want once, thread, always or no", ErrAnswer, answer)
+	}
+	if err := b.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer, At: time.Now().UTC()}); err != nil {
+		return err
+	}
+	return b.show(thread, map[string]any{"type": TypeAnswer, "thread_id": thread, "host": host, "answer": answer})
+}
+
+// Decisions are all answers that hold now, by host. With a thread only its own.
+func (b *Book) Decisions(ctx context.Context, thread string) ([]egress.Decision, error) {
+	rows, err := b.db.KVs(ctx, decisionSpace, "")
+	if err != nil {
+		return nil, fmt.Errorf("read answers about hosts: %w", err)
+	}
+	out, now := []egress.Decision{}, time.Now()
+	for _, kv := range rows {
+		var about []egress.Decision
+		if err := json.Unmarshal(kv.Body, &about); err != nil {
+			return nil, fmt.Errorf("read the answers about %s: %w", kv.Key, err)
+		}
+		for _, d := range about {
+			if (thread == "" || d.Thread == thread) && (d.Answer != egress.Once || now.Sub(d.At) < egress.OnceFor) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Always are the answers that open a host to every thread, one for each host.
+func (b *Book) Always(ctx context.Context) ([]egress.Decision, error) {
+	all, err := b.Decisions(ctx, "")
+	all = slices.DeleteFunc(all, func(d egress.Decision) bool { return d.Answer != egress.Always })
+	return slices.CompactFunc(all, func(a, c egress.Decision) bool { return a.Host == c.Host }), err
+}
+
+// Forget takes back that a host is open to every thread. It tells whether it was.
+func (b *Book) Forget(ctx context.Context, host string) (bool, error) {
+	return b.change(ctx, host, func(d egress.Decision) bool { return d.Answer == egress.Always })
+}
+
+// change deletes decisions about a host.
+func (b *Book) change(ctx context.Context, host string, gone func(egress.Decision) bool) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	about, err := b.about(ctx, host)
+	if err != nil {
+		return false, err
+	}
+	left := slices.DeleteFunc(slices.Clone(about), gone)
+	if len(left) == len(about) {
+		return false, nil
+	}
+	batch, err := decisionBatch(host, left)
+	if err != nil {
+		return false, err
+	}
+	return true, b.db.Commit(ctx, batch)
+}
+
+// Drop forgets what a deleted thread asked and what was said for it alone.
+func (b *Book) Drop(ctx context.Context, thread string) error {
+	own, err := b.Decisions(ctx, thread)
+	if err != nil {
+		return err
+	}
+	for _, d := range own {
+		if _, err := b.change(ctx, d.Host, func(o egress.Decision) bool { return o.Thread == thread && o.Answer != egress.Always }); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open, err := b.questions(ctx, thread)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	var batch store.Batch
+	for _, q := range open {
+		batch.KV = append(batch.KV, store.KV{Space: questionSpace, Key: questionKey(q)})
+	}
+	return b.db.Commit(ctx, batch)
+}

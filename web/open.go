@@ -1,0 +1,261 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/runs"
+	"fawn/agent/schedule"
+	"fawn/sandbox"
+	"fawn/sandbox/egress"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/api"
+	"fawn/web/network"
+	"fawn/web/ui"
+)
+
+// DefaultAddr is where Fawn listens unless told otherwise.
+const DefaultAddr = "127.0.0.1:2026"
+
+// Options are what the command line says.
+type Options struct {
+	Addr     string // host:port; empty is DefaultAddr
+	Data     string // data folder; empty is found by the environment
+	Config   string // config file; empty is found by the environment
+	Insecure bool   // allow an address other people can reach
+	Version  string
+	Log      *slog.Logger
+	Out      io.Writer // gets the one line that says Fawn is ready
+}
+
+// App is the running program. Its parts are built bottom-up and closed top-down.
+type App struct {
+	opts      Options
+	config    *config.Store
+	dirs      sandbox.Dirs
+	db        *store.DB
+	runs      *runs.Manager
+	builder   *lead.Builder
+	sandbox   sandbox.Provider
+	report    sandbox.Report // of the provider that was chosen
+	egress    *egress.Proxy
+	trail     *trail
+	network   *network.Book
+	stopProxy context.CancelFunc
+	api       *api.API
+	pages     *ui.UI
+	schedule  *schedule.Scheduler
+	listeners []net.Listener
+	server    *http.Server
+	echo      *echo.Echo
+	draining  chan struct{} // closed when event streams should end
+
+	stop      context.CancelFunc // ends background work
+	work      sync.WaitGroup
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open loads the configuration, takes the data folder and the address, and closes what a
+// crash left open. The caller calls Run, and then Close.
+func Open(ctx context.Context, o Options) (_ *App, err error) {
+	if o.Addr == "" {
+		o.Addr = DefaultAddr
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if err := checkAddr(o); err != nil {
+		return nil, err
+	}
+	dir, err := config.DataDir(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if err := writable(dir); err != nil {
+		return nil, err
+	}
+	a := &App{opts: o, dirs: sandbox.Dirs{Root: dir}, draining: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.config, err = config.Open(config.Options{Config: o.Config, DataDir: dir}, o.Log); err != nil {
+		return nil, err
+	}
+	snap := a.config.Current()
+	a.dirs.Quota = sandbox.NewQuota(snap.File.Sandbox.Limits.Disk)
+	logWarnings(o.Log, snap)
+	addrErr := a.listen(ctx)
+	bound := o.Addr
+	if len(a.listeners) > 0 {
+		bound = a.listeners[0].Addr().String()
+	}
+	a.db, err = store.Open(ctx, store.Config{Dir: dir, Sync: snap.File.Store.Sync, Addr: bound, Log: o.Log,
+		NoEvents: os.Getenv("FAWN_BENCH_NOSTORE") == "1"})
+	if err != nil { // says who holds the folder, which explains a taken port too
+		return nil, err
+	}
+	if addrErr != nil {
+		return nil, addrErr
+	}
+	a.trail = newTrail(a.db, o.Log)
+	a.network = network.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
+	if err := a.openSandbox(ctx, snap); err != nil {
+		return nil, err
+	}
+	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
+	a.runs = runs.New(runs.Config{DB: a.db, Build: a.builder.Build, Remove: a.removeThread, Copy: a.dirs.Copy,
+		Mark: snap.File.Runs.Resume == "mark", Log: o.Log})
+	if err := a.runs.Recover(ctx); err != nil {
+		return nil, fmt.Errorf("close what was open at the last stop: %w", err)
+	}
+	plan := snap.File.Scheduler
+	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns, Look: plan.PollInterval})
+	if err := a.routes(); err != nil {
+		return nil, err
+	}
+	background, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	a.work.Go(func() {
+		if err := a.config.Watch(background); err != nil && background.Err() == nil {
+			o.Log.Error("the configuration is not watched any more", "err", err)
+		}
+	})
+	a.work.Go(func() { a.sweepUploads(background) })
+	if plan.Enabled {
+		a.work.Go(func() { a.schedule.Run(background) })
+	}
+	a.work.Go(func() { a.followNetwork(background) })
+	a.work.Go(func() { a.retain(background) })
+	a.work.Go(func() { a.pages.EmptyBin(background) })
+	a.work.Go(func() { a.api.TellWebhooks(background) })
+	return a, nil
+}
+
+// logWarnings tells once what in the configuration has no effect.
+func logWarnings(log *slog.Logger, snap *config.Snapshot) {
+	for _, w := range snap.Warnings {
+		log.Warn("configuration", "at", w.Place(), "problem", w.Message)
+	}
+	for _, d := range snap.Disabled {
+		log.Warn("configuration", "problem", d.String())
+	}
+}
+
+// checkAddr refuses an address the network can reach: there are no accounts yet.
+func checkAddr(o Options) error {
+	host, _, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return fmt.Errorf("--addr %q is no address: write host:port, for example %s", o.Addr, DefaultAddr)
+	}
+	if !isLoopback(host) && !o.Insecure {
+		return fmt.Errorf("--addr %s can be reached from other machines, and Fawn has no accounts yet: anybody there could use it. "+
+			"Listen on 127.0.0.1, or add --insecure if something in front of it keeps strangers out", o.Addr)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// writable makes the data folder and proves that files can be written there.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("the data folder cannot be made: %w. Choose another with --data", err)
+	}
+	probe, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return fmt.Errorf("the data folder %s cannot be written to: %w. Choose another with --data", dir, errors.Unwrap(err))
+	}
+	name := probe.Name()
+	return errors.Join(probe.Close(), os.Remove(name))
+}
+
+// listen opens the address, and for the IPv4 loopback also ::1 where there is one.
+func (a *App) listen(ctx context.Context) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", a.opts.Addr)
+	if err != nil {
+		if portTaken(err) {
+			return fmt.Errorf("%s is already in use by another program. Stop it, or choose another address with --addr", a.opts.Addr)
+		}
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err // what is around it repeats the address
+		}
+		return fmt.Errorf("--addr %s cannot be listened on: %w", a.opts.Addr, err)
+	}
+	a.listeners = append(a.listeners, l)
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.Equal(net.IPv4(127, 0, 0, 1)) {
+		six, err := lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", fmt.Sprint(at.Port)))
+		if err == nil {
+			a.listeners = append(a.listeners, six)
+		} else if portTaken(err) {
+			a.opts.Log.Warn("another program holds this port on ::1; Fawn answers on 127.0.0.1 only", "port", at.Port)
+		}
+	}
+	return nil
+}
+
+// sweepUploads removes files of uploads a crash cut off.
+func (a *App) sweepUploads(ctx context.Context) {
+	before := time.Now()
+	err := a.dirs.Threads(func(thread string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		files, err := a.dirs.Open(thread)
+		if err != nil {
+			return nil // not a thread with files
+		}
+		defer files.Close()
+		if _, err := uploads.Sweep(ctx, files, before); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("left-over uploads could not be removed", "thread", thread, "err", err)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
+		a.opts.Log.Warn("left-over uploads were not looked for", "dir", filepath.Join(a.dirs.Root, "threads"), "err", err)
+	}
+}
+
+// Addr is the address Fawn listens on.
+func (a *App) Addr() string { return a.listeners[0].Addr().String() }
+
+// URL is what a person opens.
+func (a *App) URL() string {
+	host, port, err := net.SplitHostPort(a.Addr())
+	if err != nil {
+		return "http://" + a.Addr()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,275 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"go.uber.org/goleak"
+
+	"fawn/agent/agenttest"
+	"fawn/agent/config"
+	"fawn/store"
+	"fawn/web"
+)
+
+func TestLoopbackAlsoListensOnSix(t *testing.T) {
+	t.Parallel()
+	if l, err := net.Listen("tcp6", "[::1]:0"); err != nil {
+		t.Skip("no ::1 here:", err)
+	} else {
+		l.Close()
+	}
+	s := start(t, "")
+	s.url = strings.Replace(s.url, "127.0.0.1", "[::1]", 1)
+	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestOneLineSaysThatItIsReady(t *testing.T) {
+	t.Parallel()
+	s := start(t, "")
+	s.works(t)
+	if got, want := s.out.String(), "Fawn is ready at "+s.url+"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	s := start(t, "")
+	for _, path := range []string{"/health", "/healthz", "/api/health"} {
+		h := decoded[map[string]any](t, s.send(t, "GET", path, ""))
+		box, _ := h["sandbox"].(map[string]any)
+		if h["status"] != "healthy" || h["service"] != "fawn" || h["version"] != "test" || box["provider"] == "" || h["audit"] == nil || h["storage"] == nil || len(h) != 6 {
+			t.Errorf("%s: %v", path, h)
+		}
+		if a := s.send(t, "HEAD", path, ""); a.status != http.StatusOK || a.body != "" {
+			t.Errorf("HEAD %s: %d", path, a.status)
+		}
+	}
+	if err := os.WriteFile(s.conf, []byte("models: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s.app.Poll() {
+		t.Error("a broken configuration was taken")
+	}
+	if h := decoded[map[string]any](t, s.send(t, "GET", "/health", "")); h["status"] != "healthy" || !strings.Contains(fmt.Sprint(h["config_problem"]), "config.yaml:1:9") {
+		t.Errorf("with a broken configuration: %v", h)
+	}
+}
+
+func TestWarningsOfTheConfigurationAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, "modles: []\nmodels: [{name: m, use: openai, api_key: $FAWN_TEST_UNSET}]\n")
+	s.works(t)
+	for _, want := range []string{"config.yaml:1:1", "FAWN_TEST_UNSET"} {
+		if n := strings.Count(s.log.String(), want); n != 1 {
+			t.Errorf("%q is logged %d times", want, n)
+		}
+	}
+}
+
+func TestPanicsAreAnsweredAndLogged(t *testing.T) {
+	t.Parallel()
+	s := start(t, "")
+	s.app.Handle("/early", func(echo.Context) error { panic("too early") })
+	s.app.Handle("/late", func(c echo.Context) error {
+		if err := c.String(http.StatusOK, "the beginning"); err != nil {
+			return err
+		}
+		c.Response().Flush()
+		panic("too late")
+	})
+	if a := s.send(t, "GET", "/early", ""); a.status != http.StatusInternalServerError || strings.Contains(a.body, "too early") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	res, err := s.request(t.Context(), "GET", "/late", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if b, err := io.ReadAll(res.Body); err == nil {
+		t.Errorf("half an answer looks whole: %q", b)
+	}
+	for _, want := range []string{"too early", "too late"} {
+		if n := strings.Count(s.log.String(), "panic=\""+want); n != 1 {
+			t.Errorf("%q is logged %d times", want, n)
+		}
+	}
+	s.works(t)
+}
+
+// TestNothingIsLeftBehind opens, uses and closes the program with streams, waiting
+// requests and queued runs.
+func TestNothingIsLeftBehind(t *testing.T) {
+	conf := scripted(t)
+	before := goleak.IgnoreCurrent()
+	s := start(t, conf)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const silence = `SCRIPT{"turns": [{"text": "hm", "hang": true}]}`
+	api := s.stream(t, ctx, "/threads/t1/runs/stream", human(silence, `"stream_mode": "messages-tuple"`))
+	api.until(t, `"hm"`)
+	queued := s.send(t, "POST", "/threads/t1/runs", human("queued"))
+	if queued.status != http.StatusOK {
+		t.Fatalf("%d %s", queued.status, queued.body)
+	}
+	page, err := s.request(ctx, "GET", "/ui/threads/t1/stream", http.NoBody, "X-Fawn", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	waiting := make(chan struct{})
+	go func() {
+		defer close(waiting)
+		res, err := s.request(ctx, "POST", "/threads/t2/runs/wait", strings.NewReader(human(silence)))
+		if err == nil {
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+	}()
+	until(t, func() bool {
+		return strings.Contains(s.send(t, "GET", "/threads/t2/runs", "").body, `"running"`)
+	})
+
+	began := time.Now()
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("stopping took %v", took)
+	}
+	for api.line.Scan() {
+	}
+	if _, err := io.Copy(io.Discard, page.Body); err != nil {
+		t.Logf("the page's stream: %v", err)
+	}
+	<-waiting
+	if err := s.app.Close(); err != nil {
+		t.Error("closed again:", err)
+	}
+	s.client.CloseIdleConnections()
+	agenttest.NoLeaks(t, before)
+}
+
+// until waits for what the server does by itself.
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("that never happened")
+		}
+	}
+}
+
+// TestAFailedStartHoldsNothing lets every stage of a start fail and checks that folder,
+// port and goroutines are free again.
+func TestAFailedStartHoldsNothing(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	for _, c := range []struct {
+		name    string
+		prepare func(t *testing.T, o *web.Options)
+		says    string
+	}{
+		{"address without port", func(_ *testing.T, o *web.Options) { o.Addr = "localhost" }, "write host:port"},
+		{"port that is none", func(_ *testing.T, o *web.Options) { o.Addr = "127.0.0.1:99999" }, "invalid port"},
+		{"address others reach", func(_ *testing.T, o *web.Options) { o.Addr = "0.0.0.0:0" }, "--insecure"},
+		{"every address", func(_ *testing.T, o *web.Options) { o.Addr = ":0" }, "--insecure"},
+		{"folder is a file", func(t *testing.T, o *web.Options) {
+			o.Data = filepath.Join(o.Data, "file")
+			write(t, o.Data, "")
+		}, "Choose another with --data"},
+		{"no configuration", func(t *testing.T, o *web.Options) { o.Config = filepath.Join(t.TempDir(), "none.yaml") }, "none.yaml"},
+		{"broken configuration", func(t *testing.T, o *web.Options) {
+			o.Config = filepath.Join(t.TempDir(), "c.yaml")
+			write(t, o.Config, "\nmodels: 3\n")
+		}, "c.yaml:2:9"},
+		{"port taken", func(t *testing.T, o *web.Options) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			o.Addr = l.Addr().String()
+		}, "already in use by another program"},
+		{"folder taken", func(t *testing.T, o *web.Options) {
+			db, err := store.Open(t.Context(), store.Config{Dir: o.Data, Addr: "127.0.0.1:7777"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+		}, fmt.Sprintf("in use by process %d serving 127.0.0.1:7777", os.Getpid())},
+		{"database is something else", func(t *testing.T, o *web.Options) {
+			write(t, filepath.Join(o.Data, "fawn.db"), strings.Repeat("no database ", 1000))
+		}, "is not a database"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := web.Options{Addr: freeAddr(t), Data: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+			dir := o.Data
+			c.prepare(t, &o)
+			app, err := web.Open(t.Context(), o)
+			if err == nil {
+				app.Close()
+				t.Fatal("opened")
+			}
+			if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("it says %q, want %q in it", err, c.says)
+			}
+			if c.name != "port taken" && o.Addr != "127.0.0.1:99999" && strings.HasPrefix(o.Addr, "127.") {
+				l, err := net.Listen("tcp", o.Addr)
+				if err != nil {
+					t.Fatal("the port is held:", err)
+				}
+				l.Close()
+			}
+			if c.name == "folder taken" || strings.Contains(c.name, "database") {
+				return
+			}
+			db, err := store.Open(t.Context(), store.Config{Dir: dir})
+			if err != nil {
+				t.Fatal("the folder is held:", err)
+			}
+			db.Close()
+		})
+	}
+	agenttest.NoLeaks(t, before)
+}
+
+func TestABrokenConfigurationIsKnownByItsError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, file, "server: {max_readers: many}\n")
+	_, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})
+	if !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freeAddr is a loopback address nobody listens on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,233 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Param is a parameter of a path or a query.
+type Param struct {
+	Name   string
+	Schema Schema
+	Text   string // what it means, one sentence; may be empty
+}
+
+// Answer is what a route may send.
+type Answer struct {
+	Status int
+	Text   string // one sentence
+	Schema Schema // nil means no body, unless Type says otherwise
+	Type   string // media type; "" is application/json
+}
+
+// Op is one route.
+type Op struct {
+	ID     string // unique, as client generators use it for a function's name
+	Method string
+	Path   string // as in OpenAPI: /threads/{thread_id}
+	Tag    string
+	Text   string // one sentence without a full stop
+	More   string // anything else worth knowing; may be empty
+	// Native is a route of DeerFlow's gateway, which is only there under /api.
+	Native bool
+	Query  []Param
+	Body   Schema // nil takes no body
+	// Form names the field of a multipart form which replaces the body.
+	Form string
+	Need bool // an empty body is refused
+	Lazy bool // a thread that does not exist is made, or counts as an empty one
+	Out  []Answer
+	Fail []int // statuses of {"detail"} beside those every route may answer with
+	// Endless routes stream until the client leaves.
+	Endless bool
+}
+
+// Full is the path as a client calls it on the root mount.
+func (o Op) Full() string {
+	if o.Native {
+		return "/api" + o.Path
+	}
+	return o.Path
+}
+
+// Params are the names of the path's parameters.
+func (o Op) Params() []string {
+	var out []string
+	for part := range strings.SplitSeq(o.Path, "/") {
+		if strings.HasPrefix(part, "{") {
+			out = append(out, strings.Trim(part, "{}"))
+		}
+	}
+	return out
+}
+
+// Statuses are all a client may see, ascending.
+func (o Op) Statuses() []int {
+	set := map[int]bool{403: true, 421: true, 503: true}
+	for _, a := range o.Out {
+		set[a.Status] = true
+	}
+	for _, s := range o.Fail {
+		set[s] = true
+	}
+	if o.Body != nil {
+		for _, s := range []int{400, 413, 422} {
+			set[s] = true
+		}
+	}
+	if len(o.Query) > 0 {
+		set[422] = true
+	}
+	for _, name := range o.Params() {
+		set[404] = true
+		if name == "thread_id" {
+			set[422] = true
+		}
+	}
+	if o.Method != "GET" {
+		set[507] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// Spec is everything the document says.
+type Spec struct {
+	Title, Version, Text string
+	Ops                  []Op
+	Schemas              map[string]Schema
+	Params               map[string]Param // of paths, by name
+	Mounts               []string         // prefixes under which all but native routes are served too
+}
+
+// Tags are the groups of the operations, in their order.
+func (s Spec) Tags() []string {
+	var out []string
+	for _, o := range s.Ops {
+		if !slices.Contains(out, o.Tag) {
+			out = append(out, o.Tag)
+		}
+	}
+	return out
+}
+
+// Reason words the status of a refusal.
+func Reason(status int) string {
+	return map[int]string{
+		400: "A message, a file or a checkpoint is wrong", 403: "A foreign origin, or a path that leads out of the thread's folder",
+		404: "Unknown", 409: "Busy, there already, or over", 413: "Too large", 416: "No such range", 421: "A foreign host name",
+		422: "A field, a parameter or an id is wrong", 503: "Stopping, or too many streams", 507: "The disk is full",
+	}[status]
+}
+
+// JSON is the OpenAPI document. An error means that the description contradicts itself.
+func (s Spec) JSON() ([]byte, error) {
+	paths := map[string]map[string]any{}
+	seen := map[string]bool{}
+	for _, o := range s.Ops {
+		if o.ID == "" || seen[o.ID] {
+			return nil, fmt.Errorf("operation %s %s: the id %q is missing or taken", o.Method, o.Path, o.ID)
+		}
+		seen[o.ID] = true
+		full := o.Full()
+		if paths[full] == nil {
+			paths[full] = map[string]any{}
+		}
+		method := strings.ToLower(o.Method)
+		if paths[full][method] != nil {
+			return nil, fmt.Errorf("operation %s %s is described twice", o.Method, full)
+		}
+		one, err := s.operation(o)
+		if err != nil {
+			return nil, err
+		}
+		paths[full][method] = one
+	}
+	servers := []any{map[string]string{"url": "/"}}
+	for _, m := range s.Mounts {
+		servers = append(servers, map[string]string{"url": m})
+	}
+	tags := []any{}
+	for _, t := range s.Tags() {
+		tags = append(tags, map[string]string{"name": t})
+	}
+	return json.Marshal(map[string]any{
+		"openapi":    "3.1.0",
+		"info":       map[string]string{"title": s.Title, "version": s.Version, "description": s.Text},
+		"servers":    servers,
+		"tags":       tags,
+		"paths":      paths,
+		"components": map[string]any{"schemas": s.Schemas},
+	})
+}
+
+func (s Spec) operation(o Op) (map[string]any, error) {
+	one := map[string]any{"operationId": o.ID, "tags": []string{o.Tag}, "summary": o.Text}
+	if o.More != "" {
+		one["description"] = o.More
+	}
+	if o.Native { // the mounts of the document do not hold for it
+		one["servers"] = []any{map[string]string{"url": "/"}}
+	}
+	if o.Endless {
+		one["x-endless"] = true
+	}
+	params := []any{}
+	for _, name := range o.Params() {
+		p, ok := s.Params[name]
+		if !ok {
+			return nil, fmt.Errorf("operation %s: the parameter %s is not described", o.ID, name)
+		}
+		params = append(params, parameter("path", p, name))
+	}
+	for _, p := range o.Query {
+		params = append(params, parameter("query", p, p.Name))
+	}
+	if len(params) > 0 {
+		one["parameters"] = params
+	}
+	switch {
+	case o.Form != "":
+		file := Schema{"type": "string", "contentMediaType": "application/octet-stream"}
+		one["requestBody"] = map[string]any{"required": true, "content": content("multipart/form-data", Object(Req(o.Form, List(file))))}
+	case o.Body != nil:
+		one["requestBody"] = map[string]any{"required": o.Need, "content": content("application/json", o.Body)}
+	}
+	answers := map[string]any{}
+	for _, status := range o.Statuses() {
+		refusal := map[string]any{"description": Reason(status)}
+		if o.Method != "HEAD" {
+			refusal["content"] = content("application/json", Ref("Problem"))
+		}
+		answers[strconv.Itoa(status)] = refusal
+	}
+	for _, a := range o.Out {
+		answer := map[string]any{"description": a.Text}
+		switch {
+		case a.Type != "" && a.Schema == nil:
+			answer["content"] = map[string]any{a.Type: map[string]any{}}
+		case a.Type != "":
+			answer["content"] = content(a.Type, a.Schema)
+		case a.Schema != nil:
+			answer["content"] = content("application/json", a.Schema)
+		}
+		answers[strconv.Itoa(a.Status)] = answer
+	}
+	one["responses"] = answers
+	return one, nil
+}
+
+func content(kind string, s Schema) map[string]any {
+	return map[string]any{kind: map[string]any{"schema": s}}
+}
+
+func parameter(in string, p Param, name string) map[string]any {
+	out := map[string]any{"name": name, "in": in, "required": in == "path", "schema": p.Schema}
+	if p.Text != "" {
+		out["description"] = p.Text
+	}
+	return out
+}

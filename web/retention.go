@@ -1,0 +1,34 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/agent/runs"
+)
+
+// policy is what the configuration says about threads nobody touches.
+func policy(r config.Retention) runs.Policy {
+	return runs.Policy{MaxAge: r.MaxAge, KeepLatest: r.KeepLatest, MaxSize: r.MaxSize}
+}
+
+// retain applies the policy of the moment, and threads' own times to live, again and again.
+func (a *App) retain(ctx context.Context) {
+	for {
+		wait := time.NewTimer(a.config.Current().File.Retention.SweepEvery)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+		done, err := a.runs.Sweep(ctx, policy(a.config.Current().File.Retention), time.Now())
+		if err != nil && ctx.Err() == nil {
+			a.opts.Log.Error("old threads could not be swept", "err", err)
+		}
+		if done.Deleted+done.Pruned > 0 {
+			a.opts.Log.Info("old threads were swept", "deleted", done.Deleted, "history_dropped", done.Pruned, "bytes_freed", done.Freed)
+		}
+	}
+}

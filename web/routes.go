@@ -1,0 +1,113 @@
+package web
+
+import (
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/assets"
+	"fawn/sandbox"
+	"fawn/uploads"
+	"fawn/web/api"
+	"fawn/web/httpx"
+	"fawn/web/ui"
+)
+
+// routes builds the one route table: the pages, and the API under /, /api and
+// /api/langgraph.
+func (a *App) routes() error {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Use(a.recovered, a.guard)
+
+	spec, document := a.describe()
+	pages, err := ui.New(ui.Deps{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Uploads: a.uploadLimits,
+		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: func() sandbox.Report { return a.report }, Network: a.network, Spec: spec, Schedule: a.schedule, Aside: a.builder, Draining: a.draining})
+	if err != nil {
+		return err
+	}
+	e.HTTPErrorHandler = pages.ErrorHandler(httpx.ErrorHandler(a.opts.Log))
+	e.GET("/assets/*", echo.WrapHandler(assets.Handler()))
+	pages.Routes(e.Group(""))
+	a.pages = pages
+
+	for _, path := range []string{"/health", "/healthz", "/api/health"} {
+		e.GET(path, a.health)
+		e.HEAD(path, a.health)
+	}
+	if document != nil {
+		e.GET("/openapi.json", document)
+	}
+	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits, Snapshot: a.config.Current, Settings: a.config,
+		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Compact: a.builder.Compact, Aside: a.builder, Draining: a.draining})
+	a.api.Routes(e.Group(""), false)
+	a.api.Routes(e.Group("/api/langgraph"), false)
+	a.api.Routes(e.Group("/api"), true)
+	a.echo = e
+	return nil
+}
+
+func (a *App) uploadLimits() uploads.Config {
+	u := a.config.Current().File.Uploads
+	return uploads.Config{MaxFiles: u.MaxFiles, MaxFileSize: u.MaxFileSize, MaxTotalSize: u.MaxTotalSize}
+}
+
+// handler cleans the path the way clients expect: doubled and trailing slashes count for
+// nothing.
+func (a *App) handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := tidy(r.URL.Path); p != r.URL.Path {
+			r.URL.Path = p
+			r.URL.RawPath = tidy(r.URL.RawPath)
+		}
+		a.echo.ServeHTTP(w, r)
+	})
+}
+
+func tidy(p string) string {
+	for strings.Contains(p, "//") {
+		p = strings.ReplaceAll(p, "//", "/")
+	}
+	if len(p) > 1 {
+		p = strings.TrimSuffix(p, "/")
+	}
+	return p
+}
+
+// recovered turns a panic of a handler into a logged 500; the server goes on. An answer
+// that had begun is cut off, so that nobody takes it for a whole one.
+func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p != http.ErrAbortHandler {
+				a.opts.Log.Error("a request panicked", "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
+			}
+			if p == http.ErrAbortHandler || c.Response().Committed {
+				panic(http.ErrAbortHandler)
+			}
+			err = echo.ErrInternalServerError
+		}()
+		return next(c)
+	}
+}
+
+// health tells monitors whether the server can do its work.
+func (a *App) health(c echo.Context) error {
+	h := map[string]any{"status": "healthy", "service": "fawn", "version": a.opts.Version, "sandbox": a.publicReport(),
+		"audit":   map[string]int64{"dropped": a.trail.lost()},
+		"storage": map[string]int64{"thread_limit": a.dirs.Quota.Limit(), "full_threads": int64(a.dirs.Quota.Full())}}
+	if problem := a.config.Problem(); problem != "" {
+		h["config_problem"] = problem
+	}
+	if err := a.db.Healthy(); err != nil {
+		h["status"], h["reason"] = "unhealthy", err.Error()
+		return c.JSON(http.StatusServiceUnavailable, h)
+	}
+	return c.JSON(http.StatusOK, h)
+}

@@ -1,0 +1,157 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/sandbox"
+	"fawn/sandbox/egress"
+)
+
+// sandboxCloseTime is how long the processes of all sandboxes may take to end.
+const sandboxCloseTime = 5 * time.Second
+
+// openSandbox picks the provider that runs commands and opens the way out of it. A host
+// where none works gets one that runs nothing and says why.
+func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
+	proxy, err := egress.New(egressPolicy(ctx, snap), a.egressGuard(snap))
+	if err != nil {
+		return fmt.Errorf("sandbox.network: %w", err)
+	}
+	proxy.Decisions, proxy.Ask = a.network, a.network.Ask
+	proxy.Audit = func(r egress.Record) {
+		a.trail.connected(r, a.runs.Active(r.Thread))
+	}
+	c := lead.SandboxConfig(snap.File.Sandbox, a.dirs, a.opts.Log)
+	c.Provider = sandboxProvider(snap)
+	c.Secrets = []string{snap.SettingsPath(), snap.SecretsPath()}
+	if snap.ConfigPath != "" {
+		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))
+	}
+	c.Audit = a.trail.ran
+	serving, stop := context.WithCancel(context.Background())
+	a.stopProxy = stop
+	c.Proxy = func(thread string, l net.Listener) {
+		if err := proxy.Serve(serving, l, thread); err != nil {
+			a.opts.Log.Warn("the network of a sandbox ended", "thread", thread, "err", err)
+		}
+	}
+	a.egress = proxy
+	if a.sandbox, err = sandbox.New(ctx, c); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	a.report = a.sandbox.Probe(ctx)
+	return nil
+}
+
+// sandboxProvider reads DeerFlow's class paths where no provider is named: its local one
+// means the strongest that works, its container ones the engine.
+func sandboxProvider(snap *config.Snapshot) string {
+	s := snap.File.Sandbox
+	if snap.Origin("sandbox.provider").Source != "default" || s.Use == "" {
+		return s.Provider
+	}
+	if strings.Contains(strings.ToLower(s.Use), "aio") {
+		return sandbox.ProviderDocker
+	}
+	return s.Provider
+}
+
+func egressPolicy(ctx context.Context, snap *config.Snapshot) egress.Policy {
+	n := snap.File.Sandbox.Network
+	p := egress.Policy{Packages: n.Packages, Allow: n.Allow, Deny: n.Deny}
+	if n.Packages {
+		p.PackageHosts = egress.PackageHosts(ctx)
+	}
+	return p
+}
+
+func (a *App) egressGuard(snap *config.Snapshot) *egress.Guard {
+	return a.guardFor("sandbox.network.allow_private", snap.File.Sandbox.Network.AllowPrivate)
+}
+
+// guardFor keeps out of private networks but for those that a list of the configuration opens.
+func (a *App) guardFor(key string, private []string) *egress.Guard {
+	g := &egress.Guard{Own: func() []netip.AddrPort {
+		var own []netip.AddrPort
+		for _, l := range a.listeners {
+			if at, ok := l.Addr().(*net.TCPAddr); ok {
+				own = append(own, at.AddrPort())
+			}
+		}
+		return own
+	}}
+	for _, text := range private {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			g.AllowPrivate = append(g.AllowPrivate, p)
+		} else if ip, err := netip.ParseAddr(text); err == nil {
+			g.AllowPrivate = append(g.AllowPrivate, netip.PrefixFrom(ip, ip.BitLen()))
+		} else {
+			a.opts.Log.Warn("configuration", "at", key, "problem", text+" is no address or network")
+		}
+	}
+	return g
+}
+
+// followNetwork gives running sandboxes the network rules of a changed configuration, and
+// threads its limit of storage.
+func (a *App) followNetwork(ctx context.Context) {
+	seen := a.config.Current()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if now := a.config.Current(); now != seen {
+			seen = now
+			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
+			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
+				a.opts.Log.Warn("the network rules of before stay", "err", err)
+			}
+		}
+	}
+}
+
+// removeThread ends what runs for a thread, then deletes its files.
+func (a *App) removeThread(thread string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
+	defer cancel()
+	err := a.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
+	if errors.Is(err, sandbox.ErrGone) {
+		err = nil
+	}
+	return errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread))
+}
+
+// closeSandbox ends every process of every sandbox.
+func (a *App) closeSandbox() error {
+	if a.sandbox == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
+	defer cancel()
+	a.stopProxy()
+	return a.sandbox.Close(ctx)
+}
+
+// publicReport is what monitors may see of the provider: no path of this machine.
+func (a *App) publicReport() sandbox.Report {
+	r := a.report
+	r.Detail, r.Tried = "", slices.Clone(r.Tried)
+	for i := range r.Tried {
+		r.Tried[i].Detail = ""
+	}
+	return r
+}

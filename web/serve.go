@@ -1,0 +1,102 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fawn/agent/llm"
+)
+
+// drainTime is how long requests may go on after the signal to stop.
+const drainTime = 5 * time.Second
+
+// idleTime is how long a connection without a request is kept.
+const idleTime = 2 * time.Minute
+
+// Serve opens the program, serves until ctx ends, and closes it.
+func Serve(ctx context.Context, o Options) error {
+	a, err := Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.Run(ctx), a.Close())
+}
+
+// Run answers requests until ctx ends or a listener breaks.
+func (a *App) Run(ctx context.Context) error {
+	server := a.config.Current().File.Server
+	a.server = &http.Server{Handler: a.handler(), ReadHeaderTimeout: server.HeaderTimeout, MaxHeaderBytes: int(server.MaxHeaderBytes),
+		IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn)}
+	g, gctx := errgroup.WithContext(ctx)
+	for _, l := range a.listeners {
+		g.Go(func() error {
+			if err := a.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+			}
+			return nil
+		})
+	}
+	fmt.Fprintf(a.opts.Out, "Fawn is ready at %s\n", a.URL())
+	g.Go(func() error {
+		<-gctx.Done()
+		close(a.draining)
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+		defer cancel()
+		if err := a.server.Shutdown(drain); err != nil {
+			return errors.Join(a.server.Close(), ignoreDeadline(err))
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// ignoreDeadline: a client which reads slowly is no failure of ours.
+func ignoreDeadline(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// Close ends runs, keeping what they have shown, and then closes every part below. It can
+// be called again.
+func (a *App) Close() error {
+	a.closeOnce.Do(func() {
+		if a.server == nil { // never served
+			for _, l := range a.listeners {
+				a.closeErr = errors.Join(a.closeErr, l.Close())
+			}
+		}
+		if a.runs != nil {
+			a.runs.Close()
+		}
+		if a.builder != nil {
+			a.builder.Close()
+		}
+		llm.CloseIdle()
+		if a.api != nil {
+			a.api.Close()
+		}
+		if a.stop != nil {
+			a.stop()
+		}
+		if a.schedule != nil {
+			a.schedule.Close()
+		}
+		a.work.Wait()
+		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
+		if a.trail != nil {
+			a.trail.close()
+		}
+		if a.db != nil {
+			a.closeErr = errors.Join(a.closeErr, a.db.Close())
+		}
+	})
+	return a.closeErr
+}

@@ -1,0 +1,24 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"fawn/agent/lead"
+	"fawn/store"
+)
+
+// bookTime is how long storing a row of the accounts may take.
+const bookTime = 10 * time.Second
+
+// book stores what a model call beside the answers cost.
+func (a *App) book(ctx context.Context, c lead.SideCall) {
+	ctx, cancel := context.WithTimeout(ctx, bookTime)
+	defer cancel()
+	u := c.Usage
+	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{{Owner: c.Owner, Thread: c.Thread, Run: c.Run, Purpose: c.Purpose,
+		Model: u.Model, Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}}})
+	if err != nil {
+		a.opts.Log.Warn("what a model call cost could not be stored", "purpose", c.Purpose, "thread", c.Thread, "tokens", u.Total, "err", err)
+	}
+}

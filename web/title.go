@@ -1,0 +1,16 @@
+package web
+
+import (
+	"context"
+	"errors"
+
+	"fawn/agent/runs"
+)
+
+// retitle stores a thread's title that came after the end of its run.
+func (a *App) retitle(ctx context.Context, thread, from, to string) {
+	err := a.runs.Retitle(ctx, thread, from, to)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
+		a.opts.Log.Warn("a title could not be stored; the first words stay", "thread", thread, "err", err)
+	}
+}

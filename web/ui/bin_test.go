@@ -1,0 +1,138 @@
+package ui_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+	"fawn/store"
+)
+
+// undoToken is what an answer to a deletion leads to.
+func undoToken(t *testing.T, a answer) string {
+	t.Helper()
+	u, err := url.Parse(a.Header.Get("Location"))
+	if err != nil || a.StatusCode != http.StatusSeeOther || u.Query().Get("undo") == "" {
+		t.Fatalf("%d %s\n%s", a.StatusCode, a.Header.Get("Location"), a.body)
+	}
+	return u.Query().Get("undo")
+}
+
+// emptied waits until nothing that was deleted is left.
+func (w *world) emptied(threads ...string) {
+	w.Helper()
+	until(w.T, "rows and files of the deleted are gone", func() bool {
+		for _, id := range threads {
+			if _, err := w.db.Thread(w.Context(), id); err == nil {
+				return false
+			}
+			if _, err := os.Stat(filepath.Join(w.dirs.Root, "threads", id)); err == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// cleaner empties the bin until the test ends.
+func (w *world) cleaner() (stop func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.ui.EmptyBin(ctx) }()
+	stop = func() { cancel(); <-done }
+	w.Cleanup(stop)
+	return stop
+}
+
+func TestDeletedChatsCanBeHadBack(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("Hello.")}, 3)})
+	w.cleaner()
+	for _, id := range []string{"t1", "t2", "t3"} {
+		w.begin(id, "Chat "+id)
+		w.settle(id)
+		w.writeFile(id, "outputs/a.md", "x")
+	}
+	before := between(w.page("/workspace/chats"), `<ul class="rows">`, "</ul>")
+	token := undoToken(t, w.post("/ui/threads/delete", url.Values{"thread": {"t1", "t3", "t3", "none"}}, "Referer", w.url+"/workspace/chats?q=chat"))
+	page := w.page("/workspace/chats?undo=" + token)
+	if !strings.Contains(page, "2 chats deleted") || strings.Contains(page, "/workspace/chats/t1") || !strings.Contains(page, "/workspace/chats/t2") {
+		t.Errorf("%s", page)
+	}
+	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
+		t.Error("a deleted chat took a message", a.StatusCode)
+	}
+	a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats?q=chat&undo=" + token}})
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats?q=chat" {
+		t.Fatal(a.StatusCode, a.Header.Get("Location"))
+	}
+	if after := between(w.page("/workspace/chats"), `<ul class="rows">`, "</ul>"); after != before {
+		t.Errorf("the list was\n%s\nand is\n%s", before, after)
+	}
+	if _, err := os.Stat(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.md")); err != nil {
+		t.Error(err)
+	}
+	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}}); a.StatusCode != http.StatusGone || !strings.Contains(a.body, "too late") {
+		t.Error("undone twice:", a.StatusCode)
+	}
+}
+
+func TestDeletedChatsGoForGood(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Text: "a"}}, Hang: true}}})
+	w.ui.SetBinTime(time.Millisecond)
+	w.cleaner()
+	w.begin("t1", "Go on")
+	undoToken(t, w.post("/ui/threads/t1/delete", nil)) // with its run under way
+	w.emptied("t1")
+	if a := w.post("/ui/threads/restore", url.Values{"undo": {"no such token"}}); a.StatusCode != http.StatusGone {
+		t.Error(a.StatusCode)
+	}
+}
+
+func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("Hello.")}, 3)})
+	for _, id := range []string{"old", "new"} {
+		w.begin(id, "x")
+		w.settle(id)
+	}
+	gone := "bin:default" // as an earlier process left it
+	if err := w.db.Commit(t.Context(), store.Batch{ThreadID: "old", Patch: &store.ThreadPatch{Owner: &gone}}); err != nil {
+		t.Fatal(err)
+	}
+	token := undoToken(t, w.post("/ui/threads/new/delete", nil)) // before the bin is looked after
+	w.cleaner()
+	w.emptied("old")
+	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats/new"}}); a.Header.Get("Location") != "/workspace/chats/new" {
+		t.Error(a.StatusCode, a.Header.Get("Location"))
+	}
+	if a := w.get("/workspace/chats/new"); a.StatusCode != http.StatusOK {
+		t.Error(a.StatusCode)
+	}
+}
+
+func TestBulkDeletionIsBounded(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	if a := w.post("/ui/threads/delete", nil); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats" {
+		t.Error("nothing chosen:", a.StatusCode, a.Header.Get("Location"))
+	}
+	if a := w.post("/ui/threads/delete", url.Values{"thread": {"none"}}); a.StatusCode != http.StatusNotFound {
+		t.Error("none there:", a.StatusCode)
+	}
+	many := slices.Collect(func(yield func(string) bool) {
+		for i := range 501 {
+			if !yield("t" + strings.Repeat("x", i%60) + string(rune('a'+i%26)) + string(rune('a'+i/26))) {
+				return
+			}
+		}
+	})
+	if a := w.post("/ui/threads/delete", url.Values{"thread": many}); a.StatusCode != http.StatusUnprocessableEntity {
+		t.Error("too many:", a.StatusCode)
+	}
+}

@@ -1,0 +1,224 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/views/layout"
+	"fawn/web/httpx"
+)
+
+const (
+	// chatsPerPage is how many chats the list of all chats shows at once.
+	chatsPerPage = 50
+	// searchTime is how long one page may look for words; the next goes on from there.
+	searchTime = 2 * time.Second
+	// maxQuery and maxWords bound what is searched for, in bytes and words.
+	maxQuery, maxWords = 200, 8
+)
+
+// owner is whose threads the pages show.
+const owner = "default"
+
+// mine is a thread of the reader's; anybody else's is not there.
+func (u *UI) mine(ctx context.Context, id string) (store.Thread, error) {
+	t, err := u.DB.Thread(ctx, id)
+	if err == nil && t.Owner != owner {
+		return store.Thread{}, store.ErrNotFound
+	}
+	return t, err
+}
+
+// chats is GET /workspace/chats.
+func (u *UI) chats(c echo.Context) error {
+	shell, err := u.shell(c, views.NavChats, "")
+	if err != nil {
+		return err
+	}
+	list, err := u.findChats(c)
+	if err != nil {
+		return err
+	}
+	return html(c, http.StatusOK, chat.ChatsPage(views.ChatsPage{Shell: shell, List: list, Total: shell.Total}))
+}
+
+// threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
+// chats that have those words, and with before a page of it.
+func (u *UI) threadList(c echo.Context) error {
+	asked := c.QueryParams()
+	if !fragment(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, chatsURL(asked.Get("q"), asked.Get("before")))
+	}
+	if !asked.Has("q") && !asked.Has("before") {
+		shell, err := u.shell(c, views.NavNone, asked.Get("current"))
+		if err != nil {
+			return err
+		}
+		return html(c, http.StatusOK, inLang(shell.Lang, layout.ThreadList(shell)))
+	}
+	list, err := u.findChats(c)
+	if err != nil {
+		return err
+	}
+	view := chat.ChatList(list)
+	if asked.Get("before") != "" {
+		view = chat.ChatRows(list)
+	}
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, view))
+}
+
+// findChats reads the page of the list that a request asks for.
+func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
+	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now()}
+	l.Query = strings.TrimSpace(head(plainText(c.QueryParam("q")), maxQuery))
+	words := strings.Fields(l.Query)
+	words = words[:min(len(words), maxWords)]
+	at := position(c.QueryParam("before"))
+	l.Later = at.ID != ""
+	found, rest, err := u.DB.FindThreads(ctx, store.Find{Owner: owner, Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
+		Match: func(body []byte) (string, bool) { return excerpt(body, words) }})
+	if err != nil {
+		return l, err
+	}
+	threads := make([]store.Thread, len(found))
+	for i, f := range found {
+		threads[i] = f.Thread
+	}
+	rows, err := u.rows(ctx, threads)
+	if err != nil {
+		return l, err
+	}
+	for i, f := range found {
+		l.Rows = append(l.Rows, views.ChatRow{ThreadRow: rows[i], Message: f.Message, Excerpt: f.Excerpt})
+	}
+	if rest.ID != "" {
+		l.More, l.MoreRows = chatsURL(l.Query, positionText(rest)), "/ui/threads?"+chatsQuery(l.Query, positionText(rest))
+	}
+	return l, nil
+}
+
+// position reads a place in the list as positionText writes it; anything else is the top.
+func position(s string) (p store.Position) {
+	at, id, _ := strings.Cut(s, "_")
+	at, p.Pinned = strings.CutPrefix(at, "p")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || !isThreadID(id) {
+		return store.Position{}
+	}
+	p.UpdatedAt, p.ID = time.UnixMilli(ms), id
+	return p
+}
+
+func positionText(p store.Position) string {
+	s := strconv.FormatInt(p.UpdatedAt.UnixMilli(), 10) + "_" + p.ID
+	if p.Pinned {
+		return "p" + s
+	}
+	return s
+}
+
+func chatsQuery(q, before string) string {
+	v := url.Values{}
+	for name, s := range map[string]string{"q": q, "before": before} {
+		if s != "" {
+			v.Set(name, s)
+		}
+	}
+	return v.Encode()
+}
+
+func chatsURL(q, before string) string {
+	if s := chatsQuery(q, before); s != "" {
+		return views.ChatsURL + "?" + s
+	}
+	return views.ChatsURL
+}
+
+// removeMany is POST /ui/threads/delete.
+func (u *UI) removeMany(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	threads := form["thread"]
+	slices.Sort(threads)
+	threads = slices.Compact(threads)
+	where := back(c, views.ChatsURL)
+	switch {
+	case len(threads) == 0:
+		return frame(c, views.Frame{Location: where}, where)
+	case len(threads) > maxBin:
+		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many for one deletion; the most is %d", len(threads), maxBin)
+	}
+	return u.removed(c, where, threads...)
+}
+
+// removed puts threads into the bin and goes where the reader can have them back.
+func (u *UI) removed(c echo.Context, where string, threads ...string) error {
+	token, err := u.discard(c.Request().Context(), threads)
+	if err != nil {
+		return err
+	}
+	where = withQuery(where, "undo", token)
+	return frame(c, views.Frame{Location: where}, where)
+}
+
+// undo is POST /ui/threads/restore.
+func (u *UI) undo(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	threads, err := u.restore(c.Request().Context(), form.Get("undo"))
+	if err == errLate {
+		return httpx.Errorf(http.StatusGone, "%s", say(c, "undo.late"))
+	}
+	if err != nil {
+		return err
+	}
+	where := withQuery(localPath(form.Get("next"), views.ChatsURL), "undo", "")
+	if len(threads) == 1 && !strings.HasPrefix(where, views.ChatsURL+"?") && where != views.ChatsURL {
+		where = views.ThreadURL(threads[0])
+	}
+	return frame(c, views.Frame{Location: where}, where)
+}
+
+// withQuery sets a parameter of a local address, or takes it out.
+func withQuery(where, name, value string) string {
+	u, err := url.Parse(where)
+	if err != nil {
+		return where
+	}
+	q := u.Query()
+	q.Del(name)
+	if value != "" {
+		q.Set(name, value)
+	}
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
+}
+
+// back is the page of this server an action was sent from: after a rename or delete in the
+// list of all chats one wants to see that list again.
+func back(c echo.Context, other string) string {
+	r := c.Request()
+	from, err := url.Parse(r.Referer())
+	if err != nil || from.Host != r.Host || from.Path != views.ChatsURL {
+		return other
+	}
+	return localPath(from.RequestURI(), other)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(views.Safe(s)), " ") }
+
+func trimSlash(p string) string { return strings.TrimPrefix(p, "/") }

@@ -1,0 +1,165 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/store"
+	"fawn/views"
+)
+
+// choice is what a reader wants runs to be like. Empty fields are not chosen.
+type choice struct {
+	Model  string     `json:"model,omitempty"`
+	Mode   views.Mode `json:"mode,omitempty"`
+	Effort string     `json:"effort,omitempty"`
+}
+
+// choiceKey is where a thread's metadata keeps its choice. It goes along to copies.
+const choiceKey = "fawn_choice"
+
+// efforts are the levels that a reader may ask for instead of the mode's own.
+var efforts = []string{"minimal", "low", "medium", "high"}
+
+// modeFlags are the options of a run that make a mode.
+var modeFlags = map[views.Mode]struct {
+	thinking, plan, subagents bool
+	effort                    string
+}{
+	views.ModeFlash:    {},
+	views.ModeThinking: {thinking: true, effort: "low"},
+	views.ModePro:      {thinking: true, plan: true, effort: "medium"},
+	views.ModeUltra:    {thinking: true, plan: true, subagents: true, effort: "high"},
+}
+
+// chosen is what the reader wants for a thread, nil for a new one: its own choice, else the
+// last one made anywhere.
+func (u *UI) chosen(c echo.Context, t *store.Thread) choice {
+	if t != nil {
+		if own, ok := choiceOf(*t); ok {
+			return own
+		}
+	}
+	p := readPrefs(c.Request())
+	return choice{Model: p.Model, Mode: p.Mode, Effort: p.Effort}
+}
+
+// possible makes a choice one that can be had now, with what suits the model where nothing
+// is chosen. The model is empty when only the offline one is there.
+func (u *UI) possible(ch choice) (choice, config.Model) {
+	var entry config.Model
+	if list := u.Config.Current().UsableModels(); len(list) > 0 {
+		entry = list[max(0, slices.IndexFunc(list, func(m config.Model) bool { return m.Name == ch.Model }))]
+	}
+	ch.Model = entry.Name
+	ch.Mode = known(ch.Mode)
+	if !entry.SupportsThinking {
+		ch.Mode = views.ModeFlash
+	}
+	if !slices.Contains(efforts, ch.Effort) || !entry.SupportsReasoningEffort {
+		ch.Effort = ""
+	}
+	return ch, entry
+}
+
+// known is a mode, or what counts while none is chosen.
+func known(m views.Mode) views.Mode {
+	if _, ok := modeFlags[m]; !ok {
+		return views.ModePro
+	}
+	return m
+}
+
+func choiceOf(t store.Thread) (choice, bool) {
+	var meta struct {
+		Choice *choice `json:"fawn_choice"`
+	}
+	if json.Unmarshal(t.Metadata, &meta) != nil || meta.Choice == nil {
+		return choice{}, false
+	}
+	return *meta.Choice, true
+}
+
+// options are what the choice says to a run.
+func (ch choice) options() map[string]any {
+	flags := modeFlags[ch.Mode]
+	out := map[string]any{"mode": string(ch.Mode), "thinking_enabled": flags.thinking, "is_plan_mode": flags.plan, "subagent_enabled": flags.subagents}
+	if ch.Model != "" {
+		out["model_name"] = ch.Model
+	}
+	effort := flags.effort
+	if ch.Effort != "" && flags.thinking {
+		effort = ch.Effort
+	}
+	if effort != "" {
+		out["reasoning_effort"] = effort
+	}
+	return out
+}
+
+// with takes over the fields that a form has.
+func (ch choice) with(form url.Values) choice {
+	if form.Has("model") {
+		ch.Model = head(form.Get("model"), maxPref)
+	}
+	if form.Has("mode") {
+		ch.Mode = views.Mode(head(form.Get("mode"), maxPref))
+	}
+	if form.Has("effort") {
+		ch.Effort = head(form.Get("effort"), maxPref)
+	}
+	return ch
+}
+
+// choose is POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
+func (u *UI) choose(c echo.Context) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	t, err := u.DB.Thread(ctx, id)
+	switch {
+	case err == nil:
+		if err := u.keepChoice(ctx, t, u.chosen(c, &t).with(form)); err != nil {
+			return err
+		}
+	case !errors.Is(err, store.ErrNotFound) || !isThreadID(id): // a new chat is no thread yet
+		return err
+	}
+	u.setPrefs(c, form)
+	return frame(c, views.Frame{}, views.ThreadURL(id))
+}
+
+// keepChoice stores the choice of a thread when it is another one.
+func (u *UI) keepChoice(ctx context.Context, t store.Thread, ch choice) error {
+	if old, ok := choiceOf(t); ok && old == ch {
+		return nil
+	}
+	merge, err := agent.Encode(map[string]any{choiceKey: ch})
+	if err != nil {
+		return err
+	}
+	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Merge: merge}})
+}
+
+// choices fills the pickers of a message box.
+func (u *UI) choices(c echo.Context, t *store.Thread, box *views.Composer) {
+	wanted := u.chosen(c, t)
+	ch, entry := u.possible(wanted)
+	for _, m := range u.Config.Current().UsableModels() {
+		box.Models = append(box.Models, views.ModelChoice{Name: m.Name, Label: m.DisplayName, Text: m.Description,
+			Thinks: m.SupportsThinking, Effort: m.SupportsReasoningEffort})
+	}
+	box.Model, box.Mode, box.Effort = ch.Model, known(wanted.Mode), ch.Effort
+	if entry.Name == "" {
+		box.Models, box.Model = []views.ModelChoice{{Name: views.OfflineModel}}, views.OfflineModel
+	}
+}

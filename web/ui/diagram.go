@@ -1,0 +1,30 @@
+package ui
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/views/files"
+)
+
+// diagramPolicy locks the frame of a diagram into a sandbox without an origin. It may run
+// the drawing program of this server and nothing else; the styles are its own.
+const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+// diagram is GET /ui/diagram: the frame that draws the diagram behind the # of its
+// address, which is never sent here.
+func (u *UI) diagram(c echo.Context) error {
+	var b bytes.Buffer
+	if err := files.Diagram().Render(localized(c), &b); err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", diagramPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "private, no-cache")
+	return c.HTMLBlob(http.StatusOK, b.Bytes())
+}

@@ -1,0 +1,316 @@
+package ui
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/views/i18n"
+	"fawn/views/layout"
+	"fawn/views/markdown"
+)
+
+// screen is what a reader's page shows of a thread, and how to change it: the rules of the
+// live protocol in one place. It belongs to one connection. Its work for a change depends
+// on the turns a run touches, never on the thread.
+type screen struct {
+	ctx     context.Context // speaks the reader's language
+	lang    string
+	now     scene
+	differs map[string]*markdown.Differ // of the texts that still grow, by element
+
+	patches []views.Patch
+	frame   views.Frame
+}
+
+// newScreen is a page that was rendered from s.
+func newScreen(ctx context.Context, s scene) *screen {
+	d := &screen{ctx: ctx, lang: i18n.Lang(ctx), now: s, differs: map[string]*markdown.Differ{}}
+	for i := range s.turns {
+		d.watch(&s.turns[i])
+	}
+	return d
+}
+
+// show returns what brings the page to s, in any order: a frame, and patches of texts that
+// stay where they are.
+func (d *screen) show(s scene) ([]views.Patch, views.Frame, error) {
+	d.patches, d.frame = nil, views.Frame{}
+	was := d.now
+	d.now = s
+	if err := d.turns(was, s); err != nil {
+		return nil, views.Frame{}, err
+	}
+	if err := d.around(was, s); err != nil {
+		return nil, views.Frame{}, err
+	}
+	return d.patches, d.frame, nil
+}
+
+// around brings up to date what stands around the turns.
+func (d *screen) around(was, s scene) error {
+	if s.title != was.title {
+		d.frame.Title = layout.Title(d.ctx, s.title)
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "title", chat.Heading(s.title)); err != nil {
+			return err
+		}
+	}
+	if s.title != was.title || s.row.State != was.row.State {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "tl-"+s.thread, layout.ThreadRow(s.row, true)); err != nil {
+			return err
+		}
+	}
+	if s.files != was.files {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "files-button", chat.FilesButton(s.thread, s.files)); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(s.asks, was.asks) {
+		if n := len(s.asks); n > 0 && !slices.Contains(was.asks, s.asks[n-1]) {
+			d.frame.Say = i18n.T(d.lang, "network.ask", s.asks[n-1].Host)
+		}
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "network", chat.Asks(s.asks)); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(s.queue, was.queue) || len(s.queue) > 0 && s.running != was.running {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "queue", chat.Queue(s.thread, s.queue, s.running)); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(s.todos, was.todos) {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "todos", chat.Plan(s.todos)); err != nil {
+			return err
+		}
+	}
+	d.frame.File = growth(was.writing, s.writing)
+	if s.running != was.running {
+		return d.frame.Put(d.ctx, views.SwapOuter, "send", chat.SendButton(s.thread, s.running, false))
+	}
+	return nil
+}
+
+func (d *screen) turns(was, s scene) error {
+	for i := range was.turns {
+		if id := was.turns[i].ID; indexTurn(s.turns, id) < 0 {
+			d.frame.Do(views.SwapRemove, "t-"+id, "")
+			d.forget(&was.turns[i])
+		}
+	}
+	for i := range s.turns {
+		t := &s.turns[i]
+		k := indexTurn(was.turns, t.ID)
+		if k < 0 {
+			if err := d.frame.Put(d.ctx, views.SwapAppend, "turns", chat.Turn(s.thread, *t)); err != nil {
+				return err
+			}
+			d.watch(t)
+			continue
+		}
+		if err := d.turn(&was.turns[k], t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func indexTurn(list []views.Turn, id string) int {
+	return slices.IndexFunc(list, func(t views.Turn) bool { return t.ID == id })
+}
+
+// turn changes one turn part by part, or as a whole where that is not possible.
+func (d *screen) turn(was, t *views.Turn) error {
+	if busy(t.State) && !busy(was.State) || !sameUser(was.User, t.User) || !sameOrder(was.Trail.Steps, t.Trail.Steps) {
+		return d.whole(was, t)
+	}
+	if err := d.steps(t.ID, was.Trail.Steps, t.Trail.Steps); err != nil {
+		return err
+	}
+	if err := d.answer(was, t); err != nil {
+		return err
+	}
+	if was.State != t.State || was.Last != t.Last {
+		d.frame.Do(views.SwapClass, "t-"+t.ID, chat.TurnClass(t.State, t.Last))
+	}
+	if was.State != t.State || len(was.Trail.Steps) != len(t.Trail.Steps) || was.Elapsed != t.Elapsed ||
+		was.Trail.Elapsed != t.Trail.Elapsed || !was.Trail.Since.Equal(t.Trail.Since) {
+		if err := d.put(views.SwapOuter, "th-"+t.ID, chat.TrailHead(*t)); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(was.Files, t.Files) {
+		if err := d.put(views.SwapOuter, "files-"+t.ID, chat.TurnFiles(*t)); err != nil {
+			return err
+		}
+	}
+	if !sameEnd(was, t) {
+		if err := d.put(views.SwapOuter, "end-"+t.ID, chat.End(d.now.thread, *t)); err != nil {
+			return err
+		}
+	}
+	if busy(was.State) && !busy(t.State) && (t.Answer == nil || !t.Last) { // the script folds the last answer's
+		d.frame.Do(views.SwapClose, "trail-"+t.ID, "")
+	}
+	return nil
+}
+
+func (d *screen) whole(was, t *views.Turn) error {
+	d.forget(was)
+	if err := d.put(views.SwapOuter, "t-"+t.ID, chat.Turn(d.now.thread, *t)); err != nil {
+		return err
+	}
+	d.watch(t)
+	return nil
+}
+
+func (d *screen) steps(turn string, was, now []views.Step) error {
+	old, fresh := chat.Nodes(was), chat.Nodes(now)
+	same := sameNodes(old, fresh)
+	// First out with what is gone: a step that joined a group comes back inside it.
+	for _, n := range old[same:] {
+		if indexNode(fresh[same:], n.ID()) < 0 {
+			d.frame.Do(views.SwapRemove, n.ID(), "")
+			delete(d.differs, textElement(&n.Steps[0]))
+		}
+	}
+	for i, n := range fresh {
+		k := i
+		if i >= same {
+			if k = indexNode(old[same:], n.ID()); k >= 0 {
+				k += same
+			}
+		}
+		if k >= 0 {
+			if err := d.node(old[k], n); err != nil {
+				return err
+			}
+			continue
+		}
+		target, how := "steps-"+turn, views.SwapAppend
+		for _, next := range fresh[i+1:] {
+			if indexNode(old[same:], next.ID()) >= 0 {
+				target, how = next.ID(), views.SwapBefore
+				break
+			}
+		}
+		if err := d.put(how, target, chat.Trailing(n)); err != nil {
+			return err
+		}
+		d.watchStep(&n.Steps[0])
+	}
+	return nil
+}
+
+// node changes a step, or a group, of which only more steps can come.
+func (d *screen) node(was, now chat.Node) error {
+	if !now.Grouped() {
+		return d.step(&was.Steps[0], &now.Steps[0])
+	}
+	same := samePrefix(was.Steps, now.Steps)
+	if same < len(was.Steps) {
+		return d.put(views.SwapOuter, now.ID(), chat.Trailing(now))
+	}
+	changed := len(now.Steps) > same
+	for i := range same {
+		changed = changed || !sameCall(&was.Steps[i], &now.Steps[i])
+		if err := d.step(&was.Steps[i], &now.Steps[i]); err != nil {
+			return err
+		}
+	}
+	first := now.Steps[0].ID
+	for _, s := range now.Steps[same:] {
+		if err := d.put(views.SwapAppend, "gl-"+first, chat.Step(s)); err != nil {
+			return err
+		}
+	}
+	if changed {
+		return d.put(views.SwapOuter, "gh-"+first, chat.GroupHead(now))
+	}
+	return nil
+}
+
+func (d *screen) step(was, s *views.Step) error {
+	if s.Kind == views.StepTool {
+		if sameCall(was, s) {
+			return nil
+		}
+		return d.put(views.SwapOuter, stepElement(s), chat.Step(*s))
+	}
+	fits, err := d.text(textElement(s), was.Text, s.Text, was.Open, s.Open)
+	if err != nil {
+		return err
+	}
+	if !fits {
+		delete(d.differs, textElement(s))
+		if err := d.put(views.SwapOuter, stepElement(s), chat.Step(*s)); err != nil {
+			return err
+		}
+		d.watchStep(s)
+		return nil
+	}
+	if was.State != s.State || !was.Since.Equal(s.Since) {
+		d.frame.Do(views.SwapClass, stepElement(s), chat.StepClass(s.Kind, s.State))
+		if s.Kind == views.StepReasoning {
+			if err := d.put(views.SwapOuter, "rh-"+s.ID, chat.StepHead(*s)); err != nil {
+				return err
+			}
+		}
+	}
+	if was.Open && !s.Open && s.Kind == views.StepReasoning {
+		d.frame.Do(views.SwapClose, "rd-"+s.ID, "")
+	}
+	return nil
+}
+
+func (d *screen) answer(was, t *views.Turn) error {
+	a, b := was.Answer, t.Answer
+	if a != nil && (b == nil || a.ID != b.ID) {
+		d.frame.Do(views.SwapRemove, "m-"+a.ID, "")
+		delete(d.differs, "m-"+a.ID)
+		a = nil
+	}
+	switch {
+	case b == nil:
+		return nil
+	case a == nil:
+		if err := d.put(views.SwapAppend, "a-"+t.ID, chat.Answer(d.now.thread, *b)); err != nil {
+			return err
+		}
+		d.watchText("m-"+b.ID, b.Text, b.Open)
+		return nil
+	}
+	fits, err := d.text("m-"+b.ID, a.Text, b.Text, a.Open, b.Open)
+	if err != nil || fits {
+		return err
+	}
+	delete(d.differs, "m-"+b.ID)
+	if err := d.put(views.SwapOuter, "m-"+b.ID, chat.Answer(d.now.thread, *b)); err != nil {
+		return err
+	}
+	d.watchText("m-"+b.ID, b.Text, b.Open)
+	return nil
+}
+
+// text patches an element from one text to the next. It returns false when only the whole
+// element can be replaced.
+func (d *screen) text(element, was, now string, wasOpen, open bool) (bool, error) {
+	if !wasOpen {
+		return !open && was == now, nil
+	}
+	differ := d.differs[element]
+	if differ == nil || len(now) < len(was) || !open && !strings.HasPrefix(now, was) {
+		return false, nil
+	}
+	if open && len(now) == len(was) {
+		return true, nil
+	}
+	if ops := differ.Patch(now, !open); len(ops) > 0 {
+		d.patches = append(d.patches, views.Patch{Element: element, Ops: ops})
+	}
+	if !open {
+		delete(d.differs, element)
+	}
+	return true, nil
+}

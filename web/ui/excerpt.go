@@ -1,0 +1,63 @@
+package ui
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+const (
+	excerptBefore = 40  // characters in front of what was found
+	excerptLength = 160 // characters in all
+)
+
+// excerpt tells whether a stored message that people see has all the words, and shows the
+// place of the longest.
+func excerpt(body []byte, words []string) (string, bool) {
+	m := new(agent.Message)
+	if json.Unmarshal(body, m) != nil || m.Type != agent.TypeAI && !m.Genuine() {
+		return "", false
+	}
+	text := m.Content.String()
+	folded, longest := store.Fold(text), ""
+	for _, w := range words {
+		if w = store.Fold(w); !strings.Contains(folded, w) {
+			return "", false
+		} else if len(w) > len(longest) {
+			longest = w
+		}
+	}
+	// Folding keeps the number of characters, not that of bytes.
+	place := utf8.RuneCountInString(folded[:strings.Index(folded, longest)])
+	return cutOut(text, place), true
+}
+
+// cutOut is one line of text around a character.
+func cutOut(text string, place int) string {
+	from := 0 // byte of the character the line begins with
+	for skip := place - excerptBefore; skip > 0; skip-- {
+		_, n := utf8.DecodeRuneInString(text[from:])
+		from += n
+	}
+	lead := ""
+	if from > 0 {
+		lead = "… "
+		if i := strings.IndexFunc(text[from:], unicode.IsSpace); i >= 0 && i < excerptBefore/2 {
+			from += i // begins with a whole word where there are such
+		}
+	}
+	to, n := from, 0
+	for to < len(text) && n < excerptLength {
+		_, size := utf8.DecodeRuneInString(text[to:])
+		to, n = to+size, n+1
+	}
+	line := lead + oneLine(text[from:to])
+	if to < len(text) {
+		line += " …"
+	}
+	return line
+}

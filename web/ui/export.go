@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
+func (u *UI) exportMarkdown(c echo.Context) error {
+	t, snap, err := u.whole(c)
+	if err != nil {
+		return err
+	}
+	lang := readPrefs(c.Request()).Lang
+	b := newBuilder(t.ID, u.describer(t.ID))
+	for _, row := range snap.Messages {
+		m, err := agent.ParseMessage(row.Body)
+		if err != nil {
+			return err
+		}
+		b.add(m)
+	}
+	title := exportTitle(t, b.turns, lang)
+	var out strings.Builder
+	out.WriteString("# " + title + "\n")
+	for i := range b.turns {
+		writeTurn(&out, &b.turns[i], lang)
+	}
+	return download(c, title+".md", "text/markdown; charset=utf-8", []byte(out.String()))
+}
+
+// writeTurn writes a turn as Markdown: the message, the names of its files, the words on
+// the way, and the answer.
+func writeTurn(out *strings.Builder, t *views.Turn, lang string) {
+	section := func(key string) { out.WriteString("\n## " + i18n.T(lang, key) + "\n") }
+	if t.User != nil {
+		section("turn.you")
+		for _, f := range t.User.Files {
+			out.WriteString("\n- " + oneLine(f.Name))
+		}
+		if len(t.User.Files) > 0 {
+			out.WriteString("\n")
+		}
+		if !blank(t.User.Text) {
+			out.WriteString("\n" + strings.TrimSpace(t.User.Text) + "\n")
+		}
+	}
+	if t.Answer == nil && len(t.Files) == 0 && len(t.Questions) == 0 {
+		return
+	}
+	section("turn.fawn")
+	for _, s := range t.Trail.Steps {
+		if s.Kind == views.StepNote {
+			out.WriteString("\n" + strings.TrimSpace(s.Text) + "\n")
+		}
+	}
+	for _, q := range t.Questions {
+		out.WriteString("\n" + strings.TrimSpace(q.Text) + "\n")
+	}
+	if t.Answer != nil {
+		out.WriteString("\n" + strings.TrimSpace(t.Answer.Text) + "\n")
+	}
+	for _, f := range t.Files {
+		out.WriteString("\n- " + oneLine(f.Path))
+	}
+	if len(t.Files) > 0 {
+		out.WriteString("\n")
+	}
+}
+
+// exportJSON is GET /ui/threads/:id/export.json: the state as it is stored, for programs.
+func (u *UI) exportJSON(c echo.Context) error {
+	t, snap, err := u.whole(c)
+	if err != nil {
+		return err
+	}
+	lang := readPrefs(c.Request()).Lang
+	body, err := json.MarshalIndent(map[string]any{"thread_id": t.ID, "title": t.Title, "created_at": t.CreatedAt.UTC(),
+		"updated_at": t.UpdatedAt.UTC(), "metadata": t.Metadata, "values": runs.Values(snap, true)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return download(c, exportTitle(t, nil, lang)+".json", "application/json", append(body, '\n'))
+}
+
+// whole reads a thread with all its messages.
+func (u *UI) whole(c echo.Context) (t store.Thread, snap store.Snapshot, err error) {
+	ctx, id := c.Request().Context(), param(c, "id")
+	if t, err = u.DB.Thread(ctx, id); err != nil || t.Head == "" {
+		return t, snap, err
+	}
+	snap, err = u.DB.Snapshot(ctx, id, t.Head)
+	return t, snap, err
+}
+
+// exportTitle is the title of a thread, or what stands in its place.
+func exportTitle(t store.Thread, turns []views.Turn, lang string) string {
+	if title := oneLine(t.Title); title != "" {
+		return title
+	}
+	if len(turns) > 0 && turns[0].User != nil && !blank(turns[0].User.Text) {
+		return firstWords(turns[0].User.Text)
+	}
+	return i18n.T(lang, "thread.untitled")
+}
+
+// attached is the header of a file to save. Its name has no separator of folders.
+func attached(name string) string {
+	name = strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(name)
+	return "attachment; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+}
+
+// download answers with a file to save.
+func download(c echo.Context, name, kind string, body []byte) error {
+	h := c.Response().Header()
+	h.Set("Content-Disposition", attached(name))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache")
+	return c.Blob(http.StatusOK, kind, body)
+}

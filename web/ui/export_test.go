@@ -1,0 +1,35 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"fawn/agent/llm"
+	"fawn/views/chat"
+	"fawn/views/i18n"
+)
+
+// SetTick makes live pages change more often than people could see.
+func (u *UI) SetTick(d time.Duration) { u.tick = d }
+
+// SetDiscover replaces the look for model servers.
+func (u *UI) SetDiscover(find func(context.Context) []llm.Found) { u.servers.find = find }
+
+// TurnsAt is the inside of element turns as a page at a cursor shows it.
+func (u *UI) TurnsAt(ctx context.Context, thread, cursor string) (string, error) {
+	run, seq, _ := parseCursor(cursor)
+	v, err := u.load(ctx, thread, run, seq, "")
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	err = chat.TurnList(v.view(v.scene(false))).Render(i18n.With(ctx, i18n.English), &b)
+	return b.String(), err
+}
+
+// SetBinTime says how long deleted threads can be had back.
+func (u *UI) SetBinTime(d time.Duration) { u.bin.keep = d }
+
+// Excerpt is what a search shows of a message.
+var Excerpt = excerpt

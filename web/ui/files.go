@@ -1,0 +1,226 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/views"
+	"fawn/views/files"
+)
+
+// panel is GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the
+// content of the panel. A browser without script gets the page.
+func (u *UI) panel(c echo.Context) error {
+	id, file := param(c, "id"), param(c, "*")
+	if !fragment(c.Request()) {
+		where := views.FilesURL(id)
+		if file != "" {
+			where = views.FileURL(id, file)
+		}
+		return c.Redirect(http.StatusSeeOther, where)
+	}
+	v, err := u.load(c.Request().Context(), id, "", everything, "")
+	if err != nil {
+		return err
+	}
+	p, err := u.panelOf(c, v, file)
+	if err != nil {
+		return err
+	}
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, files.Panel(p)))
+}
+
+// filePage is GET /workspace/chats/:id/files and /files/*.
+func (u *UI) filePage(c echo.Context) error {
+	v, err := u.load(c.Request().Context(), param(c, "id"), "", everything, "")
+	if err != nil {
+		return err
+	}
+	p, err := u.panelOf(c, v, param(c, "*"))
+	if err != nil {
+		return err
+	}
+	shell, err := u.shell(c, views.NavNone, v.thread.ID)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if p.File != nil && p.File.Missing {
+		status = http.StatusNotFound
+	}
+	return html(c, status, files.FilePage(views.FilePage{Shell: shell, Panel: p}))
+}
+
+// panelOf is the list of a thread's files, or one of them; file is a virtual path with or
+// without its leading slash.
+func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel, error) {
+	s := v.scene(true)
+	p := views.Panel{ThreadID: v.thread.ID, Title: s.title, Files: v.view(s).Files, Code: c.QueryParam("tab") == "code"}
+	if file == "" {
+		return p, nil
+	}
+	view, err := u.fileView(c.Request().Context(), v, file)
+	p.File = view
+	if w := v.turns.writing(); err == nil && w.path == view.Path && w.path != "" && (p.Code || view.Missing) {
+		// The preview shows the last finished version, where there is one.
+		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.text, true
+		if !view.Kind.Textual() {
+			view.Kind = views.KindText
+		}
+	}
+	return p, err
+}
+
+// fileView reads as much of a file as its preview needs.
+func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views.FileView, error) {
+	clean, err := sandbox.Clean("/" + trimSlash(file))
+	if err != nil {
+		return nil, err
+	}
+	view := &views.FileView{File: v.turns.file(clean)}
+	dir, err := u.Dirs.Open(v.thread.ID)
+	if isMissing(err) {
+		view.Missing = true
+		return view, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if info, err := dir.Stat(clean); isMissing(err) || err == nil && !info.Mode().IsRegular() {
+		view.Missing = true
+		return view, nil
+	} else if err != nil {
+		return nil, err
+	}
+	first, err := dir.ReadFile(ctx, clean, uploads.HeadBytes)
+	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
+		return nil, err
+	}
+	kind, _ := uploads.ContentType(clean, first)
+	view.Kind = views.KindOf(clean, kind)
+	if !view.Kind.Textual() {
+		return view, nil
+	}
+	text, err := dir.ReadFile(ctx, clean, views.PreviewBytes)
+	if errors.Is(err, sandbox.ErrTooLarge) {
+		view.Cut, err = true, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(text, 0) >= 0 { // named like a text, and none
+		view.Kind = views.KindOther
+		return view, nil
+	}
+	view.Text = wholeRunes(text)
+	return view, nil
+}
+
+// wholeRunes is text without a character that was cut in half at the end.
+func wholeRunes(b []byte) string {
+	for i := 0; i < utf8.UTFMax-1 && len(b) > 0; i++ {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size > 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+// Policies of files that are shown inline. What a browser would run is locked into a
+// sandbox without an origin; pictures, sound, video and PDF only lose what they do not need.
+const (
+	activePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
+		"img-src data: blob:; frame-ancestors 'self'"
+	mediaPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
+)
+
+// view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.
+func (u *UI) view(c echo.Context) error {
+	id := param(c, "id")
+	if !isThreadID(id) {
+		return store.ErrNotFound
+	}
+	clean, err := sandbox.Clean("/" + param(c, "*"))
+	if err != nil {
+		return err
+	}
+	return u.serveFile(c, id, clean, false)
+}
+
+// serveFile answers with a file of a thread, inline under a policy that isolates it, or as
+// one to save.
+func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
+	r := c.Request()
+	dir, err := u.Dirs.Open(thread)
+	if isMissing(err) {
+		return store.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	file, info, err := dir.Open(clean)
+	if isMissing(err) {
+		return store.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	kind, err := contentType(clean, file)
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Security-Policy", viewPolicy(kind))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "private, no-cache")
+	if forLink(r) {
+		private(h)
+	}
+	if save {
+		h.Set("Content-Disposition", attached(path.Base(clean)))
+	}
+	http.ServeContent(c.Response(), r, "", info.ModTime(), file)
+	return nil
+}
+
+// contentType looks into a file and leaves it at its beginning.
+func contentType(name string, file *os.File) (string, error) {
+	first := make([]byte, uploads.HeadBytes)
+	n, err := io.ReadFull(file, first)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	kind, _ := uploads.ContentType(name, first[:n])
+	return kind, nil
+}
+
+func viewPolicy(kind string) string {
+	base, _, _ := strings.Cut(kind, ";")
+	family, _, _ := strings.Cut(base, "/")
+	if base == "application/pdf" || slices.Contains([]string{"image", "audio", "video"}, family) && base != "image/svg+xml" {
+		return mediaPolicy
+	}
+	return activePolicy
+}

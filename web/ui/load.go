@@ -1,0 +1,328 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+)
+
+const (
+	pageTurns = 30  // turns a page shows at once
+	pageRuns  = 120 // newest runs that are looked at for them
+)
+
+// everything as a cursor means all that is stored.
+const everything = math.MaxInt64
+
+// conversation is a thread as a page shows it: stored turns, and on top of them the run
+// under way as far as its events go.
+type conversation struct {
+	thread     store.Thread
+	title      string
+	stateTitle string // as of the events in turns; a newer title is in the thread's row first
+	artifacts  []string
+	uploaded   []agent.Upload
+	turns      *builder
+	base       int    // turns of the builder that were there before the run
+	earlier    string // id of the first turn when there are more before it
+	resumable  bool   // a run without input would do something
+	asking     bool   // the stored thread waits for the answer to a question
+	todos      []views.Todo
+	suggests   bool // follow-ups are offered
+
+	run    store.Run // the run followed; ID "" when there is none
+	reader *runs.Reader
+	seq    int64 // the events of the run up to here are in turns
+	ended  bool  // the run's last event is among them
+
+	queue []views.Queued
+	later []views.Attachment // files of the messages in the queue
+	asks  []views.NetworkQuestion
+	stale bool // an event changed what is asked since asks were read
+}
+
+// load reads a thread. With run "" it follows the one under way, if any; events past until
+// are left out. before is the id of a turn: only those before it are read, and no run.
+// Errors: store.ErrNotFound.
+func (u *UI) load(ctx context.Context, thread, run string, until int64, before string) (*conversation, error) {
+	v := &conversation{}
+	var err error
+	if v.thread, err = u.mine(ctx, thread); err != nil {
+		return nil, err
+	}
+	var events []runs.Event
+	switch {
+	case before != "":
+	case run != "":
+		events, err = u.follow(ctx, v, run, until)
+	default:
+		events, err = u.followActive(ctx, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	checkpoint := v.thread.Head
+	if v.run.FirstSeq > 0 {
+		checkpoint = v.run.BaseCheckpoint
+	} else if from := runs.From(v.run); from != "" {
+		checkpoint = from
+	}
+	v.turns = newBuilder(thread, u.describer(thread))
+	v.turns.model = u.modelLabel
+	v.title = v.thread.Title
+	if checkpoint != "" {
+		if err := u.loadStored(ctx, v, checkpoint, before); err != nil {
+			return nil, err
+		}
+	}
+	v.base = len(v.turns.turns)
+	if v.run.ID != "" {
+		v.start()
+		for _, ev := range events {
+			v.fold(ev)
+		}
+		v.turns.sync()
+	}
+	v.stale = false
+	v.suggests = before == "" && u.Aside != nil && u.Config.Current().File.Suggestions.Enabled
+	v.queue, v.later = u.queue(thread)
+	v.asks, err = u.asks(ctx, thread)
+	return v, err
+}
+
+// followActive follows the run under way.
+func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, error) {
+	for {
+		run := u.Runs.Active(v.thread.ID)
+		if run == "" { // one may have ended since the thread was read
+			var err error
+			v.thread, err = u.mine(ctx, v.thread.ID)
+			return nil, err
+		}
+		events, err := u.follow(ctx, v, run, everything)
+		if err != nil || v.run.ID != "" && !runs.Done(v.run.Status) {
+			return events, err
+		}
+		// It ended just now: what it wrote is stored, and a queued one may be next.
+		v.run, v.reader = store.Run{}, nil
+		if _, err := u.Runs.Wait(ctx, run); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// follow opens a run and reads its events up to a cursor. A run of another thread, or one
+// that is gone, is none.
+func (u *UI) follow(ctx context.Context, v *conversation, run string, until int64) ([]runs.Event, error) {
+	for {
+		reader, err := u.Runs.Follow(ctx, run)
+		if errors.Is(err, runs.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil || reader.Run().ThreadID != v.thread.ID {
+			return nil, err
+		}
+		events, err := readyUntil(ctx, reader, until)
+		if err != nil {
+			return nil, err
+		}
+		// The head of now belongs to a run that has not begun.
+		if v.thread, err = u.mine(ctx, v.thread.ID); err != nil {
+			return nil, err
+		}
+		if reader.Run().FirstSeq == 0 {
+			row, err := u.DB.Run(ctx, run)
+			if err != nil {
+				return nil, err
+			}
+			if row.FirstSeq > 0 {
+				continue // it began in between: where it began is in its row now
+			}
+		}
+		v.run, v.reader = reader.Run(), reader
+		return events, nil
+	}
+}
+
+// readyUntil reads what is there of a run up to a cursor.
+func readyUntil(ctx context.Context, reader *runs.Reader, until int64) ([]runs.Event, error) {
+	var all []runs.Event
+	for after := int64(0); after < until; {
+		evs, err := reader.Ready(ctx, after)
+		if err != nil || len(evs) == 0 {
+			return all, err
+		}
+		for _, ev := range evs {
+			if ev.To > until {
+				return all, nil
+			}
+			all = append(all, ev)
+		}
+		after = evs[len(evs)-1].To
+	}
+	return all, nil
+}
+
+// loadStored builds the turns of a checkpoint.
+func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint, before string) error {
+	snap, err := u.DB.Snapshot(ctx, v.thread.ID, checkpoint)
+	if err != nil {
+		return err
+	}
+	next := snap.Checkpoint.Next
+	v.resumable = len(next) > 0 && next[0] != agent.NodeInterrupt
+	v.asking = len(next) > 0 && next[0] == agent.NodeInterrupt && before == ""
+	v.plan(snap.Fields["todos"])
+	if err := decodeField(snap, "artifacts", &v.artifacts); err != nil {
+		return err
+	}
+	if err := decodeField(snap, "uploaded_files", &v.uploaded); err != nil {
+		return err
+	}
+	var title string
+	if err := decodeField(snap, "title", &title); err != nil {
+		return err
+	}
+	v.stateTitle = title
+	if v.title == "" {
+		v.title = title
+	}
+	from, to, more := window(snap.Messages, before)
+	var spans []span
+	for i, row := range snap.Messages[from:to] {
+		m, err := agent.ParseMessage(row.Body)
+		if err != nil {
+			return err
+		}
+		n := len(v.turns.turns)
+		v.turns.add(m)
+		if len(v.turns.turns) > n {
+			spans = append(spans, span{v.turns.turns[n].ID, from + i})
+		}
+	}
+	if more && len(spans) > 0 {
+		v.earlier = spans[0].turn
+	}
+	return u.settleTurns(ctx, v, snap, spans, before != "")
+}
+
+func decodeField(s store.Snapshot, name string, into any) error {
+	body, ok := s.Fields[name]
+	if !ok {
+		return nil
+	}
+	return json.Unmarshal(body, into)
+}
+
+// start shows the run under way before its first event: the message it was started with,
+// or that the last turn goes on.
+func (v *conversation) start() {
+	b := v.turns
+	b.since = v.run.CreatedAt
+	in := inputOf(v.run)
+	for _, m := range in.messages {
+		if !m.human() || m.ID == "" {
+			continue
+		}
+		if msg, err := agent.ParseMessage(m.raw); err == nil {
+			b.add(msg)
+		}
+	}
+	if len(b.turns) == 0 || in.given && len(b.turns) == v.base {
+		return // a message without an id: its turn comes with the first step
+	}
+	v.working(views.TurnQueued)
+}
+
+// working marks the newest turn as the one the run works on.
+func (v *conversation) working(s views.TurnState) {
+	t := &v.turns.turns[len(v.turns.turns)-1]
+	t.State, t.Failure, t.Elapsed, t.Tokens = s, nil, 0, 0
+	t.Trail.Since, t.Trail.Elapsed = v.run.CreatedAt, 0
+}
+
+// fold takes the next event of the run.
+func (v *conversation) fold(ev runs.Event) {
+	v.stale = v.stale || aboutHosts(ev)
+	v.seq = ev.To
+	n := len(v.turns.turns)
+	v.turns.event(ev)
+	switch ev.Kind {
+	case runs.KindMeta:
+		if n > v.base || n > 0 && !inputOf(v.run).given {
+			v.working(views.TurnRunning)
+		}
+	case runs.KindEnd:
+		v.ended = true
+	case runs.KindStep:
+		if len(v.turns.turns) > n {
+			v.working(views.TurnRunning)
+		}
+		v.fields(ev.Step.Fields)
+	}
+}
+
+// fields takes over what a step wrote beside messages.
+func (v *conversation) fields(f map[string]json.RawMessage) {
+	var title string
+	if json.Unmarshal(f["title"], &title) == nil && title != "" {
+		v.title, v.stateTitle = title, title
+	}
+	if todos, ok := f["todos"]; ok {
+		v.plan(todos)
+	}
+	var fresh []string
+	if json.Unmarshal(f["artifacts"], &fresh) == nil {
+		for _, p := range fresh {
+			if !slices.Contains(v.artifacts, p) {
+				v.artifacts = append(v.artifacts, p)
+			}
+		}
+	}
+}
+
+// running tells whether a run is under way.
+func (v *conversation) running() bool { return v.run.ID != "" && !v.ended }
+
+// heading is the title, or the first words that were said while there is none.
+func (v *conversation) heading() string {
+	if v.title != "" {
+		return v.title
+	}
+	if len(v.turns.turns) > 0 && v.turns.turns[0].User != nil && v.earlier == "" {
+		return firstWords(v.turns.turns[0].User.Text)
+	}
+	return ""
+}
+
+// maxHeading bounds a title made of first words, in bytes.
+const maxHeading = 80
+
+// firstWords is the beginning of a text on one line.
+func firstWords(text string) string {
+	return strings.Join(strings.Fields(head(text, maxHeading)), " ")
+}
+
+// describer describes files of a thread for cards.
+func (u *UI) describer(thread string) func(string) views.File {
+	return func(virtual string) views.File {
+		f := views.File{ThreadID: thread, Path: strings.TrimPrefix(virtual, "/"), Kind: views.KindOf(virtual, "")}
+		files, err := u.Dirs.Open(thread)
+		if err != nil {
+			return f
+		}
+		defer files.Close()
+		if info, err := files.Stat(virtual); err == nil && info.Mode().IsRegular() {
+			f.Bytes, f.Modified = info.Size(), info.ModTime()
+		}
+		return f
+	}
+}

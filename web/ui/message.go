@@ -1,0 +1,87 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// own is GET /ui/threads/:id/messages/:message, and with /edit behind it the same as a
+// form: one of the reader's messages as it stands in the conversation.
+func (u *UI) own(edit bool) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id, message := param(c, "id"), param(c, "message")
+		if !fragment(c.Request()) {
+			where := views.ThreadURL(id)
+			if edit {
+				where = views.EditURL(id, message)
+			}
+			return c.Redirect(http.StatusSeeOther, where+"#u-"+message)
+		}
+		v, err := u.load(c.Request().Context(), id, "", everything, "")
+		if err != nil {
+			return err
+		}
+		t := v.turns.find(message)
+		if t == nil || t.User == nil {
+			return store.ErrNotFound
+		}
+		user := *t.User
+		user.Editing = edit
+		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.User(id, user)))
+	}
+}
+
+// branch is POST /ui/threads/:id/branch: a new thread with everything up to the end of a
+// turn.
+func (u *UI) branch(c echo.Context) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	ids, err := u.turnMessages(ctx, id, form.Get("message"))
+	if err != nil {
+		return err
+	}
+	b, err := u.Runs.Branch(ctx, id, ids, "")
+	if err != nil {
+		return u.refuse(c, err, "")
+	}
+	where := views.ThreadURL(b.Thread.ID)
+	return frame(c, views.Frame{Location: where}, where)
+}
+
+// turnMessages are the ids of a person's message and of everything up to the next one.
+func (u *UI) turnMessages(ctx context.Context, thread, message string) ([]string, error) {
+	snap, err := u.DB.Snapshot(ctx, thread, "")
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, row := range snap.Messages {
+		if row.ID != message {
+			if len(ids) == 0 {
+				continue
+			}
+			m, err := agent.ParseMessage(row.Body)
+			if err != nil {
+				return nil, err
+			}
+			if m.Type == agent.TypeHuman && m.Genuine() && !m.Flag("hide_from_ui") {
+				break
+			}
+		}
+		ids = append(ids, row.ID)
+	}
+	if len(ids) == 0 {
+		return nil, store.ErrNotFound
+	}
+	return ids, nil
+}

@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/web/httpx"
+)
+
+// policy is the Content-Security-Policy of every page: scripts, styles and requests of
+// this server only, nothing inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
+	"media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// sidebarRows is how many chats the side bar lists.
+const sidebarRows = 30
+
+// html answers with a page or fragment. It is rendered whole before the first byte goes
+// out, so a failure is still an error page.
+func html(c echo.Context, status int, view templ.Component) error {
+	var b bytes.Buffer
+	if err := view.Render(c.Request().Context(), &b); err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	if forLink(c.Request()) {
+		private(h)
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// private keeps what a link shows out of search engines and caches, and its address from
+// the pages it links to.
+func private(h http.Header) {
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "private, no-store")
+}
+
+// scripted tells whether the page's own script asks, which wants a frame in place of a page.
+func scripted(r *http.Request) bool { return r.Header.Get("X-Fawn") != "" }
+
+// fragment tells whether a part of a page is wanted.
+func fragment(r *http.Request) bool { return scripted(r) || r.Header.Get("HX-Request") != "" }
+
+// wantsFrame tells whether the answer is applied by the script as a frame.
+func wantsFrame(r *http.Request) bool {
+	return scripted(r) && strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+// frame answers an action: the script gets f, a plain form goes to the page where.
+func frame(c echo.Context, f views.Frame, where string) error {
+	if scripted(c.Request()) {
+		return httpx.JSON(c, http.StatusOK, f)
+	}
+	return c.Redirect(http.StatusSeeOther, where)
+}
+
+// localPath is next when it is a path of this server, else other.
+func localPath(next, other string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+		return other
+	}
+	return next
+}
+
+// param is a parameter of the path without escapes.
+func param(c echo.Context, name string) string {
+	v := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return v
+	}
+	if plain, err := url.PathUnescape(v); err == nil {
+		return plain
+	}
+	return v
+}
+
+// shell is what every page has around its content.
+func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
+	p := readPrefs(c.Request())
+	s := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav, Path: c.Request().URL.RequestURI(),
+		Size: p.Size, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
+	rows, total, err := u.DB.Threads(c.Request().Context(), store.ThreadQuery{Owner: owner, Limit: sidebarRows})
+	if err != nil {
+		return s, err
+	}
+	s.Total, s.More = total, total > len(rows)
+	if token := c.QueryParam("undo"); token != "" {
+		s.Undo = views.Undo{Token: token, Count: u.bin.count(token)}
+	}
+	s.Threads, err = u.rows(c.Request().Context(), rows)
+	return s, err
+}
+
+// localized is a context in which components speak the reader's language.
+func localized(c echo.Context) context.Context {
+	return i18n.With(c.Request().Context(), readPrefs(c.Request()).Lang)
+}
+
+// say is a sentence of the catalogue in the reader's language.
+func say(c echo.Context, key string, args ...any) string {
+	return i18n.T(readPrefs(c.Request()).Lang, key, args...)
+}

@@ -1,0 +1,37 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/views"
+	"fawn/views/layout"
+)
+
+// paletteRows is how many chats the palette lists.
+const paletteRows = 8
+
+// palette is GET /ui/palette: the content of the dialog; with q only its list for those
+// words, with keys the list of shortcuts.
+func (u *UI) palette(c echo.Context) error {
+	if !fragment(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), ""))
+	}
+	lang := readPrefs(c.Request()).Lang
+	if c.QueryParam("keys") != "" {
+		return html(c, http.StatusOK, inLang(lang, layout.KeyList()))
+	}
+	found, err := u.findChats(c)
+	if err != nil {
+		return err
+	}
+	p := views.Palette{Query: found.Query, InChat: c.QueryParam("chat") != ""}
+	for _, r := range found.Rows[:min(len(found.Rows), paletteRows)] {
+		p.Chats = append(p.Chats, r.ThreadRow)
+	}
+	if c.QueryParams().Has("q") {
+		return html(c, http.StatusOK, inLang(lang, layout.PaletteList(p)))
+	}
+	return html(c, http.StatusOK, inLang(lang, layout.Palette(p)))
+}

@@ -1,0 +1,114 @@
+package ui
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// prefsCookie holds the reader's choices as a query string.
+const prefsCookie = "fawn_prefs"
+
+// prefsAge is how long a browser keeps them, in seconds.
+const prefsAge = 365 * 24 * 3600
+
+// prefs are what a reader chose, or the defaults.
+type prefs struct {
+	Lang   string
+	Theme  views.Theme
+	Model  string
+	Mode   views.Mode
+	Effort string
+	Side   string // "off" when the side bar is put away
+	Keys   string // "off" when there are no shortcuts of a single key
+	Size   int    // of the text of answers, in px; 0 is the usual
+}
+
+// maxPref bounds one choice, in bytes.
+const maxPref = 200
+
+// readPrefs never fails: what it cannot read is the default. The language of a reader who
+// chose none is the browser's.
+func readPrefs(r *http.Request) prefs {
+	var v url.Values
+	if ck, err := r.Cookie(prefsCookie); err == nil {
+		v, _ = url.ParseQuery(ck.Value)
+	}
+	p := prefs{Lang: v.Get("lang"), Theme: views.Theme(v.Get("theme")), Model: v.Get("model"),
+		Mode: views.Mode(v.Get("mode")), Effort: v.Get("effort"), Side: v.Get("side"), Keys: v.Get("keys")}
+	if isSize(v.Get("size")) {
+		p.Size, _ = strconv.Atoi(v.Get("size"))
+	}
+	if !i18n.Known(p.Lang) {
+		p.Lang = i18n.Match(r.Header.Get("Accept-Language"))
+	}
+	if p.Theme != views.ThemeLight && p.Theme != views.ThemeDark {
+		p.Theme = views.ThemeSystem
+	}
+	return p
+}
+
+func isSize(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && slices.Contains(views.TextSizes(), n)
+}
+
+// savePrefs takes the choices that are in the form and keeps the others.
+func (u *UI) savePrefs(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	u.setPrefs(c, form)
+	where := localPath(form.Get("next"), views.NewChatURL)
+	if where == views.SettingsURL("appearance") {
+		where += "?saved=1"
+	}
+	return frame(c, views.Frame{}, where)
+}
+
+// setPrefs answers with the cookie that has the choices of a form, and the others as they
+// were.
+func (u *UI) setPrefs(c echo.Context, form url.Values) {
+	r := c.Request()
+	old := readPrefs(r)
+	keep := url.Values{}
+	set := func(name, was string, valid func(string) bool) {
+		now := was
+		if v := form.Get(name); form.Has(name) && valid(v) {
+			now = v
+		}
+		if now != "" {
+			keep.Set(name, now)
+		}
+	}
+	chosen := ""
+	if ck, err := r.Cookie(prefsCookie); err == nil {
+		if v, err := url.ParseQuery(ck.Value); err == nil && i18n.Known(v.Get("lang")) {
+			chosen = v.Get("lang") // a language the browser suggests is not a choice
+		}
+	}
+	short := func(v string) bool { return len(v) <= maxPref }
+	set("lang", chosen, i18n.Known)
+	set("theme", string(old.Theme), func(v string) bool {
+		return v == string(views.ThemeSystem) || v == string(views.ThemeLight) || v == string(views.ThemeDark)
+	})
+	set("model", old.Model, short)
+	set("mode", string(old.Mode), short)
+	set("effort", old.Effort, short)
+	onOff := func(v string) bool { return v == "on" || v == "off" }
+	set("side", old.Side, onOff)
+	set("keys", old.Keys, onOff)
+	size := ""
+	if old.Size != 0 {
+		size = strconv.Itoa(old.Size)
+	}
+	set("size", size, isSize)
+	c.SetCookie(&http.Cookie{Name: prefsCookie, Value: keep.Encode(), Path: "/", MaxAge: prefsAge, SameSite: http.SameSiteLaxMode})
+}

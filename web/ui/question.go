@@ -1,0 +1,157 @@
+package ui
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+	"fawn/views"
+)
+
+// Bounds of what a card shows; a model, or a client that wrote the state, may say anything.
+const (
+	maxQuestionBytes = 32 << 10
+	maxQuestionItems = 32
+)
+
+// questionOf reads the question in a tool message.
+func questionOf(thread string, m *agent.Message) (views.Question, bool) {
+	var a struct {
+		In *struct {
+			Kind    string   `json:"clarification_type"`
+			Text    string   `json:"question"`
+			Context string   `json:"context"`
+			Options []option `json:"options"`
+			Fields  []struct {
+				Name        string   `json:"name"`
+				Label       string   `json:"label"`
+				Type        string   `json:"type"`
+				Required    bool     `json:"required"`
+				Placeholder string   `json:"placeholder"`
+				Options     []option `json:"options"`
+			} `json:"fields"`
+		} `json:"human_input"`
+	}
+	if len(m.Artifact) == 0 || json.Unmarshal(m.Artifact, &a) != nil || a.In == nil {
+		return views.Question{}, false
+	}
+	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: head(a.In.Context, maxQuestionBytes), Options: choicesOf(a.In.Options)}
+	if q.Text = head(strings.TrimSpace(a.In.Text), maxQuestionBytes); q.Text == "" {
+		q.Text = head(m.Content.String(), maxQuestionBytes)
+	}
+	for _, f := range a.In.Fields[:min(len(a.In.Fields), maxQuestionItems)] {
+		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required, Placeholder: f.Placeholder, Options: choicesOf(f.Options)}
+		if field.Label == "" {
+			field.Label = f.Name
+		}
+		q.Fields = append(q.Fields, field)
+	}
+	if len(q.Fields) > 0 {
+		q.Options = nil
+	}
+	return q, true
+}
+
+type option struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+func choicesOf(list []option) []views.Choice {
+	var out []views.Choice
+	for _, o := range list[:min(len(list), maxQuestionItems)] {
+		c := views.Choice(o)
+		if c.Value == "" {
+			c.Value = c.Label
+		}
+		if c.Label == "" {
+			c.Label = c.Value
+		}
+		if c.Label != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ask adds a question to a turn, or brings it up to date.
+func (b *builder) ask(t *views.Turn, q views.Question) {
+	t.Questions = slices.DeleteFunc(slices.Clone(t.Questions), func(o views.Question) bool { return o.ID == q.ID })
+	t.Questions = append(t.Questions, q)
+}
+
+// answered takes over what a person said to a question in a message that is not shown. One
+// that is shown begins a turn, and questions reads it there.
+func (b *builder) answered(m *agent.Message) {
+	if _, ok := m.Kwargs["human_input_response"]; !ok || !m.Flag("hide_from_ui") || len(b.turns) == 0 {
+		return
+	}
+	t := &b.turns[len(b.turns)-1]
+	t.Questions = slices.Clone(t.Questions)
+	for i := range t.Questions {
+		if q := &t.Questions[i]; q.Answer == "" {
+			q.Answer = head(m.Content.String(), maxQuestionBytes)
+		}
+	}
+}
+
+// questions are those of a turn as the page shows them: the next turn begins with the
+// answer, and of the last turn they are open while the thread waits.
+func (v *conversation) questions(turns []views.Turn, i int) []views.Question {
+	list := slices.Clone(turns[i].Questions)
+	last := i == len(turns)-1
+	for k := range list {
+		switch q := &list[k]; {
+		case q.Answer != "":
+		case !last && turns[i+1].User != nil:
+			q.Answer = head(turns[i+1].User.Text, maxQuestionBytes)
+		case last:
+			q.Open = v.asking && v.run.ID == ""
+		}
+	}
+	return list
+}
+
+// question is the one that waits for an answer and has this id, or the newest with id "".
+func (v *conversation) question(id string) *views.Question {
+	n := len(v.turns.turns)
+	if n == 0 {
+		return nil
+	}
+	list := v.questions(v.turns.turns, n-1)
+	for i := range slices.Backward(list) {
+		if list[i].Open && (id == "" || list[i].ID == id) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func sameQuestion(a, b views.Question) bool {
+	return a.ID == b.ID && a.Open == b.Open && a.Answer == b.Answer && a.Text == b.Text
+}
+
+// plan takes over the items of a plan.
+func (v *conversation) plan(raw json.RawMessage) {
+	var list []agent.Todo
+	if len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
+		return
+	}
+	v.todos = nil
+	for _, t := range list {
+		state := views.TodoOpen
+		switch t.Status {
+		case "in_progress":
+			state = views.TodoWork
+		case "completed":
+			state = views.TodoDone
+		}
+		text := t.Content
+		if text == "" {
+			text = t.Title
+		}
+		v.todos = append(v.todos, views.Todo{Text: text, State: state})
+	}
+}

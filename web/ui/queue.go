@@ -1,0 +1,107 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/httpx"
+)
+
+// queue are the messages that wait in a thread, oldest first, and the files they bring.
+func (u *UI) queue(thread string) (out []views.Queued, files []views.Attachment) {
+	for _, r := range u.Runs.Waiting(thread) {
+		q := views.Queued{Run: r.ID, Text: inputText(r)}
+		for _, f := range inputFiles(r) {
+			q.Files += f.Name + "\n"
+			files = append(files, f)
+		}
+		out = append(out, q)
+	}
+	return out, files
+}
+
+// inputFiles are the files that a run's message brings.
+func inputFiles(r store.Run) []views.Attachment {
+	var out []views.Attachment
+	for _, m := range inputOf(r).messages {
+		if msg, err := agent.ParseMessage(m.raw); err == nil && m.human() {
+			out = append(out, userMessage(msg).Files...)
+		}
+	}
+	return out
+}
+
+// queued answers the script of a page that follows a run: only the queue has changed.
+func (u *UI) queued(c echo.Context, thread string) error {
+	var f views.Frame
+	queue, _ := u.queue(thread)
+	if err := f.Put(localized(c), views.SwapOuter, "queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, f)
+}
+
+// unqueue is POST /ui/threads/:id/queue/:run/remove, and with /edit, which puts the text
+// back into the message box.
+func (u *UI) unqueue(edit bool) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx, id, run := c.Request().Context(), param(c, "id"), param(c, "run")
+		r, err := u.waitingRun(id, run)
+		if err != nil {
+			return u.refuse(c, err, "")
+		}
+		if err := u.Runs.Rollback(ctx, id, run, true); err != nil && !errors.Is(err, runs.ErrNotCancelable) {
+			return err
+		}
+		if scripted(c.Request()) {
+			return u.queued(c, id)
+		}
+		text := ""
+		if edit {
+			text = inputText(r)
+		}
+		return u.keepDraft(c, id, text)
+	}
+}
+
+// errUnqueued means that a message is on its way already, or gone.
+var errUnqueued = errors.New("the message does not wait any more")
+
+func (u *UI) waitingRun(thread, run string) (store.Run, error) {
+	for _, r := range u.Runs.Waiting(thread) {
+		if r.ID == run {
+			return r, nil
+		}
+	}
+	return store.Run{}, errUnqueued
+}
+
+// sendNow is POST /ui/threads/:id/queue/:run/send: what is at work is stopped, and the
+// message is next.
+func (u *UI) sendNow(c echo.Context) error {
+	return u.act(c, func(ctx context.Context, id string, _ url.Values) error {
+		err := u.Runs.Release(id, param(c, "run"))
+		if errors.Is(err, runs.ErrNotFound) {
+			return errUnqueued
+		}
+		if err != nil {
+			return err
+		}
+		if run := u.Runs.Active(id); run != param(c, "run") {
+			err = u.Runs.Cancel(ctx, id, run, false)
+			if errors.Is(err, runs.ErrNotCancelable) || errors.Is(err, runs.ErrNotFound) {
+				return nil // it has just ended
+			}
+		}
+		return err
+	})
+}

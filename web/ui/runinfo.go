@@ -1,0 +1,212 @@
+package ui
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/llm/llmerr"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+)
+
+// shortest is the duration of a run that took less: the first one with a number in words.
+const shortest = 100 * time.Millisecond
+
+// maxCause bounds the shown cause of a failure, in bytes.
+const maxCause = 600
+
+// settle writes into a turn how its runs went, oldest first. Without runs, as in a thread
+// that was imported, the turn is simply done.
+func settle(t *views.Turn, list []store.Run) {
+	t.State, t.Failure, t.Elapsed, t.Tokens = views.TurnDone, nil, 0, 0
+	for _, r := range list {
+		if !runs.Done(r.Status) {
+			continue
+		}
+		t.Elapsed += max(shortest, r.UpdatedAt.Sub(r.CreatedAt))
+		t.Tokens += tokens(r)
+	}
+	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
+	if n := len(list); n > 0 {
+		t.State, t.Failure = outcome(list[n-1])
+	}
+	for i := range t.Trail.Steps {
+		if s := &t.Trail.Steps[i]; s.State == views.StepRun || s.State == views.StepWait {
+			s.State, s.Since = views.StepStop, noTime
+		}
+	}
+}
+
+// outcome says how a run that is over ended.
+func outcome(r store.Run) (views.TurnState, *views.Failure) {
+	switch r.Status {
+	case runs.Failed, runs.Timeout:
+		return views.TurnFailed, failure(r)
+	case runs.Interrupted:
+		if r.StopReason == runs.StopOrphan || r.StopReason == "shutdown" {
+			return views.TurnFailed, &views.Failure{Kind: views.FailureInterrupted, RequestID: r.ID}
+		}
+		return views.TurnStopped, nil
+	}
+	return views.TurnDone, nil
+}
+
+// failure finds the words for a failed run. Its row keeps the error as text, so the text
+// is all there is to go by.
+func failure(r store.Run) *views.Failure {
+	f := &views.Failure{Kind: views.FailureOther, Cause: head(r.Error, maxCause), RequestID: r.ID}
+	switch {
+	case r.Status == runs.Timeout, strings.Contains(r.Error, llmerr.ErrIdle.Error()):
+		f.Kind = views.FailureTimeout
+		return f
+	case strings.Contains(r.Error, runs.ErrStorage.Error()):
+		f.Kind = views.FailureStorage
+		return f
+	}
+	status, message := 0, ""
+	if _, rest, ok := strings.Cut(r.Error, "the model provider answered "); ok {
+		code, text, _ := strings.Cut(rest, ": ")
+		status, _ = strconv.Atoi(code)
+		message = text
+	} else if _, rest, ok := strings.Cut(r.Error, "the model call failed: "); ok {
+		message = rest
+	} else {
+		return f
+	}
+	f.Cause = head(message, maxCause)
+	switch class := llmerr.Classify(status, "", message, 0); class {
+	case llmerr.ClassQuota:
+		f.Kind = views.FailureQuota
+	case llmerr.ClassAuth:
+		f.Kind = views.FailureAuth
+	case llmerr.ClassBurst, llmerr.ClassBusy:
+		f.Kind = views.FailureRateLimit
+	case llmerr.ClassContext:
+		f.Kind = views.FailureContext
+	case llmerr.ClassNetwork:
+		f.Kind = views.FailureUnreachable
+	case llmerr.ClassGeneric:
+		if status == 0 && brokenOff(message) {
+			f.Kind = views.FailureUnreachable
+		}
+	}
+	return f
+}
+
+// brokenOff tells whether the words of a failed call speak of the network.
+func brokenOff(message string) bool {
+	for _, s := range []string{llmerr.ErrCut.Error(), "EOF", "connection", "dial ", "no such host", "x509"} {
+		if strings.Contains(message, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// tokens is what a run's model calls cost, input and output together.
+func tokens(r store.Run) int {
+	var usage struct {
+		Total int `json:"total_tokens"`
+	}
+	if json.Unmarshal(r.Usage, &usage) != nil {
+		return 0
+	}
+	return usage.Total
+}
+
+// runInput is what a run was started with.
+type runInput struct {
+	messages []inputMessage
+	given    bool // false: the run goes on from the state as it is
+}
+
+// inputMessage is as much of a message as tells which turn it begins.
+type inputMessage struct {
+	ID      string          `json:"id"`
+	Type    string          `json:"type"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	raw     json.RawMessage
+}
+
+// human tells whether a person sent it.
+func (m inputMessage) human() bool { return m.Type == "human" || m.Role == "user" || m.Role == "human" }
+
+// inputOf reads the messages of a run's request; one it cannot read has none.
+func inputOf(r store.Run) runInput {
+	var req struct {
+		Input json.RawMessage `json:"input"`
+	}
+	if json.Unmarshal(r.Kwargs, &req) != nil || len(req.Input) == 0 || string(req.Input) == "null" {
+		return runInput{}
+	}
+	in := runInput{given: true}
+	var state struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if json.Unmarshal(req.Input, &state) != nil && json.Unmarshal(req.Input, &state.Messages) != nil {
+		return in
+	}
+	for _, raw := range state.Messages {
+		m := inputMessage{raw: raw}
+		if json.Unmarshal(raw, &m) == nil {
+			in.messages = append(in.messages, m)
+		}
+	}
+	return in
+}
+
+// inputText is what a person wrote to start a run.
+func inputText(r store.Run) string {
+	text := ""
+	for _, m := range inputOf(r).messages {
+		var content agent.Content
+		if m.human() && json.Unmarshal(m.Content, &content) == nil {
+			text = content.String()
+		}
+	}
+	return text
+}
+
+// span is where a turn begins in the list of messages.
+type span struct {
+	turn  string
+	start int
+}
+
+// turnOf finds the turn a run belongs to: the one of a message it brought, else by how
+// many messages there were before it. The turn is "" when it is not among spans.
+func turnOf(in runInput, before int, spans []span) string {
+	for i := len(in.messages) - 1; i >= 0; i-- {
+		for _, s := range spans {
+			if in.messages[i].ID != "" && s.turn == in.messages[i].ID {
+				return s.turn
+			}
+		}
+	}
+	if before < 0 {
+		return ""
+	}
+	if in.given && len(in.messages) > 0 {
+		if slices.ContainsFunc(in.messages, func(m inputMessage) bool { return m.human() && m.ID != "" }) {
+			return "" // its message is in another version of the conversation
+		}
+		for _, s := range spans {
+			if s.start >= before {
+				return s.turn
+			}
+		}
+		return ""
+	}
+	for i := len(spans) - 1; i >= 0; i-- {
+		if spans[i].start < before {
+			return spans[i].turn
+		}
+	}
+	return ""
+}

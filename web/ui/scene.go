@@ -1,0 +1,97 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+)
+
+// scene is everything on a thread's page that a run can change. It is a value: turns and
+// steps in it do not change any more.
+type scene struct {
+	thread  string
+	title   string
+	row     views.ThreadRow
+	files   int
+	running bool
+	queue   []views.Queued
+	asks    []views.NetworkQuestion
+	todos   []views.Todo
+	turns   []views.Turn
+	writing writing
+}
+
+// scene is what a page shows of v. With touched only the turns the run can change are in
+// it: its own and the one before.
+func (v *conversation) scene(touched bool) scene {
+	turns := v.turns.turns
+	if touched {
+		turns = turns[min(max(0, v.base-1), len(turns)):]
+	}
+	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts), running: v.running(), queue: v.queue, asks: v.asks, todos: v.todos,
+		turns: slices.Clone(turns), writing: v.turns.writing()}
+	s.row = rowOf(v.thread)
+	s.row.Title = s.title
+	if s.running {
+		s.row.State = views.ThreadRunning
+	}
+	for i := range s.turns {
+		t := &s.turns[i]
+		t.Trail.Steps = slices.Clone(t.Trail.Steps)
+		if t.Answer != nil {
+			a := *t.Answer
+			t.Answer = &a
+		}
+		t.Files = slices.Clip(t.Files)
+		t.Last = i == len(s.turns)-1
+		t.Questions = v.questions(s.turns, i)
+		t.Trail.Open = busy(t.State) && t.Answer == nil
+		t.Next = v.next(t)
+		t.Resume = t.Last && !s.running && v.resumable && (t.State == views.TurnFailed || t.State == views.TurnStopped)
+	}
+	return s
+}
+
+func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }
+
+// threadState is the dot of a thread in lists.
+func threadState(status string) views.ThreadState {
+	switch status {
+	case runs.Busy:
+		return views.ThreadRunning
+	case runs.ThreadError:
+		return views.ThreadFailed
+	}
+	return views.ThreadIdle
+}
+
+// cursor is the position of v in the stream: the run and the last event that is in it.
+func (v *conversation) cursor() string {
+	if v.run.ID == "" {
+		return ""
+	}
+	return cursorOf(v.run, v.seq)
+}
+
+// view is the whole thread for a page.
+func (v *conversation) view(s scene) views.Thread {
+	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running, Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos}
+	if v.earlier != "" {
+		t.Earlier = views.ThreadURL(v.thread.ID) + "?before=" + queryEscape(v.earlier)
+	}
+	for _, p := range slices.Backward(v.artifacts) {
+		if !strings.HasPrefix(p, "/") {
+			continue
+		}
+		t.Files = append(t.Files, v.turns.file(p))
+	}
+	return t
+}
+
+// rowOf is a thread of a list by its row alone.
+func rowOf(t store.Thread) views.ThreadRow {
+	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, State: threadState(t.Status), Pinned: pinned(t)}
+}

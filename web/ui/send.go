@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/runs"
+	"fawn/uploads"
+	"fawn/views"
+	"fawn/web/httpx"
+)
+
+// create is POST /ui/threads: the first message of a thread.
+func (u *UI) create(c echo.Context) error {
+	form, err := u.messageForm(c, "")
+	thread := form.Get("thread")
+	if err == nil && !isThreadID(thread) {
+		thread = uuid.Must(uuid.NewV7()).String()
+	}
+	text := plainText(form.Get("text"))
+	if err == nil {
+		err = u.start(c, thread, text, form)
+	}
+	if err != nil {
+		problem, status := u.refusal(c, err)
+		switch {
+		case problem == "":
+			return err
+		case scripted(c.Request()):
+			return httpx.JSON(c, status, views.Frame{Error: problem})
+		}
+		if !isThreadID(thread) {
+			thread = uuid.Must(uuid.NewV7()).String()
+		}
+		return u.welcomePage(c, thread, boxDraft{text: text, problem: problem, status: status})
+	}
+	return frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
+}
+
+// send is POST /ui/threads/:id/messages: the next message, or with resume=1 nothing but
+// "go on".
+func (u *UI) send(c echo.Context) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	if _, err := u.mine(ctx, id); err != nil {
+		return err
+	}
+	form, err := u.messageForm(c, id)
+	text := plainText(form.Get("text"))
+	var was *conversation
+	if err == nil && scripted(c.Request()) {
+		was, err = u.load(ctx, id, "", everything, "")
+	}
+	if err == nil {
+		err = u.start(c, id, text, form)
+	}
+	if err != nil {
+		return u.refuse(c, err, text)
+	}
+	if was == nil {
+		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
+	}
+	return u.sent(c, was)
+}
+
+// refuse says on the thread's page why an action cannot be done, with its text kept, or to
+// its script.
+func (u *UI) refuse(c echo.Context, err error, text string) error {
+	problem, status := u.refusal(c, err)
+	switch {
+	case problem == "":
+		return err
+	case scripted(c.Request()):
+		return httpx.JSON(c, status, views.Frame{Error: problem})
+	}
+	return u.threadPage(c, boxDraft{text: text, problem: problem, status: status})
+}
+
+// sent answers the script with what an action changed on a page that showed was.
+func (u *UI) sent(c echo.Context, was *conversation) error {
+	if was.running() { // the page's stream shows all else
+		return u.queued(c, was.thread.ID)
+	}
+	now, err := u.load(c.Request().Context(), was.thread.ID, "", everything, "")
+	if err != nil {
+		return err
+	}
+	before, after := was.scene(false), now.scene(false)
+	// An action that takes turns away makes room for some from before the page.
+	if first := slices.IndexFunc(after.turns, func(t views.Turn) bool { return indexTurn(before.turns, t.ID) >= 0 }); first > 0 {
+		after.turns = after.turns[first:]
+	} else if first < 0 && was.earlier != "" {
+		return httpx.JSON(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})
+	}
+	_, f, err := newScreen(localized(c), before).show(after)
+	if err != nil {
+		return err
+	}
+	f.Running, f.Cursor = now.running(), now.cursor()
+	return httpx.JSON(c, http.StatusOK, f)
+}
+
+// messageForm reads a message; files in it are stored in the uploads of thread, or of the
+// thread the form names.
+func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
+	r := c.Request()
+	limits, server := u.Uploads(), u.Config.Current().File.Server
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+server.MaxBodyBytes)
+	form, _, err := readFormFiles(r, server.MaxBodyBytes, func(fields url.Values, files *multipart.Reader) error {
+		to := thread
+		if to == "" {
+			to = fields.Get("thread")
+		}
+		_, err := u.store(r.Context(), to, files)
+		return err
+	})
+	if form == nil {
+		form = url.Values{}
+	}
+	return form, err
+}
+
+// refusal is the sentence for an error that the page itself shows, with the text kept; ""
+// for the others.
+func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
+	switch {
+	case errors.Is(err, errBusy):
+		return say(c, "live.wait"), http.StatusConflict
+	case errors.Is(err, runs.ErrGone):
+		return say(c, "turn.gone"), http.StatusConflict
+	case errors.Is(err, errUnqueued):
+		return say(c, "queue.gone"), http.StatusConflict
+	case errors.Is(err, errEmpty):
+		return say(c, "live.empty"), http.StatusUnprocessableEntity
+	case errors.Is(err, errAnswered):
+		return say(c, "ask.gone"), http.StatusConflict
+	case errors.Is(err, errIncomplete):
+		return say(c, "ask.incomplete"), http.StatusUnprocessableEntity
+	case errors.Is(err, uploads.ErrTooLarge):
+		return uploadProblem(c, err), http.StatusRequestEntityTooLarge
+	}
+	status, detail := httpx.Status(err)
+	if s, ok := detail.(string); ok && status != http.StatusNotFound && status < http.StatusInternalServerError {
+		return s, status
+	}
+	if status == http.StatusInsufficientStorage || status == http.StatusServiceUnavailable {
+		return say(c, "live.senderror"), status
+	}
+	return "", status
+}
+
+// stop is POST /ui/threads/:id/stop. The text of the box, which the same form may carry,
+// is kept.
+func (u *UI) stop(c echo.Context) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	if _, err := u.mine(ctx, id); err != nil {
+		return err
+	}
+	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	if err != nil {
+		return err
+	}
+	wait := !scripted(c.Request()) // the page that follows shows how it ended
+	if run := u.Runs.Active(id); run != "" {
+		err := u.Runs.Cancel(ctx, id, run, wait)
+		if err != nil && !errors.Is(err, runs.ErrNotCancelable) && !errors.Is(err, runs.ErrNotFound) {
+			return err
+		}
+	}
+	return u.keepDraft(c, id, plainText(form.Get("text")))
+}
+
+// keepDraft answers an action of the message box that did not send its text.
+func (u *UI) keepDraft(c echo.Context, thread, text string) error {
+	where := views.ThreadURL(thread)
+	if scripted(c.Request()) || blank(text) {
+		return frame(c, views.Frame{}, where) // the stream shows the rest
+	}
+	if len(text) > maxDraft {
+		return u.threadPage(c, boxDraft{text: text})
+	}
+	return c.Redirect(http.StatusSeeOther, where+"?q="+queryEscape(text))
+}

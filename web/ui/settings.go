@@ -1,0 +1,129 @@
+package ui
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/agent/tools"
+	"fawn/assets"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/views/settings"
+)
+
+// settings is GET /workspace/settings/:section: a page, or the inside of a dialog when a part is
+// asked for.
+func (u *UI) settings(c echo.Context) error {
+	section := param(c, "section")
+	if section == "" {
+		return c.Redirect(http.StatusFound, views.SettingsURL("appearance"))
+	}
+	if !slices.Contains(views.Sections(), section) {
+		return store.ErrNotFound
+	}
+	p, err := u.settingsPage(c, section)
+	if err != nil {
+		return err
+	}
+	switch section {
+	case "account", "about":
+		p.About = u.about()
+	case "models":
+		if p.Models, err = u.modelsSection(c); err != nil {
+			return err
+		}
+	case "tools":
+		p.Tools, p.Servers = u.toolList(), u.mcpServers()
+	case "sandbox":
+		p.Sandbox = u.box()
+		if p.Hosts, err = u.openHosts(c.Request().Context()); err != nil {
+			return err
+		}
+	}
+	return html(c, http.StatusOK, settings.Page(p))
+}
+
+func (u *UI) settingsPage(c echo.Context, section string) (views.SettingsPage, error) {
+	chosen := readPrefs(c.Request())
+	p := views.SettingsPage{Section: section, Modal: fragment(c.Request()), Saved: c.QueryParam("saved") != "", Langs: i18n.Languages(),
+		Size: chosen.Size, Loopback: u.loopback()}
+	var err error
+	p.Config = u.configNotice(c)
+	p.Shell, err = u.shell(c, views.NavSettings, "")
+	return p, err
+}
+
+// showModels answers an action on models with the section it was on.
+func (u *UI) showModels(c echo.Context, status int, m views.Models) error {
+	p, err := u.settingsPage(c, "models")
+	if err != nil {
+		return err
+	}
+	p.Models = m
+	return html(c, status, settings.Page(p))
+}
+
+func (u *UI) loopback() bool {
+	host, _, err := net.SplitHostPort(u.Addr)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+func (u *UI) about() views.About {
+	snap := u.Config.Current()
+	return views.About{Version: u.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Address: u.Addr, DataDir: snap.DataDir, ConfigPath: snap.ConfigPath, SettingsPath: snap.SettingsPath(), Sandbox: u.box(), Parts: assets.Notices()}
+}
+
+// tools are what models can call, in the order they are told about it.
+func (u *UI) toolList() []views.ToolInfo {
+	var out []views.ToolInfo
+	for _, t := range tools.Builtin(u.Dirs.Open, tools.DefaultLimits()) {
+		out = append(out, views.ToolInfo{Name: t.Name})
+	}
+	bash := views.ToolInfo{Name: "bash"}
+	if box := u.box(); box.State == views.SandboxOff {
+		bash.Reason = cmp.Or(box.Reason, box.Provider)
+	}
+	out = append(out, bash, views.ToolInfo{Name: tools.Todos().Name})
+	for _, d := range u.Config.Current().Disabled {
+		if d.Kind == "tool" {
+			out = append(out, views.ToolInfo{Name: d.Name, Reason: d.Reason})
+		}
+	}
+	return out
+}
+
+// mcpServers are those of the configuration, in the order of their names.
+func (u *UI) mcpServers() []views.ServerInfo {
+	var out []views.ServerInfo
+	for name, s := range u.Config.Current().Extensions.MCPServers {
+		out = append(out, views.ServerInfo{Name: name, Text: mcpText(s), Off: !s.Enabled, Reason: s.Disabled})
+	}
+	slices.SortFunc(out, func(a, b views.ServerInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func mcpText(s config.MCPServer) string {
+	if s.Description != "" {
+		return head(oneLine(s.Description), maxTitle)
+	}
+	return s.Type
+}
+
+// configNotice says that the configuration cannot be used as it is now; nil when it can.
+func (u *UI) configNotice(c echo.Context) *views.Notice {
+	problem := u.Config.Problem()
+	if problem == "" {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeWarn, Text: say(c, "config.problem"), Detail: strings.TrimPrefix(problem, config.KeptLastGood)}
+}

@@ -1,0 +1,100 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// settleTurns looks up which runs made the turns.
+func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapshot, spans []span, all bool) error {
+	limit := pageRuns
+	if all {
+		limit = 0
+	}
+	list, err := u.DB.Runs(ctx, v.thread.ID, "", limit, 0)
+	if err != nil {
+		return err
+	}
+	byTurn, forks := map[string][]store.Run{}, map[string]bool{}
+	for i := len(list) - 1; i >= 0; i-- { // oldest first
+		r := list[i]
+		if r.ID == v.run.ID || !runs.Done(r.Status) {
+			continue
+		}
+		if runs.From(r) != "" && r.BaseCheckpoint != "" {
+			forks[r.BaseCheckpoint] = true
+		}
+		in := inputOf(r)
+		turn := turnOf(in, -1, spans)
+		if turn == "" {
+			n, err := u.messagesBefore(ctx, r, snap)
+			if err != nil {
+				return err
+			}
+			if v.earlier != "" && n < spans[0].start {
+				continue // of a turn before the page
+			}
+			turn = turnOf(in, n, spans)
+		}
+		byTurn[turn] = append(byTurn[turn], r)
+	}
+	for i := range v.turns.turns {
+		t := &v.turns.turns[i]
+		settle(t, byTurn[t.ID])
+	}
+	return u.versions(ctx, v, snap, slices.Collect(maps.Keys(forks)))
+}
+
+// messagesBefore is how many messages of snap there were when a run began, -1 when that is
+// not known any more or the run went on from something else.
+func (u *UI) messagesBefore(ctx context.Context, r store.Run, snap store.Snapshot) (int, error) {
+	if r.BaseCheckpoint == "" {
+		if r.FirstSeq == 0 { // it never began
+			return -1, nil
+		}
+		return 0, nil
+	}
+	cp, err := u.DB.Checkpoint(ctx, r.ThreadID, "", r.BaseCheckpoint)
+	if errors.Is(err, store.ErrNotFound) {
+		return -1, nil
+	}
+	last := cp.Card.Last()
+	if last > 0 && !slices.ContainsFunc(snap.Messages, func(row store.MessageRow) bool { return row.N == last }) {
+		return -1, nil
+	}
+	n := 0
+	for _, rows := range cp.Card.Messages {
+		n += int(rows.To - rows.From + 1)
+	}
+	return n, err
+}
+
+// window is the range of rows with the last turns, those before a turn when it is named.
+// more says that there are turns before them.
+func window(rows []store.MessageRow, before string) (from, to int, more bool) {
+	to = len(rows)
+	if before != "" {
+		to = max(0, slices.IndexFunc(rows, func(r store.MessageRow) bool { return r.ID == before }))
+	}
+	turns := 0
+	for i := to - 1; i >= 0; i-- {
+		if !bytes.HasPrefix(rows[i].Body, []byte(`{"type":"human"`)) {
+			continue
+		}
+		m, err := agent.ParseMessage(rows[i].Body)
+		if err != nil || !m.Genuine() || m.Flag("hide_from_ui") {
+			continue
+		}
+		if turns++; turns == pageTurns {
+			return i, to, i > 0
+		}
+	}
+	return 0, to, false
+}

@@ -1,0 +1,90 @@
+package ui
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
+func (u *UI) sharing(c echo.Context) error {
+	t, err := u.mine(c.Request().Context(), param(c, "id"))
+	if err != nil {
+		return err
+	}
+	p := views.SharePage{Modal: fragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
+	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+		return err
+	}
+	row, err := u.rows(c.Request().Context(), []store.Thread{t})
+	if err != nil {
+		return err
+	}
+	p.Title = row[0].Title
+	s, err := u.DB.ShareOf(c.Request().Context(), owner, t.ID)
+	if err == nil {
+		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: origin(c.Request()) + views.SharedURL(s.Token), At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return html(c, http.StatusOK, chat.SharePage(p))
+}
+
+// origin is the address of this server as the reader's browser knows it: in front of it may
+// be a server that speaks TLS, and the browser's own page tells.
+func origin(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	for _, name := range []string{"Origin", "Referer"} {
+		if from, err := url.Parse(r.Header.Get(name)); err == nil && from.Host == r.Host && from.Scheme == "https" {
+			scheme = from.Scheme
+		}
+	}
+	return scheme + "://" + r.Host
+}
+
+// share is POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.
+func (u *UI) share(c echo.Context) error {
+	ctx := c.Request().Context()
+	t, err := u.mine(ctx, param(c, "id"))
+	if err != nil {
+		return err
+	}
+	if t.Head != "" { // else the page says that there is nothing to share
+		if _, err := u.DB.PutShare(ctx, store.Share{Thread: t.ID, Owner: owner, Token: rand.Text(), Checkpoint: t.Head}); err != nil {
+			return err
+		}
+	}
+	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))
+}
+
+// unshare is POST /ui/threads/:id/share/remove.
+func (u *UI) unshare(c echo.Context) error {
+	t, err := u.mine(c.Request().Context(), param(c, "id"))
+	if err != nil {
+		return err
+	}
+	if err := u.DB.DeleteShare(c.Request().Context(), owner, t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))
+}
+
+// isShared tells whether others can read a thread.
+func (u *UI) isShared(ctx context.Context, thread string) (bool, error) {
+	_, err := u.DB.ShareOf(ctx, owner, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,148 @@
+package ui_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"fawn/agent/agenttest"
+	"fawn/store"
+)
+
+// shareOf makes the link of a thread and returns its path.
+func (w *world) shareOf(thread string) string {
+	w.Helper()
+	if a := w.post("/ui/threads/"+thread+"/share", url.Values{}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/ui/threads/"+thread+"/share" {
+		w.Fatalf("share: %d %s\n%s", a.StatusCode, a.Header.Get("Location"), a.body)
+	}
+	path := "/share/" + between(w.page("/ui/threads/"+thread+"/share"), `href="/share/`, `"`)
+	if len(path) < len("/share/")+26 {
+		w.Fatalf("the link %q can be guessed", path)
+	}
+	return path
+}
+
+func TestALinkShowsTheChatAsItWas(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{
+		agenttest.Call("c1", "write_file", `{"description":"d","path":"/mnt/user-data/outputs/a.md","content":"# Handed over"}`),
+		agenttest.Call("c2", "write_file", `{"description":"d","path":"/mnt/user-data/outputs/b.md","content":"kept back"}`),
+		agenttest.Call("c3", "echo", `{"a":"spoken"}`),
+		agenttest.Call("c4", "present_files", `{"filepaths":["/mnt/user-data/outputs/a.md"]}`),
+		agenttest.Say("See [a](/mnt/user-data/outputs/a.md) and [b](/mnt/user-data/outputs/b.md)."), agenttest.Say("Said later.")}})
+	w.writeFile("t1", "uploads/mine.txt", "my own")
+	w.begin("t1", "Hi there")
+	w.settle("t1")
+	link := w.shareOf("t1")
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"More"}})
+	w.settle("t1")
+
+	a := w.get(link)
+	if a.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s = %d", link, a.StatusCode)
+	}
+	for name, want := range map[string]string{"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "Cache-Control": "private, no-store"} {
+		if got := a.Header.Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, want := range []string{"Hi there", `name="robots" content="noindex, nofollow"`, `name="referrer" content="no-referrer"`, link + "/files/mnt/user-data/outputs/a.md", "/share.js"} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	for _, no := range []string{"Said later", "More", "t1", "/mnt/user-data/outputs/b.md", "/ui/threads", "/api/", "/app.js", "<form", `id="side"`, "spoken"} {
+		if strings.Contains(a.body, no) {
+			t.Errorf("the page has %q", no)
+		}
+	}
+	if !strings.Contains(w.page("/ui/threads/t1/share"), "The chat has gone on since.") {
+		t.Error("the dialog does not say that the chat went on")
+	}
+	if again := w.shareOf("t1"); again != link {
+		t.Errorf("the link became %s", again)
+	}
+	if !strings.Contains(w.page(link), "Said later.") {
+		t.Error("the link does not show the latest")
+	}
+
+	for path, want := range map[string]int{
+		"/files/mnt/user-data/outputs/a.md": http.StatusOK, "/view/mnt/user-data/outputs/a.md": http.StatusOK,
+		"/files/mnt/user-data/outputs/b.md": http.StatusNotFound, "/view/mnt/user-data/outputs/b.md": http.StatusNotFound,
+		"/view/mnt/user-data/uploads/mine.txt": http.StatusNotFound, "/view/mnt/user-data/outputs/../uploads/mine.txt": http.StatusNotFound,
+		"/view/mnt/user-data/outputs/..%2fuploads%2fmine.txt": http.StatusNotFound, "/view/etc/passwd": http.StatusNotFound, "/files/": http.StatusNotFound,
+	} {
+		a := w.get(link + path)
+		if a.StatusCode != want || strings.Contains(a.body, "my own") || strings.Contains(a.body, "kept back") {
+			t.Errorf("GET %s%s = %d, want %d", link, path, a.StatusCode, want)
+		}
+		if a.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("GET %s%s: referrer policy %q", link, path, a.Header.Get("Referrer-Policy"))
+		}
+		if strings.Contains(a.body, "/workspace/chats/t1") || strings.Contains(a.body, "/ui/threads") {
+			t.Errorf("GET %s%s leads to the chat itself", link, path)
+		}
+	}
+	file := w.get(link + "/view/mnt/user-data/outputs/a.md?download=true")
+	if file.body != "# Handed over" || file.Header.Get("Content-Disposition") != "attachment; filename*=UTF-8''a.md" || !strings.HasPrefix(file.Header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("the download: %v %q", file.Header, file.body)
+	}
+}
+
+func TestALinkEndsWithItsChat(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}})
+	w.begin("t1", "Hi")
+	w.settle("t1")
+	gone := func(when, link string) {
+		t.Helper()
+		a := w.get(link)
+		if a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, "This link leads nowhere any more") {
+			t.Errorf("%s: GET %s = %d", when, link, a.StatusCode)
+		}
+		if strings.Contains(a.body, "/workspace/chats/t1") || a.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: the page says too much", when)
+		}
+	}
+	gone("never there", "/share/"+strings.Repeat("A", 26))
+	first := w.shareOf("t1")
+	w.page(first)
+	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, "there is a link to this chat") {
+		t.Error("the thread does not say that it is shared")
+	}
+	if a := w.post("/ui/threads/t1/share/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("unshare = %d", a.StatusCode)
+	}
+	gone("taken back", first)
+	w.post("/ui/threads/t1/share/remove", url.Values{}) // twice is once
+	second := w.shareOf("t1")
+	if second == first {
+		t.Error("a link that was taken back works again")
+	}
+	a := w.post("/ui/threads/t1/delete", url.Values{})
+	gone("in the bin", second)
+	w.post("/ui/threads/restore", url.Values{"undo": {between(a.Header.Get("Location")+"&", "undo=", "&")}})
+	w.page(second)
+	if err := w.runs.DeleteThread(t.Context(), "t1"); err != nil {
+		t.Fatal(err)
+	}
+	gone("deleted", second)
+}
+
+func TestOnlyAChatOfOnesOwnWithWordsIsShared(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	if err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "empty"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "other", Owner: "other", Head: "c"}, Checkpoints: []store.Checkpoint{{ID: "c"}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.post("/ui/threads/empty/share", url.Values{})
+	if page := w.page("/ui/threads/empty/share"); !strings.Contains(page, "There is nothing to share yet.") || strings.Contains(page, `name="link"`) {
+		t.Error("an empty chat can be shared")
+	}
+	for _, path := range []string{"/ui/threads/other/share", "/ui/threads/none/share", "/ui/threads/other/share/remove"} {
+		if a := w.post(path, url.Values{}); a.StatusCode != http.StatusNotFound {
+			t.Errorf("POST %s = %d", path, a.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/views/files"
+)
+
+// sharedThread is what a link lets people read.
+type sharedThread struct {
+	store.Share
+	title   string
+	turns   []views.Turn
+	earlier string          // id of the first turn when there are more before it
+	files   map[string]bool // paths of the files that were handed over up to the checkpoint
+	list    []views.File    // the same, newest first
+}
+
+// readShared reads what a link shows; before is the id of a turn: only those before it.
+// ErrNotFound for a link that leads nowhere.
+func (u *UI) readShared(c echo.Context, before string) (*sharedThread, error) {
+	ctx := c.Request().Context()
+	link, err := u.DB.ShareByToken(ctx, param(c, "token"))
+	if err != nil {
+		return nil, err
+	}
+	t, err := u.DB.Thread(ctx, link.Thread)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := u.DB.Snapshot(ctx, link.Thread, link.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	s := &sharedThread{Share: link, files: map[string]bool{}}
+	describe := u.describer(link.Thread)
+	b := newBuilder(link.Thread, func(virtual string) views.File { return s.own(describe(virtual)) })
+	var artifacts []string
+	if err := decodeField(snap, "artifacts", &artifacts); err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Backward(artifacts) {
+		if clean, err := sandbox.Clean(p); err == nil && !s.files[trimSlash(clean)] {
+			s.files[trimSlash(clean)] = true
+			s.list = append(s.list, b.file(clean))
+		}
+	}
+	from, to, more := window(snap.Messages, before)
+	for _, row := range snap.Messages[from:to] {
+		m, err := agent.ParseMessage(row.Body)
+		if err != nil {
+			return nil, err
+		}
+		b.add(m)
+	}
+	s.turns = b.turns
+	if more && len(s.turns) > 0 {
+		s.earlier = s.turns[0].ID
+	}
+	s.title = exportTitle(t, s.turns[:min(1, len(s.turns))], readPrefs(c.Request()).Lang)
+	for i := range s.turns {
+		s.tame(&s.turns[i])
+	}
+	return s, nil
+}
+
+// own makes a file one that is read through the link.
+func (s *sharedThread) own(f views.File) views.File {
+	f.ThreadID, f.Share = "", s.Token
+	return f
+}
+
+// tame leaves of a turn what readers of a link see: no thoughts, no output of tools, no
+// content of files that were sent, and nothing to answer.
+func (s *sharedThread) tame(t *views.Turn) {
+	if t.User != nil {
+		user := *t.User
+		user.Files = slices.Clone(user.Files)
+		for i := range user.Files {
+			user.Files[i].Path = ""
+		}
+		t.User = &user
+	}
+	for i := range t.Trail.Steps {
+		step := &t.Trail.Steps[i]
+		step.ThreadID, step.Output, step.Error = "", "", ""
+		if step.Kind == views.StepReasoning {
+			step.Text = ""
+		}
+		if step.State == views.StepRun || step.State == views.StepWait {
+			step.State = views.StepStop
+		}
+	}
+	t.Files = slices.DeleteFunc(slices.Clone(t.Files), func(f views.File) bool { return !s.files[f.Path] })
+	for i := range t.Questions {
+		t.Questions[i].Open = false
+	}
+}
+
+// sharedShell is what pages for readers of a link have around them: nothing of the owner's.
+func sharedShell(c echo.Context) views.Shell {
+	p := readPrefs(c.Request())
+	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size}
+}
+
+// shared is GET /share/:token.
+func (u *UI) shared(c echo.Context) error {
+	s, err := u.readShared(c, c.QueryParam("before"))
+	if err != nil {
+		return err
+	}
+	p := views.SharedPage{Shell: sharedShell(c), Token: s.Token, Title: s.title, At: s.CreatedAt, Turns: s.turns, Files: s.files}
+	if s.earlier != "" {
+		p.Earlier = views.SharedURL(s.Token) + "?before=" + queryEscape(s.earlier)
+	}
+	return html(c, http.StatusOK, chat.SharedPage(p))
+}
+
+// sharedFile is GET /share/:token/files/*: the page of a file that was handed over.
+func (u *UI) sharedFile(c echo.Context) error {
+	s, file, err := u.sharedPath(c)
+	if err != nil {
+		return err
+	}
+	view, err := u.fileView(c.Request().Context(), &conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
+	if err != nil {
+		return err
+	}
+	view.File = s.own(view.File)
+	p := views.Panel{Title: s.title, File: view, Files: s.list, Code: c.QueryParam("tab") == "code", Share: s.Token, Shared: s.files}
+	status := http.StatusOK
+	if view.Missing {
+		status = http.StatusNotFound
+	}
+	return html(c, status, files.FilePage(views.FilePage{Shell: sharedShell(c), Panel: p}))
+}
+
+// sharedView is GET /share/:token/view/*: that file itself.
+func (u *UI) sharedView(c echo.Context) error {
+	s, file, err := u.sharedPath(c)
+	if err != nil {
+		return err
+	}
+	return u.serveFile(c, s.Thread, file, c.QueryParam("download") != "")
+}
+
+// sharedPath is the file a request asks for. ErrNotFound for one the link does not cover.
+func (u *UI) sharedPath(c echo.Context) (*sharedThread, string, error) {
+	clean, err := sandbox.Clean("/" + trimSlash(param(c, "*")))
+	if err != nil {
+		return nil, "", store.ErrNotFound
+	}
+	s, err := u.readShared(c, "")
+	if err == nil && !s.files[trimSlash(clean)] {
+		err = store.ErrNotFound
+	}
+	return s, clean, err
+}
+
+// forLink tells whether a request is made by a reader of a link.
+func forLink(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/share/") }

@@ -1,0 +1,122 @@
+package ui
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// maxSteps is how many steps a run from a page may take.
+const maxSteps = 100
+
+// Why a message is refused although nothing is broken.
+var (
+	errEmpty = errors.New("the message is empty")
+	errBusy  = errors.New("a run is under way")
+)
+
+// start stores a message and starts its run. While another run works, the message waits.
+func (u *UI) start(c echo.Context, thread, text string, form url.Values) error {
+	req := runs.Request{Thread: thread, Hold: u.Runs.Active(thread) != ""}
+	if req.Hold && form.Get("resume") != "" {
+		return errBusy
+	}
+	if form.Get("resume") == "" {
+		var err error
+		if req.Input, err = u.message(c, thread, text, form); err != nil {
+			return err
+		}
+	}
+	return u.begin(c, req, form)
+}
+
+// begin starts a run as the reader's choices say.
+func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
+	ctx := c.Request().Context()
+	req.Multitask, req.OnDisconnect, req.Origin = "reject", "continue", "ui"
+	if req.Hold {
+		req.Multitask = "enqueue"
+	}
+	var own *store.Thread
+	t, err := u.DB.Thread(ctx, req.Thread)
+	if err == nil {
+		own = &t
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	wanted := u.chosen(c, own).with(form)
+	ch, _ := u.possible(wanted)
+	if req.Context, err = agent.Encode(ch.options()); err != nil {
+		return err
+	}
+	if req.Config, err = agent.Encode(map[string]any{"recursion_limit": maxSteps}); err != nil {
+		return err
+	}
+	_, err = u.Runs.Start(ctx, req)
+	if errors.Is(err, runs.ErrBusy) {
+		return errBusy
+	}
+	if err != nil || !form.Has("mode") && !form.Has("model") {
+		return err
+	}
+	if t, err = u.DB.Thread(ctx, req.Thread); err != nil {
+		return err
+	}
+	return u.keepChoice(ctx, t, wanted)
+}
+
+// message is the run input with the text and the files that wait for it.
+func (u *UI) message(c echo.Context, thread, text string, form url.Values) (json.RawMessage, error) {
+	if err := u.fits(text); err != nil {
+		return nil, err
+	}
+	sent := map[string]int64{}
+	v, err := u.load(c.Request().Context(), thread, "", everything, "")
+	switch {
+	case err == nil:
+		sent = v.attached()
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	text, reply, err := replyTo(v, text, form)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := u.waiting(thread, sent)
+	if err != nil {
+		return nil, err
+	}
+	if blank(text) && len(waiting) == 0 {
+		return nil, errEmpty
+	}
+	kwargs := map[string]any{}
+	if reply != nil {
+		kwargs["human_input_response"] = reply
+	}
+	if len(waiting) > 0 {
+		var files []map[string]any
+		for _, f := range waiting {
+			files = append(files, map[string]any{"filename": f.Filename, "size": f.Size, "path": f.Path, "status": "uploaded"})
+		}
+		kwargs["files"] = files
+	}
+	return agent.Encode(map[string]any{"messages": []any{map[string]any{
+		"type": "human", "id": uuid.Must(uuid.NewV7()).String(), "content": text, "additional_kwargs": kwargs,
+	}}})
+}
+
+// fits refuses a text that is too long for a message.
+func (u *UI) fits(text string) error {
+	if limit := u.Config.Current().File.Server.MaxMessageBytes; int64(len(text)) > limit {
+		return httpx.TooLarge("the message", limit, "server.max_message_bytes")
+	}
+	return nil
+}

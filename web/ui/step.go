@@ -1,0 +1,113 @@
+package ui
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"fawn/agent"
+	"fawn/views"
+)
+
+// Limits of what a step carries on the page, in bytes. The whole output comes on demand.
+const (
+	maxStepOutput = 2 << 10
+	maxStepError  = 300
+)
+
+// stepID names a tool call on the page. Models repeat the ids of calls and may write
+// anything into them; the message makes them unique, and odd ones are hashed.
+func stepID(message, call string) string {
+	plain := len(call) <= 64 && strings.IndexFunc(call, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	}) < 0
+	if !plain {
+		sum := sha256.Sum256([]byte(call))
+		call = hex.EncodeToString(sum[:12])
+	}
+	return message + "." + call
+}
+
+// messageCalls are the calls of an AI message, broken ones last.
+func messageCalls(m *agent.Message) []call {
+	var list []call
+	for _, c := range m.ToolCalls {
+		list = append(list, call{c.ID, c.Name, c.Args})
+	}
+	for _, c := range m.Invalid {
+		list = append(list, call{c.ID, c.Name, json.RawMessage(c.Args)})
+	}
+	return list
+}
+
+// finish writes the result of a call into its step.
+func finish(s *views.Step, m *agent.Message) {
+	text := m.Content.String()
+	s.State, s.Since = views.StepDone, noTime
+	s.Bytes, s.Lines = int64(len(text)), lines(text)
+	s.Output = head(text, maxStepOutput)
+	if s.Tool == "bash" { // the last lines are the ones worth showing
+		s.Output = tail(text, maxStepOutput)
+	}
+	switch {
+	case text == agent.InterruptedResult:
+		s.State = views.StepStop
+	case m.Status == "error":
+		s.State = views.StepFail
+		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		s.Error = head(first, maxStepError)
+	}
+}
+
+// lines counts the lines of an output.
+func lines(s string) int {
+	s = strings.TrimRight(s, "\n")
+	if s == "" {
+		return 0
+	}
+	return strings.Count(s, "\n") + 1
+}
+
+// head is the beginning of s, cut at a rune.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// tail is the end of s, cut at a rune.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	from := len(s) - n
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[from:]
+}
+
+// presented are the paths in the arguments of present_files, in each form it reads.
+func presented(args json.RawMessage) []string {
+	var a map[string]json.RawMessage
+	if json.Unmarshal(args, &a) != nil {
+		return nil
+	}
+	for _, name := range []string{"filepaths", "file_paths"} {
+		var list []string
+		var one string
+		if json.Unmarshal(a[name], &list) == nil && len(list) > 0 {
+			return list
+		}
+		if json.Unmarshal(a[name], &one) == nil && one != "" {
+			return []string{one}
+		}
+	}
+	return nil
+}

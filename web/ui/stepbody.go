@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// maxStepBody is how much of an output the details of a step show, in bytes.
+const maxStepBody = 256 << 10
+
+// step is GET /ui/threads/:id/steps/:step: everything about one tool call; ?raw=1 is its
+// whole output as text.
+func (u *UI) step(c echo.Context) error {
+	id, name := param(c, "id"), param(c, "step")
+	messages, err := u.messages(c, id)
+	if err != nil {
+		return err
+	}
+	step, output, ok := findStep(id, name, messages)
+	if !ok {
+		return store.ErrNotFound
+	}
+	if c.QueryParam("raw") != "" {
+		return plain(c, output)
+	}
+	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
+	body.Step.Output = head(output, maxStepBody)
+	if step.State == views.StepFail || step.State == views.StepStop {
+		body.Step.Error, body.Step.Output = body.Step.Output, ""
+	}
+	if body.Cut {
+		body.Raw = views.StepURL(id, name) + "?raw=1"
+	}
+	if fragment(c.Request()) {
+		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.StepDetails(body)))
+	}
+	if body.Shell, err = u.shell(c, views.NavNone, id); err != nil {
+		return err
+	}
+	return html(c, http.StatusOK, chat.StepPage(body))
+}
+
+// findStep looks for a call and its result, newest first.
+func findStep(thread, name string, messages []*agent.Message) (step views.Step, output string, ok bool) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := messages[i]
+		if m.Type != agent.TypeAI {
+			continue
+		}
+		for _, call := range messageCalls(m) {
+			if stepID(m.ID, call.id) != name {
+				continue
+			}
+			step = views.Step{ID: name, ThreadID: thread, Kind: views.StepTool, State: views.StepRun, Tool: call.name, Args: call.args}
+			for _, r := range messages[i+1:] {
+				if r.Type == agent.TypeAI {
+					break
+				}
+				if r.Type == agent.TypeTool && r.ToolCallID == call.id {
+					finish(&step, r)
+					return step, r.Content.String(), true
+				}
+			}
+			return step, "", true
+		}
+	}
+	return step, "", false
+}
+
+// source is GET /ui/threads/:id/messages/:message/raw: the Markdown of an answer.
+func (u *UI) source(c echo.Context) error {
+	messages, err := u.messages(c, param(c, "id"))
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if m.ID == param(c, "message") && (m.Type == agent.TypeAI || m.Type == agent.TypeHuman) {
+			return plain(c, m.Content.String())
+		}
+	}
+	return store.ErrNotFound
+}
+
+// plain answers with text that no browser takes for anything else.
+func plain(c echo.Context, text string) error {
+	h := c.Response().Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cache-Control", "private, no-cache")
+	return c.String(http.StatusOK, text)
+}
+
+// messages are all messages of a thread as of now. Results of a step under way are there
+// already, the message that is being written is not.
+func (u *UI) messages(c echo.Context, thread string) ([]*agent.Message, error) {
+	ctx := c.Request().Context()
+	t, err := u.mine(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	var list []*agent.Message
+	if t.Head != "" {
+		snap, err := u.DB.Snapshot(ctx, thread, t.Head)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range snap.Messages {
+			m, err := agent.ParseMessage(row.Body)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, m)
+		}
+	}
+	run := u.Runs.Active(thread)
+	if run == "" {
+		return list, nil
+	}
+	reader, err := u.Runs.Follow(ctx, run)
+	if err != nil {
+		return list, nil // it ended just now
+	}
+	events, err := readyUntil(ctx, reader, everything)
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range events {
+		if m := resultOf(ev); m != nil {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// resultOf is the tool message of a finished call, or nil.
+func resultOf(ev runs.Event) *agent.Message {
+	var end runs.ToolEnd
+	if ev.Kind != runs.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {
+		return nil
+	}
+	m, err := agent.ParseMessage(end.Message)
+	if err != nil {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,259 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/views"
+)
+
+// maxArgs is how many bytes of a call's growing arguments are read for its summary.
+const maxArgs = 4 << 10
+
+// noTime is the moment of steps that do not run.
+var noTime time.Time
+
+// openMessage is an AI message while it is being written.
+type openMessage struct {
+	id              string
+	text, reasoning strings.Builder
+	calls           []*openCall // ascending by index
+	begun           bool        // something of it is on the page
+	dirty           bool        // there is more than the turn shows
+}
+
+type openCall struct {
+	index    int
+	id, name string
+	args     []byte // the beginning
+	full     bool   // args is cut off
+	summary  json.RawMessage
+	content  contentReader // of a file that is being written
+	path     string        // of that file
+}
+
+// event folds one event of a run into the turns. Text is taken over by sync, once for many
+// events.
+func (b *builder) event(ev runs.Event) {
+	if ev.NS != "" { // a helper's own conversation
+		return
+	}
+	switch ev.Kind {
+	case runs.KindMessage:
+		b.drop() // one that was withdrawn
+		b.open = &openMessage{id: ev.Msg.ID}
+	case runs.KindReasoning, runs.KindText, runs.KindCall:
+		b.delta(ev)
+	case runs.KindToolOutput:
+		b.output(ev.Data)
+	case runs.KindToolResult:
+		if m := resultOf(ev); m != nil {
+			b.addResult(m)
+		}
+	case runs.KindStep:
+		b.step(ev.Step)
+	case runs.KindWithdraw:
+		b.writes = nil
+		b.withdraw()
+	case runs.KindEnd:
+		b.writes = nil
+	}
+}
+
+// withdraw folds away what is shown of the open message: a crash cut it off, and the run
+// says it again.
+func (b *builder) withdraw() {
+	o := b.open
+	if o == nil {
+		return
+	}
+	b.sync()
+	begun := o.begun
+	b.drop()
+	text := strings.TrimSpace(o.reasoning.String() + "\n\n" + o.text.String())
+	if !begun || text == "" {
+		return
+	}
+	t := b.turn(o.id)
+	t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: o.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepStop, Text: text})
+	b.from = len(t.Trail.Steps)
+}
+
+func (b *builder) delta(ev runs.Event) {
+	o := b.open
+	if o == nil || ev.Msg == nil || o.id != ev.Msg.ID {
+		return
+	}
+	switch ev.Kind {
+	case runs.KindReasoning:
+		o.reasoning.WriteString(ev.Text)
+	case runs.KindText:
+		o.text.WriteString(ev.Text)
+	case runs.KindCall:
+		var d agent.CallDelta
+		if json.Unmarshal(ev.Data, &d) != nil {
+			return
+		}
+		if c := o.call(d); c.read(d.Args) {
+			b.writes = c
+		}
+	}
+	o.dirty = true
+}
+
+func (o *openMessage) call(d agent.CallDelta) *openCall {
+	i, found := slices.BinarySearchFunc(o.calls, d.Index, func(c *openCall, n int) int { return c.index - n })
+	if !found {
+		o.calls = slices.Insert(o.calls, i, &openCall{index: d.Index})
+	}
+	c := o.calls[i]
+	if d.ID != "" {
+		c.id = d.ID
+	}
+	if d.Name != "" {
+		c.name = d.Name
+	}
+	if room := maxArgs - len(c.args); len(d.Args) > room {
+		c.args, c.full = append(c.args, d.Args[:max(0, room)]...), true
+	} else {
+		c.args = append(c.args, d.Args...)
+	}
+	return c
+}
+
+// sync shows what came of the open message since the last time.
+func (b *builder) sync() {
+	o := b.open
+	if o == nil || !o.dirty {
+		return
+	}
+	o.dirty = false
+	d := draft{id: o.id, reasoning: o.reasoning.String(), text: o.text.String(), growing: true}
+	for _, c := range o.calls {
+		if c.name == "" {
+			continue // not known yet what it does
+		}
+		id := c.id
+		if id == "" || slices.ContainsFunc(d.calls, func(k call) bool { return k.id == id }) {
+			id = agentCallID(o.id, c.index)
+		}
+		d.calls = append(d.calls, call{id, c.name, c.shown()})
+	}
+	if blank(d.reasoning) && blank(d.text) && len(d.calls) == 0 {
+		return
+	}
+	t := b.turn(o.id)
+	if !o.begun {
+		o.begun = true
+		b.begin(t, o.id)
+	}
+	b.write(t, d)
+}
+
+// drop takes back what is shown of a message that was never stored.
+func (b *builder) drop() {
+	o := b.open
+	b.open = nil
+	if o == nil || !o.begun {
+		return
+	}
+	t := b.turn(o.id)
+	t.Trail.Steps = t.Trail.Steps[:min(b.from, len(t.Trail.Steps))]
+	if t.Answer != nil && t.Answer.ID == o.id {
+		t.Answer = nil
+	}
+}
+
+// step takes over what a finished step stored.
+func (b *builder) step(s *runs.StepData) {
+	if at, ok := checkpointTime(s.Checkpoint); ok {
+		b.since = at
+	}
+	for _, body := range s.Messages {
+		if m, err := agent.ParseMessage(body); err == nil {
+			b.add(m)
+		}
+	}
+	b.drop()
+}
+
+// output adds what a running tool printed.
+func (b *builder) output(data json.RawMessage) {
+	var out struct {
+		ID     string `json:"id"`
+		Output string `json:"output"`
+	}
+	if json.Unmarshal(data, &out) != nil || len(b.turns) == 0 {
+		return
+	}
+	t := &b.turns[len(b.turns)-1]
+	for i := range t.Trail.Steps {
+		if s := &t.Trail.Steps[i]; s.Kind == views.StepTool && s.ID == b.calls[out.ID] && s.State == views.StepRun {
+			s.Output = tail(s.Output+out.Output, maxStepOutput)
+		}
+	}
+}
+
+// checkpointTime is when a checkpoint was made, which its id tells.
+func checkpointTime(id string) (time.Time, bool) {
+	u, err := uuid.Parse(id)
+	if err != nil || u.Version() != 6 {
+		return noTime, false
+	}
+	sec, nsec := u.Time().UnixTime()
+	return time.Unix(sec, nsec), true
+}
+
+// agentCallID is the id that a call gets whose model gave none.
+func agentCallID(message string, index int) string { return message + "_" + strconv.Itoa(index) }
+
+// shown is as much of the arguments as is known: whole fields of an object.
+func (c *openCall) shown() json.RawMessage {
+	if c.summary == nil || !c.full {
+		c.summary = wholeFields(c.args)
+	}
+	return c.summary
+}
+
+// wholeFields reads the fields of a JSON object that are complete although the object may
+// be cut off.
+func wholeFields(raw []byte) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return json.RawMessage("{}")
+	}
+	out := []byte{'{'}
+	for dec.More() {
+		t, err := dec.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			break
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil || cutNumber(value, dec.InputOffset() == int64(len(raw))) {
+			break
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			break
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	return append(out, '}')
+}
+
+// cutNumber tells whether a value at the end of what is known may get more digits.
+func cutNumber(value []byte, atEnd bool) bool {
+	return atEnd && (value[0] == '-' || value[0] >= '0' && value[0] <= '9')
+}

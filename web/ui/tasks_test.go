@@ -1,0 +1,125 @@
+package ui_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"fawn/agent/agenttest"
+	"fawn/agent/schedule"
+	"fawn/store"
+)
+
+func (w *world) crons() []store.Cron {
+	w.Helper()
+	var out []store.Cron
+	if err := w.db.EachCron(w.Context(), "default", func(c store.Cron) bool { out = append(out, c); return true }); err != nil {
+		w.Fatal(err)
+	}
+	return out
+}
+
+const tasksPath = "/workspace/scheduled-tasks"
+
+func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Done.")}})
+	if page := w.page(tasksPath); !strings.Contains(page, "No tasks are scheduled.") {
+		t.Error("an empty page does not say so")
+	}
+	form := url.Values{"title": {"Morning <b>report</b>"}, "prompt": {"Write it\nshort."}, "every": {"weekday"}, "at": {"08:30"}, "zone": {"Europe/Berlin"}}
+	if a := w.post("/ui/tasks", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != tasksPath {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	all := w.crons()
+	if len(all) != 1 || all[0].Schedule != "30 8 * * 1-5" || all[0].NextAt.IsZero() || !all[0].Enabled {
+		t.Fatalf("%+v", all)
+	}
+	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") || !strings.Contains(page, "30 8 * * 1-5") || !strings.Contains(page, "It has not run yet.") {
+		t.Errorf("%s", page)
+	}
+	do := func(action string, want int) answer {
+		t.Helper()
+		a := w.post("/ui/tasks/"+all[0].ID+"/"+action, nil)
+		if a.StatusCode != want {
+			t.Errorf("%s: %d %.300s", action, a.StatusCode, a.body)
+		}
+		return a
+	}
+	do("pause", http.StatusSeeOther)
+	if c := w.crons()[0]; c.Enabled || !c.NextAt.IsZero() || !strings.Contains(w.page(tasksPath), "paused") {
+		t.Errorf("paused: %+v", c)
+	}
+	do("resume", http.StatusSeeOther)
+	if c := w.crons()[0]; !c.Enabled || c.NextAt.IsZero() {
+		t.Errorf("resumed: %+v", c)
+	}
+	do("run", http.StatusSeeOther)
+	until(t, "the run is in the history", func() bool { return strings.Contains(w.page(tasksPath), `class="meta">done<`) })
+	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{Owner: "default"})
+	if err != nil || len(list) != 1 || !strings.Contains(w.page(tasksPath), "/workspace/chats/"+list[0].ID) {
+		t.Error("the history does not lead to the chat", list, err)
+	}
+	do("dance", http.StatusNotFound)
+	do("delete", http.StatusSeeOther)
+	do("run", http.StatusNotFound)
+	if len(w.crons()) != 0 {
+		t.Error("it is still there")
+	}
+}
+
+func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	base := url.Values{"title": {"My title"}, "prompt": {"my <prompt>"}, "every": {"day"}, "at": {"08:00"}, "zone": {"UTC"}}
+	for name, c := range map[string]struct {
+		change url.Values
+		want   string
+	}{
+		"no title":      {url.Values{"title": {" "}}, "a title"},
+		"no time":       {url.Values{"at": {"late"}}, "08:30"},
+		"no such zone":  {url.Values{"zone": {"Mars/Base"}}, "Mars/Base"},
+		"no cron":       {url.Values{"every": {"cron"}, "cron": {"every day"}}, "every day"},
+		"over":          {url.Values{"every": {"once"}, "day": {"2020-01-01"}}, "This would never run"},
+		"no day":        {url.Values{"every": {"once"}}, "2026-12-31"},
+		"never a date":  {url.Values{"every": {"cron"}, "cron": {"0 0 31 2 *"}}, ""},
+		"made up every": {url.Values{"every": {"sometimes"}}, ""},
+	} {
+		form := url.Values{}
+		for _, v := range []url.Values{base, c.change} {
+			for k, x := range v {
+				form[k] = x
+			}
+		}
+		a := w.post("/ui/tasks", form)
+		if text := html.UnescapeString(a.body); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, c.want) || !strings.Contains(text, "my <prompt></textarea>") {
+			t.Errorf("%s: %d", name, a.StatusCode)
+		}
+	}
+	form := url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"once"}, "at": {"08:00"}, "zone": {"UTC"}}
+	if a := w.post("/ui/tasks", form, "Accept-Language", "zh-CN"); !strings.Contains(a.body, "请填写日期") || strings.Contains(a.body, "Give a day") {
+		t.Error("what is wrong is not said in the reader's language, or not said")
+	}
+	if len(w.crons()) != 0 {
+		t.Error("a bad task was stored")
+	}
+	if a := w.post("/ui/tasks", url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"hour"}, "at": {"08:30"}, "cron": {"nonsense"}, "zone": {"UTC"}}); a.StatusCode != http.StatusSeeOther {
+		t.Error(a.StatusCode)
+	}
+	if got := w.crons()[0]; got.Schedule != "0 * * * *" {
+		t.Error(got.Schedule)
+	}
+	c, err := w.db.Cron(t.Context(), "default", w.crons()[0].ID)
+	if err != nil || schedule.Prompt(c.Payload) != "y" {
+		t.Error(schedule.Prompt(c.Payload), err)
+	}
+}
+
+func TestPagesOfAgentsAndSkills(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	for path, want := range map[string]string{"/workspace/agents": "Chat", "/workspace/skills": "No skills are installed."} {
+		if page := w.page(path); !strings.Contains(page, want) {
+			t.Errorf("%s does not say %q", path, want)
+		}
+	}
+}

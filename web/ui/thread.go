@@ -1,0 +1,176 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/llm/offline"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/httpx"
+)
+
+// maxDraft bounds a refused text that goes back to the page in its address, in bytes.
+const maxDraft = 4 << 10
+
+func queryEscape(s string) string { return url.QueryEscape(s) }
+
+// draft of a page's message box that was not sent.
+type boxDraft struct {
+	text    string
+	problem string
+	status  int // of the answer; 0 means 200
+}
+
+// thread is GET /workspace/chats/:id.
+func (u *UI) thread(c echo.Context) error {
+	return u.threadPage(c, boxDraft{text: head(c.QueryParam("q"), maxDraft)})
+}
+
+// threadPage shows a thread with what stands in its message box.
+func (u *UI) threadPage(c echo.Context, d boxDraft) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	before := c.QueryParam("before")
+	v, err := u.load(ctx, id, "", everything, before)
+	if err != nil {
+		return err
+	}
+	shell, err := u.shell(c, views.NavNone, id)
+	if err != nil {
+		return err
+	}
+	s := v.scene(false)
+	if edit := indexTurn(s.turns, c.QueryParam("edit")); edit >= 0 && s.turns[edit].User != nil {
+		user := *s.turns[edit].User
+		user.Editing = true
+		s.turns[edit].User = &user
+	}
+	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.box()}
+	if p.Thread.Shared, err = u.isShared(ctx, id); err != nil {
+		return err
+	}
+	if p.Composer, err = u.composer(c, id, &v.thread, v.attached()); err != nil {
+		return err
+	}
+	p.Composer.Running = s.running
+	p.Composer.Text, p.Composer.Problem = d.text, d.problem
+	if file := c.QueryParam("file"); file != "" {
+		panel, err := u.panelOf(c, v, file)
+		if err != nil {
+			return err
+		}
+		p.Panel = &panel
+	}
+	p.Notice = u.configNotice(c)
+	return html(c, max(d.status, http.StatusOK), chat.ThreadPage(p))
+}
+
+// attached are the names and sizes of files that earlier messages brought.
+func (v *conversation) attached() map[string]int64 {
+	sent := map[string]int64{}
+	for _, f := range v.uploaded {
+		sent[f.Filename] = f.Size
+	}
+	for i := range v.turns.turns {
+		if user := v.turns.turns[i].User; user != nil {
+			for _, f := range user.Files {
+				sent[f.Name] = f.Bytes
+			}
+		}
+	}
+	for _, f := range v.later {
+		sent[f.Name] = f.Bytes
+	}
+	return sent
+}
+
+// composer is the message box of a thread with the files that wait to be sent: uploads no
+// message has brought yet, or that changed since. t is nil for a new thread.
+func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[string]int64) (views.Composer, error) {
+	limits := u.Uploads()
+	box := views.Composer{ThreadID: thread,
+		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize, Files: limits.MaxFiles}}
+	u.choices(c, t, &box)
+	waiting, err := u.waiting(thread, sent)
+	for _, f := range waiting {
+		box.Attachments = append(box.Attachments, attachment(f))
+	}
+	return box, err
+}
+
+// waiting lists the uploads that belong to the next message.
+func (u *UI) waiting(thread string, sent map[string]int64) ([]uploads.File, error) {
+	files, err := u.Dirs.Open(thread)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	list, err := uploads.Files(files, thread)
+	if err != nil {
+		return nil, err
+	}
+	var out []uploads.File
+	for _, f := range list.Files {
+		if size, ok := sent[f.Filename]; !ok || size != f.Size {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// modelLabel is what people call a model that its provider calls name.
+func (u *UI) modelLabel(name string) string {
+	if name == offline.Name {
+		return views.OfflineModel
+	}
+	for _, m := range u.Config.Current().File.Models {
+		if name == cmp.Or(m.Model, m.Name) {
+			return cmp.Or(m.DisplayName, m.Name)
+		}
+	}
+	return name
+}
+
+// untitledRuns is how many runs are looked through for the words that stand for a title.
+const untitledRuns = 20
+
+// rows are threads as lists show them. One without a title has the first words of the
+// message that began it.
+func (u *UI) rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow, error) {
+	out := make([]views.ThreadRow, len(list))
+	for i, t := range list {
+		out[i] = rowOf(t)
+		if t.Title != "" {
+			continue
+		}
+		list, err := u.DB.Runs(ctx, t.ID, "", untitledRuns, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range slices.Backward(list) { // the oldest first
+			if out[i].Title = firstWords(inputText(r)); out[i].Title != "" {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// status is GET /ui/threads/:id/status, for pages that are not on screen.
+func (u *UI) status(c echo.Context) error {
+	t, err := u.mine(c.Request().Context(), param(c, "id"))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"running": u.Runs.Active(t.ID) != "", "state": threadState(t.Status), "title": t.Title})
+}

@@ -1,0 +1,237 @@
+package ui
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/sandbox"
+	"fawn/views"
+)
+
+// builder turns messages into turns. Stored messages come in by add; the one that is being
+// written comes in by the methods of stream.go and is replaced when add brings its stored
+// form. Both ways give the same turns, which is what keeps a live page equal to a fresh one.
+type builder struct {
+	thread string
+	file   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
+	model  func(name string) string        // what people call a model that its provider calls name; nil keeps the name
+
+	turns []views.Turn
+	from  int               // where the steps of the newest AI message begin
+	calls map[string]string // open calls of the newest AI message: call id -> step id
+	since time.Time         // when the step under way began
+	open  *openMessage      // streamed and not stored yet
+
+	writes *openCall // writes a file that is shown meanwhile; nil when there is none
+}
+
+func newBuilder(thread string, file func(string) views.File) *builder {
+	return &builder{thread: thread, file: file, calls: map[string]string{}}
+}
+
+// turn is the newest turn; a thread that does not begin with a person gets one of its own.
+func (b *builder) turn(id string) *views.Turn {
+	if len(b.turns) == 0 {
+		b.turns = append(b.turns, views.Turn{ID: id, State: views.TurnDone})
+	}
+	return &b.turns[len(b.turns)-1]
+}
+
+// add takes the next stored message.
+func (b *builder) add(m *agent.Message) {
+	switch m.Type {
+	case agent.TypeHuman:
+		b.addHuman(m)
+	case agent.TypeAI:
+		b.addAnswer(m)
+	case agent.TypeTool:
+		b.addResult(m)
+	case agent.TypeRemove:
+		b.remove(m.ID)
+	}
+}
+
+// remove takes a message away again.
+func (b *builder) remove(id string) {
+	b.drop()
+	if id == agent.RemoveAll {
+		b.turns = nil
+	}
+	b.turns = slices.DeleteFunc(b.turns, func(t views.Turn) bool { return t.ID == id })
+	for i := range b.turns {
+		t := &b.turns[i]
+		if t.Answer != nil && t.Answer.ID == id {
+			t.Answer = nil
+		}
+		t.Questions = slices.DeleteFunc(t.Questions, func(q views.Question) bool { return q.ID == id })
+		t.Trail.Steps = slices.DeleteFunc(t.Trail.Steps, func(s views.Step) bool {
+			return s.ID == id || strings.HasPrefix(s.ID, id+".")
+		})
+	}
+	if n := len(b.turns); n > 0 {
+		b.from = len(b.turns[n-1].Trail.Steps)
+	}
+}
+
+func (b *builder) addHuman(m *agent.Message) {
+	b.answered(m)
+	if !m.Genuine() || m.Flag("hide_from_ui") {
+		return
+	}
+	user := userMessage(m)
+	if n := len(b.turns); n > 0 && b.turns[n-1].ID == m.ID { // shown since it was sent
+		b.turns[n-1].User = &user
+		return
+	}
+	b.turns = append(b.turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone})
+	b.from, b.calls = 0, map[string]string{}
+}
+
+// addAnswer takes an AI message in the order people read it: thinking, words before the
+// calls, the calls; or, without calls, the answer.
+func (b *builder) addAnswer(m *agent.Message) {
+	t := b.turn(m.ID)
+	b.drop()
+	if m.Flag(agent.ErrorFallback) { // the card of the failed run says it
+		return
+	}
+	if name, ok := m.Meta["model_name"].(string); ok && name != "" {
+		if t.Model = name; b.model != nil {
+			t.Model = b.model(name)
+		}
+	}
+	reasoning, _ := m.Kwargs["reasoning_content"].(string)
+	text := m.Content.String()
+	calls := messageCalls(m)
+	if blank(reasoning) && blank(text) && len(calls) == 0 {
+		return
+	}
+	b.begin(t, m.ID)
+	b.write(t, draft{id: m.ID, reasoning: reasoning, text: text, calls: calls})
+}
+
+// begin makes room for an AI message with something to see: the answer before it was not
+// the last word and joins the trail.
+func (b *builder) begin(t *views.Turn, id string) {
+	if t.Answer != nil && t.Answer.ID != id {
+		t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: t.Answer.ID, ThreadID: b.thread, Kind: views.StepNote,
+			State: views.StepDone, Text: t.Answer.Text})
+		t.Answer = nil
+	}
+	b.from, b.calls = len(t.Trail.Steps), map[string]string{}
+}
+
+// draft is an AI message, whole or as far as it came.
+type draft struct {
+	id              string
+	reasoning, text string
+	calls           []call
+	growing         bool
+}
+
+// call is a tool call of a draft.
+type call struct {
+	id, name string
+	args     json.RawMessage
+}
+
+// write puts a draft in place of what was shown of it before.
+func (b *builder) write(t *views.Turn, d draft) {
+	steps := t.Trail.Steps[:b.from]
+	said := !blank(d.text)
+	if !blank(d.reasoning) {
+		thinking := d.growing && !said && len(d.calls) == 0
+		s := views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepDone, Text: d.reasoning}
+		if thinking {
+			s.State, s.Open, s.Since = views.StepRun, true, b.since
+		}
+		steps = append(steps, s)
+	}
+	t.Answer = nil
+	switch {
+	case said && len(d.calls) > 0:
+		steps = append(steps, views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepNote, State: views.StepDone, Text: d.text})
+	case said:
+		t.Answer = &views.Answer{ID: d.id, Text: d.text, Open: d.growing}
+	}
+	for _, c := range d.calls {
+		id := stepID(d.id, c.id)
+		b.calls[c.id] = id
+		steps = append(steps, views.Step{ID: id, ThreadID: b.thread, Kind: views.StepTool, State: views.StepRun,
+			Since: b.since, Tool: c.name, Args: c.args})
+	}
+	t.Trail.Steps = steps
+}
+
+// addResult closes the step of a tool message's call.
+func (b *builder) addResult(m *agent.Message) {
+	id, ok := b.calls[m.ToolCallID]
+	if !ok || len(b.turns) == 0 {
+		return
+	}
+	t := b.turn(m.ID)
+	for i := range t.Trail.Steps {
+		s := &t.Trail.Steps[i]
+		if s.Kind != views.StepTool || s.ID != id {
+			continue
+		}
+		finish(s, m)
+		if s.Tool == writeTool {
+			b.writes = nil
+		}
+		if q, ok := questionOf(b.thread, m); ok {
+			b.ask(t, q)
+		}
+		if s.Tool == "present_files" && s.State == views.StepDone {
+			b.present(t, presented(s.Args))
+		}
+		return
+	}
+}
+
+// present adds cards of files to a turn, each once.
+func (b *builder) present(t *views.Turn, paths []string) {
+	for _, p := range paths {
+		clean, err := sandbox.Clean(p)
+		if err != nil {
+			continue
+		}
+		at := strings.TrimPrefix(clean, "/")
+		twice := false
+		for _, f := range t.Files {
+			twice = twice || f.Path == at
+		}
+		if twice {
+			continue
+		}
+		t.Files = append(t.Files, b.file(clean))
+	}
+}
+
+// userMessage maps what a person sent.
+func userMessage(m *agent.Message) views.UserMessage {
+	v := views.UserMessage{ID: m.ID, Text: m.Content.String()}
+	list, _ := m.Kwargs["files"].([]any)
+	for _, raw := range list {
+		f, _ := raw.(map[string]any)
+		name, _ := f["filename"].(string)
+		if name == "" || name != path.Base(name) {
+			continue
+		}
+		size, _ := f["size"].(float64)
+		a := views.Attachment{Name: name, Bytes: int64(size)}
+		if at, _ := f["path"].(string); at != "" {
+			if clean, err := sandbox.Clean(at); err == nil {
+				a.Path = strings.TrimPrefix(clean, "/")
+			}
+		}
+		v.Files = append(v.Files, a)
+	}
+	return v
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,0 +1,145 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/httpx"
+)
+
+func attachment(f uploads.File) views.Attachment {
+	return views.Attachment{Name: f.Filename, Path: trimSlash(f.Path), Bytes: f.Size}
+}
+
+// store saves the files of a form among the uploads of a thread, which need not exist yet.
+func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error) {
+	if err := u.Dirs.Create(thread); err != nil {
+		return uploads.Result{}, err
+	}
+	files, err := u.Dirs.Open(thread)
+	if err != nil {
+		return uploads.Result{}, err
+	}
+	defer files.Close()
+	return uploads.Save(ctx, files, thread, form, u.Uploads())
+}
+
+// uploaded is the answer to the script: the chips that take the place of its own.
+type uploaded struct {
+	Chip  string `json:"chip,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// upload is POST /ui/threads/:id/uploads.
+func (u *UI) upload(c echo.Context) error {
+	r, id := c.Request(), param(c, "id")
+	if !isThreadID(id) {
+		return store.ErrNotFound
+	}
+	limits := u.Uploads()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+maxSmallForm*maxFields)
+	var result uploads.Result
+	form, had, err := readFormFiles(r, maxSmallForm*maxFields, func(_ url.Values, files *multipart.Reader) (err error) {
+		result, err = u.store(r.Context(), id, files)
+		return err
+	})
+	if err == nil && !had {
+		err = uploads.ErrNoFiles
+	}
+	if err == nil && len(result.Files) == 0 {
+		err = uploads.ErrName
+	}
+	if err != nil {
+		return u.uploadError(c, err)
+	}
+	if !scripted(r) {
+		return u.backToBox(c, id, plainText(form.Get("text")))
+	}
+	var b bytes.Buffer
+	for _, f := range result.Files {
+		if err := chat.UploadChip(id, attachment(f)).Render(localized(c), &b); err != nil {
+			return err
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, uploaded{Chip: b.String()})
+}
+
+func (u *UI) uploadError(c echo.Context, err error) error {
+	if !scripted(c.Request()) {
+		return err
+	}
+	status, _ := httpx.Status(err)
+	if status >= http.StatusInternalServerError {
+		return err
+	}
+	return httpx.JSON(c, status, uploaded{Error: uploadProblem(c, err)})
+}
+
+// uploadProblem says why a file was refused, in the reader's language where the catalogue
+// has the words.
+func uploadProblem(c echo.Context, err error) string {
+	var many *uploads.TooManyError
+	var large *uploads.FileTooLargeError
+	var total *uploads.TotalTooLargeError
+	switch {
+	case errors.As(err, &many):
+		return say(c, "live.toomany", views.Number(many.Limit))
+	case errors.As(err, &large):
+		return say(c, "live.toobig", views.Safe(large.Name), views.Bytes(large.Limit))
+	case errors.As(err, &total):
+		return say(c, "live.total", views.Bytes(total.Limit))
+	}
+	if status, detail := httpx.Status(err); status < http.StatusInternalServerError {
+		if s, ok := detail.(string); ok {
+			return s
+		}
+	}
+	return say(c, "live.senderror")
+}
+
+// removeUpload is POST /ui/threads/:id/uploads/:name/delete.
+func (u *UI) removeUpload(c echo.Context) error {
+	id, name := param(c, "id"), param(c, "name")
+	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	if err != nil {
+		return err
+	}
+	files, err := u.Dirs.Open(id)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	if err := uploads.Delete(files, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+		return err
+	}
+	if scripted(c.Request()) {
+		return frame(c, views.Frame{}, "")
+	}
+	return u.backToBox(c, id, plainText(form.Get("text")))
+}
+
+// backToBox goes back to the page whose message box an action of a plain form came from,
+// with the text that stood in it.
+func (u *UI) backToBox(c echo.Context, thread, text string) error {
+	_, err := u.mine(c.Request().Context(), thread)
+	if !errors.Is(err, store.ErrNotFound) {
+		if err != nil {
+			return err
+		}
+		return u.keepDraft(c, thread, text)
+	}
+	if len(text) > maxDraft {
+		return u.welcomePage(c, thread, boxDraft{text: text})
+	}
+	return c.Redirect(http.StatusSeeOther, views.NewChatURL+"?thread="+queryEscape(thread)+"&q="+queryEscape(text))
+}

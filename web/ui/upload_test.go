@@ -1,0 +1,121 @@
+package ui_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+)
+
+// multipartBody makes a form of name, value pairs; a name with "@" before it is a file.
+func multipartBody(t *testing.T, pairs ...string) (*bytes.Buffer, string) {
+	t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if name, ok := strings.CutPrefix(pairs[i], "@"); ok {
+			part, err := m.CreateFormFile("files", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := part.Write([]byte(pairs[i+1])); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := m.WriteField(pairs[i], pairs[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b, m.FormDataContentType()
+}
+
+func TestPlainFormSendsTextWithFiles(t *testing.T) {
+	model := &agenttest.Script{}
+	w := open(t, model)
+	body, kind := multipartBody(t, "thread", "t1", "@a.csv", "x,y\n1,2\n", "@", "", "text", "Look\r\nhere")
+	a := w.do(http.MethodPost, "/ui/threads", body, "Content-Type", kind)
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats/t1" {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	w.settle("t1")
+	msg := model.Requests()[0].Messages[0]
+	files, _ := msg.Kwargs["files"].([]any)
+	if !strings.HasSuffix(msg.Content.String(), "Look\nhere") || len(files) != 1 || files[0].(map[string]any)["path"] != "/mnt/user-data/uploads/a.csv" {
+		t.Fatalf("the model got %q with %v", msg.Content.String(), msg.Kwargs)
+	}
+	page := w.page("/workspace/chats/t1")
+	if !strings.Contains(page, "a.csv") || strings.Contains(page, `data-name="a.csv"`) {
+		t.Error("the file is not with its message, or still waits in the box")
+	}
+}
+
+func TestUploadedFilesGoWithTheNextMessageOnce(t *testing.T) {
+	model := &agenttest.Script{}
+	w := open(t, model)
+	body, kind := multipartBody(t, "@one.txt", "1")
+	a := w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
+	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, `"chip":"<li`) {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	if page := w.page("/workspace/chats/new?thread=t1"); !strings.Contains(page, `data-name="one.txt"`) {
+		t.Error("the file is not in the box of the new chat")
+	}
+	w.begin("t1", "first")
+	w.settle("t1")
+	w.begin("t1", "second")
+	w.settle("t1")
+	var got []int
+	for _, m := range model.Requests()[1].Messages {
+		if m.Type == agent.TypeHuman {
+			files, _ := m.Kwargs["files"].([]any)
+			got = append(got, len(files))
+		}
+	}
+	if len(got) != 2 || got[0] != 1 || got[1] != 0 {
+		t.Errorf("files of the two messages: %v", got)
+	}
+}
+
+func TestUploadsOverALimitAreRefusedByName(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	body, kind := multipartBody(t, "@big.bin", strings.Repeat("x", 1<<16+1))
+	a := w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
+	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, `big.bin`) {
+		t.Errorf("with script: %d %s", a.StatusCode, a.body)
+	}
+	body, kind = multipartBody(t, "thread", "t1", "text", "keep me", "@big.bin", strings.Repeat("x", 1<<16+1))
+	a = w.do(http.MethodPost, "/ui/threads", body, "Content-Type", kind)
+	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "big.bin") || !strings.Contains(a.body, "keep me") {
+		t.Errorf("plain: %d", a.StatusCode)
+	}
+	body, kind = multipartBody(t, "@../../x", "1", "@a\\b", "2")
+	a = w.do(http.MethodPost, "/ui/threads/t1/uploads", body, append(script(), "Content-Type", kind)...)
+	if a.StatusCode >= 500 || strings.Contains(a.body, "..") {
+		t.Errorf("odd names: %d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestRemovingAnUploadKeepsTheText(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	w.writeFile("t1", "uploads/a b.txt", "1")
+	a := w.post("/ui/threads/t1/uploads/a%20b.txt/delete", url.Values{"text": {"my words"}})
+	if a.StatusCode != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "q=my+words") {
+		t.Fatal(a.StatusCode, a.Header.Get("Location"))
+	}
+	if page := w.page(a.Header.Get("Location")); strings.Contains(page, "a b.txt") || !strings.Contains(page, "my words") {
+		t.Error("the file is there, or the text is not")
+	}
+	if a := w.post("/ui/threads/t1/uploads/none/delete", nil, script()...); a.StatusCode != http.StatusOK {
+		t.Error(a.StatusCode)
+	}
+	if a := w.post("/ui/threads/t1/uploads/..%2F..%2Ffawn.db/delete", nil); a.StatusCode < 400 {
+		t.Error(a.StatusCode)
+	}
+}

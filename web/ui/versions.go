@@ -1,0 +1,179 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+)
+
+// versions tells turns that were told more than once which of the tellings they are. bases
+// are the checkpoints that some run went back to.
+func (u *UI) versions(ctx context.Context, v *conversation, snap store.Snapshot, bases []string) error {
+	if len(bases) == 0 {
+		return nil
+	}
+	next, err := u.DB.Children(ctx, v.thread.ID, bases)
+	if err != nil {
+		return err
+	}
+	for base, list := range next {
+		cp, err := u.DB.Checkpoint(ctx, v.thread.ID, "", base)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// A checkpoint without a message of its own only renamed the thread.
+		list = slices.DeleteFunc(list, func(c store.Checkpoint) bool { return c.Card.Last() <= cp.Card.Last() })
+		for i, c := range list {
+			row := slices.IndexFunc(snap.Messages, func(r store.MessageRow) bool { return r.N == c.Card.Last() })
+			if row < 0 || len(list) < 2 {
+				continue
+			}
+			if t := v.turns.find(snap.Messages[row].ID); t != nil {
+				t.Version = views.Version{N: i + 1, Of: len(list)}
+				if i > 0 {
+					t.Version.Prev = list[i-1].ID
+				}
+				if i+1 < len(list) {
+					t.Version.Next = list[i+1].ID
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// find is the turn with an id, nil without one.
+func (b *builder) find(id string) *views.Turn {
+	for i := range b.turns {
+		if b.turns[i].ID == id {
+			return &b.turns[i]
+		}
+	}
+	return nil
+}
+
+// version is POST /ui/threads/:id/version: the thread goes on from another telling of one
+// of its turns, as far as that had come.
+func (u *UI) version(c echo.Context) error {
+	return u.act(c, func(ctx context.Context, id string, form url.Values) error {
+		tip, err := u.DB.Tip(ctx, id, form.Get("checkpoint"))
+		if err != nil {
+			return err
+		}
+		_, err = u.Runs.UpdateState(ctx, id, runs.Update{Checkpoint: tip})
+		if errors.Is(err, runs.ErrBusy) {
+			return errBusy
+		}
+		return err
+	})
+}
+
+// regenerate is POST /ui/threads/:id/regenerate: a message is answered once more. The
+// former answer stays as another version of the turn.
+func (u *UI) regenerate(c echo.Context) error {
+	return u.act(c, func(ctx context.Context, id string, form url.Values) error {
+		return u.replay(c, id, form, func(m map[string]json.RawMessage) error { return nil })
+	})
+}
+
+// edit is POST /ui/threads/:id/edit: a message is sent again in other words, and what came
+// after it is put aside.
+func (u *UI) edit(c echo.Context) error {
+	return u.act(c, func(ctx context.Context, id string, form url.Values) error {
+		text := plainText(form.Get("text"))
+		if err := u.fits(text); err != nil {
+			return err
+		}
+		return u.replay(c, id, form, func(m map[string]json.RawMessage) error { return rewrite(m, text) })
+	})
+}
+
+// act runs an action on a thread's conversation, and answers with what it changed.
+func (u *UI) act(c echo.Context, do func(ctx context.Context, id string, form url.Values) error) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	was, err := u.load(ctx, id, "", everything, "")
+	if err != nil {
+		return err
+	}
+	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	if err == nil {
+		err = do(ctx, id, form)
+	}
+	if err != nil {
+		return u.refuse(c, err, plainText(form.Get("text")))
+	}
+	if scripted(c.Request()) {
+		return u.sent(c, was)
+	}
+	return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
+}
+
+// replay sends a message of the thread again from where it was sent, as change makes it.
+func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[string]json.RawMessage) error) error {
+	if u.Runs.Active(id) != "" {
+		return errBusy
+	}
+	base, row, err := u.Runs.Before(c.Request().Context(), id, form.Get("message"))
+	if err != nil {
+		return err
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(row.Body, &m); err != nil {
+		return err
+	}
+	if err := change(m); err != nil {
+		return err
+	}
+	// An id of its own keeps the runs of both tellings apart.
+	if m["id"], err = agent.Encode(uuid.Must(uuid.NewV7()).String()); err != nil {
+		return err
+	}
+	input, err := agent.Encode(map[string]any{"messages": []any{m}})
+	if err != nil {
+		return err
+	}
+	return u.begin(c, runs.Request{Thread: id, Input: input, CheckpointID: base}, form)
+}
+
+// rewrite puts other words into a message; pictures in it and files stay.
+func rewrite(m map[string]json.RawMessage, text string) error {
+	var kwargs struct {
+		Files []json.RawMessage `json:"files"`
+	}
+	if raw := m["additional_kwargs"]; raw != nil {
+		if err := json.Unmarshal(raw, &kwargs); err != nil {
+			return err
+		}
+	}
+	var blocks []map[string]json.RawMessage
+	var content any = text
+	if json.Unmarshal(m["content"], &blocks) == nil {
+		kept := []any{map[string]string{"type": "text", "text": text}}
+		for _, b := range blocks {
+			if string(b["type"]) != `"text"` {
+				kept = append(kept, b)
+			}
+		}
+		content = kept
+	}
+	if blank(text) && len(kwargs.Files) == 0 {
+		return errEmpty
+	}
+	var err error
+	m["content"], err = agent.Encode(content)
+	return err
+}

@@ -1,0 +1,52 @@
+package ui_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent/agenttest"
+	"fawn/agent/llm"
+)
+
+func TestWelcomeDoesNotWaitForModelServers(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	looked, answer := make(chan struct{}, 100), make(chan struct{})
+	w.ui.SetDiscover(func(ctx context.Context) []llm.Found {
+		looked <- struct{}{}
+		select {
+		case <-answer:
+		case <-ctx.Done():
+		}
+		return []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"llama<b>"}}}
+	})
+	start := time.Now()
+	if page := w.page("/workspace/chats/new"); !strings.Contains(page, "offline model") || strings.Contains(page, "Ollama") {
+		t.Error("the card is not as it should be")
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("the page took %s", took)
+	}
+	close(answer)
+	for !strings.Contains(w.page("/workspace/chats/new"), "llama&lt;b&gt;") {
+		if time.Since(start) > time.Minute {
+			t.Fatal("what was found never shows")
+		}
+	}
+	if page := w.page("/workspace/chats/new"); !strings.Contains(page, `name="server" value="http://127.0.0.1:11434/v1"`) {
+		t.Error("what was found cannot be used with a click")
+	}
+	if n := len(looked); n != 1 {
+		t.Errorf("looked %d times", n)
+	}
+}
+
+func TestWelcomeNamesKeysButNeverShowsThem(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-very-secret")
+	w := open(t, &agenttest.Script{})
+	page := w.page("/workspace/chats/new")
+	if !strings.Contains(page, "OPENAI_API_KEY") || strings.Contains(page, "very-secret") || strings.Contains(w.page("/workspace/settings/about"), "very-secret") {
+		t.Error("the key is shown, or its name is not")
+	}
+}

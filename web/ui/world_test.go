@@ -1,0 +1,260 @@
+package ui_test
+
+import (
+	"context"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+	"fawn/agent/config"
+	"fawn/agent/llm"
+	"fawn/agent/middleware"
+	"fawn/agent/runs"
+	"fawn/agent/schedule"
+	"fawn/agent/tools"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/httpx"
+	"fawn/web/ui"
+)
+
+// world is the pages over a real store and manager, behind a real HTTP server. Its agent
+// has the real file tools and a scripted model.
+type world struct {
+	*testing.T
+	ui       *ui.UI
+	db       *store.DB
+	runs     *runs.Manager
+	dirs     sandbox.Dirs
+	config   *config.Store
+	schedule *schedule.Scheduler
+	model    agent.Model
+	aside    *adviser
+	url      string
+	draining chan struct{}
+	client   *http.Client
+}
+
+func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	dir := t.TempDir()
+	w := &world{T: t, dirs: sandbox.Dirs{Root: dir}, model: model, aside: &adviser{}, draining: make(chan struct{})}
+	var err error
+	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits()), agenttest.Echo("echo"), tools.Todos())
+	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return &agent.Agent{Model: w.model, Tools: kit, Chain: []agent.Middleware{w.prepare(), name(), middleware.Clarification()}}, nil
+	}})
+	if err := w.runs.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.config, err = config.Open(config.Options{DataDir: dir}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(conf) > 0 {
+		w.config = config.Fixed(conf[0])
+	}
+	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
+	w.ui, err = ui.New(ui.Deps{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config,
+		Uploads: func() uploads.Config { return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17} },
+		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Aside: w.aside, Draining: w.draining})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ui.SetTick(time.Millisecond)
+	w.ui.SetDiscover(func(context.Context) []llm.Found { return nil })
+	e := echo.New()
+	e.HTTPErrorHandler = w.ui.ErrorHandler(httpx.ErrorHandler(log))
+	w.ui.Routes(e.Group(""))
+	server := httptest.NewServer(e)
+	w.url = server.URL
+	w.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		w.runs.Close()
+		w.schedule.Close()
+		if err := w.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// prepare makes the folders of a thread, name gives it a title with the first answer.
+func (w *world) prepare() agent.Middleware {
+	return agent.Middleware{Name: "folders", BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
+		return agent.State{}, w.dirs.Create(t.ThreadID)
+	}}
+}
+
+func name() agent.Middleware {
+	return agent.Middleware{Name: "name", AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
+		if t.State.Title == nil {
+			title := "About: " + agent.LastGenuine(t.State.Messages).Content.String()
+			r.Patch.Title = &title
+		}
+		return nil
+	}}
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (w *world) do(method, path string, body io.Reader, header ...string) answer {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), method, w.url+path, body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/html")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return answer{resp, string(b)}
+}
+
+func (w *world) get(path string, header ...string) answer {
+	w.Helper()
+	return w.do(http.MethodGet, path, nil, header...)
+}
+
+// page gets a page and insists that it is one.
+func (w *world) page(path string) string {
+	w.Helper()
+	a := w.get(path)
+	if a.StatusCode != http.StatusOK {
+		w.Fatalf("GET %s = %d\n%s", path, a.StatusCode, a.body)
+	}
+	return a.body
+}
+
+func (w *world) post(path string, form url.Values, header ...string) answer {
+	w.Helper()
+	return w.do(http.MethodPost, path, strings.NewReader(form.Encode()),
+		append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...)
+}
+
+// script are the headers of the page's own script.
+func script() []string { return []string{"X-Fawn", "1", "Accept", "application/json"} }
+
+// begin starts a thread by its first message.
+func (w *world) begin(thread, text string) {
+	w.Helper()
+	a := w.post("/ui/threads", url.Values{"thread": {thread}, "text": {text}})
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats/"+thread {
+		w.Fatalf("POST /ui/threads = %d %s\n%s", a.StatusCode, a.Header.Get("Location"), a.body)
+	}
+}
+
+// settle waits until no run is under way.
+func (w *world) settle(thread string) {
+	w.Helper()
+	for run := w.runs.Active(thread); run != ""; run = w.runs.Active(thread) {
+		if _, err := w.runs.Wait(w.Context(), run); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// typist is a scripted model that types: each chunk is sent in small pieces with pauses.
+type typist struct {
+	agenttest.Script
+	pause time.Duration
+}
+
+// pieces of this many bytes, at a rune.
+const pieceBytes = 5
+
+func (m *typist) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	inner := m.Script.Stream(ctx, req)
+	return func(yield func(agent.Chunk, error) bool) {
+		for k, err := range inner {
+			if err != nil {
+				yield(k, err)
+				return
+			}
+			for _, p := range pieces(k) {
+				if !yield(p, nil) {
+					return
+				}
+				select {
+				case <-time.After(m.pause):
+				case <-ctx.Done():
+				}
+			}
+		}
+	}
+}
+
+func pieces(k agent.Chunk) []agent.Chunk {
+	cut := func(s string) []string {
+		var out []string
+		for i, r := range []rune(s) {
+			if i%pieceBytes == 0 {
+				out = append(out, "")
+			}
+			out[len(out)-1] += string(r)
+		}
+		return out
+	}
+	var out []agent.Chunk
+	for _, s := range cut(k.Reasoning) {
+		out = append(out, agent.Chunk{Reasoning: s})
+	}
+	for _, s := range cut(k.Text) {
+		out = append(out, agent.Chunk{Text: s})
+	}
+	for _, c := range k.Calls {
+		for i, s := range cut(c.Args) {
+			d := agent.CallDelta{Index: c.Index, Args: s}
+			if i == 0 {
+				d.ID, d.Name = c.ID, c.Name
+			}
+			out = append(out, agent.Chunk{Calls: []agent.CallDelta{d}})
+		}
+	}
+	rest := k
+	rest.Reasoning, rest.Text, rest.Calls = "", "", nil
+	if rest.Usage != nil || rest.Finish != "" || rest.Model != "" {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// until waits for something to become true.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("after two minutes still not: " + what)
+		}
+	}
+}

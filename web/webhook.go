@@ -1,0 +1,52 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"fawn/sandbox/egress"
+	"fawn/web/api"
+)
+
+// maxWebhookAnswer is how much of an answer is read, so that its connection ends in order.
+const maxWebhookAnswer = 64 << 10
+
+// postWebhook tells a webhook, through the guard that keeps requests out of private
+// networks which the owner did not open.
+func (a *App) postWebhook(ctx context.Context, to, run string, body []byte) (status int, err error) {
+	u, err := url.Parse(to)
+	if err != nil {
+		return 0, errors.Join(api.ErrWebhookRefused, err)
+	}
+	limits := egress.ClientLimits{Body: maxWebhookAnswer, Redirects: -1}
+	if port, err := strconv.Atoi(u.Port()); err == nil {
+		limits.Ports = []int{port}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return 0, errors.Join(api.ErrWebhookRefused, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "fawn/"+a.opts.Version)
+	req.Header.Set("Idempotency-Key", run)
+	guard := a.guardFor("webhooks.allow_private", a.config.Current().File.Webhooks.AllowPrivate)
+	res, err := egress.Client(guard, limits).Do(req)
+	if err != nil {
+		var refused *egress.Refused
+		if errors.As(err, &refused) || errors.Is(err, egress.ErrURL) || errors.Is(err, egress.ErrHost) {
+			err = errors.Join(api.ErrWebhookRefused, err)
+		}
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil && !errors.Is(err, egress.ErrTooLarge) {
+		return 0, fmt.Errorf("read the answer: %w", err)
+	}
+	return res.StatusCode, nil
+}
