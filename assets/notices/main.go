@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -145,10 +144,7 @@ func licenses(dir string) (string, error) {
 }
 
 func run(env []string, args ...string) (string, error) {
-	cmd := exec.Command(filepath.Join(runtime.GOROOT(), "bin", "go"), args...)
-	if _, err := os.Stat(cmd.Path); err != nil {
-		cmd = exec.Command("go", args...)
-	}
+	cmd := exec.Command("go", args...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), env...), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
