@@ -9,11 +9,13 @@ import (
 )
 
 // Lessons keep what providers refused and want instead, for as long as the program runs, so
-// that one refused call is enough for all later ones. They are safe for concurrent use; the
+// that one refused call is enough for all later ones, and the tools as they were sent last. They are safe for concurrent use; the
 // zero value is ready.
 type Lessons struct {
 	mu sync.Mutex
 	of map[string]lessons
+
+	tools toolList
 }
 
 // lessons are what one model taught. The zero value is a model that does as its dialect says.

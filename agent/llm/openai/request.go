@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -10,23 +9,25 @@ import (
 	"fawn/agent"
 )
 
-// outgoing is a request in go-openai's types, with what they cannot say beside it.
+// outgoing is a request in go-openai's types, with what they cannot say beside it. The
+// messages are kept apart: they are encoded once, not again for each layer they pass.
 type outgoing struct {
 	request  client.ChatCompletionRequest
 	body     map[string]any
-	messages map[int]map[string]any
+	messages []client.ChatCompletionMessage
+	fields   map[int]map[string]any // of single messages, in place of their own
 }
 
 // set puts a field on the message which was appended last.
 func (o *outgoing) set(key string, value any) {
-	at := len(o.request.Messages) - 1
-	if o.messages == nil {
-		o.messages = map[int]map[string]any{}
+	at := len(o.messages) - 1
+	if o.fields == nil {
+		o.fields = map[int]map[string]any{}
 	}
-	if o.messages[at] == nil {
-		o.messages[at] = map[string]any{}
+	if o.fields[at] == nil {
+		o.fields[at] = map[string]any{}
 	}
-	o.messages[at][key] = value
+	o.fields[at][key] = value
 }
 
 // build turns a request into what is sent. The model's name, limits, temperature, effort
@@ -39,7 +40,7 @@ func (m *Model) build(req *agent.Request) outgoing {
 		body: map[string]any{},
 	}
 	if req.System != "" {
-		o.request.Messages = append(o.request.Messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: req.System})
+		o.messages = append(o.messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: req.System})
 	}
 	list := req.Messages
 	if m.cfg.Dialect.JoinUsers {
@@ -50,7 +51,7 @@ func (m *Model) build(req *agent.Request) outgoing {
 		m.add(&o, msg, echoed != nil && echoed[i], req.Options.Thinking)
 	}
 	if len(req.Tools) > 0 {
-		o.body["tools"] = m.tools(req.Tools)
+		o.body["tools"] = m.cfg.Lessons.tools.encoded(req.Tools, m.cfg.Dialect.SchemaWithout)
 	}
 	m.options(o.body, req.Options)
 	if len(req.Tools) == 0 {
@@ -118,25 +119,9 @@ func merge(dst, src map[string]any) {
 	}
 }
 
-func (m *Model) tools(list []*agent.Tool) []client.Tool {
-	out := make([]client.Tool, len(list))
-	for i, t := range list {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		if refused := m.cfg.Dialect.SchemaWithout; len(refused) > 0 {
-			schema = withoutWords(schema, refused)
-		}
-		out[i] = client.Tool{Type: client.ToolTypeFunction, Function: &client.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: schema}}
-	}
-	return out
-}
-
 // add appends one message. Names are never sent: several providers refuse them.
 func (m *Model) add(o *outgoing, msg *agent.Message, echo, thinking bool) {
-	list := &o.request.Messages
+	list := &o.messages
 	switch msg.Type {
 	case agent.TypeSystem:
 		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: msg.Content.String()})
@@ -188,7 +173,7 @@ func (m *Model) addAnswer(o *outgoing, msg *agent.Message, echo, thinking bool) 
 			calls = append(calls, c.ToolCalls[len(c.ToolCalls)-1])
 		}
 	}
-	o.request.Messages = append(o.request.Messages, c)
+	o.messages = append(o.messages, c)
 	if c.Content == "" {
 		o.set("content", nil)
 		if len(calls) == 0 {

@@ -88,7 +88,7 @@ func (m *Model) responsesBody(req *agent.Request) object {
 		return body
 	}
 	var list []object
-	for _, t := range m.tools(req.Tools) {
+	for _, t := range functions(req.Tools, m.cfg.Dialect.SchemaWithout) {
 		list = append(list, object{"type": "function", "name": t.Function.Name, "description": t.Function.Description,
 			"parameters": t.Function.Parameters, "strict": false})
 	}

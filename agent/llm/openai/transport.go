@@ -17,11 +17,10 @@ import (
 // call is what one Stream call and its round trip tell each other, by way of the context,
 // because go-openai stands between them.
 type call struct {
-	body     map[string]any         // laid over the request body; nil values remove fields
-	messages map[int]map[string]any // fields set on single messages
-	response *http.Response         // a success; the reader of the stream closes its body
-	failed   *llmerr.Error          // a refusal
-	sent     map[string]bool        // the fields of the body
+	body     map[string]any  // laid over the request body; nil values remove fields
+	response *http.Response  // a success; the reader of the stream closes its body
+	failed   *llmerr.Error   // a refusal
+	sent     map[string]bool // the fields of the body
 }
 
 type callKey struct{}
@@ -67,15 +66,14 @@ func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
-	if err := patchMessages(body, c.messages); err != nil {
-		return nil, fmt.Errorf("write the messages: %w", err)
-	}
 	for k, v := range c.body {
 		delete(body, k)
 		if v == nil {
 			continue
 		}
-		if body[k], err = json.Marshal(v); err != nil {
+		if done, ok := v.(encoded); ok {
+			body[k] = json.RawMessage(done)
+		} else if body[k], err = json.Marshal(v); err != nil {
 			return nil, fmt.Errorf("write the request: %s: %w", k, err)
 		}
 	}
@@ -114,34 +112,14 @@ func joined(fields map[string]json.RawMessage) []byte {
 	return append(out, '}')
 }
 
-func patchMessages(body map[string]json.RawMessage, patches map[int]map[string]any) error {
-	if len(patches) == 0 {
-		return nil
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(body["messages"], &list); err != nil {
-		return err
-	}
-	for i, patch := range patches {
-		var m map[string]any
-		if err := json.Unmarshal(list[i], &m); err != nil {
-			return err
-		}
-		maps.Copy(m, patch)
-		raw, err := json.Marshal(m)
-		if err != nil {
-			return err
-		}
-		list[i] = raw
-	}
-	raw, err := json.Marshal(list)
-	body["messages"] = raw
-	return err
-}
-
 // open sends the request and returns the response of a success; its body must be closed.
 func (m *Model) open(ctx context.Context, r outgoing, c *call) (*http.Response, error) {
-	c.body, c.messages = r.body, r.messages
+	messages, err := encodeMessages(r.messages, r.fields)
+	if err != nil {
+		return nil, fmt.Errorf("write the messages: %w", err)
+	}
+	r.body["messages"] = messages
+	c.body = r.body
 	stream, err := m.client.CreateChatCompletionStream(context.WithValue(ctx, callKey{}, c), r.request)
 	switch {
 	case c.failed != nil:
