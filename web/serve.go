@@ -21,6 +21,7 @@ const idleTime = 2 * time.Minute
 
 // Serve opens the program, serves until ctx ends, and closes it.
 func Serve(ctx context.Context, o Options) error {
+	defer keepHeap(ctx)()
 	a, err := Open(ctx, o)
 	if err != nil {
 		return err

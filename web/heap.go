@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// heapFloor is the size in bytes below which memory is not collected while there is
+	// work. A collection costs what is alive, and little is: with 10 MB alive Go would
+	// collect after every 10 MB handed out, many times a second under load.
+	heapFloor = 64 << 20
+
+	calmEach  = 2 * time.Second // how often it is asked whether work is over
+	calmBytes = 512 << 10       // at most so much was handed out since, when it is
+	worthIt   = 8 << 20         // and so much since memory was given back
+)
+
+// keepHeap sets how often memory is collected, and gives it back to the system when nothing
+// goes on, until the function it returns is called. Who sets GOGC decides alone.
+func keepHeap(ctx context.Context) (stop func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var over atomic.Bool
+	before := debug.SetGCPercent(collectAfter(0))
+	onCollection(func() bool {
+		if !over.Load() {
+			debug.SetGCPercent(collectAfter(heapMetric("/gc/heap/live:bytes")))
+		}
+		return !over.Load()
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		giveBack(ctx, calmEach)
+	}()
+	return func() {
+		cancel()
+		<-done
+		over.Store(true)
+		debug.SetGCPercent(before)
+	}
+}
+
+// collectAfter is the percentage of live bytes to hand out before the next collection:
+// Go's own, or what it takes to reach the floor.
+func collectAfter(live uint64) int {
+	const smallest = 4 << 20 // Go counts no heap as smaller
+	live = max(live, smallest)
+	return max(100, int((heapFloor-min(live, heapFloor))*100/live))
+}
+
+// onCollection calls f after each collection for as long as it says so.
+func onCollection(f func() bool) {
+	type mark struct{ _ [16]byte } // large enough not to share its block with others
+	runtime.AddCleanup(&mark{}, func(int) {
+		if f() {
+			onCollection(f)
+		}
+	}, 0)
+}
+
+// giveBack waits for work to be over and returns its memory to the system.
+func giveBack(ctx context.Context, each time.Duration) {
+	tick := time.NewTicker(each)
+	defer tick.Stop()
+	var last, given uint64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := heapMetric("/gc/heap/allocs:bytes")
+		if now-last < calmBytes && now-given > worthIt {
+			debug.FreeOSMemory()
+			now = heapMetric("/gc/heap/allocs:bytes")
+			given = now
+		}
+		last = now
+	}
+}
+
+func heapMetric(name string) uint64 {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return s[0].Value.Uint64()
+}

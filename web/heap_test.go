@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// TestCollectionsAreSpacedByBytes: a small heap grows to the floor, a large one to twice its size.
+func TestCollectionsAreSpacedByBytes(t *testing.T) {
+	for _, live := range []uint64{0, 1, 4 << 20, 9 << 20, 31 << 20, 32 << 20, 33 << 20, 64 << 20, 10 << 30, math.MaxUint64 / 2} {
+		percent := collectAfter(live)
+		from := max(live, 4<<20)
+		next := float64(from) * (1 + float64(percent)/100)
+		if percent < 100 || live < heapFloor/2 && (next > heapFloor*1.01 || next < heapFloor*0.98) || live >= heapFloor/2 && percent != 100 {
+			t.Errorf("%d bytes alive: collected after %d %%, at %.0f bytes", live, percent, next)
+		}
+	}
+}
+
+// TestTheSpacingFollowsTheHeap, and is put back at the end.
+func TestTheSpacingFollowsTheHeap(t *testing.T) {
+	t.Setenv("GOGC", "")
+	before := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(before)
+	percent := func() int {
+		now := debug.SetGCPercent(50)
+		debug.SetGCPercent(now)
+		return now
+	}
+	stop := keepHeap(context.Background())
+	if got := percent(); got != collectAfter(0) {
+		t.Errorf("%d %% at the start", got)
+	}
+	alive := make([]byte, heapFloor)
+	for deadline := time.Now().Add(time.Minute); percent() != 100; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("still %d %% with %d bytes alive", percent(), len(alive))
+		}
+		runtime.GC()
+	}
+	runtime.KeepAlive(alive)
+	stop()
+	for range 3 {
+		runtime.GC()
+	}
+	if got := percent(); got != 77 {
+		t.Errorf("%d %% after the end", got)
+	}
+	t.Setenv("GOGC", "200")
+	keepHeap(context.Background())()
+	if got := percent(); got != 77 {
+		t.Errorf("%d %% although GOGC was set", got)
+	}
+}
+
+// TestMemoryIsGivenBackWhenNothingGoesOn.
+func TestMemoryIsGivenBackWhenNothingGoesOn(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	use(32 << 20)
+	before := heapMetric("/memory/classes/heap/released:bytes")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		giveBack(ctx, time.Millisecond)
+	}()
+	defer func() { cancel(); <-done }()
+	for deadline := time.Now().Add(time.Minute); heapMetric("/memory/classes/heap/released:bytes") < before+24<<20; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing was given back")
+		}
+	}
+}
+
+//go:noinline
+func use(n int) {
+	used := make([]byte, n)
+	for i := range used {
+		used[i] = 1
+	}
+}
