@@ -39,6 +39,8 @@ type Builder struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
+	models connected
+
 	mu    sync.Mutex
 	lines map[lineKey]*middleware.Line
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"fawn/agent"
 	"fawn/agent/config"
@@ -53,11 +54,36 @@ func (b *Builder) model(snap *config.Snapshot, s runs.Spec) (agent.Model, config
 		entry = config.Model{Name: OfflineModel, Use: OfflineModel, ContextWindow: math.MaxInt32}
 	}
 	s.Options.ModelName = entry.Name
-	m, err := b.connect(entry)
+	m, err := b.models.get(snap, entry, b.connect)
 	if err != nil {
 		return nil, entry, fmt.Errorf("model %s: %w", entry.Name, err)
 	}
 	return m, entry, nil
+}
+
+// connected are the models of the configuration that is in use, by name: they are the same
+// for all its runs. Its zero value is ready.
+type connected struct {
+	mu     sync.Mutex
+	snap   *config.Snapshot
+	models map[string]agent.Model
+}
+
+// get is the model of an entry, made when it is needed first.
+func (c *connected) get(snap *config.Snapshot, entry config.Model, connect func(config.Model) (agent.Model, error)) (agent.Model, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.snap != snap {
+		c.snap, c.models = snap, map[string]agent.Model{}
+	}
+	if m := c.models[entry.Name]; m != nil {
+		return m, nil
+	}
+	m, err := connect(entry)
+	if err == nil {
+		c.models[entry.Name] = m
+	}
+	return m, err
 }
 
 func remark(s runs.Spec, key, text string) {

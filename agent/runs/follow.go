@@ -35,6 +35,15 @@ func (m *Manager) Follow(ctx context.Context, run string) (*Reader, error) {
 	return &Reader{m: m, run: r, log: log}, nil
 }
 
+// FollowRow is Follow for a caller who has read the row, or got it from Start.
+func (m *Manager) FollowRow(ctx context.Context, run store.Run) (*Reader, error) {
+	log := m.log(run.ID)
+	if log == nil { // it is over, and its row says how by now
+		return m.Follow(ctx, run.ID)
+	}
+	return &Reader{m: m, run: run, log: log}, nil
+}
+
 // Run is the run's row as it was when the reader was opened.
 func (r *Reader) Run() store.Run { return r.run }
 

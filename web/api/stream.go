@@ -92,11 +92,11 @@ func (m mount) joinStream(c echo.Context) error {
 }
 
 // follow sends a run's frames past a cursor until it ends, the client leaves or the server
-// stops. Headers go out before the first event. leave cancels the run with the client.
+// stops. leave cancels the run with the client.
 func (m mount) follow(c echo.Context, r store.Run, set modes, subgraphs bool, after httpx.ID, leave bool) error {
 	ctx, done := m.draining(c.Request().Context())
 	defer done()
-	reader, err := m.Runs.Follow(ctx, r.ID)
+	reader, err := m.Runs.FollowRow(ctx, r)
 	if err != nil {
 		return err
 	}

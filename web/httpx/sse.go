@@ -13,6 +13,10 @@ import (
 // reconnect after a few missing beats.
 const Heartbeat = 10 * time.Second
 
+// alone is how long the headers wait for a first event to leave together with: it comes at
+// once where a run begins or a stream is taken up again, and a packet less is sent for each.
+const alone = 20 * time.Millisecond
+
 // heartbeat is one comment line without an empty one behind it: a decoder that saw an id
 // would take the empty line for an event without data.
 var heartbeat = []byte(": heartbeat\n")
@@ -23,13 +27,14 @@ type Stream struct {
 	stop chan struct{}
 	done chan struct{}
 
-	mu  sync.Mutex // guards w and err
-	w   http.ResponseWriter
-	err error
+	mu   sync.Mutex // guards w, sent and err
+	w    http.ResponseWriter
+	sent bool // the headers have left
+	err  error
 }
 
-// NewStream sends the headers at once, lifts the write deadline of the server and starts
-// the heartbeat. The caller must Close.
+// NewStream sends the headers, with the first event or alone if none comes at once, lifts
+// the write deadline of the server and starts the heartbeat. The caller must Close.
 func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -41,27 +46,35 @@ func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 		return nil, err
 	}
 	w.WriteHeader(http.StatusOK)
-	if err := s.ctl.Flush(); err != nil {
-		return nil, err
-	}
 	go s.beat(beat)
 	return s, nil
 }
 
 func (s *Stream) beat(every time.Duration) {
 	defer close(s.done)
-	t := time.NewTicker(every)
+	t := time.NewTimer(min(alone, every))
 	defer t.Stop()
-	for {
+	for show := s.begin; ; show = func() error { return s.write(heartbeat, true) } {
 		select {
 		case <-s.stop:
 			return
 		case <-t.C:
-			if s.write(heartbeat, true) != nil {
-				return
-			}
 		}
+		if show() != nil {
+			return
+		}
+		t.Reset(every)
 	}
+}
+
+// begin sends the headers if nothing took them along.
+func (s *Stream) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sent {
+		return s.err
+	}
+	return s.put(nil, true)
 }
 
 // Write sends whole frames; with flush they leave the machine now. After an error every
@@ -71,11 +84,17 @@ func (s *Stream) Write(frames []byte, flush bool) error { return s.write(frames,
 func (s *Stream) write(b []byte, flush bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.put(b, flush)
+}
+
+// put is called with mu held.
+func (s *Stream) put(b []byte, flush bool) error {
 	if s.err == nil && len(b) > 0 {
 		_, s.err = s.w.Write(b)
 	}
 	if s.err == nil && flush {
 		s.err = s.ctl.Flush()
+		s.sent = true
 	}
 	return s.err
 }
