@@ -20,7 +20,7 @@ import (
 const Key = "sk-test-0123456789abcdef"
 
 // Idle is the idle timeout a model under test must be given.
-const Idle = time.Second
+const Idle = 3 * time.Second
 
 // answer is a recorded answer of a provider.
 type answer struct {
