@@ -194,11 +194,8 @@ func (m mount) assistantVersions(c echo.Context) error {
 	if err := m.bind(c, &q); err != nil {
 		return err
 	}
-	limit, err := pageSize(q.Limit, assistantsPage)
+	part, err := bodyPage(q.Limit, q.Offset, assistantsPage)
 	if err != nil {
-		return err
-	}
-	if err := checkOffset(q.Offset); err != nil {
 		return err
 	}
 	want, err := wanted("metadata", q.Metadata)
@@ -213,7 +210,7 @@ func (m mount) assistantVersions(c echo.Context) error {
 		}
 	} else {
 		keep := func(a store.Assistant) bool { return holds(a.Metadata, want) }
-		if list, err = m.DB.AssistantVersions(c.Request().Context(), m.owner(c), id, keep, limit, q.Offset); err != nil {
+		if list, err = m.DB.AssistantVersions(c.Request().Context(), m.owner(c), id, keep, part.limit, part.offset); err != nil {
 			return noAssistant(err, id)
 		}
 	}

@@ -1,12 +1,10 @@
 package api
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -124,32 +122,14 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 	return list, nil
 }
 
-// assistantOrder is the order a query asks for, the newest first by default.
 func assistantOrder(q assistantQuery) (func(a, b store.Assistant) int, error) {
-	sign := -1
-	switch q.SortOrder {
-	case "", "desc":
-	case "asc":
-		sign = 1
-	default:
-		return nil, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(q.SortOrder, 40))
-	}
-	var by func(a, b store.Assistant) int
-	switch q.SortBy {
-	case "", "created_at":
-		by = func(a, b store.Assistant) int { return a.CreatedAt.Compare(b.CreatedAt) }
-	case "updated_at":
-		by = func(a, b store.Assistant) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
-	case "assistant_id":
-		by = func(store.Assistant, store.Assistant) int { return 0 }
-	case "name":
-		by = func(a, b store.Assistant) int { return strings.Compare(a.Name, b.Name) }
-	case "graph_id":
-		by = func(a, b store.Assistant) int { return strings.Compare(a.Graph, b.Graph) }
-	default:
-		return nil, httpx.Invalid("body", "sort_by", "assistants cannot be sorted by %q", cut(q.SortBy, 40))
-	}
-	return func(a, b store.Assistant) int { return sign * cmp.Or(by(a, b), strings.Compare(a.ID, b.ID)) }, nil
+	return listOrder("assistants", q.SortBy, q.SortOrder, map[string]func(a, b store.Assistant) int{
+		"created_at":   func(a, b store.Assistant) int { return a.CreatedAt.Compare(b.CreatedAt) },
+		"updated_at":   func(a, b store.Assistant) int { return a.UpdatedAt.Compare(b.UpdatedAt) },
+		"assistant_id": func(store.Assistant, store.Assistant) int { return 0 },
+		"name":         func(a, b store.Assistant) int { return strings.Compare(a.Name, b.Name) },
+		"graph_id":     func(a, b store.Assistant) int { return strings.Compare(a.Graph, b.Graph) },
+	}, func(a store.Assistant) string { return a.ID })
 }
 
 func (m mount) searchAssistants(c echo.Context) error {
@@ -157,20 +137,15 @@ func (m mount) searchAssistants(c echo.Context) error {
 	if err := m.bind(c, &q); err != nil {
 		return err
 	}
-	limit, err := pageSize(q.Limit, assistantsPage)
+	part, err := bodyPage(q.Limit, q.Offset, assistantsPage)
 	if err != nil {
-		return err
-	}
-	if err := checkOffset(q.Offset); err != nil {
 		return err
 	}
 	list, err := m.matches(c, q)
 	if err != nil {
 		return err
 	}
-	total, from := len(list), min(q.Offset, len(list))
-	list = list[from:min(from+limit, total)]
-	paged(c, total, from+len(list))
+	list = cutPage(c, part, list)
 	return array(c, len(list), func(i int) (any, error) {
 		one := list[i]
 		if !builtIn(one.ID) {
@@ -203,15 +178,6 @@ func (m mount) assistant(c echo.Context) error {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, assistantOf(a))
-}
-
-// paged tells in headers how many there are and where the next page starts.
-func paged(c echo.Context, total, next int) {
-	h := c.Response().Header()
-	h.Set("X-Pagination-Total", strconv.Itoa(total))
-	if next < total {
-		h.Set("X-Pagination-Next", strconv.Itoa(next))
-	}
 }
 
 // selected keeps the named members of v, all when none is named.

@@ -2,12 +2,10 @@ package api
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent/runs"
 	"fawn/web/httpx"
 )
 
@@ -49,26 +47,17 @@ type consoleRun struct {
 }
 
 func (m mount) consoleRuns(c echo.Context) error {
-	q := c.QueryParams()
-	limit, err := httpx.Int(q, "limit", consolePage, 1, maxConsole)
+	part, status, err := runsPage(c.QueryParams(), consolePage, maxConsole)
 	if err != nil {
 		return err
 	}
-	offset, err := httpx.Int(q, "offset", 0, 0, 1<<31-1)
+	list, err := m.DB.RecentRuns(c.Request().Context(), m.owner(c), status, part.limit+1, part.offset)
 	if err != nil {
 		return err
 	}
-	status := q.Get("status")
-	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout, runs.Interrupted}, status) {
-		return httpx.Invalid("query", "status", "unknown run status %q", cut(status, 40))
-	}
-	list, err := m.DB.RecentRuns(c.Request().Context(), m.owner(c), status, limit+1, offset)
-	if err != nil {
-		return err
-	}
-	more := len(list) > limit
+	more := len(list) > part.limit
 	out := []consoleRun{}
-	for _, r := range list[:min(limit, len(list))] {
+	for _, r := range list[:min(part.limit, len(list))] {
 		one, err := runOf(r.Run)
 		if err != nil {
 			return err

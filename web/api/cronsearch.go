@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -52,34 +51,15 @@ func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
 }
 
 func cronOrder(q cronQuery) (func(a, b store.Cron) int, error) {
-	sign := -1
-	switch q.SortOrder {
-	case "", "desc":
-	case "asc":
-		sign = 1
-	default:
-		return nil, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(q.SortOrder, 40))
-	}
-	var by func(a, b store.Cron) int
-	switch q.SortBy {
-	case "", "created_at":
-		by = func(a, b store.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) }
-	case "updated_at":
-		by = func(a, b store.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
-	case "next_run_date":
-		by = func(a, b store.Cron) int { return a.NextAt.Compare(b.NextAt) }
-	case "end_time":
-		by = func(a, b store.Cron) int { return a.EndAt.Compare(b.EndAt) }
-	case "cron_id":
-		by = func(store.Cron, store.Cron) int { return 0 }
-	case "assistant_id":
-		by = func(a, b store.Cron) int { return strings.Compare(a.Assistant, b.Assistant) }
-	case "thread_id":
-		by = func(a, b store.Cron) int { return strings.Compare(a.Thread, b.Thread) }
-	default:
-		return nil, httpx.Invalid("body", "sort_by", "crons cannot be sorted by %q", cut(q.SortBy, 40))
-	}
-	return func(a, b store.Cron) int { return sign * cmp.Or(by(a, b), strings.Compare(a.ID, b.ID)) }, nil
+	return listOrder("crons", q.SortBy, q.SortOrder, map[string]func(a, b store.Cron) int{
+		"created_at":    func(a, b store.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) },
+		"updated_at":    func(a, b store.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) },
+		"next_run_date": func(a, b store.Cron) int { return a.NextAt.Compare(b.NextAt) },
+		"end_time":      func(a, b store.Cron) int { return a.EndAt.Compare(b.EndAt) },
+		"cron_id":       func(store.Cron, store.Cron) int { return 0 },
+		"assistant_id":  func(a, b store.Cron) int { return strings.Compare(a.Assistant, b.Assistant) },
+		"thread_id":     func(a, b store.Cron) int { return strings.Compare(a.Thread, b.Thread) },
+	}, func(c store.Cron) string { return c.ID })
 }
 
 func (m mount) searchCrons(c echo.Context) error {
@@ -87,20 +67,15 @@ func (m mount) searchCrons(c echo.Context) error {
 	if err := m.bind(c, &q); err != nil {
 		return err
 	}
-	limit, err := pageSize(q.Limit, cronsPage)
+	part, err := bodyPage(q.Limit, q.Offset, cronsPage)
 	if err != nil {
-		return err
-	}
-	if err := checkOffset(q.Offset); err != nil {
 		return err
 	}
 	list, err := m.crons(c, q)
 	if err != nil {
 		return err
 	}
-	total, from := len(list), min(q.Offset, len(list))
-	list = list[from:min(from+limit, total)]
-	paged(c, total, from+len(list))
+	list = cutPage(c, part, list)
 	return array(c, len(list), func(i int) (any, error) {
 		whole, err := m.DB.Cron(c.Request().Context(), m.owner(c), list[i].ID)
 		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile

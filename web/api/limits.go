@@ -105,11 +105,3 @@ func cut(s string, n int) string {
 	}
 	return s
 }
-
-// checkOffset refuses a page that would begin before the first.
-func checkOffset(offset int) error {
-	if offset < 0 {
-		return httpx.Invalid("body", "offset", "want a whole number from 0, got %d", offset)
-	}
-	return nil
-}

@@ -31,17 +31,6 @@ func (a *API) house(c echo.Context) error {
 	return nil
 }
 
-// pageSize is the limit of a body, def when it is absent.
-func pageSize(limit *int, def int) (int, error) {
-	if limit == nil {
-		return def, nil
-	}
-	if *limit < 1 || *limit > maxPage {
-		return 0, httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", maxPage, *limit)
-	}
-	return *limit, nil
-}
-
 // wanted decodes an object that things must contain, nil when it asks for nothing.
 func wanted(field string, raw json.RawMessage) (map[string]any, error) {
 	if raw = given(raw); raw == nil {

@@ -229,22 +229,14 @@ func (m mount) listRuns(c echo.Context) error {
 		return err
 	}
 	q := c.QueryParams()
-	limit, err := httpx.Int(q, "limit", historyPage, 1, maxPage)
+	part, status, err := runsPage(q, historyPage, maxPage)
 	if err != nil {
 		return err
-	}
-	offset, err := httpx.Int(q, "offset", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	status := q.Get("status")
-	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout, runs.Interrupted}, status) {
-		return httpx.Invalid("query", "status", "unknown run status %q", cut(status, 40))
 	}
 	if _, err := m.threadByID(c, id); err != nil {
 		return err
 	}
-	list, err := m.DB.Runs(c.Request().Context(), id, status, limit, offset)
+	list, err := m.DB.Runs(c.Request().Context(), id, status, part.limit, part.offset)
 	if err != nil {
 		return err
 	}

@@ -47,15 +47,11 @@ func (m mount) searchThreads(c echo.Context) error {
 // listThreads is the search with its filter in the query.
 func (m mount) listThreads(c echo.Context) error {
 	values := c.QueryParams()
-	limit, err := httpx.Int(values, "limit", threadsPage, 1, maxPage)
+	part, err := queryPage(values, threadsPage, maxPage)
 	if err != nil {
 		return err
 	}
-	offset, err := httpx.Int(values, "offset", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	q := threadQuery{Limit: &limit, Offset: offset, Status: values.Get("status"), SortBy: values.Get("sort_by"), SortOrder: values.Get("sort_order"),
+	q := threadQuery{Limit: &part.limit, Offset: part.offset, Status: values.Get("status"), SortBy: values.Get("sort_by"), SortOrder: values.Get("sort_order"),
 		IDs: httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
 	return m.answerThreads(c, q)
 }

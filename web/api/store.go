@@ -171,18 +171,15 @@ func (m mount) searchItems(c echo.Context) error {
 	if err := checkLabels("body", "namespace_prefix", b.Prefix); err != nil {
 		return err
 	}
-	limit, err := pageSize(b.Limit, itemsPage)
+	part, err := bodyPage(b.Limit, b.Offset, itemsPage)
 	if err != nil {
-		return err
-	}
-	if err := checkOffset(b.Offset); err != nil {
 		return err
 	}
 	filter, err := store.ParseFilter(given(b.Filter))
 	if err != nil {
 		return httpx.Invalid("body", "filter", "%v", err)
 	}
-	q := store.ItemQuery{Prefix: b.Prefix, Limit: limit, Offset: b.Offset, Refresh: b.Refresh == nil || *b.Refresh}
+	q := store.ItemQuery{Prefix: b.Prefix, Limit: part.limit, Offset: part.offset, Refresh: b.Refresh == nil || *b.Refresh}
 	words := strings.Fields(strings.ToLower(b.Query))
 	if len(words) > 0 || len(filter) > 0 {
 		q.Score = func(key string, value []byte) float64 {
@@ -254,11 +251,8 @@ func (m mount) namespaces(c echo.Context) error {
 	if err := m.bind(c, &b); err != nil {
 		return err
 	}
-	limit, err := pageSize(b.Limit, namesPage)
+	part, err := bodyPage(b.Limit, b.Offset, namesPage)
 	if err != nil {
-		return err
-	}
-	if err := checkOffset(b.Offset); err != nil {
 		return err
 	}
 	if err := checkLabels("body", "prefix", b.Prefix); err != nil {
@@ -267,7 +261,7 @@ func (m mount) namespaces(c echo.Context) error {
 	if err := checkLabels("body", "suffix", b.Suffix); err != nil {
 		return err
 	}
-	q := store.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, Limit: limit, Offset: b.Offset}
+	q := store.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, Limit: part.limit, Offset: part.offset}
 	if b.MaxDepth != nil {
 		if q.MaxDepth = *b.MaxDepth; q.MaxDepth < 1 {
 			return httpx.Invalid("body", "max_depth", "want a whole number above 0, got %d", q.MaxDepth)

@@ -132,6 +132,14 @@ func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
 // errLeft means that nobody reads the answer any more.
 var errLeft = errors.New("the client left")
 
+// unlessLeft is the error that ended a stream, none when the client or the server went.
+func unlessLeft(c echo.Context, err error) error {
+	if c.Request().Context().Err() != nil || errors.Is(err, errLeft) || errors.Is(err, runs.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
 // left ends the run of a client that is gone, if it asked for that.
 func (m mount) left(c echo.Context, r store.Run, leave bool) error {
 	if !leave {

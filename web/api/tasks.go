@@ -345,12 +345,7 @@ type scheduledRunJSON struct {
 }
 
 func (m mount) taskRuns(c echo.Context) error {
-	q := c.QueryParams()
-	limit, err := httpx.Int(q, "limit", 50, 1, 200)
-	if err != nil {
-		return err
-	}
-	offset, err := httpx.Int(q, "offset", 0, 0, 1<<31-1)
+	part, err := queryPage(c.QueryParams(), 50, 200)
 	if err != nil {
 		return err
 	}
@@ -358,7 +353,7 @@ func (m mount) taskRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := m.DB.CronRuns(c.Request().Context(), cron.ID, limit, offset)
+	list, err := m.DB.CronRuns(c.Request().Context(), cron.ID, part.limit, part.offset)
 	if err != nil {
 		return err
 	}

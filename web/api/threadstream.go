@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -88,10 +87,7 @@ func (m mount) threadStream(c echo.Context) error {
 	}
 	defer out.Close()
 	err = m.runByRun(ctx, out, reader, set, after)
-	if c.Request().Context().Err() != nil || errors.Is(err, errLeft) || errors.Is(err, runs.ErrClosed) {
-		return nil
-	}
-	return err
+	return unlessLeft(c, err)
 }
 
 func (m mount) runByRun(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, set threadModes, after httpx.ID) error {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -94,10 +93,7 @@ func (m mount) threadEvents(c echo.Context) error {
 	}
 	defer out.Close()
 	err = m.tell(ctx, out, reader, &f, after)
-	if c.Request().Context().Err() != nil || errors.Is(err, errLeft) || errors.Is(err, runs.ErrClosed) {
-		return nil
-	}
-	return err
+	return unlessLeft(c, err)
 }
 
 // tell sends one run after the other.

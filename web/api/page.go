@@ -1,0 +1,102 @@
+package api
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/runs"
+	"fawn/web/httpx"
+)
+
+// page is the part of a list that a client asks for.
+type page struct{ limit, offset int }
+
+// bodyPage is the page a body asks for, of the usual size when it does not say.
+func bodyPage(limit *int, offset, usual int) (page, error) {
+	size, err := pageSize(limit, usual)
+	if err != nil {
+		return page{}, err
+	}
+	return page{size, offset}, checkOffset(offset)
+}
+
+// queryPage is the page a query asks for, of the usual size when it does not say.
+func queryPage(q url.Values, usual, most int) (p page, err error) {
+	if p.limit, err = httpx.Int(q, "limit", usual, 1, most); err != nil {
+		return p, err
+	}
+	p.offset, err = httpx.Int(q, "offset", 0, 0, 1<<31-1)
+	return p, err
+}
+
+// runsPage is the page of runs a query asks for, and the status they shall have; any when
+// it is empty.
+func runsPage(q url.Values, usual, most int) (p page, status string, err error) {
+	if p, err = queryPage(q, usual, most); err != nil {
+		return p, "", err
+	}
+	status = q.Get("status")
+	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout, runs.Interrupted}, status) {
+		return p, "", httpx.Invalid("query", "status", "unknown run status %q", cut(status, 40))
+	}
+	return p, status, nil
+}
+
+// pageSize is the limit of a body, def when it is absent.
+func pageSize(limit *int, def int) (int, error) {
+	if limit == nil {
+		return def, nil
+	}
+	if *limit < 1 || *limit > maxPage {
+		return 0, httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", maxPage, *limit)
+	}
+	return *limit, nil
+}
+
+// checkOffset refuses a page that would begin before the first.
+func checkOffset(offset int) error {
+	if offset < 0 {
+		return httpx.Invalid("body", "offset", "want a whole number from 0, got %d", offset)
+	}
+	return nil
+}
+
+// cutPage cuts a page out of a whole list and tells of the others in headers.
+func cutPage[T any](c echo.Context, p page, list []T) []T {
+	total, from := len(list), min(p.offset, len(list))
+	list = list[from:min(from+p.limit, total)]
+	paged(c, total, from+len(list))
+	return list
+}
+
+// paged tells in headers how many there are and where the next page starts.
+func paged(c echo.Context, total, next int) {
+	h := c.Response().Header()
+	h.Set("X-Pagination-Total", strconv.Itoa(total))
+	if next < total {
+		h.Set("X-Pagination-Next", strconv.Itoa(next))
+	}
+}
+
+// listOrder is the order a body asks for, by one of the given ways; by default what was
+// created last comes first. Things that are alike stand in the order of their ids.
+func listOrder[T any](things, by, direction string, ways map[string]func(a, b T) int, id func(T) string) (func(a, b T) int, error) {
+	sign := -1
+	switch direction {
+	case "", "desc":
+	case "asc":
+		sign = 1
+	default:
+		return nil, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(direction, 40))
+	}
+	way := ways[cmp.Or(by, "created_at")]
+	if way == nil {
+		return nil, httpx.Invalid("body", "sort_by", "%s cannot be sorted by %q", things, cut(by, 40))
+	}
+	return func(a, b T) int { return sign * cmp.Or(way(a, b), strings.Compare(id(a), id(b))) }, nil
+}
