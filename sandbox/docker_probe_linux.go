@@ -34,15 +34,7 @@ done
 { read -r word < /mnt/user-data/workspace/.token && [ "$word" = "$TOKEN" ]; } 2>/dev/null || miss data_folder
 for dir in / /usr /etc /.sbx; do { : > "$dir/.probe"; } 2>/dev/null && miss "readonly_$dir"; done
 for path in "$DATA" /var/run/docker.sock /run/docker.sock /run/podman; do [ ! -e "$path" ] || miss "hidden_$path"; done
-[ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }
-read -r word < <(echo ok) && [ "$word" = ok ] || miss process_substitution
-for file in /proc/[0-9]*/environ; do
-  while IFS= read -r -d '' word || [ -n "$word" ]; do
-    [[ $word == SANDBOX_CANARY=* ]] && miss environment
-  done 2>/dev/null < "$file"
-done 2>/dev/null
-echo done
-`
+[ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }` + commonTests
 
 // Probe finds an engine, removes what servers of before left, and tries a
 // container of a throw-away thread. It can take seconds, and minutes if it has
@@ -169,13 +161,7 @@ func (d *docker) tryOut(ctx context.Context) (r Report, err error) {
 		return r, err
 	}
 	defer b.stop()
-	for _, layer := range b.layers() {
-		if name, ok := strings.CutPrefix(layer, "DEGRADED:"); ok {
-			r.Degraded = append(r.Degraded, name)
-		} else {
-			r.Layers = append(r.Layers, layer)
-		}
-	}
+	r.built(b.layers())
 	token := rand.Text()
 	files, err := d.cfg.Dirs.Open(thread)
 	if err == nil {
@@ -187,12 +173,7 @@ func (d *docker) tryOut(ctx context.Context) (r Report, err error) {
 		env["TOKEN"], env["DATA"], env["WANT_UID"] = token, d.cfg.Dirs.Root, strconv.Itoa(b.launch.inside())
 		missed, err = d.runTest(ctx, b, containerTest, Workspace, env)
 	}
-	switch {
-	case err != nil:
-		r.Reason, r.Step, r.Detail = "self_test", "self_test", err.Error()
-	case len(missed) > 0:
-		r.Reason, r.Step = "self_test:"+strings.Join(missed, ","), "self_test"
-	}
+	r.tested(missed, err)
 	return r, nil
 }
 

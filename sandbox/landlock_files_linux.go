@@ -24,22 +24,9 @@ func (s *system) plainSpec(cfg Config, base string, p Policy) (jail.Spec, error)
 			shown = append(shown, jail.Bind{Src: real, Dst: "/etc/" + name, Optional: true})
 		}
 	}
-	for _, m := range cfg.Dirs.Mounts {
-		real, err := filepath.EvalSymlinks(m.Dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return jail.Spec{}, fmt.Errorf("mount %s: %w", m.Path, err)
-		}
-		shown = append(shown, jail.Bind{Src: real, Dst: m.Path, Optional: true})
-	}
-	for _, b := range p.Binds {
-		bind, err := s.bind(b)
-		if err != nil {
-			return jail.Spec{}, err
-		}
-		shown = append(shown, bind)
+	shown, err := s.withMounts(shown, cfg, p)
+	if err != nil {
+		return jail.Spec{}, err
 	}
 	own := []jail.Bind{
 		{Src: base + "/user-data", Dst: UserData, List: true},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,15 +39,7 @@ done
 for name in "${NEIGHBOUR%/*}"/*; do [ "$name" = "${NEIGHBOUR%/*}/*" ] || miss list; done
 for dir in / /usr /etc /dev /var/tmp; do { : > "$dir/.probe"; } 2>/dev/null && miss "readonly_$dir"; done
 [ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }
-[ -z "$SCOPED" ] || { kill -0 "$CANARY" 2>/dev/null && miss signals; }
-read -r word < <(echo ok) && [ "$word" = ok ] || miss process_substitution
-for file in /proc/[0-9]*/environ; do
-  while IFS= read -r -d '' word || [ -n "$word" ]; do
-    [[ $word == SANDBOX_CANARY=* ]] && miss environment
-  done 2>/dev/null < "$file"
-done 2>/dev/null
-echo done
-`
+[ -z "$SCOPED" ] || { kill -0 "$CANARY" 2>/dev/null && miss signals; }` + commonTests
 
 // Probe starts the sandbox of a throw-away thread with the whole sequence of
 // steps, and runs a self test in it.
@@ -120,16 +113,10 @@ func (l *landlock) tryOut(ctx context.Context, thread, other string) (r Report, 
 		return r, err
 	}
 	defer b.stop()
+	r.built(b.layers())
 	scoped := ""
-	for _, layer := range b.layers() {
-		if name, ok := strings.CutPrefix(layer, "DEGRADED:"); ok {
-			r.Degraded = append(r.Degraded, name)
-		} else {
-			r.Layers = append(r.Layers, layer)
-		}
-		if layer == "scoped_signals" {
-			scoped = "1"
-		}
+	if slices.Contains(r.Layers, "scoped_signals") {
+		scoped = "1"
 	}
 	neighbour := filepath.Join(l.root(), "threads", other, "private")
 	err = os.Mkdir(filepath.Dir(neighbour), 0o700)
@@ -145,12 +132,7 @@ func (l *landlock) tryOut(ctx context.Context, thread, other string) (r Report, 
 		}
 		missed, err = l.check(ctx, b, l.paths(thread), env)
 	}
-	switch {
-	case err != nil:
-		r.Reason, r.Step, r.Detail = "self_test", "self_test", err.Error()
-	case len(missed) > 0:
-		r.Reason, r.Step = "self_test:"+strings.Join(missed, ","), "self_test"
-	}
+	r.tested(missed, err)
 	return r, nil
 }
 

@@ -38,15 +38,7 @@ for dir in workspace uploads outputs; do
 done
 for dir in / /usr /etc /.sbx; do { : > "$dir/.probe"; } 2>/dev/null && miss "readonly_$dir"; done
 for path in /root /home/*/.ssh /var/run /var/lib /sys/kernel /run/*; do [ ! -e "$path" ] || miss "hidden_$path"; done
-[ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }
-read -r word < <(echo ok) && [ "$word" = ok ] || miss process_substitution
-for file in /proc/[0-9]*/environ; do
-  while IFS= read -r -d '' word || [ -n "$word" ]; do
-    [[ $word == SANDBOX_CANARY=* ]] && miss environment
-  done 2>/dev/null < "$file"
-done 2>/dev/null
-echo done
-`
+[ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }` + commonTests
 
 // Probe starts the sandbox of a throw-away thread with the whole sequence of
 // steps, and runs a self test inside.
@@ -87,24 +79,13 @@ func (n *namespace) probe(ctx context.Context) Report {
 	}
 	defer b.stop()
 	r := Report{}
-	for _, l := range b.layers() {
-		if name, ok := strings.CutPrefix(l, "DEGRADED:"); ok {
-			r.Degraded = append(r.Degraded, name)
-		} else {
-			r.Layers = append(r.Layers, l)
-		}
-	}
+	r.built(b.layers())
 	missed, err := n.selfTest(ctx, b, r.Layers)
-	switch {
-	case err != nil:
-		r.Reason, r.Step, r.Detail = "self_test", "self_test", err.Error()
-	case len(missed) > 0:
-		r.Reason, r.Step = "self_test:"+strings.Join(missed, ","), "self_test"
-	case n.cfg.Strict && len(r.Degraded) > 0:
+	r.tested(missed, err)
+	if n.cfg.Strict && r.Reason == "" && len(r.Degraded) > 0 {
 		r.Reason = "degraded:" + strings.Join(r.Degraded, ",")
-	default:
-		r.OK = true
 	}
+	r.OK = r.Reason == ""
 	if !r.OK {
 		r.Hint = hint(r.Reason)
 	} else if n.guards != "" {

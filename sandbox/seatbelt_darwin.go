@@ -75,12 +75,8 @@ func (s *seatbelt) probe(ctx context.Context) Report {
 		Degraded: []string{"weaker: same user, no pid isolation, no memory cap", "path-translation", "daemons may outlive a command"},
 	}
 	missed, err := s.selfTest(ctx)
-	switch {
-	case err != nil:
-		r.Reason, r.Step, r.Detail = "self_test", "self_test", err.Error()
-	case len(missed) > 0:
-		r.Reason, r.Step = "self_test:"+strings.Join(missed, ","), "self_test"
-	case s.cfg.Strict:
+	r.tested(missed, err)
+	if s.cfg.Strict && r.Reason == "" {
 		r.Reason = "degraded:" + strings.Join(r.Degraded, ",")
 	}
 	r.OK = r.Reason == ""

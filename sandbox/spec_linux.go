@@ -141,23 +141,9 @@ func (s *system) spec(cfg Config, thread string, p Policy) (jail.Spec, error) {
 	if base, err = filepath.Abs(base); err != nil {
 		return jail.Spec{}, opError("open files of thread", thread, err)
 	}
-	shown := slices.Clone(s.binds)
-	for _, m := range cfg.Dirs.Mounts {
-		real, err := filepath.EvalSymlinks(m.Dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return jail.Spec{}, fmt.Errorf("mount %s: %w", m.Path, err)
-		}
-		shown = append(shown, jail.Bind{Src: real, Dst: m.Path, Optional: true})
-	}
-	for _, b := range p.Binds {
-		bind, err := s.bind(b)
-		if err != nil {
-			return jail.Spec{}, err
-		}
-		shown = append(shown, bind)
+	shown, err := s.withMounts(slices.Clone(s.binds), cfg, p)
+	if err != nil {
+		return jail.Spec{}, err
 	}
 	masks := s.masks(shown)
 	own := []jail.Bind{
@@ -182,6 +168,28 @@ func (s *system) spec(cfg Config, thread string, p Policy) (jail.Spec, error) {
 		Require: cfg.RequireLayers, Strict: cfg.Strict,
 		Fail: cfg.failStep, FailErrno: cfg.failErrno,
 	}, nil
+}
+
+// withMounts adds the folders that the owner wants to show to those that are shown already.
+func (s *system) withMounts(shown []jail.Bind, cfg Config, p Policy) ([]jail.Bind, error) {
+	for _, m := range cfg.Dirs.Mounts {
+		real, err := filepath.EvalSymlinks(m.Dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
+		}
+		shown = append(shown, jail.Bind{Src: real, Dst: m.Path, Optional: true})
+	}
+	for _, b := range p.Binds {
+		bind, err := s.bind(b)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, bind)
+	}
+	return shown, nil
 }
 
 // bind checks a folder that the owner wants to show.
