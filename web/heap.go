@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -28,13 +28,16 @@ func keepHeap(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var over atomic.Bool
+	var mu sync.Mutex // a collection under way must not have the last word
+	over := false
 	before := debug.SetGCPercent(collectAfter(0))
 	onCollection(func() bool {
-		if !over.Load() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
 			debug.SetGCPercent(collectAfter(heapMetric("/gc/heap/live:bytes")))
 		}
-		return !over.Load()
+		return !over
 	})
 	done := make(chan struct{})
 	go func() {
@@ -44,7 +47,9 @@ func keepHeap(ctx context.Context) (stop func()) {
 	return func() {
 		cancel()
 		<-done
-		over.Store(true)
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 		debug.SetGCPercent(before)
 	}
 }
