@@ -8,10 +8,12 @@ style() { go tool esbuild "css/$1.css" --bundle --minify --target=chrome120,fire
   --charset=utf8 --external:*.woff2 --external:*.svg --log-level=warning "--outfile=dist/$1.css"; }
 script main app iife
 script palette palette esm
+script slash slash esm
 script share share iife
 script diagram diagram iife
 style app
 style pages
 style palette
+style slash
 style files
 style diagram

@@ -65,6 +65,12 @@ type Spent struct {
 	Cost                 float64
 }
 
+// SideCalls are model calls of one purpose beside a run's answers, added up.
+type SideCalls struct {
+	Spending
+	Calls int
+}
+
 const spentSums = `count(DISTINCT nullif(run, '')), sum(total), sum(input), sum(output), sum(cost) FROM spent `
 
 // SpentByDay adds up everything owner spent since a moment, for each day of clocks that are
@@ -86,6 +92,23 @@ func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent,
 	return db.spent(ctx, `SELECT '', caller, model, currency, `+spentSums+`WHERE thread = ? AND
 		(? OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running'))) GROUP BY 2, 3, 4 ORDER BY 2, 3, 4`,
 		thread, active)
+}
+
+// SideCalls adds up the model calls beside the answers of a thread's runs, by run, purpose,
+// model and currency. Those outside of any run have the run "".
+func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error) {
+	list := []SideCalls{}
+	err := db.each(ctx, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost) FROM spending
+		WHERE thread = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, []any{thread}, func(rows *sql.Rows) (bool, error) {
+		var s SideCalls
+		err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output, &s.Total, &s.Cost)
+		list = append(list, s)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("calls beside the runs of thread %s: %w", thread, err)
+	}
+	return list, nil
 }
 
 func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, error) {

@@ -52,6 +52,15 @@ func Number(n int) string {
 	return strconv.FormatFloat(float64(n)/1_000_000, 'f', 1, 64) + "M"
 }
 
+// Price writes an amount of money: "USD 1.20", "USD 0.0042".
+func Price(m Money) string {
+	digits := 2
+	if m.Amount < 0.1 {
+		digits = 4
+	}
+	return Safe(m.Currency) + " " + strconv.FormatFloat(m.Amount, 'f', digits, 64)
+}
+
 // Safe makes a name written by a model or found on disk fit for one line of
 // text: no control characters, nothing that turns the direction around.
 func Safe(s string) string { return markdown.SafeText(s) }

@@ -30,6 +30,7 @@ type Shell struct {
 	More    bool        // there are more chats than Threads holds
 	Total   int         // how many chats there are
 	Undo    Undo        // a deletion of a moment ago
+	Toast   *Toast      // what an action came to
 	NoSide  bool        // the reader has put the side bar away
 	NoKeys  bool        // the reader wants no shortcuts of a single key
 	Current string      // id of the thread on screen, empty on other pages

@@ -29,7 +29,8 @@ type Thread struct {
 	// Queue are messages that wait until the run has ended well.
 	Queue []Queued
 	// Asks are hosts that the agent wants to reach, oldest first.
-	Asks []NetworkQuestion
+	Asks  []NetworkQuestion
+	Gauge Gauge
 	// Todos is the plan of an agent in plan mode, in order; empty without one.
 	Todos []Todo
 }
@@ -102,9 +103,12 @@ type Turn struct {
 	Tokens    int    // input and output together; 0 hides the number
 	Model     string // what people call the model that answered, or OfflineModel
 	Resume    bool   // a failed turn offers "Try again", a stopped one "Continue": POST .../messages with field resume=1
+	Run       string // the run that answered, which ratings are about; empty when it is not known
+	Rating    int    // what the reader thinks of the answer: 1, -1 or 0
 	Version   Version
 	Next      Followups
-	Last      bool // the last turn of the thread: its actions are always visible and it may offer to go on
+	Cut       *Shortened // from here on the model reads the conversation word for word; nil as a rule
+	Last      bool       // the last turn of the thread: its actions are always visible and it may offer to go on
 }
 
 // Followups are what the reader may want to say next. Ask means that none were looked for
@@ -143,6 +147,7 @@ type Failure struct {
 	Kind      FailureKind
 	Cause     string // the plain cause, for example the provider's own sentence
 	RequestID string // run or request id, shown under details
+	Others    bool   // there are other models to switch to
 }
 
 // FailureKind chooses the headline and the advice of a failed turn.

@@ -57,6 +57,9 @@ func QueueURL(id, run, action string) string {
 	return ActionURL(id, "queue/"+url.PathEscape(run)+"/"+action)
 }
 
+// UsageURL is the page of what a thread took.
+func UsageURL(id string) string { return ActionURL(id, "usage") }
+
 // EditURL is the page of a thread with one of the reader's messages in a form.
 func EditURL(id, message string) string {
 	return ThreadURL(id) + "?edit=" + url.QueryEscape(message)

@@ -42,3 +42,32 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 	}
 	return rules.Compact(ctx, s, w.Force)
 }
+
+// Shortened says what a compaction by hand did to a thread.
+type Shortened struct {
+	Head          string // the checkpoint after it
+	Done          bool   // false: nothing was worth it
+	Summary       bool   // the older part is behind a new summary
+	Hidden, Shown int    // messages that requests leave out, and those they have
+	Tokens        int    // of the conversation in a request, about
+}
+
+// Shorten has compact, as a rule [Builder.Compact], shorten a thread in which nothing runs.
+// Errors: runs.ErrBusy, runs.ErrNotFound and those of compact.
+func Shorten(ctx context.Context, m *runs.Manager, compact func(context.Context, *agent.State, Wish) (agent.State, error), w Wish) (Shortened, error) {
+	var did Shortened
+	var after agent.State
+	head, err := m.Amend(ctx, w.Thread, func(ctx context.Context, s *agent.State) (agent.State, error) {
+		patch, err := compact(ctx, s, w)
+		if after = s.Clone(); patch.View != nil {
+			did.Done, did.Summary, after.View = true, patch.View.From != "", patch.View
+		}
+		return patch, err
+	})
+	if err != nil {
+		return Shortened{}, err
+	}
+	did.Head, did.Tokens = head, middleware.Tokens(&after)
+	did.Hidden, did.Shown = middleware.Hidden(&after)
+	return did, nil
+}

@@ -1,6 +1,6 @@
 // The message box: drafts, keys, sending, stopping. Sending works by form
 // anyway; here it happens in place.
-import {$, apply, on, say, toast, word} from './dom.js';
+import {$, apply, base, on, say, toast, word} from './dom.js';
 import {listen} from './live.js';
 import {toEnd} from './scroll.js';
 import * as upload from './upload.js';
@@ -70,7 +70,7 @@ const send = async () => {
   try {
     const frame = await post(form.action, new URLSearchParams([...body].filter(([, v]) => typeof v === 'string')));
     problem();
-    upload.clear();
+    if (text.trim() !== '/compact') upload.clear();
     keep();
     follow(frame);
   } catch (err) {
@@ -167,11 +167,12 @@ const sendForm = async (e) => {
   e.preventDefault();
   const b = e.submitter ?? f.querySelector('button'), body = new FormData(f, e.submitter);
   const text = b.dataset.queueAct === 'edit' && f.closest('li').firstElementChild.textContent;
-  b.disabled = true;
+  const stay = 'stay' in f.dataset; // the focus stays on the button, which must not be lost on the way
+  b.disabled = !stay;
   try {
     follow(await post(f.action, new URLSearchParams(body)));
     if (text) { box.value = box.value ? box.value + '\n' + text : text; keep(); fit(); }
-    box?.focus({preventScroll: true});
+    if (!stay) box?.focus({preventScroll: true});
   } catch (err) {
     toast(err.shown ? err.message : word('live-senderror'));
   }
@@ -230,7 +231,12 @@ export const start = () => {
   upload.start(form, problem);
   on(form, 'submit', submit);
   on(box, 'keydown', keydown);
-  on(box, 'input', () => { keep(); fit(); problem(); });
+  on(box, 'input', () => {
+    keep();
+    fit();
+    problem();
+    if (box.value[0] === '/') import(base + 'slash.js').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
+  });
   on(document, 'fawn:idle', () => { problem(); asked(); });
   on(document, 'click', followUp);
   on(document, 'click', (e) => {

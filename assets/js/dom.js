@@ -1,6 +1,7 @@
 // Small helpers and the swapper that applies frames of the live protocol.
 
 export const $ = (id) => document.getElementById(id);
+export const base = document.currentScript.src.replace(/[^/]+$/, ''); // of the modules that are loaded on demand
 export const on = (el, type, fn, opt) => el && el.addEventListener(type, fn, opt);
 
 // A sentence of the catalogue with %s filled in.
@@ -24,12 +25,12 @@ export const say = (text) => {
 
 export const icon = (name) => {
   const use = document.querySelector('svg.icon use');
-  const base = (use?.getAttribute('href') ?? '').split('#')[0];
+  const sprite = (use?.getAttribute('href') ?? '').split('#')[0];
   const s = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   s.setAttribute('class', 'icon');
   s.setAttribute('aria-hidden', 'true');
   const u = document.createElementNS('http://www.w3.org/2000/svg', 'use');
-  u.setAttribute('href', base + '#' + name);
+  u.setAttribute('href', sprite + '#' + name);
   s.append(u);
   return s;
 };
@@ -120,6 +121,7 @@ const insert = (target, how, html) => {
     if (how === 'append') target.append(el);
     else target.before(el);
     window.htmx?.process(el);
+    if (el.matches('.toast')) fade(el, 8);
     comeBack(el);
   }
   opened.clear();

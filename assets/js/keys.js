@@ -1,10 +1,9 @@
 // The keyboard map: keys with Ctrl or ⌘ work everywhere, single ones outside of
 // fields and unless the reader switched them off.
-import {$, on, toast, word} from './dom.js';
+import {$, base, on, toast, word} from './dom.js';
 import * as panel from './panel.js';
 import {savePref} from './ui.js';
 
-const base = document.currentScript.src.replace(/[^/]+$/, '');
 const click = (selector) => [...document.querySelectorAll(selector)].filter((el) => el.checkVisibility() && !el.disabled).pop()?.click();
 
 const palette = async (keys) => {

@@ -100,6 +100,14 @@ func endLine(ctx context.Context, t views.Turn) string {
 	return strings.Join(parts, " · ")
 }
 
+// ratingAfter is what pressing a thumb makes of a rating: the same one again takes it back.
+func ratingAfter(now, thumb int) string {
+	if now == thumb {
+		return "0"
+	}
+	return strconv.Itoa(thumb)
+}
+
 func sourceTitle(s markdown.Source) string {
 	if s.Title != "" {
 		return s.Title

@@ -69,10 +69,11 @@ func Running() views.Thread {
 
 // Done is a thread with two finished turns.
 func Done() views.Thread {
-	return views.Thread{ID: "t1", Title: "Heat pumps against gas boilers", Cursor: "r1.99", Files: outputs(), Earlier: "?before=u0", Turns: []views.Turn{
+	return views.Thread{ID: "t1", Title: "Heat pumps against gas boilers", Cursor: "r1.99", Files: outputs(), Earlier: "?before=u0", Gauge: views.Gauge{Tokens: 39_680, Window: 128_000}, Turns: []views.Turn{
 		{ID: "u0", User: &views.UserMessage{ID: "u0", Text: "Hello!\nWhat can you do?"}, State: views.TurnDone, Elapsed: 900 * time.Millisecond,
 			Answer: &views.Answer{ID: "a0", Text: "I can read, write and search files and hand them over. Try `Make a page`."}},
-		{ID: "u1", User: user(), State: views.TurnDone, Last: true, Elapsed: 72 * time.Second, Tokens: 21_400, Model: "gpt-5.2",
+		{ID: "u1", User: user(), State: views.TurnDone, Last: true, Elapsed: 72 * time.Second, Tokens: 21_400, Model: "gpt-5.2", Run: "r1", Rating: 1,
+			Cut:   &views.Shortened{Turn: "u1", Inside: true, Summary: "The user wants a **comparison** over ten years.\n\n- `prices.csv` has the tariffs"},
 			Trail: views.Trail{Elapsed: 72 * time.Second, Steps: steps()}, Answer: &views.Answer{ID: "a1", Text: answer}, Files: outputs()[:2]},
 	}}
 }
@@ -86,6 +87,8 @@ func Troubled() views.Thread {
 			Answer: &views.Answer{ID: "a5", Text: "One, two, three"}, Resume: true},
 		{ID: "u6", User: &views.UserMessage{ID: "u6", Text: "And backwards?"}, State: views.TurnFailed, Elapsed: 3 * time.Second, Trail: views.Trail{Elapsed: 3 * time.Second, Steps: steps()[5:6]},
 			Failure: &views.Failure{Kind: views.FailureRateLimit, Cause: "429: Rate limit reached for requests per minute.", RequestID: "0192f3c8-77aa"}, Resume: true},
+		{ID: "u8", User: &views.UserMessage{ID: "u8", Text: "All of it again."}, State: views.TurnFailed, Elapsed: 2 * time.Second,
+			Failure: &views.Failure{Kind: views.FailureContext, Cause: "maximum context length is 128000 tokens", RequestID: "0192f3c8-77ab"}, Resume: true},
 		{ID: "u7", User: &views.UserMessage{ID: "u7", Text: "Once more, please."}, State: views.TurnQueued, Last: true, Trail: views.Trail{Since: time.Now()}},
 	}}
 }

@@ -1,14 +1,12 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
@@ -49,16 +47,7 @@ func (m mount) compact(c echo.Context) error {
 	if m.Compact == nil {
 		return httpx.Errorf(http.StatusConflict, "Compaction is not available")
 	}
-	var after agent.State
-	var done bool
-	head, err := m.Runs.Amend(c.Request().Context(), id, func(ctx context.Context, s *agent.State) (agent.State, error) {
-		patch, err := m.Compact(ctx, s, wish)
-		after, done = s.Clone(), patch.View != nil
-		if done {
-			after.View = patch.View
-		}
-		return patch, err
-	})
+	did, err := lead.Shorten(c.Request().Context(), m.Runs, m.Compact, wish)
 	switch {
 	case errors.Is(err, runs.ErrBusy):
 		return httpx.Errorf(http.StatusConflict, "Thread has a run in flight; wait until it has ended")
@@ -67,11 +56,10 @@ func (m mount) compact(c echo.Context) error {
 	case err != nil:
 		return err
 	}
-	hidden, shown := middleware.Hidden(&after)
 	reason := "compacted"
-	if !done {
+	if !did.Done {
 		reason = "nothing_to_compact"
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"thread_id": id, "compacted": done, "reason": reason, "removed_message_count": hidden,
-		"preserved_message_count": shown, "summary_updated": done && after.View.From != "", "checkpoint_id": head, "total_tokens": middleware.Tokens(&after)})
+	return httpx.JSON(c, http.StatusOK, map[string]any{"thread_id": id, "compacted": did.Done, "reason": reason, "removed_message_count": did.Hidden,
+		"preserved_message_count": did.Shown, "summary_updated": did.Summary, "checkpoint_id": did.Head, "total_tokens": did.Tokens})
 }

@@ -101,10 +101,8 @@ func (m mount) contextUsage(snap store.Snapshot) (*contextUsage, error) {
 		if msg.Type != agent.TypeAI || msg.Usage.Total == 0 {
 			continue
 		}
-		for _, model := range m.snapshotNow().File.Models {
-			if (model.Name == msg.Usage.Model || msg.Usage.Model == "" && (model.Name == msg.Meta.Model || model.Model == msg.Meta.Model)) && model.ContextWindow > 0 {
-				return &contextUsage{Tokens: msg.Usage.Total, Most: model.ContextWindow, Percentage: float64(msg.Usage.Total*1000/model.ContextWindow) / 10}, nil
-			}
+		if window := m.snapshotNow().WindowOf(msg.Usage.Model, msg.Meta.Model); window > 0 {
+			return &contextUsage{Tokens: msg.Usage.Total, Most: window, Percentage: float64(msg.Usage.Total*1000/window) / 10}, nil
 		}
 		return nil, nil
 	}

@@ -54,3 +54,53 @@ test('a form is answered without JavaScript', { skip }, async () => {
     await context.close();
   }
 });
+
+// Only keys from here on: how each kind of question is answered.
+const kinds = {
+  'words of one\'s own': { args: { question: 'Which town is it?', clarification_type: 'missing_info' }, said: 'Lyon',
+    keys: async (page) => { await page.focus('#q'); await page.keyboard.type('Lyon'); await page.keyboard.press('Enter'); } },
+  'one of several': { args: tariff, said: 'Base tariff',
+    keys: async (page) => { await page.keyboard.press('1'); } },
+  'one of several, or something else': { args: tariff, said: 'Neither, use both',
+    keys: async (page) => { await page.focus('#q'); await page.keyboard.type('Neither, use both'); await page.keyboard.press('Enter'); } },
+  'a form': { args: house, said: /Size in square metres: 120\s+Kind of house: Terraced\s+Rooms to heat: Bath\s+It has a garden: yes\s+Anything else: It is old/,
+    keys: async (page) => {
+      const to = async (what) => {
+        for (let i = 0; i < 20 && !await page.evaluate((w) => document.activeElement.matches(w), what); i++) await page.keyboard.press('Tab');
+        assert.ok(await page.evaluate((w) => document.activeElement.matches(w), what), `Tab leads to ${what}`);
+      };
+      await to('.quest [type=number]');
+      await page.keyboard.type('120');
+      await to('.quest select');
+      await page.keyboard.press('T');
+      await to('.quest label:has-text("Bath") input'.replace(/:has-text\("Bath"\)/, ':nth-of-type(2)'));
+      await page.keyboard.press('Space');
+      await to('.quest .tick1 [name=f3]');
+      await page.keyboard.press('Space');
+      await to('.quest textarea');
+      await page.keyboard.type('It is old');
+      await to('.quest .primary');
+      await page.keyboard.press('Enter');
+    } },
+};
+for (const [kind, { args, keys, said }] of Object.entries(kinds)) {
+  test(`a question is answered by keyboard only: ${kind}`, { skip }, async () => {
+    const page = await open(browser, fawn.base);
+    await ask(page, fawn.base, scripted({ tool_calls: [{ name: 'ask_clarification', args }] }));
+    await finished(page);
+    await page.waitForFunction(() => document.activeElement.matches('.quest h3') || !document.querySelector('.quest form'));
+    await keys(page);
+    await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
+    await finished(page);
+    const card = page.locator('.quest');
+    assert.match(await card.getAttribute('class'), /calm/);
+    assert.match(await card.innerText(), said instanceof RegExp ? said : new RegExp(`Your answer:\\s+${said}`));
+    assert.equal(await card.locator('form').count(), 0, 'it is folded to the answer');
+    assert.equal(await page.innerText('.turn.last .ans'), 'done.', 'the run goes on');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+    const before = await page.innerText('#turns');
+    await page.reload();
+    assert.equal(await page.innerText('#turns'), before);
+    clean(page);
+  });
+}

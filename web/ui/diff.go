@@ -85,6 +85,14 @@ func (d *screen) around(was, s scene) error {
 			return err
 		}
 	}
+	if s.gauge != was.gauge {
+		if err := d.put(views.SwapOuter, "gauge", chat.Gauge(s.thread, s.gauge)); err != nil {
+			return err
+		}
+	}
+	if err := d.cut(was, s); err != nil {
+		return err
+	}
 	d.frame.File = growth(was.writing, s.writing)
 	if s.running != was.running {
 		return d.frame.Put(d.ctx, views.SwapOuter, "send", chat.SendButton(s.thread, s.running, false))

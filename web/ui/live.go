@@ -153,7 +153,7 @@ func (l *live) resetTo(ctx context.Context, v *conversation) error {
 	}
 	// What stands around the turns is brought up to date from a scene that differs in all.
 	around := &screen{ctx: ctx, lang: l.lang}
-	if err := around.around(scene{thread: s.thread, title: unknownTitle, files: -1, running: !s.running, queue: []views.Queued{{}}, asks: unknownAsks(), todos: []views.Todo{{}}}, s); err != nil {
+	if err := around.around(scene{thread: s.thread, title: unknownTitle, files: -1, running: !s.running, queue: []views.Queued{{}}, asks: unknownAsks(), todos: []views.Todo{{}}, gauge: views.Gauge{Tokens: -1}, cut: s.cut}, s); err != nil {
 		return err
 	}
 	f.Swap, f.Title, f.File = append(f.Swap, around.frame.Swap...), around.frame.Title, around.frame.File
@@ -185,6 +185,9 @@ func (l *live) follow(ctx context.Context) error {
 			l.v.fold(ev)
 		}
 		l.v.turns.sync()
+		if err := l.ui.reread(ctx, l.v); err != nil {
+			return err
+		}
 		if l.v.stale {
 			l.v.stale = false
 			if l.v.asks, err = l.ui.asks(ctx, l.thread); err != nil {

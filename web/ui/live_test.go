@@ -96,7 +96,7 @@ func (r *reader) read(n int) {
 	}
 }
 
-var parts = []string{"turns", "title", "files-button", "send", "threads", "todos"}
+var parts = []string{"turns", "title", "files-button", "send", "threads", "todos", "gauge"}
 
 // equalsPage insists that the reader's page is what a fresh one would be.
 func (r *reader) equalsPage() {

@@ -45,8 +45,12 @@ type conversation struct {
 
 	queue []views.Queued
 	later []views.Attachment // files of the messages in the queue
+	short agent.View         // how the model reads the conversation
 	asks  []views.NetworkQuestion
 	stale bool // an event changed what is asked since asks were read
+
+	hidden  int    // messages that short hides
+	shortAt string // the checkpoint with a newer short; "" is none
 }
 
 // load reads a thread. With run "" it follows the one under way, if any; events past until
@@ -77,6 +81,9 @@ func (u *UI) load(ctx context.Context, thread, run string, until int64, before s
 	}
 	v.turns = newBuilder(thread, u.describer(thread))
 	v.turns.model = u.modelLabel
+	if before == "" { // pages of the past say nothing about now
+		v.turns.window = u.Config.Current().WindowOf
+	}
 	v.title = v.thread.Title
 	if checkpoint != "" {
 		if err := u.loadStored(ctx, v, checkpoint, before); err != nil {
@@ -90,6 +97,9 @@ func (u *UI) load(ctx context.Context, thread, run string, until int64, before s
 			v.fold(ev)
 		}
 		v.turns.sync()
+	}
+	if err := u.reread(ctx, v); err != nil {
+		return nil, err
 	}
 	v.stale = false
 	v.suggests = before == "" && u.Aside != nil && u.Config.Current().File.Suggestions.Enabled
@@ -192,6 +202,9 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint, before
 		return err
 	}
 	v.stateTitle = title
+	if err := v.hide(snap); err != nil {
+		return err
+	}
 	if v.title == "" {
 		v.title = title
 	}
@@ -210,6 +223,9 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint, before
 	}
 	if more && len(spans) > 0 {
 		v.earlier = spans[0].turn
+	}
+	if err := u.relieve(ctx, v, snap); err != nil {
+		return err
 	}
 	return u.settleTurns(ctx, v, snap, spans, before != "")
 }
@@ -267,6 +283,9 @@ func (v *conversation) fold(ev runs.Event) {
 			v.working(views.TurnRunning)
 		}
 		v.fields(ev.Step.Fields)
+		if _, ok := ev.Step.Fields["summary_text"]; ok { // written with what the model reads in its place
+			v.shortAt = ev.Step.Checkpoint
+		}
 	}
 }
 

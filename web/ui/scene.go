@@ -22,6 +22,8 @@ type scene struct {
 	todos   []views.Todo
 	turns   []views.Turn
 	writing writing
+	gauge   views.Gauge
+	cut     views.Shortened
 }
 
 // scene is what a page shows of v. With touched only the turns the run can change are in
@@ -32,7 +34,7 @@ func (v *conversation) scene(touched bool) scene {
 		turns = turns[min(max(0, v.base-1), len(turns)):]
 	}
 	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts), running: v.running(), queue: v.queue, asks: v.asks, todos: v.todos,
-		turns: slices.Clone(turns), writing: v.turns.writing()}
+		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
 	s.row = rowOf(v.thread)
 	s.row.Title = s.title
 	if s.running {
@@ -46,6 +48,9 @@ func (v *conversation) scene(touched bool) scene {
 			t.Answer = &a
 		}
 		t.Files = slices.Clip(t.Files)
+		if t.ID == s.cut.Turn {
+			t.Cut = &s.cut
+		}
 		t.Last = i == len(s.turns)-1
 		t.Questions = v.questions(s.turns, i)
 		t.Trail.Open = busy(t.State) && t.Answer == nil
@@ -78,7 +83,7 @@ func (v *conversation) cursor() string {
 
 // view is the whole thread for a page.
 func (v *conversation) view(s scene) views.Thread {
-	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running, Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos}
+	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running, Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge}
 	if v.earlier != "" {
 		t.Earlier = views.ThreadURL(v.thread.ID) + "?before=" + queryEscape(v.earlier)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/lead"
 	"fawn/agent/runs"
 	"fawn/uploads"
 	"fawn/views"
@@ -25,7 +26,14 @@ func (u *UI) create(c echo.Context) error {
 	}
 	text := plainText(form.Get("text"))
 	if err == nil {
-		err = u.start(c, thread, text, form)
+		switch name, rest := slash(text); name {
+		case slashNew:
+			return newChat(c, rest)
+		case slashCompact:
+			err = errShort
+		default:
+			err = u.start(c, thread, text, form)
+		}
 	}
 	if err != nil {
 		problem, status := u.refusal(c, err)
@@ -52,6 +60,14 @@ func (u *UI) send(c echo.Context) error {
 	}
 	form, err := u.messageForm(c, id)
 	text := plainText(form.Get("text"))
+	if err == nil && form.Get("ask") == "" {
+		switch name, rest := slash(text); name {
+		case slashNew:
+			return newChat(c, rest)
+		case slashCompact:
+			return u.compactHere(c, text)
+		}
+	}
 	var was *conversation
 	if err == nil && scripted(c.Request()) {
 		was, err = u.load(ctx, id, "", everything, "")
@@ -131,6 +147,12 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	switch {
 	case errors.Is(err, errBusy):
 		return say(c, "live.wait"), http.StatusConflict
+	case errors.Is(err, errCompact):
+		return say(c, "compact.busy"), http.StatusConflict
+	case errors.Is(err, errShort):
+		return say(c, "compact.none"), http.StatusUnprocessableEntity
+	case errors.Is(err, lead.ErrNoCompaction):
+		return say(c, "compact.off"), http.StatusConflict
 	case errors.Is(err, runs.ErrGone):
 		return say(c, "turn.gone"), http.StatusConflict
 	case errors.Is(err, errUnqueued):

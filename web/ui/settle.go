@@ -48,6 +48,15 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 	for i := range v.turns.turns {
 		t := &v.turns.turns[i]
 		settle(t, byTurn[t.ID])
+		if n := len(byTurn[t.ID]); n > 0 {
+			t.Run = byTurn[t.ID][n-1].ID
+		}
+		if t.Failure != nil {
+			t.Failure.Others = len(u.Config.Current().UsableModels()) > 1
+		}
+	}
+	if err := u.ratings(ctx, v.thread.ID, v.turns.turns); err != nil {
+		return err
 	}
 	return u.versions(ctx, v, snap, slices.Collect(maps.Keys(forks)))
 }

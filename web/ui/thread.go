@@ -69,6 +69,9 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		p.Panel = &panel
 	}
 	p.Notice = u.configNotice(c)
+	if did := u.compacted(c, v); did != nil {
+		p.Shell.Toast = &views.Toast{Kind: did.Kind, Text: did.Text}
+	}
 	return html(c, max(d.status, http.StatusOK), chat.ThreadPage(p))
 }
 

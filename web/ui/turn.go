@@ -19,6 +19,7 @@ type builder struct {
 	thread string
 	file   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
 	model  func(name string) string        // what people call a model that its provider calls name; nil keeps the name
+	window func(name, provider string) int // how many tokens a model reads, 0 is not known; nil leaves the gauge empty
 
 	turns []views.Turn
 	from  int               // where the steps of the newest AI message begin
@@ -27,10 +28,13 @@ type builder struct {
 	open  *openMessage      // streamed and not stored yet
 
 	writes *openCall // writes a file that is shown meanwhile; nil when there is none
+
+	gauge views.Gauge       // of the newest answer
+	owner map[string]string // turns of messages
 }
 
 func newBuilder(thread string, file func(string) views.File) *builder {
-	return &builder{thread: thread, file: file, calls: map[string]string{}}
+	return &builder{thread: thread, file: file, calls: map[string]string{}, owner: map[string]string{}}
 }
 
 // turn is the newest turn; a thread that does not begin with a person gets one of its own.
@@ -52,6 +56,9 @@ func (b *builder) add(m *agent.Message) {
 		b.addResult(m)
 	case agent.TypeRemove:
 		b.remove(m.ID)
+	}
+	if n := len(b.turns); n > 0 {
+		b.owner[m.ID] = b.turns[n-1].ID
 	}
 }
 
@@ -99,6 +106,7 @@ func (b *builder) addAnswer(m *agent.Message) {
 	if m.Flag(agent.ErrorFallback) { // the card of the failed run says it
 		return
 	}
+	b.used(m)
 	if name, ok := m.Meta["model_name"].(string); ok && name != "" {
 		if t.Model = name; b.model != nil {
 			t.Model = b.model(name)

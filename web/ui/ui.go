@@ -45,6 +45,7 @@ type Deps struct {
 	Spec     func() openapi.Spec   // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler   // starts scheduled tasks; nil means no such page
 	Aside    Aside                 // suggests what to say next; may be nil
+	Compact  Compactor             // shortens conversations; may be nil
 	Draining <-chan struct{}       // closed when live streams should end; nil never is
 }
 
@@ -95,6 +96,7 @@ func (u *UI) Routes(g *echo.Group) {
 	}
 	g.GET("/ui/diagram", u.diagram)
 	g.GET("/ui/palette", u.palette)
+	g.GET("/ui/commands", u.commands)
 	g.POST("/ui/prefs", u.savePrefs)
 	g.POST("/ui/models", u.addModel)
 	g.POST("/ui/models/change", u.changeModel)
@@ -122,10 +124,13 @@ func (u *UI) Routes(g *echo.Group) {
 	g.POST("/ui/threads/:id/queue/:run/send", u.sendNow)
 	g.POST("/ui/threads/:id/stop", u.stop)
 	g.POST("/ui/threads/:id/followups", u.followUp)
+	g.POST("/ui/threads/:id/feedback", u.rate)
 	g.POST("/ui/threads/:id/network", u.answerHost)
 	g.POST("/ui/hosts", u.closeHost)
 	g.POST("/ui/threads/:id/rename", u.rename)
 	g.POST("/ui/threads/:id/pin", u.pin)
+	g.GET("/ui/threads/:id/usage", u.usage)
+	g.POST("/ui/threads/:id/compact", u.compact)
 	g.GET("/ui/threads/:id/share", u.sharing)
 	g.POST("/ui/threads/:id/share", u.share)
 	g.POST("/ui/threads/:id/share/remove", u.unshare)

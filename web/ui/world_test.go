@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,7 @@ type world struct {
 	aside    *adviser
 	url      string
 	draining chan struct{}
+	chain    []agent.Middleware // in front of the usual one
 	client   *http.Client
 }
 
@@ -57,7 +59,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	}
 	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits()), agenttest.Echo("echo"), tools.Todos())
 	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
-		return &agent.Agent{Model: w.model, Tools: kit, Chain: []agent.Middleware{w.prepare(), name(), middleware.Clarification()}}, nil
+		return &agent.Agent{Model: w.model, Tools: kit, Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
 	}})
 	if err := w.runs.Recover(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,18 @@
+package chat
+
+// command is a word behind a slash that does something.
+type command struct {
+	name  string
+	more  bool // wants words behind it
+	fresh bool // is of use in a new chat
+}
+
+var commands = [...]command{{name: "compact"}, {name: "goal", more: true, fresh: true}, {name: "new", more: true}}
+
+// text is what choosing it puts into the message box.
+func (c command) text() string {
+	if c.more {
+		return "/" + c.name + " "
+	}
+	return "/" + c.name
+}

@@ -1,0 +1,93 @@
+// Commands of the message box: a slash opens their list, which needs no mouse.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
+import { chromium, lacks, start, words } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+let fawn, browser;
+
+before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+const list = (page) => page.locator('#slash:popover-open [role=option]:visible b');
+const offered = async (page, want) => {
+  await page.waitForFunction((want) => JSON.stringify([...document.querySelectorAll('#slash:popover-open [role=option]:not([hidden]) b')].map((b) => b.textContent)) === want, JSON.stringify(want));
+};
+const closed = (page) => page.waitForFunction(() => !document.querySelector('#slash')?.matches(':popover-open'));
+
+test('a slash opens the list, typing filters it, and keys pick', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const early = [];
+  page.on('request', (r) => { if (/slash\.js|commands/.test(r.url())) early.push(r.url()); });
+  await page.goto(fawn.base + newChat);
+  await page.focus('#q');
+  await page.keyboard.type('a /');
+  assert.deepEqual(early, [], 'loaded with the first slash at the beginning, not before');
+  await page.fill('#q', '');
+  await page.keyboard.type('/');
+  await offered(page, ['/goal']);
+  await page.fill('#q', '/compact');
+  await closed(page);
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => /nothing to compact/.test(document.querySelector('#problem')?.textContent));
+  await ask(page, fawn.base, words(5));
+  await finished(page);
+  await page.focus('#q');
+  await page.keyboard.type('/');
+  await offered(page, ['/compact', '/goal', '/new']);
+  const active = () => page.evaluate(() => document.getElementById(document.querySelector('#q').getAttribute('aria-activedescendant')).dataset.text);
+  assert.equal(await active(), '/compact');
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await active(), '/new ');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await active(), '/goal ');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.inputValue('#q'), '/goal ');
+  await closed(page);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+  await page.fill('#q', '');
+  await page.keyboard.type('/n');
+  await offered(page, ['/new']);
+  await page.keyboard.press('Escape');
+  await closed(page);
+  await page.keyboard.type('e');
+  await closed(page);
+  assert.equal(await page.inputValue('#q'), '/ne');
+  await page.fill('#q', '');
+  await page.keyboard.type('/c');
+  await offered(page, ['/compact']);
+  await list(page).first().click();
+  assert.equal(await page.inputValue('#q'), '/compact');
+  await closed(page);
+  clean(page);
+});
+
+test('a command that is sent is carried out and is no message', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const id = await ask(page, fawn.base, words(20));
+  await finished(page);
+  await page.focus('#q');
+  await page.keyboard.type('/comp');
+  await offered(page, ['/compact']);
+  await page.keyboard.press('Enter');
+  await closed(page);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.toast');
+  assert.match(await page.innerText('.toast'), /nothing to compact/);
+  assert.equal(await page.locator('article.turn').count(), 1);
+  assert.equal(await page.inputValue('#q'), '');
+  await page.keyboard.type('/new Moss & ferns');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((u) => u.pathname === newChat);
+  assert.equal(await page.inputValue('#q'), 'Moss & ferns');
+  await page.goto(`${fawn.base}/workspace/chats/${id}`);
+  await page.fill('#q', '/goal Count to three');
+  await page.press('#q', 'Enter');
+  await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
+  await finished(page);
+  assert.equal((await fetch(`${fawn.base}/api/threads/${id}/goal`).then((r) => r.json())).goal?.objective ?? 'reached', 'Count to three');
+  clean(page);
+});

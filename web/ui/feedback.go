@@ -1,0 +1,92 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/httpx"
+)
+
+// rate is POST /ui/threads/:id/feedback: what the reader thinks of an answer. A rating of 0
+// takes back what was said.
+func (u *UI) rate(c echo.Context) error {
+	ctx, id := c.Request().Context(), param(c, "id")
+	if _, err := u.mine(ctx, id); err != nil {
+		return err
+	}
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	t := views.Turn{Run: form.Get("run"), Answer: &views.Answer{ID: form.Get("message")}}
+	switch form.Get("rating") {
+	case "1":
+		t.Rating = 1
+	case "-1":
+		t.Rating = -1
+	case "0":
+	default:
+		return httpx.Errorf(http.StatusUnprocessableEntity, "rating: want 1, -1 or 0")
+	}
+	if run, err := u.DB.Run(ctx, t.Run); err != nil {
+		return err
+	} else if run.ThreadID != id {
+		return store.ErrNotFound
+	}
+	if err := u.putRating(ctx, id, t); err != nil {
+		return err
+	}
+	var f views.Frame
+	if err := f.Put(localized(c), views.SwapOuter, "rate-"+t.Answer.ID, chat.Rating(id, t)); err != nil {
+		return err
+	}
+	return frame(c, f, views.ThreadURL(id)+"#end-"+queryEscape(form.Get("turn")))
+}
+
+// putRating stores the rating of an answer, or takes away the one that is stored. A comment
+// that came with that one goes with it.
+func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
+	if t.Rating != 0 {
+		_, err := u.DB.AddFeedback(ctx, store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Thread: thread, Run: t.Run,
+			Message: t.Answer.ID, Rating: t.Rating}, true)
+		return err
+	}
+	list, err := u.DB.Feedback(ctx, owner, thread, t.Run)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		if f.Message != t.Answer.ID {
+			continue
+		}
+		if err := u.DB.DeleteFeedback(ctx, owner, thread, t.Run, f.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ratings writes into turns what the reader thinks of their answers. What was said about a
+// run as a whole counts for its answer.
+func (u *UI) ratings(ctx context.Context, thread string, turns []views.Turn) error {
+	list, err := u.DB.Feedback(ctx, owner, thread, "")
+	if err != nil {
+		return err
+	}
+	for i := range turns {
+		t := &turns[i]
+		for _, f := range list {
+			if t.Answer != nil && f.Run == t.Run && (f.Message == "" || f.Message == t.Answer.ID) {
+				t.Rating = f.Rating
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// Commands of the message box that the pages carry out; the others are the agent's.
+const (
+	slashCompact = "/compact"
+	slashNew     = "/new"
+)
+
+// commands is GET /ui/commands: the list that opens with a slash in the message box.
+func (u *UI) commands(c echo.Context) error {
+	if !fragment(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
+	}
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Commands(c.QueryParam("new") != "")))
+}
+
+// slash takes a text apart that is a command of the pages; name is "" for any other.
+func slash(text string) (name, rest string) {
+	name, rest, _ = strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	if name == slashNew || name == slashCompact && rest == "" {
+		return name, rest
+	}
+	return "", ""
+}
+
+// errShort means that there is nothing yet that could be shortened.
+var errShort = errors.New("the chat is empty")
+
+// newChat leads to a new chat with a text in its message box.
+func newChat(c echo.Context, text string) error {
+	where := views.NewChatURL
+	if text != "" {
+		where += "?q=" + queryEscape(head(text, maxDraft))
+	}
+	return frame(c, views.Frame{Location: where}, where)
+}
