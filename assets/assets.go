@@ -57,6 +57,12 @@ const (
 	SlashScript = "slash.js"
 	SlashStyle  = "slash.css"
 
+	// GripScript moves the lines between the columns.
+	GripScript = "grip.js"
+
+	// HelloStyle is that of pages with a large title: the welcome and what went wrong.
+	HelloStyle = "hello.css"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -65,7 +71,7 @@ const (
 
 // Names lists every asset a page may refer to.
 func Names() []string {
-	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, SlashScript, SlashStyle, Mermaid, DiagramScript, DiagramStyle}
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, SlashScript, SlashStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

@@ -9,6 +9,7 @@ style() { go tool esbuild "css/$1.css" --bundle --minify --target=chrome120,fire
 script main app iife
 script palette palette esm
 script slash slash esm
+script grip grip esm
 script share share iife
 script diagram diagram iife
 style app
@@ -16,4 +17,5 @@ style pages
 style palette
 style slash
 style files
+style hello
 style diagram

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"fawn/views/i18n"
 	"fawn/views/markdown"
@@ -59,6 +60,25 @@ func Price(m Money) string {
 		digits = 4
 	}
 	return Safe(m.Currency) + " " + strconv.FormatFloat(m.Amount, 'f', digits, 64)
+}
+
+// Words counts the words of a text; where words are not parted each sign is one.
+func Words(s string) int {
+	n, inside := 0, false
+	for _, r := range s {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			n, inside = n+1, false
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if !inside {
+				n++
+			}
+			inside = true
+		case r != '\'' && r != '’' && r != '-' && r != '.' && r != ',':
+			inside = false
+		}
+	}
+	return n
 }
 
 // Safe makes a name written by a model or found on disk fit for one line of

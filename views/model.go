@@ -25,6 +25,7 @@ type Shell struct {
 	Lang    string      // "en" or "zh-CN"; empty means English
 	Theme   Theme       // empty means ThemeSystem
 	Size    int         // of the text of answers, in px; 0 is the usual
+	Columns Columns     // what the reader made of their widths
 	Now     time.Time   // the moment of the request in the reader's time zone; groups the list by day
 	Threads []ThreadRow // newest first, the first page only (30 is a good number)
 	More    bool        // there are more chats than Threads holds

@@ -1,6 +1,6 @@
 // The message box: drafts, keys, sending, stopping. Sending works by form
 // anyway; here it happens in place.
-import {$, apply, base, on, say, toast, word} from './dom.js';
+import {$, apply, later, on, say, toast, word} from './dom.js';
 import {listen} from './live.js';
 import {toEnd} from './scroll.js';
 import * as upload from './upload.js';
@@ -235,7 +235,7 @@ export const start = () => {
     keep();
     fit();
     problem();
-    if (box.value[0] === '/') import(base + 'slash.js').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
+    if (box.value[0] === '/') later('slash').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
   });
   on(document, 'fawn:idle', () => { problem(); asked(); });
   on(document, 'click', followUp);

@@ -1,8 +1,11 @@
 // Small helpers and the swapper that applies frames of the live protocol.
 
 export const $ = (id) => document.getElementById(id);
-export const base = document.currentScript.src.replace(/[^/]+$/, ''); // of the modules that are loaded on demand
 export const on = (el, type, fn, opt) => el && el.addEventListener(type, fn, opt);
+
+const base = document.currentScript.src.replace(/[^/]+$/, '');
+// Code that only some readers need comes when they need it.
+export const later = (name) => import(base + name + '.js');
 
 // A sentence of the catalogue with %s filled in.
 export const word = (key, ...args) => {

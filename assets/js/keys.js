@@ -1,6 +1,6 @@
 // The keyboard map: keys with Ctrl or ⌘ work everywhere, single ones outside of
 // fields and unless the reader switched them off.
-import {$, base, on, toast, word} from './dom.js';
+import {$, later, on, toast, word} from './dom.js';
 import * as panel from './panel.js';
 import {savePref} from './ui.js';
 
@@ -8,7 +8,7 @@ const click = (selector) => [...document.querySelectorAll(selector)].filter((el)
 
 const palette = async (keys) => {
   try {
-    (await import(base + 'palette.js')).open(keys, act);
+    (await later('palette')).open(keys, act);
   } catch {
     toast(word('live-loaderror'));
   }

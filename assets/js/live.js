@@ -74,12 +74,25 @@ const recover = () => {
   location.reload();
 };
 
+// At the end blocks may be told anew, and long code folds. What is on the screen of a reader
+// who has gone back stays open and where it is.
+const settle = (el, ops) => {
+  const sc = $('scroll');
+  if (sc?.dataset.follow !== 'false' || !ops.some(([depth]) => depth < 0)) { patch(el, ops); return; }
+  const {top, bottom} = sc.getBoundingClientRect();
+  const seen = [...el.children].map((c, i) => [i, c.getBoundingClientRect()]).filter(([, r]) => r.bottom > top && r.top < bottom);
+  patch(el, ops);
+  for (const [i] of seen) for (const c of el.children[i]?.querySelectorAll('.all input') ?? []) c.checked = true;
+  const [first] = seen;
+  if (first) sc.scrollTop += (el.children[first[0]]?.getBoundingClientRect().top ?? first[1].top) - first[1].top;
+};
+
 const handlers = {
   md(data) {
     const p = JSON.parse(data);
     const el = $(p.m);
     if (!el) throw new Error('no element ' + p.m);
-    patch(el, p.ops);
+    settle(el, p.ops);
     if (p.m.startsWith('m-') && el.textContent.length > foldAfter) fold(el);
   },
   html(data) { apply(JSON.parse(data)); },

@@ -1,15 +1,21 @@
 // Follow the tail while the reader is at the end, and never against their will.
-import {$} from './dom.js';
+import {$, word} from './dom.js';
 
-let sc, follow = true, lastTop = 0, max = 0, prevMax = 0;
+let sc, follow = true, lastTop = 0, max = 0, prevMax = 0, left = 0, seen;
 
 const bottom = () => sc.scrollHeight - sc.clientHeight;
 
+// About how many lines have come since the reader left the end.
+const lines = () => Math.round((sc.scrollHeight - left) / 27);
+
 const set = (v) => {
+  if (follow && !v) left = sc.scrollHeight;
   follow = v;
   sc.dataset.follow = v;
   const b = $('down');
-  if (b) b.hidden = v || bottom() - sc.scrollTop < 60;
+  if (!b) return;
+  b.hidden = v || bottom() - sc.scrollTop < 60;
+  if (!v) b.lastElementChild.textContent = lines() > 0 && $('turns').hasAttribute('data-running') ? word('live-newlines', lines()) : '';
 };
 
 export const toEnd = () => {
@@ -47,6 +53,9 @@ export const start = () => {
   new ResizeObserver(() => {
     prevMax = max;
     max = bottom();
+    // A moment later the reader has seen the new end, and only that one is the end.
+    clearTimeout(seen);
+    seen = setTimeout(() => { prevMax = max; }, 300);
     if (follow) { sc.scrollTop = max; lastTop = sc.scrollTop; }
     else set(false);
   }).observe(content);

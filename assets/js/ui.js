@@ -1,5 +1,5 @@
 // Clocks, folds, sheets, dialogs and settings.
-import {$, fade, on, toast, word} from './dom.js';
+import {$, fade, later, on, toast, word} from './dom.js';
 import {copy} from './copy.js';
 
 const clocks = () => {
@@ -25,6 +25,28 @@ const openSheet = () => {
   on(sheet, 'click', (e) => { if (e.target === sheet) sheet.close(); });
   on(sheet, 'close', () => { home.replaceWith(side); sheet.remove(); sheet = null; });
   sheet.showModal();
+};
+
+// It also comes in by a finger that moves from the left edge.
+const swipe = (e) => {
+  const {clientX: x, clientY: y, identifier: id} = e.changedTouches[0];
+  if (x > 24 || sheet || e.touches.length > 1 || !document.querySelector('.menu-btn')?.checkVisibility()) return;
+  const move = (m) => {
+    const t = [...m.changedTouches].find((t) => t.identifier === id);
+    if (!t || Math.abs(t.clientY - y) > 40) off();
+    else if (t.clientX - x > 60) { off(); openSheet(); }
+  };
+  const off = () => { document.removeEventListener('touchmove', move); document.removeEventListener('touchend', off); };
+  on(document, 'touchmove', move, {passive: true});
+  on(document, 'touchend', off);
+};
+
+// The lines between the columns can be moved.
+const grip = async (e) => {
+  const el = e.target.closest?.('.grip:not([data-on])');
+  if (!el) return;
+  el.dataset.on = '';
+  try { (await later('grip')).start(el, savePref); } catch { delete el.dataset.on; }
 };
 
 // Settings open over the page where there is room; what was changed in them shows below.
@@ -101,6 +123,9 @@ export const start = () => {
   on(document, 'click', click);
   on(document, 'change', change);
   on(document, 'htmx:after:swap', searched);
+  on(document, 'touchstart', swipe, {passive: true});
+  on(document, 'pointerover', grip);
+  on(document, 'focusin', grip);
   on($('modal'), 'submit', (e) => { changed ||= !e.target.matches('[data-prefs], [data-stay]'); });
   on($('modal'), 'close', () => {
     if (changed) location.reload();

@@ -64,14 +64,19 @@ func ariaBusy(s views.TurnState) templ.Attributes {
 	return nil
 }
 
-func headKey(t views.Turn) string {
+// headText says how a turn ended and, where it is known, after how long.
+func headText(ctx context.Context, t views.Turn) string {
+	key := "turn.worked"
 	switch t.State {
 	case views.TurnFailed:
-		return "turn.failed"
+		key = "turn.failed"
 	case views.TurnStopped:
-		return "turn.stopped"
+		key = "turn.stopped"
 	}
-	return "turn.worked"
+	if d := views.Duration(i18n.Lang(ctx), max(t.Trail.Elapsed, t.Elapsed)); d != "" {
+		return i18n.C(ctx, key, d)
+	}
+	return i18n.C(ctx, key+".now")
 }
 
 func failKey(family string, f *views.Failure) string {
@@ -84,6 +89,11 @@ func failKey(family string, f *views.Failure) string {
 		return family + "." + string(f.Kind)
 	}
 	return family
+}
+
+// FailureTitle is what went wrong, in a few words.
+func FailureTitle(ctx context.Context, f *views.Failure) string {
+	return i18n.C(ctx, failKey("fail.title", f))
 }
 
 func endLine(ctx context.Context, t views.Turn) string {

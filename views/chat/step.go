@@ -130,6 +130,12 @@ func describe(ctx context.Context, s views.Step) line {
 	return l
 }
 
+// Saying is a step in one phrase, for people who do not see the page.
+func Saying(ctx context.Context, s views.Step) string {
+	l := describe(ctx, s)
+	return strings.TrimSpace(l.verb + " " + l.target)
+}
+
 // StepClass is the class of a step's element; live, a how "class" swap sets it.
 func StepClass(k views.StepKind, s views.StepState) string {
 	if s == "" {

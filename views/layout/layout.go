@@ -52,12 +52,45 @@ func theme(s views.Shell) string {
 	return string(views.ThemeSystem)
 }
 
-// reading is the size of text that the reader chose, where it is not the usual.
+// reading is the size of text and the widths that the reader chose, where they are not the
+// usual. The style sheet knows each of them by its number, so no page needs a style of its own.
 func reading(s views.Shell) templ.Attributes {
-	if s.Size == 0 {
-		return nil
+	a := templ.Attributes{}
+	for name, n := range map[string]int{"data-size": s.Size, "data-sidew": s.Columns.Side, "data-panelw": s.Columns.Panel} {
+		if n != 0 {
+			a[name] = strconv.Itoa(n)
+		}
 	}
-	return templ.Attributes{"data-size": strconv.Itoa(s.Size)}
+	return a
+}
+
+// grip is one line between two columns.
+type grip struct{ name, controls, unit string }
+
+// The lines that can be moved.
+var (
+	sideGrip  = grip{"side", "side", "px"}
+	panelGrip = grip{"panel", "panel", "%"}
+)
+
+func (g grip) widths() []int {
+	if g == panelGrip {
+		return views.PanelWidths()
+	}
+	return views.SideWidths()
+}
+
+// at is the width of the column of g, chosen or usual.
+func (g grip) at(c views.Columns) int {
+	switch {
+	case g == panelGrip && c.Panel != 0:
+		return c.Panel
+	case g == panelGrip:
+		return 44
+	case c.Side != 0:
+		return c.Side
+	}
+	return 272
 }
 
 func skipTo(f Frame) string {
@@ -101,7 +134,7 @@ func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
 	for _, k := range []string{"live.offline", "live.back", "live.placeholder",
 		"live.empty", "live.uploading", "live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
-		"live.total", "live.uploaderror", "live.running", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
+		"live.total", "live.uploaderror", "live.running", "live.newlines", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
 		name := "data-" + k
 		for i := range name {
 			if name[i] == '.' {

@@ -56,8 +56,10 @@ func goRules() chroma.Rules {
 	}}
 }
 
-// code writes a code block with its head: language and copy button. A diagram is
-// drawn by a frame as soon as the block has ended. growing says that it has not.
+// code writes a code block with its head: language, wrapping and copy button. A diagram
+// is drawn by a frame as soon as the block has ended. growing says that it has not. A long
+// block of a finished text is folded. Both switches are check boxes that the style sheet
+// reads, so they need no script.
 func (w *writer) code(src, lang string, growing bool) {
 	lang = SafeText(strings.ToLower(lang))
 	if i := strings.IndexAny(lang, ":{ ,"); i >= 0 {
@@ -68,12 +70,20 @@ func (w *writer) code(src, lang string, growing bool) {
 	if lang != "" {
 		label = w.t("code.block", lang)
 	}
-	w.raw(`<div class="cb"><div class="cbh"><span>`)
+	drawn := lang == "mermaid" && !growing && len(src) <= maxDiagram && strings.TrimSpace(src) != ""
+	lines := strings.Count(strings.TrimRight(src, "\n"), "\n") + 1
+	long := lines > foldOver && !drawn && !w.segment
+	w.raw(`<div class="cb`)
+	if long {
+		w.raw(` long`)
+	}
+	w.raw(`"><div class="cbh"><span>`)
 	w.text(lang)
-	w.raw(`</span><button aria-label="` + html.EscapeString(w.t("code.copy.label")) + `" class="btn js" data-copy="code" type="button">`)
+	w.raw(`</span><label class="btn"><input class="vh" name="wrap" type="checkbox">`)
+	w.text(w.t("code.wrap"))
+	w.raw(`</label><button aria-label="` + html.EscapeString(w.t("code.copy.label")) + `" class="btn js" data-copy="code" type="button">`)
 	w.text(w.t("code.copy"))
 	w.raw(`</button></div>`)
-	drawn := lang == "mermaid" && !growing && len(src) <= maxDiagram && strings.TrimSpace(src) != ""
 	if drawn {
 		w.raw(`<iframe class="dg" loading="lazy" sandbox="allow-scripts" src="/ui/diagram#` + html.EscapeString(url.PathEscape(src)) + `" title="` +
 			html.EscapeString(w.t("md.diagram")) + `"></iframe><details><summary>`)
@@ -86,8 +96,18 @@ func (w *writer) code(src, lang string, growing bool) {
 	if drawn {
 		w.raw(`</details>`)
 	}
+	if long {
+		w.raw(`<label class="all"><input class="vh" name="all" type="checkbox"><span>`)
+		w.text(w.t("code.all", lines))
+		w.raw(`</span><span>`)
+		w.text(w.t("code.less"))
+		w.raw(`</span></label>`)
+	}
 	w.raw(`</div>`)
 }
+
+// foldOver is how many lines of code are shown without being asked for.
+const foldOver = 40
 
 // maxDiagram is the longest source in bytes that is drawn.
 const maxDiagram = 6 << 10

@@ -2,6 +2,7 @@ package markdown_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +94,7 @@ func TestRelativeAddressesStayInTheThread(t *testing.T) {
 }
 
 func codeBlock(lang, label, body string) string {
-	return fmt.Sprintf(`<div class="cb"><div class="cbh"><span>%s</span><button aria-label="Copy code" class="btn js" data-copy="code" type="button">Copy</button></div><pre aria-label="%s" role="group" tabindex="0"><code>%s</code></pre></div>`, lang, label, body)
+	return fmt.Sprintf(`<div class="cb"><div class="cbh"><span>%s</span><label class="btn"><input class="vh" name="wrap" type="checkbox">Wrap</label><button aria-label="Copy code" class="btn js" data-copy="code" type="button">Copy</button></div><pre aria-label="%s" role="group" tabindex="0"><code>%s</code></pre></div>`, lang, label, body)
 }
 
 // Nothing a model writes may run, load or lead anywhere but to a few kinds of
@@ -124,7 +125,9 @@ func checkNode(t *testing.T, src, out string, n *html.Node) {
 		return
 	}
 	// Formulas are MathML, of which only what links or holds something else is forbidden.
-	if strings.Contains(" script style iframe svg form input base meta object embed link video audio maction mglyph annotation-xml ", " "+n.Data+" ") {
+	// The only field is the switch of a block of code.
+	wrap := n.Data == "input" && slices.Contains(n.Attr, html.Attribute{Key: "name", Val: "wrap"}) && slices.Contains(n.Attr, html.Attribute{Key: "type", Val: "checkbox"})
+	if !wrap && strings.Contains(" script style iframe svg form input base meta object embed link video audio maction mglyph annotation-xml ", " "+n.Data+" ") {
 		t.Errorf("%q became %s", src, out)
 	}
 	for i, a := range n.Attr {
@@ -314,5 +317,23 @@ func BenchmarkRender(b *testing.B) {
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
 		markdown.Render(src, opts)
+	}
+}
+
+// Long code folds once the text is finished, and never while it grows.
+func TestLongCodeFolds(t *testing.T) {
+	block := func(n int) string { return "```go\n" + strings.Repeat("x\n", n) + "```\n" }
+	for n, want := range map[int]bool{40: false, 41: true} {
+		if got := strings.Contains(markdown.Render(block(n), opts), `class="cb long"`); got != want {
+			t.Errorf("%d lines: folded is %t", n, got)
+		}
+	}
+	if out := markdown.Render(block(41), opts); !strings.Contains(out, "Show all 41 lines") {
+		t.Errorf("it does not say how many lines there are: %s", out)
+	}
+	for _, src := range []string{block(50), block(50) + "\nMore.\n\n"} {
+		if out := markdown.Partial(src, opts); strings.Contains(out, "long") {
+			t.Errorf("it folds while the text grows: %s", out)
+		}
 	}
 }

@@ -207,6 +207,9 @@ func (d *screen) steps(turn string, was, now []views.Step) error {
 			return err
 		}
 		d.watchStep(&n.Steps[0])
+		if s := n.Steps[0]; s.State == views.StepRun {
+			d.frame.Say = chat.Saying(d.ctx, s)
+		}
 	}
 	return nil
 }

@@ -284,11 +284,14 @@ func (l *live) outcome(s scene) string {
 	}
 	switch last.State {
 	case views.TurnFailed:
-		return i18n.T(l.lang, "live.failed")
+		return i18n.T(l.lang, "live.failed", chat.FailureTitle(l.screen.ctx, last.Failure))
 	case views.TurnStopped:
 		return i18n.T(l.lang, "live.stopped")
 	}
-	return i18n.T(l.lang, "live.answer")
+	if last.Answer == nil {
+		return i18n.T(l.lang, "live.answer")
+	}
+	return i18n.Count(l.lang, "live.words", views.Words(last.Answer.Text))
 }
 
 func (l *live) send(event string, f views.Frame, cursor string) error {

@@ -95,7 +95,7 @@ func param(c echo.Context, name string) string {
 func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
 	p := readPrefs(c.Request())
 	s := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav, Path: c.Request().URL.RequestURI(),
-		Size: p.Size, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
+		Size: p.Size, Columns: p.Widths, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
 	rows, total, err := u.DB.Threads(c.Request().Context(), store.ThreadQuery{Owner: owner, Limit: sidebarRows})
 	if err != nil {
 		return s, err

@@ -28,6 +28,7 @@ type prefs struct {
 	Side   string // "off" when the side bar is put away
 	Keys   string // "off" when there are no shortcuts of a single key
 	Size   int    // of the text of answers, in px; 0 is the usual
+	Widths views.Columns
 }
 
 // maxPref bounds one choice, in bytes.
@@ -42,9 +43,8 @@ func readPrefs(r *http.Request) prefs {
 	}
 	p := prefs{Lang: v.Get("lang"), Theme: views.Theme(v.Get("theme")), Model: v.Get("model"),
 		Mode: views.Mode(v.Get("mode")), Effort: v.Get("effort"), Side: v.Get("side"), Keys: v.Get("keys")}
-	if isSize(v.Get("size")) {
-		p.Size, _ = strconv.Atoi(v.Get("size"))
-	}
+	p.Size = oneOf(v.Get("size"), views.TextSizes())
+	p.Widths = views.Columns{Side: oneOf(v.Get("sidew"), views.SideWidths()), Panel: oneOf(v.Get("panelw"), views.PanelWidths())}
 	if !i18n.Known(p.Lang) {
 		p.Lang = i18n.Match(r.Header.Get("Accept-Language"))
 	}
@@ -54,10 +54,21 @@ func readPrefs(r *http.Request) prefs {
 	return p
 }
 
-func isSize(s string) bool {
+// oneOf is the number s when it is in the list, else 0.
+func oneOf(s string, list []int) int {
 	n, err := strconv.Atoi(s)
-	return err == nil && slices.Contains(views.TextSizes(), n)
+	if err != nil || !slices.Contains(list, n) {
+		return 0
+	}
+	return n
 }
+
+// width reads a width of a column; empty is the usual one.
+func width(list []int) func(string) bool {
+	return func(s string) bool { return s == "" || oneOf(s, list) != 0 }
+}
+
+func isSize(s string) bool { return oneOf(s, views.TextSizes()) != 0 }
 
 // savePrefs takes the choices that are in the form and keeps the others.
 func (u *UI) savePrefs(c echo.Context) error {
@@ -105,10 +116,16 @@ func (u *UI) setPrefs(c echo.Context, form url.Values) {
 	onOff := func(v string) bool { return v == "on" || v == "off" }
 	set("side", old.Side, onOff)
 	set("keys", old.Keys, onOff)
-	size := ""
-	if old.Size != 0 {
-		size = strconv.Itoa(old.Size)
-	}
-	set("size", size, isSize)
+	set("size", number(old.Size), isSize)
+	set("sidew", number(old.Widths.Side), width(views.SideWidths()))
+	set("panelw", number(old.Widths.Panel), width(views.PanelWidths()))
 	c.SetCookie(&http.Cookie{Name: prefsCookie, Value: keep.Encode(), Path: "/", MaxAge: prefsAge, SameSite: http.SameSiteLaxMode})
+}
+
+// number writes what is not the default.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
