@@ -1,0 +1,21 @@
+// News for readers who look elsewhere. Most of it is loaded when it is needed.
+import {$, on} from './dom.js';
+import {base} from './keys.js';
+
+const long = 30_000; // ms that a run takes before notifications are offered
+
+const notify = (f) => import(base + 'notify.js').then(f).catch(() => {});
+
+const away = () => {
+  const t = $('turns');
+  if (document.hidden && t?.hasAttribute('data-running')) notify((m) => m.watch(t.dataset.thread));
+};
+const settings = () => { if ($('notify')) notify((m) => m.settings()); };
+
+export const start = () => {
+  on(document, 'visibilitychange', away);
+  on(document, 'fawn:idle', (e) => { if (e.detail > long) notify((m) => m.offer()); });
+  on(document, 'htmx:after:swap', settings);
+  settings();
+  away();
+};

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+)
+
+// Mark is what a list says of a thread beside its row.
+type Mark struct {
+	Next   []string // of its head: what a run without input would do
+	Unseen bool     // the run below has ended since its owner last looked
+	Status string   // of the run that ended last, "" when none did
+	Reason string   // why that run stopped
+}
+
+// latestRuns is how many of a thread's newest runs are looked through for the one that ended
+// last: one that was made to start later may end after those that were made behind it.
+const latestRuns = "8"
+
+// ended selects the run of thread t that ended last.
+const ended = `(SELECT id FROM (SELECT id, last_seq FROM run WHERE thread = t.id AND status NOT IN ('pending', 'running')
+	ORDER BY created_at DESC, id DESC LIMIT ` + latestRuns + `) ORDER BY last_seq DESC LIMIT 1)`
+
+// Marks returns the marks of threads by their ids. Those that do not exist have none.
+func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, error) {
+	marks := make(map[string]Mark, len(threads))
+	ids, err := json.Marshal(threads)
+	if err != nil {
+		return nil, err
+	}
+	err = db.each(ctx, `SELECT t.id, coalesce(c.next, '[]'), coalesce(r.last_seq, 0) > t.seen, coalesce(r.status, ''), coalesce(r.stop_reason, '')
+		FROM thread t LEFT JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head LEFT JOIN run r ON r.id = `+ended+`
+		WHERE t.id IN (SELECT value FROM json_each(?))`, []any{string(ids)}, func(rows *sql.Rows) (bool, error) {
+		var id string
+		var next []byte
+		var m Mark
+		if err := rows.Scan(&id, &next, &m.Unseen, &m.Status, &m.Reason); err != nil {
+			return false, err
+		}
+		err := json.Unmarshal(next, &m.Next)
+		marks[id] = m
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("marks of threads: %w", err)
+	}
+	return marks, nil
+}
+
+// See remembers that the owner of a thread has looked at all that its runs did until now.
+// Nothing is written when there is no news. A thread that does not exist is none to look at.
+func (db *DB) See(ctx context.Context, thread string) error {
+	marks, err := db.Marks(ctx, []string{thread})
+	if err != nil || !marks[thread].Unseen {
+		return err
+	}
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`UPDATE thread AS t SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+`), 0)) WHERE id = ?`, thread)
+	}})
+	if err != nil {
+		return fmt.Errorf("see thread %s: %w", thread, err)
+	}
+	return nil
+}

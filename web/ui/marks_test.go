@@ -1,0 +1,153 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/agenttest"
+	"fawn/agent/runs"
+)
+
+// dot is what the list beside another page says of a thread: the class of its dot.
+func (w *world) dot(thread string) string {
+	w.Helper()
+	row := between(w.get("/ui/threads", "X-Fawn", "1").body, `id="tl-`+thread+`"`, "</a>")
+	if row == "" {
+		w.Fatalf("%s is not in the list", thread)
+	}
+	return between(row, `class="dot `, `"`)
+}
+
+// state is what a page that is not on screen learns.
+func (w *world) state(thread, prefs string) (n struct {
+	Running bool
+	State   string
+	Notice  *struct{ Title, Body string }
+}) {
+	w.Helper()
+	a := w.get("/ui/threads/"+thread+"/status", "X-Fawn", "1", "Cookie", "fawn_prefs="+prefs)
+	if err := json.Unmarshal([]byte(a.body), &n); err != nil || a.StatusCode != http.StatusOK {
+		w.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+	return n
+}
+
+func TestNewsStaysUntilTheThreadIsRead(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("One."), {Err: errors.New("the model is away")}, agenttest.Say("Three.")}})
+	w.begin("t1", "Hi")
+	w.settle("t1")
+	if got := w.dot("t1"); got != "unread" {
+		t.Errorf("finished: %q", got)
+	}
+	if got := w.state("t1", ""); got.State != "unread" || got.Notice != nil {
+		t.Errorf("without a choice: %+v", got)
+	}
+	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The answer is ready" || got.Notice.Body != "About: Hi" {
+		t.Errorf("wanted: %+v", got)
+	}
+	if got := w.state("t1", "notify=on&notify_finished=off"); got.Notice != nil {
+		t.Errorf("not this kind: %+v", got)
+	}
+	if got := w.dot("t1"); got != "unread" {
+		t.Errorf("asking is not reading: %q", got)
+	}
+	if strings.Contains(between(w.page("/workspace/chats/t1"), `id="tl-t1"`, "</a>"), "dot") {
+		t.Error("the open chat has a dot")
+	}
+	if got := w.dot("t1"); got != "" {
+		t.Errorf("read: %q", got)
+	}
+
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"Again"}})
+	w.settle("t1")
+	if got := w.dot("t1"); got != "failed" {
+		t.Errorf("failed: %q", got)
+	}
+	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The run failed" {
+		t.Errorf("failed: %+v", got)
+	}
+	w.page("/workspace/chats/t1")
+	if got := w.dot("t1"); got != "" {
+		t.Errorf("failed and read: %q", got)
+	}
+
+	// Whoever follows the stream to its end has read it.
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"And again"}})
+	r := w.reader("t1")
+	r.read(0)
+	w.settle("t1")
+	if got := w.dot("t1"); got != "" {
+		t.Errorf("followed: %q", got)
+	}
+}
+
+func TestAQuestionWaitsInTheListUntilItIsAnswered(t *testing.T) {
+	w := open(t, asking(`{"question":"Which town?"}`))
+	w.begin("t1", "Compare")
+	w.settle("t1")
+	w.page("/workspace/chats/t1")
+	if got := w.dot("t1"); got != "waiting" {
+		t.Errorf("read and not answered: %q", got)
+	}
+	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The agent waits for your answer" {
+		t.Errorf("%+v", got)
+	}
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"Lyon"}})
+	w.settle("t1")
+	if got := w.dot("t1"); got != "unread" {
+		t.Errorf("answered: %q", got)
+	}
+}
+
+func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}})
+	w.begin("t1", "Hi")
+	w.settle("t1")
+	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human", "content": "Remind <me>"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, AfterSeconds: time.Hour.Seconds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := w.page("/workspace/chats/t1")
+	if s := between(page, `id="later"`, "</section>"); !strings.Contains(s, "Remind &lt;me&gt;") || !strings.Contains(s, "Starts by itself") || !strings.Contains(s, "datetime=") {
+		t.Errorf("the page says %q", s)
+	}
+	if a := w.post("/ui/threads/t1/queue/"+run.ID+"/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	if strings.Contains(w.page("/workspace/chats/t1"), `id="later"`) {
+		t.Error("it is still told")
+	}
+}
+
+func TestABreakpointIsToldInWords(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Done.")}})
+	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human", "content": "Go"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, InterruptBefore: runs.Strings{"tools"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle("t1")
+	page := w.page("/workspace/chats/t1")
+	if !strings.Contains(page, "This run stopped at a breakpoint.") || strings.Contains(page, "You stopped this run.") {
+		t.Error("the page does not say that it is a breakpoint")
+	}
+	if a := w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	w.settle("t1")
+	if page = w.page("/workspace/chats/t1"); strings.Contains(page, "breakpoint") || !strings.Contains(page, "Done.") {
+		t.Error("it did not go on")
+	}
+}

@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/settings"
+	"fawn/web/httpx"
+)
+
+// news is what a page that is not on screen learns about its thread.
+type news struct {
+	Running bool              `json:"running"`
+	State   views.ThreadState `json:"state"`
+	Title   string            `json:"title"`
+	Later   int               `json:"later"`            // runs that wait for their time
+	Notice  *notice           `json:"notice,omitempty"` // what the reader wants to be told
+}
+
+// notice is a notification in the reader's language.
+type notice struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
+
+// status is GET /ui/threads/:id/status, for pages that are not on screen. Asking is not
+// reading: the news stays news.
+func (u *UI) status(c echo.Context) error {
+	ctx := c.Request().Context()
+	running := u.Runs.Active(param(c, "id")) != "" // before the row: a run that ends meanwhile is told the next time
+	t, err := u.mine(ctx, param(c, "id"))
+	if err != nil {
+		return err
+	}
+	rows, err := u.rows(ctx, []store.Thread{t})
+	if err != nil {
+		return err
+	}
+	n := news{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
+	if kind := newsOf(n.State); !running && kind != "" && readPrefs(c.Request()).wants(kind) {
+		n.Notice = &notice{Title: say(c, "notify."+kind), Body: views.Safe(n.Title)}
+		if n.Notice.Body == "" {
+			n.Notice.Body = say(c, "thread.untitled")
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, n)
+}
+
+// newsOf is the kind of notification that a state deserves, one of views.NotifyKinds.
+func newsOf(s views.ThreadState) string {
+	switch s {
+	case views.ThreadUnread:
+		return views.NotifyFinished
+	case views.ThreadFailed:
+		return views.NotifyFailed
+	case views.ThreadWaiting:
+		return views.NotifyQuestion
+	}
+	return ""
+}
+
+// notifyOffer is GET /ui/notifications: the offer of notifications, for the script of a page
+// whose run took long.
+func (u *UI) notifyOffer(c echo.Context) error {
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, settings.NotifyOffer()))
+}

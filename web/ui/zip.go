@@ -1,0 +1,246 @@
+package ui
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/views"
+	"fawn/web/httpx"
+)
+
+const (
+	// maxZip is how many bytes the files of an archive may have together.
+	maxZip = 4 << 30
+	// maxZips is how many archives are made at once.
+	maxZips = 4
+)
+
+// zipFolders are those a thread's files are in, as they are called in an archive.
+var zipFolders = []string{"outputs", "uploads", "workspace"}
+
+// Why files do not go into one archive.
+var (
+	errZipLarge = errors.New("the files are too large for one archive")
+	errZipMany  = errors.New("there are too many files for one archive")
+)
+
+// filesZip is GET /ui/threads/:id/files.zip: what the agent made, or with from=all everything
+// the thread has. The archive is made while it is sent.
+func (u *UI) filesZip(c echo.Context) error {
+	ctx := c.Request().Context()
+	t, err := u.mine(ctx, param(c, "id"))
+	if err != nil {
+		return err
+	}
+	select {
+	case u.zips <- struct{}{}:
+		defer func() { <-u.zips }()
+	default:
+		d := httpx.Errorf(http.StatusServiceUnavailable, "%s", say(c, "files.zip.busy"))
+		d.Header = http.Header{"Retry-After": {"10"}}
+		return d
+	}
+	dir, err := u.Dirs.Open(t.ID)
+	if isMissing(err) {
+		return store.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	list, err := zipList(ctx, dir, c.QueryParam("from") == views.ZipAll)
+	switch {
+	case errors.Is(err, errZipLarge):
+		return httpx.Errorf(http.StatusRequestEntityTooLarge, "%s", say(c, "files.zip.large", views.Bytes(maxZip)))
+	case errors.Is(err, errZipMany):
+		return httpx.Errorf(http.StatusRequestEntityTooLarge, "%s", say(c, "files.zip.many"))
+	case err != nil:
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", attached(exportTitle(t, nil, readPrefs(c.Request()).Lang)+".zip"))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-store")
+	c.Response().WriteHeader(http.StatusOK)
+	if err := writeZip(ctx, c.Response(), dir, list); err != nil && ctx.Err() == nil {
+		u.Log.Warn("an archive of files broke off", "thread", t.ID, "err", err)
+		panic(http.ErrAbortHandler) // so that the browser does not take it for whole
+	}
+	return nil
+}
+
+// zipEntry is a file with its name in the archive.
+type zipEntry struct {
+	sandbox.Entry
+	name string
+}
+
+// zipList is what goes into an archive: ordinary files, links neither shown nor followed.
+// ErrNotFound when there is none; too many or too large ones are refused before the first
+// byte is sent.
+func zipList(ctx context.Context, dir *sandbox.Files, all bool) ([]zipEntry, error) {
+	folders := zipFolders
+	if !all {
+		folders = folders[:1]
+	}
+	var list []zipEntry
+	var total int64
+	taken := map[string]bool{}
+	for _, folder := range folders {
+		base := sandbox.UserData + "/" + folder
+		err := dir.Walk(ctx, base, sandbox.WalkOptions{All: true}, func(e sandbox.Entry) error {
+			if e.Dir || e.Link {
+				return nil
+			}
+			if total += e.Size; total > maxZip || total < 0 {
+				return errZipLarge
+			}
+			name := zipName(strings.TrimPrefix(e.Path, base+"/"))
+			if all {
+				name = folder + "/" + name
+			}
+			list = append(list, zipEntry{e, unique(name, taken)})
+			return nil
+		})
+		if errors.Is(err, sandbox.ErrLimit) {
+			return nil, errZipMany
+		}
+		if err != nil && !isMissing(err) {
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		return nil, store.ErrNotFound
+	}
+	return list, nil
+}
+
+// zipName is a name that means a place below the folder of the archive on every system: what
+// an agent calls its files may mean something else to others.
+func zipName(p string) string {
+	parts := strings.Split(strings.ToValidUTF8(p, "_"), "/")
+	for i, s := range parts {
+		s = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(`\:*?"<>|`, r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+				return '_'
+			}
+			return r
+		}, s)
+		if trimmed := strings.TrimRight(s, ". "); trimmed != s {
+			s = trimmed + "_"
+		}
+		parts[i] = s
+	}
+	return strings.Join(parts, "/")
+}
+
+// unique gives a name that is taken a number.
+func unique(name string, taken map[string]bool) string {
+	ext := path.Ext(name)
+	for n, was := 2, name; taken[strings.ToLower(name)]; n++ {
+		name = strings.TrimSuffix(was, ext) + " (" + strconv.Itoa(n) + ")" + ext
+	}
+	taken[strings.ToLower(name)] = true
+	return name
+}
+
+func writeZip(ctx context.Context, to io.Writer, dir *sandbox.Files, list []zipEntry) error {
+	z := zip.NewWriter(to)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+	for _, e := range list {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := zipFile(z, dir, e); err != nil {
+			return fmt.Errorf("%s: %w", e.Path, err)
+		}
+	}
+	return z.Close()
+}
+
+// zipFile adds one file, as far as it went when the list was made. What is gone, closed or
+// something else by now is left out.
+func zipFile(z *zip.Writer, dir *sandbox.Files, e zipEntry) error {
+	named, err := dir.Lstat(e.Path)
+	if err != nil || !named.Mode().IsRegular() {
+		return nil
+	}
+	file, info, err := dir.Open(e.Path)
+	if errors.Is(err, fs.ErrPermission) || isMissing(err) || err == nil && !os.SameFile(named, info) {
+		if err == nil {
+			file.Close()
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h := &zip.FileHeader{Name: e.name, Modified: e.Modified.UTC(), Method: zip.Deflate}
+	if packed(e.name) {
+		h.Method = zip.Store
+	}
+	w, err := z.CreateHeader(h)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, io.LimitReader(file, e.Size))
+	return err
+}
+
+// packed tells of files which do not become smaller.
+func packed(name string) bool {
+	switch views.KindOf(name, "") {
+	case views.KindImage, views.KindAudio, views.KindVideo, views.KindPDF:
+		return true
+	}
+	switch strings.ToLower(path.Ext(name)) {
+	case ".zip", ".gz", ".xz", ".zst", ".bz2", ".7z", ".docx", ".xlsx", ".pptx", ".skill":
+		return true
+	}
+	return false
+}
+
+// zipOffers are the archives there is something for: of what was made, and of everything when
+// that is more.
+func (u *UI) zipOffers(ctx context.Context, thread string) (made, more bool, err error) {
+	dir, err := u.Dirs.Open(thread)
+	if isMissing(err) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	defer dir.Close()
+	for i, folder := range zipFolders {
+		some := false
+		err := dir.Walk(ctx, sandbox.UserData+"/"+folder, sandbox.WalkOptions{All: true}, func(e sandbox.Entry) error {
+			if e.Dir || e.Link {
+				return nil
+			}
+			some = true
+			return fs.SkipAll
+		})
+		if err != nil && !isMissing(err) && !errors.Is(err, sandbox.ErrLimit) {
+			return false, false, err
+		}
+		made, more = made || some && i == 0, more || some && i > 0
+	}
+	return made, more, nil
+}
