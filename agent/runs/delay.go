@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"fawn/store"
@@ -83,4 +85,27 @@ func (e *entry) takeBack() {
 	if e.clock != nil {
 		e.clock.Stop()
 	}
+}
+
+// Delayed is a run that waits for its time.
+type Delayed struct {
+	Run store.Run
+	At  time.Time
+}
+
+// Delayed returns the runs of a thread that are to start later, the next one first.
+func (m *Manager) Delayed(thread string) []Delayed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Delayed
+	for _, e := range m.runs {
+		if !e.aside || e.waits || e.run.ThreadID != thread {
+			continue
+		}
+		if wait, err := e.req.delay(); err == nil {
+			out = append(out, Delayed{e.run, e.run.CreatedAt.Add(wait)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Delayed) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Run.ID, b.Run.ID)) })
+	return out
 }
