@@ -63,6 +63,12 @@ const (
 	// HelloStyle is that of pages with a large title: the welcome and what went wrong.
 	HelloStyle = "hello.css"
 
+	// NotifyScript tells of news while a page is not on screen.
+	NotifyScript = "notify.js"
+
+	// RowMenuScript is that of the menus in the side bar.
+	RowMenuScript = "rowmenu.js"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -71,7 +77,7 @@ const (
 
 // Names lists every asset a page may refer to.
 func Names() []string {
-	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, SlashScript, SlashStyle, Mermaid, DiagramScript, DiagramStyle}
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

@@ -12,6 +12,8 @@ script slash slash esm
 script grip grip esm
 script share share iife
 script diagram diagram iife
+script notify notify esm
+script rowmenu rowmenu esm
 style app
 style pages
 style palette

@@ -202,6 +202,13 @@ const (
 	SandboxOff  SandboxState = "off"  // no commands
 )
 
+// MenuPage is GET /ui/threads/{id}/menu: what can be done with a chat of the side bar.
+type MenuPage struct {
+	Shell Shell
+	Row   ThreadRow
+	Alone bool // only the menu, which the page's script puts beside the row
+}
+
 // Sandbox is what runs commands.
 type Sandbox struct {
 	State    SandboxState // "" is not known and not shown

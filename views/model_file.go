@@ -141,6 +141,8 @@ type Panel struct {
 	Code     bool            // show the source tab first (?tab=code)
 	Share    string          // token of the link it is shown through; empty on its owner's pages
 	Shared   map[string]bool // with Share: paths of the files that can be read through it
+	Zip      bool            // with the list: there are files for an archive of what was made
+	ZipAll   bool            // with the list: uploads or working files make a larger one
 }
 
 // Home is the page of the thread.

@@ -14,11 +14,31 @@ type SettingsPage struct {
 	Sandbox  Sandbox
 	Hosts    []string // open to every chat by an answer of the reader's
 	Models   Models
+	Notify   Notify
 	Tools    []ToolInfo
 	Servers  []ServerInfo
 	Config   *Notice // what is wrong with the configuration; nil when nothing is
 	Loopback bool    // only this machine can reach the server
 }
+
+// Notify is the section of notifications: what the reader chose.
+type Notify struct {
+	On    bool
+	Quiet []string // of NotifyKinds
+}
+
+// The kinds of news that can be told while a page is not on screen.
+const (
+	NotifyFinished = "finished"
+	NotifyFailed   = "failed"
+	NotifyQuestion = "question"
+)
+
+// NotifyKinds are all of them in their order.
+func NotifyKinds() []string { return []string{NotifyFinished, NotifyQuestion, NotifyFailed} }
+
+// NotifyPref is the choice about one of them: on or off.
+func NotifyPref(kind string) string { return "notify_" + kind }
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {

@@ -28,6 +28,8 @@ type Thread struct {
 	Cursor  string // the position all of this was rendered at; the stream goes on from here
 	// Queue are messages that wait until the run has ended well.
 	Queue []Queued
+	// Later are runs that wait for their time, the next one first.
+	Later []Later
 	// Asks are hosts that the agent wants to reach, oldest first.
 	Asks  []NetworkQuestion
 	Gauge Gauge
@@ -40,6 +42,13 @@ type Queued struct {
 	Run   string // the run that waits with it
 	Text  string
 	Files string // names of files it brings, one a line
+}
+
+// Later is a run that starts by itself when its time has come.
+type Later struct {
+	Run  string
+	Text string // the message it brings; empty when it has none
+	At   time.Time
 }
 
 // NetworkQuestion is a host that commands of a thread were refused, and that nobody has
@@ -105,10 +114,13 @@ type Turn struct {
 	Resume    bool   // a failed turn offers "Try again", a stopped one "Continue": POST .../messages with field resume=1
 	Run       string // the run that answered, which ratings are about; empty when it is not known
 	Rating    int    // what the reader thinks of the answer: 1, -1 or 0
-	Version   Version
-	Next      Followups
-	Cut       *Shortened // from here on the model reads the conversation word for word; nil as a rule
-	Last      bool       // the last turn of the thread: its actions are always visible and it may offer to go on
+	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
+	// was told to.
+	Breakpoint bool
+	Version    Version
+	Next       Followups
+	Cut        *Shortened // from here on the model reads the conversation word for word; nil as a rule
+	Last       bool       // the last turn of the thread: its actions are always visible and it may offer to go on
 }
 
 // Followups are what the reader may want to say next. Ask means that none were looked for

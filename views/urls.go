@@ -84,6 +84,17 @@ func PanelURL(id, path string) string {
 	return ActionURL(id, "panel/"+escapePath(path))
 }
 
+// ZipAll asks for an archive of everything a thread has, not only of what was made.
+const ZipAll = "all"
+
+// ZipURL is an archive of a thread's files.
+func ZipURL(id string, all bool) string {
+	if all {
+		return ActionURL(id, "files.zip") + "?from=" + ZipAll
+	}
+	return ActionURL(id, "files.zip")
+}
+
 // ViewURL shows an artifact inline with a policy that isolates it.
 func ViewURL(id, path string) string { return ActionURL(id, "view/"+escapePath(path)) }
 
@@ -111,9 +122,14 @@ const ModelsURL = "/ui/models"
 // Addresses of the pages beside the chats.
 const (
 	AgentsURL = "/workspace/agents"
-	SkillsURL = "/workspace/skills"
-	TasksURL  = "/workspace/scheduled-tasks"
+	// NewAgentURL is where agents of one's own will be made.
+	NewAgentURL = AgentsURL + "/new"
+	SkillsURL   = "/workspace/skills"
+	TasksURL    = "/workspace/scheduled-tasks"
 )
+
+// APIURL is the page about the API.
+const APIURL = "/docs"
 
 // TasksActionURL is where scheduled tasks are made.
 const TasksActionURL = "/ui/tasks"

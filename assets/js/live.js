@@ -1,7 +1,7 @@
 // One EventSource a visible page, open only while a run is active.
 import {$, apply, patch, say, word} from './dom.js';
 
-let es, timer, bannerTimer, wait = 500, running = false, cursor = '';
+let es, timer, bannerTimer, wait = 500, running = false, cursor = '', since;
 
 const turns = () => $('turns');
 
@@ -41,7 +41,7 @@ const finish = () => {
   bannerTimer = 0;
   if (!$('banner')?.classList.contains('good')) banner('');
   turns()?.removeAttribute('data-running');
-  document.dispatchEvent(new Event('fawn:idle'));
+  document.dispatchEvent(new CustomEvent('fawn:idle', {detail: Date.now() - since}));
 };
 
 // Fold the trail a moment after there is an answer worth reading, unless the
@@ -137,6 +137,7 @@ const open = () => {
 // Start to listen from a cursor; used at page load and after a message was sent.
 export const listen = (from) => {
   running = true;
+  since = document.querySelector('.turn.last time.tick')?.dataset.since ?? Date.now();
   if (from) cursor = from;
   turns()?.setAttribute('data-running', '');
   open();

@@ -8,6 +8,7 @@ import * as pick from './pick.js';
 import * as panel from './panel.js';
 import * as ui from './ui.js';
 import * as keys from './keys.js';
+import * as news from './news.js';
 
 const start = () => {
   ui.start();
@@ -17,6 +18,7 @@ const start = () => {
   panel.start();
   keys.start();
   live.start();
+  news.start();
 };
 if (document.readyState === 'loading') addEventListener('DOMContentLoaded', start);
 else start();

@@ -1,10 +1,9 @@
 // News for readers who look elsewhere. Most of it is loaded when it is needed.
-import {$, on} from './dom.js';
-import {base} from './keys.js';
+import {$, later, on} from './dom.js';
 
 const long = 30_000; // ms that a run takes before notifications are offered
 
-const notify = (f) => import(base + 'notify.js').then(f).catch(() => {});
+const notify = (f) => later('notify').then(f).catch(() => {});
 
 const away = () => {
   const t = $('turns');

@@ -1,5 +1,5 @@
 // Clocks, folds, sheets, dialogs and settings.
-import {$, fade, later, on, toast, word} from './dom.js';
+import {$, apply, fade, later, on, toast, word} from './dom.js';
 import {copy} from './copy.js';
 
 const clocks = () => {
@@ -8,6 +8,25 @@ const clocks = () => {
     const s = Math.floor(n / 60) + ':' + String(n % 60).padStart(2, '0');
     if (t.textContent !== s) t.textContent = s;
   }
+};
+
+// The list says what other chats came to: while one of them works, and when the reader
+// comes back to the page. A run that was set to start later shows itself by a new page.
+let listed, ticks = 0;
+const list = async () => {
+  const chat = $('turns')?.dataset.thread ?? '';
+  try {
+    const headers = {'X-Fawn': '1'}, res = await fetch('/ui/threads?current=' + chat, {headers});
+    const html = await res.text();
+    if (res.ok && html !== listed) apply({swap: [{target: 'threads', how: 'outer', html: listed = html}]});
+    const waits = document.querySelectorAll('#later li').length;
+    if (waits && (await fetch(`/ui/threads/${chat}/status`, {headers}).then((r) => r.json())).later < waits) location.reload();
+  } catch { /* the next time may go better */ }
+};
+const second = () => {
+  if (document.hidden) return;
+  clocks();
+  if (++ticks % 5 === 0 && ($('later') || document.querySelector('.tl:not([aria-current]) .running'))) list();
 };
 
 // The side bar is one element: on small screens it moves into a dialog.
@@ -53,7 +72,7 @@ const grip = async (e) => {
 let changed, opener;
 const openModal = async (a) => {
   const d = $('modal'), menu = a.closest('[popover]');
-  opener = menu ? document.querySelector(`[popovertarget="${menu.id}"]`) : a;
+  opener = menu ? document.querySelector(`[popovertarget="${menu.id}"], #${menu.dataset.by}`) : a;
   d.classList.toggle('wide', !a.dataset.modal);
   await window.htmx.ajax('GET', a.href, {target: '#modal', swap: 'innerHTML'});
   const sheet = d.querySelector('link');
@@ -70,6 +89,12 @@ const click = (e) => {
   if (m && !e.ctrlKey && !e.metaKey && !e.shiftKey && matchMedia('(min-width:761px)').matches) { e.preventDefault(); sheet?.close(); openModal(m); return; }
   const c = t.closest('[data-copy]');
   if (c && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(c); return; }
+  const row = t.closest('[data-row]');
+  if (row && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
+    e.preventDefault();
+    later('rowmenu').then((m) => m.open(row, apply)).catch(() => { location.href = row.href; });
+    return;
+  }
   const sh = t.closest('[data-sheet]');
   if (sh) {
     e.preventDefault();
@@ -101,7 +126,7 @@ const change = async (e) => {
     if (form) {
       const root = document.documentElement;
       if (/theme|size/.test(t.name)) root.dataset[t.name] = t.value;
-      await savePref({[t.name]: t.value});
+      await savePref({[t.name]: t.type === 'checkbox' && !t.checked ? 'off' : t.value});
       if (t.name === 'keys') root.toggleAttribute('data-nokeys', t.value === 'off');
       if (t.name === 'lang') location.reload();
       else $('saved').textContent = '✓';
@@ -131,9 +156,10 @@ export const start = () => {
     if (changed) location.reload();
     const share = document.querySelector('[data-share]')?.content.firstElementChild;
     if (share) $('share-btn')?.replaceWith(share);
-    if (document.activeElement === document.body || $('modal').contains(document.activeElement)) ($(opener.id) ?? opener).focus();
+    if (document.activeElement === document.body || $('modal').contains(document.activeElement)) ($(opener?.id) ?? opener ?? $('main')).focus();
   });
   for (const z of document.querySelectorAll('[data-zone]')) if (z.value === 'UTC') z.value = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
   for (const t of document.querySelectorAll('.toast')) fade(t, 8);
-  setInterval(() => { if (!document.hidden) clocks(); }, 1000);
+  if ($('threads')) on(document, 'visibilitychange', () => document.hidden || list());
+  setInterval(second, 1000);
 };

@@ -23,6 +23,14 @@ func WelcomePage(p views.WelcomePage) templ.Component { return i18n.In(p.Shell.L
 // ChatsPage is the whole list of chats.
 func ChatsPage(p views.ChatsPage) templ.Component { return i18n.In(p.Shell.Lang, chatsPage(p)) }
 
+// MenuPage is the menu of a chat, alone or as a whole page.
+func MenuPage(p views.MenuPage) templ.Component {
+	if p.Alone {
+		return i18n.In(p.Shell.Lang, Menu("menu-"+p.Row.ID, p.Row.ID, p.Row.Title, p.Row.Pinned))
+	}
+	return i18n.In(p.Shell.Lang, menuPage(p))
+}
+
 // ConfirmPage asks before a chat is deleted.
 func ConfirmPage(p views.ConfirmPage) templ.Component { return i18n.In(p.Shell.Lang, confirmPage(p)) }
 

@@ -116,6 +116,14 @@ func panelLink(f *views.File, page bool) templ.Attributes {
 	return opens(*f)
 }
 
+// listLink lets the script load the list of files into the panel.
+func listLink(p views.Panel, page bool) templ.Attributes {
+	if page {
+		return nil
+	}
+	return templ.Attributes{"data-panel": views.PanelURL(p.ThreadID, "")}
+}
+
 func tabURL(p views.Panel, code bool) string {
 	u := p.File.PageURL()
 	if code {

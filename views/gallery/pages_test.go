@@ -131,7 +131,7 @@ func TestPagesAreWellFormed(t *testing.T) {
 			}
 			for _, k := range []string{"for", "popovertarget", "aria-labelledby", "data-dialog"} {
 				if v, ok := attr(n, k); ok {
-					refs = append(refs, v)
+					refs = append(refs, strings.Fields(v)...) // some may name several
 				}
 			}
 		})

@@ -334,8 +334,8 @@ func permission(state string, kind views.NoticeKind) templ.Component {
 	})
 }
 
-// NotifyOffer asks, in the corner of a page whose run took long, whether to tell the next
-// time. It stays until it is answered.
+// NotifyOffer asks, above the message box of a page whose run took long, whether to tell the
+// next time. It stays until it is answered.
 func NotifyOffer() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -357,7 +357,7 @@ func NotifyOffer() templ.Component {
 			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"toast\" role=\"status\" id=\"notify-offer\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"notice\" role=\"status\" id=\"notify-offer\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

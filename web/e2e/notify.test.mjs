@@ -151,7 +151,7 @@ test('where browsers have none, and without JavaScript, the settings say so', { 
   const page = await open(browser, fawn.base, { javaScriptEnabled: false });
   await page.goto(fawn.base + settings);
   assert.match(await page.innerText('#notify noscript'), /Notifications need JavaScript\./);
-  await page.getByLabel('On').check();
+  await page.getByLabel('On', { exact: true }).check();
   await page.getByLabel('has failed').uncheck();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.waitForURL(/notifications\?saved=1/);

@@ -12,6 +12,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/views/layout"
 )
 
 // maxTitle bounds a title that a person writes, in bytes.
@@ -26,7 +27,7 @@ func (u *UI) rename(c echo.Context) error {
 	}
 	title := oneLine(head(plainText(form.Get("title")), maxTitle))
 	if title == "" {
-		return frame(c, views.Frame{}, back(c, views.ThreadURL(id)))
+		return frame(c, views.Frame{}, back(c, id, views.ThreadURL(id)))
 	}
 	if err := u.setTitle(c, id, title); err != nil {
 		return err
@@ -37,14 +38,48 @@ func (u *UI) rename(c echo.Context) error {
 	}
 	f := views.Frame{Title: views.Safe(title)}
 	if scripted(c.Request()) {
-		was := scene{thread: id, row: rowOf(t)}
-		now := was
-		now.title, now.row.Title = title, title
-		if _, f, err = newScreen(localized(c), was).show(now); err != nil {
+		if f, err = u.renamed(c, t, title); err != nil {
 			return err
 		}
 	}
-	return frame(c, f, back(c, views.ThreadURL(id)))
+	return frame(c, f, back(c, id, views.ThreadURL(id)))
+}
+
+// renamed is what a new title changes: on a page that shows the thread everything that names
+// it, on others, which say so, the row in the list.
+func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Frame, err error) {
+	rows, err := u.rows(c.Request().Context(), []store.Thread{t})
+	if err != nil {
+		return f, err
+	}
+	if current := c.QueryParam("current"); current != "" && current != t.ID {
+		err = f.Put(localized(c), views.SwapOuter, "tl-"+t.ID, layout.ThreadRow(rows[0], false))
+		return f, err
+	}
+	atHand(rows, t.ID)
+	was := scene{thread: t.ID, row: rows[0]}
+	now := was
+	now.title, now.row.Title = title, title
+	_, f, err = newScreen(localized(c), was).show(now)
+	return f, err
+}
+
+// menu is GET /ui/threads/:id/menu: what can be done with a thread of the side bar.
+func (u *UI) menu(c echo.Context) error {
+	t, err := u.mine(c.Request().Context(), param(c, "id"))
+	if err != nil {
+		return err
+	}
+	p := views.MenuPage{Alone: fragment(c.Request())}
+	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+		return err
+	}
+	rows, err := u.rows(c.Request().Context(), []store.Thread{t})
+	if err != nil {
+		return err
+	}
+	p.Row = rows[0]
+	return html(c, http.StatusOK, chat.MenuPage(p))
 }
 
 // setTitle writes a title to the state. While a run has the state, only the row the lists
@@ -85,11 +120,7 @@ func (u *UI) confirm(c echo.Context) error {
 // remove is POST /ui/threads/:id/delete.
 func (u *UI) remove(c echo.Context) error {
 	id := param(c, "id")
-	where := back(c, views.NewChatURL)
-	if where == views.ThreadURL(id) {
-		where = views.NewChatURL
-	}
-	return u.removed(c, where, id)
+	return u.removed(c, back(c, id, views.NewChatURL), id)
 }
 
 // pinKey is the member of a thread's metadata that keeps it above the others.
@@ -110,7 +141,7 @@ func (u *UI) pin(c echo.Context) error {
 	if err := u.DB.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Merge: merge}}); err != nil {
 		return err
 	}
-	where := back(c, views.ThreadURL(id))
+	where := back(c, id, views.ThreadURL(id))
 	return frame(c, views.Frame{Location: where}, where)
 }
 

@@ -153,7 +153,7 @@ func (u *UI) removeMany(c echo.Context) error {
 	threads := form["thread"]
 	slices.Sort(threads)
 	threads = slices.Compact(threads)
-	where := back(c, views.ChatsURL)
+	where := back(c, "", views.ChatsURL)
 	switch {
 	case len(threads) == 0:
 		return frame(c, views.Frame{Location: where}, where)
@@ -208,15 +208,20 @@ func withQuery(where, name, value string) string {
 	return u.RequestURI()
 }
 
-// back is the page of this server an action was sent from: after a rename or delete in the
-// list of all chats one wants to see that list again.
-func back(c echo.Context, other string) string {
+// back is the page of this server an action on a thread was sent from: after a rename or
+// delete in a list one wants to see that list again. It is other when that page shows the
+// thread itself, which other knows better, or is none of the workspace.
+func back(c echo.Context, thread, other string) string {
 	r := c.Request()
 	from, err := url.Parse(r.Referer())
-	if err != nil || from.Host != r.Host || from.Path != views.ChatsURL {
+	if err != nil || from.Host != r.Host || !strings.HasPrefix(from.Path, "/workspace/") {
 		return other
 	}
-	return localPath(from.RequestURI(), other)
+	own := views.ThreadURL(thread)
+	if thread != "" && (from.EscapedPath() == own || strings.HasPrefix(from.EscapedPath(), own+"/")) {
+		return other
+	}
+	return withQuery(localPath(from.RequestURI(), other), "undo", "")
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(views.Safe(s)), " ") }

@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"strings"
 	"syscall"
@@ -60,11 +61,11 @@ func (u *UI) answerError(c echo.Context, err error) error {
 	if errors.Is(err, sandbox.ErrThread) { // on a page an impossible id is one that is not there
 		status, detail = http.StatusNotFound, nil
 	}
-	text, id := "", ""
+	text, id, level := "", uuid.NewString(), slog.LevelDebug
 	if status >= http.StatusInternalServerError {
-		id = uuid.NewString()
-		u.Log.Error("a page failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
+		level = slog.LevelError
 	}
+	u.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path", r.URL.Path, "err", err)
 	if s, ok := detail.(string); ok && status != http.StatusNotFound {
 		text = s
 	}

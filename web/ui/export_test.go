@@ -33,3 +33,6 @@ func (u *UI) SetBinTime(d time.Duration) { u.bin.keep = d }
 
 // Excerpt is what a search shows of a message.
 var Excerpt = excerpt
+
+// ZipName is what a file is called in an archive.
+var ZipName = zipName

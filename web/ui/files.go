@@ -70,7 +70,9 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 	s := v.scene(true)
 	p := views.Panel{ThreadID: v.thread.ID, Title: s.title, Files: v.view(s).Files, Code: c.QueryParam("tab") == "code"}
 	if file == "" {
-		return p, nil
+		var err error
+		p.Zip, p.ZipAll, err = u.zipOffers(c.Request().Context(), v.thread.ID)
+		return p, err
 	}
 	view, err := u.fileView(c.Request().Context(), v, file)
 	p.File = view

@@ -108,12 +108,13 @@ func (l *live) run(ctx context.Context, from string) error {
 			return err
 		}
 		if next.run.ID == "" {
-			return l.done(next)
+			return l.done(ctx, next)
 		}
 		if err := l.resetTo(ctx, next); err != nil {
 			return err
 		}
 	}
+	l.ui.see(ctx, l.thread)
 	return l.send("done", views.Frame{}, "")
 }
 
@@ -157,6 +158,9 @@ func (l *live) resetTo(ctx context.Context, v *conversation) error {
 		return err
 	}
 	f.Swap, f.Title, f.File = append(f.Swap, around.frame.Swap...), around.frame.Title, around.frame.File
+	if err := l.ui.putLater(ctx, &f, l.thread); err != nil {
+		return err
+	}
 	l.v, l.screen = v, newScreen(ctx, v.scene(true))
 	l.sent = time.Now()
 	return l.send("reset", f, v.cursor())
@@ -249,7 +253,7 @@ func (l *live) patches(list []views.Patch, cursor string) error {
 }
 
 // done shows the thread as it is stored now and ends the stream.
-func (l *live) done(stored *conversation) error {
+func (l *live) done(ctx context.Context, stored *conversation) error {
 	s := stored.scene(false)
 	// The turns of the run and the one before are on the screen; older ones have not changed.
 	first := 0
@@ -268,6 +272,7 @@ func (l *live) done(stored *conversation) error {
 		return err
 	}
 	f.Say = l.outcome(s)
+	l.ui.see(ctx, l.thread)
 	return l.send("done", f, cursor)
 }
 

@@ -35,7 +35,7 @@ func (u *UI) answerHost(c echo.Context) error {
 		return err
 	}
 	if !fragment(c.Request()) {
-		return c.Redirect(http.StatusSeeOther, back(c, views.ThreadURL(id)))
+		return c.Redirect(http.StatusSeeOther, back(c, id, views.ThreadURL(id)))
 	}
 	asks, err := u.asks(ctx, id)
 	if err != nil {

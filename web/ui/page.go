@@ -105,6 +105,7 @@ func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, 
 		s.Undo = views.Undo{Token: token, Count: u.bin.count(token)}
 	}
 	s.Threads, err = u.rows(c.Request().Context(), rows)
+	atHand(s.Threads, current)
 	return s, err
 }
 

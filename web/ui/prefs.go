@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,7 +30,12 @@ type prefs struct {
 	Keys   string // "off" when there are no shortcuts of a single key
 	Size   int    // of the text of answers, in px; 0 is the usual
 	Widths views.Columns
+	Notify string   // "on" or "off"; empty while nothing was said about notifications
+	Quiet  []string // kinds of news that are not to be told, of views.NotifyKinds
 }
+
+// wants tells whether the reader is to be told news of a kind while the page is not on screen.
+func (p prefs) wants(kind string) bool { return p.Notify == "on" && !slices.Contains(p.Quiet, kind) }
 
 // maxPref bounds one choice, in bytes.
 const maxPref = 200
@@ -45,6 +51,14 @@ func readPrefs(r *http.Request) prefs {
 		Mode: views.Mode(v.Get("mode")), Effort: v.Get("effort"), Side: v.Get("side"), Keys: v.Get("keys")}
 	p.Size = oneOf(v.Get("size"), views.TextSizes())
 	p.Widths = views.Columns{Side: oneOf(v.Get("sidew"), views.SideWidths()), Panel: oneOf(v.Get("panelw"), views.PanelWidths())}
+	if n := v.Get("notify"); onOff(n) {
+		p.Notify = n
+	}
+	for _, kind := range views.NotifyKinds() {
+		if v.Get(views.NotifyPref(kind)) == "off" {
+			p.Quiet = append(p.Quiet, kind)
+		}
+	}
 	if !i18n.Known(p.Lang) {
 		p.Lang = i18n.Match(r.Header.Get("Accept-Language"))
 	}
@@ -53,6 +67,8 @@ func readPrefs(r *http.Request) prefs {
 	}
 	return p
 }
+
+func onOff(v string) bool { return v == "on" || v == "off" }
 
 // oneOf is the number s when it is in the list, else 0.
 func oneOf(s string, list []int) int {
@@ -78,7 +94,7 @@ func (u *UI) savePrefs(c echo.Context) error {
 	}
 	u.setPrefs(c, form)
 	where := localPath(form.Get("next"), views.NewChatURL)
-	if where == views.SettingsURL("appearance") {
+	if strings.HasPrefix(where, views.SettingsURL("")) {
 		where += "?saved=1"
 	}
 	return frame(c, views.Frame{}, where)
@@ -113,12 +129,22 @@ func (u *UI) setPrefs(c echo.Context, form url.Values) {
 	set("model", old.Model, short)
 	set("mode", string(old.Mode), short)
 	set("effort", old.Effort, short)
-	onOff := func(v string) bool { return v == "on" || v == "off" }
 	set("side", old.Side, onOff)
 	set("keys", old.Keys, onOff)
 	set("size", number(old.Size), isSize)
 	set("sidew", number(old.Widths.Side), width(views.SideWidths()))
 	set("panelw", number(old.Widths.Panel), width(views.PanelWidths()))
+	set("notify", old.Notify, onOff)
+	for _, kind := range views.NotifyKinds() {
+		name, was := views.NotifyPref(kind), ""
+		if slices.Contains(old.Quiet, kind) {
+			was = "off"
+		}
+		if form.Has("kinds") && !form.Has(name) { // the form has them all; a box without its mark sends nothing
+			was = "off"
+		}
+		set(name, was, onOff)
+	}
 	c.SetCookie(&http.Cookie{Name: prefsCookie, Value: keep.Encode(), Path: "/", MaxAge: prefsAge, SameSite: http.SameSiteLaxMode})
 }
 

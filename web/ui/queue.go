@@ -55,14 +55,24 @@ func (u *UI) queued(c echo.Context, thread string) error {
 func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, id, run := c.Request().Context(), param(c, "id"), param(c, "run")
-		r, err := u.waitingRun(id, run)
-		if err != nil {
-			return u.refuse(c, err, "")
+		r, delayed := u.delayed(id, run)
+		if !delayed {
+			var err error
+			if r, err = u.waitingRun(id, run); err != nil {
+				return u.refuse(c, err, "")
+			}
 		}
 		if err := u.Runs.Rollback(ctx, id, run, true); err != nil && !errors.Is(err, runs.ErrNotCancelable) {
 			return err
 		}
-		if scripted(c.Request()) {
+		switch {
+		case scripted(c.Request()) && delayed:
+			var f views.Frame
+			if err := u.putLater(localized(c), &f, id); err != nil {
+				return err
+			}
+			return httpx.JSON(c, http.StatusOK, f)
+		case scripted(c.Request()):
 			return u.queued(c, id)
 		}
 		text := ""

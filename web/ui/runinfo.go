@@ -23,7 +23,7 @@ const maxCause = 600
 // settle writes into a turn how its runs went, oldest first. Without runs, as in a thread
 // that was imported, the turn is simply done.
 func settle(t *views.Turn, list []store.Run) {
-	t.State, t.Failure, t.Elapsed, t.Tokens = views.TurnDone, nil, 0, 0
+	t.State, t.Failure, t.Elapsed, t.Tokens, t.Breakpoint = views.TurnDone, nil, 0, 0, false
 	for _, r := range list {
 		if !runs.Done(r.Status) {
 			continue
@@ -34,6 +34,7 @@ func settle(t *views.Turn, list []store.Run) {
 	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
 	if n := len(list); n > 0 {
 		t.State, t.Failure = outcome(list[n-1])
+		t.Breakpoint = list[n-1].StopReason == agent.StopBreakpoint
 	}
 	for i := range t.Trail.Steps {
 		if s := &t.Trail.Steps[i]; s.State == views.StepRun || s.State == views.StepWait {
@@ -48,7 +49,7 @@ func outcome(r store.Run) (views.TurnState, *views.Failure) {
 	case runs.Failed, runs.Timeout:
 		return views.TurnFailed, failure(r)
 	case runs.Interrupted:
-		if r.StopReason == runs.StopOrphan || r.StopReason == "shutdown" {
+		if cutOff(r.StopReason) {
 			return views.TurnFailed, &views.Failure{Kind: views.FailureInterrupted, RequestID: r.ID}
 		}
 		return views.TurnStopped, nil

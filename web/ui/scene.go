@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 )
@@ -37,8 +36,11 @@ func (v *conversation) scene(touched bool) scene {
 		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
 	s.row = rowOf(v.thread)
 	s.row.Title = s.title
-	if s.running {
+	switch { // what is on screen is no news
+	case s.running:
 		s.row.State = views.ThreadRunning
+	case v.asking || len(v.asks) > 0:
+		s.row.State = views.ThreadWaiting
 	}
 	for i := range s.turns {
 		t := &s.turns[i]
@@ -61,17 +63,6 @@ func (v *conversation) scene(touched bool) scene {
 }
 
 func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }
-
-// threadState is the dot of a thread in lists.
-func threadState(status string) views.ThreadState {
-	switch status {
-	case runs.Busy:
-		return views.ThreadRunning
-	case runs.ThreadError:
-		return views.ThreadFailed
-	}
-	return views.ThreadIdle
-}
 
 // cursor is the position of v in the stream: the run and the last event that is in it.
 func (v *conversation) cursor() string {
@@ -96,7 +87,7 @@ func (v *conversation) view(s scene) views.Thread {
 	return t
 }
 
-// rowOf is a thread of a list by its row alone.
+// rowOf is a thread of a list by its row alone, without the dot.
 func rowOf(t store.Thread) views.ThreadRow {
-	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, State: threadState(t.Status), Pinned: pinned(t)}
+	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t)}
 }

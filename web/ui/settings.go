@@ -40,6 +40,9 @@ func (u *UI) settings(c echo.Context) error {
 		if p.Models, err = u.modelsSection(c); err != nil {
 			return err
 		}
+	case "notifications":
+		chosen := readPrefs(c.Request())
+		p.Notify = views.Notify{On: chosen.Notify == "on", Quiet: chosen.Quiet}
 	case "tools":
 		p.Tools, p.Servers = u.toolList(), u.mcpServers()
 	case "sandbox":

@@ -15,7 +15,6 @@ import (
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/views"
-	"fawn/views/agents"
 	"fawn/views/tasks"
 	"fawn/web/httpx"
 )
@@ -24,23 +23,6 @@ const (
 	maxTasks    = 200 // that the page shows
 	maxTaskRuns = 5   // starts of each
 )
-
-// agents is GET /workspace/agents, skills GET /workspace/skills.
-func (u *UI) agents(c echo.Context) error {
-	shell, err := u.shell(c, views.NavAgents, "")
-	if err != nil {
-		return err
-	}
-	return html(c, http.StatusOK, agents.Gallery(shell))
-}
-
-func (u *UI) skills(c echo.Context) error {
-	shell, err := u.shell(c, views.NavSkills, "")
-	if err != nil {
-		return err
-	}
-	return html(c, http.StatusOK, agents.Skills(shell))
-}
 
 // tasks is GET /workspace/scheduled-tasks.
 func (u *UI) tasks(c echo.Context) error {

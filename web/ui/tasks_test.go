@@ -117,6 +117,21 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 
 func TestPagesOfAgentsAndSkills(t *testing.T) {
 	w := open(t, &agenttest.Script{})
+	text := "Plans <first>"
+	if _, err := w.db.CreateAssistant(t.Context(), store.Assistant{ID: "0192f3c8-8a1c-7000-8000-000000000001", Graph: "lead_agent", Name: "Careful", Description: &text}); err != nil {
+		t.Fatal(err)
+	}
+	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") || !strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
+		t.Error("the page of agents does not list what programs made")
+	}
+	if page := w.page("/workspace/agents/new"); !strings.Contains(page, "cannot be made in the browser yet") || !strings.Contains(page, `href="/docs"`) {
+		t.Error("the page for a new agent does not say what there is instead")
+	}
+	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents", "/workspace/agents/none/chats/t1": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
+		if a := w.get(path); a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, `class="btn primary" href="`+back+`"`) || !strings.Contains(a.body, "called “no") {
+			t.Errorf("%s: %d", path, a.StatusCode)
+		}
+	}
 	for path, want := range map[string]string{"/workspace/agents": "Chat", "/workspace/skills": "No skills are installed."} {
 		if page := w.page(path); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", path, want)

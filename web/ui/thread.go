@@ -14,7 +14,6 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/httpx"
 )
 
 // maxDraft bounds a refused text that goes back to the page in its address, in bytes.
@@ -42,6 +41,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 	if err != nil {
 		return err
 	}
+	u.see(ctx, id)
 	shell, err := u.shell(c, views.NavNone, id)
 	if err != nil {
 		return err
@@ -53,6 +53,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		s.turns[edit].User = &user
 	}
 	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.box()}
+	p.Thread.Later = u.later(id)
 	if p.Thread.Shared, err = u.isShared(ctx, id); err != nil {
 		return err
 	}
@@ -156,24 +157,15 @@ func (u *UI) rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow, 
 		if t.Title != "" {
 			continue
 		}
-		list, err := u.DB.Runs(ctx, t.ID, "", untitledRuns, 0)
+		begun, err := u.DB.Runs(ctx, t.ID, "", untitledRuns, 0)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range slices.Backward(list) { // the oldest first
+		for _, r := range slices.Backward(begun) { // the oldest first
 			if out[i].Title = firstWords(inputText(r)); out[i].Title != "" {
 				break
 			}
 		}
 	}
-	return out, nil
-}
-
-// status is GET /ui/threads/:id/status, for pages that are not on screen.
-func (u *UI) status(c echo.Context) error {
-	t, err := u.mine(c.Request().Context(), param(c, "id"))
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"running": u.Runs.Active(t.ID) != "", "state": threadState(t.Status), "title": t.Title})
+	return out, u.mark(ctx, out, list)
 }

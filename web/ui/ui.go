@@ -57,6 +57,7 @@ type UI struct {
 	servers discovery
 	bin     *bin
 	probes  chan struct{} // holds one for each model that is being tried
+	zips    chan struct{} // holds one for each archive of files that is being made
 	tick    time.Duration
 
 	suggesting turnstile // threads whose follow-ups are being made
@@ -67,7 +68,7 @@ func New(d Deps) (*UI, error) {
 	if err := assets.Check(); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	return &UI{Deps: d, servers: discovery{find: llm.Discover}, bin: newBin(), probes: make(chan struct{}, maxProbes), tick: tick}, nil
+	return &UI{Deps: d, servers: discovery{find: llm.Discover}, bin: newBin(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick}, nil
 }
 
 // Routes adds the pages and their actions to g, which is mounted at the root.
@@ -83,7 +84,11 @@ func (u *UI) Routes(g *echo.Group) {
 	g.GET("/share/:token/files/*", u.sharedFile)
 	g.GET("/share/:token/view/*", u.sharedView)
 	g.GET("/workspace/agents", u.agents)
+	g.GET("/workspace/agents/new", u.newAgent)
+	g.GET("/workspace/agents/:name", u.missing(false))
+	g.GET("/workspace/agents/:name/*", u.missing(false))
 	g.GET("/workspace/skills", u.skills)
+	g.GET("/workspace/skills/:name", u.missing(true))
 	g.GET("/workspace/scheduled-tasks", u.tasks)
 	g.POST("/ui/tasks", u.addTask)
 	g.POST("/ui/tasks/:id/:action", u.changeTask)
@@ -98,6 +103,7 @@ func (u *UI) Routes(g *echo.Group) {
 	g.GET("/ui/palette", u.palette)
 	g.GET("/ui/commands", u.commands)
 	g.POST("/ui/prefs", u.savePrefs)
+	g.GET("/ui/notifications", u.notifyOffer)
 	g.POST("/ui/models", u.addModel)
 	g.POST("/ui/models/change", u.changeModel)
 	g.POST("/ui/models/found", u.useFound)
@@ -127,6 +133,7 @@ func (u *UI) Routes(g *echo.Group) {
 	g.POST("/ui/threads/:id/feedback", u.rate)
 	g.POST("/ui/threads/:id/network", u.answerHost)
 	g.POST("/ui/hosts", u.closeHost)
+	g.GET("/ui/threads/:id/menu", u.menu)
 	g.POST("/ui/threads/:id/rename", u.rename)
 	g.POST("/ui/threads/:id/pin", u.pin)
 	g.GET("/ui/threads/:id/usage", u.usage)
@@ -144,4 +151,5 @@ func (u *UI) Routes(g *echo.Group) {
 	g.GET("/ui/threads/:id/panel", u.panel)
 	g.GET("/ui/threads/:id/panel/*", u.panel)
 	g.GET("/ui/threads/:id/view/*", u.view)
+	g.GET("/ui/threads/:id/files.zip", u.filesZip)
 }
