@@ -42,7 +42,9 @@ func cutMany(dir string) error {
 			r, err := m.Follow(ctx, run.ID)
 			for after := int64(0); err == nil; {
 				var evs []runs.Event
-				evs, err = r.Next(ctx, after)
+				if evs, err = r.Next(ctx, after); err == nil && evs == nil {
+					err = fmt.Errorf("run %s ended, and it was to hang", run.ID)
+				}
 				for _, e := range evs {
 					if after = e.To; text("here")(e) {
 						return
