@@ -1,7 +1,7 @@
 // Files: cards, the panel and its previews, what active content may not do, and
 // all of it without JavaScript too.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
 import { chromium, lacks, scripted, start, until, words } from './harness.mjs';
@@ -220,4 +220,19 @@ test('theme and language change at once and are there from the first byte of the
   await page.waitForFunction(() => document.documentElement.lang === 'zh-CN');
   assert.match(await page.innerText('h1'), /设置/);
   clean(page);
+});
+
+test('all files come as one archive, from the panel and without JavaScript', { skip }, async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await open(browser, fawn.base, { javaScriptEnabled });
+    await page.goto(`${fawn.base}/workspace/chats/${thread}`);
+    await page.click('#files-button');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download all (.zip)' }).click()]);
+    assert.match(download.suggestedFilename(), /\.zip$/);
+    const body = readFileSync(await download.path(), 'latin1');
+    assert.equal(body.slice(0, 2), 'PK');
+    for (const name of Object.keys(files)) assert.ok(body.includes(name), name);
+    clean(page);
+    await page.context().close();
+  }
 });
