@@ -170,7 +170,7 @@ test('the pictures of the README', { skip: skip || (process.env.FAWN_README !== 
     await night.goto(own.base + summary);
     await night.click('.turn.last .trail > summary');
     await night.keyboard.press('Control+k');
-    await night.locator('#pal-q').pressSequentially('s');
+    await night.locator('#pal-q').pressSequentially('set');
     await night.waitForFunction(() => document.querySelector('#pal-list')?.innerText.includes('Settings: Sandbox'));
     await picture(night, 'palette-dark.png');
     const phone = await open(browser, own.base, { colorScheme: 'dark', viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true });
