@@ -224,6 +224,7 @@ type Step struct {
 	Bytes  int64           // size of the whole output
 	Lines  int             // lines of the whole output
 	Error  string          // one line: why it failed
+	Sites  []string        // names of the sites that a search found, each once
 
 	// Of reasoning and notes.
 	Text string // Markdown

@@ -13,6 +13,11 @@ import (
 	"fawn/views/i18n"
 )
 
+const (
+	previewLines = 8 // of a command's output are shown at once
+	shownSites   = 6 // of a search have a chip of their own
+)
+
 // line is a step in plain words.
 type line struct {
 	verb   string
@@ -244,8 +249,8 @@ func preview(s views.Step) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimRight(s.Output, "\n"), "\n")
-	if len(lines) > 8 {
-		lines = append([]string{"…"}, lines[len(lines)-8:]...)
+	if len(lines) > previewLines {
+		lines = append([]string{"…"}, lines[len(lines)-previewLines:]...)
 	}
 	return views.SafeLines(strings.Join(lines, "\n"))
 }

@@ -47,8 +47,10 @@ func steps() []views.Step {
 		t(views.Step{ID: "c3", Tool: "grep", Args: raw(map[string]any{"pattern": "SCOP|COP", "path": "/mnt/user-data/uploads"}), Elapsed: 120 * time.Millisecond, Lines: 14, Output: "prices.csv:3: SCOP 3.1\nprices.csv:9: COP 4.2\n"}),
 		{ID: "m1", ThreadID: "t1", Kind: views.StepNote, State: views.StepDone, Text: "The price list has no subsidies. I look for the rules next."},
 		t(views.Step{ID: "c4", Tool: "web_fetch", State: views.StepFail, Args: raw(map[string]any{"url": "https://www.ecologie.gouv.fr/aides"}), Elapsed: 10 * time.Second, Error: "timed out after 10 s"}),
+		t(views.Step{ID: "c8", Tool: "web_search", Args: raw(map[string]any{"query": "heat pump subsidy 2026"}), Elapsed: 1200 * time.Millisecond,
+			Sites: []string{"ademe.fr", "cre.fr", "ecologie.gouv.fr", "service-public.fr", "insee.fr", "lyon.fr", "example.org", "example.com"}}),
 		t(views.Step{ID: "c5", Tool: "write_file", Args: raw(map[string]any{"path": "/mnt/user-data/outputs/model.py", "content": "print(1)"}), Elapsed: 12 * time.Millisecond}),
-		t(views.Step{ID: "c6", Tool: "bash", Args: raw(map[string]any{"command": "python model.py --years 10"}), Elapsed: 1200 * time.Millisecond, Output: "heat pump 17500\ngas boiler 21600\ndifference 4100\n"}),
+		t(views.Step{ID: "c6", Tool: "bash", Args: raw(map[string]any{"command": "python model.py --years 10"}), Elapsed: 1200 * time.Millisecond, Lines: 42, Output: "heat pump 17500\ngas boiler 21600\ndifference 4100\n"}),
 	}
 }
 

@@ -35,7 +35,7 @@ const forms = [
 const inPanel = (name) => `/workspace/chats/${thread}?file=mnt/user-data/outputs/${name}`;
 const pages = [['welcome', () => newChat], ['thread', () => `/workspace/chats/${thread}`], ['document', () => inPanel('report.md')],
   ['table', () => inPanel('prices.csv')], ['source', () => inPanel('prices.csv') + '&tab=code'], ['picture', () => `/workspace/chats/${thread}/files/mnt/user-data/outputs/chart.svg`],
-  ['step', () => step], ['edit', () => `/workspace/chats/${thread}?edit=${message}`],
+  ['step', () => step], ['usage', () => `/ui/threads/${thread}/usage`], ['edit', () => `/workspace/chats/${thread}?edit=${message}`],
   ['files', () => `/workspace/chats/${thread}/files`], ['chats', () => '/workspace/chats'], ['delete', () => `/ui/threads/${thread}/delete`],
   ['settings', () => '/workspace/settings/appearance'], ['sandbox', () => '/workspace/settings/sandbox'], ['about', () => '/workspace/settings/about'], ['models', () => '/workspace/settings/models'], ['model', () => '/workspace/settings/models?add=compatible'],
   ['tools', () => '/workspace/settings/tools'], ['account', () => '/workspace/settings/account'], ['memory', () => '/workspace/settings/memory'],

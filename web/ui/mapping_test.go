@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -242,4 +243,19 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 			t.Errorf("live  %s\nfresh %s", got, want)
 		}
 	})
+}
+
+func TestASearchNamesItsSites(t *testing.T) {
+	for name, c := range map[string]struct {
+		result string
+		want   []string
+	}{
+		"members": {`{"results":[{"title":"A","url":"https://www.ADEME.fr/a","content":"see https://other.example"},{"url" : "http://cre.fr"},{"link":"https://ademe.fr/b"}]}`, []string{"ademe.fr", "cre.fr"}},
+		"prose":   {"1. A https://a.example/x\n2. B (http://b.example)", []string{"a.example", "b.example"}},
+		"none":    {"nothing was found", nil},
+	} {
+		if got := sites(c.result); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }

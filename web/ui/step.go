@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +53,9 @@ func finish(s *views.Step, m *agent.Message) {
 	if s.Tool == "bash" { // the last lines are the ones worth showing
 		s.Output = tail(text, maxStepOutput)
 	}
+	if s.Tool == "web_search" {
+		s.Sites = sites(text)
+	}
 	switch {
 	case text == agent.InterruptedResult:
 		s.State = views.StepStop
@@ -59,6 +64,32 @@ func finish(s *views.Step, m *agent.Message) {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		s.Error = head(first, maxStepError)
 	}
+}
+
+// maxSites is how many sites of one search are told apart.
+const maxSites = 40
+
+// link is the address of a result in JSON.
+var link = regexp.MustCompile(`"(?:url|link|href|source)"\s*:\s*"https?://([\w.-]+)`)
+
+// address is where a text names a page: the host is what counts.
+var address = regexp.MustCompile(`https?://([\w.-]+)`)
+
+// sites are the hosts that the result of a search names, each once, in its order. What the
+// pages say may name more of them: where there is a member for the address, only that counts.
+func sites(text string) (out []string) {
+	found := link.FindAllStringSubmatch(text, -1)
+	if len(found) == 0 {
+		found = address.FindAllStringSubmatch(text, -1)
+	}
+	for _, m := range found {
+		if host := strings.TrimPrefix(strings.ToLower(m[1]), "www."); !slices.Contains(out, host) {
+			if out = append(out, host); len(out) == maxSites {
+				break
+			}
+		}
+	}
+	return out
 }
 
 // lines counts the lines of an output.

@@ -39,6 +39,9 @@ func (u *UI) step(c echo.Context) error {
 	if body.Cut {
 		body.Raw = views.StepURL(id, name) + "?raw=1"
 	}
+	if fragment(c.Request()) && c.QueryParam("all") != "" {
+		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.StepOutput(body)))
+	}
 	if fragment(c.Request()) {
 		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.StepDetails(body)))
 	}
