@@ -119,6 +119,17 @@ test('320 px wide there is no sideways scroll and nothing is cut off, in both la
   }
 });
 
+test('zoomed in four times, most of the screen is for reading', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 320, height: 256 } });
+  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
+  const read = await page.locator('#scroll').boundingBox();
+  assert.ok(read.height >= 128, `${read.height} px are left to read in`);
+  await page.focus('#q');
+  await page.locator('#send button').waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.context().close();
+});
+
 test('in forced colours states can still be told apart', { skip }, async () => {
   const page = await open(browser, fawn.base, { forcedColors: 'active' });
   await page.goto(`${fawn.base}/workspace/chats/${thread}`);
@@ -126,6 +137,7 @@ test('in forced colours states can still be told apart', { skip }, async () => {
   await page.screenshot({ path: join(shots, 'forced-colors.png') });
   const dot = await page.evaluate(() => getComputedStyle(document.querySelector('.step.done:not(.note)'), '::before').backgroundColor);
   assert.notEqual(dot, await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+  assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('.tl[aria-current=page]')).outlineStyle), 'solid', 'the chat that is open stands out');
   assert.deepEqual(await violations(page), []);
   await page.context().close();
 });
