@@ -74,6 +74,8 @@ type writer struct {
 	auditRows, auditBytes int64
 	cuts                  atomic.Uint64 // the age of message numbers, see Snapshot.Age; even while a commit changes it
 
+	works atomic.Uint64 // statements that were carried out
+
 	wake chan struct{} // one token: look at the queue again
 	done chan struct{} // closed when the goroutine has ended
 
@@ -355,6 +357,7 @@ func (w *writer) change(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	w.works.Add(1)
 	return r.RowsAffected()
 }
 

@@ -15,8 +15,8 @@ import (
 	"fawn/store"
 )
 
-// finishTime is how long the last write of a run may take.
-const finishTime = 10 * time.Second
+// patience is how long the store may get nothing done while a run waits to be stored.
+const patience = 10 * time.Second
 
 // execute drives one run from its first event to its last. It owns e.run. It returns the
 // status of the thread when nothing else is left to run.
@@ -25,7 +25,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	store, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if rec != nil {
 		defer rec.lane.Close()

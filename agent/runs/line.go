@@ -149,7 +149,7 @@ func (m *Manager) writeStatus(l *lineup, thread, status string) {
 	for l.dirty && len(l.queue) == 0 {
 		l.dirty = false
 		m.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), finishTime)
+		ctx, cancel := m.db.UnlessStuck(context.Background(), patience)
 		err := m.db.Commit(ctx, store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{Status: &status}})
 		cancel()
 		if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -271,7 +271,7 @@ func (r *recorder) commit(ctx context.Context, b store.Batch) error {
 	}
 	to := r.seq
 	// A cancelled wait would leave open whether the batch was written.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	ctx, cancel := r.db.UnlessStuck(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := r.lane.Commit(ctx, b); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
