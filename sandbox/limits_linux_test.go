@@ -107,7 +107,7 @@ func TestOutputIsCappedAndNeverBlocks(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	res := do(t, s, sandbox.ExecReq{Command: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo; echo end", size), Timeout: 5 * time.Minute})
+	res := do(t, s, sandbox.ExecReq{Command: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo; echo end", size), Timeout: time.Duration(5+3*(size>>30)) * time.Minute})
 	runtime.ReadMemStats(&after)
 	if res.TotalBytes != size+5 || !res.Truncated || res.ExitCode != 0 {
 		t.Errorf("total %d, truncated %v, exit %d, notes %q", res.TotalBytes, res.Truncated, res.ExitCode, res.Notes)
