@@ -1,6 +1,7 @@
 // The browser side of the harness: one Chromium a test file, pages that collect
 // whatever goes wrong in them, and the few gestures all tests share.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { chromium as engine } from 'playwright-core';
 import { chromium } from './harness.mjs';
 
@@ -77,4 +78,10 @@ export const count = (text) => (text.match(/\S+/g) ?? []).length;
 
 export const clean = (...pages) => {
   for (const p of pages) assert.deepEqual(p.wrong, []);
+};
+
+// shot keeps a picture of a page for people, in the folder FAWN_SHOTS. Nothing is checked
+// with it, and a busy machine at times cannot take one.
+export const shot = async (page, name) => {
+  if (process.env.FAWN_SHOTS) await page.screenshot({ path: join(process.env.FAWN_SHOTS, name + '.png') });
 };

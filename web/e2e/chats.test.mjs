@@ -1,11 +1,10 @@
 // The list of all chats: search by title and by what was said, paging without a
 // jump, deleting several at once and having them back, without JavaScript too.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { clean, launch, open } from './browser.mjs';
-import { chromium, here, lacks, start, until } from './harness.mjs';
+import { clean, launch, open, shot } from './browser.mjs';
+import { chromium, lacks, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
@@ -15,7 +14,6 @@ const titles = (page) => page.locator('#list .nm').allInnerTexts();
 
 before(async () => {
   if (skip) return;
-  mkdirSync(join(here, 'shots'), { recursive: true });
   [fawn, browser] = await Promise.all([start(), launch()]);
   for (let i = 0; i < 130; i++) {
     const id = `many-${String(i).padStart(3, '0')}`;
@@ -78,7 +76,7 @@ test('chats that are deleted together can be had back', { skip }, async () => {
   await remove.click();
   await page.getByText('11 chats deleted').waitFor();
   await page.getByRole('button', { name: 'Undo' }).hover(); // while somebody looks at it, it stays
-  await page.screenshot({ path: join(here, 'shots', 'chats-undo.png') });
+  await shot(page, 'chats-undo');
   assert.deepEqual(await titles(page), ['Chat number 12']);
   assert.equal((await fetch(fawn.base + '/threads/many-120')).status, 404);
   await page.getByRole('button', { name: 'Undo' }).click();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { answerHTML, ask, clean, finished, launch, open } from './browser.mjs';
+import { answerHTML, ask, clean, finished, launch, open, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -86,11 +86,11 @@ test('an answer can say what it likes', { skip }, async (t) => {
       });
       await page.setViewportSize({ width: 390, height: 800 });
       assert.deepEqual(await cutOff(page), [], 'on a phone');
-      if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/hostile-phone-${name.replaceAll(/\W+/g, '-')}.png` });
+      await shot(page, `hostile-phone-${name.replaceAll(/\W+/g, '-')}`);
       await page.setViewportSize({ width: 900, height: 800 });
       const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
       table.push({ name, stream, server, load, click, nodes, KB: Math.round(body.length / 1024) });
-      if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/hostile-${name.replaceAll(/\W+/g, '-')}.png` });
+      await shot(page, `hostile-${name.replaceAll(/\W+/g, '-')}`);
       assert.ok(same, 'a fresh page shows the same');
       assert.ok(nodes < 80_000 && body.length < 6 << 20, `${nodes} elements, ${body.length} bytes`);
       assert.ok(server < 30_000 && load < 60_000 && click < 30_000, 'too slow');
@@ -128,7 +128,7 @@ test('tools, their output, files and titles can say what they like', { skip }, a
   await page.evaluate(() => { for (const d of document.querySelectorAll('.trail details')) d.open = true; });
   await page.waitForFunction(() => [...document.querySelectorAll('.trail .step.tool:not(.group) .body')].every((b) => b.querySelector('.out')));
   await inert(page, 'all steps opened');
-  if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/hostile-steps.png` });
+  await shot(page, 'hostile-steps');
   const title = `${html}${bidi}`.slice(0, 200);
   for (const name of [title, bidi + '<b>x</b>' + bidi]) {
     const res = await fetch(`${fawn.base}/threads/${id}/state`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ values: { title: name } }) });
@@ -144,7 +144,7 @@ test('tools, their output, files and titles can say what they like', { skip }, a
     const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
     t.diagnostic(`${path.slice(0, 90)}: loaded in ${ms} ms, ${nodes} elements`);
     assert.ok(nodes < 80_000, `${nodes} elements`);
-    if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/hostile-at-${path.slice(0, 60).replaceAll(/\W+/g, '-')}-${ms}.png` });
+    await shot(page, `hostile-at-${path.slice(0, 60).replaceAll(/\W+/g, '-')}-${ms}`);
   }
   clean(page);
   await page.context().close();

@@ -4,13 +4,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, open, send } from './browser.mjs';
+import { ask, clean, finished, launch, open, send, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 let fawn, browser, networked;
-const shots = process.env.FAWN_SHOTS; // a folder gets screenshots
 const skip = lacks('Chromium', existsSync(chromium));
 
 before(async () => {
@@ -37,7 +35,6 @@ const accessible = async (page) => {
   const { violations } = await page.evaluate(() => axe.run(document.querySelector('#network'), { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] }));
   assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' '))}`), []);
 };
-const shot = async (page, name) => { if (shots) await page.screenshot({ path: join(shots, name + '.png') }); };
 
 test('a refused host becomes a card while the run goes on, and the answer holds at once', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');

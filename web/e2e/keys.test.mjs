@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
+import { ask, clean, finished, launch, newChat, open, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -43,7 +43,7 @@ test('the palette finds chats by what was said, and commands, without a mouse', 
     await page.evaluate(axe);
     const found = await page.evaluate(() => axe.run(document.querySelector('dialog'), { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
     assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`), []);
-    if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/palette-${form.colorScheme}.png` });
+    await shot(page, `palette-${form.colorScheme}`);
     const one = await option(page).innerText();
     await page.keyboard.press('ArrowDown');
     assert.notEqual(await option(page).innerText(), one);
@@ -73,7 +73,7 @@ test('each shortcut does what the list of them says', { skip }, async () => {
   await press('Control+/');
   await page.locator('.pal dl').waitFor();
   assert.match(await page.locator('.pal dl').innerText(), /Ctrl B/);
-  if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/keys.png` });
+  await shot(page, 'keys');
   await press('Escape');
   await page.waitForFunction(() => !document.querySelector('.pal'));
 

@@ -1,19 +1,16 @@
 // The list of chats beside the page: dots that every tab agrees on, what starts by itself
 // later, and the menu of a row.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
-import { chromium, here, held, lacks, scripted, start, until } from './harness.mjs';
+import { ask, clean, finished, launch, newChat, open, shot } from './browser.mjs';
+import { chromium, held, lacks, scripted, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
-const shot = (page, name) => page.screenshot({ path: join(here, 'shots', name + '.png') });
 
 before(async () => {
   if (skip) return;
-  mkdirSync(join(here, 'shots'), { recursive: true });
   [fawn, browser] = await Promise.all([start(), launch()]);
 });
 after(async () => { await browser?.close(); await fawn?.stop(); });

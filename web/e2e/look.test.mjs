@@ -5,13 +5,12 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ask, atLeast, clean, finished, launch, newChat, open, send } from './browser.mjs';
+import { ask, atLeast, clean, finished, launch, newChat, open, send, shot } from './browser.mjs';
 import { chromium, here, lacks, start, words } from './harness.mjs';
 import { makeSales, notes, toCSV } from './table.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const shots = join(here, 'shots');
 const report = [
   '# Heat pump or gas?', '', 'Over ten years the heat pump is **cheaper** in a well insulated house.', '',
   '| | Heat pump | Gas |', '|---|---:|---:|', '| Purchase | 14,200 | 8,900 |', '| Ten years of energy | 9,800 | 17,400 |', '',
@@ -50,7 +49,6 @@ const violations = async (page) => {
 
 before(async () => {
   if (skip) return;
-  mkdirSync(shots, { recursive: true });
   [fawn, browser] = await Promise.all([start(), launch()]);
   await fawn.script.rules([{ match: 'heat pump', script: { turns: [
     { reasoning: 'The reader wants a comparison over ten years.', text: 'I look at what is there first.',
@@ -74,7 +72,7 @@ for (const form of forms) {
       await t.test(name, async () => {
         await page.goto(fawn.base + path());
         await page.evaluate(() => document.fonts.ready);
-        await page.screenshot({ path: join(shots, `${name}-${form.name}.png`) });
+        await shot(page, `${name}-${form.name}`);
         assert.deepEqual(await violations(page), []);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(wide <= 0, `the page is ${wide} px too wide`);
@@ -90,7 +88,7 @@ test('mid-run, in every form: no accessibility violation', { skip }, async () =>
     const page = await open(browser, fawn.base, form);
     await ask(page, fawn.base, words(20_000, 50));
     await atLeast(page, 10);
-    await page.screenshot({ path: join(shots, `running-${name}.png`) });
+    await shot(page, `running-${name}`);
     assert.deepEqual(await violations(page), []);
     await page.click('#send [data-stop]');
     await finished(page);
@@ -106,7 +104,7 @@ test('320 px wide there is no sideways scroll and nothing is cut off, in both la
       await page.goto(fawn.base + path());
       assert.equal(await page.getAttribute('html', 'lang'), locale === 'zh-CN' ? 'zh-CN' : 'en');
       await page.evaluate(() => document.fonts.ready);
-      await page.screenshot({ path: join(shots, `${name}-320-${locale}.png`) });
+      await shot(page, `${name}-320-${locale}`);
       const out = await page.evaluate(() => [...document.querySelectorAll('h1, h2, p, button, a, input, select, textarea, img')]
         .filter((el) => el.checkVisibility() && !el.closest('.vh, .skip, .tbl, pre, .grid, .scroll.flush, [popover]') && !el.matches('.vh, .skip'))
         .filter((el) => { const r = el.getBoundingClientRect(); return r.width > 0 && (r.right > innerWidth + 1 || r.left < -1); })
@@ -134,7 +132,7 @@ test('in forced colours states can still be told apart', { skip }, async () => {
   const page = await open(browser, fawn.base, { forcedColors: 'active' });
   await page.goto(`${fawn.base}/workspace/chats/${thread}`);
   await page.click('.trail > summary');
-  await page.screenshot({ path: join(shots, 'forced-colors.png') });
+  await shot(page, 'forced-colors');
   const dot = await page.evaluate(() => getComputedStyle(document.querySelector('.step.done:not(.note)'), '::before').backgroundColor);
   assert.notEqual(dot, await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
   assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('.tl[aria-current=page]')).outlineStyle), 'solid', 'the chat that is open stands out');

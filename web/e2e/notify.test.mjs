@@ -1,11 +1,10 @@
 // Notifications: offered after a long run, shown only for a tab that nobody sees and only
 // with everybody's consent, and told about honestly where a browser has none.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, newChat, open, send } from './browser.mjs';
-import { chromium, here, held, lacks, scripted, start, until } from './harness.mjs';
+import { ask, clean, finished, launch, newChat, open, send, shot } from './browser.mjs';
+import { chromium, held, lacks, scripted, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
@@ -13,7 +12,6 @@ const settings = '/workspace/settings/notifications';
 
 before(async () => {
   if (skip) return;
-  mkdirSync(join(here, 'shots'), { recursive: true });
   [fawn, browser] = await Promise.all([start({ config: 'server: {hosts: [fawn.lan]}\n' }), launch()]);
 });
 after(async () => { await browser?.close(); await fawn?.stop(); });
@@ -101,7 +99,7 @@ test('what was not wanted is not told: off, of one kind, or refused by the brows
       assert.deepEqual(await page.locator('[type=checkbox]').evaluateAll((l) => l.map((e) => e.checked)), [false, true, true]);
     } else {
       await page.getByText('Your browser blocks notifications of this page.').waitFor();
-      await page.screenshot({ path: join(here, 'shots', 'notify-denied.png') });
+      await shot(page, 'notify-denied');
     }
     await ask(page, fawn.base, held(permission, 3));
     await page.waitForSelector('#turns[data-running] .ans .md');
@@ -126,7 +124,7 @@ test('after a long run they are offered once', { skip }, async () => {
     await fawn.script.open(gate);
     const offer = page.locator('#notify-offer');
     await offer.waitFor();
-    await page.screenshot({ path: join(here, 'shots', 'notify-offer.png') });
+    await shot(page, 'notify-offer');
     await offer.getByRole('button', { name: answer }).click();
     await until('it is stored', async () => (await page.context().cookies()).some((c) => c.value.includes(answer === 'Tell me' ? 'notify=on' : 'notify=off')));
     assert.equal(await offer.count(), 0);

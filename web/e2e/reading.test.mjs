@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { answerHTML, ask, atLeast, clean, finished, launch, open, send } from './browser.mjs';
+import { answerHTML, ask, atLeast, clean, finished, launch, open, send, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start, until, words } from './harness.mjs';
 import { code, sample } from './sample.mjs';
 
@@ -103,7 +103,7 @@ test('citations are chips with a tooltip, and the sources are listed once, also 
     const seen = await tip();
     assert.match(seen.says, /^"One" "\\a ?" "https:\/\/www\.one\.example\/a"$|One.*https:\/\/www\.one\.example\/a/s, how);
     assert.ok(seen.wide <= 0 && seen.in, how);
-    if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/cite-${how}.png` });
+    await shot(page, `cite-${how}`);
   }
   assert.equal(await page.getByRole('link', { name: 'one.example: One' }).count(), 2);
   const listed = async (page) => {

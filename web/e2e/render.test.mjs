@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { answerHTML, ask, clean, finished, launch, open } from './browser.mjs';
+import { answerHTML, ask, clean, finished, launch, open, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -66,7 +66,7 @@ test('formulas stream whole, end equal to a fresh page and fit into 320 px', { s
   assert.equal(await answerHTML(page), html);
   if (process.env.FAWN_SHOTS) for (const [w, h] of [[320, 900], [1000, 900]]) {
     await page.setViewportSize({ width: w, height: h });
-    await page.screenshot({ path: `${process.env.FAWN_SHOTS}/math-${w}.png` });
+    await shot(page, `math-${w}`);
   }
   clean(page);
 });
@@ -107,7 +107,7 @@ test('a diagram is drawn in a locked frame, which is loaded only then', { skip }
   assert.equal(await third.locator('#out :is(img, script, [onerror], a[href^="javascript"])').count(), 0);
   await page.click('.ans details:first-of-type > summary >> nth=0');
   assert.equal(await page.locator('.ans .cb code').first().innerText(), good);
-  if (process.env.FAWN_SHOTS) await page.screenshot({ path: `${process.env.FAWN_SHOTS}/diagram.png` });
+  await shot(page, 'diagram');
   assert.ok(loaded.length > 0);
   await page.reload();
   assert.equal(await answerHTML(page), html);

@@ -2,12 +2,12 @@
 // the browser with a key that is never shown again, as a dialog, as pages on a
 // phone and without JavaScript.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { clean, launch, newChat, open, send } from './browser.mjs';
-import { chromium, here, lacks, start, startModel, until } from './harness.mjs';
+import { clean, launch, newChat, open, send, shot } from './browser.mjs';
+import { chromium, lacks, start, startModel, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const models = '/workspace/settings/models';
@@ -15,7 +15,6 @@ let fawn, browser, model, dir;
 
 before(async () => {
   if (skip) return;
-  mkdirSync(join(here, 'shots'), { recursive: true });
   dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
   [fawn, browser, model] = await Promise.all([start({ model: false, env: { DEEPSEEK_API_KEY: 'sk-of-the-environment' } }), launch(), startModel(dir)]);
 });
@@ -112,7 +111,7 @@ test('a model is added in the dialog, tried in the provider\'s own words, used a
   assert.match(readFileSync(join(fawn.data, 'secrets.env'), 'utf8'), /sk-typed-in-the-browser/);
   await dialog.locator('summary', { hasText: 'script' }).click();
   await dialog.getByText('stored, never shown').waitFor();
-  await page.screenshot({ path: join(here, 'shots', 'settings-model.png') });
+  await shot(page, 'settings-model');
   await Promise.all([page.waitForEvent('load'), dialog.getByRole('button', { name: 'Close' }).click()]); // what is below shows the change
   assert.equal(await page.getByText('You are talking to the offline model').count(), 0);
   await send(page, 'echo 3 tokens');

@@ -1,12 +1,11 @@
 // A link to a chat: made in the dialog, read by somebody who has nothing but the link,
 // taken back.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, open, send } from './browser.mjs';
-import { chromium, here, lacks, start } from './harness.mjs';
+import { ask, clean, finished, launch, open, send, shot } from './browser.mjs';
+import { chromium, lacks, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -15,7 +14,6 @@ let fawn, browser, thread, link;
 
 before(async () => {
   if (skip) return;
-  mkdirSync(join(here, 'shots'), { recursive: true });
   [fawn, browser] = await Promise.all([start(), launch()]);
   await fawn.script.rules([
     { match: 'gas boiler', script: { turns: [
@@ -39,7 +37,7 @@ test('the dialog makes a link, copies it, and brings it up to date', { skip }, a
   await modal.getByText('Copy link').click();
   await modal.getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
-  await page.screenshot({ path: join(here, 'shots', 'share-dialog.png') });
+  await shot(page, 'share-dialog');
   await page.keyboard.press('Escape');
   await page.waitForSelector('#share-btn.on');
   assert.equal(new URL(page.url()).pathname, `/workspace/chats/${thread}`);
@@ -75,7 +73,7 @@ test('whoever has the link reads the chat and its files, and nothing else', { sk
     await page.waitForFunction(() => document.querySelector('.ans img').naturalWidth > 0);
     assert.equal(await page.locator('#side, #q, form, [data-act]').count(), 0);
     await page.locator('.trail summary').first().click();
-    await page.screenshot({ path: join(here, 'shots', `shared-${form.colorScheme}.png`) });
+    await shot(page, `shared-${form.colorScheme}`);
     assert.equal(await page.getByText('A secret thought.').count(), 0);
     await page.evaluate(axe);
     const found = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
@@ -110,7 +108,7 @@ test('without JavaScript, too, until the link is taken back', { skip }, async ()
   assert.equal((await visitor.reload()).status(), 404);
   assert.equal((await visitor.goto(link)).status(), 404);
   await visitor.getByText('This link leads nowhere any more').waitFor();
-  await visitor.screenshot({ path: join(here, 'shots', 'share-gone.png') });
+  await shot(visitor, 'share-gone');
   clean(page, visitor);
   await page.context().close();
   await visitor.context().close();
