@@ -33,7 +33,7 @@ const forms = [
 ];
 const inPanel = (name) => `/workspace/chats/${thread}?file=mnt/user-data/outputs/${name}`;
 const pages = [['welcome', () => newChat], ['thread', () => `/workspace/chats/${thread}`], ['document', () => inPanel('report.md')],
-  ['table', () => inPanel('prices.csv')], ['source', () => inPanel('prices.csv') + '&tab=code'], ['picture', () => `/workspace/chats/${thread}/files/mnt/user-data/outputs/chart.svg`],
+  ['table', () => inPanel('prices.csv')], ['source', () => inPanel('prices.csv') + '&tab=code'], ['drawing', () => inPanel('chart.svg')], ['picture', () => `/workspace/chats/${thread}/files/mnt/user-data/outputs/chart.svg`],
   ['step', () => step], ['usage', () => `/ui/threads/${thread}/usage`], ['edit', () => `/workspace/chats/${thread}?edit=${message}`],
   ['files', () => `/workspace/chats/${thread}/files`], ['chats', () => '/workspace/chats'], ['delete', () => `/ui/threads/${thread}/delete`],
   ['settings', () => '/workspace/settings/appearance'], ['sandbox', () => '/workspace/settings/sandbox'], ['about', () => '/workspace/settings/about'], ['models', () => '/workspace/settings/models'], ['model', () => '/workspace/settings/models?add=compatible'],
@@ -98,8 +98,8 @@ test('mid-run, in every form: no accessibility violation', { skip }, async () =>
 });
 
 test('320 px wide there is no sideways scroll and nothing is cut off, in both languages', { skip }, async () => {
-  for (const locale of ['en-GB', 'zh-CN']) {
-    const page = await open(browser, fawn.base, { viewport: { width: 320, height: 640 }, locale });
+  for (const [locale, finger] of [['en-GB', false], ['en-GB', true], ['zh-CN', true]]) { // what a finger can hit is larger
+    const page = await open(browser, fawn.base, { viewport: { width: 320, height: 640 }, locale, hasTouch: finger, isMobile: finger });
     for (const [name, path] of pages) {
       await page.goto(fawn.base + path());
       assert.equal(await page.getAttribute('html', 'lang'), locale === 'zh-CN' ? 'zh-CN' : 'en');
@@ -109,7 +109,7 @@ test('320 px wide there is no sideways scroll and nothing is cut off, in both la
         .filter((el) => el.checkVisibility() && !el.closest('.vh, .skip, .tbl, pre, .grid, .scroll.flush, [popover]') && !el.matches('.vh, .skip'))
         .filter((el) => { const r = el.getBoundingClientRect(); return r.width > 0 && (r.right > innerWidth + 1 || r.left < -1); })
         .map((el) => el.outerHTML.slice(0, 120)));
-      assert.deepEqual(out, [], `${name} ${locale}`);
+      assert.deepEqual(out, [], `${name} ${locale}${finger ? ' by finger' : ''}`);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
     }
     clean(page);
