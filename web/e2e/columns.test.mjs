@@ -13,7 +13,8 @@ before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), la
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
 const width = (page, id) => page.locator(id).evaluate((el) => Math.round(el.getBoundingClientRect().width));
-const saved = (page) => page.waitForResponse((r) => r.url().endsWith('/ui/prefs') && r.ok());
+// saved waits until the page has said what it keeps, and nothing else that was on its way.
+const saved = (page, value) => page.waitForResponse((r) => r.url().endsWith('/ui/prefs') && r.ok() && (value === undefined || (r.request().postData() ?? '').endsWith(`w=${value}`)));
 
 test('the side bar is made wider by keys and by pointer, stays so, and goes back', { skip }, async () => {
   const page = await open(browser, fawn.base);
@@ -24,7 +25,7 @@ test('the side bar is made wider by keys and by pointer, stays so, and goes back
   await line.focus();
   await page.waitForSelector('.grip[data-on=yes]');
   for (const [key, want] of [['ArrowRight', 300], ['ArrowRight', 320], ['End', 360], ['ArrowRight', 360], ['Home', 220], ['ArrowLeft', 220]]) {
-    await Promise.all([saved(page), page.keyboard.press(key)]);
+    await Promise.all([saved(page, want), page.keyboard.press(key)]);
     assert.equal(await width(page, '#side'), want, key);
     assert.equal(await line.getAttribute('aria-valuenow'), String(want));
   }
@@ -33,7 +34,7 @@ test('the side bar is made wider by keys and by pointer, stays so, and goes back
   await page.mouse.down();
   await page.mouse.move(250, y, { steps: 3 });
   await page.mouse.move(297, y, { steps: 3 });
-  await Promise.all([saved(page), page.mouse.up()]);
+  await Promise.all([saved(page, 300), page.mouse.up()]);
   assert.equal(await width(page, '#side'), 300);
   await page.reload();
   assert.equal(await width(page, '#side'), 300, 'the next page knows');

@@ -118,7 +118,7 @@ func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, e
 			return nil, err
 		}
 		events, err := u.follow(ctx, v, run, everything)
-		if err != nil || v.run.ID != "" && !runs.Done(v.run.Status) {
+		if err != nil || v.run.ID != "" && !runs.Done(v.run.Status) && !over(events) {
 			return events, err
 		}
 		// It ended just now: what it wrote is stored, and a queued one may be next.
@@ -127,6 +127,12 @@ func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, e
 			return nil, err
 		}
 	}
+}
+
+// over tells whether the end of the run is among its events: its row, which was read before
+// them, may not know yet.
+func over(events []runs.Event) bool {
+	return slices.ContainsFunc(events, func(ev runs.Event) bool { return ev.Kind == runs.KindEnd })
 }
 
 // follow opens a run and reads its events up to a cursor. A run of another thread, or one
