@@ -35,7 +35,7 @@ test('the side bar is made wider by keys and by pointer, stays so, and goes back
   await page.mouse.move(250, y, { steps: 3 });
   await page.mouse.move(297, y, { steps: 3 });
   await Promise.all([saved(page, 300), page.mouse.up()]);
-  assert.equal(await width(page, '#side'), 300);
+  await page.waitForFunction(() => document.querySelector('#side').getBoundingClientRect().width === 300);
   await page.reload();
   assert.equal(await width(page, '#side'), 300, 'the next page knows');
   assert.equal(await page.getAttribute('html', 'style'), null);
