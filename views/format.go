@@ -96,8 +96,8 @@ func ShortPath(p string) string {
 	return strings.TrimPrefix(p, "workspace/")
 }
 
-// Day names the group of the list a moment falls into, as a key of the
-// catalogue.
+// Day names the part of the list a moment falls into, as a key of the
+// catalogue; it is empty for what is older than a week.
 func Day(now, at time.Time) string {
 	at = at.In(now.Location())
 	y, m, d := now.Date()
@@ -109,8 +109,6 @@ func Day(now, at time.Time) string {
 		return "threads.yesterday"
 	case !at.Before(today.AddDate(0, 0, -7)):
 		return "threads.week"
-	case !at.Before(today.AddDate(0, 0, -30)):
-		return "threads.month"
 	}
-	return "threads.older"
+	return ""
 }

@@ -38,8 +38,22 @@ func TestEveryLanguageHasEveryKey(t *testing.T) {
 	}
 }
 
+// verbs tells what each argument of a sentence is printed as, in the order of the
+// arguments: another language may name them in another order.
 func verbs(s string) string {
-	return strings.Join(regexp.MustCompile(`%\d*[sd]`).FindAllString(s, -1), " ")
+	var kinds []string
+	next := 0
+	for _, m := range regexp.MustCompile(`%(?:\[(\d)\])?\d*([sd])`).FindAllStringSubmatch(s, -1) {
+		if m[1] != "" {
+			next = int(m[1][0] - '1')
+		}
+		for len(kinds) <= next {
+			kinds = append(kinds, "")
+		}
+		kinds[next] = m[2]
+		next++
+	}
+	return strings.Join(kinds, " ")
 }
 
 // sources are the components and the handlers, without generated code and tests.
@@ -74,7 +88,7 @@ func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
 		literals[m[1]] = true
 	}
 	// Keys put together at run time: a family and an ending.
-	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.", "files.kind.", "settings.", "error.", "network.", "sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.", "usage.for.", "slash.", "grip.", "turn.", "notify."}
+	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.", "files.kind.", "settings.", "error.", "network.", "sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.", "usage.for.", "slash.", "grip.", "turn.", "notify.", "month."}
 	for k := range en {
 		base := strings.TrimSuffix(strings.TrimSuffix(k, ".one"), ".other")
 		used := literals[k] || literals[base] || literals[strings.TrimSuffix(k, ".text")]

@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -108,25 +109,38 @@ func current(yes bool) templ.Attributes {
 }
 
 type group struct {
-	key  string
+	name string
 	rows []views.ThreadRow
 }
 
-// groups keeps the order of the rows and starts a group where the day changes.
-func groups(s views.Shell) []group {
+// groups keeps the order of the rows and starts a group where the day, or before
+// the last week the month, changes.
+func groups(ctx context.Context, s views.Shell) []group {
 	var out []group
 	for _, r := range s.Threads {
-		key := views.Day(s.Now, r.UpdatedAt)
-		if r.Pinned {
-			key = "threads.pinned"
-		}
-		if len(out) == 0 || out[len(out)-1].key != key {
-			out = append(out, group{key: key})
+		name := groupName(ctx, s.Now, r)
+		if len(out) == 0 || out[len(out)-1].name != name {
+			out = append(out, group{name: name})
 		}
 		g := &out[len(out)-1]
 		g.rows = append(g.rows, r)
 	}
 	return out
+}
+
+func groupName(ctx context.Context, now time.Time, r views.ThreadRow) string {
+	if r.Pinned {
+		return i18n.C(ctx, "threads.pinned")
+	}
+	if key := views.Day(now, r.UpdatedAt); key != "" {
+		return i18n.C(ctx, key)
+	}
+	at := r.UpdatedAt.In(now.Location())
+	month := i18n.C(ctx, "month."+strconv.Itoa(int(at.Month())))
+	if at.Year() == now.Year() {
+		return month
+	}
+	return i18n.C(ctx, "threads.year", month, at.Year())
 }
 
 // words hands the script the sentences it says by itself.

@@ -309,7 +309,7 @@ test('a chat is renamed and deleted', { skip }, async () => {
   await until('the list says so', async () => (await page.innerText(`#tl-${id}`)).includes('Moss & <ferns>'));
   await page.click('[popovertarget="thread-menu"]');
   await page.click('#thread-menu button[name=pinned]');
-  await page.waitForSelector(`[data-day="threads.pinned"] #tl-${id}`);
+  await page.waitForSelector(`[data-pinned] #tl-${id}`);
   await page.click('[popovertarget="thread-menu"]');
   await page.click('[data-dialog="thread-menu-del"]');
   await page.click('dialog[open] .btn.rose');

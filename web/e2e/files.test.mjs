@@ -100,6 +100,17 @@ test('on a phone the panel covers the page, and Back closes it', { skip }, async
   await page.waitForSelector('#panel .doc');
   const box = await page.locator('#panel').boundingBox();
   assert.deepEqual([box.x, box.y, box.width], [0, 0, 390]);
+  const tabs = page.locator('#panel .tabs a');
+  assert.deepEqual(await tabs.evaluateAll((all) => all.map((a) => [a.getBoundingClientRect().width < 44, a.querySelector('.icon').checkVisibility()])), [[true, true], [true, true]]);
+  await page.locator('#panel').getByRole('link', { name: 'Code', exact: true }).tap();
+  await page.waitForSelector('#panel .src');
+  const back = page.locator('#panel [data-panel-close]');
+  assert.ok((await back.boundingBox()).x < 20, 'the way back is where it is on any phone');
+  await back.tap();
+  await page.waitForSelector('#panel', { state: 'hidden' });
+  assert.equal(page.url(), `${fawn.base}/workspace/chats/${thread}`);
+  await card(page, 'report.md').locator('a.open').tap();
+  await page.waitForSelector('#panel .doc');
   await page.goBack();
   await page.waitForSelector('#panel', { state: 'hidden' });
   assert.equal(page.url(), `${fawn.base}/workspace/chats/${thread}`);

@@ -86,6 +86,23 @@ test('the models are filtered by typing, and the choice is kept for the chat', {
   clean(page);
 });
 
+test('on the smallest screens mode and model are signs with names', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 340, height: 640 }, hasTouch: true, isMobile: true });
+  await page.goto(fawn.base + newChat);
+  for (const name of [/^(Flash|Thinking|Pro|Ultra)$/, /^(Scripted|Deep Thinker|Larch|Larkspur)$/]) {
+    const button = page.getByRole('button', { name });
+    const { width, height } = await button.boundingBox();
+    assert.ok(width < 66 && height >= 44, `${name}: ${width} x ${height}`);
+    assert.equal(await button.locator('.icon').filter({ visible: true }).count(), 2, 'what it is, and that it opens');
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  const model = page.getByRole('button', { name: /Scripted|Deep Thinker|Larch|Larkspur/ });
+  assert.ok((await model.boundingBox()).width > 66);
+  assert.equal(await model.locator('.icon').filter({ visible: true }).count(), 1);
+  clean(page);
+  await page.context().close();
+});
+
 test('without JavaScript the pickers are part of the form', { skip }, async () => {
   const page = await open(browser, fawn.base, { javaScriptEnabled: false });
   await page.goto(fawn.base + newChat);

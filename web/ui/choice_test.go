@@ -138,7 +138,7 @@ func TestPinnedChatsStandAboveTheOthers(t *testing.T) {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	page := w.page("/workspace/chats/old")
-	if first(page) != "old" || !strings.Contains(page, `data-day="threads.pinned"`) || !strings.Contains(page, "Unpin") {
+	if first(page) != "old" || !strings.Contains(page, ` data-pinned>`) || !strings.Contains(page, "Unpin") {
 		t.Error(page)
 	}
 	w.post("/ui/threads/old/pin", url.Values{"pinned": {"false"}})
