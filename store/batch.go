@@ -199,7 +199,8 @@ func (w *writer) checkThreads(p *batch) error {
 	if p.Patch == nil && (p.Thread == nil || p.Thread.ID != p.ThreadID) {
 		ids = append(ids, p.ThreadID) // a patch finds out by itself
 	}
-	if p.Run != nil && (p.Thread == nil || p.Thread.ID != p.Run.ThreadID) && !slices.Contains(ids, p.Run.ThreadID) {
+	patched := p.Patch != nil && p.Run != nil && p.Run.ThreadID == p.ThreadID
+	if p.Run != nil && !patched && (p.Thread == nil || p.Thread.ID != p.Run.ThreadID) && !slices.Contains(ids, p.Run.ThreadID) {
 		ids = append(ids, p.Run.ThreadID)
 	}
 	for _, id := range ids {

@@ -129,5 +129,8 @@ func (w *writer) putEvents(p *batch) error {
 			return fmt.Errorf("event %d of thread %s: %w", e.Seq, p.ThreadID, err)
 		}
 	}
+	if p.Patch != nil { // patchThread has done it
+		return nil
+	}
 	return w.raiseSeq(p.ThreadID, p.to)
 }

@@ -113,6 +113,7 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 	same(t, "message", must(db.Message(ctx, "t1", 2))(t), store.MessageRow{2, "m2", []byte(`{"n":2}`)})
 	same(t, "field", must(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
 	same(t, "versions", must(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
+	same(t, "standing", must(db.Standing(ctx, "t1"))(t), store.Standing{Head: cps[1].ID, MaxMessage: 3, Fields: map[string]int64{"title": 2}})
 	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
 	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
 	same(t, "kv", must(db.KV(ctx, "s", "k"))(t), []byte("v"))
@@ -144,7 +145,11 @@ func TestWhatIsNotThereIsErrNotFound(t *testing.T) {
 			return db.Commit(ctx, store.Batch{ThreadID: "x", Messages: []store.MessageRow{{1, "m", nil}}})
 		},
 		"run of a deleted thread": func() error { return db.Commit(ctx, store.Batch{Run: &store.Run{ID: "r", ThreadID: "x"}}) },
-		"delete":                  func() error { return db.Commit(ctx, store.Batch{ThreadID: "x", Delete: &store.Delete{Thread: true}}) },
+		"run and patch of a deleted thread": func() error {
+			return db.Commit(ctx, store.Batch{ThreadID: "x", Run: &store.Run{ID: "r", ThreadID: "x"}, Patch: &store.ThreadPatch{}, Events: []store.Event{{Seq: 1}}})
+		},
+		"standing": func() error { _, err := db.Standing(ctx, "x"); return err },
+		"delete":   func() error { return db.Commit(ctx, store.Batch{ThreadID: "x", Delete: &store.Delete{Thread: true}}) },
 		"card with a missing row": func() error {
 			_, err := db.SnapshotOf(ctx, store.Checkpoint{Thread: "empty", Card: store.Card{Messages: []store.Range{{1, 2}}}})
 			return err
@@ -159,6 +164,7 @@ func TestWhatIsNotThereIsErrNotFound(t *testing.T) {
 		}
 	}
 	same(t, "last of nothing", must(db.LastSeq(ctx, "x"))(t), int64(0))
+	same(t, "standing of an empty thread", must(db.Standing(ctx, "empty"))(t), store.Standing{Fields: map[string]int64{}})
 	checkClean(t, db)
 }
 
@@ -333,4 +339,18 @@ func TestCheckNamesEveryBrokenReference(t *testing.T) {
 	if again := must(db.Repair(ctx))(t); len(again) != 1 {
 		t.Errorf("the second repair says %q", again)
 	}
+}
+
+func TestAPatchedThreadKeepsItsLastNumber(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	newThread(t, db, "t")
+	title := "a"
+	for _, to := range []int64{4, 9} {
+		commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Events: []store.Event{{Thread: "t", Seq: to, To: to}}})
+	}
+	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}})
+	same(t, "last", must(db.LastSeq(ctx, "t"))(t), int64(9))
+	commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{EventsTo: 9}})
+	same(t, "last of what was deleted", must(db.LastSeq(ctx, "t"))(t), int64(9))
+	checkClean(t, db)
 }

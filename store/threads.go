@@ -291,6 +291,10 @@ func (w *writer) patchThread(p *batch) error {
 	args := []any{pa.Status, pa.Title, pa.Head, metadata, text(pa.Config)}
 	query := `UPDATE thread SET status = coalesce(?, status), title = coalesce(?, title), head = coalesce(?, head),
 		metadata = coalesce(?, metadata), config = coalesce(?, config)`
+	if len(p.Events) > 0 && !w.noEvents {
+		query += `, seq = max(seq, ?)`
+		args = append(args, p.to)
+	}
 	if pa.Owner != nil { // only then: the column is in indexes
 		query += `, owner = ?`
 		args = append(args, *pa.Owner)

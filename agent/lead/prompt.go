@@ -2,8 +2,11 @@ package lead
 
 import (
 	"embed"
+	"io/fs"
+	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fawn/agent"
 	"fawn/agent/config"
@@ -22,18 +25,28 @@ type safe string
 func quote(s string) safe { return safe(agent.Escape(s)) }
 
 // ours is a section of our own words.
-func ours(name string) safe {
-	b, err := prompts.ReadFile("prompt/" + name + ".md")
-	if err != nil { // embedded: a test reads them all
-		return ""
+func ours(name string) safe { return sections()[name] }
+
+// sections are read once: a system prompt is made for every run.
+var sections = sync.OnceValue(func() map[string]safe {
+	all := map[string]safe{}
+	files, err := fs.Glob(prompts, "prompt/*.md")
+	if err != nil {
+		return all // a test reads them all
 	}
-	return safe(strings.TrimSpace(string(b)))
-}
+	for _, name := range files {
+		b, err := prompts.ReadFile(name)
+		if err == nil {
+			all[strings.TrimSuffix(path.Base(name), ".md")] = safe(strings.TrimSpace(string(b)))
+		}
+	}
+	return all
+})
 
 // system is the system prompt of a run. It depends on the configuration and the options
 // alone: date, memory and files come as notes, so that providers can keep it.
 func system(f config.File, e equipment) string {
-	sections := []safe{ours("lead")}
+	parts := []safe{ours("lead")}
 	has := func(name string) bool {
 		for _, t := range e.tools {
 			if t.Name == name {
@@ -43,24 +56,29 @@ func system(f config.File, e equipment) string {
 		return false
 	}
 	if has(tools.AskClarification) && !e.options.DisableClarification {
-		sections = append(sections, ours("clarify"))
+		parts = append(parts, ours("clarify"))
 	}
 	if len(e.hidden) > 0 {
-		sections = append(sections, deferred(e.hidden))
+		parts = append(parts, deferred(e.hidden))
 	}
 	if e.options.Subagents && has("task") {
-		sections = append(sections, safe(strings.NewReplacer("{concurrent}", strconv.Itoa(middleware.ClampHelpers(e.helpers(f.Subagents))),
+		parts = append(parts, safe(strings.NewReplacer("{concurrent}", strconv.Itoa(middleware.ClampHelpers(e.helpers(f.Subagents))),
 			"{total}", strconv.Itoa(f.Subagents.MaxTotal)).Replace(string(ours("helpers")))))
 	}
 	if e.options.PlanMode {
-		sections = append(sections, ours("plan"))
+		parts = append(parts, ours("plan"))
 	}
-	return string(join(sections))
+	return string(join(parts))
 }
 
-func join(sections []safe) safe {
+func join(parts []safe) safe {
 	var b strings.Builder
-	for i, s := range sections {
+	n := 0
+	for _, s := range parts {
+		n += len(s) + 2
+	}
+	b.Grow(n)
+	for i, s := range parts {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}

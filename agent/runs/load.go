@@ -40,21 +40,13 @@ func decode(s store.Snapshot, known map[int64]kept) (agent.State, error) {
 // empty) and where a recorder goes on from there.
 func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, base, error) {
 	b := base{card: store.Card{}, number: -2}
-	th, err := m.db.Thread(ctx, thread)
+	th, err := m.db.Standing(ctx, thread)
 	if err != nil {
 		return agent.State{}, b, err
 	}
+	b.versions, b.maxRow = th.Fields, th.MaxMessage
 	if checkpoint == "" {
 		checkpoint = th.Head
-	}
-	if b.versions, err = m.db.FieldVersions(ctx, thread); err != nil {
-		return agent.State{}, b, err
-	}
-	if b.versions == nil {
-		b.versions = map[string]int64{}
-	}
-	if b.maxRow, err = m.db.MaxMessage(ctx, thread); err != nil {
-		return agent.State{}, b, err
 	}
 	if checkpoint == "" {
 		return agent.State{}, b, nil

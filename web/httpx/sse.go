@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/labstack/echo/v4"
 )
 
 // Heartbeat is how often a stream shows that it is alive. Clients learn the cadence and
@@ -46,6 +48,9 @@ func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 		return nil, err
 	}
 	w.WriteHeader(http.StatusOK)
+	if r, ok := w.(*echo.Response); ok { // its books are kept by now, and each event would pass through them
+		s.w, s.ctl = r.Writer, http.NewResponseController(r.Writer)
+	}
 	go s.beat(beat)
 	return s, nil
 }

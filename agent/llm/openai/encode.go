@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"maps"
+	"sync"
 
 	client "github.com/sashabaranov/go-openai"
 )
@@ -24,20 +25,38 @@ type plain struct {
 	ToolCallID       string                   `json:"tool_call_id,omitempty"`
 }
 
+// opening is the system message of the last call and its JSON: it is long, and all calls of
+// an agent begin with the same one.
+type opening struct {
+	mu   sync.Mutex
+	text string
+	json encoded
+}
+
+// encode is json.Marshal for a system message which is nothing but text.
+func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.json == nil || o.text != m.Content {
+		b, err := json.Marshal(plain{Role: m.Role, Content: m.Content})
+		if err != nil {
+			return nil, err
+		}
+		o.text, o.json = m.Content, b
+	}
+	return o.json, nil
+}
+
 // encodeMessages writes the list; fields stand in place of what go-openai's type says of the
 // message with that index.
-func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[string]any) (encoded, error) {
+func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[string]any, first *opening) (encoded, error) {
 	n := 2
 	for i := range list {
 		n += len(list[i].Content) + len(list[i].Content)/8 + 256
 	}
 	out := append(make(encoded, 0, n), '[')
 	for i := range list {
-		var said any = plain(list[i])
-		if own := fields[i]; own != nil {
-			said = withFields(&list[i], own)
-		}
-		b, err := json.Marshal(said)
+		b, err := encodeMessage(&list[i], fields[i], first)
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +66,16 @@ func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[stri
 		out = append(out, b...)
 	}
 	return append(out, ']'), nil
+}
+
+func encodeMessage(m *client.ChatCompletionMessage, fields map[string]any, first *opening) (encoded, error) {
+	switch {
+	case fields != nil:
+		return json.Marshal(withFields(m, fields))
+	case m.Role == client.ChatMessageRoleSystem && m.Name == "" && m.MultiContent == nil:
+		return first.encode(m)
+	}
+	return json.Marshal(plain(*m))
 }
 
 // withFields is the message as an object, with the fields set.

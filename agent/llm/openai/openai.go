@@ -49,6 +49,7 @@ type Model struct {
 	base    string
 	call    wire.Call
 	dropped []string // fields the provider refused
+	first   *opening // shared by copies of the model
 }
 
 // New checks the configuration; it does not go to the network.
@@ -66,7 +67,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Lessons == nil {
 		cfg.Lessons = &Lessons{}
 	}
-	m := &Model{cfg: cfg, call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}
+	m := &Model{cfg: cfg, first: &opening{}, call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}
 	h := wire.Client(cfg.Client)
 	h.Transport = &transport{below: h.Transport, headers: cfg.Headers, query: query, secrets: m.call.Secrets}
 

@@ -114,7 +114,7 @@ func joined(fields map[string]json.RawMessage) []byte {
 
 // open sends the request and returns the response of a success; its body must be closed.
 func (m *Model) open(ctx context.Context, r outgoing, c *call) (*http.Response, error) {
-	messages, err := encodeMessages(r.messages, r.fields)
+	messages, err := encodeMessages(r.messages, r.fields, m.first)
 	if err != nil {
 		return nil, fmt.Errorf("write the messages: %w", err)
 	}
