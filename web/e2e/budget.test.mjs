@@ -147,16 +147,19 @@ const long = async (n) => {
 test('long threads open as short ones do, and scroll', { skip }, async () => {
   for (const n of [200, 1000]) {
     const path = await long(n), page = await open(browser, fawn.base);
-    // From the click to the frame a reader sees; what the browser does for itself after it, such as taking the page's text, is no part.
-    await page.addInitScript(() => addEventListener('load', () => requestAnimationFrame(() => requestAnimationFrame(() => {
-      const last = document.querySelector('article.turn.last'), { top, bottom } = last.getBoundingClientRect();
-      window.opened = { ms: performance.now(), seen: top < innerHeight && bottom > 0 };
-    }))));
+    // From the click to the first frame that shows the end of the chat. What the browser does for itself afterwards,
+    // such as collecting the text of the whole page, is no part of it.
+    await page.addInitScript(() => addEventListener('DOMContentLoaded', () => {
+      const look = () => {
+        const last = document.querySelector('article.turn.last')?.getBoundingClientRect();
+        if (last && last.top < innerHeight && last.bottom > 0) requestAnimationFrame(() => { window.opened = performance.now(); });
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    }));
     await page.goto(fawn.base + path, { waitUntil: 'load' });
     assert.match(await page.innerText('article.turn.last .ans'), new RegExp(`^Answer ${n - 1}\\.`));
-    const { ms, seen: there } = await page.waitForFunction(() => window.opened).then((h) => h.jsonValue());
-    assert.ok(there, 'the page opens at its end');
-    measured(`${n} turns, opened in ms`, Math.round(ms));
+    measured(`${n} turns, opened in ms`, Math.round(await page.waitForFunction(() => window.opened).then((h) => h.jsonValue())));
     const again = performance.now(), html = await fetch(fawn.base + path).then((r) => r.text());
     measured(`${n} turns, made by the server again in ms`, Math.round(performance.now() - again));
     measured(`${n} turns, bytes of the page`, html.length, 1_000_000);
