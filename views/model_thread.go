@@ -225,10 +225,19 @@ type Step struct {
 	Lines  int             // lines of the whole output
 	Error  string          // one line: why it failed
 	Sites  []string        // names of the sites that a search found, each once
+	Helper Helper          // of a call that sent a helper
 
 	// Of reasoning and notes.
 	Text string // Markdown
 	Open bool   // Text is still growing
+}
+
+// Helper is what a helper told of itself; what it did not tell is empty.
+type Helper struct {
+	Model  string // that it runs on
+	Tokens int    // read and written so far
+	Doing  *Step  // the tool call it is at: Tool and Args
+	Said   string // the beginning of its last words, or of what came of it
 }
 
 // StepBody is GET /ui/threads/{id}/steps/{step}: everything about one tool call.

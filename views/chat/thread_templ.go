@@ -255,7 +255,7 @@ func threadPage(p views.ThreadPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Page(layout.Frame{Shell: p.Shell, Title: layout.Title(ctx, p.Thread.Title), Skip: "q", Refresh: p.Thread.Running}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Page(layout.Frame{Shell: p.Shell, Title: layout.Title(ctx, p.Thread.Title), Skip: "q", Refresh: p.Thread.Running, Panel: p.Panel != nil}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

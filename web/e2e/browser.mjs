@@ -1,6 +1,8 @@
 // The browser side of the harness: one Chromium a test file, pages that collect
 // whatever goes wrong in them, and the few gestures all tests share.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium as engine } from 'playwright-core';
 import { chromium } from './harness.mjs';
@@ -84,4 +86,13 @@ export const clean = (...pages) => {
 // with it, and a busy machine at times cannot take one.
 export const shot = async (page, name) => {
   if (process.env.FAWN_SHOTS) await page.screenshot({ path: join(process.env.FAWN_SHOTS, name + '.png') });
+};
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+// violations are the rules of accessibility that a page breaks.
+export const violations = async (page) => {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join(' | ')}`);
 };

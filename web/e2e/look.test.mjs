@@ -1,16 +1,14 @@
 // How the pages look and what they weigh: accessibility in both themes and on a
 // phone, no policy violation, sizes, requests and layout shift.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ask, atLeast, clean, finished, launch, newChat, open, send, shot } from './browser.mjs';
+import { ask, atLeast, clean, finished, launch, newChat, open, send, shot, violations } from './browser.mjs';
 import { chromium, here, lacks, start, words } from './harness.mjs';
 import { makeSales, notes, toCSV } from './table.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const report = [
   '# Heat pump or gas?', '', 'Over ten years the heat pump is **cheaper** in a well insulated house.', '',
   '| | Heat pump | Gas |', '|---|---:|---:|', '| Purchase | 14,200 | 8,900 |', '| Ten years of energy | 9,800 | 17,400 |', '',
@@ -40,12 +38,6 @@ const pages = [['welcome', () => newChat], ['thread', () => `/workspace/chats/${
   ['tools', () => '/workspace/settings/tools'], ['account', () => '/workspace/settings/account'], ['memory', () => '/workspace/settings/memory'],
   ['tasks', () => '/workspace/scheduled-tasks'], ['agents', () => '/workspace/agents'], ['skills', () => '/workspace/skills'], ['newagent', () => '/workspace/agents/new'], ['noagent', () => '/workspace/agents/one-with-quite-a-long-name-of-its-own'],
   ['notify', () => '/workspace/settings/notifications'], ['menu', () => `/ui/threads/${thread}/menu`], ['search', () => '/workspace/chats?q=heat'], ['missing', () => '/workspace/chats/no-such-thread']];
-
-const violations = async (page) => {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join(' | ')}`);
-};
 
 before(async () => {
   if (skip) return;

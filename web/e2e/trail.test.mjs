@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, open } from './browser.mjs';
+import { ask, clean, finished, launch, open, shot, violations } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -93,4 +93,36 @@ test('a turn without steps has no trail, for nobody', { skip }, async () => {
   assert.doesNotMatch(said, /steps?\b|Failed after/);
   assert.equal(await page.locator('article.turn.last .trail').isVisible(), false);
   clean(page);
+});
+
+test('helpers are cards side by side, or below each other where there is no room', { skip }, async () => {
+  const post = (path, body) => fetch(fawn.base + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }).then((r) => r.json());
+  const { thread_id: id } = await post('/threads', {});
+  const jobs = ['Price model', 'Subsidy rules', 'Installers'], ends = ['Task Succeeded. Result: **€4,100** less\n\n- by 2035', 'Task Succeeded. Result: €5,000', 'Task failed. Error: the site did not answer'];
+  await post(`/threads/${id}/state`, { values: { messages: [
+    { type: 'human', content: 'Compare them' },
+    { type: 'ai', content: '', tool_calls: jobs.map((description, i) => ({ id: `call_${i}`, name: 'task', args: { description, prompt: `Do: ${description}`, subagent_type: 'general-purpose' } })) },
+    ...ends.map((content, i) => ({ type: 'tool', tool_call_id: `call_${i}`, name: 'task', content, status: i === 2 ? 'error' : 'success', additional_kwargs: { subagent_model_name: 'larch-2', subagent_token_usage: { total_tokens: 12000 + i } } })),
+    { type: 'ai', content: 'The heat pump.' },
+  ] } });
+  const path = `${fawn.base}/workspace/chats/${id}`;
+  for (const [form, places] of [[{ colorScheme: 'light' }, 2], [{ colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, 1]]) {
+    const page = await open(browser, fawn.base, form);
+    await page.goto(path);
+    await page.click('.turn.last .trail > summary');
+    const cards = page.locator('.step.sub');
+    assert.deepEqual(await cards.evaluateAll((all) => all.map((c) => c.className)), ['step tool done sub', 'step tool done sub', 'step tool fail sub']);
+    const boxes = await Promise.all([0, 1].map((i) => cards.nth(i).boundingBox()));
+    assert.equal(new Set(boxes.map((b) => b.x)).size, places);
+    assert.equal(boxes[0].y === boxes[1].y, places === 2);
+    assert.match(await cards.nth(0).innerText(), /Price model[^]*general-purpose · larch-2 · 12\.0k tokens[^]*€4,100/);
+    assert.match(await cards.nth(2).innerText(), /the site did not answer/);
+    await cards.nth(0).locator('summary').click();
+    await page.waitForSelector('.step.sub .body .md li');
+    assert.match(await cards.nth(0).innerText(), /Do: Price model/);
+    await shot(page, `helpers-${form.colorScheme}`);
+    assert.deepEqual(await violations(page), []);
+    clean(page);
+    await page.context().close();
+  }
 });

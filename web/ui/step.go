@@ -59,6 +59,8 @@ func finish(s *views.Step, m *agent.Message) {
 	switch {
 	case text == agent.InterruptedResult:
 		s.State = views.StepStop
+	case s.Tool == "task":
+		finishHelper(s, m, text)
 	case m.Status == "error":
 		s.State = views.StepFail
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

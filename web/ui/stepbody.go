@@ -31,6 +31,9 @@ func (u *UI) step(c echo.Context) error {
 	if c.QueryParam("raw") != "" {
 		return plain(c, output)
 	}
+	if step.Tool == "task" {
+		_, output = helperResult(output)
+	}
 	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
 	body.Step.Output = head(output, maxStepBody)
 	if step.State == views.StepFail || step.State == views.StepStop {

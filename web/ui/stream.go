@@ -58,6 +58,8 @@ func (b *builder) event(ev runs.Event) {
 		if m := resultOf(ev); m != nil {
 			b.addResult(m)
 		}
+	case runs.KindCustom:
+		b.helper(ev.Data)
 	case runs.KindStep:
 		b.step(ev.Step)
 	case runs.KindWithdraw:

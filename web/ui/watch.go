@@ -116,7 +116,7 @@ func sameOrder(was, now []views.Step) bool {
 
 func sameCall(a, b *views.Step) bool {
 	return a.State == b.State && a.Since.Equal(b.Since) && a.Elapsed == b.Elapsed && a.Tool == b.Tool && bytes.Equal(a.Args, b.Args) &&
-		a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes && a.Lines == b.Lines && a.Error == b.Error
+		sameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes && a.Lines == b.Lines && a.Error == b.Error
 }
 
 func sameUser(a, b *views.UserMessage) bool {

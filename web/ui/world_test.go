@@ -44,7 +44,8 @@ type world struct {
 	aside    *adviser
 	url      string
 	draining chan struct{}
-	chain    []agent.Middleware // in front of the usual one
+	chain    []agent.Middleware  // in front of the usual one
+	helpers  chan map[string]any // what a helper tells that waits
 	client   *http.Client
 }
 
@@ -57,7 +58,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits()), agenttest.Echo("echo"), tools.Todos())
+	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits()), agenttest.Echo("echo"), tools.Todos(), w.sendsHelpers())
 	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 		return &agent.Agent{Model: w.model, Tools: kit, Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
 	}})

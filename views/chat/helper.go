@@ -1,0 +1,50 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/views/markdown"
+)
+
+// sent is what a helper was told, out of the arguments of its call.
+type sent struct {
+	Prompt string `json:"prompt"`
+	Kind   string `json:"subagent_type"`
+}
+
+func sentOf(s views.Step) sent {
+	var v map[string]any
+	if json.Unmarshal(s.Args, &v) != nil {
+		return sent{}
+	}
+	text := func(name string) string { t, _ := v[name].(string); return t }
+	return sent{Prompt: text("prompt"), Kind: text("subagent_type")}
+}
+
+// helperFacts is who works on it and what it took: "general-purpose · gpt-5 · 12k tokens".
+func helperFacts(ctx context.Context, s views.Step) string {
+	var facts []string
+	for _, t := range []string{oneLine(sentOf(s).Kind), oneLine(s.Helper.Model)} {
+		if t != "" {
+			facts = append(facts, t)
+		}
+	}
+	if s.Helper.Tokens > 0 {
+		facts = append(facts, i18n.C(ctx, "turn.tokens", views.Number(s.Helper.Tokens)))
+	}
+	return strings.Join(facts, " · ")
+}
+
+// helperLast is the last thing it did, or what came of it.
+func helperLast(ctx context.Context, s views.Step) string {
+	if s.Helper.Doing != nil {
+		did := *s.Helper.Doing
+		did.Kind, did.State = views.StepTool, views.StepRun
+		return Saying(ctx, did)
+	}
+	return oneLine(markdown.Plain(s.Helper.Said, 160))
+}

@@ -1,0 +1,127 @@
+package ui
+
+import (
+	"encoding/json"
+	"strings"
+
+	"fawn/agent"
+	"fawn/views"
+)
+
+// maxSaid is how much of a helper's words its card is made from, in bytes.
+const maxSaid = 300
+
+// helperEvent is an event of a helper as DeerFlow has them: task_started, task_running and one
+// for each way it ends. The fields are those a card shows.
+type helperEvent struct {
+	Type    string          `json:"type"`
+	Call    string          `json:"task_id"`
+	Model   string          `json:"model_name"`
+	Message json.RawMessage `json:"message"`
+	Usage   *struct {
+		Total int `json:"total_tokens"`
+	} `json:"usage"`
+}
+
+// helper shows on its card what a helper tells of itself. Its end comes with the result of
+// the call.
+func (b *builder) helper(data json.RawMessage) {
+	var ev helperEvent
+	if json.Unmarshal(data, &ev) != nil || !strings.HasPrefix(ev.Type, "task_") || len(b.turns) == 0 {
+		return
+	}
+	t := &b.turns[len(b.turns)-1]
+	for i := range t.Trail.Steps {
+		s := &t.Trail.Steps[i]
+		if s.Tool != "task" || s.ID != b.calls[ev.Call] || s.State != views.StepRun {
+			continue
+		}
+		if ev.Model != "" {
+			s.Helper.Model = ev.Model
+		}
+		if ev.Usage != nil {
+			s.Helper.Tokens = max(s.Helper.Tokens, ev.Usage.Total)
+		}
+		if m, err := agent.ParseMessage(ev.Message); err == nil && m.Type == agent.TypeAI {
+			s.Helper.Doing, s.Helper.Said = lastAction(m)
+		}
+	}
+}
+
+// lastAction is what a message of a helper does, or says when it does nothing.
+func lastAction(m *agent.Message) (doing *views.Step, said string) {
+	if n := len(m.ToolCalls); n > 0 {
+		return &views.Step{Tool: m.ToolCalls[n-1].Name, Args: m.ToolCalls[n-1].Args}, ""
+	}
+	return nil, firstLine(m.Content.String())
+}
+
+// finishHelper writes how a helper ended into its step. The fields are DeerFlow's; without
+// them the words of the result tell.
+func finishHelper(s *views.Step, m *agent.Message, text string) {
+	field := func(name string) string { v, _ := m.Kwargs[name].(string); return v }
+	if model := field("subagent_model_name"); model != "" {
+		s.Helper.Model = model
+	}
+	if usage, ok := m.Kwargs["subagent_token_usage"].(map[string]any); ok {
+		if n, ok := usage["total_tokens"].(float64); ok {
+			s.Helper.Tokens = int(n)
+		}
+	}
+	s.Helper.Doing, s.Helper.Said = nil, ""
+	status, rest := helperResult(text)
+	if told := field("subagent_status"); told != "" {
+		status = told
+	}
+	switch status {
+	case "cancelled":
+		s.State = views.StepStop
+	case "failed", "timed_out", "polling_timed_out":
+		s.State = views.StepFail
+	default:
+		if m.Status == "error" {
+			s.State = views.StepFail
+		}
+	}
+	s.Output = head(rest, maxStepOutput)
+	if s.State == views.StepFail {
+		s.Error = firstLine(rest)
+		if e := field("subagent_error"); e != "" {
+			s.Error = firstLine(e)
+		}
+		return
+	}
+	s.Helper.Said = firstLine(rest)
+}
+
+// helperResult takes the words off a helper's result that say how it ended.
+func helperResult(text string) (status, rest string) {
+	for _, end := range []struct{ words, label, status string }{
+		{"Task Succeeded", "Result:", "completed"},
+		{"Task failed", "Error:", "failed"},
+		{"Task timed out", "Error:", "timed_out"},
+		{"Task cancelled", "", "cancelled"},
+	} {
+		if !strings.HasPrefix(text, end.words) {
+			continue
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		if i := strings.Index(first, end.label); end.label != "" && i >= 0 {
+			return end.status, strings.TrimSpace(text[i+len(end.label):])
+		}
+		return end.status, text
+	}
+	return "", text
+}
+
+func firstLine(s string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return head(first, maxSaid)
+}
+
+func sameHelper(a, b views.Helper) bool {
+	if a.Model != b.Model || a.Tokens != b.Tokens || a.Said != b.Said || (a.Doing == nil) != (b.Doing == nil) {
+		return false
+	}
+	return a.Doing == nil || a.Doing.Tool == b.Doing.Tool && string(a.Doing.Args) == string(b.Doing.Args)
+}
