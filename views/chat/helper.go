@@ -11,11 +11,9 @@ import (
 )
 
 // sent is what a helper was told, out of the arguments of its call.
-type sent struct {
-	Prompt string `json:"prompt"`
-	Kind   string `json:"subagent_type"`
-}
+type sent struct{ Prompt, Kind string }
 
+// sentOf reads what is text; models write what they like.
 func sentOf(s views.Step) sent {
 	var v map[string]any
 	if json.Unmarshal(s.Args, &v) != nil {

@@ -51,7 +51,11 @@ func (b *builder) helper(data json.RawMessage) {
 // lastAction is what a message of a helper does, or says when it does nothing.
 func lastAction(m *agent.Message) (doing *views.Step, said string) {
 	if n := len(m.ToolCalls); n > 0 {
-		return &views.Step{Tool: m.ToolCalls[n-1].Name, Args: m.ToolCalls[n-1].Args}, ""
+		c := m.ToolCalls[n-1]
+		if len(c.Args) > maxArgs {
+			c.Args = wholeFields(c.Args[:maxArgs])
+		}
+		return &views.Step{Tool: c.Name, Args: c.Args}, ""
 	}
 	return nil, firstLine(m.Content.String())
 }
