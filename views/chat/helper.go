@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"fawn/views"
@@ -10,23 +9,10 @@ import (
 	"fawn/views/markdown"
 )
 
-// sent is what a helper was told, out of the arguments of its call.
-type sent struct{ Prompt, Kind string }
-
-// sentOf reads what is text; models write what they like.
-func sentOf(s views.Step) sent {
-	var v map[string]any
-	if json.Unmarshal(s.Args, &v) != nil {
-		return sent{}
-	}
-	text := func(name string) string { t, _ := v[name].(string); return t }
-	return sent{Prompt: text("prompt"), Kind: text("subagent_type")}
-}
-
 // helperFacts is who works on it and what it took: "general-purpose · gpt-5 · 12k tokens".
 func helperFacts(ctx context.Context, s views.Step) string {
 	var facts []string
-	for _, t := range []string{oneLine(sentOf(s).Kind), oneLine(s.Helper.Model)} {
+	for _, t := range []string{oneLine(readArgs(s.Args).Helper), oneLine(s.Helper.Model)} {
 		if t != "" {
 			facts = append(facts, t)
 		}

@@ -155,7 +155,7 @@ func helperDetails(b views.StepBody) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if prompt := sentOf(b.Step).Prompt; prompt != "" {
+		if prompt := readArgs(b.Step.Args).Prompt; prompt != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"lbl\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -30,6 +30,7 @@ type line struct {
 // that is missing or of another type stays empty: models write what they like.
 type args struct {
 	Path, Command, Pattern, Query, URL, Description string
+	Helper, Prompt                                  string // the kind of a helper, and what it is told
 	Start, End                                      int
 	Files                                           []string
 }
@@ -61,7 +62,8 @@ func readArgs(raw json.RawMessage) args {
 		Path: text("path", "file_path", "filepath", "filename", "dir", "directory"), Command: text("command", "cmd"),
 		Pattern: text("pattern", "regex", "glob"), Query: text("query", "q"), URL: text("url"),
 		Description: text("description", "instruction", "title", "name"),
-		Start:       number("start_line", "offset"), End: number("end_line"),
+		Helper:      text("subagent_type"), Prompt: text("prompt"),
+		Start: number("start_line", "offset"), End: number("end_line"),
 	}
 	for _, n := range []string{"filepaths", "file_paths", "files", "paths"} {
 		if v, ok := m[n]; ok && json.Unmarshal(v, &a.Files) == nil {

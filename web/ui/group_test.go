@@ -45,12 +45,7 @@ func TestCallsInARowAreOneGroupLiveAsOnAFreshPage(t *testing.T) {
 				r.read(0)
 			}
 			random := rand.New(rand.NewPCG(seed, 7))
-			for i := 0; !r.dom.done && i < 10_000; i++ {
-				r.read(1 + random.IntN(5))
-				if !r.dom.done {
-					r.equalsCursor()
-				}
-			}
+			r.stroll(random, 5)
 			w.settle("t1")
 			r.equalsPage()
 			s := r.dom.section("turns")

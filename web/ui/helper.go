@@ -8,9 +8,6 @@ import (
 	"fawn/views"
 )
 
-// maxSaid is how much of a helper's words its card is made from, in bytes.
-const maxSaid = 300
-
 // helperEvent is an event of a helper as DeerFlow has them: task_started, task_running and one
 // for each way it ends. The fields are those a card shows.
 type helperEvent struct {
@@ -116,11 +113,6 @@ func helperResult(text string) (status, rest string) {
 		return end.status, text
 	}
 	return "", text
-}
-
-func firstLine(s string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return head(first, maxSaid)
 }
 
 func sameHelper(a, b views.Helper) bool {

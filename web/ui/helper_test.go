@@ -77,12 +77,7 @@ func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 				r.read(0)
 			}
 			random := rand.New(rand.NewPCG(seed, 9))
-			for i := 0; !r.dom.done && i < 10_000; i++ {
-				r.read(1 + random.IntN(3))
-				if !r.dom.done {
-					r.equalsCursor()
-				}
-			}
+			r.stroll(random, 3)
 			w.settle("t1")
 			r.equalsPage()
 			s := r.dom.section("turns")

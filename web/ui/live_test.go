@@ -123,6 +123,18 @@ func (r *reader) equalsCursor() {
 	}
 }
 
+// stroll reads to the end of the run, a few events a connection, and insists after each that
+// the page is what one at its cursor would be.
+func (r *reader) stroll(random *rand.Rand, most int) {
+	r.w.Helper()
+	for i := 0; !r.dom.done && i < 10_000; i++ {
+		r.read(1 + random.IntN(most))
+		if !r.dom.done {
+			r.equalsCursor()
+		}
+	}
+}
+
 const prose = "# Findings\n\nHeat pumps are **cheaper** over *ten* years, see [the report](https://example.org/a_b).\n\n" +
 	"| year | cost |\n|---|---:|\n| 1 | 900 |\n| 2 | `850` |\n\n```go\nfunc main() { println(\"hi\") }\n```\n\n1. one\n2. two\n   - deep\n\n> quoted\n\nDone[^1].\n\n[^1]: a note\n"
 
@@ -165,12 +177,7 @@ func TestLivePageSurvivesCutsAnywhere(t *testing.T) {
 			w.begin("t1", "Compare")
 			random := rand.New(rand.NewPCG(seed, 1))
 			r := w.reader("t1")
-			for i := 0; !r.dom.done && i < 10_000; i++ {
-				r.read(1 + random.IntN(4))
-				if !r.dom.done {
-					r.equalsCursor()
-				}
-			}
+			r.stroll(random, 4)
 			w.settle("t1")
 			r.equalsPage()
 		})

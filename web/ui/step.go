@@ -16,7 +16,7 @@ import (
 // Limits of what a step carries on the page, in bytes. The whole output comes on demand.
 const (
 	maxStepOutput = 2 << 10
-	maxStepError  = 300
+	maxStepLine   = 300
 )
 
 // stepID names a tool call on the page. Models repeat the ids of calls and may write
@@ -63,8 +63,7 @@ func finish(s *views.Step, m *agent.Message) {
 		finishHelper(s, m, text)
 	case m.Status == "error":
 		s.State = views.StepFail
-		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		s.Error = head(first, maxStepError)
+		s.Error = firstLine(text)
 	}
 }
 
@@ -101,6 +100,12 @@ func lines(s string) int {
 		return 0
 	}
 	return strings.Count(s, "\n") + 1
+}
+
+// firstLine is what fits on the card of a step.
+func firstLine(s string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return head(first, maxStepLine)
 }
 
 // head is the beginning of s, cut at a rune.

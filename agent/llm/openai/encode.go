@@ -36,15 +36,19 @@ type opening struct {
 // encode is json.Marshal for a system message which is nothing but text.
 func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.json == nil || o.text != m.Content {
-		b, err := json.Marshal(plain{Role: m.Role, Content: m.Content})
-		if err != nil {
-			return nil, err
-		}
-		o.text, o.json = m.Content, b
+	text, known := o.text, o.json
+	o.mu.Unlock()
+	if known != nil && text == m.Content {
+		return known, nil
 	}
-	return o.json, nil
+	b, err := json.Marshal(plain{Role: m.Role, Content: m.Content})
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text, o.json = m.Content, b
+	return b, nil
 }
 
 // encodeMessages writes the list; fields stand in place of what go-openai's type says of the
