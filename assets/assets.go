@@ -49,6 +49,9 @@ const (
 	// FilesStyle is loaded with the first file that is shown.
 	FilesStyle = "files.css"
 
+	// CardsStyle is that of questions, plans, queues, helpers and failures in a chat.
+	CardsStyle = "cards.css"
+
 	// Those of the palette, loaded when somebody opens it.
 	PaletteScript = "palette.js"
 	PaletteStyle  = "palette.css"
@@ -77,7 +80,7 @@ const (
 
 // Names lists every asset a page may refer to.
 func Names() []string {
-	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, Mermaid, DiagramScript, DiagramStyle}
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

@@ -20,4 +20,5 @@ style palette
 style slash
 style files
 style hello
+style cards
 style diagram

@@ -7,6 +7,13 @@ const base = document.currentScript.src.replace(/[^/]+$/, '');
 // Code that only some readers need comes when they need it.
 export const later = (name) => import(base + name + '.js');
 
+// So do rules of style; what needs them in the HTML brings them by itself.
+export const sheet = (name) => {
+  const href = base.replace(/^\w+:\/\/[^/]+/, '') + name + '.css';
+  if (document.querySelector(`link[href="${href}"]`)) return;
+  document.head.append(Object.assign(document.createElement('link'), {rel: 'stylesheet', href}));
+};
+
 // A sentence of the catalogue with %s filled in.
 export const word = (key, ...args) => {
   let s = $('words')?.getAttribute('data-' + key) ?? '';

@@ -1,5 +1,5 @@
 // One EventSource a visible page, open only while a run is active.
-import {$, apply, patch, say, word} from './dom.js';
+import {$, apply, patch, say, sheet, word} from './dom.js';
 
 let es, timer, bannerTimer, wait = 500, running = false, cursor = '', since;
 
@@ -137,6 +137,7 @@ const open = () => {
 // Start to listen from a cursor; used at page load and after a message was sent.
 export const listen = (from) => {
   running = true;
+  sheet('cards'); // what a run may show is there before it shows it
   since = document.querySelector('.turn.last time.tick')?.dataset.since ?? Date.now();
   if (from) cursor = from;
   turns()?.setAttribute('data-running', '');

@@ -1,5 +1,5 @@
 // Files go to the server as soon as they are chosen: by button, drop or paste.
-import {$, icon, on, word} from './dom.js';
+import {$, icon, on, sheet, word} from './dom.js';
 
 let form, list, report;
 const running = new Map(); // li -> XMLHttpRequest
@@ -110,6 +110,7 @@ let drop;
 const showDrop = (yes) => {
   if (!yes) { drop?.remove(); drop = null; return; }
   if (drop) return;
+  sheet('cards');
   drop = document.createElement('div');
   drop.className = 'drop';
   drop.textContent = word('compose-drop');
