@@ -136,4 +136,5 @@ type View struct {
 	From    string   `json:"from"`            // id of the first message still sent
 	Keep    []string `json:"keep,omitempty"`  // ids of messages before From which are sent all the same
 	Cut     []string `json:"cut,omitempty"`   // ids of tool messages whose output is left out
+	Tried   string   `json:"tried,omitempty"` // id of the newest message when a summary failed
 }

@@ -32,7 +32,7 @@ func Default() File {
 		Title:          Title{Enabled: true, MaxWords: 8, MaxChars: 80},
 		Summarization: Summarization{
 			Enabled: true, Trigger: []ContextSize{{Type: "fraction", Value: 0.8}}, Keep: ContextSize{Type: "messages", Value: 20},
-			TrimTokensToSummarize: 15564, SkillFileReadToolNames: []string{"read_file", "read", "view", "cat"},
+			TrimTokensToSummarize: 4000, SkillFileReadToolNames: []string{"read_file", "read", "view", "cat"},
 		},
 		Memory: defaultMemory(),
 		Subagents: Subagents{

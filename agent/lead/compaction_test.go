@@ -44,7 +44,7 @@ func longAnswers(n int) (list []agenttest.Reply) {
 // clients see stays whole, the newest words stay to the letter, and the requests after it
 // begin with the same bytes again.
 func TestALongConversationIsShortenedForTheModelOnly(t *testing.T) {
-	for _, trigger := range []config.ContextSize{{Type: "fraction", Value: 0.75}, {Type: "tokens", Value: 9000}, {Type: "messages", Value: 9}} {
+	for _, trigger := range []config.ContextSize{{Type: "fraction", Value: 0.75}, {Type: "tokens", Value: 5000}, {Type: "messages", Value: 9}} {
 		t.Run(trigger.Type, func(t *testing.T) {
 			gist := agenttest.Say("The gist.")
 			summaries := &agenttest.Script{Replies: []agenttest.Reply{gist, gist, gist, gist, gist, gist, gist}}

@@ -31,39 +31,33 @@ type CompactionRules struct {
 const (
 	unknownWindow = 128_000
 	fullWindow    = 0.95 // part of the window at which something must happen in any case
-	worthwhile    = 0.7  // of the tokens may be left for a compaction to count
+	roomy         = 0.8  // part of the room for messages that they may fill after a forced compaction
+	worthwhile    = 0.3  // of the conversation must go for a compaction to be worth it
+	negligible    = 0.1  // of the conversation does not help one that must become shorter
 	freshResults  = 4    // newest tool results whose output stays
-	patience      = 10   // messages more until what did not help is tried again
+	patience      = 10   // messages more until a summary that failed is tried again
 )
 
 // Compaction keeps requests within what the model can read. The log stays whole: a view of
 // it hides the older part behind a summary, leaves tool output out, or both. The newest
 // words of the person stay to the letter, and no call is parted from its results.
 func Compaction(rules CompactionRules) agent.Middleware {
-	next, overflow := 0, false // messages from which on it is tried again
+	overflow := false // the last request was refused as too long
 	return agent.Middleware{
 		Name: "compaction",
 		BeforeModel: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
 			size := rules.size(&t.State)
-			if !overflow && (len(t.State.Messages) < next || !rules.due(&t.State, size)) {
+			must := overflow || rules.full(size)
+			failed := triedLately(&t.State)
+			if !must && (failed || !rules.due(&t.State, size)) {
 				return agent.State{}, nil
 			}
-			next = len(t.State.Messages) + patience
-			must := overflow || float64(size) > fullWindow*float64(rules.window())
 			overflow = false
-			patch, err := rules.Compact(ctx, &t.State, must)
-			if err != nil {
-				if ctx.Err() != nil {
-					return agent.State{}, context.Cause(ctx)
-				}
-				t.Log.Warn("the conversation could not be shortened; it stays as it is", "err", err)
-				return agent.State{}, nil
+			with := rules
+			if failed {
+				with.Ask = nil
 			}
-			if patch.View != nil {
-				next = len(t.State.Messages) + 1
-				t.Log.Info("the conversation is shortened for the model", "tokens", size, "from", patch.View.From, "outputs_left_out", len(patch.View.Cut))
-			}
-			return patch, nil
+			return with.run(ctx, t, must)
 		},
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
@@ -85,7 +79,52 @@ func Compaction(rules CompactionRules) agent.Middleware {
 				return m, err
 			}
 		},
+		AfterAgent: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
+			if !overflow {
+				return agent.State{}, nil
+			}
+			with := rules
+			with.Ask = nil // the answer does not wait for a summary
+			return with.run(ctx, t, true)
+		},
 	}
+}
+
+// run compacts the state of a turn. A summary that failed is remembered in the thread, so
+// that the next runs do not wait for it again.
+func (r CompactionRules) run(ctx context.Context, t *agent.Turn, must bool) (agent.State, error) {
+	size := r.size(&t.State)
+	patch, err := r.Compact(ctx, &t.State, must)
+	if err != nil {
+		if ctx.Err() != nil {
+			return agent.State{}, context.Cause(ctx)
+		}
+		t.Log.Warn("the conversation could not be shortened; it stays as it is", "err", err)
+		view := viewOf(&t.State)
+		view.Tried = t.State.Messages[len(t.State.Messages)-1].ID
+		return agent.State{View: &view}, nil
+	}
+	if patch.View != nil {
+		t.Log.Info("the conversation is shortened for the model", "tokens", size, "from", patch.View.From, "outputs_left_out", len(patch.View.Cut))
+	}
+	return patch, nil
+}
+
+// viewOf is a copy of the view of a state.
+func viewOf(s *agent.State) agent.View {
+	if s.View == nil {
+		return agent.View{}
+	}
+	return *s.View
+}
+
+// triedLately tells whether a summary failed not long ago.
+func triedLately(s *agent.State) bool {
+	if s.View == nil || s.View.Tried == "" {
+		return false
+	}
+	newest := s.Messages[max(len(s.Messages)-patience, 0):]
+	return slices.ContainsFunc(newest, func(m *agent.Message) bool { return m.ID == s.View.Tried })
 }
 
 func (r CompactionRules) window() int {
@@ -95,30 +134,42 @@ func (r CompactionRules) window() int {
 	return unknownWindow
 }
 
-// size is about how many tokens a request of this state has.
+// size is about how many tokens the messages of a request of this state have.
 func (r CompactionRules) size(s *agent.State) int {
-	return r.Fixed + tokensOf(agent.BuildRequest("", s, nil, agent.ModelOptions{}).Messages)
+	return tokensOf(agent.BuildRequest("", s, nil, agent.ModelOptions{}).Messages)
 }
 
-// due tells whether a trigger fires, or the window is full.
+// sizeAs is size as if the state had another view.
+func (r CompactionRules) sizeAs(s *agent.State, v *agent.View) int {
+	c := s.Clone()
+	c.View = v
+	return r.size(&c)
+}
+
+// room is what the window has for messages beside prompt and tools.
+func (r CompactionRules) room() float64 {
+	return float64(max(r.window()-r.Fixed, r.window()/4))
+}
+
+// full tells whether messages of this size fill the window.
+func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow*r.room() }
+
+// due tells whether a trigger fires. Only a fraction of the window counts prompt and tools,
+// which cannot be made shorter.
 func (r CompactionRules) due(s *agent.State, size int) bool {
 	for _, a := range r.Triggers {
-		switch a.Type {
-		case "fraction":
-			if float64(size) >= a.Value*float64(r.window()) {
-				return true
-			}
-		case "tokens":
-			if float64(size) >= a.Value {
-				return true
-			}
-		case "messages":
-			if float64(len(shownMessages(s))) >= a.Value {
-				return true
-			}
+		if a.Type == "fraction" && float64(r.Fixed+size) >= a.Value*float64(r.window()) || a.Type == "tokens" && float64(size) >= a.Value {
+			return true
 		}
 	}
-	return float64(size) > fullWindow*float64(r.window())
+	return r.manyMessages(s)
+}
+
+// manyMessages tells whether a trigger that counts messages fires.
+func (r CompactionRules) manyMessages(s *agent.State) bool {
+	return slices.ContainsFunc(r.Triggers, func(a Amount) bool {
+		return a.Type == "messages" && float64(len(shownMessages(s))) >= a.Value
+	})
 }
 
 // shownMessages are those of the log which a request still has.
@@ -129,55 +180,53 @@ func shownMessages(s *agent.State) []*agent.Message {
 	return s.Messages[max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0):]
 }
 
-// Compact is the view that makes the conversation shorter: first behind a summary as the
-// rules say, then without old tool output, then with less of the newest turns. It is empty
-// when none takes away 30 %; with must the best there is is taken, also without a model.
+// Compact is the view that makes the conversation shorter: behind a summary, with what the
+// rules keep. It is empty when that takes away too little. With must, old tool output and
+// more of the newest turns go too while the rest has too little room, and the summary is
+// made by rule when no model makes one. No summary is asked for that is not used.
 func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool) (agent.State, error) {
-	before := r.size(s)
-	enough := func(v *agent.View) bool {
-		c := s.Clone()
-		c.View = v
-		return float64(r.size(&c)) <= worthwhile*float64(before)
-	}
-	shown := shownMessages(s)
-	var best *agent.View
+	shown, before := shownMessages(s), r.size(s)
 	at := cutPoint(shown, r.keepFrom(shown))
+	view := hiding(s, shown, at)
+	if must {
+		at, view = r.tight(s, shown, at, before)
+	}
+	gain := before - r.sizeAs(s, view)
 	if at > 0 {
-		view, err := r.summarised(ctx, s, shown, at, must)
-		if err != nil {
+		gain -= textTokens(summaryBlock(s, ""))
+	}
+	much := gain >= int(worthwhile*float64(before)) || r.manyMessages(s) && at >= int(worthwhile*float64(len(shown)))
+	if gain <= 0 || !much && (!must || gain < int(negligible*float64(before))) {
+		return agent.State{}, nil
+	}
+	if at > 0 {
+		if err := r.summarise(ctx, s, view, shown[:at], gain/2, must); err != nil {
 			return agent.State{}, err
 		}
-		if best = view; enough(view) {
-			return r.written(view), nil
-		}
 	}
-	if best == nil {
-		best = &agent.View{}
-		if s.View != nil {
-			*best = *s.View
-		}
+	return r.written(view), nil
+}
+
+// tight is what must go when room is needed: what the rules let go, then old tool output,
+// then the oldest of what they keep.
+func (r CompactionRules) tight(s *agent.State, shown []*agent.Message, at, before int) (int, *agent.View) {
+	target := roomy * r.room()
+	if float64(before) <= target { // by hand, or the window is smaller than was known
+		target = (1 - worthwhile) * float64(before)
 	}
-	lighter := *best
-	lighter.Cut = oldOutputs(s, lighter)
-	if enough(&lighter) {
-		return r.written(&lighter), nil
+	view := hiding(s, shown, at)
+	if float64(r.sizeAs(s, view)) <= target {
+		return at, view
 	}
-	if at := cutPoint(shown, len(shown)-freshResults); at > 0 {
-		view, err := r.summarised(ctx, s, shown, at, must)
-		if err != nil {
-			return agent.State{}, err
-		}
+	view.Cut = oldOutputs(s, *view)
+	if float64(r.sizeAs(s, view)) <= target {
+		return at, view
+	}
+	if at = max(at, cutPoint(shown, newestFrom(shown, int(target/2)))); at > 0 {
+		view = hiding(s, shown, at)
 		view.Cut = oldOutputs(s, *view)
-		if lighter = *view; enough(view) {
-			return r.written(view), nil
-		}
 	}
-	c := s.Clone()
-	c.View = &lighter
-	if must && r.size(&c) < before {
-		return r.written(&lighter), nil
-	}
-	return agent.State{}, nil
+	return at, view
 }
 
 func (r CompactionRules) written(v *agent.View) agent.State {
@@ -198,7 +247,11 @@ func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	case "fraction":
 		budget *= float64(r.window())
 	}
-	left := int(min(budget, 1<<40))
+	return newestFrom(msgs, int(min(budget, 1<<40)))
+}
+
+// newestFrom is where the newest messages begin that have at most so many tokens.
+func newestFrom(msgs []*agent.Message, left int) int {
 	for i, m := range slices.Backward(msgs) {
 		if left -= tokens(m); left < 0 {
 			return i + 1
