@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -69,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		command, args = args[0], args[1:]
 	}
-	o := web.Options{Version: buildVersion(), Log: slog.New(slog.NewTextHandler(stderr, nil)), Out: stdout}
+	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout}
 	flags := flag.NewFlagSet("fawn "+command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.Data, "data", "", "")

@@ -14,7 +14,7 @@ import (
 )
 
 // exposed are the response headers scripts of other allowed origins may read.
-const exposed = "content-location, location, x-pagination-total, x-pagination-next, retry-after"
+const exposed = "content-location, location, x-pagination-total, x-pagination-next, retry-after, x-trace-id"
 
 // guard lets only requests through that are meant for this server and come from an
 // allowed origin. Without accounts this is what keeps other web pages, also with a host

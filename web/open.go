@@ -105,6 +105,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	snap := a.config.Current()
 	a.dirs.Quota = sandbox.NewQuota(snap.File.Sandbox.Limits.Disk)
+	a.openLog(snap)
 	logWarnings(o.Log, snap)
 	addrErr := a.listen(ctx)
 	bound := o.Addr
@@ -126,7 +127,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
 	a.runs = runs.New(runs.Config{DB: a.db, Build: a.builder.Build, Remove: a.removeThread, Copy: a.dirs.Copy,
-		Mark: snap.File.Runs.Resume == "mark", Log: o.Log})
+		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("close what was open at the last stop: %w", err)
 	}
@@ -146,11 +147,17 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if plan.Enabled {
 		a.work.Go(func() { a.schedule.Run(background) })
 	}
-	a.work.Go(func() { a.followNetwork(background) })
+	a.work.Go(func() { a.followConfig(background) })
 	a.work.Go(func() { a.retain(background) })
 	a.work.Go(func() { a.pages.EmptyBin(background) })
 	a.work.Go(func() { a.api.TellWebhooks(background) })
 	return a, nil
+}
+
+// steps are the limits of steps as they are configured now.
+func (a *App) steps() (usual, most int) {
+	f := a.config.Current().File
+	return f.Runs.RecursionLimit, f.MaxRecursionLimit
 }
 
 // logWarnings tells once what in the configuration has no effect.

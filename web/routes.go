@@ -20,6 +20,9 @@ import (
 func (a *App) routes() error {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
+	if a.config.Current().File.Logging.Enhance.Enabled {
+		e.Use(a.traced)
+	}
 	e.Use(a.recovered, a.guard)
 
 	spec, document := a.describe()

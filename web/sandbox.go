@@ -102,9 +102,9 @@ func (a *App) guardFor(key string, private []string) *egress.Guard {
 	return g
 }
 
-// followNetwork gives running sandboxes the network rules of a changed configuration, and
-// threads its limit of storage.
-func (a *App) followNetwork(ctx context.Context) {
+// followConfig gives running sandboxes the network rules of a changed configuration, threads
+// their limit of storage, and the log its level.
+func (a *App) followConfig(ctx context.Context) {
 	seen := a.config.Current()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -116,6 +116,7 @@ func (a *App) followNetwork(ctx context.Context) {
 		}
 		if now := a.config.Current(); now != seen {
 			seen = now
+			a.followLog(now)
 			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
 				a.opts.Log.Warn("the network rules of before stay", "err", err)

@@ -77,7 +77,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
 		middleware.TerminalResponse(),
 		// after_model: an answer cut by the model's limit is called so
 		middleware.LengthStop(),
-		// after_agent: a large thread is told to the owner
+		// before_agent, after_agent: what a thread holds, for the log
 		middleware.StateSize(),
 		// after_model: what the provider broke off for safety is not run
 		when(f.SafetyFinishReason.Enabled, middleware.SafetyStop()),

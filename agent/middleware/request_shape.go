@@ -3,6 +3,8 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,21 +64,21 @@ func SystemMessages() agent.Middleware {
 // largeState is how many characters of messages are worth a warning.
 const largeState = 1_000_000
 
-// StateSize warns at the end of a run when the thread has become large.
+// StateSize logs the state a run begins with and its size at the end, at level debug, and warns
+// when the thread has become large.
 func StateSize() agent.Middleware {
 	return agent.Middleware{
 		Name: "state_size",
-		AfterAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
-			size := 0
-			for _, m := range t.State.Messages {
-				size += len(m.Content.Text)
-				for _, b := range m.Content.Blocks {
-					size += len(b)
-				}
-				for _, c := range m.ToolCalls {
-					size += len(c.Args)
-				}
+		BeforeAgent: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
+			if s := &t.State; t.Log.Enabled(ctx, slog.LevelDebug) {
+				t.Log.Debug("Current state", "sandbox", inJSON{s.Sandbox}, "thread_data", inJSON{s.ThreadData},
+					"artifacts", inJSON{s.Artifacts}, "viewed_images", inJSON{slices.Sorted(maps.Keys(s.ViewedImages))})
 			}
+			return agent.State{}, nil
+		},
+		AfterAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
+			size := sizeOf(&t.State)
+			t.Log.Debug(fmt.Sprintf("Total state size: %.2f KB", float64(size)/1024))
 			if size > largeState {
 				t.Log.Warn("State size exceeds 1 MB, consider summarization", "bytes", size, "messages", len(t.State.Messages))
 			}
@@ -84,6 +86,36 @@ func StateSize() agent.Middleware {
 		},
 	}
 }
+
+// sizeOf is how many bytes messages, images and artifacts have.
+func sizeOf(s *agent.State) int {
+	size := 0
+	for _, m := range s.Messages {
+		size += len(m.Content.Text)
+		for _, b := range m.Content.Blocks {
+			size += len(b)
+		}
+		for _, c := range m.ToolCalls {
+			size += len(c.Args)
+		}
+	}
+	for path, image := range s.ViewedImages {
+		size += len(path) + int(image.Size)
+	}
+	for _, path := range s.Artifacts {
+		size += len(path)
+	}
+	return size
+}
+
+// inJSON is a value of a log line as clients would see it, in both forms of the log.
+type inJSON struct{ v any }
+
+// MarshalText implements encoding.TextMarshaler.
+func (j inJSON) MarshalText() ([]byte, error) { return agent.Encode(j.v) }
+
+// MarshalJSON implements json.Marshaler.
+func (j inJSON) MarshalJSON() ([]byte, error) { return agent.Encode(j.v) }
 
 // Continuation gives an answer that was cut off a next message, when a run goes on from it:
 // some providers take no request which ends with words of the model.

@@ -40,6 +40,10 @@ type Config struct {
 	Copy   CopyFiles                 // gives a new thread the files of another; may be nil
 	Mark   bool                      // after a crash: leave runs interrupted instead of going on with them
 	Log    *slog.Logger
+
+	// Steps says how many steps a run takes whose client names no limit, and how many it may
+	// have at most; nil = DefaultRecursionLimit and MaxRecursionLimit.
+	Steps func() (usual, most int)
 }
 
 // Manager owns "one active run per thread". All its state is behind one mutex; no I/O
@@ -51,6 +55,7 @@ type Manager struct {
 
 	copyFiles CopyFiles
 	mark      bool
+	limits    func() (usual, most int)
 	logger    *slog.Logger
 	ctx       context.Context // parent of all runs
 	stop      context.CancelCauseFunc
@@ -70,7 +75,7 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, mark: cfg.Mark, logger: cfg.Log, ctx: ctx, stop: stop,
+	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
 		threads: map[string]*lineup{}, runs: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }
 

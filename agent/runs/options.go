@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,11 +9,21 @@ import (
 	"fawn/agent"
 )
 
-// Limits of steps a client may ask for.
+// Steps of a run whose client names no limit, and the most a client may ask for, unless
+// [Config.Steps] says otherwise.
 const (
 	DefaultRecursionLimit = 100
 	MaxRecursionLimit     = 1000
 )
+
+// steps is the limit of a run whose client asks for so many; 0 is none.
+func (m *Manager) steps(asked int) int {
+	usual, most := DefaultRecursionLimit, MaxRecursionLimit
+	if m.limits != nil {
+		usual, most = m.limits()
+	}
+	return min(cmp.Or(asked, usual), most)
+}
 
 // choices is what config.configurable, config.context and context say, context winning.
 type choices struct {
@@ -20,7 +31,7 @@ type choices struct {
 	thinkingSet bool
 	checkpoint  string
 	threadID    string
-	limit       int
+	limit       int            // of steps; 0 = the client names none
 	metadata    map[string]any // scalars worth showing in checkpoint metadata
 }
 
@@ -28,7 +39,7 @@ type choices struct {
 var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode", "subagent_enabled", "agent_name"}
 
 func (r *Request) options() (choices, error) {
-	c := choices{limit: DefaultRecursionLimit, metadata: map[string]any{}}
+	c := choices{metadata: map[string]any{}}
 	var cfg struct {
 		Limit        json.RawMessage            `json:"recursion_limit"`
 		Configurable map[string]json.RawMessage `json:"configurable"`
@@ -47,7 +58,7 @@ func (r *Request) options() (choices, error) {
 	}
 	var limit int
 	if json.Unmarshal(cfg.Limit, &limit) == nil && limit > 0 {
-		c.limit = min(limit, MaxRecursionLimit)
+		c.limit = limit
 	}
 	get := func(key string) (json.RawMessage, bool) {
 		for _, m := range []map[string]json.RawMessage{context, cfg.Context, cfg.Configurable} {

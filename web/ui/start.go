@@ -14,9 +14,6 @@ import (
 	"fawn/web/httpx"
 )
 
-// maxSteps is how many steps a run from a page may take.
-const maxSteps = 100
-
 // Why a message is refused although nothing is broken.
 var (
 	errEmpty = errors.New("the message is empty")
@@ -55,9 +52,6 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	wanted := u.chosen(c, own).with(form)
 	ch, _ := u.possible(wanted)
 	if req.Context, err = agent.Encode(ch.options()); err != nil {
-		return err
-	}
-	if req.Config, err = agent.Encode(map[string]any{"recursion_limit": maxSteps}); err != nil {
 		return err
 	}
 	_, err = u.Runs.Start(ctx, req)

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"regexp"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+)
+
+// NewLog writes lines of text to w from level info on. A server that is opened with it follows
+// log_level and logging.enhance.format of its configuration.
+func NewLog(w io.Writer) *slog.Logger {
+	h := &logHandler{out: w}
+	h.format("text")
+	return slog.New(h)
+}
+
+// logHandler is a handler whose level and form come with the configuration, after the first
+// lines may have been written.
+type logHandler struct {
+	out   io.Writer
+	level slog.LevelVar
+	form  atomic.Pointer[slog.Handler]
+}
+
+func (h *logHandler) format(name string) {
+	o := &slog.HandlerOptions{Level: &h.level}
+	var form slog.Handler = slog.NewTextHandler(h.out, o)
+	if name == "json" {
+		form = slog.NewJSONHandler(h.out, o)
+	}
+	h.form.Store(&form)
+}
+
+// setLevel takes a word of the configuration.
+func (h *logHandler) setLevel(word string) {
+	var l slog.Level
+	if l.UnmarshalText([]byte(word)) == nil {
+		h.level.Set(l)
+	}
+}
+
+// openLog gives the log the form the configuration asks for.
+func (a *App) openLog(snap *config.Snapshot) {
+	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
+		h.format(snap.File.Logging.Enhance.Format)
+	}
+	a.followLog(snap)
+}
+
+// followLog takes the level, which may change while the server runs.
+func (a *App) followLog(snap *config.Snapshot) {
+	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
+		h.setLevel(snap.File.LogLevel)
+	}
+}
+
+// traceHeader carries the id of a request, in both directions.
+const traceHeader = "X-Trace-Id"
+
+// traced logs every request under an id, the caller's own if it sends one, and answers with it.
+func (a *App) traced(next echo.HandlerFunc) echo.HandlerFunc {
+	plain := regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	return func(c echo.Context) error {
+		r, id := c.Request(), c.Request().Header.Get(traceHeader)
+		if !plain.MatchString(id) {
+			id = uuid.NewString()
+		}
+		c.Response().Header().Set(traceHeader, id)
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		began := time.Now()
+		err := next(c)
+		if err != nil {
+			c.Error(err) // answers, so that the status is known
+		}
+		line := []any{"trace_id", id, "method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "took", time.Since(began).String()}
+		if at := c.Response().Header().Get("Content-Location"); at != "" {
+			line = append(line, "made", at)
+		}
+		a.opts.Log.Info("request", line...)
+		return nil
+	}
+}
+
+// Enabled implements slog.Handler.
+func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+
+// Handle implements slog.Handler.
+func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+	return (*h.form.Load()).Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return (*h.form.Load()).WithAttrs(attrs)
+}
+
+// WithGroup implements slog.Handler.
+func (h *logHandler) WithGroup(name string) slog.Handler { return (*h.form.Load()).WithGroup(name) }
