@@ -43,3 +43,6 @@ func (t Trail) Ran(r sandbox.Record)            { t.t.ran(r) }
 func (t Trail) Judged(r middleware.AuditRecord) { t.t.judged(r) }
 func (t Trail) Close()                          { t.t.close() }
 func (t Trail) Lost() int64                     { return t.t.lost() }
+
+// Route is a route that is served: echo's method and path with its parameters.
+func (a *App) Route() []*echo.Route { return a.echo.Routes() }

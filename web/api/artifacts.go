@@ -22,11 +22,7 @@ import (
 const artifactPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data: blob:; media-src 'self'; frame-ancestors 'self'"
 
 // artifact serves a file of a thread, with ranges.
-func (m mount) artifact(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) artifact(c echo.Context, id string) error {
 	download, err := httpx.Bool(c.QueryParams(), "download", false)
 	if err != nil {
 		return err

@@ -26,15 +26,8 @@ type auditJSON struct {
 }
 
 // threadAudit is GET /threads/:tid/audit.
-func (m mount) threadAudit(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
-	return m.auditPage(c, id)
+func (m mount) threadAudit(c echo.Context, t store.Thread) error {
+	return m.auditPage(c, t.ID)
 }
 
 // audit is GET /audit: all threads.

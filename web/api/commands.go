@@ -33,11 +33,7 @@ type command struct {
 }
 
 // commands carries out one command of the thread protocol.
-func (m mount) commands(c echo.Context) error {
-	thread, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) commands(c echo.Context, thread string) error {
 	var cmd command
 	if err := m.bind(c, &cmd); err != nil {
 		return err
@@ -102,7 +98,7 @@ func (m mount) carryOut(c echo.Context, thread string, cmd command) (any, error)
 	case "state.listCheckpoints":
 		return m.listCheckpoints(c, thread, cmd.Params)
 	case "state.fork":
-		return m.stateFork(c, cmd.Params)
+		return m.stateFork(c, thread, cmd.Params)
 	case "agent.getTree":
 		return m.agentTree(c, thread)
 	case "input.inject", "subscription.subscribe", "subscription.unsubscribe", "subscription.reconnect":
@@ -120,7 +116,7 @@ func params(raw json.RawMessage, into any) error {
 }
 
 // launch starts a run whose body is made of the members given; absent ones are left out.
-func (m mount) launch(c echo.Context, body map[string]any) (store.Run, error) {
+func (m mount) launch(c echo.Context, thread string, body map[string]any) (store.Run, error) {
 	for name, v := range body {
 		if raw, ok := v.(json.RawMessage); ok && given(raw) == nil {
 			delete(body, name)
@@ -130,7 +126,7 @@ func (m mount) launch(c echo.Context, body map[string]any) (store.Run, error) {
 	if err != nil {
 		return store.Run{}, err
 	}
-	req, err := m.decodeRun(c, b)
+	req, err := m.decodeRun(c, thread, b)
 	if err != nil {
 		return store.Run{}, err
 	}
@@ -170,7 +166,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 		delete(body, "input")
 		body["command"] = map[string]any{"resume": p.Input}
 	}
-	run, err := m.launch(c, body)
+	run, err := m.launch(c, thread, body)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +247,7 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 			cmd[name] = v
 		}
 	}
-	_, err = m.launch(c, map[string]any{"assistant_id": last[0].AssistantID, "command": cmd, "config": p.Config, "metadata": p.Metadata})
+	_, err = m.launch(c, thread, map[string]any{"assistant_id": last[0].AssistantID, "command": cmd, "config": p.Config, "metadata": p.Metadata})
 	return map[string]any{}, err
 }
 
@@ -337,7 +333,7 @@ func (m mount) listCheckpoints(c echo.Context, thread string, raw json.RawMessag
 	return map[string]any{"checkpoints": out}, nil
 }
 
-func (m mount) stateFork(c echo.Context, raw json.RawMessage) (any, error) {
+func (m mount) stateFork(c echo.Context, thread string, raw json.RawMessage) (any, error) {
 	var p struct {
 		Checkpoint string          `json:"checkpoint_id"`
 		Input      json.RawMessage `json:"input"`
@@ -349,7 +345,7 @@ func (m mount) stateFork(c echo.Context, raw json.RawMessage) (any, error) {
 	if p.Checkpoint == "" {
 		return nil, refuse("invalid_argument", "state.fork requires a checkpoint_id.")
 	}
-	run, err := m.launch(c, map[string]any{"checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
+	run, err := m.launch(c, thread, map[string]any{"checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
 	var d *httpx.Detail
 	if errors.As(err, &d) && d.Status == http.StatusNotFound {
 		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+cut(p.Checkpoint, 80)+".")

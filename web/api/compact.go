@@ -10,15 +10,12 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/web/httpx"
 )
 
 // compact hides the older part of a conversation from the model now. The log stays whole.
-func (m mount) compact(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) compact(c echo.Context, t store.Thread) error {
 	var body struct {
 		Force *bool `json:"force"`
 		Keep  *struct {
@@ -31,7 +28,7 @@ func (m mount) compact(c echo.Context) error {
 	if err := m.bind(c, &body); err != nil {
 		return err
 	}
-	wish := lead.Wish{Thread: id, Model: body.Model, Force: body.Force == nil || *body.Force}
+	wish := lead.Wish{Thread: t.ID, Model: body.Model, Force: body.Force == nil || *body.Force}
 	if k := body.Keep; k != nil {
 		if !slices.Contains([]string{"fraction", "tokens", "messages"}, k.Type) {
 			return httpx.Invalid("body", "keep.type", "want fraction, tokens or messages")
@@ -40,9 +37,6 @@ func (m mount) compact(c echo.Context) error {
 			return httpx.Invalid("body", "keep.value", "want a number above 0, of a fraction at most 1")
 		}
 		wish.Keep = middleware.Amount{Type: k.Type, Value: k.Value}
-	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
 	}
 	if m.Compact == nil {
 		return httpx.Errorf(http.StatusConflict, "Compaction is not available")
@@ -60,6 +54,6 @@ func (m mount) compact(c echo.Context) error {
 	if !did.Done {
 		reason = "nothing_to_compact"
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"thread_id": id, "compacted": did.Done, "reason": reason, "removed_message_count": did.Hidden,
+	return httpx.JSON(c, http.StatusOK, map[string]any{"thread_id": t.ID, "compacted": did.Done, "reason": reason, "removed_message_count": did.Hidden,
 		"preserved_message_count": did.Shown, "summary_updated": did.Summary, "checkpoint_id": did.Head, "total_tokens": did.Tokens})
 }

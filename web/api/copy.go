@@ -7,36 +7,26 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/web/httpx"
 )
 
 // maxTitle is how long the title of a branch may be, in bytes.
 const maxTitle = 256
 
-func (m mount) copyThread(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
-	t, err := m.Runs.Copy(c.Request().Context(), id)
+func (m mount) copyThread(c echo.Context, t store.Thread) error {
+	made, err := m.Runs.Copy(c.Request().Context(), t.ID)
 	if errors.Is(err, runs.ErrNotFound) {
-		return noThread(id)
+		return noThread(t.ID)
 	}
 	if err != nil {
 		return err
 	}
-	return m.answerThread(c, t.ID)
+	return m.answerThread(c, made.ID)
 }
 
 // branchThread makes a thread from an answer of another one, as DeerFlow's gateway does.
-func (m mount) branchThread(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) branchThread(c echo.Context, t store.Thread) error {
 	var body struct {
 		Message  string   `json:"message_id"`
 		Messages []string `json:"message_ids"`
@@ -51,13 +41,10 @@ func (m mount) branchThread(c echo.Context) error {
 	case len(body.Title) > maxTitle:
 		return httpx.Invalid("body", "title", "want at most %d bytes", maxTitle)
 	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
-	b, err := m.Runs.Branch(c.Request().Context(), id, append(body.Messages, body.Message), body.Title)
+	b, err := m.Runs.Branch(c.Request().Context(), t.ID, append(body.Messages, body.Message), body.Title)
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
-		return httpx.Errorf(http.StatusNotFound, "Message %s not found in thread %s", cut(body.Message, 80), id)
+		return httpx.Errorf(http.StatusNotFound, "Message %s not found in thread %s", cut(body.Message, 80), t.ID)
 	case errors.Is(err, runs.ErrGone):
 		return httpx.Errorf(http.StatusConflict, "Message %s can no longer be branched", cut(body.Message, 80))
 	case err != nil:

@@ -171,7 +171,7 @@ func (a *API) planned() {
 }
 
 // cronPayload checks a body as a request for a run and returns what is stored of it.
-func (m mount) cronPayload(c echo.Context, body []byte) (assistant string, payload json.RawMessage, err error) {
+func (m mount) cronPayload(c echo.Context, thread string, body []byte) (assistant string, payload json.RawMessage, err error) {
 	var kept struct {
 		Config  json.RawMessage `json:"config"`
 		Context json.RawMessage `json:"context"`
@@ -182,7 +182,7 @@ func (m mount) cronPayload(c echo.Context, body []byte) (assistant string, paylo
 	if err := m.storable(given(kept.Config), given(kept.Context)); err != nil {
 		return "", nil, err
 	}
-	req, err := m.decodeRun(c, body)
+	req, err := m.decodeRun(c, thread, body)
 	if err != nil {
 		return "", nil, err
 	}
@@ -193,7 +193,7 @@ func (m mount) cronPayload(c echo.Context, body []byte) (assistant string, paylo
 }
 
 // createCron makes a cron, on the thread of the path or with a new one for each run.
-func (m mount) createCron(c echo.Context) error {
+func (m mount) createCron(c echo.Context, thread string) error {
 	body, err := httpx.Body(c.Request(), m.bodyLimit())
 	if err != nil {
 		return err
@@ -206,13 +206,10 @@ func (m mount) createCron(c echo.Context) error {
 		return httpx.Invalid("body", "schedule", "is required: minute hour day month weekday")
 	}
 	cron := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Kind: store.CronRepeats, Enabled: true, After: "delete"}
-	if c.Param("tid") != "" {
-		cron.After = "keep"
-		if cron.Thread, err = m.threadParam(c); err != nil {
-			return err
-		}
+	if thread != "" {
+		cron.After, cron.Thread = "keep", thread
 	}
-	if cron.Assistant, cron.Payload, err = m.cronPayload(c, body); err != nil {
+	if cron.Assistant, cron.Payload, err = m.cronPayload(c, thread, body); err != nil {
 		return err
 	}
 	if err := b.change(&cron, m.now()); err != nil {
@@ -268,7 +265,7 @@ func (m mount) patchCron(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	assistant, payload, err := m.cronPayload(c, merged)
+	assistant, payload, err := m.cronPayload(c, "", merged)
 	if err != nil {
 		return err
 	}

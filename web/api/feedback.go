@@ -27,7 +27,7 @@ func feedbackOf(f store.Feedback) feedbackJSON {
 }
 
 // addFeedback stores one more opinion on a run; PUT replaces the last one.
-func (m mount) addFeedback(c echo.Context) error {
+func (m mount) addFeedback(c echo.Context, r store.Run) error {
 	var b struct {
 		Rating  *int    `json:"rating"`
 		Comment *string `json:"comment"`
@@ -44,10 +44,6 @@ func (m mount) addFeedback(c echo.Context) error {
 	case len(b.Message) > longestName:
 		return httpx.Invalid("body", "message_id", "want at most %d bytes, got %d", longestName, len(b.Message))
 	}
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
 	f, err := m.DB.AddFeedback(c.Request().Context(), store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Thread: r.ThreadID, Run: r.ID,
 		Message: b.Message, Rating: *b.Rating, Comment: b.Comment}, c.Request().Method == http.MethodPut)
 	if err != nil {
@@ -56,11 +52,7 @@ func (m mount) addFeedback(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, feedbackOf(f))
 }
 
-func (m mount) listFeedback(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
+func (m mount) listFeedback(c echo.Context, r store.Run) error {
 	list, err := m.DB.Feedback(c.Request().Context(), m.owner(c), r.ThreadID, r.ID)
 	if err != nil {
 		return err
@@ -72,11 +64,7 @@ func (m mount) listFeedback(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-func (m mount) feedbackStats(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
+func (m mount) feedbackStats(c echo.Context, r store.Run) error {
 	list, err := m.DB.Feedback(c.Request().Context(), m.owner(c), r.ThreadID, r.ID)
 	if err != nil {
 		return err
@@ -91,12 +79,8 @@ func (m mount) feedbackStats(c echo.Context) error {
 }
 
 // deleteFeedback removes one opinion, or without an id all on the run.
-func (m mount) deleteFeedback(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
-	err = m.DB.DeleteFeedback(c.Request().Context(), m.owner(c), r.ThreadID, r.ID, pathParam(c, "fid"))
+func (m mount) deleteFeedback(c echo.Context, r store.Run) error {
+	err := m.DB.DeleteFeedback(c.Request().Context(), m.owner(c), r.ThreadID, r.ID, pathParam(c, "fid"))
 	if errors.Is(err, store.ErrNotFound) {
 		return httpx.Errorf(http.StatusNotFound, "Feedback not found")
 	}

@@ -49,15 +49,11 @@ func (m mount) answerGoal(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"goal": g})
 }
 
-func (m mount) goal(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	return m.answerGoal(c, id)
+func (m mount) goal(c echo.Context, t store.Thread) error {
+	return m.answerGoal(c, t.ID)
 }
 
-func (m mount) putGoal(c echo.Context) error {
+func (m mount) putGoal(c echo.Context, t store.Thread) error {
 	var b struct {
 		Objective string `json:"objective"`
 		Most      *int   `json:"max_continuations"`
@@ -75,30 +71,25 @@ func (m mount) putGoal(c echo.Context) error {
 			return httpx.Invalid("body", "max_continuations", "want 0 to %d, got %d", middleware.MaxContinuations, most)
 		}
 	}
-	return m.setGoal(c, middleware.NewGoal(b.Objective, most, time.Now()))
+	return m.setGoal(c, t, middleware.NewGoal(b.Objective, most, time.Now()))
 }
 
-func (m mount) deleteGoal(c echo.Context) error { return m.setGoal(c, &agent.Goal{}) }
+func (m mount) deleteGoal(c echo.Context, t store.Thread) error {
+	return m.setGoal(c, t, &agent.Goal{})
+}
 
 // setGoal writes the goal into the state, as a step of its own.
-func (m mount) setGoal(c echo.Context, g *agent.Goal) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
+func (m mount) setGoal(c echo.Context, t store.Thread, g *agent.Goal) error {
 	values, err := agent.Encode(map[string]any{"goal": g})
 	if err != nil {
 		return err
 	}
-	_, err = m.Runs.UpdateState(c.Request().Context(), id, runs.Update{Values: values})
+	_, err = m.Runs.UpdateState(c.Request().Context(), t.ID, runs.Update{Values: values})
 	if errors.Is(err, runs.ErrBusy) {
 		return httpx.Errorf(http.StatusConflict, "Thread has a run in flight; wait until it has ended")
 	}
 	if err != nil {
 		return err
 	}
-	return m.answerGoal(c, id)
+	return m.answerGoal(c, t.ID)
 }

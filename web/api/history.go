@@ -25,7 +25,7 @@ type historyQuery struct {
 	Checkpoint json.RawMessage `json:"checkpoint"`
 }
 
-func (m mount) history(c echo.Context) error {
+func (m mount) history(c echo.Context, t store.Thread) error {
 	var q historyQuery
 	if err := m.bind(c, &q); err != nil {
 		return err
@@ -34,10 +34,10 @@ func (m mount) history(c echo.Context) error {
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
-	return m.answerHistory(c, q, limit)
+	return m.answerHistory(c, t, q, limit)
 }
 
-func (m mount) listHistory(c echo.Context) error {
+func (m mount) listHistory(c echo.Context, t store.Thread) error {
 	v := c.QueryParams()
 	limit, err := httpx.Int(v, "limit", historyPage, 1, maxPage)
 	if err != nil {
@@ -51,15 +51,11 @@ func (m mount) listHistory(c echo.Context) error {
 			}
 		}
 	}
-	return m.answerHistory(c, q, limit)
+	return m.answerHistory(c, t, q, limit)
 }
 
 // answerHistory sends checkpoints newest first, each with its whole state.
-func (m mount) answerHistory(c echo.Context, q historyQuery, limit int) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, limit int) error {
 	if limit < 1 || limit > maxPage {
 		return httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", maxPage, limit)
 	}
@@ -71,16 +67,12 @@ func (m mount) answerHistory(c echo.Context, q historyQuery, limit int) error {
 	if err != nil {
 		return err
 	}
-	only, ns, err := historyBase(id, q.Checkpoint)
+	only, ns, err := historyBase(t.ID, q.Checkpoint)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	t, err := m.threadByID(c, id)
-	if err != nil {
-		return err
-	}
-	list, err := m.DB.Checkpoints(ctx, id, ns, before, limit, func(cp store.Checkpoint) bool {
+	list, err := m.DB.Checkpoints(ctx, t.ID, ns, before, limit, func(cp store.Checkpoint) bool {
 		return (only == "" || cp.ID == only) && match(cp)
 	})
 	if err != nil {

@@ -2,14 +2,12 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
-	"fawn/store"
 	"fawn/web/httpx"
 )
 
@@ -55,25 +53,6 @@ func pathParam(c echo.Context, name string) string {
 		return dec
 	}
 	return v
-}
-
-// threadParam is the thread a path names. Somebody else's is a 404.
-func (a *API) threadParam(c echo.Context) (string, error) {
-	id := pathParam(c, "tid")
-	if !a.validID(id) {
-		return "", a.badID("path", id)
-	}
-	if a.Owner == nil {
-		return id, nil
-	}
-	t, err := a.DB.Thread(c.Request().Context(), id)
-	if errors.Is(err, store.ErrNotFound) {
-		return id, nil // files may come before their thread
-	}
-	if err == nil && a.foreign(c, t.Owner) {
-		err = noThread(id)
-	}
-	return id, err
 }
 
 // longestID is what a folder of a thread may be called at most.

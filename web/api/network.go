@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/sandbox/egress"
+	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/network"
 )
@@ -18,15 +19,8 @@ type networkJSON struct {
 }
 
 // threadNetwork is GET /threads/:tid/network.
-func (m mount) threadNetwork(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
-	return m.answerNetwork(c, id)
+func (m mount) threadNetwork(c echo.Context, t store.Thread) error {
+	return m.answerNetwork(c, t.ID)
 }
 
 func (m mount) answerNetwork(c echo.Context, thread string) error {
@@ -42,11 +36,7 @@ func (m mount) answerNetwork(c echo.Context, thread string) error {
 }
 
 // decideNetwork is POST /threads/:tid/network.
-func (m mount) decideNetwork(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) decideNetwork(c echo.Context, t store.Thread) error {
 	var body struct {
 		Host   string        `json:"host"`
 		Port   int           `json:"port"` // of the question; an answer holds for all open ports
@@ -58,15 +48,12 @@ func (m mount) decideNetwork(c echo.Context) error {
 	if body.Port < 0 || body.Port > 65535 {
 		return httpx.Invalid("body", "port", "want a port from 0 to 65535, got %d", body.Port)
 	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
 	if body.Answer == egress.Always {
 		if err := m.house(c); err != nil {
 			return err
 		}
 	}
-	err = m.Network.Answer(c.Request().Context(), id, body.Host, body.Answer)
+	err := m.Network.Answer(c.Request().Context(), t.ID, body.Host, body.Answer)
 	switch {
 	case errors.Is(err, network.ErrAnswer):
 		return httpx.Invalid("body", "answer", "want once, thread, always or no")
@@ -75,7 +62,7 @@ func (m mount) decideNetwork(c echo.Context) error {
 	case err != nil:
 		return err
 	}
-	return m.answerNetwork(c, id)
+	return m.answerNetwork(c, t.ID)
 }
 
 // openHosts is GET /network: the hosts that are open to every thread.

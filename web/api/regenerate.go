@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/web/httpx"
 )
 
@@ -41,20 +43,11 @@ type lastTurn struct {
 	goal          *agent.Goal
 }
 
-// lastTurn finds the last turn of the thread of the path.
-func (m mount) lastTurn(c echo.Context) (turn lastTurn, err error) {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return turn, err
-	}
-	t, err := m.threadByID(c, id)
-	if err != nil {
-		return turn, err
-	}
-	if m.Runs.Active(id) != "" {
+// lastTurn finds the last turn of a thread.
+func (m mount) lastTurn(ctx context.Context, t store.Thread) (turn lastTurn, err error) {
+	if m.Runs.Active(t.ID) != "" {
 		return turn, httpx.Errorf(http.StatusConflict, "Thread has a run in flight; wait until it has ended")
 	}
-	ctx := c.Request().Context()
 	snap, err := m.snapshot(ctx, t, "")
 	if err != nil {
 		return turn, err
@@ -84,12 +77,12 @@ func (m mount) lastTurn(c echo.Context) (turn lastTurn, err error) {
 		return turn, httpx.Errorf(http.StatusConflict, "The thread has no turn that could be run again")
 	}
 	slices.Reverse(turn.sources)
-	from, err := m.origins(ctx, id)
+	from, err := m.origins(ctx, t.ID)
 	if err != nil {
 		return turn, err
 	}
 	turn.run = from(snap.Messages[len(snap.Messages)-1].N).run
-	if turn.base, _, err = m.Runs.Before(ctx, id, turn.humanID); errors.Is(err, runs.ErrGone) {
+	if turn.base, _, err = m.Runs.Before(ctx, t.ID, turn.humanID); errors.Is(err, runs.ErrGone) {
 		return turn, httpx.Errorf(http.StatusConflict, "What was before the turn is gone")
 	}
 	return turn, err
@@ -101,7 +94,7 @@ func (t lastTurn) replay(message map[string]json.RawMessage) replay {
 }
 
 // prepareRegenerate tells how to run the turn of the last answer again.
-func (m mount) prepareRegenerate(c echo.Context) error {
+func (m mount) prepareRegenerate(c echo.Context, t store.Thread) error {
 	var b struct {
 		Message string `json:"message_id"`
 	}
@@ -111,18 +104,18 @@ func (m mount) prepareRegenerate(c echo.Context) error {
 	if b.Message == "" {
 		return httpx.Invalid("body", "message_id", "is required")
 	}
-	turn, err := m.lastTurn(c)
+	turn, err := m.lastTurn(c.Request().Context(), t)
 	if err != nil {
 		return err
 	}
 	if b.Message != turn.aiID {
-		return m.notLast(c, b.Message, "Only the latest assistant message can be regenerated")
+		return m.notLast(c, t, b.Message, "Only the latest assistant message can be regenerated")
 	}
 	return httpx.JSON(c, http.StatusOK, turn.replay(turn.human))
 }
 
 // prepareEdit tells how to run the last turn again with another question.
-func (m mount) prepareEdit(c echo.Context) error {
+func (m mount) prepareEdit(c echo.Context, t store.Thread) error {
 	var b struct {
 		Message string `json:"human_message_id"`
 		Text    string `json:"replacement_text"`
@@ -138,7 +131,7 @@ func (m mount) prepareEdit(c echo.Context) error {
 	case int64(len(b.Text)) > max:
 		return httpx.TooLarge("replacement_text", max, "server.max_message_bytes")
 	}
-	turn, err := m.lastTurn(c)
+	turn, err := m.lastTurn(c.Request().Context(), t)
 	if err != nil {
 		return err
 	}
@@ -148,7 +141,7 @@ func (m mount) prepareEdit(c echo.Context) error {
 	}
 	switch {
 	case b.Message != turn.humanID:
-		return m.notLast(c, b.Message, "Only the latest user message can be edited")
+		return m.notLast(c, t, b.Message, "Only the latest user message can be edited")
 	case content.String() == b.Text:
 		return httpx.Errorf(http.StatusConflict, "The text is the same as before")
 	case turn.goal != nil && turn.goal.Status == "active":
@@ -169,8 +162,8 @@ func (m mount) prepareEdit(c echo.Context) error {
 }
 
 // notLast refuses a message: unknown, or not the last of its kind.
-func (m mount) notLast(c echo.Context, id, why string) error {
-	list, err := m.threadTurns(c)
+func (m mount) notLast(c echo.Context, t store.Thread, id, why string) error {
+	list, err := m.threadTurns(c, t)
 	if err != nil {
 		return err
 	}

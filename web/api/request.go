@@ -23,16 +23,16 @@ type runRequest struct {
 	temporary bool // delete the thread when the run has ended
 }
 
-// bindRun reads the body all run-creating routes share.
-func (m mount) bindRun(c echo.Context) (runRequest, error) {
+// bindRun reads the body all run-creating routes share; thread is the one of the path, if any.
+func (m mount) bindRun(c echo.Context, thread string) (runRequest, error) {
 	body, err := httpx.Body(c.Request(), m.bodyLimit())
 	if err != nil {
 		return runRequest{}, err
 	}
-	return m.decodeRun(c, body)
+	return m.decodeRun(c, thread, body)
 }
 
-func (m mount) decodeRun(c echo.Context, body []byte) (runRequest, error) {
+func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest, error) {
 	var b struct {
 		runs.Request
 		OnCompletion string `json:"on_completion"`
@@ -49,7 +49,7 @@ func (m mount) decodeRun(c echo.Context, body []byte) (runRequest, error) {
 	for _, raw := range []*json.RawMessage{&req.Input, &req.Command, &req.Metadata, &req.Config, &req.Context, &req.Checkpoint} {
 		*raw = given(*raw)
 	}
-	if err := m.threadOf(c, &req); err != nil {
+	if err := m.threadOf(thread, &req); err != nil {
 		return req, err
 	}
 	assistant, err := m.assistantByID(c, req.AssistantID)
@@ -72,19 +72,16 @@ func (m mount) decodeRun(c echo.Context, body []byte) (runRequest, error) {
 	if err := m.chooseModel(&req); err != nil {
 		return req, err
 	}
-	req.temporary = b.OnCompletion == "delete" && c.Param("tid") == ""
+	req.temporary = b.OnCompletion == "delete" && thread == ""
 	return req, m.checkCommand(c, &req)
 }
 
 // threadOf decides the thread: the path's, else the one in the options, else a new one.
-func (m mount) threadOf(c echo.Context, req *runRequest) error {
-	if c.Param("tid") != "" {
-		id, err := m.threadParam(c)
-		req.Thread = id
-		return err
+func (m mount) threadOf(thread string, req *runRequest) error {
+	if req.Thread = thread; thread != "" {
+		return nil
 	}
-	req.Thread = req.ThreadID()
-	if req.Thread != "" && !m.validID(req.Thread) {
+	if req.Thread = req.ThreadID(); req.Thread != "" && !m.validID(req.Thread) {
 		return m.badID("body", req.Thread)
 	}
 	return nil

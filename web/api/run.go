@@ -139,26 +139,8 @@ func resumable(c echo.Context, r store.Run, how string) {
 	c.Response().Header().Set("Location", "/threads/"+r.ThreadID+"/runs/"+r.ID+"/"+how)
 }
 
-// runByID finds the run a path names, on the thread it names if it names one.
-func (a *API) runByID(c echo.Context) (store.Run, error) {
-	id := pathParam(c, "rid")
-	gone := httpx.Errorf(http.StatusNotFound, "Run %s not found", cut(id, 80))
-	thread := ""
-	if c.Param("tid") != "" {
-		var err error
-		if thread, err = a.threadParam(c); err != nil {
-			return store.Run{}, err
-		}
-	}
-	r, err := a.DB.Run(c.Request().Context(), id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (thread != "" && r.ThreadID != thread || a.foreign(c, r.Owner)) {
-		return r, gone
-	}
-	return r, err
-}
-
-func (m mount) createRun(c echo.Context) error {
-	req, err := m.bindRun(c)
+func (m mount) createRun(c echo.Context, thread string) error {
+	req, err := m.bindRun(c, thread)
 	if err != nil {
 		return err
 	}
@@ -191,7 +173,7 @@ func (m mount) createBatch(c echo.Context) error {
 	}
 	reqs := make([]runRequest, len(items))
 	for i, raw := range items {
-		if reqs[i], err = m.decodeRun(c, raw); err != nil {
+		if reqs[i], err = m.decodeRun(c, "", raw); err != nil {
 			return err
 		}
 	}
@@ -211,11 +193,7 @@ func (m mount) createBatch(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-func (m mount) run(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
+func (m mount) run(c echo.Context, r store.Run) error {
 	out, err := runOf(r)
 	if err != nil {
 		return err
@@ -223,20 +201,13 @@ func (m mount) run(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-func (m mount) listRuns(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) listRuns(c echo.Context, t store.Thread) error {
 	q := c.QueryParams()
 	part, status, err := runsPage(q, historyPage, maxPage)
 	if err != nil {
 		return err
 	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
-	list, err := m.DB.Runs(c.Request().Context(), id, status, part.limit, part.offset)
+	list, err := m.DB.Runs(c.Request().Context(), t.ID, status, part.limit, part.offset)
 	if err != nil {
 		return err
 	}
@@ -250,15 +221,11 @@ func (m mount) listRuns(c echo.Context) error {
 	})
 }
 
-func (m mount) deleteRun(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
+func (m mount) deleteRun(c echo.Context, r store.Run) error {
 	if !runs.Done(r.Status) {
 		return httpx.Errorf(http.StatusConflict, "Run %s is %s; cancel it first", r.ID, r.Status)
 	}
-	err = m.DB.Commit(c.Request().Context(), store.Batch{ThreadID: r.ThreadID,
+	err := m.DB.Commit(c.Request().Context(), store.Batch{ThreadID: r.ThreadID,
 		Delete: &store.Delete{Runs: []string{r.ID}, EventsFrom: r.FirstSeq, EventsTo: r.LastSeq}})
 	if err != nil {
 		return err
@@ -277,11 +244,7 @@ func cancelAction(action string) (rollback bool, err error) {
 	return false, httpx.Invalid("query", "action", "want interrupt or rollback, got %q", cut(action, 40))
 }
 
-func (m mount) cancelRun(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
+func (m mount) cancelRun(c echo.Context, r store.Run) error {
 	q := c.QueryParams()
 	wait, err := httpx.Bool(q, "wait", false)
 	if err != nil {

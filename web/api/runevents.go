@@ -30,7 +30,7 @@ type eventJSON struct {
 }
 
 // runEvents lists what a run did, without the pieces of its answers.
-func (m mount) runEvents(c echo.Context) error {
+func (m mount) runEvents(c echo.Context, r store.Run) error {
 	q := c.QueryParams()
 	limit, err := httpx.Int(q, "limit", eventsPage, 1, maxEvents)
 	if err != nil {
@@ -47,10 +47,6 @@ func (m mount) runEvents(c echo.Context) error {
 		}
 	}
 	task := q.Get("task_id")
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
 	ctx := c.Request().Context()
 	reader, err := m.Runs.Follow(ctx, r.ID)
 	if err != nil {

@@ -22,23 +22,15 @@ func noCheckpoint(id string) error {
 }
 
 // state answers GET state, at the head or at a checkpoint of the path.
-func (m mount) state(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	b, err := m.readState(c, id, pathParam(c, "cid"))
+func (m mount) state(c echo.Context, t store.Thread) error {
+	b, err := m.readState(c, t.ID, pathParam(c, "cid"))
 	if err != nil {
 		return err
 	}
 	return c.JSONBlob(http.StatusOK, b)
 }
 
-func (m mount) stateAtCheckpoint(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) stateAtCheckpoint(c echo.Context, t store.Thread) error {
 	var body struct {
 		Checkpoint json.RawMessage `json:"checkpoint"`
 		ID         string          `json:"checkpoint_id"`
@@ -46,11 +38,11 @@ func (m mount) stateAtCheckpoint(c echo.Context) error {
 	if err := m.bind(c, &body); err != nil {
 		return err
 	}
-	cp, err := checkpointOf(id, body.ID, body.Checkpoint)
+	cp, err := checkpointOf(t.ID, body.ID, body.Checkpoint)
 	if err != nil {
 		return err
 	}
-	b, err := m.readState(c, id, cp)
+	b, err := m.readState(c, t.ID, cp)
 	if err != nil {
 		return err
 	}
@@ -109,11 +101,7 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 	return m.stateOf(ctx, t, snap, failed, nil)
 }
 
-func (m mount) updateState(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) updateState(c echo.Context, t store.Thread) error {
 	var body struct {
 		Values     json.RawMessage `json:"values"`
 		AsNode     string          `json:"as_node"`
@@ -123,15 +111,12 @@ func (m mount) updateState(c echo.Context) error {
 	if err := m.bind(c, &body); err != nil {
 		return err
 	}
-	base, err := checkpointOf(id, body.ID, body.Checkpoint)
+	base, err := checkpointOf(t.ID, body.ID, body.Checkpoint)
 	if err != nil {
 		return err
 	}
-	if _, err := m.threadByID(c, id); err != nil {
-		return err
-	}
 	if given(body.Values) == nil && base == "" && body.AsNode == "" {
-		b, err := m.readState(c, id, "")
+		b, err := m.readState(c, t.ID, "")
 		if err != nil {
 			return err
 		}
@@ -154,7 +139,7 @@ func (m mount) updateState(c echo.Context) error {
 			return err
 		}
 	}
-	cp, err := m.Runs.UpdateState(c.Request().Context(), id, runs.Update{Values: given(body.Values), AsNode: body.AsNode, Checkpoint: base})
+	cp, err := m.Runs.UpdateState(c.Request().Context(), t.ID, runs.Update{Values: given(body.Values), AsNode: body.AsNode, Checkpoint: base})
 	switch {
 	case errors.Is(err, runs.ErrBusy):
 		return httpx.Errorf(http.StatusConflict, "Thread is busy")
@@ -165,11 +150,11 @@ func (m mount) updateState(c echo.Context) error {
 	case err != nil:
 		return err
 	}
-	b, err := m.readState(c, id, cp.ID)
+	b, err := m.readState(c, t.ID, cp.ID)
 	if err != nil {
 		return err
 	}
-	pointer, err := agent.Encode(pointerJSON{Thread: id, NS: cp.NS, CP: cp.ID})
+	pointer, err := agent.Encode(pointerJSON{Thread: t.ID, NS: cp.NS, CP: cp.ID})
 	if err != nil {
 		return err
 	}
@@ -179,11 +164,7 @@ func (m mount) updateState(c echo.Context) error {
 
 // patchState merges metadata into that of the state: a new checkpoint with the same values.
 // The oldest SDKs do that.
-func (m mount) patchState(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) patchState(c echo.Context, t store.Thread) error {
 	var body struct {
 		Metadata json.RawMessage `json:"metadata"`
 	}
@@ -194,14 +175,10 @@ func (m mount) patchState(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := m.threadByID(c, id)
-	if err != nil {
-		return err
-	}
 	if len(meta) == 0 || t.Head == "" {
 		return c.NoContent(http.StatusNoContent)
 	}
-	_, err = m.Runs.UpdateState(c.Request().Context(), id, runs.Update{Metadata: meta})
+	_, err = m.Runs.UpdateState(c.Request().Context(), t.ID, runs.Update{Metadata: meta})
 	if errors.Is(err, runs.ErrBusy) {
 		return httpx.Errorf(http.StatusConflict, "Thread is busy")
 	}

@@ -22,8 +22,8 @@ const (
 )
 
 // streamRun creates a run and follows it.
-func (m mount) streamRun(c echo.Context) error {
-	req, err := m.bindRun(c)
+func (m mount) streamRun(c echo.Context, thread string) error {
+	req, err := m.bindRun(c, thread)
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,7 @@ func (m mount) streamRun(c echo.Context) error {
 
 // joinStream follows a run that is there, from the cursor the client names. With an action
 // the run is cancelled first.
-func (m mount) joinStream(c echo.Context) error {
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
-	}
+func (m mount) joinStream(c echo.Context, r store.Run) error {
 	q := c.QueryParams()
 	names := httpx.List(q, "stream_mode")
 	if len(names) == 0 {

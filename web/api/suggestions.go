@@ -25,7 +25,7 @@ const maxSuggestions = 5
 
 // suggest gives follow-up questions; an empty list when they are switched off or cannot be
 // made, as nobody waits for them.
-func (m mount) suggest(c echo.Context) error {
+func (m mount) suggest(c echo.Context, thread string) error {
 	var b struct {
 		Messages []struct {
 			Role    string          `json:"role"`
@@ -35,17 +35,7 @@ func (m mount) suggest(c echo.Context) error {
 		N     *int   `json:"n"`
 		Model string `json:"model_name"`
 	}
-	wish := lead.SuggestWish{Owner: m.owner(c)}
-	if c.Param("tid") != "" {
-		id, err := m.threadParam(c)
-		if err != nil {
-			return err
-		}
-		if _, err := m.threadByID(c, id); err != nil {
-			return err
-		}
-		wish.Thread = id
-	}
+	wish := lead.SuggestWish{Owner: m.owner(c), Thread: thread}
 	if err := m.strict(c, &b); err != nil {
 		return err
 	}

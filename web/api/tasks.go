@@ -197,12 +197,8 @@ func (m mount) listTasks(c echo.Context) error {
 	return m.answerTasks(c, func(store.Cron) bool { return true })
 }
 
-func (m mount) threadTasks(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	return m.answerTasks(c, func(cron store.Cron) bool { return cron.Thread == id })
+func (m mount) threadTasks(c echo.Context, thread string) error {
+	return m.answerTasks(c, func(cron store.Cron) bool { return cron.Thread == thread })
 }
 
 // taskParam finds the task of the path.

@@ -101,15 +101,6 @@ func (m mount) answerThread(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// threadByID finds a thread, or a 404 that says which.
-func (a *API) threadByID(c echo.Context, id string) (store.Thread, error) {
-	t, err := a.DB.Thread(c.Request().Context(), id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && a.foreign(c, t.Owner) {
-		return t, noThread(id)
-	}
-	return t, err
-}
-
 // threadTTL reads how long a thread lives; nil when nothing is said.
 func threadTTL(raw json.RawMessage) (*store.TTL, error) {
 	ttl, err := runs.ParseTTL(raw)
@@ -132,19 +123,11 @@ func noThread(id string) error {
 	return httpx.Errorf(http.StatusNotFound, "Thread with ID %s not found", id)
 }
 
-func (m mount) thread(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
-	return m.answerThread(c, id)
+func (m mount) thread(c echo.Context, t store.Thread) error {
+	return m.answerThread(c, t.ID)
 }
 
-func (m mount) patchThread(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) patchThread(c echo.Context, t store.Thread) error {
 	var body struct {
 		Metadata json.RawMessage `json:"metadata"`
 		TTL      json.RawMessage `json:"ttl"`
@@ -160,13 +143,13 @@ func (m mount) patchThread(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.mergeMetadata(c, id, patch, ttl); err != nil {
+	if err := m.mergeMetadata(c, t.ID, patch, ttl); err != nil {
 		return err
 	}
 	if strings.Contains(c.Request().Header.Get("Prefer"), "return=minimal") {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return m.answerThread(c, id)
+	return m.answerThread(c, t.ID)
 }
 
 // mergeMetadata writes the members of patch over a thread's metadata. A time to live counts
@@ -202,16 +185,12 @@ func (a *API) mergeMetadata(c echo.Context, id string, patch map[string]json.Raw
 	return a.DB.Commit(c.Request().Context(), b)
 }
 
-func (m mount) deleteThread(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) deleteThread(c echo.Context, id string) error {
 	ctx := c.Request().Context()
 	if m.native && m.Runs.Active(id) != "" {
 		return httpx.Errorf(http.StatusConflict, "Thread has work in flight; cancel it or wait until it has ended")
 	}
-	err = m.Runs.DeleteThread(ctx, id)
+	err := m.Runs.DeleteThread(ctx, id)
 	gone := errors.Is(err, runs.ErrNotFound) || errors.Is(err, store.ErrNotFound)
 	switch {
 	case gone && !m.native:

@@ -50,16 +50,9 @@ func (s threadModes) of(r store.Run) (set modes, err error) {
 // threadStream sends the runs of a thread, one after the other, until the client leaves:
 // from behind the event the client names, else what runs now and what comes. Each run ends
 // with run_done.
-func (m mount) threadStream(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) threadStream(c echo.Context, t store.Thread) error {
 	set, err := parseThreadModes(httpx.List(c.QueryParams(), "stream_mode"))
 	if err != nil {
-		return err
-	}
-	if _, err := m.threadByID(c, id); err != nil {
 		return err
 	}
 	release, err := m.Readers.Acquire(m.limits().MaxReaders)
@@ -71,13 +64,13 @@ func (m mount) threadStream(c echo.Context) error {
 	defer done()
 	after, from := httpx.ID{}, int64(1) // from: runs that ended before it are over
 	if last := c.Request().Header.Get("Last-Event-ID"); last == "" {
-		if from, err = m.DB.LastSeq(ctx, id); err != nil {
+		if from, err = m.DB.LastSeq(ctx, t.ID); err != nil {
 			return err
 		}
 	} else if after = httpx.ParseID(last); after.Seq > 0 {
 		from = after.Seq
 	}
-	reader, err := m.Runs.FollowThread(ctx, id, from)
+	reader, err := m.Runs.FollowThread(ctx, t.ID, from)
 	if err != nil {
 		return err
 	}

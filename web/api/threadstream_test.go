@@ -96,8 +96,9 @@ func TestAThreadsStreamGoesOnBehindACursor(t *testing.T) {
 
 func TestAThreadsStreamRefusesWhatItCannotDo(t *testing.T) {
 	w := open(t, sayAgent("hi"))
+	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.table(t, []row{
 		{"unknown thread", "GET", "/threads/none/stream", "", 404, `not found`},
-		{"unknown mode", "GET", "/threads/none/stream?stream_mode=values", "", 422, `"stream_mode"`},
+		{"unknown mode", "GET", "/threads/t1/stream?stream_mode=values", "", 422, `"stream_mode"`},
 	})
 }

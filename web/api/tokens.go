@@ -34,29 +34,21 @@ type tokenUsage struct {
 
 // threadTokens adds up what a thread cost: the answers of its runs, and the calls beside
 // them.
-func (m mount) threadTokens(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) threadTokens(c echo.Context, t store.Thread) error {
 	active, err := httpx.Bool(c.QueryParams(), "include_active", false)
 	if err != nil {
 		return err
 	}
-	t, err := m.threadByID(c, id)
-	if err != nil {
-		return err
-	}
 	ctx := c.Request().Context()
-	list, err := m.DB.Runs(ctx, id, "", 0, 0)
+	list, err := m.DB.Runs(ctx, t.ID, "", 0, 0)
 	if err != nil {
 		return err
 	}
-	spent, err := m.DB.SpentIn(ctx, id, active)
+	spent, err := m.DB.SpentIn(ctx, t.ID, active)
 	if err != nil {
 		return err
 	}
-	out := tokenUsage{Thread: id, ByModel: map[string]*modelSpent{}, ByCaller: map[string]int64{"lead_agent": 0, "subagent": 0, "middleware": 0}}
+	out := tokenUsage{Thread: t.ID, ByModel: map[string]*modelSpent{}, ByCaller: map[string]int64{"lead_agent": 0, "subagent": 0, "middleware": 0}}
 	for _, r := range list {
 		if active || runs.Done(r.Status) {
 			out.Runs++

@@ -155,15 +155,7 @@ func (w window) of(list []turnJSON) (page []turnJSON, more bool) {
 }
 
 // threadTurns reads the conversation as it stands.
-func (m mount) threadTurns(c echo.Context) ([]turnJSON, error) {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return nil, err
-	}
-	t, err := m.threadByID(c, id)
-	if err != nil {
-		return nil, err
-	}
+func (m mount) threadTurns(c echo.Context, t store.Thread) ([]turnJSON, error) {
 	snap, err := m.snapshot(c.Request().Context(), t, "")
 	if err != nil {
 		return nil, err
@@ -171,12 +163,12 @@ func (m mount) threadTurns(c echo.Context) ([]turnJSON, error) {
 	return m.turns(c, t, snap)
 }
 
-func (m mount) messages(c echo.Context) error {
+func (m mount) messages(c echo.Context, t store.Thread) error {
 	w, err := readWindow(c)
 	if err != nil {
 		return err
 	}
-	list, err := m.threadTurns(c)
+	list, err := m.threadTurns(c, t)
 	if err != nil {
 		return err
 	}
@@ -185,7 +177,7 @@ func (m mount) messages(c echo.Context) error {
 }
 
 // messagesPage goes back through the conversation.
-func (m mount) messagesPage(c echo.Context) error {
+func (m mount) messagesPage(c echo.Context, t store.Thread) error {
 	w, err := readWindow(c)
 	if err != nil {
 		return err
@@ -193,7 +185,7 @@ func (m mount) messagesPage(c echo.Context) error {
 	if c.QueryParams().Has("after_seq") {
 		return httpx.Invalid("query", "after_seq", "this list goes backward only; use before_seq")
 	}
-	list, err := m.threadTurns(c)
+	list, err := m.threadTurns(c, t)
 	if err != nil {
 		return err
 	}
@@ -206,12 +198,8 @@ func (m mount) messagesPage(c echo.Context) error {
 }
 
 // runMessages are those one run wrote, also when the conversation has gone another way.
-func (m mount) runMessages(c echo.Context) error {
+func (m mount) runMessages(c echo.Context, r store.Run) error {
 	w, err := readWindow(c)
-	if err != nil {
-		return err
-	}
-	r, err := m.runByID(c)
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,7 @@ import (
 const formOverhead = 1 << 20
 
 // upload stores the files of a form. They may come before the thread's first run.
-func (m mount) upload(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) upload(c echo.Context, id string) error {
 	r := c.Request()
 	limits := m.Uploads()
 	if r.ContentLength > limits.MaxTotalSize+formOverhead {
@@ -64,11 +60,7 @@ func (a *API) files(thread string) (*sandbox.Files, error) {
 	return dir, err
 }
 
-func (m mount) listUploads(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) listUploads(c echo.Context, id string) error {
 	dir, err := m.files(id)
 	if err != nil {
 		return err
@@ -83,18 +75,11 @@ func (m mount) listUploads(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, list)
 }
 
-func (m mount) uploadLimits(c echo.Context) error {
-	if _, err := m.threadParam(c); err != nil {
-		return err
-	}
+func (m mount) uploadLimits(c echo.Context, _ string) error {
 	return httpx.JSON(c, http.StatusOK, m.Uploads())
 }
 
-func (m mount) deleteUpload(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) deleteUpload(c echo.Context, id string) error {
 	name := pathParam(c, "name")
 	dir, err := m.files(id)
 	if err != nil {

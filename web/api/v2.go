@@ -51,11 +51,7 @@ func below(ns, prefix []string) bool {
 }
 
 // threadEvents streams the events of a thread until the client leaves.
-func (m mount) threadEvents(c echo.Context) error {
-	id, err := m.threadParam(c)
-	if err != nil {
-		return err
-	}
+func (m mount) threadEvents(c echo.Context, id string) error {
 	var f filter
 	if err := m.bind(c, &f); err != nil {
 		return err

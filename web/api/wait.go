@@ -18,8 +18,8 @@ import (
 )
 
 // waitRun creates a run and answers with its last state.
-func (m mount) waitRun(c echo.Context) error {
-	req, err := m.bindRun(c)
+func (m mount) waitRun(c echo.Context, thread string) error {
+	req, err := m.bindRun(c, thread)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,9 @@ func (m mount) waitRun(c echo.Context) error {
 
 // joinRun answers with the last state of a run that is there, or streams it to clients
 // which ask for events.
-func (m mount) joinRun(c echo.Context) error {
+func (m mount) joinRun(c echo.Context, r store.Run) error {
 	if strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
-		return m.joinStream(c)
-	}
-	r, err := m.runByID(c)
-	if err != nil {
-		return err
+		return m.joinStream(c, r)
 	}
 	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
 	if err != nil {

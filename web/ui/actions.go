@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -19,8 +20,8 @@ import (
 const maxTitle = 800
 
 // rename is POST /ui/threads/:id/rename.
-func (u *UI) rename(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) rename(c echo.Context, t store.Thread) error {
+	ctx, id := c.Request().Context(), t.ID
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
 		return err
@@ -29,11 +30,10 @@ func (u *UI) rename(c echo.Context) error {
 	if title == "" {
 		return frame(c, views.Frame{}, back(c, id, views.ThreadURL(id)))
 	}
-	if err := u.setTitle(c, id, title); err != nil {
+	if err := u.setTitle(ctx, t, title); err != nil {
 		return err
 	}
-	t, err := u.mine(ctx, id)
-	if err != nil {
+	if t, err = u.mine(ctx, id); err != nil {
 		return err
 	}
 	f := views.Frame{Title: views.Safe(title)}
@@ -65,11 +65,8 @@ func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Fram
 }
 
 // menu is GET /ui/threads/:id/menu: what can be done with a thread of the side bar.
-func (u *UI) menu(c echo.Context) error {
-	t, err := u.mine(c.Request().Context(), param(c, "id"))
-	if err != nil {
-		return err
-	}
+func (u *UI) menu(c echo.Context, t store.Thread) error {
+	var err error
 	p := views.MenuPage{Alone: fragment(c.Request())}
 	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
 		return err
@@ -84,29 +81,24 @@ func (u *UI) menu(c echo.Context) error {
 
 // setTitle writes a title to the state. While a run has the state, only the row the lists
 // show takes it.
-func (u *UI) setTitle(c echo.Context, id, title string) error {
-	ctx := c.Request().Context()
-	t, err := u.mine(ctx, id)
-	if err != nil {
-		return err
-	}
+func (u *UI) setTitle(ctx context.Context, t store.Thread, title string) error {
 	if t.Head != "" {
 		values, err := agent.Encode(map[string]any{"title": title})
 		if err != nil {
 			return err
 		}
 		next := agent.NodeEnd
-		_, err = u.Runs.UpdateState(ctx, id, runs.Update{Values: values, AsNode: next})
+		_, err = u.Runs.UpdateState(ctx, t.ID, runs.Update{Values: values, AsNode: next})
 		if err != nil && !errors.Is(err, runs.ErrBusy) {
 			return err
 		}
 	}
-	return u.DB.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Title: &title}})
+	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Title: &title}})
 }
 
 // confirm is GET /ui/threads/:id/delete.
-func (u *UI) confirm(c echo.Context) error {
-	v, err := u.load(c.Request().Context(), param(c, "id"), "", everything, "")
+func (u *UI) confirm(c echo.Context, t store.Thread) error {
+	v, err := u.load(c.Request().Context(), t.ID, "", everything, "")
 	if err != nil {
 		return err
 	}
@@ -118,9 +110,8 @@ func (u *UI) confirm(c echo.Context) error {
 }
 
 // remove is POST /ui/threads/:id/delete.
-func (u *UI) remove(c echo.Context) error {
-	id := param(c, "id")
-	return u.removed(c, back(c, id, views.NewChatURL), id)
+func (u *UI) remove(c echo.Context, t store.Thread) error {
+	return u.removed(c, back(c, t.ID, views.NewChatURL), t.ID)
 }
 
 // pinKey is the member of a thread's metadata that keeps it above the others.
@@ -128,8 +119,8 @@ const pinKey = "deerflow_pinned"
 
 // pin is POST /ui/threads/:id/pin. It is no news: the thread keeps its place among the
 // recent ones.
-func (u *UI) pin(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) pin(c echo.Context, t store.Thread) error {
+	ctx, id := c.Request().Context(), t.ID
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -29,15 +28,6 @@ const (
 
 // owner is whose threads the pages show.
 const owner = "default"
-
-// mine is a thread of the reader's; anybody else's is not there.
-func (u *UI) mine(ctx context.Context, id string) (store.Thread, error) {
-	t, err := u.DB.Thread(ctx, id)
-	if err == nil && t.Owner != owner {
-		return store.Thread{}, store.ErrNotFound
-	}
-	return t, err
-}
 
 // chats is GET /workspace/chats.
 func (u *UI) chats(c echo.Context) error {

@@ -119,19 +119,19 @@ func (ch choice) with(form url.Values) choice {
 }
 
 // choose is POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
-func (u *UI) choose(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) choose(c echo.Context, id string) error {
+	ctx := c.Request().Context()
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
 		return err
 	}
-	t, err := u.DB.Thread(ctx, id)
+	t, err := u.mine(ctx, id)
 	switch {
 	case err == nil:
 		if err := u.keepChoice(ctx, t, u.chosen(c, &t).with(form)); err != nil {
 			return err
 		}
-	case !errors.Is(err, store.ErrNotFound) || !isThreadID(id): // a new chat is no thread yet
+	case !errors.Is(err, store.ErrNotFound): // a new chat is no thread yet
 		return err
 	}
 	u.setPrefs(c, form)

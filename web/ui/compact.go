@@ -28,35 +28,35 @@ var errCompact = errors.New("a run is under way")
 // compact is POST /ui/threads/:id/compact: the older part of the chat is hidden from the
 // model. What it came to is said on the page of what the chat took, or with to=chat in the
 // chat itself.
-func (u *UI) compact(c echo.Context) error {
+func (u *UI) compact(c echo.Context, t store.Thread) error {
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
 		return err
 	}
 	if form.Get("to") == "chat" {
-		return u.compactHere(c, "")
+		return u.compactHere(c, t, "")
 	}
-	did, err := u.shorten(c)
+	did, err := u.shorten(c, t.ID)
 	problem, status := u.refusal(c, err)
 	switch {
 	case err == nil:
-		return c.Redirect(http.StatusSeeOther, views.UsageURL(param(c, "id"))+"?did="+did)
+		return c.Redirect(http.StatusSeeOther, views.UsageURL(t.ID)+"?did="+did)
 	case problem == "":
 		return err
 	case wantsFrame(c.Request()):
 		return httpx.JSON(c, status, views.Frame{Error: problem})
 	}
-	return u.usagePage(c, &views.Notice{Kind: views.NoticeError, Text: problem}, status)
+	return u.usagePage(c, t, &views.Notice{Kind: views.NoticeError, Text: problem}, status)
 }
 
 // compactHere shortens a chat and says so in it. text is what stood in the message box.
-func (u *UI) compactHere(c echo.Context, text string) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
+	ctx, id := c.Request().Context(), t.ID
 	was, err := u.load(ctx, id, "", everything, "")
 	if err != nil {
 		return err
 	}
-	did, err := u.shorten(c)
+	did, err := u.shorten(c, t.ID)
 	if err != nil {
 		return u.refuse(c, err, text)
 	}
@@ -87,12 +87,8 @@ const (
 	didNothing = "nothing"
 )
 
-// shorten compacts the chat of a request by the same code as the API.
-func (u *UI) shorten(c echo.Context) (did string, err error) {
-	id := param(c, "id")
-	if _, err := u.mine(c.Request().Context(), id); err != nil {
-		return "", err
-	}
+// shorten compacts a chat by the same code as the API.
+func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 	if u.Compact == nil {
 		return "", lead.ErrNoCompaction
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
-func (u *UI) exportMarkdown(c echo.Context) error {
-	t, snap, err := u.whole(c)
+func (u *UI) exportMarkdown(c echo.Context, t store.Thread) error {
+	snap, err := u.whole(c, t)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func writeTurn(out *strings.Builder, t *views.Turn, lang string) {
 }
 
 // exportJSON is GET /ui/threads/:id/export.json: the state as it is stored, for programs.
-func (u *UI) exportJSON(c echo.Context) error {
-	t, snap, err := u.whole(c)
+func (u *UI) exportJSON(c echo.Context, t store.Thread) error {
+	snap, err := u.whole(c, t)
 	if err != nil {
 		return err
 	}
@@ -94,13 +94,11 @@ func (u *UI) exportJSON(c echo.Context) error {
 }
 
 // whole reads a thread with all its messages.
-func (u *UI) whole(c echo.Context) (t store.Thread, snap store.Snapshot, err error) {
-	ctx, id := c.Request().Context(), param(c, "id")
-	if t, err = u.DB.Thread(ctx, id); err != nil || t.Head == "" {
-		return t, snap, err
+func (u *UI) whole(c echo.Context, t store.Thread) (store.Snapshot, error) {
+	if t.Head == "" {
+		return store.Snapshot{}, nil
 	}
-	snap, err = u.DB.Snapshot(ctx, id, t.Head)
-	return t, snap, err
+	return u.DB.Snapshot(c.Request().Context(), t.ID, t.Head)
 }
 
 // exportTitle is the title of a thread, or what stands in its place.

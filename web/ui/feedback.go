@@ -16,11 +16,8 @@ import (
 
 // rate is POST /ui/threads/:id/feedback: what the reader thinks of an answer. A rating of 0
 // takes back what was said.
-func (u *UI) rate(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
-	if _, err := u.mine(ctx, id); err != nil {
-		return err
-	}
+func (u *UI) rate(c echo.Context, in store.Thread) error {
+	ctx, id := c.Request().Context(), in.ID
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ import (
 
 // panel is GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the
 // content of the panel. A browser without script gets the page.
-func (u *UI) panel(c echo.Context) error {
-	id, file := param(c, "id"), param(c, "*")
+func (u *UI) panel(c echo.Context, t store.Thread) error {
+	id, file := t.ID, param(c, "*")
 	if !fragment(c.Request()) {
 		where := views.FilesURL(id)
 		if file != "" {
@@ -44,8 +44,8 @@ func (u *UI) panel(c echo.Context) error {
 }
 
 // filePage is GET /workspace/chats/:id/files and /files/*.
-func (u *UI) filePage(c echo.Context) error {
-	v, err := u.load(c.Request().Context(), param(c, "id"), "", everything, "")
+func (u *UI) filePage(c echo.Context, t store.Thread) error {
+	v, err := u.load(c.Request().Context(), t.ID, "", everything, "")
 	if err != nil {
 		return err
 	}
@@ -152,11 +152,7 @@ const (
 )
 
 // view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.
-func (u *UI) view(c echo.Context) error {
-	id := param(c, "id")
-	if !isThreadID(id) {
-		return store.ErrNotFound
-	}
+func (u *UI) view(c echo.Context, id string) error {
 	clean, err := sandbox.Clean("/" + param(c, "*"))
 	if err != nil {
 		return err

@@ -67,11 +67,8 @@ func (v *conversation) next(t *views.Turn) views.Followups {
 
 // followUp is POST /ui/threads/:id/followups: the page asks for suggestions under the last
 // answer when none were made yet. They are optional: what goes wrong leaves none.
-func (u *UI) followUp(c echo.Context) error {
-	id := param(c, "id")
-	if _, err := u.mine(c.Request().Context(), id); err != nil {
-		return err
-	}
+func (u *UI) followUp(c echo.Context, t store.Thread) error {
+	id := t.ID
 	ctx, done := httpx.Until(c.Request().Context(), u.Draining, errGone)
 	defer done()
 	leave, err := u.suggesting.enter(ctx, id) // pages side by side ask once

@@ -44,11 +44,8 @@ var errGone = errors.New("the server stops")
 
 // stream is GET /ui/threads/:id/stream: what a run does, as changes of the page that was
 // rendered at ?v= or got as far as Last-Event-ID.
-func (u *UI) stream(c echo.Context) error {
-	r, id := c.Request(), param(c, "id")
-	if _, err := u.mine(r.Context(), id); err != nil {
-		return err
-	}
+func (u *UI) stream(c echo.Context, t store.Thread) error {
+	r, id := c.Request(), t.ID
 	release, err := u.streams.Acquire(maxStreams)
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 // own is GET /ui/threads/:id/messages/:message, and with /edit behind it the same as a
 // form: one of the reader's messages as it stands in the conversation.
 func (u *UI) own(edit bool) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id, message := param(c, "id"), param(c, "message")
+	return u.onThread(func(c echo.Context, in store.Thread) error {
+		id, message := in.ID, param(c, "message")
 		if !fragment(c.Request()) {
 			where := views.ThreadURL(id)
 			if edit {
@@ -35,13 +35,13 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 		user := *t.User
 		user.Editing = edit
 		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.User(id, user)))
-	}
+	})
 }
 
 // branch is POST /ui/threads/:id/branch: a new thread with everything up to the end of a
 // turn.
-func (u *UI) branch(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) branch(c echo.Context, t store.Thread) error {
+	ctx, id := c.Request().Context(), t.ID
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
 		return err

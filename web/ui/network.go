@@ -12,19 +12,17 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
+	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/network"
 )
 
 // answerHost is POST /ui/threads/:id/network: may the agent reach a host.
-func (u *UI) answerHost(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) answerHost(c echo.Context, t store.Thread) error {
+	ctx, id := c.Request().Context(), t.ID
 	form, err := readForm(c.Request(), maxSmallForm)
 	if err != nil {
-		return err
-	}
-	if _, err := u.mine(ctx, id); err != nil {
 		return err
 	}
 	err = u.Network.Answer(ctx, id, form.Get("host"), egress.Answer(form.Get("answer")))

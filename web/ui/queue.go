@@ -53,8 +53,8 @@ func (u *UI) queued(c echo.Context, thread string) error {
 // unqueue is POST /ui/threads/:id/queue/:run/remove, and with /edit, which puts the text
 // back into the message box.
 func (u *UI) unqueue(edit bool) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		ctx, id, run := c.Request().Context(), param(c, "id"), param(c, "run")
+	return u.onThread(func(c echo.Context, t store.Thread) error {
+		ctx, id, run := c.Request().Context(), t.ID, param(c, "run")
 		r, delayed := u.delayed(id, run)
 		if !delayed {
 			var err error
@@ -80,7 +80,7 @@ func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 			text = inputText(r)
 		}
 		return u.keepDraft(c, id, text)
-	}
+	})
 }
 
 // errUnqueued means that a message is on its way already, or gone.
@@ -97,8 +97,8 @@ func (u *UI) waitingRun(thread, run string) (store.Run, error) {
 
 // sendNow is POST /ui/threads/:id/queue/:run/send: what is at work is stopped, and the
 // message is next.
-func (u *UI) sendNow(c echo.Context) error {
-	return u.act(c, func(ctx context.Context, id string, _ url.Values) error {
+func (u *UI) sendNow(c echo.Context, t store.Thread) error {
+	return u.act(c, t, func(ctx context.Context, id string, _ url.Values) error {
 		err := u.Runs.Release(id, param(c, "run"))
 		if errors.Is(err, runs.ErrNotFound) {
 			return errUnqueued

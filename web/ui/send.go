@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent/lead"
 	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/web/httpx"
@@ -53,11 +54,8 @@ func (u *UI) create(c echo.Context) error {
 
 // send is POST /ui/threads/:id/messages: the next message, or with resume=1 nothing but
 // "go on".
-func (u *UI) send(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
-	if _, err := u.mine(ctx, id); err != nil {
-		return err
-	}
+func (u *UI) send(c echo.Context, t store.Thread) error {
+	ctx, id := c.Request().Context(), t.ID
 	form, err := u.messageForm(c, id)
 	text := plainText(form.Get("text"))
 	if err == nil && form.Get("ask") == "" {
@@ -65,7 +63,7 @@ func (u *UI) send(c echo.Context) error {
 		case slashNew:
 			return newChat(c, rest)
 		case slashCompact:
-			return u.compactHere(c, text)
+			return u.compactHere(c, t, text)
 		}
 	}
 	var was *conversation
@@ -131,6 +129,9 @@ func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
 		to := thread
 		if to == "" {
 			to = fields.Get("thread")
+			if err := u.free(r.Context(), to); err != nil {
+				return err
+			}
 		}
 		_, err := u.store(r.Context(), to, files)
 		return err
@@ -178,11 +179,8 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 
 // stop is POST /ui/threads/:id/stop. The text of the box, which the same form may carry,
 // is kept.
-func (u *UI) stop(c echo.Context) error {
-	ctx, id := c.Request().Context(), param(c, "id")
-	if _, err := u.mine(ctx, id); err != nil {
-		return err
-	}
+func (u *UI) stop(c echo.Context, t store.Thread) error {
+	ctx, id := c.Request().Context(), t.ID
 	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {
 		return err

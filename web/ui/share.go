@@ -15,11 +15,8 @@ import (
 )
 
 // sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
-func (u *UI) sharing(c echo.Context) error {
-	t, err := u.mine(c.Request().Context(), param(c, "id"))
-	if err != nil {
-		return err
-	}
+func (u *UI) sharing(c echo.Context, t store.Thread) error {
+	var err error
 	p := views.SharePage{Modal: fragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
 	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
 		return err
@@ -54,12 +51,8 @@ func origin(r *http.Request) string {
 }
 
 // share is POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.
-func (u *UI) share(c echo.Context) error {
+func (u *UI) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	t, err := u.mine(ctx, param(c, "id"))
-	if err != nil {
-		return err
-	}
 	if t.Head != "" { // else the page says that there is nothing to share
 		if _, err := u.DB.PutShare(ctx, store.Share{Thread: t.ID, Owner: owner, Token: rand.Text(), Checkpoint: t.Head}); err != nil {
 			return err
@@ -69,11 +62,7 @@ func (u *UI) share(c echo.Context) error {
 }
 
 // unshare is POST /ui/threads/:id/share/remove.
-func (u *UI) unshare(c echo.Context) error {
-	t, err := u.mine(c.Request().Context(), param(c, "id"))
-	if err != nil {
-		return err
-	}
+func (u *UI) unshare(c echo.Context, t store.Thread) error {
 	if err := u.DB.DeleteShare(c.Request().Context(), owner, t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}

@@ -34,6 +34,9 @@ func (u *UI) readShared(c echo.Context, before string) (*sharedThread, error) {
 		return nil, err
 	}
 	t, err := u.DB.Thread(ctx, link.Thread)
+	if err == nil && t.Owner != link.Owner { // it was deleted
+		err = store.ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}

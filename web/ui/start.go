@@ -38,12 +38,12 @@ func (u *UI) start(c echo.Context, thread, text string, form url.Values) error {
 // begin starts a run as the reader's choices say.
 func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	ctx := c.Request().Context()
-	req.Multitask, req.OnDisconnect, req.Origin = "reject", "continue", "ui"
+	req.Owner, req.Multitask, req.OnDisconnect, req.Origin = owner, "reject", "continue", "ui"
 	if req.Hold {
 		req.Multitask = "enqueue"
 	}
 	var own *store.Thread
-	t, err := u.DB.Thread(ctx, req.Thread)
+	t, err := u.mine(ctx, req.Thread)
 	if err == nil {
 		own = &t
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -61,7 +61,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if err != nil || !form.Has("mode") && !form.Has("model") {
 		return err
 	}
-	if t, err = u.DB.Thread(ctx, req.Thread); err != nil {
+	if t, err = u.mine(ctx, req.Thread); err != nil {
 		return err
 	}
 	return u.keepChoice(ctx, t, wanted)

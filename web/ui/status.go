@@ -28,10 +28,10 @@ type notice struct {
 
 // status is GET /ui/threads/:id/status, for pages that are not on screen. Asking is not
 // reading: the news stays news.
-func (u *UI) status(c echo.Context) error {
+func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	running := u.Runs.Active(param(c, "id")) != "" // before the row: a run that ends meanwhile is told the next time
-	t, err := u.mine(ctx, param(c, "id"))
+	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is told the next time
+	t, err := u.mine(ctx, t.ID)
 	if err != nil {
 		return err
 	}

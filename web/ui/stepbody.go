@@ -18,8 +18,8 @@ const maxStepBody = 256 << 10
 
 // step is GET /ui/threads/:id/steps/:step: everything about one tool call; ?raw=1 is its
 // whole output as text.
-func (u *UI) step(c echo.Context) error {
-	id, name := param(c, "id"), param(c, "step")
+func (u *UI) step(c echo.Context, t store.Thread) error {
+	id, name := t.ID, param(c, "step")
 	messages, err := u.messages(c, id)
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 }
 
 // source is GET /ui/threads/:id/messages/:message/raw: the Markdown of an answer.
-func (u *UI) source(c echo.Context) error {
-	messages, err := u.messages(c, param(c, "id"))
+func (u *UI) source(c echo.Context, t store.Thread) error {
+	messages, err := u.messages(c, t.ID)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type boxDraft struct {
 }
 
 // thread is GET /workspace/chats/:id.
-func (u *UI) thread(c echo.Context) error {
+func (u *UI) thread(c echo.Context, t store.Thread) error {
 	return u.threadPage(c, boxDraft{text: head(c.QueryParam("q"), maxDraft)})
 }
 

@@ -41,11 +41,8 @@ type uploaded struct {
 }
 
 // upload is POST /ui/threads/:id/uploads.
-func (u *UI) upload(c echo.Context) error {
-	r, id := c.Request(), param(c, "id")
-	if !isThreadID(id) {
-		return store.ErrNotFound
-	}
+func (u *UI) upload(c echo.Context, id string) error {
+	r := c.Request()
 	limits := u.Uploads()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+maxSmallForm*maxFields)
 	var result uploads.Result
@@ -108,8 +105,8 @@ func uploadProblem(c echo.Context, err error) string {
 }
 
 // removeUpload is POST /ui/threads/:id/uploads/:name/delete.
-func (u *UI) removeUpload(c echo.Context) error {
-	id, name := param(c, "id"), param(c, "name")
+func (u *UI) removeUpload(c echo.Context, id string) error {
+	name := param(c, "name")
 	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {
 		return err

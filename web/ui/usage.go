@@ -22,12 +22,14 @@ import (
 const usageRuns = 40
 
 // usage is GET /ui/threads/:id/usage: what a chat took.
-func (u *UI) usage(c echo.Context) error { return u.usagePage(c, nil, http.StatusOK) }
+func (u *UI) usage(c echo.Context, t store.Thread) error {
+	return u.usagePage(c, t, nil, http.StatusOK)
+}
 
 // usagePage shows what a chat took; did is what shortening it came to.
-func (u *UI) usagePage(c echo.Context, did *views.Notice, status int) error {
+func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status int) error {
 	ctx := c.Request().Context()
-	v, err := u.load(ctx, param(c, "id"), "", everything, "")
+	v, err := u.load(ctx, t.ID, "", everything, "")
 	if err != nil {
 		return err
 	}

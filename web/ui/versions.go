@@ -68,8 +68,8 @@ func (b *builder) find(id string) *views.Turn {
 
 // version is POST /ui/threads/:id/version: the thread goes on from another telling of one
 // of its turns, as far as that had come.
-func (u *UI) version(c echo.Context) error {
-	return u.act(c, func(ctx context.Context, id string, form url.Values) error {
+func (u *UI) version(c echo.Context, t store.Thread) error {
+	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		tip, err := u.DB.Tip(ctx, id, form.Get("checkpoint"))
 		if err != nil {
 			return err
@@ -84,16 +84,16 @@ func (u *UI) version(c echo.Context) error {
 
 // regenerate is POST /ui/threads/:id/regenerate: a message is answered once more. The
 // former answer stays as another version of the turn.
-func (u *UI) regenerate(c echo.Context) error {
-	return u.act(c, func(ctx context.Context, id string, form url.Values) error {
+func (u *UI) regenerate(c echo.Context, t store.Thread) error {
+	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		return u.replay(c, id, form, func(m map[string]json.RawMessage) error { return nil })
 	})
 }
 
 // edit is POST /ui/threads/:id/edit: a message is sent again in other words, and what came
 // after it is put aside.
-func (u *UI) edit(c echo.Context) error {
-	return u.act(c, func(ctx context.Context, id string, form url.Values) error {
+func (u *UI) edit(c echo.Context, t store.Thread) error {
+	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		text := plainText(form.Get("text"))
 		if err := u.fits(text); err != nil {
 			return err
@@ -103,8 +103,8 @@ func (u *UI) edit(c echo.Context) error {
 }
 
 // act runs an action on a thread's conversation, and answers with what it changed.
-func (u *UI) act(c echo.Context, do func(ctx context.Context, id string, form url.Values) error) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id string, form url.Values) error) error {
+	ctx, id := c.Request().Context(), t.ID
 	was, err := u.load(ctx, id, "", everything, "")
 	if err != nil {
 		return err

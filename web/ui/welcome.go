@@ -23,7 +23,7 @@ func (u *UI) root(c echo.Context) error { return c.Redirect(http.StatusFound, vi
 // be uploaded before the first message.
 func (u *UI) welcome(c echo.Context) error {
 	id := c.QueryParam("thread") // a draft that came back
-	if !isThreadID(id) {
+	if u.free(c.Request().Context(), id) != nil {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
 	return u.welcomePage(c, id, boxDraft{text: head(c.QueryParam("q"), maxDraft)})

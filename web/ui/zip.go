@@ -41,12 +41,8 @@ var (
 
 // filesZip is GET /ui/threads/:id/files.zip: what the agent made, or with from=all everything
 // the thread has. The archive is made while it is sent.
-func (u *UI) filesZip(c echo.Context) error {
+func (u *UI) filesZip(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	t, err := u.mine(ctx, param(c, "id"))
-	if err != nil {
-		return err
-	}
 	select {
 	case u.zips <- struct{}{}:
 		defer func() { <-u.zips }()
