@@ -224,6 +224,7 @@ type Step struct {
 	Bytes  int64           // size of the whole output
 	Lines  int             // lines of the whole output
 	Error  string          // one line: why it failed
+	Exit   int             // exit code of a command that failed; its output is Output, and Error is empty
 	Sites  []string        // names of the sites that a search found, each once
 	Helper Helper          // of a call that sent a helper
 

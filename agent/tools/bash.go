@@ -17,6 +17,10 @@ var bashText string
 // GroupBash is the group of the tool that runs commands.
 const GroupBash = "bash"
 
+// ExitCodeKey is where the message of a command that failed by itself has its exit code,
+// which the text of the result alone cannot tell from what the command printed.
+const ExitCodeKey = "exit_code"
+
 type bashArgs struct {
 	Description string `json:"description" jsonschema:"why you run this command, in a few words"`
 	Command     string `json:"command" jsonschema:"the bash script to run"`
@@ -79,6 +83,9 @@ func ran(res sandbox.ExecResult) agent.Result {
 	}
 	r := agent.TextResult(strings.ToValidUTF8(strings.ReplaceAll(strings.Join(parts, "\n"), "\x00", "\uFFFD"), "\uFFFD"))
 	r.IsError = res.TimedOut || res.Cancelled || res.Quota
+	if res.ExitCode != 0 && !res.TimedOut {
+		r.Kwargs = map[string]any{ExitCodeKey: res.ExitCode}
+	}
 	return r
 }
 

@@ -100,6 +100,9 @@ func TestBashWordsWhatBecameOfACommand(t *testing.T) {
 			if err != nil || r.Content.Text != c.want || r.IsError != c.failed {
 				t.Errorf("got %q %v %v, want %q", r.Content.Text, r.IsError, err, c.want)
 			}
+			if code, _ := r.Kwargs[tools.ExitCodeKey].(int); code != c.result.ExitCode && !c.result.TimedOut {
+				t.Errorf("the exit code is told as %d", code)
+			}
 			if p.thread != "t1" || p.policy.StreamBytes != 64<<10 {
 				t.Errorf("asked for thread %q, policy %+v", p.thread, p.policy)
 			}

@@ -47,6 +47,26 @@ test('steps stand in order with verb and target, and a failed one says so', { sk
   clean(page);
 });
 
+test('a command that failed is a failed node with its exit code', { skip }, async (t) => {
+  const { sandbox } = await fetch(fawn.base + '/health').then((r) => r.json());
+  if (lacks('a sandbox', sandbox.provider && sandbox.provider !== 'off')) return t.skip('no sandbox');
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted(call('bash', { command: 'seq 1 20; exit 3' }), { text: 'It failed.', tokens: 40 }));
+  await finished(page);
+  const want = await lines(page);
+  assert.match(want[0], /^Ran seq 1 20; exit 3 ?exit 3 ?failed$/);
+  await page.reload();
+  assert.deepEqual(await lines(page), want);
+  await page.click('.turn.last .trail > summary');
+  assert.match(await page.innerText('.step.fail .rest'), /20\nExit Code: 3[^]*Show all 21 lines/);
+  await page.click('.step.fail .head');
+  await page.waitForSelector('.step.fail .body .out.long');
+  assert.equal(await page.locator('.step.fail .body .err').count(), 0, 'what it printed is output, not an error');
+  await shot(page, 'command-failed');
+  assert.deepEqual(await violations(page), []);
+  clean(page);
+});
+
 test('a trail that the reader has touched stays as it is', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, scripted(call('ls', { path: dir }), { text: long, rate: 100 }));

@@ -66,6 +66,8 @@ func TestMessagesBecomeTurns(t *testing.T) {
 		"thinking":              {`[{"type":"human","content":"q"},{"type":"ai","content":"a","additional_kwargs":{"reasoning_content":"hm"}}]`, "user(q) reasoning(hm) answer(a)"},
 		"words before a call":   {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "look", "ls", "{}") + `,{"type":"tool","tool_call_id":"c1","content":"x"},{"type":"ai","content":"a"}]`, "user(q) note(look) ls:done answer(a)"},
 		"a call that failed":    {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "ls", "{}") + `,{"type":"tool","tool_call_id":"c1","content":"Error","status":"error"}]`, "user(q) ls:fail"},
+		"a command that failed": {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "bash", "{}") +
+			`,{"type":"tool","tool_call_id":"c1","content":"Exit Code: 3","additional_kwargs":{"exit_code":3}}]`, "user(q) bash:fail"},
 		"a call cut off":        {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "ls", "{}") + `,{"type":"tool","tool_call_id":"c1","content":"` + agent.InterruptedResult + `","status":"error"}]`, "user(q) ls:stop"},
 		"a call without result": {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "ls", "{}") + `]`, "user(q) ls:stop"},
 		"an id used again":      {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "ls", "{}") + `,{"type":"tool","tool_call_id":"c1","content":"x"},` + fmt.Sprintf(call, "", "glob", "{}") + `,{"type":"tool","tool_call_id":"c1","content":"x","status":"error"}]`, "user(q) ls:done glob:fail"},

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
+	"fawn/agent/tools"
 	"fawn/views"
 )
 
@@ -56,6 +57,7 @@ func finish(s *views.Step, m *agent.Message) {
 	if s.Tool == "web_search" {
 		s.Sites = sites(text)
 	}
+	exit, _ := m.Kwargs[tools.ExitCodeKey].(float64)
 	switch {
 	case text == agent.InterruptedResult:
 		s.State = views.StepStop
@@ -64,6 +66,8 @@ func finish(s *views.Step, m *agent.Message) {
 	case m.Status == "error":
 		s.State = views.StepFail
 		s.Error = firstLine(text)
+	case s.Tool == "bash" && exit != 0:
+		s.State, s.Exit = views.StepFail, int(exit)
 	}
 }
 

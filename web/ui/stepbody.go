@@ -36,7 +36,7 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	}
 	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
 	body.Step.Output = head(output, maxStepBody)
-	if step.State == views.StepFail || step.State == views.StepStop {
+	if step.State == views.StepFail && step.Exit == 0 || step.State == views.StepStop {
 		body.Step.Error, body.Step.Output = body.Step.Output, ""
 	}
 	if body.Cut {
