@@ -194,6 +194,7 @@ const (
 	StepTool      StepKind = "tool"
 	StepReasoning StepKind = "reasoning" // with StepStop: what was said before a crash cut it off
 	StepNote      StepKind = "note"      // text the model wrote before calling tools
+	StepRetry     StepKind = "retry"     // the provider failed and is asked again at Retry.Until
 )
 
 // StepState is how far a step got.
@@ -228,9 +229,18 @@ type Step struct {
 	Sites  []string        // names of the sites that a search found, each once
 	Helper Helper          // of a call that sent a helper
 
+	Retry Retry // of a StepRetry
+
 	// Of reasoning and notes.
 	Text string // Markdown
 	Open bool   // Text is still growing
+}
+
+// Retry is a wait for the model's provider.
+type Retry struct {
+	Reason      string    // burst, busy or network
+	Until       time.Time // when it is asked again
+	Attempt, Of int       // the attempt that comes next, and how many there may be
 }
 
 // Helper is what a helper told of itself; what it did not tell is empty.

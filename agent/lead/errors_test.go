@@ -30,6 +30,7 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half an "}}, Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
 	call := agenttest.Reply{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "c", Name: "ls", Args: `{"pa`}}}}, Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
 	early := agenttest.Reply{Chunks: []agent.Chunk{{Model: "m"}, {Usage: &agent.Usage{Input: 1}}}, Err: &llmerr.Error{Class: llmerr.ClassBusy, Status: 503}}
+	bursting := agenttest.Reply{Err: &llmerr.Error{Status: 429, Class: llmerr.ClassBurst, Code: "limit_burst_rate", Message: "that is how it is"}}
 	idle := agenttest.Reply{Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrIdle}}
 	for _, c := range []struct {
 		name         string
@@ -41,7 +42,8 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 		{"wrong key", failing(llmerr.ClassAuth, 401), 1, "ModelAuth", "does not accept the key"},
 		{"refused", failing(llmerr.ClassInvalid, 400), 1, "ModelError", "refuses the request"},
 		{"generic", failing(llmerr.ClassGeneric, 0), 1, "ModelError", "failed"},
-		{"too many calls", failing(llmerr.ClassBurst, 429), 2, "ModelBusy", "too many requests"},
+		{"too many calls", failing(llmerr.ClassBurst, 429), 3, "ModelBusy", "too many requests"},
+		{"calls that come too fast", bursting, 2, "ModelBusy", "too many requests"},
 		{"went silent", idle, 2, "ModelUnreachable", "went silent"},
 		{"overloaded", failing(llmerr.ClassBusy, 529), 3, "ModelBusy", "overloaded"},
 		{"unreachable", failing(llmerr.ClassNetwork, 0), 3, "ModelUnreachable", "cannot be reached"},

@@ -22,7 +22,7 @@ type RetryRules struct {
 // Waits nobody is made to sit through, whatever a provider asks for.
 const (
 	maxRetryAfter = 2 * time.Minute
-	burstAttempts = 2 // also for a stream that went silent
+	burstAttempts = 2 // of calls that come too fast; also for a stream that went silent
 )
 
 // LLMErrors makes a model call again when it failed before anything was to be seen and may
@@ -99,7 +99,7 @@ func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, 
 }
 
 func (r RetryRules) attempts(e *llmerr.Error) int {
-	if e.Class == llmerr.ClassBurst || errors.Is(e, llmerr.ErrIdle) {
+	if e.Bursting() || errors.Is(e, llmerr.ErrIdle) {
 		return min(r.Attempts, burstAttempts)
 	}
 	return r.Attempts
@@ -136,7 +136,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func tellRetry(t *agent.Turn, attempt, of int, wait time.Duration, e *llmerr.Error) {
 	t.Log.Warn("a model call is made again", "attempt", attempt, "of", of, "wait", wait, "class", e.Class, "err", e)
 	data, err := agent.Encode(map[string]any{"type": "llm_retry", "attempt": attempt, "max_attempts": of,
-		"wait_ms": wait.Milliseconds(), "reason": e.Class, "message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
+		"wait_ms": wait.Milliseconds(), "until": time.Now().Add(wait).UTC().Format(time.RFC3339Nano), "reason": e.Class, "message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
 	if err != nil { // strings and numbers always encode
 		return
 	}

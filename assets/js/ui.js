@@ -4,8 +4,8 @@ import {copy} from './copy.js';
 
 const clocks = () => {
   for (const t of document.querySelectorAll('time.tick')) {
-    const n = Math.max(0, Math.floor((Date.now() - t.dataset.since) / 1000));
-    const s = Math.floor(n / 60) + ':' + String(n % 60).padStart(2, '0');
+    const {since, until} = t.dataset, n = Math.max(0, until ? Math.ceil((until - Date.now()) / 1000) : Math.floor((Date.now() - since) / 1000));
+    const s = until ? (n ? t.dataset.in.replace('%d', n) : t.dataset.now) : Math.floor(n / 60) + ':' + String(n % 60).padStart(2, '0');
     if (t.textContent !== s) t.textContent = s;
   }
 };

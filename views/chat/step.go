@@ -87,6 +87,9 @@ func describe(ctx context.Context, s views.Step) line {
 		}
 		return line{verb: t("think.done")}
 	}
+	if s.Kind == views.StepRetry {
+		return line{verb: retryReason(ctx, s.Retry), target: retryWait(ctx, s.Retry)}
+	}
 	verb := func(tool string) string {
 		if running {
 			return t("tool." + tool + ".run")

@@ -67,6 +67,27 @@ test('a command that failed is a failed node with its exit code', { skip }, asyn
   clean(page);
 });
 
+test('a wait for the provider counts down, and can be ended', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted({ error: { status: 429, message: 'slow down', retry_after: 100 } }));
+  const wait = page.locator('.turn.last .step.retry');
+  await wait.waitFor();
+  assert.match(await wait.innerText(), /Rate limited\.\s+Retrying in \d+ s\s+attempt 2 of 3\s+Stop/);
+  const left = async () => Number((await wait.locator('time').innerText()).match(/\d+/)[0]);
+  const first = await left();
+  await page.waitForFunction((n) => Number(document.querySelector('.step.retry time').textContent.match(/\d+/)[0]) < n, first);
+  await shot(page, 'retry');
+  assert.deepEqual(await violations(page), []);
+  const other = await page.tab(); // and without a script, after a reload
+  await other.goto(page.url());
+  assert.ok(Math.abs(Number((await other.innerText('.step.retry time')).match(/\d+/)[0]) - await left()) <= 2);
+  await wait.getByRole('button', { name: 'Stop' }).click();
+  await finished(page);
+  assert.match(await page.innerText('.turn.last'), /You stopped this run/);
+  assert.equal(await wait.count(), 0);
+  clean(page, other);
+});
+
 test('a trail that the reader has touched stays as it is', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, scripted(call('ls', { path: dir }), { text: long, rate: 100 }));

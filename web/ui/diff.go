@@ -249,6 +249,13 @@ func (d *screen) step(was, s *views.Step) error {
 		}
 		return d.put(views.SwapOuter, stepElement(s), chat.Step(*s))
 	}
+	if s.Kind == views.StepRetry {
+		if was.Retry == s.Retry {
+			return nil
+		}
+		d.frame.Say = chat.Saying(d.ctx, *s)
+		return d.put(views.SwapOuter, stepElement(s), chat.Step(*s))
+	}
 	fits, err := d.text(textElement(s), was.Text, s.Text, was.Open, s.Open)
 	if err != nil {
 		return err

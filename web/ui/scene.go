@@ -55,6 +55,7 @@ func (v *conversation) scene(touched bool) scene {
 		}
 		t.Last = i == len(s.turns)-1
 		t.Questions = v.questions(s.turns, i)
+		v.waiting(t)
 		t.Trail.Open = busy(t.State) && t.Answer == nil
 		t.Next = v.next(t)
 		t.Resume = t.Last && !s.running && v.resumable && (t.State == views.TurnFailed || t.State == views.TurnStopped)

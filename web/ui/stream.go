@@ -46,6 +46,9 @@ func (b *builder) event(ev runs.Event) {
 	if ev.NS != "" { // a helper's own conversation
 		return
 	}
+	if ev.Kind != runs.KindCustom {
+		b.retry = nil
+	}
 	switch ev.Kind {
 	case runs.KindMessage:
 		b.drop() // one that was withdrawn
@@ -60,6 +63,7 @@ func (b *builder) event(ev runs.Event) {
 		}
 	case runs.KindCustom:
 		b.helper(ev.Data)
+		b.again(ev.Data)
 	case runs.KindStep:
 		b.step(ev.Step)
 	case runs.KindWithdraw:

@@ -27,6 +27,8 @@ type builder struct {
 	since time.Time         // when the step under way began
 	open  *openMessage      // streamed and not stored yet
 
+	retry *views.Retry // the wait for the provider that the run is in, nil as a rule
+
 	writes *openCall // writes a file that is shown meanwhile; nil when there is none
 
 	gauge views.Gauge       // of the newest answer

@@ -26,8 +26,8 @@ func (d *screen) watch(t *views.Turn) {
 }
 
 func (d *screen) watchStep(s *views.Step) {
-	if s.Kind != views.StepTool {
-		d.watchText(textElement(s), s.Text, s.Open)
+	if e := textElement(s); e != "" {
+		d.watchText(e, s.Text, s.Open)
 	}
 }
 
@@ -116,7 +116,7 @@ func sameOrder(was, now []views.Step) bool {
 
 func sameCall(a, b *views.Step) bool {
 	return a.State == b.State && a.Since.Equal(b.Since) && a.Elapsed == b.Elapsed && a.Tool == b.Tool && bytes.Equal(a.Args, b.Args) &&
-		sameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes && a.Lines == b.Lines && a.Error == b.Error
+		sameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes && a.Lines == b.Lines && a.Error == b.Error && a.Exit == b.Exit
 }
 
 func sameUser(a, b *views.UserMessage) bool {

@@ -69,6 +69,12 @@ func (e *Error) Retriable() bool {
 	return false
 }
 
+// Bursting tells whether the provider objects to how fast the number of calls grows, rather
+// than to the number itself.
+func (e *Error) Bursting() bool {
+	return e.Class == ClassBurst && strings.Contains(strings.ToLower(e.Code+" "+e.Message), "limit_burst_rate")
+}
+
 // RefusesTools tells whether the provider says that the model, or the way its server was
 // started, has no tool calls.
 func (e *Error) RefusesTools() bool {
