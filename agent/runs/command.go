@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -140,9 +139,11 @@ func parseGoto(raw json.RawMessage) (string, error) {
 func (r *recorder) command(ctx context.Context, t *agent.Turn, c command, next []string) ([]string, error) {
 	patch := c.patch
 	patch.Messages = slices.Clone(patch.Messages)
+	if err := checkResume(next, &t.State, c.resume); err != nil {
+		return next, err
+	}
 	if c.resume != nil && slices.Contains(next, agent.NodeInterrupt) {
-		msg := answerTo(&t.State, InterruptID(TaskID(r.head, agent.NodeInterrupt)), c.resume)
-		if msg != nil {
+		if msg := answerTo(&t.State, c.resume); msg != nil {
 			patch.Messages = append(patch.Messages, msg)
 		}
 	}
@@ -178,21 +179,14 @@ func TaskID(checkpoint, node string) string {
 	return uuid.NewSHA1(uuid.MustParse(taskSpace), []byte(checkpoint+node)).String()
 }
 
-// InterruptID is the id of the question a task waits with: 32 hex digits.
-func InterruptID(task string) string {
-	return strings.ReplaceAll(uuid.NewSHA1(uuid.MustParse(taskSpace), []byte(task+agent.NodeInterrupt)).String(), "-", "")
-}
-
-// answerTo makes the message which answers the open question of s, whose interrupt has an
-// id. It is nil when there is none, or when the answer names other interrupts only.
-func answerTo(s *agent.State, id string, resume json.RawMessage) *agent.Message {
+// answerTo makes the message which answers the open question of s; nil when there is none.
+func answerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	question := agent.Question(s)
 	if question == nil {
 		return nil
 	}
-	resume = byInterrupt(id, resume)
-	if resume == nil {
-		return nil
+	if one, ok := answersByID(resume)[InterruptID(question)]; ok {
+		resume = one
 	}
 	a := answer{Version: 1, Kind: "human_input_response", Source: question.Name, ResponseKind: "text"}
 	var given struct {
@@ -248,26 +242,4 @@ func (a answer) kwargs() map[string]any {
 		out["option_id"] = a.OptionID
 	}
 	return out
-}
-
-// byInterrupt picks the answer for one interrupt out of an answer that may be a map by
-// their ids. A map of other interrupts' ids has none.
-func byInterrupt(id string, resume json.RawMessage) json.RawMessage {
-	var byID map[string]json.RawMessage
-	if json.Unmarshal(resume, &byID) != nil || len(byID) == 0 {
-		return resume
-	}
-	if one, ok := byID[id]; ok {
-		return one
-	}
-	for key := range byID {
-		if !isInterruptID(key) {
-			return resume // some object that is the answer itself
-		}
-	}
-	return nil
-}
-
-func isInterruptID(s string) bool {
-	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }

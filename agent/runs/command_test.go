@@ -50,7 +50,8 @@ func TestResumeAnswersTheOpenQuestion(t *testing.T) {
 			if !slices.Equal(head.Next, []string{agent.NodeInterrupt}) || w.status(t, "t1") != runs.ThreadInterrupted {
 				t.Fatalf("next %v, thread %s", head.Next, w.status(t, "t1"))
 			}
-			id := runs.InterruptID(runs.TaskID(head.ID, agent.NodeInterrupt))
+			asked := w.state(t, "t1", "").Messages
+			id := runs.InterruptID(asked[len(asked)-1])
 			run := w.command(t, "t1", `{"resume":`+strings.ReplaceAll(c.resume, "INTERRUPT", id)+`}`)
 			w.end(t, run, runs.Success)
 			if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__) msg text(It ) text(is.) finish step(model) end" {
@@ -74,13 +75,19 @@ func TestResumeWithoutItsQuestionRunsNothing(t *testing.T) {
 	a, script := asking()
 	w := open(t, t.TempDir(), a)
 	w.end(t, w.start(t, "t1", "paint it"), runs.Success)
-	run := w.command(t, "t1", `{"resume":{"`+strings.Repeat("0", 32)+`":"red"}}`)
-	w.end(t, run, runs.Success)
-	if got := shape(w.read(t, run.ID, 0)); got != "meta halt end" {
-		t.Errorf("an answer to another question: %s", got)
+	other := `{"resume":{"` + strings.Repeat("0", 32) + `":"red"}}`
+	asked := w.state(t, "t1", "").Messages
+	var unasked *runs.InterruptError
+	for _, thread := range []string{"t1", "none"} {
+		_, err := w.m.Start(t.Context(), runs.Request{Thread: thread, Command: json.RawMessage(other)})
+		if !errors.As(err, &unasked) {
+			t.Errorf("an answer to another question: %v", err)
+		} else if open := unasked.Open; thread == "t1" && !slices.Equal(open, []string{runs.InterruptID(asked[len(asked)-1])}) {
+			t.Errorf("open: %q", open)
+		}
 	}
 	w.end(t, w.command(t, "t1", `{"resume":"red"}`), runs.Success)
-	run = w.command(t, "t1", `{"resume":"again"}`)
+	run := w.command(t, "t1", `{"resume":"again"}`)
 	w.end(t, run, runs.Success)
 	if got := shape(w.read(t, run.ID, 0)); got != "meta end" {
 		t.Errorf("nothing is asked: %s", got)
@@ -108,6 +115,24 @@ func TestQueuedResumeAnswersTheQuestionOfItsTurn(t *testing.T) {
 	if got := texts(w.state(t, "t1", "")); got != "human:paint it\nai:\ntool:Which colour?\nhuman:red\nai:It is." {
 		t.Errorf("messages:\n%s", got)
 	}
+	w.sound(t)
+}
+
+// TestQueuedResumeOfAnotherQuestionFails: what is known only when the run starts is an
+// error too, and the question can still be answered.
+func TestQueuedResumeOfAnotherQuestionFails(t *testing.T) {
+	a, script := asking()
+	gate := make(chan struct{})
+	script.Replies[0].Before = gate
+	w := open(t, t.TempDir(), a)
+	first := w.start(t, "t1", "paint it")
+	second := w.command(t, "t1", `{"resume":{"`+strings.Repeat("0", 32)+`":"red"}}`)
+	close(gate)
+	w.end(t, first, runs.Success)
+	if row := w.end(t, second, runs.Failed); !strings.Contains(row.Error, "no open question has the id 000") {
+		t.Errorf("error %q", row.Error)
+	}
+	w.end(t, w.command(t, "t1", `{"resume":"red"}`), runs.Success)
 	w.sound(t)
 }
 

@@ -82,7 +82,7 @@ func New(cfg Config) *Manager {
 // Start creates a run and queues or starts it by its multitask strategy; a thread that
 // does not exist is made unless the request says reject. "interrupt" ends the thread's
 // running and queued runs first, "rollback" takes them back besides. The row returned is
-// stored. Errors: ErrInput, ErrBusy, ErrNotFound, ErrStorage, ErrClosed.
+// stored. Errors: ErrInput, ErrBusy, ErrNotFound, ErrStorage, ErrClosed, *InterruptError.
 func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
@@ -102,6 +102,9 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	}
 	thread, isNew, err := m.threadFor(ctx, &e.req)
 	if err != nil {
+		return store.Run{}, err
+	}
+	if err := m.checkAnswer(ctx, e); err != nil {
 		return store.Run{}, err
 	}
 	row := e.run // the entry is the run's own once it is in line

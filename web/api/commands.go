@@ -71,6 +71,10 @@ func asRefusal(err error) *refusal {
 	if errors.As(err, &r) {
 		return r
 	}
+	var unasked *runs.InterruptError
+	if errors.As(err, &unasked) {
+		return &refusal{code: "no_such_interrupt", message: unasked.Error()}
+	}
 	status, detail := httpx.Status(err)
 	if status >= http.StatusInternalServerError || status == http.StatusRequestEntityTooLarge || detail == nil {
 		return nil
@@ -157,12 +161,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 	}
 	body := map[string]any{"assistant_id": p.Assistant, "input": p.Input, "config": p.Config, "context": p.Context, "metadata": p.Metadata,
 		"multitask_strategy": p.Strategy}
-	open, err := m.openQuestions(c.Request().Context(), thread)
-	if err != nil {
-		return nil, err
-	}
-	var answers map[string]json.RawMessage
-	if json.Unmarshal(p.Input, &answers) == nil && slices.ContainsFunc(open, func(q interrupt) bool { return answers[q.ID] != nil }) {
+	if runs.Resumes(p.Input) {
 		delete(body, "input")
 		body["command"] = map[string]any{"resume": p.Input}
 	}
@@ -176,7 +175,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 // openQuestions are the interrupts the thread waits with.
 func (m mount) openQuestions(ctx context.Context, thread string) ([]interrupt, error) {
 	t, err := m.DB.Thread(ctx, thread)
-	if errors.Is(err, store.ErrNotFound) || err == nil && t.Status != runs.ThreadInterrupted {
+	if errors.Is(err, store.ErrNotFound) || err == nil && t.Status == runs.Busy {
 		return nil, nil
 	}
 	if err != nil {
@@ -235,7 +234,11 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 	resume := map[string]json.RawMessage{}
 	for _, r := range p.Responses {
 		if !slices.ContainsFunc(open, func(q interrupt) bool { return q.ID == r.ID }) {
-			return nil, refuse("no_such_interrupt", "No open interrupt has the id "+cut(r.ID, 80)+".")
+			unasked := &runs.InterruptError{ID: r.ID}
+			for _, q := range open {
+				unasked.Open = append(unasked.Open, q.ID)
+			}
+			return nil, unasked
 		}
 		if resume[r.ID] = r.Response; len(r.Response) == 0 {
 			resume[r.ID] = json.RawMessage("null")

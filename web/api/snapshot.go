@@ -80,7 +80,7 @@ func tasks(snap store.Snapshot, failed *runs.Failure) []taskJSON {
 					HumanInput json.RawMessage `json:"human_input"`
 				}
 				if json.Unmarshal(q.Artifact, &artifact) == nil {
-					t.Interrupts = append(t.Interrupts, interrupt{ID: runs.InterruptID(t.ID), Value: artifact.HumanInput})
+					t.Interrupts = append(t.Interrupts, interrupt{ID: runs.InterruptID(q), Value: artifact.HumanInput})
 				}
 			}
 		}

@@ -27,11 +27,14 @@ const statusGone = 499
 func Status(err error) (status int, detail any) {
 	var d *Detail
 	var he *echo.HTTPError
+	var unasked *runs.InterruptError
 	switch {
 	case errors.As(err, &d):
 		return d.Status, d.Detail
 	case errors.As(err, &he):
 		return he.Code, he.Message
+	case errors.As(err, &unasked):
+		return http.StatusNotFound, unasked.Error()
 	}
 	for _, row := range []struct {
 		target error

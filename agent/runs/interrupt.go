@@ -1,0 +1,108 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// InterruptID is the id of an open question: 32 hex digits made from the call that asks and
+// the message it asks with, so that it stays the same until the question is answered.
+func InterruptID(question *agent.Message) string {
+	name := []byte(agent.NodeInterrupt + question.ToolCallID + "\x00" + question.ID)
+	return strings.ReplaceAll(uuid.NewSHA1(uuid.MustParse(taskSpace), name).String(), "-", "")
+}
+
+// InterruptError refuses an answer to a question that is not open.
+type InterruptError struct {
+	ID   string   // what the answer names
+	Open []string // ids of the questions it could answer
+}
+
+// Error implements error.
+func (e *InterruptError) Error() string {
+	open := "no question is open"
+	if len(e.Open) > 0 {
+		open = "open: " + strings.Join(e.Open, ", ")
+	}
+	return fmt.Sprintf("no open question has the id %.80s (%s)", e.ID, open)
+}
+
+// ErrorName is how clients know the error of a run that failed with it.
+func (e *InterruptError) ErrorName() string { return "NoSuchInterrupt" }
+
+// checkResume refuses a resume that names questions which are not open in s, where a thread
+// stands at next.
+func checkResume(next []string, s *agent.State, resume json.RawMessage) error {
+	answers := answersByID(resume)
+	if len(answers) == 0 {
+		return nil
+	}
+	open := []string{}
+	if slices.Contains(next, agent.NodeInterrupt) {
+		if question := agent.Question(s); question != nil {
+			open = append(open, InterruptID(question))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(answers)) {
+		if !slices.Contains(open, id) {
+			return &InterruptError{ID: id, Open: open}
+		}
+	}
+	return nil
+}
+
+// Resumes tells whether an input or a resume is a map of answers by the ids of questions.
+func Resumes(raw json.RawMessage) bool { return len(answersByID(raw)) > 0 }
+
+// answersByID reads a map of answers by the ids of questions. Any other object is an answer
+// itself and gives none.
+func answersByID(resume json.RawMessage) map[string]json.RawMessage {
+	var answers map[string]json.RawMessage
+	if json.Unmarshal(resume, &answers) != nil {
+		return nil
+	}
+	for id := range answers {
+		if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
+			return nil
+		}
+	}
+	return answers
+}
+
+// checkAnswer refuses a run that answers a question which is not open. While the thread is
+// at work nobody can know: then the run finds out when it starts.
+func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
+	if !Resumes(e.cmd.resume) || m.atWork(e.req.Thread) {
+		return nil
+	}
+	base, err := e.req.base()
+	if err != nil {
+		return err
+	}
+	state, b, err := m.load(ctx, e.req.Thread, base)
+	if errors.Is(err, store.ErrNotFound) {
+		return checkResume(nil, &state, e.cmd.resume)
+	}
+	if err != nil {
+		return err
+	}
+	return checkResume(m.from(ctx, e.req.Thread, b.head, &state), &state, e.cmd.resume)
+}
+
+// atWork tells whether a thread has a run at work or in line.
+func (m *Manager) atWork(thread string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.threads[thread]
+	return l != nil && l.busy()
+}

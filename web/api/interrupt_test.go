@@ -1,0 +1,85 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// openInterrupt is the id GET state tells of the thread's only open question, which GET
+// thread must tell too.
+func openInterrupt(t *testing.T, w *world, thread string) string {
+	t.Helper()
+	list := w.ok(t, "GET", "/threads/"+thread+"/state", "")["interrupts"].([]any)
+	if len(list) != 1 {
+		t.Fatalf("%d open questions", len(list))
+	}
+	id := list[0].(map[string]any)["id"].(string)
+	if a := w.send(t, "GET", "/threads/"+thread, ""); !strings.Contains(a.body, id) {
+		t.Errorf("GET thread tells another id than %s: %s", id, a.body)
+	}
+	return id
+}
+
+// TestAQuestionKeepsItsID: whatever else is written to the thread until the answer comes.
+func TestAQuestionKeepsItsID(t *testing.T) {
+	w := open(t, askAgent())
+	frames := frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":"paint it"},"stream_mode":["updates"]}`).body)
+	id := openInterrupt(t, w, "t1")
+	if told := frames[len(frames)-2].data; !strings.Contains(told, id) {
+		t.Errorf("the stream tells %s, the state %s", told, id)
+	}
+	for what, write := range map[string]func() error{
+		"a late title": func() error { return w.m.Retitle(t.Context(), "t1", "", "Painting") },
+		"a rename":     func() error { w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"Red"}}`); return nil },
+		"metadata":     func() error { w.ok(t, "PATCH", "/threads/t1", `{"metadata":{"a":1}}`); return nil },
+		"artifacts":    func() error { w.ok(t, "POST", "/threads/t1/state", `{"values":{"artifacts":["a.txt"]}}`); return nil },
+		"a null run":   func() error { w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":null}`); return nil },
+	} {
+		if err := write(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if now := openInterrupt(t, w, "t1"); now != id {
+			t.Errorf("%s made %s of %s", what, now, id)
+		}
+	}
+	values := w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`)
+	if last := values["messages"].([]any)[4].(map[string]any); last["content"] != "Blue it is." {
+		t.Errorf("answer %v", last)
+	}
+}
+
+// TestAnAnswerToNoQuestionIsRefused: on every route, naming what could be answered.
+func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
+	w := open(t, askAgent())
+	stale := strings.Repeat("0123456789abcdef", 2)
+	w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"paint it"}}`)
+	id := openInterrupt(t, w, "t1")
+	before := w.send(t, "GET", "/threads/t1/runs", "").body
+	for _, how := range []string{"runs", "runs/wait", "runs/stream"} {
+		a := w.send(t, "POST", "/threads/t1/"+how, `{"command":{"resume":{"`+stale+`":"blue"}}}`)
+		if a.status != http.StatusNotFound || !strings.Contains(a.body, stale) || !strings.Contains(a.body, id) {
+			t.Errorf("%s: %d %s", how, a.status, a.body)
+		}
+	}
+	for _, cmd := range []string{
+		`"input.respond","params":{"namespace":[],"interrupt_id":"` + stale + `","response":"blue"}`,
+		`"run.start","params":{"assistant_id":"lead_agent","input":{"` + stale + `":"blue"}}`,
+	} {
+		out := w.ok(t, "POST", "/threads/t1/commands", `{"id":1,"method":`+cmd+`}`)
+		if out["error"] != "no_such_interrupt" || !strings.Contains(out["message"].(string), id) {
+			t.Errorf("%s: %v", cmd, out)
+		}
+	}
+	if after := w.send(t, "GET", "/threads/t1/runs", "").body; after != before {
+		t.Errorf("a refused answer made a run: %s", after)
+	}
+	w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":"blue"}}`)
+	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"}}}`)
+	if a.status != http.StatusNotFound || !strings.Contains(a.body, "no question is open") {
+		t.Errorf("answered twice: %d %s", a.status, a.body)
+	}
+	if a := w.send(t, "POST", "/threads/new/runs", `{"command":{"resume":{"`+id+`":"blue"}}}`); a.status != http.StatusNotFound {
+		t.Errorf("on a thread that is not there: %d %s", a.status, a.body)
+	}
+}
