@@ -34,12 +34,9 @@ func (t *teller) message(b *blockLog, data map[string]any) error {
 	return t.put("messages", "messages", b.ns, agent.NodeModel, data)
 }
 
-// open begins a message and the node that makes it.
+// open begins a message.
 func (t *teller) open(ev runs.Event) error {
-	b := &blockLog{id: ev.Msg.ID, ns: t.node(ev.NS, agent.NodeModel), index: -1, calls: map[int]*block{}}
-	if err := t.start(b.ns, agent.NodeModel); err != nil {
-		return err
-	}
+	b := &blockLog{id: ev.Msg.ID, ns: names(ev.NS), index: -1, calls: map[int]*block{}}
 	t.messages[b.id], t.order = b, append(t.order, b)
 	return t.message(b, map[string]any{"event": "message-start", "id": b.id, "role": "ai"})
 }
@@ -63,7 +60,7 @@ func (t *teller) piece(ev runs.Event) error {
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
 			return err
 		}
-		return t.call(b, d)
+		return t.arguments(b, d)
 	}
 	var f runs.Finish
 	if err := json.Unmarshal(ev.Data, &f); err != nil {
@@ -101,9 +98,9 @@ func (t *teller) text(b *blockLog, kind, piece string) error {
 	return t.message(b, map[string]any{"event": "content-block-delta", "index": b.open.index, "delta": map[string]any{"type": kind + "-delta", kind: piece}})
 }
 
-// call adds to a tool call. A delta repeats the arguments so far, so only those that make
+// arguments adds to a tool call. A delta repeats the arguments so far, so only those that make
 // them noticeably longer are told: the whole stays linear in the length of the arguments.
-func (t *teller) call(b *blockLog, d agent.CallDelta) error {
+func (t *teller) arguments(b *blockLog, d agent.CallDelta) error {
 	one := b.calls[d.Index]
 	if one == nil {
 		one = &block{kind: "tool_call", id: d.ID, name: d.Name}
@@ -216,7 +213,7 @@ func (t *teller) settle(ns string, body json.RawMessage, whole bool) error {
 		}
 	}
 	for i, c := range m.ToolCalls {
-		if err := t.call(b, agent.CallDelta{Index: i, ID: c.ID, Name: c.Name, Args: string(c.Args)}); err != nil {
+		if err := t.arguments(b, agent.CallDelta{Index: i, ID: c.ID, Name: c.Name, Args: string(c.Args)}); err != nil {
 			return err
 		}
 	}

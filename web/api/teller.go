@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,24 +25,17 @@ type teller struct {
 	after httpx.ID
 
 	buf      []byte
-	seq      int64 // number of the event at hand
-	sub      int32 // frames it has made already
-	base     string
-	started  []place              // nodes whose start was told, in order
+	seq      int64                // number of the event at hand
+	sub      int32                // frames it has made already
+	helpers  []string             // namespaces of subagents whose start was told, in order
 	messages map[string]*blockLog // that grow, by id
 	order    []*blockLog          // the same in the order in which they began
 	halted   bool                 // the run stops before its end
 	failure  string
 }
 
-// place is a node of the graph while it works.
-type place struct {
-	ns   []string
-	name string
-}
-
 func newTeller(a *API, run store.Run, f *filter, after httpx.ID) *teller {
-	return &teller{api: a, run: run, want: f, after: after, base: run.ID, messages: map[string]*blockLog{}}
+	return &teller{api: a, run: run, want: f, after: after, messages: map[string]*blockLog{}}
 }
 
 // send hands over what there is.
@@ -59,6 +53,9 @@ func (t *teller) send(out *httpx.Stream, flush bool) error {
 // add appends what ev tells.
 func (t *teller) add(ctx context.Context, ev runs.Event) error {
 	t.seq, t.sub = ev.Seq, 0
+	if err := t.start(ev.NS); err != nil {
+		return err
+	}
 	switch ev.Kind {
 	case runs.KindMeta:
 		return t.begin(ctx, ev)
@@ -69,7 +66,7 @@ func (t *teller) add(ctx context.Context, ev runs.Event) error {
 	case runs.KindToolStart, runs.KindToolOutput, runs.KindToolResult:
 		return t.tool(ev)
 	case runs.KindCustom:
-		return t.put("custom", "custom", names(ev.NS), "", map[string]any{"payload": ev.Data})
+		return t.custom(ev)
 	case runs.KindStep:
 		return t.step(ctx, ev)
 	case runs.KindError:
@@ -86,19 +83,14 @@ func (t *teller) add(ctx context.Context, ev runs.Event) error {
 	return nil
 }
 
-// names is a namespace as a list.
+// names is a namespace as a list. The graph itself is the empty one: clients take what they
+// show as the answer from there only. What happens in the call of a subagent has its name.
 func names(ns string) []string {
 	if ns == "" {
 		return []string{}
 	}
 	return strings.Split(ns, "|")
 }
-
-// under is a namespace with one more segment.
-func under(ns, segment string) []string { return append(names(ns), segment) }
-
-// node is the place a node works at.
-func (t *teller) node(ns, name string) []string { return under(ns, name+":"+runs.TaskID(t.base, name)) }
 
 // put adds one frame. node is only named where the protocol has it.
 func (t *teller) put(channel, method string, ns []string, node string, data any) error {
@@ -165,7 +157,7 @@ func (t *teller) begin(ctx context.Context, ev runs.Event) error {
 		}
 	}
 	clear(t.messages)
-	t.order, t.started = nil, nil
+	t.order, t.helpers = nil, nil
 	if err := t.lifecycle([]string{}, "running", graphID); err != nil || ev.To == ev.Seq {
 		return err
 	}
@@ -180,36 +172,37 @@ func (t *teller) begin(ctx context.Context, ev runs.Event) error {
 	return t.state(ctx, run.BaseCheckpoint)
 }
 
-// start tells that a node works, once.
-func (t *teller) start(ns []string, name string) error {
-	key := strings.Join(ns, "|")
-	for _, p := range t.started {
-		if strings.Join(p.ns, "|") == key {
-			return nil
-		}
+// start tells that the subagent of a namespace works, once.
+func (t *teller) start(ns string) error {
+	if ns == "" || slices.Contains(t.helpers, ns) {
+		return nil
 	}
-	t.started = append(t.started, place{ns, name})
-	return t.lifecycle(ns, "started", name)
-}
-
-// stop tells that nodes at and below a namespace are done.
-func (t *teller) stop(ns, event string) error {
-	top := names(ns)
-	kept := t.started[:0]
-	for _, p := range t.started {
-		if !below(p.ns, top) {
-			kept = append(kept, p)
-			continue
-		}
-		if err := t.lifecycle(p.ns, event, p.name); err != nil {
+	if above := strings.LastIndexByte(ns, '|'); above > 0 {
+		if err := t.start(ns[:above]); err != nil {
 			return err
 		}
 	}
-	t.started = kept
+	t.helpers = append(t.helpers, ns)
+	return t.lifecycle(names(ns), "started", agent.NodeTools)
+}
+
+// stop tells that the subagents at and below a namespace are done.
+func (t *teller) stop(ns, event string) error {
+	kept := t.helpers[:0]
+	for _, helper := range t.helpers {
+		if !below(names(helper), names(ns)) {
+			kept = append(kept, helper)
+			continue
+		}
+		if err := t.lifecycle(names(helper), event, agent.NodeTools); err != nil {
+			return err
+		}
+	}
+	t.helpers = kept
 	return nil
 }
 
-// tool tells of one call.
+// tool tells of a tool call.
 func (t *teller) tool(ev runs.Event) error {
 	switch ev.Kind {
 	case runs.KindToolStart:
@@ -217,11 +210,7 @@ func (t *teller) tool(ev runs.Event) error {
 		if err := json.Unmarshal(ev.Data, &call); err != nil {
 			return err
 		}
-		ns := under(ev.NS, "tools:"+call.ID)
-		if err := t.start(ns, agent.NodeTools); err != nil {
-			return err
-		}
-		return t.put("tools", "tools", ns, agent.NodeTools, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name, "input": call.Args})
+		return t.call(ev, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name, "input": call.Args})
 	case runs.KindToolOutput:
 		var out struct {
 			ID     string          `json:"id"`
@@ -235,7 +224,7 @@ func (t *teller) tool(ev runs.Event) error {
 		if json.Unmarshal(out.Output, &s) == nil {
 			text = s
 		}
-		return t.put("tools", "tools", under(ev.NS, "tools:"+out.ID), agent.NodeTools, map[string]any{"event": "tool-output-delta", "tool_call_id": out.ID, "delta": text})
+		return t.call(ev, map[string]any{"event": "tool-output-delta", "tool_call_id": out.ID, "delta": text})
 	}
 	var end runs.ToolEnd
 	if err := json.Unmarshal(ev.Data, &end); err != nil {
@@ -248,16 +237,24 @@ func (t *teller) tool(ev runs.Event) error {
 	if err := json.Unmarshal(end.Message, &msg); err != nil {
 		return err
 	}
-	data := map[string]any{"event": "tool-finished", "tool_call_id": end.ID, "output": end.Message}
+	data, event := map[string]any{"event": "tool-finished", "tool_call_id": end.ID, "output": end.Message}, "completed"
 	if msg.Status == "error" {
 		text := string(msg.Content)
 		var s string
 		if json.Unmarshal(msg.Content, &s) == nil {
 			text = s
 		}
-		data = map[string]any{"event": "tool-error", "tool_call_id": end.ID, "message": text}
+		data, event = map[string]any{"event": "tool-error", "tool_call_id": end.ID, "message": text}, "failed"
 	}
-	return t.put("tools", "tools", under(ev.NS, "tools:"+end.ID), agent.NodeTools, data)
+	if err := t.stop(strings.TrimPrefix(ev.NS+"|tools:"+end.ID, "|"), event); err != nil {
+		return err
+	}
+	return t.call(ev, data)
+}
+
+// call adds one tools frame.
+func (t *teller) call(ev runs.Event, data map[string]any) error {
+	return t.put("tools", "tools", names(ev.NS), agent.NodeTools, data)
 }
 
 // step ends what was open, and tells what the step wrote and the state behind it.
@@ -283,8 +280,8 @@ func (t *teller) step(ctx context.Context, ev runs.Event) error {
 			return err
 		}
 	}
-	if err := t.stop(ev.NS, "completed"); err != nil || ev.NS != "" {
-		return err
+	if ev.NS != "" {
+		return nil
 	}
 	t.seq, t.sub = ev.ValuesSeq(), 0
 	return t.state(ctx, s.Checkpoint)
@@ -292,7 +289,6 @@ func (t *teller) step(ctx context.Context, ev runs.Event) error {
 
 // state tells a checkpoint and its values. One that is gone is skipped.
 func (t *teller) state(ctx context.Context, checkpoint string) error {
-	t.base = checkpoint
 	root := []string{}
 	if t.seq < t.after.Seq || !t.want.wants("checkpoints", root) && !t.want.wants("values", root) {
 		return nil
@@ -327,7 +323,20 @@ func (t *teller) snapshot(ctx context.Context, checkpoint string) (*store.Snapsh
 	return &snap, nil
 }
 
-// halt tells what the run waits for, if it waits for an answer.
+// custom tells an event of the graph's own, which can also be asked for by its type.
+func (t *teller) custom(ev runs.Event) error {
+	var typed struct {
+		Type string `json:"type"`
+	}
+	data, channel := map[string]any{"payload": ev.Data}, "custom"
+	if json.Unmarshal(ev.Data, &typed) == nil && typed.Type != "" {
+		data["name"], channel = typed.Type, "custom:"+typed.Type
+	}
+	return t.put(channel, "custom", names(ev.NS), "", data)
+}
+
+// halt tells what the run waits for, if it waits for an answer. What is asked has two names:
+// clients read one or the other.
 func (t *teller) halt(ctx context.Context, ev runs.Event) error {
 	t.halted = true
 	var h runs.Halt
@@ -340,7 +349,7 @@ func (t *teller) halt(ctx context.Context, ev runs.Event) error {
 	}
 	for _, task := range tasks(*snap, nil) {
 		for _, q := range task.Interrupts {
-			if err := t.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value}); err != nil {
+			if err := t.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value, "value": q.Value}); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,8 @@ type filter struct {
 
 // wants tells whether an event of a channel at a place in the tree is asked for.
 func (f *filter) wants(channel string, ns []string) bool {
-	if !slices.Contains(f.Channels, channel) {
+	group, _, _ := strings.Cut(channel, ":")
+	if !slices.Contains(f.Channels, channel) && !slices.Contains(f.Channels, group) {
 		return false
 	}
 	if len(f.Namespaces) == 0 {

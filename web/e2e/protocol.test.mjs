@@ -1,8 +1,9 @@
-// The thread protocol through the client that speaks it: SDK 1.12 and its
-// threads.stream(), against the real binary.
+// The thread protocol through the clients that speak it: threads.stream() of the
+// SDK's newest release and of one before it, against the real binary.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Client } from 'langgraph-sdk-12';
+import { Client as Client12 } from 'langgraph-sdk-12';
+import { Client as Client15 } from 'langgraph-sdk-15';
 import { scripted, start, words } from './harness.mjs';
 
 const human = (content) => ({ messages: [{ type: 'human', content }] });
@@ -10,14 +11,15 @@ let fawn;
 before(async () => { fawn = await start(); });
 after(() => fawn?.stop());
 
-for (const mount of ['', '/api/langgraph', '/api']) {
-  describe(`threads.stream() at ${mount || '/'}`, () => {
+const releases = [['1.12.4', Client12], ['1.15.0', Client15]];
+for (const [release, Client, mount] of releases.flatMap((r) => ['', '/api/langgraph', '/api'].map((m) => [...r, m]))) {
+  describe(`threads.stream() of ${release} at ${mount || '/'}`, () => {
     let client;
     before(() => { client = new Client({ apiUrl: fawn.base + mount, apiKey: null, callerOptions: { maxRetries: 0 } }); });
     const open = () => client.threads.stream(crypto.randomUUID(), { assistantId: 'lead_agent' });
 
     test('streams messages of a new thread, and its state', async () => {
-      const thread = open(), gate = `messages${mount}`.replaceAll('/', '-');
+      const thread = open(), gate = `messages-${release}${mount}`.replaceAll('/', '-');
       const { run_id: run } = await thread.run.start({ input: human(scripted({ text: 'lorem '.repeat(5), gate, tokens: 20 })) });
       const texts = [];
       for await (const message of thread.messages) {
@@ -38,7 +40,7 @@ for (const mount of ['', '/api/langgraph', '/api']) {
     });
 
     test('tells tool calls with their results', async () => {
-      const thread = open(), gate = `tools${mount}`.replaceAll('/', '-');
+      const thread = open(), gate = `tools-${release}${mount}`.replaceAll('/', '-');
       await thread.run.start({ input: human(scripted(
         { tool_calls: [{ name: 'write_file', args: { description: 'Write a note', path: '/mnt/user-data/outputs/note.txt', content: 'hello' } }] },
         { tool_calls: [{ name: 'read_file', args: { description: 'Read it', path: '/mnt/user-data/outputs/note.txt' } }] },
@@ -62,6 +64,9 @@ for (const mount of ['', '/api/langgraph', '/api']) {
       assert.equal(thread.interrupts.length, 1);
       const [{ interruptId, payload }] = thread.interrupts;
       assert.match(JSON.stringify(payload), /Which colour/);
+      await client.threads.updateState(thread.threadId, { values: { title: 'Colours' } });
+      await assert.rejects(thread.input.respond({ namespace: [], interrupt_id: '0'.repeat(32), response: 'red' }),
+        (e) => e.code === 'no_such_interrupt' && e.message.includes(interruptId));
       await thread.input.respond({ namespace: [], interrupt_id: interruptId, response: 'blue' });
       const [run] = await client.runs.list(thread.threadId);
       const values = await client.runs.join(thread.threadId, run.run_id);

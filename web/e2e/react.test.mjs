@@ -9,6 +9,7 @@ import { scripted, start, until, words } from './harness.mjs';
 const { useStream: use0 } = await import('langgraph-sdk-0/react');
 const { useStream: use1 } = await import('langgraph-sdk-1/react');
 const { useStream: use12 } = await import('langgraph-sdk-12/react');
+const { useStream: use15 } = await import('langgraph-sdk-15/react');
 const { useStream: use2 } = await import('langgraph-sdk-2/react');
 const { useStream: useV2 } = await import('@langchain/react');
 
@@ -36,7 +37,7 @@ const neverDoubled = (page, answer) => {
   }
 };
 
-for (const [release, useStream, mounted] of [['0.1.10', use0, '/api/langgraph'], ['1.6.0', use1, '/api/langgraph'], ['1.12.4', use12, ''], ['2.0.0', use2, '/api']]) {
+for (const [release, useStream, mounted] of [['0.1.10', use0, '/api/langgraph'], ['1.6.0', use1, '/api/langgraph'], ['1.12.4', use12, ''], ['1.15.0', use15, '/api/langgraph'], ['2.0.0', use2, '/api']]) {
   describe(`useStream ${release} at ${mounted || '/'}`, () => {
     let options;
     before(() => { options = { apiUrl: fawn.base + mounted, assistantId: 'lead_agent', messagesKey: 'messages', fetchStateHistory: true, callerOptions: { maxRetries: 0 } }; });
@@ -127,9 +128,9 @@ for (const [release, useStream, mounted] of [['0.1.10', use0, '/api/langgraph'],
   });
 }
 
-describe('useStream of @langchain/react 1.1.0', () => {
+for (const mounted of ['', '/api/langgraph']) describe(`useStream of @langchain/react 1.1.0 at ${mounted || '/'}`, () => {
   let options;
-  before(() => { options = { apiUrl: fawn.base, assistantId: 'lead_agent' }; });
+  before(() => { options = { apiUrl: fawn.base + mounted, assistantId: 'lead_agent' }; });
   const ready = (page) => settled('mounted', page, () => !page.stream.isThreadLoading);
 
   test('a new thread, a second turn, and coming back', async () => {
@@ -173,7 +174,7 @@ describe('useStream of @langchain/react 1.1.0', () => {
   test('stop', async () => {
     const page = mount(useV2, options);
     await ready(page);
-    page.stream.submit(human(held('stop')));
+    page.stream.submit(human(held(`stop${mounted.length}`)));
     await until('the first words', () => page.lines()[1] === lorem(10));
     await page.stream.stop();
     await until('the run has ended', async () => await status(page.thread) === 'interrupted');
@@ -194,12 +195,12 @@ describe('useStream of @langchain/react 1.1.0', () => {
   test('a run is found again while it goes on', async () => {
     const page = mount(useV2, options);
     await ready(page);
-    page.stream.submit(human(held('react')));
+    page.stream.submit(human(held(`react${mounted.length}`)));
     await until('the first words', () => page.lines()[1] === lorem(10));
     page.unmount();
     const again = mount(useV2, options, page.thread);
     await until('it is followed', () => again.stream?.isLoading && again.lines()[1] === lorem(10));
-    await fawn.script.open('react');
+    await fawn.script.open(`react${mounted.length}`);
     await settled('the whole answer', again, () => again.lines().length === 2 && again.lines()[1] === lorem(50));
     neverDoubled(again, lorem(50));
     again.unmount();
