@@ -119,10 +119,10 @@ func TestWeakHostsAreToldAndNeverSilent(t *testing.T) {
 	}{
 		{"nothing is missing", "", "", report{Provider: "namespace"}, []string{`ok +sandbox +namespace: userns, mountns, pidns`}, `^ran\nls: cannot access '/root'`},
 		{"a filter refuses namespaces", noNamespaces, "", report{Provider: "landlock", Degraded: []string{"no-pidns"}, Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
-			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `security-opt`, `ok +sandbox +landlock: `, `weaker than it could be: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
+			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `security-opt`, `ok +sandbox +landlock: `, `reduced isolation: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
 		{"namespaces are limited to 0", limitOf0, "", report{Provider: "off", Reason: root, Hint: "+", Tried: []report{namespace("userns_limit", "clone", "ENOSPC"), {Provider: "landlock", Reason: "root_user", Hint: "+"}}},
 			[]string{`namespace does not work here: userns_limit clone ENOSPC`, `sysctl -w user.max_user_namespaces`, `commands are off: ` + root}, off(root + whole)},
-		{"proc is masked", maskedProc, "", report{Provider: "namespace", Degraded: []string{"outer-proc"}}, []string{`ok +sandbox +namespace: `, `weaker than it could be: outer-proc`}, `^ran\nls: cannot access '/root'`},
+		{"proc is masked", maskedProc, "", report{Provider: "namespace", Degraded: []string{"outer-proc"}}, []string{`ok +sandbox +namespace: `, `reduced isolation: outer-proc`}, `^ran\nls: cannot access '/root'`},
 		{"proc is masked, strict", maskedProc, "sandbox: {strict: true}", report{Provider: "off", Reason: "masked_proc; landlock: ", Hint: "+", Tried: []report{namespace("masked_proc", "proc", "EPERM"), {Provider: "landlock", Reason: "+", Hint: "+"}}},
 			[]string{`namespace does not work here: masked_proc proc EPERM`, `systempaths=unconfined`, `commands are off: masked_proc; landlock: `}, off("masked_proc; landlock: ")},
 		{"both are absent", noneOfBoth, "", report{Provider: "off", Reason: "userns_forbidden; landlock: not supported", Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM"), {Provider: "landlock", Reason: "not supported", Hint: "+"}}},

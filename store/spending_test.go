@@ -45,7 +45,7 @@ func TestWhatWasSpentAddsUp(t *testing.T) {
 		t.Errorf("thread: %+v %v", got, err)
 	}
 	if got, err = db.SpentIn(t.Context(), "t", true); err != nil || len(got) != 4 || got[3].Total != 10 || got[3].Runs != 2 {
-		t.Errorf("with what is under way: %+v %v", got, err)
+		t.Errorf("with what is in progress: %+v %v", got, err)
 	}
 	r, err := db.Run(t.Context(), "new")
 	if err != nil || r.Helpers != (store.Helpers{Calls: 1, Input: 6, Output: 1, Total: 7}) {

@@ -139,7 +139,7 @@ func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
 		d.line("note", "sandbox", r.Detail)
 	}
 	for _, weak := range r.Degraded {
-		d.line("note", "sandbox", "weaker than it could be: "+weak)
+		d.line("note", "sandbox", "reduced isolation: "+weak)
 	}
 }
 

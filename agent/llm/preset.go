@@ -36,7 +36,7 @@ func Presets() []Preset {
 		{Name: "lmstudio", Label: "LM Studio", Local: true},
 		{Name: "llamacpp", Label: "llama.cpp", Local: true},
 		{Name: "vllm", Label: "vLLM", Local: true},
-		{Name: "compatible", Label: "Other, with an OpenAI-compatible API"},
+		{Name: "compatible", Label: "Other (OpenAI-compatible API)"},
 	}
 	for i := range list {
 		d, ok := openai.DialectNamed(list[i].Name)

@@ -251,7 +251,7 @@ func (w *world) quiesce(t *testing.T, thread string) error {
 			return err
 		}
 	}
-	for { // the last run's words to the manager are under way
+	for { // the last run's words to the manager are in progress
 		err := w.m.Exclusive(t.Context(), thread, func(context.Context) error { return nil })
 		if !errors.Is(err, runs.ErrBusy) {
 			return err

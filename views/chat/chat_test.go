@@ -91,15 +91,15 @@ func TestStepsSayWhatHappenedInPlainWords(t *testing.T) {
 		"edit, running":     {views.Step{Tool: "str_replace", State: views.StepRun, Args: raw(`{"path":"a.md"}`)}, "Editing a.md running"},
 		"glob":              {views.Step{Tool: "glob", Args: raw(`{"pattern":"**/*.go","path":"/mnt/user-data/workspace/src"}`), Lines: 2}, "Looked for files **/*.go in src 2 files done"},
 		"grep":              {views.Step{Tool: "grep", Args: raw(`{"pattern":"x+"}`), Lines: 1}, "Searched in files x+ 1 match done"},
-		"present":           {views.Step{Tool: "present_files", Args: raw(`{"filepaths":["/a/b.md","/a/c.md"]}`)}, "Handed over b.md, c.md done"},
-		"present, old name": {views.Step{Tool: "present_files", Args: raw(`{"file_paths":["/a/b.md"]}`)}, "Handed over b.md done"},
+		"present":           {views.Step{Tool: "present_files", Args: raw(`{"filepaths":["/a/b.md","/a/c.md"]}`)}, "Shared b.md, c.md done"},
+		"present, old name": {views.Step{Tool: "present_files", Args: raw(`{"file_paths":["/a/b.md"]}`)}, "Shared b.md done"},
 		"bash":              {views.Step{Tool: "bash", Args: raw(`{"command":"make\n  test"}`)}, "Ran make test done"},
 		"fetch":             {views.Step{Tool: "web_fetch", State: views.StepFail, Args: raw(`{"url":"https://www.e.org/a/"}`)}, "Read page e.org/a failed"},
 		"any other":         {views.Step{Tool: "mcp_weather", Args: raw(`{"x":1}`)}, "Used mcp_weather done"},
 		"no arguments yet":  {views.Step{Tool: "read_file", State: views.StepRun}, "Reading running"},
 		"broken arguments":  {views.Step{Tool: "read_file", Args: raw(`{"path":`)}, "Read done"},
 		"wrong types":       {views.Step{Tool: "grep", Args: raw(`{"pattern":7,"path":["x"]}`)}, "Searched in files done"},
-		"reasoning":         {views.Step{Kind: views.StepReasoning, Elapsed: 4 * time.Second}, "Thought about it 4 s done"},
+		"reasoning":         {views.Step{Kind: views.StepReasoning, Elapsed: 4 * time.Second}, "Thought 4 s done"},
 		"stopped":           {views.Step{Tool: "bash", State: views.StepStop, Args: raw(`{"command":"x"}`)}, "Ran x stopped"},
 		"hostile name":      {views.Step{Tool: "<script>\u202ex", Args: raw(`{}`)}, "Used <script>x done"},
 	} {
@@ -166,7 +166,7 @@ func TestTurnStates(t *testing.T) {
 
 func TestFailedTurnSaysWhyAndWhatToDo(t *testing.T) {
 	f := turn(views.TurnFailed)
-	for kind, want := range map[views.FailureKind]string{views.FailureAuth: "The model refused the key", views.FailureContext: "too long for this model", "new kind": "This run failed"} {
+	for kind, want := range map[views.FailureKind]string{views.FailureAuth: "The API key was rejected", views.FailureContext: "too long for this model", "new kind": "This run failed"} {
 		f.Failure = &views.Failure{Kind: kind, Cause: "cause \u202eof it", RequestID: "r9"}
 		got := text(byID(render(t, chat.Turn("t1", f)), "end-u1"))
 		if !strings.Contains(got, want) || !strings.Contains(got, "cause of it") || !strings.Contains(got, "r9") {
@@ -226,7 +226,7 @@ func TestPagesKeepTheirCursor(t *testing.T) {
 func TestStepDetailsShowInputAndOutput(t *testing.T) {
 	doc := render(t, chat.StepDetails(views.StepBody{Thread: "t1", Step: views.Step{ID: "c1", Tool: "bash", State: views.StepDone, Args: raw(`{"command":"ls <x>"}`), Output: "a <b>\n"}, Cut: true, Raw: "/raw"}))
 	got := text(doc)
-	for _, want := range []string{`"ls <x>"`, "a <b>", "longer than shown"} {
+	for _, want := range []string{`"ls <x>"`, "a <b>", "too long to show"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in %q", want, got)
 		}

@@ -37,7 +37,7 @@ func TestEachKindHasItsPreview(t *testing.T) {
 		"a.mp3":  {"", "<audio", "<iframe"},
 		"a.mp4":  {"", "<video", "<iframe"},
 		"a.go":   {"package x <y>", `<span class="k">package</span> x &lt;y&gt;`, "<y>"},
-		"a.zip":  {"", "There is no preview", "<iframe"},
+		"a.zip":  {"", "be previewed", "<iframe"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := render(t, files.Panel(panel(name, c.text)))
@@ -64,7 +64,7 @@ func TestMissingFilesSaySo(t *testing.T) {
 	p := panel("a.md", "")
 	p.File.Missing = true
 	out := render(t, files.Panel(p))
-	if !strings.Contains(out, "This file is gone.") || strings.Contains(out, "download=true") {
+	if !strings.Contains(out, "This file no longer exists.") || strings.Contains(out, "download=true") {
 		t.Error(out)
 	}
 }

@@ -37,7 +37,7 @@ func TestRender(t *testing.T) {
 		"own file, no picture": {"![a](/mnt/user-data/outputs/c.exe)", `<p><a data-file="mnt/user-data/outputs/c.exe" href="/workspace/chats/t1/files/mnt/user-data/outputs/c.exe">a</a></p>`},
 		"foreign picture":      {"![a](https://e.org/c.png)", `<p><a href="https://e.org/c.png" rel="noopener noreferrer" target="_blank">a</a></p>`},
 		"picture in a link":    {"[![a](https://e.org/c.png)](https://e.org)", `<p><a href="https://e.org" rel="noopener noreferrer" target="_blank"><span class="inert">a</span></a></p>`},
-		"footnote":             {"a[^x]\n\n[^x]: note", `<p>a<sup class="fn"><a href="#fn-m1-x">x</a></sup></p><section aria-label="Notes" class="fns"><ul><li id="fn-m1-x"><span class="fn">x</span><div><p>note</p></div></li></ul></section>`},
+		"footnote":             {"a[^x]\n\n[^x]: note", `<p>a<sup class="fn"><a href="#fn-m1-x">x</a></sup></p><section aria-label="Footnotes" class="fns"><ul><li id="fn-m1-x"><span class="fn">x</span><div><p>note</p></div></li></ul></section>`},
 		"break tag":            {"a<br>b", "<p>a<br>b</p>"},
 		"inline html":          {"a <b onclick=x>b</b>", "<p>a b</p>"},
 		"html block":           {"<div onclick=x>\nwords <i>here</i>\n</div>", "<p>words here</p>"},
@@ -196,10 +196,10 @@ func TestHugeInputsAreCapped(t *testing.T) {
 			}
 		})
 	}
-	if out := markdown.Render(strings.Repeat("word ", 1<<18), opts); !strings.HasSuffix(out, `<p class="note">The text is longer than can be shown here.</p>`) {
+	if out := markdown.Render(strings.Repeat("word ", 1<<18), opts); !strings.HasSuffix(out, `<p class="note">This text is too long to show in full.</p>`) {
 		t.Error("the cut is not told")
 	}
-	if out := markdown.Render("|a|b|\n|-|-|\n"+strings.Repeat("|x|y|\n", 10_000), opts); strings.Count(out, "<tr>") != 1001 || strings.Count(out, "more rows") != 1 {
+	if out := markdown.Render("|a|b|\n|-|-|\n"+strings.Repeat("|x|y|\n", 10_000), opts); strings.Count(out, "<tr>") != 1001 || strings.Count(out, "too many rows") != 1 {
 		t.Error("the table is not cut, or the cut is not told")
 	}
 }

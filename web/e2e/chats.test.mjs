@@ -38,7 +38,7 @@ test('search finds by title and by message while one types, and the page can be 
   await box.fill('脚本');
   await page.waitForFunction(() => document.querySelector('#list .lrow > a')?.getAttribute('href').startsWith('/workspace/chats/poem'));
   await box.fill('nowhere to be found');
-  await page.getByText('No chat has “nowhere to be found” in its title or text.').waitFor();
+  await page.getByText('No results for “nowhere to be found”.').waitFor();
   await box.fill('number 77');
   await page.waitForFunction(() => location.search === '?q=number%2077' && document.querySelectorAll('#list .lrow').length === 1);
   assert.deepEqual(await titles(page), ['Chat number 77']);

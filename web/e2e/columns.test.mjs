@@ -19,7 +19,7 @@ const saved = (page, value) => page.waitForResponse((r) => r.url().endsWith('/ui
 test('the side bar is made wider by keys and by pointer, stays so, and goes back', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + newChat);
-  const line = page.getByRole('separator', { name: 'Width of the side bar' });
+  const line = page.getByRole('separator', { name: 'Sidebar width' });
   assert.equal(await width(page, '#side'), 272);
   assert.equal(await line.getAttribute('aria-valuenow'), '272');
   await line.focus();
@@ -51,7 +51,7 @@ test('the panel has a line of its own, and none while it is closed', { skip }, a
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, scripted({ text: 'Nothing to see.' }));
   await finished(page);
-  const line = page.getByRole('separator', { name: 'Width of the file panel' });
+  const line = page.getByRole('separator', { name: 'File panel width' });
   assert.equal(await line.isVisible(), false);
   await page.click('#files-button');
   await line.focus();

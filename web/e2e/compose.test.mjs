@@ -107,7 +107,7 @@ test('the queue waits after a stop, until it is sent by hand', { skip }, async (
   await queue(page, words(5), 2);
   await page.click('#send [data-stop]');
   await finished(page);
-  await page.waitForFunction(() => /Waiting/.test(document.querySelector('#queue-title')?.innerText));
+  await page.waitForFunction(() => /paused/.test(document.querySelector('#queue-title')?.innerText));
   assert.equal(await page.locator('article.turn').count(), 1);
   await page.reload();
   assert.deepEqual(await waiting(page), [words(4), words(5)]);
@@ -235,7 +235,7 @@ test('files come by drop and paste with their progress, can be taken back, and g
   clean(page);
 });
 
-test('stop answers in the very moment and marks what was under way', { skip }, async () => {
+test('stop answers in the very moment and marks what was in progress', { skip }, async () => {
   for (let i = 0; i < 3; i++) {
     const page = await open(browser, fawn.base);
     await ask(page, fawn.base, words(2000, 50));

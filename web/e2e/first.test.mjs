@@ -55,7 +55,7 @@ const removed = async (page, name) => {
   await until('the model is gone', async () => (await page.locator('summary', { hasText: name }).count()) === 0);
 };
 
-for (const [locale, javaScriptEnabled, title] of [['en-GB', true, 'You are talking to the offline model'], ['zh-CN', false, '你正在与离线模型对话']]) {
+for (const [locale, javaScriptEnabled, title] of [['en-GB', true, 'You’re using the offline model'], ['zh-CN', false, '你正在使用离线模型']]) {
   test(`a server on this machine takes one click, ${locale}, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, { skip }, async () => {
     const page = await open(browser, fawn.base, { locale, javaScriptEnabled });
     const offer = page.getByRole('button', { name: javaScriptEnabled ? 'Use qwen3:8b' : '使用 qwen3:8b' });
@@ -64,7 +64,7 @@ for (const [locale, javaScriptEnabled, title] of [['en-GB', true, 'You are talki
     await page.getByText(`http://${ollama.host}/v1`).waitFor();
     await offer.click();
     await page.waitForURL(/settings\/models\?added=/);
-    await page.getByText(javaScriptEnabled ? 'qwen3:8b is ready to use.' : 'qwen3:8b 可以使用了。').waitFor();
+    await page.getByText(javaScriptEnabled ? 'qwen3:8b is ready to use.' : 'qwen3:8b 已可以使用。').waitFor();
     await page.goto(fawn.base + newChat);
     assert.equal(await page.getByText(title).count(), 0);
     if (javaScriptEnabled) {

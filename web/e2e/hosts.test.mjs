@@ -47,7 +47,7 @@ test('a refused host becomes a card while the run goes on, and the answer holds 
   go.append('files', new Blob(['go']), 'go.txt');
   assert.equal((await fetch(`${fawn.base}/api/threads/${thread}/uploads`, { method: 'POST', body: go })).status, 200);
   await card(page, '127.77.1.1').waitFor();
-  await page.waitForFunction(() => document.querySelector('#say').textContent === 'The agent wants to reach 127.77.1.1');
+  await page.waitForFunction(() => document.querySelector('#say').textContent === 'The agent wants to connect to 127.77.1.1');
   await accessible(page);
   await shot(page, 'hosts-card');
   await card(page, '127.77.1.1').getByRole('button', { name: 'In this chat' }).click();
@@ -118,10 +118,10 @@ test('a page says when commands are off, and why', { skip }, async () => {
   await shot(page, 'hosts-off');
   await page.click('#sandbox-sign');
   await page.waitForURL(/settings\/sandbox$/);
-  assert.match(await page.innerText('main'), /Commands are off/);
+  assert.match(await page.innerText('main'), /Commands are disabled/);
   await shot(page, 'hosts-off-settings');
   await page.goto(off.base + '/workspace/settings/about');
-  assert.match(await page.innerText('main .facts'), /Commands are off/);
+  assert.match(await page.innerText('main .facts'), /Commands are disabled/);
   await page.context().close();
   await off.stop();
 });

@@ -41,13 +41,13 @@ test('a dot says what became of a chat until somebody reads it; tabs and restart
   await other.goto(fawn.base + '/workspace/settings/about');
   await dots(other, 'works', 'running');
   await fawn.script.open('works');
-  await dots(page, 'works', 'finished, not read yet');
-  await dots(other, 'works', 'finished, not read yet');
+  await dots(page, 'works', 'finished, unread');
+  await dots(other, 'works', 'finished, unread');
   await shot(page, 'list-dots');
   await fawn.kill();
   await fawn.restart();
   await page.reload();
-  await dots(page, 'works', 'finished, not read yet');
+  await dots(page, 'works', 'finished, unread');
   await page.click('#tl-works');
   await page.waitForSelector('article.turn');
   assert.equal(await dot(page, 'works'), '');
@@ -78,9 +78,9 @@ test('what starts by itself later is told, taken back, and seen when it has star
   await until('the first has ended', async () => (await (await fetch(fawn.base + '/threads/later')).json()).status === 'idle');
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + '/workspace/chats/later');
-  await page.getByRole('heading', { name: 'Starts by itself' }).waitFor();
+  await page.getByRole('heading', { name: 'Scheduled' }).waitFor();
   await shot(page, 'later');
-  await page.getByRole('button', { name: 'Do not start it' }).click();
+  await page.getByRole('button', { name: 'Cancel this run' }).click();
   await page.waitForSelector('#later', { state: 'detached' });
   await run('later', scripted({ text: 'Here I am.' }), { after_seconds: 4 });
   await page.reload();
@@ -94,7 +94,7 @@ test('a run at a breakpoint says so and goes on', { skip }, async () => {
   await until('it stops', async () => (await (await fetch(fawn.base + '/threads/stops')).json()).status === 'interrupted');
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + '/workspace/chats/stops');
-  await page.getByText('This run stopped at a breakpoint. It goes on when you say so.').waitFor();
+  await page.getByText('This run is paused at a breakpoint. Continue when you’re ready.').waitFor();
   await shot(page, 'breakpoint');
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.waitForSelector('article.turn.last .ans >> text=Looked.');
@@ -150,7 +150,7 @@ test('on a phone the menu opens in the sheet; without JavaScript it is a page', 
   await run('row-c', scripted({ text: 'C.' }));
   const phone = await open(browser, fawn.base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await phone.goto(fawn.base + newChat);
-  await phone.getByRole('link', { name: 'Open the menu' }).tap();
+  await phone.getByRole('link', { name: 'Open menu' }).tap();
   await phone.tap('#tm-row-c');
   await phone.waitForSelector('.menu:popover-open');
   await shot(phone, 'row-menu-phone');

@@ -131,7 +131,7 @@ test('away and back in the middle of a run ends equal', { skip }, async () => {
   await page.context().close();
 });
 
-test('a server that stopped in the middle says so after its return', { skip }, async () => {
+test('a server that stopped during the run says so after its return', { skip }, async () => {
   const own = await start();
   try {
     const page = await open(browser, own.base);
@@ -145,7 +145,7 @@ test('a server that stopped in the middle says so after its return', { skip }, a
     const words_ = count(await page.innerText('#turns'));
     assert.ok(words_ >= 30);
     if (await page.locator('.card.failed').count()) { // marked as broken off: it says so, and can be tried again
-      assert.match(await page.innerText('.card.failed'), /stopped in the middle/);
+      assert.match(await page.innerText('.card.failed'), /stopped during the run/);
       assert.equal(await page.locator('.card.failed form[data-send] button').count(), 1);
     }
   } finally {
@@ -165,10 +165,10 @@ test('a run that a crash broke off says so, and can be taken up again', { skip }
     await page.waitForSelector('.card.failed');
     await page.waitForSelector('#banner', { state: 'hidden' });
     assert.match(await page.innerText('#turns'), /The beginning\./);
-    assert.match(await page.innerText('.card.failed'), /stopped in the middle/);
+    assert.match(await page.innerText('.card.failed'), /stopped during the run/);
     const fresh = await page.tab();
     await fresh.goto(`${own.base}/workspace/chats/${id}`);
-    assert.match(await fresh.innerText('.card.failed'), /stopped in the middle/);
+    assert.match(await fresh.innerText('.card.failed'), /stopped during the run/);
     await page.bringToFront();
     await page.click('.card.failed form[data-send] button');
     await page.waitForSelector('article.turn.last .ans >> text=And the rest.');

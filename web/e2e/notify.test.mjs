@@ -49,7 +49,7 @@ const switchOn = async (page) => {
 test('a hidden tab tells once, a visible one never, and a click leads back', { skip }, async () => {
   const page = await visitor('granted');
   await switchOn(page);
-  await page.getByText('Your browser allows notifications of this page.').waitFor();
+  await page.getByText('Your browser allows notifications from this page.').waitFor();
   await ask(page, fawn.base, scripted({ text: 'Seen.' }));
   await finished(page);
   assert.deepEqual(await shown(page), []);
@@ -71,7 +71,7 @@ test('a hidden tab tells once, a visible one never, and a click leads back', { s
   assert.equal((await shown(page)).length, 1);
 
   for (const [turn, words] of [
-    [{ text: 'x', gate: 'two', tool_calls: [{ name: 'ask_clarification', args: { question: 'Which town?', clarification_type: 'missing_info' } }] }, 'The agent waits for your answer'],
+    [{ text: 'x', gate: 'two', tool_calls: [{ name: 'ask_clarification', args: { question: 'Which town?', clarification_type: 'missing_info' } }] }, 'The agent is waiting for your answer'],
     [{ text: 'x', gate: 'three', error: { status: 401, message: 'no' } }, 'The run failed'],
   ]) {
     const before = (await shown(page)).length;
@@ -98,7 +98,7 @@ test('what was not wanted is not told: off, of one kind, or refused by the brows
       await page.reload();
       assert.deepEqual(await page.locator('[type=checkbox]').evaluateAll((l) => l.map((e) => e.checked)), [false, true, true]);
     } else {
-      await page.getByText('Your browser blocks notifications of this page.').waitFor();
+      await page.getByText('Your browser blocks notifications from this page.').waitFor();
       await shot(page, 'notify-denied');
     }
     await ask(page, fawn.base, held(permission, 3));
@@ -113,7 +113,7 @@ test('what was not wanted is not told: off, of one kind, or refused by the brows
 });
 
 test('after a long run they are offered once', { skip }, async () => {
-  for (const answer of ['Tell me', 'No, thanks']) {
+  for (const answer of ['Notify me', 'No, thanks']) {
     const page = await visitor('default'), gate = 'offer ' + answer.length;
     await ask(page, fawn.base, scripted({ text: 'Quick.' }));
     await finished(page);
@@ -126,7 +126,7 @@ test('after a long run they are offered once', { skip }, async () => {
     await offer.waitFor();
     await shot(page, 'notify-offer');
     await offer.getByRole('button', { name: answer }).click();
-    await until('it is stored', async () => (await page.context().cookies()).some((c) => c.value.includes(answer === 'Tell me' ? 'notify=on' : 'notify=off')));
+    await until('it is stored', async () => (await page.context().cookies()).some((c) => c.value.includes(answer === 'Notify me' ? 'notify=on' : 'notify=off')));
     assert.equal(await offer.count(), 0);
     assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
     clean(page);
@@ -140,7 +140,7 @@ test('where browsers have none, and without JavaScript, the settings say so', { 
     const base = fawn.base.replace('127.0.0.1', 'fawn.lan');
     const far = await open(host, base);
     await far.goto(base + settings);
-    await far.getByText('This page came over plain HTTP from another machine.').waitFor();
+    await far.getByText('This page was loaded over plain HTTP from another machine.').waitFor();
     clean(far);
     await far.context().close();
   } finally {

@@ -61,7 +61,7 @@ test('stop answers at once, keeps the text, marks the steps, and Continue goes o
   t.diagnostic(`the button answers after ${Math.round(ms)} ms, before anything else can happen`);
   await finished(page);
   assert.match(await answer(page), /^So far so good\./);
-  assert.match(await page.innerText('.turn.last .card.stopped'), /Everything so far is kept/);
+  assert.match(await page.innerText('.turn.last .card.stopped'), /Everything up to that point was kept/);
   assert.equal(await page.locator('.turn.last .step.run, .turn.last .step.wait').count(), 0);
   await page.waitForSelector('#send button:not([data-stop], [data-queue])');
   assert.equal(await page.inputValue('#q'), 'a draft');
@@ -78,7 +78,7 @@ test('stop answers at once, keeps the text, marks the steps, and Continue goes o
   clean(page);
 });
 
-test('a step that is under way when it is stopped says so', { skip }, async (t) => {
+test('a step that is in progress when it is stopped says so', { skip }, async (t) => {
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, scripted({ tool_calls: [{ name: 'bash', args: { description: 'wait', command: 'echo begun; sleep 600' } }] }, { text: 'x' }));
   await page.waitForSelector('.turn.last .step.tool.run, .turn.last .step.fail, .turn.last .end .acts', { state: 'attached' });
@@ -135,7 +135,7 @@ test('an answer is rated, the rating survives, and is taken back; its source is 
   await page.focus('.turn.last [data-act=edit]');
   await page.keyboard.press('Enter');
   await page.waitForSelector('.rewrite');
-  assert.match(await page.innerText('.rewrite'), /Files and memory are not rolled back/);
+  assert.match(await page.innerText('.rewrite'), /Files and memory aren’t rolled back/);
   clean(page);
   const plain = await open(browser, fawn.base, { javaScriptEnabled: false });
   await plain.goto(page.url().replace(/[?#].*/, ''));

@@ -40,7 +40,7 @@ test('the theme changes at once, and the first frame after a reload has it', { s
   await page.waitForFunction(() => document.querySelector('#pal-list [aria-selected=true]')?.textContent.includes('Settings: Memory'));
   await page.keyboard.press('Enter');
   await page.waitForURL('**/workspace/settings/memory');
-  await page.getByText('Nothing is remembered yet.').waitFor();
+  await page.getByText('No memories yet.').waitFor();
   await page.goto(fawn.base + '/workspace/chats');
   await page.getByText('No chats yet').waitFor();
   assert.equal(await page.getByText('Select all').isVisible(), false);
@@ -59,9 +59,9 @@ test('the theme changes at once, and the first frame after a reload has it', { s
 test('what others made is named with its licence, and the texts are there', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await page.goto(`${fawn.base}/workspace/settings/about`);
-  await page.locator('summary', { hasText: /^\s*\d+ parts of others are built in\s*$/ }).click();
+  await page.locator('summary', { hasText: /^\s*\d+ third-party components are built in\s*$/ }).click();
   await page.locator('.parts li', { hasText: 'modernc.org/sqlite' }).getByText('BSD-3-Clause').waitFor();
-  await page.getByRole('link', { name: 'The texts of their licences' }).click();
+  await page.getByRole('link', { name: 'Licence texts' }).click();
   await page.getByText('SIL OPEN FONT LICENSE').first().waitFor();
   clean(page);
   await page.context().close();
@@ -91,29 +91,29 @@ test('the language changes every text, the size those of answers', { skip }, asy
 test('a model is added in the dialog, tried in the provider\'s own words, used and removed', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + newChat);
-  await page.getByRole('region', { name: 'You are talking to the offline model' }).getByRole('link', { name: 'Add a model' }).click();
+  await page.getByRole('region', { name: 'You’re using the offline model' }).getByRole('link', { name: 'Add a model' }).click();
   const dialog = page.getByRole('dialog', { name: 'Settings' });
-  await dialog.getByRole('link', { name: 'Use the key of DeepSeek' }).waitFor();
-  await dialog.getByRole('link', { name: 'Other, with an OpenAI-compatible API' }).click();
+  await dialog.getByRole('link', { name: 'Use the DeepSeek API key' }).waitFor();
+  await dialog.getByRole('link', { name: 'Other (OpenAI-compatible API)' }).click();
   await dialog.getByLabel('Address').fill('http://127.0.0.1:9/v1');
   await dialog.getByLabel('Model', { exact: true }).fill('script');
   await dialog.getByLabel('API key').fill('sk-typed-in-the-browser');
   await dialog.getByRole('button', { name: 'Test' }).click();
-  await dialog.getByText('script did not answer. Word for word:').waitFor();
+  await dialog.getByText('script: test failed. Error from the server:').waitFor();
   assert.equal(await dialog.getByLabel('API key').inputValue(), 'sk-typed-in-the-browser');
   await dialog.getByLabel('Address').fill(model.url);
   await dialog.getByRole('button', { name: 'Test' }).click();
-  await dialog.getByText(/script answered in .* The address that works is .*\/v1\./).waitFor();
+  await dialog.getByText(/script answered in .* The working address is .*\/v1\./).waitFor();
   await dialog.getByRole('button', { name: 'Add a model' }).click();
   await dialog.getByText('script is ready to use.').waitFor();
   assert.equal((await page.content()).includes('sk-typed'), false);
   for (const f of ['settings.yaml', 'secrets.env']) assert.equal(statSync(join(fawn.data, f)).mode & 0o777, 0o600);
   assert.match(readFileSync(join(fawn.data, 'secrets.env'), 'utf8'), /sk-typed-in-the-browser/);
   await dialog.locator('summary', { hasText: 'script' }).click();
-  await dialog.getByText('stored, never shown').waitFor();
+  await dialog.getByText('Saved (hidden)').waitFor();
   await shot(page, 'settings-model');
   await Promise.all([page.waitForEvent('load'), dialog.getByRole('button', { name: 'Close' }).click()]); // what is below shows the change
-  assert.equal(await page.getByText('You are talking to the offline model').count(), 0);
+  assert.equal(await page.getByText('You’re using the offline model').count(), 0);
   await send(page, 'echo 3 tokens');
   await page.waitForFunction(() => document.querySelector('article.turn.last .end .acts'));
   assert.equal((await model.requests()).length > 0, true);
@@ -129,7 +129,7 @@ test('a model is added in the dialog, tried in the provider\'s own words, used a
 test('a phone gets pages; without JavaScript everything is a form', { skip }, async () => {
   const phone = await open(browser, fawn.base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await phone.goto(fawn.base + newChat);
-  await phone.getByRole('link', { name: 'Open the menu' }).tap();
+  await phone.getByRole('link', { name: 'Open menu' }).tap();
   await phone.getByRole('link', { name: 'Settings' }).tap();
   await phone.waitForURL(/settings\/appearance/);
   clean(phone);

@@ -31,7 +31,7 @@ test('the dialog makes a link, copies it, and brings it up to date', { skip }, a
   await finished(page);
   await page.click('#share-btn');
   const modal = page.locator('#modal[open]');
-  await modal.getByRole('button', { name: 'Make a link' }).click();
+  await modal.getByRole('button', { name: 'Create link' }).click();
   link = await modal.getByLabel('Link').inputValue();
   assert.match(link, new RegExp(`^${fawn.base}/share/[A-Z2-7]{26,}$`));
   await modal.getByText('Copy link').click();
@@ -51,9 +51,9 @@ test('the dialog makes a link, copies it, and brings it up to date', { skip }, a
   assert.equal(await visitor.getByText('Said later.').count(), 0);
   await page.click('[popovertarget="thread-menu"]');
   await page.click('#thread-menu [data-modal]');
-  await modal.getByText('The chat has gone on since.').waitFor();
-  await modal.getByRole('button', { name: 'Show the latest' }).click();
-  await modal.getByRole('button', { name: 'Show the latest' }).waitFor({ state: 'detached' });
+  await modal.getByText('The chat has newer messages.').waitFor();
+  await modal.getByRole('button', { name: 'Update link' }).click();
+  await modal.getByRole('button', { name: 'Update link' }).waitFor({ state: 'detached' });
   await visitor.reload();
   assert.equal(await visitor.getByText('Said later.').count(), 1);
   clean(page, visitor);
@@ -104,10 +104,10 @@ test('without JavaScript, too, until the link is taken back', { skip }, async ()
   await page.click('#share-btn');
   assert.equal(await page.getByLabel('Link').inputValue(), link);
   await page.getByRole('button', { name: 'Stop sharing' }).click();
-  await page.getByRole('button', { name: 'Make a link' }).waitFor();
+  await page.getByRole('button', { name: 'Create link' }).waitFor();
   assert.equal((await visitor.reload()).status(), 404);
   assert.equal((await visitor.goto(link)).status(), 404);
-  await visitor.getByText('This link leads nowhere any more').waitFor();
+  await visitor.getByText('This link no longer works').waitFor();
   await shot(visitor, 'share-gone');
   clean(page, visitor);
   await page.context().close();

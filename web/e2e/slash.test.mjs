@@ -31,7 +31,7 @@ test('a slash opens the list, typing filters it, and keys pick', { skip }, async
   await page.fill('#q', '/compact');
   await closed(page);
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => /nothing to compact/.test(document.querySelector('#problem')?.textContent));
+  await page.waitForFunction(() => /Nothing to compact/.test(document.querySelector('#problem')?.textContent));
   await ask(page, fawn.base, words(5));
   await finished(page);
   await page.focus('#q');
@@ -76,7 +76,7 @@ test('a command that is sent is carried out and is no message', { skip }, async 
   await closed(page);
   await page.keyboard.press('Enter');
   await page.waitForSelector('.toast');
-  assert.match(await page.innerText('.toast'), /nothing to compact/);
+  assert.match(await page.innerText('.toast'), /Nothing to compact/);
   assert.equal(await page.locator('article.turn').count(), 1);
   assert.equal(await page.inputValue('#q'), '');
   await page.keyboard.type('/new Moss & ferns');

@@ -16,19 +16,19 @@ for (const javaScriptEnabled of [true, false]) {
     const page = await open(browser, fawn.base, { javaScriptEnabled, timezoneId: 'Asia/Tokyo' });
     await page.goto(fawn.base + '/workspace/chats/new');
     await page.getByRole('link', { name: 'Scheduled tasks' }).click();
-    await page.getByText('No tasks are scheduled.').waitFor();
+    await page.getByText('No scheduled tasks yet.').waitFor();
     await page.getByLabel('Title').fill('Morning report');
-    await page.getByLabel('What to do').fill(words(4));
+    await page.getByLabel('Message').fill(words(4));
     const shown = async (...names) => {
-      for (const name of ['Time', 'Day', 'Cron expression']) assert.equal(await page.getByLabel(name, { exact: true }).isVisible(), names.includes(name), name);
+      for (const name of ['Time', 'Date', 'Cron expression']) assert.equal(await page.getByLabel(name, { exact: true }).isVisible(), names.includes(name), name);
     };
-    for (const [when, ...fields] of [['hour'], ['once', 'Time', 'Day'], ['cron', 'Cron expression'], ['weekday', 'Time']]) {
-      await page.getByLabel('When').selectOption(when);
+    for (const [when, ...fields] of [['hour'], ['once', 'Time', 'Date'], ['cron', 'Cron expression'], ['weekday', 'Time']]) {
+      await page.getByLabel('Repeat').selectOption(when);
       await shown(...fields);
     }
     await page.getByLabel('Time', { exact: true }).fill('08:30');
     assert.equal(await page.getByLabel('Time zone').inputValue(), javaScriptEnabled ? 'Asia/Tokyo' : 'UTC');
-    await page.getByRole('button', { name: 'Add the task' }).click();
+    await page.getByRole('button', { name: 'Create task' }).click();
     const row = page.locator('summary', { hasText: 'Morning report' });
     await row.click();
     await page.getByText('30 8 * * 1-5').waitFor();
@@ -46,7 +46,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto(fawn.base + '/workspace/scheduled-tasks');
     await row.click();
     await page.getByRole('button', { name: 'Delete: Morning report' }).click();
-    await page.getByText('No tasks are scheduled.').waitFor();
+    await page.getByText('No scheduled tasks yet.').waitFor();
     clean(page);
     await page.context().close();
   });
@@ -56,12 +56,12 @@ test('what is wrong with a task stands beside its field, in the language of the 
   const page = await open(browser, fawn.base, { locale: 'zh-CN' });
   await page.goto(fawn.base + '/workspace/scheduled-tasks');
   await page.getByLabel('标题').fill('晨报');
-  await page.getByLabel('要做什么').fill('写一份报告');
-  await page.getByLabel('何时').selectOption('cron');
+  await page.getByLabel('消息').fill('写一份报告');
+  await page.getByLabel('频率').selectOption('cron');
   await page.getByLabel('Cron 表达式').fill('every day');
-  await page.getByRole('button', { name: '添加任务' }).click();
-  await page.locator('.field.cron').getByRole('alert').getByText('无法读取“every day”').waitFor();
-  assert.equal(await page.getByLabel('要做什么').inputValue(), '写一份报告');
+  await page.getByRole('button', { name: '创建任务' }).click();
+  await page.locator('.field.cron').getByRole('alert').getByText('“every day”不是有效的 cron 表达式').waitFor();
+  assert.equal(await page.getByLabel('消息').inputValue(), '写一份报告');
   clean(page);
   await page.context().close();
 });

@@ -79,7 +79,7 @@ func TestDeletedChatsCanBeHadBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.md")); err != nil {
 		t.Error(err)
 	}
-	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}}); a.StatusCode != http.StatusGone || !strings.Contains(a.body, "too late") {
+	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}}); a.StatusCode != http.StatusGone || !strings.Contains(a.body, "Too late") {
 		t.Error("undone twice:", a.StatusCode)
 	}
 }
@@ -89,7 +89,7 @@ func TestDeletedChatsGoForGood(t *testing.T) {
 	w.ui.SetBinTime(time.Millisecond)
 	w.cleaner()
 	w.begin("t1", "Go on")
-	undoToken(t, w.post("/ui/threads/t1/delete", nil)) // with its run under way
+	undoToken(t, w.post("/ui/threads/t1/delete", nil)) // with its run in progress
 	w.emptied("t1")
 	if a := w.post("/ui/threads/restore", url.Values{"undo": {"no such token"}}); a.StatusCode != http.StatusGone {
 		t.Error(a.StatusCode)

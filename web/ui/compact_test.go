@@ -105,7 +105,7 @@ func TestCompactingByFormSaysWhatItDidAndTheChatShowsWhere(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/ui/threads/t1/usage?did=compacted" {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"), a.body)
 	}
-	if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "4 messages are behind a summary now") || !strings.Contains(page, "≈") {
+	if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "4 messages are now summarised") || !strings.Contains(page, "≈") {
 		t.Error(page)
 	}
 	page := w.page("/workspace/chats/t1")
@@ -141,7 +141,7 @@ func TestCompactingIsRefusedInWords(t *testing.T) {
 	w.settle("t1")
 	if a := w.post("/ui/threads/t1/compact", nil); a.Header.Get("Location") != "/ui/threads/t1/usage?did=nothing" {
 		t.Fatal(a.StatusCode, a.Header)
-	} else if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "nothing to compact") {
+	} else if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "Nothing to compact") {
 		t.Error(page)
 	}
 	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"Two"}}); a.StatusCode != http.StatusSeeOther {
@@ -161,7 +161,7 @@ func TestCompactingIsRefusedInWords(t *testing.T) {
 	close(gate)
 	w.settle("t1")
 	w.ui.Compact = nil
-	if a := w.post("/ui/threads/t1/compact", nil); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "switched off") {
+	if a := w.post("/ui/threads/t1/compact", nil); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "turned off") {
 		t.Error(a.StatusCode, a.body)
 	}
 	if a := w.post("/ui/threads/none/compact", nil); a.StatusCode != http.StatusNotFound {
@@ -207,7 +207,7 @@ func TestCompactionInARunIsShownLiveAsOnAFreshPage(t *testing.T) {
 func TestCommandsOfTheMessageBoxWorkWithoutScript(t *testing.T) {
 	w := open(t, wordy(300, 600), windowed())
 	w.shorten(gist(1))
-	if a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/compact"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "nothing to compact") {
+	if a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/compact"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Nothing to compact") {
 		t.Error(a.StatusCode, a.body)
 	}
 	if a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/new A & b"}}); a.Header.Get("Location") != "/workspace/chats/new?q=A+%26+b" {
@@ -220,7 +220,7 @@ func TestCommandsOfTheMessageBoxWorkWithoutScript(t *testing.T) {
 		t.Error(a.StatusCode, a.Header)
 	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"/compact"}}, script()...).body)
-	if !strings.Contains(f.Say, "behind a summary") {
+	if !strings.Contains(f.Say, "now summarised") {
 		t.Errorf("%+v", f)
 	}
 	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"/compact"}}); a.Header.Get("Location") != "/workspace/chats/t1?did=nothing" {

@@ -28,7 +28,7 @@ func TestAPageNeverShowsHalfAnEnd(t *testing.T) {
 					a := w.get("/workspace/chats/" + thread)
 					over = !strings.Contains(a.body, "data-running")
 					if busy := strings.Contains(a.body, `aria-busy="true"`); busy == over {
-						t.Errorf("chat %d: a turn at work is %t, a run under way %t", i, busy, !over)
+						t.Errorf("chat %d: a turn at work is %t, a run in progress %t", i, busy, !over)
 					}
 				}
 			})

@@ -22,9 +22,9 @@ func TestEveryErrorIsACalmPageInBothLanguages(t *testing.T) {
 		status      int
 		lang, title string
 	}{
-		{403, "en", "You may not see this"}, {404, "en", "This page does not exist"}, {413, "en", "That was too large"},
-		{421, "en", "This server does not go by that name"}, {500, "en", "Something went wrong"}, {503, "en", "Not available right now"},
-		{507, "en", "The disk is full"}, {421, "zh", "服务器不使用这个名称"}, {507, "zh", "磁盘已满"}, {404, "zh", "error.404"},
+		{403, "en", "Access denied"}, {404, "en", "Page not found"}, {413, "en", "Request too large"},
+		{421, "en", "Unknown address"}, {500, "en", "Something went wrong"}, {503, "en", "Temporarily unavailable"},
+		{507, "en", "The disk is full"}, {421, "zh", "未知的地址"}, {507, "zh", "磁盘已满"}, {404, "zh", "error.404"},
 	} {
 		status = c.status
 		r := httptest.NewRequest(http.MethodGet, "/workspace/broken", nil)

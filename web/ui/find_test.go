@@ -32,7 +32,7 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 		if len(ids) != len(want) || ids != want && q != "about" {
 			t.Errorf("%s: %q, want %q", q, ids, want)
 		}
-		if want == "" && !strings.Contains(page, "No chat has “"+q+"” in its title or text.") {
+		if want == "" && !strings.Contains(page, "No results for “"+q+"”.") {
 			t.Errorf("%s: the page does not say that nothing was found", q)
 		}
 	}

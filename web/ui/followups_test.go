@@ -84,7 +84,7 @@ func TestFollowUpsAreAskedForOnce(t *testing.T) {
 		t.Fatal(page)
 	}
 
-	// A suggestion is sent like any message, and only the last answer has some.
+	// Suggestion is sent like any message, and only the last answer has some.
 	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"And noise?"}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode, a.body)
 	}

@@ -95,7 +95,7 @@ func TestAQuestionWaitsInTheListUntilItIsAnswered(t *testing.T) {
 	if got := w.dot("t1"); got != "waiting" {
 		t.Errorf("read and not answered: %q", got)
 	}
-	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The agent waits for your answer" {
+	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The agent is waiting for your answer" {
 		t.Errorf("%+v", got)
 	}
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"Lyon"}})
@@ -118,7 +118,7 @@ func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := w.page("/workspace/chats/t1")
-	if s := between(page, `id="later"`, "</section>"); !strings.Contains(s, "Remind &lt;me&gt;") || !strings.Contains(s, "Starts by itself") || !strings.Contains(s, "datetime=") {
+	if s := between(page, `id="later"`, "</section>"); !strings.Contains(s, "Remind &lt;me&gt;") || !strings.Contains(s, "Scheduled") || !strings.Contains(s, "datetime=") {
 		t.Errorf("the page says %q", s)
 	}
 	if a := w.post("/ui/threads/t1/queue/"+run.ID+"/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {
@@ -140,7 +140,7 @@ func TestABreakpointIsToldInWords(t *testing.T) {
 	}
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, "This run stopped at a breakpoint.") || strings.Contains(page, "You stopped this run.") {
+	if !strings.Contains(page, "This run is paused at a breakpoint.") || strings.Contains(page, "You stopped this run.") {
 		t.Error("the page does not say that it is a breakpoint")
 	}
 	if a := w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}); a.StatusCode != http.StatusSeeOther {

@@ -79,7 +79,7 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	page := w.models("?added=gpt-x")
-	for _, want := range []string{"gpt-x is ready to use.", "My model", "settings.yaml", "secrets.env", "stored, never shown", "default"} {
+	for _, want := range []string{"gpt-x is ready to use.", "My model", "settings.yaml", "secrets.env", "Saved (hidden)", "default"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page misses %q", want)
 		}
@@ -92,7 +92,7 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 	if a := w.post("/ui/models/probe", url.Values{"name": {"gpt-x"}}); !strings.Contains(a.body, "gpt-x answered in") {
 		t.Errorf("stored: %s", a.body)
 	}
-	if a := w.post("/ui/models", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "There is a model of that name already.") || !strings.Contains(a.body, `value="My model"`) {
+	if a := w.post("/ui/models", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "A model with this name already exists.") || !strings.Contains(a.body, `value="My model"`) {
 		t.Errorf("twice: %d", a.StatusCode)
 	}
 	change := url.Values{"change": {"1"}, "name": {"gpt-x"}, "model": {"gpt-x"}, "base_url": {base}, "display_name": {"Renamed"}, "supports_vision": {"1"}}
@@ -103,7 +103,7 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	change.Set("base_url", "https://thief.example/v1")
-	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "another address") {
+	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "address has changed") {
 		t.Errorf("the key would follow to another address: %d %s", a.StatusCode, a.body)
 	}
 	if a := w.post("/ui/models/remove", url.Values{"name": {"gpt-x"}}); a.StatusCode != http.StatusSeeOther {
@@ -192,7 +192,7 @@ func TestWhatIsWrongWithAModelIsSaidInBothLanguages(t *testing.T) {
 	}
 	w := open(t, &agenttest.Script{})
 	form := url.Values{"preset": {"compatible"}, "model": {"m"}, "base_url": {"ftp://host"}}
-	for lang, want := range map[string]string{"en": "An address looks like https://host/v1", "zh-CN": "地址的形式如 https://host/v1"} {
+	for lang, want := range map[string]string{"en": "Use the form https://host/v1", "zh-CN": "格式应为 https://host/v1"} {
 		if a := w.post("/ui/models", form, "Accept-Language", lang); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) {
 			t.Errorf("%s: %d", lang, a.StatusCode)
 		}

@@ -34,10 +34,10 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 		text     string // what is said
 		kind     string // of the record
 	}{
-		"option": {tariffs, []string{"Which [tariff] &amp; why?", "There are several ways", "It changes the sum.", `value="1"`, "Off-peak"},
+		"option": {tariffs, []string{"Which [tariff] &amp; why?", "Which approach?", "It changes the sum.", `value="1"`, "Off-peak"},
 			url.Values{"ask": {"clarification:q1"}, "option": {"1"}}, "Off-peak tariff", "option"},
 		"own words": {tariffs, []string{"Base"}, url.Values{"text": {"Neither"}}, "Neither", "text"},
-		"free text": {`{"question":"Which town?"}`, []string{"Which town?", "Write your answer below."}, url.Values{"text": {"Lyon"}}, "Lyon", "text"},
+		"free text": {`{"question":"Which town?"}`, []string{"Which town?", "Type your answer below."}, url.Values{"text": {"Lyon"}}, "Lyon", "text"},
 		"form": {house, []string{`type="number"`, `type="date"`, "<select", "<textarea", "Kitchen", "Garden"},
 			url.Values{"ask": {"clarification:q1"}, "f0": {"120"}, "f1": {"1"}, "f2": {"0", "2"}, "f3": {"1"}},
 			"Size: 120\nKind: new\nRooms: Kitchen, Hall\nGarden: yes", "form"},

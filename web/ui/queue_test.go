@@ -74,7 +74,7 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 	r.equalsPage()
 	page = w.page("/workspace/chats/t1")
 	ids := queued(page)
-	if w.runs.Active("t1") != "" || len(ids) != 3 || !strings.Contains(page, "Waiting.") {
+	if w.runs.Active("t1") != "" || len(ids) != 3 || !strings.Contains(page, "Your queue is paused") {
 		t.Fatal(ids, page)
 	}
 	if a := w.post("/ui/threads/t1/queue/"+ids[1]+"/edit", nil); a.StatusCode != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "q=second") {
@@ -85,7 +85,7 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for _, action := range []string{"edit", "remove", "send"} {
-		if a := w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "on its way already") {
+		if a := w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "already been sent") {
 			t.Errorf("%s of what is gone: %d %s", action, a.StatusCode, a.body)
 		}
 	}

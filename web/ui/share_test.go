@@ -25,7 +25,7 @@ func (w *world) shareOf(thread string) string {
 
 func TestALinkShowsTheChatAsItWas(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{
-		agenttest.Call("c1", "write_file", `{"description":"d","path":"/mnt/user-data/outputs/a.md","content":"# Handed over"}`),
+		agenttest.Call("c1", "write_file", `{"description":"d","path":"/mnt/user-data/outputs/a.md","content":"# Shared"}`),
 		agenttest.Call("c2", "write_file", `{"description":"d","path":"/mnt/user-data/outputs/b.md","content":"kept back"}`),
 		agenttest.Call("c3", "echo", `{"a":"spoken"}`),
 		agenttest.Call("c4", "present_files", `{"filepaths":["/mnt/user-data/outputs/a.md"]}`),
@@ -56,7 +56,7 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 			t.Errorf("the page has %q", no)
 		}
 	}
-	if !strings.Contains(w.page("/ui/threads/t1/share"), "The chat has gone on since.") {
+	if !strings.Contains(w.page("/ui/threads/t1/share"), "The chat has newer messages.") {
 		t.Error("the dialog does not say that the chat went on")
 	}
 	if again := w.shareOf("t1"); again != link {
@@ -84,7 +84,7 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 		}
 	}
 	file := w.get(link + "/view/mnt/user-data/outputs/a.md?download=true")
-	if file.body != "# Handed over" || file.Header.Get("Content-Disposition") != "attachment; filename*=UTF-8''a.md" || !strings.HasPrefix(file.Header.Get("Content-Security-Policy"), "sandbox") {
+	if file.body != "# Shared" || file.Header.Get("Content-Disposition") != "attachment; filename*=UTF-8''a.md" || !strings.HasPrefix(file.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("the download: %v %q", file.Header, file.body)
 	}
 }
@@ -96,7 +96,7 @@ func TestALinkEndsWithItsChat(t *testing.T) {
 	gone := func(when, link string) {
 		t.Helper()
 		a := w.get(link)
-		if a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, "This link leads nowhere any more") {
+		if a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, "This link no longer works") {
 			t.Errorf("%s: GET %s = %d", when, link, a.StatusCode)
 		}
 		if strings.Contains(a.body, "/workspace/chats/t1") || a.Header.Get("Referrer-Policy") != "no-referrer" {
@@ -106,7 +106,7 @@ func TestALinkEndsWithItsChat(t *testing.T) {
 	gone("never there", "/share/"+strings.Repeat("A", 26))
 	first := w.shareOf("t1")
 	w.page(first)
-	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, "there is a link to this chat") {
+	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, "this chat has a link") {
 		t.Error("the thread does not say that it is shared")
 	}
 	if a := w.post("/ui/threads/t1/share/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {

@@ -25,7 +25,7 @@ const tasksPath = "/workspace/scheduled-tasks"
 
 func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Done.")}})
-	if page := w.page(tasksPath); !strings.Contains(page, "No tasks are scheduled.") {
+	if page := w.page(tasksPath); !strings.Contains(page, "No scheduled tasks yet.") {
 		t.Error("an empty page does not say so")
 	}
 	form := url.Values{"title": {"Morning <b>report</b>"}, "prompt": {"Write it\nshort."}, "every": {"weekday"}, "at": {"08:30"}, "zone": {"Europe/Berlin"}}
@@ -36,7 +36,7 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	if len(all) != 1 || all[0].Schedule != "30 8 * * 1-5" || all[0].NextAt.IsZero() || !all[0].Enabled {
 		t.Fatalf("%+v", all)
 	}
-	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") || !strings.Contains(page, "30 8 * * 1-5") || !strings.Contains(page, "It has not run yet.") {
+	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") || !strings.Contains(page, "30 8 * * 1-5") || !strings.Contains(page, "Hasn’t run yet.") {
 		t.Errorf("%s", page)
 	}
 	do := func(action string, want int) answer {
@@ -80,7 +80,7 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 		"no time":       {url.Values{"at": {"late"}}, "08:30"},
 		"no such zone":  {url.Values{"zone": {"Mars/Base"}}, "Mars/Base"},
 		"no cron":       {url.Values{"every": {"cron"}, "cron": {"every day"}}, "every day"},
-		"over":          {url.Values{"every": {"once"}, "day": {"2020-01-01"}}, "This would never run"},
+		"over":          {url.Values{"every": {"once"}, "day": {"2020-01-01"}}, "That time is already past"},
 		"no day":        {url.Values{"every": {"once"}}, "2026-12-31"},
 		"never a date":  {url.Values{"every": {"cron"}, "cron": {"0 0 31 2 *"}}, ""},
 		"made up every": {url.Values{"every": {"sometimes"}}, ""},
@@ -124,7 +124,7 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") || !strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
 		t.Error("the page of agents does not list what programs made")
 	}
-	if page := w.page("/workspace/agents/new"); !strings.Contains(page, "cannot be made in the browser yet") || !strings.Contains(page, `href="/docs"`) {
+	if page := w.page("/workspace/agents/new"); !strings.Contains(page, "create your own agents in the browser yet") || !strings.Contains(page, `href="/docs"`) {
 		t.Error("the page for a new agent does not say what there is instead")
 	}
 	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents", "/workspace/agents/none/chats/t1": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {

@@ -78,7 +78,7 @@ func TestRegeneratedAnswersKeepTheirSiblings(t *testing.T) {
 			r := w.reader("t1")
 			for n, want := range []string{"One.", "Two.", "Three."} {
 				page := w.page("/workspace/chats/t1")
-				if !strings.Contains(page, want) || strings.Contains(page, "Versions of this turn") != (n > 0) {
+				if !strings.Contains(page, want) || strings.Contains(page, "Versions") != (n > 0) {
 					t.Fatalf("version %d: %s", n, page)
 				}
 				if n > 0 && strings.Count(page, "11 tokens") != min(earlier, 29)+1 {
@@ -98,11 +98,11 @@ func TestRegeneratedAnswersKeepTheirSiblings(t *testing.T) {
 				return page
 			}
 			page := shown("Version 3 of 3", "One.")
-			if versionForm(page, "Later version") != "" {
+			if versionForm(page, "Next version") != "" {
 				t.Error("there is a version after the last")
 			}
 			for _, want := range []string{"Two.", "One."} {
-				r.do("version", url.Values{"checkpoint": {versionForm(page, "Earlier version")}})
+				r.do("version", url.Values{"checkpoint": {versionForm(page, "Previous version")}})
 				page = shown(want, "Three.")
 			}
 			// The conversation goes on from the version on screen, and both stay.
@@ -110,9 +110,9 @@ func TestRegeneratedAnswersKeepTheirSiblings(t *testing.T) {
 			w.settle("t1")
 			page = shown("And then.", "Three.")
 			r = w.reader("t1")
-			r.do("version", url.Values{"checkpoint": {versionForm(page, "Later version")}})
+			r.do("version", url.Values{"checkpoint": {versionForm(page, "Next version")}})
 			page = shown("Two.", "And then.")
-			r.do("version", url.Values{"checkpoint": {versionForm(page, "Earlier version")}})
+			r.do("version", url.Values{"checkpoint": {versionForm(page, "Previous version")}})
 			shown("And then.", "Two.")
 		})
 	}
@@ -156,7 +156,7 @@ func TestEditReplacesWhatFollows(t *testing.T) {
 			t.Fatal(page)
 		}
 		// The former telling is one step away, whole.
-		if a := w.post("/ui/threads/t1/version", url.Values{"checkpoint": {versionForm(page, "Earlier version")}}); a.StatusCode != http.StatusSeeOther {
+		if a := w.post("/ui/threads/t1/version", url.Values{"checkpoint": {versionForm(page, "Previous version")}}); a.StatusCode != http.StatusSeeOther {
 			t.Fatal(a.StatusCode, a.body)
 		}
 		if page = w.page("/workspace/chats/t1"); !strings.Contains(page, "Second.") || strings.Contains(page, "Changed.") {
@@ -174,7 +174,7 @@ func TestNothingIsToldAnewWhileARunWorks(t *testing.T) {
 	w.model = &agenttest.Script{Replies: []agenttest.Reply{{Before: hold}}}
 	w.begin("t1", "Two")
 	for _, action := range []string{"regenerate", "edit", "version"} {
-		if a := w.post("/ui/threads/t1/"+action, url.Values{"message": {id}, "text": {"kept"}, "checkpoint": {head(t, w)}}, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "press stop") {
+		if a := w.post("/ui/threads/t1/"+action, url.Values{"message": {id}, "text": {"kept"}, "checkpoint": {head(t, w)}}, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "press Stop") {
 			t.Errorf("%s = %d %s", action, a.StatusCode, a.body)
 		}
 	}

@@ -177,7 +177,7 @@ func (w *world) begin(thread, text string) {
 	}
 }
 
-// settle waits until no run is under way.
+// settle waits until no run is in progress.
 func (w *world) settle(thread string) {
 	w.Helper()
 	for run := w.runs.Active(thread); run != ""; run = w.runs.Active(thread) {

@@ -103,7 +103,7 @@ func TestTooMuchForAnArchiveIsSaidBeforeItBegins(t *testing.T) {
 	if err := os.Truncate(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "sparse"), 5<<30); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.get("/ui/threads/t1/files.zip"); a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "too much for one archive") {
+	if a := w.get("/ui/threads/t1/files.zip"); a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "too large for one archive") {
 		t.Errorf("%d %.300s", a.StatusCode, a.body)
 	}
 }
