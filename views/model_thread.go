@@ -2,6 +2,7 @@ package views
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -121,6 +122,11 @@ type Turn struct {
 	Next       Followups
 	Cut        *Shortened // from here on the model reads the conversation word for word; nil as a rule
 	Last       bool       // the last turn of the thread: its actions are always visible and it may offer to go on
+}
+
+// Waits tells whether the turn ended with a question that is still open.
+func (t *Turn) Waits() bool {
+	return slices.ContainsFunc(t.Questions, func(q Question) bool { return q.Open })
 }
 
 // Followups are what the reader may want to say next. Ask means that none were looked for

@@ -74,6 +74,9 @@ func ariaBusy(s views.TurnState) templ.Attributes {
 
 // headText says how a turn ended and, where it is known, after how long.
 func headText(ctx context.Context, t views.Turn) string {
+	if t.Waits() {
+		return i18n.C(ctx, "turn.waits")
+	}
 	key := "turn.worked"
 	switch t.State {
 	case views.TurnFailed:
@@ -106,7 +109,10 @@ func FailureTitle(ctx context.Context, f *views.Failure) string {
 
 func endLine(ctx context.Context, t views.Turn) string {
 	var parts []string
-	if t.State == views.TurnDone && t.Elapsed > 0 {
+	switch {
+	case t.Waits():
+		parts = append(parts, i18n.C(ctx, "turn.waits"))
+	case t.State == views.TurnDone && t.Elapsed > 0:
 		parts = append(parts, i18n.C(ctx, "turn.done", views.Duration(i18n.Lang(ctx), t.Elapsed)))
 	}
 	if t.Tokens > 0 {

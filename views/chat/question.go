@@ -64,6 +64,16 @@ func doneTodos(list []views.Todo) int {
 	return n
 }
 
+// planned tells whether all of a plan is done.
+func planned(list []views.Todo) bool { return doneTodos(list) == len(list) }
+
+func planID(list []views.Todo) string {
+	if planned(list) {
+		return "plan-done"
+	}
+	return "plan"
+}
+
 // currentTodo is the item under way, or the next one.
 func currentTodo(list []views.Todo) string {
 	next := ""

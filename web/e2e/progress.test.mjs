@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { answer, ask, clean, finished, launch, newChat, open } from './browser.mjs';
+import { answer, ask, clean, finished, launch, newChat, open, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -18,7 +18,7 @@ const plan = (done, ...names) => ({ tool_calls: [{ name: 'write_todos', args: { 
 test('the plan counts from nothing to all, survives a reload, and is absent without one', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const names = ['Collect the prices', 'Compare them', 'Write the report'];
-  const counts = (text) => page.waitForFunction((t) => document.querySelector('#plan summary')?.textContent.includes(t), text);
+  const counts = (text) => page.waitForFunction((t) => document.querySelector('.todo summary')?.textContent.includes(t), text);
   await page.goto(fawn.base + newChat);
   await page.click('[popovertarget=models]');
   await page.click('#models label:has([value=planner])');
@@ -33,16 +33,22 @@ test('the plan counts from nothing to all, survives a reload, and is absent with
   await counts('Plan 1 of 3');
   await page.focus('#plan summary');
   await page.keyboard.press('Enter');
+  await shot(page, 'plan');
   assert.deepEqual(await page.locator('#plan li').evaluateAll((all) => all.map((li) => li.className)), ['done', 'run', 'wait']);
   await fawn.script.open('two');
   await finished(page);
   await counts('Plan 3 of 3');
-  assert.equal(await page.locator('#plan').evaluate((d) => d.open), true, 'what the reader opened stays open');
+  assert.equal(await page.locator('.todo').evaluate((d) => d.open), false, 'all is done, so it folds');
+  assert.ok((await page.locator('.todo').boundingBox()).width < 300);
+  await shot(page, 'plan-done');
+  await page.click('.todo summary');
+  assert.equal(await page.locator('.todo li.done').count(), 3);
   await page.reload();
   await counts('Plan 3 of 3');
+  assert.equal(await page.locator('.todo').evaluate((d) => d.open), false);
   await ask(page, fawn.base, scripted({ text: 'No plan.' }));
   await finished(page);
-  assert.equal(await page.locator('#plan').count(), 0);
+  assert.equal(await page.locator('.todo').count(), 0);
   clean(page);
 });
 

@@ -26,11 +26,15 @@ test('a digit chooses an answer, and the card shows it', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, question(tariff));
   await finished(page);
+  const first = page.locator('article.turn').first();
+  assert.match(await first.innerText(), /Waiting for you/);
+  assert.doesNotMatch(await first.innerText(), /Done in|Worked/);
   await page.focus('.quest h3');
   await page.keyboard.press('2');
   await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
   await finished(page);
   assert.match(await page.locator('.quest.calm').innerText(), /Your answer: Off-peak tariff/);
+  assert.doesNotMatch(await first.innerText(), /Waiting for you/);
   assert.equal(await page.locator('.quest form').count(), 0);
   clean(page);
 });
