@@ -30,6 +30,7 @@ var Fields = []Field{
 	slice("skill_context", func(s *State) *[]SkillRef { return &s.SkillContext }),
 	pointer("summary_text", func(s *State) **string { return &s.SummaryText }),
 	slice("background_tasks", func(s *State) *[]BackgroundTask { return &s.Background }),
+	hidden(slice("told_files", func(s *State) *[]ToldFile { return &s.Told })),
 	hidden(slice("notes", func(s *State) *[]Note { return &s.Notes })),
 	hidden(pointer("view", func(s *State) **View { return &s.View })),
 }

@@ -46,6 +46,13 @@ type Upload struct {
 	Extension string `json:"extension"`
 }
 
+// ToldFile is a file the model was told of, and with which message.
+type ToldFile struct {
+	Upload
+	Message string `json:"message"`
+	Missing bool   `json:"missing,omitzero"` // a client wrote it into the state, and it is not there
+}
+
 // Image points to an image the model looked at; its bytes stay on disk. A client that writes one into
 // the state may send its bytes along instead.
 type Image struct {

@@ -142,6 +142,10 @@ var reducerCases = []struct{ field, name, old, patch, want string }{
 	{"background_tasks", "replaces", task, `[{"task_id":"b2","task_name":"","status":"","updated_at":""}]`, `[{"task_id":"b2","task_name":"","status":"","updated_at":""}]`},
 	{"background_tasks", "clears", task, `[]`, `[]`},
 
+	{"told_files", "replaces", `[{"filename":"a","size":1,"path":"/a","extension":"","message":"h1"}]`, `[{"filename":"b","size":0,"path":"","extension":"","message":"h2","missing":true}]`,
+		`[{"filename":"b","size":0,"path":"","extension":"","message":"h2","missing":true}]`},
+	{"told_files", "clears", `[{"filename":"a","size":1,"path":"/a","extension":"","message":"h1"}]`, `[]`, `[]`},
+
 	{"notes", "a new id is added", noteA2, noteB, noteA2B},
 	{"notes", "a known id is replaced in place", noteA2B, noteA, `[{"id":"n1","message":"h1","place":"prefix","kind":"date","text":"a"},{"id":"n2","message":"h1","place":"after","kind":"memory"}]`},
 	{"notes", "doubles of one write count once", "", strings.TrimSuffix(noteA, "]") + "," + strings.TrimPrefix(noteA2, "["), noteA2},

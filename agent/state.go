@@ -24,6 +24,9 @@ type State struct {
 	SummaryText   *string          `json:"summary_text,omitzero"`
 	Background    []BackgroundTask `json:"background_tasks,omitzero"`
 
+	// Told are the files the model knows of, whatever clients write into UploadedFiles.
+	Told []ToldFile `json:"-"`
+
 	// Notes and View shape the request, never what an API shows as values.
 	Notes []Note `json:"-"`
 	View  *View  `json:"-"`
@@ -70,6 +73,7 @@ func (s *State) Apply(p State) error {
 	s.SkillContext = byKey(s.SkillContext, p.SkillContext, MaxSkillContext, func(r SkillRef) string { return r.Path })
 	s.SummaryText = last(s.SummaryText, p.SummaryText)
 	s.Background = lastSlice(s.Background, p.Background)
+	s.Told = lastSlice(s.Told, p.Told)
 	s.Notes = addNotes(s.Notes, p.Notes)
 	s.View = last(s.View, p.View)
 	return nil

@@ -68,7 +68,7 @@ func (p *patches) patch() agent.State {
 	word, n := p.word, p.pick(3)
 	text := func() *string { w := word(); return &w }
 	for range n + 1 {
-		switch p.pick(16) {
+		switch p.pick(17) {
 		case 0, 1:
 			s.Messages = few(p, p.message)
 		case 2:
@@ -105,6 +105,8 @@ func (p *patches) patch() agent.State {
 		case 15:
 			s.Notes = few(p, func() agent.Note { return agent.Note{ID: p.id(), Message: p.id(), Place: agent.Prefix, Text: word()} })
 			s.View = &agent.View{From: p.id(), Summary: word(), Cut: few(p, p.id)}
+		case 16:
+			s.Told = few(p, func() agent.ToldFile { return agent.ToldFile{Upload: agent.Upload{Filename: word()}, Message: p.id()} })
 		}
 	}
 	return s

@@ -181,7 +181,7 @@ func TestChainOverSeveralTurns(t *testing.T) {
 	}
 
 	s := turn.State
-	if *s.Title != "work on <b>this</b>" || s.ThreadData == nil || !slices.Equal(s.Artifacts, []string{"/mnt/user-data/outputs/out.md"}) || len(s.UploadedFiles) != 3 {
+	if *s.Title != "work on <b>this</b>" || s.ThreadData == nil || !slices.Equal(s.Artifacts, []string{"/mnt/user-data/outputs/out.md"}) || len(s.UploadedFiles) != 1 || len(s.Told) != 3 {
 		t.Errorf("state: title %q, %+v, artifacts %v, uploads %v", *s.Title, s.ThreadData, s.Artifacts, s.UploadedFiles)
 	}
 	results := map[string]*agent.Message{}

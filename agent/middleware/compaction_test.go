@@ -66,7 +66,7 @@ func TestCompactionKeepsItsPromises(t *testing.T) {
 			rules := middleware.CompactionRules{Window: 4000, Keep: middleware.Amount{Type: []string{"messages", "tokens", "fraction"}[seed%3], Value: []float64{6, 1000, 0.3}[seed%3]}, Ask: ask}
 			s := longState(r, 2+r.IntN(12))
 			s.Todos = []agent.Todo{{Content: "do <this>", Status: "pending"}}
-			s.UploadedFiles = []agent.Upload{{Filename: "a b.txt", Path: "/mnt/user-data/uploads/a b.txt", Size: 10}}
+			s.Told = []agent.ToldFile{{Upload: agent.Upload{Filename: "a b.txt", Path: "/mnt/user-data/uploads/a b.txt", Size: 10}}}
 			for round := range 3 {
 				log, err := agent.Encode(s.Messages)
 				if err != nil {

@@ -169,9 +169,9 @@ func summaryBlock(s *agent.State, summary string) string {
 	}
 	section("skills", strings.Join(lines, "\n"))
 	lines = nil
-	for i, f := range s.UploadedFiles {
+	for i, f := range s.Told {
 		if i == maxListed {
-			lines = append(lines, fmt.Sprintf("- and %d more", len(s.UploadedFiles)-maxListed))
+			lines = append(lines, fmt.Sprintf("- and %d more", len(s.Told)-maxListed))
 			break
 		}
 		lines = append(lines, "- "+shown(f.Path)+" ("+size(f.Size)+")")

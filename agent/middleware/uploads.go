@@ -17,10 +17,11 @@ import (
 // maxListed bounds the files one note names.
 const maxListed = 10
 
-// Uploads tells the model which files came with this turn: those named in the message and
-// those that are new since the last turn, each once per thread. The message itself stays
-// as it was sent; the list is a note in front of it. Files that come while an answer is
-// interrupted are told behind the last message, as nothing before it may change.
+// Uploads tells the model which files came with this turn: those named in the message, those
+// that are new since the last turn and those a client wrote into the state, each once per
+// thread. The message itself stays as it was sent; the list is a note in front of it. Files
+// that come while an answer is interrupted are told behind the last message, as nothing
+// before it may change. The state shows the files of this turn only.
 func Uploads(dirs sandbox.Dirs) agent.Middleware {
 	return agent.Middleware{
 		Name: "uploads",
@@ -29,49 +30,107 @@ func Uploads(dirs sandbox.Dirs) agent.Middleware {
 			if anchor == nil {
 				return agent.State{}, nil
 			}
-			onDisk, err := listUploads(dirs, t.ThreadID)
-			if err != nil || slices.Equal(onDisk, t.State.UploadedFiles) {
+			files, err := dirs.Open(t.ThreadID)
+			if errors.Is(err, fs.ErrNotExist) {
+				return tellUploads(&t.State, anchor, nil, func(string) bool { return false }), nil
+			}
+			if err != nil {
 				return agent.State{}, err
 			}
-			patch := agent.State{UploadedFiles: onDisk}
-			if onDisk == nil { // all deleted: clear
-				patch.UploadedFiles = []agent.Upload{}
+			defer files.Close()
+			onDisk, err := listUploads(files, t.ThreadID)
+			if err != nil {
+				return agent.State{}, err
 			}
-			if fresh := freshFiles(onDisk, t.State.UploadedFiles, namedFiles(anchor)); len(fresh) > 0 {
-				patch.Notes = []agent.Note{uploadNote(&t.State, anchor, fresh)}
-			}
-			return patch, nil
+			there := func(p string) bool { _, err := files.Stat(p); return err == nil }
+			return tellUploads(&t.State, anchor, onDisk, there), nil
 		},
 	}
 }
 
+// tellUploads is what a turn writes that begins with anchor.
+func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool) agent.State {
+	known := knownFiles(s)
+	fresh := freshFiles(onDisk, known, namedFiles(anchor))
+	for _, f := range s.UploadedFiles {
+		if clean, ok := posted(f); ok && !has(known, f.Filename) && !has(fresh, f.Filename) {
+			fresh = append(fresh, agent.ToldFile{Upload: clean, Missing: !there(clean.Path)})
+		}
+	}
+	told, turn := []agent.ToldFile{}, []agent.Upload{}
+	for _, f := range known {
+		if (f.Missing || there(f.Path)) && !has(fresh, f.Filename) {
+			told = append(told, f)
+		}
+	}
+	for i := range fresh {
+		fresh[i].Message = anchor.ID
+	}
+	for _, f := range append(told, fresh...) {
+		if f.Message == anchor.ID {
+			turn = append(turn, f.Upload)
+		}
+	}
+	var patch agent.State
+	if told = append(told, fresh...); !slices.Equal(told, s.Told) {
+		patch.Told = told
+	}
+	if !slices.Equal(turn, s.UploadedFiles) {
+		patch.UploadedFiles = turn
+	}
+	if len(fresh) > 0 {
+		patch.Notes = []agent.Note{uploadNote(s, anchor, fresh)}
+	}
+	return patch
+}
+
+// knownFiles are those the model was told of. Threads of older versions kept them in the
+// state.
+func knownFiles(s *agent.State) []agent.ToldFile {
+	if s.Told != nil || !slices.ContainsFunc(s.Notes, func(n agent.Note) bool { return n.Kind == "uploads" }) {
+		return s.Told
+	}
+	var known []agent.ToldFile
+	for _, f := range s.UploadedFiles {
+		known = append(known, agent.ToldFile{Upload: f})
+	}
+	return known
+}
+
+func has(list []agent.ToldFile, name string) bool {
+	return slices.ContainsFunc(list, func(f agent.ToldFile) bool { return f.Filename == name })
+}
+
+// posted is an entry a client wrote into the state, with a path of the thread's own.
+func posted(f agent.Upload) (agent.Upload, bool) {
+	if f.Filename == "" || f.Filename != path.Base(f.Filename) {
+		return f, false
+	}
+	if clean := path.Clean(f.Path); clean != f.Path || !strings.HasPrefix(clean, sandbox.UserData+"/") {
+		f.Path = sandbox.Uploads + "/" + f.Filename
+	}
+	return f, true
+}
+
 // freshFiles are the files a turn is told about: new ones, and replaced ones which the
 // message names. Named files come first.
-func freshFiles(onDisk, known []agent.Upload, named []string) []agent.Upload {
-	var first, rest []agent.Upload
+func freshFiles(onDisk []agent.Upload, known []agent.ToldFile, named []string) []agent.ToldFile {
+	var first, rest []agent.ToldFile
 	for _, f := range onDisk {
-		i := slices.IndexFunc(known, func(k agent.Upload) bool { return k.Filename == f.Filename })
+		i := slices.IndexFunc(known, func(k agent.ToldFile) bool { return k.Filename == f.Filename })
 		isNamed := slices.Contains(named, f.Filename)
 		switch {
-		case i >= 0 && (!isNamed || known[i].Size == f.Size):
+		case i >= 0 && !known[i].Missing && (!isNamed || known[i].Size == f.Size):
 		case isNamed:
-			first = append(first, f)
+			first = append(first, agent.ToldFile{Upload: f})
 		default:
-			rest = append(rest, f)
+			rest = append(rest, agent.ToldFile{Upload: f})
 		}
 	}
 	return append(first, rest...)
 }
 
-func listUploads(dirs sandbox.Dirs, thread string) ([]agent.Upload, error) {
-	files, err := dirs.Open(thread)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer files.Close()
+func listUploads(files *sandbox.Files, thread string) ([]agent.Upload, error) {
 	list, err := uploads.Files(files, thread)
 	if err != nil {
 		return nil, fmt.Errorf("list uploads: %w", err)
@@ -97,7 +156,7 @@ func namedFiles(m *agent.Message) []string {
 	return names
 }
 
-func uploadNote(s *agent.State, anchor *agent.Message, files []agent.Upload) agent.Note {
+func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile) agent.Note {
 	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix, Kind: "uploads", Text: uploadList(files)}
 	if last := s.Messages[len(s.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
 		n.ID, n.Message, n.Place = "uploads:"+last.ID, last.ID, agent.After
@@ -105,7 +164,7 @@ func uploadNote(s *agent.State, anchor *agent.Message, files []agent.Upload) age
 	return n
 }
 
-func uploadList(files []agent.Upload) string {
+func uploadList(files []agent.ToldFile) string {
 	var b strings.Builder
 	b.WriteString("<uploaded_files>\nThe user gave these files to this conversation:\n")
 	for i, f := range files {
@@ -113,7 +172,11 @@ func uploadList(files []agent.Upload) string {
 			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(files)-maxListed, sandbox.Uploads)
 			break
 		}
-		fmt.Fprintf(&b, "- %s (%s)\n  Path: %s\n", shown(f.Filename), size(f.Size), shown(f.Path))
+		about := size(f.Size)
+		if f.Missing {
+			about = "not in the folder yet"
+		}
+		fmt.Fprintf(&b, "- %s (%s)\n  Path: %s\n", shown(f.Filename), about, shown(f.Path))
 	}
 	b.WriteString("</uploaded_files>")
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,8 +116,11 @@ func TestUploadsAreListedOnceInFrontOfTheMessage(t *testing.T) {
 			t.Errorf("listed twice:\n%s", last)
 		}
 	}
-	if got := d.turn.State.UploadedFiles; len(got) != 2 || got[0].Filename != "year report.pdf" || got[0].Extension != ".pdf" {
-		t.Errorf("state: %+v", got)
+	if got := d.turn.State.UploadedFiles; got == nil || len(got) != 0 {
+		t.Errorf("a turn without files shows %+v", got)
+	}
+	if got := d.turn.State.Told; len(got) != 2 || got[0].Filename != "年報 2024.csv" || got[0].Extension != ".csv" || got[1].Message != "h0" {
+		t.Errorf("told: %+v", got)
 	}
 }
 
@@ -136,8 +140,8 @@ func TestUploadsTellOfReplacedNewAndDeletedFiles(t *testing.T) {
 	d.remove("a.txt")
 	d.remove("c.txt")
 	d.ask("three")
-	if got := d.turn.State.UploadedFiles; len(got) != 1 || got[0].Filename != "b.txt" || got[0].Size != 4096 {
-		t.Errorf("state: %+v", got)
+	if got := d.turn.State.Told; len(got) != 1 || got[0].Filename != "b.txt" {
+		t.Errorf("told: %+v", got)
 	}
 	d.put("c.txt", 1024)
 	msgs = sent(d.ask("four"))
@@ -147,8 +151,48 @@ func TestUploadsTellOfReplacedNewAndDeletedFiles(t *testing.T) {
 	d.remove("b.txt")
 	d.remove("c.txt")
 	d.ask("five")
-	if got := d.turn.State.UploadedFiles; got == nil || len(got) != 0 {
+	if got := d.turn.State.UploadedFiles; got == nil || len(got) != 0 || len(d.turn.State.Told) != 0 {
 		t.Errorf("state: %+v", got)
+	}
+}
+
+// TestTheStateShowsTheFilesOfItsTurn: not those of earlier ones, whatever clients write
+// there meanwhile; and what they write is told once.
+func TestTheStateShowsTheFilesOfItsTurn(t *testing.T) {
+	d := newDesk(t, middleware.Uploads)
+	names := func() (out []string) {
+		for _, f := range d.turn.State.UploadedFiles {
+			out = append(out, f.Filename)
+		}
+		return out
+	}
+	post := func(files ...agent.Upload) {
+		if err := d.turn.State.Apply(agent.State{UploadedFiles: append([]agent.Upload{}, files...)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := func(r *agent.Request) string { list := sent(r); return list[len(list)-1] }
+	d.put("a.txt", 10)
+	d.ask("one")
+	if got := names(); !slices.Equal(got, []string{"a.txt"}) {
+		t.Errorf("turn one shows %q", got)
+	}
+	d.put("b.txt", 10)
+	post(agent.Upload{Filename: "a.txt", Size: 10}, agent.Upload{Filename: "b.txt", Size: 10}, agent.Upload{Filename: "elsewhere.txt", Path: "/etc/passwd"}, agent.Upload{Filename: "../x"})
+	if got := last(d.ask("two")); strings.Contains(got, "a.txt") || !strings.Contains(got, "- b.txt (0.0 KB)") ||
+		!strings.Contains(got, "- elsewhere.txt (not in the folder yet)\n  Path: /mnt/user-data/uploads/elsewhere.txt") || strings.Contains(got, "../x") {
+		t.Errorf("turn two is told\n%s", got)
+	}
+	if got := names(); !slices.Equal(got, []string{"b.txt", "elsewhere.txt"}) {
+		t.Errorf("turn two shows %q", got)
+	}
+	post()
+	if got := last(d.ask("three")); got != "three" || len(names()) != 0 {
+		t.Errorf("turn three is told\n%s\nand shows %q", got, names())
+	}
+	d.put("elsewhere.txt", 10)
+	if got := last(d.ask("four")); !strings.Contains(got, "- elsewhere.txt (0.0 KB)") || strings.Contains(got, "b.txt") {
+		t.Errorf("turn four is told\n%s", got)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // addAliases rewrites the message bodies of a snapshot: the role beside the type, OpenAI's
-// function beside name and args, and on the answer-to-be of an open question its own call.
+// function beside name and args, on the answer-to-be of an open question its own call, and
+// the files a message brought that does not name any itself.
 func addAliases(snap store.Snapshot) error {
 	var question, asking string
 	for _, node := range snap.Checkpoint.Next {
@@ -20,6 +21,10 @@ func addAliases(snap store.Snapshot) error {
 		if q := agent.Question(&agent.State{Messages: tail(snap)}); q != nil {
 			question, asking = q.ID, q.ToolCallID
 		}
+	}
+	files, err := broughtFiles(snap)
+	if err != nil {
+		return err
 	}
 	var asked json.RawMessage
 	for i, row := range snap.Messages {
@@ -34,6 +39,11 @@ func addAliases(snap store.Snapshot) error {
 		}
 		if row.ID == question && asked != nil {
 			body = append(append(append([]byte(`{"tool_calls":[`), asked...), `],`...), body[1:]...)
+		}
+		if list := files[row.ID]; list != nil {
+			if body, err = withFiles(body, list); err != nil {
+				return err
+			}
 		}
 		snap.Messages[i].Body = body
 	}

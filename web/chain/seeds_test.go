@@ -73,7 +73,24 @@ func seedStages() []driven {
 			if n := strings.Count(second, "/mnt/user-data/uploads/销售 数据 2024.csv"); n != 1 {
 				t.Errorf("the first file is listed %d times in\n%s", n, second)
 			}
-			holds(t, "state", string(w.values(t)["uploaded_files"]), "销售 数据 2024.csv", "b.txt")
+			holds(t, "state", string(w.values(t)["uploaded_files"]), "b.txt", "!销售 数据 2024.csv")
+			holds(t, "message", string(w.values(t)["messages"]), `"files":[{"filename":"b.txt","size":4,"path":"/mnt/user-data/uploads/b.txt","status":"uploaded"}]`)
+			w.when("third", say("seen"))
+			w.send(t, "POST", "/threads/t1/state", `{"values":{"uploaded_files":[]}}`)
+			w.run(t, "third", "")
+			third := w.request(t, 2).lines()
+			if n := strings.Count(third, "/mnt/user-data/uploads/b.txt"); n != 1 {
+				t.Errorf("the second file is listed %d times in\n%s", n, third)
+			}
+			if got := string(w.values(t)["uploaded_files"]); got != "[]" {
+				t.Errorf("a turn without uploads shows %s", got)
+			}
+			w.upload(t, "c.txt", []byte("text"))
+			w.send(t, "POST", "/threads/t1/state", `{"values":{"uploaded_files":[{"filename":"c.txt","size":4,"path":"/mnt/user-data/uploads/c.txt","extension":".txt"}]}}`)
+			w.when("fourth", say("seen"))
+			w.run(t, "fourth", "")
+			holds(t, "request behind a written state", w.request(t, 3).lines(), "/mnt/user-data/uploads/c.txt")
+			holds(t, "state", string(w.values(t)["uploaded_files"]), "c.txt", "!b.txt")
 		}},
 		{"sandbox", nil, func(t *testing.T, w *world) {
 			w.when("go", call("bash", `{"description":"x","command":"date"}`))

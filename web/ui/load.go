@@ -29,7 +29,7 @@ type conversation struct {
 	title      string
 	stateTitle string // as of the events in turns; a newer title is in the thread's row first
 	artifacts  []string
-	uploaded   []agent.Upload
+	told       []agent.ToldFile
 	turns      *builder
 	base       int    // turns of the builder that were there before the run
 	earlier    string // id of the first turn when there are more before it
@@ -200,7 +200,7 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint, before
 	if err := decodeField(snap, "artifacts", &v.artifacts); err != nil {
 		return err
 	}
-	if err := decodeField(snap, "uploaded_files", &v.uploaded); err != nil {
+	if err := decodeField(snap, "told_files", &v.told); err != nil {
 		return err
 	}
 	var title string

@@ -79,7 +79,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 // attached are the names and sizes of files that earlier messages brought.
 func (v *conversation) attached() map[string]int64 {
 	sent := map[string]int64{}
-	for _, f := range v.uploaded {
+	for _, f := range v.told {
 		sent[f.Filename] = f.Size
 	}
 	for i := range v.turns.turns {

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"encoding/json"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// broughtFile is an upload as clients name it in a message.
+type broughtFile struct {
+	Filename string `json:"filename"`
+	Size     int64  `json:"size"`
+	Path     string `json:"path"`
+	Status   string `json:"status"`
+}
+
+// broughtFiles are the uploads the model was told of, by the message they came with.
+func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
+	body, ok := snap.Fields["told_files"]
+	if !ok {
+		return nil, nil
+	}
+	var told []agent.ToldFile
+	if err := json.Unmarshal(body, &told); err != nil {
+		return nil, err
+	}
+	files := map[string][]broughtFile{}
+	for _, f := range told {
+		if !f.Missing {
+			files[f.Message] = append(files[f.Message], broughtFile{f.Filename, f.Size, f.Path, "uploaded"})
+		}
+	}
+	return files, nil
+}
+
+// withFiles is a message body whose additional_kwargs name files, unless they do already.
+func withFiles(body []byte, files []broughtFile) ([]byte, error) {
+	var all, kwargs map[string]json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(object(all["additional_kwargs"]), &kwargs); err != nil {
+		return nil, err
+	}
+	if kwargs["files"] != nil {
+		return body, nil
+	}
+	var err error
+	if kwargs["files"], err = agent.Encode(files); err != nil {
+		return nil, err
+	}
+	if all["additional_kwargs"], err = agent.Encode(kwargs); err != nil {
+		return nil, err
+	}
+	return agent.Encode(all)
+}
