@@ -13,8 +13,8 @@ import (
 // maxParallelCalls bounds the tools of one message which run at the same time.
 const maxParallelCalls = 16
 
-// toolStep runs all open calls of the last AI message at the same time and stores their
-// results, in call order, as one step.
+// toolStep runs all open calls of the last AI message at the same time, but for those that
+// touch the same file, and stores their results, in call order, as one step.
 func (l *loop) toolStep(ctx context.Context) (string, error) {
 	t := l.turn
 	caller, open := l.openCalls()
@@ -24,8 +24,17 @@ func (l *loop) toolStep(ctx context.Context) (string, error) {
 	done := make([]answer, len(open))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallelCalls)
+	after := l.agent.order(open)
+	ended := make([]chan struct{}, len(open))
+	for i := range ended {
+		ended[i] = make(chan struct{})
+	}
 	for i, c := range open {
 		wg.Go(func() {
+			defer close(ended[i])
+			for _, k := range after[i] {
+				<-ended[k]
+			}
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			done[i] = l.one(ctx, caller, c)

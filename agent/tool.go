@@ -7,13 +7,15 @@ import (
 
 // Tool is something a model can call. Schema is a JSON Schema object of its arguments.
 // Run's error means the tool could not work at all; a result the model can act on, also a
-// bad one, is a [Result]. Calls of one message run at the same time: Run only reads t.State.
+// bad one, is a [Result]. Calls of one message run at the same time, in order only where
+// Access says that they touch the same file: Run only reads t.State.
 type Tool struct {
 	Name        string
 	Description string
 	Group       string
 	Deferred    bool // its schema may stay hidden until the model looks for it
 	Schema      json.RawMessage
+	Access      func(c ToolCall) Access // nil touches no file
 	Run         func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
 }
 

@@ -32,7 +32,7 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy) *agent.Tool {
 	if p == nil || p.Name() == sandbox.ProviderOff {
 		return nil
 	}
-	return newTool("bash", GroupBash, bashText, func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
+	tool := newTool("bash", GroupBash, bashText, func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
 		box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy())
 		if err != nil {
 			return notRun(ctx, err)
@@ -59,6 +59,8 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy) *agent.Tool {
 		}
 		return ran(res), nil
 	})
+	tool.Access = commandAccess
+	return tool
 }
 
 // ran words what became of a command. One that failed by itself is a plain result: its

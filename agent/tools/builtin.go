@@ -37,14 +37,14 @@ func DefaultLimits() Limits {
 func Builtin(open Files, limits Limits) []*agent.Tool {
 	s := &set{open: open, limits: limits, locks: NewLocks()}
 	return []*agent.Tool{
-		New("ls", GroupRead, lsText, s.ls),
-		New("glob", GroupRead, globText, s.glob),
-		New("grep", GroupRead, grepText, s.grep),
-		New("read_file", GroupRead, readFileText, s.readFile),
-		New("write_file", GroupWrite, writeFileText, s.writeFile),
-		New("str_replace", GroupWrite, strReplaceText, s.strReplace),
-		New("present_files", "", presentFilesText, s.presentFiles),
-		New(ViewImage, GroupRead, viewImageText, s.viewImage),
+		reading(New("ls", GroupRead, lsText, s.ls)),
+		reading(New("glob", GroupRead, globText, s.glob)),
+		reading(New("grep", GroupRead, grepText, s.grep)),
+		reading(New("read_file", GroupRead, readFileText, s.readFile)),
+		writing(New("write_file", GroupWrite, writeFileText, s.writeFile)),
+		writing(New("str_replace", GroupWrite, strReplaceText, s.strReplace)),
+		reading(New("present_files", "", presentFilesText, s.presentFiles)),
+		reading(New(ViewImage, GroupRead, viewImageText, s.viewImage)),
 		Clarification(),
 	}
 }
