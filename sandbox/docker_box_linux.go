@@ -308,21 +308,24 @@ func (b *dockerBox) exit(j job, m *jail.Message) exit {
 }
 
 // stat asks a program inside.
-func (b *dockerBox) stat(ctx context.Context) (procs int, mem, tmp int64, err error) {
+func (b *dockerBox) stat(ctx context.Context, _ bool) (usage, error) {
 	p, err := b.exec(ctx, jail.EngineRequest{Stat: true}, nopCloser{io.Discard})
 	if err != nil {
-		return 0, 0, 0, err
+		return usage{}, err
 	}
 	defer p.conn.Close()
 	select {
 	case m := <-p.report:
-		return m.Procs, m.Mem, m.Tmp, nil
+		return usage{procs: m.Procs, mem: m.Mem, tmp: m.Tmp, gone: -1}, nil
 	case <-p.ended:
-		return 0, 0, 0, ErrGone
+		return usage{}, ErrGone
 	case <-ctx.Done():
-		return 0, 0, 0, context.Cause(ctx)
+		return usage{}, context.Cause(ctx)
 	}
 }
+
+// clear cannot tell processes of earlier commands from others.
+func (b *dockerBox) clear(context.Context, bool) (cleared, error) { return cleared{}, nil }
 
 type nopCloser struct{ io.Writer }
 

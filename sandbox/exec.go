@@ -28,8 +28,12 @@ type box interface {
 	// run runs one command. The end of ctx ends the command, and exit says so. An
 	// error means that nothing ran.
 	run(ctx context.Context, j job) (exit, error)
-	// stat describes processes and memory.
-	stat(ctx context.Context) (procs int, mem, tmp int64, err error)
+	// stat describes processes and memory; disk asks for gone too, which costs a look at
+	// every open file.
+	stat(ctx context.Context, disk bool) (usage, error)
+	// clear ends processes that earlier commands left running. With disk it ends only who
+	// writes to the disk, and the running command if that is it.
+	clear(ctx context.Context, disk bool) (cleared, error)
 	// layers must not be changed by the caller.
 	layers() []string
 	// done is closed when no process is left.
@@ -48,6 +52,20 @@ type job struct {
 	out     *os.File
 }
 
+// usage is what a box uses at the moment.
+type usage struct {
+	procs    int   // processes of commands
+	mem, tmp int64 // bytes
+	gone     int64 // bytes of files that were deleted but are still open; -1 means unknown
+}
+
+// cleared is what was ended.
+type cleared struct {
+	procs int
+	names string // of their programs
+	call  bool   // a running command
+}
+
 // exit is what became of a job.
 type exit struct {
 	code       int
@@ -57,6 +75,9 @@ type exit struct {
 	crowded    int    // the limit of processes, if it was reached
 	refused    string // why the program could not start
 	lost       string // why the box is lost with it
+	quota      bool   // it was ended for what it wrote
+	cleared    int    // processes that filled the sandbox and were ended for it
+	notes      []string
 	usage      Rusage
 }
 
@@ -80,18 +101,13 @@ func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(fun
 	out := newPump(r, newReplacer(req.Secrets, outside(s.paths)...), req, s.policy)
 	start(func() { out.run(b.done()) })
 
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	ctx, stop := context.WithTimeoutCause(ctx, cmp.Or(req.Timeout, s.policy.Timeout), errTimeout)
 	defer stop()
-	watched := s.watchDisk(ctx, cancel)
 	e, err := b.run(ctx, job{
 		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, Workspace)), stdin: req.Stdin, out: w,
 		env: s.environment(req),
 	})
 	cause := context.Cause(ctx)
-	cancel(nil)
-	<-watched
 	out.finish()
 	if err != nil {
 		return res, err
@@ -102,12 +118,12 @@ func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(fun
 	}
 	res.Output, res.Truncated = out.kept.text()
 	switch {
+	case e.quota:
+		res.Quota = true
 	case cause == nil || e.signal == "":
 		// It ended by itself.
 	case errors.Is(cause, errTimeout):
 		res.TimedOut = true
-	case errors.Is(cause, errOverQuota):
-		res.Quota = true
 	default:
 		res.Cancelled = true
 	}
@@ -150,6 +166,10 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 	if e.signal == "SIGXFSZ" || e.code == fileTooLarge {
 		notes = append(notes, fmt.Sprintf("file size limit reached: one file can have at most %s", amount(s.policy.Limits.FileSize)))
 	}
+	if e.cleared > 0 {
+		notes = append(notes, fmt.Sprintf("Processes that earlier commands had left running filled the sandbox (%d of at most %d); they were ended.", e.cleared, s.policy.Limits.Pids))
+	}
+	notes = append(notes, e.notes...)
 	if res.Quota {
 		notes = append(notes, "The command was terminated because the thread's storage is full.")
 	}

@@ -120,7 +120,7 @@ func (h *host) start(context.Context, string, Policy) (box, error) {
 // background.
 type hostBox struct {
 	mu     sync.Mutex
-	groups map[int]bool // guarded by mu
+	groups map[int]bool // whether their command runs; guarded by mu
 	ended  bool         // guarded by mu
 	over   chan struct{}
 	about  []string
@@ -131,7 +131,7 @@ func (b *hostBox) layers() []string { return b.about }
 
 func (b *hostBox) done() <-chan struct{} { return b.over }
 
-func (b *hostBox) stat(context.Context) (procs int, mem, tmp int64, err error) {
+func (b *hostBox) stat(context.Context, bool) (usage, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for g := range b.groups {
@@ -139,7 +139,26 @@ func (b *hostBox) stat(context.Context) (procs int, mem, tmp int64, err error) {
 			delete(b.groups, g)
 		}
 	}
-	return len(b.groups), 0, 0, nil
+	return usage{procs: len(b.groups), gone: -1}, nil
+}
+
+// clear ends the groups of earlier commands. Who of them writes to the disk is not known.
+func (b *hostBox) clear(_ context.Context, disk bool) (c cleared, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, running := range b.groups {
+		if disk && running {
+			return cleared{}, nil
+		}
+	}
+	for g, running := range b.groups {
+		if !running {
+			endGroup(g)
+			delete(b.groups, g)
+			c.procs++
+		}
+	}
+	return c, nil
 }
 
 func (b *hostBox) stop() {
@@ -207,6 +226,9 @@ func (b *hostBox) run(ctx context.Context, j job) (exit, error) {
 		delete(b.groups, cmd.Process.Pid)
 		b.mu.Unlock()
 	default:
+		b.mu.Lock()
+		b.groups[cmd.Process.Pid] = false
+		b.mu.Unlock()
 		e.background = 1
 	}
 	return e, nil

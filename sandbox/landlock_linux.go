@@ -147,7 +147,8 @@ func (l *landlock) startBox(ctx context.Context, thread string, p Policy) (*nsBo
 		err = l.openWay(base)
 	} else if at.spec.Limits.Pids > 0 {
 		// The limit counts all processes of the user, also those outside.
-		at.spec.Limits.Pids += tasksOf(os.Getuid())
+		at.spec.Others = tasksOf(os.Getuid())
+		at.spec.Limits.Pids += at.spec.Others
 	}
 	if err == nil {
 		err = l.useTmp(base, &at)

@@ -235,14 +235,14 @@ func (m *member) sweep() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	procs, _, _, err := b.stat(ctx)
+	u, err := b.stat(ctx, false)
 	if time.Since(used) <= cfg.BackgroundTimeout {
 		if err != nil && !ended(b) { // a busy host: it may well have jobs
 			return
 		}
-		if procs > 0 {
+		if u.procs > 0 {
 			m.mu.Lock()
-			m.background = procs
+			m.background = u.procs
 			m.mu.Unlock()
 			return
 		}
@@ -264,8 +264,8 @@ func (m *member) Status() Status {
 	s.Layers = b.layers()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if procs, mem, tmp, err := b.stat(ctx); err == nil {
-		s.Procs, s.MemBytes, s.TmpBytes = procs, mem, tmp
+	if u, err := b.stat(ctx, false); err == nil {
+		s.Procs, s.MemBytes, s.TmpBytes = u.procs, u.mem, u.tmp
 	}
 	return s
 }

@@ -29,6 +29,7 @@ type nsBox struct {
 	conn   *net.UnixConn
 	shell  string
 	limits jail.Limits
+	pids   int64    // the limit of processes as the policy has it
 	roots  []string // folders of the thread on the host
 	owner  int      // user id of commands on the host, -1 for that of the server
 	group  *cgroup
@@ -43,9 +44,10 @@ type nsBox struct {
 	dead   chan struct{} // closed when the supervisor answers no more
 	over   chan struct{} // closed when no process is left and all is released
 	mu     sync.Mutex
-	late   *time.Timer                // guarded by mu
-	next   int                        // guarded by mu
-	waiter map[int]chan *jail.Message // guarded by mu
+	late   *time.Timer                     // guarded by mu
+	next   int                             // guarded by mu
+	waiter map[int]chan *jail.Message      // guarded by mu
+	cancel map[int]context.CancelCauseFunc // of running commands, guarded by mu
 }
 
 // launch is what the start of a box needs besides its spec.
@@ -65,9 +67,9 @@ type launch struct {
 // ErrInit or are those of ctx.
 func startBox(ctx context.Context, l launch) (*nsBox, error) {
 	b := &nsBox{
-		shell: l.shell, roots: l.roots, limits: l.spec.Limits, owner: l.owner, group: l.group, stderr: &lastBytes{},
+		shell: l.shell, roots: l.roots, limits: l.spec.Limits, pids: l.spec.Limits.Pids - l.spec.Others, owner: l.owner, group: l.group, stderr: &lastBytes{},
 		killTime: cmp.Or(l.killTime, jail.KillTime),
-		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{},
+		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{}, cancel: map[int]context.CancelCauseFunc{},
 	}
 	if err := b.spawn(l.spec); err != nil {
 		l.release()

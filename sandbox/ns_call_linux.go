@@ -28,6 +28,11 @@ func (b *nsBox) run(ctx context.Context, j job) (exit, error) {
 	defer j.out.Close()
 	id, answers := b.wait()
 	defer b.forget(id)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b.mu.Lock()
+	b.cancel[id] = cancel
+	b.mu.Unlock()
 	if err := b.send(id, j); err != nil {
 		if b.isDead() {
 			return b.lose("it ended before the command"), nil
@@ -48,7 +53,9 @@ func (b *nsBox) run(ctx context.Context, j job) (exit, error) {
 		case <-b.dead:
 			return b.lose("its first process ended"), nil
 		case <-ctx.Done():
-			return b.kill(id, j, answers, kills), nil
+			e := b.kill(id, j, answers, kills)
+			e.quota = e.signal != "" && errors.Is(context.Cause(ctx), errOverQuota)
+			return e, nil
 		}
 	}
 }
@@ -92,10 +99,10 @@ func (b *nsBox) exit(j job, x jail.Exit, kills int64) exit {
 	}
 	crowded := 0
 	if x.Crowded {
-		crowded = int(b.limits.Pids)
+		crowded = int(b.pids)
 	}
 	e := exit{
-		crowded: crowded, code: x.Code, background: x.Background, oom: x.OOM, refused: x.Error,
+		crowded: crowded, cleared: x.Cleared, code: x.Code, background: x.Background, oom: x.OOM, refused: x.Error,
 		usage: Rusage{User: time.Duration(x.UserUS) * time.Microsecond, System: time.Duration(x.SystemUS) * time.Microsecond, MaxRSS: x.MaxRSS},
 	}
 	if x.Signal != 0 {
@@ -106,7 +113,7 @@ func (b *nsBox) exit(j job, x jail.Exit, kills int64) exit {
 	}
 	switch syscall.Errno(x.Errno) {
 	case unix.EAGAIN:
-		e.refused = fmt.Sprintf("the process limit of %d is reached", b.limits.Pids)
+		e.refused = fmt.Sprintf("the process limit of %d is reached", b.pids)
 	case unix.ENOENT, unix.ENOTDIR:
 		e.refused = fmt.Sprintf("there is no folder %s", j.cwd)
 	case unix.EACCES:
@@ -238,6 +245,7 @@ func (b *nsBox) forget(id int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.waiter, id)
+	delete(b.cancel, id)
 }
 
 func (b *nsBox) isDead() bool {
@@ -251,18 +259,44 @@ func (b *nsBox) isDead() bool {
 	}
 }
 
-func (b *nsBox) stat(ctx context.Context) (procs int, mem, tmp int64, err error) {
+func (b *nsBox) stat(ctx context.Context, disk bool) (usage, error) {
+	m, err := b.ask(ctx, &jail.Message{Op: jail.OpStat, Disk: disk})
+	if err != nil {
+		return usage{}, err
+	}
+	return usage{procs: m.Procs, mem: m.Mem, tmp: m.Tmp, gone: m.Gone}, nil
+}
+
+func (b *nsBox) clear(ctx context.Context, disk bool) (cleared, error) {
+	m, err := b.ask(ctx, &jail.Message{Op: jail.OpClear, Disk: disk, Time: b.killTime})
+	if err != nil {
+		return cleared{}, err
+	}
+	c := cleared{procs: m.Procs, names: m.Detail}
+	b.mu.Lock()
+	cancel := b.cancel[m.Call]
+	b.mu.Unlock()
+	if cancel != nil {
+		cancel(errOverQuota)
+		c.call = true
+	}
+	return c, nil
+}
+
+// ask waits for the supervisor's answer to a message.
+func (b *nsBox) ask(ctx context.Context, m *jail.Message) (*jail.Message, error) {
 	id, answers := b.wait()
 	defer b.forget(id)
-	if _, err := b.write(&jail.Message{Op: jail.OpStat, ID: id}); err != nil {
-		return 0, 0, 0, err
+	m.ID = id
+	if _, err := b.write(m); err != nil {
+		return nil, err
 	}
 	select {
 	case m := <-answers:
-		return m.Procs, m.Mem, m.Tmp, nil
+		return m, nil
 	case <-b.dead:
-		return 0, 0, 0, ErrGone
+		return nil, ErrGone
 	case <-ctx.Done():
-		return 0, 0, 0, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }

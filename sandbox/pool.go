@@ -219,7 +219,7 @@ func (p *pool) launch(ctx context.Context, thread string, policy Policy) (box, e
 		p.work.Done()
 		return nil, fmt.Errorf("start sandbox: %w", err)
 	}
-	l := &leased{box: b, over: make(chan struct{})}
+	l := &leased{box: b, over: make(chan struct{}), disk: p.watch(b, thread, policy)}
 	go func() {
 		defer p.work.Done()
 		<-b.done()
@@ -233,6 +233,11 @@ func (p *pool) launch(ctx context.Context, thread string, policy Policy) (box, e
 type leased struct {
 	box
 	over chan struct{}
+	disk *diskWatch
+}
+
+func (l *leased) run(ctx context.Context, j job) (exit, error) {
+	return l.disk.during(ctx, func(ctx context.Context) (exit, error) { return l.box.run(ctx, j) })
 }
 
 func (l *leased) done() <-chan struct{} { return l.over }

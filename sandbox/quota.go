@@ -14,10 +14,6 @@ import (
 )
 
 const (
-	// Free space of the disk is looked at this often while a command runs; files
-	// are counted when much of it is gone, and this often in any case.
-	diskLook  = time.Second
-	diskCount = 30 * time.Second
 	// Counting may take this part of the time at most.
 	countShare = 20
 	// A tree nested deeper than this is not counted but taken as too much.
@@ -57,7 +53,7 @@ func (q *Quota) Full() (n int) {
 	q.mu.Unlock()
 	for _, m := range all {
 		m.mu.Lock()
-		if limit > 0 && m.known && (m.used >= limit || m.deep) {
+		if limit > 0 && m.known && (m.used+m.gone >= limit || m.deep) {
 			n++
 		}
 		m.mu.Unlock()
@@ -107,12 +103,27 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 type meter struct {
 	mu    sync.Mutex
 	used  int64         // guarded by mu, as all below
+	gone  int64         // deleted, but still open in processes
 	free  int64         // of the disk at that time
 	at    time.Time     // of the count
 	took  time.Duration // by the count
 	deep  bool          // it could not be counted
 	busy  bool          // a count is under way
 	known bool
+}
+
+// hold notes how much lies in files that were deleted but are still open.
+func (m *meter) hold(gone int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone = gone
+}
+
+// last is the count that was made last.
+func (m *meter) last() (used int64, deep bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used + m.gone, m.deep
 }
 
 // count returns bytes on the disk, as of now or, where counting takes long, of
@@ -124,9 +135,9 @@ func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error)
 	if m.known && (recent || m.busy) {
 		defer m.mu.Unlock()
 		if m.deep {
-			return m.used, errNesting
+			return m.used + m.gone, errNesting
 		}
-		return m.used, nil
+		return m.used + m.gone, nil
 	}
 	m.busy = true
 	m.mu.Unlock()
@@ -137,10 +148,10 @@ func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error)
 	defer m.mu.Unlock()
 	m.busy = false
 	if err != nil && !errors.Is(err, errNesting) {
-		return m.used, err
+		return m.used + m.gone, err
 	}
 	m.used, m.free, m.at, m.took, m.deep, m.known = used, free, start, time.Since(start), err != nil, true
-	return used, err
+	return used + m.gone, err
 }
 
 // Usage counts what the files of a thread, its home and its temporary files take
@@ -159,51 +170,6 @@ func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 		sum += n
 	}
 	return sum, nil
-}
-
-// watchDisk ends the command when the thread has more than its limit and more
-// than at the start: one who has too much can still delete. The channel is
-// closed when it has stopped.
-func (s setting) watchDisk(ctx context.Context, cancel context.CancelCauseFunc) <-chan struct{} {
-	stopped := make(chan struct{})
-	limit := s.policy.Limits.Disk
-	if limit <= 0 {
-		close(stopped)
-		return stopped
-	}
-	m := s.quota.meter(s.thread)
-	m.mu.Lock()
-	start, wasDeep := m.used, m.deep
-	m.mu.Unlock()
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(diskLook)
-		defer tick.Stop()
-		counted := time.Now()
-		free, _ := freeSpace(s.cfg.Dirs.Root)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			now, known := freeSpace(s.cfg.Dirs.Root)
-			if time.Since(counted) < diskCount && known && free-now < limit/8 {
-				continue
-			}
-			used, err := m.count(ctx, s.cfg.Dirs, s.thread)
-			deep := errors.Is(err, errNesting)
-			if err != nil && !deep {
-				continue // the end of ctx, or a file that went away meanwhile
-			}
-			counted, free = time.Now(), now
-			if used > limit && used > start || deep && !wasDeep {
-				cancel(errOverQuota)
-				return
-			}
-		}
-	}()
-	return stopped
 }
 
 // diskNote tells when the thread has no room left.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,11 +36,54 @@ func diskUsage(ctx context.Context, dir string) (sum int64, err error) {
 // programs change meanwhile lead nowhere else, and paths may be of any length.
 // Nesting beyond maxNesting ends with errNesting.
 func eachFile(ctx context.Context, dir string, visit func(parent int, name string, st *unix.Stat_t) error) error {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, leave, err := enter(unix.AT_FDCWD, dir)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: dir, Err: err}
 	}
+	defer leave()
 	return eachBelow(ctx, fd, 0, visit)
+}
+
+// enter opens a folder for listing. One that a program has closed to its owner, who the
+// server is too, is open to the owner until leave is called.
+func enter(parent int, name string) (fd int, leave func(), err error) {
+	const how = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	leave = func() {}
+	var st unix.Stat_t
+	fd, err = unix.Openat(parent, name, unix.O_RDONLY|how, 0)
+	if err == nil {
+		if e := unix.Fstat(fd, &st); e == nil && (st.Mode&unix.S_IXUSR != 0 || int(st.Uid) != os.Geteuid() || os.Geteuid() == 0) {
+			return fd, leave, nil
+		}
+		_ = unix.Close(fd)
+	} else if !errors.Is(err, unix.EACCES) {
+		return -1, leave, err
+	}
+	at, err := unix.Openat(parent, name, unix.O_PATH|how, 0)
+	if err != nil {
+		return -1, leave, err
+	}
+	// The name may lead elsewhere by now; this is the folder that was opened.
+	link := "/proc/self/fd/" + strconv.Itoa(at)
+	if err = unix.Fstat(at, &st); err == nil {
+		err = unix.Chmod(link, st.Mode&0o7777|unix.S_IRUSR|unix.S_IXUSR)
+	}
+	if err == nil {
+		fd, err = unix.Open(link, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	leave = func() {
+		// Unless a program has opened it meanwhile.
+		var now unix.Stat_t
+		if unix.Fstat(at, &now) == nil && now.Mode == st.Mode|unix.S_IRUSR|unix.S_IXUSR {
+			_ = unix.Chmod(link, st.Mode&0o7777)
+		}
+		_ = unix.Close(at)
+	}
+	if err != nil {
+		leave()
+		return -1, func() {}, err
+	}
+	return fd, leave, nil
 }
 
 // eachBelow closes the folder.
@@ -80,13 +124,14 @@ func eachBelow(ctx context.Context, fd, depth int, visit func(int, string, *unix
 }
 
 func below(ctx context.Context, fd, depth int, name string, visit func(int, string, *unix.Stat_t) error) error {
-	sub, err := unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	sub, leave, err := enter(fd, name)
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES):
-		// Gone, replaced, or closed to its owner.
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		// Gone, replaced, or somebody else's.
 		return nil
 	case err != nil:
 		return os.NewSyscallError("openat", err)
 	}
+	defer leave()
 	return eachBelow(ctx, sub, depth+1, visit)
 }

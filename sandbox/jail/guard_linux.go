@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,6 +14,8 @@ import (
 const (
 	guardSlow = 50 * time.Millisecond
 	guardFast = 10 * time.Millisecond
+	// roomCall is what a command takes, with its parent, before it does anything.
+	roomCall = 16
 	// Shared pages below this are libraries.
 	sharedFloor = 8 << 20
 )
@@ -29,6 +32,8 @@ type guard struct {
 	killed func(t tree, n int, why string)
 	// crowded is told that no more processes can start.
 	crowded func()
+	// full says that there was hardly room for one more command when it last looked.
+	full atomic.Bool
 }
 
 func (g *guard) run() {
@@ -45,11 +50,16 @@ func (g *guard) run() {
 		t := processes()
 		all := t.below(t.self)
 		if len(all) == 0 {
+			g.full.Store(false)
 			<-g.wake
 			continue
 		}
-		if g.pids > 0 && t.load() >= g.pids {
-			g.crowded()
+		if g.pids > 0 {
+			load := t.load()
+			g.full.Store(load >= g.pids-min(g.pids/4, roomCall))
+			if load >= g.pids {
+				g.crowded()
+			}
 		}
 		if g.limit == 0 {
 			time.Sleep(guardSlow)

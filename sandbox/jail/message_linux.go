@@ -50,6 +50,9 @@ type Spec struct {
 	// allowed, and Switch changes to User, with Group as the only further group.
 	Plain       bool
 	User, Group int
+	// Others are processes of the same user that are none of the sandbox's; the limit
+	// includes them.
+	Others int64
 	// Cgroup says that a control group bounds memory and processes.
 	Cgroup bool
 	// Seccomp is the filter, 8 bytes for each instruction.
@@ -91,15 +94,17 @@ type Request struct {
 
 // Operations of messages.
 const (
-	OpFail   = "fail"   // setup: Step, Errno, Detail
-	OpListen = "listen" // setup: the listener as a descriptor
-	OpLayers = "layers" // setup: Layers
-	OpReady  = "ready"  // supervisor
-	OpExec   = "exec"   // server: ID, request and output as descriptors, then input and script if any
-	OpExit   = "exit"   // supervisor: ID and what became of the command
-	OpKill   = "kill"   // server: ID, Time it may take
-	OpKilled = "killed" // supervisor: ID, Procs that are left
-	OpStat   = "stat"   // server and supervisor: ID, Procs, Mem, Tmp
+	OpFail    = "fail"    // setup: Step, Errno, Detail
+	OpListen  = "listen"  // setup: the listener as a descriptor
+	OpLayers  = "layers"  // setup: Layers
+	OpReady   = "ready"   // supervisor
+	OpExec    = "exec"    // server: ID, request and output as descriptors, then input and script if any
+	OpExit    = "exit"    // supervisor: ID and what became of the command
+	OpKill    = "kill"    // server: ID, Time it may take
+	OpKilled  = "killed"  // supervisor: ID, Procs that are left
+	OpStat    = "stat"    // server and supervisor: ID, Procs, Mem, Tmp, Gone if Disk was asked for
+	OpClear   = "clear"   // server: ID, Time it may take, Disk to end only what writes to the disk
+	OpCleared = "cleared" // supervisor: ID, Procs that were ended, Detail with their names, Call that writes
 )
 
 // Message is what setup, supervisor and server say to each other.
@@ -116,6 +121,9 @@ type Message struct {
 	Procs  int      `json:"procs,omitempty"`
 	Mem    int64    `json:"mem,omitempty"`
 	Tmp    int64    `json:"tmp,omitempty"`
+	Disk   bool     `json:"disk,omitempty"`
+	Call   int      `json:"call,omitempty"`
+	Gone   int64    `json:"gone,omitempty"` // bytes of files that were deleted but are still open
 
 	Time time.Duration `json:"time,omitempty"`
 }
@@ -128,6 +136,7 @@ type Exit struct {
 	Tampered   bool   `json:"tampered,omitempty"` // the parent of the command was killed or stopped
 	OOM        string `json:"oom,omitempty"`      // what the guard did
 	Crowded    bool   `json:"crowded,omitempty"`  // the limit of processes was reached meanwhile
+	Cleared    int    `json:"cleared,omitempty"`  // processes of earlier commands that were ended to make room
 	Error      string `json:"error,omitempty"`    // nothing ran, as the system said it
 	Errno      int    `json:"errno,omitempty"`    // with Error, if the system said it
 	UserUS     int64  `json:"user_us,omitempty"`

@@ -30,6 +30,7 @@ type running struct {
 	killing bool   // it is stopped by the supervisor; guarded by supervisor.mu
 	oom     string // guarded by supervisor.mu
 	crowded bool   // it met the limit of processes; guarded by supervisor.mu
+	cleared int    // processes that were ended to make room for it
 }
 
 func supervisorMain(plain bool) {
@@ -71,17 +72,31 @@ func supervisorMain(plain bool) {
 		}
 		switch m.Op {
 		case OpExec:
-			s.start(m, fds)
+			s.begin(m, fds)
+		case OpClear:
+			go s.clear(m)
 		case OpKill:
 			go s.kill(m.ID, m.Time)
 		case OpStat:
-			s.stat(m.ID)
+			s.stat(m)
 		}
 	}
 }
 
+// begin starts a command, after it has made room if earlier ones left the sandbox full.
+func (s *supervisor) begin(m *Message, fds []int) {
+	if s.guard == nil || !s.guard.full.Load() {
+		s.start(m, fds, 0)
+		return
+	}
+	go func() {
+		ended, _ := s.endLeft(KillTime, nil)
+		s.start(m, fds, ended)
+	}()
+}
+
 // start runs the parent of a command, which reads the request itself.
-func (s *supervisor) start(m *Message, fds []int) {
+func (s *supervisor) start(m *Message, fds []int, cleared int) {
 	defer func() {
 		for _, fd := range fds {
 			_ = unix.Close(fd)
@@ -121,7 +136,7 @@ func (s *supervisor) start(m *Message, fds []int) {
 		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err == nil {
-		s.calls[pid] = &running{id: m.ID, pid: pid, report: pipe[0]}
+		s.calls[pid] = &running{id: m.ID, pid: pid, report: pipe[0], cleared: cleared}
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -173,10 +188,20 @@ func (s *supervisor) reap() {
 		}
 		_ = unix.Close(c.report)
 		s.mu.Lock()
-		exit.OOM, exit.Crowded = c.oom, c.crowded
+		exit.OOM, exit.Crowded, exit.Cleared = c.oom, c.crowded, c.cleared
 		s.mu.Unlock()
+		if unix.Errno(exit.Errno) == unix.EAGAIN {
+			go s.makeRoom(c.id, exit)
+			continue
+		}
 		_ = send(&Message{Op: OpExit, ID: c.id, Exit: exit})
 	}
+}
+
+// makeRoom is for a command that found no room for itself; the next one shall.
+func (s *supervisor) makeRoom(id int, exit *Exit) {
+	exit.Cleared, _ = s.endLeft(KillTime, nil)
+	_ = send(&Message{Op: OpExit, ID: id, Exit: exit})
 }
 
 // report reads what the parent of a command wrote before it ended.
@@ -216,7 +241,7 @@ func (s *supervisor) runs(pid int) bool {
 	return s.calls[pid] != nil
 }
 
-func (s *supervisor) stat(id int) {
+func (s *supervisor) stat(m *Message) {
 	t := processes()
 	all := t.below(t.self)
 	var files, other int64
@@ -227,7 +252,11 @@ func (s *supervisor) stat(id int) {
 	s.mu.Lock()
 	own := len(s.calls)
 	s.mu.Unlock()
-	_ = send(&Message{Op: OpStat, ID: id, Procs: max(0, len(all)-own), Mem: sum, Tmp: files})
+	answer := &Message{Op: OpStat, ID: m.ID, Procs: max(0, len(all)-own), Mem: sum, Tmp: files}
+	if m.Disk {
+		answer.Gone = deleted(all)
+	}
+	_ = send(answer)
 }
 
 // crowd notes for all commands that no more processes could start.

@@ -3,6 +3,7 @@ package attack_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -19,6 +20,11 @@ type hog struct {
 	name, shell, want string
 	next              string // the next command, if not a plain one
 	endless           bool   // only the time limit ends it
+	// after waits for what becomes of the processes that the command left behind.
+	after func(t *testing.T, w *world, thread string)
+	told  string // what the next command is told besides
+	lines int    // how many lines that may have, if more than usual
+	plain bool   // it is tried without namespaces too
 }
 
 // outputSize is what one command writes, in bytes.
@@ -29,11 +35,14 @@ func outputSize() int64 {
 	return 100 << 20
 }
 
+// forks is a command that needs some processes.
+const forks = `(ls /usr; id) | sort | wc -l > n; [ -s n ] && echo next`
+
 func hogs() []hog {
 	const tooLong = `Command timed out after 3 seconds and was terminated\.`
 	size := outputSize()
 	return []hog{
-		{name: "fork bomb", shell: `:(){ :|:& };:; wait; sleep 600`, endless: true, want: `Resource temporarily unavailable(.|\n)*` + tooLong},
+		{name: "fork bomb", plain: true, shell: `:(){ :|:& };:; wait; sleep 600`, endless: true, want: `Resource temporarily unavailable(.|\n)*` + tooLong},
 		{name: "fork bomb of sessions", shell: `f() { setsid bash -c "$(declare -f f); f & f & sleep 600" & }; f; f; sleep 600`, endless: true, want: `Resource temporarily unavailable(.|\n)*` + tooLong},
 		{name: "threads", shell: python(`
 import threading, time
@@ -45,7 +54,7 @@ try:
         if os.fork() == 0: os._exit(0)
 except OSError as e: print(e.strerror)
 time.sleep(3)`), want: `Resource temporarily unavailable(.|\n)*process limit 64 reached`},
-		{name: "memory", shell: `python3 -c 'b = bytearray(600 << 20); import time; time.sleep(600)'`, want: `Exit Code: 137\nmemory limit exceeded \(\d+ MiB > 128 MiB\): killed python3`},
+		{name: "memory", plain: true, shell: `python3 -c 'b = bytearray(600 << 20); import time; time.sleep(600)'`, want: `Exit Code: 137\nmemory limit exceeded \(\d+ MiB > 128 MiB\): killed python3`},
 		{name: "memory of many", shell: `for i in 1 2 3 4; do python3 -c 'b = bytearray(90 << 20); import time; time.sleep(600)' & done; wait -n; kill $(jobs -p)`, want: `memory limit exceeded \(`},
 		{name: "memory that is shared", shell: python(`
 import mmap, time
@@ -56,8 +65,36 @@ time.sleep(600)`), want: `memory limit exceeded \(`},
 		{name: "a file of 5 GB", shell: `exec head -c 5G /dev/zero > big`, want: `(?s)file size limit reached: one file can have at most 16\.0 MiB`},
 		{name: "a file of 5 GB by a program", shell: `python3 -c 'open("big", "wb").write(b"x" * (64 << 20))'; ls -l big | cut -d' ' -f5`, want: `File too large\n16777216`},
 		{name: "a file with holes", shell: `truncate -s 8E big; truncate -s 1T big; python3 -c 'import os; os.posix_fallocate(os.open("x", os.O_CREAT | os.O_RDWR), 0, 1 << 40)'; du -s . | cut -f1`, want: `File too large(.|\n)*\n\d{1,3}\n?`},
-		{name: "all of the disk", shell: `i=0; while :; do head -c 8M /dev/zero > f$i; i=$((i+1)); sleep 0.02; done`, want: `Thread storage is full \(\d+\.\d MiB of 96\.0 MiB\)\. Delete files under /mnt/user-data before writing\.`, next: `rm -f f*; echo next`},
+		{name: "all of the disk", plain: true, shell: `i=0; while :; do head -c 8M /dev/zero > f$i; i=$((i+1)); sleep 0.02; done`, want: `Thread storage is full \(\d+\.\d MiB of 96\.0 MiB\)\. Delete files under /mnt/user-data before writing\.`, next: `rm -f f*; echo next`},
 		{name: "a full thread", shell: `for i in 1 2 3 4 5 6 7; do head -c 15M /dev/zero > f$i; done; sleep 600`, want: `Thread storage is full`, next: `rm -f f*; echo next`},
+		{name: "a writer in the background", plain: true, shell: `(i=0; while :; do head -c 4M /dev/zero > f$i; i=$((i+1)); sleep 0.05; done) >/dev/null 2>&1 & echo started`, want: `^started\n`,
+			after: storage, next: `rm -f f*; echo next`, told: `Processes in the background \((bash|head|sleep|, )+\) were ended because the thread's storage was full\.`},
+		{name: "files without a name", plain: true, shell: python(`
+import time
+held = [open(f"f{i}", "wb") for i in range(12)]
+import os
+for i in range(12): os.unlink(f"f{i}")
+for f in held: f.write(b"x" * (12 << 20)); f.flush()
+time.sleep(600)`), want: `The command was terminated because the thread's storage is full`},
+		{name: "files without a name in the background", plain: true, shell: `cat > w.py <<'END'
+import os, time
+held = []
+for i in range(40):
+    f = open(f"f{i}", "wb"); os.unlink(f"f{i}"); held.append(f)
+    f.write(b"x" * (8 << 20)); f.flush(); time.sleep(0.1)
+time.sleep(600)
+END
+setsid -f python3 w.py >/dev/null 2>&1 </dev/null; echo started`, want: `^started\n`, after: quiet, told: `Processes in the background \(python3\) were ended`},
+		{name: "files that are only mapped", plain: true, shell: python(`
+import mmap, os, time
+held = []
+for i in range(12):
+    fd = os.open(f"f{i}", os.O_RDWR | os.O_CREAT); os.unlink(f"f{i}"); os.write(fd, b"x" * (12 << 20))
+    held.append(mmap.mmap(fd, 12 << 20)); os.close(fd)
+time.sleep(600)`), want: `The command was terminated because the thread's storage is full`},
+		{name: "closed folders", plain: true, shell: `for i in 1 2 3 4 5 6 7 8 9 10 11 12; do mkdir d$i; head -c 12M /dev/zero > d$i/f; chmod $((i % 4))00 d$i; done; sleep 600`, want: `Thread storage is full`, next: `stat -c %a d1 d4; chmod -R 700 d*; rm -rf d*; echo next`, lines: 3},
+		{name: "a fork bomb that stays", plain: true, shell: `(:(){ :|:& };:) >/dev/null 2>&1 & sleep 2; echo started`, want: `started`, told: `Processes that earlier commands had left running filled the sandbox \(\d+ of at most 64\); they were ended\.`, next: forks},
+		{name: "sleepers that stay", plain: true, shell: `(ulimit -u 200; while :; do setsid sleep 3600 & done) >/dev/null 2>&1 & sleep 2; echo started`, want: `started`, told: `Processes that earlier commands had left running filled the sandbox`, next: forks},
 		{name: "temporary files", shell: `head -c 1G /dev/zero > /tmp/x; head -c 1G /dev/zero > /dev/shm/x; ls -s --block-size=M /tmp/x /dev/shm/x; rm /tmp/x /dev/shm/x`, want: `(?s)No space left on device.*No space left on device.*\n *8M /dev/shm/x\n *12M /tmp/x`},
 		{name: "names of temporary files", shell: python(`
 import os, shutil
@@ -95,13 +132,36 @@ time.sleep(1); print("ended")`), want: `(^ended|memory limit exceeded|The sandbo
 	}
 }
 
-func TestResourcesThroughTheChat(t *testing.T) {
-	t.Parallel() // most of them wait
-	const limits = `sandbox:
+// limits is the configuration of hogs, up to the time limit of commands.
+const limits = `
   limits: {memory: 128MiB, pids: 64, file_size: 16MiB, open_files: 128, tmp: 12MiB, shm: 8MiB, disk: 96MiB}
   network: {mode: none}
   bash_command_timeout: `
-	w, quick := newWorld(t, limits+"600\n"), newWorld(t, limits+"3\n")
+
+// TestResourcesWithoutNamespaces takes what limits of a whole sandbox are about from a
+// Landlock sandbox.
+func TestResourcesWithoutNamespaces(t *testing.T) {
+	t.Parallel()
+	w, quick := newWorld(t, "sandbox:\n  provider: landlock"+limits+"600\n"), newWorld(t, "sandbox:\n  provider: landlock"+limits+"3\n")
+	w.plain, quick.plain = true, true
+	w.must(t, sandbox.ProviderLandlock)
+	for _, h := range hogs() {
+		if !h.plain {
+			continue
+		}
+		t.Run(h.name, func(t *testing.T) {
+			if h.endless {
+				quick.feed(t, h)
+			} else {
+				w.feed(t, h)
+			}
+		})
+	}
+}
+
+func TestResourcesThroughTheChat(t *testing.T) {
+	t.Parallel() // most of them wait
+	w, quick := newWorld(t, "sandbox:"+limits+"600\n"), newWorld(t, "sandbox:"+limits+"3\n")
 	w.must(t, sandbox.ProviderNamespace)
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -147,15 +207,77 @@ func (w *world) feed(t *testing.T, h hog) {
 		}
 		t.Errorf("told %q, want %s", told, h.want)
 	}
+	if h.after != nil {
+		h.after(t, w, thread)
+	}
 	next := h.next
 	if next == "" {
 		next = "echo next"
 	}
 	after := w.chat(t, thread, []use{tool("bash", "command", next)})[0]
-	if !strings.Contains(after, "next") || strings.Count(after, "\n") > 2 {
-		t.Errorf("the next command: %q", after)
+	if w.plain && os.Getuid() != 0 {
+		// The limit includes all other processes of this user, so it may be met earlier.
+		h.told = ""
+		if strings.Contains(after, "The command could not start: the process limit") && strings.Contains(after, "they were ended.") {
+			after = w.chat(t, thread, []use{tool("bash", "command", next)})[0]
+		}
+	}
+	if !strings.Contains(after, "next") || strings.Count(after, "\n") > max(2, h.lines) || !regexp.MustCompile(h.told).MatchString(after) {
+		t.Errorf("the next command: %q, want %q", after, h.told)
 	}
 	for _, d := range w.damage(t, thread, told) {
 		t.Error(d)
 	}
+}
+
+// storage waits until nobody writes for a thread any more and looks at how much was written.
+func storage(t *testing.T, w *world, thread string) {
+	t.Helper()
+	quiet(t, w, thread)
+	if sum, limit := w.written(t, thread), int64(96<<20); sum < limit || sum > 2*limit {
+		t.Errorf("%d MiB were written of %d", sum>>20, limit>>20)
+	}
+}
+
+// written is what the files of a workspace hold, in bytes.
+func (w *world) written(t *testing.T, thread string) (sum int64) {
+	t.Helper()
+	for _, name := range glob(t, filepath.Join(w.data, "threads", thread, "user-data", "workspace", "*")) {
+		if info, err := os.Stat(name); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
+}
+
+// quiet waits until a thread has no processes but the first of its sandbox.
+func quiet(t *testing.T, w *world, thread string) {
+	t.Helper()
+	pattern, first := "/proc/[0-9]*/mountinfo", 1
+	if w.plain {
+		pattern, first = "/proc/[0-9]*/environ", 0
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		n := 0
+		for _, name := range glob(t, pattern) {
+			if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), "/threads/"+thread+"/") {
+				n++
+			}
+		}
+		if n == first {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d processes of the thread go on", n)
+		}
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// Free space of the disk is looked at this often while any process of a sandbox lives.
+	diskLook = 250 * time.Millisecond
+	// Files are counted when as much is gone from the disk as the thread may still write,
+	// and this often in any case: at first, and after a while without growth.
+	diskCount, diskRest = time.Second, 10 * time.Second
+	// What others write to the same disk makes a thread that is nearly full count this
+	// often at most.
+	diskStep = 1 << 20
+	// clearTime bounds the wait for an answer about processes.
+	clearTime = 5 * time.Second
+)
+
+// diskWatch ends whoever writes when a thread has more than it may, for as long as any
+// process of its box lives, also after the command that started it. One who has too much
+// already may go on, and delete.
+type diskWatch struct {
+	box    box
+	pool   *pool
+	thread string
+	limit  int64
+	meter  *meter
+	blind  bool // the box does not know what is open; only the loop uses it
+
+	mu      sync.Mutex
+	next    int                             // guarded by mu, as all below
+	calls   map[int]context.CancelCauseFunc // running commands
+	base    int64                           // what there was when the last command started
+	deep    bool                            // that could not be counted
+	running bool                            // the loop
+	notes   []string                        // for the next result
+}
+
+func (p *pool) watch(b box, thread string, policy Policy) *diskWatch {
+	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.meter(thread), calls: map[int]context.CancelCauseFunc{}}
+}
+
+// during runs a command and watches meanwhile.
+func (w *diskWatch) during(ctx context.Context, run func(context.Context) (exit, error)) (exit, error) {
+	if w.limit <= 0 {
+		return run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w.mu.Lock()
+	w.next++
+	id := w.next
+	w.calls[id] = cancel
+	w.base, w.deep = w.meter.last()
+	if !w.running {
+		w.running = true
+		w.pool.work.Go(w.loop)
+	}
+	w.mu.Unlock()
+	e, err := run(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.calls, id)
+	e.quota = e.quota || e.signal != "" && errors.Is(context.Cause(ctx), errOverQuota)
+	if err == nil {
+		e.notes, w.notes = append(e.notes, w.notes...), nil
+	}
+	return e, err
+}
+
+// loop ends with the last process.
+func (w *diskWatch) loop() {
+	defer w.meter.hold(0)
+	tick := time.NewTicker(diskLook)
+	defer tick.Stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	root := w.pool.cfg.Dirs.Root
+	counted, pause := time.Now(), diskCount
+	free, _ := freeSpace(root)
+	used, _ := w.meter.last()
+	for {
+		select {
+		case <-w.box.done():
+			w.rest(true)
+			return
+		case <-tick.C:
+		}
+		now, known := freeSpace(root)
+		room := min(max(w.limit-used, diskStep), w.limit/8)
+		if time.Since(counted) < pause && (!known || free-now < room) {
+			continue
+		}
+		procs, err := w.look(ctx)
+		if err == nil && procs == 0 && w.rest(false) {
+			return
+		}
+		before := used
+		used, err = w.meter.count(ctx, w.pool.cfg.Dirs, w.thread)
+		counted, free = time.Now(), now
+		if err != nil && !errors.Is(err, errNesting) {
+			continue // a file that went away meanwhile
+		}
+		pause = min(2*pause, diskRest)
+		if used > before {
+			pause = diskCount
+		}
+		if w.over(used, err != nil) {
+			w.endWriter(ctx)
+		}
+	}
+}
+
+// look asks for processes and for what they hold without a name.
+func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
+	w.mu.Lock()
+	calls := len(w.calls)
+	w.mu.Unlock()
+	if w.blind && calls > 0 {
+		return 1, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clearTime)
+	defer cancel()
+	u, err := w.box.stat(ctx, true)
+	if err == nil {
+		w.meter.hold(max(0, u.gone))
+		w.blind = u.gone < 0
+	}
+	return u.procs, err
+}
+
+// rest says that the loop may end: nothing runs, or the box is gone.
+func (w *diskWatch) rest(gone bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = len(w.calls) > 0 && !gone
+	return !w.running
+}
+
+func (w *diskWatch) over(used int64, deep bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return used > w.limit && used > w.base || deep && !w.deep
+}
+
+// endWriter ends who writes, or everything if that cannot be told.
+func (w *diskWatch) endWriter(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, clearTime)
+	defer cancel()
+	c, err := w.box.clear(ctx, true)
+	log := w.pool.cfg.Log.With("thread", w.thread, "limit", w.limit)
+	switch {
+	case err == nil && c.procs > 0:
+		log.Warn("background processes were ended because the thread's storage is full", "processes", c.procs, "programs", c.names)
+		w.tell(endedNote(c))
+		return
+	case err == nil && c.call:
+		return
+	}
+	w.mu.Lock()
+	calls := len(w.calls)
+	for _, cancel := range w.calls {
+		cancel(errOverQuota)
+	}
+	w.mu.Unlock()
+	if calls == 0 {
+		log.Warn("a sandbox was ended because the thread's storage is full")
+		w.tell(endedNote(cleared{}))
+		w.box.stop()
+	}
+}
+
+func (w *diskWatch) tell(note string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = []string{note}
+}
+
+func endedNote(c cleared) string {
+	if c.names == "" {
+		return "Processes in the background were ended because the thread's storage was full."
+	}
+	return fmt.Sprintf("Processes in the background (%s) were ended because the thread's storage was full.", c.names)
+}
