@@ -263,6 +263,7 @@ type StepBody struct {
 	Thread string
 	Step   Step   // Output holds the output as far as it is shown, at most 256 KB
 	Cut    bool   // Output is not all
+	Files  []File // that the call handed over
 	Raw    string // address of the whole output as plain text; empty when there is none
 }
 

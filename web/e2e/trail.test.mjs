@@ -88,6 +88,51 @@ test('a wait for the provider counts down, and can be ended', { skip }, async ()
   clean(page, other);
 });
 
+test('an opened step shows a plan, an edit and files as people read them, and its JSON under Raw', { skip }, async () => {
+  const post = (path, body) => fetch(fawn.base + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }).then((r) => r.json());
+  const { thread_id: id } = await post('/threads', {});
+  const calls = [
+    ['write_todos', { todos: [{ content: 'Collect the prices', status: 'completed' }, { content: 'Write the report', status: 'in_progress' }] }],
+    ['str_replace', { description: 'correct it', path: `${dir}/notes.txt`, old_str: 'one\ntwo\nthree', new_str: 'one\n2 & a half\nthree' }],
+    ['present_files', { filepaths: ['/mnt/user-data/outputs/report.md'] }],
+    ['write_file', { description: 'write it', path: `${dir}/a.py`, content: 'print("hello")\n' }],
+    ['look_up', { term: 'heat pump', depth: 2 }],
+  ];
+  await post(`/threads/${id}/state`, { values: { messages: [{ type: 'human', content: 'Do it' },
+    { type: 'ai', content: '', tool_calls: calls.map(([name, args], i) => ({ id: `call_${i}`, name, args })) },
+    ...calls.map(([name], i) => ({ type: 'tool', tool_call_id: `call_${i}`, name, content: 'OK' })), { type: 'ai', content: 'Done.' }] } });
+  for (const options of [{}, { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }]) {
+    const page = await open(browser, fawn.base, options);
+    await page.goto(`${fawn.base}/workspace/chats/${id}`);
+    await page.click('.turn.last .trail > summary');
+    const step = (i) => page.locator('.turn.last .steps > li').nth(i);
+    for (let i = 0; i < calls.length; i++) await step(i).locator('.head').click();
+    await step(0).locator('.checks li.done', { hasText: 'Collect the prices' }).waitFor();
+    assert.match(await step(0).locator('.checks li.run').innerText(), /^Write the report/);
+    assert.deepEqual(await step(1).locator('.diff > *').evaluateAll((all) => all.map((e) => `${e.tagName} ${e.textContent}`)),
+      ['SPAN   one', 'DEL - two', 'INS + 2 & a half', 'SPAN   three']);
+    assert.match(await step(2).locator('.cards .file').innerText(), /report\.md/);
+    assert.match(await step(3).locator('.out.long').innerText(), /^print\("hello"\)/);
+    assert.match(await step(4).locator('.args').innerText(), /term\s+heat pump\s+depth\s+2/);
+    assert.equal(await step(1).locator('.plain pre').first().isVisible(), false, 'the JSON is folded');
+    await step(1).locator('.plain summary').click();
+    assert.match(await step(1).locator('.plain pre').first().innerText(), /"old_str": "one\\ntwo/);
+    await shot(page, `opened-steps-${options.colorScheme ?? 'light'}`);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, 'the page scrolls sideways');
+    assert.deepEqual(await violations(page), []);
+    clean(page);
+    await page.context().close();
+  }
+  const plain = await open(browser, fawn.base, { javaScriptEnabled: false });
+  await plain.goto(`${fawn.base}/workspace/chats/${id}`);
+  await plain.click('.turn.last .trail > summary');
+  await plain.click('.turn.last .steps > li:nth-child(2) .head');
+  await plain.click('.turn.last .steps > li:nth-child(2) .body a');
+  await plain.waitForSelector('.stepdoc .diff ins');
+  await shot(plain, 'opened-step-page');
+  await plain.context().close();
+});
+
 test('a trail that the reader has touched stays as it is', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, scripted(call('ls', { path: dir }), { text: long, rate: 100 }));

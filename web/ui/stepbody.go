@@ -39,6 +39,12 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	if step.State == views.StepFail && step.Exit == 0 || step.State == views.StepStop {
 		body.Step.Error, body.Step.Output = body.Step.Output, ""
 	}
+	if step.Tool == "present_files" && step.State == views.StepDone {
+		b := newBuilder(id, u.describer(id))
+		var turn views.Turn
+		b.present(&turn, presented(step.Args))
+		body.Files = turn.Files
+	}
 	if body.Cut {
 		body.Raw = views.StepURL(id, name) + "?raw=1"
 	}

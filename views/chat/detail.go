@@ -1,0 +1,101 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"strings"
+
+	"fawn/views"
+)
+
+// maxDetail bounds what is read out of the arguments of a step, in bytes.
+const maxDetail = 256 << 10
+
+// detail is a call as a person reads it.
+type detail struct {
+	command string       // of bash
+	plan    []views.Todo // of write_todos
+	lines   []diffLine   // of str_replace
+	content string       // of write_file
+	lang    string       // that content is written in, as the highlighter calls it
+	fields  []field      // of a tool without a form of its own
+	silent  bool         // what the tool answered says nothing more
+}
+
+type field struct{ name, value string }
+
+// detailOf reads the arguments of a step. A call with arguments of another shape has fields
+// only.
+func detailOf(s views.Step) detail {
+	var a struct {
+		Command string
+		Todos   []struct{ Content, Title, Status string }
+		Old     string `json:"old_str"`
+		New     string `json:"new_str"`
+		Content string
+	}
+	d := detail{silent: s.Error == ""}
+	known := json.Unmarshal(s.Args, &a) == nil
+	switch {
+	case known && s.Tool == "bash" && a.Command != "":
+		return detail{command: cut(a.Command)}
+	case known && s.Tool == "write_todos" && len(a.Todos) > 0:
+		for _, t := range a.Todos {
+			d.plan = append(d.plan, views.Todo{Text: first(t.Content, t.Title), State: todoState(t.Status)})
+		}
+		return d
+	case known && s.Tool == "str_replace" && a.Old != "":
+		d.lines = lineDiff(cut(a.Old), cut(a.New))
+		return d
+	case known && s.Tool == "write_file" && a.Content != "":
+		d.content, d.lang = cut(a.Content), strings.TrimPrefix(path.Ext(readArgs(s.Args).Path), ".")
+		return d
+	case s.Tool == "present_files":
+		return d
+	}
+	return detail{fields: fieldsOf(s.Args)}
+}
+
+// fieldsOf are the arguments one by one, in the order of the model. What the line of a step
+// says as a rule is left out.
+func fieldsOf(raw json.RawMessage) (out []field) {
+	if len(raw) > maxDetail {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		name, ok := t.(string)
+		var value json.RawMessage
+		if err != nil || !ok || dec.Decode(&value) != nil {
+			return nil
+		}
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		out = append(out, field{name, text})
+	}
+	return out
+}
+
+func todoState(status string) views.TodoState {
+	switch status {
+	case "in_progress":
+		return views.TodoWork
+	case "completed":
+		return views.TodoDone
+	}
+	return views.TodoOpen
+}
+
+func cut(s string) string {
+	if len(s) > maxDetail {
+		return strings.ToValidUTF8(s[:maxDetail], "") + "…"
+	}
+	return s
+}
