@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 )
 
 // Tool is something a model can call. Schema is a JSON Schema object of its arguments.
@@ -28,10 +29,30 @@ type Result struct {
 	Patch    State           // applied with the tool messages, as one step
 	End      bool            // end the run after this step
 
+	// Whole is where all of a text is whose middle Content lacks; nil where nothing is
+	// missing. It is for stages and never stored.
+	Whole *Whole
+
 	// MessageID is the id of the tool message when readers know it or must be able to find
 	// it: a result that was recorded before the run was cut off, a question. It is unique
 	// in the thread. "" makes a new one.
 	MessageID string
+}
+
+// Whole is a file with the text of a result that was too long.
+type Whole struct {
+	Path   string // virtual
+	Bytes  int64  // of the text
+	Lines  int64
+	Stored int64 // bytes of it that are in the file, from its beginning
+}
+
+// Note says where the text is and how much of it.
+func (w *Whole) Note() string {
+	if w.Stored < w.Bytes {
+		return fmt.Sprintf("[The first %d of %d bytes are in %s. The rest is lost: the thread's storage has no room for it]", w.Stored, w.Bytes, w.Path)
+	}
+	return fmt.Sprintf("[All %d bytes of the output are in %s]", w.Bytes, w.Path)
 }
 
 // TextResult is a plain result.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -80,6 +81,9 @@ type ExecReq struct {
 	// at a time, never after Exec has returned, and holds up the command while it
 	// runs. The chunk is only valid during the call.
 	OnOutput func(stream Stream, chunk []byte)
+	// All gets all output as OnOutput would without a limit; nil does not want it. Its
+	// errors are ignored.
+	All io.Writer
 	// Origin is copied into the audit record.
 	Origin Origin
 }

@@ -27,6 +27,7 @@ type pump struct {
 	clean  *replacer
 	kept   *keeper
 	show   func([]byte) // may be nil
+	all    io.Writer    // may be nil
 	budget int64        // bytes that may still be shown
 	total  int64        // bytes read
 
@@ -39,7 +40,7 @@ type pump struct {
 }
 
 func newPump(r *os.File, clean *replacer, req ExecReq, p Policy) *pump {
-	u := &pump{r: r, clean: clean, kept: newKeeper(p.OutputChars), budget: p.StreamBytes, finished: make(chan struct{})}
+	u := &pump{r: r, clean: clean, kept: newKeeper(p.OutputChars), all: req.All, budget: p.StreamBytes, finished: make(chan struct{})}
 	if req.OnOutput != nil {
 		u.show = func(b []byte) { req.OnOutput(StreamOutput, b) }
 	}
@@ -127,6 +128,9 @@ func (u *pump) take(p []byte) {
 		return
 	}
 	_, _ = u.kept.Write(p)
+	if u.all != nil {
+		_, _ = u.all.Write(p)
+	}
 	if u.show == nil || u.budget <= 0 {
 		return
 	}

@@ -106,7 +106,7 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 		b.slots = make(chan struct{}, n)
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())
-	if bash := tools.Bash(o.Sandbox, b.policy); bash != nil {
+	if bash := tools.Bash(o.Sandbox, b.policy, open, b.resultFolder); bash != nil {
 		b.tools = append([]*agent.Tool{bash}, b.tools...)
 	}
 	for _, t := range o.Tools {

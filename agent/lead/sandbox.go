@@ -40,6 +40,11 @@ func SandboxPolicy(s config.Sandbox) sandbox.Policy {
 	return p
 }
 
+// resultFolder is where long results are kept, below the thread's outputs.
+func (b *Builder) resultFolder() string {
+	return middleware.ResultFolder(b.config().File.ToolOutput.StorageSubdir)
+}
+
 func (b *Builder) policy() sandbox.Policy { return SandboxPolicy(b.config().File.Sandbox) }
 
 // logAudit is where audit rows go when nothing else wants them.

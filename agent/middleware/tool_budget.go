@@ -36,9 +36,7 @@ func DefaultOutputBudget() OutputBudget {
 // that says where the rest is. Results that came to the thread in another way are cut in
 // requests only.
 func ToolBudget(open Files, b OutputBudget) agent.Middleware {
-	if b.Folder == "" || b.Folder == "." || b.Folder == ".." || strings.ContainsAny(b.Folder, "/\\\x00") {
-		b.Folder = DefaultOutputBudget().Folder
-	}
+	b.Folder = ResultFolder(b.Folder)
 	return agent.Middleware{
 		Name: "tool_budget",
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
@@ -47,7 +45,7 @@ func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 				if err != nil || r.Content.Blocks != nil || slices.Contains(b.Exempt, c.Name) {
 					return r, err
 				}
-				r.Content.Text = b.fit(ctx, t, open, c.Name, r.Content.Text)
+				r.Content.Text = b.fit(ctx, t, open, c.Name, r)
 				return r, nil
 			}
 		},
@@ -67,8 +65,17 @@ func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 	}
 }
 
+// ResultFolder is the name of the folder for long results: the one given if it is one name.
+func ResultFolder(name string) string {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
+		return DefaultOutputBudget().Folder
+	}
+	return name
+}
+
 // fit returns the text itself, a preview of its file, or a cut version.
-func (b OutputBudget) fit(ctx context.Context, t *agent.Turn, open Files, tool, text string) string {
+func (b OutputBudget) fit(ctx context.Context, t *agent.Turn, open Files, tool string, r agent.Result) string {
+	text := r.Content.Text
 	limit, ok := b.Tools[tool]
 	if !ok {
 		limit = b.FileChars
@@ -76,12 +83,16 @@ func (b OutputBudget) fit(ctx context.Context, t *agent.Turn, open Files, tool, 
 	if !longer(text, limit) {
 		return b.cut(tool, text)
 	}
+	head, tail := min(b.HeadChars, limit*2/3), min(b.TailChars, limit/3)
+	if r.Whole != nil {
+		return wholePreview(tool, r.Whole, text, head, tail)
+	}
 	at, err := b.store(ctx, t.ThreadID, open, tool, text)
 	if err != nil {
 		t.Log.Warn("a long result could not be put into a file", "tool", tool, "err", err)
 		return b.cut(tool, text)
 	}
-	return preview(tool, at, text, min(b.HeadChars, limit*2/3), min(b.TailChars, limit/3))
+	return preview(tool, at, text, head, tail)
 }
 
 // store writes the text and returns its path. Equal texts share a file.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"fawn/agent"
 )
 
 const (
@@ -31,15 +33,32 @@ func preview(tool, at, text string, head, tail int) string {
 		s.notable = append(s.notable, fmt.Sprintf("and %d more lines like these", s.notableLines-len(s.notable)))
 	}
 	list(&b, "Notable:", s.notable)
+	bothEnds(&b, at, text, head, tail)
+	return b.String()
+}
+
+// wholePreview describes a result that lacks its middle, which a file has.
+func wholePreview(tool string, w *agent.Whole, text string, head, tail int) string {
+	text = strings.Replace(text, w.Note()+"\n", "", 1)
+	text = strings.TrimSuffix(text, "\n"+w.Note())
+	var b strings.Builder
+	fmt.Fprintf(&b, "[The output of %s is too long to show: %d bytes, about %d tokens, in %d lines.]\n%s\n", fileName(tool), w.Bytes, w.Bytes/4, w.Lines, w.Note())
+	kind, structure := kindOf(firstLines(text, len(text)/3)) // the middle is missing behind it
+	fmt.Fprintf(&b, "Kind: %s\n", kind)
+	list(&b, "Structure:", structure)
+	bothEnds(&b, w.Path, text, head, tail)
+	return b.String()
+}
+
+func bothEnds(b *strings.Builder, at, text string, head, tail int) {
 	start, end := firstLines(text, head), lastLines(text, tail)
 	if start != "" {
-		fmt.Fprintf(&b, "\n--- start ---\n%s\n", strings.TrimSuffix(start, "\n"))
+		fmt.Fprintf(b, "\n--- start ---\n%s\n", strings.TrimSuffix(start, "\n"))
 	}
 	if end != "" {
-		fmt.Fprintf(&b, "--- end ---\n%s\n", strings.TrimSuffix(end, "\n"))
+		fmt.Fprintf(b, "--- end ---\n%s\n", strings.TrimSuffix(end, "\n"))
 	}
-	fmt.Fprintf(&b, "\nThe rest was left out. Read what you need with read_file, path %s, with start_line and end_line; grep with this path finds single lines.", at)
-	return b.String()
+	fmt.Fprintf(b, "\nThe rest was left out. Read what you need with read_file, path %s, with start_line and end_line; grep with this path finds single lines.", at)
 }
 
 func list(b *strings.Builder, title string, items []string) {

@@ -14,7 +14,7 @@ import (
 
 // TestCommandsSayWhichFilesTheyMayTouch, so that they keep their place among other calls.
 func TestCommandsSayWhichFilesTheyMayTouch(t *testing.T) {
-	bash := tools.Bash(&fake{}, policy)
+	bash := tools.Bash(&fake{}, policy, nowhere, results)
 	for _, c := range []struct{ command, writes, perhaps string }{
 		{"python3 make.py out.csv", "", "make.py out.csv"},
 		{"echo x >>log.txt; cat <in.txt", "log.txt", "in.txt"},

@@ -27,18 +27,22 @@ type bashArgs struct {
 }
 
 // Bash makes the tool that runs commands, or nil when the provider runs none. policy is
-// asked at each call.
-func Bash(p sandbox.Provider, policy func() sandbox.Policy) *agent.Tool {
+// asked at each call. Output that is too long for a result is kept in a file of open, in
+// the folder of that name below the thread's outputs.
+func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder func() string) *agent.Tool {
 	if p == nil || p.Name() == sandbox.ProviderOff {
 		return nil
 	}
 	tool := newTool("bash", GroupBash, bashText, func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
-		box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy())
+		rules := policy()
+		box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, rules)
 		if err != nil {
 			return notRun(ctx, err)
 		}
+		all := newSpill(ctx, t, c, open, folder(), rules)
 		res, err := box.Exec(ctx, sandbox.ExecReq{
 			Command: a.Command,
+			All:     all,
 			Secrets: t.Options.Secrets,
 			Origin:  sandbox.Origin{Run: t.RunID, ToolCall: c.ID},
 			OnOutput: func(_ sandbox.Stream, chunk []byte) {
@@ -49,6 +53,7 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy) *agent.Tool {
 				t.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: t.NS, Call: c, Data: data})
 			},
 		})
+		whole := all.finish(err == nil && res.Truncated)
 		if err != nil {
 			return notRun(ctx, err)
 		}
@@ -57,18 +62,27 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy) *agent.Tool {
 				return agent.Result{}, err
 			}
 		}
-		return ran(res), nil
+		note := ""
+		if res.Truncated {
+			note = all.note(whole)
+		}
+		r := ran(res, note)
+		r.Whole = whole
+		return r, nil
 	})
 	tool.Access = commandAccess
 	return tool
 }
 
 // ran words what became of a command. One that failed by itself is a plain result: its
-// exit code is what the model asked for.
-func ran(res sandbox.ExecResult) agent.Result {
+// exit code is what the model asked for. note says where output is that the result lacks.
+func ran(res sandbox.ExecResult, note string) agent.Result {
 	var parts []string
 	if out := strings.TrimRight(string(res.Output), "\n"); strings.TrimSpace(out) != "" {
 		parts = append(parts, out)
+	}
+	if note != "" {
+		parts = append(parts, note)
 	}
 	if res.ExitCode != 0 && !res.TimedOut {
 		parts = append(parts, fmt.Sprintf("Exit Code: %d", res.ExitCode))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,17 @@ func policy() sandbox.Policy {
 	return p
 }
 
+// nowhere is a thread whose files cannot be opened.
+func nowhere(string) (*sandbox.Files, error) { return nil, errors.New("no files here") }
+
+func results() string { return ".tool-results" }
+
 func bash(ctx context.Context, t *testing.T, p sandbox.Provider, command string) (agent.Result, []string, error) {
+	t.Helper()
+	return bashWith(ctx, t, p, nowhere, command)
+}
+
+func bashWith(ctx context.Context, t *testing.T, p sandbox.Provider, open tools.Files, command string) (agent.Result, []string, error) {
 	t.Helper()
 	sink := &agenttest.Sink{}
 	turn := agenttest.Turn("x", sink)
@@ -63,7 +74,7 @@ func bash(ctx context.Context, t *testing.T, p sandbox.Provider, command string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tools.Bash(p, policy).Run(ctx, turn, agent.ToolCall{ID: "c1", Name: "bash", Args: args})
+	r, err := tools.Bash(p, policy, open, results).Run(ctx, turn, agent.ToolCall{ID: "c1", Name: "bash", Args: args})
 	var shown []string
 	for _, ev := range sink.Events() {
 		var piece string
@@ -180,10 +191,10 @@ func TestBashIsNotOfferedWithoutASandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tools.Bash(nil, policy) != nil || tools.Bash(off, policy) != nil {
+	if tools.Bash(nil, policy, nil, nil) != nil || tools.Bash(off, policy, nil, nil) != nil {
 		t.Error("bash is offered")
 	}
-	tool := tools.Bash(&fake{}, policy)
+	tool := tools.Bash(&fake{}, policy, nowhere, results)
 	const schema = `{"type":"object","properties":{"description":{"type":"string","description":"why you run this command, in a few words"},` +
 		`"command":{"type":"string","description":"the bash script to run"}},"required":["description","command"]}`
 	if tool.Name != "bash" || tool.Group != tools.GroupBash || string(tool.Schema) != schema {
@@ -248,10 +259,43 @@ func TestBashInTheRealSandbox(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(host, "outputs", "r.md")); err != nil || string(b) != "report\n" {
 		t.Errorf("on the host: %q %v", b, err)
 	}
-	r, _, err := bash(t.Context(), t, p, "seq 100000")
-	if n := len([]rune(r.Content.Text)); err != nil || n > 20_100 || !strings.HasPrefix(r.Content.Text, "1\n2\n") ||
-		!strings.HasSuffix(r.Content.Text, "\n100000") || !strings.Contains(r.Content.Text, "... [middle truncated: ") {
-		t.Errorf("%d characters, %v", n, err)
+}
+
+// TestNoOutputOfARealCommandIsLost: what a result has no room for is in a file, to its last
+// byte or as far as the thread's storage goes, and the result says which.
+func TestNoOutputOfARealCommandIsLost(t *testing.T) {
+	p, host := real(t)
+	root := strings.TrimSuffix(host, "/threads/t1/user-data")
+	for _, c := range []struct {
+		name          string
+		quota, stored int64
+		note          string
+	}{
+		{"all of it", 0, 588895, "\n[All 588895 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-"},
+		{"until the storage is full", 300 << 10, 262144, "\n[The first 262144 of 588895 bytes are in /mnt/user-data/outputs/.tool-results/bash-"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dirs := sandbox.Dirs{Root: root, Quota: sandbox.NewQuota(c.quota)}
+			if err := os.RemoveAll(filepath.Join(host, "outputs", ".tool-results")); err != nil {
+				t.Fatal(err)
+			}
+			r, _, err := bashWith(t.Context(), t, p, dirs.Open, "seq 100000")
+			text, w := r.Content.Text, r.Whole
+			if err != nil || w == nil || len([]rune(text)) > 20_300 || !strings.HasPrefix(text, "1\n2\n") || !strings.Contains(text, "\n100000"+c.note) {
+				t.Fatalf("%v %+v …%s", err, w, text[max(len(text)-300, 0):])
+			}
+			var want strings.Builder
+			for i := range 100000 {
+				fmt.Fprintln(&want, i+1)
+			}
+			got, err := os.ReadFile(filepath.Join(host, strings.TrimPrefix(w.Path, "/mnt/user-data/")))
+			if err != nil || string(got) != want.String()[:c.stored] || w.Lines != 100000 {
+				t.Errorf("the file has %d bytes: %v", len(got), err)
+			}
+		})
+	}
+	if r, _, _ := bashWith(t.Context(), t, p, nowhere, "seq 100000"); r.Whole != nil || !strings.Contains(r.Content.Text, "could not be kept in a file: no files here") {
+		t.Errorf("without files: %+v", r.Whole)
 	}
 }
 

@@ -1,13 +1,16 @@
 package chain_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/sandbox"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -32,4 +35,38 @@ func TestCallsOnOneFileKeepTheOrderOfTheAnswer(t *testing.T) {
 	w.run(t, "write it", "")
 	got := w.request(t, 1)
 	holds(t, "the last result", got.lines(), strings.Replace(want.String(), "line 9", "the last line", 1), "!rror")
+}
+
+// chatty is a provider whose commands write more than a result holds.
+type chatty struct{ echoes }
+
+func (chatty) Acquire(context.Context, sandbox.ThreadRef, sandbox.Policy) (sandbox.Sandbox, error) {
+	return chattyBox{}, nil
+}
+
+type chattyBox struct{ sandbox.Sandbox }
+
+func (chattyBox) Exec(_ context.Context, req sandbox.ExecReq) (sandbox.ExecResult, error) {
+	long := strings.Repeat("a line of output\n", 20_000) + "the middle line\n" + strings.Repeat("a line of output\n", 20_000)
+	if _, err := io.WriteString(req.All, long); err != nil {
+		return sandbox.ExecResult{}, err
+	}
+	return sandbox.ExecResult{Output: []byte(long[:9000] + "\n... [middle truncated] ...\n" + long[len(long)-9000:]), Truncated: true}, nil
+}
+
+// TestTheFileOfALongOutputHasAllOfIt, as the result says, so that its middle can be found.
+func TestTheFileOfALongOutputHasAllOfIt(t *testing.T) {
+	w := open(t, func(_ *config.File, o *lead.Options) { o.Sandbox = chatty{} })
+	w.when("make noise", call("bash", `{"command":"make noise"}`), say("Done."))
+	w.run(t, "make noise", "")
+	result := w.request(t, 1)
+	holds(t, "the result", result.lines(), "too long to show: 680016 bytes", "[All 680016 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-", "in 40001 lines")
+	if n := strings.Count(result.lines(), "[All "); n != 1 {
+		t.Errorf("the note is there %d times", n)
+	}
+	_, at, _ := strings.Cut(result.lines(), "of the output are in /")
+	at, _, _ = strings.Cut(at, "]")
+	if file := w.send(t, "GET", "/api/threads/t1/artifacts/"+at, ""); len(file) != 680016 || !strings.Contains(file, "\nthe middle line\n") {
+		t.Errorf("the file has %d bytes", len(file))
+	}
 }

@@ -1,0 +1,104 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"fawn/agent"
+	"fawn/sandbox"
+)
+
+const (
+	spillPiece = 256 << 10 // bytes that are written at once
+	spillMost  = 1 << 30   // bytes of a file where threads have no quota
+)
+
+// spill keeps the output of a command in a file of the thread once it is longer than a
+// result can be. A file that cannot go on has the beginning, and finish says so.
+type spill struct {
+	ctx    context.Context
+	open   Files
+	thread string
+	path   string
+	keep   int // bytes that certainly fit into a result
+	most   int64
+
+	files *sandbox.Files
+	buf   []byte
+	whole agent.Whole
+	err   error // why nothing more is written
+}
+
+// newSpill is the file of one call in a folder below the thread's outputs.
+func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, folder string, p sandbox.Policy) *spill {
+	sum := sha256.Sum256([]byte(t.RunID + "\x00" + t.NS + "\x00" + c.ID))
+	s := &spill{ctx: ctx, open: open, thread: t.ThreadID, keep: 4 * p.OutputChars, most: p.Limits.Disk,
+		path: sandbox.Outputs + "/" + folder + "/bash-" + hex.EncodeToString(sum[:6]) + ".log"}
+	if s.keep <= 0 || s.keep > 4<<20 {
+		s.keep = 4 << 20
+	}
+	if s.most <= 0 {
+		s.most = spillMost
+	}
+	return s
+}
+
+// Write takes more output. It never fails: what cannot be written is counted.
+func (s *spill) Write(p []byte) (int, error) {
+	s.whole.Bytes += int64(len(p))
+	s.whole.Lines += int64(bytes.Count(p, []byte("\n")))
+	if s.err != nil {
+		return len(p), nil
+	}
+	s.buf = append(s.buf, p...)
+	if len(s.buf) > s.keep && len(s.buf) >= spillPiece {
+		s.flush()
+	}
+	return len(p), nil
+}
+
+func (s *spill) flush() {
+	if s.files == nil {
+		if s.files, s.err = s.open(s.thread); s.err != nil {
+			return
+		}
+	}
+	room := min(int64(len(s.buf)), s.most-s.whole.Stored)
+	if s.err = s.files.WriteFile(s.ctx, s.path, s.buf[:room], s.whole.Stored > 0); s.err == nil {
+		s.whole.Stored += room
+		if room < int64(len(s.buf)) {
+			s.err = sandbox.ErrQuota
+		}
+	}
+	s.buf = s.buf[:0]
+}
+
+// finish closes the file. It is nil when the result has all of the output, which cut denies,
+// or nothing could be stored.
+func (s *spill) finish(cut bool) *agent.Whole {
+	if cut && s.err == nil && len(s.buf) > 0 {
+		s.flush()
+	}
+	if s.files != nil {
+		_ = s.files.Close() // every write has been checked
+	}
+	if s.whole.Stored == 0 {
+		return nil
+	}
+	s.whole.Path = s.path
+	return &s.whole
+}
+
+// note tells the model where all of the output is, or why it is not there.
+func (s *spill) note(w *agent.Whole) string {
+	switch {
+	case w != nil:
+		return w.Note()
+	case s.err != nil:
+		return fmt.Sprintf("[The rest of the output could not be kept in a file: %s]", s.err)
+	}
+	return ""
+}
