@@ -35,24 +35,24 @@ func main() {
 const usage = `Usage: fawn [command] [flags]
 
 Commands:
-  serve     answer on the web (the default)
-  doctor    check models, tools, sandbox and files, and say what to mend
-  fsck      read everything in the data folder and name what is broken; no server may use it
+  serve     start the server (the default)
+  doctor    check models, sandbox and files, and report problems with their fixes
+  fsck      check the data folder for errors; the server must be stopped
   version   print the version
 
 Flags of every command:
-  --data DIR      folder to keep everything in (else FAWN_HOME, else your data folder)
-  --config FILE   configuration (else FAWN_CONFIG, ./config.yaml, DIR/config.yaml, else none)
+  --data DIR      data folder (default: FAWN_HOME, then your user data folder)
+  --config FILE   configuration file (default: FAWN_CONFIG, ./config.yaml, DIR/config.yaml)
 
 Flags of doctor:
-  --apparmor   print the AppArmor profile that lets Fawn make user namespaces, and nothing else
+  --apparmor   only print the AppArmor profile that lets Fawn create user namespaces
 
 Flags of fsck:
-  --repair   mend what can be mended without losing anything, after a copy of the database
+  --repair   back up the database, then fix what can be fixed without losing data
 
 Flags of serve:
-  --addr HOST:PORT   where to listen (127.0.0.1:2026)
-  --insecure         allow an address that others can reach, although there are no accounts yet
+  --addr HOST:PORT   address to listen on (default: 127.0.0.1:2026)
+  --insecure         allow an address that other machines can reach, although there are no accounts yet
 `
 
 // Exit codes.

@@ -158,11 +158,11 @@ func TestDoctorSaysWhatToMend(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"all is well", []string{"--data", t.TempDir()}, exitOK, []string{"ok    version", "ok    data folder", "ok    database", "every reference is whole", "ok    config", "note  model", "offline"}},
+		{"all is well", []string{"--data", t.TempDir()}, exitOK, []string{"ok    version", "ok    data folder", "ok    database", "all references are intact", "ok    config", "note  model", "offline"}},
 		{"half of the models", []string{"--data", t.TempDir(), "--config", keyless}, exitOK,
 			[]string{"ok    config        " + keyless, "config.yaml:1:1", "models", "model a is disabled", "FAWN_TEST_UNSET", "ok    model         b (openai) answered"}},
 		{"a wrong key", []string{"--data", t.TempDir(), "--config", refused}, exitError,
-			[]string{"FAIL  model         b (openai) does not answer at http://127.0.0.1:", "(auth, status 401):\n", "Wrong key ***, says the provider"}},
+			[]string{"FAIL  model         b (openai) doesn't answer at http://127.0.0.1:", "(auth, status 401):\n", "Wrong key ***, says the provider"}},
 		{"a server is running", []string{"--data", held}, exitOK, []string{"note  database", "process", "127.0.0.1:7777"}},
 		{"folder is a file", []string{"--data", aFile}, exitError, []string{"FAIL  data folder", aFile}},
 		{"newer database", []string{"--data", newer(t)}, exitError, []string{"FAIL  database", "version 99"}},

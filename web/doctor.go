@@ -85,14 +85,14 @@ func (d *doctor) database(ctx context.Context, dir string) {
 	case len(broken) > 0:
 		d.line("bad", "database", strings.Join(broken, "\n"))
 	default:
-		d.line("good", "database", fmt.Sprintf("%.1f MB, every reference is whole", float64(size)/1e6))
+		d.line("good", "database", fmt.Sprintf("%.1f MB, all references are intact", float64(size)/1e6))
 	}
 }
 
 func (d *doctor) address(ctx context.Context, addr string) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
-		d.line("note", "address", fmt.Sprintf("%s is taken (by Fawn itself when it is running)", addr))
+		d.line("note", "address", fmt.Sprintf("%s is in use (by Fawn itself if it's running)", addr))
 		return
 	}
 	if err := l.Close(); err != nil {
@@ -104,7 +104,7 @@ func (d *doctor) address(ctx context.Context, addr string) {
 
 func (d *doctor) configuration(s *config.Snapshot) {
 	if s.ConfigPath == "" {
-		d.line("good", "config", "no file, which is fine; it would be looked for as ./config.yaml or "+s.DataDir+string(os.PathSeparator)+"config.yaml")
+		d.line("good", "config", "none, which is fine; Fawn looks for ./config.yaml and "+s.DataDir+string(os.PathSeparator)+"config.yaml")
 	} else {
 		d.line("good", "config", s.ConfigPath)
 	}
@@ -131,7 +131,7 @@ func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
 		d.line("note", "sandbox", strings.TrimSpace(fmt.Sprintf("%s does not work here: %s %s %s %s\n%s", t.Provider, t.Reason, t.Step, t.Errno, t.Detail, t.Hint)))
 	}
 	if !r.OK {
-		d.line("note", "sandbox", "commands are off: "+r.Reason)
+		d.line("note", "sandbox", "commands are disabled: "+r.Reason)
 		return
 	}
 	d.line("good", "sandbox", r.Provider+": "+strings.Join(r.Layers, ", "))
@@ -156,7 +156,7 @@ func (d *doctor) models(ctx context.Context, s *config.Snapshot) {
 		d.model(m, probed[i])
 	}
 	if len(usable) == 0 {
-		d.line("note", "model", "none configured: the built-in offline model answers. It is no AI; see the README for connecting one")
+		d.line("note", "model", "none configured: the built-in offline model answers. It isn't an AI; see the README for how to connect one")
 	}
 	for _, k := range llm.KeysInEnv() {
 		d.line("note", "found", k+" is set in the environment")
@@ -172,7 +172,7 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 	if p.OK {
 		d.line("good", "model", fmt.Sprintf("%s answered in %s", what, p.Took.Round(time.Millisecond)))
 		if p.BaseURL != m.BaseURL && len(p.Tried) > 1 {
-			d.line("bad", "model", fmt.Sprintf("%s answers at another address than the configured one; set base_url: %s", m.Name, p.BaseURL))
+			d.line("bad", "model", fmt.Sprintf("%s answers at a different address than configured; set base_url: %s", m.Name, p.BaseURL))
 		}
 		return
 	}
@@ -184,5 +184,5 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 	if status != 0 {
 		class = fmt.Sprintf("%s, status %d", class, status)
 	}
-	d.line("bad", "model", fmt.Sprintf("%s does not answer%s (%s):\n%s", what, at, class, text))
+	d.line("bad", "model", fmt.Sprintf("%s doesn't answer%s (%s):\n%s", what, at, class, text))
 }

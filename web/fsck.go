@@ -26,7 +26,7 @@ func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
 		return false, err
 	}
 	if _, err := os.Stat(dir); err != nil { // looking does not make one
-		return false, fmt.Errorf("the data folder %s cannot be read: %w", dir, errors.Unwrap(err))
+		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
 	if err != nil {

@@ -27,7 +27,7 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Referrer-Policy", "same-origin")
 		if !a.hostAllowed(r) {
 			return refuse(c, http.StatusMisdirectedRequest,
-				"this server does not answer for the host %q; add it to server.hosts in the config if it should", hostName(r.Host))
+				"this server doesn't recognise the host %q; to allow it, add it to server.hosts in the config", hostName(r.Host))
 		}
 		origin := r.Header.Get("Origin")
 		allowed := origin != "" && a.originAllowed(origin)

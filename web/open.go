@@ -174,11 +174,11 @@ func logWarnings(log *slog.Logger, snap *config.Snapshot) {
 func checkAddr(o Options) error {
 	host, _, err := net.SplitHostPort(o.Addr)
 	if err != nil {
-		return fmt.Errorf("--addr %q is no address: write host:port, for example %s", o.Addr, DefaultAddr)
+		return fmt.Errorf("--addr %q isn't a valid address: use host:port, for example %s", o.Addr, DefaultAddr)
 	}
 	if !isLoopback(host) && !o.Insecure {
-		return fmt.Errorf("--addr %s can be reached from other machines, and Fawn has no accounts yet: anybody there could use it. "+
-			"Listen on 127.0.0.1, or add --insecure if something in front of it keeps strangers out", o.Addr)
+		return fmt.Errorf("--addr %s can be reached from other machines, and Fawn has no accounts yet: anyone there could use it. "+
+			"Listen on 127.0.0.1, or add --insecure if something in front of it controls access", o.Addr)
 	}
 	return nil
 }
@@ -194,11 +194,11 @@ func isLoopback(host string) bool {
 // writable makes the data folder and proves that files can be written there.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("the data folder cannot be made: %w. Choose another with --data", err)
+		return fmt.Errorf("can't create the data folder: %w. Choose another with --data", err)
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
-		return fmt.Errorf("the data folder %s cannot be written to: %w. Choose another with --data", dir, errors.Unwrap(err))
+		return fmt.Errorf("can't write to the data folder %s: %w. Choose another with --data", dir, errors.Unwrap(err))
 	}
 	name := probe.Name()
 	return errors.Join(probe.Close(), os.Remove(name))
@@ -216,7 +216,7 @@ func (a *App) listen(ctx context.Context) error {
 		if errors.As(err, &op) {
 			err = op.Err // what is around it repeats the address
 		}
-		return fmt.Errorf("--addr %s cannot be listened on: %w", a.opts.Addr, err)
+		return fmt.Errorf("can't listen on --addr %s: %w", a.opts.Addr, err)
 	}
 	a.listeners = append(a.listeners, l)
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.Equal(net.IPv4(127, 0, 0, 1)) {
@@ -224,7 +224,7 @@ func (a *App) listen(ctx context.Context) error {
 		if err == nil {
 			a.listeners = append(a.listeners, six)
 		} else if portTaken(err) {
-			a.opts.Log.Warn("another program holds this port on ::1; Fawn answers on 127.0.0.1 only", "port", at.Port)
+			a.opts.Log.Warn("another program uses this port on ::1; Fawn listens on 127.0.0.1 only", "port", at.Port)
 		}
 	}
 	return nil

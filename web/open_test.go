@@ -183,7 +183,7 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 		prepare func(t *testing.T, o *web.Options)
 		says    string
 	}{
-		{"address without port", func(_ *testing.T, o *web.Options) { o.Addr = "localhost" }, "write host:port"},
+		{"address without port", func(_ *testing.T, o *web.Options) { o.Addr = "localhost" }, "use host:port"},
 		{"port that is none", func(_ *testing.T, o *web.Options) { o.Addr = "127.0.0.1:99999" }, "invalid port"},
 		{"address others reach", func(_ *testing.T, o *web.Options) { o.Addr = "0.0.0.0:0" }, "--insecure"},
 		{"every address", func(_ *testing.T, o *web.Options) { o.Addr = ":0" }, "--insecure"},

@@ -96,7 +96,7 @@ func (a *App) guardFor(key string, private []string) *egress.Guard {
 		} else if ip, err := netip.ParseAddr(text); err == nil {
 			g.AllowPrivate = append(g.AllowPrivate, netip.PrefixFrom(ip, ip.BitLen()))
 		} else {
-			a.opts.Log.Warn("configuration", "at", key, "problem", text+" is no address or network")
+			a.opts.Log.Warn("configuration", "at", key, "problem", text+" isn't a valid address or network")
 		}
 	}
 	return g

@@ -118,7 +118,7 @@ func (s *Store) Poll() bool {
 }
 
 // KeptLastGood is what a problem begins with when a changed file cannot be used.
-const KeptLastGood = "the configuration was changed but cannot be used, the last good one stays in force: "
+const KeptLastGood = "the configuration changed but can't be used; the last valid one stays in effect: "
 
 func (s *Store) setProblem(message string) {
 	if old := s.Problem(); old == message {

@@ -42,7 +42,7 @@ func TestAnEditIsTakenAndABadOneIsNot(t *testing.T) {
 	if s.Poll() || words(s) != 2 {
 		t.Fatalf("after a bad edit: %d", words(s))
 	}
-	if p := s.Problem(); !strings.Contains(p, "the last good one stays in force") || !strings.Contains(p, "config.yaml:1:20: title.max_words must be a whole number") {
+	if p := s.Problem(); !strings.Contains(p, "the last valid one stays in effect") || !strings.Contains(p, "config.yaml:1:20: title.max_words must be a whole number") {
 		t.Errorf("problem: %s", p)
 	}
 	if s.Poll() || s.Problem() == "" {

@@ -58,8 +58,8 @@ func report(c *conversation, list []analysis) string {
 		}
 		b.WriteString(s)
 	}
-	b.WriteString(c.pick("---\n\nComputed by Fawn's offline model, which follows fixed rules and is no AI. Every number comes from the file itself.\n",
-		"---\n\n由 Fawn 的离线模型计算；它按固定规则工作，不是人工智能。所有数字都直接来自文件。\n"))
+	b.WriteString(c.pick("---\n\nComputed by Fawn's offline model, which follows fixed rules and isn't an AI. Every number comes from the file itself.\n",
+		"---\n\n由 Fawn 的离线模型计算；它按固定规则工作，不是 AI。所有数字都直接来自文件。\n"))
 	return b.String()
 }
 
