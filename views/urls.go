@@ -10,6 +10,9 @@ import (
 // NewChatURL is the welcome page.
 const NewChatURL = "/workspace/chats/new"
 
+// SampleURL starts a chat about the sample file.
+const SampleURL = "/ui/sample"
+
 // ChatsURL is the list of all chats.
 const ChatsURL = "/workspace/chats"
 

@@ -17,12 +17,12 @@ func TestWithoutAModelTheStagesCanBeSeen(t *testing.T) {
 	w := open(t, func(f *config.File, _ *lead.Options) { f.Models, f.Title.Enabled = nil, true })
 	w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.run(t, "Please analyse my csv file", "")
-	w.asks(t, "Which file shall I work on?")
+	w.asks(t, "Which file should I work on?")
 	w.upload(t, "north.csv", []byte("day,amount\n2024-01-01,1\n2024-01-02,3\n"))
 	w.upload(t, "south.csv", []byte("day,amount\n2024-01-01,10\n2024-01-02,30\n"))
 	stream := w.run(t, "Here they are", `{"is_plan_mode":true}`)
 	values := w.values(t)
-	holds(t, "answer", string(values["messages"]), "north.csv", "south.csv", "Written: `report.md`")
+	holds(t, "answer", string(values["messages"]), "north.csv", "south.csv", "Saved: `report.md`")
 	var plan []struct{ Content, Status string }
 	if err := json.Unmarshal(values["todos"], &plan); err != nil || len(plan) != 3 {
 		t.Fatal(plan, err)

@@ -75,7 +75,7 @@ test('a model written into the file that the card names is used without a restar
     await page.goto(own.base + newChat);
     const file = await page.innerText('.first .path');
     assert.equal(file, join(own.dir, 'config.yaml'));
-    assert.match(await page.innerText('.first'), /no AI/);
+    assert.match(await page.innerText('.first'), /isn’t an AI/);
     writeFileSync(file, `models:\n  - {name: my-model, use: "langchain_openai:ChatOpenAI", model: script, base_url: "${model.url}/v1", api_key: test}\n`);
     await until('the card is gone', async () => { await page.reload(); return !(await page.locator('.first').count()); });
     await send(page, words(7));

@@ -112,6 +112,7 @@ func (u *UI) Routes(g *echo.Group) {
 	g.POST("/ui/models/default", u.makeDefault)
 	g.GET("/ui/threads", u.threadList)
 	g.POST("/ui/threads", u.create)
+	g.POST("/ui/sample", u.sample)
 	g.POST("/ui/threads/delete", u.removeMany)
 	g.POST("/ui/threads/restore", u.undo)
 	g.POST("/ui/threads/:id/messages", u.onThread(u.send))

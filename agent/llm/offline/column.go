@@ -24,7 +24,7 @@ type column struct {
 	kind     kind
 	values   int // cells with a value
 	missing  int
-	distinct int // different values; for text, different texts
+	distinct int // different values: numbers and dates however they are written, else texts
 	odd      int // values which are no number or date in a column that is
 
 	numbers                        []float64 // in row order; NaN where there is none
@@ -41,6 +41,9 @@ type column struct {
 
 	texts []string // in row order, trimmed, "" where missing
 	top   []count  // most frequent texts, ties by text
+
+	repeated []count   // texts that come more than once, for columns of ids
+	alike    [][]count // texts that differ in case, spaces and punctuation only
 }
 
 // count is a text and how often it is there.
@@ -253,7 +256,41 @@ func (c *column) countTexts() {
 		c.top = append(c.top, count{s, n})
 	}
 	slices.SortFunc(c.top, func(a, b count) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.text, b.text)) })
+	if namesRows(c.name) {
+		for _, v := range c.top[:min(len(c.top), maxTop)] {
+			if v.n > 1 {
+				c.repeated = append(c.repeated, v)
+			}
+		}
+	}
+	if c.kind == kindText {
+		c.alike = alike(c.top)
+	}
 	c.top = slices.Clip(c.top[:min(len(c.top), maxTop)])
+	c.countValues()
+}
+
+// countValues counts numbers and dates as what they are: 1,200 is 1200, and 3 May 2024 is 2024-05-03.
+func (c *column) countValues() {
+	switch c.kind {
+	case kindNumber:
+		c.distinct = different(c.numbers, c.texts, func(v float64) bool { return !math.IsNaN(v) })
+	case kindDate:
+		c.distinct = different(c.times, c.texts, func(t time.Time) bool { return !t.IsZero() })
+	}
+}
+
+// different counts the different values of a column. Where a value could not be read, its text counts.
+func different[T comparable](values []T, texts []string, good func(T) bool) int {
+	seen, odd := map[T]bool{}, map[string]bool{}
+	for i, v := range values {
+		if good(v) {
+			seen[v] = true
+		} else if texts[i] != "" {
+			odd[texts[i]] = true
+		}
+	}
+	return len(seen) + len(odd)
 }
 
 // category tells whether the column sorts rows into groups worth comparing.

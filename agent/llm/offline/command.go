@@ -38,14 +38,14 @@ func (c *conversation) perform(command string) action {
 	case at >= 0:
 		said := c.pick("The command ran in the sandbox:", "命令已在沙箱中运行：")
 		if c.done[at].failed {
-			said = c.pick("The command did not go well:", "命令未能成功：")
+			said = c.pick("The command failed:", "命令执行失败：")
 		}
 		a.text = said + "\n\n" + fenced(clip(c.done[at].result, shownOutput))
 	case !c.tools["bash"]:
-		a.text = c.pick("Commands cannot be run here: this server offers no `bash`. `fawn doctor` says why.",
-			"这里无法运行命令：此服务器没有提供 `bash`。运行 `fawn doctor` 查看原因。")
+		a.text = c.pick("Commands are disabled on this server: there's no `bash` tool. Run `fawn doctor` to see why.",
+			"此服务器已禁用命令：没有 `bash` 工具。运行 `fawn doctor` 可查看原因。")
 	default:
-		a.text = c.pick("I run it in the sandbox.", "正在沙箱中运行。")
+		a.text = c.pick("Running it in the sandbox…", "正在沙箱中运行…")
 		a.call(c, "bash", map[string]any{"description": c.pick("run the command as given", "按原样运行命令"), "command": command})
 	}
 	return a

@@ -59,8 +59,8 @@ func TestTenThousandRowsGetRightNumbers(t *testing.T) {
 	line := fmt.Sprintf("| amount | %s | %s | %s | %s | %s | %s |", comma(amounts[0]), comma(mean), comma(median), comma(amounts[n-1]), comma(math.Sqrt(squares/float64(n-1))), comma(sum))
 	report := d.output("report.md")
 	holds(t, report, "10,000 rows, 7 columns", line, fmt.Sprintf("| amount | number | %s | %s |", comma(float64(n)), comma(float64(10_000-n))), "| date | 2024-01-01 | 2024-12-31 |",
-		fmt.Sprintf("(%s, ", comma(float64(byRegion["Übersee, other"]))), "Empty lines passed over: 10.", "![", "chart.svg", "no AI")
-	holds(t, answer, "10,000 rows", "7 columns", "mean "+comma(mean), "`report.md`", "`chart.svg`", "no AI")
+		fmt.Sprintf("(%s, ", comma(float64(byRegion["Übersee, other"]))), "Empty lines skipped: 10.", "![", "chart.svg", "isn't an AI")
+	holds(t, answer, "10,000 rows", "7 columns", "mean "+comma(mean), "`report.md`", "`chart.svg`", "isn't an AI")
 	if !slices.Equal(d.turn.State.Artifacts, []string{"/mnt/user-data/outputs/report.md", "/mnt/user-data/outputs/chart.svg"}) {
 		t.Errorf("artifacts %v", d.turn.State.Artifacts)
 	}
@@ -80,14 +80,14 @@ func TestFormatsOfTheWorldAreRead(t *testing.T) {
 		"tabs":                         {"a.tsv", "k\tv\na, b\t1\nc\t2\n", []string{"2 rows, 2 columns", "| v | 1 | 1.50 | 1.50 | 2 | 0.7071 | 3 |"}},
 		"pipes":                        {"a.csv", "k|v\na|1\nb|3\n", []string{"| v | 1 | 2 | 2 | 3 | 1.41 | 4 |"}},
 		"line break in a field":        {"a.csv", "k,v\n\"two\nlines\",1\nb,3\n", []string{"2 rows, 2 columns"}},
-		"ragged and blank":             {"a.csv", "a,b,c\n1,2\n\n1,2,3,4\n1,2,3\n", []string{"3 rows, 3 columns", "Empty lines passed over: 1.", "fewer fields than the header: 1;", "more fields than the header: 1;"}},
+		"ragged and blank":             {"a.csv", "a,b,c\n1,2\n\n1,2,3,4\n1,2,3\n", []string{"3 rows, 3 columns", "Empty lines skipped: 1.", "fewer fields than the header: 1;", "more fields than the header: 1;"}},
 		"missing words":                {"a.csv", "k,v\na,NA\nb,null\nc,4\nd,-\n", []string{"| v | number | 1 | 3 | 1 |", "| v | 4 | 4 | 4 | 4 | – | 4 |"}},
-		"no header":                    {"a.csv", "1,2\n3,4\n", []string{"2 rows, 2 columns", "column 1", "The first row is data"}},
+		"no header":                    {"a.csv", "1,2\n3,4\n", []string{"2 rows, 2 columns", "column 1", "The first row looks like data"}},
 		"codes stay text":              {"a.csv", "zip,n\n01234,1\n99999,2\n", []string{"| zip | text | 2 | 0 | 2 |"}},
 		"open quote":                   {"a.csv", "k,v\n\"oops,1\nb,2\n", []string{"2 rows, 2 columns", "| v | 1 | 1.50 |"}},
 		"day first":                    {"a.csv", "d,v\n31/01/2024,1\n01/02/2024,2\n", []string{"| d | 2024-01-31 | 2024-02-01 |"}},
 		"month first is told":          {"a.csv", "d,v\n03/04/2024,1\n01/02/2024,2\n", []string{"| d | 2024-01-02 | 2024-03-04 |", "month/day"}},
-		"some odd values":              {"a.csv", "k,v\n" + strings.Repeat("a,5\n", 99) + "b,many\n", []string{"| v | 5 | 5 | 5 | 5 | 0 | 495 |", "not being a number: 1."}},
+		"some odd values":              {"a.csv", "k,v\n" + strings.Repeat("a,5\n", 99) + "b,many\n", []string{"| v | 5 | 5 | 5 | 5 | 0 | 495 |", "values that aren't a number, left out of the figures: 1."}},
 		"markup in names":              {"a.csv", "<b>x|y</b>,v\n[l](javascript:1),1\n\"<svg onload=1>\",2\n", []string{"&lt;b>x\\|y&lt;/b>"}},
 		"sep line":                     {"a.csv", "sep=;\nk;v\na;1\nb;2\n", []string{"2 rows, 2 columns"}},
 		"only a header":                {"a.csv", "a,b\n", []string{"no rows of data"}},
@@ -172,7 +172,7 @@ func TestTextGetsAnOutlineAndItsOwnSentences(t *testing.T) {
 		"## Floods\n\nA flood happens when a river carries more water than its banks hold. Cats are unrelated animals sleeping.\n\n" +
 		"```\n# no heading inside code\n```\n\nUnderlined\n----------\n\n- Water shapes valleys, and rivers carry the sediment away.\n"
 	answer := d.say("outline please", map[string]string{"rivers.md": text})
-	holds(t, answer, "**rivers.md** has 16 lines", "- Rivers (L1)", "  - Floods (L5)", "  - Underlined (L13)", "(L3)", "no AI")
+	holds(t, answer, "**rivers.md** has 16 lines", "- Rivers (L1)", "  - Floods (L5)", "  - Underlined (L13)", "(L3)", "isn't an AI")
 	if strings.Contains(answer, "no heading") {
 		t.Error("code counts as a heading")
 	}
@@ -189,7 +189,7 @@ func TestTextGetsAnOutlineAndItsOwnSentences(t *testing.T) {
 func TestUnreadableFilesAreToldNotGuessed(t *testing.T) {
 	d := newDesk(t, nil)
 	answer := d.say("summarise", map[string]string{"pic.png": "\x89PNG\r\n\x1a\n\x00\x00", "paper.pdf": "%PDF-1.7\n\x00\x01"})
-	holds(t, answer, "I could not read `pic.png`", "I could not read `paper.pdf`")
+	holds(t, answer, "`pic.png` couldn't be read", "`paper.pdf` couldn't be read")
 	d = newDesk(t, nil)
 	d.put("uploads/paper.md", "# Converted\n\nThis text was made from the paper by a converter.\n")
 	holds(t, d.say("summarise", map[string]string{"paper.pdf": "%PDF-1.7\n\x00\x01"}), "**paper.md**", "Converted (L1)")
@@ -207,9 +207,9 @@ func TestItSaysWhatItIsAndHowToConnect(t *testing.T) {
 		return msg.Content.Text
 	}
 	holds(t, ask(offline.New(look), "Who are you?"), "not an AI", "`DEEPSEEK_API_KEY`", "Ollama", "`qwen3:8b`", "base_url: http://127.0.0.1:11434/v1", "config.yaml")
-	holds(t, ask(offline.New(look), "你是谁？"), "不是人工智能", "`DEEPSEEK_API_KEY`", "qwen3:8b")
+	holds(t, ask(offline.New(look), "你是谁？"), "不是 AI", "`DEEPSEEK_API_KEY`", "qwen3:8b")
 	nothing := offline.New(func(context.Context) offline.Environment { return offline.Environment{} })
-	holds(t, ask(nothing, "hi"), "no key in the environment", "api_key: $OPENAI_API_KEY")
+	holds(t, ask(nothing, "hi"), "no API keys in the environment", "api_key: $OPENAI_API_KEY")
 	if said := ask(offline.New(nil), "hi"); strings.Contains(said, "no key") {
 		t.Errorf("it tells of a search it did not make: %s", said)
 	}

@@ -26,7 +26,7 @@ func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 	if len(files) == 0 && c.asksForWork() {
 		found, asked := c.listed()
 		if !asked && c.tools["ls"] {
-			a.text = c.pick("I look which files there are.", "我先看看有哪些文件。")
+			a.text = c.pick("Looking for files…", "正在查找文件…")
 			a.call(c, "ls", map[string]any{"description": c.pick("find uploaded files", "查找上传的文件"), "path": uploads})
 			return a, nil
 		}
@@ -56,7 +56,7 @@ func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 	}
 	if len(a.calls) > 0 {
 		if !slices.ContainsFunc(c.done, func(s step) bool { return s.tool == "read_file" }) {
-			a.text = fmt.Sprintf(c.pick("I read %s.", "正在读取 %s。"), names(files))
+			a.text = fmt.Sprintf(c.pick("Reading %s…", "正在读取 %s…"), names(files))
 		}
 		return c.planned(a, files), nil
 	}
@@ -115,7 +115,7 @@ func (c *conversation) deliver(docs []document, left int) action {
 	for _, d := range docs {
 		switch {
 		case d.problem != "" && d.lines == 0:
-			parts = append(parts, fmt.Sprintf(c.pick("I could not read `%s`: %s", "无法读取 `%s`：%s"), code(path.Base(d.path)), quoteText(d.problem)))
+			parts = append(parts, fmt.Sprintf(c.pick("`%s` couldn't be read: %s", "无法读取 `%s`：%s"), code(path.Base(d.path)), quoteText(d.problem)))
 		case isTable(d.path):
 			t := analyse(c, d)
 			if t.drawn {
@@ -135,10 +135,10 @@ func (c *conversation) deliver(docs []document, left int) action {
 		parts = append(parts, sentence)
 	}
 	if left > 0 {
-		parts = append(parts, fmt.Sprintf(c.pick("%d more files were left out; name the ones you mean.", "另有 %d 个文件未处理；请指明需要的文件。"), left))
+		parts = append(parts, fmt.Sprintf(c.pick("%d more files were skipped. Name the ones you want.", "另有 %d 个文件未处理，请指明需要的文件。"), left))
 	}
-	parts = append(parts, c.pick("*Computed by fixed rules: I am the offline model, no AI. Connect a model for questions about meaning.*",
-		"*以上按固定规则计算：我是离线模型，不是人工智能。需要理解内容请连接一个模型。*"))
+	parts = append(parts, c.pick("*Computed with fixed rules by the offline model, which isn't an AI. To ask about the meaning of your data, connect a model.*",
+		"*以上由离线模型按固定规则计算，它不是 AI。如需理解数据的含义，请接入一个模型。*"))
 	return action{text: strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")}
 }
 
@@ -177,7 +177,7 @@ func (c *conversation) publish(tables []analysis) (action, string) {
 		}
 	}
 	if len(a.calls) > 0 {
-		a.text = c.pick("I write the report.", "正在写报告。")
+		a.text = c.pick("Writing the report…", "正在撰写报告…")
 		return a, ""
 	}
 	shown := slices.IndexFunc(c.done, func(s step) bool { return s.tool == "present_files" })
@@ -190,10 +190,10 @@ func (c *conversation) publish(tables []analysis) (action, string) {
 	}
 	var said []string
 	if len(written) > 0 {
-		said = append(said, fmt.Sprintf(c.pick("Written: %s.", "已写入：%s。"), names(written)))
+		said = append(said, fmt.Sprintf(c.pick("Saved: %s.", "已保存：%s。"), names(written)))
 	}
 	if len(problems) > 0 {
-		said = append(said, fmt.Sprintf(c.pick("Something could not be written: %s", "有内容未能写入：%s"), strings.Join(problems, "; ")))
+		said = append(said, fmt.Sprintf(c.pick("Couldn't save everything: %s", "部分内容未能保存：%s"), strings.Join(problems, "; ")))
 	}
 	return a, strings.Join(said, " ")
 }

@@ -75,6 +75,7 @@ func (a *analysis) write(b *strings.Builder, c *conversation) {
 		fmt.Fprintf(b, c.pick(" **This is a %s; the file is longer.**", " **这是%s；文件更长。**"), a.extent)
 	}
 	b.WriteString("\n\n")
+	a.writeQuality(b, c)
 	if a.drawn {
 		fmt.Fprintf(b, "![%s](%s)\n\n", cell(a.chart.title), a.svg)
 	}
@@ -92,7 +93,6 @@ func (a *analysis) write(b *strings.Builder, c *conversation) {
 	a.writeDates(b, c)
 	a.writeTexts(b, c)
 	a.writeGroups(b, c)
-	a.writeQuality(b, c)
 }
 
 func (k *column) typeName(c *conversation) string {
@@ -201,36 +201,37 @@ func (a *analysis) writeGroups(b *strings.Builder, c *conversation) {
 }
 
 func (a *analysis) writeQuality(b *strings.Builder, c *conversation) {
-	var notes []string
+	notes := a.findings(c)
 	add := func(n int, en, zh string) {
 		if n > 0 {
 			notes = append(notes, fmt.Sprintf(c.pick(en, zh), amount(n)))
 		}
 	}
 	t := &a.table
-	add(t.blank, "Empty lines passed over: %s.", "跳过 %s 个空行。")
-	add(t.short, "Rows with fewer fields than the header: %s; what is not there counts as missing.", "%s 行的字段少于表头，缺少的部分记为缺失。")
-	add(t.long, "Rows with more fields than the header: %s; the rest was left out.", "%s 行的字段多于表头，多余部分被忽略。")
+	add(t.blank, "Empty lines skipped: %s.", "跳过 %s 个空行。")
+	add(t.short, "Rows with fewer fields than the header: %s; absent fields count as missing.", "%s 行的字段少于表头，缺少的部分记为缺失。")
+	add(t.long, "Rows with more fields than the header: %s; extra fields are ignored.", "%s 行的字段多于表头，多余部分被忽略。")
 	add(t.damaged, "Characters that are not valid UTF-8: %s.", "%s 个字符不是有效的 UTF-8。")
-	add(a.doc.cut, "Lines too long to be read in full: %s.", "%s 行过长，未能完整读取。")
+	add(a.doc.cut, "Lines too long to read in full: %s.", "%s 行过长，未能完整读取。")
 	if !t.named {
-		notes = append(notes, c.pick("The first row is data, so the columns have numbers as names.", "第一行是数据，因此列以序号命名。"))
+		notes = append(notes, c.pick("The first row looks like data, so the columns are numbered.", "第一行是数据，因此列以序号命名。"))
 	}
 	for i := range a.cols {
 		k := &a.cols[i]
 		if k.odd > 0 {
-			notes = append(notes, fmt.Sprintf(c.pick("%s: left out of its figures, not being a %s: %s.", "%s：无法识别为%s而未计入统计的值：%s 个。"), cell(k.name), k.typeName(c), amount(k.odd)))
+			notes = append(notes, fmt.Sprintf(c.pick("`%s`: values that aren't a %s, left out of the figures: %s.", "`%s`：无法识别为%s、未计入统计的值：%s 个。"), code(k.name), k.typeName(c), amount(k.odd)))
 		}
 		if k.ambiguous {
-			notes = append(notes, fmt.Sprintf(c.pick("%s: dates like 03/04 are read as month/day.", "%s：形如 03/04 的日期按 月/日 读取。"), cell(k.name)))
+			notes = append(notes, fmt.Sprintf(c.pick("`%s`: dates such as 03/04 are read as month/day.", "`%s`：形如 03/04 的日期按“月/日”读取。"), code(k.name)))
 		}
-		if len(notes) > 30 {
+		if len(notes) > maxFindings {
 			break
 		}
 	}
-	if len(notes) > 0 {
-		fmt.Fprintf(b, "## %s\n\n- %s\n\n", c.pick("Notes", "说明"), strings.Join(notes, "\n- "))
+	if len(notes) == 0 {
+		notes = append(notes, c.pick("No problems found.", "没有发现问题。"))
 	}
+	fmt.Fprintf(b, "## %s\n\n- %s\n\n", c.pick("Data quality", "数据质量"), strings.Join(notes, "\n- "))
 }
 
 // brief is the summary a person reads in the chat.
@@ -250,6 +251,7 @@ func (a *analysis) brief(c *conversation) string {
 		gaps += a.cols[i].missing
 	}
 	fmt.Fprintf(&b, c.pick("; cells without a value: %s.", "；缺失 %s 个单元格。"), amount(gaps))
+	a.briefQuality(&b, c)
 	words := strings.ToLower(c.text)
 	if k := pickColumn(words, a.cols, func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year }); k != nil {
 		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s, mean %s, median %s, standard deviation %s, sum %s.", "\n- `%s`：从 %s 到 %s，平均 %s，中位数 %s，标准差 %s，合计 %s。"),
@@ -280,8 +282,28 @@ func (a *analysis) brief(c *conversation) string {
 		}
 		fmt.Fprintf(&b, c.pick("\n- Chart: %s; the highest is %s with %s.", "\n- 图表：%s；最高的是 %s，为 %s。"), cell(a.chart.title), cell(label), figure(a.chart.values[best]))
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), figuresHead(c))
 }
+
+// briefQuality names the gravest findings, before any figure they make doubtful.
+func (a *analysis) briefQuality(b *strings.Builder, c *conversation) {
+	found := a.findings(c)
+	if len(found) == 0 {
+		b.WriteString("\n")
+		return
+	}
+	fmt.Fprintf(b, "\n\n**%s**\n", c.pick("Data quality", "数据质量"))
+	for _, s := range found[:min(len(found), briefly)] {
+		b.WriteString("\n- " + s)
+	}
+	if more := len(found) - briefly; more > 0 {
+		fmt.Fprintf(b, c.pick("\n- %s in the report.", "\n- 另有 %s，见报告。"), c.number(more, "more finding", "项"))
+	}
+	b.WriteString(figuresHead(c))
+}
+
+// figuresHead parts the figures of a summary from what was found about their quality.
+func figuresHead(c *conversation) string { return "\n\n**" + c.pick("Figures", "统计") + "**\n" }
 
 // number counts things: 1 row, 2 rows.
 func (c *conversation) number(n int, en, zh string) string {

@@ -26,8 +26,8 @@ func (c *conversation) planned(a action, files []string) action {
 	plan := []any{}
 	for i, what := range []string{
 		c.pick("Read ", "读取 ") + names(files),
-		c.pick("Compute, and write the report", "计算并写出报告"),
-		c.pick("Show the result", "展示结果"),
+		c.pick("Analyse the data and write the report", "分析数据并撰写报告"),
+		c.pick("Share the results", "交付结果"),
 	} {
 		status := "pending"
 		if i < stage {

@@ -1,0 +1,51 @@
+package ui
+
+import (
+	"bytes"
+	_ "embed" // the sample file
+	"mime/multipart"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/views"
+)
+
+// sampleName is what the sample file is called in the chat.
+const sampleName = "sample-orders.csv"
+
+// sampleOrders are invented orders with the faults of real ones: mixed formats, an outlier, a
+// negative amount, regions written in two ways and an id that comes twice.
+//
+//go:embed sample-orders.csv
+var sampleOrders []byte
+
+// sample is POST /ui/sample: a new chat in which the sample file is analysed. It needs no script.
+func (u *UI) sample(c echo.Context) error {
+	thread := uuid.Must(uuid.NewV7()).String()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile("files", sampleName)
+	if err == nil {
+		_, err = part.Write(sampleOrders)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = u.store(c.Request().Context(), thread, multipart.NewReader(&body, w.Boundary())); err == nil {
+		err = u.start(c, thread, say(c, "starter.sample.text", sampleName), url.Values{})
+	}
+	if err != nil {
+		problem, status := u.refusal(c, err)
+		if problem == "" {
+			return err
+		}
+		return u.welcomePage(c, thread, boxDraft{problem: problem, status: status})
+	}
+	return c.Redirect(http.StatusSeeOther, views.ThreadURL(thread))
+}
