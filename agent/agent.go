@@ -27,6 +27,18 @@ type Outcome struct {
 // DefaultMaxSteps bounds a run which sets no limit of its own.
 const DefaultMaxSteps = 100
 
+// StepLimitError ends a run that has used its steps up.
+type StepLimitError struct{ Limit int }
+
+// Error implements error. Clients know the sentence.
+func (e *StepLimitError) Error() string {
+	return fmt.Sprintf("Recursion limit of %d reached without hitting a stop condition. "+
+		"You can increase the limit by setting the `recursion_limit` config key.", e.Limit)
+}
+
+// ErrorName is how clients know the error.
+func (e *StepLimitError) ErrorName() string { return "GraphRecursionError" }
+
 // closeTime is how long the last writes of a cancelled run may take.
 const closeTime = 5 * time.Second
 
@@ -86,6 +98,9 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		return l.out, err
 	}
 	for node != NodeEnd {
+		if l.turn.FailAtLimit && l.steps >= l.limit {
+			return l.out, &StepLimitError{Limit: l.limit}
+		}
 		var err error
 		switch node {
 		case NodeModel:

@@ -10,11 +10,25 @@ type Todo struct {
 	Status  string `json:"status"` // pending, in_progress, completed
 }
 
-// UnmarshalJSON reads {content, status} and {id, title, status}.
+// UnmarshalJSON reads {content, status} and {id, title, status}; an id may be a number.
 func (t *Todo) UnmarshalJSON(b []byte) error {
 	type plain Todo
-	if err := json.Unmarshal(b, (*plain)(t)); err != nil {
+	read := struct {
+		*plain
+		ID json.RawMessage `json:"id"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(b, &read); err != nil {
 		return err
+	}
+	var number json.Number
+	switch {
+	case read.ID == nil:
+	case json.Unmarshal(read.ID, &number) == nil:
+		t.ID = number.String()
+	default:
+		if err := json.Unmarshal(read.ID, &t.ID); err != nil {
+			return err
+		}
 	}
 	if t.Content == "" {
 		t.Content = t.Title

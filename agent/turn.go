@@ -36,6 +36,10 @@ type Turn struct {
 	Results  map[string]Result // results of calls which ended before the run was cut off, by call id
 	MaxSteps int               // model and tool steps before the last turn; 0 means 100
 
+	// FailAtLimit ends a run that has used its steps up with a *StepLimitError instead of a
+	// last turn.
+	FailAtLimit bool
+
 	// StopBefore and StopAfter are breakpoints: names of nodes, aliases included, or "*".
 	StopBefore, StopAfter []string
 

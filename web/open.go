@@ -155,9 +155,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 }
 
 // steps are the limits of steps as they are configured now.
-func (a *App) steps() (usual, most int) {
+func (a *App) steps() runs.StepLimits {
 	f := a.config.Current().File
-	return f.Runs.RecursionLimit, f.MaxRecursionLimit
+	return runs.StepLimits{Usual: f.Runs.RecursionLimit, Most: f.MaxRecursionLimit, Fail: f.Runs.OnRecursionLimit == "error"}
 }
 
 // logWarnings tells once what in the configuration has no effect.

@@ -12,7 +12,7 @@ func Default() File {
 			MaxReaders: 2048, MaxHeaderBytes: 32 << 10, HeaderTimeout: 10 * time.Second,
 		},
 		Store:      Storage{Sync: "normal"},
-		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100},
+		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100, OnRecursionLimit: "answer"},
 		Retention:  Retention{SweepEvery: time.Minute},
 		ThreadData: ThreadData{LazyInit: true},
 		ToolSearch: ToolSearch{AutoPromoteTopK: 3},

@@ -107,9 +107,10 @@ type Storage struct {
 
 // Runs says how runs behave.
 type Runs struct {
-	Resume           string `yaml:"resume" enum:"auto|mark"` // after a crash: go on with the run, or mark it interrupted
-	AllowDegradation bool   `yaml:"allow_degradation"`       // turn a capability the model lacks off instead of ending the run
-	RecursionLimit   int    `yaml:"recursion_limit" min:"1"` // steps of a run whose client names no limit
+	Resume           string `yaml:"resume" enum:"auto|mark"`                // after a crash: go on with the run, or mark it interrupted
+	AllowDegradation bool   `yaml:"allow_degradation"`                      // turn a capability the model lacks off instead of ending the run
+	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                // steps of a run whose client names no limit
+	OnRecursionLimit string `yaml:"on_recursion_limit" enum:"answer|error"` // then: a last turn without tools, or the error GraphRecursionError
 }
 
 // Retention says what stays of threads nobody touches. Pinned ones always do.

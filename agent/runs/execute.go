@@ -100,9 +100,10 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	if failed != nil {
 		return rec, out, failed
 	}
-	turn := &agent.Turn{ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state, MaxSteps: m.steps(opts.limit),
+	turn := &agent.Turn{ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
 		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
 		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add}
+	m.limitSteps(turn, opts)
 	switch {
 	case e.goOn != nil && e.goOn.past.last != "":
 		var on bool

@@ -1,10 +1,12 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"fawn/agent"
 	"fawn/store"
@@ -76,8 +78,34 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 
 // Values is the state of a snapshot as every API shows it, by concatenation of stored
 // bodies. With full, the fields clients read without looking (messages, title, artifacts,
-// uploaded_files) are there even when unset.
+// uploaded_files) are there even when unset. Bytes of images are left out.
 func Values(s store.Snapshot, full bool) json.RawMessage {
+	if body, ok := s.Fields["viewed_images"]; ok && bytes.Contains(body, []byte(`"base64":`)) {
+		s.Fields = maps.Clone(s.Fields)
+		s.Fields["viewed_images"] = withoutBytes(body)
+	}
+	return ValuesWithImages(s, full)
+}
+
+// withoutBytes is a map of images as references only.
+func withoutBytes(body []byte) []byte {
+	var images map[string]agent.Image
+	if json.Unmarshal(body, &images) != nil {
+		return []byte("{}")
+	}
+	for at, img := range images {
+		img.Base64 = ""
+		images[at] = img
+	}
+	out, err := agent.Encode(images)
+	if err != nil {
+		return []byte("{}")
+	}
+	return out
+}
+
+// ValuesWithImages is [Values] with the bytes of images which clients wrote into the state.
+func ValuesWithImages(s store.Snapshot, full bool) json.RawMessage {
 	n := 64
 	for _, m := range s.Messages {
 		n += len(m.Body) + 1

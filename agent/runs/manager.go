@@ -41,9 +41,9 @@ type Config struct {
 	Mark   bool                      // after a crash: leave runs interrupted instead of going on with them
 	Log    *slog.Logger
 
-	// Steps says how many steps a run takes whose client names no limit, and how many it may
-	// have at most; nil = DefaultRecursionLimit and MaxRecursionLimit.
-	Steps func() (usual, most int)
+	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
+	// MaxRecursionLimit, with a last turn.
+	Steps func() StepLimits
 }
 
 // Manager owns "one active run per thread". All its state is behind one mutex; no I/O
@@ -55,7 +55,7 @@ type Manager struct {
 
 	copyFiles CopyFiles
 	mark      bool
-	limits    func() (usual, most int)
+	limits    func() StepLimits
 	logger    *slog.Logger
 	ctx       context.Context // parent of all runs
 	stop      context.CancelCauseFunc

@@ -16,13 +16,24 @@ const (
 	MaxRecursionLimit     = 1000
 )
 
-// steps is the limit of a run whose client asks for so many; 0 is none.
-func (m *Manager) steps(asked int) int {
-	usual, most := DefaultRecursionLimit, MaxRecursionLimit
+// StepLimits say how many steps a run takes whose client names no limit, how many it may have
+// at most, and whether a run that reaches its limit fails instead of taking a last turn.
+type StepLimits struct {
+	Usual, Most int
+	Fail        bool
+}
+
+// limitSteps writes into a turn how many steps it may take and what happens then, both as
+// its client asks for them.
+func (m *Manager) limitSteps(t *agent.Turn, asked choices) {
+	limits := StepLimits{Usual: DefaultRecursionLimit, Most: MaxRecursionLimit}
 	if m.limits != nil {
-		usual, most = m.limits()
+		limits = m.limits()
 	}
-	return min(cmp.Or(asked, usual), most)
+	t.MaxSteps, t.FailAtLimit = min(cmp.Or(asked.limit, limits.Usual), limits.Most), limits.Fail
+	if asked.atLimit != "" {
+		t.FailAtLimit = asked.atLimit == "error"
+	}
 }
 
 // choices is what config.configurable, config.context and context say, context winning.
@@ -32,6 +43,7 @@ type choices struct {
 	checkpoint  string
 	threadID    string
 	limit       int            // of steps; 0 = the client names none
+	atLimit     string         // answer, error or "", when it is reached
 	metadata    map[string]any // scalars worth showing in checkpoint metadata
 }
 
@@ -42,6 +54,7 @@ func (r *Request) options() (choices, error) {
 	c := choices{metadata: map[string]any{}}
 	var cfg struct {
 		Limit        json.RawMessage            `json:"recursion_limit"`
+		AtLimit      string                     `json:"on_recursion_limit"`
 		Configurable map[string]json.RawMessage `json:"configurable"`
 		Context      map[string]json.RawMessage `json:"context"`
 	}
@@ -60,6 +73,7 @@ func (r *Request) options() (choices, error) {
 	if json.Unmarshal(cfg.Limit, &limit) == nil && limit > 0 {
 		c.limit = limit
 	}
+	c.atLimit = cfg.AtLimit
 	get := func(key string) (json.RawMessage, bool) {
 		for _, m := range []map[string]json.RawMessage{context, cfg.Context, cfg.Configurable} {
 			if v, ok := m[key]; ok && string(v) != "null" {
@@ -99,6 +113,7 @@ func (r *Request) options() (choices, error) {
 		{"timezone", &c.Timezone, nil},
 		{"checkpoint_id", &c.checkpoint, nil},
 		{"thread_id", &c.threadID, nil},
+		{"on_recursion_limit", &c.atLimit, nil},
 	} {
 		var given bool
 		if given, err = read(o.key, o.into); err != nil {
@@ -107,6 +122,9 @@ func (r *Request) options() (choices, error) {
 		if o.set != nil && given {
 			*o.set = true
 		}
+	}
+	if c.atLimit != "" && c.atLimit != "answer" && c.atLimit != "error" {
+		return c, fmt.Errorf("%w: on_recursion_limit: want answer or error, got %.40q", ErrInput, c.atLimit)
 	}
 	for _, key := range shownOptions {
 		if v, ok := get(key); ok && len(v) < 200 && !strings.HasPrefix(key, "__") {

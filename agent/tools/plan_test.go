@@ -26,6 +26,8 @@ func TestTodosKeepTheirIDs(t *testing.T) {
 		{`{"todos":[{"content":"a","status":"pending"},{"content":"b","status":"pending"}]}`, "1 2", "- [pending] a\n- [pending] b"},
 		{`{"todos":[{"content":"b","status":"completed"},{"title":"c","status":"in_progress"},{"content":"b","status":"pending"}]}`, "2 3 4", "- [completed] b\n- [in_progress] c"},
 		{`{"todos":"[{\"content\":\"c\",\"status\":\"completed\"}]"}`, "3", "- [completed] c"},
+		{`{"todos":[{"id":"plot","content":"c","status":"completed"},{"id":7,"content":"d","status":"pending"},{"content":"e","status":"pending"}]}`, "plot 7 8", "- [pending] d"},
+		{`{"todos":[{"id":"x","content":"f","status":"pending"},{"id":"x","content":"d","status":"pending"}]}`, "x 7", "- [pending] f"},
 		{`{"todos":[]}`, "", "Updated todo list: empty"},
 	} {
 		r := run(t, tool, turn, c.args)
@@ -38,7 +40,7 @@ func TestTodosKeepTheirIDs(t *testing.T) {
 		}
 		turn.State.Todos = r.Patch.Todos
 	}
-	for _, args := range []string{`{}`, `{"todos":null}`, `{"todos":7}`, `{"todos":"x"}`, `{"todos":[{"status":"pending"}]}`, `{"todos":[{"content":"a","status":"soon"}]}`,
+	for _, args := range []string{`{}`, `{"todos":null}`, `{"todos":7}`, `{"todos":"x"}`, `{"todos":[{"status":"pending"}]}`, `{"todos":[{"content":"a","status":"soon"}]}`, `{"todos":[{"id":"` + strings.Repeat("i", 65) + `","content":"a","status":"pending"}]}`,
 		`{"todos":[` + strings.Repeat(`{"content":"a","status":"pending"},`, 100) + `{"content":"a","status":"pending"}]}`} {
 		if r := run(t, tool, turn, args); !r.IsError || r.Patch.Todos != nil {
 			t.Errorf("%.60s: %+v", args, r)

@@ -20,6 +20,7 @@ var writeTodosText string
 
 const writeTodosSchema = `{"type":"object","required":["todos"],"properties":{
 "todos":{"type":"array","description":"the whole plan, in order","items":{"type":"object","required":["content","status"],"properties":{
+"id":{"type":"string"},
 "content":{"type":"string","description":"what is to be done"},
 "status":{"type":"string","enum":["pending","in_progress","completed"]}}}}}}`
 
@@ -27,10 +28,11 @@ const writeTodosSchema = `{"type":"object","required":["todos"],"properties":{
 const (
 	maxTodos     = 100
 	maxTodoChars = 2000
+	maxTodoID    = 64
 )
 
-// Todos is the tool that writes the plan. It replaces the list of the state; an item which
-// is still there keeps its id.
+// Todos is the tool that writes the plan. It replaces the list of the state. The model may
+// give items ids; one without an id has that of the same item before.
 func Todos() *agent.Tool {
 	return &agent.Tool{
 		Name: WriteTodos, Description: strings.TrimSpace(writeTodosText), Schema: json.RawMessage(writeTodosSchema),
@@ -73,6 +75,8 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 			return nil, fmt.Sprintf("item %d has no content", i+1)
 		case len([]rune(t.Content)) > maxTodoChars:
 			return nil, fmt.Sprintf("item %d is longer than %d characters", i+1, maxTodoChars)
+		case len(t.ID) > maxTodoID:
+			return nil, fmt.Sprintf("the id of item %d is longer than %d bytes", i+1, maxTodoID)
 		case t.Status != "pending" && t.Status != "in_progress" && t.Status != "completed":
 			return nil, fmt.Sprintf("item %d has the status %q; it must be pending, in_progress or completed", i+1, clip(t.Status, 40))
 		}
@@ -84,17 +88,26 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 	return list, ""
 }
 
-// keepIDs gives each item the id it had, or the next free number.
+// keepIDs gives each item without an id of its own the one it had, or the next free number.
 func keepIDs(old, list []agent.Todo) {
 	used, top := map[string]bool{}, 0
-	for _, t := range old {
+	for _, t := range slices.Concat(old, list) {
 		if n, err := strconv.Atoi(t.ID); err == nil {
 			top = max(top, n)
 		}
 	}
 	for i := range list {
+		if t := &list[i]; used[t.ID] {
+			t.ID = "" // given twice
+		} else if t.ID != "" {
+			used[t.ID] = true
+		}
+	}
+	for i := range list {
 		t := &list[i]
-		t.ID = ""
+		if t.ID != "" {
+			continue
+		}
 		if at := slices.IndexFunc(old, func(o agent.Todo) bool { return o.Content == t.Content && !used[o.ID] }); at >= 0 {
 			t.ID = old[at].ID
 		}

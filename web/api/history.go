@@ -96,7 +96,7 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 		if err != nil {
 			return nil, err
 		}
-		return m.stateOf(ctx, t, snap, f, result)
+		return stateOf(snap, f, result, runs.Values)
 	})
 }
 

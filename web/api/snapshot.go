@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -118,8 +117,8 @@ func checkpointMetadata(cp store.Checkpoint) (map[string]any, error) {
 }
 
 // stateOf is a snapshot as GET state and history show it. failed belongs to the head only;
-// result is what its task wrote, nil where that is not known.
-func (a *API) stateOf(ctx context.Context, t store.Thread, snap store.Snapshot, failed *runs.Failure, result json.RawMessage) (json.RawMessage, error) {
+// result is what its task wrote, nil where that is not known. show makes its values.
+func stateOf(snap store.Snapshot, failed *runs.Failure, result json.RawMessage, show func(store.Snapshot, bool) json.RawMessage) (json.RawMessage, error) {
 	s := stateJSON{Next: snap.Checkpoint.Next, Tasks: tasks(snap, failed), Metadata: map[string]any{}, Interrupts: []interrupt{}}
 	if s.Next == nil {
 		s.Next = []string{}
@@ -152,7 +151,7 @@ func (a *API) stateOf(ctx context.Context, t store.Thread, snap store.Snapshot, 
 	if err := addAliases(snap); err != nil {
 		return nil, err
 	}
-	values := runs.Values(snap, true)
+	values := show(snap, true)
 	out := make([]byte, 0, len(values)+len(rest)+16)
 	out = append(append(out, `{"values":`...), values...)
 	return append(append(out, ','), rest[1:]...), nil

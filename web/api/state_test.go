@@ -299,3 +299,32 @@ func TestPatchStateMergesMetadata(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
+
+// TestBytesOfImagesAreShownWhenAskedFor: also those that a client wrote.
+func TestBytesOfImagesAreShownWhenAskedFor(t *testing.T) {
+	w := open(t, sayAgent("one"))
+	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
+	a := w.send(t, "POST", "/threads/t1/state", `{"values":{"viewed_images":{"a.png":{"base64":"iVBORw0KGgo=","mime_type":"image/png"}}}}`)
+	stream := w.send(t, "POST", "/threads/t1/runs/stream", `{"assistant_id":"lead_agent","input":{"messages":"hi"},"stream_mode":["values"]}`)
+	if a.status != http.StatusOK || strings.Contains(a.body+stream.body, "iVBOR") || !strings.Contains(stream.body, `"a.png":{"mime_type"`) {
+		t.Errorf("written: %d %s\nstreamed: %s", a.status, a.body, stream.body)
+	}
+	for path, want := range map[string]bool{"/threads/t1": false, "/threads/t1/state": false, "/threads/t1/history": false, "/threads/t1/state?include=images": true} {
+		if a := w.send(t, "GET", path, ""); strings.Contains(a.body, `"base64":"iVBORw0KGgo="`) != want || !strings.Contains(a.body, "a.png") {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+}
+
+// TestAStateIsNotWrittenWhileARunIsPending: also one that starts later.
+func TestAStateIsNotWrittenWhileARunIsPending(t *testing.T) {
+	w := open(t, sayAgent("one"))
+	run := w.ok(t, "POST", "/threads/t1/runs", `{"assistant_id":"lead_agent","input":{"messages":"hi"},"after_seconds":3600}`)
+	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`); a.status != http.StatusConflict {
+		t.Errorf("while it is pending: %d %s", a.status, a.body)
+	}
+	if a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), ""); a.status != http.StatusNoContent {
+		t.Fatalf("cancel: %d %s", a.status, a.body)
+	}
+	w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`)
+}

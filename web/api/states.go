@@ -87,7 +87,9 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	show := runs.Values
 	if slices.Contains(httpx.List(c.QueryParams(), "include"), "images") {
+		show = runs.ValuesWithImages
 		if err := m.addImages(ctx, t.ID, snap); err != nil {
 			return nil, err
 		}
@@ -98,7 +100,7 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 			return nil, err
 		}
 	}
-	return m.stateOf(ctx, t, snap, failed, nil)
+	return stateOf(snap, failed, nil, show)
 }
 
 func (m mount) updateState(c echo.Context, t store.Thread) error {
@@ -138,6 +140,11 @@ func (m mount) updateState(c echo.Context, t store.Thread) error {
 		if err := m.checkPatch(c, "values", one); err != nil {
 			return err
 		}
+	}
+	if waiting, err := m.DB.Runs(c.Request().Context(), t.ID, runs.Pending, 1, 0); err != nil {
+		return err
+	} else if len(waiting) > 0 {
+		return httpx.Errorf(http.StatusConflict, "Thread is busy")
 	}
 	cp, err := m.Runs.UpdateState(c.Request().Context(), t.ID, runs.Update{Values: given(body.Values), AsNode: body.AsNode, Checkpoint: base})
 	switch {

@@ -156,7 +156,7 @@ func TestOnlyTheModesAskedForAreSent(t *testing.T) {
 		`["messages-tuple"]`:                    "metadata messages messages messages end",
 		`["custom","updates"]`:                  "metadata updates end",
 		`["tasks","debug"]`:                     "metadata debug debug tasks debug tasks debug debug end",
-		`["events","tools"]`:                    "metadata events events events events events events events events events end",
+		`["events","tools"]`:                    "metadata events events events events events events events events events events events end",
 		`["checkpoints"]`:                       "metadata checkpoints checkpoints checkpoints end",
 		`"messages"`:                            "metadata messages/metadata messages/partial messages/partial messages/partial messages/complete end",
 		`["values","messages-tuple","updates"]`: "metadata values messages messages messages updates values end",

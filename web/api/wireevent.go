@@ -64,6 +64,8 @@ func (e *encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 	return e.event("on_chain_start", node, runs.TaskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values}, e.run.ID)
 }
 
+// nodeEnd tells what a node wrote: as a piece of its own, as its result, and as a piece of the
+// graph.
 func (e *encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
 	if !e.modes.has(modeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
@@ -73,7 +75,16 @@ func (e *encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
 	if err != nil {
 		return err
 	}
-	return e.event("on_chain_end", name, runs.TaskID(before, name), name, "", part(seq, partEvent), map[string]any{"output": patch}, e.run.ID)
+	node := func(kind, member string, n int) error {
+		return e.event(kind, name, runs.TaskID(before, name), name, "", part(seq, n), map[string]any{member: patch}, e.run.ID)
+	}
+	if err := node("on_chain_stream", "chunk", partEvent-1); err != nil {
+		return err
+	}
+	if err := node("on_chain_end", "output", partEvent); err != nil {
+		return err
+	}
+	return e.event("on_chain_stream", graphEvent, e.run.ID, "", "", part(seq, partEvent+1), map[string]any{"chunk": map[string]json.RawMessage{name: patch}})
 }
 
 // task is the id of the node that runs now, which events inside it name as their parent.

@@ -27,7 +27,7 @@ func TestTheReducersOfTheSeeds(t *testing.T) {
 				w.send(t, "POST", "/threads/t1/state", `{"values":{"`+c.field+`":`+v+`}}`)
 			}
 			var got, want any
-			if raw := w.values(t)[c.field]; len(raw) > 0 {
+			if raw := w.valuesAt(t, "/threads/t1/state?include=images")[c.field]; len(raw) > 0 {
 				if err := json.Unmarshal(raw, &got); err != nil {
 					t.Fatal(err)
 				}

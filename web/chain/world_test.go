@@ -236,10 +236,15 @@ func (w *world) last(t *testing.T) (r struct {
 // values is the thread's state as JSON, member by member.
 func (w *world) values(t *testing.T) map[string]json.RawMessage {
 	t.Helper()
+	return w.valuesAt(t, "/threads/t1/state")
+}
+
+func (w *world) valuesAt(t *testing.T, path string) map[string]json.RawMessage {
+	t.Helper()
 	var s struct {
 		Values map[string]json.RawMessage `json:"values"`
 	}
-	if err := json.Unmarshal([]byte(w.send(t, "GET", "/threads/t1/state", "")), &s); err != nil {
+	if err := json.Unmarshal([]byte(w.send(t, "GET", path, "")), &s); err != nil {
 		t.Fatal(err)
 	}
 	return s.Values
