@@ -107,6 +107,10 @@ func (h *host) Destroy(_ context.Context, thread ThreadRef, reason string) error
 	return nil
 }
 
+func (h *host) Restart(_ context.Context, thread ThreadRef, reason string) (bool, error) {
+	return h.pool.restart(thread.ID, reason)
+}
+
 func (h *host) Close(context.Context) error {
 	h.pool.close()
 	return nil

@@ -210,6 +210,29 @@ func (m *member) end(why string) {
 	}
 }
 
+// restart stops the boxes, whatever runs in them, and says whether there were any.
+func (m *member) restart(why string) bool {
+	m.mu.Lock()
+	all := slices.Collect(maps.Keys(m.single))
+	if m.box != nil {
+		all = append(all, m.box)
+		m.drop(why)
+		m.restarts++
+	}
+	if m.calls > 0 {
+		m.lost = "" // they are told themselves
+	}
+	m.mu.Unlock()
+	for _, b := range all {
+		if l, ok := b.(*leased); ok {
+			l.why.Store(&why)
+		}
+		b.stop()
+		<-b.done()
+	}
+	return len(all) > 0
+}
+
 // rest stops an idle box.
 func (m *member) rest(why string, sure func() bool) {
 	m.mu.Lock()

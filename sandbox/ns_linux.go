@@ -188,6 +188,10 @@ func (n *namespace) Destroy(_ context.Context, thread ThreadRef, reason string) 
 	return nil
 }
 
+func (n *namespace) Restart(_ context.Context, thread ThreadRef, reason string) (bool, error) {
+	return n.pool.restart(thread.ID, reason)
+}
+
 func (n *namespace) Close(context.Context) error {
 	n.pool.close()
 	return nil

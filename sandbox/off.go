@@ -40,4 +40,6 @@ func (o *off) Acquire(context.Context, ThreadRef, Policy) (Sandbox, error) {
 
 func (o *off) Destroy(context.Context, ThreadRef, string) error { return nil }
 
+func (o *off) Restart(context.Context, ThreadRef, string) (bool, error) { return false, nil }
+
 func (o *off) Close(context.Context) error { return nil }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -77,6 +78,18 @@ func (p *pool) destroy(thread, reason string) {
 		m.end(reason)
 	}
 	p.quota.forget(thread)
+}
+
+// restart ends what a thread runs and says whether there was anything.
+func (p *pool) restart(thread, reason string) (bool, error) {
+	if err := p.enter(); err != nil {
+		return false, err
+	}
+	defer p.work.Done()
+	p.mu.Lock()
+	m := p.members[thread]
+	p.mu.Unlock()
+	return m != nil && m.restart(reason), nil
 }
 
 // close ends everything.
@@ -234,10 +247,15 @@ type leased struct {
 	box
 	over chan struct{}
 	disk *diskWatch
+	why  atomic.Pointer[string] // why it was stopped while commands ran
 }
 
 func (l *leased) run(ctx context.Context, j job) (exit, error) {
-	return l.disk.during(ctx, func(ctx context.Context) (exit, error) { return l.box.run(ctx, j) })
+	e, err := l.disk.during(ctx, func(ctx context.Context) (exit, error) { return l.box.run(ctx, j) })
+	if why := l.why.Load(); why != nil && e.lost != "" {
+		e.lost = *why
+	}
+	return e, err
 }
 
 func (l *leased) done() <-chan struct{} { return l.over }

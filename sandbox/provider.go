@@ -25,6 +25,9 @@ type Provider interface {
 	// Destroy ends every process of a thread and forgets its sandbox. Files stay.
 	// A sandbox that was handed out before answers ErrGone from then on.
 	Destroy(ctx context.Context, thread ThreadRef, reason string) error
+	// Restart ends every process of a thread; its next command starts anew. Commands that
+	// run, or else the next one, are told the reason. It says whether anything was running.
+	Restart(ctx context.Context, thread ThreadRef, reason string) (bool, error)
 	// Close ends every process of every thread and waits for them. Later calls of
 	// any method fail with ErrGone; closing again does nothing.
 	Close(ctx context.Context) error

@@ -207,6 +207,8 @@ type MenuPage struct {
 	Shell Shell
 	Row   ThreadRow
 	Alone bool // only the menu, which the page's script puts beside the row
+	// Restart says that the sandbox can be restarted.
+	Restart bool
 }
 
 // Sandbox is what runs commands.

@@ -14,6 +14,7 @@ type ThreadPage struct {
 	Panel    *Panel  // open beside the conversation when set (?file= or the file page)
 	Notice   *Notice // one sentence above the conversation
 	Sandbox  Sandbox // only one that is not as it should be is shown
+	Restart  bool    // the sandbox can be restarted
 }
 
 // Thread is one conversation.

@@ -136,6 +136,13 @@ func (a *App) removeThread(thread string) error {
 	return errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread))
 }
 
+// restartSandbox ends what commands of a thread run, as its user asked.
+func (a *App) restartSandbox(ctx context.Context, thread string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sandboxCloseTime)
+	defer cancel()
+	return a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "by the user")
+}
+
 // closeSandbox ends every process of every sandbox.
 func (a *App) closeSandbox() error {
 	if a.sandbox == nil {

@@ -26,7 +26,7 @@ func ChatsPage(p views.ChatsPage) templ.Component { return i18n.In(p.Shell.Lang,
 // MenuPage is the menu of a chat, alone or as a whole page.
 func MenuPage(p views.MenuPage) templ.Component {
 	if p.Alone {
-		return i18n.In(p.Shell.Lang, Menu("menu-"+p.Row.ID, p.Row.ID, p.Row.Title, p.Row.Pinned))
+		return i18n.In(p.Shell.Lang, Menu("menu-"+p.Row.ID, p.Row.ID, p.Row.Title, p.Row.Pinned, p.Restart))
 	}
 	return i18n.In(p.Shell.Lang, menuPage(p))
 }

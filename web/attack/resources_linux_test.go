@@ -260,7 +260,7 @@ func quiet(t *testing.T, w *world, thread string) {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		n := 0
 		for _, name := range glob(t, pattern) {
-			if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), "/threads/"+thread+"/") {
+			if w.holds(name, thread) {
 				n++
 			}
 		}
@@ -271,6 +271,12 @@ func quiet(t *testing.T, w *world, thread string) {
 			t.Fatalf("%d processes of the thread go on", n)
 		}
 	}
+}
+
+// holds says whether a file of /proc names a thread of this world.
+func (w *world) holds(name, thread string) bool {
+	b, err := os.ReadFile(name)
+	return err == nil && strings.Contains(string(b), filepath.Base(filepath.Dir(w.data))+"/data/threads/"+thread+"/")
 }
 
 func glob(t *testing.T, pattern string) []string {

@@ -67,7 +67,7 @@ func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Fram
 // menu is GET /ui/threads/:id/menu: what can be done with a thread of the side bar.
 func (u *UI) menu(c echo.Context, t store.Thread) error {
 	var err error
-	p := views.MenuPage{Alone: fragment(c.Request())}
+	p := views.MenuPage{Alone: fragment(c.Request()), Restart: u.runsCommands()}
 	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}

@@ -104,7 +104,8 @@ func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 	return didNothing, nil
 }
 
-// compacted is what a page says that was led to after a compaction; nil on others.
+// compacted is what a page says that was led to after a compaction or a restart of the
+// sandbox; nil on others.
 func (u *UI) compacted(c echo.Context, v *conversation) *views.Notice {
 	return u.outcomeOf(c, c.QueryParam("did"), v)
 }
@@ -112,6 +113,10 @@ func (u *UI) compacted(c echo.Context, v *conversation) *views.Notice {
 func (u *UI) outcomeOf(c echo.Context, did string, v *conversation) *views.Notice {
 	lang := readPrefs(c.Request()).Lang
 	switch {
+	case did == didRestart:
+		return &views.Notice{Kind: views.NoticeGood, Text: i18n.T(lang, "sandbox.restarted")}
+	case did == didIdle:
+		return &views.Notice{Kind: views.NoticeInfo, Text: i18n.T(lang, "sandbox.restarted.idle")}
 	case did == didNothing:
 		return &views.Notice{Kind: views.NoticeInfo, Text: i18n.T(lang, "compact.none")}
 	case did == didCompact && v.hidden > 0:

@@ -24,6 +24,9 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 			t.Errorf("the menu lacks %s", part)
 		}
 	}
+	if strings.Contains(menu, "/sandbox") {
+		t.Error("what no commands run in can be restarted")
+	}
 	if page := w.page("/ui/threads/t2/menu"); !strings.HasPrefix(page, "<!doctype html>") || strings.Contains(page, `id="page" class="menu"`) || !strings.Contains(page, `/ui/threads/t2/pin"`) {
 		t.Error("without script the menu is no page")
 	}

@@ -52,7 +52,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		user.Editing = true
 		s.turns[edit].User = &user
 	}
-	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.box()}
+	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.box(), Restart: u.runsCommands()}
 	p.Thread.Later = u.later(id)
 	if p.Thread.Shared, err = u.isShared(ctx, id); err != nil {
 		return err

@@ -7,6 +7,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -46,7 +47,10 @@ type Deps struct {
 	Schedule *schedule.Scheduler   // starts scheduled tasks; nil means no such page
 	Aside    Aside                 // suggests what to say next; may be nil
 	Compact  Compactor             // shortens conversations; may be nil
-	Draining <-chan struct{}       // closed when live streams should end; nil never is
+	// Restart ends every process of a thread's commands and says whether there were any;
+	// nil where no commands run.
+	Restart  func(ctx context.Context, thread string) (bool, error)
+	Draining <-chan struct{} // closed when live streams should end; nil never is
 }
 
 // UI is the set of page handlers. It holds no state of its own but counters, what was last
@@ -139,6 +143,7 @@ func (u *UI) Routes(g *echo.Group) {
 	g.POST("/ui/threads/:id/pin", u.onThread(u.pin))
 	g.GET("/ui/threads/:id/usage", u.onThread(u.usage))
 	g.POST("/ui/threads/:id/compact", u.onThread(u.compact))
+	g.POST("/ui/threads/:id/sandbox", u.onThread(u.restart))
 	g.GET("/ui/threads/:id/share", u.onThread(u.sharing))
 	g.POST("/ui/threads/:id/share", u.onThread(u.share))
 	g.POST("/ui/threads/:id/share/remove", u.onThread(u.unshare))

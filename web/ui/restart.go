@@ -1,0 +1,37 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+)
+
+// What a restart of the sandbox came to, as the address of the page that says it has it.
+const (
+	didRestart = "restarted"
+	didIdle    = "idle"
+)
+
+// restart is POST /ui/threads/:id/sandbox: every process of the chat's commands ends. The
+// chat says what it came to.
+func (u *UI) restart(c echo.Context, t store.Thread) error {
+	if !u.runsCommands() {
+		return echo.NewHTTPError(http.StatusNotFound, say(c, "sandbox.is.off"))
+	}
+	ran, err := u.Restart(c.Request().Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	did := didIdle
+	if ran {
+		did = didRestart
+	}
+	where := views.ThreadURL(t.ID) + "?did=" + did
+	return frame(c, views.Frame{Location: where}, where)
+}
+
+// runsCommands says whether models can run any here.
+func (u *UI) runsCommands() bool { return u.Restart != nil && u.box().State != views.SandboxOff }
