@@ -72,6 +72,9 @@ const (
 	// RowMenuScript is that of the menus in the side bar.
 	RowMenuScript = "rowmenu.js"
 
+	// GapsScript loads the turns that the page of a long conversation leaves out.
+	GapsScript = "gaps.js"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -80,7 +83,7 @@ const (
 
 // Names lists every asset a page may refer to.
 func Names() []string {
-	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, Mermaid, DiagramScript, DiagramStyle}
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, GapsScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

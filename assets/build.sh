@@ -14,6 +14,7 @@ script share share iife
 script diagram diagram iife
 script notify notify esm
 script rowmenu rowmenu esm
+script gaps gaps esm
 style app
 style pages
 style palette

@@ -22,11 +22,10 @@ type SharePage struct {
 
 // SharedPage is GET /share/{token}: a thread for readers who may see nothing else.
 type SharedPage struct {
-	Shell   Shell // Lang and Theme only
-	Token   string
-	Title   string
-	At      time.Time
-	Turns   []Turn
-	Earlier string          // address of the turns before these; empty when all are here
-	Files   map[string]bool // paths of the files that can be read through the link
+	Shell Shell // Lang and Theme only
+	Token string
+	Title string
+	At    time.Time
+	Turns []Turn
+	Files map[string]bool // paths of the files that can be read through the link
 }

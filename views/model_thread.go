@@ -24,7 +24,7 @@ type Thread struct {
 	Pinned  bool
 	Shared  bool   // others can read it through a link
 	Turns   []Turn // oldest first, the last ones only when there are many
-	Earlier string // address that shows the turns before these; empty when all are here
+	Behind  *Gap   // turns left out after the last one
 	Files   []File // every file the agent handed over so far, newest first
 	Running bool   // a run is active: the page opens the stream
 	Cursor  string // the position all of this was rendered at; the stream goes on from here
@@ -122,12 +122,21 @@ type Turn struct {
 	Version    Version
 	Next       Followups
 	Cut        *Shortened // from here on the model reads the conversation word for word; nil as a rule
+	Gap        *Gap       // turns left out in front of this one
 	Last       bool       // the last turn of the thread: its actions are always visible and it may offer to go on
 }
 
 // Waits tells whether the turn ended with a question that is still open.
 func (t *Turn) Waits() bool {
 	return slices.ContainsFunc(t.Questions, func(q Question) bool { return q.Open })
+}
+
+// Gap stands for turns of a long conversation that a page leaves out until they are wanted.
+type Gap struct {
+	Before string // the turn after the gap
+	After  string // the turn in front of it; empty when the gap is the beginning
+	// Next and Prev are the first and the last turn left out. Next is empty when After is.
+	Next, Prev string
 }
 
 // Followups are what the reader may want to say next. Ask means that none were looked for

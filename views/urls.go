@@ -63,6 +63,23 @@ func QueueURL(id, run, action string) string {
 // UsageURL is the page of what a thread took.
 func UsageURL(id string) string { return ActionURL(id, "usage") }
 
+// AtURL is the page of a thread that opens at a message.
+func AtURL(id, message string) string {
+	return ThreadURL(id) + "?at=" + url.QueryEscape(message) + "#m-" + message
+}
+
+// TurnsURL is the fragment with turns from a gap: the last ones, or the first ones.
+func TurnsURL(id string, g Gap, down bool) string {
+	q := url.Values{"before": {g.Before}}
+	if g.After != "" {
+		q.Set("after", g.After)
+	}
+	if down {
+		q.Set("down", "1")
+	}
+	return ActionURL(id, "turns") + "?" + q.Encode()
+}
+
 // EditURL is the page of a thread with one of the reader's messages in a form.
 func EditURL(id, message string) string {
 	return ThreadURL(id) + "?edit=" + url.QueryEscape(message)
@@ -108,6 +125,11 @@ func ArtifactURL(id, path string) string {
 
 // SharedURL is what everybody who has its token can read of a thread.
 func SharedURL(token string) string { return "/share/" + url.PathEscape(token) }
+
+// SharedAtURL is the same at one of its turns.
+func SharedAtURL(token, turn string) string {
+	return SharedURL(token) + "?at=" + url.QueryEscape(turn) + "#t-" + turn
+}
 
 // SharedFileURL is the page of a file of such a thread.
 func SharedFileURL(token, path string) string { return SharedURL(token) + "/files/" + escapePath(path) }

@@ -137,12 +137,22 @@ const insert = (target, how, html) => {
   opened.clear();
 };
 
+// What comes in place of the inside of an element. Earlier turns that the reader has loaded
+// stay above those that are told anew.
+const renew = (el, now) => {
+  const first = now.querySelector('.turn'), above = [];
+  for (let n = first && $(first.id)?.previousElementSibling; n; n = n.previousElementSibling) above.unshift(n);
+  if (above.some((n) => n.matches('.turn'))) now.querySelector('.gap')?.remove();
+  else above.length = 0;
+  el.replaceChildren(...above, now);
+};
+
 const swap = ({target, how, html = ''}) => {
   const el = $(target);
   if (!el) return;
   switch (how) {
     case 'outer': replace(el, html); break;
-    case 'inner': el.replaceChildren(parse(html)); window.htmx?.process(el); break;
+    case 'inner': renew(el, parse(html)); window.htmx?.process(el); break;
     case 'append': case 'before': insert(el, how, html); break;
     case 'remove': leave(el); break;
     case 'class':

@@ -60,7 +60,8 @@ const fold = (el) => {
     if (reading && trail.getBoundingClientRect().bottom > sc.getBoundingClientRect().top) return;
     const before = el.getBoundingClientRect().top;
     trail.open = false;
-    if (reading) sc.scrollTop += el.getBoundingClientRect().top - before;
+    // What happens in turns above the screen is evened out for all of them.
+    if (reading && trail.parentElement.getBoundingClientRect().bottom > sc.getBoundingClientRect().top) sc.scrollTop += el.getBoundingClientRect().top - before;
   }, 600);
 };
 

@@ -1,7 +1,7 @@
 // Follow the tail while the reader is at the end, and never against their will.
-import {$, word} from './dom.js';
+import {$, later, say, word} from './dom.js';
 
-let sc, follow = true, lastTop = 0, max = 0, prevMax = 0, left = 0, seen;
+let sc, follow = true, lastTop = 0, climbs = false, max = 0, prevMax = 0, left = 0, seen;
 
 const bottom = () => sc.scrollHeight - sc.clientHeight;
 
@@ -25,6 +25,40 @@ export const toEnd = () => {
   lastTop = sc.scrollTop;
 };
 
+// What comes above the reader pushes nothing down: the page moves along.
+const shift = (by) => {
+  sc.scrollTop += by;
+  lastTop = sc.scrollTop;
+  max += by;
+  prevMax += by;
+};
+const hold = (el, change) => {
+  const was = el.getBoundingClientRect().top;
+  change();
+  for (const t of $('turns').children) measure(t);
+  if (!follow) shift(el.getBoundingClientRect().top - was);
+};
+
+// A turn is only laid out when it comes near the screen, and takes this much until then.
+const unseen = 320, heights = new WeakMap();
+const measure = (t) => {
+  if (heights.has(t)) return;
+  heights.set(t, t.offsetHeight);
+  sizes.observe(t);
+};
+const sizes = new ResizeObserver((list) => {
+  const {top: edge, bottom: end} = sc.getBoundingClientRect();
+  let by = 0;
+  const seen = list.filter(({target: t}) => t.isConnected).map(({target: t}) => ({t, top: t.getBoundingClientRect().top})).sort((a, b) => a.top - b.top);
+  for (const {t, top} of seen) {
+    const h = t.offsetHeight, was = heights.get(t);
+    heights.set(t, h);
+    // One that is seen for the first time by a reader on the way up grows upwards.
+    if (climbs && was === unseen ? top - by < end : top + was - by <= edge) by += h - was;
+  }
+  if (by && !follow) shift(by - (sc.scrollTop - lastTop)); // the browser itself may have followed an address
+});
+
 export const start = () => {
   sc = $('scroll');
   const content = $('turns');
@@ -43,6 +77,7 @@ export const start = () => {
   });
   sc.addEventListener('scroll', () => {
     const top = sc.scrollTop;
+    if (top !== lastTop) climbs = top < lastTop && top > lastTop - sc.clientHeight;
     if (top < lastTop - 2 && bottom() - top > 24) set(false);
     // The end is the one the reader could see: a frame may have grown the page since.
     else if (top > lastTop && top >= prevMax - 24) set(true);
@@ -60,6 +95,15 @@ export const start = () => {
     else set(false);
   }).observe(content);
   $('down')?.addEventListener('click', () => { toEnd(); $('q')?.focus({preventScroll: true}); });
-  const m = location.hash.startsWith('#m-') && $(decodeURIComponent(location.hash.slice(1)));
-  if (m) { set(false); m.scrollIntoView(); } else toEnd();
+  const id = decodeURIComponent(location.hash.slice(1)), m = $(id) ?? $(id.replace('m-', 'nt-'));
+  if (content.contains(m)) {
+    for (let d = m; (d = d.parentElement.closest('details')); ) d.open = true;
+    set(false);
+    m.scrollIntoView();
+    lastTop = sc.scrollTop;
+    max = prevMax = bottom();
+  } else toEnd();
+  for (const t of content.children) measure(t);
+  new MutationObserver(() => { for (const t of content.children) measure(t); }).observe(content, {childList: true});
+  if (content.querySelector('.gap')) later('gaps').then((g) => g.start(sc, hold, () => say(word('live-loaded')))).catch(() => {}); // they are links, too
 };

@@ -63,6 +63,29 @@ func TurnClass(s views.TurnState, last bool) string {
 	return "turn " + string(s)
 }
 
+// turnsAndGaps are the turns of a thread with the gaps between them.
+func turnsAndGaps(t views.Thread) []templ.Component {
+	var list []templ.Component
+	for _, turn := range t.Turns {
+		if turn.Gap != nil {
+			list = append(list, gap(t.ID, *turn.Gap))
+		}
+		list = append(list, Turn(t.ID, turn))
+	}
+	if t.Behind != nil {
+		list = append(list, gap(t.ID, *t.Behind))
+	}
+	return list
+}
+
+// gapID is the id of the link to the turns just before the end of a gap.
+func gapID(g views.Gap) string {
+	if g.After == "" {
+		return "earlier"
+	}
+	return "earlier-" + g.Before
+}
+
 func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }
 
 func ariaBusy(s views.TurnState) templ.Attributes {

@@ -51,7 +51,7 @@ func rowURL(r views.ChatRow) string {
 	if r.Message == "" {
 		return views.ThreadURL(r.ID)
 	}
-	return views.ThreadURL(r.ID) + "#m-" + r.Message
+	return views.AtURL(r.ID, r.Message)
 }
 
 type piece struct {

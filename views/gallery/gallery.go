@@ -54,7 +54,7 @@ func Pages(l Look) map[string]templ.Component {
 		"share":    chat.SharePage(views.SharePage{Shell: with("", "t1"), ThreadID: "t1", Title: "Heat pumps against gas boilers"}),
 		"sharing":  chat.SharePage(views.SharePage{Shell: with("", "t1"), ThreadID: "t1", Title: "Heat pumps against gas boilers", Share: &views.Share{Path: "/share/x", URL: "http://127.0.0.1:2026/share/x", At: now(), Stale: true}}),
 		"usage":    chat.UsagePage(usage(with("", "t1"))),
-		"shared":   chat.SharedPage(views.SharedPage{Shell: base, Token: "x", Title: "Heat pumps against gas boilers", At: now(), Turns: done.Turns, Earlier: "?before=x"}),
+		"shared":   chat.SharedPage(views.SharedPage{Shell: base, Token: "x", Title: "Heat pumps against gas boilers", At: now(), Turns: done.Turns}),
 		"gone":     chat.ErrorPage(views.ErrorPage{Shell: base, Bare: true, Public: true, Status: 404}),
 		"error":    chat.ErrorPage(views.ErrorPage{Shell: with("", ""), Status: 404, RequestID: "0192f3c8"}),
 		"crash":    chat.ErrorPage(views.ErrorPage{Shell: views.Shell{Theme: l.Theme, Lang: l.Lang}, Bare: true, Status: 500, RequestID: "0192f3c8"}),

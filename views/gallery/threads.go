@@ -71,7 +71,7 @@ func Running() views.Thread {
 
 // Done is a thread with two finished turns.
 func Done() views.Thread {
-	return views.Thread{ID: "t1", Title: "Heat pumps against gas boilers", Cursor: "r1.99", Files: outputs(), Earlier: "?before=u0", Gauge: views.Gauge{Tokens: 39_680, Window: 128_000}, Turns: []views.Turn{
+	return views.Thread{ID: "t1", Title: "Heat pumps against gas boilers", Cursor: "r1.99", Files: outputs(), Gauge: views.Gauge{Tokens: 39_680, Window: 128_000}, Turns: []views.Turn{
 		{ID: "u0", User: &views.UserMessage{ID: "u0", Text: "Hello!\nWhat can you do?"}, State: views.TurnDone, Elapsed: 900 * time.Millisecond,
 			Answer: &views.Answer{ID: "a0", Text: "I can read, write and search files and hand them over. Try `Build a web page`."}},
 		{ID: "u1", User: user(), State: views.TurnDone, Last: true, Elapsed: 72 * time.Second, Tokens: 21_400, Model: "gpt-5.2", Run: "r1", Rating: 1,

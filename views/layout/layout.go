@@ -148,7 +148,7 @@ func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
 	for _, k := range []string{"live.offline", "live.back", "live.placeholder",
 		"live.empty", "live.uploading", "live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
-		"live.total", "live.uploaderror", "live.running", "live.newlines", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
+		"live.total", "live.uploaderror", "live.running", "live.newlines", "live.loaded", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
 		name := "data-" + k
 		for i := range name {
 			if name[i] == '.' {

@@ -37,7 +37,7 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 		}
 	}
 	_, page := find("boiler")
-	if !strings.Contains(page, "The <b>boiler</b> burns &lt;b&gt;gas&lt;/b&gt;.") || !strings.Contains(page, `/workspace/chats/t1#m-`) {
+	if !strings.Contains(page, "The <b>boiler</b> burns &lt;b&gt;gas&lt;/b&gt;.") || !strings.Contains(page, `/workspace/chats/t1?at=`) {
 		t.Errorf("no excerpt: %s", between(page, `<ul class="rows">`, "</ul>"))
 	}
 	part := w.get("/ui/threads?q=heat", "HX-Request", "true")

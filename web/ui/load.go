@@ -14,10 +14,8 @@ import (
 	"fawn/views"
 )
 
-const (
-	pageTurns = 30  // turns a page shows at once
-	pageRuns  = 120 // newest runs that are looked at for them
-)
+// pageRuns is how many of the newest runs are looked at for the newest turns.
+const pageRuns = 120
 
 // everything as a cursor means all that is stored.
 const everything = math.MaxInt64
@@ -31,10 +29,12 @@ type conversation struct {
 	artifacts  []string
 	told       []agent.ToldFile
 	turns      *builder
-	base       int    // turns of the builder that were there before the run
-	earlier    string // id of the first turn when there are more before it
-	resumable  bool   // a run without input would do something
-	asking     bool   // the stored thread waits for the answer to a question
+	base       int                   // turns of the builder that were there before the run
+	part       bool                  // the newest turns and the run are left out
+	gaps       map[string]*views.Gap // in front of these turns
+	behind     *views.Gap            // after the last turn
+	resumable  bool                  // a run without input would do something
+	asking     bool                  // the stored thread waits for the answer to a question
 	todos      []views.Todo
 	suggests   bool // follow-ups are offered
 
@@ -53,18 +53,23 @@ type conversation struct {
 	shortAt string // the checkpoint with a newer short; "" is none
 }
 
-// load reads a thread. With run "" it follows the one under way, if any; events past until
-// are left out. before is the id of a turn: only those before it are read, and no run.
+// load reads the newest turns of a thread, and those around message at unless that is "".
+// With run "" it follows the one under way, if any; events past until are left out.
 // Errors: store.ErrNotFound.
-func (u *UI) load(ctx context.Context, thread, run string, until int64, before string) (*conversation, error) {
-	v := &conversation{}
+func (u *UI) load(ctx context.Context, thread, run string, until int64, at string) (*conversation, error) {
+	return u.read(ctx, thread, run, until, extent{at: at})
+}
+
+// read is load for any extent.
+func (u *UI) read(ctx context.Context, thread, run string, until int64, e extent) (*conversation, error) {
+	v := &conversation{part: e.part(), gaps: map[string]*views.Gap{}}
 	var err error
 	if v.thread, err = u.mine(ctx, thread); err != nil {
 		return nil, err
 	}
 	var events []runs.Event
 	switch {
-	case before != "":
+	case v.part:
 	case run != "":
 		events, err = u.follow(ctx, v, run, until)
 	default:
@@ -81,12 +86,12 @@ func (u *UI) load(ctx context.Context, thread, run string, until int64, before s
 	}
 	v.turns = newBuilder(thread, u.describer(thread))
 	v.turns.model = u.modelLabel
-	if before == "" { // pages of the past say nothing about now
+	if !v.part { // what is past says nothing about now
 		v.turns.window = u.Config.Current().WindowOf
 	}
 	v.title = v.thread.Title
 	if checkpoint != "" {
-		if err := u.loadStored(ctx, v, checkpoint, before); err != nil {
+		if err := u.loadStored(ctx, v, checkpoint, e); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +107,7 @@ func (u *UI) load(ctx context.Context, thread, run string, until int64, before s
 		return nil, err
 	}
 	v.stale = false
-	v.suggests = before == "" && u.Aside != nil && u.Config.Current().File.Suggestions.Enabled
+	v.suggests = !v.part && u.Aside != nil && u.Config.Current().File.Suggestions.Enabled
 	v.queue, v.later = u.queue(thread)
 	v.asks, err = u.asks(ctx, thread)
 	return v, err
@@ -188,14 +193,14 @@ func readyUntil(ctx context.Context, reader *runs.Reader, until int64) ([]runs.E
 }
 
 // loadStored builds the turns of a checkpoint.
-func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint, before string) error {
+func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint string, e extent) error {
 	snap, err := u.DB.Snapshot(ctx, v.thread.ID, checkpoint)
 	if err != nil {
 		return err
 	}
 	next := snap.Checkpoint.Next
 	v.resumable = len(next) > 0 && next[0] != agent.NodeInterrupt
-	v.asking = len(next) > 0 && next[0] == agent.NodeInterrupt && before == ""
+	v.asking = len(next) > 0 && next[0] == agent.NodeInterrupt && !v.part
 	v.plan(snap.Fields["todos"])
 	if err := decodeField(snap, "artifacts", &v.artifacts); err != nil {
 		return err
@@ -214,26 +219,53 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint, before
 	if v.title == "" {
 		v.title = title
 	}
-	from, to, more := window(snap.Messages, before)
-	var spans []span
-	for i, row := range snap.Messages[from:to] {
-		m, err := agent.ParseMessage(row.Body)
-		if err != nil {
-			return err
-		}
-		n := len(v.turns.turns)
-		v.turns.add(m)
-		if len(v.turns.turns) > n {
-			spans = append(spans, span{v.turns.turns[n].ID, from + i})
-		}
-	}
-	if more && len(spans) > 0 {
-		v.earlier = spans[0].turn
+	spans, err := v.fill(snap.Messages, e)
+	if err != nil {
+		return err
 	}
 	if err := u.relieve(ctx, v, snap); err != nil {
 		return err
 	}
-	return u.settleTurns(ctx, v, snap, spans, before != "")
+	return u.settleTurns(ctx, v, snap, spans, e != extent{})
+}
+
+// fill adds the turns that are wanted, and says where they begin.
+func (v *conversation) fill(rows []store.MessageRow, e extent) ([]span, error) {
+	list, behind, err := e.choose(rows)
+	if err != nil {
+		return nil, err
+	}
+	v.behind = behind
+	var spans []span
+	for _, s := range list {
+		first := len(v.turns.turns)
+		if s.from > 0 { // runs of turns that are left out belong to none of those shown
+			spans = append(spans, span{"", s.from - 1})
+		}
+		for i, row := range rows[s.from:s.to] {
+			m, err := agent.ParseMessage(row.Body)
+			if err != nil {
+				return nil, err
+			}
+			n := len(v.turns.turns)
+			v.turns.add(m)
+			if len(v.turns.turns) > n {
+				spans = append(spans, span{v.turns.turns[n].ID, s.from + i})
+			}
+		}
+		if s.gap != nil && len(v.turns.turns) > first {
+			v.gaps[v.turns.turns[first].ID] = s.gap
+		}
+		if s.to < len(rows) {
+			spans = append(spans, span{"", s.to})
+		}
+	}
+	return spans, nil
+}
+
+// cutOff tells whether there are turns before the first one.
+func (v *conversation) cutOff() bool {
+	return len(v.turns.turns) > 0 && v.gaps[v.turns.turns[0].ID] != nil
 }
 
 func decodeField(s store.Snapshot, name string, into any) error {
@@ -322,7 +354,7 @@ func (v *conversation) heading() string {
 	if v.title != "" {
 		return v.title
 	}
-	if len(v.turns.turns) > 0 && v.turns.turns[0].User != nil && v.earlier == "" {
+	if len(v.turns.turns) > 0 && v.turns.turns[0].User != nil && !v.cutOff() {
 		return firstWords(v.turns.turns[0].User.Text)
 	}
 	return ""

@@ -18,13 +18,13 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 	return u.onThread(func(c echo.Context, in store.Thread) error {
 		id, message := in.ID, param(c, "message")
 		if !fragment(c.Request()) {
-			where := views.ThreadURL(id)
+			where := views.AtURL(id, message)
 			if edit {
-				where = views.EditURL(id, message)
+				where = views.EditURL(id, message) + "#u-" + message
 			}
-			return c.Redirect(http.StatusSeeOther, where+"#u-"+message)
+			return c.Redirect(http.StatusSeeOther, where)
 		}
-		v, err := u.load(c.Request().Context(), id, "", everything, "")
+		v, err := u.load(c.Request().Context(), id, "", everything, message)
 		if err != nil {
 			return err
 		}

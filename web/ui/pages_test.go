@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"os"
@@ -254,9 +255,14 @@ func TestLongThreadsShowTheLastTurns(t *testing.T) {
 	if n := strings.Count(page, "<article"); n != 30 || strings.Contains(page, ">message A<") {
 		t.Errorf("%d turns", n)
 	}
-	earlier := strings.ReplaceAll(between(between(page, `id="earlier"`, ">"), `href="`, `"`), "&amp;", "&")
-	older := w.page(earlier)
-	if n := strings.Count(older, "<article"); n != 5 || !strings.Contains(older, ">message A<") || strings.Contains(older, `id="earlier"`) {
-		t.Errorf("%s: %d turns", earlier, n)
+	earlier := html.UnescapeString(between(between(page, `id="earlier"`, ">"), `href="`, `"`))
+	all := w.page(strings.Split(earlier, "#")[0])
+	if n := strings.Count(all, "<article"); n != 35 || !strings.Contains(all, ">message A<") || strings.Contains(all, `id="earlier"`) {
+		t.Errorf("%s: %d turns, and the newest should be among them", earlier, n)
+	}
+	part := w.get(html.UnescapeString(between(page, `data-fill="`, `"`)), "X-Fawn", "1")
+	if n := strings.Count(part.body, "<article"); part.StatusCode != http.StatusOK || n != 5 || strings.Contains(part.body, "<html") ||
+		!strings.Contains(part.body, ">message A<") || strings.Contains(part.body, `class="gap"`) || strings.Contains(part.body, " last\"") {
+		t.Errorf("%d, %d turns: %s", part.StatusCode, n, part.body)
 	}
 }

@@ -107,7 +107,7 @@ func (v *conversation) questions(turns []views.Turn, i int) []views.Question {
 		case q.Answer != "":
 		case !last && turns[i+1].User != nil:
 			q.Answer = head(turns[i+1].User.Text, maxQuestionBytes)
-		case last:
+		case last && !v.part:
 			q.Open = v.asking && v.run.ID == ""
 		}
 	}

@@ -53,7 +53,8 @@ func (v *conversation) scene(touched bool) scene {
 		if t.ID == s.cut.Turn {
 			t.Cut = &s.cut
 		}
-		t.Last = i == len(s.turns)-1
+		t.Last = i == len(s.turns)-1 && !v.part
+		t.Gap = v.gaps[t.ID]
 		t.Questions = v.questions(s.turns, i)
 		v.waiting(t)
 		t.Trail.Open = busy(t.State) && t.Answer == nil
@@ -75,10 +76,7 @@ func (v *conversation) cursor() string {
 
 // view is the whole thread for a page.
 func (v *conversation) view(s scene) views.Thread {
-	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running, Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge}
-	if v.earlier != "" {
-		t.Earlier = views.ThreadURL(v.thread.ID) + "?before=" + queryEscape(v.earlier)
-	}
+	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running, Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge, Behind: v.behind}
 	for _, p := range slices.Backward(v.artifacts) {
 		if !strings.HasPrefix(p, "/") {
 			continue

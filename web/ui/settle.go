@@ -1,13 +1,11 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 
-	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
 )
@@ -37,9 +35,6 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 			n, err := u.messagesBefore(ctx, r, snap)
 			if err != nil {
 				return err
-			}
-			if v.earlier != "" && n < spans[0].start {
-				continue // of a turn before the page
 			}
 			turn = turnOf(in, n, spans)
 		}
@@ -83,27 +78,4 @@ func (u *UI) messagesBefore(ctx context.Context, r store.Run, snap store.Snapsho
 		n += int(rows.To - rows.From + 1)
 	}
 	return n, err
-}
-
-// window is the range of rows with the last turns, those before a turn when it is named.
-// more says that there are turns before them.
-func window(rows []store.MessageRow, before string) (from, to int, more bool) {
-	to = len(rows)
-	if before != "" {
-		to = max(0, slices.IndexFunc(rows, func(r store.MessageRow) bool { return r.ID == before }))
-	}
-	turns := 0
-	for i := to - 1; i >= 0; i-- {
-		if !bytes.HasPrefix(rows[i].Body, []byte(`{"type":"human"`)) {
-			continue
-		}
-		m, err := agent.ParseMessage(rows[i].Body)
-		if err != nil || !m.Genuine() || m.Flag("hide_from_ui") {
-			continue
-		}
-		if turns++; turns == pageTurns {
-			return i, to, i > 0
-		}
-	}
-	return 0, to, false
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent"
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/views"
@@ -18,16 +17,15 @@ import (
 // sharedThread is what a link lets people read.
 type sharedThread struct {
 	store.Share
-	title   string
-	turns   []views.Turn
-	earlier string          // id of the first turn when there are more before it
-	files   map[string]bool // paths of the files that were handed over up to the checkpoint
-	list    []views.File    // the same, newest first
+	title string
+	turns []views.Turn
+	files map[string]bool // paths of the files that were handed over up to the checkpoint
+	list  []views.File    // the same, newest first
 }
 
-// readShared reads what a link shows; before is the id of a turn: only those before it.
-// ErrNotFound for a link that leads nowhere.
-func (u *UI) readShared(c echo.Context, before string) (*sharedThread, error) {
+// readShared reads what a link shows: the newest turns, and those around message at unless
+// that is "". ErrNotFound for a link that leads nowhere.
+func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 	ctx := c.Request().Context()
 	link, err := u.DB.ShareByToken(ctx, param(c, "token"))
 	if err != nil {
@@ -57,17 +55,13 @@ func (u *UI) readShared(c echo.Context, before string) (*sharedThread, error) {
 			s.list = append(s.list, b.file(clean))
 		}
 	}
-	from, to, more := window(snap.Messages, before)
-	for _, row := range snap.Messages[from:to] {
-		m, err := agent.ParseMessage(row.Body)
-		if err != nil {
-			return nil, err
-		}
-		b.add(m)
+	v := &conversation{turns: b, gaps: map[string]*views.Gap{}}
+	if _, err := v.fill(snap.Messages, extent{at: at}); err != nil {
+		return nil, err
 	}
 	s.turns = b.turns
-	if more && len(s.turns) > 0 {
-		s.earlier = s.turns[0].ID
+	for i := range s.turns {
+		s.turns[i].Gap = v.gaps[s.turns[i].ID]
 	}
 	s.title = exportTitle(t, s.turns[:min(1, len(s.turns))], readPrefs(c.Request()).Lang)
 	for i := range s.turns {
@@ -118,14 +112,11 @@ func sharedShell(c echo.Context) views.Shell {
 
 // shared is GET /share/:token.
 func (u *UI) shared(c echo.Context) error {
-	s, err := u.readShared(c, c.QueryParam("before"))
+	s, err := u.readShared(c, c.QueryParam("at"))
 	if err != nil {
 		return err
 	}
 	p := views.SharedPage{Shell: sharedShell(c), Token: s.Token, Title: s.title, At: s.CreatedAt, Turns: s.turns, Files: s.files}
-	if s.earlier != "" {
-		p.Earlier = views.SharedURL(s.Token) + "?before=" + queryEscape(s.earlier)
-	}
 	return html(c, http.StatusOK, chat.SharedPage(p))
 }
 

@@ -36,8 +36,8 @@ func (u *UI) thread(c echo.Context, t store.Thread) error {
 // threadPage shows a thread with what stands in its message box.
 func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 	ctx, id := c.Request().Context(), param(c, "id")
-	before := c.QueryParam("before")
-	v, err := u.load(ctx, id, "", everything, before)
+	at := cmp.Or(c.QueryParam("edit"), c.QueryParam("at"))
+	v, err := u.load(ctx, id, "", everything, at)
 	if err != nil {
 		return err
 	}

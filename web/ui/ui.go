@@ -121,6 +121,7 @@ func (u *UI) Routes(g *echo.Group) {
 	g.POST("/ui/threads/restore", u.undo)
 	g.POST("/ui/threads/:id/messages", u.onThread(u.send))
 	g.GET("/ui/threads/:id/messages/:message/raw", u.onThread(u.source))
+	g.GET("/ui/threads/:id/turns", u.onThread(u.earlier))
 	g.GET("/ui/threads/:id/messages/:message", u.own(false))
 	g.GET("/ui/threads/:id/messages/:message/edit", u.own(true))
 	g.POST("/ui/threads/:id/regenerate", u.onThread(u.regenerate))
