@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"html"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -114,4 +116,71 @@ func TestStepsAreLimitedAsConfigured(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnknownClassesAndKeysInVainAreTold: at the start, by doctor, in the list of models and in the
+// settings, each with what there is.
+func TestUnknownClassesAndKeysInVainAreTold(t *testing.T) {
+	t.Parallel()
+	conf := file(t, "config.yaml", `models:
+  - {name: odd, use: "my.own:ChatModel", model: m, api_key: k}
+  - {name: azure, use: "langchain_openai:AzureChatOpenAI", model: m, api_key: k}
+tools:
+  - {name: web_search, group: web, use: "deerflow.community.tavily.tools:web_search_tool"}
+  - {name: strange, use: "my.own:strange_tool"}
+  - {name: ls, use: "deerflow.sandbox.tools:ls_tool"}
+sandbox: {use: "my.own:Sandbox", replicas: 3}
+guardrails: {enabled: true, provider: {use: "my.own:Guard"}}
+memory: {enabled: true, max_facts: 50}
+subagents: {enabled: false}
+stream_bridge: {type: memory}
+database: {backend: postgres}
+`)
+	want := []string{
+		"model odd is disabled", "my.own:ChatModel", "langchain_openai:ChatOpenAI", "deepseek",
+		"model azure is disabled", "Azure",
+		"tool web_search is disabled", "not in this version yet",
+		"tool strange is disabled", "my.own:strange_tool", "read_file",
+		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
+		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",
+		"sandbox.replicas has no effect", "memory has no effect", "database.backend has no effect", "SQLite",
+	}
+	unwanted := []string{"tool ls", "memory.max_facts has", "subagents", "stream_bridge"}
+	check := func(where, text string) {
+		t.Helper()
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s does not say %q:\n%s", where, part, text)
+			}
+		}
+		for _, part := range unwanted {
+			if strings.Contains(text, part) {
+				t.Errorf("%s says %q:\n%s", where, part, text)
+			}
+		}
+	}
+	r := finished(t, program(t, nil, "doctor", "--data", t.TempDir(), "--config", conf))
+	check("doctor", r.stdout)
+	s := serve(t, nil, "--data", t.TempDir(), "--config", conf)
+	page, err := s.client.Get(s.url + "/workspace/settings/about")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	b, err := io.ReadAll(page.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("the settings page", html.UnescapeString(string(b)))
+	for _, path := range []string{"/api/models"} {
+		got := call[struct {
+			Models   []struct{ Name string }
+			Disabled []struct{ Name, Reason string }
+		}](t, s, "GET", path, "")
+		if len(got.Models) != 0 || len(got.Disabled) != 2 || got.Disabled[0].Name != "odd" || !strings.Contains(got.Disabled[0].Reason, "langchain_openai:ChatOpenAI") {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	s.end(t, os.Interrupt)
+	check("the log", s.stderr)
 }

@@ -40,7 +40,7 @@ func Doctor(ctx context.Context, o Options) (ok bool, err error) {
 		d.database(ctx, dir)
 	}
 	d.address(ctx, o.Addr)
-	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir})
+	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
 		d.line("bad", "config", err.Error())
 		return false, d.err
@@ -119,7 +119,7 @@ func (d *doctor) configuration(s *config.Snapshot) {
 // sandbox tries the providers with a throw-away thread and shows every layer.
 func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
 	c := lead.SandboxConfig(s.File.Sandbox, sandbox.Dirs{Root: dir}, slog.New(slog.DiscardHandler))
-	c.Provider = sandboxProvider(s)
+	c.Provider = lead.SandboxProvider(s)
 	p, err := sandbox.New(ctx, c)
 	if err != nil {
 		d.line("bad", "sandbox", err.Error())

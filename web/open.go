@@ -100,7 +100,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.config, err = config.Open(config.Options{Config: o.Config, DataDir: dir}, o.Log); err != nil {
+	if a.config, err = config.Open(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()}, o.Log); err != nil {
 		return nil, err
 	}
 	snap := a.config.Current()

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"fawn/agent/config"
@@ -32,7 +31,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 		a.trail.connected(r, a.runs.Active(r.Thread))
 	}
 	c := lead.SandboxConfig(snap.File.Sandbox, a.dirs, a.opts.Log)
-	c.Provider = sandboxProvider(snap)
+	c.Provider = lead.SandboxProvider(snap)
 	c.Secrets = []string{snap.SettingsPath(), snap.SecretsPath()}
 	if snap.ConfigPath != "" {
 		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))
@@ -51,19 +50,6 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	}
 	a.report = a.sandbox.Probe(ctx)
 	return nil
-}
-
-// sandboxProvider reads DeerFlow's class paths where no provider is named: its local one
-// means the strongest that works, its container ones the engine.
-func sandboxProvider(snap *config.Snapshot) string {
-	s := snap.File.Sandbox
-	if snap.Origin("sandbox.provider").Source != "default" || s.Use == "" {
-		return s.Provider
-	}
-	if strings.Contains(strings.ToLower(s.Use), "aio") {
-		return sandbox.ProviderDocker
-	}
-	return s.Provider
 }
 
 func egressPolicy(ctx context.Context, snap *config.Snapshot) egress.Policy {

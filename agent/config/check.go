@@ -76,8 +76,10 @@ func (s *Snapshot) check(d *decoder) {
 		}
 	}
 	s.checkModelNames(d, at)
-	s.checkPython(d, at)
+	s.checkPostgres(d)
 	s.checkServers()
+	s.checkClasses(d, at)
+	s.warnIgnored(d)
 }
 
 // cleanOrigin returns scheme://host[:port] in lower case.
@@ -146,31 +148,10 @@ func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
 	}
 }
 
-// checkPython warns of choices that only a DeerFlow made of several services has.
-func (s *Snapshot) checkPython(d *decoder, at func(string) *node) {
-	f := &s.File
-	const ours = "Fawn stores everything in SQLite in its data folder"
-	if b := f.Database.Backend; b != "sqlite" {
-		d.warn(at("database.backend").problem("database.backend %s is not available; %s", b, ours))
-	}
-	if t := f.Checkpointer.Type; t == "postgres" {
-		d.warn(at("checkpointer.type").problem("checkpointer.type %s is not available; %s", t, ours))
-	}
+// checkPostgres warns of a variable that means another database to DeerFlow.
+func (s *Snapshot) checkPostgres(d *decoder) {
 	if v, _ := s.Env("POSTGRES_URI"); v != "" {
-		d.warn(Problem{Message: "POSTGRES_URI is set, but Postgres is not available; " + ours})
-	}
-	if f.StreamBridge.Type == "redis" {
-		d.warn(at("stream_bridge.type").problem("stream_bridge.type redis is not available; streams come from Fawn's own log"))
-	}
-	const python = "%s names Python classes, which Fawn cannot load; they are ignored"
-	if len(f.Extensions.Middlewares) > 0 {
-		d.warn(at("extensions").problem(python, "extensions.middlewares"))
-	}
-	if len(f.Plugins) > 0 {
-		d.warn(at("plugins").problem(python, "plugins"))
-	}
-	if len(s.Extensions.Middlewares) > 0 {
-		d.warn(s.ext.get("middlewares").problem(python, "middlewares"))
+		d.warn(Problem{Message: "POSTGRES_URI has no effect: " + onlySQLite})
 	}
 }
 

@@ -44,7 +44,9 @@ func loadText(t *testing.T, text string) *config.Snapshot {
 		t.Fatal(err)
 	}
 	for _, w := range s.Warnings {
-		t.Errorf("warning: %s", w)
+		if !strings.Contains(w.Message, " has no effect: ") {
+			t.Errorf("warning: %s", w)
+		}
 	}
 	for _, d := range s.Disabled {
 		t.Errorf("disabled: %s", d)
@@ -107,6 +109,64 @@ func TestExampleNamesEveryKey(t *testing.T) {
 	}
 }
 
+// TestEveryKeyWithoutEffectIsTold sets every key to something that is neither its default nor
+// absent: the warnings name the keys of the list and no others.
+func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
+	want := map[string]bool{}
+	for _, ig := range config.IgnoredKeys() {
+		want[ig.Key] = true
+	}
+	text := uncommented(example(t))
+	for from, to := range map[string]string{
+		"backend: sqlite": "backend: memory", "#type: null": "#type: postgres", "type: memory": "type: redis", "backend: db": "backend: jsonl",
+		"type: null": "type: memory", "track_token_usage: true": "track_token_usage: false",
+		"plugins: []": "plugins: [a]", "middlewares: []": "middlewares: [a]", "preserve_recent_skill_count: null": "preserve_recent_skill_count: 1",
+		"preserve_recent_skill_tokens: null": "preserve_recent_skill_tokens: 1", "preserve_recent_skill_tokens_per_skill: null": "preserve_recent_skill_tokens_per_skill: 1",
+		"config_version: null": "config_version: 1", "enabled: false": "enabled: true", "channels: ": "channels: {slack: {a: b}} #",
+	} {
+		text = strings.ReplaceAll(text, from, to)
+	}
+	sandboxNulls := regexp.MustCompile(`(?m)^  (image|port|replicas|overflow_policy|acquire_timeout|burst_limit|container_prefix|health_check_skip_seconds|thread_data_mounts|provisioner_url|provisioner_api_key): null`)
+	text = sandboxNulls.ReplaceAllString(text, "  $1: 1")
+	text = strings.Replace(text, "  ownership: null", "  ownership: {a: b}", 1)
+	text = strings.Replace(text, "thread_data_mounts: 1", "thread_data_mounts: true", 1)
+	s := loadText(t, text)
+	var told []string
+	for _, w := range s.Warnings {
+		key, _, _ := strings.Cut(w.Message, " has no effect: ")
+		told = append(told, key)
+		by := listedBy(starred(key))
+		if len(by) == 0 {
+			t.Errorf("%s is not on the list", key)
+		}
+		for _, key := range by {
+			delete(want, key)
+		}
+	}
+	delete(want, "checkpointer.*") // null in the example
+	if len(want) > 0 {
+		t.Errorf("not told: %v\ntold: %v", want, told)
+	}
+}
+
+// starred is a key with a * for the names of entries.
+func starred(key string) string {
+	return regexp.MustCompile(`^(models|tools)\.[^.]+\.`).ReplaceAllString(key, "$1.*.")
+}
+
+// TestExampleSaysWhatHasNoEffect: in the comment of the key, or of its section.
+func TestExampleSaysWhatHasNoEffect(t *testing.T) {
+	rows := keyTables(example(t))
+	for _, ig := range config.IgnoredKeys() {
+		key := strings.TrimSuffix(strings.ReplaceAll(ig.Key, ".*.", "."), ".*")
+		row := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(key) + "` .*$").FindString(rows)
+		section := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(strings.SplitN(key, ".", 2)[0]) + "` .*$").FindString(rows)
+		if !strings.Contains(row, "no effect") && !strings.Contains(section, "no effect") {
+			t.Errorf("config.example.yaml does not say that %s has no effect: %q", ig.Key, row)
+		}
+	}
+}
+
 // walk looks for every key of a struct in at least one of the places where it can stand.
 func walk(typ reflect.Type, places []any, path string, missing *[]string) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map && typ.Name() == "" {
@@ -155,7 +215,7 @@ func walk(typ reflect.Type, places []any, path string, missing *[]string) {
 
 // keyTables turns the example into one table per section. Its comments are the explanations.
 func keyTables(text string) string {
-	line := regexp.MustCompile(`^( *)(?:- )?([A-Za-z_][\w-]*):(?: +(.*?))?(?: +# (.*))?$`)
+	line := regexp.MustCompile(`^( *)(?:- )?([A-Za-z_][\w-]*):(?: +([^ #].*?))?(?: +# (.*))?$`)
 	var b strings.Builder
 	var path []string
 	var indents []int
@@ -194,6 +254,21 @@ func keyTables(text string) string {
 	return b.String()
 }
 
+// ignoredTable lists the keys that have no effect.
+func ignoredTable() string {
+	var b strings.Builder
+	b.WriteString("\n### Keys without effect\n\nThey are read and checked, and whoever sets one is told at the start, by `fawn doctor` and in the settings.\n" +
+		"`*` stands for a name or for each key of a section.\n\n| key | why |\n|---|---|\n")
+	for _, ig := range config.IgnoredKeys() {
+		b.WriteString("| `" + ig.Key + "` | " + ig.Reason)
+		if len(ig.Fine) > 0 {
+			b.WriteString("; `" + strings.Join(ig.Fine, "`, `") + "` is what happens anyway")
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
+}
+
 func TestDocsListTheExample(t *testing.T) {
 	b, err := os.ReadFile(docsPath)
 	if err != nil {
@@ -204,7 +279,7 @@ func TestDocsListTheExample(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no line %s", docsPath, mark)
 	}
-	want := keyTables(example(t))
+	want := keyTables(example(t)) + ignoredTable()
 	if *update {
 		if err := os.WriteFile(docsPath, []byte(head+mark+want), 0o644); err != nil {
 			t.Fatal(err)

@@ -55,17 +55,17 @@ type File struct {
 
 	Guardrails    Guardrails    `yaml:"guardrails"`
 	Authorization Authorization `yaml:"authorization"`
-	Auth          Auth          `yaml:"auth" reload:"restart"`
+	Auth          Auth          `yaml:"auth"`
 
-	Database      Database     `yaml:"database" reload:"restart"`
-	Checkpointer  Checkpointer `yaml:"checkpointer" reload:"restart"`
-	RunEvents     RunEvents    `yaml:"run_events" reload:"restart"`
-	AgentStorage  Backend      `yaml:"agent_storage" reload:"restart"`
-	DedupeStorage Backend      `yaml:"dedupe_storage" reload:"restart"`
+	Database      Database     `yaml:"database"`
+	Checkpointer  Checkpointer `yaml:"checkpointer"`
+	RunEvents     RunEvents    `yaml:"run_events"`
+	AgentStorage  Backend      `yaml:"agent_storage"`
+	DedupeStorage Backend      `yaml:"dedupe_storage"`
 	Scheduler     Scheduler    `yaml:"scheduler" reload:"restart"`
-	MCPTasks      MCPTasks     `yaml:"mcp_tasks" reload:"restart"`
-	RunOwnership  RunOwnership `yaml:"run_ownership" reload:"restart"`
-	StreamBridge  StreamBridge `yaml:"stream_bridge" reload:"restart"`
+	MCPTasks      MCPTasks     `yaml:"mcp_tasks"`
+	RunOwnership  RunOwnership `yaml:"run_ownership"`
+	StreamBridge  StreamBridge `yaml:"stream_bridge"`
 
 	Channels           Extra               `yaml:"channels"` // chat bridges, kept as written
 	ChannelConnections ChannelConnections  `yaml:"channel_connections"`
@@ -81,10 +81,13 @@ type Switch struct {
 
 // Logging says how log lines look.
 type Logging struct {
-	Enhance struct {
-		Enabled bool   `yaml:"enabled"`                 // add a trace id to every request's lines and answers
-		Format  string `yaml:"format" enum:"text|json"` // form of a log line
-	} `yaml:"enhance" reload:"restart"`
+	Enhance LogLines `yaml:"enhance" reload:"restart"`
+}
+
+// LogLines says how each line and each request is logged.
+type LogLines struct {
+	Enabled bool   `yaml:"enabled"`                 // add a trace id to every request's lines and answers
+	Format  string `yaml:"format" enum:"text|json"` // form of a log line
 }
 
 // Server limits what HTTP clients may do. Sizes are bytes and accept words such as 16MiB.
@@ -107,10 +110,10 @@ type Storage struct {
 
 // Runs says how runs behave.
 type Runs struct {
-	Resume           string `yaml:"resume" enum:"auto|mark"`                // after a crash: go on with the run, or mark it interrupted
-	AllowDegradation bool   `yaml:"allow_degradation"`                      // turn a capability the model lacks off instead of ending the run
-	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                // steps of a run whose client names no limit
-	OnRecursionLimit string `yaml:"on_recursion_limit" enum:"answer|error"` // then: a last turn without tools, or the error GraphRecursionError
+	Resume           string `yaml:"resume" enum:"auto|mark" reload:"restart"` // after a crash: go on with the run, or mark it interrupted
+	AllowDegradation bool   `yaml:"allow_degradation"`                        // turn a capability the model lacks off instead of ending the run
+	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                  // steps of a run whose client names no limit
+	OnRecursionLimit string `yaml:"on_recursion_limit" enum:"answer|error"`   // then: a last turn without tools, or the error GraphRecursionError
 }
 
 // Retention says what stays of threads nobody touches. Pinned ones always do.

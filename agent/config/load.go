@@ -16,6 +16,7 @@ type Options struct {
 	Config    string                      // value of the flag --config; empty = search as Find does
 	DataDir   string                      // from DataDir; required
 	LookupEnv func(string) (string, bool) // nil = os.LookupEnv
+	Classes   Classes                     // judge the class paths; its zero value takes them all
 
 	instead map[string][]byte // content to take for files by path, to try an edit before it is written
 }
@@ -34,7 +35,7 @@ func load(o Options) (*Snapshot, []seen, error) {
 	if r.lookup == nil {
 		r.lookup = os.LookupEnv
 	}
-	s := &Snapshot{DataDir: o.DataDir, LoadedAt: time.Now()}
+	s := &Snapshot{DataDir: o.DataDir, LoadedAt: time.Now(), classes: o.Classes}
 	var found bool
 	if s.ConfigPath, found = find(o.Config, o.DataDir, r.lookup); !found {
 		s.warnFolders()

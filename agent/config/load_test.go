@@ -128,8 +128,16 @@ scheduler: {enabled: false, poll_interval_seconds: 5}
 
 func TestDeerFlowFileLoadsUnchanged(t *testing.T) {
 	s := load(t, files{"config.yaml": older}, map[string]string{"OPENAI_API_KEY": "sk-1", "TAVILY_API_KEY": "tv"})
-	if len(s.Warnings) != 0 {
-		t.Errorf("warnings: %v", s.Warnings)
+	noEffect := map[string]string{"config_version": "2:1", "tool_groups": "28:1", "tools.web_fetch.group": "32:5", "subagents": "45:1", "memory": "54:1", "database.sqlite_dir": "66:29"}
+	for _, w := range s.Warnings {
+		key, _, _ := strings.Cut(w.Message, " has no effect: ")
+		if want := noEffect[key]; want == "" || !strings.HasSuffix(w.Place(), ":"+want) {
+			t.Errorf("warning: %s", w)
+		}
+		delete(noEffect, key)
+	}
+	if len(noEffect) > 0 {
+		t.Errorf("not told: %v", noEffect)
 	}
 	f := s.File
 	check := func(what string, got, want any) {
@@ -300,8 +308,9 @@ func TestChoicesFawnDoesNotHaveAreToldInOneSentence(t *testing.T) {
 		map[string]string{"POSTGRES_URI": "x", "GATEWAY_CORS_ORIGINS": "https://a.example/, *"})
 	all := fmt.Sprint(s.Warnings)
 	for _, want := range []string{
-		"database.backend postgres is not available; Fawn stores everything in SQLite",
-		"POSTGRES_URI is set, but Postgres is not available",
+		"config.yaml:1:12: database.backend has no effect: Fawn stores everything in SQLite",
+		"database.postgres_url has no effect",
+		"POSTGRES_URI has no effect: Fawn stores everything in SQLite",
 		`title.model_name: there is no model "gtp" in models; did you mean "gpt"?`,
 		`the model "gpt" is given more than once`,
 		`GATEWAY_CORS_ORIGINS: "*" is not an origin`,
@@ -309,6 +318,9 @@ func TestChoicesFawnDoesNotHaveAreToldInOneSentence(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("missing %q in\n%s", want, all)
 		}
+	}
+	if strings.Contains(all, "u:p@h") {
+		t.Errorf("a password is told: %s", all)
 	}
 	if got := strings.Join(s.File.Server.CORSOrigins, " "); got != "https://a.example" {
 		t.Errorf("origins: %s", got)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -90,6 +91,20 @@ func (s *source) fail(line, col int, format string, args ...any) error {
 	return &Invalid{Problems: []Problem{s.problem(line, col, format, args...)}}
 }
 
+// maskPairs masks the values of secret keys which stand with others on one line, and addresses with
+// a password in them.
+func maskPairs(line string) string {
+	pair := regexp.MustCompile(`([\w-]+)(["']?\s*:\s+|["']:)("[^"]*"|'[^']*'|[^\s,{}\[\]]+)`)
+	return pair.ReplaceAllStringFunc(line, func(found string) string {
+		part := pair.FindStringSubmatch(found)
+		secret := SecretKey(part[1]) && !strings.HasPrefix(part[3], "$") && part[3] != mask
+		if secret || strings.Contains(part[3], "://") && strings.Contains(part[3], "@") {
+			return part[1] + part[2] + mask
+		}
+		return found
+	})
+}
+
 // excerpt returns one line of the file fit for a terminal, with the value of a secret key masked.
 func (s *source) excerpt(line int) string {
 	if line < 1 {
@@ -115,6 +130,7 @@ func (s *source) excerpt(line int) string {
 	if value = strings.TrimSpace(value); found && value != "" && !strings.HasPrefix(value, "$") && SecretKey(strings.Trim(key, " -\"'{")) {
 		text = text[:strings.LastIndex(text, value)] + mask
 	}
+	text = maskPairs(text)
 	if r := []rune(text); len(r) > 160 {
 		text = string(r[:160])
 	}

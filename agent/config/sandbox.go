@@ -4,32 +4,32 @@ import "time"
 
 // Sandbox says where and within which limits commands run. Lengths are characters, sizes bytes.
 type Sandbox struct {
-	Use               string        `yaml:"use"`                                                              // DeerFlow's class path; Provider wins
-	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off"` // auto takes the strongest one that works
-	Strict            bool          `yaml:"strict"`                                                           // refuse any weakened layer
-	RequireLayers     []string      `yaml:"require_layers"`                                                   // auto passes over a provider without them
-	AllowHostBash     bool          `yaml:"allow_host_bash"`
-	AllowEngine       bool          `yaml:"allow_engine"` // auto may use Docker or Podman
-	LazyInit          bool          `yaml:"lazy_init"`    // start at the first command instead of at the start of a run
+	Use               string        `yaml:"use" reload:"restart"`                                                              // DeerFlow's class path; Provider wins
+	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off" reload:"restart"` // auto takes the strongest one that works
+	Strict            bool          `yaml:"strict" reload:"restart"`                                                           // refuse any weakened layer
+	RequireLayers     []string      `yaml:"require_layers" reload:"restart"`                                                   // auto passes over a provider without them
+	AllowHostBash     bool          `yaml:"allow_host_bash" reload:"restart"`
+	AllowEngine       bool          `yaml:"allow_engine" reload:"restart"` // auto may use Docker or Podman
+	LazyInit          bool          `yaml:"lazy_init"`                     // start at the first command instead of at the start of a run
 	Lifetime          string        `yaml:"lifetime" enum:"thread|call"`
-	IdleTimeout       time.Duration `yaml:"idle_timeout" min:"0"`
-	BackgroundTimeout time.Duration `yaml:"background_timeout" min:"0"` // the same for one with background processes
-	MaxSandboxes      int           `yaml:"max_sandboxes" min:"1"`
+	IdleTimeout       time.Duration `yaml:"idle_timeout" min:"0" reload:"restart"`
+	BackgroundTimeout time.Duration `yaml:"background_timeout" min:"0" reload:"restart"` // the same for one with background processes
+	MaxSandboxes      int           `yaml:"max_sandboxes" min:"1" reload:"restart"`
 
 	BashCommandTimeout     time.Duration `yaml:"bash_command_timeout" min:"1"`
-	BashOutputMaxChars     int           `yaml:"bash_output_max_chars" min:"0"`             // 0 = no limit
-	ReadFileOutputMaxChars int           `yaml:"read_file_output_max_chars" min:"0"`        // 0 = no limit
-	LsOutputMaxChars       int           `yaml:"ls_output_max_chars" min:"0"`               // 0 = no limit
-	WriteFileMaxBytes      int64         `yaml:"write_file_max_bytes" unit:"bytes" min:"0"` // one write_file call; DEERFLOW_WRITE_FILE_MAX_BYTES sets it too; 0 = no limit
+	BashOutputMaxChars     int           `yaml:"bash_output_max_chars" min:"0"`                              // 0 = no limit
+	ReadFileOutputMaxChars int           `yaml:"read_file_output_max_chars" min:"0" reload:"restart"`        // 0 = no limit
+	LsOutputMaxChars       int           `yaml:"ls_output_max_chars" min:"0" reload:"restart"`               // 0 = no limit
+	WriteFileMaxBytes      int64         `yaml:"write_file_max_bytes" unit:"bytes" min:"0" reload:"restart"` // one write_file call; DEERFLOW_WRITE_FILE_MAX_BYTES sets it too; 0 = no limit
 
 	Limits          SandboxLimits  `yaml:"limits"`
 	Network         SandboxNetwork `yaml:"network"`
 	Seccomp         SandboxSeccomp `yaml:"seccomp"`
 	Mounts          []Mount        `yaml:"mounts"`
 	UploadsReadonly bool           `yaml:"uploads_readonly"`
-	UIDBase         int            `yaml:"uid_base" min:"1000"` // first user id of threads; only when the server is root
+	UIDBase         int            `yaml:"uid_base" min:"1000" reload:"restart"` // first user id of threads; only when the server is root
 	Environment     Headers        `yaml:"environment" alias:"env"`
-	Docker          SandboxDocker  `yaml:"docker"`
+	Docker          SandboxDocker  `yaml:"docker" reload:"restart"`
 
 	// DeerFlow's container providers; read so that such a file loads.
 	Image                  string   `yaml:"image"`
@@ -44,7 +44,6 @@ type Sandbox struct {
 	ThreadDataMounts       *bool    `yaml:"thread_data_mounts"`
 	ProvisionerURL         string   `yaml:"provisioner_url"`
 	ProvisionerAPIKey      Secret   `yaml:"provisioner_api_key"`
-	Extra                  Extra    `yaml:",inline"` // settings of further providers
 }
 
 // SandboxLimits bounds one sandbox.

@@ -24,6 +24,7 @@ type Snapshot struct {
 	written [2]*node // config.yaml and settings.yaml, before they were merged
 	ext     *node
 	env     *environment
+	classes Classes
 }
 
 // Origin says where a value was written.

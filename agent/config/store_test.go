@@ -122,7 +122,7 @@ func TestKeysThatNeedARestartAreNamed(t *testing.T) {
 	if s.Notice() != "" {
 		t.Errorf("the notice stays: %q", s.Notice())
 	}
-	if !slices.Contains(config.RestartKeys(), "database") || slices.Contains(config.RestartKeys(), "title") {
+	if !slices.Contains(config.RestartKeys(), "scheduler") || slices.Contains(config.RestartKeys(), "title") {
 		t.Errorf("keys: %v", config.RestartKeys())
 	}
 }

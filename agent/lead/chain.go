@@ -34,7 +34,9 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
 		// wrap_model: the log says which calls have no result
 		middleware.DanglingToolCalls(),
 		// wrap_model: failed calls are made again, or explained
-		middleware.LLMErrors(retryRules(f.LLMCall), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e.model)...),
+		middleware.LLMErrors(retryRules(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e.model)...),
+		// wrap_tool: only tools that the role of the person may use
+		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole, f.Authorization.FailClosed, b.audit)),
 		// wrap_tool: only tools the owner allows
 		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport, f.Guardrails.FailClosed, b.audit)),
 		// wrap_tool: commands are looked at, refusals recorded
@@ -122,6 +124,11 @@ func loopLimits(c config.LoopDetection) middleware.LoopLimits {
 	return l
 }
 
-func retryRules(c config.LLMCall) middleware.RetryRules {
-	return middleware.RetryRules{Attempts: c.RetryMaxAttempts, Base: c.RetryBaseDelay, Cap: c.RetryCapDelay, BurstBase: c.BurstRetryBaseDelay}
+// retryRules are those of the configuration; a model may have its own number of tries.
+func retryRules(c config.LLMCall, m config.Model) middleware.RetryRules {
+	attempts := c.RetryMaxAttempts
+	if m.MaxRetries != nil {
+		attempts = 1 + *m.MaxRetries
+	}
+	return middleware.RetryRules{Attempts: attempts, Base: c.RetryBaseDelay, Cap: c.RetryCapDelay, BurstBase: c.BurstRetryBaseDelay}
 }

@@ -53,6 +53,42 @@ func TestPagesCannotPassForBlocksOfTheServer(t *testing.T) {
 }
 
 // TestOnlyToolsTheOwnerAllowsRun, and a denial is recorded.
+func TestOnlyToolsOfTheRoleRun(t *testing.T) {
+	tools := func(allow any, deny ...any) config.Extra {
+		return config.Extra{"roles": map[string]any{"user": map[string]any{"tools": map[string]any{"allow": allow, "deny": deny}}}}
+	}
+	for _, c := range []struct {
+		name   string
+		use    string
+		conf   config.Extra
+		open   bool
+		denied string
+	}{
+		{"denied by name", "deerflow.authz.rbac:RbacAuthorizationProvider", tools("*", "ls"), false, "oap.tool_not_allowed"},
+		{"a denial wins", "", tools([]any{"ls"}, "ls"), false, "oap.tool_not_allowed"},
+		{"not on the list", "", tools([]any{"glob"}), false, "oap.tool_not_allowed"},
+		{"nothing allowed", "", tools(false), false, "oap.tool_not_allowed"},
+		{"on the list", "", tools([]any{"ls"}), false, ""},
+		{"all but one", "", tools(true, "glob"), false, ""},
+		{"a role without rules", "", config.Extra{"roles": map[string]any{"admin": map[string]any{}}}, false, "oap.evaluator_error"},
+		{"rules that cannot be read", "", tools("ls"), false, "oap.evaluator_error"},
+		{"a class Fawn does not have", "my.own:Provider", tools("*"), false, "oap.evaluator_error"},
+		{"the same, open", "my.own:Provider", tools("*"), true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "ls", `{"path":"/mnt/user-data/uploads"}`)}, func(f *config.File, o *lead.Options) {
+				f.Authorization = config.Authorization{Enabled: true, FailClosed: !c.open, DefaultRole: "user", Provider: config.Provider{Use: c.use, Config: c.conf}}
+				o.Audit = func(middleware.AuditRecord) {}
+			})
+			w.say(t, "go", "")
+			got := lines(w.request(t, 1))
+			if denied := strings.Contains(got, "tool 'ls' was blocked ("+c.denied+")."); denied != (c.denied != "") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
 func TestOnlyToolsTheOwnerAllowsRun(t *testing.T) {
 	for _, c := range []struct {
 		name   string

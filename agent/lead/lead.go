@@ -76,11 +76,8 @@ func New(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger) *B
 
 // NewWith is New with options.
 func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger, o Options) *Builder {
-	s := config().File.Sandbox
-	limits := tools.DefaultLimits()
-	limits.ListChars, limits.ReadChars = orUnlimited(s.LsOutputMaxChars), orUnlimited(s.ReadFileOutputMaxChars)
-	limits.WriteBytes = int(min(s.WriteFileMaxBytes, math.MaxInt32)) // 0 is no limit here too
-	open := func(thread string) (*sandbox.Files, error) {            // a tool may be the first to need the folders
+	limits := toolLimits(config().File)
+	open := func(thread string) (*sandbox.Files, error) { // a tool may be the first to need the folders
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ func TestTheStagesStandInTheirOrder(t *testing.T) {
 	var got []string
 	w := newWorld(t, nil, func(f *config.File, o *lead.Options) {
 		f.Title.Enabled, f.Title.ModelName, f.Guardrails.Enabled, f.ToolSearch.Enabled = true, lead.OfflineModel, true, true
+		f.Authorization.Enabled = true
 		hidden := tool("hidden", func(agent.ToolCall) agent.Result { return agent.Result{} })
 		hidden.Deferred = true
 		o.Tools = []*agent.Tool{hidden}
@@ -30,7 +31,7 @@ func TestTheStagesStandInTheirOrder(t *testing.T) {
 	for _, m := range a.Chain {
 		got = append(got, m.Name)
 	}
-	want := strings.Fields(`input_sanitize tool_budget tool_result_sanitize secrets thread_data uploads sandbox dangling_tool_calls llm_errors guardrail audit
+	want := strings.Fields(`input_sanitize tool_budget tool_result_sanitize secrets thread_data uploads sandbox dangling_tool_calls llm_errors authorization guardrail audit
 		read_gate tool_errors dynamic_context durable_context compaction goal todos token_usage title view_image sight deferred_tools system_messages
 		subagent_limit loop_detection token_budget terminal_response length_stop state_size safety_stop continuation clarification`)
 	at := 0

@@ -21,13 +21,21 @@ func budget(c config.TokenBudget) middleware.BudgetRules {
 // errNoGuard is a guard of a class Fawn does not have.
 var errNoGuard = errors.New("there is no such guard")
 
+// isAllowList tells whether a guard's class is the one of two lists, the only one there is.
+func isAllowList(use string) bool { return strings.Contains(strings.ToLower(use), "allowlist") }
+
+// failing is a guard that cannot decide.
+func failing(err error) middleware.Guard {
+	return func(context.Context, middleware.GuardRequest) (middleware.GuardVerdict, error) {
+		return middleware.GuardVerdict{}, err
+	}
+}
+
 // guard is the one the configuration names. Lists are all there is; a class of Python
 // cannot be run, and counts as a guard that fails.
 func guard(c config.Guardrails) middleware.Guard {
-	if use := c.Provider.Use; use != "" && !strings.Contains(strings.ToLower(use), "allowlist") {
-		return func(context.Context, middleware.GuardRequest) (middleware.GuardVerdict, error) {
-			return middleware.GuardVerdict{}, fmt.Errorf("guardrails.provider.use %s: %w", use, errNoGuard)
-		}
+	if use := c.Provider.Use; use != "" && !isAllowList(use) {
+		return failing(fmt.Errorf("guardrails.provider.use %s: %w", use, errNoGuard))
 	}
 	allowed, given := names(c.Provider.Config["allowed_tools"])
 	if !given {
@@ -36,6 +44,45 @@ func guard(c config.Guardrails) middleware.Guard {
 	denied, _ := names(c.Provider.Config["denied_tools"])
 	return middleware.AllowList(allowed, denied)
 }
+
+// errNoRules means that the configuration says nothing about a role that everybody has.
+var errNoRules = errors.New("the role has no rules")
+
+// authorizer is the guard of authorization: the lists of tools of one role, DeerFlow's
+// roles.<role>.tools.allow and deny. Until there are accounts everybody has the default role. A
+// role without rules, and rules that cannot be read, are a guard that fails.
+func authorizer(c config.Authorization) middleware.Guard {
+	if use := c.Provider.Use; use != "" && !isRoles(use) {
+		return failing(fmt.Errorf("authorization.provider.use %s: %w", use, errNoGuard))
+	}
+	roles, _ := c.Provider.Config["roles"].(map[string]any)
+	role, ok := roles[c.DefaultRole].(map[string]any)
+	if !ok {
+		return failing(fmt.Errorf("authorization.provider.config.roles.%s: %w", c.DefaultRole, errNoRules))
+	}
+	rules, _ := role["tools"].(map[string]any)
+	denied, _ := names(rules["deny"])
+	switch allow := rules["allow"].(type) {
+	case nil:
+		return middleware.AllowList(nil, denied)
+	case bool:
+		if allow {
+			return middleware.AllowList(nil, denied)
+		}
+		return middleware.AllowList([]string{}, denied)
+	case string:
+		if allow == "*" {
+			return middleware.AllowList(nil, denied)
+		}
+	case []any:
+		allowed, _ := names(allow)
+		return middleware.AllowList(allowed, denied)
+	}
+	return failing(fmt.Errorf("authorization.provider.config.roles.%s.tools.allow must be *, true, false or a list of names", c.DefaultRole))
+}
+
+// isRoles tells whether the class of an authorization is the one of roles, the only one there is.
+func isRoles(use string) bool { return strings.Contains(strings.ToLower(use), "rbac") }
 
 // names reads a list of strings; given tells whether there is one, even an empty one.
 func names(v any) (list []string, given bool) {

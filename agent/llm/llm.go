@@ -186,6 +186,15 @@ func New(cfg Config) (agent.Model, error) {
 	return texttools.WhenRefused(m, o.Model+" at "+base, &cfg.Known.noTools), nil
 }
 
+// Check says why New would refuse a configuration: its class or its dialect is not known.
+func Check(cfg Config) error {
+	c, err := find(cfg.Use)
+	if err == nil && !c.native && !c.offline {
+		_, _, err = dialect(cfg, c)
+	}
+	return err
+}
+
 // DialectOf is the dialect in which a model of this configuration is spoken to.
 func DialectOf(cfg Config) (openai.Dialect, error) {
 	c, err := find(cfg.Use)

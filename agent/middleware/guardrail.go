@@ -45,6 +45,13 @@ func AllowList(allowed, denied []string) Guard {
 	}
 }
 
+// Authorization is a Guardrail which asks on behalf of a role.
+func Authorization(guard Guard, role string, failClosed bool, record func(AuditRecord)) agent.Middleware {
+	m := Guardrail(guard, role, failClosed, record)
+	m.Name = "authorization"
+	return m
+}
+
 // Guardrail asks the guard before each tool call. A denied call is a result the model can
 // act on. A guard that fails denies when failClosed is set. Denials, and calls a broken
 // guard let pass, are recorded.

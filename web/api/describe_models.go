@@ -16,7 +16,8 @@ func describeModels() []o.Op {
 	const keys = "Other keys of models[] are taken too. A key is stored apart and never given out again"
 	return []o.Op{
 		{ID: "listModels", Method: "GET", Path: "/models", Native: true, Tag: tag, Text: "Models that can be used",
-			Out: answered("The models", o.Object(o.Req("models", o.List(o.Ref("Model"))), o.Req("token_usage", o.Object(o.Req("enabled", o.Bool())))))},
+			Out: answered("The models", o.Object(o.Req("models", o.List(o.Ref("Model"))),
+				o.Req("disabled", o.List(o.Object(o.Req("name", o.String()), o.Req("reason", o.String())))), o.Req("token_usage", o.Object(o.Req("enabled", o.Bool())))))},
 		{ID: "getModel", Method: "GET", Path: "/models/{name}", Native: true, Tag: tag, Text: "One model", Out: answered("The model", o.Ref("Model"))},
 		{ID: "probeModel", Method: "POST", Path: "/models/probe", Native: true, Tag: tag, Text: "Call a model and say how it went",
 			More: "The name of a stored model alone, or an entry of models[] laid over it or of its own. Nothing is stored. A failure is told in the provider's own words, keys masked",

@@ -20,6 +20,12 @@ type modelJSON struct {
 	Vision      bool   `json:"supports_vision"`
 }
 
+// disabledJSON is a model that cannot be used as it is configured, and why.
+type disabledJSON struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
 func modelOf(m config.Model) modelJSON {
 	out := modelJSON{Name: m.Name, Model: m.Model, DisplayName: m.DisplayName, Description: m.Description,
 		Thinking: m.SupportsThinking, Effort: m.SupportsReasoningEffort, Vision: m.SupportsVision}
@@ -48,7 +54,13 @@ func (m mount) models(c echo.Context) error {
 	for _, one := range s.UsableModels() {
 		list = append(list, modelOf(one))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
+	disabled := []disabledJSON{}
+	for _, one := range s.File.Models {
+		if one.Disabled != "" {
+			disabled = append(disabled, disabledJSON{one.Name, one.Disabled})
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "disabled": disabled, "token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
 }
 
 func (m mount) model(c echo.Context) error {

@@ -111,6 +111,14 @@ func otherStages() []driven {
 			w.run(t, "once more", "")
 			holds(t, "the next request", w.request(t, 3).lines(), "!no such key", "user: broken")
 		}},
+		{"authorization", func(f *config.File, _ *lead.Options) {
+			f.Authorization = config.Authorization{Enabled: true, FailClosed: true, DefaultRole: "user", Provider: config.Provider{
+				Config: config.Extra{"roles": map[string]any{"user": map[string]any{"tools": map[string]any{"allow": "*", "deny": []any{"ls"}}}}}}}
+		}, func(t *testing.T, w *world) {
+			w.when("go", call("ls", lookAround))
+			w.run(t, "go", "")
+			holds(t, "request", w.request(t, 1).lines(), "tool: Guardrail denied: tool 'ls' was blocked")
+		}},
 		{"guardrail", func(f *config.File, _ *lead.Options) {
 			f.Guardrails = config.Guardrails{Enabled: true, FailClosed: true, Provider: config.Provider{Config: config.Extra{"denied_tools": []any{"ls"}}}}
 		}, func(t *testing.T, w *world) {

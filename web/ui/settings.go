@@ -36,6 +36,7 @@ func (u *UI) settings(c echo.Context) error {
 	switch section {
 	case "account", "about":
 		p.About = u.about()
+		p.Config = cmp.Or(p.Config, u.configWarnings(c))
 	case "models":
 		if p.Models, err = u.modelsSection(c); err != nil {
 			return err
@@ -120,6 +121,22 @@ func mcpText(s config.MCPServer) string {
 		return head(oneLine(s.Description), maxTitle)
 	}
 	return s.Type
+}
+
+// configWarnings lists what the configuration says in vain; nil when there is nothing.
+func (u *UI) configWarnings(c echo.Context) *views.Notice {
+	snap := u.Config.Current()
+	var lines []string
+	for _, w := range snap.Warnings {
+		lines = append(lines, strings.TrimPrefix(w.Place()+": "+w.Message, ": "))
+	}
+	for _, d := range snap.Disabled {
+		lines = append(lines, d.String())
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeInfo, Text: say(c, "config.warnings"), Detail: strings.Join(lines, "\n")}
 }
 
 // configNotice says that the configuration cannot be used as it is now; nil when it can.

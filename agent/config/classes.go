@@ -1,0 +1,53 @@
+package config
+
+// Classes judge the class paths of a configuration. Which there are, only those know who use them;
+// a nil function takes every path.
+type Classes struct {
+	Model   func(Model) error // why a model cannot be made of its entry
+	Tool    func(Tool) error  // why there is no such tool
+	Sandbox func(use string) error
+	Guard   func(use string) error
+	Roles   func(use string) error
+}
+
+// checkClasses disables models and tools whose class is not known, and warns of others.
+func (s *Snapshot) checkClasses(d *decoder, at func(string) *node) {
+	c, f := s.classes, &s.File
+	for i := range f.Models {
+		m := &f.Models[i]
+		if m.Disabled != "" || c.Model == nil {
+			continue
+		}
+		if err := c.Model(*m); err != nil {
+			m.Disabled = err.Error()
+			s.Disabled = append(s.Disabled, Disabled{Kind: "model", Name: m.Name, Reason: m.Disabled})
+		}
+	}
+	for i := range f.Tools {
+		t := &f.Tools[i]
+		if t.Disabled != "" || c.Tool == nil {
+			continue
+		}
+		if err := c.Tool(*t); err != nil {
+			t.Disabled = err.Error()
+			s.Disabled = append(s.Disabled, Disabled{Kind: "tool", Name: t.Name, Reason: t.Disabled})
+		}
+	}
+	warn := func(path, use string, judge func(string) error) {
+		if use == "" || judge == nil {
+			return
+		}
+		if err := judge(use); err != nil {
+			d.warn(at(path).problem("%s: %v", path, err))
+		}
+	}
+	if s.Origin("sandbox.provider").Source == "default" { // else the class path counts for nothing
+		warn("sandbox.use", f.Sandbox.Use, c.Sandbox)
+	}
+	if f.Guardrails.Enabled {
+		warn("guardrails.provider.use", f.Guardrails.Provider.Use, c.Guard)
+	}
+	if f.Authorization.Enabled {
+		warn("authorization.provider.use", f.Authorization.Provider.Use, c.Roles)
+	}
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Ignored is a key, or a section with all that is in it, which is read and checked so that files
+// written for DeerFlow load, and which has no effect. Whoever sets it is told.
+type Ignored struct {
+	Key    string   // keys joined with dots; a last * stands for each key of the section
+	Reason string   // why it has no effect
+	Fine   []string // values that ask for what happens anyway, of which nobody needs to be told
+}
+
+// Reasons that several keys share.
+const (
+	noAccounts = "accounts are not in this version yet"
+	noAgents   = "agents of your own are not in this version yet"
+	noChannels = "chat services are not in this version yet"
+	noHelpers  = "subagents are not in this version yet"
+	noMCP      = "MCP servers are not in this version yet"
+	noMemory   = "memory is not in this version yet"
+	noSkills   = "skills are not in this version yet"
+	noTwins    = "documents are not converted in this version yet"
+	onlySQLite = "Fawn stores everything in SQLite in its data folder"
+	onlyOne    = "one Fawn process owns all its runs"
+	perRun     = "counts are kept for each run, not for a number of threads"
+	noPython   = "it names Python classes, which Fawn cannot load"
+	containers = "Fawn starts its own containers; see sandbox.docker"
+)
+
+// IgnoredKeys is the one list of keys in config.yaml that have no effect. A test proves that every
+// other key is read somewhere, and that none of these is.
+func IgnoredKeys() []Ignored {
+	return []Ignored{
+		{Key: "config_version", Reason: "Fawn reads files of every version"},
+		{Key: "models.*.output_version", Reason: "Fawn reads answers of the Responses API in their newest form"},
+		{Key: "tool_groups", Reason: noAgents},
+		{Key: "tools.*.group", Reason: noAgents},
+		{Key: "tool_search", Reason: noMCP},
+		{Key: "sandbox.image", Reason: containers},
+		{Key: "sandbox.port", Reason: containers},
+		{Key: "sandbox.replicas", Reason: containers},
+		{Key: "sandbox.overflow_policy", Reason: containers},
+		{Key: "sandbox.acquire_timeout", Reason: containers},
+		{Key: "sandbox.burst_limit", Reason: containers},
+		{Key: "sandbox.container_prefix", Reason: containers},
+		{Key: "sandbox.health_check_skip_seconds", Reason: containers},
+		{Key: "sandbox.ownership", Reason: containers},
+		{Key: "sandbox.thread_data_mounts", Reason: containers},
+		{Key: "sandbox.provisioner_url", Reason: containers},
+		{Key: "sandbox.provisioner_api_key", Reason: containers},
+		{Key: "uploads.auto_convert_documents", Reason: noTwins, Fine: []string{"false"}},
+		{Key: "uploads.pdf_converter", Reason: noTwins},
+		{Key: "skills", Reason: noSkills},
+		{Key: "skill_scan", Reason: noSkills},
+		{Key: "skill_evolution", Reason: noSkills},
+		{Key: "summarization.skill_file_read_tool_names", Reason: noSkills},
+		{Key: "summarization.preserve_recent_skill_count", Reason: "DeerFlow has dropped it too"},
+		{Key: "summarization.preserve_recent_skill_tokens", Reason: "DeerFlow has dropped it too"},
+		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "DeerFlow has dropped it too"},
+		{Key: "memory", Reason: noMemory},
+		{Key: "subagents", Reason: noHelpers},
+		{Key: "acp_agents", Reason: noHelpers},
+		{Key: "agents_api", Reason: noAgents},
+		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
+		{Key: "tool_progress", Reason: "stagnant tools are not recognized in this version yet"},
+		{Key: "safety_finish_reason.detectors", Reason: "the detectors are built in"},
+		{Key: "auth.local", Reason: noAccounts},
+		{Key: "auth.oidc", Reason: noAccounts},
+		{Key: "database.backend", Reason: onlySQLite, Fine: []string{"sqlite"}},
+		{Key: "database.*", Reason: onlySQLite},
+		{Key: "checkpointer.type", Reason: onlySQLite, Fine: []string{"sqlite"}},
+		{Key: "checkpointer.*", Reason: onlySQLite},
+		{Key: "run_events.backend", Reason: "events are stored in the database", Fine: []string{"db"}},
+		{Key: "run_events.max_trace_content", Reason: "events are stored whole"},
+		{Key: "run_events.track_token_usage", Reason: "tokens are always added up", Fine: []string{"true"}},
+		{Key: "agent_storage", Reason: noAgents},
+		{Key: "dedupe_storage", Reason: noChannels},
+		{Key: "scheduler.lease_seconds", Reason: onlyOne},
+		{Key: "mcp_tasks", Reason: noMCP},
+		{Key: "run_ownership", Reason: onlyOne},
+		{Key: "stream_bridge.type", Reason: "streams come from Fawn's own log", Fine: []string{"memory"}},
+		{Key: "stream_bridge.*", Reason: "streams come from Fawn's own log"},
+		{Key: "channels", Reason: noChannels},
+		{Key: "channel_connections", Reason: noChannels},
+		{Key: "extensions", Reason: noPython},
+		{Key: "plugins", Reason: noPython},
+	}
+}
+
+// ignoredExtensions are those of extensions_config.json.
+func ignoredExtensions() []Ignored {
+	return []Ignored{
+		{Key: "mcpServers.*", Reason: noMCP},
+		{Key: "skills", Reason: noSkills},
+		{Key: "middlewares", Reason: noPython},
+	}
+}
+
+// warnIgnored tells of what is set and has no effect, each key once.
+func (s *Snapshot) warnIgnored(d *decoder) {
+	told := map[*node]bool{}
+	for _, part := range [...]struct {
+		tree *node
+		list []Ignored
+	}{{s.tree, IgnoredKeys()}, {s.ext, ignoredExtensions()}} {
+		for _, ig := range part.list {
+			for _, at := range part.tree.matching(strings.Split(ig.Key, "."), "") {
+				if told[at.value] || !at.value.asks(ig.Fine) {
+					told[at.value] = true
+					continue
+				}
+				told[at.value] = true
+				where := &node{src: at.value.src, line: at.line, col: at.col}
+				d.warn(where.problem("%s has no effect: %s", at.key, ig.Reason))
+				if strings.Contains(ig.Key, "*.") {
+					break // one entry of a list stands for all
+				}
+			}
+		}
+	}
+}
+
+// matching is what stands at a path in which * is any key of a section or entry of a list. The
+// keys of the fields are whole paths.
+func (n *node) matching(path []string, at string) []field {
+	if n == nil {
+		return nil
+	}
+	below := n.fields
+	for _, item := range n.items {
+		below = append(below, field{item.name(), item, item.line, item.col})
+	}
+	var out []field
+	for _, f := range below {
+		if path[0] != "*" && path[0] != f.key {
+			continue
+		}
+		f.key = join(at, f.key)
+		if len(path) == 1 {
+			out = append(out, f)
+		} else {
+			out = append(out, f.value.matching(path[1:], f.key)...)
+		}
+	}
+	return out
+}
+
+// asks tells whether somebody set something here: a section that is switched off, an empty one or
+// a value that is fine asks for nothing.
+func (n *node) asks(fine []string) bool {
+	if n.disabled != "" || n.unset != "" {
+		return false // that is told already
+	}
+	switch n.shape {
+	case shapeText:
+		return !slices.Contains(fine, strings.ToLower(n.text))
+	case shapeList:
+		return len(n.items) > 0
+	case shapeMap:
+		if on := n.get("enabled"); on != nil {
+			if enabled, ok := parseBool(on); ok && !enabled {
+				return false
+			}
+		}
+		return slices.ContainsFunc(n.fields, func(f field) bool { return f.value.asks(nil) })
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package lead
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fawn/agent/config"
+	"fawn/agent/llm"
+	"fawn/agent/tools"
+	"fawn/sandbox"
+)
+
+// Classes tell the configuration which of the class paths it names there are.
+func Classes() config.Classes {
+	return config.Classes{
+		Model:   func(m config.Model) error { return llm.Check(ModelConfig(m)) },
+		Tool:    checkTool,
+		Sandbox: func(use string) error { _, err := sandboxClass(use); return err },
+		Guard:   checkGuard,
+		Roles:   checkRoles,
+	}
+}
+
+// toolOf is the name of the built-in tool that an entry of tools[] stands for: the end of its
+// class path, or its own name where it has none.
+func toolOf(t config.Tool) string {
+	if t.Use == "" {
+		return t.Name
+	}
+	return strings.TrimSuffix(t.Use[strings.LastIndexAny(t.Use, ":.")+1:], "_tool")
+}
+
+// toolLimits are the limits of the built-in tools, which entries of tools[] can lower.
+func toolLimits(f config.File) tools.Limits {
+	s, l := f.Sandbox, tools.DefaultLimits()
+	l.ListChars, l.ReadChars = orUnlimited(s.LsOutputMaxChars), orUnlimited(s.ReadFileOutputMaxChars)
+	l.WriteBytes = int(min(s.WriteFileMaxBytes, math.MaxInt32)) // 0 is no limit here too
+	for _, t := range f.Tools {
+		most, ok := t.Extra["max_results"].(int)
+		if !ok || most < 1 || t.Disabled != "" {
+			continue
+		}
+		switch toolOf(t) {
+		case "glob":
+			l.GlobResults = min(l.GlobResults, most)
+		case "grep":
+			l.GrepResults = min(l.GrepResults, most)
+		}
+	}
+	return l
+}
+
+// checkTool says why there is no tool for an entry of tools[].
+func checkTool(t config.Tool) error {
+	known := toolNames()
+	if slices.Contains(known, toolOf(t)) {
+		return nil
+	}
+	list := "the tools there are need no entry: " + strings.Join(known, ", ")
+	if strings.Contains(t.Use, ".community.") {
+		return fmt.Errorf("tools for the web are not in this version yet; %s", list)
+	}
+	return fmt.Errorf("unknown tool class %q; %s", t.Use, list)
+}
+
+// toolNames are all tools that models can be offered.
+func toolNames() []string {
+	names := []string{"bash", tools.Todos().Name}
+	for _, t := range tools.Builtin(nil, tools.DefaultLimits()) {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// SandboxProvider is the provider of the configuration. DeerFlow's class paths count where none is
+// named: its local one means the strongest that works, its container one an engine.
+func SandboxProvider(snap *config.Snapshot) string {
+	s := snap.File.Sandbox
+	if s.Use == "" || snap.Origin("sandbox.provider").Source != "default" {
+		return s.Provider
+	}
+	if p, err := sandboxClass(s.Use); err == nil {
+		return p
+	}
+	return s.Provider
+}
+
+// sandboxClass is the provider that a class path of DeerFlow stands for.
+func sandboxClass(use string) (string, error) {
+	path := strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src.")
+	module, _, _ := strings.Cut(path, ":")
+	switch {
+	case module == "sandbox.local" || strings.HasPrefix(module, "sandbox.local."):
+		return sandbox.ProviderAuto, nil
+	case module == "community.aio_sandbox" || strings.HasPrefix(module, "community.aio_sandbox."):
+		return sandbox.ProviderDocker, nil
+	}
+	return "", fmt.Errorf("unknown sandbox class %q: sandbox.provider %s decides instead; supported are deerflow.sandbox.local:LocalSandboxProvider "+
+		"(the strongest sandbox that works here) and deerflow.community.aio_sandbox:AioSandboxProvider (Docker or Podman)", use, sandbox.ProviderAuto)
+}
+
+// checkRoles says why nobody can be authorized.
+func checkRoles(use string) error {
+	if isRoles(use) {
+		return nil
+	}
+	return fmt.Errorf("unknown class %q, which counts as one that fails; supported is deerflow.authz.rbac:RbacAuthorizationProvider", use)
+}
+
+// checkGuard says why a guard cannot be asked.
+func checkGuard(use string) error {
+	if isAllowList(use) {
+		return nil
+	}
+	return fmt.Errorf("unknown guard class %q, which counts as a guard that fails; supported is deerflow.guardrails.builtin:AllowlistProvider", use)
+}
