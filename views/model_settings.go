@@ -141,4 +141,9 @@ type Probe struct {
 	BaseURL string // that answered, when it is not the one that was given
 	Error   string // in the provider's own words
 	Status  int
+
+	Cause  string   // what is wrong, one of llm.Causes; empty when Error is all there is to say
+	Model  string   // that was asked for, as the provider calls it
+	Models []string // that the server has instead
+	Form   bool     // shown on a form, which can take over one of Models
 }

@@ -18,6 +18,7 @@ type SharePage struct {
 	Title    string
 	Empty    bool   // nothing was said yet, so there is nothing to share
 	Share    *Share // nil when the thread is not shared
+	Local    string // the address of this computer that links would have, which nobody else can open
 }
 
 // SharedPage is GET /share/{token}: a thread for readers who may see nothing else.

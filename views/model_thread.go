@@ -176,6 +176,7 @@ type Failure struct {
 	Cause     string // the plain cause, for example the provider's own sentence
 	RequestID string // run or request id, shown under details
 	Others    bool   // there are other models to switch to
+	Model     string // name of the model, when its settings may be what is wrong
 }
 
 // FailureKind chooses the headline and the advice of a failed turn.

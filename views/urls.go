@@ -140,6 +140,11 @@ func SharedViewURL(token, path string) string { return SharedURL(token) + "/view
 // SettingsURL is a section of the settings.
 func SettingsURL(section string) string { return "/workspace/settings/" + section }
 
+// ModelURL is the form to change a model.
+func ModelURL(name string) string {
+	return SettingsURL("models") + "?change=" + url.QueryEscape(name)
+}
+
 // ModelsURL is where models are added; with a word behind it, what else is done to one: probe, change,
 // remove, default.
 const ModelsURL = "/ui/models"

@@ -89,6 +89,8 @@ const click = (e) => {
   if (m && !e.ctrlKey && !e.metaKey && !e.shiftKey && matchMedia('(min-width:761px)').matches) { e.preventDefault(); sheet?.close(); openModal(m); return; }
   const c = t.closest('[data-copy]');
   if (c && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(c); return; }
+  const fill = t.closest('[data-fill]');
+  if (fill) { e.preventDefault(); $(fill.dataset.fill).value = fill.value; $(fill.dataset.fill).focus(); return; }
   const row = t.closest('[data-row]');
   if (row && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
     e.preventDefault();

@@ -74,6 +74,17 @@ func probeGood(ctx context.Context, p views.Probe) string {
 	return s
 }
 
+// probeCause says in one sentence what is wrong.
+func probeCause(ctx context.Context, p views.Probe) string {
+	switch p.Cause {
+	case "":
+		return views.Safe(p.Error)
+	case "model":
+		return i18n.C(ctx, "models.cause.model", views.Safe(p.Model))
+	}
+	return i18n.C(ctx, "models.cause."+p.Cause)
+}
+
 // probeWords are the provider's own, with the status of its answer in front.
 func probeWords(p views.Probe) string {
 	text := strings.TrimSpace(p.Error)

@@ -3,10 +3,11 @@
 // phone and without JavaScript.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { clean, launch, newChat, open, send, shot } from './browser.mjs';
+import { clean, launch, newChat, open, send, shot, violations } from './browser.mjs';
 import { chromium, lacks, start, startModel, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -88,7 +89,19 @@ test('the language changes every text, the size those of answers', { skip }, asy
   await page.context().close();
 });
 
-test('a model is added in the dialog, tried in the provider\'s own words, used and removed', { skip }, async () => {
+// A server that has one model and knows no other.
+const lacking = async () => {
+  const server = http.createServer((req, res) => {
+    res.writeHead(/models$/.test(req.url) ? 200 : 404, { 'Content-Type': 'application/json' });
+    res.end(/models$/.test(req.url) ? '{"data":[{"id":"larch-2"}]}' : '{"error":{"message":"model not found"}}');
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  return { base: `http://127.0.0.1:${server.address().port}`, stop: () => { server.closeAllConnections(); server.close(); } };
+};
+
+test('a model is added in the dialog, each failed test says what is wrong, used and removed', { skip }, async (t) => {
+  const unknown = await lacking();
+  t.after(unknown.stop);
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + newChat);
   await page.getByRole('region', { name: 'You’re using the offline model' }).getByRole('link', { name: 'Add a model' }).click();
@@ -99,8 +112,21 @@ test('a model is added in the dialog, tried in the provider\'s own words, used a
   await dialog.getByLabel('Model', { exact: true }).fill('script');
   await dialog.getByLabel('API key').fill('sk-typed-in-the-browser');
   await dialog.getByRole('button', { name: 'Test' }).click();
-  await dialog.getByText('script: test failed. Error from the server:').waitFor();
+  await dialog.getByText("script: There’s no server at this address").waitFor();
   assert.equal(await dialog.getByLabel('API key').inputValue(), 'sk-typed-in-the-browser');
+  assert.equal(await dialog.locator('#probe .out').isVisible(), false, 'the raw text is folded');
+  await dialog.getByText('Details').click();
+  assert.match(await dialog.locator('#probe .out').innerText(), /connection refused/);
+  await shot(page, 'probe-server');
+  await dialog.getByLabel('Address').fill(unknown.base.replace('http://', ''));
+  await dialog.getByRole('button', { name: 'Test' }).click();
+  await dialog.getByText('script: This server doesn’t have a model called “script”.').waitFor();
+  await shot(page, 'probe-model');
+  assert.deepEqual(await violations(page), []);
+  await dialog.getByRole('button', { name: 'larch-2' }).click();
+  assert.equal(await dialog.getByLabel('Model', { exact: true }).inputValue(), 'larch-2');
+  assert.equal(await dialog.getByLabel('API key').inputValue(), 'sk-typed-in-the-browser');
+  await dialog.getByLabel('Model', { exact: true }).fill('script');
   await dialog.getByLabel('Address').fill(model.url);
   await dialog.getByRole('button', { name: 'Test' }).click();
   await dialog.getByText(/script answered in .* The working address is .*\/v1\./).waitFor();

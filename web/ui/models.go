@@ -10,12 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
-	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/store"
 	"fawn/views"
@@ -26,9 +24,6 @@ import (
 
 // maxFoundModels is how many models of a server on this machine are offered.
 const maxFoundModels = 12
-
-// maxProbes is how many models are tried at once.
-const maxProbes = 2
 
 // modelsSection is the list of models, or the form that add and change ask for.
 func (u *UI) modelsSection(c echo.Context) (views.Models, error) {
@@ -173,8 +168,8 @@ func (u *UI) changeForm(name string) (views.ModelForm, error) {
 // editOf makes an edit of a form about a model, and the form to show when it is refused.
 func (u *UI) editOf(form url.Values, change bool) (config.ModelEdit, views.ModelForm) {
 	text := func(key string) string { return strings.TrimSpace(oneLine(plainText(form.Get(key)))) }
-	f := views.ModelForm{Change: change, Name: text("name"), Label: text("display_name"), Model: text("model"), BaseURL: text("base_url"),
-		Thinking: form.Get("supports_thinking") != "", Vision: form.Get("supports_vision") != ""}
+	f := views.ModelForm{Change: change, Name: text("name"), Label: text("display_name"), Model: cmp.Or(text("pick"), text("model")),
+		BaseURL: llm.Complete(text("base_url")), Thinking: form.Get("supports_thinking") != "", Vision: form.Get("supports_vision") != ""}
 	e := config.ModelEdit{Name: f.Name, Fields: map[string]any{"model": f.Model}}
 	set := func(key string, now, was any, keep bool) {
 		if now != was || keep {
@@ -276,52 +271,6 @@ func (u *UI) useFound(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, where)
 	}
 	return httpx.Errorf(http.StatusGone, "%s", say(c, "models.found.gone"))
-}
-
-// probeModel is POST /ui/models/probe: a real call to a stored model, or to one on a form.
-func (u *UI) probeModel(c echo.Context) error {
-	form, err := readForm(c.Request(), maxSmallForm)
-	if err != nil {
-		return err
-	}
-	entry, known := u.Config.Current().Model(form.Get("name"))
-	var f *views.ModelForm
-	if form.Get("try") != "" {
-		e, shown := u.editOf(form, form.Get("change") != "")
-		f = &shown
-		if entry, err = u.Config.Overlaid(e); err != nil {
-			return u.refusedModel(c, shown, true, err)
-		}
-	} else if !known {
-		return store.ErrNotFound
-	}
-	if entry.Disabled != "" {
-		return u.probed(c, f, views.Probe{Name: entry.Name, Error: entry.Disabled})
-	}
-	select {
-	case u.probes <- struct{}{}:
-		defer func() { <-u.probes }()
-	case <-c.Request().Context().Done():
-		return c.Request().Context().Err()
-	}
-	p := lead.Probe(c.Request().Context(), entry)
-	took := max(p.Took, 100*time.Millisecond) // in tenths of a second
-	out := views.Probe{Name: entry.Name, OK: p.OK, Took: views.Duration(readPrefs(c.Request()).Lang, took)}
-	if p.OK && p.BaseURL != "" && p.BaseURL != entry.BaseURL {
-		out.BaseURL = redacted(p.BaseURL)
-	}
-	out.Error, _, out.Status = llm.Words(p.Err)
-	return u.probed(c, f, out)
-}
-
-// probed shows what a call showed: alone where the form keeps what was typed, else on the page.
-func (u *UI) probed(c echo.Context, f *views.ModelForm, p views.Probe) error {
-	if f != nil && fragment(c.Request()) {
-		return html(c, http.StatusOK, i18n.In(readPrefs(c.Request()).Lang, settings.ProbeResult(p)))
-	}
-	m := u.modelList(c)
-	m.Form, m.Probe = f, &p
-	return u.showModels(c, http.StatusOK, m)
 }
 
 // refusedModel shows the form again with what is wrong. The key has to be typed again.

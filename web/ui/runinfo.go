@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -97,6 +98,33 @@ func failure(r store.Run) *views.Failure {
 		}
 	}
 	return f
+}
+
+// cure names the model whose settings may mend a failure of the last of these runs.
+func (u *UI) cure(f *views.Failure, list []store.Run) {
+	if f.Kind != views.FailureAuth && f.Kind != views.FailureUnreachable || len(list) == 0 {
+		return
+	}
+	var req struct {
+		Context struct {
+			Model string `json:"model_name"`
+		} `json:"context"`
+		Config struct {
+			Configurable struct {
+				Model string `json:"model_name"`
+			} `json:"configurable"`
+		} `json:"config"`
+	}
+	if json.Unmarshal(list[len(list)-1].Kwargs, &req) != nil {
+		return
+	}
+	name, snap := cmp.Or(req.Context.Model, req.Config.Configurable.Model), u.Config.Current()
+	if usable := snap.UsableModels(); name == "" && len(usable) > 0 {
+		name = usable[0].Name
+	}
+	if _, known := snap.Model(name); known {
+		f.Model = name
+	}
 }
 
 // brokenOff tells whether the words of a failed call speak of the network.

@@ -47,6 +47,7 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 			t.Run = byTurn[t.ID][n-1].ID
 		}
 		if t.Failure != nil {
+			u.cure(t.Failure, byTurn[t.ID])
 			t.Failure.Others = len(u.Config.Current().UsableModels()) > 1
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 
@@ -25,7 +26,7 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	p.Title = row[0].Title
+	p.Title, p.Local = row[0].Title, loopbackOf(c.Request().Host)
 	s, err := u.DB.ShareOf(c.Request().Context(), owner, t.ID)
 	if err == nil {
 		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: origin(c.Request()) + views.SharedURL(s.Token), At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
@@ -33,6 +34,18 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 		return err
 	}
 	return html(c, http.StatusOK, chat.SharePage(p))
+}
+
+// loopbackOf is a host that only the computer itself can reach, or "".
+func loopbackOf(hostport string) string {
+	u, err := url.Parse("//" + hostport)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		return u.Hostname()
+	}
+	return ""
 }
 
 // origin is the address of this server as the reader's browser knows it: in front of it may

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -144,5 +145,33 @@ func TestOnlyAChatOfOnesOwnWithWordsIsShared(t *testing.T) {
 		if a := w.post(path, url.Values{}); a.StatusCode != http.StatusNotFound {
 			t.Errorf("POST %s = %d", path, a.StatusCode)
 		}
+	}
+}
+
+// TestALinkOnLoopbackSaysWhoCanOpenIt, and one under a name of the network does not.
+func TestALinkOnLoopbackSaysWhoCanOpenIt(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hi there")}})
+	w.begin("t1", "hello")
+	w.settle("t1")
+	const words = "Only people using this computer can open the link"
+	for range 2 { // before the link is made, and after
+		page := w.page("/ui/threads/t1/share")
+		if !strings.Contains(page, words) || !strings.Contains(page, "127.0.0.1") || !strings.Contains(page, "/ui/threads/t1/export.md") {
+			t.Error("nothing says that nobody else can open it")
+		}
+		w.shareOf("t1")
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/ui/threads/t1/share", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "fawn.example.org"
+	resp, err := w.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(body), words) {
+		t.Error(resp.Status, err)
 	}
 }

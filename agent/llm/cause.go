@@ -1,0 +1,97 @@
+package llm
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"fawn/agent/llm/llmerr"
+)
+
+// Cause is what is wrong with a model whose probe failed, as far as somebody can mend it.
+type Cause string
+
+// The causes of a failed probe.
+const (
+	CauseServer  Cause = "server"  // nothing answers at the address
+	CauseTrust   Cause = "trust"   // no secure connection can be made
+	CauseKey     Cause = "key"     // the key was refused
+	CauseNoKey   Cause = "no_key"  // there is no key, and the server wants one
+	CauseModel   Cause = "model"   // the server does not have the model
+	CauseAddress Cause = "address" // something answers, and it is no model
+	CauseCredit  Cause = "credit"  // the account has no credit left
+	CauseBusy    Cause = "busy"    // the provider is overloaded or limits the rate
+	CauseSilent  Cause = "silent"  // the server took the call and did not answer in time
+	CauseOther   Cause = "other"
+)
+
+// Causes lists them all.
+func Causes() []Cause {
+	return []Cause{CauseServer, CauseTrust, CauseKey, CauseNoKey, CauseModel, CauseAddress, CauseCredit, CauseBusy, CauseSilent, CauseOther}
+}
+
+// Cause names what is wrong; "" when the model answered. cfg is what was probed.
+func (p Probed) Cause(cfg Config) Cause {
+	if p.OK || p.Err == nil {
+		return ""
+	}
+	text, class, status := Words(p.Err)
+	lower := strings.ToLower(text)
+	switch class {
+	case llmerr.ClassAuth:
+		if strings.TrimSpace(cfg.APIKey) == "" {
+			return CauseNoKey
+		}
+		return CauseKey
+	case llmerr.ClassQuota:
+		return CauseCredit
+	case llmerr.ClassTrust:
+		return CauseTrust
+	case llmerr.ClassBurst, llmerr.ClassBusy:
+		return CauseBusy
+	case llmerr.ClassNetwork:
+		if strings.Contains(lower, llmerr.ErrIdle.Error()) || strings.Contains(lower, "deadline exceeded") {
+			return CauseSilent
+		}
+		return CauseServer
+	}
+	_, has := p.Offer(cfg.Model)
+	switch {
+	case len(p.Offers) > 0 && !has, strings.Contains(lower, "model") && (status == http.StatusNotFound || status == http.StatusBadRequest):
+		return CauseModel
+	case elsewhere(p.Err):
+		return CauseAddress
+	}
+	return CauseOther
+}
+
+// Complete adds the scheme that people leave out of an address: http for this machine and private
+// networks, where a server seldom has a certificate, else https. Other addresses stay as they are.
+func Complete(address string) string {
+	address = strings.TrimSpace(address)
+	if address == "" || strings.Contains(address, "://") {
+		return address
+	}
+	u, err := url.Parse("//" + address)
+	if err != nil || u.Hostname() == "" {
+		return address
+	}
+	if scheme, _, _ := strings.Cut(address, ":"); slices.Contains([]string{"mailto", "javascript", "data", "file"}, strings.ToLower(scheme)) {
+		return address
+	}
+	if near(u.Hostname()) {
+		return "http://" + address
+	}
+	return "https://" + address
+}
+
+// near tells whether a host is this machine or on a private network.
+func near(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".") || slices.ContainsFunc([]string{".local", ".lan", ".internal", ".localhost"},
+		func(end string) bool { return strings.HasSuffix(strings.ToLower(host), end) })
+}

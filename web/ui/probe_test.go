@@ -1,0 +1,88 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"fawn/agent/agenttest"
+	"fawn/agent/config"
+	"fawn/agent/llm"
+	"fawn/agent/llm/llmerr"
+	"fawn/views/i18n"
+)
+
+// TestAFailedTestSaysWhatToDo: one plain cause, the server's own words folded, and its models.
+func TestAFailedTestSaysWhatToDo(t *testing.T) {
+	for _, lang := range i18n.Languages() {
+		for _, c := range llm.Causes() {
+			if key := "models.cause." + string(c); i18n.Keys(lang)[key] == "" {
+				t.Errorf("%s has no %s", lang, key)
+			}
+		}
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"gemma3"},{"id":"qwen3:8b"},{"id":"<b>"}]}`)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"error":{"message":"model 'qwen' not found, try pulling it"}}`)
+	}))
+	t.Cleanup(s.Close)
+	w := open(t, &agenttest.Script{})
+	bare := strings.TrimPrefix(s.URL, "http://") // people leave the scheme out
+	form := url.Values{"preset": {"compatible"}, "model": {"qwen"}, "base_url": {bare}, "api_key": {"k"}, "try": {"1"}}
+	tried := w.post("/ui/models/probe", form, "HX-Request", "true").body
+	for _, want := range []string{"doesn’t have a model called “qwen”", "<details", "404 model &#39;qwen&#39; not found", `value="qwen3:8b"`, `data-fill="f-model"`, "&lt;b&gt;"} {
+		if !strings.Contains(tried, want) {
+			t.Errorf("%q is missing in %s", want, tried)
+		}
+	}
+	if strings.Index(tried, `value="qwen3:8b"`) > strings.Index(tried, `value="gemma3"`) {
+		t.Error("the likeliest model is not the first")
+	}
+	form.Del("try")
+	form.Set("pick", "gemma3")
+	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, `name="model" value="gemma3"`) || !strings.Contains(page, `value="`+s.URL+`"`) {
+		t.Error("without a script the chosen model and the whole address are not in the form")
+	}
+	form.Del("pick")
+	if a := w.post("/ui/models", form); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	if m, _ := w.config.Current().Model("qwen"); m.BaseURL != s.URL {
+		t.Errorf("stored with the address %q", m.BaseURL)
+	}
+	if page := w.post("/ui/models/probe", url.Values{"name": {"qwen"}}).body; !strings.Contains(page, "/workspace/settings/models?change=qwen") {
+		t.Error("a stored model that fails does not lead to its form")
+	}
+}
+
+// TestARefusedKeyLeadsToTheSettingsOfItsModel and of no other.
+func TestARefusedKeyLeadsToTheSettingsOfItsModel(t *testing.T) {
+	refused := agenttest.Reply{Err: &llmerr.Error{Status: 401, Class: llmerr.ClassAuth, Message: "Incorrect API key provided"}}
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{refused}})
+	for _, name := range []string{"first", "my model"} {
+		if err := w.config.AddModel(config.ModelEdit{Name: name, Fields: map[string]any{"use": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.post("/ui/threads/t1/choice", url.Values{"model": {"my model"}})
+	a := w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hello"}, "model": {"my model"}})
+	if a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	w.settle("t1")
+	page := w.page("/workspace/chats/t1")
+	if !strings.Contains(page, `href="/workspace/settings/models?change=my+model"`) || strings.Contains(page, "change=first") {
+		t.Error("the card does not lead to the settings of the model")
+	}
+	if form := w.page("/workspace/settings/models?change=my+model"); !strings.Contains(form, `name="name" value="my model"`) {
+		t.Error("nothing is there")
+	}
+}
