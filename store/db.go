@@ -50,6 +50,7 @@ type DB struct {
 	readers *sql.DB
 	w       *writer
 	rows    rows
+	copied  bool // the folder is a copy that goes with it
 
 	mu       sync.Mutex           // guards what follows
 	stmts    map[string]*sql.Stmt // prepared reads by text
@@ -65,6 +66,9 @@ type DB struct {
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		errs := []error{db.w.close(), db.readers.Close(), db.w.truncate(), db.w.pool.Close(), db.lock.release()}
+		if db.copied {
+			errs = append(errs, os.RemoveAll(db.dir))
+		}
 		if err := errors.Join(errs...); err != nil {
 			db.closeErr = fmt.Errorf("close store: %w", err)
 		}

@@ -15,6 +15,19 @@ func lockFile(path string) (f *os.File, held bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	return hold(f)
+}
+
+// holdForReading is lockFile for a file that is there and cannot be written to.
+func holdForReading(path string) (f *os.File, held bool, err error) {
+	f, err = os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	return hold(f)
+}
+
+func hold(f *os.File) (_ *os.File, held bool, err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {

@@ -25,3 +25,9 @@ func lockFile(path string) (f *os.File, held bool, err error) {
 	}
 	return os.NewFile(uintptr(h), path), false, nil
 }
+
+// holdForReading is lockFile for a file that is there and cannot be written to.
+func holdForReading(path string) (f *os.File, held bool, err error) {
+	f, err = os.Open(path)
+	return f, errors.Is(err, errSharing), err
+}

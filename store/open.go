@@ -25,6 +25,9 @@ const (
 // *LockedError, a file made by a newer program a *VersionError.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db, err := open(ctx, cfg)
+	if d := (*DamagedError)(nil); errors.As(err, &d) {
+		return nil, d
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open store in %s: %w", cfg.Dir, err)
 	}
@@ -65,6 +68,15 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	}
 	undo = append(undo, lock.release)
 
+	if info, err := os.Stat(filepath.Join(dir, fileName)); err == nil && info.Size() == 0 {
+		used, err := hasThreads(dir)
+		if err != nil {
+			return nil, err
+		}
+		if used {
+			return nil, damaged(dir, errEmpty)
+		}
+	}
 	// Made by hand so that the file and its log are readable to the owner only.
 	f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -88,21 +100,17 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	pool.SetMaxOpenConns(1)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, translate(err)
+		return nil, damaged(dir, translate(err))
 	}
 	if err := migrate(ctx, conn, migrationFiles, dir, time.Now()); err != nil {
-		return nil, err
+		return nil, damaged(dir, err)
 	}
 
-	readers, err := openPool(dir, "mode=ro", "query_only(1)", "cache_size(-4000)", "temp_store(memory)")
+	readers, err := openReaders(dir, cfg)
 	if err != nil {
 		return nil, err
 	}
 	undo = append(undo, readers.Close)
-	readers.SetMaxOpenConns(cfg.Readers)
-	readers.SetMaxIdleConns(cfg.Readers)
-	readers.SetConnMaxIdleTime(2 * time.Minute) // gives the page caches back when nobody reads
-
 	w, err := newWriter(ctx, pool, conn, dir, cfg)
 	if err != nil {
 		return nil, err
@@ -112,6 +120,18 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	}
 	go w.run()
 	return &DB{cfg: cfg, dir: dir, lock: lock, readers: readers, w: w, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// openReaders opens the connections that read.
+func openReaders(dir string, cfg Config, options ...string) (*sql.DB, error) {
+	readers, err := openPool(dir, append(options, "mode=ro", "query_only(1)", "cache_size(-4000)", "temp_store(memory)")...)
+	if err != nil {
+		return nil, err
+	}
+	readers.SetMaxOpenConns(cfg.Readers)
+	readers.SetMaxIdleConns(cfg.Readers)
+	readers.SetConnMaxIdleTime(2 * time.Minute) // gives the page caches back when nobody reads
+	return readers, nil
 }
 
 func syncMode(s string) (string, error) {

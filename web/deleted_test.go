@@ -121,11 +121,19 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 // upload stores up.txt among the uploads of a thread.
 func (s *server) upload(t *testing.T, thread string) {
 	t.Helper()
+	if a := s.sendFile(t, "/api/threads/"+thread+"/uploads", "words"); a.status != http.StatusOK {
+		t.Fatalf("upload: %d %s", a.status, a.body)
+	}
+}
+
+// sendFile sends up.txt as a form.
+func (s *server) sendFile(t *testing.T, path, content string, headers ...string) answer {
+	t.Helper()
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("files", "up.txt")
 	if err == nil {
-		_, err = part.Write([]byte("words"))
+		_, err = part.Write([]byte(content))
 	}
 	if err == nil {
 		err = w.Close()
@@ -133,7 +141,5 @@ func (s *server) upload(t *testing.T, thread string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", form.String(), "Content-Type", w.FormDataContentType()); a.status != http.StatusOK {
-		t.Fatalf("upload: %d %s", a.status, a.body)
-	}
+	return s.send(t, "POST", path, form.String(), append(headers, "Content-Type", w.FormDataContentType())...)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"fawn/agent/config"
 	"fawn/agent/runs"
@@ -29,6 +31,16 @@ func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
 		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
+	if readOnly(err) {
+		if repair {
+			return false, fmt.Errorf("the data folder %s cannot be written to, so nothing can be mended there: %w", dir, err)
+		}
+		db, err = store.OpenCopy(ctx, store.Config{Dir: dir, Log: o.Log})
+	}
+	if d := (*store.DamagedError)(nil); errors.As(err, &d) {
+		_, err := fmt.Fprintf(o.Out, "The database %s cannot be opened: %v. %s.\n", d.Path, d.Err, d.Remedy())
+		return false, err
+	}
 	if err != nil {
 		return false, err
 	}
@@ -52,6 +64,11 @@ func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
 		_, err = fmt.Fprintln(o.Out, "Every reference is whole.")
 	}
 	return len(found) == 0, err
+}
+
+// readOnly tells whether a folder could not be opened because it cannot be written to.
+func readOnly(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 type fsck struct {

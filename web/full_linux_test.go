@@ -44,6 +44,12 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
+	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space", "/ui/threads/t1/uploads": "until there is room"} {
+		a := s.sendFile(t, path, strings.Repeat("x", int(wal.Size())+1), "X-Fawn", "1")
+		if a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, sentence) {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
 	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unhealthy"`) || !strings.Contains(a.body, "full") {
 		t.Errorf("health: %d %s", a.status, a.body)
 	}

@@ -64,7 +64,8 @@ type App struct {
 	listeners []net.Listener
 	server    *http.Server
 	echo      *echo.Echo
-	draining  chan struct{} // closed when event streams should end
+	leaving   chan struct{} // closed when the server begins to stop: pages come back by themselves
+	draining  chan struct{} // closed when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -94,7 +95,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := writable(dir); err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: sandbox.Dirs{Root: dir}, draining: make(chan struct{})}
+	a := &App{opts: o, dirs: sandbox.Dirs{Root: dir}, leaving: make(chan struct{}), draining: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

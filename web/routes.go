@@ -27,7 +27,7 @@ func (a *App) routes() error {
 
 	spec, document := a.describe()
 	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Uploads: a.uploadLimits,
-		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: func() sandbox.Report { return a.report }, Network: a.network, Spec: spec, Schedule: a.schedule, Aside: a.builder, Compact: a.builder.Compact, Draining: a.draining})
+		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: func() sandbox.Report { return a.report }, Network: a.network, Spec: spec, Schedule: a.schedule, Aside: a.builder, Compact: a.builder.Compact, Draining: a.leaving})
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,7 @@ func (a *App) handler() http.Handler {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)
 		}
+		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
 		a.echo.ServeHTTP(w, r)
 	})
 }

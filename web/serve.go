@@ -46,15 +46,31 @@ func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.opts.Out, "Fawn is ready at %s\n", a.URL())
 	g.Go(func() error {
 		<-gctx.Done()
-		close(a.draining)
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
+		close(a.leaving)
+		a.stopRuns(drain)
+		close(a.draining)
 		if err := a.server.Shutdown(drain); err != nil {
 			return errors.Join(a.server.Close(), ignoreDeadline(err))
 		}
 		return nil
 	})
 	return g.Wait()
+}
+
+// stopRuns ends the runs, or leaves them to the next server, while their readers are still
+// there to be told. It waits no longer than ctx.
+func (a *App) stopRuns(ctx context.Context) {
+	done := make(chan struct{})
+	a.work.Go(func() {
+		defer close(done)
+		a.runs.Close()
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // ignoreDeadline: a client which reads slowly is no failure of ours.

@@ -37,6 +37,10 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		}
 		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID, "run", e.run.ID, "err", undoErr)
 	}
+	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
+		e.log.abandon()
+		return Busy
+	}
 	e.run.Metadata = e.remarks.over(e.run.Metadata)
 	failure, rest := settle(&e.run, outcome, err)
 	if rec != nil && err == nil {
@@ -88,7 +92,7 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	if err != nil {
 		return nil, out, err
 	}
-	rec.ctx, rec.cancel = ctx, e.cancel
+	rec.ctx, rec.cancel, rec.goesOn = ctx, e.cancel, !m.mark
 	if e.goOn != nil {
 		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
 	} else {

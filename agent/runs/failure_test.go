@@ -243,11 +243,11 @@ func TestDeletedThreadLeavesNothing(t *testing.T) {
 	again.sound(t)
 }
 
-// TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn: a stopped run is interrupted with its
-// text, queued ones start with the next server.
+// TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn: where runs are not to go on, a stopped one is
+// interrupted with its text; queued ones start with the next server.
 func TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
-	w := open(t, t.TempDir(), parrotAgent())
+	w := openWith(t, t.TempDir(), runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	for range 5 {
 		w.end(t, w.start(t, "t1", "warm up"), runs.Success)
 	}

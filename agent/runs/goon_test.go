@@ -186,6 +186,60 @@ func (w *world) only(t *testing.T, thread string) store.Run {
 	return list[0]
 }
 
+// TestAStoppedServerLeavesItsRunsToTheNext: as after a crash, but nothing is killed. Readers are
+// let go, and what the agent says when it is cut off is not part of the run.
+func TestAStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
+	for _, c := range []struct{ at, messages string }{
+		{"answer", "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, whole"},
+		{"second", "human:go\nai:I look\ntool:did first\ntool:" + agent.InterruptedResult + "\nai:after the tools, whole"},
+	} {
+		t.Run(c.at, func(t *testing.T) {
+			dir := t.TempDir()
+			w := openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, c.at), nil }})
+			run := w.start(t, "t1", "go")
+			w.until(t, run, func(e runs.Event) bool {
+				return c.at == "answer" && text("half")(e) || c.at == "second" && e.Kind == runs.KindToolResult
+			})
+			for c.at == "second" && !began(dir) {
+				time.Sleep(time.Millisecond)
+			}
+			reader, err := w.m.Follow(t.Context(), run.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			queued := w.start(t, "t1", "go on")
+			w.m.Close()
+			shown := int64(0)
+			for {
+				evs, err := reader.Next(t.Context(), shown)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(evs) == 0 {
+					break
+				}
+				if shown = evs[len(evs)-1].To; evs[len(evs)-1].Kind == runs.KindEnd {
+					t.Error("its readers are told that it has ended")
+				}
+			}
+			w.close()
+
+			w = reopened(t, dir)
+			if row := w.end(t, run, runs.Success); row.Attempt != 2 || row.StopReason != "" || row.LastSeq <= shown {
+				t.Errorf("run: %+v, %d were shown", row, shown)
+			}
+			w.end(t, queued, runs.Success)
+			if got := texts(w.state(t, "t1", "")); !strings.HasPrefix(got, c.messages+"\nhuman:go on\n") {
+				t.Errorf("messages:\n%s\nwant\n%s", got, c.messages)
+			}
+			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 2 || strings.Count(got, "second") != 2 { // once for each run
+				t.Errorf("effects: %s", got)
+			}
+			w.sound(t)
+		})
+	}
+}
+
 // TestRunGoesOnAfterACrash: in the middle of an answer the text is withdrawn and said
 // again under another id; between tools the finished one is not run again, and the one
 // that was cut off is told to the model.

@@ -38,7 +38,7 @@ type Config struct {
 	Build  Build
 	Remove func(thread string) error // deletes a thread's files; may be nil
 	Copy   CopyFiles                 // gives a new thread the files of another; may be nil
-	Mark   bool                      // after a crash: leave runs interrupted instead of going on with them
+	Mark   bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
 	Log    *slog.Logger
 
 	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
@@ -297,7 +297,8 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 	return r, err
 }
 
-// Close ends all runs, keeping what they have shown, and waits for them. Queued runs stay
+// Close stops all runs, keeping what they have shown, and waits for them. The next server goes
+// on with them as after a crash; with [Config.Mark] they end as interrupted. Queued runs stay
 // pending and start again with the next server.
 func (m *Manager) Close() {
 	m.mu.Lock()

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type recorder struct {
 	run    string
 	ctx    context.Context         // the run's, for back pressure
 	cancel context.CancelCauseFunc // ends the run when storage fails
+	goesOn bool                    // with the next server, when this one stops
 
 	mu     sync.Mutex // guards all below; Step holds it to the end of its commit
 	seq    int64
@@ -99,10 +101,22 @@ func (r *recorder) Record(ctx context.Context, ev agent.Event) error {
 	return nil
 }
 
+// left tells whether the run is left as it stands because the server stops. What an agent says
+// when it is cut off, such as that its tools were interrupted, is not part of the run then.
+func (r *recorder) left() error {
+	if err := context.Cause(r.ctx); r.goesOn && errors.Is(err, ErrShutdown) {
+		return err
+	}
+	return nil
+}
+
 // put writes the frames of one agent event.
 func (r *recorder) put(ev agent.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.left(); err != nil {
+		return err
+	}
 	switch ev.Kind {
 	case agent.EventChunk:
 		return r.putChunk(ev)

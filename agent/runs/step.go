@@ -54,6 +54,9 @@ type stepRow struct {
 func (r *recorder) Step(ctx context.Context, s agent.Step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.left(); err != nil {
+		return err
+	}
 	before := r.mark()
 	if err := r.step(ctx, s); err != nil {
 		r.undo(before)

@@ -91,6 +91,9 @@ func TestHeldRunsWaitAfterARestart(t *testing.T) {
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	second := w.held(t, "t1", "two")
+	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
+		t.Fatal(err)
+	}
 	w.close()
 	w = open(t, dir, parrotAgent())
 	if list := w.m.Waiting("t1"); len(list) != 1 || list[0].ID != second.ID {

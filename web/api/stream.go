@@ -160,7 +160,7 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *runs.Reader,
 			return err
 		}
 		if len(events) == 0 {
-			e.end(reader.Run().LastSeq)
+			e.end(max(at, reader.Run().LastSeq)) // a run that goes on with the next server is read on behind what was seen
 			return send(out, e, true)
 		}
 		for _, ev := range events {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,9 +27,6 @@ func (m mount) upload(c echo.Context, id string) error {
 	form, err := r.MultipartReader()
 	if err != nil {
 		return httpx.Errorf(http.StatusBadRequest, "%s", uploads.ErrNoFiles)
-	}
-	if err := http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
 	}
 	if err := m.Dirs.Create(id); err != nil {
 		return err

@@ -66,8 +66,10 @@ func (m mount) await(c echo.Context, r store.Run, leave bool) error {
 		late := one.Err() != nil
 		cancel()
 		switch {
-		case err == nil:
+		case err == nil && runs.Done(ended.Status):
 			return m.outcome(c, ended)
+		case err == nil: // the server stops, and the next one goes on with it
+			return runs.ErrClosed
 		case errors.Is(err, runs.ErrNotFound): // rolled back: the thread is as it was
 			return m.outcome(c, r)
 		case ctx.Err() != nil:

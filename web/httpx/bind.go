@@ -32,6 +32,9 @@ func Body(r *http.Request, limit Limit) ([]byte, error) {
 		b.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	_, err := b.ReadFrom(io.LimitReader(r.Body, limit.Bytes+1))
+	if d := (*Detail)(nil); errors.As(err, &d) {
+		return nil, d
+	}
 	if err != nil {
 		return nil, Errorf(http.StatusBadRequest, "the request body could not be read to its end")
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -71,7 +72,7 @@ func Status(err error) (status int, detail any) {
 			return row.status, err.Error()
 		}
 	}
-	if errors.Is(err, store.ErrFull) || errors.Is(err, runs.ErrStorage) {
+	if errors.Is(err, store.ErrFull) || errors.Is(err, runs.ErrStorage) || slices.ContainsFunc(fullDisk(), func(e syscall.Errno) bool { return errors.Is(err, e) }) {
 		return http.StatusInsufficientStorage, "the disk is full or failing, so nothing can be stored; free some space and try again"
 	}
 	return http.StatusInternalServerError, nil
@@ -120,3 +121,6 @@ func JSON(c echo.Context, status int, v any) error {
 	}
 	return c.JSONBlob(status, b)
 }
+
+// fullDisk are the system's answers when a file cannot grow.
+func fullDisk() []syscall.Errno { return []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} }

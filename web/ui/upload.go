@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -76,7 +77,7 @@ func (u *UI) uploadError(c echo.Context, err error) error {
 		return err
 	}
 	status, _ := httpx.Status(err)
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && status != http.StatusInsufficientStorage {
 		return err
 	}
 	return httpx.JSON(c, status, uploaded{Error: uploadProblem(c, err)})
@@ -96,10 +97,14 @@ func uploadProblem(c echo.Context, err error) string {
 	case errors.As(err, &total):
 		return say(c, "live.total", views.Bytes(total.Limit))
 	}
-	if status, detail := httpx.Status(err); status < http.StatusInternalServerError {
+	status, detail := httpx.Status(err)
+	if errors.Is(err, sandbox.ErrQuota) || status < http.StatusInternalServerError {
 		if s, ok := detail.(string); ok {
 			return s
 		}
+	}
+	if status == http.StatusInsufficientStorage {
+		return say(c, "error.507.text")
 	}
 	return say(c, "live.senderror")
 }

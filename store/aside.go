@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// OpenCopy opens a copy of the database of a folder that cannot be written to. The copy is made
+// where temporary files are and goes with [DB.Close]. A folder that another process holds gives a
+// *LockedError.
+func OpenCopy(ctx context.Context, cfg Config) (*DB, error) {
+	f, held, err := holdForReading(filepath.Join(cfg.Dir, "lock"))
+	if held {
+		h := readHolder(filepath.Join(cfg.Dir, "lock"))
+		return nil, &LockedError{Dir: cfg.Dir, PID: h.PID, Addr: h.Addr}
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "fawn-copy-*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{fileName, fileName + "-wal"} {
+		err := copyFile(filepath.Join(dir, name), filepath.Join(cfg.Dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	cfg.Dir = dir
+	db, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	db.copied = true
+	return db, nil
+}
+
+func copyFile(to, from string) (err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}

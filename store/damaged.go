@@ -1,0 +1,81 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// DamagedError says that the database file cannot be opened. It is left as it is.
+type DamagedError struct {
+	Path   string
+	Backup string    // the newest copy beside it, "" when there is none
+	At     time.Time // of the copy
+	Err    error
+}
+
+// Error says what is wrong and what to do.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the database %s cannot be opened: %v. It is left as it is. `fawn fsck --data %s` looks into it. %s",
+		e.Path, e.Err, filepath.Dir(e.Path), e.Remedy())
+}
+
+// Remedy says how to go back to the newest copy.
+func (e *DamagedError) Remedy() string {
+	if e.Backup == "" {
+		return "There is no copy beside it: restore one from your own backups"
+	}
+	return fmt.Sprintf("The last copy is %s of %s: to go back to it, move %[3]s, %[3]s-wal and %[3]s-shm away and copy it to %[3]s",
+		e.Backup, e.At.Format("2006-01-02 15:04"), filepath.Base(e.Path))
+}
+
+// Unwrap is the cause.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// errEmpty means that the database is an empty file although threads have files.
+var errEmpty = errors.New("the file is empty, but there are folders of threads beside it, so it was cut off or replaced. " +
+	"To begin anew, move the folder threads away")
+
+// damaged makes a failure to open the database one that says what to do. Other failures, such
+// as a schema that is too new or a missing permission, say that themselves.
+func damaged(dir string, err error) error {
+	switch code(err) {
+	case codeCorrupt, codeNotADB, codeCantOpen, codeIOErr:
+	default:
+		if !errors.Is(err, errEmpty) {
+			return err
+		}
+	}
+	d := &DamagedError{Path: filepath.Join(dir, fileName), Err: err}
+	copies, globErr := filepath.Glob(filepath.Join(dir, "fawn-*.db"))
+	if globErr != nil {
+		return d
+	}
+	for _, path := range copies {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.ModTime().After(d.At) {
+			d.Backup, d.At = path, info.ModTime()
+		}
+	}
+	return d
+}
+
+// hasThreads tells whether threads have files in a data folder.
+func hasThreads(dir string) (bool, error) {
+	f, err := os.Open(filepath.Join(dir, "threads"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return len(names) > 0, err
+}

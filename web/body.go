@@ -1,0 +1,54 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"fawn/web/httpx"
+)
+
+// bodyRate is how many bytes a second of a body must arrive, on average, behind the time its
+// headers may take.
+const bodyRate = 8 << 10
+
+// body is the body of a request that must come at some pace: else clients who send a byte now
+// and then hold connections for ever.
+type body struct {
+	io.ReadCloser
+	conn  *http.ResponseController
+	due   time.Time // of the first byte
+	bytes int64
+}
+
+// paced gives the body of a request a deadline, which every byte that has come moves on.
+func paced(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	b := &body{ReadCloser: r.Body, conn: http.NewResponseController(w), due: time.Now().Add(wait)}
+	r.Body = b
+	// A handler may not read it: the server does, behind the answer.
+	_ = b.conn.SetReadDeadline(b.due)
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	err := b.conn.SetReadDeadline(b.due.Add(time.Duration(b.bytes) * time.Second / bodyRate))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.bytes += int64(n)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, httpx.Errorf(http.StatusRequestTimeout, "the body of the request did not arrive in time")
+	}
+	if err != nil { // the connection is watched while the answer is made, however long that takes
+		if err := b.conn.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return n, err
+		}
+	}
+	return n, err
+}
