@@ -123,4 +123,6 @@ func JSON(c echo.Context, status int, v any) error {
 }
 
 // fullDisk are the system's answers when a file cannot grow.
-func fullDisk() []syscall.Errno { return []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} }
+func fullDisk() []syscall.Errno {
+	return []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+}
