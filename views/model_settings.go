@@ -42,7 +42,7 @@ func NotifyPref(kind string) string { return "notify_" + kind }
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "account", "models", "memory", "tools", "sandbox", "skills", "notifications", "channels", "about"}
+	return []string{"appearance", "models", "tools", "sandbox", "notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.

@@ -9,6 +9,32 @@ const load = async (query) => {
   return res.text();
 };
 
+// Commands that press what the page has for them, or change a choice of the reader.
+const press = {
+  stop: '#send [data-stop]', model: '[popovertarget=models]', rename: '[popovertarget=thread-menu]',
+  pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
+  share: '#share-btn', usage: '#thread-menu [href$="/usage"]', delete: '#thread-menu [data-dialog]',
+  'export-md': '#thread-menu [href$="export.md"]', 'export-json': '#thread-menu [href$="export.json"]',
+};
+const choice = async (name, value) => {
+  const res = await fetch('/ui/prefs', {method: 'POST', body: new URLSearchParams({[name]: value}), headers: {'X-Fawn': '1', Accept: 'application/json'}});
+  if (!res.ok) throw new Error(res.status);
+  if (name === 'lang') location.reload();
+  else document.documentElement.dataset[name] = value;
+};
+const perform = (name, act) => {
+  const set = /^(theme|lang)-(.+)/.exec(name);
+  if (set) { choice(set[1], set[2]).catch(() => {}); return; }
+  if (!press[name]) { act(name); return; }
+  document.querySelector(press[name])?.click();
+  if (name === 'rename') document.querySelector('#thread-menu [name=title]').select();
+};
+
+// Only what the page has can be done on it.
+const prune = (el) => {
+  for (const o of el.querySelectorAll('[data-do]')) if (press[o.dataset.do] && !document.querySelector(press[o.dataset.do])) o.remove();
+};
+
 const options = () => [...dialog.querySelectorAll('[role=option]')];
 const current = () => dialog.querySelector('[aria-selected=true]');
 
@@ -30,6 +56,7 @@ const search = (q) => {
       const html = await load('q=' + encodeURIComponent(q));
       if (mine !== asked || !dialog?.open) return; // a later one is on its way
       dialog.querySelector('#pal-list').outerHTML = html;
+      prune(dialog);
       select(options()[0]);
     } catch { /* what was there stays */ }
   }, 120);
@@ -39,7 +66,7 @@ const choose = (el, act) => {
   const name = el.dataset.do;
   if (!name) { location.href = el.href; return; }
   dialog.close();
-  act(name);
+  perform(name, act);
 };
 
 const keydown = (e, act) => {

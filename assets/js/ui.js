@@ -122,6 +122,7 @@ export const savePref = (body) => fetch('/ui/prefs', {method: 'POST', body: new 
 
 const change = async (e) => {
   const t = e.target;
+  if ('go' in t.dataset) t.form.requestSubmit();
   if (t.dataset.all) for (const c of document.getElementsByName(t.dataset.all)) c.checked = t.checked;
   const form = t.closest('form[data-prefs]');
   try {

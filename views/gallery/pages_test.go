@@ -104,7 +104,9 @@ func TestPagesAreWellFormed(t *testing.T) {
 				}
 			case "form":
 				method, _ := attr(n, "method")
-				if role, _ := attr(n, "role"); method != "post" && role != "search" {
+				role, _ := attr(n, "role")
+				class, _ := attr(n, "class") // one that only goes to another section changes nothing
+				if method != "post" && role != "search" && !strings.HasSuffix(class, " where") {
 					t.Error("a form that does not post")
 				}
 			case "input", "textarea", "select":

@@ -66,6 +66,45 @@ test('the palette finds chats by what was said, and commands, without a mouse', 
   }
 });
 
+test('the palette changes the theme, renames, pins and deletes by words people use for it', { skip }, async () => {
+  const page = await open(browser, fawn.base, { colorScheme: 'light' });
+  await page.goto(`${fawn.base}/workspace/chats/${first}`);
+  const run = async (words, label) => {
+    await page.keyboard.press('Control+k');
+    await page.locator('#pal-q').fill(words);
+    await page.waitForFunction((l) => document.querySelector('#pal-list [aria-selected=true]')?.textContent.trim() === l, label);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => !document.querySelector('.pal'));
+  };
+  await run('night dark', 'Theme: dark');
+  await page.waitForFunction(() => document.documentElement.dataset.theme === 'dark');
+  await page.reload();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark', 'the choice is kept');
+  await run('theme light', 'Theme: light');
+  await run('title name', 'Rename');
+  await page.waitForFunction(() => document.activeElement.closest('#thread-menu')?.matches(':popover-open'));
+  await page.keyboard.press('Escape');
+  await run('favorite', 'Pin to the top');
+  await page.waitForFunction(() => document.querySelector('#thread-menu [name=pinned][value=false]'));
+  await run('favourite', 'Unpin');
+  await page.waitForFunction(() => document.querySelector('#thread-menu [name=pinned][value=true]'));
+  await run('public link', 'Share');
+  await page.waitForSelector('#modal[open]');
+  await page.keyboard.press('Escape');
+  const [file] = await Promise.all([page.waitForEvent('download'), run('backup markdown', 'Export as Markdown')]);
+  assert.match(file.suggestedFilename(), /\.md$/);
+  await run('trash', 'Delete');
+  await page.waitForSelector('#thread-menu-del[open]');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.locator('#pal-q').fill('cancel');
+  await page.waitForFunction(() => !document.querySelector('#pal-list')?.textContent.includes('All chats'));
+  assert.equal(await page.getByText('Stop the run').count(), 0, 'nothing runs');
+  await page.keyboard.press('Escape');
+  clean(page);
+  await page.context().close();
+});
+
 test('each shortcut does what the list of them says', { skip }, async () => {
   const page = await open(browser, fawn.base, { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.goto(`${fawn.base}/workspace/chats/${second}`);

@@ -14,6 +14,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/llm"
+	"fawn/views"
 	"fawn/views/i18n"
 )
 
@@ -157,7 +158,7 @@ func TestAServerOnThisMachineIsOneClickAway(t *testing.T) {
 
 func TestSettingsAreAPageAndTheInsideOfADialog(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	for _, s := range []string{"appearance", "account", "models", "memory", "tools", "sandbox", "skills", "notifications", "channels", "about"} {
+	for _, s := range views.Sections() {
 		path := "/workspace/settings/" + s
 		if page := w.page(path); strings.Count(page, "<h1>") != 1 || !strings.Contains(page, `href="`+path+`" aria-current="page"`) {
 			t.Errorf("%s is no page of the settings", path)
@@ -165,6 +166,17 @@ func TestSettingsAreAPageAndTheInsideOfADialog(t *testing.T) {
 		if part := w.get(path, "HX-Request", "true").body; strings.Contains(part, "<html") || !strings.Contains(part, "data-close") || !strings.Contains(part, `href="`+path+`" aria-current="page"`) {
 			t.Errorf("%s is no dialog: %.200s", path, part)
 		}
+	}
+	for path, to := range map[string]string{
+		"/workspace/settings?section=models": "/workspace/settings/models", "/workspace/settings?section=none": "/workspace/settings/appearance",
+		"/workspace/settings/memory": "/workspace/settings/about", "/workspace/settings/channels": "/workspace/settings/about",
+	} {
+		if a := w.get(path); a.StatusCode != http.StatusFound || a.Header.Get("Location") != to {
+			t.Errorf("%s: %d to %q, want %s", path, a.StatusCode, a.Header.Get("Location"), to)
+		}
+	}
+	if page := w.page("/workspace/settings/about"); !strings.Contains(page, "Not yet") || strings.Contains(page, `href="/workspace/agents"`) {
+		t.Error("a place without anything in it is in the navigation, or About doesn't name it")
 	}
 }
 
@@ -195,6 +207,18 @@ func TestWhatIsWrongWithAModelIsSaidInBothLanguages(t *testing.T) {
 	for lang, want := range map[string]string{"en": "Use the form https://host/v1", "zh-CN": "格式应为 https://host/v1"} {
 		if a := w.post("/ui/models", form, "Accept-Language", lang); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) {
 			t.Errorf("%s: %d", lang, a.StatusCode)
+		}
+	}
+}
+
+func TestTheModelIsAlwaysAButton(t *testing.T) {
+	for lang, add := range map[string]string{"en": "Add a model…", "zh-CN": "添加模型…"} {
+		w := open(t, &agenttest.Script{})
+		page := w.get("/workspace/chats/new", "Accept-Language", lang).body
+		menu := between(page, `id="models"`, "</form>")
+		if !strings.Contains(page, `popovertarget="models"`) || !strings.Contains(menu, `name="model"`) ||
+			!strings.Contains(menu, add) || !strings.Contains(menu, `href="/workspace/settings/models"`) {
+			t.Errorf("%s: the message box has no button for its model: %.300s", lang, menu)
 		}
 	}
 }

@@ -23,8 +23,14 @@ import (
 // asked for.
 func (u *UI) settings(c echo.Context) error {
 	section := param(c, "section")
-	if section == "" {
-		return c.Redirect(http.StatusFound, views.SettingsURL("appearance"))
+	switch section {
+	case "":
+		if section = c.QueryParam("section"); !slices.Contains(views.Sections(), section) {
+			section = "appearance"
+		}
+		return c.Redirect(http.StatusFound, views.SettingsURL(section))
+	case "memory", "skills", "channels": // places of DeerFlow's that have nothing in them yet
+		return c.Redirect(http.StatusFound, views.SettingsURL("about"))
 	}
 	if !slices.Contains(views.Sections(), section) {
 		return store.ErrNotFound
