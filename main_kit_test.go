@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest"
 	"fawn/sandbox"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -147,7 +148,7 @@ func (s *server) end(t *testing.T, sig os.Signal) (code int, took time.Duration)
 // call makes a request and decodes the JSON of a good answer.
 func call[T any](t *testing.T, s *server, method, path, body string) T {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(agenttest.RunBody(path, body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func call[T any](t *testing.T, s *server, method, path, body string) T {
 // the end and returns the whole stream.
 func follow(t *testing.T, s *server, thread, content, what string, n int) (all func() string) {
 	t.Helper()
-	res, err := s.client.Post(s.url+"/threads/"+thread+"/runs/stream", "application/json", strings.NewReader(input(content)))
+	res, err := s.client.Post(s.url+"/threads/"+thread+"/runs/stream", "application/json", strings.NewReader(agenttest.RunBody("/runs", input(content))))
 	if err != nil {
 		t.Fatal(err)
 	}

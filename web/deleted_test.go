@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 )
 
@@ -46,7 +47,7 @@ func (s *server) status(t *testing.T, r route) int {
 	if strings.HasPrefix(r.path, "/ui/") {
 		kind, body = "application/x-www-form-urlencoded", "text=x"
 	}
-	res, err := s.request(ctx, r.method, r.path, strings.NewReader(body), "Content-Type", kind)
+	res, err := s.request(ctx, r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)), "Content-Type", kind)
 	if err != nil {
 		t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}

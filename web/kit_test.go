@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest"
 	"fawn/sandbox"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
@@ -129,7 +130,7 @@ type answer struct {
 // send makes one request. Headers are names and values; Host is one too.
 func (s *server) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
-	return s.sendBody(t, method, path, strings.NewReader(body), headers...)
+	return s.sendBody(t, method, path, strings.NewReader(agenttest.RunBody(path, body)), headers...)
 }
 
 func (s *server) sendBody(t *testing.T, method, path string, body io.Reader, headers ...string) answer {
@@ -202,7 +203,7 @@ type stream struct {
 
 func (s *server) stream(t *testing.T, ctx context.Context, path, body string) *stream {
 	t.Helper()
-	res, err := s.request(ctx, "POST", path, strings.NewReader(body))
+	res, err := s.request(ctx, "POST", path, strings.NewReader(agenttest.RunBody(path, body)))
 	if err != nil {
 		t.Fatal(err)
 	}

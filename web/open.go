@@ -137,6 +137,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
+	if err := a.api.DeleteStateless(ctx); err != nil {
+		return nil, err
+	}
 	background, stop := context.WithCancel(context.Background())
 	a.stop = stop
 	a.work.Go(func() {

@@ -134,7 +134,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	waiting := make(chan struct{})
 	go func() {
 		defer close(waiting)
-		res, err := s.request(ctx, "POST", "/threads/t2/runs/wait", strings.NewReader(human(silence)))
+		res, err := s.request(ctx, "POST", "/threads/t2/runs/wait", strings.NewReader(agenttest.RunBody("/runs", human(silence))))
 		if err == nil {
 			io.Copy(io.Discard, res.Body)
 			res.Body.Close()

@@ -60,7 +60,9 @@ type API struct {
 	waits   []time.Duration // between attempts to call a webhook
 	hooks   sync.Mutex      // guards stored webhooks against being told and kept at once
 	work    sync.WaitGroup
-	probes  chan struct{} // one for each model that is being called to see whether it answers
+
+	stateless readers       // of runs whose threads may go with them
+	probes    chan struct{} // one for each model that is being called to see whether it answers
 }
 
 // New makes the API.

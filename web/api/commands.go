@@ -348,7 +348,7 @@ func (m mount) stateFork(c echo.Context, thread string, raw json.RawMessage) (an
 	if p.Checkpoint == "" {
 		return nil, refuse("invalid_argument", "state.fork requires a checkpoint_id.")
 	}
-	run, err := m.launch(c, thread, map[string]any{"checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
+	run, err := m.launch(c, thread, map[string]any{"assistant_id": graphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
 	var d *httpx.Detail
 	if errors.As(err, &d) && d.Status == http.StatusNotFound {
 		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+cut(p.Checkpoint, 80)+".")

@@ -40,3 +40,10 @@ func ParsePath(path string, v any) (any, bool) {
 	}
 	return at(v, places), true
 }
+
+// Reading tells whether somebody reads the runs of a thread.
+func (a *API) Reading(thread string) bool {
+	a.stateless.mu.Lock()
+	defer a.stateless.mu.Unlock()
+	return a.stateless.count[thread] > 0
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
@@ -52,6 +53,9 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if err := m.threadOf(thread, &req); err != nil {
 		return req, err
 	}
+	if req.AssistantID == "" && !m.native {
+		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s", graphID)
+	}
 	assistant, err := m.assistantByID(c, req.AssistantID)
 	if err != nil {
 		return req, err
@@ -72,8 +76,20 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if err := m.chooseModel(&req); err != nil {
 		return req, err
 	}
-	req.temporary = b.OnCompletion == "delete" && thread == ""
+	if thread == "" {
+		m.lifetime(&req, b.OnCompletion)
+	}
 	return req, m.checkCommand(c, &req)
+}
+
+// lifetime decides what becomes of the thread of a stateless run: one that was made for the
+// run goes with it, natively only when asked for.
+func (m mount) lifetime(req *runRequest, completion string) {
+	req.temporary = completion == "delete"
+	if req.Thread == "" {
+		req.Thread = uuid.Must(uuid.NewV7()).String()
+		req.temporary = req.temporary || !m.native && completion != "keep"
+	}
 }
 
 // threadOf decides the thread: the path's, else the one in the options, else a new one.
@@ -222,6 +238,8 @@ func (m mount) checkCommand(c echo.Context, req *runRequest) error {
 func (m mount) start(c echo.Context, req runRequest) (store.Run, error) {
 	r, err := m.Runs.Start(c.Request().Context(), req.Request)
 	switch {
+	case err == nil && req.temporary:
+		return r, m.deleteAfter(c.Request().Context(), r)
 	case errors.Is(err, runs.ErrBusy):
 		return r, httpx.Errorf(http.StatusConflict, "Thread %s already has an active run", req.Thread)
 	case errors.Is(err, runs.ErrInput):

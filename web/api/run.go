@@ -149,9 +149,6 @@ func (m mount) createRun(c echo.Context, thread string) error {
 		return err
 	}
 	m.contentLocation(c, r)
-	if req.temporary {
-		m.deleteAfter(r)
-	}
 	out, err := runOf(r)
 	if err != nil {
 		return err
@@ -182,9 +179,6 @@ func (m mount) createBatch(c echo.Context) error {
 		r, err := m.start(c, req)
 		if err != nil {
 			return err
-		}
-		if req.temporary {
-			m.deleteAfter(r)
 		}
 		if out[i], err = runOf(r); err != nil {
 			return err

@@ -80,7 +80,7 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 
 func TestStatelessRuns(t *testing.T) {
 	w := open(t, &agent.Agent{Model: &agenttest.Script{}})
-	a := w.send(t, "POST", "/runs/wait", `{"input":{"messages":"hi"}}`)
+	a := w.send(t, "POST", "/runs/wait", `{"input":{"messages":"hi"},"on_completion":"keep"}`)
 	thread, _, ok := strings.Cut(strings.TrimPrefix(a.header.Get("Content-Location"), "/threads/"), "/runs/")
 	if !ok || !strings.Contains(a.body, "done.") {
 		t.Fatalf("%v %s", a.header, a.body)
@@ -107,7 +107,7 @@ func TestStatelessRuns(t *testing.T) {
 
 func TestBatchAndCancelMany(t *testing.T) {
 	w := open(t, hangAgent())
-	a := w.send(t, "POST", "/runs/batch", `[{"assistant_id":"lead_agent","input":{"messages":"1"},"config":{"configurable":{"thread_id":"a"}},"streamMode":"values"},{"input":{"messages":"2"},"config":{"configurable":{"thread_id":"a"}}}]`)
+	a := w.send(t, "POST", "/runs/batch", `[{"assistant_id":"lead_agent","input":{"messages":"1"},"config":{"configurable":{"thread_id":"a"}},"streamMode":"values"},{"assistant_id":"lead_agent","input":{"messages":"2"},"config":{"configurable":{"thread_id":"a"}}}]`)
 	list := decode[[]map[string]any](t, a.body)
 	if a.status != 200 || len(list) != 2 {
 		t.Fatalf("%d %s", a.status, a.body)

@@ -32,21 +32,20 @@ func (m mount) streamRun(c echo.Context, thread string) error {
 		return err
 	}
 	defer release()
+	defer m.stateless.read(req.Thread)()
 	r, err := m.start(c, req)
 	if err != nil {
 		return err
 	}
 	m.contentLocation(c, r)
 	resumable(c, r, "stream")
-	if req.temporary {
-		defer m.deleteAfter(r)
-	}
 	return m.follow(c, r, req.modes, req.StreamSubgraphs, httpx.ID{}, req.OnDisconnect == "cancel")
 }
 
 // joinStream follows a run that is there, from the cursor the client names. With an action
 // the run is cancelled first.
 func (m mount) joinStream(c echo.Context, r store.Run) error {
+	defer m.stateless.read(r.ThreadID)()
 	q := c.QueryParams()
 	names := httpx.List(q, "stream_mode")
 	if len(names) == 0 {

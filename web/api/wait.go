@@ -23,15 +23,13 @@ func (m mount) waitRun(c echo.Context, thread string) error {
 	if err != nil {
 		return err
 	}
+	defer m.stateless.read(req.Thread)()
 	r, err := m.start(c, req)
 	if err != nil {
 		return err
 	}
 	m.contentLocation(c, r)
 	resumable(c, r, "join")
-	if req.temporary {
-		defer m.deleteAfter(r)
-	}
 	return m.await(c, r, req.OnDisconnect == "cancel")
 }
 
@@ -45,6 +43,7 @@ func (m mount) joinRun(c echo.Context, r store.Run) error {
 	if err != nil {
 		return err
 	}
+	defer m.stateless.read(r.ThreadID)()
 	m.contentLocation(c, r)
 	return m.await(c, r, leave)
 }
@@ -158,26 +157,6 @@ func interrupted(values json.RawMessage, snap store.Snapshot) (all, alone json.R
 	}
 	all = append(slices.Clip(values[:len(values)-1]), ',')
 	return append(all, alone[1:]...), alone, nil
-}
-
-// deleteAfter removes the thread of a stateless run once the run has ended.
-func (a *API) deleteAfter(r store.Run) {
-	a.work.Go(func() {
-		ctx, done := a.draining(context.Background())
-		defer done()
-		if _, err := a.Runs.Wait(ctx, r.ID); err != nil {
-			if ctx.Err() == nil {
-				a.Log.Warn("a stateless run was not waited for", "run", r.ID, "err", err)
-			}
-			return
-		}
-		if err := a.keepPayload(ctx, r); err != nil {
-			a.Log.Warn("the webhook of a stateless run is lost", "run", r.ID, "err", err)
-		}
-		if err := a.Runs.DeleteThread(ctx, r.ThreadID); err != nil {
-			a.Log.Warn("the thread of a stateless run was not deleted", "thread", r.ThreadID, "err", err)
-		}
-	})
 }
 
 // Close waits for what goes on behind answered requests. Draining must be closed before.

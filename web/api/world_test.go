@@ -98,7 +98,7 @@ func (w *world) request(t *testing.T, ctx context.Context, method, path, body st
 	t.Helper()
 	var r io.Reader
 	if body != "" {
-		r = strings.NewReader(body)
+		r = strings.NewReader(agenttest.RunBody(path, body))
 	}
 	req, err := http.NewRequestWithContext(ctx, method, w.url+path, r)
 	if err != nil {

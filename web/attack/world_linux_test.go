@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -214,7 +215,7 @@ func (w *world) send(t *testing.T, method, path, kind, body string) (int, string
 
 func (w *world) answer(t *testing.T, method, path, kind, body string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(agenttest.RunBody(path, body)))
 	if err != nil {
 		t.Fatal(err)
 	}

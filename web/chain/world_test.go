@@ -20,6 +20,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
@@ -175,7 +176,7 @@ func (w *world) send(t *testing.T, method, path, body string, headers ...string)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(agenttest.RunBody(path, body)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ before(async () => {
     assert.equal((await json('POST', `/threads/${id}/state`, { values: { title: `Chat number ${i}` } })).status, 200);
   }
   for (const [id, text] of [['pump', 'Should I buy a heat pump?'], ['poem', '写一首关于脚本的诗'], ['third', 'Say something.']]) {
-    const body = { input: { messages: [{ role: 'user', content: text }] } };
+    const body = { assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: text }] } };
     assert.equal((await json('POST', `/threads/${id}/runs/wait`, { ...body, if_not_exists: 'create' })).status, 200);
   }
 });

@@ -97,7 +97,7 @@ test('questions of a run that is over wait on the page; no is not asked again', 
 
 test('the answers work without JavaScript', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');
-  const body = { input: { messages: [{ role: 'user', content: tries('127.77.3.1') }] } };
+  const body = { assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: tries('127.77.3.1') }] } };
   await fetch(`${fawn.base}/threads/plain-hosts/runs/wait`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }).then((r) => r.text());
   const page = await open(browser, fawn.base, { javaScriptEnabled: false });
   await page.goto(`${fawn.base}/workspace/chats/plain-hosts`);

@@ -20,7 +20,7 @@ const api = async (path, body) => {
   assert.equal(res.status, 200, path);
   return res.json();
 };
-const say = (text) => ({ input: { messages: [{ role: 'user', content: text }] }, if_not_exists: 'create' });
+const say = (text) => ({ assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: text }] }, if_not_exists: 'create' });
 const run = (thread, text, more = {}) => api(`/threads/${thread}/runs`, { ...say(text), ...more });
 const dot = (page, thread) => page.evaluate((id) => document.querySelector(`#tl-${id} .dot`)?.getAttribute('aria-label') ?? '', thread);
 const dots = (page, thread, want) => until(`${thread} is ${want || 'read'}`, async () => (await dot(page, thread)) === want);

@@ -113,7 +113,7 @@ for (const mount of ['', '/api/langgraph']) {
       assert.deepEqual(await (await ask('GET', '/ok')).json(), { ok: true });
       assert.equal((await (await ask('GET', '/info')).json()).flags.assistants, true);
       const { thread_id: id } = await (await ask('POST', '/threads', {})).json();
-      const { run_id: run } = await (await ask('POST', `/threads/${id}/runs`, { input: { messages: ['echo 1 tokens at 0 tok/s'] } })).json();
+      const { run_id: run } = await (await ask('POST', `/threads/${id}/runs`, { assistant_id: 'lead_agent', input: { messages: ['echo 1 tokens at 0 tok/s'] } })).json();
       assert.equal((await (await ask('GET', `/runs/${run}/join`)).json()).messages.length, 2);
       assert.match(await (await ask('POST', `/threads/${id}/runs/${run}/stream`)).text(), /event: end/);
       assert.ok((await (await ask('GET', `/threads/${id}/history?limit=1`)).json()).length === 1);

@@ -86,7 +86,7 @@ def later(client):
     equal(client.threads.get(thread)["status"], "idle", "thread of a delayed run")
     client.runs.cancel(thread, run["run_id"], wait=True)
     equal(client.runs.get(thread, run["run_id"])["status"], "interrupted", "status of the cancelled run")
-    made = client.runs.create_batch([{"assistant_id": AGENT, "input": human("echo 1 tokens at 0 tok/s")} for _ in range(3)])
+    made = client.runs.create_batch([{"assistant_id": AGENT, "input": human("echo 1 tokens at 0 tok/s"), "on_completion": "keep"} for _ in range(3)])
     equal(len({r["thread_id"] for r in made}), 3, "threads of a batch")
     for r in made:
         equal(len(client.runs.join(r["thread_id"], r["run_id"])["messages"]), 2, "messages of a run of the batch")

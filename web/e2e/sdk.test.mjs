@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Client as Client1 } from 'langgraph-sdk-1';
 import { Client as Client2 } from 'langgraph-sdk-2';
-import { held, scripted, start, words } from './harness.mjs';
+import { held, scripted, start, until, words } from './harness.mjs';
 
 const agent = 'lead_agent';
 const human = (content) => ({ messages: [{ type: 'human', content }] });
@@ -171,11 +171,14 @@ for (const [release, Client, mount] of [['1.6.0', Client1, '/api/langgraph'], ['
       assert.equal((await client.threads.search({ metadata: { mark } })).length, 0);
     });
 
-    test('a stateless run streams and waits', async () => {
+    test('a stateless run streams and waits, and leaves no thread where LangGraph leaves none', async () => {
+      const before = await client.threads.count({});
       const events = await collect(client.runs.stream(null, agent, { input: human(words(3)), streamMode: 'values' }));
       assert.equal(named(events, 'values').at(-1).messages.length, 2);
       const values = await client.runs.wait(null, agent, { input: human(words(2)) });
       assert.equal(values.messages.length, 2);
+      const kept = mount === '/api' ? 2 : 0;
+      await until('the threads are gone', async () => await client.threads.count({}) === before + kept);
     });
   });
 }

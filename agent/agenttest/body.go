@@ -1,0 +1,20 @@
+package agenttest
+
+import "strings"
+
+// RunBody is the body of a request to path. A request for a run that names no assistant
+// gets the lead agent, as the routes of LangGraph want one named.
+func RunBody(path, body string) string {
+	path, _, _ = strings.Cut(path, "?")
+	makes := false
+	for _, end := range []string{"/runs", "/runs/wait", "/runs/stream", "/runs/crons"} {
+		makes = makes || strings.HasSuffix(path, end)
+	}
+	if !makes || !strings.HasPrefix(body, "{") || strings.Contains(body, `"assistant_id"`) {
+		return body
+	}
+	if body == "{}" {
+		return `{"assistant_id":"lead_agent"}`
+	}
+	return `{"assistant_id":"lead_agent",` + body[1:]
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// statelessSpace is where the database keeps which threads go with their run. The key is the
+// thread, the body the run.
+const statelessSpace = "stateless"
+
+// readers counts who reads the runs of threads, so that none is deleted under a reader's
+// eyes. The zero value is ready.
+type readers struct {
+	mu    sync.Mutex
+	count map[string]int
+	empty map[string]chan struct{} // closed when the last reader of a thread leaves
+}
+
+// read counts a reader of a thread until the function it returns is called.
+func (r *readers) read(thread string) (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == nil {
+		r.count, r.empty = map[string]int{}, map[string]chan struct{}{}
+	}
+	r.count[thread]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.count[thread]--; r.count[thread] > 0 {
+			return
+		}
+		delete(r.count, thread)
+		if empty := r.empty[thread]; empty != nil {
+			close(empty)
+			delete(r.empty, thread)
+		}
+	}
+}
+
+// left waits until nobody reads a thread.
+func (r *readers) left(ctx context.Context, thread string) error {
+	r.mu.Lock()
+	if r.count[thread] == 0 {
+		r.mu.Unlock()
+		return nil
+	}
+	empty := r.empty[thread]
+	if empty == nil {
+		empty = make(chan struct{})
+		r.empty[thread] = empty
+	}
+	r.mu.Unlock()
+	select {
+	case <-empty:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// deleteAfter removes the thread of a stateless run once the run has ended and its readers
+// have left, if need be after a restart.
+func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
+	ctx = context.WithoutCancel(ctx) // the run is there
+	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID, KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID, Body: []byte(r.ID)}}})
+	if err != nil {
+		return fmt.Errorf("note that thread %s goes with its run: %w", r.ThreadID, err)
+	}
+	a.deleteLater(r)
+	return nil
+}
+
+func (a *API) deleteLater(r store.Run) {
+	a.work.Go(func() {
+		ctx, done := a.draining(context.Background())
+		defer done()
+		if err := a.deleteEnded(ctx, r); err != nil && ctx.Err() == nil {
+			a.Log.Warn("the thread of a stateless run was not deleted", "thread", r.ThreadID, "run", r.ID, "err", err)
+		}
+	})
+}
+
+func (a *API) deleteEnded(ctx context.Context, r store.Run) error {
+	if _, err := a.Runs.Wait(ctx, r.ID); err != nil && !gone(err) {
+		return err
+	}
+	if err := a.stateless.left(ctx, r.ThreadID); err != nil {
+		return err
+	}
+	if err := a.keepPayload(ctx, r); err != nil {
+		a.Log.Warn("the webhook of a stateless run is lost", "run", r.ID, "err", err)
+	}
+	if err := a.Runs.DeleteThread(ctx, r.ThreadID); err != nil && !gone(err) {
+		return err
+	}
+	return a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID, KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID}}})
+}
+
+// gone tells whether an error says that what is looked for is deleted.
+func gone(err error) bool {
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound)
+}
+
+// DeleteStateless goes on with what an earlier process had still to delete. Runs that go on
+// after a restart must be known already.
+func (a *API) DeleteStateless(ctx context.Context) error {
+	list, err := a.DB.KVs(ctx, statelessSpace, "")
+	if err != nil {
+		return fmt.Errorf("look for threads of stateless runs: %w", err)
+	}
+	for _, kv := range list {
+		run, err := a.DB.Run(ctx, string(kv.Body))
+		if gone(err) {
+			run, err = store.Run{ID: string(kv.Body), ThreadID: kv.Key}, nil
+		}
+		if err != nil {
+			return err
+		}
+		a.deleteLater(run)
+	}
+	return nil
+}
