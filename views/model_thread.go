@@ -116,6 +116,10 @@ type Turn struct {
 	Resume    bool   // a failed turn offers "Try again", a stopped one "Continue": POST .../messages with field resume=1
 	Run       string // the run that answered, which ratings are about; empty when it is not known
 	Rating    int    // what the reader thinks of the answer: 1, -1 or 0
+	// Small is how many tokens the model reads when that is too few for the whole prompt and all
+	// tools; ReqCut says that messages were left out of a request to it.
+	Small  int
+	ReqCut bool
 	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
 	// was told to.
 	Breakpoint bool

@@ -20,7 +20,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
 		// wrap_tool: results say how the call went
 		middleware.ToolMeta(),
 		// wrap_tool, wrap_model: long results become files
-		when(f.ToolOutput.Enabled, middleware.ToolBudget(b.open, outputBudget(f.ToolOutput))),
+		when(f.ToolOutput.Enabled, middleware.ToolBudget(b.open, outputBudget(f.ToolOutput, e.model.ContextWindow))),
 		// wrap_tool: nor does anything from the network
 		middleware.ToolResultSanitize(),
 		// before_agent, wrap_tool: no value of a secret in a result
@@ -99,12 +99,19 @@ func when(on bool, m agent.Middleware) agent.Middleware {
 	return m
 }
 
-func outputBudget(c config.ToolOutput) middleware.OutputBudget {
-	return middleware.OutputBudget{
+// outputBudget are the limits of results. A small window takes a quarter of itself at most,
+// whichever tool it comes from.
+func outputBudget(c config.ToolOutput, window int) middleware.OutputBudget {
+	b := middleware.OutputBudget{
 		FileChars: c.ExternalizeMinChars, HeadChars: c.PreviewHeadChars, TailChars: c.PreviewTailChars,
 		CutChars: c.FallbackMaxChars, CutHead: c.FallbackHeadChars, CutTail: c.FallbackTailChars,
 		Folder: c.StorageSubdir, Exempt: c.ExemptTools, Tools: c.ToolOverrides,
 	}
+	if small(window) {
+		b.FileChars, b.CutChars = min(b.FileChars, window), min(b.CutChars, window)
+		b.Exempt, b.Tools = nil, nil
+	}
+	return b
 }
 
 // helpers is how many helpers one answer may send: what the run asks for, else the owner.

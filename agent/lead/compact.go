@@ -34,8 +34,10 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 	if err != nil {
 		return agent.State{}, err
 	}
+	entry.ContextWindow = b.window(ctx, entry)
 	e := b.equip(snap.File, o)
-	e.model, e.thread = entry, w.Thread
+	e.thread = w.Thread
+	e.fit(entry)
 	rules := b.compaction(snap, e)
 	if w.Keep.Type != "" {
 		rules.Keep = w.Keep

@@ -12,6 +12,9 @@ import (
 // Probe makes a real, tiny call to a model of the configuration.
 func Probe(ctx context.Context, m config.Model) llm.Probed { return llm.Probe(ctx, ModelConfig(m)) }
 
+// askServer asks a model's server for its window.
+func askServer(ctx context.Context, m config.Model) int { return llm.Window(ctx, ModelConfig(m)) }
+
 // connecting reaches models over the network, or the built-in one. What providers refuse is
 // found out once for all runs.
 func connecting() func(config.Model) (agent.Model, error) {

@@ -15,6 +15,7 @@ type equipment struct {
 	model   config.Model
 	tools   []*agent.Tool
 	hidden  []*agent.Tool // of tools, those whose schemas must be found first
+	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
 	run     string            // "" outside of runs
 	purse   *middleware.Purse // what the run has spent
@@ -23,6 +24,15 @@ type equipment struct {
 // job is a call of a helper model for what has this equipment.
 func (e equipment) job(purpose string) SideCall {
 	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, purse: e.purse}
+}
+
+// fit takes the model, and makes prompt and tools short when it reads little.
+func (e *equipment) fit(m config.Model) {
+	e.model = m
+	if small(m.ContextWindow) {
+		e.brief, e.tools = brief(e.tools)
+		e.hidden = nil
+	}
 }
 
 // equip chooses the tools of a run.

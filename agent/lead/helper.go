@@ -57,13 +57,15 @@ func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, 
 	}
 }
 
-// background runs f until it ends or the Builder is closed.
-func (b *Builder) background(f func(ctx context.Context)) {
+// background runs f until it ends or the Builder is closed; false once it is.
+func (b *Builder) background(f func(ctx context.Context)) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ctx.Err() == nil {
-		b.work.Go(func() { f(b.ctx) })
+	if b.ctx.Err() != nil {
+		return false
 	}
+	b.work.Go(func() { f(b.ctx) })
+	return true
 }
 
 // Close ends what goes on beside runs, and waits for it. Close the runs' manager first.
@@ -78,7 +80,7 @@ func (b *Builder) Close() {
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
 	return middleware.TitleRules{Words: c.MaxWords, Chars: c.MaxChars, Template: c.PromptTemplate,
-		Ask: b.helper(snap, c.ModelName, e.model, e.job("title")), Go: b.background, Late: b.late}
+		Ask: b.helper(snap, c.ModelName, e.model, e.job("title")), Go: func(f func(context.Context)) { b.background(f) }, Late: b.late}
 }
 
 // line is what all runs share which call a model.

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -39,7 +40,9 @@ type Builder struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	models connected
+	models  connected
+	windows windows
+	ask     func(context.Context, config.Model) int // a model's server for its window; nil asks nobody
 
 	mu    sync.Mutex
 	lines map[lineKey]*middleware.Line
@@ -89,6 +92,7 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 	}
 	if b.connect == nil {
 		b.connect = connecting()
+		b.ask = askServer
 	}
 	b.connect = meter(b.connect)
 	if b.spent = o.Spent; b.spent == nil {
@@ -124,8 +128,12 @@ func orUnlimited(limit int) int {
 	return limit
 }
 
+// SmallKey is the remark on a run whose model reads too little for the whole prompt; it
+// begins with the number of tokens.
+const SmallKey = "small_model"
+
 // Build implements runs.Build. It reads the configuration once, so a run keeps it.
-func (b *Builder) Build(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
 	snap := b.config()
 	model, entry, err := b.model(snap, s)
 	if err != nil {
@@ -136,8 +144,12 @@ func (b *Builder) Build(_ context.Context, s runs.Spec) (*agent.Agent, error) {
 		return nil, err
 	}
 	o.Subagents = o.Subagents && snap.File.Subagents.Enabled
+	entry.ContextWindow = b.window(ctx, entry)
 	r := b.equip(snap.File, *o)
-	r.model, r.thread, r.run = entry, s.ThreadID, s.RunID
+	r.thread, r.run = s.ThreadID, s.RunID
+	if r.fit(entry); r.brief != "" {
+		remark(s, SmallKey, fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", entry.ContextWindow, entry.Name))
+	}
 	return &agent.Agent{
 		Model:   model,
 		Tools:   r.tools,

@@ -46,6 +46,9 @@ var sections = sync.OnceValue(func() map[string]safe {
 // system is the system prompt of a run. It depends on the configuration and the options
 // alone: date, memory and files come as notes, so that providers can keep it.
 func system(f config.File, e equipment) string {
+	if e.brief != "" {
+		return e.brief
+	}
 	parts := []safe{ours("lead")}
 	has := func(name string) bool {
 		for _, t := range e.tools {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
 )
@@ -115,10 +116,15 @@ func (b *Builder) now(zone string) func() time.Time {
 // model's window is kept to, without a call for a summary.
 func (b *Builder) compaction(snap *config.Snapshot, e equipment) middleware.CompactionRules {
 	c := snap.File.Summarization
-	r := middleware.CompactionRules{Window: e.model.ContextWindow, Fixed: len(system(snap.File, e)) / 4,
+	r := middleware.CompactionRules{Window: e.model.ContextWindow, Fixed: front(system(snap.File, e), e.tools),
 		Keep: middleware.Amount(c.Keep), Trim: c.TrimTokensToSummarize, Prompt: c.SummaryPrompt}
-	for _, t := range e.tools {
-		r.Fixed += (len(t.Description) + len(t.Schema)) / 4
+	r.Learned = func(window int) (s middleware.Smaller) {
+		b.windows.refuse(e.model, window)
+		if small(window) && e.brief == "" {
+			s.System, s.Tools = brief(e.tools)
+			s.Tokens = front(s.System, s.Tools)
+		}
+		return s
 	}
 	if c.Enabled {
 		for _, t := range c.Trigger {
@@ -127,4 +133,13 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment) middleware.Comp
 		r.Ask = b.helper(snap, c.ModelName, e.model, e.job("summary"))
 	}
 	return r
+}
+
+// front is about how many tokens stand in front of the messages of each request.
+func front(system string, tools []*agent.Tool) int {
+	n := middleware.TextTokens(system)
+	for _, t := range tools {
+		n += toolTokens + middleware.TextTokens(t.Name+t.Description+string(t.Schema))
+	}
+	return n
 }

@@ -86,6 +86,7 @@ type listed struct {
 	Parameters []string `json:"supported_parameters"`
 	Meta       struct {
 		Trained int `json:"n_ctx_train"` // llama.cpp
+		Context int `json:"n_ctx"`
 	} `json:"meta"`
 }
 
@@ -102,7 +103,7 @@ func (c catalog) list(ctx context.Context, base string) ([]Offer, error) {
 		if d.ID == "" {
 			continue
 		}
-		out = append(out, Offer{ID: d.ID, Context: cmp.Or(d.MaxModelLen, d.ContextSize, d.Window, d.MaxInput), MaxContext: cmp.Or(d.MaxContext, d.Meta.Trained),
+		out = append(out, Offer{ID: d.ID, Context: cmp.Or(d.MaxModelLen, d.ContextSize, d.Window, d.MaxInput, d.Meta.Context), MaxContext: cmp.Or(d.MaxContext, d.Meta.Trained),
 			Vision: slices.Contains(d.Architecture.Input, "image"), Tools: slices.Contains(d.Parameters, "tools"), Thinking: slices.Contains(d.Parameters, "reasoning")})
 	}
 	return out, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"fawn/agent"
 	"fawn/agent/llm/llmerr"
@@ -26,6 +25,17 @@ type CompactionRules struct {
 	Trim     int    // tokens of old messages a summary is made of; 0 is no limit
 	Prompt   string // of the summary; "" is the built-in one
 	Ask      Ask    // makes the summary; nil makes it by rule
+
+	// Learned takes the window that a refusal names, and gives the prompt and the tools for
+	// it, with their tokens; 0 tokens leave them as they are. It may be nil.
+	Learned func(window int) Smaller
+}
+
+// Smaller is what a request has in front of its messages for a small window.
+type Smaller struct {
+	System string
+	Tools  []*agent.Tool
+	Tokens int
 }
 
 const (
@@ -42,7 +52,8 @@ const (
 // it hides the older part behind a summary, leaves tool output out, or both. The newest
 // words of the person stay to the letter, and no call is parted from its results.
 func Compaction(rules CompactionRules) agent.Middleware {
-	overflow := false // the last request was refused as too long
+	overflow := false   // the last request was refused as too long
+	var smaller Smaller // the front of requests, once a window was learned to be small
 	return agent.Middleware{
 		Name: "compaction",
 		BeforeModel: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
@@ -61,19 +72,27 @@ func Compaction(rules CompactionRules) agent.Middleware {
 		},
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				req = smaller.of(req)
 				m, err := next(ctx, t, req)
 				for range 3 {
 					e := llmerr.Of(err)
 					if e == nil || e.Class != llmerr.ClassContext || m != nil || ctx.Err() != nil {
 						break
 					}
-					overflow = true
-					smaller := *req
-					if smaller.Messages = squeeze(req.Messages); len(smaller.Messages) == 0 {
-						break
+					had := smaller.Tokens
+					smaller = rules.learn(e.Window(), smaller)
+					less := smaller.of(req)
+					if had > 0 || smaller.Tokens == 0 || rules.full(tokensOf(req.Messages)) {
+						overflow = true
+						short := *less
+						if short.Messages = squeeze(req.Messages); len(short.Messages) == 0 {
+							break
+						}
+						t.Log.Warn("the model cannot read that much; a shorter request is sent", "messages", len(short.Messages))
+						t.Note(CutKey, "the conversation was longer than the model can read; older messages were left out of a request")
+						less = &short
 					}
-					t.Log.Warn("the model cannot read that much; a shorter request is sent", "messages", len(smaller.Messages))
-					req = &smaller
+					req = less
 					m, err = next(ctx, t, req)
 				}
 				return m, err
@@ -88,6 +107,39 @@ func Compaction(rules CompactionRules) agent.Middleware {
 			return with.run(ctx, t, true)
 		},
 	}
+}
+
+// CutKey is the remark on a run of whose request something was left out.
+const CutKey = "context_cut"
+
+// learn takes over the window that a refusal named.
+func (r *CompactionRules) learn(window int, was Smaller) Smaller {
+	if window <= 0 {
+		return was
+	}
+	r.Window = window
+	if r.Learned == nil {
+		return was
+	}
+	now := r.Learned(window)
+	if now.Tokens == 0 {
+		return was
+	}
+	r.Fixed = now.Tokens
+	return now
+}
+
+// of is a request with this front; a last turn stays without tools.
+func (f Smaller) of(req *agent.Request) *agent.Request {
+	if f.Tokens == 0 {
+		return req
+	}
+	short := *req
+	short.System = f.System
+	if len(req.Tools) > 0 {
+		short.Tools = f.Tools
+	}
+	return &short
 }
 
 // run compacts the state of a turn. A summary that failed is remembered in the thread, so
@@ -105,7 +157,8 @@ func (r CompactionRules) run(ctx context.Context, t *agent.Turn, must bool) (age
 		return agent.State{View: &view}, nil
 	}
 	if patch.View != nil {
-		t.Log.Info("the conversation is shortened for the model", "tokens", size, "from", patch.View.From, "outputs_left_out", len(patch.View.Cut))
+		t.Log.Info("the conversation is shortened for the model", "tokens", size, "from", patch.View.From,
+			"outputs_left_out", len(patch.View.Cut))
 	}
 	return patch, nil
 }
@@ -158,7 +211,8 @@ func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow
 // which cannot be made shorter.
 func (r CompactionRules) due(s *agent.State, size int) bool {
 	for _, a := range r.Triggers {
-		if a.Type == "fraction" && float64(r.Fixed+size) >= a.Value*float64(r.window()) || a.Type == "tokens" && float64(size) >= a.Value {
+		if a.Type == "fraction" && float64(r.Fixed+size) >= a.Value*float64(r.window()) ||
+			a.Type == "tokens" && float64(size) >= a.Value {
 			return true
 		}
 	}
@@ -193,7 +247,7 @@ func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool)
 	}
 	gain := before - r.sizeAs(s, view)
 	if at > 0 {
-		gain -= textTokens(summaryBlock(s, ""))
+		gain -= TextTokens(summaryBlock(s, ""))
 	}
 	much := gain >= int(worthwhile*float64(before)) || r.manyMessages(s) && at >= int(worthwhile*float64(len(shown)))
 	if gain <= 0 || !much && (!must || gain < int(negligible*float64(before))) {
@@ -317,48 +371,6 @@ func squeeze(msgs []*agent.Message) []*agent.Message {
 		return nil
 	}
 	return agent.PairToolCalls(out)
-}
-
-func tokensOf(msgs []*agent.Message) (n int) {
-	for _, m := range msgs {
-		n += tokens(m)
-	}
-	return n
-}
-
-// tokens is about how many tokens a message has: four characters of most alphabets, or one
-// of Chinese, Japanese and Korean, and 1,000 for an image.
-func tokens(m *agent.Message) int {
-	n := 8 + textTokens(m.Content.Text)
-	for _, b := range m.Content.Blocks {
-		if strings.Contains(string(b[:min(len(b), 64)]), "image") || strings.Contains(string(b[max(len(b)-64, 0):]), "image_url") {
-			n += 1000
-			continue
-		}
-		n += textTokens(string(b))
-	}
-	for _, c := range m.ToolCalls {
-		n += 8 + textTokens(c.Name) + textTokens(string(c.Args))
-	}
-	for _, c := range m.Invalid {
-		n += 8 + textTokens(c.Name)
-	}
-	if s, ok := m.Kwargs["reasoning_content"].(string); ok {
-		n += textTokens(s)
-	}
-	return n
-}
-
-func textTokens(s string) int {
-	wide, narrow := 0, 0
-	for _, r := range s {
-		if r >= 0x2e80 {
-			wide++
-		} else {
-			narrow++
-		}
-	}
-	return wide + (narrow+3)/4
 }
 
 // Hidden counts the messages of a log that requests leave out, and those they have.

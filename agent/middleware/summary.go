@@ -112,7 +112,7 @@ func (r CompactionRules) summary(ctx context.Context, earlier string, msgs []*ag
 		template += "\n\n<new_messages>\n{new_messages}\n</new_messages>"
 	}
 	earlier = endsTokens(earlier, room/2)
-	text := endsTokens(b.String(), room-textTokens(earlier))
+	text := endsTokens(b.String(), room-TextTokens(earlier))
 	return r.Ask(ctx, strings.NewReplacer("{existing_summary}", agent.EscapeLines(earlier), "{new_messages}", agent.EscapeLines(text),
 		"{messages}", agent.EscapeLines(text)).Replace(template))
 }
@@ -196,7 +196,7 @@ func delegationLines(list []agent.Delegation) string {
 
 // endsTokens are the ends of a text that has more than n tokens.
 func endsTokens(s string, n int) string {
-	has := textTokens(s)
+	has := TextTokens(s)
 	if has <= n {
 		return s
 	}

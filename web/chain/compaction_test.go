@@ -61,7 +61,7 @@ func TestTheSeedsTriggersMakeNoSummaryInVain(t *testing.T) {
 		{"short messages", 100_000, 5, 60, 4, config.ContextSize{Type: "messages", Value: 50}},
 		{"tokens", 100_000, 300, 40, 6, config.ContextSize{Type: "tokens", Value: 4000}},
 		{"tokens that keep alone has", 100_000, 600, 30, 5, config.ContextSize{Type: "tokens", Value: 4000}},
-		{"a small window", 9_000, 400, 30, 4, config.ContextSize{Type: "fraction", Value: 0.8}},
+		{"a small window", 9_000, 400, 30, 6, config.ContextSize{Type: "fraction", Value: 0.8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const keep = 20

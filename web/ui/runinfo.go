@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/lead"
 	"fawn/agent/llm/llmerr"
+	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
@@ -33,8 +35,10 @@ func settle(t *views.Turn, list []store.Run) {
 		t.Tokens += tokens(r)
 	}
 	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
+	t.Small, t.ReqCut = 0, false
 	if n := len(list); n > 0 {
 		t.State, t.Failure = outcome(list[n-1])
+		remarked(t, list[n-1])
 		t.Breakpoint = list[n-1].StopReason == agent.StopBreakpoint
 	}
 	for i := range t.Trail.Steps {
@@ -42,6 +46,20 @@ func settle(t *views.Turn, list []store.Run) {
 			s.State, s.Since = views.StepStop, noTime
 		}
 	}
+}
+
+// remarked reads what a run says of its model's window.
+func remarked(t *views.Turn, r store.Run) {
+	var meta map[string]json.RawMessage
+	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
+		return
+	}
+	var small string
+	if json.Unmarshal(meta[lead.SmallKey], &small) == nil {
+		tokens, _, _ := strings.Cut(small, " ")
+		t.Small, _ = strconv.Atoi(tokens)
+	}
+	_, t.ReqCut = meta[middleware.CutKey]
 }
 
 // outcome says how a run that is over ended.

@@ -17,6 +17,7 @@ type Detail struct {
 	Message string
 	Code    string // its code, else its type or status name
 	Status  int    // an HTTP status written in the body, or 0
+	Limit   int    // tokens the model reads, or 0
 }
 
 // ParseBody reads an error body in any of the shapes providers use: an object under
@@ -62,6 +63,7 @@ func parseObject(raw json.RawMessage) Detail {
 		Code     json.RawMessage `json:"code"`
 		Type     json.RawMessage `json:"type"`
 		Status   json.RawMessage `json:"status"`
+		Limit    json.RawMessage `json:"n_ctx"` // llama.cpp
 		Metadata struct {
 			Raw json.RawMessage `json:"raw"`
 		} `json:"metadata"`
@@ -70,6 +72,7 @@ func parseObject(raw json.RawMessage) Detail {
 		return Detail{Message: text(raw)}
 	}
 	d := Detail{Message: text(e.Message)}
+	d.Limit, _ = strconv.Atoi(text(e.Limit))
 	for _, c := range []json.RawMessage{e.Code, e.Type, e.Status} {
 		s := text(c)
 		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 {
@@ -121,7 +124,7 @@ func cut(s string) string {
 // FromResponse makes the Error of a response with a failure status. The caller redacts it.
 func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error {
 	d := ParseBody(body)
-	e := &Error{Status: status, Code: d.Code, Message: d.Message, RetryAfter: RetryAfter(h, now)}
+	e := &Error{Status: status, Code: d.Code, Message: d.Message, RetryAfter: RetryAfter(h, now), Limit: d.Limit}
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
 	}
@@ -132,7 +135,7 @@ func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error 
 // FromStream makes the Error of an error object that came inside a stream.
 func FromStream(body []byte) *Error {
 	d := ParseBody(body)
-	return &Error{Status: 0, Code: d.Code, Message: d.Message, Class: Classify(d.Status, d.Code, d.Message, 0)}
+	return &Error{Status: 0, Code: d.Code, Message: d.Message, Limit: d.Limit, Class: Classify(d.Status, d.Code, d.Message, 0)}
 }
 
 // RetryAfter reads how long a response asks to wait, from Retry-After-Ms or Retry-After in

@@ -39,6 +39,7 @@ type Error struct {
 	Code       string        // the provider's own code or type, "" when it gave none
 	Message    string        // the provider's text, word for word, secrets replaced
 	RetryAfter time.Duration // how long the provider asks to wait; 0 when it did not say
+	Limit      int           // tokens the model reads, in a field of the answer; see [Error.Window]
 	Err        error         // the cause below, or nil
 }
 
@@ -119,7 +120,8 @@ func Classify(status int, code, message string, retryAfter time.Duration) string
 	burst := status == http.StatusTooManyRequests && retryAfter > 0 && retryAfter <= patientWait
 	switch {
 	case has("context_length", "context length", "maximum context", "context window", "context size",
-		"prompt is too long", "input is too long", "too many tokens", "上下文长度"):
+		"prompt is too long", "input is too long", "too many tokens", "exceed_context_size",
+		"maximum number of tokens allowed", "model token limit", "range of input length", "上下文长度"):
 		return ClassContext
 	case status == http.StatusPaymentRequired, has("insufficient_quota", "insufficient balance", "insufficient_balance",
 		"credit balance", "payment required", "arrearage", "余额不足", "欠费"):

@@ -1,0 +1,126 @@
+package lead
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/agent/llm"
+)
+
+const (
+	windowWait  = time.Second     // the first run of a model waits this long for its window
+	windowFresh = time.Minute     // a server is asked again after this time
+	windowAgain = 5 * time.Minute // and after this one when it did not say
+)
+
+// windows are what models read, as their servers say. The zero value is ready.
+type windows struct {
+	mu sync.Mutex
+	of map[string]*window // by address and model; the configuration names them, so there are few
+}
+
+type window struct {
+	told    int // by the server; 0 does not say
+	refused int // the limit that a refused request named; 0 is none
+	at      time.Time
+	asking  chan struct{} // closed when the server has answered; nil while nobody asks
+}
+
+func windowKey(m config.Model) string {
+	return m.Use + "\x00" + m.BaseURL + "\x00" + m.Model + "\x00" + m.Name
+}
+
+// tokens is the smaller of what the server told and what it refused; 0 is unknown.
+func (w *window) tokens() int {
+	if w.told > 0 && w.refused > 0 {
+		return min(w.told, w.refused)
+	}
+	return max(w.told, w.refused)
+}
+
+// get is the record of a model. The caller holds mu.
+func (l *windows) get(m config.Model) *window {
+	if l.of == nil {
+		l.of = map[string]*window{}
+	}
+	key := windowKey(m)
+	if l.of[key] == nil {
+		l.of[key] = &window{}
+	}
+	return l.of[key]
+}
+
+// refuse notes the window that a refused request named.
+func (l *windows) refuse(m config.Model, tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.get(m).refused = tokens
+}
+
+// told notes what a server said. A window that changed has another server behind it, and
+// what the old one refused does not count.
+func (l *windows) told(m config.Model, tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.get(m)
+	if tokens > 0 && w.told > 0 && tokens != w.told {
+		w.refused = 0
+	}
+	if tokens > 0 {
+		w.told = tokens
+	}
+	w.at = time.Now()
+	close(w.asking)
+	w.asking = nil
+}
+
+// window is how many tokens a model reads: what the configuration says, unless the model has
+// refused that much, else what its server says; 0 is unknown. The server is asked beside the
+// run; only the first run of a model in the own network waits for the answer.
+func (b *Builder) window(ctx context.Context, m config.Model) int {
+	l := &b.windows
+	l.mu.Lock()
+	w := l.get(m)
+	known := w.tokens()
+	if m.ContextWindow > 0 {
+		defer l.mu.Unlock()
+		if w.refused > 0 {
+			return min(m.ContextWindow, w.refused)
+		}
+		return m.ContextWindow
+	}
+	rest := windowFresh
+	if w.told == 0 {
+		rest = windowAgain
+	}
+	if b.ask == nil || w.asking == nil && !w.at.IsZero() && time.Since(w.at) < rest {
+		l.mu.Unlock()
+		return known
+	}
+	if w.asking == nil {
+		w.asking = make(chan struct{})
+		if !b.background(func(ctx context.Context) { l.told(m, b.ask(ctx, m)) }) {
+			close(w.asking)
+			w.asking = nil
+			l.mu.Unlock()
+			return known
+		}
+	}
+	answered := w.asking
+	l.mu.Unlock()
+	if known > 0 || !llm.Near(m.BaseURL) {
+		return known
+	}
+	wait := time.NewTimer(windowWait)
+	defer wait.Stop()
+	select {
+	case <-answered:
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return w.tokens()
+}

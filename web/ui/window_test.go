@@ -1,0 +1,40 @@
+package ui_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"fawn/agent"
+	"fawn/agent/lead"
+	"fawn/agent/middleware"
+)
+
+// TestATurnSaysWhenItsModelReadsLittleAndWhenItsRequestWasCut, while it is watched and on a
+// fresh page, and only there.
+func TestATurnSaysWhenItsModelReadsLittleAndWhenItsRequestWasCut(t *testing.T) {
+	w := open(t, wordy(100, 100), windowed())
+	first := true
+	w.chain = []agent.Middleware{{Name: "window", BeforeAgent: func(_ context.Context, turn *agent.Turn) (agent.State, error) {
+		if first {
+			turn.Note(lead.SmallKey, "2048 tokens are all that the model reads")
+			turn.Note(middleware.CutKey, "older messages were left out")
+		}
+		first = false
+		return agent.State{}, nil
+	}}}
+	w.begin("t1", "One")
+	r := w.reader("t1")
+	r.read(0)
+	w.settle("t1")
+	r.equalsPage()
+	live := r.dom.section("turns")
+	w.say("t1", "Two")
+	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
+		for _, want := range []string{"reads only 2048 tokens", "Older messages were left out for this answer"} {
+			if n := strings.Count(text, want); n != 1 {
+				t.Errorf("%s: %q is there %d times", where, want, n)
+			}
+		}
+	}
+}
