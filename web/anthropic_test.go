@@ -43,6 +43,10 @@ func startClaude(t *testing.T, answers ...[]string) *claude {
 		left <- a
 	}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // the question for the window is no call
+			http.NotFound(w, r)
+			return
+		}
 		got := claudeRequest{head: r.Header}
 		body, err := io.ReadAll(r.Body)
 		if err == nil {

@@ -25,6 +25,10 @@ type failing struct {
 func moods(t *testing.T, list []mood) *failing {
 	f := &failing{calls: map[string]int{}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // the question for the window is no call
+			http.NotFound(w, r)
+			return
+		}
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return // the client went
 		}
