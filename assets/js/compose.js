@@ -150,12 +150,14 @@ const recall = (e) => {
   fit();
 };
 
+// A touch keyboard has no Shift+Enter: there Enter is a new line.
+const sends = (e) => e.key === 'Enter' && !e.shiftKey && !e.isComposing && e.keyCode !== 229 &&
+  (e.ctrlKey || e.metaKey || !matchMedia('(pointer: coarse)').matches);
+
 const keydown = (e) => {
   if (e.key === 'Escape') { escape(); return; }
   if ((e.key === 'ArrowUp' || e.key === 'ArrowDown') && !e.shiftKey && !e.isComposing) { recall(e); return; }
-  if (e.key !== 'Enter' || e.shiftKey || e.isComposing || e.keyCode === 229) return;
-  // A touch keyboard has no Shift+Enter: there Enter is a new line.
-  if (matchMedia('(pointer: coarse)').matches && !e.ctrlKey && !e.metaKey) return;
+  if (!sends(e)) return;
   e.preventDefault();
   form.requestSubmit($('send')?.querySelector('button') ?? undefined);
 };
@@ -179,12 +181,12 @@ const sendForm = async (e) => {
   b.disabled = false;
 };
 
-// In the form of an earlier message Escape leaves, and Ctrl+Enter sends.
+// In the form of an earlier message keys do what they do in the box, and Escape leaves.
 const rewrite = (e) => {
   const f = e.target.closest?.('.rewrite');
   if (!f) return;
   if (e.key === 'Escape') { e.stopPropagation(); f.querySelector('[data-cancel]').click(); }
-  if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); f.requestSubmit(); }
+  if (sends(e) && e.target.matches('textarea')) { e.preventDefault(); f.requestSubmit(); }
 };
 
 // A follow-up goes out as it is. With Alt, or when there is something in the box

@@ -111,6 +111,7 @@ const click = (e) => {
     $(d.dataset.dialog).showModal();
     return;
   }
+  if (t.closest('.acts .menu a, .acts .menu [data-act=branch]')) t.closest('.menu').hidePopover();
   if (t.closest('[data-close]')) (t.closest('dialog')?.close(), t.closest('.toast')?.remove());
   if (t.tagName === 'DIALOG') t.close();
   const s = t.closest('summary');

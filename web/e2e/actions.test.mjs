@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { answer, ask, clean, finished, launch, open, send } from './browser.mjs';
+import { answer, ask, clean, finished, launch, open, send, shot, violations } from './browser.mjs';
 import { chromium, lacks, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -56,8 +56,14 @@ test('a message is changed and sent again, and its tail is put aside', { skip },
   await page.waitForSelector('.rewrite', { state: 'detached' });
   await page.waitForFunction(() => document.activeElement.dataset.act === 'edit');
   await page.keyboard.press('Enter');
+  await box.fill('Over two lines');
+  await box.press('Shift+Enter');
+  await box.dispatchEvent('keydown', { key: 'Enter', isComposing: true });
+  assert.equal(await box.inputValue(), 'Over two lines\n', 'Shift+Enter breaks the line, and no Enter sends a word that is being composed');
+  assert.match(await page.innerText('.rewrite'), /Enter to send/);
+  await shot(page, 'edit');
   await box.fill(say('Changed.'));
-  await box.press('Control+Enter');
+  await box.press('Enter');
   await turns(page, 1);
   await finished(page);
   assert.equal(await answer(page), 'Changed.');
@@ -83,7 +89,16 @@ test('a branch is a chat of its own, and an export has what was said', { skip },
     assert.match(text, want);
     await page.keyboard.press('Escape');
   }
+  assert.deepEqual(await page.$$eval('.turn.last .end .acts :is(a, button)', (all) => all.filter((el) => el.checkVisibility()).map((el) => el.dataset.act ?? el.dataset.copy)),
+    ['source', 'regenerate', 'more'], 'the rest is behind a button');
+  await page.locator('.turn.last [data-act=more]').click();
+  await page.waitForSelector('.turn.last .acts .menu [data-act=raw]');
+  await shot(page, 'more');
+  assert.deepEqual(await violations(page), []);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.act), 'more', 'the focus is back on it');
   await page.locator('.turn >> nth=0').hover();
+  await page.locator('.turn >> nth=0').locator('[data-act=more]').click();
   await page.locator('.turn >> nth=0').locator('[data-act=branch]').click();
   await page.waitForURL((u) => !u.pathname.endsWith(id));
   await turns(page, 1);
@@ -114,6 +129,7 @@ test('without JavaScript every action is a form or a link', { skip }, async () =
   await done();
   assert.equal(await answer(page), 'Changed.');
   assert.equal(await page.innerText('.versions .meta'), '3 / 3');
+  await page.click('.turn.last [data-act=more]');
   await page.click('[data-act=branch]');
   assert.equal(await answer(page), 'Changed.');
   assert.equal(await page.locator('.versions').count(), 0);

@@ -122,6 +122,7 @@ test('an answer is rated, the rating survives, and is taken back; its source is 
   await finished(page);
   const up = page.locator('.turn.last [data-act=thumbs-up]'), down = page.locator('.turn.last [data-act=thumbs-down]');
   const pressed = async (a, b) => page.waitForFunction(([a, b]) => document.querySelector('.turn.last [data-act=thumbs-up]').getAttribute('aria-pressed') === a && document.querySelector('.turn.last [data-act=thumbs-down]').getAttribute('aria-pressed') === b, [a, b]);
+  await page.click('.turn.last [data-act=more]');
   await up.focus();
   await page.keyboard.press('Enter');
   await pressed('true', 'false');
@@ -131,6 +132,7 @@ test('an answer is rated, the rating survives, and is taken back; its source is 
   assert.equal((await stats()).positive, 1);
   await page.reload();
   await pressed('true', 'false');
+  await page.click('.turn.last [data-act=more]');
   await down.click();
   await pressed('false', 'true');
   assert.deepEqual(await stats().then((s) => [s.total, s.negative]), [1, 1]);
@@ -145,6 +147,7 @@ test('an answer is rated, the rating survives, and is taken back; its source is 
   clean(page);
   const plain = await open(browser, fawn.base, { javaScriptEnabled: false });
   await plain.goto(page.url().replace(/[?#].*/, ''));
+  await plain.click('.turn.last [data-act=more]');
   await plain.click('.turn.last [data-act=thumbs-up]');
   await plain.waitForSelector('.turn.last [data-act=thumbs-up][aria-pressed=true]');
   await plain.context().close();
