@@ -149,6 +149,6 @@ test('an answer is rated, the rating survives, and is taken back; its source is 
   await plain.goto(page.url().replace(/[?#].*/, ''));
   await plain.click('.turn.last [data-act=more]');
   await plain.click('.turn.last [data-act=thumbs-up]');
-  await plain.waitForSelector('.turn.last [data-act=thumbs-up][aria-pressed=true]');
+  await plain.waitForSelector('.turn.last [data-act=thumbs-up][aria-pressed=true]', { state: 'attached' });
   await plain.context().close();
 });
