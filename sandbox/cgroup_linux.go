@@ -15,6 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// noGroups tells the owner what there is instead of control groups, and how to get them.
+func noGroups(why string) string {
+	return "no control groups (" + why + "): memory and processes are watched by the sandbox itself. " +
+		"To have the kernel bound them, run Fawn as a systemd service with Delegate=yes, " +
+		"or from a terminal with: systemd-run --user --scope -p Delegate=yes fawn"
+}
+
 // cgroups makes control groups for sandboxes below a folder that was delegated
 // to the server. Only version 2 counts.
 type cgroups struct {

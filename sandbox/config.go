@@ -79,11 +79,13 @@ type Config struct {
 	Log *slog.Logger
 
 	// For tests: initProgram replaces the embedded one, failStep fails with
-	// failErrno, and killTime replaces what ending a command may take.
+	// failErrno, killTime replaces what ending a command may take, and machine is the
+	// memory of the machine.
 	initProgram string
 	failStep    string
 	failErrno   int
 	killTime    time.Duration
+	machine     int64
 }
 
 // Engine says which container engine runs commands, and how.
@@ -128,7 +130,7 @@ type Policy struct {
 
 // Limits bound one sandbox; zero means no limit of that kind.
 type Limits struct {
-	Memory    int64         // bytes, of all processes with /tmp and /dev/shm
+	Memory    int64         // bytes, of all processes with /tmp and /dev/shm; at most half the machine's
 	Pids      int           // processes and threads
 	FileSize  int64         // bytes, of one file
 	OpenFiles int           // of one process

@@ -15,6 +15,12 @@ func (c *Config) UseInit(path string) { c.initProgram = path }
 // AllowKilling gives sandboxes that long to end a command before they are given up.
 func (c *Config) AllowKilling(d time.Duration) { c.killTime = d }
 
+// SetMachine sets how much memory the machine has.
+func (c *Config) SetMachine(bytes int64) { c.machine = bytes }
+
+// MachineMemory reads how much memory there is from another /proc.
+func MachineMemory(proc string) int64 { return machineMemory(proc) }
+
 // FailAt makes a step of the start fail.
 func (c *Config) FailAt(step string, errno int) { c.failStep, c.failErrno = step, errno }
 

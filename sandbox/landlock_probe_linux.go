@@ -99,7 +99,7 @@ func (l *landlock) probe(ctx context.Context) Report {
 	}
 	r.OK = r.Reason == ""
 	if r.OK && l.guards != "" {
-		r.Detail = "no control groups: " + l.guards
+		r.Detail = noGroups(l.guards)
 	}
 	return r
 }

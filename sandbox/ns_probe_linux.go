@@ -89,7 +89,7 @@ func (n *namespace) probe(ctx context.Context) Report {
 	if !r.OK {
 		r.Hint = hint(r.Reason)
 	} else if n.guards != "" {
-		r.Detail = "no control groups: " + n.guards
+		r.Detail = noGroups(n.guards)
 	}
 	return r
 }

@@ -12,20 +12,24 @@ import (
 	"time"
 )
 
+// memoryShare is the part of the machine's memory that one sandbox may have at most.
+const memoryShare = 2
+
 // starter starts a box for a thread whose folders exist.
 type starter func(ctx context.Context, thread string, p Policy) (box, error)
 
 // pool keeps the boxes of threads warm, stops idle ones, and never runs more
 // than it may.
 type pool struct {
-	cfg   *Config
-	name  string
-	paths func(thread string) PathMapper
-	env   func(Policy) map[string]string
-	start starter
-	quota *Quota
-	work  sync.WaitGroup // calls, pumps and the sweeper
-	quit  chan struct{}
+	cfg    *Config
+	name   string
+	paths  func(thread string) PathMapper
+	env    func(Policy) map[string]string
+	start  starter
+	quota  *Quota
+	memory int64          // of the machine, in bytes; 0 is unknown
+	work   sync.WaitGroup // calls, pumps and the sweeper
+	quit   chan struct{}
 
 	mu      sync.Mutex
 	closed  bool               // guarded by mu
@@ -35,7 +39,7 @@ type pool struct {
 }
 
 func newPool(cfg *Config, name string, start starter) *pool {
-	p := &pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{}, quota: cfg.Dirs.Quota}
+	p := &pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{}, quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.machine, machineMemory("/proc"))}
 	if p.quota == nil {
 		p.quota = NewQuota(0)
 	}
@@ -65,6 +69,9 @@ func (p *pool) acquire(thread ThreadRef, policy Policy) (*member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.policy = policy
+	if share := p.memory / memoryShare; share > 0 && policy.Limits.Memory > share {
+		m.policy.Limits.Memory = share
+	}
 	return m, nil
 }
 

@@ -16,6 +16,8 @@ const (
 	guardFast = 10 * time.Millisecond
 	// roomCall is what a command takes, with its parent, before it does anything.
 	roomCall = 16
+	// Page tables below this are not asked for.
+	tablesFloor = 256 << 10
 	// Shared pages below this are libraries.
 	sharedFloor = 8 << 20
 )
@@ -26,8 +28,10 @@ const (
 type guard struct {
 	limit int64 // of memory, in bytes; 0 where it need not look
 	pids  int   // the limit of processes; 0 means none
-	plain bool  // temporary files are those of the host and do not count
+	plain bool  // temporary files and sockets are those of the host
+	own   bool  // the network is that of the sandbox
 	wake  chan struct{}
+	held  holds // only run uses it
 	// killed is told which process was ended and why.
 	killed func(t tree, n int, why string)
 	// crowded is told that no more processes can start.
@@ -65,7 +69,12 @@ func (g *guard) run() {
 			time.Sleep(guardSlow)
 			continue
 		}
-		sum, largest, _ := memory(all, files)
+		sum, largest, top := memory(all, files)
+		buffers := g.buffers(all)
+		sum += buffers
+		if sum > g.limit && buffers > top {
+			largest = mostSockets(all, largest)
+		}
 		if sum > g.limit && largest > 0 {
 			name, _ := os.ReadFile("/proc/" + strconv.Itoa(largest) + "/comm")
 			g.killed(t, largest, fmt.Sprintf("memory limit exceeded (%d MiB > %d MiB): killed %s", sum>>20, g.limit>>20, printable(bytes.TrimSpace(name))))
@@ -79,15 +88,15 @@ func (g *guard) run() {
 	}
 }
 
-// memory adds up, in bytes, private pages of processes and what is shared:
-// either mapped by them or held by temporary files and System V segments. Much
+// memory adds up, in bytes, private pages of processes, the tables for them and what is
+// shared: either mapped by processes or held by temporary files and System V segments. Much
 // is both, so the larger of the two counts.
 func memory(all []int, files int64) (sum int64, largest int, top int64) {
 	page := int64(os.Getpagesize())
 	var mapped int64
 	for _, n := range all {
-		rss, other := statm(n)
-		private, shared := (rss-other)*page, int64(0)
+		size, rss, other := statm(n)
+		private, shared := (rss-other)*page+tables(n, size*page), int64(0)
 		if other*page > sharedFloor {
 			shared = sharedMemory(n)
 			mapped += shared
@@ -100,16 +109,30 @@ func memory(all []int, files int64) (sum int64, largest int, top int64) {
 	return sum + max(mapped, files), largest, top
 }
 
-func statm(n int) (rss, shared int64) {
+// statm reads the size of a process, what is in memory and what of that is shared, in pages.
+func statm(n int) (size, rss, shared int64) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/statm")
 	if err != nil {
-		return 0, 0
+		return 0, 0, 0
 	}
 	f := bytes.Fields(b)
 	if len(f) < 3 {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return number(f[1]), number(f[2])
+	return number(f[0]), number(f[1]), number(f[2])
+}
+
+// tables is what the page tables of a process of that size take up. There are at most 8
+// bytes for each page of 4 KiB: only where that is much is it worth asking.
+func tables(n int, size int64) int64 {
+	most := size / 512
+	if most < tablesFloor {
+		return most
+	}
+	if v, ok := field("/proc/"+strconv.Itoa(n)+"/status", "\nVmPTE:"); ok {
+		return v
+	}
+	return most
 }
 
 // sharedMemory is a process's part of mapped memory that has no file on a disk.

@@ -104,9 +104,17 @@ func setupMain() {
 	fail("exec", s.try("exec", func() error {
 		return unix.Exec(program, []string{role}, []string{
 			"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=16MiB",
-			"SANDBOX_MEMORY=" + strconv.FormatInt(s.guarded(), 10), "SANDBOX_PIDS=" + strconv.FormatInt(max(0, s.Limits.Pids-s.Others), 10),
+			"SANDBOX_MEMORY=" + strconv.FormatInt(s.guarded(), 10), "SANDBOX_NETWORK=" + s.network(), "SANDBOX_PIDS=" + strconv.FormatInt(max(0, s.Limits.Pids-s.Others), 10),
 		})
 	}))
+}
+
+// network says whose the network is.
+func (s *setup) network() string {
+	if s.Loopback && !s.Plain {
+		return "own"
+	}
+	return "host"
 }
 
 // guarded is the memory that the supervisor must watch itself.

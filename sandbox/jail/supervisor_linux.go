@@ -52,7 +52,7 @@ func supervisorMain(plain bool) {
 	s := &supervisor{null: null, plain: plain, calls: map[int]*running{}}
 	limit, pids := number([]byte(os.Getenv("SANDBOX_MEMORY"))), int(number([]byte(os.Getenv("SANDBOX_PIDS"))))
 	if limit > 0 || pids > 0 {
-		s.guard = &guard{limit: limit, pids: pids, plain: plain, wake: make(chan struct{}, 1), killed: s.outOfMemory, crowded: s.crowd}
+		s.guard = &guard{limit: limit, pids: pids, plain: plain, own: os.Getenv("SANDBOX_NETWORK") == "own", wake: make(chan struct{}, 1), killed: s.outOfMemory, crowded: s.crowd}
 		go s.guard.run()
 	}
 	go func() {

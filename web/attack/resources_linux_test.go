@@ -61,6 +61,37 @@ import mmap, time
 m = mmap.mmap(-1, 600 << 20)
 for i in range(0, 600 << 20, 4096): m[i] = 1
 time.sleep(600)`), want: `memory limit exceeded \(`},
+		{name: "page tables", plain: true, shell: python(`
+import mmap, time
+m = mmap.mmap(-1, 120 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+m.madvise(15)  # no huge pages
+for i in range(0, 120 << 30, 2 << 20): m[i]
+print("read all")
+time.sleep(600)`), want: `memory limit exceeded \(`},
+		{name: "socket buffers", plain: true, shell: python(`
+import os, socket, time
+for n in range(12):
+    if os.fork() == 0:
+        held = []
+        for i in range(55):
+            pair = socket.socketpair()
+            held.append(pair)
+            for s in pair:
+                s.setblocking(False)
+                try:
+                    while True: s.send(b"x" * 65536)
+                except BlockingIOError: pass
+        time.sleep(600)
+os.wait()`) + "wait", want: `memory limit exceeded \(`},
+		{name: "sockets in sockets", shell: python(`
+import socket
+carrier = socket.socketpair()
+try:
+    while True:
+        a, b = socket.socketpair()
+        socket.send_fds(carrier[0], [b"x"], [a.fileno(), b.fileno()])
+        a.close(); b.close()
+except OSError as e: print(e.strerror)`), want: `^Too many references: cannot splice$`},
 		{name: "recursion", shell: `python3 -c 'import sys; sys.setrecursionlimit(1 << 30); f = lambda: f(); f()'`, want: `(Segmentation fault|memory limit exceeded)`},
 		{name: "a file of 5 GB", shell: `exec head -c 5G /dev/zero > big`, want: `(?s)file size limit reached: one file can have at most 16\.0 MiB`},
 		{name: "a file of 5 GB by a program", shell: `python3 -c 'open("big", "wb").write(b"x" * (64 << 20))'; ls -l big | cut -d' ' -f5`, want: `File too large\n16777216`},

@@ -1,0 +1,169 @@
+package jail
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// What a socket holds cannot be read, but by default it is this at most.
+	socketBytes = 208 << 10
+	// A pipe beyond those that a user may have large holds two pages.
+	pipeBytes = 8 << 10
+	// So many sockets and pipes are ordinary, and taken as empty.
+	freeSockets, freePipes = 64, 256
+	// TCP grows its buffers; its queues are added where there are more connections.
+	freeTCP = 4
+)
+
+// holds remembers the last estimate of what sockets and pipes hold, which takes a look at
+// every open file.
+type holds struct {
+	sum  int64
+	next time.Time
+}
+
+const (
+	// Such a look is taken this often, but takes this part of the time at most.
+	holdsLook  = 100 * time.Millisecond
+	holdsShare = 20
+)
+
+// buffers estimates, in bytes, what sockets and pipes hold. In a network of its own all
+// sockets are those of the sandbox, also those that are on their way in other sockets.
+func (g *guard) buffers(all []int) int64 {
+	start := time.Now()
+	if start.Before(g.held.next) {
+		return g.held.sum
+	}
+	sockets, tcp := int64(0), int64(0)
+	if g.own {
+		sockets, tcp = inNetwork()
+	}
+	open, pipes := endpoints(all)
+	sum := max(0, max(sockets, open)-freeSockets)*socketBytes + max(0, pipes-freePipes)*pipeBytes
+	if tcp > freeTCP {
+		sum = max(sum, queues())
+	}
+	g.held = holds{sum, time.Now().Add(max(holdsLook, holdsShare*time.Since(start)))}
+	return sum
+}
+
+// inNetwork counts the sockets of this network, and those of TCP among them.
+func inNetwork() (all, tcp int64) {
+	b, err := os.ReadFile("/proc/net/sockstat")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range bytes.Lines(b) {
+		f := bytes.Fields(line)
+		if len(f) < 3 {
+			continue
+		}
+		switch string(f[0]) {
+		case "sockets:":
+			all = number(f[2])
+		case "TCP:":
+			tcp = number(f[2])
+		}
+	}
+	return all, tcp
+}
+
+// endpoints counts the sockets and pipes that processes have open, if there can be many.
+func endpoints(all []int) (sockets, pipes int64) {
+	seen := map[string]bool{}
+	if descriptors := countDescriptors(all); descriptors >= 0 && descriptors <= freeSockets {
+		return 0, 0
+	}
+	for _, n := range all {
+		links(n, func(to string) {
+			if seen[to] {
+				return
+			}
+			seen[to] = true
+			switch {
+			case strings.HasPrefix(to, "socket:"):
+				sockets++
+			case strings.HasPrefix(to, "pipe:"):
+				pipes++
+			}
+		})
+	}
+	return sockets, pipes
+}
+
+// countDescriptors adds up how many descriptors processes have, or is -1 where the kernel,
+// before Linux 6.2, does not tell.
+func countDescriptors(all []int) (sum int64) {
+	for _, n := range all {
+		var st unix.Stat_t
+		switch err := unix.Stat("/proc/"+strconv.Itoa(n)+"/fd", &st); {
+		case err == nil && st.Size > 0:
+			sum += st.Size
+		case err == nil && st.Mode&unix.S_IRUSR != 0 && int(st.Uid) == os.Getuid():
+			return -1
+		}
+	}
+	return sum
+}
+
+// links visits what the descriptors of a process lead to.
+func links(n int, visit func(to string)) {
+	at := "/proc/" + strconv.Itoa(n) + "/fd"
+	dir, err := os.Open(at)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	// A partial list is better than none.
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if to, err := os.Readlink(at + "/" + name); err == nil {
+			visit(to)
+		}
+	}
+}
+
+// mostSockets finds the process that has the most sockets and pipes open.
+func mostSockets(all []int, other int) int {
+	most, found := 0, other
+	for _, n := range all {
+		count := 0
+		links(n, func(to string) {
+			if strings.HasPrefix(to, "socket:") || strings.HasPrefix(to, "pipe:") {
+				count++
+			}
+		})
+		if count > most {
+			most, found = count, n
+		}
+	}
+	return found
+}
+
+// queues adds up what waits in connections of this network. What the kernel keeps beside
+// is about as much.
+func queues() (sum int64) {
+	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		for line := range bytes.Lines(b) {
+			// number, local and remote address, state, tx:rx
+			f := bytes.Fields(line)
+			if len(f) < 5 {
+				continue
+			}
+			tx, rx, _ := bytes.Cut(f[4], []byte(":"))
+			sum += 2 * int64(hex(tx)+hex(rx))
+		}
+	}
+	return sum
+}
