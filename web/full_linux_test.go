@@ -44,7 +44,7 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space", "/ui/threads/t1/uploads": "until there is room"} {
+	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space", "/ui/threads/t1/uploads": "data folder"} {
 		a := s.sendFile(t, path, strings.Repeat("x", int(wal.Size())+1), "X-Fawn", "1")
 		if a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, sentence) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

@@ -53,7 +53,7 @@ type App struct {
 	runs      *runs.Manager
 	builder   *lead.Builder
 	sandbox   sandbox.Provider
-	report    sandbox.Report // of the provider that was chosen
+	report    func() sandbox.Report // of the provider that was chosen; waits until one is
 	egress    *egress.Proxy
 	trail     *trail
 	network   *network.Book

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"fawn/agent/config"
@@ -45,10 +46,10 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 		}
 	}
 	a.egress = proxy
-	if a.sandbox, err = sandbox.New(ctx, c); err != nil {
+	if a.sandbox, err = sandbox.NewLate(c); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	a.report = a.sandbox.Probe(ctx)
+	a.report = sync.OnceValue(func() sandbox.Report { return a.sandbox.Probe(serving) })
 	return nil
 }
 
@@ -142,7 +143,7 @@ func (a *App) closeSandbox() error {
 
 // publicReport is what monitors may see of the provider: no path of this machine.
 func (a *App) publicReport() sandbox.Report {
-	r := a.report
+	r := a.report()
 	r.Detail, r.Tried = "", slices.Clone(r.Tried)
 	for i := range r.Tried {
 		r.Tried[i].Detail = ""

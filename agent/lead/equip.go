@@ -47,6 +47,9 @@ func (b *Builder) equip(f config.File, o agent.Options) equipment {
 		}
 		return false
 	})
+	if bash := b.bash(); bash != nil {
+		e.tools = append([]*agent.Tool{bash}, e.tools...)
+	}
 	if o.PlanMode {
 		e.tools = append(e.tools, tools.Todos())
 	}

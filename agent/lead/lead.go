@@ -27,8 +27,9 @@ type Builder struct {
 	sandbox sandbox.Provider // nil runs nothing
 	audit   func(middleware.AuditRecord)
 	connect func(config.Model) (agent.Model, error)
-	tools   []*agent.Tool // stateless but for their file locks, so all runs share them
-	reads   *tools.Locks  // of the stage that compares what was read with what is there
+	tools   []*agent.Tool      // stateless but for their file locks, so all runs share them
+	bash    func() *agent.Tool // nil where commands cannot run; waits until that is known
+	reads   *tools.Locks       // of the stage that compares what was read with what is there
 	late    func(ctx context.Context, thread, from, to string)
 	memory  middleware.Remember
 	learn   middleware.Learn
@@ -107,11 +108,10 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 		b.slots = make(chan struct{}, n)
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())
-	if bash := tools.Bash(o.Sandbox, b.policy, open, b.resultFolder); bash != nil {
-		b.tools = append([]*agent.Tool{bash}, b.tools...)
-	}
+	// Whether the sandbox runs anything may not be known yet.
+	b.bash = sync.OnceValue(func() *agent.Tool { return tools.Bash(o.Sandbox, b.policy, open, b.resultFolder) })
 	for _, t := range o.Tools {
-		if slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
+		if t.Name == "bash" && o.Sandbox != nil || slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
 			log.Warn("a tool is left out, as another one has its name", "tool", t.Name)
 			continue
 		}
