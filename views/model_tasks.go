@@ -39,11 +39,15 @@ type TaskForm struct {
 	Every   string // one of TaskTimes
 	At      string // time of the day, 15:04
 	Day     string // of a single run, 2006-01-02
+	Weekday string // of a weekly run, one of Weekdays
 	Cron    string // five fields
 	Zone    string
 	Problem string
 	Wrong   string // the field the problem is with; empty is none of them
 }
+
+// Weekdays are the days of the week as cron numbers them, Monday first.
+func Weekdays() []string { return []string{"1", "2", "3", "4", "5", "6", "0"} }
 
 // TaskTimes are the ways to say when a task runs.
 func TaskTimes() []string { return []string{"day", "weekday", "week", "hour", "once", "cron"} }

@@ -162,7 +162,12 @@ export const start = () => {
     if (share) $('share-btn')?.replaceWith(share);
     if (document.activeElement === document.body || $('modal').contains(document.activeElement)) ($(opener?.id) ?? opener ?? $('main')).focus();
   });
-  for (const z of document.querySelectorAll('[data-zone]')) if (z.value === 'UTC') z.value = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
+  for (const z of document.querySelectorAll('[data-zone]')) {
+    const own = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC', was = z.value;
+    const all = new Set([own, ...[...z.options].map((o) => o.value), ...Intl.supportedValuesOf('timeZone')]);
+    z.replaceChildren(...[...all].map((n) => new Option(n)));
+    z.value = was === 'UTC' ? own : was;
+  }
   for (const t of document.querySelectorAll('.toast')) fade(t, 8);
   if ($('threads')) on(document, 'visibilitychange', () => document.hidden || list());
   setInterval(second, 1000);

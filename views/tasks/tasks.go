@@ -2,6 +2,10 @@ package tasks
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -30,11 +34,11 @@ func stateText(ctx context.Context, t views.Task) string {
 	return i18n.C(ctx, "tasks.on")
 }
 
-func nextText(ctx context.Context, t views.Task) string {
+func nextText(ctx context.Context, t views.Task, now time.Time) string {
 	if t.Paused || t.Next.IsZero() {
 		return stateText(ctx, t)
 	}
-	return i18n.C(ctx, "tasks.next", moment(t.Next, zone(t)))
+	return moment(ctx, now, t.Next, zone(t))
 }
 
 // zone is where the times of a task are told; one that is not known is UTC.
@@ -45,4 +49,63 @@ func zone(t views.Task) *time.Location {
 	return time.UTC
 }
 
-func moment(at time.Time, loc *time.Location) string { return at.In(loc).Format("2006-01-02 15:04") }
+// moment tells a time as people do: by the day while that is near, else by its date.
+func moment(ctx context.Context, now, at time.Time, loc *time.Location) string {
+	at, now = at.In(loc), now.In(loc)
+	clock := at.Format("15:04")
+	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	switch days := int(midnight(at).Sub(midnight(now)) / (24 * time.Hour)); {
+	case days == 0:
+		return i18n.C(ctx, "tasks.today", clock)
+	case days == 1:
+		return i18n.C(ctx, "tasks.tomorrow", clock)
+	case days == -1:
+		return i18n.C(ctx, "tasks.yesterday", clock)
+	case days > 1 && days < 7:
+		return i18n.C(ctx, "tasks.on.day", i18n.C(ctx, "weekday."+strconv.Itoa(int(at.Weekday()))), clock)
+	}
+	return i18n.C(ctx, "tasks.on.day", at.Format("2006-01-02"), clock)
+}
+
+// scheduleText says a schedule of the kinds the form offers in words; "" for any other.
+func scheduleText(ctx context.Context, cron string) string {
+	f := strings.Fields(cron)
+	if cron == "0 * * * *" {
+		return i18n.C(ctx, "tasks.every.hour")
+	}
+	if len(f) != 5 || f[2] != "*" || f[3] != "*" {
+		return ""
+	}
+	minute, err := strconv.Atoi(f[0])
+	hour, wrong := strconv.Atoi(f[1])
+	if err != nil || wrong != nil {
+		return ""
+	}
+	when := ""
+	switch {
+	case f[4] == "*":
+		when = i18n.C(ctx, "tasks.every.day")
+	case f[4] == "1-5":
+		when = i18n.C(ctx, "tasks.every.weekday")
+	case slices.Contains(views.Weekdays(), f[4]):
+		when = i18n.C(ctx, "tasks.weekly", i18n.C(ctx, "weekday."+f[4]))
+	default:
+		return ""
+	}
+	return i18n.C(ctx, "tasks.on.day", when, fmt.Sprintf("%02d:%02d", hour, minute))
+}
+
+// zones are the time zones to choose from, own among them. A script adds all that its browser knows.
+func zones(own string) []string {
+	list := []string{"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Anchorage", "America/Bogota",
+		"America/Buenos_Aires", "America/Chicago", "America/Denver", "America/Halifax", "America/Los_Angeles", "America/Mexico_City",
+		"America/New_York", "America/Sao_Paulo", "America/Toronto", "Asia/Bangkok", "Asia/Dhaka", "Asia/Dubai", "Asia/Hong_Kong", "Asia/Jakarta",
+		"Asia/Karachi", "Asia/Kolkata", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore", "Asia/Taipei", "Asia/Tehran",
+		"Asia/Tokyo", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Europe/Amsterdam", "Europe/Athens", "Europe/Berlin",
+		"Europe/Istanbul", "Europe/Lisbon", "Europe/London", "Europe/Madrid", "Europe/Moscow", "Europe/Paris", "Europe/Rome", "Europe/Stockholm",
+		"Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland", "Pacific/Honolulu"}
+	if own != "" && !slices.Contains(list, own) {
+		list = append([]string{own}, list...)
+	}
+	return list
+}

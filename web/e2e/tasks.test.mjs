@@ -17,12 +17,14 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto(fawn.base + '/workspace/chats/new');
     await page.getByRole('link', { name: 'Scheduled tasks' }).click();
     await page.getByText('No scheduled tasks yet.').waitFor();
+    assert.equal(await page.getByLabel('Title').isVisible(), false, 'the list comes first');
+    await page.locator('summary', { hasText: 'New task' }).click();
     await page.getByLabel('Title').fill('Morning report');
     await page.getByLabel('Message').fill(words(4));
     const shown = async (...names) => {
-      for (const name of ['Time', 'Date', 'Cron expression']) assert.equal(await page.getByLabel(name, { exact: true }).isVisible(), names.includes(name), name);
+      for (const name of ['Time', 'Date', 'Day of the week', 'Cron expression']) assert.equal(await page.getByLabel(name, { exact: true }).isVisible(), names.includes(name), name);
     };
-    for (const [when, ...fields] of [['hour'], ['once', 'Time', 'Date'], ['cron', 'Cron expression'], ['weekday', 'Time']]) {
+    for (const [when, ...fields] of [['hour'], ['once', 'Time', 'Date'], ['cron', 'Cron expression'], ['week', 'Day of the week', 'Time'], ['weekday', 'Time']]) {
       await page.getByLabel('Repeat').selectOption(when);
       await shown(...fields);
     }
@@ -31,7 +33,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('button', { name: 'Create task' }).click();
     const row = page.locator('summary', { hasText: 'Morning report' });
     await row.click();
-    await page.getByText('30 8 * * 1-5').waitFor();
+    await page.getByText('Monday to Friday at 08:30').waitFor();
     await Promise.all([page.waitForResponse((r) => r.request().method() === 'POST'), page.getByRole('button', { name: 'Run now: Morning report' }).click()]);
     await until('the run is in the history', async () => {
       await page.goto(fawn.base + '/workspace/scheduled-tasks');
@@ -55,6 +57,7 @@ for (const javaScriptEnabled of [true, false]) {
 test('what is wrong with a task stands beside its field, in the language of the page', { skip }, async () => {
   const page = await open(browser, fawn.base, { locale: 'zh-CN' });
   await page.goto(fawn.base + '/workspace/scheduled-tasks');
+  await page.locator('summary', { hasText: '新建任务' }).click();
   await page.getByLabel('标题').fill('晨报');
   await page.getByLabel('消息').fill('写一份报告');
   await page.getByLabel('频率').selectOption('cron');

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ const (
 
 // tasks is GET /workspace/scheduled-tasks.
 func (u *UI) tasks(c echo.Context) error {
-	p := views.TasksPage{Form: views.TaskForm{Every: "day", At: "08:00", Zone: u.zone()}}
+	p := views.TasksPage{Form: u.newTask()}
 	return u.tasksPage(c, http.StatusOK, p)
 }
 
@@ -85,6 +86,11 @@ func (u *UI) zone() string {
 	return "UTC"
 }
 
+// newTask is what the form begins with.
+func (u *UI) newTask() views.TaskForm {
+	return views.TaskForm{Every: "day", At: "08:00", Weekday: "1", Zone: u.zone()}
+}
+
 // addTask is POST /ui/tasks.
 func (u *UI) addTask(c echo.Context) error {
 	if u.Schedule == nil {
@@ -130,7 +136,10 @@ func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 func (u *UI) readTask(form url.Values) (store.Cron, views.TaskForm, error) {
 	text := func(key string) string { return oneLine(plainText(form.Get(key))) }
 	f := views.TaskForm{Title: head(text("title"), maxTitle), Prompt: strings.TrimSpace(plainText(form.Get("prompt"))), Every: form.Get("every"),
-		At: text("at"), Day: text("day"), Cron: text("cron"), Zone: text("zone")}
+		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone")}
+	if !slices.Contains(views.Weekdays(), f.Weekday) {
+		f.Weekday = "1"
+	}
 	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: owner, Kind: store.CronRepeats,
 		Enabled: true, After: "keep", Overlap: "skip", Task: true, Title: f.Title, Timezone: f.Zone}
 	switch {
@@ -157,7 +166,7 @@ func (u *UI) readTask(form url.Values) (store.Cron, views.TaskForm, error) {
 	case "weekday":
 		expr = clock + " * * 1-5"
 	case "week":
-		expr = clock + " * * 1"
+		expr = clock + " * * " + f.Weekday
 	case "once":
 		cron.Kind = store.CronOnce
 		if cron.RunAt, err = time.ParseInLocation("2006-01-02 15:04", f.Day+" "+f.At, loc); err != nil {
@@ -192,7 +201,7 @@ func (u *UI) changeTask(c echo.Context) error {
 	case "run":
 		_, err = u.Schedule.Trigger(ctx, cron)
 		if errors.Is(err, schedule.ErrBusy) || errors.Is(err, schedule.ErrFailed) {
-			p := views.TasksPage{Form: views.TaskForm{Every: "day", At: "08:00", Zone: u.zone()}, Notice: &views.Notice{Kind: views.NoticeError, Text: say(c, "tasks.busy")}}
+			p := views.TasksPage{Form: u.newTask(), Notice: &views.Notice{Kind: views.NoticeError, Text: say(c, "tasks.busy")}}
 			if errors.Is(err, schedule.ErrFailed) {
 				p.Notice.Text = say(c, "tasks.failed", views.Safe(strings.TrimPrefix(err.Error(), schedule.ErrFailed.Error()+": ")))
 			}

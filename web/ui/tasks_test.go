@@ -36,9 +36,20 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	if len(all) != 1 || all[0].Schedule != "30 8 * * 1-5" || all[0].NextAt.IsZero() || !all[0].Enabled {
 		t.Fatalf("%+v", all)
 	}
-	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") || !strings.Contains(page, "30 8 * * 1-5") || !strings.Contains(page, "Hasn’t run yet.") {
+	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") || !strings.Contains(page, "Monday to Friday at 08:30") || !strings.Contains(page, "Hasn’t run yet.") || strings.Contains(page, `class="newtask" open`) {
 		t.Errorf("%s", page)
 	}
+	if a := w.post("/ui/tasks", url.Values{"title": {"Weekly"}, "prompt": {"x"}, "every": {"week"}, "dow": {"4"}, "at": {"09:05"}, "zone": {"UTC"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	weekly := w.crons()[1]
+	if weekly.Title != "Weekly" {
+		weekly = w.crons()[0]
+	}
+	if weekly.Schedule != "5 9 * * 4" || !strings.Contains(w.page(tasksPath), "Every Thursday at 09:05") {
+		t.Errorf("%+v", weekly)
+	}
+	w.post("/ui/tasks/"+weekly.ID+"/delete", nil)
 	do := func(action string, want int) answer {
 		t.Helper()
 		a := w.post("/ui/tasks/"+all[0].ID+"/"+action, nil)
@@ -92,7 +103,7 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 			}
 		}
 		a := w.post("/ui/tasks", form)
-		if text := html.UnescapeString(a.body); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, c.want) || !strings.Contains(text, "my <prompt></textarea>") {
+		if text := html.UnescapeString(a.body); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, c.want) || !strings.Contains(text, "my <prompt></textarea>") || !strings.Contains(text, `class="newtask" open`) {
 			t.Errorf("%s: %d", name, a.StatusCode)
 		}
 	}
