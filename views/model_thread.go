@@ -59,6 +59,7 @@ type NetworkQuestion struct {
 	ThreadID string
 	Host     string
 	Port     int
+	Waiting  bool // a command is paused until it is answered
 }
 
 // Notice is one sentence at the top of a page.
@@ -120,6 +121,7 @@ type Turn struct {
 	// tools; ReqCut says that messages were left out of a request to it.
 	Small  int
 	ReqCut bool
+	Paused bool // a command of its run waits for an answer about a host
 	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
 	// was told to.
 	Breakpoint bool

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
 )
@@ -28,6 +30,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 		return fmt.Errorf("sandbox.network: %w", err)
 	}
 	proxy.Decisions, proxy.Ask = a.network, a.network.Ask
+	proxy.Await, a.network.Patience = a.network.Await, a.patience
 	proxy.Audit = func(r egress.Record) {
 		a.trail.connected(r, a.runs.Active(r.Thread))
 	}
@@ -51,6 +54,21 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	}
 	a.report = sync.OnceValue(func() sandbox.Report { return a.sandbox.Probe(serving) })
 	return nil
+}
+
+// patience is how long a connection waits until somebody decides about its host. Only in runs
+// that were started on a page somebody is there to be asked.
+func (a *App) patience(ctx context.Context, thread string) (run string, d time.Duration) {
+	run, d = a.runs.Active(thread), a.config.Current().File.Sandbox.Network.AskTimeout
+	if run == "" || d <= 0 {
+		return "", 0
+	}
+	row, err := a.db.Run(ctx, run)
+	var req runs.Request
+	if err != nil || json.Unmarshal(row.Kwargs, &req) != nil || req.Origin != "ui" {
+		return "", 0
+	}
+	return run, d
 }
 
 func egressPolicy(ctx context.Context, snap *config.Snapshot) egress.Policy {

@@ -83,7 +83,7 @@ func defaultSandbox() Sandbox {
 		Limits: SandboxLimits{
 			Memory: 1 << 30, Pids: 256, FileSize: 1 << 30, OpenFiles: 4096, Tmp: 256 << 20, Shm: 64 << 20, Disk: 2 << 30,
 		},
-		Network: SandboxNetwork{Mode: "proxy", Packages: true},
+		Network: SandboxNetwork{Mode: "proxy", Packages: true, AskTimeout: 2 * time.Minute},
 		UIDBase: 231072,
 	}
 }

@@ -65,6 +65,8 @@ type SandboxNetwork struct {
 	Allow        []string `yaml:"allow"`         // host names or patterns
 	Deny         []string `yaml:"deny"`          // wins over Allow
 	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be reached
+
+	AskTimeout time.Duration `yaml:"ask_timeout" min:"0"` // how long a command waits for the answer about a host; 0 = not at all
 }
 
 // SandboxSeccomp loosens the filter of system calls.

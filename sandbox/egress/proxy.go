@@ -32,8 +32,12 @@ type Proxy struct {
 	Decisions Decisions
 	// Ask is told of a host about which nothing is decided, at most once a
 	// minute per thread and host. It must return soon; the connection is refused
-	// meanwhile. Nil refuses without asking.
+	// then, unless Await holds it. Nil refuses without asking.
 	Ask func(Question)
+	// Await holds a connection to a host about which nothing is decided and
+	// tells whether Decisions has an answer now. Its context ends with the
+	// client. Nil refuses at once.
+	Await func(context.Context, Question) bool
 	// Audit is told of each connection when it ends, and must return soon.
 	Audit func(Record)
 	// Limits holds for each thread on its own.

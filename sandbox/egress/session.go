@@ -168,10 +168,39 @@ func (s *session) admit(ctx context.Context, host string, port int) (grant, *den
 	if s.proxy.Ask == nil {
 		return grant{}, blocked(host, Denied, "default")
 	}
+	q := Question{Thread: s.record.Thread, Host: host, Port: port, At: s.record.At}
 	if s.flow.account.mayAsk(host) {
-		s.proxy.Ask(Question{Thread: s.record.Thread, Host: host, Port: port, At: s.record.At})
+		s.proxy.Ask(q)
+	}
+	if s.proxy.Decisions != nil && s.proxy.Await != nil && s.await(ctx, q) {
+		switch answer, ok, err := s.proxy.Decisions.Lookup(ctx, s.record.Thread, host); {
+		case err != nil || !ok: // nobody knows what was answered
+		case answer == No:
+			return grant{}, blocked(host, Denied, "answer no")
+		default:
+			return grant{rule: "answer " + string(answer)}, nil
+		}
 	}
 	return grant{}, blocked(host, Asked, "default")
+}
+
+// await holds the connection until the question has an answer, or nobody waits for it any more.
+func (s *session) await(ctx context.Context, q Question) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.flow.extend(time.Time{})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if _, err := s.in.Peek(1); err != nil { // the client is gone, or the wait is over
+			cancel()
+		}
+	}()
+	ok := s.proxy.Await(ctx, q)
+	_ = s.flow.client.SetReadDeadline(time.Now()) // ends Peek
+	<-over
+	s.flow.extend(time.Now().Add(min(headTime, s.flow.idle)))
+	return ok
 }
 
 // connect opens the network's side to an admitted host.

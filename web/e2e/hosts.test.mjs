@@ -36,35 +36,98 @@ const accessible = async (page) => {
   assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' '))}`), []);
 };
 
-test('a refused host becomes a card while the run goes on, and the answer holds at once', { skip }, async (t) => {
+test('a command pauses at a host nobody decided about, the page asks, and it goes on by itself', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');
   const page = await open(browser, fawn.base);
-  // The command begins when the page of the thread is there, and ends when somebody has let it through.
-  const wait = `until [ -e ../uploads/go.txt ]; do sleep 0.1; done; until ${knock('127.77.1.1')} | grep -v 403; do sleep 0.1; done`;
-  const thread = await ask(page, fawn.base, scripted(bash(wait), { text: 'Through.' }));
-  await page.waitForLoadState('load');
-  const go = new FormData();
-  go.append('files', new Blob(['go']), 'go.txt');
-  assert.equal((await fetch(`${fawn.base}/api/threads/${thread}/uploads`, { method: 'POST', body: go })).status, 200);
-  await card(page, '127.77.1.1').waitFor();
+  const thread = await ask(page, fawn.base, scripted(bash(knock('127.77.1.1')), { text: 'Through.' }));
+  await card(page, '127.77.1.1').getByText('Allow 127.77.1.1?').waitFor();
+  await page.getByText('The command is paused').waitFor();
+  await page.waitForFunction(() => /Waiting for you/.test(document.querySelector('.turn.last .trail > summary').textContent));
   await page.waitForFunction(() => document.querySelector('#say').textContent === 'The agent wants to connect to 127.77.1.1');
   await accessible(page);
   await shot(page, 'hosts-card');
-  await card(page, '127.77.1.1').getByRole('button', { name: 'In this chat' }).click();
+  const other = await page.tab(); // a second tab shows the same, and so does a reload
+  await other.goto(page.url());
+  await other.getByText('The command is paused').waitFor();
+  const plain = await open(browser, fawn.base, { javaScriptEnabled: false });
+  await plain.goto(page.url());
+  assert.match(await plain.innerText('.turn.last .trail > summary'), /Waiting for you/);
+  await card(plain, '127.77.1.1').getByRole('button', { name: 'In this chat' }).click();
   await finished(page);
+  await finished(other);
   await page.waitForFunction(() => !document.querySelector('#network form'));
-  assert.match((await results(thread))[0], /HTTP\/1\.1 (200|50\d)/);
+  assert.equal((await results(thread)).length, 1, 'the command ran once');
+  assert.match((await results(thread))[0], /^HTTP\/1\.1 (200|50\d)/);
   const { decisions, questions } = await fetch(`${fawn.base}/api/threads/${thread}/network`).then((r) => r.json());
   assert.deepEqual([decisions.map((d) => `${d.answer} ${d.host}`), questions], [['thread 127.77.1.1'], []]);
+  clean(page, other);
+  await plain.context().close();
+  await page.context().close();
+});
+
+test('a paused command is refused by No, and ended by Stop', { skip }, async (t) => {
+  if (!networked) return t.skip('no sandbox with a network');
+  const page = await open(browser, fawn.base);
+  const thread = await ask(page, fawn.base, scripted(bash(knock('127.77.4.1')), { text: 'Blocked.' }));
+  await page.getByText('The command is paused').waitFor();
+  await card(page, '127.77.4.1').getByRole('button', { name: 'No', exact: true }).click();
+  await finished(page);
+  assert.match((await results(thread))[0], /^HTTP\/1\.1 403/);
+  await ask(page, fawn.base, scripted(bash(knock('127.77.4.2')), { text: 'never' }));
+  await page.getByText('The command is paused').waitFor();
+  await page.click('#send [data-stop]');
+  await finished(page);
+  await page.getByText('Then ask the agent to retry').waitFor();
+  assert.equal(await page.getByText('The command is paused').count(), 0);
   clean(page);
   await page.context().close();
+});
+
+test('a killed server keeps the question and pauses nothing', { skip }, async (t) => {
+  if (!networked) return t.skip('no sandbox with a network');
+  const own = await start({ config: 'sandbox: {network: {allow_private: [127.77.0.0/16], ask_timeout: 600}}\n' });
+  const page = await open(browser, own.base);
+  const thread = await ask(page, own.base, scripted(bash(knock('127.77.5.1')), { text: 'Ended.' }));
+  await page.getByText('The command is paused').waitFor();
+  await own.kill();
+  await own.restart();
+  await page.goto(`${own.base}/workspace/chats/${thread}`);
+  await finished(page);
+  await card(page, '127.77.5.1').waitFor();
+  await page.getByText('Then ask the agent to retry').waitFor();
+  assert.match(await page.innerText('.turn.last'), /Ended\./);
+  await page.context().close();
+  await own.stop();
+});
+
+test('nobody answers: the command goes on after the time that is set, once in a run', { skip }, async (t) => {
+  if (!networked) return t.skip('no sandbox with a network');
+  const own = await start({ config: 'sandbox: {network: {allow_private: [127.77.0.0/16], ask_timeout: 2}}\n' });
+  const page = await open(browser, own.base);
+  const thread = await ask(page, own.base, scripted(bash(knock('127.77.6.1')), bash(knock('127.77.6.2')), { text: 'Blocked.' }));
+  await page.getByText('The command is paused').waitFor();
+  await finished(page);
+  await page.getByText('Then ask the agent to retry').waitFor();
+  const { values } = await fetch(`${own.base}/threads/${thread}/state`).then((r) => r.json());
+  assert.deepEqual(values.messages.filter((m) => m.type === 'tool').map((m) => /^HTTP\/1\.1 403/.test(m.content)), [true, true]);
+  clean(page);
+  await page.context().close();
+  await own.stop();
 });
 
 test('questions of a run that is over wait on the page; no is not asked again', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');
   const page = await open(browser, fawn.base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: 'dark' });
   const thread = await ask(page, fawn.base, tries('127.77.2.1', '127.77.2.2'));
-  await finished(page);
+  for (let i = 0; i < 2; i++) { // stopped at both: the questions stay
+    await card(page, `127.77.2.${i + 1}`).waitFor();
+    await page.locator('#send [data-stop]').tap();
+    await finished(page);
+    if (!i) {
+      await send(page, tries('127.77.2.2'));
+      await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
+    }
+  }
   await page.reload();
   await card(page, '127.77.2.1').waitFor();
   assert.equal(await page.locator('#network form.ask').count(), 2);
@@ -77,9 +140,9 @@ test('questions of a run that is over wait on the page; no is not asked again', 
   await card(page, '127.77.2.2').getByRole('button', { name: 'Always' }).tap();
   await page.waitForFunction(() => !document.querySelector('#network form'));
   await send(page, tries('127.77.2.1', '127.77.2.2'));
-  await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
+  await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 3);
   await finished(page);
-  const [, , no, always] = await results(thread);
+  const [no, always] = (await results(thread)).slice(-2);
   assert.match(no, /^HTTP\/1\.1 403/);
   assert.doesNotMatch(always, / 403 /);
   assert.equal(await page.locator('#network form.ask').count(), 0);

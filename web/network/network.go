@@ -47,6 +47,12 @@ type Book struct {
 	announce func(thread string, event json.RawMessage)
 	log      *slog.Logger
 
+	// Patience says which run a thread is in, and how long a connection may wait there for an
+	// answer; 0 is not at all. Nil never waits. It is set before use.
+	Patience func(ctx context.Context, thread string) (run string, d time.Duration)
+
+	waits waits
+
 	mu sync.Mutex // one change at a time: a change reads what it replaces
 }
 
@@ -213,6 +219,7 @@ func (b *Book) Answer(ctx context.Context, thread, host string, answer egress.An
 	if err := b.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer, At: time.Now().UTC()}); err != nil {
 		return err
 	}
+	b.waits.answer(thread, host, answer)
 	return b.show(thread, map[string]any{"type": TypeAnswer, "thread_id": thread, "host": host, "answer": answer})
 }
 

@@ -73,7 +73,7 @@ func (u *UI) asks(ctx context.Context, thread string) ([]views.NetworkQuestion, 
 	}
 	var out []views.NetworkQuestion
 	for _, q := range open {
-		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port})
+		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port, Waiting: u.Network.Waiting(thread, q.Host)})
 	}
 	return out, nil
 }
@@ -86,7 +86,7 @@ func aboutHosts(ev runs.Event) bool {
 	var custom struct {
 		Type string `json:"type"`
 	}
-	return json.Unmarshal(ev.Data, &custom) == nil && slices.Contains([]string{network.TypeQuestion, network.TypeAnswer}, custom.Type)
+	return json.Unmarshal(ev.Data, &custom) == nil && slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused}, custom.Type)
 }
 
 // openHosts are the hosts that are open to every chat.

@@ -36,10 +36,11 @@ func (v *conversation) scene(touched bool) scene {
 		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
 	s.row = rowOf(v.thread)
 	s.row.Title = s.title
+	paused := s.running && slices.ContainsFunc(v.asks, func(q views.NetworkQuestion) bool { return q.Waiting })
 	switch { // what is on screen is no news
-	case s.running:
+	case s.running && !paused:
 		s.row.State = views.ThreadRunning
-	case v.asking || len(v.asks) > 0:
+	case paused, v.asking || len(v.asks) > 0:
 		s.row.State = views.ThreadWaiting
 	}
 	for i := range s.turns {
@@ -57,6 +58,7 @@ func (v *conversation) scene(touched bool) scene {
 		t.Gap = v.gaps[t.ID]
 		t.Questions = v.questions(s.turns, i)
 		v.waiting(t)
+		t.Paused = paused && t.Last && busy(t.State)
 		t.Trail.Open = busy(t.State) && t.Answer == nil
 		t.Next = v.next(t)
 		t.Resume = t.Last && !s.running && v.resumable && (t.State == views.TurnFailed || t.State == views.TurnStopped)

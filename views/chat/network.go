@@ -1,0 +1,16 @@
+package chat
+
+import (
+	"slices"
+
+	"fawn/views"
+)
+
+// hostHint says what an answer does: a command that waits goes on, else the agent has to try
+// again.
+func hostHint(list []views.NetworkQuestion) string {
+	if slices.ContainsFunc(list, func(q views.NetworkQuestion) bool { return q.Waiting }) {
+		return "network.paused"
+	}
+	return "network.hint"
+}
