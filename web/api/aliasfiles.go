@@ -35,7 +35,11 @@ func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 }
 
 // withFiles is a message body whose additional_kwargs name files, unless they do already.
-func withFiles(body []byte, files []broughtFile) ([]byte, error) {
+func withFiles(body []byte, files []broughtFile) ([]byte, error) { return withKwarg(body, "files", files) }
+
+// withKwarg is a message body with one more member of its additional_kwargs, unless they
+// have it already.
+func withKwarg(body []byte, name string, value any) ([]byte, error) {
 	var all, kwargs map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, err
@@ -43,11 +47,11 @@ func withFiles(body []byte, files []broughtFile) ([]byte, error) {
 	if err := json.Unmarshal(object(all["additional_kwargs"]), &kwargs); err != nil {
 		return nil, err
 	}
-	if kwargs["files"] != nil {
+	if kwargs[name] != nil {
 		return body, nil
 	}
 	var err error
-	if kwargs["files"], err = agent.Encode(files); err != nil {
+	if kwargs[name], err = agent.Encode(value); err != nil {
 		return nil, err
 	}
 	if all["additional_kwargs"], err = agent.Encode(kwargs); err != nil {

@@ -18,9 +18,21 @@ import (
 	"fawn/web/httpx"
 )
 
+// newThreadID is the id a new thread gets: the one its client names, or one made here. No
+// name at all is told from an empty one natively only.
+func (m mount) newThreadID(named *string) (string, error) {
+	switch {
+	case named == nil, *named == "" && !m.native:
+		return uuid.Must(uuid.NewV7()).String(), nil
+	case !m.validID(*named):
+		return "", m.badID("body", *named)
+	}
+	return *named, nil
+}
+
 func (m mount) createThread(c echo.Context) error {
 	var body struct {
-		ID         string          `json:"thread_id"`
+		Named      *string         `json:"thread_id"`
 		Metadata   json.RawMessage `json:"metadata"`
 		IfExists   string          `json:"if_exists"`
 		Supersteps []superstep     `json:"supersteps"`
@@ -33,11 +45,9 @@ func (m mount) createThread(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case body.ID == "":
-		body.ID = uuid.Must(uuid.NewV7()).String()
-	case !m.validID(body.ID):
-		return m.badID("body", body.ID)
+	id, err := m.newThreadID(body.Named)
+	if err != nil {
+		return err
 	}
 	switch body.IfExists {
 	case "":
@@ -53,14 +63,14 @@ func (m mount) createThread(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	t := store.Thread{ID: body.ID, Owner: m.owner(c), Status: runs.Idle, Metadata: object(body.Metadata), CreatedAt: time.Now()}
+	t := store.Thread{ID: id, Owner: m.owner(c), Status: runs.Idle, Metadata: object(body.Metadata), CreatedAt: time.Now()}
 	b := store.Batch{Thread: &t, NewThread: true}
-	if b.KV, err = lifetime(body.ID, ttl); err != nil {
+	if b.KV, err = lifetime(id, ttl); err != nil {
 		return err
 	}
 	err = m.DB.Commit(ctx, b)
 	if errors.Is(err, store.ErrExists) {
-		if have, err := m.DB.Thread(ctx, body.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if have, err := m.DB.Thread(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		} else if body.IfExists == "raise" || err == nil && m.foreign(c, have.Owner) {
 			return httpx.Errorf(http.StatusConflict, "Thread already exists")
@@ -70,14 +80,14 @@ func (m mount) createThread(c echo.Context) error {
 		return err
 	}
 	for _, step := range body.Supersteps {
-		if err := m.superstep(c, body.ID, step); err != nil {
-			if drop := m.Runs.DeleteThread(ctx, body.ID); drop != nil { // half a thread is none
-				m.Log.Error("a thread could not be taken back", "thread", body.ID, "err", drop)
+		if err := m.superstep(c, id, step); err != nil {
+			if drop := m.Runs.DeleteThread(ctx, id); drop != nil { // half a thread is none
+				m.Log.Error("a thread could not be taken back", "thread", id, "err", drop)
 			}
 			return err
 		}
 	}
-	return m.answerThread(c, body.ID)
+	return m.answerThread(c, id)
 }
 
 // answerThread sends a thread as it is now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"sort"
@@ -12,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -122,6 +124,34 @@ func (m mount) turns(c echo.Context, t store.Thread, snap store.Snapshot) ([]tur
 	return out, nil
 }
 
+// addDurations writes into the last answer of each ended run on a page how many seconds the
+// run took.
+func (a *API) addDurations(ctx context.Context, all, page []turnJSON) error {
+	last := map[string]int{}
+	for _, t := range all {
+		if t.Run != nil && t.Type == "llm.ai.response" {
+			last[*t.Run] = t.Seq
+		}
+	}
+	for i, t := range page {
+		if t.Run == nil || last[*t.Run] != t.Seq {
+			continue
+		}
+		run, err := a.DB.Run(ctx, *t.Run)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !runs.Done(run.Status) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		seconds := math.Round(run.UpdatedAt.Sub(run.CreatedAt).Seconds())
+		if page[i].Content, err = withKwarg(t.Content, "turn_duration", int(max(0, seconds))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // window reads the cursors of a list of turns.
 type window struct{ limit, before, after int }
 
@@ -190,6 +220,9 @@ func (m mount) messagesPage(c echo.Context, t store.Thread) error {
 		return err
 	}
 	page, more := w.of(list)
+	if err := m.addDurations(c.Request().Context(), list, page); err != nil {
+		return err
+	}
 	var next *int
 	if more {
 		next = &page[0].Seq

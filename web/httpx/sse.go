@@ -40,7 +40,7 @@ type Stream struct {
 func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache")
+	h.Set("Cache-Control", "no-cache, no-transform") // a front end that compresses would hold events back
 	h.Set("Connection", "keep-alive")
 	h.Set("X-Accel-Buffering", "no")
 	s := &Stream{ctl: http.NewResponseController(w), w: w, stop: make(chan struct{}), done: make(chan struct{})}

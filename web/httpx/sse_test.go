@@ -50,7 +50,7 @@ func serve(t *testing.T, h func(s *httpx.Stream), beat time.Duration) *http.Resp
 func TestHeadersLeaveBeforeTheFirstEvent(t *testing.T) {
 	gate := make(chan struct{})
 	res := serve(t, func(s *httpx.Stream) { <-gate; s.Write([]byte("x"), true) }, time.Hour)
-	for k, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"} {
+	for k, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
 		if got := res.Header.Get(k); got != want {
 			t.Errorf("%s = %q, want %q", k, got, want)
 		}
