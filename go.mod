@@ -10,6 +10,7 @@ require (
 	github.com/a-h/templ v0.3.977
 	github.com/adhocore/gronx v1.20.4
 	github.com/alecthomas/chroma/v2 v2.27.0
+	github.com/andybalholm/brotli v1.1.0
 	github.com/anthropics/anthropic-sdk-go v1.32.0
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b
 	github.com/gabriel-vasile/mimetype v1.4.16
@@ -30,7 +31,6 @@ require (
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/a-h/parse v0.0.0-20250122154542-74294addb73e // indirect
-	github.com/andybalholm/brotli v1.1.0 // indirect
 	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
 	github.com/cli/browser v1.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.2 // indirect

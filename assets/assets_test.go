@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
+
 	"fawn/assets"
 )
 
@@ -40,7 +42,11 @@ func TestCheckFindsEverything(t *testing.T) {
 
 func TestCompressedIsTheSame(t *testing.T) {
 	plain := get(t, assets.URL(assets.Script))
-	zipped := get(t, assets.URL(assets.Script), "Accept-Encoding", "br;q=1, gzip")
+	smaller := get(t, assets.URL(assets.Script), "Accept-Encoding", "br;q=1, gzip")
+	if b, err := io.ReadAll(brotli.NewReader(smaller.Body)); err != nil || string(b) != plain.Body.String() || smaller.Header().Get("Content-Encoding") != "br" {
+		t.Errorf("brotli differs, %v, headers %v", err, smaller.Header())
+	}
+	zipped := get(t, assets.URL(assets.Script), "Accept-Encoding", "br;q=0, gzip")
 	if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Header().Get("Vary") != "Accept-Encoding" {
 		t.Fatalf("headers %v", zipped.Header())
 	}

@@ -35,7 +35,9 @@ func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 }
 
 // withFiles is a message body whose additional_kwargs name files, unless they do already.
-func withFiles(body []byte, files []broughtFile) ([]byte, error) { return withKwarg(body, "files", files) }
+func withFiles(body []byte, files []broughtFile) ([]byte, error) {
+	return withKwarg(body, "files", files)
+}
 
 // withKwarg is a message body with one more member of its additional_kwargs, unless they
 // have it already.

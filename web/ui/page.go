@@ -40,7 +40,7 @@ func html(c echo.Context, status int, view templ.Component) error {
 	if forLink(c.Request()) {
 		private(h)
 	}
-	return c.HTMLBlob(status, b.Bytes())
+	return httpx.Compressed(c, status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
 
 // private keeps what a link shows out of search engines and caches, and its address from

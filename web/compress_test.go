@@ -1,0 +1,28 @@
+package web_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+)
+
+// TestPagesAreCompressedAndStreamsAreNot, as a compressor would hold events back.
+func TestPagesAreCompressedAndStreamsAreNot(t *testing.T) {
+	t.Parallel()
+	s := start(t, "")
+	plain := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "identity")
+	page := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip, br")
+	body, err := io.ReadAll(brotli.NewReader(strings.NewReader(page.body)))
+	if err != nil || page.header.Get("Content-Encoding") != "br" || len(page.body) > len(plain.body)/2 || len(body) < len(plain.body)*9/10 {
+		t.Errorf("%v, %d bytes sent of %d, headers %v", err, len(page.body), len(plain.body), page.header)
+	}
+	if got := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding"); got != "gzip" {
+		t.Errorf("for gzip: %q", got)
+	}
+	stream := s.send(t, "POST", "/threads/t1/runs/stream", human("hi"), "Accept-Encoding", "gzip, br")
+	if h := stream.header; h.Get("Content-Encoding") != "" || h.Get("Cache-Control") != "no-cache, no-transform" {
+		t.Errorf("stream: %v", h)
+	}
+}
