@@ -59,6 +59,21 @@ func (db *DB) Thread(ctx context.Context, id string) (Thread, error) {
 	return t, nil
 }
 
+// BusyThreads returns the ids of all threads whose status is busy.
+func (db *DB) BusyThreads(ctx context.Context) ([]string, error) {
+	var ids []string
+	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list busy threads: %w", err)
+	}
+	return ids, nil
+}
+
 // Threads returns one page of the threads q selects and how many there are in
 // all. Ties are ordered by id in the same direction. Only thread rows are read.
 func (db *DB) Threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error) {

@@ -320,28 +320,23 @@ func (m *Manager) freeThreads(ctx context.Context, line []*entry) error {
 			waiting[e.run.ThreadID] = true
 		}
 	}
-	for offset := 0; ; {
-		page, _, err := m.db.Threads(ctx, store.ThreadQuery{Status: Busy, Limit: 100, Offset: offset})
+	busy, err := m.db.BusyThreads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range busy {
+		if waiting[id] {
+			continue
+		}
+		rest, err := m.resting(ctx, id)
 		if err != nil {
-			return fmt.Errorf("list busy threads: %w", err)
+			return err
 		}
-		if len(page) == 0 {
-			return nil
-		}
-		for _, t := range page {
-			if waiting[t.ID] {
-				offset++
-				continue
-			}
-			rest, err := m.resting(ctx, t.ID)
-			if err != nil {
-				return err
-			}
-			if err := m.db.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Status: &rest}}); err != nil {
-				return err
-			}
+		if err := m.db.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Status: &rest}}); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // rejoin puts a run of the time before in line.

@@ -38,7 +38,7 @@ func (u *UI) sample(c echo.Context) error {
 		return err
 	}
 	if _, err = u.store(c.Request().Context(), thread, multipart.NewReader(&body, w.Boundary())); err == nil {
-		err = u.start(c, thread, say(c, "starter.sample.text", sampleName), url.Values{})
+		err = u.start(c, thread, nil, say(c, "starter.sample.text", sampleName), url.Values{})
 	}
 	if err != nil {
 		problem, status := u.refusal(c, err)

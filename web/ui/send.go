@@ -33,7 +33,7 @@ func (u *UI) create(c echo.Context) error {
 		case slashCompact:
 			err = errShort
 		default:
-			err = u.start(c, thread, text, form)
+			err = u.start(c, thread, nil, text, form)
 		}
 	}
 	if err != nil {
@@ -66,17 +66,17 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 			return u.compactHere(c, t, text)
 		}
 	}
-	var was *conversation
-	if err == nil && scripted(c.Request()) {
+	var was *conversation // what the message answers, and what the page shows
+	if err == nil {
 		was, err = u.load(ctx, id, "", everything, "")
 	}
 	if err == nil {
-		err = u.start(c, id, text, form)
+		err = u.start(c, id, was, text, form)
 	}
 	if err != nil {
 		return u.refuse(c, err, text)
 	}
-	if was == nil {
+	if !scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
 	}
 	return u.sent(c, was)

@@ -20,15 +20,16 @@ var (
 	errBusy  = errors.New("a run is under way")
 )
 
-// start stores a message and starts its run. While another run works, the message waits.
-func (u *UI) start(c echo.Context, thread, text string, form url.Values) error {
+// start stores a message and starts its run. v is the thread as it stands, nil for one that may
+// have to be made. While another run works, the message waits.
+func (u *UI) start(c echo.Context, thread string, v *conversation, text string, form url.Values) error {
 	req := runs.Request{Thread: thread, Hold: u.Runs.Active(thread) != ""}
 	if req.Hold && form.Get("resume") != "" {
 		return errBusy
 	}
 	if form.Get("resume") == "" {
 		var err error
-		if req.Input, err = u.message(c, thread, text, form); err != nil {
+		if req.Input, err = u.message(c, thread, v, text, form); err != nil {
 			return err
 		}
 	}
@@ -68,17 +69,19 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 }
 
 // message is the run input with the text and the files that wait for it.
-func (u *UI) message(c echo.Context, thread, text string, form url.Values) (json.RawMessage, error) {
+func (u *UI) message(c echo.Context, thread string, v *conversation, text string, form url.Values) (json.RawMessage, error) {
 	if err := u.fits(text); err != nil {
 		return nil, err
 	}
+	if v == nil { // the first message; a page that was reloaded may send it again
+		var err error
+		if v, err = u.load(c.Request().Context(), thread, "", everything, ""); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
 	sent := map[string]int64{}
-	v, err := u.load(c.Request().Context(), thread, "", everything, "")
-	switch {
-	case err == nil:
+	if v != nil {
 		sent = v.attached()
-	case !errors.Is(err, store.ErrNotFound):
-		return nil, err
 	}
 	text, reply, err := replyTo(v, text, form)
 	if err != nil {
