@@ -98,7 +98,9 @@ func (w *writer) node(n ast.Node) {
 	case *ast.ThematicBreak:
 		w.raw("<hr>")
 	case *ast.Blockquote:
-		w.wrap("blockquote", n)
+		w.raw(`<blockquote dir="auto">`)
+		w.children(n)
+		w.raw("</blockquote>")
 	case *ast.List:
 		w.list(n)
 	case *ast.ListItem:
@@ -191,7 +193,7 @@ func (w *writer) list(n *ast.List) {
 	if n.IsOrdered() {
 		tag = "ol"
 	}
-	w.raw("<" + tag)
+	w.raw("<" + tag + ` dir="auto"`) // marks stand on the side of the script; style does it for what has none
 	if isTaskList(n) {
 		w.raw(` class="tasks"`)
 	}

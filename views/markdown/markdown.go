@@ -84,13 +84,27 @@ func Plain(src string, limit int) string {
 				b.WriteByte(' ')
 			}
 		}
-		if f, ok := n.(*formula); ok && entering {
-			b.WriteString(f.tex)
+		if entering {
+			b.WriteString(inert(n, source))
 		}
 		return ast.WalkContinue, nil
 	})
 	s := strings.Join(strings.Fields(b.String()), " ")
 	return s[:runeCut(s, limit)]
+}
+
+// inert is what an inline without text of its own says: formulas, bare addresses, and HTML,
+// which is no mark of Markdown and stays as it is written.
+func inert(n ast.Node, source []byte) string {
+	switch n := n.(type) {
+	case *formula:
+		return n.tex
+	case *ast.AutoLink:
+		return string(n.Label(source))
+	case *ast.RawHTML:
+		return string(n.Segments.Value(source))
+	}
+	return ""
 }
 
 var engine = sync.OnceValue(func() goldmark.Markdown {

@@ -6,6 +6,9 @@ import { after, before, test } from 'node:test';
 import { answerHTML, ask, clean, finished, launch, open, shot } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
+const bidi = [
+  'Hello, this is English.', '', 'שלום עולם, זה משפט.', '', '- פריט ראשון', '- פריט שני', '', '* an item', '', '> ציטוט קצר', '', '| name | שם |', '|---|---|', '| a | אב |', '',
+].join('\n');
 const skip = lacks('Chromium', existsSync(chromium));
 const text = String.raw`The area is $\pi r^2$ for $5 a piece, and \(a_1 + b_1\) **holds**:
 
@@ -112,4 +115,25 @@ test('a diagram is drawn in a locked frame, which is loaded only then', { skip }
   await page.reload();
   assert.equal(await answerHTML(page), html);
   clean(page);
+});
+
+// Where the first line of an element begins, seen from the sides of the answer.
+const starts = (page, selector) => page.$$eval('.turn.last .md :is(' + selector + ')', (all) => all.map((el) => {
+  const r = document.createRange(), box = el.closest('td, th, .md').getBoundingClientRect();
+  r.selectNodeContents(el);
+  const at = r.getBoundingClientRect();
+  return at.left - box.left < box.right - at.right ? 'left' : 'right';
+}));
+
+test('each paragraph, item and cell runs in the direction of its script', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted({ text: bidi }));
+  await finished(page);
+  assert.deepEqual(await starts(page, 'p'), ['left', 'right', 'right']);
+  assert.deepEqual(await starts(page, 'li'), ['right', 'right', 'left']);
+  assert.deepEqual(await starts(page, 'td'), ['left', 'right']);
+  assert.deepEqual(await page.$$eval('.turn.last .md :is(ul, blockquote)', (all) => all.map((el) => getComputedStyle(el).direction)), ['rtl', 'ltr', 'rtl'], 'marks stand on the right side');
+  await shot(page, 'bidi');
+  clean(page);
+  await page.context().close();
 });

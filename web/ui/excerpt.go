@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/store"
+	"fawn/views/markdown"
 )
 
 const (
@@ -23,17 +24,32 @@ func excerpt(body []byte, words []string) (string, bool) {
 		return "", false
 	}
 	text := m.Content.String()
+	place, ok := placeOf(text, words)
+	if !ok {
+		return "", false
+	}
+	if m.Type == agent.TypeAI { // the words alone, unless the marks are what was looked for
+		if bare := markdown.Plain(text, len(text)); bare != "" {
+			if at, ok := placeOf(bare, words); ok {
+				text, place = bare, at
+			}
+		}
+	}
+	return cutOut(text, place), true
+}
+
+// placeOf is the character where the longest of the words stands in a text that has all.
+func placeOf(text string, words []string) (int, bool) {
 	folded, longest := store.Fold(text), ""
 	for _, w := range words {
 		if w = store.Fold(w); !strings.Contains(folded, w) {
-			return "", false
+			return 0, false
 		} else if len(w) > len(longest) {
 			longest = w
 		}
 	}
 	// Folding keeps the number of characters, not that of bytes.
-	place := utf8.RuneCountInString(folded[:strings.Index(folded, longest)])
-	return cutOut(text, place), true
+	return utf8.RuneCountInString(folded[:strings.Index(folded, longest)]), true
 }
 
 // cutOut is one line of text around a character.
