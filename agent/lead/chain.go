@@ -46,7 +46,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
 		// wrap_tool: failures become results
 		middleware.ToolErrors(),
 		// before_agent: the date, and what is remembered
-		middleware.DynamicContext(b.now(f.Timezone), b.remember(f.Memory)),
+		middleware.DynamicContext(b.now(f.Timezone), b.remember(f.Memory, e)),
 		// before_model, after_model: what must outlive compaction
 		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, f.Skills.ContainerPath),
 		// before_model, wrap_model, after_model: no request is longer than the model can read

@@ -101,9 +101,10 @@ type lineKey struct {
 	rules middleware.LineRules
 }
 
-// remember is the memory that is told to models, or nil.
-func (b *Builder) remember(c config.Memory) middleware.Remember {
-	if !c.Enabled || !c.InjectionEnabled {
+// remember is the memory that is told to models, or nil. One that reads little has no room
+// for it.
+func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
+	if e.brief != "" || !c.Enabled || !c.InjectionEnabled {
 		return nil
 	}
 	return b.memory

@@ -124,3 +124,23 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	defer l.mu.Unlock()
 	return w.tokens()
 }
+
+// WindowOf is how many tokens the model reads that made an answer, as far as that is known
+// without asking: name and provider are as for [config.Snapshot.WindowOf].
+func (b *Builder) WindowOf(name, provider string) int {
+	snap := b.config()
+	window := snap.WindowOf(name, provider)
+	m, ok := snap.Model(name)
+	if !ok {
+		return window
+	}
+	b.windows.mu.Lock()
+	defer b.windows.mu.Unlock()
+	switch w := b.windows.get(m); {
+	case window == 0:
+		return w.tokens()
+	case w.refused > 0:
+		return min(window, w.refused)
+	}
+	return window
+}

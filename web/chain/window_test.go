@@ -133,6 +133,9 @@ func TestARefusalTeachesTheWindow(t *testing.T) {
 	if v := string(w.values(t)["messages"]); !strings.Contains(v, "answer 0.") || strings.Contains(v, "longer than") {
 		t.Error(v)
 	}
+	if n := w.builder.WindowOf("main", ""); n != 2048 {
+		t.Errorf("the window is %d", n)
+	}
 	w.talk(t, 1, 12, 100, func(i int, _ request) {
 		if s := w.last(t); s.Status != "success" || s.Error != "" {
 			t.Errorf("turn %d: %+v", i, s)

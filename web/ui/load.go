@@ -87,7 +87,9 @@ func (u *UI) read(ctx context.Context, thread, run string, until int64, e extent
 	v.turns = newBuilder(thread, u.describer(thread))
 	v.turns.model = u.modelLabel
 	if !v.part { // what is past says nothing about now
-		v.turns.window = u.Config.Current().WindowOf
+		if v.turns.window = u.Window; v.turns.window == nil {
+			v.turns.window = u.Config.Current().WindowOf
+		}
 	}
 	v.title = v.thread.Title
 	if checkpoint != "" {

@@ -40,13 +40,14 @@ type Deps struct {
 	Uploads  func() uploads.Config // the limits of this moment
 	Log      *slog.Logger
 	Version  string
-	Addr     string                // where the server listens, for the about page
-	Sandbox  func() sandbox.Report // what runs commands; may be nil
-	Network  *network.Book         // hosts that agents want to reach; may be nil
-	Spec     func() openapi.Spec   // what the API page shows; nil means no such page
-	Schedule *schedule.Scheduler   // starts scheduled tasks; nil means no such page
-	Aside    Aside                 // suggests what to say next; may be nil
-	Compact  Compactor             // shortens conversations; may be nil
+	Addr     string                          // where the server listens, for the about page
+	Sandbox  func() sandbox.Report           // what runs commands; may be nil
+	Network  *network.Book                   // hosts that agents want to reach; may be nil
+	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
+	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
+	Aside    Aside                           // suggests what to say next; may be nil
+	Window   func(name, provider string) int // tokens a model reads; nil = as configured
+	Compact  Compactor                       // shortens conversations; may be nil
 	// Restart ends every process of a thread's commands and says whether there were any;
 	// nil where no commands run.
 	Restart  func(ctx context.Context, thread string) (bool, error)
