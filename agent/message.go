@@ -106,6 +106,28 @@ type Content struct {
 // Text makes plain content.
 func Text(s string) Content { return Content{Text: s} }
 
+// visible is the content without control characters in its texts, see [Visible].
+func (c Content) visible() Content {
+	c.Text = Visible(c.Text)
+	for i, b := range c.Blocks {
+		var block map[string]json.RawMessage
+		var text string
+		if json.Unmarshal(b, &block) != nil || json.Unmarshal(block["text"], &text) != nil || Visible(text) == text {
+			continue
+		}
+		plain, err := Encode(Visible(text))
+		if err != nil {
+			continue // a string always encodes
+		}
+		block["text"] = plain
+		if b, err = Encode(block); err == nil {
+			c.Blocks = slices.Clone(c.Blocks)
+			c.Blocks[i] = b
+		}
+	}
+	return c
+}
+
 // String is the text a reader would see: Text, or all text blocks joined.
 func (c Content) String() string {
 	if c.Blocks == nil {

@@ -16,6 +16,30 @@ func Escape(s string) string {
 	}), " ")
 }
 
+// Visible puts signs in place of control characters, such as the one that begins commands
+// to a terminal: what a tool brings is only ever text. Line ends and tabs stay.
+func Visible(s string) string {
+	if !strings.ContainsFunc(s, commands) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case !commands(r):
+			return r
+		case r < ' ':
+			return '\u2400' + r
+		case r == '\x7f':
+			return '\u2421'
+		}
+		return '\uFFFD'
+	}, s)
+}
+
+// commands tells whether r may be a command to a terminal.
+func commands(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r'
+}
+
 // EscapeLines is [Escape] line by line, for texts of several.
 func EscapeLines(s string) string {
 	lines := strings.Split(s, "\n")

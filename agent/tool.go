@@ -63,7 +63,7 @@ func ErrorResult(s string) Result { return Result{Content: Text(s), IsError: tru
 
 // Message is the tool message that answers call c.
 func (r Result) Message(id string, c ToolCall) *Message {
-	m := &Message{ID: id, Type: TypeTool, Name: c.Name, ToolCallID: c.ID, Content: r.Content,
+	m := &Message{ID: id, Type: TypeTool, Name: c.Name, ToolCallID: c.ID, Content: r.Content.visible(),
 		Artifact: r.Artifact, Kwargs: r.Kwargs, Status: "success"}
 	if r.IsError {
 		m.Status = "error"

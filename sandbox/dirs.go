@@ -79,7 +79,7 @@ func (d Dirs) Open(thread string) (*Files, error) {
 	if err != nil {
 		return nil, opError("open files of thread", thread, err)
 	}
-	f := &Files{user: root, limits: d.Limits.orDefault()}
+	f := &Files{user: root, host: root.Name(), limits: d.Limits.orDefault()}
 	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
 	for _, m := range d.Mounts {
 		if m.Path != Skills && !under(Skills, m.Path) {

@@ -18,6 +18,7 @@ import (
 // usable and are closed by their owner.
 type Files struct {
 	user   *os.Root
+	host   string // the path of user
 	mounts []*mount
 	limits SearchLimits
 	// spend refuses what is too much for the thread, with ErrQuota.
@@ -129,6 +130,7 @@ func (f *Files) resolve(clean string, last bool) (string, error) {
 		if links++; links > maxLinks {
 			return "", refuse(ErrEscape, "too many symbolic links")
 		}
+		target = f.virtual(target)
 		rest = append(names(target), rest...)
 		if path.IsAbs(target) {
 			cur = "/"
@@ -137,6 +139,29 @@ func (f *Files) resolve(clean string, last bool) (string, error) {
 		}
 	}
 	return checked(cur)
+}
+
+// virtual turns a path of the host into the thread's own files into a virtual one: commands
+// whose paths are translated make such links.
+func (f *Files) virtual(target string) string {
+	if !path.IsAbs(target) || under(UserData, target) {
+		return target
+	}
+	host, err := filepath.Abs(f.host)
+	if err != nil {
+		return target
+	}
+	roots := []string{host}
+	if real, err := filepath.EvalSymlinks(host); err == nil {
+		roots = append(roots, real)
+	}
+	for _, root := range roots {
+		if under(filepath.ToSlash(root), path.Clean(target)) {
+			target = path.Clean(target)
+			return UserData + target[len(root):]
+		}
+	}
+	return target
 }
 
 // readlink returns the target when p is a link that is to be followed.

@@ -50,9 +50,21 @@ func (l *landlock) Probe(ctx context.Context) Report {
 	if !r.OK && r.Hint == "" {
 		r.Hint = plainHint(r.Reason)
 	}
+	if r.OK && l.users == nil {
+		r = hideServer(r)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.report = r
+	return r
+}
+
+// hideServer takes what /proc tells of the server itself away from its user, whose commands
+// are among the processes of the host: not even the numbers of its open files are left.
+func hideServer(r Report) Report {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		r.Degraded = append(r.Degraded, "the server's open files can be counted")
+	}
 	return r
 }
 

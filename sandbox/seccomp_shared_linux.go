@@ -12,7 +12,8 @@ func sharedCalls() map[string]uint32 {
 		"shmget":  unix.SYS_SHMGET, "shmat": unix.SYS_SHMAT, "shmctl": unix.SYS_SHMCTL,
 		"msgget": unix.SYS_MSGGET, "msgsnd": unix.SYS_MSGSND, "msgrcv": unix.SYS_MSGRCV, "msgctl": unix.SYS_MSGCTL,
 		"semget": unix.SYS_SEMGET, "semop": unix.SYS_SEMOP, "semtimedop": unix.SYS_SEMTIMEDOP, "semctl": unix.SYS_SEMCTL,
-		"mq_open": unix.SYS_MQ_OPEN, "mq_unlink": unix.SYS_MQ_UNLINK,
+		"process_mrelease": unix.SYS_PROCESS_MRELEASE,
+		"mq_open":          unix.SYS_MQ_OPEN, "mq_unlink": unix.SYS_MQ_UNLINK,
 	}
 }
 
@@ -30,7 +31,7 @@ func sharedRules() []refusalRule {
 				condition{arg: 1, mask: kind, val: unix.SOCK_STREAM, differs: true},
 				condition{arg: 1, mask: kind, val: unix.SOCK_SEQPACKET, differs: true}))
 	}
-	for _, call := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR} {
+	for _, call := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY} {
 		rules = append(rules, when(call, unix.EPERM, condition{arg: 0, mask: allBits, differs: true}))
 	}
 	// The first argument says what the second is the number of; a user is none of

@@ -89,7 +89,7 @@ func TestAttacksThroughTheChat(t *testing.T) {
 	w := newWorld(t, "")
 	w.must(t, sandbox.ProviderNamespace)
 	w.settleVictim(t)
-	all := slices.Concat(onFiles(), onKernel(), onOthers(), onNetwork(), withPaths(), withLinks(), withRaces(), onRoutes())
+	all := slices.Concat(onFiles(), onKernel(), onOthers(), onNeighbours(), onNetwork(), withPaths(), withLinks(), withRaces(), onRoutes())
 	if len(all) < 100 {
 		t.Errorf("%d attacks", len(all))
 	}
@@ -123,7 +123,7 @@ func TestAttacksWithoutNamespaces(t *testing.T) {
 	w := newWorld(t, "sandbox: {provider: landlock}\n")
 	w.plain = true
 	w.must(t, sandbox.ProviderLandlock)
-	for _, a := range slices.Concat(onFiles(), onKernel(), withLinks()) {
+	for _, a := range slices.Concat(onFiles(), onKernel(), onNeighbours(), withLinks()) {
 		t.Run(a.name, func(t *testing.T) {
 			if strings.Contains(a.shell, "l.syscall(") && runtime.GOARCH != "amd64" {
 				t.Skip("written for amd64")

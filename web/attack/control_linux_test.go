@@ -3,6 +3,7 @@ package attack_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,6 +30,9 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 		{"a mark", `touch "$DATA/$MARK"`, "was made on the host"},
 		{"a program for others", `cp /bin/true s; chmod 4755 s`, "is urwx"},
 		{"a daemon", `(exec -a $MARK setsid -f bash -c 'exec -a $MARK sleep 300' >/dev/null 2>&1 </dev/null); until pgrep -f "^$MARK"; do sleep 0.02; done`, "runs on the host"},
+		{"a process at another pace", `python3 -c 'import os; os.setpriority(os.PRIO_PROCESS, int(os.environ["HOSTPID"]), 19)'`, "the host changed"},
+		{"a process on one processor", `python3 -c 'import os; os.sched_setaffinity(int(os.environ["HOSTPID"]), {0})'`, map[bool]string{true: "the host changed"}[runtime.NumCPU() > 1]},
+		{"numbers of files", `[ "$(ls /proc/$SERVERPID/fd | wc -l)" = 0 ] || printf 'CANARY%s\n' -descriptors`, "a secret came out"},
 		{"a stopped process", `kill -STOP $HOSTPID`, "the host changed"},
 		{"a process that ended", `kill -9 $HOSTPID`, "the host changed"},
 	} {

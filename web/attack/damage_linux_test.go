@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -30,6 +31,11 @@ func (w *world) state() string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.neighbour.Process.Pid))
 	alive := strings.Contains(string(stat), ") S ")
 	fmt.Fprintf(&b, "the process of the host sleeps: %v %v\n", alive, err)
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.neighbour.Process.Pid))
+	_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+	cpus, _, _ := strings.Cut(rest, "\n")
+	nice, _ := syscall.Getpriority(syscall.PRIO_PROCESS, w.neighbour.Process.Pid)
+	fmt.Fprintf(&b, "it runs on %s at %d %v\n", cpus, nice, err)
 	return b.String()
 }
 

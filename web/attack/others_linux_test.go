@@ -69,6 +69,24 @@ for family, at in ((socket.AF_UNIX, "\0fawn-victim"), (socket.AF_INET, ("127.0.0
 	}
 }
 
+// onNeighbours are attacks on processes of the host that need no more than their number.
+func onNeighbours() []attack {
+	return []attack{
+		{name: "choose processors for others", shell: python(`
+import os
+for name in ("HOSTPID", "SERVERPID"):
+    try: os.sched_setaffinity(int(os.environ[name]), {0}); print("moved")
+    except OSError as e: print(e.strerror)`), want: `^(No such process\n?){2}`},
+		{name: "schedule others", shell: python(`
+import os
+pid = int(os.environ["HOSTPID"])
+for f in (lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)), lambda: os.setpriority(os.PRIO_PROCESS, pid, 19)):
+    try: f(); print("changed")
+    except OSError as e: print(e.strerror)`), want: `^(No such process\n?){2}`},
+		{name: "numbers of the server's files", shell: `[ "$(ls /proc/$SERVERPID/fd 2>/dev/null | wc -l)" = 0 ] || printf 'CANARY%s\n' -descriptors; ls /proc/$SERVERPID/fd`, want: missing},
+	}
+}
+
 // left lists processes of a thread's sandbox that live on; ends take a moment.
 func (w *world) left(thread string) (damage []string) {
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -34,7 +35,19 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "install", "-m", "755", self, filepath.Join(dir, "test")).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.v", "-test.run", "^(TestAttacksThroughTheChat|TestResourcesThroughTheChat|TestTheSameChecksFireWithoutASandbox)$")
+	for _, names := range [][]string{
+		{"TestAttacksThroughTheChat", "TestResourcesThroughTheChat", "TestTheSameChecksFireWithoutASandbox"},
+		// Here the server hides from its user, which the others do not expect.
+		{"TestAttacksWithoutNamespaces", "TestResourcesWithoutNamespaces"},
+	} {
+		runAs(t, user, dir, names)
+	}
+}
+
+// runAs runs tests of this program as another user.
+func runAs(t *testing.T, user int, dir string, names []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"FAWN_CI=" + os.Getenv("FAWN_CI"), "FAWN_ATTACK_KEY=" + secret + "environment"}
@@ -43,7 +56,7 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"TestAttacksThroughTheChat", "TestResourcesThroughTheChat", "TestTheSameChecksFireWithoutASandbox"} {
+	for _, name := range names {
 		if !bytes.Contains(out, []byte("--- PASS: "+name+" ")) && !bytes.Contains(out, []byte("--- SKIP: "+name+" ")) {
 			t.Errorf("%s did not run:\n%s", name, out)
 		}

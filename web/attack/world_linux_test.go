@@ -82,6 +82,8 @@ func openDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		// Commands close folders to their owner, and to a server that is not root.
+		_ = exec.Command("chmod", "-R", "u+rwx", dir).Run()
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
