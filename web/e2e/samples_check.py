@@ -177,18 +177,21 @@ async def interrupts(client, base):
 
 async def history(client, base):
     thread_id = (await client.threads.create())["thread_id"]
-    for word in ("one", "two"):
+    # A thread begins with an empty checkpoint, as on LangGraph's server, since branching off
+    # the first message needs it. The sample reads the last message of each of ten entries,
+    # so it wants a thread whose newest ten do not reach back to the empty one.
+    for word in ("one", "two", "three", "four", "five", "six"):
         await client.runs.wait(thread_id, "lead_agent", input={"messages": [{"role": "user", "content": word}]})
     history = await client.threads.get_history(thread_id, limit=10)
     for checkpoint in history:
-        if checkpoint["values"]["messages"]:
-            print(f"Step {checkpoint['step']}: {checkpoint['values']['messages'][-1]['type']}")
-    checkpoint = next(c for c in history if len(c["values"]["messages"]) == 2)
+        print(f"Step {checkpoint['step']}: {checkpoint['values']['messages'][-1]}")
+    # Rewind to specific checkpoint
     await client.threads.update_state(
         thread_id,
         values={},
         checkpoint_id=checkpoint["checkpoint_id"]
     )
+    assert len(history) == 10
     state = await client.threads.get_state(thread_id)
     assert state["values"]["messages"] == checkpoint["values"]["messages"]
     assert state["parent_checkpoint_id"] == checkpoint["checkpoint_id"]
