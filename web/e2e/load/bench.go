@@ -31,7 +31,7 @@ const (
 	limitGap        = 30   // ms, p99 at 50 tok/s
 	limitOrder      = 1.15 // disk over turns, exponent
 	limitIdle       = 60   // MB resident
-	limitColdStart  = 300  // ms
+	limitColdStart  = 120  // ms; 60 on a quiet machine
 	limitLate       = 1    // % of paced tokens
 	limitUnshared   = 5    // % of a request
 )
