@@ -11,7 +11,7 @@ const state = () => {
   return 'Notification' in window ? Notification.permission : 'missing';
 };
 
-let timer, note;
+let timer, note, asked;
 const tell = (news, tag) => {
   if (!news || state() !== 'granted') return;
   try {
@@ -26,12 +26,14 @@ const poll = async (thread) => {
     if (res.status === 404) return;
     const now = await res.json();
     if (!document.hidden) return;
-    if (res.ok && !now.running && now.state !== 'running') {
+    const paused = now.running && now.state === 'waiting'; // a command waits for an answer
+    if (res.ok && (paused || !now.running && now.state !== 'running')) {
       // Without a state somebody has read it already, in another tab.
       if (now.state && !document.title.startsWith(mark)) document.title = mark + document.title;
-      tell(now.notice, thread);
-      return;
+      if (!paused || !asked) tell(now.notice, thread);
+      if (!paused) return;
     }
+    asked = paused;
   } catch { /* the network is away, too */ }
   watch(thread);
 };

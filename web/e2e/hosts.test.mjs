@@ -39,13 +39,21 @@ const accessible = async (page) => {
 test('a command pauses at a host nobody decided about, the page asks, and it goes on by itself', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');
   const page = await open(browser, fawn.base);
-  const thread = await ask(page, fawn.base, scripted(bash(knock('127.77.1.1')), { text: 'Through.' }));
+  // The command begins when the page of the thread follows the run: only then is the question news.
+  const wait = `until [ -e ../uploads/go.txt ]; do sleep 0.1; done; ${knock('127.77.1.1')}`;
+  const thread = await ask(page, fawn.base, scripted(bash(wait), { text: 'Through.' }));
+  await page.waitForLoadState('load');
+  const go = new FormData();
+  go.append('files', new Blob(['go']), 'go.txt');
+  assert.equal((await fetch(`${fawn.base}/api/threads/${thread}/uploads`, { method: 'POST', body: go })).status, 200);
   await card(page, '127.77.1.1').getByText('Allow 127.77.1.1?').waitFor();
   await page.getByText('The command is paused').waitFor();
   await page.waitForFunction(() => /Waiting for you/.test(document.querySelector('.turn.last .trail > summary').textContent));
   await page.waitForFunction(() => document.querySelector('#say').textContent === 'The agent wants to connect to 127.77.1.1');
   await accessible(page);
   await shot(page, 'hosts-card');
+  const status = await fetch(`${fawn.base}/ui/threads/${thread}/status`, { headers: { 'X-Fawn': '1' } }).then((r) => r.json());
+  assert.deepEqual([status.running, status.state], [true, 'waiting'], 'a tab nobody sees is told');
   const other = await page.tab(); // a second tab shows the same, and so does a reload
   await other.goto(page.url());
   await other.getByText('The command is paused').waitFor();

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -40,7 +41,15 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 		return err
 	}
 	n := news{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
-	if kind := newsOf(n.State); !running && kind != "" && readPrefs(c.Request()).wants(kind) {
+	asks, err := u.asks(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	paused := running && slices.ContainsFunc(asks, func(q views.NetworkQuestion) bool { return q.Waiting })
+	if paused {
+		n.State = views.ThreadWaiting
+	}
+	if kind := newsOf(n.State); (!running || paused) && kind != "" && readPrefs(c.Request()).wants(kind) {
 		n.Notice = &notice{Title: say(c, "notify."+kind), Body: views.Safe(n.Title)}
 		if n.Notice.Body == "" {
 			n.Notice.Body = say(c, "thread.untitled")
