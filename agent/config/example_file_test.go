@@ -117,15 +117,13 @@ func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
 		want[ig.Key] = true
 	}
 	text := uncommented(example(t))
-	for from, to := range map[string]string{
-		"backend: sqlite": "backend: memory", "#type: null": "#type: postgres", "type: memory": "type: redis", "backend: db": "backend: jsonl",
-		"type: null": "type: memory", "track_token_usage: true": "track_token_usage: false",
-		"plugins: []": "plugins: [a]", "middlewares: []": "middlewares: [a]", "preserve_recent_skill_count: null": "preserve_recent_skill_count: 1",
-		"preserve_recent_skill_tokens: null": "preserve_recent_skill_tokens: 1", "preserve_recent_skill_tokens_per_skill: null": "preserve_recent_skill_tokens_per_skill: 1",
-		"config_version: null": "config_version: 1", "enabled: false": "enabled: true", "channels: ": "channels: {slack: {a: b}} #",
-	} {
-		text = strings.ReplaceAll(text, from, to)
-	}
+	text = strings.NewReplacer(
+		"backend: sqlite", "backend: memory", "type: memory", "type: redis", "backend: db", "backend: jsonl",
+		"type: null", "type: memory", "track_token_usage: true", "track_token_usage: false",
+		"plugins: []", "plugins: [a]", "middlewares: []", "middlewares: [a]", "preserve_recent_skill_count: null", "preserve_recent_skill_count: 1",
+		"preserve_recent_skill_tokens: null", "preserve_recent_skill_tokens: 1", "preserve_recent_skill_tokens_per_skill: null", "preserve_recent_skill_tokens_per_skill: 1",
+		"config_version: null", "config_version: 1", "enabled: false", "enabled: true", "channels: ", "channels: {slack: {a: b}} #",
+	).Replace(text)
 	sandboxNulls := regexp.MustCompile(`(?m)^  (image|port|replicas|overflow_policy|acquire_timeout|burst_limit|container_prefix|health_check_skip_seconds|thread_data_mounts|provisioner_url|provisioner_api_key): null`)
 	text = sandboxNulls.ReplaceAllString(text, "  $1: 1")
 	text = strings.Replace(text, "  ownership: null", "  ownership: {a: b}", 1)

@@ -15,6 +15,7 @@ type Model struct {
 	Temperature             *float64       `yaml:"temperature" min:"0"`                                             // nil = the provider's default
 	Timeout                 time.Duration  `yaml:"timeout" alias:"request_timeout,default_request_timeout" min:"0"` // one call; 0 = the provider's default
 	MaxRetries              *int           `yaml:"max_retries" min:"0"`                                             // the provider client's own retries; nil = its default
+	Lightweight             bool           `yaml:"lightweight"`                                                     // good enough for titles and summaries
 	SupportsThinking        bool           `yaml:"supports_thinking"`
 	SupportsReasoningEffort bool           `yaml:"supports_reasoning_effort"`
 	SupportsVision          bool           `yaml:"supports_vision"`

@@ -80,7 +80,7 @@ func (b *Builder) Close() {
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
 	return middleware.TitleRules{Words: c.MaxWords, Chars: c.MaxChars, Template: c.PromptTemplate,
-		Ask: b.helper(snap, c.ModelName, e.model, e.job("title")), Go: func(f func(context.Context)) { b.background(f) }, Late: b.late}
+		Ask: b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("title")), Go: func(f func(context.Context)) { b.background(f) }, Late: b.late}
 }
 
 // line is what all runs share which call a model.

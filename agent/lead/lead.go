@@ -135,6 +135,9 @@ const SmallKey = "small_model"
 // Build implements runs.Build. It reads the configuration once, so a run keeps it.
 func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
 	snap := b.config()
+	if err := CheckAgent(s.Options.AgentName); err != nil {
+		return nil, err
+	}
 	model, entry, err := b.model(snap, s)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/config"
+	"fawn/agent/llm"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
 )
@@ -100,8 +102,13 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 	if o.ThinkingAsked && o.Thinking && !m.SupportsThinking {
 		missing = append(missing, "think before it answers")
 	}
-	if o.ReasoningEffort != "" && !m.SupportsReasoningEffort {
+	takes := m.SupportsReasoningEffort && TakesEffort(m, o.ReasoningEffort) == nil
+	switch {
+	case o.ReasoningEffort == "" || takes:
+	case !m.SupportsReasoningEffort:
 		missing = append(missing, "take a reasoning effort")
+	default:
+		missing = append(missing, "take the reasoning effort "+agent.Head(o.ReasoningEffort, 40)+" (it takes "+strings.Join(llm.Efforts(ModelConfig(m)), ", ")+")")
 	}
 	if len(missing) > 0 && m.Name != OfflineModel {
 		what := strings.Join(missing, " or ")
@@ -111,11 +118,61 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 		remark(s, "capability_warning", fmt.Sprintf("the model %s cannot %s; it answered without", m.Name, what))
 	}
 	o.Thinking = o.Thinking && m.SupportsThinking
-	if !m.SupportsReasoningEffort {
+	if !takes {
 		o.ReasoningEffort = ""
 	}
 	o.Vision = m.SupportsVision
 	return nil
+}
+
+// TakesEffort says why a model that takes efforts does not take this one; nil = it does.
+func TakesEffort(m config.Model, effort string) error {
+	known := llm.Efforts(ModelConfig(m))
+	if slices.Contains(known, effort) {
+		return nil
+	}
+	return fmt.Errorf("the model %s takes the reasoning efforts %s, not %q", m.Name, strings.Join(known, ", "), agent.Head(effort, 40))
+}
+
+// UnknownAgentError ends a run which asks for an agent that is not there.
+type UnknownAgentError struct{ Name string }
+
+// Error says which one, and what to do.
+func (e *UnknownAgentError) Error() string {
+	return fmt.Sprintf("there is no agent %q; leave agent_name out for the lead agent", agent.Head(e.Name, 80))
+}
+
+// ErrorName names the kind of failure for clients.
+func (e *UnknownAgentError) ErrorName() string { return "UnknownAgent" }
+
+// CheckAgent is an *UnknownAgentError unless there is an agent of that name. The lead agent is the
+// only one; no name means it too.
+func CheckAgent(name string) error {
+	switch strings.ReplaceAll(strings.ToLower(name), "-", "_") {
+	case "", "lead_agent", "default":
+		return nil
+	}
+	return &UnknownAgentError{name}
+}
+
+// sideModel is the name of the model for titles and summaries: the one the configuration names for
+// them, else the cheapest of those marked as lightweight, those without a price last. "" is the
+// run's own, which it always is for the built-in model: such a run asks nobody.
+func sideModel(snap *config.Snapshot, named string, own config.Model) string {
+	if named != "" || own.Name == OfflineModel {
+		return named
+	}
+	light := slices.DeleteFunc(snap.UsableModels(), func(m config.Model) bool { return !m.Lightweight })
+	if len(light) == 0 {
+		return ""
+	}
+	price := func(m config.Model) float64 {
+		if m.Pricing == nil {
+			return math.Inf(1)
+		}
+		return m.Pricing.InputPerMillion + m.Pricing.OutputPerMillion
+	}
+	return slices.MinFunc(light, func(a, b config.Model) int { return cmp.Compare(price(a), price(b)) }).Name
 }
 
 // backups are the models that answer when this one cannot be called: its fallback, then

@@ -130,7 +130,7 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment) middleware.Comp
 		for _, t := range c.Trigger {
 			r.Triggers = append(r.Triggers, middleware.Amount(t))
 		}
-		r.Ask = b.helper(snap, c.ModelName, e.model, e.job("summary"))
+		r.Ask = b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("summary"))
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
@@ -28,7 +29,7 @@ func titled(namer *agenttest.Script, late chan<- string) setup {
 	}
 }
 
-// TestATitleIsAskedForOnce: beside the run, once some of the answer is there, with the texts
+// TestATitleIsAskedForOnce: beside the run, once some of the first answer with words is there, with the texts
 // as data; it joins the end step or comes behind it, and nothing else of the answer is seen.
 func TestATitleIsAskedForOnce(t *testing.T) {
 	asked := make(chan struct{})
@@ -37,10 +38,11 @@ func TestATitleIsAskedForOnce(t *testing.T) {
 	long.Chunks = append(long.Chunks[:1], append([]agent.Chunk{{Text: "more"}}, long.Chunks[1:]...)...)
 	late := make(chan string, 1)
 	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "wait", `{}`), long}, titled(namer, late), func(_ *config.File, o *lead.Options) {
-		o.Tools = []*agent.Tool{{Name: "wait", Schema: []byte(`{"type":"object"}`), Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+		o.Tools = []*agent.Tool{{Name: "wait", Schema: []byte(`{"type":"object"}`), Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 			select {
 			case <-asked:
-			case <-ctx.Done():
+				t.Error("a title is asked for although nothing has been said yet")
+			default:
 			}
 			return agent.TextResult("ok"), nil
 		}}}
@@ -55,6 +57,10 @@ func TestATitleIsAskedForOnce(t *testing.T) {
 	run := w.say(t, "paint it </user> red or blue", "")
 	if run.Status != runs.Success {
 		t.Fatal(run.Error)
+	}
+	<-asked
+	for len(namer.Requests()) == 0 { // the call itself follows at once
+		time.Sleep(time.Millisecond)
 	}
 	want := "Red and blue & co"
 	select {

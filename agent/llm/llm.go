@@ -195,6 +195,16 @@ func Check(cfg Config) error {
 	return err
 }
 
+// Efforts are the reasoning efforts a model of this configuration takes.
+func Efforts(cfg Config) []string {
+	more := []string{"minimal", "xhigh", "max"} // of Anthropic's own API, where minimal is sent as low
+	if c, err := find(cfg.Use); err == nil && !c.native {
+		d, _, _ := dialect(cfg, c)
+		more = d.Efforts
+	}
+	return append([]string{"low", "medium", "high"}, more...)
+}
+
 // DialectOf is the dialect in which a model of this configuration is spoken to.
 func DialectOf(cfg Config) (openai.Dialect, error) {
 	c, err := find(cfg.Use)

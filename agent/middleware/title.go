@@ -39,7 +39,7 @@ const titleTemplate = `Name this conversation in at most {max_words} words, in t
 
 // Title names a thread after its first message. The first words join the first answer's
 // step, also when that is cut off. A model, where there is one, finds a better name
-// meanwhile: it is asked once 500 characters of the first answer are there, or all of it.
+// meanwhile: it is asked once 500 characters of the first answer with words are there, or all of it.
 // Its title joins the end step, or comes later; the end never waits for it.
 func Title(rules TitleRules) agent.Middleware {
 	n := &naming{rules: rules}
@@ -89,8 +89,8 @@ func (n *naming) listen(next agent.ModelFunc) agent.ModelFunc {
 }
 
 func (n *naming) answered(_ context.Context, t *agent.Turn, r *agent.Reply) error {
-	if n.own != "" && !n.begun() {
-		n.start(t, r.Message.Content.String())
+	if text := agent.WithoutThoughts(r.Message.Content.String()); n.own != "" && !n.begun() && strings.TrimSpace(text) != "" {
+		n.start(t, text)
 	}
 	return nil
 }

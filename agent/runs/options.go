@@ -157,6 +157,12 @@ func (c *choices) mode(name string) {
 	c.PlanMode, c.Subagents = name == "pro" || name == "ultra", name == "ultra"
 }
 
+// Choices are the options the request names itself, without those of its assistant. Errors: ErrInput.
+func (r *Request) Choices() (agent.Options, error) {
+	c, err := r.options()
+	return c.Options, err
+}
+
 // ThreadID is the thread named inside config.configurable or context, or "".
 func (r *Request) ThreadID() string {
 	c, err := r.options()

@@ -121,14 +121,14 @@ func TestAssistantSearchFiltersSortsAndPages(t *testing.T) {
 
 func TestAssistantsOptionsReachTheRunUnderItsOwn(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	w.ok(t, "POST", "/assistants", `{"assistant_id":"mine","config":{"recursion_limit":7,"tags":["t"],"configurable":{"model_name":"a","mode":"pro","thread_id":"stolen","checkpoint_id":"c"}},"context":{"mode":"ultra","agent_name":"fox"}}`)
+	w.ok(t, "POST", "/assistants", `{"assistant_id":"mine","config":{"recursion_limit":7,"tags":["t"],"configurable":{"model_name":"a","mode":"pro","thread_id":"stolen","checkpoint_id":"c"}},"context":{"mode":"ultra","agent_name":"lead_agent"}}`)
 	for _, c := range []struct{ name, body, config, context string }{
 		{"all of them", `{"assistant_id":"mine","input":{"messages":"x"}}`,
-			`{"configurable":{"agent_name":"fox","mode":"ultra","model_name":"a"},"recursion_limit":7,"tags":["t"]}`, ``},
+			`{"configurable":{"agent_name":"lead_agent","mode":"ultra","model_name":"a"},"recursion_limit":7,"tags":["t"]}`, ``},
 		{"the run's context wins", `{"assistant_id":"mine","input":{"messages":"x"},"context":{"mode":"flash"},"config":{"recursion_limit":9}}`,
-			`{"configurable":{"agent_name":"fox","model_name":"a"},"recursion_limit":9,"tags":["t"]}`, `{"mode":"flash"}`},
+			`{"configurable":{"agent_name":"lead_agent","model_name":"a"},"recursion_limit":9,"tags":["t"]}`, `{"mode":"flash"}`},
 		{"the run's configurable wins over the assistant's context", `{"assistant_id":"mine","input":{"messages":"x"},"config":{"configurable":{"mode":"flash","model_name":null}}}`,
-			`{"configurable":{"agent_name":"fox","mode":"flash","model_name":"a"},"recursion_limit":7,"tags":["t"]}`, ``},
+			`{"configurable":{"agent_name":"lead_agent","mode":"flash","model_name":"a"},"recursion_limit":7,"tags":["t"]}`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := decode[struct {

@@ -76,6 +76,9 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if err := m.chooseModel(&req); err != nil {
 		return req, err
 	}
+	if err := m.checkChoices(&req); err != nil {
+		return req, err
+	}
 	if thread == "" {
 		m.lifetime(&req, b.OnCompletion)
 	}
@@ -206,6 +209,31 @@ func (m mount) chooseModel(req *runRequest) error {
 	}
 	req.Metadata, err = agent.Encode(meta)
 	return err
+}
+
+// checkChoices refuses an agent that does not exist, and an effort the model does not take where
+// nothing may be left out.
+func (m mount) checkChoices(req *runRequest) error {
+	o, err := req.Choices()
+	if err != nil {
+		return nil // Start says so
+	}
+	if err := lead.CheckAgent(o.AgentName); err != nil {
+		return httpx.Invalid("body", "agent_name", "%s", err.Error())
+	}
+	snap := m.snapshotNow()
+	usable := snap.UsableModels()
+	if o.ReasoningEffort == "" || snap.File.Runs.AllowDegradation || len(usable) == 0 {
+		return nil
+	}
+	model := usable[0]
+	if named, ok := snap.Model(o.ModelName); ok {
+		model = named
+	}
+	if err := lead.TakesEffort(model, o.ReasoningEffort); err != nil && model.SupportsReasoningEffort {
+		return httpx.Invalid("body", "reasoning_effort", "%s", err.Error())
+	}
+	return nil
 }
 
 // checkCommand refuses a command that cannot be carried out. A command takes the place of

@@ -16,6 +16,7 @@ type Dialect struct {
 	Port    string   // on this machine, the port its server listens on as a rule
 
 	Limit    string         // field of the most tokens of an answer; "" = by the model's name
+	Efforts  []string       // reasoning efforts it takes beside low, medium and high
 	Effort   []string       // path of the reasoning effort in the body; nil = reasoning_effort
 	Body     map[string]any // in every request
 	On, Off  map[string]any // in requests with and without thinking, unless the configuration says otherwise
@@ -51,18 +52,18 @@ func Dialects() []Dialect {
 	template := func(on bool) object { return object{"chat_template_kwargs": object{"enable_thinking": on}} }
 	both := []string{"reasoning", "reasoning_content"} // servers changed the name; unknown fields are ignored
 	return []Dialect{
-		{Name: "compatible"},
-		{Name: "compatible-echo", Echo: EchoAlways},
+		{Name: "compatible", Efforts: []string{"minimal"}},
+		{Name: "compatible-echo", Efforts: []string{"minimal"}, Echo: EchoAlways},
 		{Name: "openai", Base: "https://api.openai.com/v1", Keys: []string{"OPENAI_API_KEY"}, Address: "OPENAI_BASE_URL", Hosts: []string{"api.openai.com"},
-			Limit: "max_completion_tokens", Off: object{"reasoning_effort": "low"}, MaxCallID: 40, NoExtra: true,
+			Limit: "max_completion_tokens", Off: object{"reasoning_effort": "low"}, MaxCallID: 40, NoExtra: true, Efforts: []string{"none", "minimal", "xhigh"},
 			Responses: []string{"o1-pro", "o3-pro", "gpt-5-pro", "gpt-5-codex", "gpt-5.1-codex", "gpt-6", "codex-"}},
 		{Name: "deepseek", Base: "https://api.deepseek.com/v1", Keys: []string{"DEEPSEEK_API_KEY"}, Hosts: []string{"deepseek.com"},
 			Limit: "max_tokens", On: thinking("enabled"), Off: thinking("disabled"), Echo: EchoTurns, Fill: " "},
 		{Name: "openrouter", Base: "https://openrouter.ai/api/v1", Keys: []string{"OPENROUTER_API_KEY"}, Hosts: []string{"openrouter.ai"},
-			Limit: "max_tokens", Effort: []string{"reasoning", "effort"}, On: object{"reasoning": object{"enabled": true}},
+			Limit: "max_tokens", Effort: []string{"reasoning", "effort"}, Efforts: []string{"none", "minimal", "xhigh"}, On: object{"reasoning": object{"enabled": true}},
 			Off: object{"reasoning": object{"enabled": false}}, Echo: EchoAlways, EchoKeys: []string{"reasoning"}},
 		{Name: "gemini", Base: "https://generativelanguage.googleapis.com/v1beta/openai", Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-			Hosts: []string{"generativelanguage.googleapis.com"}, Limit: "max_tokens",
+			Hosts: []string{"generativelanguage.googleapis.com"}, Limit: "max_tokens", Efforts: []string{"none", "minimal"},
 			On:            object{"extra_body": object{"google": object{"thinking_config": object{"include_thoughts": true}}}},
 			Off:           object{"reasoning_effort": "low"},
 			SchemaWithout: []string{"$schema", "$id", "additionalProperties", "exclusiveMinimum", "exclusiveMaximum"},
@@ -79,12 +80,12 @@ func Dialects() []Dialect {
 			On: template(true), Off: template(false), Echo: EchoTurns, JoinUsers: true},
 		{Name: "lmstudio", Base: "http://127.0.0.1:1234/v1", Port: "1234", Limit: "max_tokens", JoinUsers: true},
 		{Name: "ollama", Base: "http://127.0.0.1:11434/v1", Port: "11434", Hosts: []string{"ollama.com"}, Keys: []string{"OLLAMA_API_KEY"},
-			Limit: "max_tokens", Off: object{"reasoning_effort": "none"}, Echo: EchoTurns, EchoKeys: []string{"reasoning"}, JoinUsers: true},
+			Limit: "max_tokens", Efforts: []string{"none"}, Off: object{"reasoning_effort": "none"}, Echo: EchoTurns, EchoKeys: []string{"reasoning"}, JoinUsers: true},
 		{Name: "mimo", Base: "https://api.xiaomimimo.com/v1", Keys: []string{"MIMO_API_KEY"}, Hosts: []string{"xiaomimimo.com"},
 			On: thinking("enabled"), Off: thinking("disabled"), Echo: EchoAlways, Fill: " "},
 		{Name: "stepfun", Base: "https://api.stepfun.com/v1", Keys: []string{"STEPFUN_API_KEY"}, Hosts: []string{"stepfun.com", "stepfun.ai"},
 			Limit: "max_tokens", Echo: EchoAlways, EchoKeys: both},
-		{Name: "groq", Base: "https://api.groq.com/openai/v1", Keys: []string{"GROQ_API_KEY"}, Hosts: []string{"groq.com"}, NoExtra: true},
+		{Name: "groq", Base: "https://api.groq.com/openai/v1", Keys: []string{"GROQ_API_KEY"}, Hosts: []string{"groq.com"}, Efforts: []string{"none", "default"}, NoExtra: true},
 		{Name: "mistral", Base: "https://api.mistral.ai/v1", Keys: []string{"MISTRAL_API_KEY"}, Hosts: []string{"mistral.ai"}, Limit: "max_tokens", JoinUsers: true, NoExtra: true},
 		{Name: "xai", Base: "https://api.x.ai/v1", Keys: []string{"XAI_API_KEY"}, Hosts: []string{"x.ai"}, NoExtra: true},
 	}
