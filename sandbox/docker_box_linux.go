@@ -136,7 +136,7 @@ func (b *dockerBox) finish(gone <-chan error) {
 	defer cancel()
 	// It removes itself; this makes sure.
 	if err := b.engine.remove(ctx, b.id); err != nil {
-		b.launch.log.Warn("a container was not removed", "container", b.id, "error", err)
+		b.launch.log.Warn("couldn't remove a container", "container", b.id, "error", err)
 	}
 	_ = b.line.Close()
 	b.launch.closeProxy()

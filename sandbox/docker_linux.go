@@ -287,7 +287,7 @@ func (d *docker) reap(ctx context.Context, eng *engine, owner string) {
 	}
 	filter := `{"label":["` + labelOwner + "=" + owner + `"]}`
 	if err := eng.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+urlEscape(filter), nil, &all); err != nil {
-		d.cfg.Log.Warn("containers of before were not found", "error", err)
+		d.cfg.Log.Warn("couldn't look for containers left by an earlier server", "error", err)
 		return
 	}
 	for _, c := range all {
@@ -297,10 +297,10 @@ func (d *docker) reap(ctx context.Context, eng *engine, owner string) {
 			continue
 		}
 		if err := eng.remove(ctx, c.Id); err != nil {
-			d.cfg.Log.Warn("a container of before was not removed", "container", c.Id, "error", err)
+			d.cfg.Log.Warn("couldn't remove a container left by an earlier server", "container", c.Id, "error", err)
 			continue
 		}
-		d.cfg.Log.Info("a container of before was removed", "container", c.Id, "thread", c.Labels[labelThread])
+		d.cfg.Log.Info("removed a container left by an earlier server", "container", c.Id, "thread", c.Labels[labelThread])
 	}
 	// Sockets of the same servers.
 	names, err := filepath.Glob(filepath.Join(d.cfg.Dirs.Root, "run", "egress-*"))

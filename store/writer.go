@@ -293,7 +293,7 @@ func (w *writer) probe() {
 	w.mu.Lock()
 	w.health = nil
 	w.mu.Unlock()
-	w.log.Info("the store takes writes again", "dir", w.dir)
+	w.log.Info("the store accepts writes again", "dir", w.dir)
 }
 
 // inTx runs f in a transaction.

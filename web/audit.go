@@ -218,7 +218,7 @@ func (t *trail) add(thread, kind string, row any) {
 	body, err := agent.Encode(row)
 	if err != nil || t.closed || t.bytes+len(body) > trailBytes {
 		if t.dropped++; t.dropped == 1 {
-			t.log.Warn("audit rows are lost: the store does not keep up or fails; /health counts them", "thread", thread, "err", err)
+			t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them", "thread", thread, "err", err)
 		}
 		return
 	}

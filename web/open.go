@@ -144,7 +144,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.stop = stop
 	a.work.Go(func() {
 		if err := a.config.Watch(background); err != nil && background.Err() == nil {
-			o.Log.Error("the configuration is not watched any more", "err", err)
+			o.Log.Error("configuration changes are no longer watched", "err", err)
 		}
 	})
 	a.work.Go(func() { a.sweepUploads(background) })
@@ -247,12 +247,12 @@ func (a *App) sweepUploads(ctx context.Context) {
 		}
 		defer files.Close()
 		if _, err := uploads.Sweep(ctx, files, before); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("left-over uploads could not be removed", "thread", thread, "err", err)
+			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
-		a.opts.Log.Warn("left-over uploads were not looked for", "dir", filepath.Join(a.dirs.Root, "threads"), "err", err)
+		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", filepath.Join(a.dirs.Root, "threads"), "err", err)
 	}
 }
 

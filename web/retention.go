@@ -25,10 +25,10 @@ func (a *App) retain(ctx context.Context) {
 		}
 		done, err := a.runs.Sweep(ctx, policy(a.config.Current().File.Retention), time.Now())
 		if err != nil && ctx.Err() == nil {
-			a.opts.Log.Error("old threads could not be swept", "err", err)
+			a.opts.Log.Error("couldn't delete expired threads", "err", err)
 		}
 		if done.Deleted+done.Pruned > 0 {
-			a.opts.Log.Info("old threads were swept", "deleted", done.Deleted, "history_dropped", done.Pruned, "bytes_freed", done.Freed)
+			a.opts.Log.Info("deleted expired threads", "deleted", done.Deleted, "history_dropped", done.Pruned, "bytes_freed", done.Freed)
 		}
 	}
 }

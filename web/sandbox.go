@@ -124,7 +124,7 @@ func (a *App) followConfig(ctx context.Context) {
 			a.followLog(now)
 			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
-				a.opts.Log.Warn("the network rules of before stay", "err", err)
+				a.opts.Log.Warn("keeping the previous network rules", "err", err)
 			}
 		}
 	}

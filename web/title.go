@@ -11,6 +11,6 @@ import (
 func (a *App) retitle(ctx context.Context, thread, from, to string) {
 	err := a.runs.Retitle(ctx, thread, from, to)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
-		a.opts.Log.Warn("a title could not be stored; the first words stay", "thread", thread, "err", err)
+		a.opts.Log.Warn("couldn't store a title; keeping the first words", "thread", thread, "err", err)
 	}
 }

@@ -27,7 +27,7 @@ func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, 
 	} else if named == OfflineModel {
 		return nil
 	} else if named != "" {
-		b.log.Warn("a model for side jobs cannot be used; the run's model does them", "model", named)
+		b.log.Warn("a model for side tasks can't be used; using the run's model instead", "model", named)
 	}
 	if entry.Name == OfflineModel {
 		return nil

@@ -112,7 +112,7 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 	b.bash = sync.OnceValue(func() *agent.Tool { return tools.Bash(o.Sandbox, b.policy, open, b.resultFolder) })
 	for _, t := range o.Tools {
 		if t.Name == "bash" && o.Sandbox != nil || slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
-			log.Warn("a tool is left out, as another one has its name", "tool", t.Name)
+			log.Warn("skipping a tool because another one has the same name", "tool", t.Name)
 			continue
 		}
 		b.tools = append(b.tools, t)

@@ -88,7 +88,7 @@ func Compaction(rules CompactionRules) agent.Middleware {
 						if short.Messages = squeeze(req.Messages); len(short.Messages) == 0 {
 							break
 						}
-						t.Log.Warn("the model cannot read that much; a shorter request is sent", "messages", len(short.Messages))
+						t.Log.Warn("the request is too long for the model; sending a shorter one", "messages", len(short.Messages))
 						t.Note(CutKey, "the conversation was longer than the model can read; older messages were left out of a request")
 						less = &short
 					}
@@ -151,13 +151,13 @@ func (r CompactionRules) run(ctx context.Context, t *agent.Turn, must bool) (age
 		if ctx.Err() != nil {
 			return agent.State{}, context.Cause(ctx)
 		}
-		t.Log.Warn("the conversation could not be shortened; it stays as it is", "err", err)
+		t.Log.Warn("couldn't summarise the conversation; it stays as it is", "err", err)
 		view := viewOf(&t.State)
 		view.Tried = t.State.Messages[len(t.State.Messages)-1].ID
 		return agent.State{View: &view}, nil
 	}
 	if patch.View != nil {
-		t.Log.Info("the conversation is shortened for the model", "tokens", size, "from", patch.View.From,
+		t.Log.Info("summarised the conversation for the model", "tokens", size, "from", patch.View.From,
 			"outputs_left_out", len(patch.View.Cut))
 	}
 	return patch, nil

@@ -79,7 +79,7 @@ func recalled(ctx context.Context, t *agent.Turn, recall Remember) string {
 	defer cancel()
 	text, err := recall(ctx, t)
 	if err != nil {
-		t.Log.Warn("memory could not be read; the run goes on without", "err", err)
+		t.Log.Warn("couldn't read memory; the run continues without it", "err", err)
 		return ""
 	}
 	if text == "" {

@@ -50,7 +50,7 @@ func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) erro
 	v, err := p.verdict(ctx, t, r.Message)
 	if err != nil {
 		if ctx.Err() == nil {
-			t.Log.Warn("whether the goal is reached could not be judged", "err", err)
+			t.Log.Warn("couldn't evaluate the goal", "err", err)
 		}
 		return nil
 	}
@@ -83,7 +83,7 @@ func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) erro
 	if r.Patch, err = agent.Join(r.Patch, patch); err != nil {
 		return err
 	}
-	t.Log.Info("the goal was judged", "satisfied", v.Satisfied, "blocker", v.Blocker, "goes_on", goOn, "continuations", next.Continuations)
+	t.Log.Info("the goal was evaluated", "satisfied", v.Satisfied, "blocker", v.Blocker, "goes_on", goOn, "continuations", next.Continuations)
 	event, err := agent.Encode(map[string]any{"type": "goal_evaluation", "satisfied": v.Satisfied, "blocker": v.Blocker, "reason": v.Reason,
 		"evidence_summary": v.Evidence, "continues": goOn, "continuation_count": next.Continuations})
 	if err != nil {

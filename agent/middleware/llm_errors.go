@@ -42,7 +42,7 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 					if at >= 0 {
 						own = backups[at].Line
 						if err := backups[at].take(&to); err != nil {
-							t.Log.Warn("a model that should take over cannot", "err", err)
+							t.Log.Warn("a fallback model can't be used", "err", err)
 							switch {
 							case first == nil:
 								return nil, err
@@ -134,7 +134,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 func tellRetry(t *agent.Turn, attempt, of int, wait time.Duration, e *llmerr.Error) {
-	t.Log.Warn("a model call is made again", "attempt", attempt, "of", of, "wait", wait, "class", e.Class, "err", e)
+	t.Log.Warn("retrying a model call", "attempt", attempt, "of", of, "wait", wait, "class", e.Class, "err", e)
 	data, err := agent.Encode(map[string]any{"type": "llm_retry", "attempt": attempt, "max_attempts": of,
 		"wait_ms": wait.Milliseconds(), "until": time.Now().Add(wait).UTC().Format(time.RFC3339Nano), "reason": e.Class, "message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
 	if err != nil { // strings and numbers always encode

@@ -49,7 +49,7 @@ func LoopDetection(l LoopLimits) agent.Middleware {
 			if why == "" {
 				return nil
 			}
-			t.Log.Warn("a run that goes round in circles is stopped", "why", why)
+			t.Log.Warn("stopping a run that repeats itself", "why", why)
 			r.Message = withText(withoutCalls(r.Message), "[FORCED STOP] "+why)
 			r.Last = &agent.Last{Reason: "loop_capped", Note: why + " Tools are off now. Answer with what you have found so far, and say what did not work."}
 			r.Jump = agent.ToModel

@@ -115,7 +115,7 @@ func (n *naming) start(t *agent.Turn, answer string) {
 	n.rules.Go(func(ctx context.Context) {
 		text, err := n.rules.Ask(ctx, prompt)
 		if err != nil {
-			log.Warn("a title could not be made; the first words stay", "err", err)
+			log.Warn("couldn't generate a title; keeping the first words", "err", err)
 			return
 		}
 		title := n.rules.clean(text)

@@ -116,7 +116,7 @@ func TokenBudget(rules BudgetRules, purse *Purse) agent.Middleware {
 				}
 			case part >= rules.Hard:
 				if len(r.Message.Calls()) > 0 || r.Jump == agent.ToModel {
-					t.Log.Warn("the budget is spent; the run gets its last turn", "of", what)
+					t.Log.Warn("the budget is spent; the run gets one last turn", "of", what)
 					r.Last = &agent.Last{Reason: "token_capped", Note: budgetNote(what)}
 				}
 			case part >= rules.Warn && !warned:

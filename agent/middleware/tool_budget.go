@@ -89,7 +89,7 @@ func (b OutputBudget) fit(ctx context.Context, t *agent.Turn, open Files, tool s
 	}
 	at, err := b.store(ctx, t.ThreadID, open, tool, text)
 	if err != nil {
-		t.Log.Warn("a long result could not be put into a file", "tool", tool, "err", err)
+		t.Log.Warn("couldn't write a long result to a file", "tool", tool, "err", err)
 		return b.cut(tool, text)
 	}
 	return preview(tool, at, text, head, tail)

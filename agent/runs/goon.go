@@ -44,7 +44,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	defer rec.lane.Close()
 	fresh, err := rec.adopt(frames)
 	if err != nil {
-		m.logger.Error("the end of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	left, err := gather(append(slices.Clip(p.open), fresh...))
 	if err != nil {

@@ -50,7 +50,7 @@ func (m *Manager) Recover(ctx context.Context) error {
 			defer func() { <-places }()
 			line[i], errs[i] = m.recoverRun(ctx, run, cut[i], late[run.ID])
 			if err := errs[i]; err != nil {
-				m.logger.Error("a run that was cut off could not be recovered in order", "thread", run.ThreadID, "run", run.ID, "err", err)
+				m.logger.Error("couldn't recover an interrupted run cleanly", "thread", run.ThreadID, "run", run.ID, "err", err)
 				errs[i] = m.fail(ctx, run, err)
 			}
 		})
@@ -100,7 +100,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 	if err != nil || e == nil {
 		return nil, err
 	}
-	m.logger.Info("a run was cut off and goes on", "thread", run.ThreadID, "run", run.ID, "attempt", e.run.Attempt)
+	m.logger.Info("resuming an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", e.run.Attempt)
 	return e, nil
 }
 
@@ -108,7 +108,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
 	p, err := m.past(ctx, run)
 	if err != nil {
-		m.logger.Error("the events of a cut off run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("the events of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	at, err := m.standing(ctx, run)
 	if err != nil {
@@ -127,11 +127,11 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	rec.first, rec.usage = run.FirstSeq, p.usage
 	fresh, err := rec.adopt(frames)
 	if err != nil {
-		m.logger.Error("the end of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	left, err := gather(append(slices.Clip(p.open), fresh...))
 	if err != nil {
-		m.logger.Error("the end of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	step := agent.Step{Node: agent.NodeModel, State: &state, Next: []string{agent.NodeModel}}
 	if msg := left.partial(&state); msg != nil {
@@ -155,7 +155,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		return err
 	}
-	m.logger.Info("a run was cut off and is closed now", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
+	m.logger.Info("closing an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
 	return rec.finish(ctx, run, nil, rest)
 }
 

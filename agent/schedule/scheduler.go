@@ -109,7 +109,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 		again = err != nil // what could not start is stored as begun
 		if err != nil && ctx.Err() == nil {
-			s.cfg.Log.Error("what is due could not be started", "err", err)
+			s.cfg.Log.Error("couldn't start due tasks", "err", err)
 		}
 		if err := s.cfg.DB.ExpireItems(ctx); err != nil && ctx.Err() == nil {
 			s.cfg.Log.Warn("expired items were not removed", "err", err)

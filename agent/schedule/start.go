@@ -49,7 +49,7 @@ func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trig
 		var err error
 		was = c.NextAt
 		if next, err = Plan(c, s.Now()); err != nil {
-			s.cfg.Log.Error("a schedule that was stored cannot be read any more", "cron", c.ID, "err", err)
+			s.cfg.Log.Error("a stored schedule is no longer valid", "cron", c.ID, "err", err)
 		}
 	}
 	skip, err := s.enter(c, r.ID)

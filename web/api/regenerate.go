@@ -83,7 +83,7 @@ func (m mount) lastTurn(ctx context.Context, t store.Thread) (turn lastTurn, err
 	}
 	turn.run = from(snap.Messages[len(snap.Messages)-1].N).run
 	if turn.base, _, err = m.Runs.Before(ctx, t.ID, turn.humanID); errors.Is(err, runs.ErrGone) {
-		return turn, httpx.Errorf(http.StatusConflict, "What was before the turn is gone")
+		return turn, httpx.Errorf(http.StatusConflict, "The messages before this turn are no longer stored")
 	}
 	return turn, err
 }

@@ -166,7 +166,7 @@ func (m mount) createBatch(c echo.Context) error {
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(body, &items) != nil || len(items) > maxBatch {
-		return httpx.Errorf(http.StatusUnprocessableEntity, "want a list of at most %d runs", maxBatch)
+		return httpx.Errorf(http.StatusUnprocessableEntity, "at most %d runs can be given at once", maxBatch)
 	}
 	reqs := make([]runRequest, len(items))
 	for i, raw := range items {
@@ -299,7 +299,7 @@ func (m mount) cancelMany(c echo.Context) error {
 		return httpx.Invalid("body", "status", "want pending, running or all, got %q", cut(body.Status, 40))
 	}
 	if body.Thread == "" && len(body.Runs) == 0 && body.Status == "" {
-		return httpx.Errorf(http.StatusUnprocessableEntity, "name runs with run_ids, a thread_id or a status")
+		return httpx.Errorf(http.StatusUnprocessableEntity, "select runs by run_ids, thread_id or status")
 	}
 	open, err := m.DB.OpenRuns(c.Request().Context())
 	if err != nil {

@@ -103,8 +103,8 @@ func (m mount) polish(c echo.Context) error {
 	defer done()
 	text, err := m.Aside.Polish(ctx, lead.PolishWish{Owner: m.owner(c), Thread: b.Thread, Text: b.Text, Locale: b.Locale})
 	if err != nil {
-		m.Log.Warn("a draft could not be polished", "thread", b.Thread, "err", err)
-		return httpx.Errorf(http.StatusServiceUnavailable, "The draft could not be polished, it stays as it is: %v", err)
+		m.Log.Warn("couldn't polish a draft", "thread", b.Thread, "err", err)
+		return httpx.Errorf(http.StatusServiceUnavailable, "Couldn't polish the draft: %v", err)
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"rewritten_text": text, "changed": text != b.Text})
 }

@@ -300,7 +300,7 @@ func (m mount) triggerTask(c echo.Context) error {
 		return err
 	}
 	if m.Schedule == nil {
-		return httpx.Errorf(http.StatusServiceUnavailable, "nothing is scheduled here")
+		return httpx.Errorf(http.StatusServiceUnavailable, "scheduling isn't available here")
 	}
 	_, err = m.Schedule.Trigger(c.Request().Context(), cron)
 	switch {

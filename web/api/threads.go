@@ -82,7 +82,7 @@ func (m mount) createThread(c echo.Context) error {
 	for _, step := range body.Supersteps {
 		if err := m.superstep(c, id, step); err != nil {
 			if drop := m.Runs.DeleteThread(ctx, id); drop != nil { // half a thread is none
-				m.Log.Error("a thread could not be taken back", "thread", id, "err", drop)
+				m.Log.Error("couldn't restore a thread", "thread", id, "err", drop)
 			}
 			return err
 		}

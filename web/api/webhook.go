@@ -61,7 +61,7 @@ func (a *API) TellWebhooks(ctx context.Context) {
 		}
 		wait, err := a.tellDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			a.Log.Warn("webhooks could not be told", "err", err)
+			a.Log.Warn("couldn't deliver webhooks", "err", err)
 			wait = time.Minute
 		}
 		timer.Reset(wait)
@@ -100,7 +100,7 @@ func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	var w runs.Webhook
 	if err := json.Unmarshal(kv.Body, &w); err != nil {
-		a.Log.Error("a webhook cannot be read and is dropped", "run", kv.Key, "err", err)
+		a.Log.Error("dropping a webhook that can't be read", "run", kv.Key, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
 	}
 	if time.Until(w.Next) > 0 {
@@ -122,12 +122,12 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	case ctx.Err() != nil: // the next server tries again
 		return time.Now()
 	case errors.Is(err, ErrWebhookRefused) || w.Attempts >= len(a.waits):
-		a.Log.Warn("a webhook was given up", "run", kv.Key, "attempts", w.Attempts+1, "err", err)
+		a.Log.Warn("giving up on a webhook", "run", kv.Key, "attempts", w.Attempts+1, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
 	}
 	w.Next = time.Now().Add(a.waits[w.Attempts])
 	w.Attempts++
-	a.Log.Info("a webhook failed and is tried again", "run", kv.Key, "attempt", w.Attempts, "err", err)
+	a.Log.Info("a webhook failed and will be retried", "run", kv.Key, "attempt", w.Attempts, "err", err)
 	return a.keepWebhook(ctx, kv.Key, &w)
 }
 

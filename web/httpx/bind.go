@@ -36,7 +36,7 @@ func Body(r *http.Request, limit Limit) ([]byte, error) {
 		return nil, d
 	}
 	if err != nil {
-		return nil, Errorf(http.StatusBadRequest, "the request body could not be read to its end")
+		return nil, Errorf(http.StatusBadRequest, "the request body could not be read completely")
 	}
 	if int64(b.Len()) > limit.Bytes {
 		return nil, TooLarge("the request body", limit.Bytes, limit.Key)

@@ -86,7 +86,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 		r := c.Request()
 		if c.Response().Committed {
 			if status == http.StatusInternalServerError {
-				log.Error("an answer broke off", "method", r.Method, "path", r.URL.Path, "err", err)
+				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
 			}
 			return
 		}

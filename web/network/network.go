@@ -160,7 +160,7 @@ func (b *Book) ask(ctx context.Context, q egress.Question) error {
 	if err := b.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: questionSpace, Key: questionKey(q), Body: body}}}); err != nil {
 		return err
 	}
-	b.log.Warn("an agent wants to reach a host that is not allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
+	b.log.Warn("an agent wants to connect to a host that isn't allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
 	return b.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port, "at": q.At})
 }
 

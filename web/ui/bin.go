@@ -190,7 +190,7 @@ func (u *UI) purge(ctx context.Context, threads []string) {
 	for _, id := range threads {
 		err := u.Runs.DeleteThread(ctx, id)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, runs.ErrNotFound) && !errors.Is(err, runs.ErrClosed) {
-			u.Log.Warn("a deleted thread could not be removed; the next start tries again", "thread", id, "err", err)
+			u.Log.Warn("couldn't remove a deleted thread; the next start will retry", "thread", id, "err", err)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (u *UI) removeMany(c echo.Context) error {
 	case len(threads) == 0:
 		return frame(c, views.Frame{Location: where}, where)
 	case len(threads) > maxBin:
-		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many for one deletion; the most is %d", len(threads), maxBin)
+		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d", len(threads), maxBin)
 	}
 	return u.removed(c, where, threads...)
 }

@@ -30,7 +30,7 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 		t.Rating = -1
 	case "0":
 	default:
-		return httpx.Errorf(http.StatusUnprocessableEntity, "rating: want 1, -1 or 0")
+		return httpx.Errorf(http.StatusUnprocessableEntity, "rating must be 1, -1 or 0")
 	}
 	if run, err := u.DB.Run(ctx, t.Run); err != nil {
 		return err

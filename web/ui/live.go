@@ -65,7 +65,7 @@ func (u *UI) stream(c echo.Context, t store.Thread) error {
 	l := &live{ui: u, thread: id, out: out, lang: readPrefs(r).Lang}
 	err = l.run(i18n.With(ctx, l.lang), from)
 	if err != nil && ctx.Err() == nil {
-		u.Log.Error("a page's stream broke off", "thread", id, "err", err)
+		u.Log.Error("a page's stream was cut off", "thread", id, "err", err)
 	}
 	return nil // the headers are out, there is nobody to tell
 }

@@ -74,7 +74,7 @@ func (u *UI) askingThreads(ctx context.Context) (map[string]bool, error) {
 // to show nothing.
 func (u *UI) see(ctx context.Context, thread string) {
 	if err := u.DB.See(ctx, thread); err != nil && ctx.Err() == nil {
-		u.Log.Warn("that a chat was read could not be stored", "thread", thread, "err", err)
+		u.Log.Warn("couldn't mark a chat as read", "thread", thread, "err", err)
 	}
 }
 

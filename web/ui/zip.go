@@ -75,7 +75,7 @@ func (u *UI) filesZip(c echo.Context, t store.Thread) error {
 	h.Set("Cache-Control", "private, no-store")
 	c.Response().WriteHeader(http.StatusOK)
 	if err := writeZip(ctx, c.Response(), dir, list); err != nil && ctx.Err() == nil {
-		u.Log.Warn("an archive of files broke off", "thread", t.ID, "err", err)
+		u.Log.Warn("an archive of files was cut off", "thread", t.ID, "err", err)
 		panic(http.ErrAbortHandler) // so that the browser does not take it for whole
 	}
 	return nil
