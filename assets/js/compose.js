@@ -98,6 +98,23 @@ const stop = async (button) => {
   }
 };
 
+// The first message of a chat stands on the page before the chat's own page is there.
+let sent;
+const showSent = () => {
+  const hello = form.closest('.hello'), text = box.value;
+  if (!hello || !text.trim()) return;
+  const mine = document.createElement('div'), you = document.createElement('div');
+  mine.className = 'mine';
+  you.className = 'you';
+  you.dir = 'auto';
+  you.textContent = text.trim();
+  mine.append(you);
+  hello.prepend(mine);
+  hello.classList.add('sent');
+  sent = () => { mine.remove(); hello.classList.remove('sent'); box.value = text; keep(); sent = null; };
+  setTimeout(() => { box.value = ''; }); // the form has been read by then
+};
+
 const submit = (e) => {
   const by = e.submitter;
   if (by?.hasAttribute('data-stop')) { e.preventDefault(); stop(by); return; }
@@ -121,6 +138,7 @@ const submit = (e) => {
     sending = true;
     try { sessionStorage.removeItem(key()); } catch { /* see keep */ }
     setTimeout(() => { sending = false; $('pick').disabled = false; }, 4000);
+    showSent();
     return;
   }
   e.preventDefault();
@@ -254,5 +272,5 @@ export const start = () => {
   try { if (!box.value) box.value = sessionStorage.getItem(key()) ?? ''; } catch { /* see keep */ }
   fit();
   if (box.autofocus && placeholder.test(box.value)) selectPlaceholder();
-  addEventListener('pageshow', (e) => { if (e.persisted) { sending = false; $('pick').disabled = false; } });
+  addEventListener('pageshow', (e) => { if (e.persisted) { sent?.(); sending = false; $('pick').disabled = false; } });
 };

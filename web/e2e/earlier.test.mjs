@@ -154,3 +154,37 @@ test('without JavaScript links lead to earlier messages, with the newest on the 
   assert.ok(await page.locator('.gap').count() === 2 && await page.locator('article.turn').count() < 130);
   await page.context().close();
 });
+
+test('the first message is painted within 100 ms of Enter, before the server answers', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + '/workspace/chats/new');
+  let go;
+  const held = new Promise((r) => { go = r; });
+  await page.route('**/ui/threads', async (route) => { await held; await route.continue(); });
+  await page.fill('#q', 'Hello there');
+  const took = await page.evaluate(() => new Promise((done) => {
+    const from = performance.now(), q = document.querySelector('#q');
+    const look = () => (document.querySelector('.you')?.checkVisibility() ? requestAnimationFrame(() => done(performance.now() - from)) : requestAnimationFrame(look));
+    requestAnimationFrame(look);
+    q.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+  }));
+  assert.ok(took < 100, `it took ${took} ms`);
+  go();
+  await page.waitForURL(/chats\/(?!new)/);
+  assert.equal(await page.innerText('.turn .you'), 'Hello there');
+  await finished(page);
+  clean(page);
+  await page.context().close();
+});
+
+test('a first message that is refused comes back into the box', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + '/workspace/chats/new');
+  await page.fill('#q', '/compact');
+  await page.press('#q', 'Escape');
+  await page.evaluate(() => document.querySelector('#compose').requestSubmit());
+  await page.waitForSelector('#problem:not([hidden])');
+  assert.equal(await page.inputValue('#q'), '/compact');
+  assert.equal(await page.locator('.sent').count(), 0);
+  await page.context().close();
+});
