@@ -38,6 +38,32 @@ func TestEveryLanguageHasEveryKey(t *testing.T) {
 	}
 }
 
+func TestNoKeyStandsTwice(t *testing.T) {
+	for _, lang := range i18n.Languages() {
+		names, err := filepath.Glob(lang + "*.txt")
+		if err != nil || len(names) == 0 {
+			t.Fatalf("catalogues of %s: %v, %v", lang, names, err)
+		}
+		where := map[string]string{}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				key, _, ok := strings.Cut(line, " = ")
+				if !ok || strings.HasPrefix(line, "#") {
+					continue
+				}
+				if before := where[key]; before != "" {
+					t.Errorf("%s: %s stands in %s, too", name, key, before)
+				}
+				where[key] = name
+			}
+		}
+	}
+}
+
 // verbs tells what each argument of a sentence is printed as, in the order of the
 // arguments: another language may name them in another order.
 func verbs(s string) string {
