@@ -146,9 +146,17 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 	conf := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
 	s := start(t, conf, func(o *web.Options) { o.Data = data })
 	s.sandboxed(t)
-	first := s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "sleep 600")))
+	first := s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "touch begun; sleep 600")))
 	if first.status != http.StatusOK {
 		t.Fatalf("%d %s", first.status, first.body)
+	}
+	begun := filepath.Join(data, "threads", "line", "user-data", "workspace", "begun")
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break // a command that had begun is not run again, so the line moves after the restart
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
 	queued := decoded[struct {
 		Run string `json:"run_id"`
