@@ -11,7 +11,7 @@ export const start = (sc, hold, said) => {
 
   // A gap with two ends fills from the one the reader is at.
   const endOf = (gap) => {
-    const {top, height} = sc.getBoundingClientRect(), links = gap.querySelectorAll('[data-fill]');
+    const {top, height} = sc.getBoundingClientRect(), links = gap.querySelectorAll('[data-turns]');
     return links[gap.getBoundingClientRect().top > top + height / 2 ? 0 : links.length - 1];
   };
 
@@ -19,7 +19,7 @@ export const start = (sc, hold, said) => {
     if (gap.ariaBusy) return;
     gap.ariaBusy = 'true';
     try {
-      const res = await fetch(link.dataset.fill, {headers: {'X-Fawn': '1'}});
+      const res = await fetch(link.dataset.turns, {headers: {'X-Fawn': '1'}});
       if (!res.ok) throw new Error(res.status);
       const t = document.createElement('template');
       t.innerHTML = await res.text();
@@ -41,7 +41,7 @@ export const start = (sc, hold, said) => {
   };
 
   sc.addEventListener('click', (e) => {
-    const link = e.target.closest('[data-fill]');
+    const link = e.target.closest('[data-turns]');
     if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
     e.preventDefault();
     fill(link.closest('.gap'), link);

@@ -68,7 +68,7 @@ func TestAPageAtAMessageShowsTheNewestTurnsToo(t *testing.T) {
 func (w *world) fills(page, id string, link int) (steps int, got string) {
 	for {
 		gap := between(page, `id="`+id+`"`, "</p>")
-		links := regexp.MustCompile(`data-fill="([^"]+)"`).FindAllStringSubmatch(gap, -1)
+		links := regexp.MustCompile(`data-turns="([^"]+)"`).FindAllStringSubmatch(gap, -1)
 		if len(links) == 0 {
 			return steps, got
 		}

@@ -260,7 +260,7 @@ func TestLongThreadsShowTheLastTurns(t *testing.T) {
 	if n := strings.Count(all, "<article"); n != 35 || !strings.Contains(all, ">message A<") || strings.Contains(all, `id="earlier"`) {
 		t.Errorf("%s: %d turns, and the newest should be among them", earlier, n)
 	}
-	part := w.get(html.UnescapeString(between(page, `data-fill="`, `"`)), "X-Fawn", "1")
+	part := w.get(html.UnescapeString(between(page, `data-turns="`, `"`)), "X-Fawn", "1")
 	if n := strings.Count(part.body, "<article"); part.StatusCode != http.StatusOK || n != 5 || strings.Contains(part.body, "<html") ||
 		!strings.Contains(part.body, ">message A<") || strings.Contains(part.body, `class="gap"`) || strings.Contains(part.body, " last\"") {
 		t.Errorf("%d, %d turns: %s", part.StatusCode, n, part.body)
