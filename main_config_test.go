@@ -139,7 +139,7 @@ database: {backend: postgres}
 	want := []string{
 		"model odd is disabled", "my.own:ChatModel", "langchain_openai:ChatOpenAI", "deepseek",
 		"model azure is disabled", "Azure",
-		"tool web_search is disabled", "not in this version yet",
+		"tool web_search is disabled", "web tools are not available yet",
 		"tool strange is disabled", "my.own:strange_tool", "read_file",
 		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
 		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",

@@ -164,7 +164,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string) {
 				continue
 			}
 			if hint := suggest(f.key, s.names, false); hint != "" {
-				d.warn(where.problem("key %s is not one of Fawn's and is passed on%s", strconv.Quote(join(path, f.key)), hint))
+				d.warn(where.problem("unknown key %s is passed on%s", strconv.Quote(join(path, f.key)), hint))
 			}
 			if f.value.shape != shapeNull && f.value.unset == "" {
 				if extra == nil {
@@ -179,7 +179,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string) {
 		}
 		if seen[k.name] {
 			where := &node{src: f.value.src, line: f.line, col: f.col}
-			d.warn(where.problem("%s is another name of %s, which is given too; it is ignored", strconv.Quote(f.key), strconv.Quote(k.name)))
+			d.warn(where.problem("%s is an alias of %s, which is also set; it is ignored", strconv.Quote(f.key), strconv.Quote(k.name)))
 			continue
 		}
 		seen[k.name] = true

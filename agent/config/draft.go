@@ -61,7 +61,7 @@ func (s *Store) edit(change func(*draft) error, may func(next *Snapshot) error) 
 	}
 	s.Poll()
 	if problem := s.Problem(); problem != "" {
-		return fmt.Errorf("the settings are written but not in force: %s", problem)
+		return fmt.Errorf("the settings were saved but are not in effect: %s", problem)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func readDraft(cur *Snapshot) (*draft, error) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
 	if d.root = mappingOf(&doc); d.root == nil {
-		d.root = &yaml.Node{Kind: yaml.MappingNode, HeadComment: "Written by Fawn's settings page; laid over config.yaml."}
+		d.root = &yaml.Node{Kind: yaml.MappingNode, HeadComment: "Written by Fawn's settings page; overrides config.yaml."}
 	}
 	_, data, err = look(cur.SecretsPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -126,7 +126,7 @@ func (d *decoder) warnUnset(n *node, path string) {
 		if n.text == "" {
 			n.unset = ""
 		} else {
-			d.warn(n.problem("%s counts as absent: %s", path, n.unset))
+			d.warn(n.problem("%s is treated as missing: %s", path, n.unset))
 		}
 	}
 	for _, f := range n.fields {

@@ -255,12 +255,12 @@ func keyTables(text string) string {
 // ignoredTable lists the keys that have no effect.
 func ignoredTable() string {
 	var b strings.Builder
-	b.WriteString("\n### Keys without effect\n\nThey are read and checked, and whoever sets one is told at the start, by `fawn doctor` and in the settings.\n" +
-		"`*` stands for a name or for each key of a section.\n\n| key | why |\n|---|---|\n")
+	b.WriteString("\n### Keys without effect\n\nThey are accepted and validated; setting one is reported at start, by `fawn doctor` and in the settings.\n" +
+		"`*` stands for any name, or for every key of a section.\n\n| key | reason |\n|---|---|\n")
 	for _, ig := range config.IgnoredKeys() {
 		b.WriteString("| `" + ig.Key + "` | " + ig.Reason)
 		if len(ig.Fine) > 0 {
-			b.WriteString("; `" + strings.Join(ig.Fine, "`, `") + "` is what happens anyway")
+			b.WriteString("; `" + strings.Join(ig.Fine, "`, `") + "` is accepted without a warning")
 		}
 		b.WriteString(" |\n")
 	}

@@ -15,18 +15,18 @@ type Ignored struct {
 
 // Reasons that several keys share.
 const (
-	noAccounts = "accounts are not in this version yet"
-	noAgents   = "agents of your own are not in this version yet"
-	noChannels = "chat services are not in this version yet"
-	noHelpers  = "subagents are not in this version yet"
-	noMCP      = "MCP servers are not in this version yet"
-	noMemory   = "memory is not in this version yet"
-	noSkills   = "skills are not in this version yet"
-	noTwins    = "documents are not converted in this version yet"
+	noAccounts = "accounts are not available yet"
+	noAgents   = "custom agents are not available yet"
+	noChannels = "chat channels are not available yet"
+	noHelpers  = "subagents are not available yet"
+	noMCP      = "MCP servers are not available yet"
+	noMemory   = "memory is not available yet"
+	noSkills   = "skills are not available yet"
+	noTwins    = "documents are not converted yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
-	onlyOne    = "one Fawn process owns all its runs"
-	perRun     = "counts are kept for each run, not for a number of threads"
-	noPython   = "it names Python classes, which Fawn cannot load"
+	onlyOne    = "a single Fawn process owns all its runs"
+	perRun     = "calls are counted per run, not across threads"
+	noPython   = "Fawn cannot load Python classes"
 	containers = "Fawn starts its own containers; see sandbox.docker"
 )
 
@@ -34,8 +34,8 @@ const (
 // other key is read somewhere, and that none of these is.
 func IgnoredKeys() []Ignored {
 	return []Ignored{
-		{Key: "config_version", Reason: "Fawn reads files of every version"},
-		{Key: "models.*.output_version", Reason: "Fawn reads answers of the Responses API in their newest form"},
+		{Key: "config_version", Reason: "Fawn accepts files of every version"},
+		{Key: "models.*.output_version", Reason: "Fawn always uses the newest output format of the Responses API"},
 		{Key: "tool_groups", Reason: noAgents},
 		{Key: "tools.*.group", Reason: noAgents},
 		{Key: "tool_search", Reason: noMCP},
@@ -57,15 +57,15 @@ func IgnoredKeys() []Ignored {
 		{Key: "skill_scan", Reason: noSkills},
 		{Key: "skill_evolution", Reason: noSkills},
 		{Key: "summarization.skill_file_read_tool_names", Reason: noSkills},
-		{Key: "summarization.preserve_recent_skill_count", Reason: "DeerFlow has dropped it too"},
-		{Key: "summarization.preserve_recent_skill_tokens", Reason: "DeerFlow has dropped it too"},
-		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "DeerFlow has dropped it too"},
+		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
+		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
+		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},
 		{Key: "memory", Reason: noMemory},
 		{Key: "subagents", Reason: noHelpers},
 		{Key: "acp_agents", Reason: noHelpers},
 		{Key: "agents_api", Reason: noAgents},
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
-		{Key: "tool_progress", Reason: "stagnant tools are not recognized in this version yet"},
+		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},
 		{Key: "safety_finish_reason.detectors", Reason: "the detectors are built in"},
 		{Key: "auth.local", Reason: noAccounts},
 		{Key: "auth.oidc", Reason: noAccounts},
@@ -74,8 +74,8 @@ func IgnoredKeys() []Ignored {
 		{Key: "checkpointer.type", Reason: onlySQLite, Fine: []string{"sqlite"}},
 		{Key: "checkpointer.*", Reason: onlySQLite},
 		{Key: "run_events.backend", Reason: "events are stored in the database", Fine: []string{"db"}},
-		{Key: "run_events.max_trace_content", Reason: "events are stored whole"},
-		{Key: "run_events.track_token_usage", Reason: "tokens are always added up", Fine: []string{"true"}},
+		{Key: "run_events.max_trace_content", Reason: "events are stored in full"},
+		{Key: "run_events.track_token_usage", Reason: "tokens are always counted", Fine: []string{"true"}},
 		{Key: "agent_storage", Reason: noAgents},
 		{Key: "dedupe_storage", Reason: noChannels},
 		{Key: "scheduler.lease_seconds", Reason: onlyOne},

@@ -200,7 +200,7 @@ func TestUnknownKeysWarnWithTheNearestKey(t *testing.T) {
 	want := []string{
 		`config.yaml:1:1: unknown key "titel" is ignored; did you mean "title"?`,
 		`config.yaml:4:3: unknown key "summarization.trigerr" is ignored; did you mean "trigger"?`,
-		`config.yaml:7:5: key "models[0].api_kye" is not one of Fawn's and is passed on; did you mean "api_key"?`,
+		`config.yaml:7:5: unknown key "models[0].api_kye" is passed on; did you mean "api_key"?`,
 		`config.yaml:9:1: unknown key "whatever" is ignored`,
 	}
 	var got []string
@@ -235,7 +235,7 @@ func TestVariablesComeFromThreePlaces(t *testing.T) {
 	if s.File.Title.MaxWords != 3 {
 		t.Errorf("a number from a variable: %d", s.File.Title.MaxWords)
 	}
-	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "title.model_name counts as absent: NONE is not set") {
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "title.model_name is treated as missing: NONE is not set") {
 		t.Errorf("warnings: %v", s.Warnings)
 	}
 	if v, ok := s.Env("C"); !ok || v != "from file" {

@@ -154,7 +154,7 @@ func (b *yamlBuilder) mapping(n *node, y *yaml.Node, depth int, aliased bool) er
 			k = k.Alias
 		}
 		if k.Kind != yaml.ScalarNode {
-			return b.src.fail(k.Line, k.Column, "a key must be a single word")
+			return b.src.fail(k.Line, k.Column, "a key must be plain text")
 		}
 		if k.ShortTag() == "!!merge" {
 			merged = append(merged, v)

@@ -13,9 +13,9 @@ import (
 // Errors of edits of DIR/settings.yaml. An edit that ends in an error has changed nothing that is in force.
 var (
 	ErrFixed       = errors.New("this configuration cannot be edited")
-	ErrModelExists = errors.New("there is a model of that name already")
-	ErrNoModel     = errors.New("there is no model of that name")
-	ErrOwners      = errors.New("the model is written in config.yaml, which only its owner edits")
+	ErrModelExists = errors.New("a model with this name already exists")
+	ErrNoModel     = errors.New("there is no model with this name")
+	ErrOwners      = errors.New("the model is defined in config.yaml, which Fawn does not edit")
 )
 
 // EditError is a value that settings cannot take. It names the key of models[], so that a form can
@@ -102,10 +102,10 @@ func (s *Store) ChangeModel(e ModelEdit) error {
 			return nil
 		}
 		if e.Key == nil && old.APIKey != "" && m.APIKey == old.APIKey {
-			return &EditError{"api_key", KeyElsewhere, "the model moves to another address; give the key for it, as the stored one stays where it was meant for"}
+			return &EditError{"api_key", KeyElsewhere, "the address changes; enter the key for it, as the stored key is only used for the old address"}
 		}
 		if _, given := e.Fields["headers"]; !given && len(old.Headers) > 0 && len(m.Headers) > 0 {
-			return &EditError{"headers", HeadersElsewhere, "the model moves to another address; give its headers again, as the stored ones stay where they were meant for"}
+			return &EditError{"headers", HeadersElsewhere, "the address changes; set the headers again, as the stored ones are only used for the old address"}
 		}
 		return nil
 	})
@@ -122,10 +122,10 @@ func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 	_, err := s.tried(func(d *draft) error { return d.put(e) }, func(next *Snapshot) error {
 		out, _ = next.Model(e.Name)
 		if known && e.Key == nil && old.APIKey != "" && out.APIKey == old.APIKey && !old.sameAddress(out) {
-			return &EditError{"api_key", KeyElsewhere, "give the key too: the stored one is for another address"}
+			return &EditError{"api_key", KeyElsewhere, "enter the key too: the stored one is for another address"}
 		}
 		if known && e.Fields["headers"] == nil && len(old.Headers) > 0 && !old.sameAddress(out) {
-			return &EditError{"headers", HeadersElsewhere, "give the headers too: the stored ones are for another address"}
+			return &EditError{"headers", HeadersElsewhere, "set the headers too: the stored ones are for another address"}
 		}
 		return nil
 	})
@@ -188,7 +188,7 @@ func (e ModelEdit) check() error {
 	case strings.TrimSpace(n) == "":
 		return &EditError{"name", NoName, "give the model a name"}
 	case n != strings.TrimSpace(n) || len(n) > maxNameLength || !utf8.ValidString(n) || strings.HasPrefix(n, "$") || strings.ContainsFunc(n, unicode.IsControl):
-		return &EditError{"name", BadName, fmt.Sprintf("a name has at most %d bytes, none of them a control character, no space at its ends and no $ in front", maxNameLength)}
+		return &EditError{"name", BadName, fmt.Sprintf("a name has at most %d bytes, no control characters, no space at either end and no leading $", maxNameLength)}
 	case strings.EqualFold(n, "offline"):
 		return &EditError{"name", ReservedName, "offline is the name of the built-in model"}
 	}
@@ -211,7 +211,7 @@ func (e ModelEdit) check() error {
 		return &EditError{"api_key", BadKey, "a key is one line of text of at most 8 KiB"}
 	}
 	if name, ref := reference(key); ref && !strings.HasSuffix(name, "_API_KEY") {
-		return &EditError{"api_key", BadVariable, "only variables whose name ends in _API_KEY can be named here; others can be in config.yaml"}
+		return &EditError{"api_key", BadVariable, "only variables whose names end in _API_KEY can be used here; use config.yaml for others"}
 	}
 	return nil
 }

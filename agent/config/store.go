@@ -161,7 +161,7 @@ func (s *Store) vanished() bool {
 	}
 	now, _, err := look(cur.ConfigPath)
 	if s.gone = errors.Is(err, fs.ErrNotExist); s.gone {
-		s.setProblem(fmt.Sprintf("%s is gone, the last good configuration stays in force", cur.ConfigPath))
+		s.setProblem(fmt.Sprintf("%s is missing; the last valid configuration stays in effect", cur.ConfigPath))
 		return true
 	}
 	empty := err == nil && now.size == 0

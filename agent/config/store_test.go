@@ -87,7 +87,7 @@ func TestAMissingFileKeepsTheLastConfiguration(t *testing.T) {
 	if err := os.Rename(path, path+"~"); err != nil {
 		t.Fatal(err)
 	}
-	if s.Poll() || words(s) != 4 || !strings.Contains(s.Problem(), "is gone") {
+	if s.Poll() || words(s) != 4 || !strings.Contains(s.Problem(), "is missing") {
 		t.Errorf("got %d, problem %q", words(s), s.Problem())
 	}
 	if err := os.Rename(path+"~", path); err != nil {

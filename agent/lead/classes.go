@@ -60,7 +60,7 @@ func checkTool(t config.Tool) error {
 	}
 	list := "the tools there are need no entry: " + strings.Join(known, ", ")
 	if strings.Contains(t.Use, ".community.") {
-		return fmt.Errorf("tools for the web are not in this version yet; %s", list)
+		return fmt.Errorf("web tools are not available yet; %s", list)
 	}
 	return fmt.Errorf("unknown tool class %q; %s", t.Use, list)
 }
