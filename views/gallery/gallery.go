@@ -99,7 +99,7 @@ func routes() []views.RouteGroup {
 		{ID: "createThread", Method: "POST", Path: "/threads", Text: "Create a thread", More: "Under /api a thread that exists is returned.", BodyType: "object",
 			Body:    []views.RouteField{{Name: "thread_id", Type: "string | null", Text: "Id of the thread"}, {Name: "metadata", Type: "object | null"}},
 			Answers: []views.RouteAnswer{{Status: 200, Text: "The thread", Type: "Thread"}, {Status: 409, Text: "There already"}}},
-		{ID: "getThread", Method: "GET", Path: "/threads/{thread_id}", Text: "Read a thread",
+		{ID: "getThread", Method: "GET", Path: "/threads/{thread_id}", Text: "Get a thread",
 			Params:  []views.RouteField{{Name: "thread_id", Type: "string", Where: "path", Required: true}},
 			Answers: []views.RouteAnswer{{Status: 200, Text: "The thread", Type: "Thread"}}}}}}
 }

@@ -31,15 +31,15 @@ func Operations() []openapi.Op {
 // PathParams describes what the parameters of paths stand for.
 func PathParams() map[string]openapi.Param {
 	return map[string]openapi.Param{
-		"thread_id":     {Name: "thread_id", Schema: openapi.ID(), Text: "Id of a thread"},
-		"run_id":        {Name: "run_id", Schema: openapi.String(), Text: "Id of a run"},
-		"checkpoint_id": {Name: "checkpoint_id", Schema: openapi.String(), Text: "Id of a checkpoint of the thread"},
-		"assistant_id":  {Name: "assistant_id", Schema: openapi.String(), Text: "Id of an assistant, or lead_agent"},
-		"feedback_id":   {Name: "feedback_id", Schema: openapi.String(), Text: "Id of feedback"},
-		"cron_id":       {Name: "cron_id", Schema: openapi.String(), Text: "Id of a cron or a scheduled task"},
+		"thread_id":     {Name: "thread_id", Schema: openapi.ID(), Text: "Thread ID"},
+		"run_id":        {Name: "run_id", Schema: openapi.String(), Text: "Run ID"},
+		"checkpoint_id": {Name: "checkpoint_id", Schema: openapi.String(), Text: "ID of a checkpoint of the thread"},
+		"assistant_id":  {Name: "assistant_id", Schema: openapi.String(), Text: "Assistant ID, or lead_agent"},
+		"feedback_id":   {Name: "feedback_id", Schema: openapi.String(), Text: "Feedback ID"},
+		"cron_id":       {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":     {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
-		"name":          {Name: "name", Schema: openapi.String(), Text: "A name"},
-		"path":          {Name: "path", Schema: openapi.String(), Text: "Virtual path of a file; slashes are part of it"},
+		"name":          {Name: "name", Schema: openapi.String(), Text: "Name"},
+		"path":          {Name: "path", Schema: openapi.String(), Text: "Virtual path of a file; may contain slashes"},
 	}
 }
 
@@ -50,7 +50,7 @@ func answered(text string, s openapi.Schema) []openapi.Answer {
 
 // streamed is an answer of server-sent events.
 func streamed() []openapi.Answer {
-	return []openapi.Answer{{Status: 200, Text: "Server-sent events: metadata first, end last", Type: "text/event-stream", Schema: openapi.Ref("Event")}}
+	return []openapi.Answer{{Status: 200, Text: "Server-sent events, from metadata to end", Type: "text/event-stream", Schema: openapi.Ref("Event")}}
 }
 
 // emptied is an answer without a body.
@@ -60,11 +60,11 @@ func emptied(text string) []openapi.Answer { return []openapi.Answer{{Status: 20
 func describeServer() []openapi.Op {
 	const tag = "Server"
 	return []openapi.Op{
-		{ID: "getOK", Method: "GET", Path: "/ok", Tag: tag, Text: "Tell that the server is there",
-			Out: answered("It is", openapi.Object(openapi.Req("ok", openapi.Bool())))},
-		{ID: "getInfo", Method: "GET", Path: "/info", Tag: tag, Text: "Version and abilities",
+		{ID: "getOK", Method: "GET", Path: "/ok", Tag: tag, Text: "Check that the server is running",
+			Out: answered("The server is running", openapi.Object(openapi.Req("ok", openapi.Bool())))},
+		{ID: "getInfo", Method: "GET", Path: "/info", Tag: tag, Text: "Version and features",
 			Out: answered("The version", openapi.Object(openapi.Req("version", openapi.String()), openapi.Req("flags", openapi.Map(openapi.Bool()))))},
-		{ID: "getFeatures", Method: "GET", Path: "/features", Native: true, Tag: tag, Text: "Optional parts of the gateway",
-			Out: answered("The parts", openapi.Map(openapi.Object(openapi.Req("enabled", openapi.Bool()))))},
+		{ID: "getFeatures", Method: "GET", Path: "/features", Native: true, Tag: tag, Text: "Optional features of the gateway",
+			Out: answered("The features", openapi.Map(openapi.Object(openapi.Req("enabled", openapi.Bool()))))},
 	}
 }

@@ -11,19 +11,19 @@ func describeCrons() []o.Op {
 	create := o.Body(append(request[:len(request):len(request)], o.Req("schedule", o.String()))...)
 	filter := []o.Prop{o.Opt("assistant_id", o.String()), o.Opt("thread_id", o.String()), o.Opt("enabled", o.Bool()), o.Opt("metadata", o.Map(nil))}
 	return []o.Op{
-		{ID: "createCron", Method: "POST", Path: "/runs/crons", Tag: tag, Text: "Start runs by a schedule, each on a thread of its own", Need: true,
-			More: "The body is that of a run with a schedule of five fields beside it.", Body: create, Out: answered("The cron", o.Ref("Cron")), Fail: []int{404}},
-		{ID: "createThreadCron", Method: "POST", Path: "/threads/{thread_id}/runs/crons", Tag: tag, Text: "Start runs on a thread by a schedule", Need: true,
+		{ID: "createCron", Method: "POST", Path: "/runs/crons", Tag: tag, Text: "Schedule runs, each on a new thread", Need: true,
+			More: "The body of a run, plus a five-field cron schedule.", Body: create, Out: answered("The cron", o.Ref("Cron")), Fail: []int{404}},
+		{ID: "createThreadCron", Method: "POST", Path: "/threads/{thread_id}/runs/crons", Tag: tag, Text: "Schedule runs on a thread", Need: true,
 			Body: create, Out: answered("The cron", o.Ref("Cron"))},
 		{ID: "searchCrons", Method: "POST", Path: "/runs/crons/search", Tag: tag, Text: "Find crons",
 			Body: o.Body(append(filter[:len(filter):len(filter)], o.Opt("limit", o.Range(1, maxPage)), o.Opt("offset", o.Int(0)), o.Opt("select", o.List(o.String())),
 				o.Opt("sort_by", o.Enum("cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date", "end_time")), o.Opt("sort_order", sortOrder().Schema))...),
 			Out: answered("A page of crons", o.List(o.Ref("CronPart")))},
-		{ID: "countCrons", Method: "POST", Path: "/runs/crons/count", Tag: tag, Text: "Count crons", Body: o.Body(filter...), Out: answered("How many there are", o.Int(0))},
-		{ID: "getCron", Method: "GET", Path: one, Tag: tag, Text: "Read a cron", Out: answered("The cron", o.Ref("Cron"))},
-		{ID: "patchCron", Method: "PATCH", Path: one, Tag: tag, Text: "Change a cron, its schedule or its runs", Body: o.Body(append(request[:len(request):len(request)], o.Opt("schedule", o.String()))...),
+		{ID: "countCrons", Method: "POST", Path: "/runs/crons/count", Tag: tag, Text: "Count crons", Body: o.Body(filter...), Out: answered("The count", o.Int(0))},
+		{ID: "getCron", Method: "GET", Path: one, Tag: tag, Text: "Get a cron", Out: answered("The cron", o.Ref("Cron"))},
+		{ID: "patchCron", Method: "PATCH", Path: one, Tag: tag, Text: "Change a cron: its schedule or its run", Body: o.Body(append(request[:len(request):len(request)], o.Opt("schedule", o.String()))...),
 			Out: answered("The cron", o.Ref("Cron"))},
-		{ID: "deleteCron", Method: "DELETE", Path: one, Tag: tag, Text: "Delete a cron; its runs stay", Out: emptied("Deleted")},
+		{ID: "deleteCron", Method: "DELETE", Path: one, Tag: tag, Text: "Delete a cron, keeping its runs", Out: emptied("Deleted")},
 	}
 }
 
@@ -34,23 +34,23 @@ func describeTasks() []o.Op {
 	parts := []o.Prop{o.Opt("thread_id", o.ID()), o.Opt("context_mode", o.Enum(freshThread, reuseThread))}
 	spec := o.Body(o.Opt("cron", o.String()), o.Opt("run_at", o.String()))
 	return []o.Op{
-		{ID: "listTasks", Method: "GET", Path: "/scheduled-tasks", Native: true, Tag: tag, Text: "All that is scheduled, crons included", Out: tasks},
-		{ID: "createTask", Method: "POST", Path: "/scheduled-tasks", Native: true, Tag: tag, Text: "Schedule a prompt, once or by a schedule", Need: true,
+		{ID: "listTasks", Method: "GET", Path: "/scheduled-tasks", Native: true, Tag: tag, Text: "List all scheduled tasks, including crons", Out: tasks},
+		{ID: "createTask", Method: "POST", Path: "/scheduled-tasks", Native: true, Tag: tag, Text: "Schedule a prompt, once or repeatedly", Need: true,
 			Body: o.Body(append(parts[:2:2], o.Req("title", o.String()), o.Req("prompt", o.String()), o.Req("schedule_type", o.Enum("once", "cron")),
 				o.Req("schedule_spec", spec), o.Req("timezone", o.String()))...), Out: task, Fail: []int{404}},
-		{ID: "getTask", Method: "GET", Path: one, Native: true, Tag: tag, Text: "Read a task", Out: task},
+		{ID: "getTask", Method: "GET", Path: one, Native: true, Tag: tag, Text: "Get a task", Out: task},
 		{ID: "patchTask", Method: "PATCH", Path: one, Native: true, Tag: tag, Text: "Change a task",
 			Body: o.Body(append(parts[:2:2], o.Opt("title", o.String()), o.Opt("prompt", o.String()), o.Opt("schedule_spec", spec), o.Opt("timezone", o.String()))...),
 			Out:  task, Fail: []int{409}},
 		{ID: "deleteTask", Method: "DELETE", Path: one, Native: true, Tag: tag, Text: "Delete a task",
 			Out: answered("Deleted", o.Object(o.Req("id", o.String()), o.Req("deleted", o.Bool()))), Fail: []int{409}},
-		{ID: "pauseTask", Method: "POST", Path: one + "/pause", Native: true, Tag: tag, Text: "Start nothing until it is resumed", Out: task, Fail: []int{409}},
-		{ID: "resumeTask", Method: "POST", Path: one + "/resume", Native: true, Tag: tag, Text: "Go by the schedule again", Out: task, Fail: []int{409}},
-		{ID: "triggerTask", Method: "POST", Path: one + "/trigger", Native: true, Tag: tag, Text: "Start a task now",
+		{ID: "pauseTask", Method: "POST", Path: one + "/pause", Native: true, Tag: tag, Text: "Pause a task", Out: task, Fail: []int{409}},
+		{ID: "resumeTask", Method: "POST", Path: one + "/resume", Native: true, Tag: tag, Text: "Resume a task", Out: task, Fail: []int{409}},
+		{ID: "triggerTask", Method: "POST", Path: one + "/trigger", Native: true, Tag: tag, Text: "Run a task now",
 			Out: answered("Started", o.Object(o.Req("id", o.String()), o.Req("triggered", o.Bool()))), Fail: []int{409, 502, 503}},
-		{ID: "listTaskRuns", Method: "GET", Path: one + "/runs", Native: true, Tag: tag, Text: "Starts of a task, newest first",
-			Query: []o.Param{{Name: "limit", Schema: o.Range(1, 200)}, {Name: "offset", Schema: o.Int(0)}}, Out: answered("The starts", o.List(o.Ref("ScheduledTaskRun")))},
-		{ID: "listThreadTasks", Lazy: true, Method: "GET", Path: "/threads/{thread_id}/scheduled-tasks", Native: true, Tag: tag, Text: "What is scheduled on a thread", Out: tasks},
+		{ID: "listTaskRuns", Method: "GET", Path: one + "/runs", Native: true, Tag: tag, Text: "List the runs of a task, newest first",
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, 200)}, {Name: "offset", Schema: o.Int(0)}}, Out: answered("The runs of the task", o.List(o.Ref("ScheduledTaskRun")))},
+		{ID: "listThreadTasks", Lazy: true, Method: "GET", Path: "/threads/{thread_id}/scheduled-tasks", Native: true, Tag: tag, Text: "List the scheduled tasks of a thread", Out: tasks},
 	}
 }
 

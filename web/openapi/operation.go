@@ -117,9 +117,9 @@ func (s Spec) Tags() []string {
 // Reason words the status of a refusal.
 func Reason(status int) string {
 	return map[int]string{
-		400: "A message, a file or a checkpoint is wrong", 403: "A foreign origin, or a path that leads out of the thread's folder",
-		404: "Unknown", 409: "Busy, there already, or over", 413: "Too large", 416: "No such range", 421: "A foreign host name",
-		422: "A field, a parameter or an id is wrong", 503: "Stopping, or too many streams", 507: "The disk is full",
+		400: "Invalid message, file or checkpoint", 403: "Foreign origin, or a path outside the thread's folder",
+		404: "Not found", 409: "Busy, already exists, or already finished", 413: "Too large", 416: "Range not satisfiable", 421: "Unknown host name",
+		422: "Invalid field, parameter or id", 503: "Shutting down, or too many streams", 507: "The disk is full",
 	}[status]
 }
 
