@@ -143,7 +143,7 @@ func TestNoFileOfTheServerHoldsASecret(t *testing.T) {
 func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 	t.Parallel()
 	data, model := t.TempDir(), scriptmodel.Start(t)
-	conf := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
+	conf := fmt.Sprintf("runs: {resume: mark}\ntitle: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
 	s := start(t, conf, func(o *web.Options) { o.Data = data })
 	s.sandboxed(t)
 	first := s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "touch begun; sleep 600")))
