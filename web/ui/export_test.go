@@ -13,6 +13,19 @@ import (
 // SetTick makes live pages change more often than people could see.
 func (u *UI) SetTick(d time.Duration) { u.tick = d }
 
+// SetFeedMemory bounds what is kept for pages that read slowly, in bytes.
+func (u *UI) SetFeedMemory(n int) { u.feeds.memory = n }
+
+// Drawn is how often changes of a page were worked out.
+func (u *UI) Drawn() int64 { return u.drawn.Load() }
+
+// Feeds is how many threads are followed.
+func (u *UI) Feeds() int {
+	u.feeds.mu.Lock()
+	defer u.feeds.mu.Unlock()
+	return len(u.feeds.open)
+}
+
 // SetDiscover replaces the look for model servers.
 func (u *UI) SetDiscover(find func(context.Context) []llm.Found) { u.servers.find = find }
 

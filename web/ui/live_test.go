@@ -31,11 +31,19 @@ type reader struct {
 	frames int
 	resets int
 	kinds  []string
+	lang   string
+	heard  func(data string) // called with each event
 }
 
-func (w *world) reader(thread string) *reader {
+func (w *world) reader(thread string) *reader { return w.readerIn(thread, "en") }
+
+func (w *world) readerIn(thread, lang string) *reader {
 	w.Helper()
-	r := &reader{w: w, thread: thread, dom: parsePage(w.T, w.page("/workspace/chats/"+thread))}
+	a := w.get("/workspace/chats/"+thread, "Accept-Language", lang)
+	if a.StatusCode != http.StatusOK {
+		w.Fatalf("the thread's page = %d\n%s", a.StatusCode, a.body)
+	}
+	r := &reader{w: w, thread: thread, lang: lang, dom: parsePage(w.T, a.body)}
 	r.cursor = attr(r.dom.id("turns"), "data-cursor")
 	return r
 }
@@ -49,6 +57,7 @@ func (r *reader) read(n int) {
 	if err != nil {
 		r.w.Fatal(err)
 	}
+	req.Header.Set("Accept-Language", r.lang)
 	resp, err := r.w.client.Do(req)
 	if err != nil {
 		r.w.Fatal(err)
@@ -57,7 +66,13 @@ func (r *reader) read(n int) {
 	if resp.StatusCode != http.StatusOK {
 		r.w.Fatalf("stream = %d", resp.StatusCode)
 	}
-	lines := bufio.NewReaderSize(resp.Body, 1<<20)
+	r.apply(ctx, resp.Body, n)
+}
+
+// apply applies at most n events of a stream to the page (0: all).
+func (r *reader) apply(ctx context.Context, stream io.Reader, n int) {
+	r.w.Helper()
+	lines := bufio.NewReaderSize(stream, 1<<20)
 	kind, data := "", ""
 	for seen := 0; n == 0 || seen < n; {
 		line, err := lines.ReadString('\n')
@@ -85,6 +100,9 @@ func (r *reader) read(n int) {
 			seen++
 			r.frames++
 			r.kinds = append(r.kinds, kind)
+			if r.heard != nil {
+				r.heard(data)
+			}
 			if kind == "reset" {
 				r.resets++
 			}
@@ -101,7 +119,7 @@ var parts = []string{"turns", "title", "files-button", "send", "threads", "todos
 // equalsPage insists that the reader's page is what a fresh one would be.
 func (r *reader) equalsPage() {
 	r.w.Helper()
-	fresh := parsePage(r.w.T, r.w.page("/workspace/chats/"+r.thread))
+	fresh := parsePage(r.w.T, r.w.get("/workspace/chats/"+r.thread, "Accept-Language", r.lang).body)
 	if got, want := r.dom.section(parts...), fresh.section(parts...); got != want {
 		r.w.Fatalf("the live page differs from a fresh one (events %v) %s", r.kinds, firstDifference(got, want))
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -55,7 +56,8 @@ type Deps struct {
 }
 
 // UI is the set of page handlers. It holds no state of its own but counters, what was last
-// found on this machine and what can still be had back after a deletion.
+// found on this machine, what can still be had back after a deletion, and what pages that
+// follow a run share.
 type UI struct {
 	Deps
 	streams httpx.Limiter
@@ -65,6 +67,9 @@ type UI struct {
 	zips    chan struct{} // holds one for each archive of files that is being made
 	tick    time.Duration
 
+	feeds feeds
+	drawn atomic.Int64 // changes of pages that were worked out
+
 	suggesting turnstile // threads whose follow-ups are being made
 }
 
@@ -73,7 +78,8 @@ func New(d Deps) (*UI, error) {
 	if err := assets.Check(); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	return &UI{Deps: d, servers: discovery{find: llm.Discover}, bin: newBin(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick}, nil
+	return &UI{Deps: d, servers: discovery{find: llm.Discover}, bin: newBin(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick,
+		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil
 }
 
 // Routes adds the pages and their actions to g, which is mounted at the root.

@@ -43,6 +43,7 @@ type world struct {
 	model    agent.Model
 	aside    *adviser
 	url      string
+	handler  http.Handler // behind url
 	draining chan struct{}
 	chain    []agent.Middleware  // in front of the usual one
 	helpers  chan map[string]any // what a helper tells that waits
@@ -84,6 +85,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	e := echo.New()
 	e.HTTPErrorHandler = w.ui.ErrorHandler(httpx.ErrorHandler(log))
 	w.ui.Routes(e.Group(""))
+	w.handler = e
 	server := httptest.NewServer(e)
 	w.url = server.URL
 	w.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -1,0 +1,263 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/views/i18n"
+	"fawn/web/httpx"
+)
+
+// A cursor is "run.event". With a mark behind it it stands for a page that has seen only a
+// part of what belongs together, and is not honoured.
+const insideTick = ".x"
+
+func cursorOf(run store.Run, seq int64) string { return run.ID + "." + strconv.FormatInt(seq, 10) }
+
+// parseCursor reads a cursor; ok is false for one that cannot be honoured.
+func parseCursor(s string) (run string, seq int64, ok bool) {
+	run, number, found := strings.Cut(s, ".")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	return run, seq, found && run != "" && err == nil && seq >= 0
+}
+
+// unknownTitle is no title a thread can have: what a page shows is not known.
+const unknownTitle = "\x00"
+
+// unknownQueue are no messages that can wait.
+func unknownQueue() []views.Queued { return []views.Queued{{}} }
+
+// unknownAsks are no questions a thread can have.
+func unknownAsks() []views.NetworkQuestion { return []views.NetworkQuestion{{}} }
+
+// progress is how far a page has got with a thread: the conversation up to an event, and
+// what is on the screen. Its methods return the bytes that bring the page further.
+type progress struct {
+	ui     *UI
+	thread string
+	lang   string
+	v      *conversation
+	screen *screen
+}
+
+// speak is the context to render in. It outlives the request that happens to do the work.
+func (p *progress) speak(ctx context.Context) context.Context {
+	return i18n.With(context.WithoutCancel(ctx), p.lang)
+}
+
+// resume goes on from a cursor; false when that is not possible.
+func (p *progress) resume(ctx context.Context, from string) (bool, error) {
+	run, seq, ok := parseCursor(from)
+	if !ok {
+		return false, nil
+	}
+	v, err := p.ui.load(ctx, p.thread, run, seq, "")
+	if err != nil || v.run.ID == "" || v.seq != seq {
+		return false, err
+	}
+	p.v, p.screen = v, newScreen(p.speak(ctx), v.scene(true))
+	p.forget()
+	if v.stateTitle == v.thread.Title { // else the page may not know the newer one
+		p.screen.now.title = v.heading()
+	}
+	return true, nil
+}
+
+// forget takes back what the page is known to show of things that change without an event
+// of the run.
+func (p *progress) forget() {
+	p.screen.now.title, p.screen.now.queue, p.screen.now.asks = unknownTitle, unknownQueue(), unknownAsks()
+}
+
+// refresh reads those things again. The next change shows them.
+func (p *progress) refresh(ctx context.Context) error {
+	p.forget()
+	t, err := p.ui.mine(ctx, p.thread)
+	if isGone(err) { // the end of the run tells
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.v.thread, p.v.title = t, cmp.Or(t.Title, p.v.title)
+	p.v.queue, p.v.later = p.ui.queue(p.thread)
+	p.v.asks, err = p.ui.asks(ctx, p.thread)
+	return err
+}
+
+// reset shows the whole thread anew, as a page would.
+func (p *progress) reset(ctx context.Context) ([]byte, error) {
+	v, err := p.ui.load(ctx, p.thread, "", everything, "")
+	if err != nil {
+		return nil, err
+	}
+	return p.resetTo(ctx, v)
+}
+
+func (p *progress) resetTo(ctx context.Context, v *conversation) ([]byte, error) {
+	ctx = p.speak(ctx)
+	s := v.scene(false)
+	var f views.Frame
+	if err := f.Put(ctx, views.SwapInner, "turns", chat.TurnList(v.view(s))); err != nil {
+		return nil, err
+	}
+	// What stands around the turns is brought up to date from a scene that differs in all.
+	around := &screen{ctx: ctx, lang: p.lang}
+	none := scene{thread: s.thread, title: unknownTitle, files: -1, running: !s.running, queue: unknownQueue(),
+		asks: unknownAsks(), todos: []views.Todo{{}}, gauge: views.Gauge{Tokens: -1}, cut: s.cut}
+	if err := around.around(none, s); err != nil {
+		return nil, err
+	}
+	f.Swap, f.Title, f.File = append(f.Swap, around.frame.Swap...), around.frame.Title, around.frame.File
+	if err := p.ui.putLater(ctx, &f, p.thread); err != nil {
+		return nil, err
+	}
+	p.ui.drawn.Add(1)
+	p.v, p.screen = v, newScreen(ctx, v.scene(true))
+	return appendFrame(nil, "reset", f, v.cursor())
+}
+
+// take folds events of the run into the conversation.
+func (p *progress) take(ctx context.Context, events []runs.Event) error {
+	for _, ev := range events {
+		p.v.fold(ev)
+	}
+	p.v.turns.sync()
+	if err := p.ui.reread(ctx, p.v); err != nil {
+		return err
+	}
+	if !p.v.stale {
+		return nil
+	}
+	p.v.stale = false
+	var err error
+	p.v.asks, err = p.ui.asks(ctx, p.thread)
+	return err
+}
+
+// show brings the page to s. Only the last event carries the cursor of the whole: a page
+// that was cut off in between shows what no cursor describes, and is reset.
+func (p *progress) show(s scene, cursor string) ([]byte, error) {
+	p.ui.drawn.Add(1)
+	patches, f, err := p.screen.show(s)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	if len(f.Swap) > 0 || f.Title != "" || f.File != nil {
+		id := cursor
+		if len(patches) > 0 {
+			id += insideTick
+		}
+		if out, err = appendFrame(out, "html", f, id); err != nil {
+			return nil, err
+		}
+	}
+	return appendPatches(out, patches, cursor)
+}
+
+// end says what follows the run: nothing, which ends the stream, or another run.
+func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) {
+	// Only when the run has left its place is it known whether another one follows.
+	if _, err := p.ui.Runs.Wait(ctx, p.v.run.ID); err != nil {
+		return nil, false, err
+	}
+	next, err := p.ui.load(ctx, p.thread, "", everything, "")
+	if err != nil {
+		return nil, false, err
+	}
+	if next.run.ID == "" {
+		data, err = p.done(ctx, next)
+		return data, true, err
+	}
+	data, err = p.resetTo(ctx, next)
+	return data, false, err
+}
+
+// done shows the thread as it is stored now and ends the stream.
+func (p *progress) done(ctx context.Context, stored *conversation) ([]byte, error) {
+	s := stored.scene(false)
+	// The turns of the run and the one before are on the screen; older ones have not changed.
+	first := 0
+	for i := range s.turns {
+		if len(p.screen.now.turns) > 0 && s.turns[i].ID == p.screen.now.turns[0].ID {
+			first = i
+		}
+	}
+	s.turns = s.turns[first:]
+	p.ui.drawn.Add(1)
+	patches, f, err := p.screen.show(s)
+	if err != nil {
+		return nil, err
+	}
+	cursor := cursorOf(p.v.run, p.v.seq) + insideTick
+	out, err := appendPatches(nil, patches, cursor)
+	if err != nil {
+		return nil, err
+	}
+	f.Say = p.outcome(s)
+	p.ui.see(context.WithoutCancel(ctx), p.thread)
+	return appendFrame(out, "done", f, cursor)
+}
+
+// outcome tells people who do not see the page how the run ended.
+func (p *progress) outcome(s scene) string {
+	if len(s.turns) == 0 {
+		return ""
+	}
+	last := s.turns[len(s.turns)-1]
+	for _, q := range last.Questions {
+		if q.Open {
+			return i18n.T(p.lang, "ask.said", q.Text)
+		}
+	}
+	switch last.State {
+	case views.TurnFailed:
+		return i18n.T(p.lang, "live.failed", chat.FailureTitle(p.screen.ctx, last.Failure))
+	case views.TurnStopped:
+		return i18n.T(p.lang, "live.stopped")
+	}
+	if last.Answer == nil {
+		return i18n.T(p.lang, "live.answer")
+	}
+	return i18n.Count(p.lang, "live.words", views.Words(last.Answer.Text))
+}
+
+// appendPatches adds patches, the last one with the cursor.
+func appendPatches(dst []byte, list []views.Patch, cursor string) ([]byte, error) {
+	for i, p := range list {
+		data, err := p.JSON()
+		if err != nil {
+			return nil, err
+		}
+		id := cursor
+		if i < len(list)-1 {
+			id += insideTick
+		}
+		dst = appendEvent(dst, "md", data, id)
+	}
+	return dst, nil
+}
+
+func appendFrame(dst []byte, event string, f views.Frame, cursor string) ([]byte, error) {
+	data, err := f.JSON()
+	if err != nil {
+		return nil, err
+	}
+	return appendEvent(dst, event, data, cursor), nil
+}
+
+// appendEvent adds an event whose id is a cursor, which is no number.
+func appendEvent(dst []byte, event string, data []byte, cursor string) []byte {
+	dst = httpx.AppendFrame(dst, event, data, httpx.ID{})
+	if cursor != "" {
+		dst = append(append(append(dst[:len(dst)-1], "id: "...), cursor...), "\n\n"...)
+	}
+	return dst
+}
