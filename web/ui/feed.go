@@ -92,7 +92,7 @@ func (f *feed) leave(l *live) {
 	}
 }
 
-// close keeps new pages away. It is called with all.mu held, like next, taken and trim.
+// close keeps new pages away. It is called with all.mu held, like next, taken and drop.
 func (f *feed) close() {
 	if f.all.open[f.key] == f {
 		delete(f.all.open, f.key)
