@@ -14,7 +14,7 @@ import (
 const (
 	// lineFD is the end of a pipe whose other end only the server has.
 	lineFD = 4
-	// KeeperTime is how long a keeper takes at most to end all processes.
+	// KeeperTime is how long a keeper has to end all processes while the server waits.
 	KeeperTime = 5 * time.Second
 	// KillTime is how long it may take to end the processes of a command.
 	KillTime = 1500 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 // KeeperEnv is the environment of a keeper of commands that run as a user of
 // their own; 0 means that they run as the user of the server.
 func KeeperEnv(user int) []string {
-	return []string{"GOMAXPROCS=1", "GOGC=off", userVariable + "=" + strconv.Itoa(user)}
+	return []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB", userVariable + "=" + strconv.Itoa(user)}
 }
 
 // keeperMain does what process 1 does where there are namespaces: it is above
@@ -74,8 +74,10 @@ func keeperMain() {
 		}
 	}()
 	<-over
-	if endAll(user, KeeperTime) > 0 {
-		os.Exit(1)
+	// However long it takes: once the server is dead, nobody else will. One that lives loses
+	// patience after KeeperTime and ends the keeper.
+	for endAll(user, KeeperTime) > 0 {
+		time.Sleep(100 * time.Millisecond)
 	}
 	os.Exit(0)
 }
