@@ -117,7 +117,8 @@ func TestWeakHostsAreToldAndNeverSilent(t *testing.T) {
 		doctor               []string // regular expressions
 		told                 string   // to the model that runs "echo ran; ls /root"
 	}{
-		{"nothing is missing", "", "", report{Provider: "namespace"}, []string{`ok +sandbox +namespace: userns, mountns, pidns`}, `^ran\nls: cannot access '/root'`},
+		{"nothing is missing", "", "", report{Provider: "namespace"}, []string{`ok +sandbox +namespace: userns, mountns, pidns`,
+			`memory_cgroup|Delegate=yes in its \[Service\] section, (.|\n)*systemd-run (--user )?--scope -p Delegate=yes fawn`}, `^ran\nls: cannot access '/root'`},
 		{"a filter refuses namespaces", noNamespaces, "", report{Provider: "landlock", Degraded: []string{"no-pidns"}, Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
 			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `security-opt`, `ok +sandbox +landlock: `, `reduced isolation: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
 		{"namespaces are limited to 0", limitOf0, "", report{Provider: "off", Reason: root, Hint: "+", Tried: []report{namespace("userns_limit", "clone", "ENOSPC"), {Provider: "landlock", Reason: "root_user", Hint: "+"}}},

@@ -17,9 +17,13 @@ import (
 
 // noGroups tells the owner what there is instead of control groups, and how to get them.
 func noGroups(why string) string {
+	manager := "--user "
+	if os.Geteuid() == 0 {
+		manager = "" // that of the system
+	}
 	return "no control groups (" + why + "): memory and processes are watched by the sandbox itself. " +
-		"To have the kernel bound them, run Fawn as a systemd service with Delegate=yes, " +
-		"or from a terminal with: systemd-run --user --scope -p Delegate=yes fawn"
+		"To have the kernel bound them, run Fawn as a systemd service with Delegate=yes in its [Service] section, " +
+		"or from a terminal with: systemd-run " + manager + "--scope -p Delegate=yes fawn"
 }
 
 // cgroups makes control groups for sandboxes below a folder that was delegated
