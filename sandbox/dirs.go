@@ -81,6 +81,7 @@ func (d Dirs) Open(thread string) (*Files, error) {
 	}
 	f := &Files{user: root, host: root.Name(), limits: d.Limits.orDefault()}
 	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
+	f.room = func(ctx context.Context) (int64, error) { return d.Quota.room(ctx, d, thread) }
 	for _, m := range d.Mounts {
 		if m.Path != Skills && !under(Skills, m.Path) {
 			return nil, errors.Join(fmt.Errorf("mount %s: only %s can be mounted", m.Path, Skills), root.Close())

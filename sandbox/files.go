@@ -23,6 +23,7 @@ type Files struct {
 	limits SearchLimits
 	// spend refuses what is too much for the thread, with ErrQuota.
 	spend func(ctx context.Context, n int64) error
+	room  func(ctx context.Context) (int64, error)
 }
 
 // mount opens its folder on first use: most calls never touch one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -97,6 +98,25 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 	m.used += n
 	m.mu.Unlock()
 	return nil
+}
+
+// reserve is the part of a quota that is left to what is written on purpose.
+func reserve(limit int64) int64 { return min(max(limit/20, 1<<20), limit/2) }
+
+// room is how much may be written without touching the reserve.
+func (q *Quota) room(ctx context.Context, d Dirs, thread string) (int64, error) {
+	limit := int64(0)
+	if q != nil {
+		limit = q.Limit()
+	}
+	if limit <= 0 {
+		return math.MaxInt64, nil
+	}
+	used, err := q.meter(thread).count(ctx, d, thread)
+	if errors.Is(err, errNesting) {
+		return 0, nil
+	}
+	return max(0, limit-reserve(limit)-used), err
 }
 
 // meter remembers the use of one thread.

@@ -267,21 +267,25 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 	p, host := real(t)
 	root := strings.TrimSuffix(host, "/threads/t1/user-data")
 	for _, c := range []struct {
-		name          string
-		quota, stored int64
-		note          string
+		name        string
+		quota       int64
+		least, most int64 // bytes in the file
+		note        string
 	}{
-		{"all of it", 0, 588895, "\n[All 588895 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-"},
-		{"until the storage is full", 300 << 10, 262144, "\n[The first 262144 of 588895 bytes are in /mnt/user-data/outputs/.tool-results/bash-"},
+		{"all of it", 0, 588895, 588895, "[All 588895 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-"},
+		{"until the storage is full but for what is reserved", 1 << 20, 400 << 10, 512 << 10,
+			"of 588895 bytes are in /mnt/user-data/outputs/.tool-results/bash-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dirs := sandbox.Dirs{Root: root, Quota: sandbox.NewQuota(c.quota)}
-			if err := os.RemoveAll(filepath.Join(host, "outputs", ".tool-results")); err != nil {
-				t.Fatal(err)
+			for _, name := range []string{"outputs/.tool-results", "workspace/report.md"} {
+				if err := os.RemoveAll(filepath.Join(host, name)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			r, _, err := bashWith(t.Context(), t, p, dirs.Open, "seq 100000")
 			text, w := r.Content.Text, r.Whole
-			if err != nil || w == nil || len([]rune(text)) > 20_300 || !strings.HasPrefix(text, "1\n2\n") || !strings.Contains(text, "\n100000"+c.note) {
+			if err != nil || w == nil || len([]rune(text)) > 20_300 || !strings.HasPrefix(text, "1\n2\n") || !strings.Contains(text, "\n100000\n[") || !strings.Contains(text, c.note) {
 				t.Fatalf("%v %+v …%s", err, w, text[max(len(text)-300, 0):])
 			}
 			var want strings.Builder
@@ -289,8 +293,16 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 				fmt.Fprintln(&want, i+1)
 			}
 			got, err := os.ReadFile(filepath.Join(host, strings.TrimPrefix(w.Path, "/mnt/user-data/")))
-			if err != nil || string(got) != want.String()[:c.stored] || w.Lines != 100000 {
+			if err != nil || w.Stored < c.least || w.Stored > c.most || string(got) != want.String()[:w.Stored] || w.Lines != 100000 {
 				t.Errorf("the file has %d bytes: %v", len(got), err)
+			}
+			files, err := dirs.Open("t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer files.Close()
+			if err := files.WriteFile(t.Context(), "report.md", make([]byte, 256<<10), false); err != nil {
+				t.Errorf("no room is left for a report: %v", err)
 			}
 		})
 	}

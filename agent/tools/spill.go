@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"fawn/agent"
@@ -15,6 +16,9 @@ const (
 	spillPiece = 256 << 10 // bytes that are written at once
 	spillMost  = 1 << 30   // bytes of a file where threads have no quota
 )
+
+// errNoRoom is why output is not kept although the thread's quota is not used up.
+var errNoRoom = errors.New("the thread's storage has no room for it but what is reserved for other files")
 
 // spill keeps the output of a command in a file of the thread once it is longer than a
 // result can be. A file that cannot go on has the beginning, and finish says so.
@@ -66,11 +70,18 @@ func (s *spill) flush() {
 			return
 		}
 	}
-	room := min(int64(len(s.buf)), s.most-s.whole.Stored)
-	if s.err = s.files.WriteFile(s.ctx, s.path, s.buf[:room], s.whole.Stored > 0); s.err == nil {
+	room, err := s.files.Room(s.ctx)
+	if s.err = err; err != nil {
+		return
+	}
+	room = min(int64(len(s.buf)), s.most-s.whole.Stored, room)
+	if room > 0 {
+		s.err = s.files.WriteFile(s.ctx, s.path, s.buf[:room], s.whole.Stored > 0)
+	}
+	if s.err == nil {
 		s.whole.Stored += room
 		if room < int64(len(s.buf)) {
-			s.err = sandbox.ErrQuota
+			s.err = errNoRoom
 		}
 	}
 	s.buf = s.buf[:0]
