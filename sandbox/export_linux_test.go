@@ -73,3 +73,6 @@ func OpenCgroup(proc string, l Limits) (dir string, err error) {
 	}
 	return g.dir, unix.Close(g.fd)
 }
+
+// FindHidden looks for private files.
+var FindHidden = findHidden

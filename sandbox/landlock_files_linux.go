@@ -36,45 +36,80 @@ func (s *system) plainSpec(cfg Config, base string, p Policy) (jail.Spec, error)
 		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
 		{Src: base + "/sandbox/tmp", Dst: plainTmp, Write: true},
 	}
-	var allowed []jail.Bind
-	for _, b := range shown {
-		pieces, err := s.without(b)
-		if err != nil {
+	cut := pieces{room: maxPieces}
+	for i, b := range shown {
+		cut.secrets = s.secrets
+		if i < len(s.binds) {
+			cut.secrets = slices.Concat(s.secrets, s.hidden)
+		}
+		if err := cut.add(b); err != nil {
 			return jail.Spec{}, fmt.Errorf("show %s: %w", b.Dst, err)
 		}
-		allowed = append(allowed, pieces...)
+	}
+	if len(cut.left) > 0 {
+		cfg.Log.Warn("commands do not see some folders: private files lie among too many others there", "hidden", cut.left)
 	}
 	return jail.Spec{
-		Plain: true, Binds: append(allowed, own...), Limits: innerLimits(p.Limits),
+		Plain: true, Binds: append(cut.binds, own...), Limits: innerLimits(p.Limits),
 		Strict: cfg.Strict, Fail: cfg.failStep, FailErrno: cfg.failErrno,
 	}, nil
 }
 
-// without splits a folder into what lies beside the secrets in it.
-func (s *system) without(b jail.Bind) ([]jail.Bind, error) {
-	inside := func(dir string) bool {
-		return slices.ContainsFunc(s.secrets, func(secret string) bool { return under(dir, secret) })
+// maxPieces bounds what the pieces of folders take of the message to a new sandbox, in bytes.
+const maxPieces = 80 << 10
+
+// pieces collects what may be seen of folders in which secrets lie.
+type pieces struct {
+	secrets []string
+	room    int
+	binds   []jail.Bind
+	left    []string // folders that would take too many pieces
+}
+
+// add splits a folder into what lies beside the secrets in it. Names in it can still be
+// listed, unless a folder below it is secret: the right to list holds for all below.
+func (p *pieces) add(b jail.Bind) error {
+	var inside []string
+	for _, secret := range p.secrets {
+		if under(b.Src, secret) {
+			inside = append(inside, secret)
+		}
 	}
-	if !inside(b.Src) {
-		return []jail.Bind{b}, nil
+	if len(inside) == 0 {
+		p.binds = append(p.binds, b)
+		return nil
 	}
 	entries, err := os.ReadDir(b.Src)
-	if err != nil {
-		return nil, err
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // commands could not either
 	}
-	var pieces []jail.Bind
+	if err != nil {
+		return err
+	}
+	need := len(entries) * (2*len(b.Src) + 100)
+	if need > p.room {
+		p.left = append(p.left, b.Src)
+		return nil
+	}
+	p.room -= need
+	if !slices.ContainsFunc(inside, isFolder) {
+		p.binds = append(p.binds, jail.Bind{Src: b.Src, Dst: b.Dst, List: true, Optional: true})
+	}
 	for _, e := range entries {
 		piece := jail.Bind{Src: filepath.Join(b.Src, e.Name()), Dst: b.Dst + "/" + e.Name(), Write: b.Write, Optional: true}
-		if e.Type()&fs.ModeSymlink != 0 || slices.Contains(s.secrets, piece.Src) {
+		if e.Type()&fs.ModeSymlink != 0 || slices.Contains(p.secrets, piece.Src) {
 			continue // a link leads to what is allowed or not by itself
 		}
-		more, err := s.without(piece)
-		if err != nil {
-			return nil, err
+		if err := p.add(piece); err != nil {
+			return err
 		}
-		pieces = append(pieces, more...)
 	}
-	return pieces, nil
+	return nil
+}
+
+func isFolder(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.IsDir()
 }
 
 // temps counts who uses the temporary folder of a thread: it is new for the

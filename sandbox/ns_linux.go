@@ -57,7 +57,11 @@ func (n *namespace) prepare(ctx context.Context) error {
 	if why != "" {
 		n.cfg.Log.Warn("sandboxes start the server's own program instead of the small one, which makes each command slower", "reason", why)
 	}
-	sys, err := findSystem(*n.cfg)
+	own := os.Geteuid()
+	if n.users != nil {
+		own = -1
+	}
+	sys, err := findSystem(ctx, *n.cfg, own)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ type system struct {
 	binds   []jail.Bind
 	links   map[string]string
 	secrets []string // resolved paths of the host
+	hidden  []string // what else is not shown of the folders of programs
 	shell   string   // path of bash, inside and outside
 	bound   []string // what the folders of programs are on the host
 }
@@ -32,9 +34,9 @@ func etc() []string {
 	}
 }
 
-// findSystem looks at the host. A data folder that would be shown whole is
-// refused.
-func findSystem(cfg Config) (system, error) {
+// findSystem looks at the host, for commands of the user own, or of users of their own if it is
+// negative. A data folder that would be shown whole is refused.
+func findSystem(ctx context.Context, cfg Config, own int) (system, error) {
 	s := system{links: map[string]string{}}
 	for _, dir := range []string{"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
 		info, err := os.Lstat(dir)
@@ -70,7 +72,36 @@ func findSystem(cfg Config) (system, error) {
 			break
 		}
 	}
-	return s, s.findSecrets(cfg)
+	if err := s.findSecrets(cfg); err != nil {
+		return s, err
+	}
+	return s, s.findPrivate(ctx, cfg, own)
+}
+
+// findPrivate looks for files that are not meant for everybody where people put programs of
+// their own.
+func (s *system) findPrivate(ctx context.Context, cfg Config, own int) error {
+	var tops []string
+	for _, dir := range []string{"/opt", "/usr/local"} {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && s.shows(real) {
+			tops = append(tops, real)
+		}
+	}
+	hidden, full, err := findHidden(ctx, tops, own)
+	if err != nil {
+		return fmt.Errorf("look for private files: %w", err)
+	}
+	if full {
+		cfg.Log.Warn("commands do not see some folders of programs: they hold too many files, or too many private ones", "hidden", hidden)
+	}
+	s.hidden = hidden
+	s.binds = slices.DeleteFunc(s.binds, func(b jail.Bind) bool { return slices.Contains(hidden, b.Src) })
+	return nil
+}
+
+// shows says whether a folder is one of programs or lies in one.
+func (s *system) shows(dir string) bool {
+	return slices.ContainsFunc(s.bound, func(b string) bool { return dir == b || under(b, dir) })
 }
 
 // findSecrets lists what must not be seen even below something that is shown.
@@ -116,10 +147,14 @@ func (s *system) programs(dir string) bool {
 	return slices.Contains(shared, dir) || slices.Contains(s.bound, dir)
 }
 
-// masks are the places inside where secrets would be seen.
+// masks are the places inside where secrets would be seen. Private files are hidden among the
+// programs of the system only, not in what the owner shows on purpose.
 func (s *system) masks(binds []jail.Bind) []string {
-	var masks []string
-	for _, secret := range s.secrets {
+	return append(masksIn(binds, s.secrets), masksIn(s.binds, s.hidden)...)
+}
+
+func masksIn(binds []jail.Bind, secrets []string) (masks []string) {
+	for _, secret := range secrets {
 		for _, b := range binds {
 			if under(b.Src, secret) {
 				masks = append(masks, b.Dst+secret[len(b.Src):])

@@ -69,9 +69,9 @@ type Spec struct {
 // Bind shows Src of the host at Dst inside.
 type Bind struct {
 	Src, Dst string
-	Write    bool
-	List     bool // only the names in it, in a plain setup
-	Optional bool // left out if Src does not exist
+	Write    bool `json:",omitempty"`
+	List     bool `json:",omitempty"` // only the names in it, in a plain setup
+	Optional bool `json:",omitempty"` // left out if Src does not exist
 }
 
 // Limits of one sandbox; zero means none.

@@ -129,8 +129,8 @@ func (s *setup) files() error {
 func (s *setup) mask() error {
 	for _, name := range s.Masks {
 		info, err := os.Stat(s.base + name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			continue // it is gone, or hidden with a folder above it
 		}
 		if err != nil {
 			return err

@@ -35,22 +35,27 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "install", "-m", "755", self, filepath.Join(dir, "test")).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
+	programs := programFolder(t)
+	if err := os.Chown(programs, user, user); err != nil {
+		t.Fatal(err)
+	}
 	for _, names := range [][]string{
 		{"TestAttacksThroughTheChat", "TestResourcesThroughTheChat", "TestTheSameChecksFireWithoutASandbox"},
 		// Here the server hides from its user, which the others do not expect.
-		{"TestAttacksWithoutNamespaces", "TestResourcesWithoutNamespaces"},
+		{"TestAttacksWithoutNamespaces", "TestResourcesWithoutNamespaces", "TestPrivateFilesAmongPrograms"},
 	} {
-		runAs(t, user, dir, names)
+		runAs(t, user, dir, names, programsVariable+"="+programs)
 	}
 }
 
 // runAs runs tests of this program as another user.
-func runAs(t *testing.T, user int, dir string, names []string) {
+func runAs(t *testing.T, user int, dir string, names []string, env ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"FAWN_CI=" + os.Getenv("FAWN_CI"), "FAWN_ATTACK_KEY=" + secret + "environment"}
+	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

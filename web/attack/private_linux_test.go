@@ -1,0 +1,98 @@
+package attack_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/sandbox"
+)
+
+// programsVariable names a folder below /opt that belongs to an ordinary user, who cannot
+// make one.
+const programsVariable = "FAWN_ATTACK_PROGRAMS"
+
+// programFolder makes a folder where people put programs of their own.
+func programFolder(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv(programsVariable); dir != "" {
+		return dir
+	}
+	if err := os.MkdirAll("/opt", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/opt", "fawn-attack-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// TestPrivateFilesAmongPrograms looks for what only the server's user may read, and for keys
+// that everybody may read, beside programs that commands see.
+func TestPrivateFilesAmongPrograms(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Parallel()
+	}
+	dir := programFolder(t)
+	lay := func(name string, mode fs.FileMode, content string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lay("app/closed.txt", 0o600, secret+"closed")
+	lay("app/.env", 0o644, secret+"env")
+	lay("app/.env.production", 0o644, secret+"production")
+	lay("app/server.key", 0o644, secret+"key")
+	lay("app/server.pem", 0o644, "-----BEGIN PRIVATE KEY-----\n"+secret+"pem")
+	lay("app/id_ed25519", 0o644, secret+"ssh")
+	lay("app/credentials.json", 0o644, secret+"credentials")
+	lay("app/secrets.yaml", 0o644, secret+"secrets")
+	lay("private/notes", 0o644, secret+"folder")
+	lay("home/.aws/config", 0o644, secret+"aws")
+	lay("app/program", 0o755, "#!/bin/bash\necho the program runs\n")
+	lay("app/ca.pem", 0o644, "-----BEGIN CERTIFICATE-----\nfor everybody\n")
+	lay("app/secrets.py", 0o644, "code for everybody\n")
+	lay("app/.env.example", 0o644, "an example for everybody\n")
+	if err := os.Chmod(filepath.Join(dir, "private"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, provider := range []string{sandbox.ProviderNamespace, sandbox.ProviderLandlock} {
+		t.Run(provider, func(t *testing.T) {
+			w := newWorld(t, "sandbox: {provider: "+provider+"}\n")
+			w.must(t, provider)
+			told := w.try(t, "private", attack{shell: `cd ` + dir + `; for f in app/* app/.env* private/* home/.aws/*; do [ -f $f ] && cat $f; done
+cat app/closed.txt app/server.key app/server.pem app/.env app/.env.production app/id_ed25519 app/credentials.json app/secrets.yaml private/notes home/.aws/config
+cp -r . ~/copy; grep -rh CANARY ~/copy; ls private home/.aws; app/program`})
+			if strings.Contains(told, secret) {
+				t.Errorf("private files are shown: %s", told)
+			}
+			for _, want := range []string{"the program runs", "\nfor everybody", "code for everybody", "an example for everybody"} {
+				if !strings.Contains(told, want) {
+					t.Errorf("%q is not shown: %s", want, told)
+				}
+			}
+			if strings.Contains(told, "notes\n") || strings.Contains(told, "config\n") {
+				t.Errorf("names in closed folders are shown: %s", told)
+			}
+		})
+	}
+}
