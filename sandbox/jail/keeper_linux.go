@@ -76,10 +76,17 @@ func keeperMain() {
 	<-over
 	// However long it takes: once the server is dead, nobody else will. One that lives loses
 	// patience after KeeperTime and ends the keeper.
-	for endAll(user, KeeperTime) > 0 {
-		time.Sleep(100 * time.Millisecond)
+	for endAll(user, KeeperTime) > 0 || !childless() {
+		time.Sleep(10 * time.Millisecond)
 	}
 	os.Exit(0)
+}
+
+// childless says for certain that nothing is below this process, who adopts what loses its
+// parent. A picture of the processes can lack one whose parent ended while it was taken.
+func childless() bool {
+	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+	return errors.Is(err, unix.ECHILD)
 }
 
 // endAll ends everything below this process and returns how many processes are
