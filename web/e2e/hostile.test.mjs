@@ -52,7 +52,7 @@ const timed = async (what) => {
 const inert = async (page, where) => {
   const found = await page.evaluate(() => ({
     pwned: typeof window.pwned, title: document.querySelectorAll('h1').length,
-    alive: [...document.querySelectorAll('main :is(script, style, iframe:not([sandbox="allow-scripts"][src^="/ui/"]), object, embed, base, link, meta, img[src^="http"], form[action^="http"])')].map((e) => e.outerHTML.slice(0, 80)),
+    alive: [...document.querySelectorAll('main :is(script, style, iframe:not([sandbox="allow-scripts"][src^="/ui/"]), object, embed, base, link:not([rel="stylesheet"][href^="/assets/"][href$="/cards.css"]), meta, img[src^="http"], form[action^="http"])')].map((e) => e.outerHTML.slice(0, 80)),
     acts: [...document.querySelectorAll('#turns *, #list *')].flatMap((e) => [...e.attributes].filter((a) => /^on|^style$/.test(a.name) || /^(href|src|action|hx-)/.test(a.name) && /^\s*(javascript|data|vbscript|file|blob):|^\/\//i.test(a.value)).map((a) => `${e.tagName} ${a.name}=${a.value.slice(0, 40)}`)),
     turned: [...document.querySelectorAll('#turns .ans, #turns .trail, #list, .bar h1, .cards')].filter((e) => /[\u202a-\u202e\u2066-\u2069]/.test(e.textContent)).map((e) => e.className + e.id),
     wide: document.documentElement.scrollWidth - innerWidth,
