@@ -52,6 +52,12 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (exit,
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if used, _ := w.meter.last(); used > w.limit {
+		// The last count lacks what was written until its writer was ended. Without that, this
+		// command would be ended for it, even one that deletes.
+		w.meter.expire()
+		_, _ = w.meter.count(ctx, w.pool.cfg.Dirs, w.thread) // an old count serves as well
+	}
 	w.mu.Lock()
 	w.next++
 	id := w.next

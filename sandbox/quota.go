@@ -139,6 +139,13 @@ func (m *meter) hold(gone int64) {
 	m.gone = gone
 }
 
+// expire makes the next count a new one.
+func (m *meter) expire() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = m.known && m.busy
+}
+
 // last is the count that was made last.
 func (m *meter) last() (used int64, deep bool) {
 	m.mu.Lock()
