@@ -21,6 +21,9 @@ func TestPagesAreCompressedAndStreamsAreNot(t *testing.T) {
 	if got := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding"); got != "gzip" {
 		t.Errorf("for gzip: %q", got)
 	}
+	if h := s.send(t, "GET", "/ui/diagram", "", "Accept-Encoding", "gzip, br").header; h.Get("Vary") != "Accept-Encoding" {
+		t.Errorf("the frame of diagrams: %v", h)
+	}
 	stream := s.send(t, "POST", "/threads/t1/runs/stream", human("hi"), "Accept-Encoding", "gzip, br")
 	if h := stream.header; h.Get("Content-Encoding") != "" || h.Get("Cache-Control") != "no-cache, no-transform" {
 		t.Errorf("stream: %v", h)

@@ -1,6 +1,10 @@
 package runs
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"fawn/store"
+)
 
 // Kind says which fields of an [Event] are set.
 type Kind uint8
@@ -74,6 +78,9 @@ type StepData struct {
 	// needs them as one whole frame.
 	Whole []bool `json:"-"`
 	Last  bool   `json:"last,omitempty"` // none of Next runs in this run
+
+	// Saved is the checkpoint itself where the next step takes its place, for readers of the run.
+	Saved *store.Checkpoint `json:"saved,omitempty"`
 }
 
 // Halt says where a run stopped that is not complete: at a question or a breakpoint.

@@ -93,7 +93,11 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 		return nil, out, err
 	}
 	rec.ctx, rec.cancel, rec.goesOn = ctx, e.cancel, !m.mark
+	if rec.one = e.req.leavesOne(); rec.one {
+		rec.from = b.head
+	}
 	if e.goOn != nil {
+		rec.from = e.run.BaseCheckpoint
 		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
 	} else {
 		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.head, time.Now()
@@ -213,9 +217,9 @@ func fill(t *agent.Turn, p agent.State) error {
 }
 
 // inputStep stores what was applied before the agent runs, as a checkpoint of a source. A thread's very first input gets
-// an empty checkpoint before it, so that every message has a parent without it to go back to.
+// an empty checkpoint before it, so that every message has a parent without it to go back to, unless its run leaves only one.
 func (r *recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, next []string, source string) error {
-	if r.head == "" {
+	if r.head == "" && !r.one {
 		id := checkpointID(r.newest)
 		r.number++
 		r.extra.Checkpoints = append(r.extra.Checkpoints, store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.number,

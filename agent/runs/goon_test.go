@@ -103,7 +103,7 @@ func cutChild(dir string) error {
 	}
 	id := m.Active("t1")
 	if id == "" {
-		run, err := m.Start(ctx, runs.Request{Thread: "t1", Input: human("go")})
+		run, err := m.Start(ctx, runs.Request{Thread: "t1", Input: human("go"), Durability: os.Getenv(cutDir + "_DURABILITY")})
 		if err != nil {
 			return err
 		}

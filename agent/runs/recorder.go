@@ -25,6 +25,8 @@ type recorder struct {
 	ctx    context.Context         // the run's, for back pressure
 	cancel context.CancelCauseFunc // ends the run when storage fails
 	goesOn bool                    // with the next server, when this one stops
+	one    bool                    // the run has one checkpoint, which every step replaces
+	from   string                  // parent of that checkpoint
 
 	mu     sync.Mutex // guards all below; Step holds it to the end of its commit
 	seq    int64

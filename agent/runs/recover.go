@@ -125,6 +125,11 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	}
 	defer rec.lane.Close()
 	rec.first, rec.usage = run.FirstSeq, p.usage
+	var req Request
+	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
+		m.logger.Error("the request of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+	rec.one, rec.from = req.leavesOne(), run.BaseCheckpoint
 	fresh, err := rec.adopt(frames)
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)

@@ -29,6 +29,8 @@ type Request struct {
 	IfNotExists     string          `json:"if_not_exists,omitempty"`      // create, reject
 	Webhook         string          `json:"webhook,omitempty"`            // address that is told how the run ended
 	AfterSeconds    float64         `json:"after_seconds,omitempty"`      // the run starts so long after its creation
+	Durability      string          `json:"durability,omitempty"`         // sync, async, exit: one checkpoint is left of the run
+	During          *bool           `json:"checkpoint_during,omitempty"`  // the old name: false is exit
 	InterruptBefore Strings         `json:"interrupt_before,omitempty"`   // nodes, or "*": the run stops before them
 	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops behind them
 
@@ -105,6 +107,11 @@ func parseInput(raw json.RawMessage) (input, error) {
 		agent.StripServerKwargs(m)
 	}
 	return input{patch: p, given: true, unknown: unknown}, nil
+}
+
+// leavesOne tells whether one checkpoint is left of the run.
+func (r *Request) leavesOne() bool {
+	return r.Durability == "exit" || r.Durability == "" && r.During != nil && !*r.During
 }
 
 // base is the checkpoint the run starts from; "" is the head.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,13 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 	if err := r.writeFields(&b, &row, s); err != nil {
 		return err
 	}
-	row.Checkpoint = checkpointID(r.newest)
+	cp := r.checkpoint(s)
+	row.Checkpoint = cp.ID
+	if r.one {
+		if row.Saved, cp.Parent = &cp, r.from; r.head != r.from {
+			b.Delete = &store.Delete{Checkpoints: []string{r.head}}
+		}
+	}
 	data, err := agent.Encode(row)
 	if err != nil {
 		return err
@@ -92,18 +99,19 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 	shown := row.StepData
 	r.log.add(Event{Seq: from, To: r.seq, Kind: KindStep, Step: &shown})
 
-	source := r.source
-	if source == "" {
-		source = "loop"
-	}
-	b.Checkpoints = []store.Checkpoint{{ID: row.Checkpoint, Parent: r.head, Thread: r.thread, Run: r.run, Step: row.Number,
-		Source: source, Next: s.Next, Meta: r.meta, Card: r.card, At: time.Now()}}
+	b.Checkpoints = []store.Checkpoint{cp}
 	b.Patch = &store.ThreadPatch{Head: &row.Checkpoint, Title: s.Patch.Title, StateTouch: true}
 	if err := r.commit(ctx, b); err != nil {
 		return err
 	}
 	r.head, r.newest, r.number, r.source = row.Checkpoint, row.Checkpoint, row.Number, ""
 	return nil
+}
+
+// checkpoint is what a step leaves, behind the last one.
+func (r *recorder) checkpoint(s agent.Step) store.Checkpoint {
+	return store.Checkpoint{ID: checkpointID(r.newest), Parent: r.head, Thread: r.thread, Run: r.run, Step: r.number + 1,
+		Source: cmp.Or(r.source, "loop"), Next: s.Next, Meta: r.meta, Card: r.card, At: time.Now()}
 }
 
 // writeMessages gives each message of the patch a row and brings the card up to date. The

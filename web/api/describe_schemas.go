@@ -72,6 +72,7 @@ func runBody() o.Schema {
 		o.Opt("stream_mode", o.AnyOf(mode, o.List(mode))), o.Opt("stream_subgraphs", o.Bool()),
 		o.Opt("multitask_strategy", o.Enum("reject", "enqueue", "interrupt", "rollback")), o.Opt("on_disconnect", o.Enum("continue", "cancel")),
 		o.Opt("if_not_exists", o.Enum("create", "reject")), o.Opt("on_completion", o.String()),
+		o.Opt("durability", o.Enum("sync", "async", "exit")), o.Opt("checkpoint_during", o.Bool()),
 		o.Opt("interrupt_before", o.AnyOf(o.String(), o.List(o.String()))), o.Opt("interrupt_after", o.AnyOf(o.String(), o.List(o.String()))),
 		o.Opt("after_seconds", o.Number()), o.Opt("webhook", o.String()))
 }

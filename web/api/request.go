@@ -122,6 +122,7 @@ func checkRun(req *runRequest) error {
 	}{
 		{"multitask_strategy", req.Multitask, []string{"reject", "enqueue", "interrupt", "rollback"}},
 		{"on_disconnect", req.OnDisconnect, []string{"continue", "cancel"}},
+		{"durability", req.Durability, []string{"sync", "async", "exit"}},
 		{"if_not_exists", req.IfNotExists, []string{"create", "reject"}},
 	} {
 		if e.value != "" && !slices.Contains(e.allowed, e.value) {

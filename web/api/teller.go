@@ -169,7 +169,7 @@ func (t *teller) begin(ctx context.Context, ev runs.Event) error {
 		return err
 	}
 	t.seq, t.sub = ev.Seq+1, 0
-	return t.state(ctx, run.BaseCheckpoint)
+	return t.state(ctx, run.BaseCheckpoint, nil)
 }
 
 // start tells that the subagent of a namespace works, once.
@@ -284,16 +284,16 @@ func (t *teller) step(ctx context.Context, ev runs.Event) error {
 		return nil
 	}
 	t.seq, t.sub = ev.ValuesSeq(), 0
-	return t.state(ctx, s.Checkpoint)
+	return t.state(ctx, s.Checkpoint, s.Saved)
 }
 
 // state tells a checkpoint and its values. One that is gone is skipped.
-func (t *teller) state(ctx context.Context, checkpoint string) error {
+func (t *teller) state(ctx context.Context, checkpoint string, saved *store.Checkpoint) error {
 	root := []string{}
 	if t.seq < t.after.Seq || !t.want.wants("checkpoints", root) && !t.want.wants("values", root) {
 		return nil
 	}
-	snap, err := t.snapshot(ctx, checkpoint)
+	snap, err := t.snapshot(ctx, checkpoint, saved)
 	if snap == nil || err != nil {
 		return err
 	}
@@ -312,8 +312,8 @@ func (t *teller) state(ctx context.Context, checkpoint string) error {
 }
 
 // snapshot reads a checkpoint of the thread, nil when it is gone.
-func (t *teller) snapshot(ctx context.Context, checkpoint string) (*store.Snapshot, error) {
-	snap, err := t.api.DB.Snapshot(ctx, t.run.ThreadID, checkpoint)
+func (t *teller) snapshot(ctx context.Context, checkpoint string, saved *store.Checkpoint) (*store.Snapshot, error) {
+	snap, err := t.api.shownAt(ctx, t.run.ThreadID, checkpoint, saved)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -343,7 +343,7 @@ func (t *teller) halt(ctx context.Context, ev runs.Event) error {
 	if err := json.Unmarshal(ev.Data, &h); err != nil {
 		return err
 	}
-	snap, err := t.snapshot(ctx, h.Checkpoint)
+	snap, err := t.snapshot(ctx, h.Checkpoint, nil)
 	if snap == nil || err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type encoder struct {
 	running string            // the node that runs now, when a step or the start told
 	ended   bool              // the end frame is in or behind buf
 	among   bool              // others follow in the same stream
+	saved   *store.Checkpoint // of the last step, if no longer stored
 
 	waiting   *saved // where a run without input starts, until it does something
 	waitingAt int64  // number of that start
@@ -46,7 +47,7 @@ func (e *encoder) resume(ctx context.Context, reader *runs.Reader) (int64, error
 	if err != nil || to == 0 {
 		return 0, err
 	}
-	e.step, e.cp, e.running = step.Number, step.Checkpoint, nodeBehind(step.Next)
+	e.step, e.cp, e.running, e.saved = step.Number, step.Checkpoint, nodeBehind(step.Next), step.Saved
 	return to, nil
 }
 
@@ -277,7 +278,7 @@ func (e *encoder) finished(ctx context.Context, ev runs.Event) error {
 	if err := e.result(ctx, ev, before); err != nil {
 		return err
 	}
-	e.step, e.cp, e.running = s.Number, s.Checkpoint, nodeBehind(s.Next)
+	e.step, e.cp, e.running, e.saved = s.Number, s.Checkpoint, nodeBehind(s.Next), s.Saved
 	if err := e.around(ctx, ev); err != nil {
 		return err
 	}

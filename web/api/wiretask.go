@@ -106,10 +106,19 @@ type saved struct {
 	snap   store.Snapshot
 }
 
+// shownAt reads a checkpoint for readers of a run. saved is that of a step which the next one
+// may have taken the place of; nil is none.
+func (a *API) shownAt(ctx context.Context, thread, id string, saved *store.Checkpoint) (store.Snapshot, error) {
+	if saved != nil && saved.ID == id {
+		return a.DB.SnapshotOf(ctx, *saved)
+	}
+	return a.DB.Snapshot(ctx, thread, id)
+}
+
 // load reads a checkpoint; nil when it is gone, rolled back or pruned: what it said is
 // history.
 func (e *encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
-	snap, err := e.api.DB.Snapshot(ctx, e.run.ThreadID, checkpoint)
+	snap, err := e.api.shownAt(ctx, e.run.ThreadID, checkpoint, e.saved)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -195,12 +204,16 @@ func (e *encoder) result(ctx context.Context, ev runs.Event, before string) erro
 	if !e.modes.has(modeDebug) {
 		return nil
 	}
-	cp, err := e.api.DB.Checkpoint(ctx, e.run.ThreadID, "", s.Checkpoint)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
+	cp := s.Saved
+	if cp == nil {
+		stored, err := e.api.DB.Checkpoint(ctx, e.run.ThreadID, "", s.Checkpoint)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		cp = &stored
 	}
 	return e.debug(one(ev.PartSeq(runs.PartResultDebug)), s.Number, "task_result", cp.At, end)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/views/files"
+	"fawn/web/httpx"
 )
 
 // diagramPolicy locks the frame of a diagram into a sandbox without an origin. It may run
@@ -26,5 +27,5 @@ func (u *UI) diagram(c echo.Context) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "private, no-cache")
-	return c.HTMLBlob(http.StatusOK, b.Bytes())
+	return httpx.Compressed(c, http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
