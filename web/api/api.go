@@ -123,6 +123,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 	g.POST("/threads/count", m.countThreads)
 	g.POST("/threads/prune", m.pruneThreads)
 	g.GET("/threads/:tid/stream", m.onThread(m.threadStream))
+	g.GET("/threads/:tid/storage", m.onThread(m.threadStorage))
 	g.GET("/threads/:tid", m.onThread(m.thread))
 	g.PATCH("/threads/:tid", m.onThread(m.patchThread))
 	g.DELETE("/threads/:tid", m.onThreadID(m.deleteThread))

@@ -25,6 +25,8 @@ func describeThreads() []o.Op {
 		{ID: "streamThread", Method: "GET", Path: "/threads/{thread_id}/stream", Tag: tag, Text: "Follow all runs of a thread",
 			More:  "Each run ends with run_done. Last-Event-ID is the id of the last event received; -1 starts at the earliest.",
 			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: streamed(), Endless: true},
+		{ID: "threadStorage", Method: "GET", Path: "/threads/{thread_id}/storage", Tag: tag, Text: "Bytes that the checkpoints of a thread take",
+			Out: answered("By kind and by field of the state", threadStorage())},
 		{ID: "countThreads", Method: "POST", Path: "/threads/count", Tag: tag, Text: "Count threads",
 			Body: threadFilter(), Out: answered("The count", o.Int(0))},
 		{ID: "getThread", Method: "GET", Path: "/threads/{thread_id}", Tag: tag, Text: "Get a thread",
@@ -48,6 +50,14 @@ func describeThreads() []o.Op {
 				o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
 				o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")), o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
 	}
+}
+
+// threadStorage is what the checkpoints of a thread take.
+func threadStorage() o.Schema {
+	rows := o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)))
+	channel := o.Object(o.Req("versions", o.Int(0)), o.Req("bytes", o.Int(0)))
+	return o.Object(o.Req("thread_id", o.String()), o.Req("total_bytes", o.Int(0)), o.Req("checkpoints", rows),
+		o.Req("channel_values", o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)), o.Req("by_channel", o.Map(channel)))), o.Req("pending_writes", rows))
 }
 
 // success is how DeerFlow's gateway tells that something was done.

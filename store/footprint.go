@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Footprint is what the checkpoints of a thread and the rows they are made of take, in bytes
+// as stored.
+type Footprint struct {
+	Checkpoints Rows
+	Messages    Rows
+	Fields      map[string]Rows // all versions, by name
+}
+
+// Rows are so many rows with so many bytes in them.
+type Rows struct{ Count, Bytes int64 }
+
+// Footprint measures a thread's state. A thread that is not there takes nothing.
+func (db *DB) Footprint(ctx context.Context, thread string) (Footprint, error) {
+	f := Footprint{Fields: map[string]Rows{}}
+	err := db.each(ctx, `SELECT 0, '', count(*), coalesce(sum(octet_length(id) + octet_length(parent) + octet_length(next) + octet_length(meta) + octet_length(card)), 0)
+			FROM checkpoint WHERE thread = ?1
+		UNION ALL SELECT 1, '', count(*), coalesce(sum(octet_length(body)), 0) FROM message WHERE thread = ?1
+		UNION ALL SELECT 2, name, count(*), sum(octet_length(body)) FROM field WHERE thread = ?1 GROUP BY name`,
+		[]any{thread}, func(rows *sql.Rows) (bool, error) {
+			var what int
+			var name string
+			var r Rows
+			if err := rows.Scan(&what, &name, &r.Count, &r.Bytes); err != nil {
+				return false, err
+			}
+			switch what {
+			case 0:
+				f.Checkpoints = r
+			case 1:
+				f.Messages = r
+			default:
+				f.Fields[name] = r
+			}
+			return true, nil
+		})
+	if err != nil {
+		return Footprint{}, fmt.Errorf("measure thread %s: %w", thread, err)
+	}
+	return f, nil
+}

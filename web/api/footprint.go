@@ -1,0 +1,45 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// rowsJSON are rows of one kind and their bytes.
+type rowsJSON struct {
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
+}
+
+// channelJSON are the stored versions of one field of the state, of messages each one.
+type channelJSON struct {
+	Versions int64 `json:"versions"`
+	Bytes    int64 `json:"bytes"`
+}
+
+// threadStorage tells how many bytes the checkpoints of a thread take. A step is stored whole,
+// so no writes of it are ever pending.
+func (m mount) threadStorage(c echo.Context, t store.Thread) error {
+	f, err := m.DB.Footprint(c.Request().Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	channels := map[string]channelJSON{}
+	if f.Messages.Count > 0 {
+		channels["messages"] = channelJSON{f.Messages.Count, f.Messages.Bytes}
+	}
+	values := rowsJSON(f.Messages)
+	for name, r := range f.Fields {
+		channels[name] = channelJSON{r.Count, r.Bytes}
+		values.Count, values.Bytes = values.Count+r.Count, values.Bytes+r.Bytes
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{
+		"thread_id": t.ID, "total_bytes": f.Checkpoints.Bytes + values.Bytes, "checkpoints": rowsJSON(f.Checkpoints),
+		"channel_values": map[string]any{"count": values.Count, "bytes": values.Bytes, "by_channel": channels},
+		"pending_writes": rowsJSON{},
+	})
+}
