@@ -139,7 +139,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if err := state.Apply(p); err != nil {
 		return none, fmt.Errorf("%w: %v", ErrInput, err)
 	}
-	if !stays {
+	if !stays && !(fork && u.AsNode == agent.NodeEnd) { // nothing, written by the end: the thread stands complete
 		next = agent.Next(&state, u.AsNode)
 	}
 	status := Idle

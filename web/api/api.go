@@ -111,6 +111,13 @@ func (a *API) Routes(g *echo.Group, native bool) {
 	g.GET("/assistants/:aid/subgraphs", m.assistantSubgraphs)
 	g.GET("/assistants/:aid/subgraphs/:ns", m.assistantSubgraphs)
 
+	g.POST("/a2a/:aid", m.a2a)
+	g.GET("/a2a/:aid", m.assistantCard)
+	for _, end := range agentCards {
+		g.GET(end, m.agentCard)
+		g.GET("/a2a/:aid"+end, m.assistantCard)
+	}
+
 	g.PUT("/store/items", m.putItem)
 	g.GET("/store/items", m.item)
 	g.DELETE("/store/items", m.deleteItem)

@@ -15,6 +15,7 @@ func Operations() []openapi.Op {
 		describeRuns(),
 		describeV2(),
 		describeAssistants(),
+		describeAgents(),
 		describeStore(),
 		describeCrons(),
 		describeTasks(),

@@ -135,6 +135,14 @@ func body(t *testing.T, o openapi.Op, name, value string) string {
 func (r *refusals) refuses(t *testing.T, what string, o openapi.Op, path, sent string, want ...int) string {
 	t.Helper()
 	a := r.try(t, o.Method, path, sent)
+	if o.RPC && !slices.Contains(want, http.StatusRequestEntityTooLarge) {
+		var failed rpc
+		if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &failed) != nil || failed.Error == nil || failed.Error.Code >= 0 || failed.Error.Code == -32603 {
+			t.Errorf("%s: %s %s %.200s = %d %.200s, want an error of JSON-RPC", what, o.Method, path, sent, a.status, a.body)
+			return ""
+		}
+		return failed.Error.Message
+	}
 	if !slices.Contains(want, a.status) || !slices.Contains(o.Statuses(), a.status) {
 		t.Errorf("%s: %s %s %.200s = %d %.200s, want one of %v of %v", what, o.Method, path, sent, a.status, a.body, want, o.Statuses())
 		return ""

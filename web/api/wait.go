@@ -52,12 +52,21 @@ func (m mount) joinRun(c echo.Context, r store.Run) error {
 // proxies and clients from giving up. The status is sent before the outcome is known, so a
 // failed run is told in the body.
 func (m mount) await(c echo.Context, r store.Run, leave bool) error {
+	ended, err := m.ended(c, r, leave)
+	if err != nil || ended.ID == "" {
+		return err
+	}
+	return m.outcome(c, ended)
+}
+
+// ended is the run once it has ended, nothing when the client left before.
+func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, err error) {
 	ctx, done := m.draining(c.Request().Context())
 	defer done()
 	res := c.Response()
 	ctl := http.NewResponseController(res)
 	if err := ctl.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
+		return none, err
 	}
 	for {
 		one, cancel := context.WithTimeout(ctx, m.beat/2)
@@ -66,25 +75,25 @@ func (m mount) await(c echo.Context, r store.Run, leave bool) error {
 		cancel()
 		switch {
 		case err == nil && runs.Done(ended.Status):
-			return m.outcome(c, ended)
+			return ended, nil
 		case err == nil: // the server stops, and the next one goes on with it
-			return runs.ErrClosed
+			return none, runs.ErrClosed
 		case errors.Is(err, runs.ErrNotFound): // rolled back: the thread is as it was
-			return m.outcome(c, r)
+			return r, nil
 		case ctx.Err() != nil:
 			if c.Request().Context().Err() != nil {
-				return m.left(c, r, leave)
+				return none, m.left(c, r, leave)
 			}
-			return context.Cause(ctx)
+			return none, context.Cause(ctx)
 		case !late:
-			return err
+			return none, err
 		}
 		res.Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
 		if _, err := res.Write([]byte("\n")); err != nil {
-			return err
+			return none, err
 		}
 		if err := ctl.Flush(); err != nil {
-			return err
+			return none, err
 		}
 	}
 }
@@ -109,21 +118,26 @@ func (m mount) outcome(c echo.Context, r store.Run) error {
 			return err
 		}
 	}
+	return finish(c, body)
+}
+
+// finish ends an answer that may have begun with line feeds.
+func finish(c echo.Context, body []byte) error {
 	res := c.Response()
 	if !res.Committed {
 		return c.JSONBlob(http.StatusOK, body)
 	}
-	_, err = res.Write(body)
+	_, err := res.Write(body)
 	return err
 }
 
-// lastValues is the state after a run's last step, the thread's when it made none.
-func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, error) {
+// lastSnapshot is the state after a run's last step, the thread's when it made none, and
+// empty when that is deleted.
+func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapshot, err error) {
 	list, err := a.DB.Checkpoints(ctx, r.ThreadID, "", "", 1, func(cp store.Checkpoint) bool { return cp.Run == r.ID })
 	if err != nil {
-		return nil, err
+		return snap, err
 	}
-	var snap store.Snapshot
 	if len(list) > 0 {
 		snap, err = a.DB.SnapshotOf(ctx, list[0])
 	} else {
@@ -132,9 +146,15 @@ func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, err
 			snap, err = a.snapshot(ctx, t, r.BaseCheckpoint)
 		}
 	}
-	if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
-		snap, err = store.Snapshot{}, nil
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Snapshot{}, nil
 	}
+	return snap, err
+}
+
+// lastValues are the values of lastSnapshot, with what the run waits for.
+func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, error) {
+	snap, err := a.lastSnapshot(ctx, r)
 	if err != nil {
 		return nil, err
 	}

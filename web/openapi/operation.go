@@ -40,6 +40,7 @@ type Op struct {
 	Form string
 	Need bool // an empty body is refused
 	Lazy bool // a thread that does not exist is made, or counts as an empty one
+	RPC  bool // what is wrong with a call is told in the body of a 200, as JSON-RPC does it
 	Out  []Answer
 	Fail []int // statuses of {"detail"} beside those every route may answer with
 	// Endless routes stream until the client leaves.
@@ -204,17 +205,26 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 		}
 		answers[strconv.Itoa(status)] = refusal
 	}
+	forms := map[int]map[string]any{} // of each answer's body
 	for _, a := range o.Out {
-		answer := map[string]any{"description": a.Text}
+		answer, status := map[string]any{"description": a.Text}, strconv.Itoa(a.Status)
+		var body map[string]any
 		switch {
 		case a.Type != "" && a.Schema == nil:
-			answer["content"] = map[string]any{a.Type: map[string]any{}}
+			body = map[string]any{a.Type: map[string]any{}}
 		case a.Type != "":
-			answer["content"] = content(a.Type, a.Schema)
+			body = content(a.Type, a.Schema)
 		case a.Schema != nil:
-			answer["content"] = content("application/json", a.Schema)
+			body = content("application/json", a.Schema)
 		}
-		answers[strconv.Itoa(a.Status)] = answer
+		if more := forms[a.Status]; more != nil { // the same in another form
+			maps.Copy(more, body)
+			continue
+		}
+		if forms[a.Status] = body; body != nil {
+			answer["content"] = body
+		}
+		answers[status] = answer
 	}
 	one["responses"] = answers
 	return one, nil

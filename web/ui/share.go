@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/httpx"
 )
 
 // sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
@@ -29,7 +30,7 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 	p.Title, p.Local = row[0].Title, loopbackOf(c.Request().Host)
 	s, err := u.DB.ShareOf(c.Request().Context(), owner, t.ID)
 	if err == nil {
-		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: origin(c.Request()) + views.SharedURL(s.Token), At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
+		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Origin(c.Request()) + views.SharedURL(s.Token), At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -46,21 +47,6 @@ func loopbackOf(hostport string) string {
 		return u.Hostname()
 	}
 	return ""
-}
-
-// origin is the address of this server as the reader's browser knows it: in front of it may
-// be a server that speaks TLS, and the browser's own page tells.
-func origin(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	for _, name := range []string{"Origin", "Referer"} {
-		if from, err := url.Parse(r.Header.Get(name)); err == nil && from.Host == r.Host && from.Scheme == "https" {
-			scheme = from.Scheme
-		}
-	}
-	return scheme + "://" + r.Host
 }
 
 // share is POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.

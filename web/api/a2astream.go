@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent/runs"
+	"fawn/web/httpx"
+)
+
+func newID() string { return uuid.NewString() }
+
+// send starts a run and answers with its task once it has ended.
+func (k *a2aCall) send(params json.RawMessage) error {
+	p, err := parseSend(params)
+	if err != nil {
+		return k.reply(nil, err)
+	}
+	r, id, err := k.launchTask(p)
+	if err != nil {
+		return k.reply(nil, err)
+	}
+	ended, err := k.ended(k.c, r, false)
+	if err != nil || ended.ID == "" {
+		return err
+	}
+	t, err := k.find(id, "")
+	if err != nil {
+		return k.reply(nil, err)
+	}
+	out, err := k.show(t, p.Configuration.History)
+	return k.reply(k.task(out), err)
+}
+
+// a2aStream tells a run as updates of its task, each of them the answer to the same call.
+type a2aStream struct {
+	*a2aCall
+	task *a2aTask
+	out  *httpx.Stream
+	buf  []byte
+
+	message string          // the answer that grows
+	text    strings.Builder // as far as it has come
+	grown   bool            // since it was told
+	working bool            // was told
+}
+
+// stream starts a run and follows it. What is refused is told in the stream, too.
+func (k *a2aCall) stream(params json.RawMessage, refused error) error {
+	release, err := k.Readers.Acquire(k.limits().MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, done := k.draining(k.c.Request().Context())
+	defer done()
+	s := &a2aStream{a2aCall: k}
+	reader, err := s.begin(ctx, params, refused)
+	if s.out, err = s.open(err); err != nil {
+		return err
+	}
+	defer s.out.Close()
+	if reader == nil {
+		return s.flush()
+	}
+	return unlessLeft(k.c, s.follow(ctx, reader))
+}
+
+// open begins the answer; an error before it is its only event.
+func (s *a2aStream) open(failed error) (*httpx.Stream, error) {
+	if failed != nil {
+		if err := s.add(nil, failed); err != nil {
+			return nil, err
+		}
+	}
+	return httpx.NewStream(s.c.Response(), s.beat)
+}
+
+// begin starts the run and tells its task. The reader is nil with an error.
+func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused error) (*runs.Reader, error) {
+	if refused != nil {
+		return nil, refused
+	}
+	p, err := parseSend(params)
+	if err != nil {
+		return nil, err
+	}
+	r, id, err := s.launchTask(p)
+	if err != nil {
+		return nil, err
+	}
+	s.task = &a2aTask{id: id, run: r, state: a2aSubmitted}
+	reader, err := s.Runs.FollowRow(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var said map[string]any
+	if err := json.Unmarshal(p.Message, &said); err != nil {
+		return nil, err
+	}
+	said["kind"], said["taskId"], said["contextId"] = "message", id, r.ThreadID
+	return reader, s.add(s.a2aCall.task(map[string]any{"kind": "task", "id": id, "contextId": r.ThreadID, "history": []any{said},
+		"status": map[string]any{"state": s.state(a2aSubmitted), "timestamp": stamp(time.Now())}}), nil)
+}
+
+// follow tells the run to its end.
+func (s *a2aStream) follow(ctx context.Context, reader *runs.Reader) error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	for at := int64(0); ; {
+		events, err := reader.Next(ctx, at)
+		if err != nil {
+			return err
+		}
+		for _, ev := range events {
+			if at = ev.To; ev.Kind == runs.KindEnd {
+				return s.finish()
+			}
+			if err := s.event(ev); err != nil {
+				return err
+			}
+		}
+		if len(events) == 0 { // rolled back, or the server stops
+			return nil
+		}
+		if err := s.progress(); err != nil {
+			return err
+		}
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *a2aStream) event(ev runs.Event) error {
+	if !s.working {
+		s.working = true
+		if err := s.status(a2aWorking, nil, false); err != nil {
+			return err
+		}
+	}
+	if ev.Kind != runs.KindText || ev.NS != "" {
+		return nil
+	}
+	if ev.Msg.ID != s.message {
+		if err := s.progress(); err != nil {
+			return err
+		}
+		s.message = ev.Msg.ID
+		s.text.Reset()
+	}
+	s.text.WriteString(ev.Text)
+	s.grown = true
+	return nil
+}
+
+// progress tells the answer as far as it has come, once for everything that came together.
+func (s *a2aStream) progress() error {
+	if !s.grown {
+		return nil
+	}
+	s.grown = false
+	return s.status(a2aWorking, s.says(s.task, s.message, s.text.String()), false)
+}
+
+// finish tells what came of the task: its artifact, and its last state.
+func (s *a2aStream) finish() error {
+	if err := s.progress(); err != nil {
+		return err
+	}
+	t, err := s.find(s.task.id, "")
+	if err != nil {
+		return err
+	}
+	out, err := s.show(t, new(int))
+	if err != nil {
+		return err
+	}
+	for _, artifact := range list(out["artifacts"]) {
+		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID, "artifact": artifact, "append": false, "lastChunk": true}
+		if err := s.add(update, nil); err != nil {
+			return err
+		}
+	}
+	status, _ := out["status"].(map[string]any)
+	if err := s.status(t.state, status["message"], true); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// status adds an update of the task's state.
+func (s *a2aStream) status(state string, message any, final bool) error {
+	status := map[string]any{"state": s.state(state), "timestamp": stamp(time.Now())}
+	if message != nil {
+		status["message"] = message
+	}
+	return s.add(map[string]any{"kind": "status-update", "taskId": s.task.id, "contextId": s.task.run.ThreadID, "status": status, "final": final}, nil)
+}
+
+// add appends one answer.
+func (s *a2aStream) add(result any, failed error) error {
+	body, err := s.envelope(result, failed)
+	if err != nil {
+		return err
+	}
+	s.buf = httpx.AppendFrame(s.buf, "message", body, httpx.ID{})
+	return nil
+}
+
+func (s *a2aStream) flush() error {
+	if err := s.out.Write(s.buf, true); err != nil {
+		return errLeft
+	}
+	s.buf = s.buf[:0]
+	return nil
+}
