@@ -173,12 +173,12 @@ func (k *a2aCall) reply(result any, err error) error {
 	return finish(k.c, body)
 }
 
-// task is a task as a result.
-func (k *a2aCall) task(t map[string]any) any {
+// result is a task or an update of one as a result, which version 1.0 names.
+func (k *a2aCall) result(name string, v map[string]any) any {
 	if k.v1 {
-		return map[string]any{"task": t}
+		return map[string]any{name: v}
 	}
-	return t
+	return v
 }
 
 // state names a state of a task, such as "input-required".

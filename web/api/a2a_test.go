@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,11 +132,21 @@ func TestAnAgentTalksToAnotherByA2A(t *testing.T) {
 
 // TestA2AOfVersion1 has names of its own for methods, states and roles.
 func TestA2AOfVersion1(t *testing.T) {
-	w := open(t, sayAgent("Hello."))
+	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello."), agenttest.Say("Hello.")}}})
 	r := w.call(t, "SendMessage", `{"message":{"role":"ROLE_USER","messageId":"m1","parts":[{"text":"hi"}]}}`)
 	body := decode[struct{ Task a2aTask }](t, string(r.Result)).Task
 	if body.Status.State != "TASK_STATE_COMPLETED" || (*body.History)[0].Role != "ROLE_USER" || said(body.Artifacts[0].Parts) != "Hello." {
 		t.Errorf("%s", r.Result)
+	}
+	a := w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"role":"ROLE_USER","messageId":"m2","parts":[{"text":"hi"}]}}}`)
+	var names []string
+	for _, u := range updates(t, a.body) {
+		for name := range decode[map[string]any](t, string(u.Result)) {
+			names = append(names, name)
+		}
+	}
+	if got := strings.Join(slices.Compact(names), " "); got != "task statusUpdate artifactUpdate statusUpdate" || !strings.Contains(a.body, `"TASK_STATE_COMPLETED"`) {
+		t.Errorf("updates: %s\n%s", got, a.body)
 	}
 }
 

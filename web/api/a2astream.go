@@ -33,7 +33,7 @@ func (k *a2aCall) send(params json.RawMessage) error {
 		return k.reply(nil, err)
 	}
 	out, err := k.show(t, p.Configuration.History)
-	return k.reply(k.task(out), err)
+	return k.reply(k.result("task", out), err)
 }
 
 // a2aStream tells a run as updates of its task, each of them the answer to the same call.
@@ -103,7 +103,7 @@ func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused e
 		return nil, err
 	}
 	said["kind"], said["taskId"], said["contextId"] = "message", id, r.ThreadID
-	return reader, s.add(s.a2aCall.task(map[string]any{"kind": "task", "id": id, "contextId": r.ThreadID, "history": []any{said},
+	return reader, s.add(s.result("task", map[string]any{"kind": "task", "id": id, "contextId": r.ThreadID, "history": []any{said},
 		"status": map[string]any{"state": s.state(a2aSubmitted), "timestamp": stamp(time.Now())}}), nil)
 }
 
@@ -183,7 +183,7 @@ func (s *a2aStream) finish() error {
 	}
 	for _, artifact := range list(out["artifacts"]) {
 		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID, "artifact": artifact, "append": false, "lastChunk": true}
-		if err := s.add(update, nil); err != nil {
+		if err := s.add(s.result("artifactUpdate", update), nil); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,8 @@ func (s *a2aStream) status(state string, message any, final bool) error {
 	if message != nil {
 		status["message"] = message
 	}
-	return s.add(map[string]any{"kind": "status-update", "taskId": s.task.id, "contextId": s.task.run.ThreadID, "status": status, "final": final}, nil)
+	update := map[string]any{"kind": "status-update", "taskId": s.task.id, "contextId": s.task.run.ThreadID, "status": status, "final": final}
+	return s.add(s.result("statusUpdate", update), nil)
 }
 
 // add appends one answer.

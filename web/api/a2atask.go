@@ -238,7 +238,7 @@ func (k *a2aCall) get(raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	out, err := k.show(t, history)
-	return k.task(out), err
+	return k.result("task", out), err
 }
 
 // cancelTask ends a task, also one that waits for an answer.
@@ -267,7 +267,7 @@ func (k *a2aCall) cancelTask(raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	out, err := k.show(t, new(int))
-	return k.task(out), err
+	return k.result("task", out), err
 }
 
 // closeQuestion ends a task that waits: its thread goes on nowhere, and its run says why.
