@@ -181,7 +181,8 @@ func (s *a2aStream) finish() error {
 	if err != nil {
 		return err
 	}
-	for _, artifact := range list(out["artifacts"]) {
+	artifacts, _ := out["artifacts"].([]any)
+	for _, artifact := range artifacts {
 		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID, "artifact": artifact, "append": false, "lastChunk": true}
 		if err := s.add(s.result("artifactUpdate", update), nil); err != nil {
 			return err
@@ -192,11 +193,6 @@ func (s *a2aStream) finish() error {
 		return err
 	}
 	return s.flush()
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
 }
 
 // status adds an update of the task's state.
