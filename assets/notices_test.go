@@ -38,7 +38,7 @@ func TestNoticesNameEverythingBuiltIn(t *testing.T) {
 		t.Fatal("go list names no module")
 	}
 	text := get(t, assets.URL(assets.NoticesText)).Body.String()
-	for _, want := range []string{"Copyright (c) 2009 The Go Authors", "Knut Sveidqvist", "SIL OPEN FONT LICENSE", "Ron Kok", "Cole Bemis", "Cure53"} {
+	for _, want := range []string{"Copyright (c) 2009 The Go Authors", "Knut Sveidqvist", "SIL OPEN FONT LICENSE", "Ron Kok", "Cole Bemis", "Cure53", "STIX Fonts Project"} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.Replace(want, "(c) ", "", 1)) {
 			t.Errorf("the texts do not have %q", want)
 		}

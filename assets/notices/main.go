@@ -167,7 +167,7 @@ func vendored() ([]part, error) {
 		content       string // or the file
 		version       string // what finds it; empty is none
 	}{
-		{"Hanken Grotesk, Newsreader and JetBrains Mono (fonts)", "assets/fonts/OFL.txt", "", ""},
+		{"Hanken Grotesk, Newsreader, JetBrains Mono and STIX Two Math (fonts)", "assets/fonts/OFL.txt", "", ""},
 		{"Lucide (icons)", "assets/img/lucide.LICENSE", "", ""},
 		{"htmx", "assets/js/vendor/htmx.LICENSE", "assets/js/vendor/htmx.js", `version="([\d.]+)"`},
 		{"Mermaid", "assets/vendor/mermaid.LICENSE", mermaid, `version:"(\d[1-9][\d.]+)"`},

@@ -1,5 +1,5 @@
 // Package mathml turns TeX formulas into MathML, which browsers draw without a
-// script, a style sheet or a font of ours.
+// script.
 //
 // The translation is made by Temml, a JavaScript program, in an interpreter that
 // is started with the first formula and not before. Formulas come from models

@@ -74,6 +74,44 @@ test('formulas stream whole, end equal to a fresh page and fit into 320 px', { s
   clean(page);
 });
 
+test('brackets grow with what they hold, by a font that only formulas load', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 390, height: 844 } });
+  const fonts = [];
+  page.on('request', (r) => { if (/\/fonts\/math/.test(r.url())) fonts.push(r.url().split('/').pop()); });
+  await ask(page, fawn.base, scripted({ text: 'Plain words and (brackets).' }));
+  await finished(page);
+  await page.evaluate(() => document.fonts.ready);
+  assert.deepEqual(fonts, []);
+  const tall = String.raw`$$\left( \frac{\frac{a}{b}}{\frac{c}{d}} \right)^2 + \left[\begin{matrix} 1 & 2 \\ 3 & 4 \\ 5 & 6 \end{matrix}\right] = \sqrt{\frac{x'}{\sum_{i=1}^n \alpha_i}}$$`;
+  const id = await ask(page, fawn.base, scripted({ text: tall + '\n\nEnd.' }));
+  await finished(page);
+  await page.waitForFunction(() => [...document.fonts].some((f) => f.family.includes('Formula') && f.status === 'loaded'));
+  assert.deepEqual(fonts, ['math.woff2'], 'the rarer alphabets are not in it');
+  const heights = await page.evaluate(() => {
+    const line = parseFloat(getComputedStyle(document.querySelector('math')).fontSize);
+    return [...document.querySelectorAll('math mo')].filter((o) => /[()[\]]/.test(o.textContent)).map((o) => {
+      const box = o.getBoundingClientRect(), beside = (o.nextElementSibling ?? o.previousElementSibling).getBoundingClientRect();
+      return [o.textContent, box.height / line, box.height / beside.height];
+    });
+  });
+  assert.equal(heights.length, 4);
+  for (const [sign, lines, share] of heights) assert.ok(lines > 2 && share > 0.85, `${sign} is ${lines} lines high, ${share} of what it holds`);
+  if (process.env.FAWN_SHOTS) {
+    await page.goto(`${fawn.base}/workspace/chats/${id}`);
+    for (const scheme of ['light', 'dark']) for (const w of [390, 1000]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width: w, height: 844 });
+      await page.evaluate(() => document.fonts.ready);
+      await shot(page, `brackets-${scheme}-${w}`);
+    }
+  }
+  await ask(page, fawn.base, scripted({ text: String.raw`In fraktur $\mathfrak{g}$ it is.` }));
+  await finished(page);
+  await page.waitForFunction(() => [...document.fonts].some((f) => f.family.includes('Formula') && f.unicodeRange !== 'U+0-10FFFF' && f.status === 'loaded'));
+  clean(page);
+  await page.context().close();
+});
+
 test('a diagram is drawn in a locked frame, which is loaded only then', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const loaded = [];
