@@ -30,10 +30,10 @@ type diskWatch struct {
 	thread string
 	limit  int64
 	meter  *meter
-	blind  bool // the box does not know what is open; only the loop uses it
 
 	mu      sync.Mutex
-	next    int                             // guarded by mu, as all below
+	blind   bool                            // the box does not know what is open
+	next    int                             // guarded by mu, as all here
 	calls   map[int]context.CancelCauseFunc // running commands
 	base    int64                           // what there was when the last command started
 	deep    bool                            // that could not be counted
@@ -52,17 +52,12 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (exit,
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if used, _ := w.meter.last(); used > w.limit {
-		// The last count lacks what was written until its writer was ended. Without that, this
-		// command would be ended for it, even one that deletes.
-		w.meter.expire()
-		_, _ = w.meter.count(ctx, w.pool.cfg.Dirs, w.thread) // an old count serves as well
-	}
+	base, deep := w.start(ctx)
 	w.mu.Lock()
 	w.next++
 	id := w.next
 	w.calls[id] = cancel
-	w.base, w.deep = w.meter.last()
+	w.base, w.deep = base, deep
 	if !w.running {
 		w.running = true
 		w.pool.work.Go(w.loop)
@@ -77,6 +72,23 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (exit,
 		e.notes, w.notes = append(e.notes, w.notes...), nil
 	}
 	return e, err
+}
+
+// start is what there is before a command. Where it may be too much, it is counted anew:
+// what an earlier command wrote at its end is not for this one to answer for.
+func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
+	used, deep = w.meter.last()
+	if used <= w.limit-diskUnseen && !deep {
+		return used, deep
+	}
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	// Without an answer, or a count, the last one holds.
+	_, _ = w.look(ctx)
+	if n, err := w.meter.recount(ctx, w.pool.cfg.Dirs, w.thread); err == nil || errors.Is(err, errNesting) {
+		return n, err != nil
+	}
+	return used, deep
 }
 
 // loop ends with the last process.
@@ -116,8 +128,14 @@ func (w *diskWatch) loop() {
 		if used > before {
 			pause = diskCount
 		}
-		if w.over(used, err != nil) {
-			w.endWriter(ctx)
+		if !w.over(used, err != nil) {
+			continue
+		}
+		// What was counted may be gone, and a command that begins now wrote none of it.
+		begun := w.begun()
+		used, err = w.meter.recount(ctx, w.pool.cfg.Dirs, w.thread)
+		if (err == nil || errors.Is(err, errNesting)) && w.over(used, err != nil) {
+			w.endWriter(ctx, begun)
 		}
 	}
 }
@@ -125,9 +143,9 @@ func (w *diskWatch) loop() {
 // look asks for processes and for what they hold without a name.
 func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
 	w.mu.Lock()
-	calls := len(w.calls)
+	skip := w.blind && len(w.calls) > 0
 	w.mu.Unlock()
-	if w.blind && calls > 0 {
+	if skip {
 		return 1, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, clearTime)
@@ -135,7 +153,9 @@ func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
 	u, err := w.box.stat(ctx, true)
 	if err == nil {
 		w.meter.hold(max(0, u.gone))
+		w.mu.Lock()
 		w.blind = u.gone < 0
+		w.mu.Unlock()
 	}
 	return u.procs, err
 }
@@ -154,8 +174,16 @@ func (w *diskWatch) over(used int64, deep bool) bool {
 	return used > w.limit && used > w.base || deep && !w.deep
 }
 
-// endWriter ends who writes, or everything if that cannot be told.
-func (w *diskWatch) endWriter(ctx context.Context) {
+// begun numbers the newest command.
+func (w *diskWatch) begun() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next
+}
+
+// endWriter ends who writes, or everything if that cannot be told. Commands after number
+// begun are spared: the next count tells about them.
+func (w *diskWatch) endWriter(ctx context.Context, begun int) {
 	ctx, cancel := context.WithTimeout(ctx, clearTime)
 	defer cancel()
 	c, err := w.box.clear(ctx, true)
@@ -170,8 +198,10 @@ func (w *diskWatch) endWriter(ctx context.Context) {
 	}
 	w.mu.Lock()
 	calls := len(w.calls)
-	for _, cancel := range w.calls {
-		cancel(errOverQuota)
+	for id, cancel := range w.calls {
+		if id <= begun {
+			cancel(errOverQuota)
+		}
 	}
 	w.mu.Unlock()
 	if calls == 0 {

@@ -214,18 +214,3 @@ func (l *landlock) openWay(base string) error {
 func (l *landlock) owned(uid uint32) bool {
 	return int(uid) >= l.users.base && int(uid) < l.users.base+l.users.n
 }
-
-// tasksOf counts the threads of a user's processes.
-func tasksOf(uid int) (n int64) {
-	names, err := filepath.Glob("/proc/[0-9]*/task")
-	if err != nil {
-		return 0
-	}
-	for _, name := range names {
-		var st unix.Stat_t
-		if unix.Stat(name, &st) == nil && int(st.Uid) == uid {
-			n += max(1, int64(st.Nlink)-2)
-		}
-	}
-	return n
-}

@@ -147,7 +147,7 @@ func (l *landlock) startBox(ctx context.Context, thread string, p Policy) (*nsBo
 		err = l.openWay(base)
 	} else if at.spec.Limits.Pids > 0 {
 		// The limit counts all processes of the user, also those outside.
-		at.spec.Others = tasksOf(os.Getuid())
+		at.spec.Others = tasksOf(os.Getuid(), 0)
 		at.spec.Limits.Pids += at.spec.Others
 	}
 	if err == nil {

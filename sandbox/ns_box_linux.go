@@ -30,6 +30,7 @@ type nsBox struct {
 	shell  string
 	limits jail.Limits
 	pids   int64    // the limit of processes as the policy has it
+	shared bool     // the system counts other processes of the user for it too
 	roots  []string // folders of the thread on the host
 	owner  int      // user id of commands on the host, -1 for that of the server
 	group  *cgroup
@@ -67,7 +68,7 @@ type launch struct {
 // ErrInit or are those of ctx.
 func startBox(ctx context.Context, l launch) (*nsBox, error) {
 	b := &nsBox{
-		shell: l.shell, roots: l.roots, limits: l.spec.Limits, pids: l.spec.Limits.Pids - l.spec.Others, owner: l.owner, group: l.group, stderr: &lastBytes{},
+		shell: l.shell, roots: l.roots, limits: l.spec.Limits, pids: l.spec.Limits.Pids - l.spec.Others, shared: l.spec.Others > 0, owner: l.owner, group: l.group, stderr: &lastBytes{},
 		killTime: cmp.Or(l.killTime, jail.KillTime),
 		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{}, cancel: map[int]context.CancelCauseFunc{},
 	}

@@ -157,7 +157,7 @@ func (b *nsBox) send(id int, j job) error {
 		}
 		return err
 	}
-	r := jail.Request{Args: []string{b.shell, "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd, Pids: b.limits.Pids, CPUSeconds: b.limits.CPUSeconds}
+	r := jail.Request{Args: []string{b.shell, "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd, Pids: b.room(), CPUSeconds: b.limits.CPUSeconds}
 	if len(j.command) > maxArgument {
 		r.Args[2], r.Script = ". /dev/fd/3", true
 	}
@@ -196,6 +196,14 @@ func (b *nsBox) send(id int, j job) error {
 	}
 	_, err = b.write(&jail.Message{Op: jail.OpExec, ID: id, Stdin: j.stdin != nil, Script: r.Script}, fds...)
 	return err
+}
+
+// room is the limit of processes as the system counts them now.
+func (b *nsBox) room() int64 {
+	if !b.shared {
+		return b.limits.Pids
+	}
+	return b.pids + tasksOf(os.Getuid(), b.cmd.Process.Pid)
 }
 
 func (b *nsBox) write(m *jail.Message, fds ...int) (int, error) {

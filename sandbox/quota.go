@@ -17,6 +17,10 @@ import (
 const (
 	// Counting may take this part of the time at most.
 	countShare = 20
+	// What is written since the last count goes unseen up to this, in bytes.
+	diskUnseen = 64 << 20
+	// countTime bounds a count that a command waits for.
+	countTime = 2 * time.Second
 	// A tree nested deeper than this is not counted but taken as too much.
 	maxNesting = 256
 )
@@ -139,13 +143,6 @@ func (m *meter) hold(gone int64) {
 	m.gone = gone
 }
 
-// expire makes the next count a new one.
-func (m *meter) expire() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.known = m.known && m.busy
-}
-
 // last is the count that was made last.
 func (m *meter) last() (used int64, deep bool) {
 	m.mu.Lock()
@@ -158,7 +155,7 @@ func (m *meter) last() (used int64, deep bool) {
 func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error) {
 	free, _ := freeSpace(d.Root)
 	m.mu.Lock()
-	recent := time.Since(m.at) < countShare*m.took && m.free-free < 64<<20
+	recent := time.Since(m.at) < countShare*m.took && m.free-free < diskUnseen
 	if m.known && (recent || m.busy) {
 		defer m.mu.Unlock()
 		if m.deep {
@@ -168,12 +165,21 @@ func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error)
 	}
 	m.busy = true
 	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.busy = false
+	}()
+	return m.recount(ctx, d, thread)
+}
 
+// recount returns bytes on the disk as of now.
+func (m *meter) recount(ctx context.Context, d Dirs, thread string) (int64, error) {
+	free, _ := freeSpace(d.Root)
 	start := time.Now()
 	used, err := d.Usage(ctx, thread)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.busy = false
 	if err != nil && !errors.Is(err, errNesting) {
 		return m.used + m.gone, err
 	}
@@ -205,9 +211,14 @@ func (s setting) diskNote(ctx context.Context) string {
 	if limit <= 0 {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
-	used, err := s.quota.meter(s.thread).count(ctx, s.cfg.Dirs, s.thread)
+	m := s.quota.meter(s.thread)
+	used, err := m.count(ctx, s.cfg.Dirs, s.thread)
+	if err != nil || used > limit {
+		// The command may have deleted since.
+		used, err = m.recount(ctx, s.cfg.Dirs, s.thread)
+	}
 	if err != nil && !errors.Is(err, errNesting) || err == nil && used <= limit {
 		return ""
 	}

@@ -150,15 +150,7 @@ func written(n int) int64 {
 // groups adds up what is written by the processes of each running command, whose key is
 // that of its parent, and of each left-over right below this process.
 func (s *supervisor) groups() (sums map[int]int64, calls map[int]int) {
-	s.mu.Lock()
-	t := processes()
-	calls = map[int]int{}
-	for pid, c := range s.calls {
-		if n := t.child(pid); n >= 0 {
-			calls[n] = c.id
-		}
-	}
-	s.mu.Unlock()
+	t, calls := s.look()
 	sums = map[int]int64{}
 	for _, n := range t.below(t.self) {
 		sums[t.top(n)] += written(n)

@@ -304,7 +304,7 @@ func figures() (procs int, mem, tmp int64) {
 		}
 	}
 	tmp = temporary()
-	mem, _, _ = memory(all, tmp+segments())
+	mem, _ = memory(all, tmp+segments())
 	return len(all), mem, tmp
 }
 

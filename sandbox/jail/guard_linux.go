@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -20,11 +21,15 @@ const (
 	tablesFloor = 256 << 10
 	// Shared pages below this are libraries.
 	sharedFloor = 8 << 20
+	// awaitKilled is how long a process that was killed may take to let go of its memory,
+	// before another one is.
+	awaitKilled = 250 * time.Millisecond
 )
 
 // guard bounds memory where no control group does: it adds up what processes
-// and temporary files hold and ends the largest process. It also notices when
-// the limit of processes is reached. While nothing runs it sleeps.
+// and temporary files hold and ends the largest process, but never the parent of a
+// running command. It also notices when the limit of processes is reached. While
+// nothing runs it sleeps.
 type guard struct {
 	limit int64 // of memory, in bytes; 0 where it need not look
 	pids  int   // the limit of processes; 0 means none
@@ -32,6 +37,8 @@ type guard struct {
 	own   bool  // the network is that of the sandbox
 	wake  chan struct{}
 	held  holds // only run uses it
+	// look pictures processes, with the parents of running commands.
+	look func() (tree, map[int]int)
 	// killed is told which process was ended and why.
 	killed func(t tree, n int, why string)
 	// crowded is told that no more processes can start.
@@ -42,25 +49,16 @@ type guard struct {
 
 func (g *guard) run() {
 	for {
-		files := int64(0)
-		if g.limit > 0 && !g.plain {
-			files = temporary() + segments()
-		}
-		// Temporary files cannot be that much. Ending processes would free nothing;
-		// ending the sandbox does.
-		if g.limit > 0 && files > g.limit/4*3 {
-			os.Exit(1)
-		}
-		t := processes()
-		all := t.below(t.self)
-		if len(all) == 0 {
+		files := g.files()
+		t, calls := g.look()
+		if len(t.below(t.self)) == 0 {
 			g.full.Store(false)
 			<-g.wake
 			continue
 		}
 		if g.pids > 0 {
 			load := t.load()
-			g.full.Store(load >= g.pids-min(g.pids/4, roomCall))
+			g.full.Store(g.fills(load))
 			if load >= g.pids {
 				g.crowded()
 			}
@@ -69,16 +67,16 @@ func (g *guard) run() {
 			time.Sleep(guardSlow)
 			continue
 		}
-		sum, largest, top := memory(all, files)
-		buffers := g.buffers(all)
-		sum += buffers
-		if sum > g.limit && buffers > top {
-			largest = mostSockets(all, largest)
+		sum, victim := g.use(t, calls, files)
+		if sum > g.limit {
+			// Sockets may have been counted a moment ago. What there is now decides.
+			g.held = holds{}
+			files = g.files()
+			t, calls = g.look()
+			sum, victim = g.use(t, calls, files)
 		}
-		if sum > g.limit && largest > 0 {
-			name, _ := os.ReadFile("/proc/" + strconv.Itoa(largest) + "/comm")
-			g.killed(t, largest, fmt.Sprintf("memory limit exceeded (%d MiB > %d MiB): killed %s", sum>>20, g.limit>>20, printable(bytes.TrimSpace(name))))
-			t.signal(largest, unix.SIGKILL)
+		if sum > g.limit && victim > 0 {
+			g.end(t, victim, sum)
 		}
 		pause := guardSlow
 		if sum > g.limit/8 {
@@ -88,11 +86,58 @@ func (g *guard) run() {
 	}
 }
 
+// room is what one more command takes.
+func (g *guard) room() int { return min(g.pids/4, roomCall) }
+
+// fills says whether a load leaves hardly room for one more command.
+func (g *guard) fills(load int) bool { return load >= g.pids-g.room() }
+
+// files is what temporary files hold. They cannot hold most of the memory: ending
+// processes would then free nothing, but ending the sandbox does.
+func (g *guard) files() (sum int64) {
+	if g.limit > 0 && !g.plain {
+		sum = temporary() + segments()
+	}
+	if g.limit > 0 && sum > g.limit/4*3 {
+		os.Exit(1)
+	}
+	return sum
+}
+
+// use adds up all memory and finds the process that would be ended for it, if there is one.
+func (g *guard) use(t tree, calls map[int]int, files int64) (sum int64, victim int) {
+	all := t.below(t.self)
+	sum, sizes := memory(all, files)
+	buffers := g.buffers(all)
+	commands := slices.DeleteFunc(all, func(n int) bool { _, parent := calls[n]; return parent })
+	var top int64
+	for _, n := range commands {
+		if sizes[n] > top {
+			victim, top = n, sizes[n]
+		}
+	}
+	sum += buffers
+	if sum > g.limit && buffers > top {
+		victim = mostSockets(commands, victim)
+	}
+	return sum, victim
+}
+
+// end kills a process and waits for its memory, which would else count for others.
+func (g *guard) end(t tree, victim int, sum int64) {
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(victim) + "/comm")
+	g.killed(t, victim, fmt.Sprintf("memory limit exceeded (%d MiB > %d MiB): killed %s", sum>>20, g.limit>>20, printable(bytes.TrimSpace(name))))
+	t.signal(victim, unix.SIGKILL)
+	await(victim, awaitKilled)
+	g.held = holds{}
+}
+
 // memory adds up, in bytes, private pages of processes, the tables for them and what is
 // shared: either mapped by processes or held by temporary files and System V segments. Much
-// is both, so the larger of the two counts.
-func memory(all []int, files int64) (sum int64, largest int, top int64) {
+// is both, so the larger of the two counts. sizes are those of each process.
+func memory(all []int, files int64) (sum int64, sizes map[int]int64) {
 	page := int64(os.Getpagesize())
+	sizes = make(map[int]int64, len(all))
 	var mapped int64
 	for _, n := range all {
 		size, rss, other := statm(n)
@@ -102,11 +147,9 @@ func memory(all []int, files int64) (sum int64, largest int, top int64) {
 			mapped += shared
 		}
 		sum += private
-		if private+shared > top {
-			largest, top = n, private+shared
-		}
+		sizes[n] = private + shared
 	}
-	return sum + max(mapped, files), largest, top
+	return sum + max(mapped, files), sizes
 }
 
 // statm reads the size of a process, what is in memory and what of that is shared, in pages.

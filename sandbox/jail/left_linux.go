@@ -29,6 +29,54 @@ func (s *supervisor) clear(m *Message) {
 	_ = send(answer)
 }
 
+// goneTime is how long processes that were killed may take to go.
+const goneTime = 200 * time.Millisecond
+
+// makeRoom ends what earlier commands left running, if that is what fills the sandbox, and
+// returns how many processes.
+func (s *supervisor) makeRoom() (ended int) {
+	if s.guard != nil && !s.filled(goneTime) {
+		return 0
+	}
+	ended, _ = s.endLeft(KillTime, nil)
+	if s.guard != nil {
+		s.filled(goneTime)
+	}
+	return ended
+}
+
+// filled says whether what earlier commands left running fills the sandbox. Those that were
+// killed a moment ago do not, so it waits for them.
+func (s *supervisor) filled(limit time.Duration) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		t, calls := s.look()
+		left := 0
+		for n, tasks := range t.tasks {
+			if _, running := calls[t.top(n)]; n != t.self && !running && t.under(t.self, n) {
+				left += max(tasks, 1)
+			}
+		}
+		if !s.guard.fills(t.load()) || left < s.guard.room() {
+			return false
+		}
+	}
+	return true
+}
+
+// look pictures the processes, with the parents of running commands and the numbers of
+// those. A command starts under the same lock, so none is taken for a left-over.
+func (s *supervisor) look() (t tree, calls map[int]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, calls = processes(), map[int]int{}
+	for pid, c := range s.calls {
+		if n := t.child(pid); n >= 0 {
+			calls[n] = c.id
+		}
+	}
+	return t, calls
+}
+
 // endLeft ends processes that belong to no running command, but for roots only those that
 // are, or are below, one of them. It returns how many, with names of their programs. As in
 // killBelow, all are stopped first, so that none can outrun it by forking.
@@ -61,21 +109,10 @@ func (s *supervisor) endLeft(limit time.Duration, roots []int) (ended int, names
 // left lists the living processes below this one that are not those of running commands,
 // and belong to one of roots if there are any.
 func (s *supervisor) left(roots []int) (tree, []int) {
-	// A command starts under the same lock, so none is taken for a left-over.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := processes()
-	var calls []int
-	for pid := range s.calls {
-		if n := t.child(pid); n >= 0 {
-			calls = append(calls, n)
-		}
-	}
-	of := func(roots []int, n int) bool {
-		return slices.ContainsFunc(roots, func(root int) bool { return t.under(root, n) })
-	}
+	t, calls := s.look()
 	return t, slices.DeleteFunc(t.below(t.self), func(n int) bool {
-		return of(calls, n) || len(roots) > 0 && !of(roots, n)
+		_, running := calls[t.top(n)]
+		return running || len(roots) > 0 && !slices.Contains(roots, t.top(n))
 	})
 }
 

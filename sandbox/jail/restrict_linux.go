@@ -29,7 +29,9 @@ func (s *setup) rlimits() error {
 		{unix.RLIMIT_MEMLOCK, 64 << 10},
 		{unix.RLIMIT_SIGPENDING, 4096},
 	}
-	if s.Limits.Pids > 0 {
+	// Where the limit counts other processes of the user too, only commands get it, each
+	// with the others of that moment: it would keep the supervisor from its work.
+	if s.Limits.Pids > 0 && s.Others == 0 {
 		limits = append(limits, struct {
 			what int
 			max  int64

@@ -52,7 +52,7 @@ func supervisorMain(plain bool) {
 	s := &supervisor{null: null, plain: plain, calls: map[int]*running{}}
 	limit, pids := number([]byte(os.Getenv("SANDBOX_MEMORY"))), int(number([]byte(os.Getenv("SANDBOX_PIDS"))))
 	if limit > 0 || pids > 0 {
-		s.guard = &guard{limit: limit, pids: pids, plain: plain, own: os.Getenv("SANDBOX_NETWORK") == "own", wake: make(chan struct{}, 1), killed: s.outOfMemory, crowded: s.crowd}
+		s.guard = &guard{limit: limit, pids: pids, plain: plain, own: os.Getenv("SANDBOX_NETWORK") == "own", wake: make(chan struct{}, 1), look: s.look, killed: s.outOfMemory, crowded: s.crowd}
 		go s.guard.run()
 	}
 	go func() {
@@ -89,10 +89,7 @@ func (s *supervisor) begin(m *Message, fds []int) {
 		s.start(m, fds, 0)
 		return
 	}
-	go func() {
-		ended, _ := s.endLeft(KillTime, nil)
-		s.start(m, fds, ended)
-	}()
+	go func() { s.start(m, fds, s.makeRoom()) }()
 }
 
 // start runs the parent of a command, which reads the request itself.
@@ -191,17 +188,15 @@ func (s *supervisor) reap() {
 		exit.OOM, exit.Crowded, exit.Cleared = c.oom, c.crowded, c.cleared
 		s.mu.Unlock()
 		if unix.Errno(exit.Errno) == unix.EAGAIN {
-			go s.makeRoom(c.id, exit)
+			// It found no room for itself; the next one shall.
+			go func() {
+				exit.Cleared = s.makeRoom()
+				_ = send(&Message{Op: OpExit, ID: c.id, Exit: exit})
+			}()
 			continue
 		}
 		_ = send(&Message{Op: OpExit, ID: c.id, Exit: exit})
 	}
-}
-
-// makeRoom is for a command that found no room for itself; the next one shall.
-func (s *supervisor) makeRoom(id int, exit *Exit) {
-	exit.Cleared, _ = s.endLeft(KillTime, nil)
-	_ = send(&Message{Op: OpExit, ID: id, Exit: exit})
 }
 
 // report reads what the parent of a command wrote before it ended.
@@ -248,7 +243,7 @@ func (s *supervisor) stat(m *Message) {
 	if !s.plain {
 		files, other = temporary(), segments()
 	}
-	sum, _, _ := memory(all, files+other)
+	sum, _ := memory(all, files+other)
 	s.mu.Lock()
 	own := len(s.calls)
 	s.mu.Unlock()

@@ -42,7 +42,8 @@ func processes() tree {
 		}
 		if parent, tasks, state, ok := stat(name); ok {
 			t.parent[n], t.tasks[n] = parent, tasks
-			t.dead[n] = state == 'Z' || state == 'X'
+			// The first thread of a living process may have ended.
+			t.dead[n] = state == 'X' || state == 'Z' && tasks <= 1
 		}
 	}
 	return t
@@ -72,6 +73,16 @@ func (t tree) load() (sum int) {
 		}
 	}
 	return sum
+}
+
+// await waits until a process that was killed has let go of everything, or for a moment.
+func await(n int, limit time.Duration) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		_, tasks, state, ok := stat(strconv.Itoa(n))
+		if !ok || state == 'X' || state == 'Z' && tasks <= 1 {
+			return
+		}
+	}
 }
 
 // below lists living descendants.
