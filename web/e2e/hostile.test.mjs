@@ -37,7 +37,7 @@ let fawn, browser;
 
 before(async () => {
   if (skip) return;
-  [fawn, browser] = await Promise.all([start({ config: 'sandbox: {write_file_max_bytes: 0, read_file_output_max_chars: 0}\n' }), launch()]);
+  [fawn, browser] = await Promise.all([start({ scripted: ', context_window: 100000000', config: 'sandbox: {write_file_max_bytes: 0, read_file_output_max_chars: 0}\n' }), launch()]);
   await fawn.script.rules(Object.entries(answers).map(([name, text]) => ({ match: name, script: { turns: [{ reasoning: text.slice(0, 60_000), text, chunk: 4000 }] } })));
 });
 after(async () => { await browser?.close(); await fawn?.stop(); });
@@ -134,7 +134,7 @@ test('tools, their output, files and titles can say what they like', { skip }, a
     const res = await fetch(`${fawn.base}/threads/${id}/state`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ values: { title: name } }) });
     assert.ok(res.ok, `${res.status}`);
   }
-  const cards = await page.evaluate(() => [...document.querySelectorAll('.cards a.open')].map((a) => a.getAttribute('href')));
+  const cards = await page.evaluate(() => [...document.querySelectorAll('.cards[id] a.open')].map((a) => a.getAttribute('href')));
   assert.equal(cards.length, Object.keys(files).length);
   const search = '/workspace/chats?q=' + encodeURIComponent('<img src=x onerror="pwned=1">' + bidi);
   for (const path of [`/workspace/chats/${id}`, ...cards, ...cards.map((c) => c + (c.includes('?') ? '&' : '?') + 'tab=code'), `/workspace/chats/${id}/files`, '/workspace/chats', search, `/ui/threads/${id}/delete`]) {
