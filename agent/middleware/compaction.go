@@ -317,7 +317,7 @@ func newestFrom(msgs []*agent.Message, left int) int {
 // cutPoint is the nearest place not behind at where the log may be cut: not between a call
 // and its results. Behind it something must be left.
 func cutPoint(msgs []*agent.Message, at int) int {
-	at = min(max(at, 0), len(msgs)-1)
+	at = max(min(at, len(msgs)-1), 0)
 	for at > 0 && msgs[at].Type == agent.TypeTool {
 		at--
 	}

@@ -50,6 +50,10 @@ func TestCompactHidesAndSaysWhat(t *testing.T) {
 			t.Errorf("%s: %d %s", c.body, a.status, a.body)
 		}
 	}
+	w.ok(t, "POST", "/threads", `{"thread_id":"empty"}`)
+	if got := w.ok(t, "POST", "/threads/empty/compact", ""); got["compacted"] != false {
+		t.Errorf("nothing was said in this thread: %v", got)
+	}
 	if off = true; w.send(t, "POST", "/threads/t1/compact", "").status != 409 {
 		t.Error("switched off is no conflict")
 	}
