@@ -17,6 +17,8 @@ const (
 	// What others write to the same disk makes a thread that is nearly full count this
 	// often at most.
 	diskStep = 1 << 20
+	// diskSettle is how long a command may run before it answers for writes nobody was seen at.
+	diskSettle = time.Second
 	// clearTime bounds the wait for an answer about processes.
 	clearTime = 5 * time.Second
 )
@@ -32,17 +34,23 @@ type diskWatch struct {
 	meter  *meter
 
 	mu      sync.Mutex
-	blind   bool                            // the box does not know what is open
-	next    int                             // guarded by mu, as all here
-	calls   map[int]context.CancelCauseFunc // running commands
-	base    int64                           // what there was when the last command started
-	deep    bool                            // that could not be counted
-	running bool                            // the loop
-	notes   []string                        // for the next result
+	blind   bool            // the box does not know what is open
+	next    int             // guarded by mu, as all here
+	calls   map[int]watched // running commands
+	base    int64           // what there was when the last command started
+	deep    bool            // that could not be counted
+	running bool            // the loop
+	notes   []string        // for the next result
+}
+
+// watched is a running command.
+type watched struct {
+	cancel context.CancelCauseFunc
+	since  time.Time
 }
 
 func (p *pool) watch(b box, thread string, policy Policy) *diskWatch {
-	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.meter(thread), calls: map[int]context.CancelCauseFunc{}}
+	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.meter(thread), calls: map[int]watched{}}
 }
 
 // during runs a command and watches meanwhile.
@@ -56,7 +64,7 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (exit,
 	w.mu.Lock()
 	w.next++
 	id := w.next
-	w.calls[id] = cancel
+	w.calls[id] = watched{cancel, time.Now()}
 	w.base, w.deep = base, deep
 	if !w.running {
 		w.running = true
@@ -198,9 +206,10 @@ func (w *diskWatch) endWriter(ctx context.Context, begun int) {
 	}
 	w.mu.Lock()
 	calls := len(w.calls)
-	for id, cancel := range w.calls {
-		if id <= begun {
-			cancel(errOverQuota)
+	for id, c := range w.calls {
+		// Blocks of what an earlier command wrote may be taken a moment after its end.
+		if id <= begun && time.Since(c.since) > diskSettle {
+			c.cancel(errOverQuota)
 		}
 	}
 	w.mu.Unlock()

@@ -124,8 +124,8 @@ for i in range(12):
     held.append(mmap.mmap(fd, 12 << 20)); os.close(fd)
 time.sleep(600)`), want: `The command was terminated because the thread's storage is full`},
 		{name: "closed folders", plain: true, shell: `for i in 1 2 3 4 5 6 7 8 9 10 11 12; do mkdir d$i; head -c 12M /dev/zero > d$i/f; chmod $((i % 4))00 d$i; done; sleep 600`, want: `Thread storage is full`, next: `stat -c %a d1 d4; chmod -R 700 d*; rm -rf d*; echo next`, lines: 3},
-		{name: "a fork bomb that stays", plain: true, shell: `(:(){ :|:& };:) >/dev/null 2>&1 & sleep 2; echo started`, want: `started`, told: `Processes that earlier commands had left running filled the sandbox \(\d+ of at most 64\); they were ended\.`, next: forks},
-		{name: "sleepers that stay", plain: true, shell: `(ulimit -u 200; while :; do setsid sleep 3600 & done) >/dev/null 2>&1 & sleep 2; echo started`, want: `started`, told: `Processes that earlier commands had left running filled the sandbox`, next: forks},
+		{name: "a fork bomb that stays", plain: true, shell: `(:(){ :|:& };:) >/dev/null 2>&1 & SECONDS=0; while [ $SECONDS -lt 3 ]; do :; done; echo started`, want: `started`, told: `Processes that earlier commands had left running filled the sandbox \(\d+ of at most 64\); they were ended\.`, next: forks},
+		{name: "sleepers that stay", plain: true, shell: `(ulimit -u 200; while :; do setsid sleep 3600 & done) >/dev/null 2>&1 & SECONDS=0; while [ $SECONDS -lt 3 ]; do :; done; echo started`, want: `started`, told: `Processes that earlier commands had left running filled the sandbox`, next: forks},
 		{name: "temporary files", shell: `head -c 1G /dev/zero > /tmp/x; head -c 1G /dev/zero > /dev/shm/x; ls -s --block-size=M /tmp/x /dev/shm/x; rm /tmp/x /dev/shm/x`, want: `(?s)No space left on device.*No space left on device.*\n *8M /dev/shm/x\n *12M /tmp/x`},
 		{name: "names of temporary files", shell: python(`
 import os, shutil
