@@ -14,25 +14,27 @@ import (
 // ended. Cancelling an interrupted run again is fine; other ended runs give
 // ErrNotCancelable, unknown ones ErrNotFound.
 func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) error {
-	m.mu.Lock()
-	e := m.runs[run]
-	if e == nil || thread != "" && e.run.ThreadID != thread {
-		m.mu.Unlock()
+	e, drop := m.endLive(thread, run, false)
+	if e == nil {
 		return m.cancelEnded(ctx, thread, run)
 	}
-	l := m.threads[e.run.ThreadID]
-	drop := false
-	switch {
-	case l != nil && l.active == e:
-		e.cancel(ErrInterrupted)
-	case !e.dropped:
-		e.dropped, drop = true, true
-		e.takeBack()
-		if l != nil {
-			l.queue = slices.DeleteFunc(l.queue, func(q *entry) bool { return q == e })
-		}
+	return m.await(ctx, e, drop, wait)
+}
+
+// endLive makes a live run end. It is nil when there is none of that name, or when it is too
+// late to take it back.
+func (m *Manager) endLive(thread, run string, undo bool) (e *entry, drop bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e = m.runs[run]
+	if e == nil || thread != "" && e.run.ThreadID != thread || undo && e.stage == stageSettled {
+		return nil, false
 	}
-	m.mu.Unlock()
+	return e, m.end(e, undo)
+}
+
+// await stores the end of a run that never started, or waits for one that was told to end.
+func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool) error {
 	if drop {
 		return m.drop(ctx, e)
 	}
@@ -64,38 +66,42 @@ func (m *Manager) cancelEnded(ctx context.Context, thread, run string) error {
 func (m *Manager) drop(ctx context.Context, e *entry) error {
 	<-e.stored // the store answers in any case
 	m.mu.Lock()
-	ready, undo := e.ready, e.undo
+	taken := e.stage
 	m.mu.Unlock()
 	var err error
 	ctx = context.WithoutCancel(ctx)
-	switch {
-	case ready && undo:
+	switch taken {
+	case stageErased:
 		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Delete: &store.Delete{Runs: []string{e.run.ID}}})
-	case ready:
+	case stageDropped:
 		e.run.Status, e.run.UpdatedAt = Interrupted, time.Now()
 		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run)})
 		defer m.hooked()
 	}
 	e.log.abandon()
 	rest, restErr := m.resting(ctx, e.run.ThreadID)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.over(e)
-	l := m.threads[e.run.ThreadID]
-	if l == nil {
-		l = &lineup{}
-		m.threads[e.run.ThreadID] = l
+	if l := m.forget(e, restErr == nil); l != nil {
+		m.vacate(l, e.run.ThreadID, known(rest), func() { l.write = nil })
 	}
-	l.dirty = true
-	if restErr == nil && l.active == nil && !l.held && !m.closed {
-		l.held = true
-		m.writeStatus(l, e.run.ThreadID, rest)
-		l.held = false
-	}
-	m.dispatch(e.run.ThreadID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
+	return nil
+}
+
+// forget lets go of a run that was taken out of its line. It returns the line, held, when the
+// thread's status, if known, is to be written now.
+func (m *Manager) forget(e *entry, known bool) *lineup {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over(e)
+	l := m.line(e.run.ThreadID)
+	l.dirty = true
+	if known && l.active == nil && l.write == nil && !m.closed {
+		l.write = &write{}
+		return l
+	}
+	m.dispatch(e.run.ThreadID)
 	return nil
 }
 
@@ -104,7 +110,7 @@ func (m *Manager) CancelAll(ctx context.Context, thread string) error {
 	m.mu.Lock()
 	var ids []string
 	for id, e := range m.runs {
-		if e.aside && e.run.ThreadID == thread {
+		if e.stage.aside() && e.run.ThreadID == thread {
 			ids = append(ids, id)
 		}
 	}
@@ -137,19 +143,9 @@ func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.C
 
 // release gives the line of a thread back.
 func (m *Manager) release(ctx context.Context, l *lineup, thread string) {
-	m.mu.Lock()
-	if l.dirty && len(l.queue) == 0 { // a run joined and left again
-		m.mu.Unlock()
-		rest, err := m.resting(context.WithoutCancel(ctx), thread)
-		m.mu.Lock()
-		if err == nil {
-			m.writeStatus(l, thread, rest)
-		}
-	}
-	l.held, l.brief = false, nil
-	m.dispatch(thread)
-	m.mu.Unlock()
-	m.wg.Done()
+	defer m.wg.Done()
+	rest := func() (string, error) { return m.resting(context.WithoutCancel(ctx), thread) }
+	m.vacate(l, thread, rest, func() { l.write = nil })
 }
 
 // hold takes the line of a thread for an exclusive write. It waits for a run whose end is
@@ -158,11 +154,7 @@ func (m *Manager) release(ctx context.Context, l *lineup, thread string) {
 func (m *Manager) hold(ctx context.Context, thread string, brief chan struct{}) (*lineup, error) {
 	for {
 		m.mu.Lock()
-		l := m.threads[thread]
-		if l == nil {
-			l = &lineup{}
-			m.threads[thread] = l
-		}
+		l := m.line(thread)
 		var gone <-chan struct{}
 		leaving := l.active
 		if leaving != nil {
@@ -172,13 +164,13 @@ func (m *Manager) hold(ctx context.Context, thread string, brief chan struct{}) 
 		case m.closed:
 			m.mu.Unlock()
 			return nil, ErrClosed
-		case l.held && l.brief != nil:
-			gone = l.brief
-		case l.held || l.busy():
+		case l.write != nil && l.write.over != nil:
+			gone = l.write.over
+		case l.write != nil || l.busy():
 			m.mu.Unlock()
 			return nil, fmt.Errorf("thread %s: %w", thread, ErrBusy)
 		case leaving == nil:
-			l.held, l.brief = true, brief
+			l.write = &write{over: brief}
 			m.wg.Add(1)
 			m.mu.Unlock()
 			return l, nil

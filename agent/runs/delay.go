@@ -27,25 +27,25 @@ func laterThan(now time.Time, run store.Run, req *Request) bool {
 	return err == nil && run.CreatedAt.Add(wait).After(now)
 }
 
-// setAside keeps a run for later. Until it is due it stands in no line: its thread is free
-// for other runs and for writes.
-func (m *Manager) setAside(e *entry) error {
+// setAside keeps a run for later, in one of the stages aside. Until it is due or released it
+// stands in no line: its thread is free for other runs and for writes.
+func (m *Manager) setAside(e *entry, to stage, strategy string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return ErrClosed
 	}
-	if l := m.threads[e.run.ThreadID]; l != nil && l.busy() && e.run.Multitask == "reject" {
+	if l := m.threads[e.run.ThreadID]; l != nil && l.busy() && strategy == "reject" {
 		return fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
 	}
-	e.aside = true
+	e.become(to)
 	m.runs[e.run.ID] = e
 	return nil
 }
 
 // arm starts the clock of a run that was set aside and whose row is stored. mu is held.
 func (m *Manager) arm(e *entry) {
-	if !e.aside || e.waits || m.closed {
+	if e.stage != stageDelayed || m.closed {
 		return
 	}
 	wait, err := e.req.delay()
@@ -60,16 +60,10 @@ func (m *Manager) arm(e *entry) {
 func (m *Manager) due(e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed || !e.aside {
+	if m.closed || e.stage != stageDelayed {
 		return
 	}
-	e.aside = false
-	l := m.threads[e.run.ThreadID]
-	if l == nil {
-		l = &lineup{}
-		m.threads[e.run.ThreadID] = l
-	}
-	for _, q := range l.enter(e, e.run.Multitask) {
+	for _, q := range m.enter(m.line(e.run.ThreadID), e, e.run.Multitask) {
 		m.wg.Go(func() {
 			if err := m.drop(context.Background(), q); err != nil {
 				m.logger.Error("an interrupted run could not be stored", "thread", q.run.ThreadID, "run", q.run.ID, "err", err)
@@ -79,9 +73,8 @@ func (m *Manager) due(e *entry) {
 	m.dispatch(e.run.ThreadID)
 }
 
-// takeBack keeps a run that was set aside from ever becoming due. mu is held.
-func (e *entry) takeBack() {
-	e.aside, e.waits = false, false
+// stopClock keeps a run that waits for its time from becoming due. mu is held.
+func (e *entry) stopClock() {
 	if e.clock != nil {
 		e.clock.Stop()
 	}
@@ -99,7 +92,7 @@ func (m *Manager) Delayed(thread string) []Delayed {
 	defer m.mu.Unlock()
 	var out []Delayed
 	for _, e := range m.runs {
-		if !e.aside || e.waits || e.run.ThreadID != thread {
+		if e.stage != stageDelayed || e.run.ThreadID != thread {
 			continue
 		}
 		if wait, err := e.req.delay(); err == nil {

@@ -127,8 +127,7 @@ func storedEntry(run store.Run) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), ready: true, stored: make(chan struct{}), done: make(chan struct{}),
-		waits: run.Status == Pending && req.Hold}
+	e := &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}), done: make(chan struct{})}
 	close(e.stored)
 	return e, nil
 }

@@ -13,11 +13,14 @@ import (
 // lineup is a thread's turn-taking. It exists only while something is in it.
 type lineup struct {
 	active *entry
-	held   bool          // an exclusive write is under way
-	brief  chan struct{} // closed at the end of that write, when others wait for it instead of giving up
-	dirty  bool          // the thread's row may say busy because of a run that is not here any more
+	write  *write // the exclusive write that is under way
+	dirty  bool   // the thread's row may say busy because of a run that is not here any more
 	queue  []*entry
 }
+
+// write is an exclusive write on a thread. Of a brief one over is closed at its end: others
+// wait for it instead of giving up.
+type write struct{ over chan struct{} }
 
 // entry is a live run.
 type entry struct {
@@ -34,14 +37,19 @@ type entry struct {
 	remarks remarks // made while it runs
 
 	// guarded by Manager.mu
-	ready   bool // its row is stored
-	dropped bool // taken out of the queue
-	aside   bool // waits for its time, in no line
-	waits   bool // aside until the run before it has ended well, or it is released
-	clock   *time.Timer
-	rec     *recorder // takes announcements; nil until the agent works
-	undo    bool      // it is to be rolled back
-	settled bool      // how it ends is decided
+	stage stage
+	clock *time.Timer // of a run that waits for its time
+	rec   *recorder   // takes announcements; nil until the agent works
+}
+
+// line is the line of a thread, which need not have one yet. mu is held.
+func (m *Manager) line(thread string) *lineup {
+	l := m.threads[thread]
+	if l == nil {
+		l = &lineup{}
+		m.threads[thread] = l
+	}
+	return l
 }
 
 // busy says whether a run is at work or waits. One whose end is already on show counts as
@@ -51,51 +59,68 @@ func (l *lineup) busy() bool {
 	return len(l.queue) > 0 || l.active != nil && !l.active.log.over()
 }
 
-// join puts e into its thread's line by its strategy. It returns the queued runs which e
+// join puts e into its thread's line by a strategy. It returns the queued runs which e
 // interrupts; the caller drops them.
-func (m *Manager) join(e *entry) (interrupted []*entry, err error) {
+func (m *Manager) join(e *entry, strategy string) (interrupted []*entry, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil, ErrClosed
 	}
-	l := m.threads[e.run.ThreadID]
-	if l == nil {
-		l = &lineup{}
-		m.threads[e.run.ThreadID] = l
-	}
-	if l.busy() && e.run.Multitask == "reject" {
+	l := m.line(e.run.ThreadID)
+	if l.busy() && strategy == "reject" {
 		return nil, fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
 	}
 	m.runs[e.run.ID] = e
-	return l.enter(e, e.run.Multitask), nil
+	return m.enter(l, e, strategy), nil
 }
 
-// enter puts e behind the others, or in their place. mu of the manager is held.
-func (l *lineup) enter(e *entry, strategy string) (interrupted []*entry) {
+// enter puts e behind the others, or in their place. mu is held.
+func (m *Manager) enter(l *lineup, e *entry, strategy string) (interrupted []*entry) {
 	if undo := strategy == "rollback"; l.busy() && (undo || strategy == "interrupt") {
-		if l.active != nil && !l.active.settled {
-			l.active.undo = l.active.undo || undo
-			l.active.cancel(ErrInterrupted)
+		if l.active != nil && l.active.stage != stageSettled {
+			m.end(l.active, undo)
 		}
 		interrupted, l.queue = l.queue, nil
 		for _, q := range interrupted {
-			q.dropped, q.undo = true, undo
+			q.takeOut(undo)
 		}
 	}
-	l.queue = append(l.queue, e)
-	l.dirty = true
+	l.admit(e)
 	return interrupted
+}
+
+// admit puts a run into line, behind the others. mu of the manager is held.
+func (l *lineup) admit(e *entry) {
+	if e.become(stageQueued) {
+		l.queue, l.dirty = append(l.queue, e), true
+	}
+}
+
+// remove takes a run out of the line. mu of the manager is held.
+func (l *lineup) remove(e *entry) {
+	l.queue = slices.DeleteFunc(l.queue, func(q *entry) bool { return q == e })
+}
+
+// isStored says whether the row of a run in line is stored.
+func (e *entry) isStored() bool {
+	select {
+	case <-e.stored:
+		return true
+	default:
+		return false
+	}
 }
 
 // leave takes an entry out of the line whose row could not be stored.
 func (m *Manager) leave(e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	e.become(stageUnstored)
 	close(e.stored)
-	e.takeBack()
+	e.stopClock()
 	if l := m.threads[e.run.ThreadID]; l != nil {
-		l.queue = slices.DeleteFunc(l.queue, func(q *entry) bool { return q == e })
+		l.remove(e)
 	}
 	m.over(e)
 	m.dispatch(e.run.ThreadID)
@@ -112,7 +137,7 @@ func (m *Manager) over(e *entry) {
 // dispatch starts the next run of a thread when nothing holds it. mu is held.
 func (m *Manager) dispatch(thread string) {
 	l := m.threads[thread]
-	if l == nil || l.active != nil || l.held {
+	if l == nil || l.active != nil || l.write != nil {
 		return
 	}
 	if len(l.queue) == 0 {
@@ -120,7 +145,7 @@ func (m *Manager) dispatch(thread string) {
 		return
 	}
 	e := l.queue[0]
-	if !e.ready || m.closed {
+	if !e.isStored() || m.closed || !e.become(stageWorking) {
 		return
 	}
 	l.active, l.queue = e, l.queue[1:]
@@ -131,32 +156,52 @@ func (m *Manager) dispatch(thread string) {
 		defer cancel(nil)
 		rest := m.execute(ctx, e)
 		m.hooked()
-		m.mu.Lock()
-		defer m.mu.Unlock()
 		m.promote(l, e, rest)
-		m.writeStatus(l, thread, rest)
-		l.active = nil
-		m.over(e)
-		m.dispatch(thread)
+		m.vacate(l, thread, known(rest), func() {
+			l.active = nil
+			m.over(e)
+		})
 	})
 }
 
-// writeStatus writes the status of a thread on which nothing is left to run, unless the run
-// that ended has written it already. The line is held or active meanwhile, so that no run
-// can start; those that join write busy again when they begin. mu is held, but not during
-// the write.
-func (m *Manager) writeStatus(l *lineup, thread, status string) {
-	for l.dirty && len(l.queue) == 0 {
-		l.dirty = false
-		m.mu.Unlock()
-		ctx, cancel := m.db.UnlessStuck(context.Background(), patience)
-		err := m.db.Commit(ctx, store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{Status: &status}})
-		cancel()
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+// vacate gives a line free that was held or active until now, and starts the next run. Before
+// it, the status of a thread on which nothing is left to run is written, unless the run that
+// ended has written it already. No run can start meanwhile; those that join write busy again
+// when they begin. rest finds that status; free is called with mu held.
+func (m *Manager) vacate(l *lineup, thread string, rest func() (string, error), free func()) {
+	for !m.vacated(l, thread, free) {
+		if err := m.writeStatus(thread, rest); err != nil && !errors.Is(err, store.ErrNotFound) {
 			m.logger.Error("a thread's status could not be stored", "thread", thread, "err", err)
 		}
-		m.mu.Lock()
 	}
+}
+
+func (m *Manager) writeStatus(thread string, rest func() (string, error)) error {
+	status, err := rest()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := m.db.UnlessStuck(context.Background(), patience)
+	defer cancel()
+	return m.db.Commit(ctx, store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{Status: &status}})
+}
+
+// known is a status that need not be looked for.
+func known(status string) func() (string, error) {
+	return func() (string, error) { return status, nil }
+}
+
+// vacated frees the line, unless the thread's status is to be written first.
+func (m *Manager) vacated(l *lineup, thread string, free func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l.dirty && len(l.queue) == 0 {
+		l.dirty = false
+		return false
+	}
+	free()
+	m.dispatch(thread)
+	return true
 }
 
 // statusAfter is what an ending run writes as its thread's status: rest, unless more runs

@@ -111,11 +111,11 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	var interrupted []*entry
 	status := Busy
 	if laterThan(time.Now(), row, &e.req) {
-		status, err = "", m.setAside(e)
+		status, err = "", m.setAside(e, stageDelayed, row.Multitask)
 	} else if e.req.Hold && m.holdBack(e) {
 		status = ""
 	} else {
-		interrupted, err = m.join(e)
+		interrupted, err = m.join(e, row.Multitask)
 	}
 	if err != nil {
 		return store.Run{}, err
@@ -126,7 +126,6 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 		return store.Run{}, err
 	}
 	m.mu.Lock()
-	e.ready = true
 	close(e.stored)
 	m.arm(e)
 	m.dispatch(row.ThreadID)
@@ -309,7 +308,7 @@ func (m *Manager) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
-		e.takeBack()
+		e.stopClock()
 		e.log.abandon()
 		m.over(e)
 	}

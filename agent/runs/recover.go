@@ -321,7 +321,7 @@ func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
 func (m *Manager) freeThreads(ctx context.Context, line []*entry) error {
 	waiting := map[string]bool{}
 	for _, e := range line {
-		if e.run.Status == Running || !e.waits && !laterThan(time.Now(), e.run, &e.req) {
+		if e.run.Status == Running || !e.holds() && !laterThan(time.Now(), e.run, &e.req) {
 			waiting[e.run.ThreadID] = true
 		}
 	}
@@ -346,20 +346,21 @@ func (m *Manager) freeThreads(ctx context.Context, line []*entry) error {
 
 // rejoin puts a run of the time before in line.
 func (m *Manager) rejoin(e *entry) error {
-	strategy := e.run.Multitask
-	e.run.Multitask = "enqueue" // whatever it was to end has ended
+	const strategy = "enqueue" // whatever it was to end has ended
 	var err error
-	if e.waits || e.run.Status == Pending && laterThan(time.Now(), e.run, &e.req) {
-		err = m.setAside(e)
-	} else {
-		_, err = m.join(e)
+	switch {
+	case e.holds():
+		err = m.setAside(e, stageHeld, strategy)
+	case e.run.Status == Pending && laterThan(time.Now(), e.run, &e.req):
+		err = m.setAside(e, stageDelayed, strategy)
+	default:
+		_, err = m.join(e, strategy)
 	}
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e.run.Multitask = strategy
 	m.arm(e)
 	m.dispatch(e.run.ThreadID)
 	return nil

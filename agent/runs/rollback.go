@@ -14,10 +14,8 @@ import (
 // the thread stands where it stood before. Files it wrote stay. With wait it returns once
 // that is done. A run that has ended gives ErrNotCancelable, an unknown one ErrNotFound.
 func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) error {
-	m.mu.Lock()
-	e := m.runs[run]
-	if e == nil || e.settled || thread != "" && e.run.ThreadID != thread {
-		m.mu.Unlock()
+	e, drop := m.endLive(thread, run, true)
+	if e == nil {
 		r, err := m.db.Run(ctx, run)
 		switch {
 		case errors.Is(err, store.ErrNotFound) || err == nil && thread != "" && r.ThreadID != thread:
@@ -27,22 +25,7 @@ func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) e
 		}
 		return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
 	}
-	e.undo = true
-	m.mu.Unlock()
-	err := m.Cancel(ctx, thread, run, wait)
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotCancelable) { // it is gone already
-		return nil
-	}
-	return err
-}
-
-// settling closes the time in which a run can still be rolled back, and tells whether it
-// is to be.
-func (m *Manager) settling(e *entry) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e.settled = true
-	return e.undo
+	return m.await(ctx, e, drop, wait)
 }
 
 // undo takes a live run back and lets its readers go. It returns the status of its thread.

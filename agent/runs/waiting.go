@@ -21,16 +21,19 @@ func (m *Manager) holdBack(e *entry) bool {
 	if m.closed || l == nil || !l.busy() {
 		return false
 	}
-	e.aside, e.waits = true, true
+	e.become(stageHeld)
 	m.runs[e.run.ID] = e
 	return true
 }
+
+// holds says that a run which was stored before a restart was held, and is again.
+func (e *entry) holds() bool { return e.run.Status == Pending && e.req.Hold }
 
 // waiting are the held runs of a thread, oldest first. mu is held.
 func (m *Manager) waiting(thread string) []*entry {
 	var list []*entry
 	for _, e := range m.runs {
-		if e.waits && e.run.ThreadID == thread {
+		if e.stage == stageHeld && e.run.ThreadID == thread {
 			list = append(list, e)
 		}
 	}
@@ -40,21 +43,16 @@ func (m *Manager) waiting(thread string) []*entry {
 	return list
 }
 
-// promote puts the first held run into line behind one that ended well. mu is held.
+// promote puts the first held run into line behind one that ended well.
 func (m *Manager) promote(l *lineup, ended *entry, rest string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if ended.run.Status != Success || rest != Idle || len(l.queue) > 0 || m.closed {
 		return
 	}
 	if list := m.waiting(ended.run.ThreadID); len(list) > 0 {
 		l.admit(list[0])
 	}
-}
-
-// admit puts a held run into line. mu is held.
-func (l *lineup) admit(e *entry) {
-	e.aside, e.waits = false, false
-	l.queue = append(l.queue, e)
-	l.dirty = true
 }
 
 // Waiting returns the held runs of a thread, in the order they came.
@@ -74,18 +72,13 @@ func (m *Manager) Release(thread, run string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.runs[run]
-	if e == nil || !e.waits || e.run.ThreadID != thread {
+	if e == nil || e.stage != stageHeld || e.run.ThreadID != thread {
 		return fmt.Errorf("run %s: %w", run, ErrNotFound)
 	}
 	if m.closed {
 		return ErrClosed
 	}
-	l := m.threads[thread]
-	if l == nil {
-		l = &lineup{}
-		m.threads[thread] = l
-	}
-	l.admit(e)
+	m.line(thread).admit(e)
 	m.dispatch(thread)
 	return nil
 }
