@@ -15,6 +15,19 @@ type Agent struct {
 	Chain   []Middleware
 	System  string
 	Options ModelOptions // defaults of each call
+
+	// Toolset gives what takes the place of Tools and System from now on. It is asked before
+	// each model call, and gives the same one while nothing has changed. A nil func changes
+	// nothing.
+	Toolset func() *Toolset
+}
+
+// Toolset is what a model is offered in one step: tools, and the system prompt that speaks of
+// them. It never changes; another one takes its place. The calls of an answer run with the set
+// the answer was asked with.
+type Toolset struct {
+	System string
+	Tools  []*Tool
 }
 
 // Outcome is how a run ended.
@@ -50,14 +63,15 @@ func (a *Agent) Run(ctx context.Context, t *Turn) (Outcome, error) {
 	if l.limit <= 0 {
 		l.limit = DefaultMaxSteps
 	}
-	l.callModel, l.callTool = a.fold()
+	l.offer()
+	l.callModel, l.callTool = l.fold()
 	return l.run(ctx)
 }
 
 // fold builds the two onions, first stage outermost.
-func (a *Agent) fold() (ModelFunc, ToolFunc) {
-	model, tool := a.stream, a.call
-	for _, m := range slices.Backward(a.Chain) {
+func (l *loop) fold() (ModelFunc, ToolFunc) {
+	model, tool := l.agent.stream, l.call
+	for _, m := range slices.Backward(l.agent.Chain) {
 		if m.WrapModel != nil {
 			model = m.WrapModel(model)
 		}
@@ -72,6 +86,7 @@ func (a *Agent) fold() (ModelFunc, ToolFunc) {
 type loop struct {
 	agent     *Agent
 	turn      *Turn
+	set       *Toolset // of this step
 	callModel ModelFunc
 	callTool  ToolFunc
 	pending   State // patches of hooks, waiting for the step they join
@@ -118,6 +133,16 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	}
 	err := l.end(ctx)
 	return l.out, err
+}
+
+// offer takes the tools of this moment.
+func (l *loop) offer() {
+	switch {
+	case l.agent.Toolset != nil:
+		l.set = l.agent.Toolset()
+	case l.set == nil:
+		l.set = &Toolset{System: l.agent.System, Tools: l.agent.Tools}
+	}
 }
 
 type hook = func(context.Context, *Turn) (State, error)
@@ -201,6 +226,7 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 // modelStep makes one model call and stores its message once, after all stages saw it.
 func (l *loop) modelStep(ctx context.Context) (string, error) {
 	t := l.turn
+	l.offer()
 	if err := l.before(ctx, func(m Middleware) hook { return m.BeforeModel }); err != nil {
 		return "", l.fail(ctx, NodeModel, []string{NodeModel}, err)
 	}
@@ -208,7 +234,7 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 		l.last = &Last{Reason: "recursion_limit", Note: stepLimitNote}
 	}
 	lastTurn := l.last != nil
-	req := BuildRequest(l.agent.System, &t.State, l.agent.Tools, l.agent.Options)
+	req := BuildRequest(l.set.System, &t.State, l.set.Tools, l.agent.Options)
 	if lastTurn {
 		req.Tools = nil
 		req.Messages = append(req.Messages, &Message{ID: "note:limit", Type: TypeHuman, Name: "last_turn", Content: Text(l.last.Note)})

@@ -24,7 +24,7 @@ func (l *loop) toolStep(ctx context.Context) (string, error) {
 	done := make([]answer, len(open))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallelCalls)
-	after := l.agent.order(open)
+	after := l.set.order(open)
 	ended := make([]chan struct{}, len(open))
 	for i := range ended {
 		ended[i] = make(chan struct{})
@@ -159,17 +159,17 @@ func recovered(t *Turn, what, name string, err *error) {
 }
 
 // call is the innermost ToolFunc. A panic of a tool becomes an error, which stages see.
-func (a *Agent) call(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
-	tool := a.tool(c.Name)
+func (l *loop) call(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
+	tool := l.set.tool(c.Name)
 	if tool == nil {
-		return ErrorResult(fmt.Sprintf("Error: there is no tool named %q. Tools: %s.", c.Name, a.toolNames())), nil
+		return ErrorResult(fmt.Sprintf("Error: there is no tool named %q. Tools: %s.", c.Name, l.set.names())), nil
 	}
 	defer recovered(t, "tool", c.Name, &err)
 	return tool.Run(ctx, t, c)
 }
 
-func (a *Agent) tool(name string) *Tool {
-	for _, t := range a.Tools {
+func (s *Toolset) tool(name string) *Tool {
+	for _, t := range s.Tools {
 		if t.Name == name {
 			return t
 		}
@@ -177,9 +177,9 @@ func (a *Agent) tool(name string) *Tool {
 	return nil
 }
 
-func (a *Agent) toolNames() string {
-	names := make([]string, len(a.Tools))
-	for i, t := range a.Tools {
+func (s *Toolset) names() string {
+	names := make([]string, len(s.Tools))
+	for i, t := range s.Tools {
 		names[i] = t.Name
 	}
 	return strings.Join(names, ", ")

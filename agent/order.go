@@ -32,11 +32,11 @@ func overlap(a, b []string) bool {
 }
 
 // order gives for each call the earlier ones it must wait for.
-func (a *Agent) order(calls []ToolCall) [][]int {
+func (s *Toolset) order(calls []ToolCall) [][]int {
 	touched := make([]Access, len(calls))
 	after := make([][]int, len(calls))
 	for i, c := range calls {
-		tool := a.tool(c.Name)
+		tool := s.tool(c.Name)
 		if tool == nil || tool.Access == nil {
 			continue
 		}

@@ -7,12 +7,11 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
-	"fawn/agent/tools"
 )
 
 // chain is the ordered list of stages, first outermost. Before-hooks run in this order,
 // after-hooks in reverse.
-func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
+func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Middleware {
 	f := snap.File
 	all := []agent.Middleware{
 		// wrap_model: nothing people write passes for a block of the server
@@ -50,7 +49,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
 		// before_model, after_model: what must outlive compaction
 		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, f.Skills.ContainerPath),
 		// before_model, wrap_model, after_model: no request is longer than the model can read
-		middleware.Compaction(b.compaction(snap, e)),
+		middleware.Compaction(b.compaction(snap, e, k)),
 		// before_agent, wrap_model, after_model: the thread's goal is pursued
 		middleware.Goal(middleware.GoalRules{Ask: b.helper(snap, "", e.model, e.job("goal")), Now: time.Now}),
 		// wrap_model, after_model, wrap_tool: the plan is kept
@@ -66,7 +65,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment) []agent.Middleware {
 		// wrap_model: images are only for models that see
 		middleware.Sight(f.Runs.AllowDegradation, func() error { return &CapabilityError{e.model.Name, "see images"} }),
 		// wrap_model, wrap_tool: schemas come when they were found
-		when(len(e.hidden) > 0, middleware.DeferredTools(e.hidden, tools.Catalog(e.hidden))),
+		when(f.ToolSearch.Enabled, middleware.DeferredTools(k.deferred)),
 		// wrap_model: one system message, at the front
 		middleware.SystemMessages(),
 		// after_model: not too many helpers

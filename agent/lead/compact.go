@@ -38,7 +38,7 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 	e := b.equip(snap.File, o)
 	e.thread = w.Thread
 	e.fit(entry)
-	rules := b.compaction(snap, e)
+	rules := b.compaction(snap, e, b.newKit(snap.File, e))
 	if w.Keep.Type != "" {
 		rules.Keep = w.Keep
 	}

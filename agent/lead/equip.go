@@ -14,6 +14,7 @@ type equipment struct {
 	options agent.Options
 	model   config.Model
 	tools   []*agent.Tool
+	version uint64        // of the tools that come and go
 	hidden  []*agent.Tool // of tools, those whose schemas must be found first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
@@ -38,7 +39,9 @@ func (e *equipment) fit(m config.Model) {
 // equip chooses the tools of a run.
 func (b *Builder) equip(f config.File, o agent.Options) equipment {
 	e := equipment{options: o, purse: &middleware.Purse{}}
-	e.tools = slices.DeleteFunc(slices.Clone(b.tools), func(t *agent.Tool) bool {
+	var guests []*agent.Tool
+	guests, e.version = b.more()
+	e.tools = slices.DeleteFunc(b.beside(guests), func(t *agent.Tool) bool {
 		switch t.Name {
 		case tools.ViewImage:
 			return !o.Vision

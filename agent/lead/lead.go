@@ -27,6 +27,7 @@ type Builder struct {
 	sandbox sandbox.Provider // nil runs nothing
 	audit   func(middleware.AuditRecord)
 	connect func(config.Model) (agent.Model, error)
+	more    func() ([]*agent.Tool, uint64)
 	tools   []*agent.Tool      // stateless but for their file locks, so all runs share them
 	bash    func() *agent.Tool // nil where commands cannot run; waits until that is known
 	reads   *tools.Locks       // of the stage that compares what was read with what is there
@@ -59,6 +60,10 @@ type Options struct {
 	Audit func(middleware.AuditRecord)
 	// Tools are offered beside the built-in ones, which win when names are equal.
 	Tools []*agent.Tool
+	// More gives tools that may come and go while runs work, beside all others, which win
+	// when names are equal. Its number is another one whenever they have changed. It is asked
+	// before each model call, so it must be quick.
+	More func() (tools []*agent.Tool, version uint64)
 	// Model connects to a configured model. Without it the provider its entry names is used.
 	Model func(config.Model) (agent.Model, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
@@ -98,6 +103,9 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 	b.connect = meter(b.connect)
 	if b.spent = o.Spent; b.spent == nil {
 		b.spent = func(context.Context, SideCall) {}
+	}
+	if b.more = o.More; b.more == nil {
+		b.more = func() ([]*agent.Tool, uint64) { return nil, 0 }
 	}
 	b.memory, b.learn = o.Memory, o.Learn
 	if b.late = o.Retitle; b.late == nil {
@@ -153,11 +161,13 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if r.fit(entry); r.brief != "" {
 		remark(s, SmallKey, fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", entry.ContextWindow, entry.Name))
 	}
+	k := b.newKit(snap.File, r)
 	return &agent.Agent{
 		Model:   model,
-		Tools:   r.tools,
-		Chain:   b.chain(snap, r),
-		System:  system(snap.File, r),
+		Tools:   k.set.Tools,
+		Toolset: k.step,
+		Chain:   b.chain(snap, r, k),
+		System:  k.set.System,
 		Options: agent.ModelOptions{Thinking: o.Thinking, Effort: o.ReasoningEffort, NoImages: !o.Vision},
 	}, nil
 }

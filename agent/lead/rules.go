@@ -114,14 +114,14 @@ func (b *Builder) now(zone string) func() time.Time {
 
 // compaction are the rules for conversations that grow too long. Switched off, only the
 // model's window is kept to, without a call for a summary.
-func (b *Builder) compaction(snap *config.Snapshot, e equipment) middleware.CompactionRules {
+func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middleware.CompactionRules {
 	c := snap.File.Summarization
-	r := middleware.CompactionRules{Window: e.model.ContextWindow, Fixed: front(system(snap.File, e), e.tools),
+	r := middleware.CompactionRules{Window: e.model.ContextWindow, Front: k.front,
 		Keep: middleware.Amount(c.Keep), Trim: c.TrimTokensToSummarize, Prompt: c.SummaryPrompt}
 	r.Learned = func(window int) (s middleware.Smaller) {
 		b.windows.refuse(e.model, window)
 		if small(window) && e.brief == "" {
-			s.System, s.Tools = brief(e.tools)
+			s.System, s.Tools = brief(k.now.tools)
 			s.Tokens = front(s.System, s.Tools)
 		}
 		return s

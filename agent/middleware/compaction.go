@@ -18,9 +18,10 @@ type Amount struct {
 // CompactionRules say when the older part of a conversation is hidden from the model, and
 // how much stays.
 type CompactionRules struct {
-	Window   int      // tokens the model reads; 0 is unknown and counts as 128,000
-	Fixed    int      // tokens of each request beside the messages
-	Triggers []Amount // any of them starts it
+	Window   int        // tokens the model reads; 0 is unknown and counts as 128,000
+	Fixed    int        // tokens of each request beside the messages
+	Front    func() int // Fixed where it changes while a run works; nil does not
+	Triggers []Amount   // any of them starts it
 	Keep     Amount
 	Trim     int    // tokens of old messages a summary is made of; 0 is no limit
 	Prompt   string // of the summary; "" is the built-in one
@@ -125,7 +126,7 @@ func (r *CompactionRules) learn(window int, was Smaller) Smaller {
 	if now.Tokens == 0 {
 		return was
 	}
-	r.Fixed = now.Tokens
+	r.Fixed, r.Front = now.Tokens, nil
 	return now
 }
 
@@ -199,9 +200,17 @@ func (r CompactionRules) sizeAs(s *agent.State, v *agent.View) int {
 	return r.size(&c)
 }
 
+// fixed is what stands in front of the messages now.
+func (r CompactionRules) fixed() int {
+	if r.Front != nil {
+		return r.Front()
+	}
+	return r.Fixed
+}
+
 // room is what the window has for messages beside prompt and tools.
 func (r CompactionRules) room() float64 {
-	return float64(max(r.window()-r.Fixed, r.window()/4))
+	return float64(max(r.window()-r.fixed(), r.window()/4))
 }
 
 // full tells whether messages of this size fill the window.
@@ -211,7 +220,7 @@ func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow
 // which cannot be made shorter.
 func (r CompactionRules) due(s *agent.State, size int) bool {
 	for _, a := range r.Triggers {
-		if a.Type == "fraction" && float64(r.Fixed+size) >= a.Value*float64(r.window()) ||
+		if a.Type == "fraction" && float64(r.fixed()+size) >= a.Value*float64(r.window()) ||
 			a.Type == "tokens" && float64(size) >= a.Value {
 			return true
 		}

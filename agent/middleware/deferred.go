@@ -8,31 +8,45 @@ import (
 	"fawn/agent"
 )
 
-// DeferredTools hides the schemas of tools until the model has found them with
-// tool_search. catalog is their hash. A call of one that was not found is answered with how
-// to find it.
-func DeferredTools(tools []*agent.Tool, catalog string) agent.Middleware {
-	hidden := func(t *agent.Turn, name string) bool {
-		p := t.State.Promoted
-		return p == nil || p.Catalog != catalog || !slices.Contains(p.Names, name)
-	}
-	deferred := map[string]bool{}
+// Deferred are the tools a model must look for before it gets their schemas.
+type Deferred struct {
+	names   map[string]bool
+	catalog string
+}
+
+// Defer hides tools. catalog is their hash.
+func Defer(tools []*agent.Tool, catalog string) *Deferred {
+	h := &Deferred{names: make(map[string]bool, len(tools)), catalog: catalog}
 	for _, t := range tools {
-		deferred[t.Name] = true
+		h.names[t.Name] = true
 	}
+	return h
+}
+
+// hides tells whether the turn has not found a tool yet.
+func (h *Deferred) hides(t *agent.Turn, name string) bool {
+	p := t.State.Promoted
+	return h.names[name] && (p == nil || p.Catalog != h.catalog || !slices.Contains(p.Names, name))
+}
+
+// DeferredTools hides the schemas of tools until the model has found them with
+// tool_search; now are those of the step. A call of one that was not found is answered with
+// how to find it.
+func DeferredTools(now func() *Deferred) agent.Middleware {
 	return agent.Middleware{
 		Name: "deferred_tools",
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				hidden := now()
 				req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(tool *agent.Tool) bool {
-					return deferred[tool.Name] && hidden(t, tool.Name)
+					return hidden.hides(t, tool.Name)
 				})
 				return next(ctx, t, req)
 			}
 		},
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
-				if deferred[c.Name] && hidden(t, c.Name) {
+				if now().hides(t, c.Name) {
 					return agent.ErrorResult(fmt.Sprintf("Error: Tool '%s' is deferred: find its parameters with tool_search (select:%s) before you call it.", c.Name, c.Name)), nil
 				}
 				return next(ctx, t, c)

@@ -1,0 +1,63 @@
+package lead
+
+import (
+	"slices"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/tools"
+)
+
+// kit is what a run has in hand: it is made anew when tools have come or gone, before the next
+// model call. Only the run's loop changes it, while no tool works.
+type kit struct {
+	builder *Builder
+	file    config.File
+	now     equipment
+	set     *agent.Toolset
+	hidden  *middleware.Deferred
+	tokens  int // of prompt and tools
+}
+
+func (b *Builder) newKit(f config.File, e equipment) *kit {
+	k := &kit{builder: b, file: f}
+	k.take(e)
+	return k
+}
+
+func (k *kit) take(e equipment) {
+	k.now = e
+	k.set = &agent.Toolset{System: system(k.file, e), Tools: e.tools}
+	k.hidden = middleware.Defer(e.hidden, tools.Catalog(e.hidden))
+	k.tokens = front(k.set.System, k.set.Tools)
+}
+
+// step is the set of this step. While the version of the tools is the same it costs nothing.
+func (k *kit) step() *agent.Toolset {
+	if _, version := k.builder.more(); version != k.now.version {
+		e := k.now
+		fresh := k.builder.equip(k.file, e.options)
+		e.tools, e.hidden, e.version = fresh.tools, fresh.hidden, fresh.version
+		e.fit(e.model)
+		k.take(e)
+	}
+	return k.set
+}
+
+func (k *kit) deferred() *middleware.Deferred { return k.hidden }
+
+func (k *kit) front() int { return k.tokens }
+
+// beside are the tools of all runs and those of this moment, without the ones whose names are
+// taken.
+func (b *Builder) beside(guests []*agent.Tool) []*agent.Tool {
+	all := slices.Clone(b.tools)
+	for _, t := range guests {
+		taken := func(own *agent.Tool) bool { return own.Name == t.Name }
+		if t.Name != tools.ToolSearch && t.Name != tools.WriteTodos && !slices.ContainsFunc(all, taken) && !(t.Name == "bash" && b.sandbox != nil) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
