@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
+	"fawn/agent/command"
 	"fawn/agent/middleware"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
@@ -172,7 +173,7 @@ func (t *trail) release() {
 
 func ranRow(r sandbox.Record) commandRow {
 	return commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Origin.Run, Call: r.Origin.ToolCall,
-		Verdict: string(middleware.Pass), Command: r.Head, SHA256: r.SHA256, outcome: outcomeOf(r)}
+		Verdict: string(command.Pass), Command: r.Head, SHA256: r.SHA256, outcome: outcomeOf(r)}
 }
 
 func outcomeOf(r sandbox.Record) *outcome {

@@ -29,6 +29,7 @@ func imports() map[string][]string {
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
 		"agent/community/...":     {"agent"},
+		"agent/command":           leaf,
 		"agent/config":            {"sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
 		"agent/lead":              {"agent/...", "memory", "sandbox", "uploads"},
 		"agent/llm":               {"agent", "agent/llm/..."},
@@ -37,7 +38,7 @@ func imports() map[string][]string {
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
 		"agent/mcp/...":           {"agent"},
-		"agent/middleware":        {"agent", "agent/llm/llmerr", "agent/skills", "memory", "sandbox", "uploads"},
+		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/skills", "memory", "sandbox", "uploads"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "store"},
 		"agent/schedule":          {"agent", "agent/runs", "store"},
@@ -78,6 +79,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
 		{"github.com/anthropics/anthropic-sdk-go", "agent/llm/anthropic", "only adapters know a provider's client"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
+		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
 		{"testing", "agent/agenttest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/command"
 	"fawn/agent/middleware"
 	"fawn/sandbox"
 	"fawn/store"
@@ -36,7 +37,7 @@ func TestACommandIsOneRowHoweverItsHalvesArrive(t *testing.T) {
 	db := auditStore(t)
 	trail := web.NewTrail(db, slog.New(slog.DiscardHandler))
 	judged := func(call, verdict string) middleware.AuditRecord {
-		return middleware.AuditRecord{Time: time.Now(), Thread: "t", Run: "r", Call: call, Tool: "bash", Verdict: middleware.Level(verdict), Command: "raw", SHA256: "x"}
+		return middleware.AuditRecord{Time: time.Now(), Thread: "t", Run: "r", Call: call, Tool: "bash", Verdict: command.Level(verdict), Command: "raw", SHA256: "x"}
 	}
 	trail.Ran(ran("both"))
 	trail.Judged(judged("both", "warn"))

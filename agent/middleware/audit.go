@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
+	"fawn/agent/command"
 	"fawn/sandbox"
 )
 
@@ -26,7 +27,7 @@ type AuditRecord struct {
 	NS      string // of a helper, as in agent.Turn
 	Call    string // id of the tool call
 	Tool    string
-	Verdict Level
+	Verdict command.Level
 	Reason  string // empty when it passed
 
 	// Command is what was to run: its first 500 characters, 200 when it was blocked. SHA256
@@ -43,8 +44,8 @@ const (
 
 // Audit looks at each command before it runs, refuses the ruinous ones and adds a note to
 // the result of doubtful ones. record gets a row for each command, when it has ended or was
-// refused, and for each path that a file tool was refused; it must not block. Tools themselves decide about paths: a row only
-// tells of it.
+// refused, and for each path that a file tool was refused; it must not block. Tools themselves
+// decide about paths: a row only tells of it.
 func Audit(open Files, record func(AuditRecord)) agent.Middleware {
 	a := auditor{open, record}
 	return agent.Middleware{
@@ -69,39 +70,43 @@ type auditor struct {
 	record func(AuditRecord)
 }
 
-func (a auditor) command(ctx context.Context, t *agent.Turn, c agent.ToolCall, next agent.ToolFunc) (agent.Result, error) {
+func (a auditor) command(ctx context.Context, t *agent.Turn, c agent.ToolCall, next agent.ToolFunc) (
+	agent.Result, error) {
 	var args struct {
 		Command *string `json:"command"`
 	}
 	if json.Unmarshal(c.Args, &args) != nil || args.Command == nil {
 		return next(ctx, t, c) // the tool says what is wrong with its arguments
 	}
-	command := *args.Command
-	v := Judge(command)
-	row, sum := a.row(t, c, v.Level, v.Reason), sha256.Sum256([]byte(command))
-	shown := command
+	script := *args.Command
+	v := command.Judge(script)
+	row, sum := a.row(t, c, v.Level, v.Reason), sha256.Sum256([]byte(script))
+	shown := script
 	if mask := t.Options.Secrets.Masker(); mask != nil {
-		shown = mask(command)
+		shown = mask(script)
 	}
 	row.SHA256, row.Command = hex.EncodeToString(sum[:]), first(shown, recordedCommand)
-	if v.Level == Block {
+	if v.Level == command.Block {
 		row.Command = first(shown, recordedBlocked)
 		a.record(row)
-		return agent.ErrorResult(fmt.Sprintf("Command blocked: %s. Nothing was run. %s", v.Reason, adviceFor(v.Reason))), nil
+		text := fmt.Sprintf("Command blocked: %s. Nothing was run. %s", v.Reason, adviceFor(v.Reason))
+		return agent.ErrorResult(text), nil
 	}
 	r, err := next(ctx, t, c)
 	a.record(row) // behind what the sandbox tells of the same call
-	if err == nil && v.Level == Warn && r.Content.Blocks == nil {
-		r.Content.Text += fmt.Sprintf("\n\nNote on this command: %s. In this sandbox that reaches no further than this conversation; do it only if the task needs it.", v.Reason)
+	if err == nil && v.Level == command.Warn && r.Content.Blocks == nil {
+		r.Content.Text += fmt.Sprintf("\n\nNote on this command: %s. In this sandbox that reaches no further than "+
+			"this conversation; do it only if the task needs it.", v.Reason)
 	}
 	return r, err
 }
 
 func adviceFor(reason string) string {
-	if reason == tooLong {
+	if reason == command.TooLong {
 		return "Write it to a file with write_file and run that."
 	}
-	return "Do what you need in another way: name the files exactly, stay below /mnt/user-data, and look at downloaded code before you run it."
+	return "Do what you need in another way: name the files exactly, stay below /mnt/user-data, and look at " +
+		"downloaded code before you run it."
 }
 
 // paths notes which paths of a failed call are refused to everybody.
@@ -112,7 +117,7 @@ func (a auditor) paths(t *agent.Turn, c agent.ToolCall) {
 		if err == nil {
 			continue
 		}
-		row := a.row(t, c, Block, first(err.Error(), recordedBlocked))
+		row := a.row(t, c, command.Block, first(err.Error(), recordedBlocked))
 		row.Path = first(p, recordedCommand)
 		a.record(row)
 	}
@@ -163,8 +168,9 @@ func (a auditor) refused(thread, p string, writes bool) error {
 	return nil
 }
 
-func (a auditor) row(t *agent.Turn, c agent.ToolCall, v Level, reason string) AuditRecord {
-	return AuditRecord{Time: time.Now(), Thread: t.ThreadID, Run: t.RunID, NS: t.NS, Call: c.ID, Tool: c.Name, Verdict: v, Reason: reason}
+func (a auditor) row(t *agent.Turn, c agent.ToolCall, v command.Level, reason string) AuditRecord {
+	return AuditRecord{Time: time.Now(), Thread: t.ThreadID, Run: t.RunID, NS: t.NS, Call: c.ID, Tool: c.Name,
+		Verdict: v, Reason: reason}
 }
 
 // within tells whether a clean path is root or below it.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent"
+	"fawn/agent/command"
 	"fawn/agent/middleware"
 	"fawn/sandbox"
 )
@@ -32,23 +33,23 @@ func TestEveryCommandLeavesARow(t *testing.T) {
 	long := "echo " + strings.Repeat("é", 600)
 	for i, c := range []struct {
 		command, text, reason string
-		level                 middleware.Level
+		level                 command.Level
 		kept                  string
 	}{
-		{"ls -l", "out", "", middleware.Pass, "ls -l"},
-		{"pip install x", "out\n\nNote on this command: it installs Python packages.", "it installs Python packages", middleware.Warn, "pip install x"},
-		{"rm -rf /", "Command blocked: deleting a whole system or home folder. Nothing was run.", "deleting a whole system or home folder", middleware.Block, "rm -rf /"},
-		{"rm -rf / " + long, "Command blocked: deleting", "deleting a whole system or home folder", middleware.Block, ("rm -rf / " + long)[:14] + strings.Repeat("é", 186)},
-		{long, "out", "", middleware.Pass, "echo " + strings.Repeat("é", 495)},
-		{"", "Command blocked: empty command.", "empty command", middleware.Block, ""},
-		{strings.Repeat("a", 10_001), "Command blocked: command too long. Nothing was run. Write it to a file with write_file and run that.", "command too long", middleware.Block, strings.Repeat("a", 200)},
+		{"ls -l", "out", "", command.Pass, "ls -l"},
+		{"pip install x", "out\n\nNote on this command: it installs Python packages.", "it installs Python packages", command.Warn, "pip install x"},
+		{"rm -rf /", "Command blocked: deleting a whole system or home folder. Nothing was run.", "deleting a whole system or home folder", command.Block, "rm -rf /"},
+		{"rm -rf / " + long, "Command blocked: deleting", "deleting a whole system or home folder", command.Block, ("rm -rf / " + long)[:14] + strings.Repeat("é", 186)},
+		{long, "out", "", command.Pass, "echo " + strings.Repeat("é", 495)},
+		{"", "Command blocked: empty command.", "empty command", command.Block, ""},
+		{strings.Repeat("a", 10_001), "Command blocked: command too long. Nothing was run. Write it to a file with write_file and run that.", "command too long", command.Block, strings.Repeat("a", 200)},
 	} {
 		before := ran
 		r := b.call("bash", arg{"command": c.command})
-		if !strings.HasPrefix(r.Content.Text, c.text) || r.IsError != (c.level == middleware.Block) {
+		if !strings.HasPrefix(r.Content.Text, c.text) || r.IsError != (c.level == command.Block) {
 			t.Errorf("%.40q: %q %v", c.command, r.Content.Text, r.IsError)
 		}
-		if (ran > before) != (c.level != middleware.Block) {
+		if (ran > before) != (c.level != command.Block) {
 			t.Errorf("%.40q: ran %v", c.command, ran > before)
 		}
 		if len(*rows) != i+1 {
@@ -103,7 +104,7 @@ func TestEveryRefusedPathLeavesARow(t *testing.T) {
 		switch {
 		case c.denied == "" && len(*rows) > 0:
 			t.Errorf("%s %v: rows %+v", c.tool, c.args, *rows)
-		case c.denied != "" && (len(*rows) != 1 || (*rows)[0].Path != c.denied || (*rows)[0].Verdict != middleware.Block || (*rows)[0].Reason == "" || (*rows)[0].Tool != c.tool):
+		case c.denied != "" && (len(*rows) != 1 || (*rows)[0].Path != c.denied || (*rows)[0].Verdict != command.Block || (*rows)[0].Reason == "" || (*rows)[0].Tool != c.tool):
 			t.Errorf("%s %v: rows %+v", c.tool, c.args, *rows)
 		}
 	}

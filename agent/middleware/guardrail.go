@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/command"
 )
 
 // GuardRequest is a tool call as a guard sees it.
@@ -71,9 +72,9 @@ func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditR
 				if v.Allow && err == nil {
 					return next(ctx, t, c)
 				}
-				verdict := Block
+				verdict := command.Block
 				if v.Allow {
-					verdict = Warn
+					verdict = command.Warn
 				}
 				record(AuditRecord{Thread: t.ThreadID, Run: t.RunID, Call: c.ID, Tool: c.Name, Verdict: verdict, Reason: strings.TrimSpace("guardrail: " + v.Code + " " + v.Reason)})
 				if v.Allow {

@@ -1,9 +1,17 @@
-package middleware
+package command
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	systemWrite = "writing into a folder of the system or a start-up file of the shell"
+	preloading  = "loading a library into other programs"
+	multiplies  = "it starts copies of itself without end"
 )
 
 // destructive names what a program would ruin or lay open, by its name and arguments.
@@ -15,17 +23,20 @@ func destructive(c call) string {
 		return "copying raw devices with dd"
 	case c.name == "mkfs" || strings.HasPrefix(c.name, "mkfs."):
 		return "making a file system"
-	case readsFiles(c.name) && slices.ContainsFunc(c.args, func(w word) bool { return path.Clean(w.text) == "/etc/shadow" }):
+	case readsFiles(c.name) && slices.ContainsFunc(c.args, func(w word) bool { return shadow(w.text) }):
 		return "reading the password file"
 	case c.name == "tee" && slices.ContainsFunc(c.operands(), protected):
-		return "writing into a folder of the system or a start-up file of the shell"
+		return systemWrite
 	}
 	return ""
 }
 
+func shadow(file string) bool { return path.Clean(file) == "/etc/shadow" }
+
 func readsFiles(name string) bool {
 	switch name {
-	case "cat", "tac", "nl", "less", "more", "head", "tail", "cp", "mv", "strings", "xxd", "od", "hexdump", "base64", "grep", "awk", "sed", "cut", "sort":
+	case "cat", "tac", "nl", "less", "more", "head", "tail", "cp", "mv", "strings", "xxd", "od", "hexdump", "base64",
+		"grep", "awk", "sed", "cut", "sort":
 		return true
 	}
 	return false
@@ -118,65 +129,49 @@ func letter(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// multiplies tells whether a script is a fork bomb: a function that starts itself in the
-// background or twice in a pipe, or an endless loop that starts programs without waiting.
-func multiplies(cmds []simple) bool {
-	endless := false
-	for i, c := range cmds {
-		n := len(c.words)
-		if n == 0 {
-			continue
-		}
-		if c.after == "()" && selfStarting(c.words[n-1].text, cmds[i+1:]) {
-			return true
-		}
-		if c.words[0].bare {
-			if c.words[0].text == "function" && n > 2 {
-				body := c
-				body.words = c.words[2:]
-				if selfStarting(c.words[1].text, append([]simple{body}, cmds[i+1:]...)) {
-					return true
-				}
-			}
-			endless = endless || forever(c.words)
-			if c.words[0].text == "done" {
-				if endless && c.before == "&" {
-					return true
-				}
-				endless = false
+// startsItself tells whether the body of a function starts it in the background or twice
+// in a pipe: a fork bomb.
+func (j *judge) startsItself(name string, body *syntax.Stmt) bool {
+	times := func(n syntax.Node) (count int) {
+		for c := range j.calls(n) {
+			if c.name == name {
+				count++
 			}
 		}
+		return count
 	}
-	return false
+	found := false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case nil, *syntax.Word, *syntax.FuncDecl:
+			return false
+		case *syntax.Stmt:
+			found = found || n.Background && times(n) > 0
+		case *syntax.BinaryCmd:
+			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && times(n) > 1
+		}
+		return !found && !j.tired(1)
+	})
+	return found
 }
 
-func forever(words []word) bool {
-	if len(words) < 2 {
-		return false
-	}
-	switch words[0].text {
-	case "while":
-		return words[1].text == "true" || words[1].text == ":" || words[1].text == "((1))"
-	case "until":
-		return words[1].text == "false"
-	case "for":
-		return strings.Join(strings.Fields(words[1].text), "") == "((;;))"
-	}
-	return false
-}
-
-// selfStarting tells whether the body of a function, which is what follows, starts it.
-func selfStarting(name string, body []simple) bool {
-	for i, c := range body {
-		if i > 0 && len(c.words) > 0 && c.words[0].bare && c.words[0].text == "}" {
+// forever tells whether a loop has no end: "while true", "while :" or "until false".
+func forever(loop *syntax.WhileClause) bool {
+	switch cond := loop.Cond[0].Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(cond.Args) == 0 {
 			return false
 		}
-		if resolve(c.words).name != name {
-			continue
-		}
-		if c.after == "&" || c.after == "|" && i+1 < len(body) && resolve(body[i+1].words).name == name {
-			return true
-		}
+		name := cond.Args[0].Lit()
+		return loop.Until && name == "false" || !loop.Until && (name == "true" || name == ":")
+	case *syntax.ArithmCmd:
+		one, ok := cond.X.(*syntax.Word)
+		return ok && !loop.Until && one.Lit() == "1"
 	}
 	return false
+}
+
+// waitless tells whether the body of a loop ends with a command it does not wait for.
+func waitless(body []*syntax.Stmt) bool {
+	return len(body) > 0 && body[len(body)-1].Background
 }

@@ -1,9 +1,11 @@
-package middleware
+package command
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // call is a simple command as it will run: what stands around the program's name is
@@ -16,74 +18,123 @@ type call struct {
 	args     []word
 }
 
-// keyword tells whether a word only opens or closes a part of a script.
-func keyword(w word) bool {
-	if !w.bare {
-		return false
-	}
-	switch w.text {
-	case "{", "}", "!", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "coproc":
-		return true
-	}
-	return false
-}
-
 // wrapped gives the options with a value of a program that runs another one.
 func wrapped(name string) (options string, ok bool) {
 	switch name {
 	case "sudo":
-		return "-u -g -h -p -C -r -t -T -U -D -R", true
+		return "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --close-from --role --type " +
+			"--command-timeout --other-user --chdir --chroot", true
 	case "doas":
 		return "-u -C", true
 	case "env":
-		return "-u -C", true
+		return "-u -C --unset --chdir", true
 	case "nice":
-		return "-n", true
+		return "-n --adjustment", true
+	case "ionice":
+		return "-c -n --class --classdata", true
 	case "timeout":
-		return "-s -k", true
+		return "-s -k --signal --kill-after", true
 	case "xargs":
-		return "-I -n -P -d -L -s -a -E", true
+		return "-I -n -P -d -L -s -a -E --replace --max-args --max-procs --delimiter --max-lines --max-chars --arg-file", true
 	case "exec":
 		return "-a", true
 	case "stdbuf":
-		return "-i -o -e", true
+		return "-i -o -e --input --output --error", true
 	case "time":
-		return "-f -o", true
-	case "command", "builtin", "nohup", "setsid", "busybox":
+		return "-f -o --format --output", true
+	case "command", "builtin", "nohup", "setsid", "busybox", "toybox", "chroot", "unshare":
 		return "", true
 	}
 	return "", false
 }
 
-// resolve finds the program of a command.
-func resolve(words []word) call {
-	var c call
-	words = fields(words)
-	for len(words) > 0 && keyword(words[0]) {
-		words = words[1:]
+// resolve finds the program of a simple command.
+func (j *judge) resolve(c *syntax.CallExpr) call {
+	var assigned, words []word
+	for _, a := range c.Assigns {
+		assigned = append(assigned, j.assigned(a))
 	}
+	for _, w := range c.Args {
+		words = append(words, j.expand(w)...)
+	}
+	return resolve(assigned, words)
+}
+
+// declared is a command such as export as a call.
+func (j *judge) declared(d *syntax.DeclClause) call {
+	words := []word{{text: d.Variant.Value}}
+	for _, a := range d.Args {
+		words = append(words, j.assigned(a))
+	}
+	return resolve(nil, words)
+}
+
+func (j *judge) assigned(a *syntax.Assign) word {
+	w := j.render(a.Value)
+	if a.Name == nil {
+		return w
+	}
+	name := a.Name.Value
+	switch {
+	case a.Append:
+		name += "+="
+	case !a.Naked:
+		name += "="
+	}
+	return word{text: name + w.text, subst: w.subst}
+}
+
+// resolve finds the program of a command by its words.
+func resolve(assigned, words []word) call {
+	c := call{assigned: assigned}
+	words = fields(words)
 	for len(words) > 0 {
 		w := words[0]
-		if w.bare && assignment(w.text) {
+		if len(c.through) > 0 && assignment(w.text) {
 			c.assigned, words = append(c.assigned, w), words[1:]
 			continue
 		}
-		name := w.text
-		if len(w.subst) == 0 {
-			name = path.Base(name)
-		}
+		name := path.Base(w.text)
 		options, ok := wrapped(name)
 		if !ok || len(words) == 1 {
 			c.first, c.name, c.args = &words[0], name, words[1:]
 			return c
 		}
 		c.through = append(c.through, name)
+		if name == "env" {
+			words = splitString(words)
+		}
 		words = skipOptions(words[1:], strings.Fields(options))
-		if name == "timeout" && len(words) > 1 {
+		if (name == "timeout" || name == "chroot") && len(words) > 1 {
 			words = words[1:]
 		}
 	}
 	return c
+}
+
+// splitString resolves "env -S", whose value becomes many arguments.
+func splitString(words []word) []word {
+	for i := 1; i < len(words) && strings.HasPrefix(words[i].text, "-"); i++ {
+		text, ok := strings.CutPrefix(words[i].text, "--split-string=")
+		if short, found := strings.CutPrefix(words[i].text, "-"); !ok && found && !strings.HasPrefix(short, "-") {
+			_, text, ok = strings.Cut(short, "S")
+		}
+		next := i + 1
+		if ok && text == "" || words[i].text == "--split-string" {
+			if next == len(words) {
+				return words
+			}
+			text, ok, next = words[next].text, true, next+1
+		}
+		if ok {
+			out := words[:1:1]
+			for f := range strings.FieldsSeq(strings.NewReplacer(`"`, "", `'`, "").Replace(text)) {
+				out = append(out, word{text: f})
+			}
+			return append(out, words[next:]...)
+		}
+	}
+	return words
 }
 
 func skipOptions(words []word, valued []string) []word {
@@ -124,12 +175,16 @@ func fields(words []word) []word {
 	var out []word
 	for _, w := range words {
 		parts := strings.Fields(split.Replace(w.text))
-		if len(parts) < 2 || len(w.subst) > 0 {
+		if len(parts) < 2 {
 			out = append(out, w)
 			continue
 		}
-		for _, p := range parts {
-			out = append(out, word{text: p, bare: w.bare})
+		for i, p := range parts {
+			part := word{text: p, subst: w.subst}
+			if i == 0 {
+				part.leads = w.leads
+			}
+			out = append(out, part)
 		}
 	}
 	return out
@@ -167,22 +222,20 @@ func fetches(name string) bool {
 	return isPython(name)
 }
 
-// risky tells whether a substitution brings text from elsewhere.
-func (s subst) risky() bool {
-	for _, c := range s.cmds {
-		if r := resolve(c.words); fetches(r.name) {
-			return true
-		}
-		for _, w := range c.words {
-			if w.risky() {
-				return true
-			}
-		}
+// readsScript tells whether a command runs what comes on its standard input.
+func (c call) readsScript() bool {
+	operands := c.operands()
+	input := func(file string) bool {
+		return file == "/dev/stdin" || file == "/dev/fd/0" || file == "/proc/self/fd/0"
 	}
-	return false
+	switch {
+	case c.name == "source" || c.name == ".":
+		return len(operands) > 0 && input(operands[0])
+	case !isShell(c.name) || slices.Contains(c.through, "xargs") || len(c.code()) > 0:
+		return false
+	}
+	return len(operands) == 0 || operands[0] == "-" || input(operands[0]) || c.flag("s", "")
 }
-
-func (w word) risky() bool { return slices.ContainsFunc(w.subst, subst.risky) }
 
 // code lists the words that an interpreter runs as programs: those behind -c, -e, -p and
 // -r, also when the letter stands among others (-lc) or the program follows at once.
@@ -198,6 +251,9 @@ func (c call) code() []word {
 		switch {
 		case text == "--eval" || text == "--print":
 			last = true
+		case text == "--rcfile" || text == "--init-file":
+			i++
+			continue
 		case strings.HasPrefix(text, "--"):
 			if strings.HasPrefix(text, "--eval=") || strings.HasPrefix(text, "--print=") {
 				out = append(out, c.args[i])
@@ -214,12 +270,10 @@ func (c call) code() []word {
 				out = append(out, c.args[i+1])
 			}
 			return out
-		case isShell(c.name):
-			if text[len(text)-1] == 'o' { // its value follows
+		case at == 0:
+			if strings.IndexByte(valuedLetters(c.name), text[len(text)-1]) >= 0 {
 				i++
 			}
-			continue
-		case at == 0:
 			continue
 		}
 		if !last {
@@ -242,6 +296,24 @@ func codeLetters(name string) string {
 		return "r"
 	}
 	return "c"
+}
+
+// valuedLetters are its options whose value is the next argument.
+func valuedLetters(name string) string {
+	switch name {
+	case "perl":
+		return "I"
+	case "ruby":
+		return "rIC"
+	case "node":
+		return "rC"
+	case "php":
+		return "dcz"
+	}
+	if isShell(name) {
+		return "oO"
+	}
+	return "WXQ"
 }
 
 // operands are the arguments that are no options.
