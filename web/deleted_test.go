@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/store"
 	"fawn/web"
+	"fawn/web/principal"
 )
 
 // ofThread are routes below a thread, and ofRun those of a run wherever they stand.
@@ -57,7 +59,7 @@ func (s *server) status(t *testing.T, r route) int {
 
 // TestADeletedThreadAnswersNowhere: from the moment of its deletion on, no route that names it
 // or a run of it answers or does anything, also while the deletion can be undone; undone, the
-// thread is as it was.
+// thread is as it was. The same holds for a thread of somebody else's.
 func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	s := start(t, "")
 	const thread = "thread-to-delete"
@@ -90,24 +92,7 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	if err != nil || gone.status != http.StatusSeeOther || back.Query().Get("undo") == "" {
 		t.Fatalf("delete: %d %s", gone.status, gone.header.Get("Location"))
 	}
-	if len(routes) < 150 {
-		t.Fatalf("only %d routes name a thread: the table of routes is not what it was", len(routes))
-	}
-	for _, r := range routes {
-		if got := s.status(t, r); got != http.StatusNotFound {
-			t.Errorf("%s %s of a deleted thread: %d", r.method, r.pattern, got)
-		}
-	}
-	for _, a := range []answer{
-		s.send(t, "GET", "/workspace/chats/new?thread="+thread, "", "Accept", "text/html"),
-		s.send(t, "POST", "/ui/threads", url.Values{"thread": {thread}, "text": {"x"}}.Encode(), "Content-Type", "application/x-www-form-urlencoded"),
-		s.send(t, "POST", "/runs/wait", human("x", `"config": {"configurable": {"thread_id": "`+thread+`"}}`)),
-	} {
-		if a.status == http.StatusSeeOther || strings.Contains(a.body, "up.txt") || strings.Contains(a.body, `"messages"`) {
-			t.Errorf("a side door is open: %d %s", a.status, a.body)
-		}
-	}
-
+	s.answersNowhere(t, thread, routes, "a deleted thread")
 	if a := s.send(t, "POST", "/ui/threads/restore", url.Values{"undo": {back.Query().Get("undo")}}.Encode(), "Content-Type", "application/x-www-form-urlencoded"); a.status != http.StatusSeeOther {
 		t.Fatalf("restore: %d %s", a.status, a.body)
 	}
@@ -116,6 +101,51 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	}
 	if a := s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", ""); !strings.Contains(a.body, `"up.txt"`) {
 		t.Errorf("its files: %s", a.body)
+	}
+	s.give(t, thread, "eve")
+	s.answersNowhere(t, thread, routes, "somebody else's thread")
+	s.give(t, thread, principal.Default)
+	if after := s.send(t, "GET", "/threads/"+thread, "").body; after != before {
+		t.Errorf("something was done to somebody else's:\n%s\n%s", before, after)
+	}
+	if a := s.send(t, "GET", "/api/threads/"+thread+"/uploads/list", ""); !strings.Contains(a.body, `"up.txt"`) {
+		t.Errorf("somebody else's files: %s", a.body)
+	}
+}
+
+// give makes a thread another owner's.
+func (s *server) give(t *testing.T, thread, owner string) {
+	t.Helper()
+	row, err := s.app.DB().Thread(t.Context(), thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.Owner = owner
+	if err := s.app.DB().Commit(t.Context(), store.Batch{Thread: &row}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answersNowhere checks that every route that names the thread says it is not there, and that
+// requests which name it in their bodies get nothing of it.
+func (s *server) answersNowhere(t *testing.T, thread string, routes []route, what string) {
+	t.Helper()
+	if len(routes) < 150 {
+		t.Fatalf("only %d routes name a thread: the table of routes is not what it was", len(routes))
+	}
+	for _, r := range routes {
+		if got := s.status(t, r); got != http.StatusNotFound {
+			t.Errorf("%s %s of %s: %d", r.method, r.pattern, what, got)
+		}
+	}
+	for _, a := range []answer{
+		s.send(t, "GET", "/workspace/chats/new?thread="+thread, "", "Accept", "text/html"),
+		s.send(t, "POST", "/ui/threads", url.Values{"thread": {thread}, "text": {"x"}}.Encode(), "Content-Type", "application/x-www-form-urlencoded"),
+		s.send(t, "POST", "/runs/wait", human("x", `"config": {"configurable": {"thread_id": "`+thread+`"}}`)),
+	} {
+		if a.status == http.StatusSeeOther || strings.Contains(a.body, "up.txt") || strings.Contains(a.body, `"messages"`) {
+			t.Errorf("a side door to %s is open: %d %s", what, a.status, a.body)
+		}
 	}
 }
 

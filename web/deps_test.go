@@ -56,14 +56,15 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "views/..."},
-		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/ui"},
+		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/egress", "store", "uploads", "web/httpx", "web/network", "web/openapi"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/egress", "store", "uploads", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
 		"web/network":             {"agent", "sandbox/egress", "store"},
 		"web/openapi":             leaf,
-		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/egress", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi"},
+		"web/principal":           leaf,
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/egress", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}

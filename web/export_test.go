@@ -46,3 +46,6 @@ func (t Trail) Lost() int64                     { return t.t.lost() }
 
 // Route is a route that is served: echo's method and path with its parameters.
 func (a *App) Route() []*echo.Route { return a.echo.Routes() }
+
+// DB is the program's database.
+func (a *App) DB() *store.DB { return a.db }

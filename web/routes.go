@@ -11,6 +11,7 @@ import (
 	"fawn/uploads"
 	"fawn/web/api"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 	"fawn/web/ui"
 )
 
@@ -22,7 +23,7 @@ func (a *App) routes() error {
 	if a.config.Current().File.Logging.Enhance.Enabled {
 		e.Use(a.traced)
 	}
-	e.Use(a.recovered, a.guard)
+	e.Use(a.recovered, a.guard, principal.Middleware(principal.Single))
 
 	spec, document := a.describe()
 	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Uploads: a.uploadLimits,

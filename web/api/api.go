@@ -45,9 +45,6 @@ type Deps struct {
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside
 
-	// Owner says whom a request acts for; nil means that everything belongs to one person.
-	Owner func(*http.Request) string
-
 	// Schedule starts crons; nil keeps them and starts none.
 	Schedule *schedule.Scheduler
 }

@@ -2,22 +2,9 @@ package api_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-
-	"fawn/web/api"
 )
-
-// withOwner makes the header X-Owner say whom a request acts for.
-func withOwner(d *api.Deps) {
-	d.Owner = func(r *http.Request) string {
-		if o := r.Header.Get("X-Owner"); o != "" {
-			return o
-		}
-		return "default"
-	}
-}
 
 // row is one request of a table and what its answer must have.
 type row struct {
@@ -169,7 +156,7 @@ func anyOf(t *testing.T, s string) any {
 }
 
 func TestOtherPeoplesThingsAreNotThere(t *testing.T) {
-	w := open(t, sayAgent("hi"), withOwner)
+	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/assistants", `{"assistant_id":"a1"}`)
 	run := decode[map[string]any](t, w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"}}`).body)["run_id"].(string)

@@ -13,6 +13,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 const cronsPage = 10
@@ -38,7 +39,7 @@ func cronOf(c store.Cron) (cronJSON, error) {
 	out := cronJSON{ID: c.ID, Assistant: c.Assistant, Thread: textOrNull(c.Thread), Schedule: c.Schedule, Timezone: textOrNull(c.Timezone),
 		EndTime: stampOrNull(c.EndAt), NextRun: stampOrNull(c.NextAt), Payload: object(c.Payload), Metadata: object(c.Metadata),
 		Enabled: c.Enabled, CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt)}
-	if c.Owner != defaultOwner {
+	if c.Owner != principal.Default {
 		out.User = &c.Owner
 	}
 	if c.Thread == "" {

@@ -24,7 +24,7 @@ func scheduled(t *testing.T) option {
 }
 
 func TestCronsAreCreatedFoundChangedAndDeleted(t *testing.T) {
-	w := open(t, sayAgent("hi"), scheduled(t), withOwner)
+	w := open(t, sayAgent("hi"), scheduled(t))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/assistants", `{"assistant_id":"a1"}`)
 	free := w.ok(t, "POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":" 30  9 * * 1-5","timezone":"Europe/Berlin","input":{"messages":[{"role":"user","content":"news"}]},"metadata":{"k":"v"},"end_time":"2026-12-31T23:59:00","context":{"mode":"pro"},"webhook":null}`)

@@ -129,7 +129,7 @@ func TestModesOfDeerFlowsPage(t *testing.T) {
 }
 
 func TestHostsOpenToEverybodyAreTheOwnersBusiness(t *testing.T) {
-	w := open(t, sayAgent("hi"), withOwner)
+	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	if a := w.send(t, "POST", "/threads", `{"thread_id":"t2"}`, "X-Owner", "eve"); a.status != http.StatusOK {
 		t.Fatal(a)

@@ -28,7 +28,7 @@ func turnsOf(list []turn) string {
 }
 
 func TestGoalOfAThread(t *testing.T) {
-	w := open(t, sayAgent("hi"), withOwner)
+	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	const path = "/api/threads/t1/goal"
 	w.table(t, []row{
@@ -54,7 +54,7 @@ func TestGoalOfAThread(t *testing.T) {
 }
 
 func TestMessagesOfAConversation(t *testing.T) {
-	w := open(t, toolAgent(), withOwner)
+	w := open(t, toolAgent())
 	for _, say := range []string{"one", "two"} {
 		w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"`+say+`"}}`)
 	}
@@ -144,7 +144,7 @@ func TestEventsOfARun(t *testing.T) {
 }
 
 func TestFeedbackOnARun(t *testing.T) {
-	w := open(t, sayAgent("hi"), withOwner)
+	w := open(t, sayAgent("hi"))
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`)
 	run := decode[[]map[string]any](t, w.send(t, "GET", "/threads/t1/runs", "").body)[0]["run_id"].(string)
 	path := "/api/threads/t1/runs/" + run + "/feedback"

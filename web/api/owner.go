@@ -7,25 +7,18 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
-// defaultOwner owns everything while there are no accounts.
-const defaultOwner = "default"
-
 // owner is whom a request acts for.
-func (a *API) owner(c echo.Context) string {
-	if a.Owner == nil {
-		return defaultOwner
-	}
-	return a.Owner(c.Request())
-}
+func (a *API) owner(c echo.Context) string { return principal.Owner(c.Request().Context()) }
 
 // foreign tells whether a thing belongs to somebody else; to the asker it is not there.
 func (a *API) foreign(c echo.Context, owner string) bool { return owner != a.owner(c) }
 
-// house refuses what concerns the threads of everybody to all but the owner of the installation.
+// house refuses what concerns the threads of everybody to all but the operator of the installation.
 func (a *API) house(c echo.Context) error {
-	if a.foreign(c, defaultOwner) {
+	if !principal.Of(c.Request().Context()).Operator() {
 		return httpx.Errorf(http.StatusForbidden, "This concerns the threads of everybody: only the owner of the installation may see or change it")
 	}
 	return nil

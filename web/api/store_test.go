@@ -6,7 +6,7 @@ import (
 )
 
 func TestStoreItems(t *testing.T) {
-	w := open(t, sayAgent("hi"), withOwner)
+	w := open(t, sayAgent("hi"))
 	w.table(t, []row{
 		{"nothing yet", "GET", "/store/items?namespace=users.u1&key=prefs", "", 200, `null`},
 		{"put", "PUT", "/store/items", `{"namespace":["users","u1"],"key":"prefs","value":{"theme":"dark","n":1}}`, 204, ``},

@@ -317,7 +317,7 @@ func TestPinnedThreadsComeFirst(t *testing.T) {
 }
 
 func TestPruneThreads(t *testing.T) {
-	w := open(t, sayAgent("hi"), withOwner)
+	w := open(t, sayAgent("hi"))
 	for _, id := range []string{"t1", "t2", "t3"} {
 		w.send(t, "POST", "/threads/"+id+"/runs/wait", `{"input":{"messages":"x"}}`)
 	}

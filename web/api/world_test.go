@@ -3,8 +3,10 @@ package api_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fawn/web/principal"
 	"io"
 	"log/slog"
 	"net/http"
@@ -37,6 +39,11 @@ type world struct {
 	drain func()
 }
 
+// asked makes the header X-Owner say whom a request acts for.
+func asked(r *http.Request) principal.Principal {
+	return principal.Principal{Owner: cmp.Or(r.Header.Get("X-Owner"), principal.Default)}
+}
+
 type option func(*api.Deps)
 
 func open(t *testing.T, a *agent.Agent, opts ...option) *world {
@@ -60,6 +67,7 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	}
 	gateway := api.New(d)
 	e := echo.New()
+	e.Use(principal.Middleware(asked))
 	e.HTTPErrorHandler = httpx.ErrorHandler(log)
 	gateway.Routes(e.Group(""), false)
 	gateway.Routes(e.Group("/api/langgraph"), false)

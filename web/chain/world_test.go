@@ -30,6 +30,7 @@ import (
 	"fawn/web/api"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // patience bounds every wait of these tests.
@@ -91,6 +92,7 @@ func open(t *testing.T, change ...setup) *world {
 	m = runs.New(runs.Config{DB: db, Build: w.builder.Build, Log: log, Remove: dirs.Remove})
 	gateway := api.New(api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
 	e := echo.New()
+	e.Use(principal.Middleware(principal.Single))
 	e.HTTPErrorHandler = httpx.ErrorHandler(log)
 	gateway.Routes(e.Group(""), false)
 	gateway.Routes(e.Group("/api"), true)

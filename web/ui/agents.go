@@ -9,6 +9,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/agents"
+	"fawn/web/principal"
 )
 
 // maxAssistants is how many assistants the page of agents lists.
@@ -21,7 +22,7 @@ func (u *UI) agents(c echo.Context) error {
 		return err
 	}
 	p := views.AgentsPage{Shell: shell}
-	err = u.DB.EachAssistant(c.Request().Context(), owner, func(a store.Assistant) bool {
+	err = u.DB.EachAssistant(c.Request().Context(), principal.Owner(c.Request().Context()), func(a store.Assistant) bool {
 		if p.More = len(p.Assistants) == maxAssistants; p.More {
 			return false
 		}

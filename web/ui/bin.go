@@ -10,12 +10,13 @@ import (
 
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/principal"
 )
 
 const (
 	// binned owns threads that were deleted and may still be asked back: to everybody else
 	// they are not there.
-	binned = "bin:" + owner
+	binned = "bin:" + principal.Default
 	// binTime is how long they can be: longer than the page offers it, for slow readers.
 	binTime = 30 * time.Second
 	// maxBin is how many threads one deletion may take.
@@ -135,7 +136,7 @@ func (u *UI) restore(ctx context.Context, token string) ([]string, error) {
 		return nil, errLate
 	}
 	for _, id := range threads {
-		if err := u.give(ctx, id, owner); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := u.give(ctx, id, principal.Owner(ctx)); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"fawn/views/chat"
 	"fawn/views/layout"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 const (
@@ -25,9 +26,6 @@ const (
 	// maxQuery and maxWords bound what is searched for, in bytes and words.
 	maxQuery, maxWords = 200, 8
 )
-
-// owner is whose threads the pages show.
-const owner = "default"
 
 // chats is GET /workspace/chats.
 func (u *UI) chats(c echo.Context) error {
@@ -75,7 +73,7 @@ func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
 	words = words[:min(len(words), maxWords)]
 	at := position(c.QueryParam("before"))
 	l.Later = at.ID != ""
-	found, rest, err := u.DB.FindThreads(ctx, store.Find{Owner: owner, Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
+	found, rest, err := u.DB.FindThreads(ctx, store.Find{Owner: principal.Owner(ctx), Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
 		Match: func(body []byte) (string, bool) { return excerpt(body, words) }})
 	if err != nil {
 		return l, err

@@ -12,6 +12,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // rate is POST /ui/threads/:id/feedback: what the reader thinks of an answer. A rating of 0
@@ -51,11 +52,11 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 // that came with that one goes with it.
 func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 	if t.Rating != 0 {
-		_, err := u.DB.AddFeedback(ctx, store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Thread: thread, Run: t.Run,
+		_, err := u.DB.AddFeedback(ctx, store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: principal.Owner(ctx), Thread: thread, Run: t.Run,
 			Message: t.Answer.ID, Rating: t.Rating}, true)
 		return err
 	}
-	list, err := u.DB.Feedback(ctx, owner, thread, t.Run)
+	list, err := u.DB.Feedback(ctx, principal.Owner(ctx), thread, t.Run)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 		if f.Message != t.Answer.ID {
 			continue
 		}
-		if err := u.DB.DeleteFeedback(ctx, owner, thread, t.Run, f.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := u.DB.DeleteFeedback(ctx, principal.Owner(ctx), thread, t.Run, f.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
@@ -73,7 +74,7 @@ func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 // ratings writes into turns what the reader thinks of their answers. What was said about a
 // run as a whole counts for its answer.
 func (u *UI) ratings(ctx context.Context, thread string, turns []views.Turn) error {
-	list, err := u.DB.Feedback(ctx, owner, thread, "")
+	list, err := u.DB.Feedback(ctx, principal.Owner(ctx), thread, "")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // Aside makes model calls beside the answers of runs.
@@ -109,7 +110,7 @@ func (u *UI) followUp(c echo.Context, t store.Thread) error {
 func (u *UI) suggest(ctx context.Context, v *conversation, turns []views.Turn) []string {
 	ch, _ := choiceOf(v.thread)
 	ch, _ = u.possible(ch)
-	wish := lead.SuggestWish{Owner: owner, Thread: v.thread.ID, Model: ch.Model, N: min(maxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
+	wish := lead.SuggestWish{Owner: principal.Owner(ctx), Thread: v.thread.ID, Model: ch.Model, N: min(maxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
 	for _, t := range turns {
 		if t.User != nil {
 			wish.Messages = append(wish.Messages, lead.Said{Role: "user", Content: t.User.Text})

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/store"
+	"fawn/web/principal"
 )
 
 // A thread of a path is found, and found to be the reader's, here and nowhere else: handlers
@@ -39,7 +40,7 @@ func (u *UI) onThreadID(h func(c echo.Context, id string) error) echo.HandlerFun
 // mine finds a thread of the reader's, or ErrNotFound.
 func (u *UI) mine(ctx context.Context, id string) (store.Thread, error) {
 	t, err := u.DB.Thread(ctx, id)
-	if err == nil && t.Owner != owner {
+	if err == nil && t.Owner != principal.Owner(ctx) {
 		return store.Thread{}, store.ErrNotFound
 	}
 	return t, err
@@ -52,7 +53,7 @@ func (u *UI) free(ctx context.Context, id string) error {
 		return store.ErrNotFound
 	}
 	t, err := u.DB.Thread(ctx, id)
-	if err == nil && t.Owner != owner {
+	if err == nil && t.Owner != principal.Owner(ctx) {
 		return store.ErrNotFound
 	}
 	if errors.Is(err, store.ErrNotFound) {

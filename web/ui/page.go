@@ -15,6 +15,7 @@ import (
 	"fawn/views"
 	"fawn/views/i18n"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // policy is the Content-Security-Policy of every page: scripts, styles and requests of
@@ -96,7 +97,7 @@ func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, 
 	p := readPrefs(c.Request())
 	s := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav, Path: c.Request().URL.RequestURI(),
 		Size: p.Size, Columns: p.Widths, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
-	rows, total, err := u.DB.Threads(c.Request().Context(), store.ThreadQuery{Owner: owner, Limit: sidebarRows})
+	rows, total, err := u.DB.Threads(c.Request().Context(), store.ThreadQuery{Owner: principal.Owner(c.Request().Context()), Limit: sidebarRows})
 	if err != nil {
 		return s, err
 	}

@@ -14,6 +14,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
@@ -28,7 +29,7 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 		return err
 	}
 	p.Title, p.Local = row[0].Title, loopbackOf(c.Request().Host)
-	s, err := u.DB.ShareOf(c.Request().Context(), owner, t.ID)
+	s, err := u.DB.ShareOf(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID)
 	if err == nil {
 		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Origin(c.Request()) + views.SharedURL(s.Token), At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -53,7 +54,7 @@ func loopbackOf(hostport string) string {
 func (u *UI) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	if t.Head != "" { // else the page says that there is nothing to share
-		if _, err := u.DB.PutShare(ctx, store.Share{Thread: t.ID, Owner: owner, Token: rand.Text(), Checkpoint: t.Head}); err != nil {
+		if _, err := u.DB.PutShare(ctx, store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(), Checkpoint: t.Head}); err != nil {
 			return err
 		}
 	}
@@ -62,7 +63,7 @@ func (u *UI) share(c echo.Context, t store.Thread) error {
 
 // unshare is POST /ui/threads/:id/share/remove.
 func (u *UI) unshare(c echo.Context, t store.Thread) error {
-	if err := u.DB.DeleteShare(c.Request().Context(), owner, t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := u.DB.DeleteShare(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))
@@ -70,7 +71,7 @@ func (u *UI) unshare(c echo.Context, t store.Thread) error {
 
 // isShared tells whether others can read a thread.
 func (u *UI) isShared(ctx context.Context, thread string) (bool, error) {
-	_, err := u.DB.ShareOf(ctx, owner, thread)
+	_, err := u.DB.ShareOf(ctx, principal.Owner(ctx), thread)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // Why a message is refused although nothing is broken.
@@ -39,7 +40,7 @@ func (u *UI) start(c echo.Context, thread string, v *conversation, text string, 
 // begin starts a run as the reader's choices say.
 func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	ctx := c.Request().Context()
-	req.Owner, req.Multitask, req.OnDisconnect, req.Origin = owner, "reject", "continue", "ui"
+	req.Owner, req.Multitask, req.OnDisconnect, req.Origin = principal.Owner(ctx), "reject", "continue", "ui"
 	if req.Hold {
 		req.Multitask = "enqueue"
 	}

@@ -18,6 +18,7 @@ import (
 	"fawn/views"
 	"fawn/views/tasks"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 const (
@@ -41,7 +42,7 @@ func (u *UI) tasksPage(c echo.Context, status int, p views.TasksPage) (err error
 	}
 	p.Off = !u.Config.Current().File.Scheduler.Enabled
 	var ids []string
-	if err := u.DB.EachCron(ctx, owner, func(t store.Cron) bool { ids = append(ids, t.ID); return len(ids) < maxTasks }); err != nil {
+	if err := u.DB.EachCron(ctx, principal.Owner(ctx), func(t store.Cron) bool { ids = append(ids, t.ID); return len(ids) < maxTasks }); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -58,7 +59,7 @@ func (u *UI) tasksPage(c echo.Context, status int, p views.TasksPage) (err error
 }
 
 func (u *UI) task(ctx context.Context, id string) (views.Task, error) {
-	cron, err := u.DB.Cron(ctx, owner, id)
+	cron, err := u.DB.Cron(ctx, principal.Owner(ctx), id)
 	if err != nil {
 		return views.Task{}, err
 	}
@@ -100,7 +101,7 @@ func (u *UI) addTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cron, f, err := u.readTask(form)
+	cron, f, err := u.readTask(principal.Owner(c.Request().Context()), form)
 	if err == nil && cron.NextAt.IsZero() {
 		err = &taskProblem{"every", "tasks.never", nil}
 	}
@@ -133,7 +134,7 @@ func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 
 // readTask makes a task of a form. Fields that the choice of when does not show count for
 // nothing. The error is for the person who filled it in.
-func (u *UI) readTask(form url.Values) (store.Cron, views.TaskForm, error) {
+func (u *UI) readTask(owner string, form url.Values) (store.Cron, views.TaskForm, error) {
 	text := func(key string) string { return oneLine(plainText(form.Get(key))) }
 	f := views.TaskForm{Title: head(text("title"), maxTitle), Prompt: strings.TrimSpace(plainText(form.Get("prompt"))), Every: form.Get("every"),
 		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone")}
@@ -193,7 +194,7 @@ func (u *UI) changeTask(c echo.Context) error {
 		return store.ErrNotFound
 	}
 	ctx, id := c.Request().Context(), param(c, "id")
-	cron, err := u.DB.Cron(ctx, owner, id)
+	cron, err := u.DB.Cron(ctx, principal.Owner(ctx), id)
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (u *UI) changeTask(c echo.Context) error {
 			return u.tasksPage(c, http.StatusConflict, p)
 		}
 	case "pause", "resume":
-		_, err = u.DB.ChangeCron(ctx, owner, id, func(cron *store.Cron) (err error) {
+		_, err = u.DB.ChangeCron(ctx, principal.Owner(ctx), id, func(cron *store.Cron) (err error) {
 			cron.Enabled, cron.NextAt = action == "resume", time.Time{}
 			if cron.Enabled {
 				cron.NextAt, err = schedule.Plan(*cron, u.Schedule.Now())
@@ -216,7 +217,7 @@ func (u *UI) changeTask(c echo.Context) error {
 			return err
 		})
 	case "delete":
-		err = u.DB.DeleteCron(ctx, owner, id)
+		err = u.DB.DeleteCron(ctx, principal.Owner(ctx), id)
 	default:
 		return httpx.Errorf(http.StatusNotFound, "there is no such action")
 	}

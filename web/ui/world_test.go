@@ -27,6 +27,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 	"fawn/web/ui"
 )
 
@@ -83,6 +84,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	w.ui.SetTick(time.Millisecond)
 	w.ui.SetDiscover(func(context.Context) []llm.Found { return nil })
 	e := echo.New()
+	e.Use(principal.Middleware(principal.Single))
 	e.HTTPErrorHandler = w.ui.ErrorHandler(httpx.ErrorHandler(log))
 	w.ui.Routes(e.Group(""))
 	w.handler = e

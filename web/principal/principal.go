@@ -1,0 +1,56 @@
+// Package principal says who asks. Whoever accepts a request puts the principal into its
+// context once; handlers and what they call read it there, and nowhere else.
+package principal
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Default is the only principal of a server without accounts, and the one that runs the
+// installation.
+const Default = "default"
+
+// nobody owns nothing: no account can have this name.
+const nobody = "\x00"
+
+// Principal is who asks.
+type Principal struct {
+	Owner string // whose threads, runs, tasks and files it works with
+}
+
+// Operator tells whether the principal runs the installation: models, settings and open
+// hosts concern everybody.
+func (p Principal) Operator() bool { return p.Owner == Default }
+
+type key struct{}
+
+// With is ctx with p in it.
+func With(ctx context.Context, p Principal) context.Context { return context.WithValue(ctx, key{}, p) }
+
+// Of is who asks. A context without a principal has one that owns nothing.
+func Of(ctx context.Context) Principal {
+	if p, ok := ctx.Value(key{}).(Principal); ok && p.Owner != "" {
+		return p
+	}
+	return Principal{Owner: nobody}
+}
+
+// Owner is short for the owner of what the principal of ctx works with.
+func Owner(ctx context.Context) string { return Of(ctx).Owner }
+
+// Middleware puts the principal that who finds for a request into its context.
+func Middleware(who func(*http.Request) Principal) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			r := c.Request()
+			c.SetRequest(r.WithContext(With(r.Context(), who(r))))
+			return next(c)
+		}
+	}
+}
+
+// Single finds the default principal for every request: there are no accounts.
+func Single(*http.Request) Principal { return Principal{Owner: Default} }
