@@ -95,11 +95,11 @@ func URL(name string) string { return Prefix + version() + "/" + name }
 // the server starts: a page without its script is worse than no page.
 func Check() error {
 	for _, n := range Names() {
-		b, err := read(n)
+		size, err := sizeOf(n) // reading them would put megabytes of the binary into memory
 		if err != nil {
 			return err
 		}
-		if len(b) == 0 {
+		if size == 0 {
 			return fmt.Errorf("check %s: empty: %w", n, ErrMissing)
 		}
 	}
@@ -108,20 +108,33 @@ func Check() error {
 
 // read is the content of an asset as it is embedded.
 func read(name string) ([]byte, error) {
-	path := name
-	switch {
-	case strings.HasPrefix(name, "dist/"), strings.HasPrefix(name, "vendor/"):
-		return nil, fmt.Errorf("read %s: %w", name, ErrMissing)
-	case packed(name):
-		path = "vendor/" + name + ".gz"
-	case !strings.Contains(name, "/") && name != NoticesText:
-		path = "dist/" + name
-	}
-	b, err := files.ReadFile(path)
+	b, err := files.ReadFile(pathOf(name))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, ErrMissing)
 	}
 	return b, nil
+}
+
+// sizeOf is the length in bytes of what read returns.
+func sizeOf(name string) (int64, error) {
+	info, err := fs.Stat(files, pathOf(name))
+	if err != nil || info.IsDir() {
+		return 0, fmt.Errorf("find %s: %w", name, ErrMissing)
+	}
+	return info.Size(), nil
+}
+
+// pathOf is where an asset is embedded; "" for a name that is none, which no file has.
+func pathOf(name string) string {
+	switch {
+	case strings.HasPrefix(name, "dist/"), strings.HasPrefix(name, "vendor/"):
+		return ""
+	case packed(name):
+		return "vendor/" + name + ".gz"
+	case !strings.Contains(name, "/") && name != NoticesText:
+		return "dist/" + name
+	}
+	return name
 }
 
 // packed tells of large files of others that are embedded compressed and read so.

@@ -8,10 +8,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,14 +45,10 @@ func Reexec() {
 // its path. Where it cannot run it returns the path of this program instead and
 // says why. own names a file to take in place of the embedded one.
 func installInit(ctx context.Context, dir, own string) (path, why string, err error) {
-	var b []byte
 	if own != "" {
-		b, err = os.ReadFile(own)
+		path, err = writeOwn(dir, own)
 	} else {
-		b, err = initFiles.ReadFile("initbin/sbxinit")
-	}
-	if err == nil {
-		path, err = writeInit(dir, b)
+		path, err = writeEmbedded(dir)
 	}
 	if err == nil {
 		err = checkInit(ctx, path)
@@ -77,12 +76,37 @@ func installInit(ctx context.Context, dir, own string) (path, why string, err er
 	return path, why, nil
 }
 
-// writeInit keeps the program under the digest of its content and removes those
-// of other versions. Nobody may read it: Linux then hides the memory of a
-// process that runs it from the first moment on.
-func writeInit(dir string, content []byte) (string, error) {
-	sum := sha256.Sum256(content)
-	name := "sbxinit-" + hex.EncodeToString(sum[:8])
+// writeOwn keeps a program of the file system under the digest of its content.
+func writeOwn(dir, file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return writeInit(dir, sum[:], int64(len(b)), func() ([]byte, error) { return b, nil })
+}
+
+// writeEmbedded keeps the program of this build. It is named after the build, not its content:
+// each start would read megabytes of it.
+func writeEmbedded(dir string) (string, error) {
+	const name = "initbin/sbxinit"
+	info, err := fs.Stat(initFiles, name)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %d %s\n", jail.Version(), info.Size(), runtime.GOARCH)
+	if build, ok := debug.ReadBuildInfo(); ok {
+		io.WriteString(h, build.String())
+	}
+	return writeInit(dir, h.Sum(nil), info.Size(), func() ([]byte, error) { return initFiles.ReadFile(name) })
+}
+
+// writeInit keeps a program of that many bytes under a digest and removes those of other
+// versions; it is read only if it is not there. Nobody may read it: Linux then hides the memory
+// of a process that runs it from the first moment on.
+func writeInit(dir string, digest []byte, size int64, read func() ([]byte, error)) (string, error) {
+	name := "sbxinit-" + hex.EncodeToString(digest[:8])
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -98,8 +122,12 @@ func writeInit(dir string, content []byte) (string, error) {
 		}
 	}
 	path := filepath.Join(dir, name)
-	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o111 && info.Size() == int64(len(content)) {
+	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o111 && info.Size() == size {
 		return path, nil
+	}
+	content, err := read()
+	if err != nil {
+		return "", err
 	}
 	temp, err := os.CreateTemp(dir, "sbxinit-*.tmp")
 	if err != nil {

@@ -130,7 +130,7 @@ func openReaders(dir string, cfg Config, options ...string) (*sql.DB, error) {
 	}
 	readers.SetMaxOpenConns(cfg.Readers)
 	readers.SetMaxIdleConns(cfg.Readers)
-	readers.SetConnMaxIdleTime(2 * time.Minute) // gives the page caches back when nobody reads
+	readers.SetConnMaxIdleTime(30 * time.Second) // gives the page caches back when nobody reads
 	return readers, nil
 }
 

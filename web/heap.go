@@ -18,7 +18,7 @@ const (
 
 	calmEach  = 2 * time.Second // how often it is asked whether work is over
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is
-	worthIt   = 8 << 20         // and so much since memory was given back
+	worthIt   = 2 << 20         // and so much since memory was given back
 )
 
 // keepHeap sets how often memory is collected, and gives it back to the system when nothing
@@ -85,6 +85,7 @@ func giveBack(ctx context.Context, each time.Duration) {
 		}
 		now := heapMetric("/gc/heap/allocs:bytes")
 		if now-last < calmBytes && now-given > worthIt {
+			runtime.GC() // what pools keep is let go of by the second collection
 			debug.FreeOSMemory()
 			now = heapMetric("/gc/heap/allocs:bytes")
 			given = now

@@ -1,11 +1,9 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -40,11 +38,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, fmt.Errorf("a request outside of a model call")
 	}
-	r, err := t.rewrite(r, c)
+	r, sent, err := t.rewrite(r, c)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := t.below.RoundTrip(r)
+	// The response refers to its request for as long as it is read, which takes minutes.
+	sent.drop()
+	c.body = nil
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +60,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // rewrite lays the call's fields over the body go-openai made.
-func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, error) {
+func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, *payload, error) {
 	var body map[string]json.RawMessage
 	err := json.NewDecoder(r.Body).Decode(&body)
 	r.Body.Close()
 	if err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, nil, fmt.Errorf("read the request: %w", err)
 	}
 	for k, v := range c.body {
 		delete(body, k)
@@ -74,7 +75,7 @@ func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, error) {
 		if done, ok := v.(encoded); ok {
 			body[k] = json.RawMessage(done)
 		} else if body[k], err = json.Marshal(v); err != nil {
-			return nil, fmt.Errorf("write the request: %s: %w", k, err)
+			return nil, nil, fmt.Errorf("write the request: %s: %w", k, err)
 		}
 	}
 	c.sent = make(map[string]bool, len(body))
@@ -82,16 +83,17 @@ func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, error) {
 		c.sent[k] = true
 	}
 	data := joined(body)
+	sent := newPayload(data)
 	out := r.Clone(r.Context())
 	out.ContentLength = int64(len(data))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-	out.Body = io.NopCloser(bytes.NewReader(data))
+	out.GetBody = sent.open
+	out.Body, _ = sent.open() // fails only once it is dropped
 	out.Header.Del("Connection")
 	for k, v := range t.headers {
 		out.Header.Set(k, v)
 	}
 	out.URL.RawQuery = t.query
-	return out, nil
+	return out, sent, nil
 }
 
 // joined writes an object of the fields as they are, sorted by name. The messages are most of a request,

@@ -45,7 +45,6 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 	t := base.Clone()
 	t.DisableCompression = true
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 512, 256
-	t.WriteBufferSize = 16 << 10 // a first request fits, and leaves at once
 	return t
 })
 

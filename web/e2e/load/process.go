@@ -102,34 +102,44 @@ func freeAddr() (string, error) {
 	return ln.Addr().String(), nil
 }
 
-// Memory is what a process keeps in RAM, in bytes. PSS counts shared pages by share.
-type Memory struct{ RSS, PSS int64 }
+// Memory is what a process keeps in RAM, in bytes. PSS counts shared pages by share. Binary is
+// the part of RSS that is the program itself and other files, which the system drops when it
+// needs room. Peak is the largest RSS so far.
+type Memory struct{ RSS, PSS, Binary, Peak int64 }
 
 func memory(pid int) (Memory, error) {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	var m Memory
+	for file, fields := range map[string]map[string]*int64{
+		"smaps_rollup": {"Rss:": &m.RSS, "Pss:": &m.PSS},
+		"status":       {"RssFile:": &m.Binary, "VmHWM:": &m.Peak},
+	} {
+		if err := sizes("/proc/"+strconv.Itoa(pid)+"/"+file, fields); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// sizes reads lines such as "VmHWM: 1 kB" of a file.
+func sizes(path string, into map[string]*int64) error {
+	f, err := os.Open(path)
 	if err != nil {
-		return Memory{}, err
+		return err
 	}
 	defer f.Close()
-	var m Memory
-	sc := bufio.NewScanner(f)
-	for sc.Scan() {
-		fields := strings.Fields(sc.Text())
-		if len(fields) != 3 || fields[2] != "kB" {
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		words := strings.Fields(lines.Text())
+		if len(words) != 3 || words[2] != "kB" || into[words[0]] == nil {
 			continue
 		}
-		kb, err := strconv.ParseInt(fields[1], 10, 64)
+		kb, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil {
-			return m, fmt.Errorf("read smaps_rollup: %w", err)
+			return fmt.Errorf("read %s: %w", path, err)
 		}
-		switch fields[0] {
-		case "Rss:":
-			m.RSS = kb << 10
-		case "Pss:":
-			m.PSS = kb << 10
-		}
+		*into[words[0]] = kb << 10
 	}
-	return m, sc.Err()
+	return lines.Err()
 }
 
 // diskUse adds up the sizes of all files below a folder, in bytes.

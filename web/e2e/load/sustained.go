@@ -49,7 +49,11 @@ func (b *bench) paced(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			b.add(fmt.Sprintf("memory after %d paced streams, RSS", n), "MB", float64(after.RSS)/1e6, math.NaN(), math.NaN())
+			limit := math.NaN()
+			if n == 200 {
+				limit = limitPeak
+			}
+			b.add(fmt.Sprintf("peak memory with %d paced streams, RSS", n), "MB", float64(after.Peak)/1e6, math.NaN(), limit)
 			return nil
 		})
 		if err != nil {
