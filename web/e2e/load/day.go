@@ -179,8 +179,8 @@ func (t *Target) done(req *http.Request) error {
 // least has been the same for a while.
 func rested(ctx context.Context, pid int) (Memory, error) {
 	const (
-		quiet   = 10 * time.Second // a server looks every few seconds
-		longest = time.Minute
+		quiet   = 40 * time.Second // connections to the database close after half a minute
+		longest = 3 * time.Minute
 		noise   = 256 << 10
 	)
 	var least Memory
