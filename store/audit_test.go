@@ -87,8 +87,8 @@ func TestTheOldestAuditRowsMakeRoom(t *testing.T) {
 func TestValuesAreFoundByTheBeginningOfTheirKeys(t *testing.T) {
 	db := open(t)
 	commit(t, db, store.Batch{KV: []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}, {Space: "s", Key: "a%", Body: []byte("2")}, {Space: "s", Key: "b", Body: []byte("3")}, {Space: "o", Key: "a c", Body: []byte("4")}}})
-	same(t, "by prefix", must(db.KVs(t.Context(), "s", "a "))(t), []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}})
-	if all := must(db.KVs(t.Context(), "s", ""))(t); len(all) != 3 {
+	same(t, "by prefix", must(db.KVs(t.Context(), "", "s", "a "))(t), []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}})
+	if all := must(db.KVs(t.Context(), "", "s", ""))(t); len(all) != 3 {
 		t.Errorf("%d values of the space", len(all))
 	}
 }

@@ -33,7 +33,6 @@ type Batch struct {
 // ThreadPatch changes parts of a thread; nil keeps.
 type ThreadPatch struct {
 	Status, Title, Head *string
-	Owner               *string         // whose it is from now on
 	Metadata, Config    json.RawMessage // replace as a whole
 	Merge               json.RawMessage // members written over those of the metadata as it is in that moment
 	MergeNew            json.RawMessage // members written where the metadata has none of that name
@@ -54,9 +53,13 @@ type Delete struct {
 
 // KV is one value of a small named space. A nil Body deletes it.
 type KV struct {
+	Owner      string // whose space, [Global] for what the server keeps for itself or everybody
 	Space, Key string
 	Body       []byte
 }
+
+// Global owns values that belong to no single owner.
+const Global = ""
 
 // Commit writes b and returns when it is committed, together with whatever else
 // waits. When ctx ends first, whether b takes effect is not known.

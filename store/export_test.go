@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"testing/fstest"
 	"time"
 )
 
@@ -61,6 +63,32 @@ func Migrate(ctx context.Context, dir string, files fs.FS) error {
 	}
 	defer conn.Close()
 	return migrate(ctx, conn, files, dir, time.Now())
+}
+
+// MadeBy makes the database of a program whose newest migration was number version, with rows
+// written by script.
+func MadeBy(ctx context.Context, dir string, version int, script string) error {
+	files := fstest.MapFS{}
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	for _, name := range names[:version] {
+		data, err := fs.ReadFile(migrationFiles, name)
+		if err != nil {
+			return err
+		}
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	if err := Migrate(ctx, dir, files); err != nil {
+		return err
+	}
+	pool, err := openPool(dir, "journal_mode(WAL)")
+	if err != nil {
+		return err
+	}
+	_, err = pool.ExecContext(ctx, script)
+	return errors.Join(err, pool.Close())
 }
 
 // BoundAudit replaces the bounds of the audit.

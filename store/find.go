@@ -73,7 +73,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 }
 
 func (db *DB) threadsAfter(ctx context.Context, owner string, at Position) ([]Found, error) {
-	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ?`, []any{owner}
+	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0`, []any{owner}
 	if at.ID != "" {
 		query += ` AND (pinned, updated_at, id) < (?, ?, ?)`
 		args = append(args, at.Pinned, at.UpdatedAt.UnixMilli(), at.ID)

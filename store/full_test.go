@@ -38,7 +38,7 @@ func TestFullDiskIsToldAndEndsWhenThereIsRoom(t *testing.T) {
 	if _, err := os.Stat(reserve); err == nil {
 		t.Error("the reserve was not freed")
 	}
-	if err := db.Commit(ctx, store.Batch{KV: []store.KV{{"s", "k", make([]byte, 100_000)}}}); !errors.Is(err, store.ErrFull) {
+	if err := db.Commit(ctx, store.Batch{KV: []store.KV{{"", "s", "k", make([]byte, 100_000)}}}); !errors.Is(err, store.ErrFull) {
 		t.Errorf("a great batch: %v", err)
 	}
 

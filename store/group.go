@@ -216,7 +216,7 @@ func (w *writer) settle(j *job, err error) {
 		return
 	}
 	b := j.batch
-	if b.Thread != nil || b.Delete != nil && b.Delete.Thread || b.Patch != nil && b.Patch.Owner != nil {
+	if b.Thread != nil || b.Delete != nil && b.Delete.Thread {
 		w.listed++
 	}
 	if b.Delete != nil && b.Delete.Thread {

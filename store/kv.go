@@ -7,18 +7,18 @@ import (
 )
 
 // KV returns a value, or ErrNotFound.
-func (db *DB) KV(ctx context.Context, space, key string) ([]byte, error) {
+func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) {
 	var body []byte
-	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE space = ? AND key = ?`, []any{space, key}, &body); err != nil {
+	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`, []any{owner, space, key}, &body); err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", space, key, err)
 	}
 	return blob(body), nil
 }
 
 // Keys returns the keys of a space in order.
-func (db *DB) Keys(ctx context.Context, space string) ([]string, error) {
+func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 	keys := []string{}
-	err := db.each(ctx, `SELECT key FROM kv WHERE space = ? ORDER BY key`, []any{space}, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT key FROM kv WHERE owner = ? AND space = ? ORDER BY key`, []any{owner, space}, func(rows *sql.Rows) (bool, error) {
 		var k string
 		err := rows.Scan(&k)
 		keys = append(keys, k)
@@ -31,10 +31,10 @@ func (db *DB) Keys(ctx context.Context, space string) ([]string, error) {
 }
 
 // KVs returns the values of a space whose keys begin with prefix, in the order of keys.
-func (db *DB) KVs(ctx context.Context, space, prefix string) ([]KV, error) {
+func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error) {
 	out := []KV{}
-	err := db.each(ctx, `SELECT key, body FROM kv WHERE space = ? AND substr(key, 1, length(?)) = ? ORDER BY key`, []any{space, prefix, prefix}, func(rows *sql.Rows) (bool, error) {
-		kv := KV{Space: space}
+	err := db.each(ctx, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND substr(key, 1, length(?)) = ? ORDER BY key`, []any{owner, space, prefix, prefix}, func(rows *sql.Rows) (bool, error) {
+		kv := KV{Owner: owner, Space: space}
 		err := rows.Scan(&kv.Key, &kv.Body)
 		kv.Body = blob(kv.Body)
 		out = append(out, kv)
@@ -50,10 +50,10 @@ func (w *writer) putKV(p *batch) error {
 	for _, kv := range p.KV {
 		var err error
 		if kv.Body == nil {
-			err = w.exec(`DELETE FROM kv WHERE space = ? AND key = ?`, kv.Space, kv.Key)
+			err = w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ?`, kv.Owner, kv.Space, kv.Key)
 		} else {
-			err = w.exec(`INSERT INTO kv(space, key, body) VALUES (?, ?, ?) ON CONFLICT(space, key) DO UPDATE SET body = excluded.body`,
-				kv.Space, kv.Key, kv.Body)
+			err = w.exec(`INSERT INTO kv(owner, space, key, body) VALUES (?, ?, ?, ?) ON CONFLICT(owner, space, key) DO UPDATE SET body = excluded.body`,
+				kv.Owner, kv.Space, kv.Key, kv.Body)
 		}
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", kv.Space, kv.Key, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // Spaces of the key-value table that begin like this belong to threads: their keys are
-// a thread's id, or that, a space and more. They go with the thread.
+// a thread's id, or that, a space and more, and their owner is [Global]. They go with the thread.
 const threadSpaces = "thread_"
 
 // removeThread deletes every row of a thread. What the rows held is overwritten, not only
@@ -36,7 +36,7 @@ func (w *writer) removeThread(thread string) (err error) {
 			return fmt.Errorf("delete thread %s: %w", thread, err)
 		}
 	}
-	err = w.exec(`DELETE FROM kv WHERE space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
+	err = w.exec(`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
 		threadSpaces, threadSpaces+"\x7f", thread, thread+" ", thread+"!")
 	if err != nil {
 		return fmt.Errorf("delete thread %s: %w", thread, err)

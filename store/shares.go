@@ -24,7 +24,7 @@ const shareColumns = `thread, owner, token, checkpoint, created_at`
 func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 	s.Owner = orDefault(s.Owner, "default")
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO share(`+shareColumns+`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ?)
+		n, err := w.change(`INSERT INTO share(`+shareColumns+`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ? AND deleted_at = 0)
 			AND EXISTS (SELECT 1 FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?)
 			ON CONFLICT(thread) DO UPDATE SET checkpoint = excluded.checkpoint, created_at = excluded.created_at`,
 			s.Thread, s.Owner, s.Token, s.Checkpoint, time.Now().UnixMilli(), s.Thread, s.Owner, s.Thread, s.Checkpoint)
@@ -44,15 +44,15 @@ func (db *DB) ShareOf(ctx context.Context, owner, thread string) (Share, error) 
 	return db.share(ctx, `s.thread = ? AND s.owner = ?`, thread, orDefault(owner, "default"))
 }
 
-// ShareByToken returns what a link shows, or ErrNotFound: also while the thread is not its
-// owner's, as one that was deleted a moment ago.
+// ShareByToken returns what a link shows, or ErrNotFound: also while the thread is
+// in the trash.
 func (db *DB) ShareByToken(ctx context.Context, token string) (Share, error) {
 	return db.share(ctx, `s.token = ?`, token)
 }
 
 func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, err error) {
 	var created int64
-	err = db.queryRow(ctx, `SELECT s.thread, s.owner, s.token, s.checkpoint, s.created_at FROM share s JOIN thread t ON t.id = s.thread AND t.owner = s.owner
+	err = db.queryRow(ctx, `SELECT s.thread, s.owner, s.token, s.checkpoint, s.created_at FROM share s JOIN thread t ON t.id = s.thread AND t.owner = s.owner AND t.deleted_at = 0
 		WHERE `+where, args, &s.Thread, &s.Owner, &s.Token, &s.Checkpoint, &created)
 	if err != nil {
 		return Share{}, fmt.Errorf("share: %w", err)

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"fawn/store"
 )
@@ -32,15 +33,16 @@ func TestALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
 	_, err = db.ShareOf(ctx, "other", "t")
 	gone("a share of somebody else", err)
 
-	// While the thread is in somebody else's hands, as in a bin, the link leads nowhere.
-	for _, owner := range []string{"bin", "default"} {
-		commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Owner: &owner}})
-		if _, err := db.ShareByToken(ctx, "first"); owner == "bin" {
-			gone("the link of a binned thread", err)
-		} else if err != nil {
-			t.Error(err)
-		}
+	deleted := time.Now()
+	if err := db.Discard(ctx, "default", "t", deleted); err != nil {
+		t.Fatal(err)
 	}
+	_, err = db.ShareByToken(ctx, "first")
+	gone("the link of a deleted thread", err)
+	if back := must(db.Restore(ctx, "default", deleted, time.Hour))(t); len(back) != 1 {
+		t.Errorf("restored %v", back)
+	}
+	must(db.ShareByToken(ctx, "first"))(t)
 	checkClean(t, db)
 	if err := db.DeleteShare(ctx, "", "t"); err != nil {
 		t.Fatal(err)

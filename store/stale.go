@@ -34,7 +34,7 @@ func (t *TTL) Row(thread string) (KV, error) {
 // ThreadTTL returns a thread's time to live, or ErrNotFound when it has none.
 func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
 	var t TTL
-	body, err := db.KV(ctx, ttlSpace, thread)
+	body, err := db.KV(ctx, Global, ttlSpace, thread)
 	if err != nil {
 		return t, err
 	}
@@ -59,7 +59,7 @@ const hasHistory = `(EXISTS (SELECT 1 FROM event e WHERE e.thread = t.id)
 // that have done so before.
 func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 	var due []Due
-	err := db.each(ctx, `SELECT t.id, t.updated_at, k.body, `+hasHistory+` FROM kv k JOIN thread t ON t.id = k.key WHERE k.space = ?`, []any{ttlSpace}, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT t.id, t.updated_at, k.body, `+hasHistory+` FROM kv k JOIN thread t ON t.id = k.key WHERE k.owner = '' AND k.space = ?`, []any{ttlSpace}, func(rows *sql.Rows) (bool, error) {
 		var d Due
 		var at int64
 		var body []byte

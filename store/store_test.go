@@ -94,7 +94,7 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 	commit(t, db, store.Batch{Thread: &th, NewThread: true, Run: &run,
 		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {2, "m2", []byte(`{"n":2}`)}, {3, "m3", []byte(`{"n":3}`)}},
 		Fields:   []store.FieldRow{{"title", 1, []byte(`"a"`)}, {"title", 2, []byte(`"b"`)}}, Checkpoints: cps, Events: events,
-		KV: []store.KV{{"s", "k", []byte("v")}, {"s", "empty", []byte{}}, {"s", "a", []byte("1")}}})
+		KV: []store.KV{{"", "s", "k", []byte("v")}, {"", "s", "empty", []byte{}}, {"", "s", "a", []byte("1")}}})
 	db = reopen(t, db, dir)
 
 	same(t, "thread", must(db.Thread(ctx, "t1"))(t), th)
@@ -116,13 +116,13 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 	same(t, "standing", must(db.Standing(ctx, "t1"))(t), store.Standing{Head: cps[1].ID, MaxMessage: 3, Fields: map[string]int64{"title": 2}})
 	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
 	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
-	same(t, "kv", must(db.KV(ctx, "s", "k"))(t), []byte("v"))
-	same(t, "empty kv", must(db.KV(ctx, "s", "empty"))(t), []byte{})
-	same(t, "keys", must(db.Keys(ctx, "s"))(t), []string{"a", "empty", "k"})
+	same(t, "kv", must(db.KV(ctx, "", "s", "k"))(t), []byte("v"))
+	same(t, "empty kv", must(db.KV(ctx, "", "s", "empty"))(t), []byte{})
+	same(t, "keys", must(db.Keys(ctx, "", "s"))(t), []string{"a", "empty", "k"})
 	checkClean(t, db)
 
-	commit(t, db, store.Batch{KV: []store.KV{{"s", "k", nil}}})
-	if _, err := db.KV(ctx, "s", "k"); !errors.Is(err, store.ErrNotFound) {
+	commit(t, db, store.Batch{KV: []store.KV{{"", "s", "k", nil}}})
+	if _, err := db.KV(ctx, "", "s", "k"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("deleted value: %v", err)
 	}
 }
@@ -139,7 +139,7 @@ func TestWhatIsNotThereIsErrNotFound(t *testing.T) {
 		"snapshot":   func() error { _, err := db.Snapshot(ctx, "x", ""); return err },
 		"message":    func() error { _, err := db.Message(ctx, "empty", 1); return err },
 		"field":      func() error { _, err := db.Field(ctx, "empty", "title", 1); return err },
-		"kv":         func() error { _, err := db.KV(ctx, "s", "k"); return err },
+		"kv":         func() error { _, err := db.KV(ctx, "", "s", "k"); return err },
 		"patch":      func() error { return db.Commit(ctx, store.Batch{ThreadID: "x", Patch: &store.ThreadPatch{}}) },
 		"rows of a deleted thread": func() error {
 			return db.Commit(ctx, store.Batch{ThreadID: "x", Messages: []store.MessageRow{{1, "m", nil}}})
@@ -178,7 +178,7 @@ func TestRowsAreWrittenOnce(t *testing.T) {
 		b    store.Batch
 		want error
 	}{
-		"thread":     {store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true, KV: []store.KV{{"s", "thread", []byte{}}}}, store.ErrExists},
+		"thread":     {store.Batch{Thread: &store.Thread{ID: "t"}, NewThread: true, KV: []store.KV{{"", "s", "thread", []byte{}}}}, store.ErrExists},
 		"message":    {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Messages: first.Messages}, store.ErrConflict},
 		"field":      {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Fields: first.Fields}, store.ErrConflict},
 		"checkpoint": {store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Checkpoints: first.Checkpoints}, store.ErrConflict},
@@ -189,7 +189,7 @@ func TestRowsAreWrittenOnce(t *testing.T) {
 		}
 	}
 	same(t, "title after refused batches", must(db.Thread(ctx, "t"))(t).Title, "first")
-	same(t, "keys after refused batches", must(db.Keys(ctx, "s"))(t), []string{})
+	same(t, "keys after refused batches", must(db.Keys(ctx, "", "s"))(t), []string{})
 	if err := db.Healthy(); err != nil {
 		t.Errorf("a refused batch made the store sick: %v", err)
 	}
@@ -298,7 +298,7 @@ func TestCheckNamesEveryBrokenReference(t *testing.T) {
 	for _, damage := range []string{
 		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', x'')`, `INSERT INTO message VALUES ('ghost', 1, '', x'')`, `INSERT INTO field VALUES ('ghost', 'f', 1, x'')`,
 		`INSERT INTO feedback VALUES ('f', 'default', 'ghost', '', '', 1, NULL, 1)`, `INSERT INTO audit(thread, kind, upto, body) VALUES ('ghost', '', 1, '')`,
-		`INSERT INTO kv(space, key, body) VALUES ('thread_ttl', 'ghost', x''), ('thread_x', 'ghost more', x''), ('thread_x', 't more', x'')`,
+		`INSERT INTO kv(owner, space, key, body) VALUES ('', 'thread_ttl', 'ghost', x''), ('', 'thread_x', 'ghost more', x''), ('', 'thread_x', 't more', x'')`,
 		`UPDATE thread SET seq = 5 WHERE id = 'u'`,
 	} {
 		if err := db.Exec(ctx, damage); err != nil {

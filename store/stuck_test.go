@@ -22,7 +22,7 @@ func TestOnlyAStoreThatStandsStillIsGivenUp(t *testing.T) {
 			go func() {
 				ctx, cancel := db.UnlessStuck(t.Context(), patience)
 				defer cancel()
-				done <- db.Commit(ctx, store.Batch{KV: []store.KV{{"s", "k", []byte("v")}}})
+				done <- db.Commit(ctx, store.Batch{KV: []store.KV{{"", "s", "k", []byte("v")}}})
 			}()
 			synctest.Wait()
 			return done

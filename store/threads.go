@@ -21,11 +21,12 @@ type Thread struct {
 	CreatedAt      time.Time       `json:"created_at"`
 	UpdatedAt      time.Time       `json:"updated_at"`
 	StateUpdatedAt time.Time       `json:"state_updated_at"` // zero times are written as now
+	DeletedAt      time.Time       `json:"-"`                // zero unless it is in the trash
 }
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
 type ThreadQuery struct {
-	Owner     string
+	Owner     string // without deleted ones; "" is everybody's with them
 	IDs       []string
 	Status    string
 	Metadata  json.RawMessage // what the thread's metadata must contain
@@ -35,24 +36,34 @@ type ThreadQuery struct {
 	SortOrder string // asc or desc; without both, pinned threads come first, then the latest updated
 }
 
-const threadColumns = `id, owner, status, title, metadata, config, head, created_at, updated_at, state_updated_at`
+const threadColumns = `id, owner, status, title, metadata, config, head, created_at, updated_at, state_updated_at, deleted_at`
 
 func scanThread(row interface{ Scan(...any) error }) (t Thread, err error) {
-	var created, updated, state int64
+	var created, updated, state, deleted int64
 	var meta, config []byte
-	err = row.Scan(&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state)
+	err = row.Scan(&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state, &deleted)
 	t.Metadata, t.Config = meta, config
 	t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = fromMillis(created), fromMillis(updated), fromMillis(state)
+	t.DeletedAt = fromMillis(deleted)
 	return t, translate(err)
 }
 
-// Thread returns a thread whoever owns it, or ErrNotFound.
+// Thread returns a thread whoever owns it, also a deleted one, or ErrNotFound.
 func (db *DB) Thread(ctx context.Context, id string) (Thread, error) {
-	s, err := db.stmt(ctx, `SELECT `+threadColumns+` FROM thread WHERE id = ?`)
+	return db.thread(ctx, id, ``)
+}
+
+// ThreadOf returns a thread of owner's that is not deleted, or ErrNotFound.
+func (db *DB) ThreadOf(ctx context.Context, owner, id string) (Thread, error) {
+	return db.thread(ctx, id, ` AND owner = ? AND deleted_at = 0`, owner)
+}
+
+func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, error) {
+	s, err := db.stmt(ctx, `SELECT `+threadColumns+` FROM thread WHERE id = ?`+and)
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, translate(err))
 	}
-	t, err := scanThread(s.QueryRowContext(ctx, id))
+	t, err := scanThread(s.QueryRowContext(ctx, append([]any{id}, args...)...))
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, err)
 	}
@@ -230,7 +241,7 @@ func (q ThreadQuery) where() (where string, args []any, err error) {
 		args = append(args, arg)
 	}
 	if q.Owner != "" {
-		add("owner = ?", q.Owner)
+		add("deleted_at = 0 AND owner = ?", q.Owner)
 	}
 	if q.Status != "" {
 		add("status = ?", q.Status)
@@ -268,15 +279,15 @@ func parseContainment(raw json.RawMessage) (map[string]any, error) {
 
 func (w *writer) putThread(p *batch) error {
 	t := p.Thread
-	query := `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	query := `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET owner = excluded.owner, status = excluded.status, title = excluded.title,
 		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
-		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at`
+		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at, deleted_at = excluded.deleted_at`
 	if p.NewThread {
-		query = `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
+		query = `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
 	n, err := w.change(query, t.ID, orDefault(t.Owner, "default"), orDefault(t.Status, "idle"), t.Title, object(t.Metadata), object(t.Config),
-		t.Head, orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now))
+		t.Head, orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt))
 	if err == nil && n == 0 {
 		err = ErrExists
 	}
@@ -309,10 +320,6 @@ func (w *writer) patchThread(p *batch) error {
 	if len(p.Events) > 0 && !w.noEvents {
 		query += `, seq = max(seq, ?)`
 		args = append(args, p.to)
-	}
-	if pa.Owner != nil { // only then: the column is in indexes
-		query += `, owner = ?`
-		args = append(args, *pa.Owner)
 	}
 	if pa.Touch { // only then: the column is in an index
 		query += `, updated_at = ?`

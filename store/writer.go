@@ -89,7 +89,7 @@ type writer struct {
 	health   error                  // last group failure
 	tails    map[string]*threadTail // what this process wrote to the tail
 	nextTail int64                  // id of the next tail row
-	listed   uint64                 // how often threads were made, deleted or given away
+	listed   uint64                 // how often threads were made, deleted or restored
 	oldTail  int64                  // last tail row of an earlier process, 0 when cleared
 	oldSeqs  map[string]int64       // greatest number of each thread in those rows, nil before they were read
 }

@@ -153,7 +153,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.work.Go(func() { a.followConfig(background) })
 	a.work.Go(func() { a.retain(background) })
-	a.work.Go(func() { a.pages.EmptyBin(background) })
+	a.work.Go(func() { a.pages.EmptyTrash(background) })
 	a.work.Go(func() { a.api.TellWebhooks(background) })
 	return a, nil
 }

@@ -221,7 +221,7 @@ func newEntry(req Request) (*entry, error) {
 func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, isNew bool, err error) {
 	t, err = m.db.Thread(ctx, req.Thread)
 	switch {
-	case err == nil && req.Owner != "" && t.Owner != req.Owner:
+	case err == nil && (req.Owner != "" && t.Owner != req.Owner || !t.DeletedAt.IsZero()):
 		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)
 	case err == nil:
 		return t, false, nil

@@ -39,7 +39,7 @@ func (m *Manager) forgetFiles(ctx context.Context, thread string) error {
 // removeRest removes the files of threads that were deleted when the server ended, but for
 // those made again since.
 func (m *Manager) removeRest(ctx context.Context) error {
-	list, err := m.db.Keys(ctx, removedSpace)
+	list, err := m.db.Keys(ctx, store.Global, removedSpace)
 	if err != nil {
 		return err
 	}

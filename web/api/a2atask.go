@@ -91,7 +91,7 @@ func (k *a2aCall) standing(id string, r store.Run, newest bool) (*a2aTask, error
 	t := &a2aTask{id: id, run: r}
 	waits := r.StopReason == agent.StopBreakpoint
 	if r.Status == runs.Success && newest {
-		th, err := k.DB.Thread(k.c.Request().Context(), r.ThreadID)
+		th, err := k.DB.ThreadOf(k.c.Request().Context(), k.owner(k.c), r.ThreadID)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // refusal is why a command of the thread protocol was not carried out. It is an answer of
@@ -174,7 +175,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 
 // openQuestions are the interrupts the thread waits with.
 func (m mount) openQuestions(ctx context.Context, thread string) ([]interrupt, error) {
-	t, err := m.DB.Thread(ctx, thread)
+	t, err := m.DB.ThreadOf(ctx, principal.Owner(ctx), thread)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Status == runs.Busy {
 		return nil, nil
 	}
@@ -264,7 +265,7 @@ func root(ns []string) error {
 
 // known finds the thread of a command.
 func (m mount) known(ctx context.Context, id string) (store.Thread, error) {
-	t, err := m.DB.Thread(ctx, id)
+	t, err := m.DB.ThreadOf(ctx, principal.Owner(ctx), id)
 	if errors.Is(err, store.ErrNotFound) {
 		return t, refuse("no_such_run", "The thread does not exist yet.")
 	}

@@ -12,7 +12,7 @@ import (
 
 // What a path names is found, and found to be the asker's, here and nowhere else: handlers of
 // threads and runs are made of functions that get what they work on. A thread that was deleted
-// belongs to nobody from that moment on, also while its deletion can be undone.
+// is not there from that moment on, also while its deletion can be undone.
 
 // onThread is the handler of a route that works on a thread.
 func (m mount) onThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
@@ -75,8 +75,8 @@ func (a *API) runByID(c echo.Context, id string) (store.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	t, err := a.DB.Thread(c.Request().Context(), r.ThreadID)
-	if err == nil && (a.foreign(c, r.Owner) || a.foreign(c, t.Owner)) {
+	_, err = a.DB.ThreadOf(c.Request().Context(), a.owner(c), r.ThreadID)
+	if err == nil && a.foreign(c, r.Owner) {
 		err = store.ErrNotFound
 	}
 	return r, err
@@ -84,8 +84,8 @@ func (a *API) runByID(c echo.Context, id string) (store.Run, error) {
 
 // threadByID finds a thread of the asker's, or a 404 that says which.
 func (a *API) threadByID(c echo.Context, id string) (store.Thread, error) {
-	t, err := a.DB.Thread(c.Request().Context(), id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && a.foreign(c, t.Owner) {
+	t, err := a.DB.ThreadOf(c.Request().Context(), a.owner(c), id)
+	if errors.Is(err, store.ErrNotFound) {
 		return t, noThread(id)
 	}
 	return t, err
@@ -97,7 +97,7 @@ func (a *API) free(c echo.Context, id string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	if err == nil && a.foreign(c, t.Owner) {
+	if err == nil && (a.foreign(c, t.Owner) || !t.DeletedAt.IsZero()) {
 		err = noThread(id)
 	}
 	return err

@@ -119,13 +119,12 @@ func (m mount) pruneThreads(c echo.Context) error {
 	}
 	mine := []string{}
 	for _, id := range body.Threads {
-		t, err := m.DB.Thread(c.Request().Context(), id)
+		_, err := m.DB.ThreadOf(c.Request().Context(), m.owner(c), id)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
-		case err != nil:
-			return err
-		case !m.foreign(c, t.Owner):
+		case err == nil:
 			mine = append(mine, id)
+		case !errors.Is(err, store.ErrNotFound):
+			return err
 		}
 	}
 	n, err := m.Runs.Prune(c.Request().Context(), mine, runs.Strategy(body.Strategy))

@@ -111,7 +111,7 @@ func gone(err error) bool {
 // DeleteStateless goes on with what an earlier process had still to delete. Runs that go on
 // after a restart must be known already.
 func (a *API) DeleteStateless(ctx context.Context) error {
-	list, err := a.DB.KVs(ctx, statelessSpace, "")
+	list, err := a.DB.KVs(ctx, store.Global, statelessSpace, "")
 	if err != nil {
 		return fmt.Errorf("look for threads of stateless runs: %w", err)
 	}

@@ -72,7 +72,7 @@ func (m mount) createThread(c echo.Context) error {
 	if errors.Is(err, store.ErrExists) {
 		if have, err := m.DB.Thread(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
-		} else if body.IfExists == "raise" || err == nil && m.foreign(c, have.Owner) {
+		} else if body.IfExists == "raise" || err == nil && (m.foreign(c, have.Owner) || !have.DeletedAt.IsZero()) {
 			return httpx.Errorf(http.StatusConflict, "Thread already exists")
 		}
 		body.Supersteps = nil

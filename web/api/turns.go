@@ -16,6 +16,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 const (
@@ -243,7 +244,7 @@ func (m mount) runMessages(c echo.Context, r store.Run) error {
 		return err
 	}
 	if len(last) > 0 {
-		t, err := m.DB.Thread(ctx, r.ThreadID)
+		t, err := m.DB.ThreadOf(ctx, principal.Owner(ctx), r.ThreadID)
 		if err != nil {
 			return err
 		}

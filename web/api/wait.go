@@ -15,6 +15,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // waitRun creates a run and answers with its last state.
@@ -142,7 +143,7 @@ func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapsho
 		snap, err = a.DB.SnapshotOf(ctx, list[0])
 	} else {
 		var t store.Thread
-		if t, err = a.DB.Thread(ctx, r.ThreadID); err == nil {
+		if t, err = a.DB.ThreadOf(ctx, principal.Owner(ctx), r.ThreadID); err == nil {
 			snap, err = a.snapshot(ctx, t, r.BaseCheckpoint)
 		}
 	}

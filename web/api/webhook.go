@@ -70,7 +70,7 @@ func (a *API) TellWebhooks(ctx context.Context) {
 
 // tellDue tells every webhook whose time has come, and returns when to look again.
 func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
-	list, err := a.DB.KVs(ctx, runs.WebhookSpace, "")
+	list, err := a.DB.KVs(ctx, store.Global, runs.WebhookSpace, "")
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +168,7 @@ func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
 }
 
 func (a *API) webhook(ctx context.Context, run string) (w runs.Webhook, err error) {
-	stored, err := a.DB.KV(ctx, runs.WebhookSpace, run)
+	stored, err := a.DB.KV(ctx, store.Global, runs.WebhookSpace, run)
 	if err == nil {
 		err = json.Unmarshal(stored, &w)
 	}

@@ -113,7 +113,7 @@ func decisionBatch(host string, about []egress.Decision) (store.Batch, error) {
 }
 
 func (b *Book) about(ctx context.Context, host string) ([]egress.Decision, error) {
-	body, err := b.db.KV(ctx, decisionSpace, host)
+	body, err := b.db.KV(ctx, store.Global, decisionSpace, host)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -187,7 +187,7 @@ func (b *Book) questions(ctx context.Context, thread string) ([]egress.Question,
 	if thread != "" {
 		prefix = thread + " "
 	}
-	rows, err := b.db.KVs(ctx, questionSpace, prefix)
+	rows, err := b.db.KVs(ctx, store.Global, questionSpace, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read questions about hosts: %w", err)
 	}
@@ -225,7 +225,7 @@ func (b *Book) Answer(ctx context.Context, thread, host string, answer egress.An
 
 // Decisions are all answers that hold now, by host. With a thread only its own.
 func (b *Book) Decisions(ctx context.Context, thread string) ([]egress.Decision, error) {
-	rows, err := b.db.KVs(ctx, decisionSpace, "")
+	rows, err := b.db.KVs(ctx, store.Global, decisionSpace, "")
 	if err != nil {
 		return nil, fmt.Errorf("read answers about hosts: %w", err)
 	}

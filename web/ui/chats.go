@@ -145,13 +145,13 @@ func (u *UI) removeMany(c echo.Context) error {
 	switch {
 	case len(threads) == 0:
 		return frame(c, views.Frame{Location: where}, where)
-	case len(threads) > maxBin:
-		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d", len(threads), maxBin)
+	case len(threads) > maxTrash:
+		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d", len(threads), maxTrash)
 	}
 	return u.removed(c, where, threads...)
 }
 
-// removed puts threads into the bin and goes where the reader can have them back.
+// removed puts threads into the trash and goes where the reader can have them back.
 func (u *UI) removed(c echo.Context, where string, threads ...string) error {
 	token, err := u.discard(c.Request().Context(), threads)
 	if err != nil {

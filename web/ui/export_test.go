@@ -42,8 +42,8 @@ func (u *UI) TurnsAt(ctx context.Context, thread, cursor string) (string, error)
 	return b.String(), err
 }
 
-// SetBinTime says how long deleted threads can be had back.
-func (u *UI) SetBinTime(d time.Duration) { u.bin.keep = d }
+// SetTrashTime says how long deleted threads can be had back.
+func (u *UI) SetTrashTime(d time.Duration) { u.trash.keep = d }
 
 // Excerpt is what a search shows of a message.
 var Excerpt = excerpt

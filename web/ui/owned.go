@@ -11,8 +11,8 @@ import (
 )
 
 // A thread of a path is found, and found to be the reader's, here and nowhere else: handlers
-// are made of functions that get it. A chat that was deleted belongs to nobody from that
-// moment on, also while its deletion can be undone.
+// are made of functions that get it. A chat that was deleted is not there from that moment on,
+// also while its deletion can be undone.
 
 // onThread is the handler of a route that works on a thread.
 func (u *UI) onThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
@@ -39,11 +39,7 @@ func (u *UI) onThreadID(h func(c echo.Context, id string) error) echo.HandlerFun
 
 // mine finds a thread of the reader's, or ErrNotFound.
 func (u *UI) mine(ctx context.Context, id string) (store.Thread, error) {
-	t, err := u.DB.Thread(ctx, id)
-	if err == nil && t.Owner != principal.Owner(ctx) {
-		return store.Thread{}, store.ErrNotFound
-	}
-	return t, err
+	return u.DB.ThreadOf(ctx, principal.Owner(ctx), id)
 }
 
 // free refuses an id that no thread of the reader's can have, because of its form or because
@@ -53,7 +49,7 @@ func (u *UI) free(ctx context.Context, id string) error {
 		return store.ErrNotFound
 	}
 	t, err := u.DB.Thread(ctx, id)
-	if err == nil && t.Owner != principal.Owner(ctx) {
+	if err == nil && (t.Owner != principal.Owner(ctx) || !t.DeletedAt.IsZero()) {
 		return store.ErrNotFound
 	}
 	if errors.Is(err, store.ErrNotFound) {

@@ -103,7 +103,11 @@ func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, 
 	}
 	s.Total, s.More = total, total > len(rows)
 	if token := c.QueryParam("undo"); token != "" {
-		s.Undo = views.Undo{Token: token, Count: u.bin.count(token)}
+		n, err := u.restorable(c.Request().Context(), token)
+		if err != nil {
+			return s, err
+		}
+		s.Undo = views.Undo{Token: token, Count: n}
 	}
 	s.Threads, err = u.rows(c.Request().Context(), rows)
 	atHand(s.Threads, current)

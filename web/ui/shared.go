@@ -31,10 +31,7 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := u.DB.Thread(ctx, link.Thread)
-	if err == nil && t.Owner != link.Owner { // it was deleted
-		err = store.ErrNotFound
-	}
+	t, err := u.DB.ThreadOf(ctx, link.Owner, link.Thread)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ type UI struct {
 	Deps
 	streams httpx.Limiter
 	servers discovery
-	bin     *bin
+	trash   *trash
 	probes  chan struct{} // holds one for each model that is being tried
 	zips    chan struct{} // holds one for each archive of files that is being made
 	tick    time.Duration
@@ -78,7 +78,7 @@ func New(d Deps) (*UI, error) {
 	if err := assets.Check(); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	return &UI{Deps: d, servers: discovery{find: llm.Discover}, bin: newBin(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick,
+	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick,
 		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/store"
+	"fawn/web/principal"
 )
 
 // undoToken is what an answer to a deletion leads to.
@@ -42,11 +43,11 @@ func (w *world) emptied(threads ...string) {
 	})
 }
 
-// cleaner empties the bin until the test ends.
+// cleaner empties the trash until the test ends.
 func (w *world) cleaner() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); w.ui.EmptyBin(ctx) }()
+	go func() { defer close(done); w.ui.EmptyTrash(ctx) }()
 	stop = func() { cancel(); <-done }
 	w.Cleanup(stop)
 	return stop
@@ -86,7 +87,7 @@ func TestDeletedChatsCanBeHadBack(t *testing.T) {
 
 func TestDeletedChatsGoForGood(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Text: "a"}}, Hang: true}}})
-	w.ui.SetBinTime(time.Millisecond)
+	w.ui.SetTrashTime(time.Millisecond)
 	w.cleaner()
 	w.begin("t1", "Go on")
 	undoToken(t, w.post("/ui/threads/t1/delete", nil)) // with its run in progress
@@ -98,15 +99,17 @@ func TestDeletedChatsGoForGood(t *testing.T) {
 
 func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("Hello.")}, 3)})
-	for _, id := range []string{"old", "new"} {
+	for _, id := range []string{"old", "new", "kept"} {
 		w.begin(id, "x")
 		w.settle(id)
 	}
-	gone := "bin:default" // as an earlier process left it
-	if err := w.db.Commit(t.Context(), store.Batch{ThreadID: "old", Patch: &store.ThreadPatch{Owner: &gone}}); err != nil {
-		t.Fatal(err)
+	now := time.Now()
+	for id, at := range map[string]time.Time{"old": now.Add(-time.Minute), "kept": now.Add(-time.Second)} { // as an earlier process left them
+		if err := w.db.Discard(t.Context(), principal.Default, id, at); err != nil {
+			t.Fatal(err)
+		}
 	}
-	token := undoToken(t, w.post("/ui/threads/new/delete", nil)) // before the bin is looked after
+	token := undoToken(t, w.post("/ui/threads/new/delete", nil))
 	w.cleaner()
 	w.emptied("old")
 	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats/new"}}); a.Header.Get("Location") != "/workspace/chats/new" {
@@ -114,6 +117,34 @@ func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 	}
 	if a := w.get("/workspace/chats/new"); a.StatusCode != http.StatusOK {
 		t.Error(a.StatusCode)
+	}
+	if row, err := w.db.Thread(t.Context(), "kept"); err != nil || row.DeletedAt.IsZero() {
+		t.Errorf("what can still be restored: %+v, %v", row, err)
+	}
+}
+
+// TestNobodyElseCanUndoADeletion: what two owners deleted at the same moment are two deletions.
+func TestNobodyElseCanUndoADeletion(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("Hello.")}, 2)})
+	w.begin("mine", "x")
+	w.settle("mine")
+	token := undoToken(t, w.post("/ui/threads/mine/delete", nil))
+	row, err := w.db.Thread(t.Context(), "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.ID, row.Owner = "theirs", "eve"
+	if err := w.db.Commit(t.Context(), store.Batch{Thread: &row}); err != nil {
+		t.Fatal(err)
+	}
+	if page := w.page("/workspace/chats?undo=" + token); !strings.Contains(page, "1 chat deleted") {
+		t.Errorf("%s", page)
+	}
+	w.post("/ui/threads/restore", url.Values{"undo": {token}})
+	for id, gone := range map[string]bool{"mine": false, "theirs": true} {
+		if row, err := w.db.Thread(t.Context(), id); err != nil || row.DeletedAt.IsZero() == gone {
+			t.Errorf("%s: %+v, %v", id, row, err)
+		}
 	}
 }
 

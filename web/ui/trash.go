@@ -1,0 +1,155 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/principal"
+)
+
+const (
+	// trashTime is how long deleted threads can be had back: longer than the page offers it,
+	// for slow readers.
+	trashTime = 30 * time.Second
+	// trashRetry is how long a thread that could not be removed waits for the next attempt.
+	trashRetry = time.Minute
+	// maxTrash is how many threads one deletion may take.
+	maxTrash = 500
+)
+
+// errLate means that what was deleted is gone for good.
+var errLate = errors.New("the time to undo this is over")
+
+// trash keeps what was deleted until its time is up. The rows of the threads say what is in
+// it, so a stop of the server changes nothing.
+type trash struct {
+	keep time.Duration
+	wake chan struct{} // holds one
+
+	mu   sync.Mutex
+	last time.Time // moment of the last deletion
+}
+
+func newTrash() *trash { return &trash{keep: trashTime, wake: make(chan struct{}, 1)} }
+
+// moment is that of a deletion, which no other one has.
+func (t *trash) moment() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now().Truncate(time.Millisecond)
+	if !now.After(t.last) {
+		now = t.last.Add(time.Millisecond)
+	}
+	t.last = now
+	return now
+}
+
+// undoToken names a deletion among those of its owner.
+func undoToken(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 36) }
+
+func deletionOf(token string) (at time.Time, ok bool) {
+	ms, err := strconv.ParseInt(token, 36, 64)
+	return time.UnixMilli(ms), err == nil
+}
+
+// discard ends the runs of threads and puts them into the trash. Threads that are not there
+// are left out; ErrNotFound when none is there. What was taken before an error is in the
+// trash, too.
+func (u *UI) discard(ctx context.Context, threads []string) (token string, err error) {
+	at, n := u.trash.moment(), 0
+	for _, id := range threads {
+		err = u.discardOne(ctx, id, at)
+		if err == nil {
+			n++
+		} else if !errors.Is(err, store.ErrNotFound) {
+			break
+		}
+	}
+	if n == 0 {
+		return "", err
+	}
+	select {
+	case u.trash.wake <- struct{}{}:
+	default:
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	return undoToken(at), err
+}
+
+func (u *UI) discardOne(ctx context.Context, thread string, at time.Time) error {
+	if _, err := u.mine(ctx, thread); err != nil {
+		return err
+	}
+	if err := u.Runs.CancelAll(ctx, thread); err != nil {
+		return err
+	}
+	return u.DB.Discard(ctx, principal.Owner(ctx), thread, at)
+}
+
+// restore takes back a deletion. errLate when it is too late for that.
+func (u *UI) restore(ctx context.Context, token string) ([]string, error) {
+	at, ok := deletionOf(token)
+	if !ok {
+		return nil, errLate
+	}
+	threads, err := u.DB.Restore(ctx, principal.Owner(ctx), at, u.trash.keep)
+	if err == nil && len(threads) == 0 {
+		err = errLate
+	}
+	return threads, err
+}
+
+// restorable counts the threads of a deletion.
+func (u *UI) restorable(ctx context.Context, token string) (int, error) {
+	at, ok := deletionOf(token)
+	if !ok {
+		return 0, nil
+	}
+	return u.DB.Discarded(ctx, principal.Owner(ctx), at)
+}
+
+// EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.
+func (u *UI) EmptyTrash(ctx context.Context) {
+	for ctx.Err() == nil {
+		threads, wait, err := u.DB.Overdue(ctx, u.trash.keep)
+		if err != nil && ctx.Err() == nil {
+			u.Log.Error("deleted threads could not be listed", "err", err)
+		}
+		if err != nil || !u.purge(ctx, threads) {
+			wait = trashRetry
+		}
+		if wait == 0 {
+			wait = time.Hour
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-u.trash.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// purge removes threads for good and tells whether all are gone.
+func (u *UI) purge(ctx context.Context, threads []string) bool {
+	all := true
+	for _, id := range threads {
+		err := u.Runs.DeleteThread(ctx, id)
+		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound) {
+			continue
+		}
+		all = false
+		if ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
+			u.Log.Warn("couldn't remove a deleted thread; it will be tried again", "thread", id, "err", err)
+		}
+	}
+	return all
+}
