@@ -204,7 +204,7 @@ func (b *dockerBox) run(ctx context.Context, j job) (exit, error) {
 	// A start that is cut off would leave a command that nobody looks after.
 	starting, cancel := context.WithTimeout(b.quit, engineTime)
 	defer cancel()
-	p, err := b.exec(starting, r, j.out)
+	p, err := b.exec(starting, r, j.out, j.errs)
 	switch {
 	case err != nil && b.quit.Err() != nil, engineStatus(err) == http.StatusNotFound, engineStatus(err) == http.StatusConflict:
 		return b.lose("it ended before the command"), nil
@@ -309,7 +309,7 @@ func (b *dockerBox) exit(j job, m *jail.Message) exit {
 
 // stat asks a program inside.
 func (b *dockerBox) stat(ctx context.Context, _ bool) (usage, error) {
-	p, err := b.exec(ctx, jail.EngineRequest{Stat: true}, nopCloser{io.Discard})
+	p, err := b.exec(ctx, jail.EngineRequest{Stat: true}, nopCloser{io.Discard}, nopCloser{io.Discard})
 	if err != nil {
 		return usage{}, err
 	}

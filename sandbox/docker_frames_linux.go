@@ -51,7 +51,40 @@ func readFrames(r io.Reader, take func(stream byte, p []byte) error) error {
 // maxReport bounds the line that follows the mark, in bytes.
 const maxReport = 64 << 10
 
-// markedOutput finds the report of a command in its output: what comes before
+// markedOutputs finds the report of a command in its outputs. It calls report once
+// both have come to their mark: all that the command wrote was passed on then.
+type markedOutputs struct {
+	out, errs *markedOutput
+	line      []byte
+	missing   int // marks
+}
+
+func newMarkedOutputs(mark []byte, out, errs io.Writer, report func(line []byte)) *markedOutputs {
+	m := &markedOutputs{missing: 2}
+	reached := func() {
+		if m.missing--; m.missing == 0 {
+			report(m.line)
+		}
+	}
+	m.out = &markedOutput{mark: mark, out: out, report: func(line []byte) { m.line = bytes.Clone(line); reached() }}
+	m.errs = &markedOutput{mark: mark, out: errs, report: func([]byte) { reached() }}
+	return m
+}
+
+// take is what readFrames calls.
+func (m *markedOutputs) take(stream byte, p []byte) error {
+	to := m.out
+	if stream == frameErrors {
+		to = m.errs
+	}
+	_, err := to.Write(p)
+	return err
+}
+
+// flush passes on what will not become a mark any more.
+func (m *markedOutputs) flush() error { return errors.Join(m.out.flush(), m.errs.flush()) }
+
+// markedOutput finds the report of a command in one output: what comes before
 // the mark is the command's, a line follows, and the rest belongs to what it
 // left in the background.
 type markedOutput struct {

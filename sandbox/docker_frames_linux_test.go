@@ -99,6 +99,31 @@ func TestReportIsFoundInOutput(t *testing.T) {
 	}
 }
 
+// TestReportWaitsForBothOutputs: engines pass the two on in no order.
+func TestReportWaitsForBothOutputs(t *testing.T) {
+	const mark = "\x00MARK\x00"
+	for name, c := range map[string]struct {
+		in                []string
+		out, errs, report string
+	}{
+		"in order":         {[]string{"1out", "2err", "1" + mark + "{}\n", "2" + mark + "\n"}, "out", "err", `{} after "out" and "err"`},
+		"errors are late":  {[]string{"1out" + mark + "{}\n", "2err", "2or" + mark + "\n"}, "out", "error", `{} after "out" and "error"`},
+		"output is late":   {[]string{"2err" + mark + "\n", "1out", "1" + mark + "{}\n"}, "out", "err", `{} after "out" and "err"`},
+		"afterwards":       {[]string{"1" + mark + "{}\nlate", "2" + mark + "\n", "2later"}, "late", "later", `{} after "late" and ""`},
+		"cut marks":        {[]string{"1out\x00MA", "2err\x00MARK", "1RK\x00{", "2\x00", "1}\n", "2\n"}, "out", "err", `{} after "out" and "err"`},
+		"no mark in one":   {[]string{"1" + mark + "{}\n", "2err\x00MARK"}, "", "err\x00MARK", ""},
+		"nothing":          {nil, "", "", ""},
+		"frames of no one": {[]string{"0x", "1" + mark + "{}\n", "2" + mark + "\n"}, "x", "", `{} after "x" and ""`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errs, reports := sandbox.FindReports(mark, c.in...)
+			if out != c.out || errs != c.errs || strings.Join(reports, "|") != c.report {
+				t.Errorf("%q, %q, %q", out, errs, reports)
+			}
+		})
+	}
+}
+
 func FuzzReportIsFoundWhereverItIsCut(f *testing.F) {
 	f.Add("output", "{}", "late", 3)
 	f.Add("\x00MA", "", "\x00MARK\x00", 1)

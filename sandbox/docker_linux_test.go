@@ -110,7 +110,7 @@ func TestContainerRunsCommands(t *testing.T) {
 		}{
 			"place":     {sandbox.ExecReq{Command: "pwd; cd /mnt/user-data/outputs && pwd; cd && pwd; echo $TMPDIR"}, "/mnt/user-data/workspace\n/mnt/user-data/outputs\n/home/agent\n/tmp\n", 0},
 			"files":     {sandbox.ExecReq{Command: "for d in uploads outputs workspace; do echo $d > /mnt/user-data/$d/f && cat /mnt/user-data/$d/f; done; echo t > /tmp/t; cat /tmp/t"}, "uploads\noutputs\nworkspace\nt\n", 0},
-			"both ways": {sandbox.ExecReq{Command: "echo out; echo err >&2; exit 7"}, "out\nerr\n", 7},
+			"both ways": {sandbox.ExecReq{Command: "exec 2>&1; echo out; echo err >&2; exit 7"}, "out\nerr\n", 7},
 			"arguments": {sandbox.ExecReq{Command: `echo "$0 $1 $2"`, Args: []string{"a b", "c"}}, "bash a b c\n", 0},
 			"variables": {sandbox.ExecReq{Command: "echo $X; echo $Y", Env: map[string]string{"X": "1"}, Secrets: map[string]string{"Y": "very-secret"}}, "1\n****\n", 0},
 			"input":     {sandbox.ExecReq{Command: "while read -r x; do echo \"<$x>\"; done", Stdin: []byte("a\nb\n")}, "<a>\n<b>\n", 0},
@@ -131,6 +131,12 @@ func TestContainerRunsCommands(t *testing.T) {
 					t.Errorf("%q, streamed %q, want %q: %+v", res.Output, streamed.String(), c.want, res)
 				}
 			})
+		}
+		for range 20 {
+			res, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "echo out; seq 2000 >&2; echo end; echo last >&2"})
+			if err != nil || string(res.Output) != "out\nend\n" || !strings.HasPrefix(string(res.Errors), "1\n2\n") || !strings.HasSuffix(string(res.Errors), "\n2000\nlast\n") {
+				t.Fatalf("%v, %q, %q", err, res.Output, res.Errors)
+			}
 		}
 		if b, err := readFile(w, "a", "f"); err != nil || string(b) != "workspace\n" {
 			t.Errorf("on the host: %q, %v", b, err)

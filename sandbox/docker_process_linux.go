@@ -20,12 +20,13 @@ type process struct {
 	ended  chan struct{}      // closed at the end of the connection
 }
 
-// exec starts the parent of a command. What the command writes goes to out,
-// which is closed when nobody can write any more.
-func (b *dockerBox) exec(ctx context.Context, r jail.EngineRequest, out io.WriteCloser) (_ *process, err error) {
+// exec starts the parent of a command. What the command writes goes to out and
+// errs, which are closed when nobody can write any more.
+func (b *dockerBox) exec(ctx context.Context, r jail.EngineRequest, out, errs io.WriteCloser) (_ *process, err error) {
 	defer func() {
 		if err != nil {
 			_ = out.Close()
+			_ = errs.Close()
 		}
 	}()
 	r.Mark = []byte("\x00" + rand.Text() + "\x00")
@@ -45,7 +46,7 @@ func (b *dockerBox) exec(ctx context.Context, r jail.EngineRequest, out io.Write
 	if p.conn, err = b.engine.hijack(ctx, "/exec/"+made.Id+"/start", map[string]bool{"Detach": false, "Tty": false}); err != nil {
 		return nil, err
 	}
-	if !b.do(func() { p.read(r.Mark, out) }) {
+	if !b.do(func() { p.read(r.Mark, out, errs) }) {
 		return nil, errors.Join(ErrGone, p.conn.Close())
 	}
 	// A background process may hold the connection for as long as the box lives.
@@ -64,22 +65,19 @@ func (b *dockerBox) exec(ctx context.Context, r jail.EngineRequest, out io.Write
 	return p, nil
 }
 
-// read takes the output apart until the connection ends.
-func (p *process) read(mark []byte, out io.WriteCloser) {
+// read takes the outputs apart until the connection ends.
+func (p *process) read(mark []byte, out, errs io.WriteCloser) {
 	defer close(p.ended)
+	defer errs.Close()
 	defer out.Close()
 	defer p.conn.Close()
-	m := &markedOutput{mark: mark, out: discardLate{out}, report: func(line []byte) {
+	m := newMarkedOutputs(mark, discardLate{out}, discardLate{errs}, func(line []byte) {
 		msg := new(jail.Message)
 		if json.Unmarshal(line, msg) == nil {
 			p.report <- msg
 		}
-	}}
-	err := readFrames(p.conn, func(_ byte, b []byte) error {
-		_, err := m.Write(b)
-		return err
 	})
-	if err == nil {
+	if readFrames(p.conn, m.take) == nil {
 		_ = m.flush()
 	}
 }

@@ -42,7 +42,7 @@ type box interface {
 	stop()
 }
 
-// job is a command as a box runs it. The box closes out.
+// job is a command as a box runs it. The box closes both outputs, which may be one.
 type job struct {
 	command string
 	args    []string
@@ -50,6 +50,16 @@ type job struct {
 	cwd     string
 	stdin   []byte
 	out     *os.File
+	errs    *os.File
+}
+
+// close lets go of the outputs: their end is then a matter of the command alone.
+func (j job) close() error {
+	err := j.out.Close()
+	if j.errs != j.out {
+		err = errors.Join(err, j.errs.Close())
+	}
+	return err
 }
 
 // usage is what a box uses at the moment.
@@ -94,17 +104,16 @@ type setting struct {
 
 // execute runs one command in a box to its end.
 func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(func())) (res ExecResult, err error) {
-	r, w, err := os.Pipe()
+	out, w, err := newPump(outside(s.paths), req, s.policy)
 	if err != nil {
 		return res, fmt.Errorf("make a pipe: %w", err)
 	}
-	out := newPump(r, newReplacer(req.Secrets, outside(s.paths)...), req, s.policy)
 	start(func() { out.run(b.done()) })
 
 	ctx, stop := context.WithTimeoutCause(ctx, cmp.Or(req.Timeout, s.policy.Timeout), errTimeout)
 	defer stop()
 	e, err := b.run(ctx, job{
-		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, Workspace)), stdin: req.Stdin, out: w,
+		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, Workspace)), stdin: req.Stdin, out: w[0], errs: w[1],
 		env: s.environment(req),
 	})
 	cause := context.Cause(ctx)
@@ -114,9 +123,9 @@ func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(fun
 	}
 	res = ExecResult{
 		ExitCode: e.code, Signal: e.signal, Background: e.background, OOM: e.oom != "", Usage: e.usage,
-		TotalBytes: out.total, SandboxRestarted: e.lost != "",
+		TotalBytes: out.total(), SandboxRestarted: e.lost != "",
 	}
-	res.Output, res.Truncated = out.kept.text()
+	res.Output, res.Errors, res.Truncated = out.texts()
 	switch {
 	case e.quota:
 		res.Quota = true

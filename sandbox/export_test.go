@@ -11,7 +11,27 @@ func Keep(chars int, pieces ...[]byte) (text []byte, truncated bool) {
 	for _, p := range pieces {
 		_, _ = k.Write(p)
 	}
-	return k.text()
+	return k.text(k.chars)
+}
+
+// Merge passes pieces that begin with the number of their output, 0 or 1, or are only that
+// number at its end, through a pump, and returns what is shown and what each output keeps.
+func Merge(secrets map[string]string, pieces ...string) (shown, out, errs string) {
+	u, ends, err := newPump(nil, ExecReq{Secrets: secrets, OnOutput: func(_ Stream, p []byte) { shown += string(p) }}, Policy{StreamBytes: 1 << 20})
+	if err != nil {
+		return err.Error(), "", ""
+	}
+	for i, s := range u.streams {
+		_ = s.r.Close()
+		_ = ends[i].Close()
+	}
+	for _, p := range pieces {
+		u.take(u.streams[p[0]-'0'], []byte(p[1:]), len(p) == 1)
+		u.flush()
+	}
+	u.merge(nil, true)
+	a, b, _ := u.texts()
+	return shown, string(a), string(b)
 }
 
 // Mask passes pieces through what masks secrets.

@@ -182,14 +182,14 @@ func (b *hostBox) stop() {
 func endGroup(g int) { _ = syscall.Kill(-g, syscall.SIGKILL) }
 
 func (b *hostBox) run(ctx context.Context, j job) (exit, error) {
-	defer j.out.Close()
+	defer j.close()
 	args := append(append(append([]string{}, b.prefix...), "bash", "-c", j.command, "bash"), j.args...)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.Env = j.cwd, j.env
 	if j.stdin != nil {
 		cmd.Stdin = bytes.NewReader(j.stdin)
 	}
-	cmd.Stdout, cmd.Stderr = j.out, j.out
+	cmd.Stdout, cmd.Stderr = j.out, j.errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// A background job may hold the input open.
 	cmd.WaitDelay = lastWords
@@ -210,7 +210,7 @@ func (b *hostBox) run(ctx context.Context, j job) (exit, error) {
 		}
 		return exit{code: 126, refused: err.Error()}, nil
 	}
-	if err := j.out.Close(); err != nil {
+	if err := j.close(); err != nil {
 		return exit{}, fmt.Errorf("close output: %w", err)
 	}
 	defer context.AfterFunc(ctx, func() { endGroup(cmd.Process.Pid) })()

@@ -193,7 +193,7 @@ func TestPlainLimits(t *testing.T) {
 		}
 	})
 	t.Run("one file", func(t *testing.T) {
-		if res := bash(t, s, "head -c 2M /dev/zero > big; stat -c %s big; rm big"); !strings.HasSuffix(string(res.Output), "\n1048576\n") {
+		if res := bash(t, s, "head -c 2M /dev/zero > big; stat -c %s big; rm big"); !strings.HasPrefix(string(res.Output), "1048576\n") {
 			t.Errorf("%q %+v", res.Output, res)
 		}
 	})

@@ -170,7 +170,7 @@ func TestPlainUploadsCanBeReadOnly(t *testing.T) {
 	w := newPlainWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) { p.UploadsReadOnly = true })
 	res := bash(t, s, "touch /mnt/user-data/uploads/x; touch /mnt/user-data/outputs/y && ls /mnt/user-data/uploads /mnt/user-data/outputs")
-	if out := string(res.Output); !strings.Contains(out, denied) || !strings.HasSuffix(out, "/mnt/user-data/outputs:\ny\n\n/mnt/user-data/uploads:\n") {
+	if out := string(res.Output); !strings.Contains(out, denied) || !strings.HasPrefix(out, "/mnt/user-data/outputs:\ny\n\n/mnt/user-data/uploads:\n") {
 		t.Errorf("%q", out)
 	}
 }

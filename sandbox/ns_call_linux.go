@@ -25,7 +25,7 @@ const (
 
 // run runs a command. Whatever way it ends, none of its processes outlives ctx.
 func (b *nsBox) run(ctx context.Context, j job) (exit, error) {
-	defer j.out.Close()
+	defer j.close()
 	id, answers := b.wait()
 	defer b.forget(id)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -39,8 +39,7 @@ func (b *nsBox) run(ctx context.Context, j job) (exit, error) {
 		}
 		return exit{}, err
 	}
-	// The end of the output depends on the command only.
-	if err := j.out.Close(); err != nil {
+	if err := j.close(); err != nil {
 		return exit{}, fmt.Errorf("close output: %w", err)
 	}
 	kills := b.oomKills()
@@ -180,17 +179,21 @@ func (b *nsBox) send(id int, j job) error {
 			return err
 		}
 	}
-	// Programs expect output that blocks.
-	if err := unix.SetNonblock(int(j.out.Fd()), false); err != nil {
-		return fmt.Errorf("prepare output: %w", err)
-	}
-	if b.owner >= 0 {
-		// Commands open /dev/stdout and the like anew, as their own user.
-		if err := j.out.Chown(b.owner, b.owner); err != nil {
-			return fmt.Errorf("give output to user: %w", err)
+	fds := []int{int(files[0].Fd())}
+	for _, out := range []*os.File{j.out, j.errs} {
+		fd := int(out.Fd())
+		// Programs expect output that blocks.
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return fmt.Errorf("prepare output: %w", err)
 		}
+		if b.owner >= 0 {
+			// Commands open /dev/stdout and the like anew, as their own user.
+			if err := out.Chown(b.owner, b.owner); err != nil {
+				return fmt.Errorf("give output to user: %w", err)
+			}
+		}
+		fds = append(fds, fd)
 	}
-	fds := []int{int(files[0].Fd()), int(j.out.Fd())}
 	for _, f := range files[1:] {
 		fds = append(fds, int(f.Fd()))
 	}

@@ -130,7 +130,7 @@ func (n *namespace) runTest(ctx context.Context, b box, test, cwd string, env ma
 	env["PORT"], env["CANARY"] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port), strconv.Itoa(pid)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := b.run(ctx, job{command: test, env: environment(env, nil, ExecReq{}), cwd: cwd, out: w}); err != nil {
+	if _, err := b.run(ctx, job{command: test, env: environment(env, nil, ExecReq{}), cwd: cwd, out: w, errs: w}); err != nil {
 		return nil, err
 	}
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {

@@ -76,29 +76,65 @@ func (k *keeper) keepTail(p []byte) {
 	}
 }
 
-// text is what was kept, valid UTF-8 with a line that tells what is missing.
-func (k *keeper) text() (out []byte, truncated bool) {
+// text is at most so many characters of what was kept, valid UTF-8 with a line that tells
+// what is missing.
+func (k *keeper) text(most int) (out []byte, truncated bool) {
+	most = min(most, k.chars)
 	tail := k.tail
 	if k.full {
 		tail = append(append([]byte{}, k.tail[k.next:]...), k.tail[:k.next]...)
 	}
-	kept := int64(k.chars / 2)
-	want := k.chars - k.chars/2
-	if int64(len(k.head)+len(tail)) == k.bytes && starts(tail) <= want {
-		return valid(append(append([]byte{}, k.head...), tail...)), false
+	head := k.head
+	if int64(len(head)+len(tail)) == k.bytes {
+		all := append(append([]byte{}, head...), tail...)
+		if starts(all) <= most {
+			return valid(all), false
+		}
+		head, tail = all, all
 	}
-	// The last characters, counted from the end.
-	at := len(tail)
-	for n := 0; at > 0 && n < want; {
-		at--
-		if utf8.RuneStart(tail[at]) {
-			n++
+	head, tail = leading(head, most/2), trailing(tail, most-most/2)
+	skipped := max(0, k.total-int64(starts(head)+starts(tail)))
+	out = append(append([]byte{}, head...), fmt.Sprintf("\n... [middle truncated: %d chars skipped] ...\n", skipped)...)
+	return valid(append(out, tail...)), true
+}
+
+// leading gives the first n characters of p.
+func leading(p []byte, n int) []byte {
+	for at, b := range p {
+		if utf8.RuneStart(b) {
+			if n--; n < 0 {
+				return p[:at]
+			}
 		}
 	}
-	tail = tail[at:]
-	skipped := max(0, k.total-kept-int64(starts(tail)))
-	out = append(append([]byte{}, k.head...), fmt.Sprintf("\n... [middle truncated: %d chars skipped] ...\n", skipped)...)
-	return valid(append(out, tail...)), true
+	return p
+}
+
+// trailing gives the last n characters of p.
+func trailing(p []byte, n int) []byte {
+	at := len(p)
+	for at > 0 && n > 0 {
+		at--
+		if utf8.RuneStart(p[at]) {
+			n--
+		}
+	}
+	return p[at:]
+}
+
+// share divides the characters of a result between two outputs of some length. Each gets
+// what it needs, or else half of them and what the other leaves.
+func share(most int, a, b int64) (int, int) {
+	half := int64(most / 2)
+	switch {
+	case a+b <= int64(most):
+		return int(a), int(b)
+	case b <= half:
+		return most - int(b), int(b)
+	case a <= half:
+		return int(a), most - int(a)
+	}
+	return most - int(half), int(half)
 }
 
 // starts counts characters by their first bytes.

@@ -105,6 +105,32 @@ func TestSecretsAreMaskedWhereverTheyAreCut(t *testing.T) {
 	}
 }
 
+// TestOutputsAreShownAsOne in the order of arrival, without half characters, and without a
+// secret that one begins and the other ends.
+func TestOutputsAreShownAsOne(t *testing.T) {
+	secrets := map[string]string{"A": "s3cret-value"}
+	for name, c := range map[string]struct {
+		in               []string
+		shown, out, errs string
+	}{
+		"nothing":                {[]string{"0", "1"}, "", "", ""},
+		"in turn":                {[]string{"0a", "1b", "0c", "0", "1"}, "abc", "ac", "b"},
+		"a cut character":        {[]string{"0\xe6\x97", "1x", "0\xa5", "0", "1"}, "x日", "日", "x"},
+		"cut for good":           {[]string{"0\xe6\x97", "1x", "1", "0"}, "x\ufffd\ufffd", "\ufffd\ufffd", "x"},
+		"a secret":               {[]string{"0s3cret-", "1x", "0value", "0", "1"}, "x****", "****", "x"},
+		"a secret of two":        {[]string{"0s3cret-", "0", "1value", "1"}, "****", "s3cret-", "value"},
+		"the start of a secret":  {[]string{"0s3cret-", "0", "1vale", "1"}, "s3cret-vale", "s3cret-", "vale"},
+		"the end is the first's": {[]string{"1s3cret-", "1", "0value", "0"}, "****", "value", "s3cret-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shown, out, errs := sandbox.Merge(secrets, c.in...)
+			if shown != c.shown || out != c.out || errs != c.errs {
+				t.Errorf("shown %q, kept %q and %q", shown, out, errs)
+			}
+		})
+	}
+}
+
 func FuzzSecretsAreMasked(f *testing.F) {
 	f.Add([]byte("the password1 is password"), "password", "password1", 3)
 	f.Fuzz(func(t *testing.T, in []byte, a, b string, piece int) {

@@ -60,7 +60,7 @@ type ThreadRef struct {
 // Stream says where a chunk of output came from.
 type Stream uint8
 
-// StreamOutput is standard output and standard error in the order of writing.
+// StreamOutput is standard output and standard error in the order in which they arrive.
 const StreamOutput Stream = 1
 
 // ExecReq is one command.
@@ -102,11 +102,12 @@ type ExecResult struct {
 	Signal string
 	// TimedOut, Cancelled, OOM and Quota say why the command was ended, if it was.
 	TimedOut, Cancelled, OOM, Quota bool
-	// Truncated says that Output lacks the middle.
+	// Truncated says that Output or Errors lacks its middle.
 	Truncated bool
-	// Output holds both streams in order, at most Policy.OutputChars characters
-	// and a line that tells how many were skipped.
-	Output []byte
+	// Output and Errors hold what came from standard output and standard error. Together
+	// they have at most Policy.OutputChars characters, and each a line that tells how many
+	// were skipped, if any.
+	Output, Errors []byte
 	// TotalBytes were written by the command until it ended.
 	TotalBytes int64
 	// Background processes of this command go on.

@@ -121,7 +121,7 @@ func (s *seatbelt) selfTest(ctx context.Context) (missed []string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := b.run(ctx, job{command: seatbeltTest, env: env, cwd: paths.In(Workspace), out: w}); err != nil {
+	if _, err := b.run(ctx, job{command: seatbeltTest, env: env, cwd: paths.In(Workspace), out: w, errs: w}); err != nil {
 		return nil, err
 	}
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {

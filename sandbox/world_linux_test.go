@@ -96,12 +96,14 @@ func bash(t testing.TB, s sandbox.Sandbox, command string) sandbox.ExecResult {
 	return do(t, s, sandbox.ExecReq{Command: command})
 }
 
+// do has all that the command wrote as output, its errors last: tests look at both.
 func do(t testing.TB, s sandbox.Sandbox, req sandbox.ExecReq) sandbox.ExecResult {
 	t.Helper()
 	res, err := s.Exec(context.Background(), req)
 	if err != nil {
 		t.Fatalf("Exec(%.80q): %v", req.Command, err)
 	}
+	res.Output = append(res.Output, res.Errors...)
 	return res
 }
 

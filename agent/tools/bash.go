@@ -81,6 +81,9 @@ func ran(res sandbox.ExecResult, note string) agent.Result {
 	if out := strings.TrimRight(string(res.Output), "\n"); strings.TrimSpace(out) != "" {
 		parts = append(parts, out)
 	}
+	if errs := strings.TrimRight(string(res.Errors), "\n"); strings.TrimSpace(errs) != "" {
+		parts = append(parts, "Std Error:\n"+errs)
+	}
 	if note != "" {
 		parts = append(parts, note)
 	}

@@ -97,6 +97,9 @@ func TestBashWordsWhatBecameOfACommand(t *testing.T) {
 		{"only line ends", sandbox.ExecResult{Output: []byte("\n\n")}, "(no output)", false},
 		{"output", sandbox.ExecResult{Output: []byte("  a\nb\n")}, "  a\nb", false},
 		{"failure", sandbox.ExecResult{Output: []byte("oops\n"), ExitCode: 2}, "oops\nExit Code: 2", false},
+		{"errors", sandbox.ExecResult{Output: []byte("a\n"), Errors: []byte("  why\n\n")}, "a\nStd Error:\n  why", false},
+		{"errors of a failure", sandbox.ExecResult{Errors: []byte("why\n"), ExitCode: 2, Background: 1}, "Std Error:\nwhy\nExit Code: 2\n(1 process of this command keeps running in the background)", false},
+		{"errors without text", sandbox.ExecResult{Output: []byte("\n"), Errors: []byte(" \n")}, "(no output)", false},
 		{"silent failure", sandbox.ExecResult{ExitCode: 1}, "Exit Code: 1", false},
 		{"killed for memory", sandbox.ExecResult{ExitCode: 137, Signal: "SIGKILL", OOM: true, Notes: []string{"memory limit exceeded"}}, "Exit Code: 137\nmemory limit exceeded", false},
 		{"too slow", sandbox.ExecResult{Output: []byte("a"), ExitCode: 137, TimedOut: true, Notes: []string{"Command timed out after 1 seconds."}}, "a\nCommand timed out after 1 seconds.", true},
@@ -236,10 +239,9 @@ func TestBashInTheRealSandbox(t *testing.T) {
 	t.Setenv("SERVER_SECRET", "hunter2hunter2")
 	p, host := real(t)
 	for _, c := range []struct{ command, want string }{
-		{"echo out; echo err >&2; echo again", "out\nerr\nagain"},
 		{"pwd; echo hello > a.txt", "/mnt/user-data/workspace"},
 		{"cat a.txt /mnt/user-data/workspace/a.txt", "hello\nhello"},
-		{"cat ../uploads/none", "cat: ../uploads/none: No such file or directory\nExit Code: 1"},
+		{"cat ../uploads/none 2>&1", "cat: ../uploads/none: No such file or directory\nExit Code: 1"},
 		{"exit 3", "Exit Code: 3"},
 		{"true", "(no output)"},
 		{"echo -$SERVER_SECRET-; env | grep -c hunter2", "--\n0\nExit Code: 1"},

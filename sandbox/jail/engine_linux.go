@@ -39,8 +39,9 @@ const maxEngineRequest = 64 << 20
 // end too, ends the command.
 type EngineRequest struct {
 	Request
-	// Mark stands in the output before the report, a line with a Message. Nobody
-	// else knows it.
+	// Mark stands in the output before the report, a line with a Message, and in the
+	// errors before an empty line: engines pass the two on in no order. Nobody else
+	// knows it.
 	Mark []byte
 	// Stdin is the input of the command; none gives /dev/null.
 	Stdin []byte
@@ -128,6 +129,9 @@ func engineCallMain() {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
+		os.Exit(1)
+	}
+	if _, err := os.Stderr.Write(append(append([]byte{}, r.Mark...), '\n')); err != nil {
 		os.Exit(1)
 	}
 	if _, err := os.Stdout.Write(append(append(append([]byte{}, r.Mark...), b...), '\n')); err != nil {
@@ -230,7 +234,7 @@ func (c *engineCall) start(r *EngineRequest) (int, error) {
 		return 0, err
 	}
 	defer input.Close()
-	files = []uintptr{input.Fd(), 1, 1}
+	files = []uintptr{input.Fd(), 1, 2}
 	if r.Script {
 		script, err := contentFile(r.Text)
 		if err != nil {

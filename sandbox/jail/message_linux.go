@@ -98,7 +98,7 @@ const (
 	OpListen  = "listen"  // setup: the listener as a descriptor
 	OpLayers  = "layers"  // setup: Layers
 	OpReady   = "ready"   // supervisor
-	OpExec    = "exec"    // server: ID, request and output as descriptors, then input and script if any
+	OpExec    = "exec"    // server: ID, request, output and errors as descriptors, then input and script if any
 	OpExit    = "exit"    // supervisor: ID and what became of the command
 	OpKill    = "kill"    // server: ID, Time it may take
 	OpKilled  = "killed"  // supervisor: ID, Procs that are left
@@ -164,7 +164,7 @@ func send(m *Message, fds ...int) error {
 
 // receive reads one message from the server; io.EOF means that it is gone.
 func receive(buf []byte) (*Message, []int, error) {
-	rights := make([]byte, unix.CmsgSpace(4*4))
+	rights := make([]byte, unix.CmsgSpace(5*4))
 	var n, nr int
 	for {
 		var err error

@@ -99,7 +99,7 @@ func (s *supervisor) start(m *Message, fds []int, cleared int) {
 			_ = unix.Close(fd)
 		}
 	}()
-	want := 2
+	want := 3
 	for _, more := range []bool{m.Stdin, m.Script} {
 		if more {
 			want++
@@ -115,12 +115,12 @@ func (s *supervisor) start(m *Message, fds []int, cleared int) {
 		return
 	}
 	defer unix.Close(pipe[1])
-	request, output, input := uintptr(fds[0]), uintptr(fds[1]), s.null.Fd()
-	rest := fds[2:]
+	request, output, errs, input := uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2]), s.null.Fd()
+	rest := fds[3:]
 	if m.Stdin {
 		input, rest = uintptr(rest[0]), rest[1:]
 	}
-	files := []uintptr{input, output, output, uintptr(pipe[1]), request}
+	files := []uintptr{input, output, errs, uintptr(pipe[1]), request}
 	if m.Script {
 		files = append(files, uintptr(rest[0]))
 	}

@@ -100,7 +100,7 @@ func run(ctx context.Context, p sandbox.Provider, thread, lifetime string) (func
 	return func(ctx context.Context) error {
 		res, err := s.Exec(ctx, sandbox.ExecReq{Command: "true"})
 		if err == nil && res.ExitCode != 0 {
-			err = fmt.Errorf("the command ended with %d: %s", res.ExitCode, res.Output)
+			err = fmt.Errorf("the command ended with %d: %s%s", res.ExitCode, res.Output, res.Errors)
 		}
 		return err
 	}, err
