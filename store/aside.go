@@ -24,6 +24,9 @@ func OpenCopy(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	if err := checkPresent(cfg.Dir); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "fawn-copy-*")
 	if err != nil {
 		return nil, err

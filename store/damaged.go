@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,8 +21,12 @@ type DamagedError struct {
 
 // Error says what is wrong and what to do.
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the database %s cannot be opened: %v. It is left as it is. `fawn fsck --data %s` looks into it. %s",
-		e.Path, e.Err, filepath.Dir(e.Path), e.Remedy())
+	kept := "It is left as it is"
+	if errors.Is(e.Err, errMissing) {
+		kept = "Nothing was changed"
+	}
+	return fmt.Sprintf("the database %s cannot be opened: %v. %s. `fawn fsck --data %s` looks into it. %s",
+		e.Path, e.Err, kept, filepath.Dir(e.Path), e.Remedy())
 }
 
 // Remedy says how to go back to the newest copy.
@@ -40,13 +45,35 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 var errEmpty = errors.New("the file is empty, but there are folders of threads beside it, so it was cut off or replaced. " +
 	"To begin anew, move the folder threads away")
 
+// errMissing means that there is no database although threads have files.
+var errMissing = errors.New("the file is missing, but there are folders of threads beside it, so it was deleted or moved. " +
+	"To begin anew, move the folder threads away")
+
+// checkPresent refuses a data folder where a new database would take the place of one that
+// threads were in.
+func checkPresent(dir string) error {
+	info, err := os.Stat(filepath.Join(dir, fileName))
+	lost := errEmpty
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		lost = errMissing
+	case err != nil || info.Size() > 0:
+		return nil // opening it tells
+	}
+	used, err := hasThreads(dir)
+	if err == nil && used {
+		err = damaged(dir, lost)
+	}
+	return err
+}
+
 // damaged makes a failure to open the database one that says what to do. Other failures, such
 // as a schema that is too new or a missing permission, say that themselves.
 func damaged(dir string, err error) error {
 	switch code(err) {
 	case codeCorrupt, codeNotADB, codeCantOpen, codeIOErr:
 	default:
-		if !errors.Is(err, errEmpty) {
+		if !errors.Is(err, errEmpty) && !errors.Is(err, errMissing) {
 			return err
 		}
 	}
@@ -63,6 +90,10 @@ func damaged(dir string, err error) error {
 	return d
 }
 
+// probePrefix begins the names of the throw-away threads that try the sandbox. A crash
+// leaves their folders behind.
+const probePrefix = "probe-"
+
 // hasThreads tells whether threads have files in a data folder.
 func hasThreads(dir string) (bool, error) {
 	f, err := os.Open(filepath.Join(dir, "threads"))
@@ -73,9 +104,18 @@ func hasThreads(dir string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		err = nil
+	for {
+		names, err := f.Readdirnames(64)
+		for _, name := range names {
+			if !strings.HasPrefix(name, probePrefix) {
+				return true, nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	return len(names) > 0, err
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -66,5 +67,73 @@ func TestAnEmptyDatabaseWithoutThreadsIsANewOne(t *testing.T) {
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAMissingDatabaseBesideThreadsIsNotMadeAnew: what is there stays, and the message tells
+// what was found and what to do.
+func TestAMissingDatabaseBesideThreadsIsNotMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "fawn.db")
+	file := filepath.Join(dir, "threads", "t1", "user-data", "workspace", "report.md")
+	for name, content := range map[string]string{file: "report", path + "-wal": "log"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(open func(context.Context, store.Config) (*store.DB, error), wants ...string) {
+		t.Helper()
+		_, err := open(t.Context(), store.Config{Dir: dir})
+		if d := (*store.DamagedError)(nil); !errors.As(err, &d) {
+			t.Fatalf("it was made anew: %v", err)
+		}
+		for _, want := range append(wants, path, "the file is missing", "folders of threads", "Nothing was changed", "fawn fsck --data "+dir, "move the folder threads away") {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("no %q in %v", want, err)
+			}
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Error("there is a database now")
+		}
+		for name, content := range map[string]string{file: "report", path + "-wal": "log"} {
+			if got, err := os.ReadFile(name); err != nil || string(got) != content {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+		}
+	}
+	refused(store.Open, "no copy")
+	refused(store.OpenCopy, "no copy")
+	copied := filepath.Join(dir, "fawn-v3-20260101T000000.000.db")
+	if err := os.WriteFile(copied, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(store.Open, copied, "copy it to fawn.db")
+	if err := os.Rename(filepath.Join(dir, "threads"), filepath.Join(dir, "threads-before")); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), store.Config{Dir: dir})
+	if err != nil {
+		t.Fatalf("with the folders away: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAFreshFolderOpens, also one that the doctor looked at before the first start.
+func TestAFreshFolderOpens(t *testing.T) {
+	for _, threads := range []string{"", "threads", "threads/probe-abcdefghijkl/user-data"} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, threads), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		db, err := store.Open(t.Context(), store.Config{Dir: dir})
+		if err != nil {
+			t.Errorf("%q: %v", threads, err)
+			continue
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -68,14 +68,8 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	}
 	undo = append(undo, lock.release)
 
-	if info, err := os.Stat(filepath.Join(dir, fileName)); err == nil && info.Size() == 0 {
-		used, err := hasThreads(dir)
-		if err != nil {
-			return nil, err
-		}
-		if used {
-			return nil, damaged(dir, errEmpty)
-		}
+	if err := checkPresent(dir); err != nil {
+		return nil, err
 	}
 	// Made by hand so that the file and its log are readable to the owner only.
 	f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_CREATE|os.O_RDWR, 0o600)

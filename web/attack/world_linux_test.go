@@ -52,7 +52,6 @@ func newWorld(t *testing.T, conf string) *world {
 	config := filepath.Join(filepath.Dir(w.data), "config.yaml")
 	put(t, filepath.Join(w.outside, "secret"), secret+"file")
 	put(t, filepath.Join(w.data, "secrets.env"), "SOME_KEY="+secret+"env-file\n")
-	put(t, filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), secret+"private")
 	put(t, config, fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: %sapi-key, supports_vision: true}]\n"+
 		"title: {enabled: false}\nloop_detection: {enabled: false}\n%s", scriptmodel.Start(t).URL+"/v1", secret, conf))
 	w.listen(t)
@@ -66,6 +65,7 @@ func newWorld(t *testing.T, conf string) *world {
 		_ = w.neighbour.Wait()
 	})
 	w.open(t, config)
+	put(t, filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), secret+"private")
 	w.before = w.state()
 	return w
 }
