@@ -19,6 +19,7 @@ type Run struct {
 	Error          string          `json:"error,omitempty"`
 	BaseCheckpoint string          `json:"-"` // head when the run started, for rollback
 	Owner          string          `json:"-"` // "" is written as "default"
+	Parent         string          `json:"-"` // the run it works for, in the same thread, or ""
 	Metadata       json.RawMessage `json:"metadata"`
 	Kwargs         json.RawMessage `json:"kwargs"`
 	Usage          json.RawMessage `json:"usage,omitempty"` // nil is written as {}, like Metadata and Kwargs
@@ -31,7 +32,7 @@ type Run struct {
 }
 
 const runColumns = `id, thread, assistant, owner, status, multitask, stop_reason, error, base_checkpoint,
-	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at`
+	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at, parent`
 
 // readRun selects what scanRun takes.
 var readRun = `SELECT ` + runColumns + `, ` + helperSums("run.id")
@@ -40,7 +41,7 @@ func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
 	var created, updated int64
 	var meta, kwargs, usage, helpers []byte
 	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error, &r.BaseCheckpoint,
-		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &helpers)
+		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &r.Parent, &helpers)
 	if err == nil {
 		r.Helpers, err = helpersOf(helpers)
 	}
@@ -62,13 +63,30 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 	return r, nil
 }
 
-// Runs returns a page of a thread's runs, newest first. An empty status means
-// any, limit <= 0 means all.
+// ChildRuns returns the ids of the runs that work for a run, and of those that work for them.
+func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
+	ids := []string{}
+	err := db.each(ctx, `WITH RECURSIVE child(id) AS (SELECT id FROM run WHERE parent = ?1 AND parent <> ''
+		UNION SELECT run.id FROM run JOIN child ON run.parent = child.id AND run.parent <> '') SELECT id FROM child`, []any{run},
+		func(rows *sql.Rows) (bool, error) {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("children of run %s: %w", run, err)
+	}
+	return ids, nil
+}
+
+// Runs returns a page of a thread's runs, newest first, without those that work for another
+// one. An empty status means any, limit <= 0 means all.
 func (db *DB) Runs(ctx context.Context, thread string, status string, limit, offset int) ([]Run, error) {
 	if limit <= 0 {
 		limit = -1
 	}
-	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND (? = '' OR status = ?)
+	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND parent = '' AND (? = '' OR status = ?)
 		ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`, thread, status, status, limit, max(0, offset))
 }
 
@@ -92,14 +110,14 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 }
 
 func (w *writer) putRun(r *Run, now int64) error {
-	err := w.exec(`INSERT INTO run(`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	err := w.exec(`INSERT INTO run(`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason, error = excluded.error,
 		base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata, kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
-		created_at = excluded.created_at, updated_at = excluded.updated_at`,
+		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`,
 		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, "default"), r.Status, r.Multitask, r.StopReason, r.Error, r.BaseCheckpoint,
-		object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now))
+		object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.ID, err)
 	}

@@ -20,7 +20,7 @@ type Mark struct {
 const latestRuns = "8"
 
 // ended selects the run of thread t that ended last.
-const ended = `(SELECT id FROM (SELECT id, last_seq FROM run WHERE thread = t.id AND status NOT IN ('pending', 'running')
+const ended = `(SELECT id FROM (SELECT id, last_seq FROM run WHERE thread = t.id AND parent = '' AND status NOT IN ('pending', 'running')
 	ORDER BY created_at DESC, id DESC LIMIT ` + latestRuns + `) ORDER BY last_seq DESC LIMIT 1)`
 
 // Marks returns the marks of threads by their ids. Those that do not exist have none.

@@ -54,8 +54,9 @@ func (k *kit) front() int { return k.tokens }
 func (b *Builder) beside(guests []*agent.Tool) []*agent.Tool {
 	all := slices.Clone(b.tools)
 	for _, t := range guests {
-		taken := func(own *agent.Tool) bool { return own.Name == t.Name }
-		if t.Name != tools.ToolSearch && t.Name != tools.WriteTodos && !slices.ContainsFunc(all, taken) && !(t.Name == "bash" && b.sandbox != nil) {
+		taken := t.Name == tools.ToolSearch || t.Name == tools.WriteTodos || t.Name == "bash" && b.sandbox != nil ||
+			slices.ContainsFunc(all, func(own *agent.Tool) bool { return own.Name == t.Name })
+		if !taken {
 			all = append(all, t)
 		}
 	}

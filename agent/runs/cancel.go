@@ -15,6 +15,9 @@ import (
 // ErrNotCancelable, unknown ones ErrNotFound.
 func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) error {
 	e, drop := m.endLive(thread, run, false)
+	if e == nil && m.cancelChild(thread, run) {
+		return nil
+	}
 	if e == nil {
 		return m.cancelEnded(ctx, thread, run)
 	}

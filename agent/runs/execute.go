@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ const patience = 10 * time.Second
 // status of the thread when nothing else is left to run.
 func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 	rec, outcome, err := m.drive(ctx, e)
+	e.family.end(cmp.Or(context.Cause(ctx), errParentEnded))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}

@@ -13,7 +13,8 @@ import (
 // The frames of a finished step are packed into one row. What a stored message repeats is
 // kept as a reference to it, so that an answer or a tool's output is on disk once.
 //
-// Layout: the number of message rows referred to and the rows, then records. A record is
+// Layout: the number of messages referred to and their rows, then records. A message of a
+// child, which has no row, stands there itself. A record is
 // n<<4|code and what the code says; all numbers are uvarints.
 const (
 	foldFrame     = iota // n bytes follow: a whole frame
@@ -25,6 +26,8 @@ const (
 	foldFinish           // n says which parts of Finish the message repeats
 	foldStart            // KindToolStart of call n; the place of the calling message's row follows
 	foldEnd              // KindToolResult; the place of the tool message's row is n, then flags and patch
+	foldWithin           // the namespace of what follows has n bytes
+	foldStep             // KindStep of a child: n bytes, the number of its messages and their places
 )
 
 // Parts of a Finish that a stored message repeats.
@@ -51,13 +54,17 @@ type storedMessage struct {
 type folder struct {
 	streamed map[int]storedMessage    // by slot: messages this step stores
 	caller   storedMessage            // whose calls the step runs; row 0 when there is none
-	results  map[string]storedMessage // by id: tool messages this step stores
+	results  map[string]storedMessage // by namespace and id: tool messages this step stores
+	callers  map[string]storedMessage // by namespace and id of a call: messages of children
+	bodies   [][]byte                 // of the children's messages
+	told     int                      // of bodies, those whose step was written
 
 	rows  []int64
 	place map[int64]int
-	used  map[[2]int]bool // calls and results referred to; each may be once
+	used  map[[3]int]bool // calls and results referred to; each may be once
 	slots map[int]*openSlot
 	cur   int // selected slot, -1 for none
+	ns    string
 	out   []byte
 }
 
@@ -71,7 +78,8 @@ type openSlot struct {
 // fold packs frames. Every reference is checked to give the same bytes again; a frame that
 // no stored message repeats is kept whole.
 func (f *folder) fold(frames [][]byte) []byte {
-	f.place, f.used, f.slots, f.cur = map[int64]int{}, map[[2]int]bool{}, map[int]*openSlot{}, -1
+	f.place, f.used, f.slots, f.cur = map[int64]int{}, map[[3]int]bool{}, map[int]*openSlot{}, -1
+	f.inline(frames)
 	sums := sumDeltas(frames)
 	for _, frame := range frames {
 		p, err := split(frame)
@@ -80,11 +88,7 @@ func (f *folder) fold(frames [][]byte) []byte {
 			f.out = append(f.out, frame...)
 		}
 	}
-	head := binary.AppendUvarint(nil, uint64(len(f.rows)))
-	for _, row := range f.rows {
-		head = binary.AppendUvarint(head, uint64(row))
-	}
-	return append(head, f.out...)
+	return append(f.appendRows(nil), f.out...)
 }
 
 func (f *folder) record(code int, n uint64) {
@@ -107,9 +111,11 @@ func (f *folder) rowPlace(row int64) int {
 func (f *folder) short(p parts, sums map[int]*deltas) bool {
 	switch p.kind {
 	case KindToolStart:
-		return p.ns == "" && f.shortStart(p.payload)
+		return f.shortStart(p)
 	case KindToolResult:
-		return p.ns == "" && f.shortEnd(p.payload)
+		return f.shortEnd(p)
+	case KindStep:
+		return f.shortStep(p)
 	case KindMessage:
 		return f.shortOpen(p, sums)
 	}
@@ -135,7 +141,11 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 	if !ok {
 		return false
 	}
-	plain, err := agent.Encode(Msg{ID: m.msg.ID})
+	var told Msg
+	if json.Unmarshal(p.payload, &told) != nil {
+		return false
+	}
+	plain, err := agent.Encode(Msg{ID: m.msg.ID, NS: told.NS})
 	if err != nil || !bytes.Equal(plain, p.payload) || !sound(m.msg.ID) {
 		return false
 	}
@@ -146,6 +156,7 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 		s.reasoning = d.reasoning.String() == stored[1] && sound(stored[1])
 		d.match(m.msg, s.calls)
 	}
+	f.within(told.NS)
 	f.slots[p.slot], f.cur = s, p.slot
 	f.record(foldOpen, uint64(p.slot))
 	f.number(f.rowPlace(m.row))
@@ -218,30 +229,40 @@ func (f *folder) shortFinish(p parts, s *openSlot) bool {
 	return f.piece(p.slot, foldFinish, has)
 }
 
-func (f *folder) shortStart(payload []byte) bool {
-	if f.caller.row == 0 {
+func (f *folder) shortStart(p parts) bool {
+	caller := f.caller
+	if p.ns != "" {
+		var c agent.ToolCall
+		if json.Unmarshal(p.payload, &c) != nil {
+			return false
+		}
+		caller = f.callers[p.ns+"\n"+c.ID]
+	}
+	if caller.row == 0 {
 		return false
 	}
-	for i, c := range f.caller.msg.ToolCalls {
-		if again, err := agent.Encode(c); err == nil && bytes.Equal(again, payload) && sound(c.ID, c.Name) && !f.used[[2]int{foldStart, i}] {
-			f.used[[2]int{foldStart, i}] = true
+	for i, c := range caller.msg.ToolCalls {
+		key := [3]int{foldStart, int(caller.row), i}
+		if again, err := agent.Encode(c); err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
+			f.used[key] = true
+			f.within(p.ns)
 			f.record(foldStart, uint64(i))
-			f.number(f.rowPlace(f.caller.row))
+			f.number(f.rowPlace(caller.row))
 			return true
 		}
 	}
 	return false
 }
 
-func (f *folder) shortEnd(payload []byte) bool {
+func (f *folder) shortEnd(p parts) bool {
 	var t ToolEnd
 	var m struct {
 		ID string `json:"id"`
 	}
-	if json.Unmarshal(payload, &t) != nil || json.Unmarshal(t.Message, &m) != nil {
+	if json.Unmarshal(p.payload, &t) != nil || json.Unmarshal(t.Message, &m) != nil {
 		return false
 	}
-	stored, ok := f.results[m.ID]
+	stored, ok := f.results[p.ns+"\n"+m.ID]
 	if !ok {
 		return false
 	}
@@ -259,14 +280,15 @@ func (f *folder) shortEnd(payload []byte) bool {
 	if len(t.Hidden) > 0 {
 		flags |= endHidden
 	}
-	if again, err := endOf(body, flags, t.Patch, t.Hidden); err != nil || !bytes.Equal(again, payload) {
+	if again, err := endOf(body, flags, t.Patch, t.Hidden); err != nil || !bytes.Equal(again, p.payload) {
 		return false
 	}
 	place := f.rowPlace(stored.row)
-	if f.used[[2]int{foldEnd, place}] {
+	if f.used[[3]int{foldEnd, place}] {
 		return false
 	}
-	f.used[[2]int{foldEnd, place}] = true
+	f.used[[3]int{foldEnd, place}] = true
+	f.within(p.ns)
 	f.record(foldEnd, uint64(place))
 	f.number(flags)
 	if flags&endPatch != 0 {

@@ -209,6 +209,9 @@ func TestFoldedEventsReadAsTheyStreamed(t *testing.T) {
 				results = append(results, r.Message(tool, call))
 			}
 			b.rec.Emit(agent.Event{Kind: agent.EventCustom, NS: "tools:c", Data: json.RawMessage(`{"a":1}`)})
+			if rapid.Bool().Draw(rt, "child") {
+				childSteps(rt, b.rec, id, text)
+			}
 			b.step(t, agent.NodeTools, results...)
 		}
 		got, _ := b.stored(t)

@@ -22,6 +22,7 @@ const (
 	frameOutput    = 'o' // ns, {"id","output"}
 	frameToolEnd   = 'e' // ns, ToolEnd
 	frameCustom    = 'x' // ns, any JSON
+	frameStep      = 'p' // ns, subStep
 )
 
 // frameKind maps bytes to kinds; a byte missing here is damage.
@@ -45,6 +46,8 @@ func frameKind(b byte) (k Kind, slotted bool) {
 		return KindToolResult, false
 	case frameCustom:
 		return KindCustom, false
+	case frameStep:
+		return KindStep, false
 	}
 	return 0, false
 }
@@ -105,6 +108,13 @@ func (d *decoder) frame(b []byte) (Event, error) {
 		return Event{}, err
 	}
 	ev, rest, slot := Event{Kind: p.kind}, p.payload, p.slot
+	if p.kind == KindStep {
+		var s subStep
+		if err := json.Unmarshal(rest, &s); err != nil {
+			return Event{}, fmt.Errorf("%w: %v", errFrame, err)
+		}
+		return Event{Kind: KindStep, NS: p.ns, Step: s.data()}, nil
+	}
 	if !p.slotted {
 		ev.NS, ev.Data = p.ns, json.RawMessage(rest)
 		return ev, nil

@@ -87,6 +87,9 @@ func cutChild(dir string) error {
 	if hang == "many" {
 		return cutMany(dir)
 	}
+	if hang == "helper" {
+		return cutHousehold(dir)
+	}
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
 	if err != nil {
 		return err

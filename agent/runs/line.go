@@ -35,6 +35,7 @@ type entry struct {
 	goOn   *resumption             // not nil for a run that a crash cut off
 
 	remarks remarks // made while it runs
+	family  family
 
 	// guarded by Manager.mu
 	stage stage

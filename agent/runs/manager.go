@@ -25,6 +25,7 @@ var (
 // Spec is what a run's agent is built for.
 type Spec struct {
 	ThreadID, RunID, AssistantID string
+	Parent                       string                 // the run whose child it is, or ""
 	Options                      *agent.Options         // the builder may turn off what the model cannot do
 	Remark                       func(key, text string) // notes something in the run's metadata; may be nil
 }
@@ -66,6 +67,8 @@ type Manager struct {
 	threads map[string]*lineup
 	runs    map[string]*entry // live: queued or running
 
+	children map[string]*entry // runs at work inside others, with the one of those that is in a line
+
 	listeners map[string]*news // of threads somebody follows
 	hooks     chan struct{}    // see Webhooks
 	decoded   decoded
@@ -76,7 +79,7 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
-		threads: map[string]*lineup{}, runs: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
+		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }
 
 // Start creates a run and queues or starts it by its multitask strategy; a thread that

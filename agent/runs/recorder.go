@@ -204,12 +204,12 @@ func (r *recorder) named(kind byte, ev Event) {
 
 // append numbers the frame arena[from:] and hands it to storage and the log.
 func (r *recorder) append(from int, ev Event) {
-	r.seq++
+	ev.Seq, ev.To = r.seq+1, r.seq+ev.width()
+	r.seq = ev.To
 	if len(r.ends) == 0 {
-		r.opened = r.seq
+		r.opened = ev.Seq
 	}
 	r.ends = append(r.ends, len(r.arena))
-	ev.Seq, ev.To = r.seq, r.seq
 	r.log.add(ev)
 	r.lane.Append(r.seq, r.arena[from:])
 }
@@ -225,14 +225,14 @@ func (r *recorder) openFrames() [][]byte {
 
 // foldStep packs the open step's frames, referring to what the step stores.
 func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
-	f := folder{streamed: map[int]storedMessage{}, results: map[string]storedMessage{}}
+	f := folder{streamed: map[int]storedMessage{}, results: map[string]storedMessage{}, callers: map[string]storedMessage{}}
 	for _, m := range msgs {
 		row := written[m.ID]
 		if row == 0 {
 			continue
 		}
 		if m.Type == agent.TypeTool {
-			f.results[m.ID] = storedMessage{row, m}
+			f.results["\n"+m.ID] = storedMessage{row, m}
 		} else if s := r.slots[m.ID]; s != nil {
 			f.streamed[s.n] = storedMessage{row, m}
 		}

@@ -29,6 +29,9 @@ func (m *Manager) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list open runs: %w", err)
 	}
+	if open, err = m.closeChildren(ctx, open); err != nil {
+		return err
+	}
 	tail, err := m.db.Tail(ctx)
 	if err != nil {
 		return fmt.Errorf("read the tail: %w", err)
@@ -213,9 +216,6 @@ func (r *recorder) adopt(frames []store.Delta) ([]Event, error) {
 	d := &decoder{}
 	var out []Event
 	for i, f := range frames {
-		if i > 0 && f.Seq != frames[i-1].Seq+1 {
-			return out, fmt.Errorf("%w: %d follows %d", errFrame, f.Seq, frames[i-1].Seq)
-		}
 		parts, err := split(f.Data)
 		if err != nil {
 			return out, err
@@ -224,8 +224,12 @@ func (r *recorder) adopt(frames []store.Delta) ([]Event, error) {
 		if err != nil {
 			return out, err
 		}
+		first := f.Seq - ev.width() + 1
+		if i > 0 && first != frames[i-1].Seq+1 {
+			return out, fmt.Errorf("%w: %d follows %d", errFrame, first, frames[i-1].Seq)
+		}
 		if i == 0 {
-			r.opened = f.Seq
+			r.opened = first
 		}
 		r.arena = append(r.arena, f.Data...)
 		r.ends = append(r.ends, len(r.arena))

@@ -63,7 +63,11 @@ func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b sto
 	if err != nil {
 		return b, "", err
 	}
-	d := &store.Delete{Runs: []string{run.ID}, MessagesFrom: p.row}
+	children, err := m.db.ChildRuns(ctx, run.ID)
+	if err != nil {
+		return b, "", err
+	}
+	d := &store.Delete{Runs: append(children, run.ID), MessagesFrom: p.row}
 	if run.FirstSeq > 0 {
 		d.EventsFrom, d.EventsTo = run.FirstSeq, last
 	}

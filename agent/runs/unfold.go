@@ -21,6 +21,8 @@ type unfolder struct {
 	cur     int
 	at      map[[3]int]int  // bytes used of (code, slot, call)
 	used    map[[3]int]bool // references that may come once
+	ns      string          // of what comes next
+	inline  [][]byte        // messages without rows, the first has row -1
 }
 
 // body is a stored message, as bytes and read.
@@ -35,16 +37,8 @@ type body struct {
 func unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Event, error) {
 	u := &unfolder{load: load, data: data, bodies: map[int64]*body{}, stored: map[int]*body{}, cur: -1,
 		at: map[[3]int]int{}, used: map[[3]int]bool{}}
-	count, err := u.number()
-	if err != nil || count > len(u.data) {
-		return nil, fmt.Errorf("%w: rows", errFrame)
-	}
-	for range count {
-		row, err := u.number()
-		if err != nil {
-			return nil, err
-		}
-		u.rows = append(u.rows, int64(row))
+	if err := u.readRows(); err != nil {
+		return nil, err
 	}
 	var out []Event
 	for len(u.data) > 0 {
@@ -55,9 +49,9 @@ func unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Eve
 		if ev.Kind == 0 {
 			continue
 		}
-		ev.Seq, ev.To = seq, seq
+		ev.Seq, ev.To = seq, seq+ev.width()-1
 		out = append(out, ev)
-		seq++
+		seq = ev.To + 1
 	}
 	return out, nil
 }
@@ -123,6 +117,12 @@ func (u *unfolder) record() (Event, error) {
 		return u.start(n)
 	case foldEnd:
 		return u.end(n)
+	case foldWithin:
+		ns, err := u.take(n)
+		u.ns = string(ns)
+		return Event{}, err
+	case foldStep:
+		return u.step(n)
 	}
 	return Event{}, fmt.Errorf("%w: record %d", errFrame, head&15)
 }
@@ -136,7 +136,7 @@ func (u *unfolder) row(place int) (*body, error) {
 	if b := u.bodies[n]; b != nil {
 		return b, nil
 	}
-	raw, err := u.load(n)
+	raw, err := u.body(n)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +150,14 @@ func (u *unfolder) row(place int) (*body, error) {
 	}
 	u.bodies[n] = b
 	return b, nil
+}
+
+// body is what a row holds.
+func (u *unfolder) body(row int64) ([]byte, error) {
+	if row < 0 {
+		return u.inline[-row-1], nil
+	}
+	return u.load(row)
 }
 
 // once refuses a second reference to the same thing, which only damage makes.
@@ -171,10 +179,10 @@ func (u *unfolder) open(slot int) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	m := &Msg{ID: b.msg.ID}
+	m := &Msg{ID: b.msg.ID, NS: u.ns}
 	u.decoder.open(slot, m)
 	u.stored[slot], u.cur = b, slot
-	return Event{Kind: KindMessage, Msg: m}, nil
+	return Event{Kind: KindMessage, NS: m.NS, Msg: m}, nil
 }
 
 // slot is the selected slot's stored message.
@@ -257,7 +265,7 @@ func (u *unfolder) start(call int) (Event, error) {
 		return Event{}, err
 	}
 	data, err := agent.Encode(b.msg.ToolCalls[call])
-	return Event{Kind: KindToolStart, Data: data}, err
+	return Event{Kind: KindToolStart, NS: u.ns, Data: data}, err
 }
 
 func (u *unfolder) end(place int) (Event, error) {
@@ -287,7 +295,7 @@ func (u *unfolder) end(place int) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("%w: %v", errFrame, err)
 	}
-	return Event{Kind: KindToolResult, Data: data}, nil
+	return Event{Kind: KindToolResult, NS: u.ns, Data: data}, nil
 }
 
 // finishOf is the Finish a stored message repeats, with the parts of has.

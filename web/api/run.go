@@ -306,7 +306,7 @@ func (m mount) cancelMany(c echo.Context) error {
 		return err
 	}
 	for _, r := range slices.Backward(open) { // the newest first, so that nothing queued starts in between
-		if m.foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread || len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
+		if r.Parent != "" || m.foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread || len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
 			(body.Status == runs.Pending || body.Status == runs.Running) && r.Status != body.Status {
 			continue
 		}

@@ -319,6 +319,9 @@ func (v *conversation) fold(ev runs.Event) {
 	case runs.KindEnd:
 		v.ended = true
 	case runs.KindStep:
+		if ofHelper(ev) { // its steps write nothing of the thread
+			break
+		}
 		if len(v.turns.turns) > n {
 			v.working(views.TurnRunning)
 		}

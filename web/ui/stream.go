@@ -43,7 +43,7 @@ type openCall struct {
 // event folds one event of a run into the turns. Text is taken over by sync, once for many
 // events.
 func (b *builder) event(ev runs.Event) {
-	if ev.NS != "" { // a helper's own conversation
+	if ofHelper(ev) {
 		return
 	}
 	if ev.Kind != runs.KindCustom {
@@ -73,6 +73,10 @@ func (b *builder) event(ev runs.Event) {
 		b.writes = nil
 	}
 }
+
+// ofHelper is the one rule for what happens inside a helper: the page shows the helper by the
+// call that asked for it and by the notices of that call, not by its own conversation.
+func ofHelper(ev runs.Event) bool { return ev.NS != "" }
 
 // withdraw folds away what is shown of the open message: a crash cut it off, and the run
 // says it again.

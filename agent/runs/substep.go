@@ -1,0 +1,243 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fawn/agent"
+)
+
+// A child of a run works in a namespace of its thread. Its steps have no checkpoints and no
+// rows of their own: they stand among the frames of the step its parent is in, and their
+// messages are folded with it, once.
+
+// subStep is the stored form of a child's step.
+type subStep struct {
+	StepData
+	Messages []json.RawMessage          `json:"messages,omitempty"`
+	Shown    []bool                     `json:"whole,omitempty"`
+	Fields   map[string]json.RawMessage `json:"fields,omitempty"`
+}
+
+// data is the step as readers see it.
+func (s subStep) data() *StepData {
+	d := s.StepData
+	d.Messages, d.Whole, d.Fields = s.Messages, s.Shown, s.Fields
+	return &d
+}
+
+// width is how many numbers a frame's event covers.
+func (e Event) width() int64 {
+	if e.Step == nil {
+		return 1
+	}
+	n := stepFrames
+	for _, whole := range e.Step.Whole {
+		if whole {
+			n++
+		}
+	}
+	return n
+}
+
+// subStep records a finished step of a child. It is durable when it returns.
+func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.Step) error {
+	if err := r.putSubStep(ns, number, s); err != nil {
+		return fmt.Errorf("record a step of %s: %w", ns, err)
+	}
+	if err := r.lane.Flush(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return nil
+}
+
+func (r *recorder) putSubStep(ns string, number int, s agent.Step) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.left(); err != nil {
+		return err
+	}
+	row := subStep{StepData: StepData{Node: s.Node, Next: s.Next, Number: number, Last: s.Last}}
+	for _, m := range s.Patch.Messages {
+		body, err := agent.Encode(m)
+		if err != nil {
+			return fmt.Errorf("encode message %s: %w", m.ID, err)
+		}
+		row.Messages = append(row.Messages, body)
+		row.Shown = append(row.Shown, (m.Type == agent.TypeAI || m.Type == agent.TypeTool) && !r.streamed[m.ID])
+	}
+	for _, f := range agent.Fields {
+		if !f.Set(&s.Patch) || f.Hidden {
+			continue
+		}
+		body, err := f.Encode(&s.Patch)
+		if err != nil {
+			return fmt.Errorf("encode field %s: %w", f.Name, err)
+		}
+		if row.Fields == nil {
+			row.Fields = map[string]json.RawMessage{}
+		}
+		row.Fields[f.Name] = body
+	}
+	data, err := agent.Encode(row)
+	if err != nil {
+		return err
+	}
+	from := len(r.arena)
+	r.arena = appendNamed(r.arena, frameStep, ns, data)
+	r.append(from, Event{Kind: KindStep, NS: ns, Step: row.data()})
+	return nil
+}
+
+// inline finds the messages which the steps of children in frames hold, so that what streamed
+// of them, their calls and results refer to them. Their rows count down from -1.
+func (f *folder) inline(frames [][]byte) {
+	slots := map[string]int{} // of messages that streamed in a namespace, by id
+	for _, frame := range frames {
+		p, err := split(frame)
+		if err != nil {
+			continue
+		}
+		switch p.kind {
+		case KindMessage:
+			var m Msg
+			if json.Unmarshal(p.payload, &m) == nil && m.NS != "" {
+				slots[m.ID] = p.slot
+			}
+		case KindStep:
+			var s subStep
+			if json.Unmarshal(p.payload, &s) != nil {
+				continue
+			}
+			for _, body := range s.Messages {
+				f.bodies = append(f.bodies, body)
+				m, err := agent.ParseMessage(body)
+				if err != nil {
+					continue
+				}
+				stored := storedMessage{-int64(len(f.bodies)), m}
+				if slot, ok := slots[m.ID]; ok && m.Type == agent.TypeAI {
+					f.streamed[slot] = stored
+				}
+				if m.Type == agent.TypeTool {
+					f.results[p.ns+"\n"+m.ID] = stored
+				}
+				for _, c := range m.ToolCalls {
+					f.callers[p.ns+"\n"+c.ID] = stored
+				}
+			}
+		}
+	}
+}
+
+// within makes what follows belong to a namespace.
+func (f *folder) within(ns string) {
+	if f.ns != ns {
+		f.record(foldWithin, uint64(len(ns)))
+		f.out = append(f.out, ns...)
+		f.ns = ns
+	}
+}
+
+// shortStep writes a child's step without its messages, which stand in front of all records.
+func (f *folder) shortStep(p parts) bool {
+	var s subStep
+	if json.Unmarshal(p.payload, &s) != nil {
+		return false
+	}
+	count := len(s.Messages)
+	first := f.told
+	f.told += count // inline has counted them
+	if again, err := agent.Encode(s); err != nil || !bytes.Equal(again, p.payload) {
+		return false
+	}
+	s.Messages = nil
+	rest, err := agent.Encode(s)
+	if err != nil {
+		return false
+	}
+	f.within(p.ns)
+	f.record(foldStep, uint64(len(rest)))
+	f.out = append(f.out, rest...)
+	f.number(count)
+	for i := range count {
+		f.number(f.rowPlace(-int64(first + i + 1)))
+	}
+	return true
+}
+
+// appendRows writes the list of rows: numbers of the thread's messages, and for messages that
+// have none a 0, their length and themselves.
+func (f *folder) appendRows(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(f.rows)))
+	for _, row := range f.rows {
+		if row > 0 {
+			dst = binary.AppendUvarint(dst, uint64(row))
+			continue
+		}
+		body := f.bodies[-row-1]
+		dst = append(binary.AppendUvarint(append(dst, 0), uint64(len(body))), body...)
+	}
+	return dst
+}
+
+// readRows reads it back.
+func (u *unfolder) readRows() error {
+	count, err := u.number()
+	if err != nil || count > len(u.data) {
+		return fmt.Errorf("%w: rows", errFrame)
+	}
+	for range count {
+		row, err := u.number()
+		if err != nil {
+			return err
+		}
+		if row == 0 {
+			body, err := u.bytes()
+			if err != nil {
+				return err
+			}
+			u.inline = append(u.inline, body)
+			row = -len(u.inline)
+		}
+		u.rows = append(u.rows, int64(row))
+	}
+	return nil
+}
+
+// step reads a child's step.
+func (u *unfolder) step(n int) (Event, error) {
+	rest, err := u.take(n)
+	if err != nil {
+		return Event{}, err
+	}
+	var s subStep
+	if err := json.Unmarshal(rest, &s); err != nil {
+		return Event{}, fmt.Errorf("%w: %v", errFrame, err)
+	}
+	count, err := u.number()
+	if err != nil || count > len(u.rows) {
+		return Event{}, fmt.Errorf("%w: messages of a step", errFrame)
+	}
+	for range count {
+		place, err := u.number()
+		if err != nil {
+			return Event{}, err
+		}
+		b, err := u.row(place)
+		if err != nil {
+			return Event{}, err
+		}
+		s.Messages = append(s.Messages, b.raw)
+	}
+	return Event{Kind: KindStep, NS: u.ns, Step: s.data()}, nil
+}
+
+// Below is the namespace of a call inside another namespace.
+func Below(ns, call string) string {
+	return strings.TrimPrefix(ns+"|"+agent.NodeTools+":"+call, "|")
+}
