@@ -103,6 +103,9 @@ func (c *Collector) Empty() bool {
 // Text is the visible text so far.
 func (c *Collector) Text() string { return c.text.String() }
 
+// Reasoning is what was thought so far.
+func (c *Collector) Reasoning() string { return c.reasoning.String() }
+
 // Message is the AI message of all chunks so far. With complete false the answer was cut
 // off: half-written calls are dropped and the finish reason says interrupted.
 func (c *Collector) Message(id string, complete bool) *Message {

@@ -2,10 +2,10 @@ package api
 
 import (
 	"encoding/json"
-	"slices"
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/underway"
 )
 
 // blockLog is a growing message as the thread protocol tells it: one content block after
@@ -29,40 +29,35 @@ type block struct {
 }
 
 // message adds one messages frame of b. run_id tells the client which frames belong together.
-func (t *teller) message(b *blockLog, data map[string]any) error {
+func (p *protocolEncoder) message(b *blockLog, data map[string]any) error {
 	data["run_id"] = b.id
-	return t.put("messages", "messages", b.ns, agent.NodeModel, data)
+	return p.put("messages", "messages", b.ns, agent.NodeModel, data)
 }
 
-// open begins a message.
-func (t *teller) open(ev runs.Event) error {
-	b := &blockLog{id: ev.Msg.ID, ns: names(ev.NS), index: -1, calls: map[int]*block{}}
-	t.messages[b.id], t.order = b, append(t.order, b)
-	return t.message(b, map[string]any{"event": "message-start", "id": b.id, "role": "ai"})
+func newBlockLog(id, ns string) *blockLog {
+	return &blockLog{id: id, ns: names(ns), index: -1, calls: map[int]*block{}}
+}
+
+// messageStart begins a message.
+func (p *protocolEncoder) messageStart(b *blockLog) error {
+	return p.message(b, map[string]any{"event": "message-start", "id": b.id, "role": "ai"})
 }
 
 // piece adds a delta to its message.
-func (t *teller) piece(ev runs.Event) error {
-	b := t.messages[ev.Msg.ID]
-	if b == nil {
-		if err := t.open(ev); err != nil {
-			return err
-		}
-		b = t.messages[ev.Msg.ID]
-	}
+func (p *protocolEncoder) piece(b *blockLog, ev runs.Event) error {
 	switch ev.Kind {
 	case runs.KindText:
-		return t.text(b, "text", ev.Text)
+		return p.text(b, "text", ev.Text)
 	case runs.KindReasoning:
-		return t.text(b, "reasoning", ev.Text)
+		return p.text(b, "reasoning", ev.Text)
 	case runs.KindCall:
-		var d agent.CallDelta
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
+		piece, err := underway.Piece(ev)
+		if err != nil {
 			return err
 		}
-		return t.arguments(b, d)
+		return p.arguments(b, piece.Calls[0])
 	}
-	var f runs.Finish
+	var f runs.Finish // whose usage is told as it came
 	if err := json.Unmarshal(ev.Data, &f); err != nil {
 		return err
 	}
@@ -79,33 +74,33 @@ func (t *teller) piece(ev runs.Event) error {
 }
 
 // next finishes the open block and begins another.
-func (t *teller) next(b *blockLog, one *block, content map[string]any) error {
-	if err := t.closeBlock(b); err != nil {
+func (p *protocolEncoder) next(b *blockLog, one *block, content map[string]any) error {
+	if err := p.closeBlock(b); err != nil {
 		return err
 	}
 	b.index++
 	one.index, b.open = b.index, one
-	return t.message(b, map[string]any{"event": "content-block-start", "index": one.index, "content": content})
+	return p.message(b, map[string]any{"event": "content-block-start", "index": one.index, "content": content})
 }
 
-func (t *teller) text(b *blockLog, kind, piece string) error {
+func (p *protocolEncoder) text(b *blockLog, kind, piece string) error {
 	if b.open == nil || b.open.kind != kind {
-		if err := t.next(b, &block{kind: kind}, map[string]any{"type": kind, kind: ""}); err != nil {
+		if err := p.next(b, &block{kind: kind}, map[string]any{"type": kind, kind: ""}); err != nil {
 			return err
 		}
 	}
 	b.open.text = append(b.open.text, piece...)
-	return t.message(b, map[string]any{"event": "content-block-delta", "index": b.open.index, "delta": map[string]any{"type": kind + "-delta", kind: piece}})
+	return p.message(b, map[string]any{"event": "content-block-delta", "index": b.open.index, "delta": map[string]any{"type": kind + "-delta", kind: piece}})
 }
 
 // arguments adds to a tool call. A delta repeats the arguments so far, so only those that make
 // them noticeably longer are told: the whole stays linear in the length of the arguments.
-func (t *teller) arguments(b *blockLog, d agent.CallDelta) error {
+func (p *protocolEncoder) arguments(b *blockLog, d agent.CallDelta) error {
 	one := b.calls[d.Index]
 	if one == nil {
 		one = &block{kind: "tool_call", id: d.ID, name: d.Name}
 		b.calls[d.Index] = one
-		if err := t.next(b, one, map[string]any{"type": "tool_call_chunk", "id": orNull(d.ID), "name": orNull(d.Name), "args": ""}); err != nil {
+		if err := p.next(b, one, map[string]any{"type": "tool_call_chunk", "id": orNull(d.ID), "name": orNull(d.Name), "args": ""}); err != nil {
 			return err
 		}
 	}
@@ -121,7 +116,7 @@ func (t *teller) arguments(b *blockLog, d agent.CallDelta) error {
 		return nil
 	}
 	one.shown = len(one.text)
-	return t.message(b, map[string]any{"event": "content-block-delta", "index": one.index, "delta": map[string]any{"type": "block-delta",
+	return p.message(b, map[string]any{"event": "content-block-delta", "index": one.index, "delta": map[string]any{"type": "block-delta",
 		"fields": map[string]any{"type": "tool_call_chunk", "id": orNull(one.id), "name": orNull(one.name), "args": string(one.text)}}})
 }
 
@@ -133,13 +128,13 @@ func orNull(s string) any {
 }
 
 // closeBlock tells the open block as a whole.
-func (t *teller) closeBlock(b *blockLog) error {
+func (p *protocolEncoder) closeBlock(b *blockLog) error {
 	one := b.open
 	if one == nil {
 		return nil
 	}
 	b.open = nil
-	return t.message(b, map[string]any{"event": "content-block-finish", "index": one.index, "content": one.content()})
+	return p.message(b, map[string]any{"event": "content-block-finish", "index": one.index, "content": one.content()})
 }
 
 // content is a finished block.
@@ -159,8 +154,8 @@ func (o *block) content() map[string]any {
 }
 
 // close ends a message.
-func (t *teller) close(b *blockLog) error {
-	if err := t.closeBlock(b); err != nil {
+func (p *protocolEncoder) close(b *blockLog) error {
+	if err := p.closeBlock(b); err != nil {
 		return err
 	}
 	data := map[string]any{"event": "message-finish"}
@@ -173,26 +168,21 @@ func (t *teller) close(b *blockLog) error {
 	if b.finish.Model != "" {
 		data["metadata"] = map[string]string{"model_name": b.finish.Model}
 	}
-	delete(t.messages, b.id)
-	t.order = slices.DeleteFunc(t.order, func(o *blockLog) bool { return o == b })
-	return t.message(b, data)
+	return p.message(b, data)
 }
 
-// finishAll ends the messages that still grow at and below a namespace.
-func (t *teller) finishAll(ns string) error {
-	top := names(ns)
-	for _, b := range slices.Clone(t.order) {
-		if below(b.ns, top) {
-			if err := t.close(b); err != nil {
-				return err
-			}
+// finishAll ends messages.
+func (p *protocolEncoder) finishAll(grown []*underway.Message[*blockLog]) error {
+	for _, m := range grown {
+		if err := p.close(m.Own); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // settle tells a stored message of the model nobody saw grow.
-func (t *teller) settle(ns string, body json.RawMessage, whole bool) error {
+func (p *protocolEncoder) settle(ns string, body json.RawMessage, whole bool) error {
 	if !whole {
 		return nil
 	}
@@ -203,17 +193,17 @@ func (t *teller) settle(ns string, body json.RawMessage, whole bool) error {
 	if m.Type != agent.TypeAI {
 		return nil // results of tools have a channel of their own
 	}
-	if err := t.open(runs.Event{Msg: &runs.Msg{ID: m.ID}, NS: ns}); err != nil {
+	b := newBlockLog(m.ID, ns)
+	if err := p.messageStart(b); err != nil {
 		return err
 	}
-	b := t.messages[m.ID]
 	if text := m.Content.String(); text != "" {
-		if err := t.text(b, "text", text); err != nil {
+		if err := p.text(b, "text", text); err != nil {
 			return err
 		}
 	}
 	for i, c := range m.ToolCalls {
-		if err := t.arguments(b, agent.CallDelta{Index: i, ID: c.ID, Name: c.Name, Args: string(c.Args)}); err != nil {
+		if err := p.arguments(b, agent.CallDelta{Index: i, ID: c.ID, Name: c.Name, Args: string(c.Args)}); err != nil {
 			return err
 		}
 	}
@@ -222,5 +212,5 @@ func (t *teller) settle(ns string, body json.RawMessage, whole bool) error {
 			return err
 		}
 	}
-	return t.close(b)
+	return p.close(b)
 }

@@ -5,6 +5,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/underway"
 	"fawn/web/httpx"
 )
 
@@ -19,8 +20,7 @@ type splicer struct {
 	reason    []byte
 	reasonEnd []byte
 
-	id    string
-	sofar agent.Collector // only fed for readers of whole messages
+	id string
 }
 
 func newSplicer(id, suffix string, meta []byte) *splicer {
@@ -145,39 +145,19 @@ func (c *chunkJSON) finish(data json.RawMessage) error {
 	return nil
 }
 
-// partial adds the message as it is after one delta, when it is to be shown.
-func (s *splicer) partial(dst []byte, ev runs.Event, show bool) ([]byte, error) {
-	var k agent.Chunk
-	switch ev.Kind {
-	case runs.KindText:
-		k.Text = ev.Text
-	case runs.KindReasoning:
-		k.Reasoning = ev.Text
-	case runs.KindCall:
-		var d agent.CallDelta
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
-			return dst, err
-		}
-		k.Calls = []agent.CallDelta{d}
-	case runs.KindFinish:
-		var f runs.Finish
-		if err := json.Unmarshal(ev.Data, &f); err != nil {
-			return dst, err
-		}
-		k.Finish, k.Model, k.Kwargs = f.Finish, f.Model, f.Kwargs
-		if len(f.Usage) > 0 {
-			if err := json.Unmarshal(f.Usage, &k.Usage); err != nil {
-				return dst, err
-			}
-		}
-	}
-	s.sofar.Add(k)
-	if !show {
-		return dst, nil
-	}
-	body, err := agent.Encode(s.sofar.Message(s.id, true))
+// appendPartial adds a message as it is after one more piece, when it is to be shown.
+func appendPartial(dst []byte, m *growing, ev runs.Event, show bool) ([]byte, error) {
+	piece, err := underway.Piece(ev)
 	if err != nil {
 		return dst, err
 	}
-	return appendList(dst, "messages/partial"+s.suffix, body, part(ev.Seq, partWhole)), nil
+	m.Sofar.Add(piece)
+	if !show {
+		return dst, nil
+	}
+	body, err := agent.Encode(m.Sofar.Message(m.ID, true))
+	if err != nil {
+		return dst, err
+	}
+	return appendList(dst, "messages/partial"+m.Own.suffix, body, part(ev.Seq, partWhole)), nil
 }

@@ -103,7 +103,7 @@ func (m mount) tell(ctx context.Context, out *httpx.Stream, thread *runs.ThreadR
 		if run == nil { // a title: state.get has it
 			continue
 		}
-		t := newTeller(m.API, run.Run(), f, after)
+		t := newProtocolEncoder(m.API, run.Run(), f, after)
 		for at := int64(0); ; {
 			events, err := run.Next(ctx, at)
 			if err != nil {

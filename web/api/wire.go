@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/underway"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -21,9 +23,7 @@ type encoder struct {
 	after     httpx.ID // frames up to this one are not sent again
 
 	buf     []byte
-	msgs    map[string]*splicer // of the open step, by message id
-	last    *runs.Msg           // whose splicer is at hand
-	at      *splicer
+	open    underway.Fold[*splicer]
 	calls   map[string]string // names of the open step's tool calls, by id
 	step    int               // number of the last step, -2 before one was seen
 	cp      string            // its checkpoint, or the one the run goes on from
@@ -37,7 +37,7 @@ type encoder struct {
 }
 
 func (a *API) encoder(run store.Run, m modes, subgraphs bool, after httpx.ID) *encoder {
-	return &encoder{api: a, run: run, modes: m, subgraphs: subgraphs, after: after, msgs: map[string]*splicer{}, calls: map[string]string{}, step: -2}
+	return &encoder{api: a, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]string{}, step: -2}
 }
 
 // resume finds where reading starts for a reader that has had frames: at the begin of the
@@ -67,9 +67,10 @@ func (e *encoder) add(ctx context.Context, ev runs.Event) error {
 			return err
 		}
 	}
+	change := e.open.Take(ev)
 	switch ev.Kind {
 	case runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
-		if err := e.delta(ev); err != nil {
+		if err := e.delta(change.Message, ev); err != nil {
 			return err
 		}
 		return e.modelChunk(ev)
@@ -88,7 +89,7 @@ func (e *encoder) add(ctx context.Context, ev runs.Event) error {
 		}
 		return e.customEvent(ev)
 	case runs.KindStep:
-		return e.finished(ctx, ev)
+		return e.finished(ctx, ev, change.Ended)
 	case runs.KindError:
 		if err := e.failed(ev); err != nil {
 			return err
@@ -163,23 +164,23 @@ func (e *encoder) name(mode, ns string) (string, bool) {
 }
 
 // delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
-func (e *encoder) delta(ev runs.Event) error {
+func (e *encoder) delta(m *growing, ev runs.Event) error {
 	if !e.modes.has(modeMessages) && !e.modes.has(modePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil
 	}
-	if ev.Msg != e.last {
-		if err := e.open(ev.Msg); err != nil {
+	var err error
+	if m.Own == nil {
+		if m.Own, err = e.splicer(m); err != nil {
 			return err
 		}
 	}
-	var err error
 	if e.modes.has(modeMessages) && e.fresh(one(ev.Seq)) {
-		if e.buf, err = e.at.append(e.buf, ev); err != nil {
+		if e.buf, err = m.Own.append(e.buf, ev); err != nil {
 			return err
 		}
 	}
 	if e.modes.has(modePartialMessages) {
-		e.buf, err = e.at.partial(e.buf, ev, e.fresh(part(ev.Seq, partWhole)))
+		e.buf, err = appendPartial(e.buf, m, ev, e.fresh(part(ev.Seq, partWhole)))
 	}
 	return err
 }
@@ -191,24 +192,20 @@ func (e *encoder) announce(ev runs.Event) error {
 	})
 }
 
-// open makes or finds the splicer of a message.
-func (e *encoder) open(msg *runs.Msg) error {
-	e.last = msg
-	if s, ok := e.msgs[msg.ID]; ok {
-		e.at = s
-		return nil
-	}
-	meta, err := e.metadata(agent.NodeModel, msg.NS)
+// growing is a message under way, with its splicer once a piece of it is shown.
+type growing = underway.Message[*splicer]
+
+// splicer makes the splicer of a message.
+func (e *encoder) splicer(m *growing) (*splicer, error) {
+	meta, err := e.metadata(agent.NodeModel, m.NS)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	suffix := ""
-	if msg.NS != "" {
-		suffix = "|" + msg.NS
+	if m.NS != "" {
+		suffix = "|" + m.NS
 	}
-	e.at = newSplicer(msg.ID, suffix, meta)
-	e.msgs[msg.ID] = e.at
-	return nil
+	return newSplicer(m.ID, suffix, meta), nil
 }
 
 // metadata is the second half of a messages frame.
@@ -237,8 +234,9 @@ func (e *encoder) place(node, ns string) map[string]any {
 	return meta
 }
 
-// finished sends what a step makes: whole messages, updates, values.
-func (e *encoder) finished(ctx context.Context, ev runs.Event) error {
+// finished sends what a step makes: whole messages, updates, values. grown are the messages
+// that are over with it.
+func (e *encoder) finished(ctx context.Context, ev runs.Event, grown []*growing) error {
 	s := ev.Step
 	if s.Node != agent.NodeInput {
 		if err := e.goesOn(); err != nil {
@@ -256,7 +254,7 @@ func (e *encoder) finished(ctx context.Context, ev runs.Event) error {
 		}
 		seq++
 	}
-	if err := e.completes(ev); err != nil {
+	if err := e.completes(ev, grown); err != nil {
 		return err
 	}
 	before := e.cp
@@ -282,9 +280,7 @@ func (e *encoder) finished(ctx context.Context, ev runs.Event) error {
 	if err := e.around(ctx, ev); err != nil {
 		return err
 	}
-	clear(e.msgs)
 	clear(e.calls)
-	e.last, e.at = nil, nil
 	return nil
 }
 
@@ -313,7 +309,7 @@ func (e *encoder) whole(node, ns string, body json.RawMessage, seq int64) error 
 }
 
 // completes ends the growing messages of a step for readers of whole ones.
-func (e *encoder) completes(ev runs.Event) error {
+func (e *encoder) completes(ev runs.Event, grown []*growing) error {
 	if !e.modes.has(modePartialMessages) {
 		return nil
 	}
@@ -325,8 +321,9 @@ func (e *encoder) completes(ev runs.Event) error {
 			continue
 		}
 		id := part(ev.UpdatesSeq()-1, partLate+2*i)
-		if s := e.msgs[m.ID]; s != nil && e.fresh(id) {
-			e.buf = appendList(e.buf, "messages/complete"+s.suffix, body, id)
+		at := slices.IndexFunc(grown, func(g *growing) bool { return g.ID == m.ID && g.Own != nil })
+		if at >= 0 && e.fresh(id) {
+			e.buf = appendList(e.buf, "messages/complete"+grown[at].Own.suffix, body, id)
 		}
 	}
 	return nil

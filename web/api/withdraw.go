@@ -14,8 +14,6 @@ func (e *encoder) withdraw(ev runs.Event) error {
 	if err := json.Unmarshal(ev.Data, &w); err != nil {
 		return err
 	}
-	delete(e.msgs, w.ID)
-	e.last, e.at = nil, nil
 	body, err := agent.Encode(&agent.Message{ID: w.ID, Type: agent.TypeRemove})
 	if err != nil {
 		return err

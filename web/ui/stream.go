@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/underway"
 	"fawn/views"
 )
 
@@ -23,11 +24,11 @@ var noTime time.Time
 
 // openMessage is an AI message while it is being written.
 type openMessage struct {
-	id              string
-	text, reasoning strings.Builder
-	calls           []*openCall // ascending by index
-	begun           bool        // something of it is on the page
-	dirty           bool        // there is more than the turn shows
+	id    string
+	sofar *agent.Collector // of its text and reasoning
+	calls []*openCall      // ascending by index
+	begun bool             // something of it is on the page
+	dirty bool             // there is more than the turn shows
 }
 
 type openCall struct {
@@ -49,12 +50,14 @@ func (b *builder) event(ev runs.Event) {
 	if ev.Kind != runs.KindCustom {
 		b.retry = nil
 	}
+	change := b.under.Take(ev)
 	switch ev.Kind {
 	case runs.KindMessage:
 		b.drop() // one that was withdrawn
-		b.open = &openMessage{id: ev.Msg.ID}
+		b.open = &openMessage{id: ev.Msg.ID, sofar: &change.Message.Sofar}
+		change.Message.Own = b.open
 	case runs.KindReasoning, runs.KindText, runs.KindCall:
-		b.delta(ev)
+		b.delta(change.Message.Own, ev)
 	case runs.KindToolOutput:
 		b.output(ev.Data)
 	case runs.KindToolResult:
@@ -88,7 +91,7 @@ func (b *builder) withdraw() {
 	b.sync()
 	begun := o.begun
 	b.drop()
-	text := strings.TrimSpace(o.reasoning.String() + "\n\n" + o.text.String())
+	text := strings.TrimSpace(o.sofar.Reasoning() + "\n\n" + o.sofar.Text())
 	if !begun || text == "" {
 		return
 	}
@@ -97,25 +100,22 @@ func (b *builder) withdraw() {
 	b.from = len(t.Trail.Steps)
 }
 
-func (b *builder) delta(ev runs.Event) {
-	o := b.open
-	if o == nil || ev.Msg == nil || o.id != ev.Msg.ID {
+// delta adds a piece to a message, unless the page does not know where it began.
+func (b *builder) delta(o *openMessage, ev runs.Event) {
+	if o == nil || o != b.open {
 		return
 	}
-	switch ev.Kind {
-	case runs.KindReasoning:
-		o.reasoning.WriteString(ev.Text)
-	case runs.KindText:
-		o.text.WriteString(ev.Text)
-	case runs.KindCall:
-		var d agent.CallDelta
-		if json.Unmarshal(ev.Data, &d) != nil {
-			return
-		}
+	piece, err := underway.Piece(ev)
+	if err != nil {
+		return
+	}
+	for _, d := range piece.Calls { // of whose arguments only the beginning is kept
 		if c := o.call(d); c.read(d.Args) {
 			b.writes = c
 		}
 	}
+	piece.Calls = nil
+	o.sofar.Add(piece)
 	o.dirty = true
 }
 
@@ -146,7 +146,7 @@ func (b *builder) sync() {
 		return
 	}
 	o.dirty = false
-	d := draft{id: o.id, reasoning: o.reasoning.String(), text: o.text.String(), growing: true}
+	d := draft{id: o.id, reasoning: o.sofar.Reasoning(), text: o.sofar.Text(), growing: true}
 	for _, c := range o.calls {
 		if c.name == "" {
 			continue // not known yet what it does

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/underway"
 	"fawn/sandbox"
 	"fawn/views"
 )
@@ -25,7 +26,8 @@ type builder struct {
 	from  int               // where the steps of the newest AI message begin
 	calls map[string]string // open calls of the newest AI message: call id -> step id
 	since time.Time         // when the step under way began
-	open  *openMessage      // streamed and not stored yet
+	under underway.Fold[*openMessage]
+	open  *openMessage // the newest of them: streamed and not stored yet
 
 	retry *views.Retry // the wait for the provider that the run is in, nil as a rule
 

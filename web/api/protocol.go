@@ -12,73 +12,78 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/underway"
 	"fawn/store"
 	"fawn/web/httpx"
 )
 
-// teller turns the events of one run into events of the thread protocol, those of one
+// protocolEncoder turns the events of one run into events of the thread protocol, those of one
 // reader's filter past its cursor. It belongs to one goroutine.
-type teller struct {
+type protocolEncoder struct {
 	api   *API
 	run   store.Run
 	want  *filter
 	after httpx.ID
 
-	buf      []byte
-	seq      int64                // number of the event at hand
-	sub      int32                // frames it has made already
-	helpers  []string             // namespaces of subagents whose start was told, in order
-	messages map[string]*blockLog // that grow, by id
-	order    []*blockLog          // the same in the order in which they began
-	halted   bool                 // the run stops before its end
-	failure  string
+	buf     []byte
+	seq     int64    // number of the event at hand
+	sub     int32    // frames it has made already
+	helpers []string // namespaces of subagents whose start was told, in order
+	open    underway.Fold[*blockLog]
+	halted  bool // the run stops before its end
+	failure string
 }
 
-func newTeller(a *API, run store.Run, f *filter, after httpx.ID) *teller {
-	return &teller{api: a, run: run, want: f, after: after, messages: map[string]*blockLog{}}
+func newProtocolEncoder(a *API, run store.Run, f *filter, after httpx.ID) *protocolEncoder {
+	return &protocolEncoder{api: a, run: run, want: f, after: after}
 }
 
 // send hands over what there is.
-func (t *teller) send(out *httpx.Stream, flush bool) error {
-	if err := out.Write(t.buf, flush); err != nil {
+func (p *protocolEncoder) send(out *httpx.Stream, flush bool) error {
+	if err := out.Write(p.buf, flush); err != nil {
 		return fmt.Errorf("%w: %w", errLeft, err)
 	}
-	if cap(t.buf) > keepAtMost {
-		t.buf = nil
+	if cap(p.buf) > keepAtMost {
+		p.buf = nil
 	}
-	t.buf = t.buf[:0]
+	p.buf = p.buf[:0]
 	return nil
 }
 
 // add appends what ev tells.
-func (t *teller) add(ctx context.Context, ev runs.Event) error {
-	t.seq, t.sub = ev.Seq, 0
-	if err := t.start(ev.NS); err != nil {
+func (p *protocolEncoder) add(ctx context.Context, ev runs.Event) error {
+	p.seq, p.sub = ev.Seq, 0
+	if err := p.start(ev.NS); err != nil {
 		return err
+	}
+	change := p.open.Take(ev)
+	if change.Began {
+		change.Message.Own = newBlockLog(change.Message.ID, ev.NS)
+		if err := p.messageStart(change.Message.Own); err != nil {
+			return err
+		}
 	}
 	switch ev.Kind {
 	case runs.KindMeta:
-		return t.begin(ctx, ev)
-	case runs.KindMessage:
-		return t.open(ev)
+		return p.begin(ctx, ev)
 	case runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
-		return t.piece(ev)
+		return p.piece(change.Message.Own, ev)
 	case runs.KindToolStart, runs.KindToolOutput, runs.KindToolResult:
-		return t.tool(ev)
+		return p.tool(ev)
 	case runs.KindCustom:
-		return t.custom(ev)
+		return p.custom(ev)
 	case runs.KindStep:
-		return t.step(ctx, ev)
+		return p.step(ctx, ev, change.Ended)
 	case runs.KindError:
 		var f runs.Failure
 		if err := json.Unmarshal(ev.Data, &f); err != nil {
 			return err
 		}
-		t.failure = f.Message
+		p.failure = f.Message
 	case runs.KindHalt:
-		return t.halt(ctx, ev)
+		return p.halt(ctx, ev)
 	case runs.KindEnd:
-		return t.end(ev)
+		return p.end(ev, change.Ended)
 	}
 	return nil
 }
@@ -93,42 +98,42 @@ func names(ns string) []string {
 }
 
 // put adds one frame. node is only named where the protocol has it.
-func (t *teller) put(channel, method string, ns []string, node string, data any) error {
-	if !t.shown(channel, ns) {
+func (p *protocolEncoder) put(channel, method string, ns []string, node string, data any) error {
+	if !p.shown(channel, ns) {
 		return nil
 	}
 	body, err := agent.Encode(data)
 	if err != nil {
 		return err
 	}
-	return t.raw(method, ns, node, body)
+	return p.raw(method, ns, node, body)
 }
 
 // id is that of the frame at hand.
-func (t *teller) id() httpx.ID { return httpx.ID{Seq: t.seq, Part: t.sub} }
+func (p *protocolEncoder) id() httpx.ID { return httpx.ID{Seq: p.seq, Part: p.sub} }
 
 // shown tells whether the frame at hand goes out. One that does not counts too, so that ids
 // are the same for all readers.
-func (t *teller) shown(channel string, ns []string) bool {
-	if t.id().Compare(t.after) > 0 && t.want.wants(channel, ns) {
+func (p *protocolEncoder) shown(channel string, ns []string) bool {
+	if p.id().Compare(p.after) > 0 && p.want.wants(channel, ns) {
 		return true
 	}
-	t.sub++
+	p.sub++
 	return false
 }
 
 // raw is put for data that is JSON and wanted. A first frame has the number of its event as
 // its id, those behind it a further one.
-func (t *teller) raw(method string, ns []string, node string, data []byte) error {
-	id := t.id()
-	t.sub++
+func (p *protocolEncoder) raw(method string, ns []string, node string, data []byte) error {
+	id := p.id()
+	p.sub++
 	list, err := agent.Encode(ns)
 	if err != nil {
 		return err
 	}
 	b := make([]byte, 0, len(data)+len(list)+200)
 	b = append(append(append(b, `{"type":"event","event_id":"`...), id.String()...), `","seq":`...)
-	b = append(strconv.AppendInt(b, t.seq, 10), `,"method":"`...)
+	b = append(strconv.AppendInt(b, p.seq, 10), `,"method":"`...)
 	b = append(append(b, method...), `","params":{"namespace":`...)
 	b = append(append(b, list...), `,"timestamp":`...)
 	b = strconv.AppendInt(b, time.Now().UnixMilli(), 10)
@@ -136,81 +141,80 @@ func (t *teller) raw(method string, ns []string, node string, data []byte) error
 		b = append(appendQuoted(append(b, `,"node":"`...), node), '"')
 	}
 	b = append(append(append(b, `,"data":`...), data...), "}}"...)
-	t.buf = httpx.AppendFrame(t.buf, method, b, id)
+	p.buf = httpx.AppendFrame(p.buf, method, b, id)
 	return nil
 }
 
-func (t *teller) lifecycle(ns []string, event, graph string, more ...string) error {
+func (p *protocolEncoder) lifecycle(ns []string, event, graph string, more ...string) error {
 	data := map[string]string{"event": event, "graph_name": graph}
 	for i := 0; i+1 < len(more); i += 2 {
 		data[more[i]] = more[i+1]
 	}
-	return t.put("lifecycle", "lifecycle", ns, "", data)
+	return p.put("lifecycle", "lifecycle", ns, "", data)
 }
 
 // begin opens the run, and again after a restart: what an earlier attempt had begun to say
 // is withdrawn.
-func (t *teller) begin(ctx context.Context, ev runs.Event) error {
-	for _, b := range t.order {
-		if err := t.message(b, map[string]any{"event": "error", "message": "withdrawn: the call is made again"}); err != nil {
+func (p *protocolEncoder) begin(ctx context.Context, ev runs.Event) error {
+	for _, m := range p.open.Reset() {
+		if err := p.message(m.Own, map[string]any{"event": "error", "message": "withdrawn: the call is made again"}); err != nil {
 			return err
 		}
 	}
-	clear(t.messages)
-	t.order, t.helpers = nil, nil
-	if err := t.lifecycle([]string{}, "running", graphID); err != nil || ev.To == ev.Seq {
+	p.helpers = nil
+	if err := p.lifecycle([]string{}, "running", graphID); err != nil || ev.To == ev.Seq {
 		return err
 	}
-	run, err := t.api.DB.Run(ctx, t.run.ID) // a run without input shows what it goes on from
+	run, err := p.api.DB.Run(ctx, p.run.ID) // a run without input shows what it goes on from
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	t.seq, t.sub = ev.Seq+1, 0
-	return t.state(ctx, run.BaseCheckpoint, nil)
+	p.seq, p.sub = ev.Seq+1, 0
+	return p.state(ctx, run.BaseCheckpoint, nil)
 }
 
 // start tells that the subagent of a namespace works, once.
-func (t *teller) start(ns string) error {
-	if ns == "" || slices.Contains(t.helpers, ns) {
+func (p *protocolEncoder) start(ns string) error {
+	if ns == "" || slices.Contains(p.helpers, ns) {
 		return nil
 	}
 	if above := strings.LastIndexByte(ns, '|'); above > 0 {
-		if err := t.start(ns[:above]); err != nil {
+		if err := p.start(ns[:above]); err != nil {
 			return err
 		}
 	}
-	t.helpers = append(t.helpers, ns)
-	return t.lifecycle(names(ns), "started", agent.NodeTools)
+	p.helpers = append(p.helpers, ns)
+	return p.lifecycle(names(ns), "started", agent.NodeTools)
 }
 
 // stop tells that the subagents at and below a namespace are done.
-func (t *teller) stop(ns, event string) error {
-	kept := t.helpers[:0]
-	for _, helper := range t.helpers {
+func (p *protocolEncoder) stop(ns, event string) error {
+	kept := p.helpers[:0]
+	for _, helper := range p.helpers {
 		if !below(names(helper), names(ns)) {
 			kept = append(kept, helper)
 			continue
 		}
-		if err := t.lifecycle(names(helper), event, agent.NodeTools); err != nil {
+		if err := p.lifecycle(names(helper), event, agent.NodeTools); err != nil {
 			return err
 		}
 	}
-	t.helpers = kept
+	p.helpers = kept
 	return nil
 }
 
 // tool tells of a tool call.
-func (t *teller) tool(ev runs.Event) error {
+func (p *protocolEncoder) tool(ev runs.Event) error {
 	switch ev.Kind {
 	case runs.KindToolStart:
 		var call agent.ToolCall
 		if err := json.Unmarshal(ev.Data, &call); err != nil {
 			return err
 		}
-		return t.call(ev, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name, "input": call.Args})
+		return p.call(ev, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name, "input": call.Args})
 	case runs.KindToolOutput:
 		var out struct {
 			ID     string          `json:"id"`
@@ -224,7 +228,7 @@ func (t *teller) tool(ev runs.Event) error {
 		if json.Unmarshal(out.Output, &s) == nil {
 			text = s
 		}
-		return t.call(ev, map[string]any{"event": "tool-output-delta", "tool_call_id": out.ID, "delta": text})
+		return p.call(ev, map[string]any{"event": "tool-output-delta", "tool_call_id": out.ID, "delta": text})
 	}
 	var end runs.ToolEnd
 	if err := json.Unmarshal(ev.Data, &end); err != nil {
@@ -246,54 +250,54 @@ func (t *teller) tool(ev runs.Event) error {
 		}
 		data, event = map[string]any{"event": "tool-error", "tool_call_id": end.ID, "message": text}, "failed"
 	}
-	if err := t.stop(strings.TrimPrefix(ev.NS+"|tools:"+end.ID, "|"), event); err != nil {
+	if err := p.stop(strings.TrimPrefix(ev.NS+"|tools:"+end.ID, "|"), event); err != nil {
 		return err
 	}
-	return t.call(ev, data)
+	return p.call(ev, data)
 }
 
 // call adds one tools frame.
-func (t *teller) call(ev runs.Event, data map[string]any) error {
-	return t.put("tools", "tools", names(ev.NS), agent.NodeTools, data)
+func (p *protocolEncoder) call(ev runs.Event, data map[string]any) error {
+	return p.put("tools", "tools", names(ev.NS), agent.NodeTools, data)
 }
 
 // step ends what was open, and tells what the step wrote and the state behind it.
-func (t *teller) step(ctx context.Context, ev runs.Event) error {
+func (p *protocolEncoder) step(ctx context.Context, ev runs.Event, grown []*underway.Message[*blockLog]) error {
 	s := ev.Step
 	for i, body := range s.Messages {
-		if err := t.settle(ev.NS, body, i < len(s.Whole) && s.Whole[i]); err != nil {
+		if err := p.settle(ev.NS, body, i < len(s.Whole) && s.Whole[i]); err != nil {
 			return err
 		}
 	}
-	if err := t.finishAll(ev.NS); err != nil {
+	if err := p.finishAll(grown); err != nil {
 		return err
 	}
-	if t.seq != ev.UpdatesSeq() {
-		t.seq, t.sub = ev.UpdatesSeq(), 0
+	if p.seq != ev.UpdatesSeq() {
+		p.seq, p.sub = ev.UpdatesSeq(), 0
 	}
 	if s.Node != agent.NodeInput && len(s.Messages)+len(s.Fields) > 0 {
 		patch, err := patchBody(s)
 		if err != nil {
 			return err
 		}
-		if err := t.put("updates", "updates", names(ev.NS), updateName(s.Node), patch); err != nil {
+		if err := p.put("updates", "updates", names(ev.NS), updateName(s.Node), patch); err != nil {
 			return err
 		}
 	}
 	if ev.NS != "" {
 		return nil
 	}
-	t.seq, t.sub = ev.ValuesSeq(), 0
-	return t.state(ctx, s.Checkpoint, s.Saved)
+	p.seq, p.sub = ev.ValuesSeq(), 0
+	return p.state(ctx, s.Checkpoint, s.Saved)
 }
 
 // state tells a checkpoint and its values. One that is gone is skipped.
-func (t *teller) state(ctx context.Context, checkpoint string, saved *store.Checkpoint) error {
+func (p *protocolEncoder) state(ctx context.Context, checkpoint string, saved *store.Checkpoint) error {
 	root := []string{}
-	if t.seq < t.after.Seq || !t.want.wants("checkpoints", root) && !t.want.wants("values", root) {
+	if p.seq < p.after.Seq || !p.want.wants("checkpoints", root) && !p.want.wants("values", root) {
 		return nil
 	}
-	snap, err := t.snapshot(ctx, checkpoint, saved)
+	snap, err := p.snapshot(ctx, checkpoint, saved)
 	if snap == nil || err != nil {
 		return err
 	}
@@ -302,18 +306,18 @@ func (t *teller) state(ctx context.Context, checkpoint string, saved *store.Chec
 	if cp.Parent != "" {
 		pointer["parent_id"] = cp.Parent
 	}
-	if err := t.put("checkpoints", "checkpoints", root, "", pointer); err != nil {
+	if err := p.put("checkpoints", "checkpoints", root, "", pointer); err != nil {
 		return err
 	}
-	if t.shown("values", root) {
-		return t.raw("values", root, "", runs.Values(*snap, false))
+	if p.shown("values", root) {
+		return p.raw("values", root, "", runs.Values(*snap, false))
 	}
 	return nil
 }
 
 // snapshot reads a checkpoint of the thread, nil when it is gone.
-func (t *teller) snapshot(ctx context.Context, checkpoint string, saved *store.Checkpoint) (*store.Snapshot, error) {
-	snap, err := t.api.shownAt(ctx, t.run.ThreadID, checkpoint, saved)
+func (p *protocolEncoder) snapshot(ctx context.Context, checkpoint string, saved *store.Checkpoint) (*store.Snapshot, error) {
+	snap, err := p.api.shownAt(ctx, p.run.ThreadID, checkpoint, saved)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -324,7 +328,7 @@ func (t *teller) snapshot(ctx context.Context, checkpoint string, saved *store.C
 }
 
 // custom tells an event of the graph's own, which can also be asked for by its type.
-func (t *teller) custom(ev runs.Event) error {
+func (p *protocolEncoder) custom(ev runs.Event) error {
 	var typed struct {
 		Type string `json:"type"`
 	}
@@ -332,24 +336,24 @@ func (t *teller) custom(ev runs.Event) error {
 	if json.Unmarshal(ev.Data, &typed) == nil && typed.Type != "" {
 		data["name"], channel = typed.Type, "custom:"+typed.Type
 	}
-	return t.put(channel, "custom", names(ev.NS), "", data)
+	return p.put(channel, "custom", names(ev.NS), "", data)
 }
 
 // halt tells what the run waits for, if it waits for an answer. What is asked has two names:
 // clients read one or the other.
-func (t *teller) halt(ctx context.Context, ev runs.Event) error {
-	t.halted = true
+func (p *protocolEncoder) halt(ctx context.Context, ev runs.Event) error {
+	p.halted = true
 	var h runs.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {
 		return err
 	}
-	snap, err := t.snapshot(ctx, h.Checkpoint, nil)
+	snap, err := p.snapshot(ctx, h.Checkpoint, nil)
 	if snap == nil || err != nil {
 		return err
 	}
 	for _, task := range tasks(*snap, nil) {
 		for _, q := range task.Interrupts {
-			if err := t.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value, "value": q.Value}); err != nil {
+			if err := p.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value, "value": q.Value}); err != nil {
 				return err
 			}
 		}
@@ -358,28 +362,28 @@ func (t *teller) halt(ctx context.Context, ev runs.Event) error {
 }
 
 // end closes the run.
-func (t *teller) end(ev runs.Event) error {
+func (p *protocolEncoder) end(ev runs.Event, grown []*underway.Message[*blockLog]) error {
 	var e runs.End
 	if err := json.Unmarshal(ev.Data, &e); err != nil {
 		return err
 	}
-	if err := t.finishAll(""); err != nil {
+	if err := p.finishAll(grown); err != nil {
 		return err
 	}
 	event, more := "completed", []string(nil)
 	switch e.Status {
 	case runs.Failed, runs.Timeout:
 		event = "failed"
-		more = []string{"error", t.failure}
+		more = []string{"error", p.failure}
 	case runs.Interrupted:
 		event = "interrupted"
 	default:
-		if t.halted {
+		if p.halted {
 			event = "interrupted"
 		}
 	}
-	if err := t.stop("", event); err != nil {
+	if err := p.stop("", event); err != nil {
 		return err
 	}
-	return t.lifecycle([]string{}, event, graphID, more...)
+	return p.lifecycle([]string{}, event, graphID, more...)
 }
