@@ -41,6 +41,7 @@ func imports() map[string][]string {
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/skills", "memory", "sandbox", "uploads"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "store"},
+		"agent/runs/underway":     {"agent", "agent/runs"},
 		"agent/schedule":          {"agent", "agent/runs", "store"},
 		"agent/skills":            leaf,
 		"agent/subagent":          {"agent"},
@@ -59,7 +60,8 @@ func imports() map[string][]string {
 		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/egress", "store", "uploads", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/egress", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
 		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
 		"web/network":             {"agent", "sandbox/egress", "store"},
 		"web/openapi":             leaf,

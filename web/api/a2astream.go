@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent/runs"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -104,7 +105,7 @@ func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused e
 	}
 	said["kind"], said["taskId"], said["contextId"] = "message", id, r.ThreadID
 	return reader, s.add(s.result("task", map[string]any{"kind": "task", "id": id, "contextId": r.ThreadID, "history": []any{said},
-		"status": map[string]any{"state": s.state(a2aSubmitted), "timestamp": stamp(time.Now())}}), nil)
+		"status": map[string]any{"state": s.state(a2aSubmitted), "timestamp": wire.Stamp(time.Now())}}), nil)
 }
 
 // follow tells the run to its end.
@@ -197,7 +198,7 @@ func (s *a2aStream) finish() error {
 
 // status adds an update of the task's state.
 func (s *a2aStream) status(state string, message any, final bool) error {
-	status := map[string]any{"state": s.state(state), "timestamp": stamp(time.Now())}
+	status := map[string]any{"state": s.state(state), "timestamp": wire.Stamp(time.Now())}
 	if message != nil {
 		status["message"] = message
 	}
@@ -217,7 +218,7 @@ func (s *a2aStream) add(result any, failed error) error {
 
 func (s *a2aStream) flush() error {
 	if err := s.out.Write(s.buf, true); err != nil {
-		return errLeft
+		return wire.ErrLeft
 	}
 	s.buf = s.buf[:0]
 	return nil

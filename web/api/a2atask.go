@@ -10,6 +10,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 )
 
 // States of tasks.
@@ -67,7 +68,7 @@ func (k *a2aCall) find(id, thread string) (*a2aTask, error) {
 		return nil, none
 	}
 	anchor, err := k.runByID(k.c, first)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (anchor.ThreadID != in || canonical(anchor.AssistantID) != canonical(k.assistant.ID)) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && (anchor.ThreadID != in || wire.Canonical(anchor.AssistantID) != wire.Canonical(k.assistant.ID)) {
 		return nil, none
 	}
 	if err != nil {
@@ -128,7 +129,7 @@ func (k *a2aCall) show(t *a2aTask, history *int) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	status := map[string]any{"state": k.state(t.state), "timestamp": stamp(t.run.UpdatedAt)}
+	status := map[string]any{"state": k.state(t.state), "timestamp": wire.Stamp(t.run.UpdatedAt)}
 	out := map[string]any{"kind": "task", "id": t.id, "contextId": t.run.ThreadID, "status": status}
 	switch t.state {
 	case a2aCompleted:
@@ -195,14 +196,14 @@ func answerOf(st *agent.State) string {
 
 // response is the artifact with a task's answer.
 func (k *a2aCall) response(st *agent.State) map[string]any {
-	return map[string]any{"artifactId": newID(), "name": "Assistant Response", "description": "Response from assistant " + canonical(k.assistant.ID),
+	return map[string]any{"artifactId": newID(), "name": "Assistant Response", "description": "Response from assistant " + wire.Canonical(k.assistant.ID),
 		"parts": []any{textPart(answerOf(st))}}
 }
 
 // question is the artifact with what a task waits for; at a breakpoint it is empty.
 func question(snap store.Snapshot) map[string]any {
 	parts := []any{}
-	for _, t := range tasks(snap, nil) {
+	for _, t := range wire.Tasks(snap, nil) {
 		for _, q := range t.Interrupts {
 			parts = append(parts, map[string]any{"kind": "data", "data": q})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/store"
+	"fawn/web/api/wire"
 )
 
 // addAliases rewrites the message bodies of a snapshot: the role beside the type, OpenAI's
@@ -18,7 +19,7 @@ func addAliases(snap store.Snapshot) error {
 		if node != agent.NodeInterrupt {
 			continue
 		}
-		if q := agent.Question(&agent.State{Messages: tail(snap)}); q != nil {
+		if q := agent.Question(&agent.State{Messages: wire.Tail(snap)}); q != nil {
 			question, asking = q.ID, q.ToolCallID
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -37,8 +38,8 @@ func (m mount) bindAssistant(c echo.Context) (b assistantBody, err error) {
 	if err := m.bind(c, &b); err != nil {
 		return b, err
 	}
-	if b.Graph != nil && *b.Graph != graphID {
-		return b, httpx.Errorf(http.StatusNotFound, "Graph %q not found; there is %q", cut(*b.Graph, 80), graphID)
+	if b.Graph != nil && *b.Graph != wire.GraphID {
+		return b, httpx.Errorf(http.StatusNotFound, "Graph %q not found; there is %q", cut(*b.Graph, 80), wire.GraphID)
 	}
 	for _, s := range []struct {
 		field string
@@ -67,7 +68,7 @@ func (m mount) createAssistant(c echo.Context) error {
 	default:
 		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", cut(b.IfExists, 40))
 	}
-	a := store.Assistant{ID: b.ID, Owner: m.owner(c), Graph: graphID, Name: "Untitled", Description: b.Description,
+	a := store.Assistant{ID: b.ID, Owner: m.owner(c), Graph: wire.GraphID, Name: "Untitled", Description: b.Description,
 		Config: b.Config, Context: b.Context, Metadata: given(b.Metadata)}
 	if b.Name != nil {
 		a.Name = *b.Name
@@ -75,7 +76,7 @@ func (m mount) createAssistant(c echo.Context) error {
 	switch {
 	case a.ID == "":
 		a.ID = uuid.Must(uuid.NewV7()).String()
-	case builtIn(a.ID):
+	case wire.BuiltIn(a.ID):
 		if b.IfExists == "do_nothing" {
 			return httpx.JSON(c, http.StatusOK, assistantOf(m.lead()))
 		}
@@ -101,8 +102,8 @@ func (m mount) createAssistant(c echo.Context) error {
 // ownAssistant is the assistant of the path, which must not be the built-in one.
 func ownAssistant(c echo.Context, verb string) (string, error) {
 	id := pathParam(c, "aid")
-	if builtIn(id) {
-		return id, httpx.Errorf(http.StatusConflict, "The assistant %s is built in and cannot be %s; create one of your own", graphID, verb)
+	if wire.BuiltIn(id) {
+		return id, httpx.Errorf(http.StatusConflict, "The assistant %s is built in and cannot be %s; create one of your own", wire.GraphID, verb)
 	}
 	return id, nil
 }
@@ -204,7 +205,7 @@ func (m mount) assistantVersions(c echo.Context) error {
 	}
 	id := pathParam(c, "aid")
 	list := []store.Assistant{}
-	if builtIn(id) {
+	if wire.BuiltIn(id) {
 		if lead := m.lead(); q.Offset == 0 && holds(lead.Metadata, want) {
 			list = append(list, lead)
 		}
@@ -229,7 +230,7 @@ func (m mount) useVersion(c echo.Context) error {
 		return httpx.Invalid("body", "version", "is required")
 	}
 	id := pathParam(c, "aid")
-	if builtIn(id) {
+	if wire.BuiltIn(id) {
 		if *body.Version != 1 {
 			return noVersion(id, *body.Version)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -27,7 +28,7 @@ func (m mount) assistantGraph(c echo.Context) error {
 		return node{name, "runnable", map[string]any{"id": []string{"fawn", name}, "name": name}}
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{
-		"graph_id": graphID,
+		"graph_id": wire.GraphID,
 		"nodes": []node{{agent.NodeStart, "schema", map[string]any{"type": "object"}}, step(agent.NodeModel), step(agent.NodeTools),
 			{agent.NodeEnd, "schema", map[string]any{"type": "object"}}},
 		"edges": []edge{{agent.NodeStart, agent.NodeModel, false}, {agent.NodeModel, agent.NodeTools, true},
@@ -56,7 +57,7 @@ func (m mount) assistantSchemas(c echo.Context) error {
 		"max_concurrent_subagents": map[string]any{"type": "integer"},
 		"agent_name":               map[string]any{"type": "string"},
 	}}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"graph_id": graphID, "state_schema": state, "output_schema": state,
+	return httpx.JSON(c, http.StatusOK, map[string]any{"graph_id": wire.GraphID, "state_schema": state, "output_schema": state,
 		"input_schema":  map[string]any{"type": "object", "properties": map[string]any{"messages": list}},
 		"config_schema": options, "context_schema": options})
 }

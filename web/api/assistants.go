@@ -6,39 +6,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
-
-// graphID is the one graph there is; wherever an assistant is named, this name will do.
-const graphID = "lead_agent"
-
-// assistantSpace is the namespace LangGraph derives ids of its own assistants in.
-const assistantSpace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
-
-// leadAssistant is the id of the graph's assistant.
-func leadAssistant() string {
-	return uuid.NewSHA1(uuid.MustParse(assistantSpace), []byte(graphID)).String()
-}
-
-// builtIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
-func builtIn(id string) bool {
-	return id == "" || id == graphID || strings.EqualFold(id, leadAssistant())
-}
-
-// canonical is how an assistant is named in answers: the graph's own always by its id.
-func canonical(id string) string {
-	if builtIn(id) {
-		return leadAssistant()
-	}
-	return id
-}
 
 type assistantJSON struct {
 	ID          string          `json:"assistant_id"`
@@ -55,18 +30,18 @@ type assistantJSON struct {
 
 func assistantOf(a store.Assistant) assistantJSON {
 	return assistantJSON{ID: a.ID, Graph: a.Graph, Name: a.Name, Version: a.Version, Config: object(a.Config), Context: object(a.Context),
-		Metadata: object(a.Metadata), Description: a.Description, CreatedAt: stamp(a.CreatedAt), UpdatedAt: stamp(a.UpdatedAt)}
+		Metadata: object(a.Metadata), Description: a.Description, CreatedAt: wire.Stamp(a.CreatedAt), UpdatedAt: wire.Stamp(a.UpdatedAt)}
 }
 
 // lead is the assistant that is always there.
 func (a *API) lead() store.Assistant {
-	return store.Assistant{ID: leadAssistant(), Graph: graphID, Name: graphID, Version: 1, CreatedAt: a.started, UpdatedAt: a.started,
+	return store.Assistant{ID: wire.LeadAssistant(), Graph: wire.GraphID, Name: wire.GraphID, Version: 1, CreatedAt: a.started, UpdatedAt: a.started,
 		Metadata: json.RawMessage(`{"created_by":"system"}`)}
 }
 
 // assistantByID resolves an assistant id, a graph id or nothing.
 func (a *API) assistantByID(c echo.Context, id string) (store.Assistant, error) {
-	if builtIn(id) {
+	if wire.BuiltIn(id) {
 		return a.lead(), nil
 	}
 	found, err := a.DB.Assistant(c.Request().Context(), a.owner(c), id)
@@ -148,7 +123,7 @@ func (m mount) searchAssistants(c echo.Context) error {
 	list = cutPage(c, part, list)
 	return array(c, len(list), func(i int) (any, error) {
 		one := list[i]
-		if !builtIn(one.ID) {
+		if !wire.BuiltIn(one.ID) {
 			whole, err := m.DB.Assistant(c.Request().Context(), m.owner(c), one.ID)
 			if err == nil { // else it was deleted meanwhile
 				one = whole
@@ -224,4 +199,3 @@ func contains(have, want any) bool {
 }
 
 // stamp is how every time looks on the wire.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
@@ -174,7 +175,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 }
 
 // openQuestions are the interrupts the thread waits with.
-func (m mount) openQuestions(ctx context.Context, thread string) ([]interrupt, error) {
+func (m mount) openQuestions(ctx context.Context, thread string) ([]wire.Interrupt, error) {
 	t, err := m.DB.ThreadOf(ctx, principal.Owner(ctx), thread)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Status == runs.Busy {
 		return nil, nil
@@ -186,8 +187,8 @@ func (m mount) openQuestions(ctx context.Context, thread string) ([]interrupt, e
 	if err != nil {
 		return nil, err
 	}
-	var out []interrupt
-	for _, task := range tasks(snap, nil) {
+	var out []wire.Interrupt
+	for _, task := range wire.Tasks(snap, nil) {
 		out = append(out, task.Interrupts...)
 	}
 	return out, nil
@@ -234,7 +235,7 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 	}
 	resume := map[string]json.RawMessage{}
 	for _, r := range p.Responses {
-		if !slices.ContainsFunc(open, func(q interrupt) bool { return q.ID == r.ID }) {
+		if !slices.ContainsFunc(open, func(q wire.Interrupt) bool { return q.ID == r.ID }) {
 			unasked := &runs.InterruptError{ID: r.ID}
 			for _, q := range open {
 				unasked.Open = append(unasked.Open, q.ID)
@@ -332,7 +333,7 @@ func (m mount) listCheckpoints(c echo.Context, thread string, raw json.RawMessag
 	}
 	out := make([]map[string]any, len(list))
 	for i, cp := range list {
-		out[i] = map[string]any{"id": cp.ID, "timestamp": stamp(cp.At), "step": cp.Step, "metadata": map[string]any{"source": cp.Source, "run_id": cp.Run, "parent_id": cp.Parent}}
+		out[i] = map[string]any{"id": cp.ID, "timestamp": wire.Stamp(cp.At), "step": cp.Step, "metadata": map[string]any{"source": cp.Source, "run_id": cp.Run, "parent_id": cp.Parent}}
 	}
 	return map[string]any{"checkpoints": out}, nil
 }
@@ -349,7 +350,7 @@ func (m mount) stateFork(c echo.Context, thread string, raw json.RawMessage) (an
 	if p.Checkpoint == "" {
 		return nil, refuse("invalid_argument", "state.fork requires a checkpoint_id.")
 	}
-	run, err := m.launch(c, thread, map[string]any{"assistant_id": graphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
+	run, err := m.launch(c, thread, map[string]any{"assistant_id": wire.GraphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
 	var d *httpx.Detail
 	if errors.As(err, &d) && d.Status == http.StatusNotFound {
 		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+cut(p.Checkpoint, 80)+".")
@@ -369,5 +370,5 @@ func (m mount) agentTree(c echo.Context, thread string) (any, error) {
 	if status == "" {
 		status = "completed"
 	}
-	return map[string]any{"tree": map[string]any{"namespace": []string{}, "status": status, "graph_name": graphID, "children": []any{}}}, nil
+	return map[string]any{"tree": map[string]any{"namespace": []string{}, "status": status, "graph_name": wire.GraphID, "children": []any{}}}, nil
 }

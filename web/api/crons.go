@@ -12,6 +12,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/schedule"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
@@ -38,7 +39,7 @@ type cronJSON struct {
 func cronOf(c store.Cron) (cronJSON, error) {
 	out := cronJSON{ID: c.ID, Assistant: c.Assistant, Thread: textOrNull(c.Thread), Schedule: c.Schedule, Timezone: textOrNull(c.Timezone),
 		EndTime: stampOrNull(c.EndAt), NextRun: stampOrNull(c.NextAt), Payload: object(c.Payload), Metadata: object(c.Metadata),
-		Enabled: c.Enabled, CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt)}
+		Enabled: c.Enabled, CreatedAt: wire.Stamp(c.CreatedAt), UpdatedAt: wire.Stamp(c.UpdatedAt)}
 	if c.Owner != principal.Default {
 		out.User = &c.Owner
 	}
@@ -78,7 +79,7 @@ func stampOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	s := stamp(t)
+	s := wire.Stamp(t)
 	return &s
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -31,8 +32,8 @@ func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
 	if err != nil {
 		return nil, err
 	}
-	if builtIn(q.Assistant) && q.Assistant != "" {
-		q.Assistant = leadAssistant()
+	if wire.BuiltIn(q.Assistant) && q.Assistant != "" {
+		q.Assistant = wire.LeadAssistant()
 	}
 	less, err := cronOrder(q)
 	if err != nil {

@@ -3,5 +3,5 @@
 //
 // Handlers read requests, ask the store and the run manager, and write answers. What a
 // message, a state or a checkpoint looks like on the wire is decided in one file each:
-// thread.go, snapshot.go, run.go, and for streams wire.go.
+// thread.go, snapshot.go, run.go, and for streams in package wire.
 package api

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -26,7 +27,7 @@ func (a *API) Replay(ctx context.Context, w http.ResponseWriter, run string, nam
 		return err
 	}
 	defer out.Close()
-	return mount{a, false}.pump(ctx, out, reader, a.encoder(reader.Run(), set, false, httpx.ParseID(last)))
+	return mount{a, false}.pump(ctx, out, reader, wire.NewEncoder(a.DB, reader.Run(), set, false, httpx.ParseID(last)))
 }
 
 // SetWebhookWaits changes the times between attempts to call a webhook.

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -23,7 +24,7 @@ type feedbackJSON struct {
 }
 
 func feedbackOf(f store.Feedback) feedbackJSON {
-	return feedbackJSON{ID: f.ID, Run: f.Run, Thread: f.Thread, User: f.Owner, Message: textOrNull(f.Message), Rating: f.Rating, Comment: f.Comment, CreatedAt: stamp(f.CreatedAt)}
+	return feedbackJSON{ID: f.ID, Run: f.Run, Thread: f.Thread, User: f.Owner, Message: textOrNull(f.Message), Rating: f.Rating, Comment: f.Comment, CreatedAt: wire.Stamp(f.CreatedAt)}
 }
 
 // addFeedback stores one more opinion on a run; PUT replaces the last one.

@@ -14,13 +14,14 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
 // runRequest is a checked request for a run.
 type runRequest struct {
 	runs.Request
-	modes     modes
+	modes     wire.Modes
 	temporary bool // delete the thread when the run has ended
 }
 
@@ -54,7 +55,7 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 		return req, err
 	}
 	if req.AssistantID == "" && !m.native {
-		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s", graphID)
+		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s", wire.GraphID)
 	}
 	assistant, err := m.assistantByID(c, req.AssistantID)
 	if err != nil {

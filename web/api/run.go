@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -40,9 +41,9 @@ type runJSON struct {
 }
 
 func runOf(r store.Run) (runJSON, error) {
-	out := runJSON{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt),
+	out := runJSON{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt), UpdatedAt: wire.Stamp(r.UpdatedAt),
 		Status: r.Status, Metadata: object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
-	out.Assistant = canonical(out.Assistant)
+	out.Assistant = wire.Canonical(out.Assistant)
 	if r.StopReason != "" {
 		out.StopReason = &r.StopReason
 	}

@@ -14,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -161,7 +162,7 @@ func (m mount) updateState(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	pointer, err := agent.Encode(pointerJSON{Thread: t.ID, NS: cp.NS, CP: cp.ID})
+	pointer, err := agent.Encode(wire.Pointer{Thread: t.ID, NS: cp.NS, CP: cp.ID})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -33,7 +34,7 @@ type itemJSON struct {
 }
 
 func itemOf(it store.Item) itemJSON {
-	return itemJSON{Namespace: it.Namespace, Key: it.Key, Value: it.Value, CreatedAt: stamp(it.CreatedAt), UpdatedAt: stamp(it.UpdatedAt)}
+	return itemJSON{Namespace: it.Namespace, Key: it.Key, Value: it.Value, CreatedAt: wire.Stamp(it.CreatedAt), UpdatedAt: wire.Stamp(it.UpdatedAt)}
 }
 
 // checkLabels refuses labels no namespace can have. Those of a search may be "*".

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -12,14 +11,13 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
-// Sizes of a stream's buffer in bytes.
-const (
-	writeAt    = 64 << 10 // handed to the connection, without a flush, when it grows past this
-	keepAtMost = 256 << 10
-)
+// writeAt is the size in bytes past which a stream's buffer is handed to the connection, without
+// a flush.
+const writeAt = 64 << 10
 
 // streamRun creates a run and follows it.
 func (m mount) streamRun(c echo.Context, thread string) error {
@@ -88,7 +86,7 @@ func (m mount) joinStream(c echo.Context, r store.Run) error {
 
 // follow sends a run's frames past a cursor until it ends, the client leaves or the server
 // stops. leave cancels the run with the client.
-func (m mount) follow(c echo.Context, r store.Run, set modes, subgraphs bool, after httpx.ID, leave bool) error {
+func (m mount) follow(c echo.Context, r store.Run, set wire.Modes, subgraphs bool, after httpx.ID, leave bool) error {
 	ctx, done := m.draining(c.Request().Context())
 	defer done()
 	reader, err := m.Runs.FollowRow(ctx, r)
@@ -103,9 +101,9 @@ func (m mount) follow(c echo.Context, r store.Run, set modes, subgraphs bool, af
 	if now := reader.Run(); runs.Done(now.Status) && now.LastSeq == 0 && after.Seq > 0 {
 		return m.gap(out, now, after)
 	}
-	err = m.pump(ctx, out, reader, m.encoder(r, set, subgraphs, after))
+	err = m.pump(ctx, out, reader, wire.NewEncoder(m.DB, r, set, subgraphs, after))
 	switch {
-	case c.Request().Context().Err() != nil || errors.Is(err, errLeft):
+	case c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft):
 		return m.left(c, r, leave)
 	case errors.Is(err, runs.ErrClosed):
 		return nil
@@ -124,12 +122,9 @@ func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
 	return out.Write(httpx.AppendFrame(nil, "gap", data, httpx.ID{}), true)
 }
 
-// errLeft means that nobody reads the answer any more.
-var errLeft = errors.New("the client left")
-
 // unlessLeft is the error that ended a stream, none when the client or the server went.
 func unlessLeft(c echo.Context, err error) error {
-	if c.Request().Context().Err() != nil || errors.Is(err, errLeft) || errors.Is(err, runs.ErrClosed) {
+	if c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft) || errors.Is(err, runs.ErrClosed) {
 		return nil
 	}
 	return err
@@ -148,8 +143,8 @@ func (m mount) left(c echo.Context, r store.Run, leave bool) error {
 }
 
 // pump moves events from the log to the client, one flush for each batch.
-func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *runs.Reader, e *encoder) error {
-	at, err := e.resume(ctx, reader)
+func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *runs.Reader, e *wire.Encoder) error {
+	at, err := e.Resume(ctx, reader)
 	if err != nil {
 		return err
 	}
@@ -159,38 +154,25 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *runs.Reader,
 			return err
 		}
 		if len(events) == 0 {
-			e.end(max(at, reader.Run().LastSeq)) // a run that goes on with the next server is read on behind what was seen
-			return send(out, e, true)
+			e.End(max(at, reader.Run().LastSeq)) // a run that goes on with the next server is read on behind what was seen
+			return e.Send(out, true)
 		}
 		for _, ev := range events {
-			if err := e.add(ctx, ev); err != nil {
+			if err := e.Add(ctx, ev); err != nil {
 				return err
 			}
-			if len(e.buf) > writeAt {
-				if err := send(out, e, false); err != nil {
+			if e.Len() > writeAt {
+				if err := e.Send(out, false); err != nil {
 					return err
 				}
 			}
 		}
 		at = events[len(events)-1].To
-		if err := send(out, e, true); err != nil {
+		if err := e.Send(out, true); err != nil {
 			return err
 		}
-		if e.ended {
+		if e.Done() {
 			return nil
 		}
 	}
-}
-
-// send writes what the encoder has and empties it. A buffer that grew for a large state is
-// given back.
-func send(out *httpx.Stream, e *encoder, flush bool) error {
-	if err := out.Write(e.buf, flush); err != nil {
-		return fmt.Errorf("%w: %w", errLeft, err)
-	}
-	if cap(e.buf) > keepAtMost {
-		e.buf = nil
-	}
-	e.buf = e.buf[:0]
-	return nil
 }

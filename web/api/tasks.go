@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/schedule"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -50,10 +51,10 @@ type scheduledJSON struct {
 func (m mount) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error) {
 	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: textOrNull(cron.Thread), Mode: freshThread, Assistant: cron.Assistant, Title: cron.Title,
 		Prompt: schedule.Prompt(cron.Payload), Type: cron.Kind, Timezone: cron.Timezone, Status: "enabled", Overlap: "enqueue", NextRun: stampOrNull(cron.NextAt),
-		CreatedAt: stamp(cron.CreatedAt), UpdatedAt: stamp(cron.UpdatedAt)}
+		CreatedAt: wire.Stamp(cron.CreatedAt), UpdatedAt: wire.Stamp(cron.UpdatedAt)}
 	spec := map[string]string{"cron": cron.Schedule}
 	if cron.Kind == store.CronOnce {
-		spec = map[string]string{"run_at": stamp(cron.RunAt)}
+		spec = map[string]string{"run_at": wire.Stamp(cron.RunAt)}
 	}
 	var err error
 	if out.Spec, err = agent.Encode(spec); err != nil {
@@ -65,8 +66,8 @@ func (m mount) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error) {
 	if cron.Overlap != "" {
 		out.Overlap = cron.Overlap
 	}
-	if builtIn(out.Assistant) {
-		out.Assistant = graphID
+	if wire.BuiltIn(out.Assistant) {
+		out.Assistant = wire.GraphID
 	}
 	if out.Timezone == "" {
 		out.Timezone = "UTC"
@@ -116,7 +117,7 @@ func (m mount) createTask(c echo.Context) error {
 		}
 	}
 	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: m.owner(c), Kind: *b.Type,
-		Assistant: leadAssistant(), Enabled: true, After: "keep", Overlap: "skip", Task: true}
+		Assistant: wire.LeadAssistant(), Enabled: true, After: "keep", Overlap: "skip", Task: true}
 	if cron.Kind != store.CronOnce && cron.Kind != store.CronRepeats {
 		return unprocessable("Unsupported schedule_type")
 	}
@@ -355,8 +356,8 @@ func (m mount) taskRuns(c echo.Context) error {
 	}
 	out := make([]scheduledRunJSON, len(list))
 	for i, r := range list {
-		out[i] = scheduledRunJSON{ID: r.ID, Task: r.Cron, Thread: r.Thread, ScheduledFor: stamp(r.DueAt), Trigger: r.Trigger, Status: r.Status,
-			Error: textOrNull(r.Error), StartedAt: stampOrNull(r.StartedAt), FinishedAt: stampOrNull(r.FinishedAt), CreatedAt: stamp(r.DueAt)}
+		out[i] = scheduledRunJSON{ID: r.ID, Task: r.Cron, Thread: r.Thread, ScheduledFor: wire.Stamp(r.DueAt), Trigger: r.Trigger, Status: r.Status,
+			Error: textOrNull(r.Error), StartedAt: stampOrNull(r.StartedAt), FinishedAt: stampOrNull(r.FinishedAt), CreatedAt: wire.Stamp(r.DueAt)}
 		if !r.StartedAt.IsZero() {
 			out[i].Run = &r.Run
 		}

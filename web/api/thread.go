@@ -7,22 +7,23 @@ import (
 
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 )
 
 // threadJSON is a thread on the wire.
 type threadJSON struct {
-	ID             string                 `json:"thread_id"`
-	CreatedAt      string                 `json:"created_at"`
-	UpdatedAt      string                 `json:"updated_at"`
-	StateUpdatedAt string                 `json:"state_updated_at"`
-	Metadata       json.RawMessage        `json:"metadata"`
-	Status         string                 `json:"status"`
-	Config         json.RawMessage        `json:"config"`
-	Values         json.RawMessage        `json:"values"`
-	Interrupts     map[string][]interrupt `json:"interrupts"`
-	Error          *runs.Failure          `json:"error"`
-	Extracted      json.RawMessage        `json:"extracted,omitempty"` // only in searches that ask for it
-	TTL            *ttlJSON               `json:"ttl,omitempty"`       // only where it is asked for
+	ID             string                      `json:"thread_id"`
+	CreatedAt      string                      `json:"created_at"`
+	UpdatedAt      string                      `json:"updated_at"`
+	StateUpdatedAt string                      `json:"state_updated_at"`
+	Metadata       json.RawMessage             `json:"metadata"`
+	Status         string                      `json:"status"`
+	Config         json.RawMessage             `json:"config"`
+	Values         json.RawMessage             `json:"values"`
+	Interrupts     map[string][]wire.Interrupt `json:"interrupts"`
+	Error          *runs.Failure               `json:"error"`
+	Extracted      json.RawMessage             `json:"extracted,omitempty"` // only in searches that ask for it
+	TTL            *ttlJSON                    `json:"ttl,omitempty"`       // only where it is asked for
 }
 
 // ttlJSON is how long a thread lives once nobody touches it.
@@ -40,9 +41,9 @@ func threadRow(t store.Thread) threadJSON {
 			title = b
 		}
 	}
-	return threadJSON{ID: t.ID, CreatedAt: stamp(t.CreatedAt), UpdatedAt: stamp(t.UpdatedAt), StateUpdatedAt: stamp(t.StateUpdatedAt),
+	return threadJSON{ID: t.ID, CreatedAt: wire.Stamp(t.CreatedAt), UpdatedAt: wire.Stamp(t.UpdatedAt), StateUpdatedAt: wire.Stamp(t.StateUpdatedAt),
 		Metadata: object(t.Metadata), Status: t.Status, Config: object(t.Config),
-		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]interrupt{}}
+		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]wire.Interrupt{}}
 }
 
 // wholeThread adds what the head checkpoint and the last run know.
@@ -53,7 +54,7 @@ func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, erro
 		return out, err
 	}
 	out.Values = runs.Values(snap, true)
-	for _, task := range tasks(snap, nil) {
+	for _, task := range wire.Tasks(snap, nil) {
 		if len(task.Interrupts) > 0 {
 			out.Interrupts[task.ID] = task.Interrupts
 		}

@@ -9,6 +9,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -37,12 +38,12 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 }
 
 // of are the modes in which one run is shown.
-func (s threadModes) of(r store.Run) (set modes, err error) {
+func (s threadModes) of(r store.Run) (set wire.Modes, err error) {
 	if s.runs {
 		set, err = parseModes(modesOf(r))
 	}
 	if s.state {
-		set |= modeValues
+		set |= wire.ModeValues
 	}
 	return set, err
 }
@@ -100,8 +101,8 @@ func (m mount) runByRun(ctx context.Context, out *httpx.Stream, thread *runs.Thr
 		if err != nil {
 			return err
 		}
-		e := m.encoder(r, modes, strings.Contains(string(r.Kwargs), `"stream_subgraphs":true`), after)
-		e.among = true
+		e := wire.NewEncoder(m.DB, r, modes, strings.Contains(string(r.Kwargs), `"stream_subgraphs":true`), after)
+		e.Among()
 		if err := m.pump(ctx, out, reader, e); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
@@ -161,23 +162,9 @@ func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, err
 	}
 	values := runs.Values(snap, true)
 	if r.StopReason == agent.StopBreakpoint || slices.Contains(snap.Checkpoint.Next, agent.NodeInterrupt) {
-		values, _, err = interrupted(values, snap)
+		values, _, err = wire.Interrupted(values, snap)
 	}
 	return values, err
-}
-
-// interrupted adds what a thread waits for to its values: the open questions, none at a
-// breakpoint. It is also returned alone.
-func interrupted(values json.RawMessage, snap store.Snapshot) (all, alone json.RawMessage, err error) {
-	asked := []interrupt{}
-	for _, t := range tasks(snap, nil) {
-		asked = append(asked, t.Interrupts...)
-	}
-	if alone, err = agent.Encode(map[string]any{agent.NodeInterrupt: asked}); err != nil {
-		return nil, nil, err
-	}
-	all = append(slices.Clip(values[:len(values)-1]), ',')
-	return append(all, alone[1:]...), alone, nil
 }
 
 // Close waits for what goes on behind answered requests. Draining must be closed before.

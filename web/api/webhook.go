@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
 
@@ -213,7 +214,7 @@ func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 		EndedAt string          `json:"run_ended_at"`
 		SentAt  string          `json:"webhook_sent_at"`
 		Values  json.RawMessage `json:"values"`
-	}{runJSON: row, EndedAt: stamp(r.UpdatedAt), SentAt: stamp(time.Now())}
+	}{runJSON: row, EndedAt: wire.Stamp(r.UpdatedAt), SentAt: wire.Stamp(time.Now())}
 	if body.Values, err = a.lastValues(ctx, r); err != nil {
 		return nil, err
 	}

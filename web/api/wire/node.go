@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // modesOfSteps are those which show checkpoints and the nodes around them.
-const modesOfSteps = modeTasks | modeCheckpoints | modeDebug | modeEvents
+const modesOfSteps = ModeTasks | ModeCheckpoints | ModeDebug | ModeEvents
 
 // taskStart is a node that begins to run.
 type taskStart struct {
@@ -22,7 +22,7 @@ type taskStart struct {
 	Name       string          `json:"name"`
 	Input      json.RawMessage `json:"input"`
 	Triggers   []string        `json:"triggers"`
-	Interrupts []interrupt     `json:"interrupts"`
+	Interrupts []Interrupt     `json:"interrupts"`
 	Metadata   map[string]any  `json:"metadata"`
 }
 
@@ -32,7 +32,7 @@ type taskEnd struct {
 	Name       string          `json:"name"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      string          `json:"error,omitempty"`
-	Interrupts []interrupt     `json:"interrupts"`
+	Interrupts []Interrupt     `json:"interrupts"`
 }
 
 // debugFrame wraps what a debugger is told.
@@ -68,14 +68,14 @@ type checkpointFrame struct {
 	Values       json.RawMessage `json:"values"`
 	Metadata     map[string]any  `json:"metadata"`
 	Next         []string        `json:"next"`
-	Tasks        []taskJSON      `json:"tasks"`
-	Checkpoint   *pointerJSON    `json:"checkpoint"`
-	Parent       *pointerJSON    `json:"parent_checkpoint"`
+	Tasks        []Task          `json:"tasks"`
+	Checkpoint   *Pointer        `json:"checkpoint"`
+	Parent       *Pointer        `json:"parent_checkpoint"`
 }
 
 // put appends a frame of one mode when its reader wants it and has not had it. make is
 // called only then.
-func (e *encoder) put(mode modes, event, ns string, id httpx.ID, make func() (any, error)) error {
+func (e *Encoder) put(mode Modes, event, ns string, id httpx.ID, make func() (any, error)) error {
 	name, ok := e.name(event, ns)
 	if !ok || !e.modes.has(mode) || !e.fresh(id) {
 		return nil
@@ -93,9 +93,9 @@ func (e *encoder) put(mode modes, event, ns string, id httpx.ID, make func() (an
 }
 
 // debug puts a payload into the frame for debuggers.
-func (e *encoder) debug(id httpx.ID, step int, what string, at time.Time, payload any) error {
-	return e.put(modeDebug, "debug", "", id, func() (any, error) {
-		return debugFrame{Step: step, Type: what, At: stamp(at), Payload: payload}, nil
+func (e *Encoder) debug(id httpx.ID, step int, what string, at time.Time, payload any) error {
+	return e.put(ModeDebug, "debug", "", id, func() (any, error) {
+		return debugFrame{Step: step, Type: what, At: Stamp(at), Payload: payload}, nil
 	})
 }
 
@@ -108,17 +108,17 @@ type saved struct {
 
 // shownAt reads a checkpoint for readers of a run. saved is that of a step which the next one
 // may have taken the place of; nil is none.
-func (a *API) shownAt(ctx context.Context, thread, id string, saved *store.Checkpoint) (store.Snapshot, error) {
+func shownAt(ctx context.Context, db *store.DB, thread, id string, saved *store.Checkpoint) (store.Snapshot, error) {
 	if saved != nil && saved.ID == id {
-		return a.DB.SnapshotOf(ctx, *saved)
+		return db.SnapshotOf(ctx, *saved)
 	}
-	return a.DB.Snapshot(ctx, thread, id)
+	return db.Snapshot(ctx, thread, id)
 }
 
 // load reads a checkpoint; nil when it is gone, rolled back or pruned: what it said is
 // history.
-func (e *encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
-	snap, err := e.api.shownAt(ctx, e.run.ThreadID, checkpoint, e.saved)
+func (e *Encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
+	snap, err := shownAt(ctx, e.db, e.run.ThreadID, checkpoint, e.saved)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -129,35 +129,35 @@ func (e *encoder) load(ctx context.Context, checkpoint string) (*saved, error) {
 }
 
 // checkpoint shows a checkpoint to those who watch them.
-func (e *encoder) checkpoint(s *saved, seq, debugSeq int64) error {
-	if !e.modes.has(modeCheckpoints | modeDebug) {
+func (e *Encoder) checkpoint(s *saved, seq, debugSeq int64) error {
+	if !e.modes.has(ModeCheckpoints | ModeDebug) {
 		return nil
 	}
-	meta, err := checkpointMetadata(s.cp)
+	meta, err := CheckpointMetadata(s.cp)
 	if err != nil {
 		return err
 	}
 	f := checkpointFrame{Config: configOf(s.cp.Thread, s.cp.ID), ParentConfig: configOf(s.cp.Thread, s.cp.Parent), Values: s.values, Metadata: meta,
-		Next: s.cp.Next, Tasks: tasks(s.snap, nil), Checkpoint: &pointerJSON{Thread: s.cp.Thread, CP: s.cp.ID}}
+		Next: s.cp.Next, Tasks: Tasks(s.snap, nil), Checkpoint: &Pointer{Thread: s.cp.Thread, CP: s.cp.ID}}
 	if f.Next == nil {
 		f.Next = []string{}
 	}
 	if s.cp.Parent != "" {
-		f.Parent = &pointerJSON{Thread: s.cp.Thread, CP: s.cp.Parent}
+		f.Parent = &Pointer{Thread: s.cp.Thread, CP: s.cp.Parent}
 	}
-	if err := e.put(modeCheckpoints, "checkpoints", "", one(seq), func() (any, error) { return f, nil }); err != nil {
+	if err := e.put(ModeCheckpoints, "checkpoints", "", one(seq), func() (any, error) { return f, nil }); err != nil {
 		return err
 	}
 	return e.debug(one(debugSeq), s.cp.Step, "checkpoint", s.cp.At, f)
 }
 
 // starts shows the nodes which begin behind a checkpoint.
-func (e *encoder) starts(s *saved, seq, debugSeq int64) error {
+func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	list := make([]taskStart, len(s.cp.Next))
 	for i, node := range s.cp.Next {
-		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": graphID, "assistant_id": canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
-		list[i] = taskStart{ID: runs.TaskID(s.cp.ID, node), Name: node, Input: s.values, Triggers: []string{"branch:to:" + node}, Interrupts: []interrupt{}, Metadata: meta}
-		if err := e.put(modeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil }); err != nil {
+		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID, "assistant_id": Canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
+		list[i] = taskStart{ID: runs.TaskID(s.cp.ID, node), Name: node, Input: s.values, Triggers: []string{"branch:to:" + node}, Interrupts: []Interrupt{}, Metadata: meta}
+		if err := e.put(ModeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil }); err != nil {
 			return err
 		}
 		if err := e.nodeStart(s, node, part(seq, 2*i+1)); err != nil {
@@ -173,7 +173,7 @@ func (e *encoder) starts(s *saved, seq, debugSeq int64) error {
 }
 
 // goesOn shows the node a run without input starts with, at the first thing it does.
-func (e *encoder) goesOn() error {
+func (e *Encoder) goesOn() error {
 	if e.waiting == nil {
 		return nil
 	}
@@ -184,9 +184,9 @@ func (e *encoder) goesOn() error {
 
 // result shows what the node of a step wrote. The hooks behind an answer were no task
 // anybody saw begin.
-func (e *encoder) result(ctx context.Context, ev runs.Event, before string) error {
+func (e *Encoder) result(ctx context.Context, ev runs.Event, before string) error {
 	s := ev.Step
-	if s.Node == agent.NodeInput || !e.modes.has(modeTasks|modeDebug|modeEvents) {
+	if s.Node == agent.NodeInput || !e.modes.has(ModeTasks|ModeDebug|ModeEvents) {
 		return nil
 	}
 	patch, err := patchBody(s)
@@ -194,19 +194,19 @@ func (e *encoder) result(ctx context.Context, ev runs.Event, before string) erro
 		return err
 	}
 	name := updateName(s.Node)
-	end := taskEnd{ID: runs.TaskID(before, name), Name: name, Result: patch, Interrupts: []interrupt{}}
-	if err := e.put(modeTasks, "tasks", "", one(ev.PartSeq(runs.PartResult)), func() (any, error) { return end, nil }); err != nil {
+	end := taskEnd{ID: runs.TaskID(before, name), Name: name, Result: patch, Interrupts: []Interrupt{}}
+	if err := e.put(ModeTasks, "tasks", "", one(ev.PartSeq(runs.PartResult)), func() (any, error) { return end, nil }); err != nil {
 		return err
 	}
 	if err := e.nodeEnd(s, before, ev.PartSeq(runs.PartResult)); err != nil {
 		return err
 	}
-	if !e.modes.has(modeDebug) {
+	if !e.modes.has(ModeDebug) {
 		return nil
 	}
 	cp := s.Saved
 	if cp == nil {
-		stored, err := e.api.DB.Checkpoint(ctx, e.run.ThreadID, "", s.Checkpoint)
+		stored, err := e.db.Checkpoint(ctx, e.run.ThreadID, "", s.Checkpoint)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
@@ -219,23 +219,23 @@ func (e *encoder) result(ctx context.Context, ev runs.Event, before string) erro
 }
 
 // failed shows which task an error ended.
-func (e *encoder) failed(ev runs.Event) error {
+func (e *Encoder) failed(ev runs.Event) error {
 	if e.running == "" {
 		return nil
 	}
-	return e.put(modeTasks, "tasks", "", part(ev.Seq-1, partLate), func() (any, error) {
+	return e.put(ModeTasks, "tasks", "", part(ev.Seq-1, partLate), func() (any, error) {
 		var f runs.Failure
 		if err := json.Unmarshal(ev.Data, &f); err != nil {
 			return nil, err
 		}
-		return taskEnd{ID: runs.TaskID(e.cp, e.running), Name: e.running, Error: f.Message, Interrupts: []interrupt{}}, nil
+		return taskEnd{ID: runs.TaskID(e.cp, e.running), Name: e.running, Error: f.Message, Interrupts: []Interrupt{}}, nil
 	})
 }
 
 // around shows what follows the messages and updates of a step: the new checkpoint and what
 // runs behind it.
-func (e *encoder) around(ctx context.Context, ev runs.Event) error {
-	if !e.modes.has(modesOfSteps|modeValues) || ev.To < e.after.Seq {
+func (e *Encoder) around(ctx context.Context, ev runs.Event) error {
+	if !e.modes.has(modesOfSteps|ModeValues) || ev.To < e.after.Seq {
 		return nil
 	}
 	s := ev.Step
@@ -243,12 +243,12 @@ func (e *encoder) around(ctx context.Context, ev runs.Event) error {
 	if err != nil || now == nil {
 		return err
 	}
-	if s.Node == agent.NodeInput && e.modes.has(modeCheckpoints|modeDebug) {
+	if s.Node == agent.NodeInput && e.modes.has(ModeCheckpoints|ModeDebug) {
 		if err := e.first(ctx, now.cp.Parent, ev); err != nil {
 			return err
 		}
 	}
-	if e.modes.has(modeValues) && e.fresh(one(ev.ValuesSeq())) {
+	if e.modes.has(ModeValues) && e.fresh(one(ev.ValuesSeq())) {
 		e.buf = httpx.AppendFrame(e.buf, "values", now.values, one(ev.ValuesSeq()))
 	}
 	if err := e.checkpoint(now, ev.PartSeq(runs.PartCheckpoint), ev.PartSeq(runs.PartCheckpointDebug)); err != nil {
@@ -261,11 +261,11 @@ func (e *encoder) around(ctx context.Context, ev runs.Event) error {
 }
 
 // first shows the empty checkpoint a thread begins with, which comes with its first input.
-func (e *encoder) first(ctx context.Context, parent string, ev runs.Event) error {
+func (e *Encoder) first(ctx context.Context, parent string, ev runs.Event) error {
 	if parent == "" {
 		return nil
 	}
-	cp, err := e.api.DB.Checkpoint(ctx, e.run.ThreadID, "", parent)
+	cp, err := e.db.Checkpoint(ctx, e.run.ThreadID, "", parent)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (cp.Run != e.run.ID || cp.Parent != "") {
 		return nil
 	}
@@ -281,26 +281,26 @@ func (e *encoder) first(ctx context.Context, parent string, ev runs.Event) error
 
 // halted tells where the run stopped that is not complete: at a question, or with an empty
 // list at a breakpoint.
-func (e *encoder) halted(ctx context.Context, ev runs.Event) error {
+func (e *Encoder) halted(ctx context.Context, ev runs.Event) error {
 	var h runs.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {
 		return err
 	}
-	snap, err := e.api.DB.Snapshot(ctx, e.run.ThreadID, h.Checkpoint)
+	snap, err := e.db.Snapshot(ctx, e.run.ThreadID, h.Checkpoint)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("interrupts of checkpoint %s: %w", h.Checkpoint, err)
 	}
-	values, asked, err := interrupted(runs.Values(snap, false), snap)
+	values, asked, err := Interrupted(runs.Values(snap, false), snap)
 	if err != nil {
 		return err
 	}
-	if e.modes.has(modeUpdates) && e.fresh(one(ev.Seq)) {
+	if e.modes.has(ModeUpdates) && e.fresh(one(ev.Seq)) {
 		e.buf = httpx.AppendFrame(e.buf, "updates", asked, one(ev.Seq))
 	}
-	if e.modes.has(modeValues) && e.fresh(one(ev.To)) {
+	if e.modes.has(ModeValues) && e.fresh(one(ev.To)) {
 		e.buf = httpx.AppendFrame(e.buf, "values", values, one(ev.To))
 	}
 	return nil

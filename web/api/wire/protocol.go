@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"fawn/web/httpx"
 )
 
-// protocolEncoder turns the events of one run into events of the thread protocol, those of one
+// ProtocolEncoder turns the events of one run into events of the thread protocol, those of one
 // reader's filter past its cursor. It belongs to one goroutine.
-type protocolEncoder struct {
-	api   *API
+type ProtocolEncoder struct {
+	frames
+	db    *store.DB
 	run   store.Run
-	want  *filter
+	want  *Filter
 	after httpx.ID
 
-	buf     []byte
 	seq     int64    // number of the event at hand
 	sub     int32    // frames it has made already
 	helpers []string // namespaces of subagents whose start was told, in order
@@ -34,24 +34,13 @@ type protocolEncoder struct {
 	failure string
 }
 
-func newProtocolEncoder(a *API, run store.Run, f *filter, after httpx.ID) *protocolEncoder {
-	return &protocolEncoder{api: a, run: run, want: f, after: after}
+// NewProtocolEncoder makes one for a reader that has had the frames up to one.
+func NewProtocolEncoder(db *store.DB, run store.Run, f *Filter, after httpx.ID) *ProtocolEncoder {
+	return &ProtocolEncoder{db: db, run: run, want: f, after: after}
 }
 
-// send hands over what there is.
-func (p *protocolEncoder) send(out *httpx.Stream, flush bool) error {
-	if err := out.Write(p.buf, flush); err != nil {
-		return fmt.Errorf("%w: %w", errLeft, err)
-	}
-	if cap(p.buf) > keepAtMost {
-		p.buf = nil
-	}
-	p.buf = p.buf[:0]
-	return nil
-}
-
-// add appends what ev tells.
-func (p *protocolEncoder) add(ctx context.Context, ev runs.Event) error {
+// Add appends what ev tells.
+func (p *ProtocolEncoder) Add(ctx context.Context, ev runs.Event) error {
 	p.seq, p.sub = ev.Seq, 0
 	if err := p.start(ev.NS); err != nil {
 		return err
@@ -98,7 +87,7 @@ func names(ns string) []string {
 }
 
 // put adds one frame. node is only named where the protocol has it.
-func (p *protocolEncoder) put(channel, method string, ns []string, node string, data any) error {
+func (p *ProtocolEncoder) put(channel, method string, ns []string, node string, data any) error {
 	if !p.shown(channel, ns) {
 		return nil
 	}
@@ -110,11 +99,11 @@ func (p *protocolEncoder) put(channel, method string, ns []string, node string, 
 }
 
 // id is that of the frame at hand.
-func (p *protocolEncoder) id() httpx.ID { return httpx.ID{Seq: p.seq, Part: p.sub} }
+func (p *ProtocolEncoder) id() httpx.ID { return httpx.ID{Seq: p.seq, Part: p.sub} }
 
 // shown tells whether the frame at hand goes out. One that does not counts too, so that ids
 // are the same for all readers.
-func (p *protocolEncoder) shown(channel string, ns []string) bool {
+func (p *ProtocolEncoder) shown(channel string, ns []string) bool {
 	if p.id().Compare(p.after) > 0 && p.want.wants(channel, ns) {
 		return true
 	}
@@ -124,7 +113,7 @@ func (p *protocolEncoder) shown(channel string, ns []string) bool {
 
 // raw is put for data that is JSON and wanted. A first frame has the number of its event as
 // its id, those behind it a further one.
-func (p *protocolEncoder) raw(method string, ns []string, node string, data []byte) error {
+func (p *ProtocolEncoder) raw(method string, ns []string, node string, data []byte) error {
 	id := p.id()
 	p.sub++
 	list, err := agent.Encode(ns)
@@ -145,7 +134,7 @@ func (p *protocolEncoder) raw(method string, ns []string, node string, data []by
 	return nil
 }
 
-func (p *protocolEncoder) lifecycle(ns []string, event, graph string, more ...string) error {
+func (p *ProtocolEncoder) lifecycle(ns []string, event, graph string, more ...string) error {
 	data := map[string]string{"event": event, "graph_name": graph}
 	for i := 0; i+1 < len(more); i += 2 {
 		data[more[i]] = more[i+1]
@@ -155,17 +144,17 @@ func (p *protocolEncoder) lifecycle(ns []string, event, graph string, more ...st
 
 // begin opens the run, and again after a restart: what an earlier attempt had begun to say
 // is withdrawn.
-func (p *protocolEncoder) begin(ctx context.Context, ev runs.Event) error {
+func (p *ProtocolEncoder) begin(ctx context.Context, ev runs.Event) error {
 	for _, m := range p.open.Reset() {
 		if err := p.message(m.Own, map[string]any{"event": "error", "message": "withdrawn: the call is made again"}); err != nil {
 			return err
 		}
 	}
 	p.helpers = nil
-	if err := p.lifecycle([]string{}, "running", graphID); err != nil || ev.To == ev.Seq {
+	if err := p.lifecycle([]string{}, "running", GraphID); err != nil || ev.To == ev.Seq {
 		return err
 	}
-	run, err := p.api.DB.Run(ctx, p.run.ID) // a run without input shows what it goes on from
+	run, err := p.db.Run(ctx, p.run.ID) // a run without input shows what it goes on from
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
 		return nil
 	}
@@ -177,7 +166,7 @@ func (p *protocolEncoder) begin(ctx context.Context, ev runs.Event) error {
 }
 
 // start tells that the subagent of a namespace works, once.
-func (p *protocolEncoder) start(ns string) error {
+func (p *ProtocolEncoder) start(ns string) error {
 	if ns == "" || slices.Contains(p.helpers, ns) {
 		return nil
 	}
@@ -191,7 +180,7 @@ func (p *protocolEncoder) start(ns string) error {
 }
 
 // stop tells that the subagents at and below a namespace are done.
-func (p *protocolEncoder) stop(ns, event string) error {
+func (p *ProtocolEncoder) stop(ns, event string) error {
 	kept := p.helpers[:0]
 	for _, helper := range p.helpers {
 		if !below(names(helper), names(ns)) {
@@ -207,7 +196,7 @@ func (p *protocolEncoder) stop(ns, event string) error {
 }
 
 // tool tells of a tool call.
-func (p *protocolEncoder) tool(ev runs.Event) error {
+func (p *ProtocolEncoder) tool(ev runs.Event) error {
 	switch ev.Kind {
 	case runs.KindToolStart:
 		var call agent.ToolCall
@@ -257,12 +246,12 @@ func (p *protocolEncoder) tool(ev runs.Event) error {
 }
 
 // call adds one tools frame.
-func (p *protocolEncoder) call(ev runs.Event, data map[string]any) error {
+func (p *ProtocolEncoder) call(ev runs.Event, data map[string]any) error {
 	return p.put("tools", "tools", names(ev.NS), agent.NodeTools, data)
 }
 
 // step ends what was open, and tells what the step wrote and the state behind it.
-func (p *protocolEncoder) step(ctx context.Context, ev runs.Event, grown []*underway.Message[*blockLog]) error {
+func (p *ProtocolEncoder) step(ctx context.Context, ev runs.Event, grown []*underway.Message[*blockLog]) error {
 	s := ev.Step
 	for i, body := range s.Messages {
 		if err := p.settle(ev.NS, body, i < len(s.Whole) && s.Whole[i]); err != nil {
@@ -292,7 +281,7 @@ func (p *protocolEncoder) step(ctx context.Context, ev runs.Event, grown []*unde
 }
 
 // state tells a checkpoint and its values. One that is gone is skipped.
-func (p *protocolEncoder) state(ctx context.Context, checkpoint string, saved *store.Checkpoint) error {
+func (p *ProtocolEncoder) state(ctx context.Context, checkpoint string, saved *store.Checkpoint) error {
 	root := []string{}
 	if p.seq < p.after.Seq || !p.want.wants("checkpoints", root) && !p.want.wants("values", root) {
 		return nil
@@ -316,8 +305,8 @@ func (p *protocolEncoder) state(ctx context.Context, checkpoint string, saved *s
 }
 
 // snapshot reads a checkpoint of the thread, nil when it is gone.
-func (p *protocolEncoder) snapshot(ctx context.Context, checkpoint string, saved *store.Checkpoint) (*store.Snapshot, error) {
-	snap, err := p.api.shownAt(ctx, p.run.ThreadID, checkpoint, saved)
+func (p *ProtocolEncoder) snapshot(ctx context.Context, checkpoint string, saved *store.Checkpoint) (*store.Snapshot, error) {
+	snap, err := shownAt(ctx, p.db, p.run.ThreadID, checkpoint, saved)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -328,7 +317,7 @@ func (p *protocolEncoder) snapshot(ctx context.Context, checkpoint string, saved
 }
 
 // custom tells an event of the graph's own, which can also be asked for by its type.
-func (p *protocolEncoder) custom(ev runs.Event) error {
+func (p *ProtocolEncoder) custom(ev runs.Event) error {
 	var typed struct {
 		Type string `json:"type"`
 	}
@@ -341,7 +330,7 @@ func (p *protocolEncoder) custom(ev runs.Event) error {
 
 // halt tells what the run waits for, if it waits for an answer. What is asked has two names:
 // clients read one or the other.
-func (p *protocolEncoder) halt(ctx context.Context, ev runs.Event) error {
+func (p *ProtocolEncoder) halt(ctx context.Context, ev runs.Event) error {
 	p.halted = true
 	var h runs.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {
@@ -351,7 +340,7 @@ func (p *protocolEncoder) halt(ctx context.Context, ev runs.Event) error {
 	if snap == nil || err != nil {
 		return err
 	}
-	for _, task := range tasks(*snap, nil) {
+	for _, task := range Tasks(*snap, nil) {
 		for _, q := range task.Interrupts {
 			if err := p.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value, "value": q.Value}); err != nil {
 				return err
@@ -361,8 +350,8 @@ func (p *protocolEncoder) halt(ctx context.Context, ev runs.Event) error {
 	return nil
 }
 
-// end closes the run.
-func (p *protocolEncoder) end(ev runs.Event, grown []*underway.Message[*blockLog]) error {
+// End closes the run.
+func (p *ProtocolEncoder) end(ev runs.Event, grown []*underway.Message[*blockLog]) error {
 	var e runs.End
 	if err := json.Unmarshal(ev.Data, &e); err != nil {
 		return err
@@ -385,5 +374,5 @@ func (p *protocolEncoder) end(ev runs.Event, grown []*underway.Message[*blockLog
 	if err := p.stop("", event); err != nil {
 		return err
 	}
-	return p.lifecycle([]string{}, event, graphID, more...)
+	return p.lifecycle([]string{}, event, GraphID, more...)
 }

@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ type block struct {
 }
 
 // message adds one messages frame of b. run_id tells the client which frames belong together.
-func (p *protocolEncoder) message(b *blockLog, data map[string]any) error {
+func (p *ProtocolEncoder) message(b *blockLog, data map[string]any) error {
 	data["run_id"] = b.id
 	return p.put("messages", "messages", b.ns, agent.NodeModel, data)
 }
@@ -39,12 +39,12 @@ func newBlockLog(id, ns string) *blockLog {
 }
 
 // messageStart begins a message.
-func (p *protocolEncoder) messageStart(b *blockLog) error {
+func (p *ProtocolEncoder) messageStart(b *blockLog) error {
 	return p.message(b, map[string]any{"event": "message-start", "id": b.id, "role": "ai"})
 }
 
 // piece adds a delta to its message.
-func (p *protocolEncoder) piece(b *blockLog, ev runs.Event) error {
+func (p *ProtocolEncoder) piece(b *blockLog, ev runs.Event) error {
 	switch ev.Kind {
 	case runs.KindText:
 		return p.text(b, "text", ev.Text)
@@ -74,7 +74,7 @@ func (p *protocolEncoder) piece(b *blockLog, ev runs.Event) error {
 }
 
 // next finishes the open block and begins another.
-func (p *protocolEncoder) next(b *blockLog, one *block, content map[string]any) error {
+func (p *ProtocolEncoder) next(b *blockLog, one *block, content map[string]any) error {
 	if err := p.closeBlock(b); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (p *protocolEncoder) next(b *blockLog, one *block, content map[string]any) 
 	return p.message(b, map[string]any{"event": "content-block-start", "index": one.index, "content": content})
 }
 
-func (p *protocolEncoder) text(b *blockLog, kind, piece string) error {
+func (p *ProtocolEncoder) text(b *blockLog, kind, piece string) error {
 	if b.open == nil || b.open.kind != kind {
 		if err := p.next(b, &block{kind: kind}, map[string]any{"type": kind, kind: ""}); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (p *protocolEncoder) text(b *blockLog, kind, piece string) error {
 
 // arguments adds to a tool call. A delta repeats the arguments so far, so only those that make
 // them noticeably longer are told: the whole stays linear in the length of the arguments.
-func (p *protocolEncoder) arguments(b *blockLog, d agent.CallDelta) error {
+func (p *ProtocolEncoder) arguments(b *blockLog, d agent.CallDelta) error {
 	one := b.calls[d.Index]
 	if one == nil {
 		one = &block{kind: "tool_call", id: d.ID, name: d.Name}
@@ -128,7 +128,7 @@ func orNull(s string) any {
 }
 
 // closeBlock tells the open block as a whole.
-func (p *protocolEncoder) closeBlock(b *blockLog) error {
+func (p *ProtocolEncoder) closeBlock(b *blockLog) error {
 	one := b.open
 	if one == nil {
 		return nil
@@ -154,7 +154,7 @@ func (o *block) content() map[string]any {
 }
 
 // close ends a message.
-func (p *protocolEncoder) close(b *blockLog) error {
+func (p *ProtocolEncoder) close(b *blockLog) error {
 	if err := p.closeBlock(b); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (p *protocolEncoder) close(b *blockLog) error {
 }
 
 // finishAll ends messages.
-func (p *protocolEncoder) finishAll(grown []*underway.Message[*blockLog]) error {
+func (p *ProtocolEncoder) finishAll(grown []*underway.Message[*blockLog]) error {
 	for _, m := range grown {
 		if err := p.close(m.Own); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (p *protocolEncoder) finishAll(grown []*underway.Message[*blockLog]) error 
 }
 
 // settle tells a stored message of the model nobody saw grow.
-func (p *protocolEncoder) settle(ns string, body json.RawMessage, whole bool) error {
+func (p *ProtocolEncoder) settle(ns string, body json.RawMessage, whole bool) error {
 	if !whole {
 		return nil
 	}

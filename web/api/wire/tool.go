@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ type toolFrame struct {
 }
 
 // tool shows a tool call from its start over its output to its end.
-func (e *encoder) tool(ev runs.Event) error {
-	if !e.modes.has(modeTools | modeEvents) {
+func (e *Encoder) tool(ev runs.Event) error {
+	if !e.modes.has(ModeTools | ModeEvents) {
 		return nil
 	}
 	var f toolFrame
@@ -55,7 +55,7 @@ func (e *encoder) tool(ev runs.Event) error {
 			f = toolFrame{Event: "on_tool_error", Call: end.ID, Name: end.Name, Error: m.Content.String()}
 		}
 	}
-	if err := e.put(modeTools, "tools", ev.NS, one(ev.Seq), func() (any, error) { return f, nil }); err != nil {
+	if err := e.put(ModeTools, "tools", ev.NS, one(ev.Seq), func() (any, error) { return f, nil }); err != nil {
 		return err
 	}
 	return e.toolEvent(f, ev)

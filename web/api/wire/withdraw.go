@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 // withdraw takes a message back from readers of deltas: its run was cut off in the middle
 // and says it again under another id.
-func (e *encoder) withdraw(ev runs.Event) error {
+func (e *Encoder) withdraw(ev runs.Event) error {
 	var w runs.Withdrawal
 	if err := json.Unmarshal(ev.Data, &w); err != nil {
 		return err

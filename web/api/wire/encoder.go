@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 	"fawn/web/httpx"
 )
 
-// encoder turns the events of one run into frames of the modes one reader asked for. It
-// belongs to one goroutine. buf is reused; whoever sends it cuts it back.
-type encoder struct {
-	api       *API
+// Encoder turns the events of one run into frames of the modes one reader asked for. It
+// belongs to one goroutine.
+type Encoder struct {
+	frames
+	db        *store.DB
 	run       store.Run
-	modes     modes
+	modes     Modes
 	subgraphs bool
 	after     httpx.ID // frames up to this one are not sent again
 
-	buf     []byte
 	open    underway.Fold[*splicer]
 	calls   map[string]string // names of the open step's tool calls, by id
 	step    int               // number of the last step, -2 before one was seen
@@ -36,13 +36,14 @@ type encoder struct {
 	waitingAt int64  // number of that start
 }
 
-func (a *API) encoder(run store.Run, m modes, subgraphs bool, after httpx.ID) *encoder {
-	return &encoder{api: a, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]string{}, step: -2}
+// NewEncoder makes an encoder of a run's events for a reader that has had the frames up to one.
+func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after httpx.ID) *Encoder {
+	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]string{}, step: -2}
 }
 
-// resume finds where reading starts for a reader that has had frames: at the begin of the
+// Resume finds where reading starts for a reader that has had frames: at the begin of the
 // open step, which its frames are about.
-func (e *encoder) resume(ctx context.Context, reader *runs.Reader) (int64, error) {
+func (e *Encoder) Resume(ctx context.Context, reader *runs.Reader) (int64, error) {
 	step, to, err := reader.Step(ctx, e.after.Seq)
 	if err != nil || to == 0 {
 		return 0, err
@@ -59,8 +60,8 @@ func nodeBehind(next []string) string {
 	return next[0]
 }
 
-// add appends the frames of ev to buf.
-func (e *encoder) add(ctx context.Context, ev runs.Event) error {
+// Add appends the frames of ev to buf.
+func (e *Encoder) Add(ctx context.Context, ev runs.Event) error {
 	switch ev.Kind {
 	case runs.KindMessage, runs.KindToolStart, runs.KindCustom:
 		if err := e.goesOn(); err != nil {
@@ -84,7 +85,7 @@ func (e *encoder) add(ctx context.Context, ev runs.Event) error {
 	case runs.KindMeta:
 		return e.meta(ctx, ev)
 	case runs.KindCustom:
-		if name, ok := e.name("custom", ev.NS); ok && e.modes.has(modeCustom) && e.fresh(one(ev.Seq)) {
+		if name, ok := e.name("custom", ev.NS); ok && e.modes.has(ModeCustom) && e.fresh(one(ev.Seq)) {
 			e.buf = httpx.AppendFrame(e.buf, name, ev.Data, one(ev.Seq))
 		}
 		return e.customEvent(ev)
@@ -105,13 +106,13 @@ func (e *encoder) add(ctx context.Context, ev runs.Event) error {
 		if err := e.runEnd(ctx, ev.Seq); err != nil {
 			return err
 		}
-		e.end(ev.Seq)
+		e.End(ev.Seq)
 	}
 	return nil
 }
 
 // meta opens the run, and shows the state that one without input goes on from.
-func (e *encoder) meta(ctx context.Context, ev runs.Event) error {
+func (e *Encoder) meta(ctx context.Context, ev runs.Event) error {
 	if e.fresh(one(ev.Seq)) {
 		e.buf = httpx.AppendFrame(e.buf, "metadata", ev.Data, one(ev.Seq))
 	}
@@ -121,7 +122,7 @@ func (e *encoder) meta(ctx context.Context, ev runs.Event) error {
 	if ev.To == ev.Seq {
 		return nil
 	}
-	run, err := e.api.DB.Run(ctx, e.run.ID) // a live run's row learns late where it starts
+	run, err := e.db.Run(ctx, e.run.ID) // a live run's row learns late where it starts
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.BaseCheckpoint == "" {
 		return nil
 	}
@@ -133,7 +134,7 @@ func (e *encoder) meta(ctx context.Context, ev runs.Event) error {
 		return err
 	}
 	e.cp, e.step = s.cp.ID, s.cp.Step
-	if e.modes.has(modeValues) && e.fresh(one(ev.Seq+1)) {
+	if e.modes.has(ModeValues) && e.fresh(one(ev.Seq+1)) {
 		e.buf = httpx.AppendFrame(e.buf, "values", s.values, one(ev.Seq+1))
 	}
 	if e.modes.has(modesOfSteps) {
@@ -143,9 +144,15 @@ func (e *encoder) meta(ctx context.Context, ev runs.Event) error {
 	return nil
 }
 
-// end closes the stream, once. Its number is not compared with the cursor: a reader that
+// Among says that others follow in the same stream.
+func (e *Encoder) Among() { e.among = true }
+
+// Done tells whether the end of the stream was added.
+func (e *Encoder) Done() bool { return e.ended }
+
+// End closes the stream, once. Its number is not compared with the cursor: a reader that
 // comes back after the end gets told again.
-func (e *encoder) end(seq int64) {
+func (e *Encoder) End(seq int64) {
 	if !e.ended {
 		name, data := "end", []byte("null")
 		if e.among {
@@ -156,7 +163,7 @@ func (e *encoder) end(seq int64) {
 }
 
 // name is the event name for a namespace, and whether the reader wants it.
-func (e *encoder) name(mode, ns string) (string, bool) {
+func (e *Encoder) name(mode, ns string) (string, bool) {
 	if ns == "" {
 		return mode, true
 	}
@@ -164,8 +171,8 @@ func (e *encoder) name(mode, ns string) (string, bool) {
 }
 
 // delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
-func (e *encoder) delta(m *growing, ev runs.Event) error {
-	if !e.modes.has(modeMessages) && !e.modes.has(modePartialMessages) || ev.NS != "" && !e.subgraphs {
+func (e *Encoder) delta(m *growing, ev runs.Event) error {
+	if !e.modes.has(ModeMessages) && !e.modes.has(ModePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil
 	}
 	var err error
@@ -174,20 +181,20 @@ func (e *encoder) delta(m *growing, ev runs.Event) error {
 			return err
 		}
 	}
-	if e.modes.has(modeMessages) && e.fresh(one(ev.Seq)) {
+	if e.modes.has(ModeMessages) && e.fresh(one(ev.Seq)) {
 		if e.buf, err = m.Own.append(e.buf, ev); err != nil {
 			return err
 		}
 	}
-	if e.modes.has(modePartialMessages) {
+	if e.modes.has(ModePartialMessages) {
 		e.buf, err = appendPartial(e.buf, m, ev, e.fresh(part(ev.Seq, partWhole)))
 	}
 	return err
 }
 
 // announce tells readers of whole messages that one begins.
-func (e *encoder) announce(ev runs.Event) error {
-	return e.put(modePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
+func (e *Encoder) announce(ev runs.Event) error {
+	return e.put(ModePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
 		return map[string]any{ev.Msg.ID: map[string]any{"metadata": e.place(agent.NodeModel, ev.NS)}}, nil
 	})
 }
@@ -196,7 +203,7 @@ func (e *encoder) announce(ev runs.Event) error {
 type growing = underway.Message[*splicer]
 
 // splicer makes the splicer of a message.
-func (e *encoder) splicer(m *growing) (*splicer, error) {
+func (e *Encoder) splicer(m *growing) (*splicer, error) {
 	meta, err := e.metadata(agent.NodeModel, m.NS)
 	if err != nil {
 		return nil, err
@@ -209,10 +216,10 @@ func (e *encoder) splicer(m *growing) (*splicer, error) {
 }
 
 // metadata is the second half of a messages frame.
-func (e *encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
+func (e *Encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
 
 // base is what ids of tasks are made from.
-func (e *encoder) base() string {
+func (e *Encoder) base() string {
 	if e.cp == "" {
 		return e.run.ID
 	}
@@ -220,14 +227,14 @@ func (e *encoder) base() string {
 }
 
 // place says where in the graph something happens.
-func (e *encoder) place(node, ns string) map[string]any {
+func (e *Encoder) place(node, ns string) map[string]any {
 	at := node + ":" + e.task(node)
 	if ns != "" {
 		at = ns + "|" + at
 	}
 	meta := map[string]any{"langgraph_node": node, "langgraph_path": []string{"__pregel_pull", node}, "langgraph_triggers": []string{"branch:to:" + node},
 		"langgraph_checkpoint_ns": at, "checkpoint_ns": at, "thread_id": e.run.ThreadID, "run_id": e.run.ID,
-		"graph_id": graphID, "assistant_id": canonical(e.run.AssistantID), "tags": []string{}}
+		"graph_id": GraphID, "assistant_id": Canonical(e.run.AssistantID), "tags": []string{}}
 	if e.step > -2 {
 		meta["langgraph_step"] = e.step + 1
 	}
@@ -236,7 +243,7 @@ func (e *encoder) place(node, ns string) map[string]any {
 
 // finished sends what a step makes: whole messages, updates, values. grown are the messages
 // that are over with it.
-func (e *encoder) finished(ctx context.Context, ev runs.Event, grown []*growing) error {
+func (e *Encoder) finished(ctx context.Context, ev runs.Event, grown []*growing) error {
 	s := ev.Step
 	if s.Node != agent.NodeInput {
 		if err := e.goesOn(); err != nil {
@@ -261,7 +268,7 @@ func (e *encoder) finished(ctx context.Context, ev runs.Event, grown []*growing)
 	if err := e.modelEnds(ev, before); err != nil {
 		return err
 	}
-	if e.modes.has(modeUpdates) && e.fresh(one(ev.UpdatesSeq())) && s.Node != agent.NodeInput && len(s.Messages)+len(s.Fields) > 0 {
+	if e.modes.has(ModeUpdates) && e.fresh(one(ev.UpdatesSeq())) && s.Node != agent.NodeInput && len(s.Messages)+len(s.Fields) > 0 {
 		if name, ok := e.name("updates", ev.NS); ok {
 			body, err := updateBody(s)
 			if err != nil {
@@ -285,7 +292,7 @@ func (e *encoder) finished(ctx context.Context, ev runs.Event, grown []*growing)
 }
 
 // whole sends a message nobody saw grow.
-func (e *encoder) whole(node, ns string, body json.RawMessage, seq int64) error {
+func (e *Encoder) whole(node, ns string, body json.RawMessage, seq int64) error {
 	suffix := ""
 	if ns != "" {
 		if !e.subgraphs {
@@ -293,7 +300,7 @@ func (e *encoder) whole(node, ns string, body json.RawMessage, seq int64) error 
 		}
 		suffix = "|" + ns
 	}
-	if e.modes.has(modeMessages) && e.fresh(one(seq)) {
+	if e.modes.has(ModeMessages) && e.fresh(one(seq)) {
 		meta, err := e.metadata(updateName(node), ns)
 		if err != nil {
 			return err
@@ -302,15 +309,15 @@ func (e *encoder) whole(node, ns string, body json.RawMessage, seq int64) error 
 		pair = append(append(append(append(append(pair, '['), body...), ','), meta...), ']')
 		e.buf = httpx.AppendFrame(e.buf, "messages"+suffix, pair, one(seq))
 	}
-	if id := part(seq, partWhole); e.modes.has(modePartialMessages) && e.fresh(id) {
+	if id := part(seq, partWhole); e.modes.has(ModePartialMessages) && e.fresh(id) {
 		e.buf = appendList(e.buf, "messages/complete"+suffix, body, id)
 	}
 	return nil
 }
 
 // completes ends the growing messages of a step for readers of whole ones.
-func (e *encoder) completes(ev runs.Event, grown []*growing) error {
-	if !e.modes.has(modePartialMessages) {
+func (e *Encoder) completes(ev runs.Event, grown []*growing) error {
+	if !e.modes.has(ModePartialMessages) {
 		return nil
 	}
 	for i, body := range ev.Step.Messages {

@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"context"
@@ -27,9 +27,9 @@ const (
 )
 
 // event puts one callback event.
-func (e *encoder) event(kind, name, id, node, ns string, at httpx.ID, data map[string]any, parents ...string) error {
-	return e.put(modeEvents, "events", ns, at, func() (any, error) {
-		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": graphID, "assistant_id": canonical(e.run.AssistantID)}
+func (e *Encoder) event(kind, name, id, node, ns string, at httpx.ID, data map[string]any, parents ...string) error {
+	return e.put(ModeEvents, "events", ns, at, func() (any, error) {
+		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID, "assistant_id": Canonical(e.run.AssistantID)}
 		if node != "" {
 			meta = e.place(node, ns)
 		}
@@ -38,7 +38,7 @@ func (e *encoder) event(kind, name, id, node, ns string, at httpx.ID, data map[s
 }
 
 // runStart opens the run.
-func (e *encoder) runStart(seq int64) error {
+func (e *Encoder) runStart(seq int64) error {
 	var kw struct {
 		Input json.RawMessage `json:"input"`
 	}
@@ -49,8 +49,8 @@ func (e *encoder) runStart(seq int64) error {
 }
 
 // runEnd closes it with the state it leaves.
-func (e *encoder) runEnd(ctx context.Context, seq int64) error {
-	if !e.modes.has(modeEvents) || e.cp == "" {
+func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
+	if !e.modes.has(ModeEvents) || e.cp == "" {
 		return nil
 	}
 	s, err := e.load(ctx, e.cp)
@@ -60,15 +60,15 @@ func (e *encoder) runEnd(ctx context.Context, seq int64) error {
 	return e.event("on_chain_end", graphEvent, e.run.ID, "", "", part(seq-1, partLate), map[string]any{"output": s.values})
 }
 
-func (e *encoder) nodeStart(s *saved, node string, at httpx.ID) error {
+func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 	return e.event("on_chain_start", node, runs.TaskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values}, e.run.ID)
 }
 
 // nodeEnd tells what a node wrote: as a piece of its own, as its result, and as a piece of the
 // graph.
-func (e *encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
+func (e *Encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
-	if !e.modes.has(modeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
+	if !e.modes.has(ModeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
 		return nil
 	}
 	patch, err := patchBody(s)
@@ -88,11 +88,11 @@ func (e *encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
 }
 
 // task is the id of the node that runs now, which events inside it name as their parent.
-func (e *encoder) task(node string) string { return runs.TaskID(e.base(), node) }
+func (e *Encoder) task(node string) string { return runs.TaskID(e.base(), node) }
 
 // modelStart opens a call of the model, with the conversation as far as it goes.
-func (e *encoder) modelStart(ctx context.Context, ev runs.Event) error {
-	if !e.modes.has(modeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
+func (e *Encoder) modelStart(ctx context.Context, ev runs.Event) error {
+	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
 		return nil
 	}
 	asked := json.RawMessage(`[]`)
@@ -116,8 +116,8 @@ func (e *encoder) modelStart(ctx context.Context, ev runs.Event) error {
 }
 
 // modelChunk is a piece of an answer.
-func (e *encoder) modelChunk(ev runs.Event) error {
-	if !e.modes.has(modeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
+func (e *Encoder) modelChunk(ev runs.Event) error {
+	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
 		return nil
 	}
 	chunk, err := chunkOf(ev.Msg.ID, ev)
@@ -128,8 +128,8 @@ func (e *encoder) modelChunk(ev runs.Event) error {
 }
 
 // modelEnds closes the calls whose messages a step stores.
-func (e *encoder) modelEnds(ev runs.Event, before string) error {
-	if !e.modes.has(modeEvents) || ev.Step.Node != agent.NodeModel {
+func (e *Encoder) modelEnds(ev runs.Event, before string) error {
+	if !e.modes.has(ModeEvents) || ev.Step.Node != agent.NodeModel {
 		return nil
 	}
 	for i, body := range ev.Step.Messages {
@@ -149,7 +149,7 @@ func (e *encoder) modelEnds(ev runs.Event, before string) error {
 }
 
 // toolEvent is the callback event of a tool's frame.
-func (e *encoder) toolEvent(f toolFrame, ev runs.Event) error {
+func (e *Encoder) toolEvent(f toolFrame, ev runs.Event) error {
 	data := map[string]any{}
 	switch f.Event {
 	case "on_tool_start":
@@ -165,8 +165,8 @@ func (e *encoder) toolEvent(f toolFrame, ev runs.Event) error {
 }
 
 // customEvent is what a stage or a tool told on its own.
-func (e *encoder) customEvent(ev runs.Event) error {
-	if !e.modes.has(modeEvents) {
+func (e *Encoder) customEvent(ev runs.Event) error {
+	if !e.modes.has(ModeEvents) {
 		return nil
 	}
 	var named struct {

@@ -1,0 +1,43 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// GraphID is the one graph there is; wherever an assistant is named, this name will do.
+const GraphID = "lead_agent"
+
+// assistantSpace is the namespace LangGraph derives ids of its own assistants in.
+const assistantSpace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
+
+// LeadAssistant is the id of the graph's assistant.
+func LeadAssistant() string {
+	return uuid.NewSHA1(uuid.MustParse(assistantSpace), []byte(GraphID)).String()
+}
+
+// BuiltIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
+func BuiltIn(id string) bool {
+	return id == "" || id == GraphID || strings.EqualFold(id, LeadAssistant())
+}
+
+// Canonical is how an assistant is named in answers: the graph's own always by its id.
+func Canonical(id string) string {
+	if BuiltIn(id) {
+		return LeadAssistant()
+	}
+	return id
+}
+
+// Stamp is a time as clients read it.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
+}

@@ -1,0 +1,49 @@
+package wire
+
+// Modes is a set of stream Modes.
+type Modes uint16
+
+// Stream Modes.
+const (
+	ModeValues Modes = 1 << iota
+	ModeUpdates
+	ModeMessages        // messages-tuple: deltas
+	ModePartialMessages // messages: the message so far, again and again
+	ModeCustom
+	ModeTasks
+	ModeCheckpoints
+	ModeDebug
+	ModeTools
+	ModeEvents
+)
+
+// modeNames are the modes as clients ask for them, in the order they are told.
+var modeNames = [...]struct {
+	name string
+	mode Modes
+}{
+	{"values", ModeValues}, {"updates", ModeUpdates}, {"messages", ModePartialMessages}, {"messages-tuple", ModeMessages}, {"custom", ModeCustom},
+	{"tasks", ModeTasks}, {"checkpoints", ModeCheckpoints}, {"debug", ModeDebug}, {"events", ModeEvents}, {"tools", ModeTools},
+}
+
+// has tells whether any of some modes is in the set.
+func (m Modes) has(some Modes) bool { return m&some != 0 }
+
+// ModeOf is the mode of a name, 0 when there is none.
+func ModeOf(name string) Modes {
+	for _, m := range modeNames {
+		if m.name == name {
+			return m.mode
+		}
+	}
+	return 0
+}
+
+// ModeNames are the names of all modes.
+func ModeNames() []string {
+	var names []string
+	for _, m := range modeNames {
+		names = append(names, m.name)
+	}
+	return names
+}

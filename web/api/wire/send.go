@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"fawn/web/httpx"
+)
+
+// keepAtMost is the size in bytes of a buffer that is kept for what comes next.
+const keepAtMost = 256 << 10
+
+// ErrLeft means that nobody reads the answer any more.
+var ErrLeft = errors.New("the client left")
+
+// frames are frames on their way to a reader.
+type frames struct{ buf []byte }
+
+// Len is the size in bytes of what waits to be sent.
+func (f *frames) Len() int { return len(f.buf) }
+
+// Send hands over what there is. A buffer that grew for a large state is given back.
+func (f *frames) Send(out *httpx.Stream, flush bool) error {
+	if err := out.Write(f.buf, flush); err != nil {
+		return fmt.Errorf("%w: %w", ErrLeft, err)
+	}
+	if cap(f.buf) > keepAtMost {
+		f.buf = nil
+	}
+	f.buf = f.buf[:0]
+	return nil
+}

@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"encoding/json"
+	"slices"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// Interrupt is a question a thread waits with.
+type Interrupt struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Task is a node that would run next.
+type Task struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Path       []string        `json:"path"`
+	Error      *string         `json:"error"`
+	Interrupts []Interrupt     `json:"interrupts"`
+	Checkpoint json.RawMessage `json:"checkpoint"`
+	State      json.RawMessage `json:"state"`
+	Result     json.RawMessage `json:"result"`
+}
+
+// Pointer names a checkpoint. ID and At repeat for clients of DeerFlow's gateway.
+type Pointer struct {
+	Thread string  `json:"thread_id"`
+	NS     string  `json:"checkpoint_ns"`
+	CP     string  `json:"checkpoint_id"`
+	Map    *string `json:"checkpoint_map"`
+	ID     string  `json:"id,omitempty"`
+	At     string  `json:"ts,omitempty"`
+}
+
+// Tail parses the messages behind and including the last one that is not a tool's.
+func Tail(snap store.Snapshot) []*agent.Message {
+	var out []*agent.Message
+	for _, row := range slices.Backward(snap.Messages) {
+		m, err := agent.ParseMessage(row.Body)
+		if err != nil {
+			return nil
+		}
+		out = append(out, m)
+		if m.Type != agent.TypeTool {
+			break
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// Tasks lists what would run next, with the open question and the failure if there are.
+func Tasks(snap store.Snapshot, failed *runs.Failure) []Task {
+	list := []Task{}
+	for _, node := range snap.Checkpoint.Next {
+		t := Task{ID: runs.TaskID(snap.Checkpoint.ID, node), Name: node, Path: []string{"__pregel_pull", node}, Interrupts: []Interrupt{}}
+		if node == agent.NodeInterrupt {
+			if q := agent.Question(&agent.State{Messages: Tail(snap)}); q != nil {
+				var artifact struct {
+					HumanInput json.RawMessage `json:"human_input"`
+				}
+				if json.Unmarshal(q.Artifact, &artifact) == nil {
+					t.Interrupts = append(t.Interrupts, Interrupt{ID: runs.InterruptID(q), Value: artifact.HumanInput})
+				}
+			}
+		}
+		if failed != nil {
+			if text, err := agent.Encode(map[string]string{"message": failed.Message, "name": failed.Name}); err == nil {
+				s := string(text)
+				t.Error = &s
+			}
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// CheckpointMetadata is what clients read beside a checkpoint's values.
+func CheckpointMetadata(cp store.Checkpoint) (map[string]any, error) {
+	var stored map[string]json.RawMessage // verbatim: large numbers keep their digits
+	if err := json.Unmarshal(object(cp.Meta), &stored); err != nil {
+		return nil, err
+	}
+	meta := make(map[string]any, len(stored)+8)
+	for k, v := range stored {
+		meta[k] = v
+	}
+	for k, v := range map[string]any{"source": cp.Source, "step": cp.Step, "parents": map[string]string{}, "thread_id": cp.Thread, "graph_id": GraphID} {
+		meta[k] = v
+	}
+	if cp.Run != "" {
+		meta["run_id"] = cp.Run
+	}
+	if id := string(stored["assistant_id"]); id == "" || id == `"`+GraphID+`"` {
+		meta["assistant_id"] = LeadAssistant()
+	}
+	return meta, nil
+}
+
+// Interrupted adds what a thread waits for to its values: the open questions, none at a
+// breakpoint. It is also returned alone.
+func Interrupted(values json.RawMessage, snap store.Snapshot) (all, alone json.RawMessage, err error) {
+	asked := []Interrupt{}
+	for _, t := range Tasks(snap, nil) {
+		asked = append(asked, t.Interrupts...)
+	}
+	if alone, err = agent.Encode(map[string]any{agent.NodeInterrupt: asked}); err != nil {
+		return nil, nil, err
+	}
+	all = append(slices.Clip(values[:len(values)-1]), ',')
+	return append(all, alone[1:]...), alone, nil
+}
