@@ -19,7 +19,7 @@ type Options struct {
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
 	NonInteractive         bool     // nobody is there to answer; never set by a client
-	Timezone               string   // IANA name of the person\'s zone, for dates told to the model
+	Timezone               string   // IANA name of the person's zone, for dates told to the model
 	Secrets                Secrets  // variables of this run's commands only; never stored
 	LostSecrets            []string // names of those which a restart has lost
 }
@@ -27,6 +27,7 @@ type Options struct {
 // Turn is one run's private working set. It is never shared between runs; only the loop
 // goroutine writes State.
 type Turn struct {
+	Owner    string // for whom it works
 	ThreadID string
 	RunID    string
 	NS       string // "" for the lead agent, "tools:<call id>" for a helper

@@ -12,7 +12,7 @@ import (
 // Assistant is a named set of defaults for runs. Times have millisecond resolution.
 type Assistant struct {
 	ID          string
-	Owner       string // "" is written as "default"
+	Owner       string // "" is written as [DefaultOwner]
 	Graph       string
 	Name        string
 	Description *string
@@ -43,7 +43,7 @@ func (db *DB) Assistant(ctx context.Context, owner, id string) (Assistant, error
 	if err != nil {
 		return Assistant{}, fmt.Errorf("assistant %s: %w", id, translate(err))
 	}
-	a, err := scanAssistant(s.QueryRowContext(ctx, id, orDefault(owner, "default")))
+	a, err := scanAssistant(s.QueryRowContext(ctx, id, orDefault(owner, DefaultOwner)))
 	if err != nil {
 		return Assistant{}, fmt.Errorf("assistant %s: %w", id, err)
 	}
@@ -54,7 +54,7 @@ func (db *DB) Assistant(ctx context.Context, owner, id string) (Assistant, error
 // and Context, until f returns false.
 func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant) bool) error {
 	err := db.each(ctx, `SELECT id, owner, graph, name, description, version, '{}', '{}', metadata, created_at, updated_at
-		FROM assistant WHERE owner = ? ORDER BY created_at, id`, []any{orDefault(owner, "default")}, func(rows *sql.Rows) (bool, error) {
+		FROM assistant WHERE owner = ? ORDER BY created_at, id`, []any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 		a, err := scanAssistant(rows)
 		return err == nil && f(a), err
 	})
@@ -67,7 +67,7 @@ func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant)
 // CreateAssistant stores a new assistant as version 1 and returns it as stored. ErrExists
 // when the id is taken, by anybody.
 func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, error) {
-	a.Owner, a.Version = orDefault(a.Owner, "default"), 1
+	a.Owner, a.Version = orDefault(a.Owner, DefaultOwner), 1
 	a.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	a.UpdatedAt = a.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -176,7 +176,7 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 // stay. ErrNotFound when there is none.
 func (db *DB) DeleteAssistant(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM assistant WHERE id = ? AND owner = ?`, id, orDefault(owner, "default"))
+		n, err := w.change(`DELETE FROM assistant WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (w *writer) assistant(owner, id string) (Assistant, error) {
 	if err != nil {
 		return Assistant{}, err
 	}
-	return scanAssistant(s.QueryRowContext(context.Background(), id, orDefault(owner, "default")))
+	return scanAssistant(s.QueryRowContext(context.Background(), id, orDefault(owner, DefaultOwner)))
 }
 
 func (w *writer) putAssistant(a Assistant) error {

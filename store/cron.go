@@ -19,7 +19,7 @@ const (
 // none.
 type Cron struct {
 	ID        string
-	Owner     string // "" is written as "default"
+	Owner     string // "" is written as [DefaultOwner]
 	Kind      string
 	Assistant string
 	Thread    string // "" makes a new thread for each run
@@ -72,7 +72,7 @@ func (w *writer) putCron(c Cron) error {
 // CreateCron stores a new cron and returns it as stored. A thread it names must be there,
 // else ErrNotFound.
 func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
-	c.Owner = orDefault(c.Owner, "default")
+	c.Owner = orDefault(c.Owner, DefaultOwner)
 	c.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	c.UpdatedAt = c.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -108,7 +108,7 @@ func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
 // returns false.
 func (db *DB) EachCron(ctx context.Context, owner string, f func(Cron) bool) error {
 	err := db.each(ctx, `SELECT id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled, "after", "overlap", title, task, '{}',
-		metadata, created_at, updated_at FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`, []any{orDefault(owner, "default")}, func(rows *sql.Rows) (bool, error) {
+		metadata, created_at, updated_at FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`, []any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 		c, err := scanCron(rows)
 		return err == nil && f(c), err
 	})
@@ -152,7 +152,7 @@ func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cro
 // ErrNotFound when there is none.
 func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM cron WHERE id = ? AND owner = ?`, id, orDefault(owner, "default"))
+		n, err := w.change(`DELETE FROM cron WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

@@ -32,6 +32,9 @@ var (
 	ErrClosed = errors.New("store closed")
 )
 
+// DefaultOwner owns what is written without an owner.
+const DefaultOwner = "default"
+
 // Config says where the data are and how careful writes are.
 type Config struct {
 	Dir      string       // data folder, made with mode 0700 when missing

@@ -10,7 +10,7 @@ import (
 // Feedback is what somebody thinks of a run, or of one message of it.
 type Feedback struct {
 	ID        string
-	Owner     string // "" is written as "default"
+	Owner     string // "" is written as [DefaultOwner]
 	Thread    string
 	Run       string
 	Message   string // "" is the run as a whole
@@ -24,7 +24,7 @@ const feedbackColumns = `id, owner, thread, run, message, rating, comment, creat
 // AddFeedback stores feedback on a run. replace takes away what its owner said before on
 // the same message. ErrNotFound when the run is not there.
 func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedback, error) {
-	f.Owner = orDefault(f.Owner, "default")
+	f.Owner = orDefault(f.Owner, DefaultOwner)
 	f.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if replace {
@@ -50,7 +50,7 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedback, error) {
 	list := []Feedback{}
 	err := db.each(ctx, `SELECT `+feedbackColumns+` FROM feedback WHERE thread = ? AND (? = '' OR run = ?) AND owner = ? ORDER BY created_at, id`,
-		[]any{thread, run, run, orDefault(owner, "default")}, func(rows *sql.Rows) (bool, error) {
+		[]any{thread, run, run, orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 			var f Feedback
 			var created int64
 			err := rows.Scan(&f.ID, &f.Owner, &f.Thread, &f.Run, &f.Message, &f.Rating, &f.Comment, &created)
@@ -68,7 +68,7 @@ func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedba
 // when there is none.
 func (db *DB) DeleteFeedback(ctx context.Context, owner, thread, run, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`, thread, run, orDefault(owner, "default"), id, id)
+		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`, thread, run, orDefault(owner, DefaultOwner), id, id)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

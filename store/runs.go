@@ -18,7 +18,7 @@ type Run struct {
 	StopReason     string          `json:"stop_reason,omitempty"`
 	Error          string          `json:"error,omitempty"`
 	BaseCheckpoint string          `json:"-"` // head when the run started, for rollback
-	Owner          string          `json:"-"` // "" is written as "default"
+	Owner          string          `json:"-"` // "" is written as [DefaultOwner]
 	Parent         string          `json:"-"` // the run it works for, in the same thread, or ""
 	Metadata       json.RawMessage `json:"metadata"`
 	Kwargs         json.RawMessage `json:"kwargs"`
@@ -116,7 +116,7 @@ func (w *writer) putRun(r *Run, now int64) error {
 		base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata, kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`,
-		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, "default"), r.Status, r.Multitask, r.StopReason, r.Error, r.BaseCheckpoint,
+		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask, r.StopReason, r.Error, r.BaseCheckpoint,
 		object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.ID, err)

@@ -10,7 +10,7 @@ import (
 // checkpoint. A thread has at most one; it goes with the thread and with the checkpoint.
 type Share struct {
 	Thread     string
-	Owner      string // "" is written as "default"
+	Owner      string // "" is written as [DefaultOwner]
 	Token      string // what the link is known by; nobody can guess it
 	Checkpoint string // of the root namespace
 	CreatedAt  time.Time
@@ -22,7 +22,7 @@ const shareColumns = `thread, owner, token, checkpoint, created_at`
 // The share as it is now comes back. ErrNotFound when the thread is not its owner's or has
 // no such checkpoint.
 func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
-	s.Owner = orDefault(s.Owner, "default")
+	s.Owner = orDefault(s.Owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO share(`+shareColumns+`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ? AND deleted_at = 0)
 			AND EXISTS (SELECT 1 FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?)
@@ -41,7 +41,7 @@ func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 
 // ShareOf returns the share of a thread of owner's, or ErrNotFound.
 func (db *DB) ShareOf(ctx context.Context, owner, thread string) (Share, error) {
-	return db.share(ctx, `s.thread = ? AND s.owner = ?`, thread, orDefault(owner, "default"))
+	return db.share(ctx, `s.thread = ? AND s.owner = ?`, thread, orDefault(owner, DefaultOwner))
 }
 
 // ShareByToken returns what a link shows, or ErrNotFound: also while the thread is
@@ -64,7 +64,7 @@ func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, er
 // DeleteShare takes the link of a thread of owner's back. ErrNotFound when it has none.
 func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM share WHERE thread = ? AND owner = ?`, thread, orDefault(owner, "default"))
+		n, err := w.change(`DELETE FROM share WHERE thread = ? AND owner = ?`, thread, orDefault(owner, DefaultOwner))
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

@@ -10,7 +10,7 @@ import (
 
 // Spending is one model call beside the answers of runs: a title, a summary, a suggestion.
 type Spending struct {
-	Owner                string // of a call without a thread; "" is written as "default"
+	Owner                string // of a call without a thread; "" is written as [DefaultOwner]
 	Thread, Run          string // "" where there is none
 	Purpose, Model       string
 	Input, Output, Total int
@@ -23,7 +23,7 @@ type Spending struct {
 func (w *writer) putSpending(p *batch) error {
 	const columns = `INSERT INTO spending(owner, thread, run, purpose, model, input, output, total, cost, currency, at) `
 	for _, s := range p.Spending {
-		query, owner := columns+`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, orDefault(s.Owner, "default")
+		query, owner := columns+`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, orDefault(s.Owner, DefaultOwner)
 		if s.Thread != "" {
 			query, owner = columns+`SELECT owner, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM thread WHERE id = ?`, ""
 		}
@@ -77,13 +77,13 @@ const spentSums = `count(DISTINCT nullif(run, '')), sum(total), sum(input), sum(
 // ahead of UTC by ahead, and by currency. Days without spending are left out.
 func (db *DB) SpentByDay(ctx context.Context, owner string, since time.Time, ahead time.Duration) ([]Spent, error) {
 	return db.spent(ctx, `SELECT strftime('%Y-%m-%d', (at + ?) / 1000, 'unixepoch'), '', '', currency, `+spentSums+
-		`WHERE owner = ? AND at >= ? GROUP BY 1, 4 ORDER BY 1, 4`, ahead.Milliseconds(), orDefault(owner, "default"), millis(since))
+		`WHERE owner = ? AND at >= ? GROUP BY 1, 4 ORDER BY 1, 4`, ahead.Milliseconds(), orDefault(owner, DefaultOwner), millis(since))
 }
 
 // SpentByModel adds up everything owner spent since a moment, by model and currency.
 func (db *DB) SpentByModel(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', '', model, currency, `+spentSums+`WHERE owner = ? AND at >= ? GROUP BY 3, 4 ORDER BY 3, 4`,
-		orDefault(owner, "default"), millis(since))
+		orDefault(owner, DefaultOwner), millis(since))
 }
 
 // SpentIn adds up what was spent in a thread, by caller, model and currency; that of runs

@@ -12,7 +12,7 @@ import (
 // Thread is one conversation. Times have millisecond resolution.
 type Thread struct {
 	ID             string          `json:"thread_id"`
-	Owner          string          `json:"-"` // "" is written as "default"
+	Owner          string          `json:"-"` // "" is written as [DefaultOwner]
 	Status         string          `json:"status"`
 	Title          string          `json:"title"`
 	Metadata       json.RawMessage `json:"metadata"` // an object; nil is written as {}
@@ -286,7 +286,7 @@ func (w *writer) putThread(p *batch) error {
 	if p.NewThread {
 		query = `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
-	n, err := w.change(query, t.ID, orDefault(t.Owner, "default"), orDefault(t.Status, "idle"), t.Title, object(t.Metadata), object(t.Config),
+	n, err := w.change(query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title, object(t.Metadata), object(t.Config),
 		t.Head, orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt))
 	if err == nil && n == 0 {
 		err = ErrExists

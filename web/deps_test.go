@@ -65,7 +65,7 @@ func imports() map[string][]string {
 		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
 		"web/network":             {"agent", "sandbox/egress", "store"},
 		"web/openapi":             leaf,
-		"web/principal":           leaf,
+		"web/principal":           {"store"},
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/egress", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},

@@ -152,7 +152,7 @@ func (s *Sink) Steps() []Step {
 // Turn builds a turn whose state holds one human message, with counting ids.
 func Turn(text string, sink agent.Sink) *agent.Turn {
 	var n atomic.Int64
-	t := &agent.Turn{ThreadID: "t1", RunID: "r1", Sink: sink, Log: slog.New(slog.DiscardHandler),
+	t := &agent.Turn{Owner: "ann", ThreadID: "t1", RunID: "r1", Sink: sink, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("m%d", n.Add(1)) }}
 	t.State.Messages = []*agent.Message{{ID: "h1", Type: agent.TypeHuman, Content: agent.Text(text)}}
 	return t

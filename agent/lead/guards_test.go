@@ -307,8 +307,8 @@ func TestWhatWasSaidGoesToTheMemory(t *testing.T) {
 		var got []string
 		w := newWorld(t, []agenttest.Reply{agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads"}`), agenttest.Say("Red.")}, func(f *config.File, o *lead.Options) {
 			f.Memory.Enabled = on
-			o.Learn = func(thread, _ string, said []*agent.Message) {
-				line := thread
+			o.Learn = func(t *agent.Turn, said []*agent.Message) {
+				line := t.Owner + " " + t.ThreadID
 				for _, m := range said {
 					line += " " + m.Type + ":" + m.Content.String()
 				}
@@ -316,7 +316,7 @@ func TestWhatWasSaidGoesToTheMemory(t *testing.T) {
 			}
 		})
 		w.say(t, "which?", "")
-		if want := "t1 human:which? ai:Red."; on && strings.Join(got, "|") != want || !on && got != nil {
+		if want := "default t1 human:which? ai:Red."; on && strings.Join(got, "|") != want || !on && got != nil {
 			t.Errorf("on %v: %q", on, got)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"fawn/agent"
 )
 
-// Learn takes what a turn said, to be remembered later. It must not block.
-type Learn func(thread, agentName string, said []*agent.Message)
+// Learn takes what was said in the run of a turn, to be remembered later for its owner. It
+// must not block.
+type Learn func(t *agent.Turn, said []*agent.Message)
 
 // Memory hands what people and the agent said to each other to the memory, at the regular
 // end of a run: the words of people, and answers that call nothing. A thread in which one
@@ -31,7 +32,7 @@ func Memory(learn Learn) agent.Middleware {
 				said = append(said, m)
 			}
 			if people > 0 && answers > 0 {
-				learn(t.ThreadID, t.Options.AgentName, said)
+				learn(t, said)
 			}
 			return agent.State{}, nil
 		},

@@ -110,7 +110,7 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	if failed != nil {
 		return rec, out, failed
 	}
-	turn := &agent.Turn{ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
+	turn := &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
 		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
 		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add}
 	m.limitSteps(turn, opts)
@@ -136,7 +136,8 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 		return rec, out, context.Cause(ctx)
 	}
 	m.attach(e, rec)
-	a, err := m.build(ctx, Spec{ThreadID: e.run.ThreadID, RunID: e.run.ID, AssistantID: e.run.AssistantID, Options: &turn.Options, Remark: turn.Remark})
+	a, err := m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, AssistantID: e.run.AssistantID,
+		Options: &turn.Options, Remark: turn.Remark})
 	if err != nil {
 		return rec, out, err
 	}

@@ -24,10 +24,10 @@ var (
 
 // Spec is what a run's agent is built for.
 type Spec struct {
-	ThreadID, RunID, AssistantID string
-	Parent                       string                 // the run whose child it is, or ""
-	Options                      *agent.Options         // the builder may turn off what the model cannot do
-	Remark                       func(key, text string) // notes something in the run's metadata; may be nil
+	Owner, ThreadID, RunID, AssistantID string
+	Parent                              string                 // the run whose child it is, or ""
+	Options                             *agent.Options         // the builder may turn off what the model cannot do
+	Remark                              func(key, text string) // notes something in the run's metadata; may be nil
 }
 
 // Build makes the agent of one run from the configuration of this moment.
@@ -216,7 +216,7 @@ func newEntry(req Request) (*entry, error) {
 	}
 	now := time.Now()
 	run := store.Run{ID: req.ID, ThreadID: req.Thread, AssistantID: req.AssistantID, Status: Pending,
-		Multitask: req.Multitask, Owner: req.Owner, Metadata: object(req.Metadata), Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
+		Multitask: req.Multitask, Owner: cmp.Or(req.Owner, store.DefaultOwner), Metadata: object(req.Metadata), Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
 	return &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}), done: make(chan struct{})}, nil
 }
 

@@ -44,7 +44,7 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder f
 			Command: a.Command,
 			All:     all,
 			Secrets: t.Options.Secrets,
-			Origin:  sandbox.Origin{Run: t.RunID, ToolCall: c.ID},
+			Origin:  sandbox.Origin{User: t.Owner, Run: t.RunID, ToolCall: c.ID},
 			OnOutput: func(_ sandbox.Stream, chunk []byte) {
 				data, err := agent.Encode(agent.Visible(strings.ToValidUTF8(string(chunk), "\uFFFD")))
 				if err != nil { // a string always encodes

@@ -126,7 +126,7 @@ func TestBashWordsWhatBecameOfACommand(t *testing.T) {
 
 func TestBashShowsOutputWhileItRuns(t *testing.T) {
 	p := &fake{exec: func(_ context.Context, req sandbox.ExecReq) (sandbox.ExecResult, error) {
-		if req.Command != "make" || req.Origin != (sandbox.Origin{Run: "r1", ToolCall: "c1"}) {
+		if req.Command != "make" || req.Origin != (sandbox.Origin{User: "ann", Run: "r1", ToolCall: "c1"}) {
 			t.Errorf("request %+v", req)
 		}
 		chunk := []byte("one\n")

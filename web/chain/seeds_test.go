@@ -41,8 +41,8 @@ func (w *world) upload(t *testing.T, name string, content []byte) {
 // learns is an option of a world whose memory takes what was said.
 func learns(into func(string)) setup {
 	return func(_ *config.File, o *lead.Options) {
-		o.Learn = func(thread, _ string, said []*agent.Message) {
-			text := thread
+		o.Learn = func(t *agent.Turn, said []*agent.Message) {
+			text := t.Owner + "/" + t.ThreadID
 			for _, m := range said {
 				text += "|" + m.Content.String()
 			}
@@ -173,7 +173,7 @@ func seedStages() []driven {
 		{"memory", learns(func(s string) { learned <- s }), func(t *testing.T, w *world) {
 			w.when("I like tea", call("ls", `{"description":"x","path":"/mnt/user-data/workspace"}`), say("Noted."))
 			w.run(t, "I like tea", "")
-			if got := <-learned; got != "t1|I like tea|Noted." {
+			if got := <-learned; got != "default/t1|I like tea|Noted." {
 				t.Errorf("learned %q", got)
 			}
 		}},

@@ -7,11 +7,13 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"fawn/store"
 )
 
 // Default is the only principal of a server without accounts, and the one that runs the
 // installation.
-const Default = "default"
+const Default = store.DefaultOwner
 
 // nobody owns nothing: no account can have this name.
 const nobody = "\x00"
