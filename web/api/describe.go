@@ -6,10 +6,10 @@ import (
 	"fawn/web/openapi"
 )
 
-// Operations describes every route of [API.Routes], in the order the documentation shows
+// Operations describes every route of the table of routes, in the order the documentation shows
 // them. A test fails for a route that is missing here, and for a line without a route.
 func Operations() []openapi.Op {
-	return slices.Concat(
+	return placed(slices.Concat(
 		describeThreads(),
 		describeState(),
 		describeRuns(),
@@ -26,7 +26,24 @@ func Operations() []openapi.Op {
 		describeSandbox(),
 		describeModels(),
 		describeServer(),
-	)
+	))
+}
+
+// placed gives operations the methods and paths that the table of routes has for them.
+func placed(ops []openapi.Op) []openapi.Op {
+	var m mount
+	at := map[string]int{}
+	for i, o := range ops {
+		at[o.ID] = i
+	}
+	for native, table := range map[bool][]route{false: m.routes(), true: m.gateway()} {
+		for _, r := range table {
+			if i, ok := at[r.op]; ok {
+				ops[i].Method, ops[i].Path, ops[i].Native = r.method, r.path, native
+			}
+		}
+	}
+	return ops
 }
 
 // PathParams describes what the parameters of paths stand for.
@@ -61,11 +78,11 @@ func emptied(text string) []openapi.Answer { return []openapi.Answer{{Status: 20
 func describeServer() []openapi.Op {
 	const tag = "Server"
 	return []openapi.Op{
-		{ID: "getOK", Method: "GET", Path: "/ok", Tag: tag, Text: "Check that the server is running",
+		{ID: "getOK", Tag: tag, Text: "Check that the server is running",
 			Out: answered("The server is running", openapi.Object(openapi.Req("ok", openapi.Bool())))},
-		{ID: "getInfo", Method: "GET", Path: "/info", Tag: tag, Text: "Version and features",
+		{ID: "getInfo", Tag: tag, Text: "Version and features",
 			Out: answered("The version", openapi.Object(openapi.Req("version", openapi.String()), openapi.Req("flags", openapi.Map(openapi.Bool()))))},
-		{ID: "getFeatures", Method: "GET", Path: "/features", Native: true, Tag: tag, Text: "Optional features of the gateway",
+		{ID: "getFeatures", Tag: tag, Text: "Optional features of the gateway",
 			Out: answered("The features", openapi.Map(openapi.Object(openapi.Req("enabled", openapi.Bool()))))},
 	}
 }

@@ -13,12 +13,12 @@ func describeAgents() []o.Op {
 		o.Req("protocolVersion", o.String()), o.Req("preferredTransport", o.String()), o.Req("supportedInterfaces", o.List(o.Map(nil))),
 		o.Req("capabilities", o.Map(nil)), o.Req("defaultInputModes", o.List(o.String())), o.Req("defaultOutputModes", o.List(o.String())),
 		o.Req("skills", o.List(o.Map(nil))))
-	ops := []o.Op{{ID: "callAgent", Method: "POST", Path: "/a2a/{assistant_id}", Tag: tag, Text: "Talk to an assistant as an agent, in JSON-RPC 2.0",
+	ops := []o.Op{{ID: "callAgent", Tag: tag, Text: "Talk to an assistant as an agent, in JSON-RPC 2.0",
 		More: "A context is a thread, a task its run. Streams are events named message, each the answer to the call. Errors are told in the body.",
 		Lazy: true, RPC: true, Body: o.Body(o.Req("jsonrpc", o.Enum("2.0")), o.Req("id", o.AnyOf(o.String(), o.Number())), o.Req("method", methods), o.Opt("params", o.Map(nil))),
 		Out: append(answered("The outcome, for streams one in each event", reply), streamed()...), Fail: []int{400}}}
-	for i, path := range []string{"/a2a/{assistant_id}", "/a2a/{assistant_id}" + agentCards[0], "/a2a/{assistant_id}" + agentCards[1], agentCards[0], agentCards[1]} {
-		op := o.Op{ID: "agentCard" + string(rune('A'+i)), Method: "GET", Path: path, Tag: tag, Text: "How an assistant introduces itself to other agents", Out: answered("The card", card)}
+	for i, id := range []string{"agentCardA", "agentCardB", "agentCardC", "agentCardD", "agentCardE"} {
+		op := o.Op{ID: id, Tag: tag, Text: "How an assistant introduces itself to other agents", Out: answered("The card", card)}
 		if i > 2 {
 			op.Query = []o.Param{{Name: "assistant_id", Schema: o.String(), Text: "Which; without it the built-in one"}}
 		}

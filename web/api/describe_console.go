@@ -10,14 +10,14 @@ func describeConsole() []o.Op {
 		o.Req("cost", o.Nullable(o.Number())))
 	cost := []o.Prop{o.Req("total_cost", o.Nullable(o.Number())), o.Req("currency", o.Nullable(o.String())), o.Req("costs", o.Map(o.Number()))}
 	return []o.Op{
-		{ID: "getConsoleStats", Method: "GET", Path: "/console/stats", Native: true, Tag: tag, Text: "Get overall statistics",
+		{ID: "getConsoleStats", Tag: tag, Text: "Get overall statistics",
 			Out: answered("The statistics", o.Object(append(cost[:3:3], o.Req("total_runs", o.Int(0)), o.Req("active_runs", o.Int(0)), o.Req("failed_runs", o.Int(0)),
 				o.Req("total_threads", o.Int(0)), o.Req("total_agents", o.Int(1)), o.Req("total_tokens", o.Int(0)))...))},
-		{ID: "listConsoleRuns", Method: "GET", Path: "/console/runs", Native: true, Tag: tag, Text: "List the runs of all threads, newest first",
+		{ID: "listConsoleRuns", Tag: tag, Text: "List the runs of all threads, newest first",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxConsole)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")}},
 			Out: answered("A page of runs", o.Object(o.Req("runs", o.List(run)), o.Req("has_more", o.Bool())))},
-		{ID: "getConsoleUsage", Method: "GET", Path: "/console/usage", Native: true, Tag: tag, Text: "Get tokens and cost by day and by model",
+		{ID: "getConsoleUsage", Tag: tag, Text: "Get tokens and cost by day and by model",
 			Query: []o.Param{{Name: "days", Schema: o.Range(1, maxDays)}, {Name: "tz_offset_minutes", Schema: o.Range(-14*60, 14*60), Text: "Time zone of the client, in minutes ahead of UTC"}},
 			Out:   answered("The totals", o.Object(append(cost[:3:3], o.Req("days", o.List(day)), o.Req("by_model", o.Map(nil)), o.Req("total_tokens", o.Int(0)), o.Req("total_runs", o.Int(0)))...))},
 	}

@@ -7,16 +7,16 @@ func describeFiles() []o.Op {
 	file := []o.Answer{{Status: 200, Text: "The file", Type: "*/*"}, {Status: 206, Text: "Part of the file", Type: "*/*"}}
 	download := []o.Param{{Name: "download", Schema: o.Bool(), Text: "Send as an attachment"}}
 	return []o.Op{
-		{ID: "uploadFiles", Lazy: true, Method: "POST", Path: "/threads/{thread_id}/uploads", Tag: tag, Text: "Upload files to a thread", Form: "files",
+		{ID: "uploadFiles", Lazy: true, Tag: tag, Text: "Upload files to a thread", Form: "files",
 			Out: answered("The stored files", o.Object(o.Req("success", o.Bool()), o.Req("files", o.List(o.Ref("File"))), o.Req("message", o.String()))), Fail: []int{400, 413}},
-		{ID: "listUploads", Lazy: true, Method: "GET", Path: "/threads/{thread_id}/uploads/list", Tag: tag, Text: "List uploaded files",
+		{ID: "listUploads", Lazy: true, Tag: tag, Text: "List uploaded files",
 			Out: answered("The files", o.Object(o.Req("files", o.List(o.Ref("File"))), o.Req("count", o.Int(0))))},
-		{ID: "getUploadLimits", Lazy: true, Method: "GET", Path: "/threads/{thread_id}/uploads/limits", Tag: tag, Text: "Get the upload limits",
+		{ID: "getUploadLimits", Lazy: true, Tag: tag, Text: "Get the upload limits",
 			Out: answered("The limits", o.Object(o.Req("max_files", o.Int(0)), o.Req("max_file_size", o.Int(0)), o.Req("max_total_size", o.Int(0))))},
-		{ID: "deleteUpload", Method: "DELETE", Path: "/threads/{thread_id}/uploads/{name}", Tag: tag, Text: "Delete an uploaded file", Out: answered("Deleted", success()), Fail: []int{400}},
-		{ID: "getArtifact", Method: "GET", Path: "/threads/{thread_id}/artifacts/{path}", Tag: tag, Text: "Get a file of a thread",
+		{ID: "deleteUpload", Tag: tag, Text: "Delete an uploaded file", Out: answered("Deleted", success()), Fail: []int{400}},
+		{ID: "getArtifact", Tag: tag, Text: "Get a file of a thread",
 			More: "Supports range requests. Active content is sent as an attachment.", Query: download, Out: file, Fail: []int{400, 403, 416}},
-		{ID: "headArtifact", Method: "HEAD", Path: "/threads/{thread_id}/artifacts/{path}", Tag: tag, Text: "Get size and type of a file", Query: download,
+		{ID: "headArtifact", Tag: tag, Text: "Get size and type of a file", Query: download,
 			Out: []o.Answer{{Status: 200, Text: "The file exists"}, {Status: 206, Text: "The range exists"}}, Fail: []int{400, 403, 416}},
 	}
 }

@@ -15,33 +15,33 @@ func describeModels() []o.Op {
 	all := answered("All models, including unusable ones", o.Object(o.Req("models", o.List(o.Ref("ModelSetting")))))
 	const keys = "Accepts the other keys of models[] too. The API key is stored separately and never returned."
 	return []o.Op{
-		{ID: "listModels", Method: "GET", Path: "/models", Native: true, Tag: tag, Text: "List usable models",
+		{ID: "listModels", Tag: tag, Text: "List usable models",
 			Out: answered("The models", o.Object(o.Req("models", o.List(o.Ref("Model"))),
 				o.Req("disabled", o.List(o.Object(o.Req("name", o.String()), o.Req("reason", o.String())))), o.Req("token_usage", o.Object(o.Req("enabled", o.Bool())))))},
-		{ID: "getModel", Method: "GET", Path: "/models/{name}", Native: true, Tag: tag, Text: "Get a model", Out: answered("The model", o.Ref("Model"))},
-		{ID: "probeModel", Method: "POST", Path: "/models/probe", Native: true, Tag: tag, Text: "Test a model with a real call",
+		{ID: "getModel", Tag: tag, Text: "Get a model", Out: answered("The model", o.Ref("Model"))},
+		{ID: "probeModel", Tag: tag, Text: "Test a model with a real call",
 			More: "Takes the name of a stored model, an entry of models[], or both to override parts of the stored one. Nothing is saved. Failures quote the provider, with keys masked.",
 			Need: true, Body: o.Body(append([]o.Prop{o.Opt("name", o.String())}, entry...)...), Fail: []int{404, 409},
 			Out: answered("The result of the call", o.Object(o.Req("ok", o.Bool()), o.Req("base_url", o.String()), o.Req("reply", o.String()), o.Req("latency_ms", o.Int(0)),
 				o.Req("error", o.String()), o.Req("error_class", o.String()), o.Req("status", o.Int(0)), o.Req("tried", o.List(o.Object(
 					o.Req("base_url", o.String()), o.Req("ok", o.Bool()), o.Req("error", o.String()), o.Req("latency_ms", o.Int(0))))),
 				o.Req("models", o.List(o.String())), o.Req("context_length", o.Int(0))))},
-		{ID: "discoverModels", Method: "GET", Path: "/models/discover", Native: true, Tag: tag, Text: "Find model servers on this machine and API keys in the environment (names only)",
+		{ID: "discoverModels", Tag: tag, Text: "Find model servers on this machine and API keys in the environment (names only)",
 			Out: answered("Servers found on the default ports within a second", o.Object(o.Req("keys", o.List(o.String())), o.Req("servers", o.List(o.Object(
 				o.Req("name", o.String()), o.Req("base_url", o.String()), o.Req("use", o.String()), o.Req("models", o.List(o.Object(o.Req("id", o.String()),
 					o.Req("context_length", o.Int(0)), o.Req("max_context_length", o.Int(0)), o.Req("supports_vision", o.Bool()), o.Req("supports_tools", o.Bool()),
 					o.Req("supports_thinking", o.Bool())))))))))},
-		{ID: "listPresets", Method: "GET", Path: "/settings/presets", Native: true, Tag: tag, Text: "List provider presets",
+		{ID: "listPresets", Tag: tag, Text: "List provider presets",
 			Out: answered("The presets; their names are values for use", o.Object(o.Req("presets", o.List(o.Object(o.Req("name", o.String()), o.Req("label", o.String()), o.Req("base_url", o.String()),
 				o.Req("key_variable", o.String()), o.Req("key_set", o.Bool()), o.Req("key_page", o.String()), o.Req("local", o.Bool()))))))},
-		{ID: "listModelSettings", Method: "GET", Path: "/settings/models", Native: true, Tag: tag, Text: "List all models with the source of each value", Out: all},
-		{ID: "addModel", Method: "POST", Path: "/settings/models", Native: true, Tag: tag, Text: "Add a model to the settings", More: keys,
+		{ID: "listModelSettings", Tag: tag, Text: "List all models with the source of each value", Out: all},
+		{ID: "addModel", Tag: tag, Text: "Add a model to the settings", More: keys,
 			Need: true, Body: o.Body(append([]o.Prop{o.Req("name", o.String())}, entry...)...), Out: one, Fail: []int{409}},
-		{ID: "changeModel", Method: "PATCH", Path: "/settings/models/{name}", Native: true, Tag: tag, Text: "Change a model; null removes an override", More: keys,
+		{ID: "changeModel", Tag: tag, Text: "Change a model; null removes an override", More: keys,
 			Body: o.Body(entry...), Out: one, Fail: []int{409}},
-		{ID: "removeModel", Method: "DELETE", Path: "/settings/models/{name}", Native: true, Tag: tag, Text: "Remove a model and its key from the settings",
+		{ID: "removeModel", Tag: tag, Text: "Remove a model and its key from the settings",
 			Out: emptied("Removed; values in config.yaml apply again"), Fail: []int{409}},
-		{ID: "setDefaultModel", Method: "PUT", Path: "/settings/default-model", Native: true, Tag: tag, Text: "Set the default model",
+		{ID: "setDefaultModel", Tag: tag, Text: "Set the default model",
 			More: "An empty name leaves the choice to config.yaml.", Need: true, Body: o.Body(o.Req("name", o.String())), Out: all, Fail: []int{404, 409}},
 	}
 }

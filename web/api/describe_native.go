@@ -8,7 +8,6 @@ import (
 // describeNative are the routes of DeerFlow's own about threads and runs.
 func describeNative() []o.Op {
 	const tag = "DeerFlow"
-	thread, run := "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
 	goal := answered("The goal, or null", o.Object(o.Req("goal", o.Nullable(o.Map(nil)))))
 	limit := o.Param{Name: "limit", Schema: o.Range(1, maxTurns)}
 	before, after := o.Param{Name: "before_seq", Schema: o.Int(0)}, o.Param{Name: "after_seq", Schema: o.Int(0)}
@@ -17,34 +16,34 @@ func describeNative() []o.Op {
 	opinion := o.Body(o.Req("rating", o.Int(-1)), o.Opt("comment", o.String()), o.Opt("message_id", o.String()))
 	opinions := answered("The feedback", o.List(o.Ref("Feedback")))
 	return []o.Op{
-		{ID: "getGoal", Method: "GET", Path: thread + "/goal", Native: true, Tag: tag, Text: "Get the goal of a thread", Out: goal},
-		{ID: "putGoal", Method: "PUT", Path: thread + "/goal", Native: true, Tag: tag, Text: "Set the goal of a thread", Need: true,
+		{ID: "getGoal", Tag: tag, Text: "Get the goal of a thread", Out: goal},
+		{ID: "putGoal", Tag: tag, Text: "Set the goal of a thread", Need: true,
 			Body: o.Body(o.Req("objective", o.String()), o.Opt("max_continuations", o.Range(0, middleware.MaxContinuations))), Out: goal, Fail: []int{409}},
-		{ID: "deleteGoal", Method: "DELETE", Path: thread + "/goal", Native: true, Tag: tag, Text: "Clear the goal of a thread", Out: goal, Fail: []int{409}},
-		{ID: "getTokenUsage", Method: "GET", Path: thread + "/token-usage", Native: true, Tag: tag, Text: "Get the token usage of a thread",
+		{ID: "deleteGoal", Tag: tag, Text: "Clear the goal of a thread", Out: goal, Fail: []int{409}},
+		{ID: "getTokenUsage", Tag: tag, Text: "Get the token usage of a thread",
 			Query: []o.Param{{Name: "include_active", Schema: o.Bool()}}, Out: answered("The totals", o.Ref("TokenUsage"))},
-		{ID: "listMessages", Method: "GET", Path: thread + "/messages", Native: true, Tag: tag, Text: "List the messages of the conversation, oldest first",
+		{ID: "listMessages", Tag: tag, Text: "List the messages of the conversation, oldest first",
 			Query: []o.Param{limit, before, after}, Out: answered("Messages", o.List(o.Ref("Turn")))},
-		{ID: "getMessagesPage", Method: "GET", Path: thread + "/messages/page", Native: true, Tag: tag, Text: "Get the conversation page by page, from the end", Query: []o.Param{limit, before},
+		{ID: "getMessagesPage", Tag: tag, Text: "Get the conversation page by page, from the end", Query: []o.Param{limit, before},
 			Out: answered("A page", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool()), o.Req("next_before_seq", o.Nullable(o.Int(1)))))},
-		{ID: "prepareRegenerate", Method: "POST", Path: thread + "/runs/regenerate/prepare", Native: true, Tag: tag, Text: "Prepare to regenerate the last turn", Need: true,
+		{ID: "prepareRegenerate", Tag: tag, Text: "Prepare to regenerate the last turn", Need: true,
 			Body: o.Body(o.Req("message_id", o.String())), Out: replay, Fail: []int{409}},
-		{ID: "prepareEdit", Method: "POST", Path: thread + "/runs/edit-regenerate/prepare", Native: true, Tag: tag, Text: "Prepare to regenerate the last turn with an edited message", Need: true,
+		{ID: "prepareEdit", Tag: tag, Text: "Prepare to regenerate the last turn with an edited message", Need: true,
 			Body: o.Body(o.Req("human_message_id", o.String()), o.Req("replacement_text", o.String())), Out: replay, Fail: []int{409}},
-		{ID: "listRunMessages", Method: "GET", Path: run + "/messages", Native: true, Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after}, Out: page},
-		{ID: "listStatelessRunMessages", Method: "GET", Path: "/runs/{run_id}/messages", Native: true, Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after}, Out: page},
-		{ID: "listRunEvents", Method: "GET", Path: run + "/events", Native: true, Tag: tag, Text: "List the events of a run, without answer deltas",
+		{ID: "listRunMessages", Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after}, Out: page},
+		{ID: "listStatelessRunMessages", Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after}, Out: page},
+		{ID: "listRunEvents", Tag: tag, Text: "List the events of a run, without answer deltas",
 			Query: []o.Param{{Name: "event_types", Schema: o.String(), Text: "Comma-separated names"}, {Name: "task_id", Schema: o.String()}, {Name: "limit", Schema: o.Range(1, maxEvents)}, after},
 			Out:   answered("The events", o.List(o.Ref("RunEvent")))},
-		{ID: "listFeedback", Method: "GET", Path: run + "/feedback", Native: true, Tag: tag, Text: "List the feedback on a run", Out: opinions},
-		{ID: "addFeedback", Method: "POST", Path: run + "/feedback", Native: true, Tag: tag, Text: "Give feedback on a run", Need: true, Body: opinion, Out: answered("The feedback", o.Ref("Feedback")), Fail: []int{400}},
-		{ID: "putFeedback", Method: "PUT", Path: run + "/feedback", Native: true, Tag: tag, Text: "Replace the feedback on a run", Need: true, Body: opinion,
+		{ID: "listFeedback", Tag: tag, Text: "List the feedback on a run", Out: opinions},
+		{ID: "addFeedback", Tag: tag, Text: "Give feedback on a run", Need: true, Body: opinion, Out: answered("The feedback", o.Ref("Feedback")), Fail: []int{400}},
+		{ID: "putFeedback", Tag: tag, Text: "Replace the feedback on a run", Need: true, Body: opinion,
 			Out: answered("The feedback", o.Ref("Feedback")), Fail: []int{400}},
-		{ID: "clearFeedback", Method: "DELETE", Path: run + "/feedback", Native: true, Tag: tag, Text: "Delete all feedback on a run", Out: answered("Done", o.Object(o.Req("success", o.Bool())))},
-		{ID: "getFeedbackStats", Method: "GET", Path: run + "/feedback/stats", Native: true, Tag: tag, Text: "Get feedback totals of a run",
+		{ID: "clearFeedback", Tag: tag, Text: "Delete all feedback on a run", Out: answered("Done", o.Object(o.Req("success", o.Bool())))},
+		{ID: "getFeedbackStats", Tag: tag, Text: "Get feedback totals of a run",
 			Out: answered("The totals", o.Object(o.Req("run_id", o.String()), o.Req("total", o.Int(0)), o.Req("positive", o.Int(0)), o.Req("negative", o.Int(0))))},
-		{ID: "deleteFeedback", Method: "DELETE", Path: run + "/feedback/{feedback_id}", Native: true, Tag: tag, Text: "Delete feedback", Out: answered("Done", o.Object(o.Req("success", o.Bool())))},
-		{ID: "listStatelessRunFeedback", Method: "GET", Path: "/runs/{run_id}/feedback", Native: true, Tag: tag, Text: "List the feedback on a run", Out: opinions},
+		{ID: "deleteFeedback", Tag: tag, Text: "Delete feedback", Out: answered("Done", o.Object(o.Req("success", o.Bool())))},
+		{ID: "listStatelessRunFeedback", Tag: tag, Text: "List the feedback on a run", Out: opinions},
 	}
 }
 

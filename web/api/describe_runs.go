@@ -4,43 +4,43 @@ import o "fawn/web/openapi"
 
 func describeRuns() []o.Op {
 	const tag, alone = "Runs", "Stateless runs"
-	run, body := "/threads/{thread_id}/runs/{run_id}", o.Ref("RunCreate")
+	body := o.Ref("RunCreate")
 	wait := []o.Param{{Name: "wait", Schema: o.Bool(), Text: "Respond only when the run has stopped"}, cancelWord()}
 	leave := o.Param{Name: "cancel_on_disconnect", Schema: o.Bool(), Text: "Cancel the run when this reader disconnects"}
 	follow := []o.Param{leave, {Name: "stream_mode", Schema: o.String()}, {Name: "stream_subgraphs", Schema: o.Bool()}}
 	result := answered("The final state; __error__ if the run failed", o.Ref("Values"))
 	joined := []o.Answer{result[0]}
 	return []o.Op{
-		{ID: "createRun", Lazy: true, Method: "POST", Path: "/threads/{thread_id}/runs", Tag: tag, Text: "Start a run in the background", Body: body,
+		{ID: "createRun", Lazy: true, Tag: tag, Text: "Start a run in the background", Body: body,
 			Out: answered("The run", o.Ref("Run")), Fail: []int{409}},
-		{ID: "streamRun", Lazy: true, Method: "POST", Path: "/threads/{thread_id}/runs/stream", Tag: tag, Text: "Start a run and follow it", Body: body, Out: streamed(), Fail: []int{409}},
-		{ID: "waitRun", Lazy: true, Method: "POST", Path: "/threads/{thread_id}/runs/wait", Tag: tag, Text: "Start a run and wait for its result", Body: body, Out: result, Fail: []int{409}},
-		{ID: "listRuns", Method: "GET", Path: "/threads/{thread_id}/runs", Tag: tag, Text: "List the runs of a thread, newest first",
+		{ID: "streamRun", Lazy: true, Tag: tag, Text: "Start a run and follow it", Body: body, Out: streamed(), Fail: []int{409}},
+		{ID: "waitRun", Lazy: true, Tag: tag, Text: "Start a run and wait for its result", Body: body, Out: result, Fail: []int{409}},
+		{ID: "listRuns", Tag: tag, Text: "List the runs of a thread, newest first",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")}, {Name: "select", Schema: o.String()}},
 			Out: answered("The runs", o.List(o.Ref("RunPart")))},
-		{ID: "getRun", Method: "GET", Path: run, Tag: tag, Text: "Get a run", Out: answered("The run", o.Ref("Run"))},
-		{ID: "deleteRun", Method: "DELETE", Path: run, Tag: tag, Text: "Delete a finished run", Out: emptied("Deleted"), Fail: []int{409}},
-		{ID: "cancelRun", Method: "POST", Path: run + "/cancel", Tag: tag, Text: "Cancel a run, keeping partial answers", Query: wait,
+		{ID: "getRun", Tag: tag, Text: "Get a run", Out: answered("The run", o.Ref("Run"))},
+		{ID: "deleteRun", Tag: tag, Text: "Delete a finished run", Out: emptied("Deleted"), Fail: []int{409}},
+		{ID: "cancelRun", Tag: tag, Text: "Cancel a run, keeping partial answers", Query: wait,
 			Out: append(emptied("Cancelled"), o.Answer{Status: 202, Text: "Cancellation requested"}), Fail: []int{409}},
-		{ID: "joinRun", Method: "GET", Path: run + "/join", Tag: tag, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
-		{ID: "followRun", Method: "GET", Path: run + "/stream", Tag: tag, Text: "Follow a run, active or finished",
+		{ID: "joinRun", Tag: tag, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
+		{ID: "followRun", Tag: tag, Text: "Follow a run, active or finished",
 			More: "Last-Event-ID is the id of the last event received.", Query: follow, Out: streamed()},
-		{ID: "cancelAndFollowRun", Method: "POST", Path: run + "/stream", Tag: tag, Text: "Follow a run; with an action, cancel it first",
+		{ID: "cancelAndFollowRun", Tag: tag, Text: "Follow a run; with an action, cancel it first",
 			Query: append(wait, follow...), Out: streamed(), Fail: []int{409}},
 
-		{ID: "createStatelessRun", Method: "POST", Path: "/runs", Tag: alone, Text: "Start a run on a new thread in the background", Body: body,
+		{ID: "createStatelessRun", Tag: alone, Text: "Start a run on a new thread in the background", Body: body,
 			Out: answered("The run", o.Ref("Run")), Fail: []int{404, 409}},
-		{ID: "streamStatelessRun", Method: "POST", Path: "/runs/stream", Tag: alone, Text: "Start a run on a new thread and follow it", Body: body, Out: streamed(), Fail: []int{404, 409}},
-		{ID: "waitStatelessRun", Method: "POST", Path: "/runs/wait", Tag: alone, Text: "Start a run on a new thread and wait for its result", Body: body, Out: result, Fail: []int{404, 409}},
-		{ID: "createRuns", Method: "POST", Path: "/runs/batch", Tag: alone, Text: "Start several runs", Need: true,
+		{ID: "streamStatelessRun", Tag: alone, Text: "Start a run on a new thread and follow it", Body: body, Out: streamed(), Fail: []int{404, 409}},
+		{ID: "waitStatelessRun", Tag: alone, Text: "Start a run on a new thread and wait for its result", Body: body, Out: result, Fail: []int{404, 409}},
+		{ID: "createRuns", Tag: alone, Text: "Start several runs", Need: true,
 			Body: o.List(body), Out: answered("The runs", o.List(o.Ref("Run"))), Fail: []int{404, 409}},
-		{ID: "cancelRuns", Method: "POST", Path: "/runs/cancel", Tag: alone, Text: "Cancel runs by id, by thread or by status", Need: true,
+		{ID: "cancelRuns", Tag: alone, Text: "Cancel runs by id, by thread or by status", Need: true,
 			Query: []o.Param{cancelWord()},
 			Body:  o.Body(o.Opt("thread_id", o.String()), o.Opt("run_ids", o.List(o.String())), o.Opt("status", o.Enum("pending", "running", "all"))),
 			Out:   emptied("Cancellation requested"), Fail: []int{404}},
-		{ID: "joinStatelessRun", Method: "GET", Path: "/runs/{run_id}/join", Tag: alone, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
-		{ID: "followStatelessRun", Method: "GET", Path: "/runs/{run_id}/stream", Tag: alone, Text: "Follow a run, active or finished", Query: follow, Out: streamed()},
+		{ID: "joinStatelessRun", Tag: alone, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
+		{ID: "followStatelessRun", Tag: alone, Text: "Follow a run, active or finished", Query: follow, Out: streamed()},
 	}
 }
 

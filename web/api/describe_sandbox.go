@@ -13,13 +13,13 @@ func describeSandbox() []o.Op {
 		o.Req("questions", o.List(o.Object(o.Req("host", o.String()), o.Req("port", o.Int(0)), o.Req("thread_id", o.String()), o.Req("at", o.Time()))))))
 	hosts := answered("The hosts", o.Object(o.Req("decisions", decisions)))
 	return []o.Op{
-		{ID: "getThreadNetwork", Method: "GET", Path: "/threads/{thread_id}/network", Native: true, Tag: tag, Text: "Get network requests and decisions of a thread", Out: asked},
-		{ID: "answerThreadNetwork", Method: "POST", Path: "/threads/{thread_id}/network", Native: true, Tag: tag, Text: "Allow or deny a thread's commands access to a host",
+		{ID: "getThreadNetwork", Tag: tag, Text: "Get network requests and decisions of a thread", Out: asked},
+		{ID: "answerThreadNetwork", Tag: tag, Text: "Allow or deny a thread's commands access to a host",
 			Body: o.Body(o.Req("host", o.String()), o.Req("answer", o.Enum("once", "thread", "always", "no")), o.Opt("port", o.Int(0))), Out: asked, Fail: []int{403}},
-		{ID: "listOpenHosts", Method: "GET", Path: "/network", Native: true, Tag: tag, Text: "List hosts allowed in every thread", Out: hosts, Fail: []int{403}},
-		{ID: "closeHost", Method: "DELETE", Path: "/network", Native: true, Tag: tag, Text: "Revoke a host allowed in every thread",
+		{ID: "listOpenHosts", Tag: tag, Text: "List hosts allowed in every thread", Out: hosts, Fail: []int{403}},
+		{ID: "closeHost", Tag: tag, Text: "Revoke a host allowed in every thread",
 			Query: []o.Param{{Name: "host", Schema: o.String()}}, Out: hosts, Fail: []int{403, 404}},
-		{ID: "getThreadAudit", Method: "GET", Path: "/threads/{thread_id}/audit", Native: true, Tag: tag, Text: "Get the audit log of a thread: commands, connections and refused paths", Query: page, Out: rows},
-		{ID: "getAudit", Method: "GET", Path: "/audit", Native: true, Tag: tag, Text: "Get the audit log of all threads: commands, connections and refused paths", Query: page, Out: rows},
+		{ID: "getThreadAudit", Tag: tag, Text: "Get the audit log of a thread: commands, connections and refused paths", Query: page, Out: rows},
+		{ID: "getAudit", Tag: tag, Text: "Get the audit log of all threads: commands, connections and refused paths", Query: page, Out: rows},
 	}
 }

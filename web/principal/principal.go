@@ -27,6 +27,9 @@ type Principal struct {
 // hosts concern everybody.
 func (p Principal) Operator() bool { return p.Owner == Default }
 
+// Known tells whether anybody asks who has an account.
+func (p Principal) Known() bool { return p.Owner != nobody && p.Owner != "" }
+
 type key struct{}
 
 // With is ctx with p in it.

@@ -1,0 +1,46 @@
+package api_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/api"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// TestNoRouteIsWithoutAPolicy: a request of nobody's is refused by every route but those for
+// everybody, before it does anything; those of the installation refuse all but its operator.
+func TestNoRouteIsWithoutAPolicy(t *testing.T) {
+	open, operators := []string{"/api/ok", "/api/info"}, []string{"/api/settings/", "/api/models/discover", "/api/models/probe", "/api/network"}
+	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
+		e := echo.New()
+		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))
+		if owner != "" {
+			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
+		}
+		api.New(api.Deps{}).Routes(e.Group("/api"), true)
+		n := 0
+		for _, r := range e.Routes() {
+			mine := slices.ContainsFunc(operators, func(p string) bool { return strings.HasPrefix(r.Path, p) })
+			if r.Method == echo.RouteNotFound || slices.Contains(open, r.Path) || owner != "" && !mine {
+				continue
+			}
+			n++
+			rec := httptest.NewRecorder()
+			e.ServeHTTP(rec, httptest.NewRequest(r.Method, strings.NewReplacer(":", "x", "*", "x").Replace(r.Path), nil))
+			if rec.Code != limited {
+				t.Errorf("%s %s as %q: %d %s", r.Method, r.Path, owner, rec.Code, rec.Body)
+			}
+		}
+		if n == 0 {
+			t.Errorf("as %q: no routes", owner)
+		}
+	}
+}
