@@ -208,6 +208,7 @@ func TestJudgeReadsAsTheShellDoes(t *testing.T) {
 		{"bash -s a <<'EOF'\nrm -rf /\nEOF", "whole system"},
 		{"echo `echo \\`rm -rf /\\``", "whole system"},
 		{"echo $((1 2))\nrm -rf /", "whole system"},
+		{"echo " + strings.Repeat("{a,b}", 20), "too many words"},
 		{strings.Repeat("(", 500) + "rm -rf /" + strings.Repeat(")", 500), "whole system"},
 		{strings.Repeat("echo $(", 500) + "rm -rf /" + strings.Repeat(")", 500), "whole system"},
 		{strings.Repeat("eval ", 60) + "rm -rf /", "too many commands"},
@@ -264,7 +265,7 @@ func TestJudgeLetsWorkThrough(t *testing.T) {
 		"f() { g | h & }; f", "fact() { echo $(fact 1); }", "while true; do curl x; sleep 1; done", "while read l; do x & done < a", "sleep 9 &", "a & b & wait",
 		"function f { ls; }; f", "arr=(a b $(curl x)); echo ${arr[@]}", "echo ${x#'}'} ${y:-\"}\"}", `echo 'it'\''s'`, `echo "a \" b"`, "echo $'it\\'s'", "awk '{print $1; print $2}' a", "sed 's/a|b/c/' a",
 		"pipx run black", "apt list", "echo sudo", "echo PATH=x", "chmod 755 a", "chmod +x a", "MYPATH=1 ls",
-		"cat <<EOF\nit's\nEOF\nls", "python3 - <<'EOF'\nprint('a \" b')\nEOF", "echo \\\n a", "ls |& cat", "ls &> a", "exec 3>&1", "2>&1 ls", "echo {a,b}", "touch {1..5000}.txt", "[[ a < b ]] && echo c", "test 1 -lt 2",
+		"cat <<EOF\nit's\nEOF\nls", "python3 - <<'EOF'\nprint('a \" b')\nEOF", "echo \\\n a", "ls |& cat", "ls &> a", "exec 3>&1", "2>&1 ls", "echo {a,b}", "touch {1..5000}.txt", "echo {a,b}{c,d}{e,f}", "echo {{{{{{{{{{{{{{{{{{{{", "[[ a < b ]] && echo c", "test 1 -lt 2",
 		"cat list | while read f; do bash \"$f\"; done", "cat list | while read f; do bash -c \"echo $f\"; done", "ls | (cd a; bash run.sh)",
 		"cat > a.sh <<'EOF'\nrm -rf /", "cat <<A <<'B'\nx\nA\nrm -rf /", "echo 'unclosed; ls", "echo \"a $(cat <<'EOF'\nrm -rf /\nEOF\n)\"",
 		"rm -rf \"${DIR:?}\"/*", "rm -rf ${HOME:+x}", "trap 'rm -rf \"$tmp\"' EXIT", "alias ll='ls -l'", "trap - INT", "env -i sh run.sh", "env -S 'ls -l'",
@@ -303,7 +304,8 @@ func TestJudgeWarns(t *testing.T) {
 }
 
 func TestJudgeIsFastOnHostileText(t *testing.T) {
-	for _, piece := range []string{"$((", "$(", "(", "`", "${", "<(", "case x in ", "<<a ", "a=(", `"$(`, "\\", "))", "f(){", "$((`", "a|", "''", "for ((;;))do ", "eval $(", "bash -c \"$(", "eval '", "rm -r ", "xargs ", "find -exec ", "su -c $("} {
+	for _, piece := range []string{"$((", "$(", "(", "`", "${", "<(", "case x in ", "<<a ", "a=(", `"$(`, "\\", "))", "f(){", "$((`", "a|", "''", "for ((;;))do ", "eval $(", "bash -c \"$(", "eval '", "rm -r ", "xargs ", "find -exec ", "su -c $(",
+		"{a,b}", "{1..900}", "x{1..99} ", "{{a,b},", "{a,{b,"} {
 		script := strings.Repeat(piece, 10_000/len(piece))
 		begin := time.Now()
 		command.Judge(script)

@@ -10,6 +10,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxAttempts is how often a text with mistakes is read.
+const maxAttempts = 8
+
 // script judges the text of a shell script. What the parser refuses is judged by [unread],
 // and reading goes on behind it: the shell, too, runs the lines around a mistake.
 func (j *judge) script(text string) {
@@ -20,7 +23,7 @@ func (j *judge) script(text string) {
 	for attempt := 0; !j.tired(len(text)); attempt++ {
 		stmts, at, err := parse(text)
 		mended, ok := mend(text, at)
-		if err != nil && ok && attempt < 20 {
+		if err != nil && ok && attempt < maxAttempts {
 			text = mended
 			continue
 		}
@@ -32,7 +35,7 @@ func (j *judge) script(text string) {
 		}
 		j.unread(text)
 		_, rest, ok := strings.Cut(text[at:], "\n")
-		if !ok || attempt >= 20 {
+		if !ok || attempt >= maxAttempts {
 			return
 		}
 		text = rest

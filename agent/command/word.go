@@ -31,24 +31,32 @@ func (j *judge) risky(top syntax.Node) bool {
 	return found
 }
 
-// maxBraces is how many words one with braces is looked at as.
-const maxBraces = 1000
+const (
+	maxBraces   = 16   // in one word, each of which multiplies what the ones before it made
+	maxExpanded = 1000 // words that one is looked at as
+)
 
 // expand gives the words that one becomes when its braces are resolved.
 func (j *judge) expand(w *syntax.Word) []word {
-	if !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
-		lit, ok := p.(*syntax.Lit)
-		return ok && strings.Contains(lit.Value, "{")
-	}) {
+	braces, several := 0, false
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			braces += strings.Count(lit.Value, "{")
+			several = several || strings.Contains(lit.Value, ",") || strings.Contains(lit.Value, "..")
+		}
+	}
+	if braces == 0 || !several {
 		return []word{j.render(w)}
+	}
+	if braces > maxBraces {
+		j.no("braces that stand for too many words")
+		return nil
 	}
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
-	if !syntax.SplitBraces(split) {
-		return []word{j.render(w)}
-	}
+	syntax.SplitBraces(split)
 	var out []word
 	for one, err := range expand.BracesSeq(nil, split) {
-		if err != nil || len(out) == maxBraces || j.tired(1) {
+		if err != nil || len(out) == maxExpanded || j.tired(20) {
 			break
 		}
 		out = append(out, j.render(one))
