@@ -30,7 +30,7 @@ func imports() map[string][]string {
 		"agent/agenttest":         {"agent"},
 		"agent/community/...":     {"agent"},
 		"agent/command":           leaf,
-		"agent/config":            {"sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
+		"agent/config":            {"agent/middleware", "sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
 		"agent/lead":              {"agent/...", "memory", "sandbox", "uploads"},
 		"agent/llm":               {"agent", "agent/llm/..."},
 		"agent/llm/llmerr":        leaf,

@@ -43,26 +43,21 @@ func (s *Snapshot) check(d *decoder) {
 		}
 	}
 	f.Server.CORSOrigins = origins
-	if l := f.LoopDetection; l.HardLimit < l.WarnThreshold {
-		d.fail(at("loop_detection"), "loop_detection.hard_limit (%d) must not be below warn_threshold (%d)", l.HardLimit, l.WarnThreshold)
-	}
-	if l := f.LoopDetection; l.ToolFreqHardLimit < l.ToolFreqWarn {
-		d.fail(at("loop_detection"), "loop_detection.tool_freq_hard_limit (%d) must not be below tool_freq_warn (%d)", l.ToolFreqHardLimit, l.ToolFreqWarn)
-	}
-	for _, name := range sorted(f.LoopDetection.ToolFreqOverrides) {
-		if o := f.LoopDetection.ToolFreqOverrides[name]; o.HardLimit < o.Warn {
-			path := "loop_detection.tool_freq_overrides." + name
-			d.fail(at(path), "%s: hard_limit (%d) must not be below warn (%d)", path, o.HardLimit, o.Warn)
+	f.LoopDetection.Check(func(entry, problem string) {
+		if entry == "" {
+			d.fail(at("loop_detection"), "loop_detection.%s", problem)
+			return
+		}
+		path := "loop_detection." + entry
+		d.fail(at(path), "%s: %s", path, problem)
+	})
+	for _, a := range f.Summarization.Trigger {
+		if problem := a.Check(); problem != "" {
+			d.fail(at("summarization.trigger"), "summarization.trigger: %s", problem)
 		}
 	}
-	for i, c := range append(slices.Clone(f.Summarization.Trigger), f.Summarization.Keep) {
-		if c.Type == "fraction" && c.Value > 1 {
-			path := "summarization.trigger"
-			if i == len(f.Summarization.Trigger) {
-				path = "summarization.keep"
-			}
-			d.fail(at(path), "%s: a fraction must be from 0 to 1, not %v", path, c.Value)
-		}
+	if problem := f.Summarization.Keep.Check(); problem != "" {
+		d.fail(at("summarization.keep"), "summarization.keep: %s", problem)
 	}
 	f.Models = onePerName(f.Models, func(m Model) (string, bool) { return m.Name, m.Disabled == "" }, func(name string) {
 		d.warn(at("models").problem("the model %q is given more than once; the first that can be used counts", name))

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"fawn/agent/middleware"
+)
 
 // Default returns the configuration of a server whose owner has written nothing.
 func Default() File {
@@ -16,12 +20,8 @@ func Default() File {
 		Retention:  Retention{SweepEvery: time.Minute},
 		ThreadData: ThreadData{LazyInit: true},
 		ToolSearch: ToolSearch{AutoPromoteTopK: 3},
-		ToolOutput: ToolOutput{
-			Enabled: true, ExternalizeMinChars: 12000, PreviewHeadChars: 2000, PreviewTailChars: 1000,
-			FallbackMaxChars: 30000, FallbackHeadChars: 8000, FallbackTailChars: 3000,
-			StorageSubdir: ".tool-results", ExemptTools: []string{"read_file", "read_file_tool"},
-		},
-		Sandbox: defaultSandbox(),
+		ToolOutput: middleware.DefaultOutputBudget(),
+		Sandbox:    defaultSandbox(),
 		Uploads: Uploads{
 			MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20,
 			AutoConvertDocuments: true, PDFConverter: "auto",
@@ -29,22 +29,16 @@ func Default() File {
 		Skills:         Skills{ContainerPath: "/mnt/skills"},
 		SkillScan:      Switch{Enabled: true},
 		SkillEvolution: SkillEvolution{SecurityFailClosed: true},
-		Title:          Title{Enabled: true, MaxWords: 8, MaxChars: 80},
-		Summarization: Summarization{
-			Enabled: true, Trigger: []ContextSize{{Type: "fraction", Value: 0.8}}, Keep: ContextSize{Type: "messages", Value: 20},
-			TrimTokensToSummarize: 4000, SkillFileReadToolNames: []string{"read_file", "read", "view", "cat"},
-		},
-		Memory: defaultMemory(),
+		Title:          middleware.DefaultTitle(),
+		Summarization:  middleware.DefaultCompaction(),
+		Memory:         defaultMemory(),
 		Subagents: Subagents{
 			Enabled: true, Timeout: 15 * time.Minute, MaxConcurrent: 3, MaxTotal: 6,
 			TokenBudget: SubagentBudget{Enabled: true, WarnThreshold: 0.7},
 		},
-		Suggestions: Suggestions{Enabled: true, MaxSuggestions: 3},
-		InputPolish: InputPolish{Enabled: true, MaxChars: 4000},
-		LoopDetection: LoopDetection{
-			Enabled: true, WarnThreshold: 3, HardLimit: 5, WindowSize: 20, MaxTrackedThreads: 100,
-			ToolFreqWarn: 30, ToolFreqHardLimit: 50,
-		},
+		Suggestions:   Suggestions{Enabled: true, MaxSuggestions: 3},
+		InputPolish:   InputPolish{Enabled: true, MaxChars: 4000},
+		LoopDetection: middleware.DefaultLoop(),
 		ToolProgress: ToolProgress{
 			StagnationThreshold: 3, WarnEscalationCount: 2, InjectAssessment: true, JaccardSimilarityThreshold: 0.8,
 			MinWordCountForSimilarity: 10, MaxTrackedThreads: 100,
@@ -53,11 +47,9 @@ func Default() File {
 		ReadBeforeWrite:    Switch{Enabled: true},
 		SafetyFinishReason: Safety{Enabled: true},
 		TokenUsage:         Switch{Enabled: true},
-		TokenBudget:        TokenBudget{Enabled: true, MaxTokens: 10_000_000, MaxThreadTokens: 100_000_000, WarnThreshold: 0.8, HardStopThreshold: 1},
-		LLMCall: LLMCall{
-			RetryMaxAttempts: 3, RetryBaseDelay: time.Second, RetryCapDelay: 8 * time.Second, BurstRetryBaseDelay: 5 * time.Second,
-		},
-		CircuitBreaker:     CircuitBreaker{FailureThreshold: 5, RecoveryTimeout: time.Minute},
+		TokenBudget:        middleware.DefaultBudget(),
+		LLMCall:            middleware.DefaultRetry(),
+		CircuitBreaker:     middleware.DefaultLine(),
 		Guardrails:         Guardrails{FailClosed: true},
 		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
 		Auth:               Auth{Local: LocalAuth{AllowRegistration: true}},

@@ -67,8 +67,8 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	}
 	// What the file shows as an example instead of as a default.
 	f.Models, f.ToolGroups, f.Tools, f.ACPAgents, f.Auth.OIDC.Providers = nil, nil, nil, nil, nil
-	f.ToolOutput.ToolOverrides, f.Sandbox.Mounts, f.Sandbox.Environment = nil, nil, nil
-	f.Subagents.Agents, f.Subagents.CustomAgents, f.LoopDetection.ToolFreqOverrides = nil, nil, nil
+	f.ToolOutput.Tools, f.Sandbox.Mounts, f.Sandbox.Environment = nil, nil, nil
+	f.Subagents.Agents, f.Subagents.CustomAgents, f.LoopDetection.Tools = nil, nil, nil
 	f.SafetyFinishReason.Detectors = nil
 	want := reflect.ValueOf(config.Default())
 	for i := range want.NumField() {

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"fawn/agent/middleware"
+)
 
 // File is the whole of config.yaml. The zero value is not useful; start from Default.
 //
@@ -23,11 +27,11 @@ type File struct {
 
 	DefaultModel string `yaml:"default_model"` // name of the model that answers unless another is asked for; empty = the first
 
-	Models     []Model     `yaml:"models"`
-	ToolGroups []ToolGroup `yaml:"tool_groups"`
-	Tools      []Tool      `yaml:"tools"`
-	ToolSearch ToolSearch  `yaml:"tool_search"`
-	ToolOutput ToolOutput  `yaml:"tool_output"`
+	Models     []Model                 `yaml:"models"`
+	ToolGroups []ToolGroup             `yaml:"tool_groups"`
+	Tools      []Tool                  `yaml:"tools"`
+	ToolSearch ToolSearch              `yaml:"tool_search"`
+	ToolOutput middleware.OutputBudget `yaml:"tool_output"`
 
 	Sandbox Sandbox `yaml:"sandbox"`
 	Uploads Uploads `yaml:"uploads"`
@@ -36,22 +40,22 @@ type File struct {
 	SkillScan      Switch         `yaml:"skill_scan"`
 	SkillEvolution SkillEvolution `yaml:"skill_evolution"`
 
-	Title         Title         `yaml:"title"`
-	Summarization Summarization `yaml:"summarization"`
-	Memory        Memory        `yaml:"memory"`
-	Subagents     Subagents     `yaml:"subagents"`
-	Suggestions   Suggestions   `yaml:"suggestions"`
-	InputPolish   InputPolish   `yaml:"input_polish"`
-	AgentsAPI     Switch        `yaml:"agents_api"`
+	Title         middleware.TitleOptions      `yaml:"title"`
+	Summarization middleware.CompactionOptions `yaml:"summarization"`
+	Memory        Memory                       `yaml:"memory"`
+	Subagents     Subagents                    `yaml:"subagents"`
+	Suggestions   Suggestions                  `yaml:"suggestions"`
+	InputPolish   InputPolish                  `yaml:"input_polish"`
+	AgentsAPI     Switch                       `yaml:"agents_api"`
 
-	LoopDetection      LoopDetection  `yaml:"loop_detection"`
-	ToolProgress       ToolProgress   `yaml:"tool_progress"`
-	ReadBeforeWrite    Switch         `yaml:"read_before_write"`
-	SafetyFinishReason Safety         `yaml:"safety_finish_reason"`
-	TokenUsage         Switch         `yaml:"token_usage"`
-	TokenBudget        TokenBudget    `yaml:"token_budget"`
-	LLMCall            LLMCall        `yaml:"llm_call"`
-	CircuitBreaker     CircuitBreaker `yaml:"circuit_breaker"`
+	LoopDetection      middleware.LoopOptions   `yaml:"loop_detection"`
+	ToolProgress       ToolProgress             `yaml:"tool_progress"`
+	ReadBeforeWrite    Switch                   `yaml:"read_before_write"`
+	SafetyFinishReason Safety                   `yaml:"safety_finish_reason"`
+	TokenUsage         Switch                   `yaml:"token_usage"`
+	TokenBudget        middleware.BudgetOptions `yaml:"token_budget"`
+	LLMCall            middleware.RetryRules    `yaml:"llm_call"`
+	CircuitBreaker     middleware.LineRules     `yaml:"circuit_breaker"`
 
 	Guardrails    Guardrails    `yaml:"guardrails"`
 	Authorization Authorization `yaml:"authorization"`

@@ -23,20 +23,6 @@ type ToolSearch struct {
 	AutoPromoteTopK int  `yaml:"auto_promote_top_k" min:"1" max:"5"` // schemas shown unasked per model call
 }
 
-// ToolOutput moves long tool results into files. Lengths are characters; 0 switches a limit off.
-type ToolOutput struct {
-	Enabled             bool           `yaml:"enabled"`
-	ExternalizeMinChars int            `yaml:"externalize_min_chars" min:"0"` // longer results become a file and a preview
-	PreviewHeadChars    int            `yaml:"preview_head_chars" min:"0"`
-	PreviewTailChars    int            `yaml:"preview_tail_chars" min:"0"`
-	FallbackMaxChars    int            `yaml:"fallback_max_chars" min:"0"` // longer results are cut when no file can be written
-	FallbackHeadChars   int            `yaml:"fallback_head_chars" min:"0"`
-	FallbackTailChars   int            `yaml:"fallback_tail_chars" min:"0"`
-	StorageSubdir       string         `yaml:"storage_subdir"` // one folder name inside the thread's outputs
-	ExemptTools         []string       `yaml:"exempt_tools"`
-	ToolOverrides       map[string]int `yaml:"tool_overrides" min:"0"` // externalize_min_chars of single tools
-}
-
 // ToolProgress notices a tool that brings nothing new.
 type ToolProgress struct {
 	Enabled                    bool     `yaml:"enabled"`

@@ -33,7 +33,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// wrap_model: the log says which calls have no result
 		middleware.DanglingToolCalls(),
 		// wrap_model: failed calls are made again, or explained
-		middleware.LLMErrors(retryRules(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e.model)...),
+		middleware.LLMErrors(retries(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e.model)...),
 		// wrap_tool: only tools that the role of the person may use
 		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole, f.Authorization.FailClosed, b.audit)),
 		// wrap_tool: only tools the owner allows
@@ -71,9 +71,9 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// after_model: not too many helpers
 		when(e.options.Subagents, middleware.SubagentLimit(e.helpers(f.Subagents), f.Subagents.MaxTotal)),
 		// after_model, wrap_model: no going round in circles
-		when(f.LoopDetection.Enabled, middleware.LoopDetection(loopLimits(f.LoopDetection))),
+		when(f.LoopDetection.Enabled, middleware.LoopDetection(f.LoopDetection)),
 		// before_agent, wrap_model, after_model: what a run and a thread may spend
-		when(f.TokenBudget.Enabled, middleware.TokenBudget(budget(f.TokenBudget), e.purse)),
+		when(f.TokenBudget.Enabled, middleware.TokenBudget(f.TokenBudget, e.budget)),
 		// wrap_model, after_model: work ends in words
 		middleware.TerminalResponse(),
 		// after_model: an answer cut by the model's limit is called so
@@ -100,12 +100,7 @@ func when(on bool, m agent.Middleware) agent.Middleware {
 
 // outputBudget are the limits of results. A small window takes a quarter of itself at most,
 // whichever tool it comes from.
-func outputBudget(c config.ToolOutput, window int) middleware.OutputBudget {
-	b := middleware.OutputBudget{
-		FileChars: c.ExternalizeMinChars, HeadChars: c.PreviewHeadChars, TailChars: c.PreviewTailChars,
-		CutChars: c.FallbackMaxChars, CutHead: c.FallbackHeadChars, CutTail: c.FallbackTailChars,
-		Folder: c.StorageSubdir, Exempt: c.ExemptTools, Tools: c.ToolOverrides,
-	}
+func outputBudget(b middleware.OutputBudget, window int) middleware.OutputBudget {
 	if small(window) {
 		b.FileChars, b.CutChars = min(b.FileChars, window), min(b.CutChars, window)
 		b.Exempt, b.Tools = nil, nil
@@ -121,20 +116,10 @@ func (e equipment) helpers(c config.Subagents) int {
 	return c.MaxConcurrent
 }
 
-func loopLimits(c config.LoopDetection) middleware.LoopLimits {
-	l := middleware.LoopLimits{Warn: c.WarnThreshold, Hard: max(c.HardLimit, c.WarnThreshold), Window: c.WindowSize,
-		ToolWarn: c.ToolFreqWarn, ToolHard: c.ToolFreqHardLimit, Tools: map[string]middleware.ToolLimit{}}
-	for name, own := range c.ToolFreqOverrides {
-		l.Tools[name] = middleware.ToolLimit{Warn: own.Warn, Hard: own.HardLimit}
-	}
-	return l
-}
-
-// retryRules are those of the configuration; a model may have its own number of tries.
-func retryRules(c config.LLMCall, m config.Model) middleware.RetryRules {
-	attempts := c.RetryMaxAttempts
+// retries are those of the configuration; a model may have its own number of tries.
+func retries(r middleware.RetryRules, m config.Model) middleware.RetryRules {
 	if m.MaxRetries != nil {
-		attempts = 1 + *m.MaxRetries
+		r.Attempts = 1 + *m.MaxRetries
 	}
-	return middleware.RetryRules{Attempts: attempts, Base: c.RetryBaseDelay, Cap: c.RetryCapDelay, BurstBase: c.BurstRetryBaseDelay}
+	return r
 }

@@ -15,11 +15,11 @@ import (
 )
 
 // narrow gives the run's model a small window, and summaries a model of their own.
-func narrow(summaries *agenttest.Script, trigger ...config.ContextSize) setup {
+func narrow(summaries *agenttest.Script, trigger ...middleware.Amount) setup {
 	return func(f *config.File, o *lead.Options) {
 		f.Models[0].ContextWindow = 12_000
 		f.Models = append(f.Models, config.Model{Name: "writer", Use: "openai"})
-		f.Summarization.ModelName, f.Summarization.Keep = "writer", config.ContextSize{Type: "messages", Value: 4}
+		f.Summarization.ModelName, f.Summarization.Keep = "writer", middleware.Amount{Type: "messages", Value: 4}
 		if len(trigger) > 0 {
 			f.Summarization.Trigger = trigger
 		}
@@ -44,7 +44,7 @@ func longAnswers(n int) (list []agenttest.Reply) {
 // clients see stays whole, the newest words stay to the letter, and the requests after it
 // begin with the same bytes again.
 func TestALongConversationIsShortenedForTheModelOnly(t *testing.T) {
-	for _, trigger := range []config.ContextSize{{Type: "fraction", Value: 0.75}, {Type: "tokens", Value: 5000}, {Type: "messages", Value: 9}} {
+	for _, trigger := range []middleware.Amount{{Type: "fraction", Value: 0.75}, {Type: "tokens", Value: 5000}, {Type: "messages", Value: 9}} {
 		t.Run(trigger.Type, func(t *testing.T) {
 			gist := agenttest.Say("The gist.")
 			summaries := &agenttest.Script{Replies: []agenttest.Reply{gist, gist, gist, gist, gist, gist, gist}}
@@ -104,7 +104,7 @@ func TestARequestThatIsTooLongIsSentShorter(t *testing.T) {
 // TestSwitchedOffOnlyTheWindowIsKeptTo, and no model is asked for a summary.
 func TestSwitchedOffOnlyTheWindowIsKeptTo(t *testing.T) {
 	summaries := &agenttest.Script{}
-	w := newWorld(t, longAnswers(12), narrow(summaries, config.ContextSize{Type: "messages", Value: 3}), func(f *config.File, _ *lead.Options) { f.Summarization.Enabled = false })
+	w := newWorld(t, longAnswers(12), narrow(summaries, middleware.Amount{Type: "messages", Value: 3}), func(f *config.File, _ *lead.Options) { f.Summarization.Enabled = false })
 	for i := range 12 {
 		w.say(t, fmt.Sprint("question ", i), "")
 	}

@@ -18,13 +18,13 @@ type equipment struct {
 	hidden  []*agent.Tool // of tools, those whose schemas must be found first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
-	run     string            // "" outside of runs
-	purse   *middleware.Purse // what the run has spent
+	run     string             // "" outside of runs
+	budget  *middleware.Budget // what the run has spent
 }
 
 // job is a call of a helper model for what has this equipment.
 func (e equipment) job(purpose string) SideCall {
-	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, purse: e.purse}
+	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, budget: e.budget}
 }
 
 // fit takes the model, and makes prompt and tools short when it reads little.
@@ -38,7 +38,7 @@ func (e *equipment) fit(m config.Model) {
 
 // equip chooses the tools of a run.
 func (b *Builder) equip(f config.File, o agent.Options) equipment {
-	e := equipment{options: o, purse: &middleware.Purse{}}
+	e := equipment{options: o, budget: &middleware.Budget{}}
 	var guests []*agent.Tool
 	guests, e.version = b.more()
 	e.tools = slices.DeleteFunc(b.beside(guests), func(t *agent.Tool) bool {

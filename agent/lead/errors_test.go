@@ -17,7 +17,7 @@ import (
 
 // quick makes waits between calls short.
 func quick(f *config.File, _ *lead.Options) {
-	f.LLMCall.RetryBaseDelay, f.LLMCall.RetryCapDelay, f.LLMCall.BurstRetryBaseDelay = time.Millisecond, 2*time.Millisecond, time.Millisecond
+	f.LLMCall.Base, f.LLMCall.Cap, f.LLMCall.BurstBase = time.Millisecond, 2*time.Millisecond, time.Millisecond
 }
 
 func failing(class string, status int) agenttest.Reply {
@@ -132,7 +132,7 @@ func TestNotesAreNotLostOrDoubledByARetry(t *testing.T) {
 func TestAFailingModelIsLeftAlone(t *testing.T) {
 	w := newWorld(t, []agenttest.Reply{
 		failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503),
-	}, quick, func(f *config.File, _ *lead.Options) { f.CircuitBreaker.RecoveryTimeout = time.Hour })
+	}, quick, func(f *config.File, _ *lead.Options) { f.CircuitBreaker.Rest = time.Hour })
 	w.say(t, "one", "")
 	run := w.say(t, "two", "")
 	if n := len(w.script.Requests()); n != 5 || run.Status != runs.Failed || !strings.Contains(run.Error, "left alone") {

@@ -44,7 +44,7 @@ func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, 
 		if answer != nil && answer.Usage != nil {
 			job := job
 			job.Usage = *answer.Usage
-			job.purse.Pay(middleware.SpendingOf(answer.Usage))
+			job.budget.Spend(middleware.SpendingOf(answer.Usage))
 			b.spent(context.WithoutCancel(ctx), job)
 		}
 		if err != nil {
@@ -79,13 +79,12 @@ func (b *Builder) Close() {
 // titles are the rules of the thread's name.
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
-	return middleware.TitleRules{Words: c.MaxWords, Chars: c.MaxChars, Template: c.PromptTemplate,
-		Ask: b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("title")), Go: func(f func(context.Context)) { b.background(f) }, Late: b.late}
+	return middleware.TitleRules{TitleOptions: c, Late: b.late, Go: func(f func(context.Context)) { b.background(f) },
+		Ask: b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("title"))}
 }
 
 // line is what all runs share which call a model.
-func (b *Builder) line(c config.CircuitBreaker, model string) *middleware.Line {
-	rules := middleware.LineRules{Failures: c.FailureThreshold, Rest: c.RecoveryTimeout}
+func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Line {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := lineKey{model, rules}

@@ -112,7 +112,7 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 		b.late = func(context.Context, string, string, string) {}
 	}
 	b.lines = map[lineKey]*middleware.Line{}
-	if n := config().File.LLMCall.MaxConcurrentCalls; n > 0 {
+	if n := config().File.LLMCall.Concurrent; n > 0 {
 		b.slots = make(chan struct{}, n)
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())

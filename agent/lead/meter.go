@@ -65,5 +65,5 @@ type SideCall struct {
 	Owner, Thread, Run string
 	Usage              agent.Usage
 
-	purse *middleware.Purse // of the run that pays; nil for none
+	budget *middleware.Budget // of the run that pays; nil for none
 }

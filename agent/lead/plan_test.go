@@ -8,6 +8,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/middleware"
 	"fawn/agent/runs"
 )
 
@@ -161,7 +162,7 @@ func TestOneToolTooOftenEndsARun(t *testing.T) {
 		replies = append(replies, agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads/`+strings.Repeat("x", i)+`"}`))
 	}
 	w := newWorld(t, replies, func(f *config.File, _ *lead.Options) {
-		f.LoopDetection.ToolFreqOverrides = map[string]config.ToolFreq{"ls": {Warn: 3, HardLimit: 5}}
+		f.LoopDetection.Tools = map[string]middleware.ToolLimit{"ls": {Warn: 3, Hard: 5}}
 	})
 	run := w.say(t, "go", "")
 	if run.StopReason != "loop_capped" || !strings.Contains(lines(w.request(t, 3)), "You have called ls 3 times") {

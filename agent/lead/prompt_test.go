@@ -13,6 +13,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/middleware"
 )
 
 // TestTheSystemPromptHasTheSectionsOfItsRun, and is the same for each run of its kind.
@@ -61,8 +62,8 @@ func TestNothingFromOutsideOpensABlock(t *testing.T) {
 			"c4", "cat", `{"path":"/mnt/skills/public/paint/SKILL.md"}`),
 		agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"), agenttest.Say("done"),
 		agenttest.Say(`{"satisfied":false,"blocker":"goal_not_met_yet","reason":` + string(quoted) + `}`), // the judge of the goal
-	}, narrow(writer, config.ContextSize{Type: "messages", Value: 8}), titled(namer, make(chan string, 9)), func(f *config.File, o *lead.Options) {
-		f.ToolSearch.Enabled, f.Summarization.Keep = true, config.ContextSize{Type: "messages", Value: 1}
+	}, narrow(writer, middleware.Amount{Type: "messages", Value: 8}), titled(namer, make(chan string, 9)), func(f *config.File, o *lead.Options) {
+		f.ToolSearch.Enabled, f.Summarization.Keep = true, middleware.Amount{Type: "messages", Value: 1}
 		page := func(agent.ToolCall) agent.Result { return agent.TextResult(canary) }
 		o.Tools = []*agent.Tool{hidden, tool("web_fetch", page), tool("task", func(agent.ToolCall) agent.Result { return agent.Result{Content: agent.Text("found it")} }),
 			tool("cat", func(agent.ToolCall) agent.Result {

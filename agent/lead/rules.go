@@ -12,13 +12,6 @@ import (
 	"fawn/agent/middleware"
 )
 
-// budget are the limits of what a run and its thread may spend.
-func budget(c config.TokenBudget) middleware.BudgetRules {
-	return middleware.BudgetRules{Warn: c.WarnThreshold, Hard: c.HardStopThreshold,
-		Run:    middleware.Spending{Tokens: c.MaxTokens, Input: c.MaxInputTokens, Output: c.MaxOutputTokens, Money: c.MaxCost},
-		Thread: middleware.Spending{Tokens: c.MaxThreadTokens, Money: c.MaxThreadCost}}
-}
-
 // errNoGuard is a guard of a class Fawn does not have.
 var errNoGuard = errors.New("there is no such guard")
 
@@ -116,8 +109,7 @@ func (b *Builder) now(zone string) func() time.Time {
 // model's window is kept to, without a call for a summary.
 func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middleware.CompactionRules {
 	c := snap.File.Summarization
-	r := middleware.CompactionRules{Window: e.model.ContextWindow, Front: k.front,
-		Keep: middleware.Amount(c.Keep), Trim: c.TrimTokensToSummarize, Prompt: c.SummaryPrompt}
+	r := middleware.CompactionRules{CompactionOptions: c, Window: e.model.ContextWindow, Front: k.front}
 	r.Learned = func(window int) (s middleware.Smaller) {
 		b.windows.refuse(e.model, window)
 		if small(window) && e.brief == "" {
@@ -126,12 +118,11 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 		}
 		return s
 	}
-	if c.Enabled {
-		for _, t := range c.Trigger {
-			r.Triggers = append(r.Triggers, middleware.Amount(t))
-		}
-		r.Ask = b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("summary"))
+	if !c.Enabled {
+		r.Trigger = nil
+		return r
 	}
+	r.Ask = b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("summary"))
 	return r
 }
 

@@ -42,7 +42,7 @@ func SandboxPolicy(s config.Sandbox) sandbox.Policy {
 
 // resultFolder is where long results are kept, below the thread's outputs.
 func (b *Builder) resultFolder() string {
-	return middleware.ResultFolder(b.config().File.ToolOutput.StorageSubdir)
+	return middleware.ResultFolder(b.config().File.ToolOutput.Folder)
 }
 
 func (b *Builder) policy() sandbox.Policy { return SandboxPolicy(b.config().File.Sandbox) }

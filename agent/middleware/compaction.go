@@ -9,23 +9,14 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// Amount is a length of conversation: a fraction of the model's window, tokens, or messages.
-type Amount struct {
-	Type  string // fraction, tokens, messages
-	Value float64
-}
-
 // CompactionRules say when the older part of a conversation is hidden from the model, and
 // how much stays.
 type CompactionRules struct {
-	Window   int        // tokens the model reads; 0 is unknown and counts as 128,000
-	Fixed    int        // tokens of each request beside the messages
-	Front    func() int // Fixed where it changes while a run works; nil does not
-	Triggers []Amount   // any of them starts it
-	Keep     Amount
-	Trim     int    // tokens of old messages a summary is made of; 0 is no limit
-	Prompt   string // of the summary; "" is the built-in one
-	Ask      Ask    // makes the summary; nil makes it by rule
+	CompactionOptions
+	Window int        // tokens the model reads; 0 is unknown and counts as 128,000
+	Fixed  int        // tokens of each request beside the messages
+	Front  func() int // Fixed where it changes while a run works; nil does not
+	Ask    Ask        // makes the summary; nil makes it by rule
 
 	// Learned takes the window that a refusal names, and gives the prompt and the tools for
 	// it, with their tokens; 0 tokens leave them as they are. It may be nil.
@@ -219,7 +210,7 @@ func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow
 // due tells whether a trigger fires. Only a fraction of the window counts prompt and tools,
 // which cannot be made shorter.
 func (r CompactionRules) due(s *agent.State, size int) bool {
-	for _, a := range r.Triggers {
+	for _, a := range r.Trigger {
 		if a.Type == "fraction" && float64(r.fixed()+size) >= a.Value*float64(r.window()) ||
 			a.Type == "tokens" && float64(size) >= a.Value {
 			return true
@@ -230,7 +221,7 @@ func (r CompactionRules) due(s *agent.State, size int) bool {
 
 // manyMessages tells whether a trigger that counts messages fires.
 func (r CompactionRules) manyMessages(s *agent.State) bool {
-	return slices.ContainsFunc(r.Triggers, func(a Amount) bool {
+	return slices.ContainsFunc(r.Trigger, func(a Amount) bool {
 		return a.Type == "messages" && float64(len(shownMessages(s))) >= a.Value
 	})
 }

@@ -63,7 +63,8 @@ func TestCompactionKeepsItsPromises(t *testing.T) {
 	for name, ask := range asks {
 		for seed := range uint64(100) {
 			r := rand.New(rand.NewPCG(seed, 7))
-			rules := middleware.CompactionRules{Window: 4000, Keep: middleware.Amount{Type: []string{"messages", "tokens", "fraction"}[seed%3], Value: []float64{6, 1000, 0.3}[seed%3]}, Ask: ask}
+			rules := middleware.CompactionRules{Window: 4000, CompactionOptions: middleware.CompactionOptions{Keep: middleware.Amount{
+				Type: []string{"messages", "tokens", "fraction"}[seed%3], Value: []float64{6, 1000, 0.3}[seed%3]}}, Ask: ask}
 			s := longState(r, 2+r.IntN(12))
 			s.Todos = []agent.Todo{{Content: "do <this>", Status: "pending"}}
 			s.Told = []agent.ToldFile{{Upload: agent.Upload{Filename: "a b.txt", Path: "/mnt/user-data/uploads/a b.txt", Size: 10}}}
@@ -145,7 +146,7 @@ func count(list []*agent.Message, is func(*agent.Message) bool) (n int) {
 func TestASummaryThatFailsKeepsTheHistory(t *testing.T) {
 	s := longState(rand.New(rand.NewPCG(3, 3)), 12)
 	for _, says := range []string{"", " \n"} {
-		rules := middleware.CompactionRules{Window: 4000, Keep: middleware.Amount{Type: "messages", Value: 4},
+		rules := middleware.CompactionRules{Window: 4000, CompactionOptions: keeping(4),
 			Ask: func(context.Context, string) (string, error) {
 				if says == "" {
 					return "", errors.New("gone")
@@ -165,7 +166,7 @@ func TestASummaryThatFailsKeepsTheHistory(t *testing.T) {
 // TestTheNextSummaryKnowsTheOneBefore and gets texts as data, within its share of tokens.
 func TestTheNextSummaryKnowsTheOneBefore(t *testing.T) {
 	var prompts []string
-	rules := middleware.CompactionRules{Window: 4000, Trim: 1000, Keep: middleware.Amount{Type: "messages", Value: 4},
+	rules := middleware.CompactionRules{Window: 4000, CompactionOptions: keeping(4),
 		Ask: func(_ context.Context, p string) (string, error) {
 			prompts = append(prompts, p)
 			return fmt.Sprintf("Summary %d </existing_summary>", len(prompts)), nil
@@ -193,4 +194,9 @@ func TestTheNextSummaryKnowsTheOneBefore(t *testing.T) {
 		strings.Count(last, "</existing_summary>") != 1 || strings.Contains(last, "<b>x</b>") || len([]rune(last)) > 9000 {
 		t.Errorf("%d characters:\n%.3000s", len([]rune(last)), last)
 	}
+}
+
+// keeping leaves n messages, and makes summaries of 1,000 tokens.
+func keeping(n float64) middleware.CompactionOptions {
+	return middleware.CompactionOptions{Keep: middleware.Amount{Type: "messages", Value: n}, Trim: 1000}
 }

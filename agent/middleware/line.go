@@ -12,9 +12,12 @@ import (
 
 // LineRules say when calls to one model are held back.
 type LineRules struct {
-	Failures int           // calls that fail one behind the other until it is left alone
-	Rest     time.Duration // for how long
+	Failures int           `yaml:"failure_threshold" min:"1"`    // calls that fail one behind the other until it is left alone
+	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // for how long
 }
+
+// DefaultLine leaves a model alone for a minute after five failures.
+func DefaultLine() LineRules { return LineRules{Failures: 5, Rest: time.Minute} }
 
 // Line is what all runs of the server that call one model share: after several failures
 // the model is left alone for a while, then one call tries whether it works again. slots

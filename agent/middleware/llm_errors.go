@@ -12,11 +12,19 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// RetryRules say how often and how fast a failed model call is made again.
+// RetryRules say how often and how fast a failed model call is made again, and how many calls
+// are under way at a time.
 type RetryRules struct {
-	Attempts  int           // in all; 1 never repeats
-	Base, Cap time.Duration // of the wait between two
-	BurstBase time.Duration // of the wait when the provider says there were too many calls
+	Concurrent int           `yaml:"max_concurrent_calls" min:"0" reload:"restart"` // of the whole server; 0 = no limit
+	Attempts   int           `yaml:"retry_max_attempts" min:"1"`                    // in all; 1 never repeats
+	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // of the wait between two
+	Cap        time.Duration `yaml:"retry_cap_delay_ms" unit:"ms" min:"0"`          // of the same
+	BurstBase  time.Duration `yaml:"burst_retry_base_delay_ms" unit:"ms" min:"0"`   // when the provider says there were too many calls
+}
+
+// DefaultRetry makes a call three times at most, waiting one to eight seconds.
+func DefaultRetry() RetryRules {
+	return RetryRules{Attempts: 3, Base: time.Second, Cap: 8 * time.Second, BurstBase: 5 * time.Second}
 }
 
 // Waits nobody is made to sit through, whatever a provider asks for.

@@ -3,21 +3,51 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fawn/agent"
 )
 
-// LoopLimits say when a run goes round in circles.
-type LoopLimits struct {
-	Warn, Hard         int // answers with the same calls
-	Window             int // answers looked back at
-	ToolWarn, ToolHard int // calls of one tool
-	Tools              map[string]ToolLimit
+// LoopOptions say when a run goes round in circles.
+type LoopOptions struct {
+	Enabled           bool                 `yaml:"enabled"`
+	Warn              int                  `yaml:"warn_threshold" min:"1"` // answers with the same calls
+	Hard              int                  `yaml:"hard_limit" min:"1"`
+	Window            int                  `yaml:"window_size" min:"1"` // answers looked back at
+	MaxTrackedThreads int                  `yaml:"max_tracked_threads" min:"1"`
+	ToolWarn          int                  `yaml:"tool_freq_warn" min:"1"` // calls of one tool
+	ToolHard          int                  `yaml:"tool_freq_hard_limit" min:"1"`
+	Tools             map[string]ToolLimit `yaml:"tool_freq_overrides"`
 }
 
 // ToolLimit replaces the limits of calls for one tool.
-type ToolLimit struct{ Warn, Hard int }
+type ToolLimit struct {
+	Warn int `yaml:"warn" min:"1" required:"true"`
+	Hard int `yaml:"hard_limit" min:"1" required:"true"` // at least Warn
+}
+
+// DefaultLoop warns at the third answer with the same calls, and ends at the fifth.
+func DefaultLoop() LoopOptions {
+	return LoopOptions{
+		Enabled: true, Warn: 3, Hard: 5, Window: 20, MaxTrackedThreads: 100, ToolWarn: 30, ToolHard: 50,
+	}
+}
+
+// Check tells of limits that contradict each other. entry is the key of the tool, if it is one's own.
+func (o LoopOptions) Check(fail func(entry, problem string)) {
+	if o.Hard < o.Warn {
+		fail("", fmt.Sprintf("hard_limit (%d) must not be below warn_threshold (%d)", o.Hard, o.Warn))
+	}
+	if o.ToolHard < o.ToolWarn {
+		fail("", fmt.Sprintf("tool_freq_hard_limit (%d) must not be below tool_freq_warn (%d)", o.ToolHard, o.ToolWarn))
+	}
+	for _, tool := range slices.Sorted(maps.Keys(o.Tools)) {
+		if l := o.Tools[tool]; l.Hard < l.Warn {
+			fail("tool_freq_overrides."+tool, fmt.Sprintf("hard_limit (%d) must not be below warn (%d)", l.Hard, l.Warn))
+		}
+	}
+}
 
 // maxLoopNotes bounds the warnings one request carries.
 const maxLoopNotes = 4
@@ -25,8 +55,9 @@ const maxLoopNotes = 4
 // LoopDetection notices a run that makes the same calls again and again, or one tool far
 // too often. First the model is warned, in the next request only; then the calls are taken
 // away and the run gets its last turn.
-func LoopDetection(l LoopLimits) agent.Middleware {
-	d := loopDetector{limits: l, warned: map[string]bool{}}
+func LoopDetection(o LoopOptions) agent.Middleware {
+	o.Hard = max(o.Hard, o.Warn)
+	d := loopDetector{limits: o, warned: map[string]bool{}}
 	return agent.Middleware{
 		Name: "loop_detection",
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
@@ -51,7 +82,8 @@ func LoopDetection(l LoopLimits) agent.Middleware {
 			}
 			t.Log.Warn("stopping a run that repeats itself", "why", why)
 			r.Message = withText(withoutCalls(r.Message), "[FORCED STOP] "+why)
-			r.Last = &agent.Last{Reason: "loop_capped", Note: why + " Tools are off now. Answer with what you have found so far, and say what did not work."}
+			r.Last = &agent.Last{Reason: "loop_capped", Note: why + " Tools are off now. Answer with what you have found " +
+				"so far, and say what did not work."}
 			r.Jump = agent.ToModel
 			return nil
 		},
@@ -60,7 +92,7 @@ func LoopDetection(l LoopLimits) agent.Middleware {
 
 // loopDetector is what one run has called.
 type loopDetector struct {
-	limits  LoopLimits
+	limits  LoopOptions
 	hashes  []string // of the newest answers with calls
 	tools   []string // names of the newest calls
 	warned  map[string]bool
@@ -79,7 +111,8 @@ func (d *loopDetector) see(calls []agent.ToolCall) (stop string) {
 		delete(d.warned, hash)
 	case !d.warned[hash]:
 		d.warned[hash] = true
-		d.warn(fmt.Sprintf("You have made the same calls %d times, and they will not tell anything new. Change your way, or answer with what you have.", n))
+		d.warn(fmt.Sprintf("You have made the same calls %d times, and they will not tell anything new. Change your "+
+			"way, or answer with what you have.", n))
 	}
 	for _, c := range calls {
 		if d.tools = append(d.tools, c.Name); stop == "" {
@@ -109,7 +142,8 @@ func (d *loopDetector) frequent(tool string) (stop string) {
 		delete(d.warned, key)
 	case !d.warned[key]:
 		d.warned[key] = true
-		d.warn(fmt.Sprintf("You have called %s %d times in this run. Say to yourself what is still missing, and get it with few calls, or answer with what you have.", agent.Escape(tool), n))
+		d.warn(fmt.Sprintf("You have called %s %d times in this run. Say to yourself what is still missing, and get it "+
+			"with few calls, or answer with what you have.", agent.Escape(tool), n))
 	}
 	return ""
 }

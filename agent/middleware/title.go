@@ -17,11 +17,22 @@ const (
 // reader of the run sees it.
 type Ask func(ctx context.Context, prompt string) (string, error)
 
+// TitleOptions say how a thread is named.
+type TitleOptions struct {
+	Enabled        bool   `yaml:"enabled"`
+	MaxWords       int    `yaml:"max_words" min:"1" max:"20"`
+	MaxChars       int    `yaml:"max_chars" min:"10" max:"200"`
+	ModelName      string `yaml:"model_name"`      // empty = the run's model
+	PromptTemplate string `yaml:"prompt_template"` // knows {max_words}, {user_msg}, {assistant_msg}; empty = built in
+}
+
+// DefaultTitle is at most eight words.
+func DefaultTitle() TitleOptions { return TitleOptions{Enabled: true, MaxWords: 8, MaxChars: 80} }
+
 // TitleRules say how a thread gets its name. Without Ask it is made of the first words.
 type TitleRules struct {
-	Words, Chars int
-	Template     string // knows {max_words}, {user_msg} and {assistant_msg}; "" is the built-in one
-	Ask          Ask
+	TitleOptions
+	Ask Ask
 	// Go runs f beside the run; whoever made the rules waits for it.
 	Go func(f func(ctx context.Context))
 	// Late takes a title which came after the run's end. from is the title it replaces.
@@ -144,11 +155,11 @@ func (n *naming) finish(_ context.Context, t *agent.Turn) (agent.State, error) {
 }
 
 func (r TitleRules) prompt(user, answer string) string {
-	template := r.Template
+	template := r.PromptTemplate
 	if template == "" {
 		template = titleTemplate
 	}
-	return strings.NewReplacer("{max_words}", itoa(r.Words), "{user_msg}", agent.Escape(head(user, titleSample)),
+	return strings.NewReplacer("{max_words}", itoa(r.MaxWords), "{user_msg}", agent.Escape(head(user, titleSample)),
 		"{assistant_msg}", agent.Escape(head(answer, titleSample))).Replace(template)
 }
 
@@ -156,11 +167,11 @@ func (r TitleRules) prompt(user, answer string) string {
 // the limits.
 func (r TitleRules) clean(text string) string {
 	words := strings.Fields(agent.Escape(agent.WithoutThoughts(text)))
-	title := strings.Join(words[:min(len(words), max(r.Words, 1)*2)], " ")
+	title := strings.Join(words[:min(len(words), max(r.MaxWords, 1)*2)], " ")
 	title = strings.Trim(title, " \"'`*#“”‘’«»「」『』")
 	title = strings.TrimRight(title, ".。 ")
 	title = agent.Unescape(title)
-	return strings.TrimRight(head(title, r.Chars), " ")
+	return strings.TrimRight(head(title, r.MaxChars), " ")
 }
 
 // listener is a sink that hears how an answer begins.

@@ -121,7 +121,7 @@ func TestTitleOfAModel(t *testing.T) {
 		{"blank", " \n", "paint it"},
 	} {
 		asked := 0
-		rules := middleware.TitleRules{Words: 8, Chars: 80, Go: func(f func(context.Context)) { f(t.Context()) },
+		rules := middleware.TitleRules{TitleOptions: middleware.DefaultTitle(), Go: func(f func(context.Context)) { f(t.Context()) },
 			Ask:  func(context.Context, string) (string, error) { asked++; return c.says, nil },
 			Late: func(context.Context, string, string, string) { t.Errorf("%s: it came late", c.name) }}
 		d := newDesk(t, func(sandbox.Dirs) agent.Middleware { return middleware.Title(rules) })

@@ -14,10 +14,25 @@ type Spending struct {
 	Money                 float64 // of whatever currency the prices are in
 }
 
-// BudgetRules bound what a run and its thread may spend.
-type BudgetRules struct {
-	Run, Thread Spending
-	Warn, Hard  float64 // parts of a limit
+// BudgetOptions bound what one run and its thread may spend. Money is in the currency of the
+// model's pricing.
+type BudgetOptions struct {
+	Enabled           bool    `yaml:"enabled"`
+	MaxTokens         int     `yaml:"max_tokens" min:"1"`
+	MaxThreadTokens   int     `yaml:"max_thread_tokens" min:"0"` // 0 = no limit
+	MaxCost           float64 `yaml:"max_cost" min:"0"`          // of one run; 0 = no limit
+	MaxThreadCost     float64 `yaml:"max_thread_cost" min:"0"`   // 0 = no limit
+	MaxInputTokens    int     `yaml:"max_input_tokens" min:"1"`  // 0 = no own limit
+	MaxOutputTokens   int     `yaml:"max_output_tokens" min:"1"` // 0 = no own limit
+	WarnThreshold     float64 `yaml:"warn_threshold" min:"0" max:"1"`
+	HardStopThreshold float64 `yaml:"hard_stop_threshold" min:"0" max:"1"`
+}
+
+// DefaultBudget is ten million tokens for a run and ten times that for a thread.
+func DefaultBudget() BudgetOptions {
+	return BudgetOptions{
+		Enabled: true, MaxTokens: 10_000_000, MaxThreadTokens: 100_000_000, WarnThreshold: 0.8, HardStopThreshold: 1,
+	}
 }
 
 // SpendingOf is what a call cost. Its price is that of the model which was called, at that
@@ -44,32 +59,34 @@ func (s Spending) part(limit Spending) (part float64, what string) {
 	return part, what
 }
 
-// Purse is what a run has spent. The whole tree of a run, helpers included, shares one.
-type Purse struct {
+// Budget counts what a run has spent. The whole tree of a run, helpers included, shares one.
+type Budget struct {
 	mu    sync.Mutex
 	spent Spending
 }
 
-// Pay adds to what was spent and gives the sum. Nobody pays out of a nil Purse.
-func (p *Purse) Pay(s Spending) Spending {
-	if p == nil {
+// Spend adds to what was spent and returns the sum. A nil Budget counts nothing.
+func (b *Budget) Spend(s Spending) Spending {
+	if b == nil {
 		return s
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spent = p.spent.plus(s)
-	return p.spent
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent = b.spent.plus(s)
+	return b.spent
 }
 
 // TokenBudget ends a run that spends too much: near the limit the model is warned once;
 // behind it the open calls are still done, and the run gets its last turn.
-func TokenBudget(rules BudgetRules, purse *Purse) agent.Middleware {
+func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
+	ofRun := Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens, Money: o.MaxCost}
+	ofThread := Spending{Tokens: o.MaxThreadTokens, Money: o.MaxThreadCost}
 	var before Spending // of the thread, before this run
 	var warning string
 	warned, over := false, ""
 	judge := func(run Spending) (part float64, what string) {
-		part, what = run.part(rules.Run)
-		if p, w := before.plus(run).part(rules.Thread); p > part {
+		part, what = run.part(ofRun)
+		if p, w := before.plus(run).part(ofThread); p > part {
 			return p, w + " of this conversation"
 		}
 		return part, what + " of this run"
@@ -82,7 +99,7 @@ func TokenBudget(rules BudgetRules, purse *Purse) agent.Middleware {
 					before = before.plus(SpendingOf(m.Usage))
 				}
 			}
-			if part, what := judge(purse.Pay(Spending{})); part >= rules.Hard {
+			if part, what := judge(budget.Spend(Spending{})); part >= o.HardStopThreshold {
 				over = what
 			}
 			return agent.State{}, nil
@@ -108,20 +125,21 @@ func TokenBudget(rules BudgetRules, purse *Purse) agent.Middleware {
 			if r.Message.Usage != nil {
 				cost = SpendingOf(r.Message.Usage)
 			}
-			part, what := judge(purse.Pay(cost))
+			part, what := judge(budget.Spend(cost))
 			switch {
 			case over != "":
 				if !r.Final {
 					r.Message, r.StopReason = withoutCalls(r.Message), "token_capped"
 				}
-			case part >= rules.Hard:
+			case part >= o.HardStopThreshold:
 				if len(r.Message.Calls()) > 0 || r.Jump == agent.ToModel {
 					t.Log.Warn("the budget is spent; the run gets one last turn", "of", what)
 					r.Last = &agent.Last{Reason: "token_capped", Note: budgetNote(what)}
 				}
-			case part >= rules.Warn && !warned:
+			case part >= o.WarnThreshold && !warned:
 				warned = true
-				warning = fmt.Sprintf("%.0f %% of the budget (%s) is spent. Come to an end: do what matters most, then answer.", part*100, what)
+				warning = fmt.Sprintf("%.0f %% of the budget (%s) is spent. Come to an end: do what matters most, "+
+					"then answer.", part*100, what)
 			}
 			return nil
 		},
@@ -129,5 +147,6 @@ func TokenBudget(rules BudgetRules, purse *Purse) agent.Middleware {
 }
 
 func budgetNote(what string) string {
-	return "The budget (" + what + ") is spent and tools are off now. Answer with what you have found so far, and say what is still open."
+	return "The budget (" + what + ") is spent and tools are off now. Answer with what you have found so far, and say " +
+		"what is still open."
 }

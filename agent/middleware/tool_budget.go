@@ -16,20 +16,23 @@ import (
 // OutputBudget bounds what a model reads of a tool's result. Lengths are characters; 0
 // switches a limit off.
 type OutputBudget struct {
-	FileChars            int // longer results become a file and a preview
-	HeadChars, TailChars int // of the result, in its preview
-	CutChars             int // longer results are cut when no file can be written
-	CutHead, CutTail     int
-	Folder               string         // one name, below the thread's outputs
-	Exempt               []string       // tools whose results stay as they are
-	Tools                map[string]int // FileChars of single tools
+	Enabled   bool           `yaml:"enabled"`
+	FileChars int            `yaml:"externalize_min_chars" min:"0"` // longer results become a file and a preview
+	HeadChars int            `yaml:"preview_head_chars" min:"0"`
+	TailChars int            `yaml:"preview_tail_chars" min:"0"`
+	CutChars  int            `yaml:"fallback_max_chars" min:"0"` // longer results are cut when no file can be written
+	CutHead   int            `yaml:"fallback_head_chars" min:"0"`
+	CutTail   int            `yaml:"fallback_tail_chars" min:"0"`
+	Folder    string         `yaml:"storage_subdir"`         // one name, below the thread's outputs
+	Exempt    []string       `yaml:"exempt_tools"`           // tools whose results stay as they are
+	Tools     map[string]int `yaml:"tool_overrides" min:"0"` // FileChars of single tools
 }
 
 // DefaultOutputBudget is 12,000 characters, with a preview of 2,000 and 1,000, and 30,000
 // where no file can be written.
 func DefaultOutputBudget() OutputBudget {
-	return OutputBudget{FileChars: 12_000, HeadChars: 2000, TailChars: 1000, CutChars: 30_000, CutHead: 8000, CutTail: 3000,
-		Folder: ".tool-results", Exempt: []string{"read_file", "read_file_tool"}}
+	return OutputBudget{Enabled: true, FileChars: 12_000, HeadChars: 2000, TailChars: 1000,
+		CutChars: 30_000, CutHead: 8000, CutTail: 3000, Folder: ".tool-results", Exempt: []string{"read_file", "read_file_tool"}}
 }
 
 // ToolBudget moves long results into files of the thread and leaves the model a preview

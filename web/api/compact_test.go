@@ -23,7 +23,8 @@ func TestCompactHidesAndSaysWhat(t *testing.T) {
 			if wish = given; off {
 				return agent.State{}, lead.ErrNoCompaction
 			}
-			return middleware.CompactionRules{Keep: middleware.Amount{Type: "messages", Value: 2}, Ask: func(context.Context, string) (string, error) { return "The gist.", nil }}.Compact(ctx, s, given.Force)
+			keep := middleware.CompactionOptions{Keep: middleware.Amount{Type: "messages", Value: 2}}
+			return middleware.CompactionRules{CompactionOptions: keep, Ask: func(context.Context, string) (string, error) { return "The gist.", nil }}.Compact(ctx, s, given.Force)
 		}
 	})
 	for _, text := range []string{"one", "two"} {

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/middleware"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -22,11 +23,11 @@ func (w *world) summaries(t *testing.T) (n int) {
 }
 
 // compacting has the helper write summaries, by these rules.
-func compacting(window, keep int, trigger ...config.ContextSize) setup {
+func compacting(window, keep int, trigger ...middleware.Amount) setup {
 	return func(f *config.File, _ *lead.Options) {
 		f.Models[0].ContextWindow = window
 		f.Summarization.ModelName, f.Summarization.Trigger = "helper", trigger
-		f.Summarization.Keep = config.ContextSize{Type: "messages", Value: float64(keep)}
+		f.Summarization.Keep = middleware.Amount{Type: "messages", Value: float64(keep)}
 	}
 }
 
@@ -55,13 +56,13 @@ func TestTheSeedsTriggersMakeNoSummaryInVain(t *testing.T) {
 		name           string
 		window, tokens int // of the model, of an answer
 		turns, most    int // of the conversation, summaries in it
-		trigger        config.ContextSize
+		trigger        middleware.Amount
 	}{
-		{"messages", 100_000, 100, 60, 4, config.ContextSize{Type: "messages", Value: 50}},
-		{"short messages", 100_000, 5, 60, 4, config.ContextSize{Type: "messages", Value: 50}},
-		{"tokens", 100_000, 300, 40, 6, config.ContextSize{Type: "tokens", Value: 4000}},
-		{"tokens that keep alone has", 100_000, 600, 30, 5, config.ContextSize{Type: "tokens", Value: 4000}},
-		{"a small window", 9_000, 400, 30, 6, config.ContextSize{Type: "fraction", Value: 0.8}},
+		{"messages", 100_000, 100, 60, 4, middleware.Amount{Type: "messages", Value: 50}},
+		{"short messages", 100_000, 5, 60, 4, middleware.Amount{Type: "messages", Value: 50}},
+		{"tokens", 100_000, 300, 40, 6, middleware.Amount{Type: "tokens", Value: 4000}},
+		{"tokens that keep alone has", 100_000, 600, 30, 5, middleware.Amount{Type: "tokens", Value: 4000}},
+		{"a small window", 9_000, 400, 30, 6, middleware.Amount{Type: "fraction", Value: 0.8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const keep = 20
@@ -87,7 +88,7 @@ func TestTheSeedsTriggersMakeNoSummaryInVain(t *testing.T) {
 
 // TestASummaryThatFailedIsNotTriedInEachRun, as the thread remembers it.
 func TestASummaryThatFailedIsNotTriedInEachRun(t *testing.T) {
-	w := open(t, compacting(100_000, 4, config.ContextSize{Type: "messages", Value: 8}))
+	w := open(t, compacting(100_000, 4, middleware.Amount{Type: "messages", Value: 8}))
 	w.when("Another model goes on", scriptmodel.Turn{Error: &scriptmodel.Failure{Status: 400, Message: "no summaries today"}})
 	w.talk(t, 0, 12, 50, func(int, request) {})
 	if n := w.summaries(t); n < 2 || n > 3 {

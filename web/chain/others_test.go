@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -183,8 +184,8 @@ func otherStages() []driven {
 		}},
 		{"durable_context", func(f *config.File, o *lead.Options) {
 			o.Tools = []*agent.Tool{tool("task", "It is red.")}
-			f.Summarization.ModelName, f.Summarization.Keep = "helper", config.ContextSize{Type: "messages", Value: 1}
-			f.Summarization.Trigger = []config.ContextSize{{Type: "messages", Value: 5}}
+			f.Summarization.ModelName, f.Summarization.Keep = "helper", middleware.Amount{Type: "messages", Value: 1}
+			f.Summarization.Trigger = []middleware.Amount{{Type: "messages", Value: 5}}
 		}, func(t *testing.T, w *world) {
 			w.when("go", call("task", `{"description":"find the </delegations> colour"}`), say(strings.Repeat("long words ", 600)))
 			w.when("on", say("Goes on."))

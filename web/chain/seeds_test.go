@@ -14,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -109,8 +110,8 @@ func seedStages() []driven {
 			holds(t, "log is not rewritten", string(w.values(t)["messages"]), "!was interrupted")
 		}},
 		{"compaction", func(f *config.File, _ *lead.Options) {
-			f.Summarization.ModelName, f.Summarization.Keep = "helper", config.ContextSize{Type: "messages", Value: 2}
-			f.Summarization.Trigger = []config.ContextSize{{Type: "messages", Value: 5}}
+			f.Summarization.ModelName, f.Summarization.Keep = "helper", middleware.Amount{Type: "messages", Value: 2}
+			f.Summarization.Trigger = []middleware.Amount{{Type: "messages", Value: 5}}
 		}, func(t *testing.T, w *world) {
 			w.when("Another model goes on", say("It was about paint. </summary>"))
 			for i := range 3 {

@@ -62,7 +62,7 @@ func open(t *testing.T, change ...setup) *world {
 		{Name: "helper", Use: "openai", Model: "helper-1", BaseURL: base},
 	}
 	file.Title.Enabled = false
-	file.LLMCall.RetryBaseDelay, file.LLMCall.RetryCapDelay, file.LLMCall.BurstRetryBaseDelay = time.Millisecond, time.Millisecond, time.Millisecond
+	file.LLMCall.Base, file.LLMCall.Cap, file.LLMCall.BurstBase = time.Millisecond, time.Millisecond, time.Millisecond
 	o := lead.Options{Sandbox: echoes{}, Audit: func(r middleware.AuditRecord) {
 		select {
 		case w.audited <- r:

@@ -20,7 +20,7 @@ import (
 
 // gist makes short work of everything but the last two messages.
 func gist(n int) middleware.CompactionRules {
-	return middleware.CompactionRules{Window: 1000, Keep: middleware.Amount{Type: "messages", Value: float64(n)},
+	return middleware.CompactionRules{Window: 1000, CompactionOptions: middleware.CompactionOptions{Keep: middleware.Amount{Type: "messages", Value: float64(n)}},
 		Ask: func(context.Context, string) (string, error) { return "The **gist**.", nil }}
 }
 
