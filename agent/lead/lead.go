@@ -77,22 +77,23 @@ type Options struct {
 	Spent func(ctx context.Context, c SideCall)
 }
 
-// New makes a Builder which asks config for the configuration at each run. Its agents run
+// New makes a Builder which asks current for the configuration at each run. Its agents run
 // no commands.
-func New(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger) *Builder {
-	return NewWith(config, dirs, log, Options{})
+func New(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger) *Builder {
+	return NewWith(current, dirs, log, Options{})
 }
 
 // NewWith is New with options.
-func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger, o Options) *Builder {
-	limits := toolLimits(config().File)
+func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger, o Options) *Builder {
+	limits := toolLimits(current().File)
 	open := func(thread string) (*sandbox.Files, error) { // a tool may be the first to need the folders
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}
 		return dirs.Open(thread)
 	}
-	b := &Builder{config: config, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model, tools: tools.Builtin(open, limits), reads: tools.NewLocks(), log: log}
+	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
+		tools: tools.Builtin(open, limits), reads: tools.NewLocks(), log: log}
 	if b.audit == nil {
 		b.audit = logAudit(log)
 	}
@@ -112,7 +113,7 @@ func NewWith(config func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger
 		b.late = func(context.Context, string, string, string) {}
 	}
 	b.lines = map[lineKey]*middleware.Line{}
-	if n := config().File.LLMCall.Concurrent; n > 0 {
+	if n := current().File.LLMCall.Concurrent; n > 0 {
 		b.slots = make(chan struct{}, n)
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())

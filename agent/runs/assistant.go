@@ -38,8 +38,8 @@ func (m *Manager) withDefaults(ctx context.Context, req *Request) error {
 // says in any of its three places wins, and the assistant's context over its config. All
 // of the assistant's options go to configurable, the weakest place. Options that the run gives
 // elsewhere are left alone.
-func underlay(config, context, base, baseContext json.RawMessage, elsewhere ...string) (json.RawMessage, error) {
-	run, err := members("config", config)
+func underlay(runConfig, runContext, base, baseContext json.RawMessage, elsewhere ...string) (json.RawMessage, error) {
+	run, err := members("config", runConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func underlay(config, context, base, baseContext json.RawMessage, elsewhere ...s
 	if err != nil {
 		return nil, err
 	}
-	for _, raw := range []json.RawMessage{run["configurable"], run["context"], context} {
+	for _, raw := range []json.RawMessage{run["configurable"], run["context"], runContext} {
 		options, err := members("context", raw)
 		if err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func underlay(config, context, base, baseContext json.RawMessage, elsewhere ...s
 		}
 	}
 	if !changed {
-		return config, nil
+		return runConfig, nil
 	}
 	if len(configurable) > 0 {
 		if run["configurable"], err = agent.Encode(configurable); err != nil {

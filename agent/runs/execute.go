@@ -27,13 +27,13 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	store, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), patience)
+	ending, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if rec != nil {
 		defer rec.lane.Close()
 	}
 	if m.settling(e) {
-		rest, undoErr := m.undo(store, e, rec)
+		rest, undoErr := m.undo(ending, e, rec)
 		if undoErr == nil {
 			return rest
 		}
@@ -52,17 +52,17 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
 	if rec == nil { // nothing was written yet: the row is all there is
-		m.settleRow(store, e, rest)
+		m.settleRow(ending, e, rest)
 		return rest
 	}
-	err = rec.finish(store, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
+	err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
 	if errors.Is(err, ErrStorage) { // what failed has made room
-		err = rec.finish(store, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
+		err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
 	}
 	if err != nil {
 		m.logger.Error("the end of a run could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		e.run.FirstSeq, e.run.LastSeq = rec.first, rec.stored
-		m.settleRow(store, e, rest)
+		m.settleRow(ending, e, rest)
 	}
 	return rest
 }

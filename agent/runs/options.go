@@ -63,9 +63,9 @@ func (r *Request) options() (choices, error) {
 			return c, fmt.Errorf("%w: config: %v", ErrInput, err)
 		}
 	}
-	var context map[string]json.RawMessage
+	var options map[string]json.RawMessage
 	if len(r.Context) > 0 {
-		if err := json.Unmarshal(r.Context, &context); err != nil {
+		if err := json.Unmarshal(r.Context, &options); err != nil {
 			return c, fmt.Errorf("%w: context must be an object: %v", ErrInput, err)
 		}
 	}
@@ -75,7 +75,7 @@ func (r *Request) options() (choices, error) {
 	}
 	c.atLimit = cfg.AtLimit
 	get := func(key string) (json.RawMessage, bool) {
-		for _, m := range []map[string]json.RawMessage{context, cfg.Context, cfg.Configurable} {
+		for _, m := range []map[string]json.RawMessage{options, cfg.Context, cfg.Configurable} {
 			if v, ok := m[key]; ok && string(v) != "null" {
 				return v, true
 			}

@@ -61,11 +61,11 @@ func (m mount) probeModel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := m.settings()
+	settings, err := m.settings()
 	if err != nil {
 		return err
 	}
-	entry, known := store.Current().Model(e.Name)
+	entry, known := settings.Current().Model(e.Name)
 	switch {
 	case !known && len(e.Fields) == 0 && e.Key == nil && e.Name != "":
 		return settingsError(config.ErrNoModel)
@@ -77,7 +77,7 @@ func (m mount) probeModel(c echo.Context) error {
 		if !known && e.Fields["model"] == nil && e.Name == "unnamed" {
 			return httpx.Invalid("body", "model", "name the model to call, or give the name of a stored one")
 		}
-		if entry, err = store.Overlaid(e); err != nil {
+		if entry, err = settings.Overlaid(e); err != nil {
 			return settingsError(err)
 		}
 	}

@@ -25,12 +25,12 @@ func takeSecrets(req *runs.Request) error {
 
 // storable checks options that are kept for later runs: objects within the limit of a
 // message's text, without secrets.
-func (a *API) storable(config, context json.RawMessage) error {
-	req := runs.Request{Config: config, Context: context}
+func (a *API) storable(config, options json.RawMessage) error {
+	req := runs.Request{Config: config, Context: options}
 	for _, o := range []struct {
 		field string
 		raw   json.RawMessage
-	}{{"config", config}, {"context", context}} {
+	}{{"config", config}, {"context", options}} {
 		if max := a.limits().MaxMessageBytes; int64(len(o.raw)) > max {
 			return httpx.TooLarge(o.field, max, "server.max_message_bytes")
 		}

@@ -142,11 +142,11 @@ func (m mount) addModel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := m.settings()
+	settings, err := m.settings()
 	if err != nil {
 		return err
 	}
-	if err := store.AddModel(e); err != nil {
+	if err := settings.AddModel(e); err != nil {
 		return settingsError(err)
 	}
 	return m.oneSetting(c, e.Name)
@@ -160,14 +160,14 @@ func (m mount) changeModel(c echo.Context) error {
 	if e.Name = pathParam(c, "name"); len(e.Name) > maxModelName {
 		return settingsError(config.ErrNoModel)
 	}
-	store, err := m.settings()
+	settings, err := m.settings()
 	if err != nil {
 		return err
 	}
-	if _, known := store.Current().Model(e.Name); !known {
+	if _, known := settings.Current().Model(e.Name); !known {
 		return settingsError(config.ErrNoModel)
 	}
-	if err := store.ChangeModel(e); err != nil {
+	if err := settings.ChangeModel(e); err != nil {
 		return settingsError(err)
 	}
 	return m.oneSetting(c, e.Name)
@@ -177,11 +177,11 @@ func (m mount) changeModel(c echo.Context) error {
 const maxModelName = 1000
 
 func (m mount) removeModel(c echo.Context) error {
-	store, err := m.settings()
+	settings, err := m.settings()
 	if err != nil {
 		return err
 	}
-	if err := store.RemoveModel(pathParam(c, "name")); err != nil {
+	if err := settings.RemoveModel(pathParam(c, "name")); err != nil {
 		return settingsError(err)
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -194,11 +194,11 @@ func (m mount) setDefaultModel(c echo.Context) error {
 	if err := m.bind(c, &body); err != nil {
 		return err
 	}
-	store, err := m.settings()
+	settings, err := m.settings()
 	if err != nil {
 		return err
 	}
-	if err := store.SetDefaultModel(body.Name); err != nil {
+	if err := settings.SetDefaultModel(body.Name); err != nil {
 		return settingsError(err)
 	}
 	return m.listSettings(c)

@@ -1,6 +1,14 @@
 // Package openai speaks to every provider with an OpenAI-compatible chat completions API.
-// go-openai makes the requests; one transport of ours says what its types cannot, and one
-// reader takes the streams apart.
+//
+// go-openai has the types of messages, tools and requests, and makes the HTTP request. What
+// goes over the wire is not its body, though: its request has no place for what providers
+// add (reasoning sent back, signatures of calls, thinking switches, any extra_body) nor for
+// leaving a field out that one refuses, it drops a temperature of 0 and an empty content,
+// and it would encode the whole conversation again at every step. So the transport lays our
+// fields and the messages, which are encoded once, over the small body it made. For the same
+// reason the answer goes past it: its errors keep neither body nor headers, and its chunks
+// have only the fields that OpenAI knows. The two meet in the request's context, as nothing
+// else passes through the client.
 package openai
 
 import (
