@@ -33,7 +33,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// wrap_model: the log says which calls have no result
 		middleware.DanglingToolCalls(),
 		// wrap_model: failed calls are made again, or explained
-		middleware.LLMErrors(retries(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e.model)...),
+		middleware.LLMErrors(retries(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e)...),
 		// wrap_tool: only tools that the role of the person may use
 		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole, f.Authorization.FailClosed, b.audit)),
 		// wrap_tool: only tools the owner allows

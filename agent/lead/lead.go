@@ -2,7 +2,6 @@ package lead
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -160,7 +159,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	r := b.equip(snap.File, *o)
 	r.thread, r.run = s.ThreadID, s.RunID
 	if r.fit(entry); r.brief != "" {
-		remark(s, SmallKey, fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", entry.ContextWindow, entry.Name))
+		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))
 	}
 	k := b.newKit(snap.File, r)
 	return &agent.Agent{

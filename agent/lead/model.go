@@ -175,12 +175,12 @@ func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	return slices.MinFunc(light, func(a, b config.Model) int { return cmp.Compare(price(a), price(b)) }).Name
 }
 
-// backups are the models that answer when this one cannot be called: its fallback, then
+// backups are the models that answer when that of a run cannot be called: its fallback, then
 // that one's, as far as they can be used.
-func (b *Builder) backups(snap *config.Snapshot, m config.Model) []middleware.Backup {
+func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backup {
 	var out []middleware.Backup
-	seen := []string{m.Name}
-	for next := m.Fallback; next != "" && !slices.Contains(seen, next); {
+	seen := []string{e.model.Name}
+	for next := e.model.Fallback; next != "" && !slices.Contains(seen, next); {
 		seen = append(seen, next)
 		entry, ok := snap.Model(next)
 		if !ok {
@@ -191,7 +191,8 @@ func (b *Builder) backups(snap *config.Snapshot, m config.Model) []middleware.Ba
 			continue
 		}
 		out = append(out, middleware.Backup{Model: entry.Name, Open: func() (agent.Model, error) { return b.connect(entry) },
-			Line: b.line(snap.File.CircuitBreaker, entry.Name), Thinking: entry.SupportsThinking, Effort: entry.SupportsReasoningEffort, Vision: entry.SupportsVision})
+			Line: b.line(snap.File.CircuitBreaker, entry.Name), Thinking: entry.SupportsThinking, Effort: entry.SupportsReasoningEffort, Vision: entry.SupportsVision,
+			Reading: b.reading(e, entry)})
 	}
 	return out
 }

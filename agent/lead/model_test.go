@@ -78,6 +78,44 @@ func TestAnotherModelTakesOver(t *testing.T) {
 	}
 }
 
+// TestTheOtherModelGetsWhatItReads: a model with a small window that takes over gets the short prompt,
+// whether the window is configured or its refusal names it; the first model keeps its own.
+func TestTheOtherModelGetsWhatItReads(t *testing.T) {
+	long := agenttest.Reply{Err: &llmerr.Error{Class: llmerr.ClassContext, Status: 400, Limit: 4096, Message: "too long"}}
+	for name, c := range map[string]struct {
+		window int
+		second []agenttest.Reply
+	}{
+		"configured": {4096, []agenttest.Reply{agenttest.Say("Here."), agenttest.Say("Again.")}},
+		"refused":    {0, []agenttest.Reply{long, agenttest.Say("Here."), agenttest.Say("Again.")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scripts := map[string]*agenttest.Script{
+				"first":  {Replies: []agenttest.Reply{failing(llmerr.ClassAuth, 401), agenttest.Say("Back.")}},
+				"second": {Replies: c.second}}
+			w := newWorld(t, nil, pair(scripts), func(f *config.File, _ *lead.Options) { f.Models[1].ContextWindow = c.window })
+			if run := w.say(t, "go", ""); run.Status != runs.Success {
+				t.Fatal(run.Status, run.Error)
+			}
+			whole := len(scripts["first"].Requests()[0].System)
+			sent := scripts["second"].Requests()
+			if last := sent[len(sent)-1]; len(last.System) > whole/2 || len(sent) != len(c.second)-1 {
+				t.Errorf("%d requests; the prompt of the last has %d bytes, the whole one %d", len(sent), len(last.System), whole)
+			}
+			w.say(t, "go on", "")
+			if again := scripts["first"].Requests(); len(again) != 2 || len(again[1].System) < whole/2 {
+				t.Errorf("the first model got %d requests, its last prompt %d bytes of %d", len(again), len(again[len(again)-1].System), whole)
+			}
+			if n := w.b.WindowOf("second", ""); n != 4096 {
+				t.Errorf("the second model reads %d tokens", n)
+			}
+			if n := w.b.WindowOf("first", ""); n != 100_000 {
+				t.Errorf("the first model reads %d tokens", n)
+			}
+		})
+	}
+}
+
 // TestNoOtherModelGoesOnWithWhatWasSeen: half an answer of one model is not ended by another.
 func TestNoOtherModelGoesOnWithWhatWasSeen(t *testing.T) {
 	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half an "}}, Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}

@@ -126,6 +126,40 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 	return r
 }
 
+// learned takes the window that a refusal of a model names.
+func (b *Builder) learned(e equipment, m config.Model) func(window int) middleware.Smaller {
+	return func(window int) middleware.Smaller {
+		b.windows.refuse(m, window)
+		return e.smaller(window)
+	}
+}
+
+// smaller is what stands in front of the messages for a model that reads so little; nothing
+// when it reads enough, or prompt and tools are short already.
+func (e equipment) smaller(window int) (s middleware.Smaller) {
+	if small(window) && e.brief == "" {
+		s.System, s.Tools = brief(e.tools)
+		s.Tokens = front(s.System, s.Tools)
+	}
+	return s
+}
+
+// reading is what a model reads that takes over from the one a run is equipped for.
+func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *agent.Turn) middleware.Reading {
+	return func(ctx context.Context, t *agent.Turn) middleware.Reading {
+		r := middleware.Reading{Window: b.window(ctx, m), Learned: b.learned(e, m)}
+		if r.Smaller = e.smaller(r.Window); r.Smaller.Tokens > 0 {
+			t.Note(SmallKey, smallNote(m.Name, r.Window))
+		}
+		return r
+	}
+}
+
+// smallNote is the remark that a model works with a short prompt; it begins with what it reads.
+func smallNote(model string, window int) string {
+	return fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", window, model)
+}
+
 // front is about how many tokens stand in front of the messages of each request.
 func front(system string, tools []*agent.Tool) int {
 	n := middleware.TextTokens(system)

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"context"
 	"fmt"
 
 	"fawn/agent"
@@ -14,6 +15,9 @@ type Backup struct {
 	Thinking bool // what it can do
 	Effort   bool
 	Vision   bool
+	// Reading says what it reads; it is asked when the model takes over. nil is as much as
+	// the run's own.
+	Reading func(context.Context, *agent.Turn) Reading
 }
 
 // take turns a request over to the backup, without what it cannot do.

@@ -23,13 +23,6 @@ type CompactionRules struct {
 	Learned func(window int) Smaller
 }
 
-// Smaller is what a request has in front of its messages for a small window.
-type Smaller struct {
-	System string
-	Tools  []*agent.Tool
-	Tokens int
-}
-
 const (
 	unknownWindow = 128_000
 	fullWindow    = 0.95 // part of the window at which something must happen in any case
@@ -46,6 +39,8 @@ const (
 func Compaction(rules CompactionRules) agent.Middleware {
 	overflow := false   // the last request was refused as too long
 	var smaller Smaller // the front of requests, once a window was learned to be small
+	var other *Reading  // what the model reads that took over; nil is the run's own
+	whole := rules.Fixed
 	return agent.Middleware{
 		Name: "compaction",
 		BeforeModel: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
@@ -64,6 +59,10 @@ func Compaction(rules CompactionRules) agent.Middleware {
 		},
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if r, ok := ctx.Value(readingKey{}).(*Reading); ok && r != other {
+					other, smaller = r, r.Smaller
+					rules.turnTo(r, whole)
+				}
 				req = smaller.of(req)
 				m, err := next(ctx, t, req)
 				for range 3 {
@@ -103,36 +102,6 @@ func Compaction(rules CompactionRules) agent.Middleware {
 
 // CutKey is the remark on a run of whose request something was left out.
 const CutKey = "context_cut"
-
-// learn takes over the window that a refusal named.
-func (r *CompactionRules) learn(window int, was Smaller) Smaller {
-	if window <= 0 {
-		return was
-	}
-	r.Window = window
-	if r.Learned == nil {
-		return was
-	}
-	now := r.Learned(window)
-	if now.Tokens == 0 {
-		return was
-	}
-	r.Fixed, r.Front = now.Tokens, nil
-	return now
-}
-
-// of is a request with this front; a last turn stays without tools.
-func (f Smaller) of(req *agent.Request) *agent.Request {
-	if f.Tokens == 0 {
-		return req
-	}
-	short := *req
-	short.System = f.System
-	if len(req.Tools) > 0 {
-		short.Tools = f.Tools
-	}
-	return &short
-}
 
 // run compacts the state of a turn. A summary that failed is remembered in the thread, so
 // that the next runs do not wait for it again.

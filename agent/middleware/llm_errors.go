@@ -40,6 +40,7 @@ const (
 // backups are asked in order, and the rest of the run stays with the one that answers.
 func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 	at := -1 // the backup that answers; -1 is the model itself
+	readings := make([]*Reading, len(backups))
 	return agent.Middleware{
 		Name: "llm_errors",
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
@@ -58,6 +59,13 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 								return fallback(t, nil, first), first
 							}
 							continue
+						}
+						if readings[at] == nil && backups[at].Reading != nil {
+							r := backups[at].Reading(ctx, t)
+							readings[at] = &r
+						}
+						if readings[at] != nil {
+							ctx = reads(ctx, readings[at])
 						}
 					}
 					m, err := r.ask(ctx, t, &to, own, next)

@@ -39,6 +39,8 @@ type Deps struct {
 	Draining <-chan struct{} // closed when event streams should end
 	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
 
+	// Window is how many tokens the model reads that made an answer; nil = as configured.
+	Window func(name, provider string) int
 	// Compact shortens a conversation for the model; nil cannot.
 	Compact func(ctx context.Context, s *agent.State, w lead.Wish) (agent.State, error)
 

@@ -8,6 +8,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
+	"fawn/web/api"
 )
 
 // turn is a message of the lists DeerFlow's gateway has.
@@ -191,6 +192,21 @@ func TestTokenUsageOfAThread(t *testing.T) {
 		{"flag", "GET", "/api/threads/t1/token-usage?include_active=x", "", 422, `"include_active"`},
 		{"unknown", "GET", "/api/threads/none/token-usage", "", 404, `not found`},
 	})
+}
+
+// TestTokenUsageKnowsLearnedWindows: what a server or a refusal told counts as what is configured.
+func TestTokenUsageKnowsLearnedWindows(t *testing.T) {
+	say := agenttest.Reply{Chunks: []agent.Chunk{{Text: "hi"}, {Usage: &agent.Usage{Input: 100, Output: 20, Total: 120}, Finish: "stop", Model: "big"}}}
+	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say}}}, func(d *api.Deps) {
+		d.Window = func(_, provider string) int {
+			if provider != "big" {
+				return 0
+			}
+			return 2400
+		}
+	})
+	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`)
+	w.table(t, []row{{"learned", "GET", "/api/threads/t1/token-usage", "", 200, `"context_usage":{"token_count":120,"max_context_tokens":2400,"percentage":5}`}})
 }
 
 func TestTheLastTurnCanBePreparedForAnotherRun(t *testing.T) {

@@ -93,7 +93,11 @@ func (m mount) contextUsage(snap store.Snapshot) (*contextUsage, error) {
 		if msg.Type != agent.TypeAI || msg.Usage.Total == 0 {
 			continue
 		}
-		if window := m.snapshotNow().WindowOf(msg.Usage.Model, msg.Meta.Model); window > 0 {
+		windowOf := m.Window
+		if windowOf == nil {
+			windowOf = m.snapshotNow().WindowOf
+		}
+		if window := windowOf(msg.Usage.Model, msg.Meta.Model); window > 0 {
 			return &contextUsage{Tokens: msg.Usage.Total, Most: window, Percentage: float64(msg.Usage.Total*1000/window) / 10}, nil
 		}
 		return nil, nil
