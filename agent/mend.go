@@ -196,7 +196,7 @@ func (m *mender) word() error {
 	}
 	if !json.Valid([]byte(word)) {
 		m.at = from
-		return m.fault("this is no value")
+		return m.fault("not a JSON value")
 	}
 	if m.at >= len(m.in) && m.in[m.at-1] <= '9' { // there may have been more of a number
 		return m.fault("the text ends inside a number")

@@ -97,7 +97,7 @@ func ownCgroup(proc string) (string, error) {
 			return filepath.Join(f[4], rel), nil
 		}
 	}
-	return "", errors.New("there are no version 2 control groups")
+	return "", errors.New("no cgroup v2 hierarchy is mounted")
 }
 
 // delegated asks for the mark that systemd leaves. A user who may write here

@@ -178,7 +178,7 @@ func (c Config) validate() error {
 	providers := []string{ProviderAuto, ProviderNamespace, ProviderLandlock, ProviderDocker, ProviderSeatbelt, ProviderHost, ProviderOff}
 	switch {
 	case !slices.Contains(providers, c.Provider):
-		return fmt.Errorf("%w: provider %q is none of %s", ErrConfig, c.Provider, strings.Join(providers, ", "))
+		return fmt.Errorf("%w: provider %q is unknown, want one of %s", ErrConfig, c.Provider, strings.Join(providers, ", "))
 	case c.Provider == ProviderHost && !c.AllowHostBash:
 		return fmt.Errorf("%w: provider host runs commands without any isolation; set allow_host_bash too if you want that", ErrConfig)
 	case c.Dirs.Root == "":
@@ -196,9 +196,9 @@ func (c Config) validate() error {
 func (p Policy) validate() error {
 	switch {
 	case p.Lifetime != LifetimeThread && p.Lifetime != LifetimeCall:
-		return fmt.Errorf("%w: lifetime %q is neither thread nor call", ErrConfig, p.Lifetime)
+		return fmt.Errorf("%w: lifetime %q is unknown, want thread or call", ErrConfig, p.Lifetime)
 	case p.Network != NetworkNone && p.Network != NetworkProxy && p.Network != NetworkHost:
-		return fmt.Errorf("%w: network mode %q is none of none, proxy, host", ErrConfig, p.Network)
+		return fmt.Errorf("%w: network mode %q is unknown, want none, proxy or host", ErrConfig, p.Network)
 	case p.Timeout <= 0:
 		return fmt.Errorf("%w: the command timeout must be more than zero", ErrConfig)
 	}

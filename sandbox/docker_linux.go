@@ -44,7 +44,7 @@ func newDocker(cfg Config) (Provider, error) {
 		return nil, fmt.Errorf("%w: image %q", ErrConfig, cfg.Engine.Image)
 	}
 	if dir := cfg.Engine.HostDataDir; dir != "" && !filepath.IsAbs(dir) {
-		return nil, fmt.Errorf("%w: host_data_dir %q is no absolute path", ErrConfig, dir)
+		return nil, fmt.Errorf("%w: host_data_dir %q is not an absolute path", ErrConfig, dir)
 	}
 	d := &docker{namespace: &namespace{cfg: &cfg, users: newOwners("/proc", cfg.UIDBase)}}
 	d.pool = newPool(&cfg, ProviderDocker, d.start)

@@ -54,7 +54,7 @@ func (d *docker) Probe(ctx context.Context) Report {
 
 func (d *docker) probe(ctx context.Context) Report {
 	if os.Geteuid() == 0 && d.users == nil {
-		return Report{Reason: "root_user", Detail: "there are no user ids to give to commands"}
+		return Report{Reason: "root_user", Detail: "no user ids are available for commands"}
 	}
 	if err := d.prepare(ctx); err != nil {
 		return Report{Reason: "setup", Detail: err.Error(), Hint: hint("setup")}

@@ -194,7 +194,7 @@ func (l *landlock) openWay(base string) error {
 	for _, dir := range dirs {
 		var st unix.Stat_t
 		if err := unix.Lstat(dir, &st); err != nil {
-			return fmt.Errorf("open way to thread: %w", &fs.PathError{Op: "lstat", Path: dir, Err: err})
+			return fmt.Errorf("open path to thread: %w", &fs.PathError{Op: "lstat", Path: dir, Err: err})
 		}
 		mode := fs.FileMode(st.Mode & 0o777)
 		switch {
@@ -204,7 +204,7 @@ func (l *landlock) openWay(base string) error {
 			return &InitError{Step: "sources", Err: unix.EACCES, Detail: fmt.Sprintf("%s: %v", dir, errShared)}
 		}
 		if err := errors.Join(os.Lchown(dir, -1, l.group), os.Chmod(dir, mode|0o010)); err != nil {
-			return fmt.Errorf("open way to thread: %w", err)
+			return fmt.Errorf("open path to thread: %w", err)
 		}
 	}
 	return nil

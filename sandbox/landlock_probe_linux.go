@@ -73,7 +73,7 @@ func (l *landlock) probe(ctx context.Context) Report {
 		return Report{Reason: "not supported", Detail: fmt.Sprintf("the kernel has version %d of Landlock, version %d is needed", abi, landlockABI)}
 	}
 	if os.Geteuid() == 0 && l.users == nil {
-		return Report{Reason: "root_user", Detail: "there are no user ids to give to commands"}
+		return Report{Reason: "root_user", Detail: "no user ids are available for commands"}
 	}
 	if err := l.prepare(ctx); err != nil {
 		return Report{Reason: "setup", Detail: err.Error(), Hint: hint("setup")}

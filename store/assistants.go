@@ -140,7 +140,7 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 		return w.putAssistant(a)
 	}})
 	if err != nil {
-		return a, fmt.Errorf("version %d of assistant %s: %w", version, id, err)
+		return a, fmt.Errorf("read version %d of assistant %s: %w", version, id, err)
 	}
 	return a, nil
 }
@@ -167,7 +167,7 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 		return len(list) < limit, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("versions of assistant %s: %w", id, err)
+		return nil, fmt.Errorf("list versions of assistant %s: %w", id, err)
 	}
 	return list, nil
 }

@@ -73,7 +73,7 @@ func (w *writer) putAudit(p *batch) error {
 			SELECT owner, id, ?, coalesce((SELECT upto FROM audit ORDER BY id DESC LIMIT 1), 0) + ?, ? FROM thread WHERE id = ?`,
 			r.Kind, size, string(r.Body), r.Thread)
 		if err != nil {
-			return fmt.Errorf("audit of thread %s: %w", r.Thread, err)
+			return fmt.Errorf("record audit of thread %s: %w", r.Thread, err)
 		}
 	}
 	if len(p.Audit) == 0 {

@@ -167,12 +167,12 @@ func (w *writer) apply(p *batch) error {
 	}
 	for _, m := range p.Messages {
 		if err := w.exec(`INSERT INTO message(thread, n, id, body) VALUES (?, ?, ?, ?)`, p.ThreadID, m.N, m.ID, blob(m.Body)); err != nil {
-			return fmt.Errorf("message %d of thread %s: %w", m.N, p.ThreadID, err)
+			return fmt.Errorf("write message %d of thread %s: %w", m.N, p.ThreadID, err)
 		}
 	}
 	for _, f := range p.Fields {
 		if err := w.exec(`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`, p.ThreadID, f.Name, f.Version, blob(f.Body)); err != nil {
-			return fmt.Errorf("field %s version %d of thread %s: %w", f.Name, f.Version, p.ThreadID, err)
+			return fmt.Errorf("write field %s version %d of thread %s: %w", f.Name, f.Version, p.ThreadID, err)
 		}
 	}
 	if err := w.putCheckpoints(p); err != nil {

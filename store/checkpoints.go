@@ -92,10 +92,10 @@ func scanCheckpoint(row interface{ Scan(...any) error }) (c Checkpoint, err erro
 	}
 	c.Meta, c.At = meta, fromMillis(at)
 	if err := json.Unmarshal(next, &c.Next); err != nil {
-		return c, fmt.Errorf("checkpoint %s, next: %w", c.ID, err)
+		return c, fmt.Errorf("decode next of checkpoint %s: %w", c.ID, err)
 	}
 	if err := json.Unmarshal(card, &c.Card); err != nil {
-		return c, fmt.Errorf("checkpoint %s, card: %w", c.ID, err)
+		return c, fmt.Errorf("decode card of checkpoint %s: %w", c.ID, err)
 	}
 	return c, nil
 }
@@ -106,11 +106,11 @@ func (db *DB) Checkpoint(ctx context.Context, thread, ns, id string) (Checkpoint
 	query, args := checkpointQuery(thread, ns, id)
 	s, err := db.stmt(ctx, query)
 	if err != nil {
-		return Checkpoint{}, fmt.Errorf("checkpoint of thread %s: %w", thread, translate(err))
+		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, translate(err))
 	}
 	c, err := scanCheckpoint(s.QueryRowContext(ctx, args...))
 	if err != nil {
-		return Checkpoint{}, fmt.Errorf("checkpoint of thread %s: %w", thread, err)
+		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, err)
 	}
 	return c, nil
 }
@@ -145,7 +145,7 @@ func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string,
 		return limit <= 0 || len(list) < limit, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("checkpoints of thread %s: %w", thread, err)
+		return nil, fmt.Errorf("list checkpoints of thread %s: %w", thread, err)
 	}
 	return list, nil
 }
@@ -177,7 +177,7 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 func (db *DB) MaxMessage(ctx context.Context, thread string) (int64, error) {
 	var n int64
 	if err := db.queryRow(ctx, `SELECT coalesce(max(n), 0) FROM message WHERE thread = ?`, []any{thread}, &n); err != nil {
-		return 0, fmt.Errorf("messages of thread %s: %w", thread, err)
+		return 0, fmt.Errorf("read messages of thread %s: %w", thread, err)
 	}
 	return n, nil
 }
@@ -193,7 +193,7 @@ func (db *DB) FieldVersions(ctx context.Context, thread string) (map[string]int6
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fields of thread %s: %w", thread, err)
+		return nil, fmt.Errorf("read fields of thread %s: %w", thread, err)
 	}
 	return versions, nil
 }
@@ -203,7 +203,7 @@ func (w *writer) putCheckpoints(p *batch) error {
 		err := w.exec(`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, p.cps[i].next, object(c.Meta), p.cps[i].card, orNow(c.At, p.now))
 		if err != nil {
-			return fmt.Errorf("checkpoint %s of thread %s: %w", c.ID, p.ThreadID, err)
+			return fmt.Errorf("write checkpoint %s of thread %s: %w", c.ID, p.ThreadID, err)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (db *DB) Totals(ctx context.Context, owner string) (Totals, error) {
 		(SELECT coalesce(sum(total), 0) FROM spent WHERE owner = ?) FROM run WHERE owner = ? AND parent = ''`, []any{owner, owner, owner, owner},
 		&t.Threads, &t.Assistants, &t.Runs, &t.ActiveRuns, &t.Failed, &t.Tokens)
 	if err != nil {
-		return t, fmt.Errorf("totals: %w", err)
+		return t, fmt.Errorf("read totals: %w", err)
 	}
 	return t, nil
 }
@@ -53,7 +53,7 @@ func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offse
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("recent runs: %w", err)
+		return nil, fmt.Errorf("list recent runs: %w", err)
 	}
 	return list, nil
 }
@@ -71,7 +71,7 @@ func (db *DB) RunsByDay(ctx context.Context, owner string, since time.Time, ahea
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("runs by day: %w", err)
+		return nil, fmt.Errorf("count runs by day: %w", err)
 	}
 	return days, nil
 }

@@ -182,7 +182,7 @@ func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, e
 func (db *DB) NextCron(ctx context.Context) (time.Time, error) {
 	var at int64
 	if err := db.queryRow(ctx, `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0`, nil, &at); err != nil {
-		return time.Time{}, fmt.Errorf("next cron: %w", err)
+		return time.Time{}, fmt.Errorf("find next cron: %w", err)
 	}
 	return fromMillis(at), nil
 }

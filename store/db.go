@@ -94,7 +94,7 @@ func (db *DB) Size(ctx context.Context) (int64, error) {
 		case err == nil:
 			n += fi.Size()
 		case !errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("size of store: %w", err)
+			return 0, fmt.Errorf("measure store: %w", err)
 		}
 	}
 	return n, nil

@@ -34,7 +34,7 @@ func (db *DB) Events(ctx context.Context, thread string, after, until int64, lim
 			return limitBytes <= 0 || size < limitBytes, nil
 		})
 	if err != nil {
-		return nil, fmt.Errorf("events of thread %s: %w", thread, err)
+		return nil, fmt.Errorf("read events of thread %s: %w", thread, err)
 	}
 	return events, nil
 }
@@ -50,7 +50,7 @@ func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (b
 		return more(e)
 	})
 	if err != nil {
-		return fmt.Errorf("last events of thread %s: %w", thread, err)
+		return fmt.Errorf("read last events of thread %s: %w", thread, err)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more f
 			return more(e)
 		})
 	if err != nil {
-		return fmt.Errorf("events of thread %s: %w", thread, err)
+		return fmt.Errorf("read events of thread %s: %w", thread, err)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more f
 func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	last, err := db.lastSeq(ctx, thread)
 	if err != nil {
-		return 0, fmt.Errorf("last number of thread %s: %w", thread, err)
+		return 0, fmt.Errorf("read last event number of thread %s: %w", thread, err)
 	}
 	return last, nil
 }
@@ -126,7 +126,7 @@ func (w *writer) putEvents(p *batch) error {
 		err := w.exec(`INSERT INTO event(thread, seq, "to", run, kind, data) VALUES (?, ?, ?, ?, ?, ?)`,
 			p.ThreadID, e.Seq, max(e.Seq, e.To), e.Run, e.Kind, blob(e.Data))
 		if err != nil {
-			return fmt.Errorf("event %d of thread %s: %w", e.Seq, p.ThreadID, err)
+			return fmt.Errorf("write event %d of thread %s: %w", e.Seq, p.ThreadID, err)
 		}
 	}
 	if p.Patch != nil { // patchThread has done it

@@ -40,7 +40,7 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 		return err
 	}})
 	if err != nil {
-		return f, fmt.Errorf("feedback on run %s: %w", f.Run, err)
+		return f, fmt.Errorf("write feedback on run %s: %w", f.Run, err)
 	}
 	return f, nil
 }
@@ -59,7 +59,7 @@ func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedba
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("feedback on run %s: %w", run, err)
+		return nil, fmt.Errorf("read feedback on run %s: %w", run, err)
 	}
 	return list, nil
 }

@@ -26,7 +26,7 @@ func (db *DB) Children(ctx context.Context, thread string, parents []string) (ma
 		return true, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("checkpoints of thread %s: %w", thread, err)
+		return nil, fmt.Errorf("list checkpoints of thread %s: %w", thread, err)
 	}
 	return out, nil
 }
@@ -51,7 +51,7 @@ func (db *DB) Tip(ctx context.Context, thread, checkpoint string) (string, error
 		err = ErrNotFound
 	}
 	if err != nil {
-		return "", fmt.Errorf("checkpoint %s of thread %s: %w", checkpoint, thread, err)
+		return "", fmt.Errorf("read checkpoint %s of thread %s: %w", checkpoint, thread, err)
 	}
 	return tip, nil
 }

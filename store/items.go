@@ -10,7 +10,7 @@ func (db *DB) Message(ctx context.Context, thread string, n int64) (MessageRow, 
 	row := MessageRow{N: n}
 	err := db.queryRow(ctx, `SELECT id, body FROM message WHERE thread = ? AND n = ?`, []any{thread, n}, &row.ID, &row.Body)
 	if err != nil {
-		return MessageRow{}, fmt.Errorf("message %d of thread %s: %w", n, thread, err)
+		return MessageRow{}, fmt.Errorf("read message %d of thread %s: %w", n, thread, err)
 	}
 	return row, nil
 }
@@ -20,7 +20,7 @@ func (db *DB) Field(ctx context.Context, thread, name string, version int64) ([]
 	var body []byte
 	err := db.queryRow(ctx, `SELECT body FROM field WHERE thread = ? AND name = ? AND version = ?`, []any{thread, name, version}, &body)
 	if err != nil {
-		return nil, fmt.Errorf("field %s version %d of thread %s: %w", name, version, thread, err)
+		return nil, fmt.Errorf("read field %s version %d of thread %s: %w", name, version, thread, err)
 	}
 	return body, nil
 }

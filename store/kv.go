@@ -25,7 +25,7 @@ func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("keys of %s: %w", space, err)
+		return nil, fmt.Errorf("list keys of %s: %w", space, err)
 	}
 	return keys, nil
 }
@@ -41,7 +41,7 @@ func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("values of %s: %w", space, err)
+		return nil, fmt.Errorf("list values of %s: %w", space, err)
 	}
 	return out, nil
 }

@@ -59,7 +59,7 @@ func (w *writer) removeHistory(thread string) error {
 	}
 	var card Card
 	if err := json.Unmarshal(raw, &card); err != nil {
-		return fmt.Errorf("card of checkpoint %s: %w", head, err)
+		return fmt.Errorf("read card of checkpoint %s: %w", head, err)
 	}
 	for _, one := range []struct {
 		query string

@@ -44,7 +44,7 @@ func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, err
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("marks of threads: %w", err)
+		return nil, fmt.Errorf("read marks of threads: %w", err)
 	}
 	return marks, nil
 }
@@ -60,7 +60,7 @@ func (db *DB) See(ctx context.Context, thread string) error {
 		return w.exec(`UPDATE thread AS t SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+`), 0)) WHERE id = ?`, thread)
 	}})
 	if err != nil {
-		return fmt.Errorf("see thread %s: %w", thread, err)
+		return fmt.Errorf("mark thread %s as seen: %w", thread, err)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (db *DB) Room(ctx context.Context) (Room, error) {
 	var size, pages, free int64
 	for name, into := range map[string]*int64{"page_size": &size, "page_count": &pages, "freelist_count": &free} {
 		if err := db.queryRow(ctx, "PRAGMA "+name, nil, into); err != nil {
-			return Room{}, fmt.Errorf("room of store: %w", err)
+			return Room{}, fmt.Errorf("measure free space of store: %w", err)
 		}
 	}
 	return Room{Used: (pages - free) * size, Free: free * size}, nil

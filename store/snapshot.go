@@ -64,7 +64,7 @@ func (db *DB) snapshot(ctx context.Context, thread string, more []string, load f
 		snap, _, err = read(nil)
 	}
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("snapshot of thread %s: %w", thread, err)
+		return Snapshot{}, fmt.Errorf("read snapshot of thread %s: %w", thread, err)
 	}
 	return snap, nil
 }

@@ -34,7 +34,7 @@ func (w *writer) putSpending(p *batch) error {
 			args = append([]any{owner, ""}, args...)
 		}
 		if err := w.exec(query, args...); err != nil {
-			return fmt.Errorf("spending on %s: %w", s.Purpose, err)
+			return fmt.Errorf("write spending on %s: %w", s.Purpose, err)
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error)
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("calls beside the runs of thread %s: %w", thread, err)
+		return nil, fmt.Errorf("read side calls of thread %s: %w", thread, err)
 	}
 	return list, nil
 }
@@ -120,7 +120,7 @@ func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, er
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("what was spent: %w", err)
+		return nil, fmt.Errorf("read spending: %w", err)
 	}
 	return list, nil
 }

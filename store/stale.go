@@ -39,7 +39,7 @@ func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
 		return t, err
 	}
 	if err := json.Unmarshal(body, &t); err != nil {
-		return t, fmt.Errorf("time to live of thread %s: %w", thread, err)
+		return t, fmt.Errorf("decode time to live of thread %s: %w", thread, err)
 	}
 	return t, nil
 }
@@ -69,7 +69,7 @@ func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 		}
 		var t TTL
 		if err := json.Unmarshal(body, &t); err != nil {
-			return false, fmt.Errorf("time to live of thread %s: %w", d.ID, err)
+			return false, fmt.Errorf("decode time to live of thread %s: %w", d.ID, err)
 		}
 		d.Touched, d.Strategy = fromMillis(at), t.Strategy
 		if !d.Touched.Add(t.After).After(now) && (history || t.Strategy != keepLatest) {
@@ -78,7 +78,7 @@ func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 		return true, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("expired threads: %w", err)
+		return nil, fmt.Errorf("find expired threads: %w", err)
 	}
 	return due, nil
 }
@@ -102,7 +102,7 @@ func (db *DB) Stale(ctx context.Context, before time.Time, history bool, limit i
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stale threads: %w", err)
+		return nil, fmt.Errorf("find stale threads: %w", err)
 	}
 	return due, nil
 }

@@ -220,7 +220,7 @@ func (q ThreadQuery) order() (string, error) {
 		by = ""
 	case "status", "created_at", "updated_at", "state_updated_at":
 	default:
-		return "", fmt.Errorf("threads cannot be sorted by %q", by)
+		return "", fmt.Errorf("sort threads: unknown field %q", by)
 	}
 	if dir != "asc" && dir != "desc" {
 		return "", fmt.Errorf("sort order %q: must be asc or desc", dir)
@@ -342,7 +342,7 @@ func (w *writer) patchThread(p *batch) error {
 // raiseSeq makes seq the thread's last number unless it has a greater one.
 func (w *writer) raiseSeq(thread string, seq int64) error {
 	if err := w.exec(`UPDATE thread SET seq = ? WHERE id = ? AND seq < ?`, seq, thread, seq); err != nil {
-		return fmt.Errorf("last number of thread %s: %w", thread, err)
+		return fmt.Errorf("read last event number of thread %s: %w", thread, err)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
 	if readOnly(err) {
 		if repair {
-			return false, fmt.Errorf("the data folder %s cannot be written to, so nothing can be mended there: %w", dir, err)
+			return false, fmt.Errorf("can't repair the data folder %s, which is not writable: %w", dir, err)
 		}
 		db, err = store.OpenCopy(ctx, store.Config{Dir: dir, Log: o.Log})
 	}
@@ -127,7 +127,7 @@ func (f fsck) repair(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		did = append(did, "moved the files of "+id+", which is no thread, to "+to)
+		did = append(did, "moved the files of "+id+", which belong to no thread, to "+to)
 	}
 	for _, s := range did {
 		if _, err := fmt.Fprintln(o.Out, "Mended:", s); err != nil {

@@ -130,7 +130,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.runs = runs.New(runs.Config{DB: a.db, Build: a.builder.Build, Remove: a.removeThread, Copy: a.dirs.Copy,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
-		return nil, fmt.Errorf("close what was open at the last stop: %w", err)
+		return nil, fmt.Errorf("clean up after the last stop: %w", err)
 	}
 	plan := snap.File.Scheduler
 	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns, Look: plan.PollInterval})

@@ -45,7 +45,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	a.stopProxy = stop
 	c.Proxy = func(thread string, l net.Listener) {
 		if err := proxy.Serve(serving, l, thread); err != nil {
-			a.opts.Log.Warn("the network of a sandbox ended", "thread", thread, "err", err)
+			a.opts.Log.Warn("couldn't serve the network of a sandbox", "thread", thread, "err", err)
 		}
 	}
 	a.egress = proxy

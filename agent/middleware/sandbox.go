@@ -44,7 +44,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 				if ctx.Err() != nil {
 					return agent.State{}, context.Cause(ctx)
 				}
-				t.Log.Warn("the sandbox could not be made ready", "err", err)
+				t.Log.Warn("couldn't prepare the sandbox", "err", err)
 				return agent.State{}, nil
 			}
 			return name(t), nil

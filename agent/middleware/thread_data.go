@@ -16,7 +16,7 @@ func ThreadData(dirs sandbox.Dirs, lazy bool) agent.Middleware {
 		BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
 			if !lazy {
 				if err := dirs.Create(t.ThreadID); err != nil {
-					return agent.State{}, fmt.Errorf("make thread folders: %w", err)
+					return agent.State{}, fmt.Errorf("create thread folders: %w", err)
 				}
 			}
 			if t.State.ThreadData != nil {

@@ -108,7 +108,7 @@ func textBlock(text string) map[string]string { return map[string]string{"type":
 var (
 	errImageChanged = errors.New("it has changed since it was viewed; view it again")
 	errImageRoom    = errors.New("too many large images at once; view fewer")
-	errImageGone    = errors.New("it cannot be read any more")
+	errImageGone    = errors.New("it can no longer be read")
 )
 
 // readImage gives the bytes of an image that still is what the state says.

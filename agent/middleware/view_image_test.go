@@ -131,7 +131,7 @@ func TestAnImageThatCannotBeShownIsExplained(t *testing.T) {
 		name, want string
 		change     func(b *bench, path string) error
 	}{
-		{"deleted", "cannot be shown: it cannot be read any more", func(_ *bench, p string) error { return os.Remove(p) }},
+		{"deleted", "cannot be shown: it can no longer be read", func(_ *bench, p string) error { return os.Remove(p) }},
 		{"longer", "cannot be shown: it has changed", func(_ *bench, p string) error { return os.WriteFile(p, []byte(pixel+"x"), 0o644) }},
 		{"another kind", "cannot be shown: it has changed", func(_ *bench, p string) error {
 			return os.WriteFile(p, []byte("GIF89a"+strings.Repeat("x", len(pixel)-6)), 0o644)
@@ -139,10 +139,10 @@ func TestAnImageThatCannotBeShownIsExplained(t *testing.T) {
 		{"huge", "cannot be shown: too many large images", func(b *bench, _ string) error {
 			return b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/png", Size: 21 << 20, Path: "/mnt/user-data/workspace/a.png"}}})
 		}},
-		{"sent as another kind", "cannot be shown: it cannot be read any more", func(b *bench, _ string) error {
+		{"sent as another kind", "cannot be shown: it can no longer be read", func(b *bench, _ string) error {
 			return b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/gif", Base64: base64.StdEncoding.EncodeToString([]byte(pixel))}}})
 		}},
-		{"a path outside", "cannot be shown: it cannot be read any more", func(b *bench, _ string) error {
+		{"a path outside", "cannot be shown: it can no longer be read", func(b *bench, _ string) error {
 			return b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/png", Size: 5, Path: "/etc/passwd"}}})
 		}},
 	} {

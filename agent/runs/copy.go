@@ -113,7 +113,7 @@ func (m *Manager) source(ctx context.Context, thread string) (store.Thread, erro
 // turnEnd is the newest state on the way to the thread's head whose last message is one of
 // messages. latest says that the head has no message behind it.
 func (m *Manager) turnEnd(ctx context.Context, t store.Thread, messages []string) (snap store.Snapshot, latest bool, err error) {
-	gone := fmt.Errorf("message of thread %s: %w", t.ID, ErrNotFound)
+	gone := fmt.Errorf("find message in thread %s: %w", t.ID, ErrNotFound)
 	if t.Head == "" {
 		return snap, false, gone
 	}
@@ -145,7 +145,7 @@ func (m *Manager) turnEnd(ctx context.Context, t store.Thread, messages []string
 			return snap, false, err
 		}
 	}
-	return snap, false, fmt.Errorf("message of thread %s: %w", t.ID, ErrGone)
+	return snap, false, fmt.Errorf("find message in thread %s: %w", t.ID, ErrGone)
 }
 
 // spawn stores a thread made from another one, its files first: who sees it sees them.

@@ -21,7 +21,7 @@ func decode(s store.Snapshot, known map[int64]kept) (agent.State, error) {
 		if m == nil {
 			var err error
 			if m, err = agent.ParseMessage(row.Body); err != nil {
-				return st, fmt.Errorf("stored message %d: %w", row.N, err)
+				return st, fmt.Errorf("decode stored message %d: %w", row.N, err)
 			}
 		}
 		st.Messages = append(st.Messages, m)

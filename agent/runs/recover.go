@@ -65,7 +65,7 @@ func (m *Manager) Recover(ctx context.Context) error {
 	line = slices.DeleteFunc(line, func(e *entry) bool { return e == nil })
 	for thread, frames := range tail {
 		if err := m.keepNumbers(ctx, thread, frames); err != nil {
-			return fmt.Errorf("events of thread %s: %w", thread, err)
+			return fmt.Errorf("read events of thread %s: %w", thread, err)
 		}
 	}
 	if err := m.db.ClearTail(ctx); err != nil {

@@ -23,10 +23,10 @@ func (m *Manager) Before(ctx context.Context, thread, message string) (checkpoin
 	}
 	at := slices.IndexFunc(snap.Messages, func(r store.MessageRow) bool { return r.ID == message })
 	if at < 0 {
-		return "", row, fmt.Errorf("message of thread %s: %w", thread, ErrNotFound)
+		return "", row, fmt.Errorf("find message in thread %s: %w", thread, ErrNotFound)
 	}
 	row = snap.Messages[at]
-	gone := fmt.Errorf("what was before a message of thread %s: %w", thread, ErrGone)
+	gone := fmt.Errorf("read history before a message of thread %s: %w", thread, ErrGone)
 	cp := snap.Checkpoint
 	for cp.Card.Has(row.N) {
 		if cp.Parent == "" {

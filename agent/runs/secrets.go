@@ -73,7 +73,7 @@ func parseSecrets(raw json.RawMessage) (agent.Secrets, error) {
 		return nil, fmt.Errorf("%w: context.secrets: want an object of names and strings", ErrInput)
 	}
 	if len(values) > maxSecrets {
-		return nil, fmt.Errorf("%w: context.secrets: %d are more than %d", ErrInput, len(values), maxSecrets)
+		return nil, fmt.Errorf("%w: context.secrets: got %d, want at most %d", ErrInput, len(values), maxSecrets)
 	}
 	out := agent.Secrets{}
 	for name, raw := range values {

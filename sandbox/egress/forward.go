@@ -19,7 +19,7 @@ import (
 func absolute(uri string) (host string, port int, err error) {
 	const scheme = "http://"
 	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
-		return "", 0, fmt.Errorf("%w: no http address", ErrHost)
+		return "", 0, fmt.Errorf("%w: not an http address", ErrHost)
 	}
 	part := uri[len(scheme):]
 	if i := strings.IndexAny(part, "/?#"); i >= 0 {
@@ -91,7 +91,7 @@ func (s *session) exchange(ctx context.Context, g grant, req *http.Request, host
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		s.refuse(s.broken(host, errors.New("unasked switch of protocols")), req)
+		s.refuse(s.broken(host, errors.New("unexpected protocol switch")), req)
 		return
 	}
 	stripHops(resp.Header)

@@ -27,7 +27,7 @@ func Host(raw string) (string, error) {
 	if inner, ok := strings.CutPrefix(raw, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		if !ok || !strings.Contains(inner, ":") {
-			return "", fmt.Errorf("%w: brackets", ErrHost)
+			return "", fmt.Errorf("%w: unbalanced brackets", ErrHost)
 		}
 		return literal(inner)
 	}
@@ -89,7 +89,7 @@ func checkLabels(name string) error {
 	var last string
 	for label := range strings.SplitSeq(name, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return fmt.Errorf("%w: label", ErrHost)
+			return fmt.Errorf("%w: invalid label", ErrHost)
 		}
 		for i := 0; i < len(label); i++ {
 			c := label[i]
@@ -136,7 +136,7 @@ func authority(s string) (host string, port int, err error) {
 func portNumber(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 || s[0] < '1' || s[0] > '9' {
-		return 0, fmt.Errorf("%w: port", ErrHost)
+		return 0, fmt.Errorf("%w: invalid port", ErrHost)
 	}
 	return int(n), nil
 }

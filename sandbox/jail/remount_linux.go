@@ -34,7 +34,7 @@ func remount(dst string, flags uint64, recursive bool) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s is no mount: %w", dst, unix.EINVAL)
+		return fmt.Errorf("%s is not a mount point: %w", dst, unix.EINVAL)
 	}
 	return nil
 }
