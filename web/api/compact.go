@@ -28,6 +28,9 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 	if err := m.bind(c, &body); err != nil {
 		return err
 	}
+	if err := lead.CheckAgent(body.Agent); err != nil {
+		return httpx.Invalid("body", "agent_name", "%s", err.Error())
+	}
 	wish := lead.Wish{Thread: t.ID, Model: body.Model, Force: body.Force == nil || *body.Force}
 	if k := body.Keep; k != nil {
 		if !slices.Contains([]string{"fraction", "tokens", "messages"}, k.Type) {

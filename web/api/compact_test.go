@@ -46,7 +46,8 @@ func TestCompactHidesAndSaysWhat(t *testing.T) {
 	for _, c := range []struct {
 		body   string
 		status int
-	}{{`{"keep":{"type":"pages","value":2}}`, 422}, {`{"keep":{"type":"fraction","value":2}}`, 422}, {`[`, 422}, {``, 200}, {`{"force":false}`, 200}} {
+	}{{`{"keep":{"type":"pages","value":2}}`, 422}, {`{"keep":{"type":"fraction","value":2}}`, 422}, {`[`, 422}, {``, 200}, {`{"force":false}`, 200},
+		{`{"agent_name":"nobody"}`, 422}, {`{"agent_name":"lead-agent"}`, 200}} {
 		if a := w.send(t, "POST", "/threads/t1/compact", c.body); a.status != c.status {
 			t.Errorf("%s: %d %s", c.body, a.status, a.body)
 		}
