@@ -140,3 +140,51 @@ func TestCompactByHand(t *testing.T) {
 		t.Errorf("view %+v", p.View)
 	}
 }
+
+// TestWhoSummarises: the model the configuration names, else the cheapest one marked as lightweight,
+// else the run's own.
+func TestWhoSummarises(t *testing.T) {
+	for name, c := range map[string]struct {
+		named string
+		light bool
+		want  string
+	}{
+		"the one that is named":                {"dear", true, "dear"},
+		"the cheapest lightweight one":         {"", true, "cheap"},
+		"without a lightweight one, the run's": {"", false, "main"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sides := map[string]*agenttest.Script{}
+			for _, model := range []string{"dear", "cheap"} {
+				sides[model] = &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("The gist.")}}
+			}
+			w := newWorld(t, append(longAnswers(4), agenttest.Say("The gist.")), func(f *config.File, o *lead.Options) {
+				f.Models[0].ContextWindow = 1_000_000
+				f.Models = append(f.Models, config.Model{Name: "dear", Use: "openai", Lightweight: c.light, Pricing: &config.Pricing{InputPerMillion: 5}},
+					config.Model{Name: "cheap", Use: "openai", Lightweight: c.light, Pricing: &config.Pricing{InputPerMillion: 1}})
+				f.Summarization.ModelName, f.Title.Enabled = c.named, false
+				answers := o.Model
+				o.Model = func(m config.Model) (agent.Model, error) {
+					if side := sides[m.Name]; side != nil {
+						return side, nil
+					}
+					return answers(m)
+				}
+			})
+			for range 4 {
+				w.say(t, "question", "")
+			}
+			s := w.state(t)
+			p, err := w.b.Compact(t.Context(), &s, lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}})
+			if err != nil || p.View == nil || p.View.Plain != "The gist." {
+				t.Fatalf("%+v, %v", p.View, err)
+			}
+			asked := map[string]int{"main": len(w.script.Requests()) - 4, "dear": len(sides["dear"].Requests()), "cheap": len(sides["cheap"].Requests())}
+			for model, n := range asked {
+				if want := map[bool]int{true: 1}[model == c.want]; n != want {
+					t.Errorf("%s was asked for %d summaries, want %d", model, n, want)
+				}
+			}
+		})
+	}
+}

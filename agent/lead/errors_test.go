@@ -2,6 +2,7 @@ package lead_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -230,5 +231,26 @@ func (w *world) failure(t *testing.T, run string) runs.Failure {
 			}
 		}
 		after = evs[len(evs)-1].To
+	}
+}
+
+// TestAnUnknownAgentEndsTheRun before any model is asked; the lead agent has several names.
+func TestAnUnknownAgentEndsTheRun(t *testing.T) {
+	w := newWorld(t, []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three")})
+	run := w.say(t, "hi", `{"agent_name":"nobody"}`)
+	if run.Status != runs.Failed || !strings.Contains(run.Error, `"nobody"`) || len(w.script.Requests()) != 0 {
+		t.Errorf("%s %q, %d requests", run.Status, run.Error, len(w.script.Requests()))
+	}
+	var unknown *lead.UnknownAgentError
+	if _, err := w.b.Build(t.Context(), runs.Spec{Options: &agent.Options{AgentName: "nobody"}}); !errors.As(err, &unknown) || unknown.ErrorName() != "UnknownAgent" {
+		t.Errorf("built with %v", err)
+	}
+	for _, name := range []string{"", "lead_agent", "Lead-Agent", "default"} {
+		if err := lead.CheckAgent(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if run := w.say(t, "hi", `{"agent_name":"lead-agent"}`); run.Status != runs.Success {
+		t.Errorf("%s %s", run.Status, run.Error)
 	}
 }
