@@ -17,6 +17,7 @@ import (
 	_ "time/tzdata" // dates told to the model need time zones on machines without them
 
 	"fawn/sandbox"
+	"fawn/uploads/convert"
 	"fawn/web"
 )
 
@@ -24,6 +25,7 @@ import (
 var version string
 
 func main() {
+	convert.Main()
 	sandbox.Reexec()
 	// The first signal ends the work in order; after it signals act as usual, so that a second one
 	// ends the process at once.

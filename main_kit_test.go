@@ -18,6 +18,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/sandbox"
+	"fawn/uploads/convert"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -30,6 +31,7 @@ const asProgram = "FAWN_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	// Else a server that starts its own program in a sandbox would start the tests again, and
 	// they more servers, without end.
+	convert.Main()
 	sandbox.Reexec()
 	handicap()
 	if os.Getenv(asProgram) == "1" {

@@ -1,6 +1,7 @@
 package uploads
 
 import (
+	"crypto/rand"
 	"mime"
 	"net/textproto"
 	"path"
@@ -45,6 +46,9 @@ const (
 func staging(name string) bool {
 	return strings.HasPrefix(name, stagingHead) && strings.HasSuffix(name, stagingTail)
 }
+
+// stagingName is a path for a file that is not complete yet.
+func stagingName() string { return path.Join(Folder, stagingHead+rand.Text()+stagingTail) }
 
 // unused returns name, or name_1.ext, name_2.ext and so on, whichever is not
 // taken first. A long stem is cut so that the result still fits.

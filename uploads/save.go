@@ -2,7 +2,6 @@ package uploads
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +26,13 @@ type File struct {
 	Modified string `json:"modified,omitempty"`
 	// OriginalFilename is the name as sent, when the stored one differs.
 	OriginalFilename string `json:"original_filename,omitempty"`
+	// Those of the Markdown that was made of a document.
+	MarkdownFile        string `json:"markdown_file,omitempty"`
+	MarkdownPath        string `json:"markdown_path,omitempty"`
+	MarkdownVirtualPath string `json:"markdown_virtual_path,omitempty"`
+	MarkdownArtifactURL string `json:"markdown_artifact_url,omitempty"`
+	// Conversion is nil for a file that needs none.
+	Conversion *Conversion `json:"conversion,omitempty"`
 }
 
 // Result answers one upload request.
@@ -125,7 +131,7 @@ func (s *saving) take(part io.Reader, sent string) error {
 		_, err := s.copy(io.Discard, part, sent, s.cfg.MaxFileSize)
 		return err
 	}
-	at := path.Join(Folder, stagingHead+rand.Text()+stagingTail)
+	at := stagingName()
 	w, err := s.dir.Create(at)
 	if err != nil {
 		return fmt.Errorf("store upload: %w", err)
@@ -272,13 +278,17 @@ func describe(thread, name string, size int64, modified time.Time) File {
 		Size:        size,
 		Path:        p,
 		VirtualPath: p,
-		ArtifactURL: "/api/threads/" + url.PathEscape(thread) + "/artifacts" + Folder + "/" + url.PathEscape(name),
+		ArtifactURL: artifactURL(thread, name),
 		Extension:   strings.ToLower(path.Ext(name)),
 	}
 	if !modified.IsZero() {
 		f.Modified = modified.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	return f
+}
+
+func artifactURL(thread, name string) string {
+	return "/api/threads/" + url.PathEscape(thread) + "/artifacts" + Folder + "/" + url.PathEscape(name)
 }
 
 // diskError drops the path of the host that an open file puts into its errors.

@@ -25,7 +25,7 @@ const module = "fawn"
 func imports() map[string][]string {
 	leaf := []string{}
 	return map[string][]string{
-		".":                       {"web", "sandbox"}, // sandbox.Reexec must come first in main
+		".":                       {"web", "sandbox", "uploads/convert"}, // sandbox.Reexec and convert.Main must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
 		"agent/community/...":     {"agent"},

@@ -19,6 +19,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/sandbox"
+	"fawn/uploads/convert"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -28,6 +29,7 @@ const patience = 3 * time.Minute
 
 // TestMain lets the test binary stand in for the small program that sandboxes start.
 func TestMain(m *testing.M) {
+	convert.Main()
 	sandbox.Reexec()
 	os.Exit(m.Run())
 }

@@ -25,6 +25,7 @@ import (
 	"fawn/sandbox/egress"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/uploads/documents"
 	"fawn/web/api"
 	"fawn/web/network"
 	"fawn/web/ui"
@@ -57,6 +58,8 @@ type App struct {
 	egress    *egress.Proxy
 	trail     *trail
 	network   *network.Book
+	documents *documents.Service
+	converter *converter
 	stopProxy context.CancelFunc
 	api       *api.API
 	pages     *ui.UI
@@ -126,8 +129,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openSandbox(ctx, snap); err != nil {
 		return nil, err
 	}
-	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
-	a.runs = runs.New(runs.Config{DB: a.db, Build: a.builder.Build, Remove: a.removeThread, Copy: a.dirs.Copy,
+	a.documents = a.openDocuments()
+	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
+	a.runs = runs.New(runs.Config{DB: a.db, Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
@@ -148,6 +152,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		}
 	})
 	a.work.Go(func() { a.sweepUploads(background) })
+	a.work.Go(func() { a.documents.Run(background) })
 	if plan.Enabled {
 		a.work.Go(func() { a.schedule.Run(background) })
 	}
@@ -234,7 +239,8 @@ func (a *App) listen(ctx context.Context) error {
 	return nil
 }
 
-// sweepUploads removes files of uploads a crash cut off.
+// sweepUploads removes files of uploads a crash cut off, and takes up documents that it cut off
+// from being noticed.
 func (a *App) sweepUploads(ctx context.Context) {
 	before := time.Now()
 	err := a.dirs.Threads(func(thread string) error {
@@ -248,6 +254,9 @@ func (a *App) sweepUploads(ctx context.Context) {
 		defer files.Close()
 		if _, err := uploads.Sweep(ctx, files, before); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
+		}
+		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)
 		}
 		return nil
 	})

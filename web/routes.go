@@ -26,7 +26,7 @@ func (a *App) routes() error {
 	e.Use(a.recovered, a.guard, principal.Middleware(principal.Single))
 
 	spec, document := a.describe()
-	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Uploads: a.uploadLimits,
+	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Uploads: a.uploadLimits, Documents: a.documents,
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec, Schedule: a.schedule, Aside: a.builder, Window: a.builder.WindowOf, Compact: a.builder.Compact, Draining: a.leaving})
 	if err != nil {
 		return err
@@ -48,6 +48,7 @@ func (a *App) routes() error {
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)
+	a.api.Documents = a.documents
 	a.echo = e
 	return nil
 }

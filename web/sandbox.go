@@ -156,7 +156,7 @@ func (a *App) closeSandbox() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
 	a.stopProxy()
-	return a.sandbox.Close(ctx)
+	return errors.Join(a.sandbox.Close(ctx), a.closeConverter(ctx))
 }
 
 // publicReport is what monitors may see of the provider: no path of this machine.

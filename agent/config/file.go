@@ -143,6 +143,6 @@ type Uploads struct {
 	MaxFiles             int    `yaml:"max_files" alias:"max_file_count" min:"1"`                        // per request
 	MaxFileSize          int64  `yaml:"max_file_size" alias:"max_single_file_size" unit:"bytes" min:"1"` // bytes of one file
 	MaxTotalSize         int64  `yaml:"max_total_size" unit:"bytes" min:"1"`                             // bytes of one request
-	AutoConvertDocuments bool   `yaml:"auto_convert_documents"`                                          // make a Markdown twin of office files and PDFs
+	AutoConvertDocuments bool   `yaml:"auto_convert_documents"`                                          // make Markdown of office files and the like, beside them
 	PDFConverter         string `yaml:"pdf_converter"`                                                   // DeerFlow's choice of converter; Fawn has one
 }

@@ -22,7 +22,6 @@ const (
 	noMCP      = "MCP servers are not available yet"
 	noMemory   = "memory is not available yet"
 	noSkills   = "skills are not available yet"
-	noTwins    = "documents are not converted yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
 	onlyOne    = "a single Fawn process owns all its runs"
 	perRun     = "calls are counted per run, not across threads"
@@ -51,8 +50,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "sandbox.thread_data_mounts", Reason: containers},
 		{Key: "sandbox.provisioner_url", Reason: containers},
 		{Key: "sandbox.provisioner_api_key", Reason: containers},
-		{Key: "uploads.auto_convert_documents", Reason: noTwins, Fine: []string{"false"}},
-		{Key: "uploads.pdf_converter", Reason: noTwins},
+		{Key: "uploads.pdf_converter", Reason: "Fawn has one converter"},
 		{Key: "skills", Reason: noSkills},
 		{Key: "skill_scan", Reason: noSkills},
 		{Key: "skill_evolution", Reason: noSkills},

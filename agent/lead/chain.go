@@ -27,7 +27,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// before_agent: the folders everything below uses
 		middleware.ThreadData(b.dirs, f.ThreadData.LazyInit),
 		// before_agent: files that came with the message
-		middleware.Uploads(b.dirs),
+		middleware.Uploads(b.dirs, b.docs),
 		// before_agent, wrap_tool: the sandbox's id
 		middleware.Sandbox(b.sandbox, b.policy, f.Sandbox.LazyInit),
 		// wrap_model: the log says which calls have no result

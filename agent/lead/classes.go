@@ -68,7 +68,7 @@ func checkTool(t config.Tool) error {
 // toolNames are all tools that models can be offered.
 func toolNames() []string {
 	names := []string{"bash", tools.Todos().Name}
-	for _, t := range tools.Builtin(nil, tools.DefaultLimits()) {
+	for _, t := range tools.Builtin(nil, tools.DefaultLimits(), nil) {
 		names = append(names, t.Name)
 	}
 	slices.Sort(names)

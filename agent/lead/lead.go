@@ -13,6 +13,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/uploads"
 )
 
 // OfflineModel is the name of the built-in model, which answers while no other is usable.
@@ -23,6 +24,7 @@ type Builder struct {
 	config  func() *config.Snapshot
 	dirs    sandbox.Dirs
 	open    middleware.Files
+	docs    uploads.Documents
 	sandbox sandbox.Provider // nil runs nothing
 	audit   func(middleware.AuditRecord)
 	connect func(config.Model) (agent.Model, error)
@@ -57,6 +59,8 @@ type Options struct {
 	// Audit gets a row for each command and each refused path; it must not block. Without
 	// it they are logged.
 	Audit func(middleware.AuditRecord)
+	// Documents knows the text of uploads that are documents; nil knows none.
+	Documents uploads.Documents
 	// Tools are offered beside the built-in ones, which win when names are equal.
 	Tools []*agent.Tool
 	// More gives tools that may come and go while runs work, beside all others, which win
@@ -91,8 +95,12 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		}
 		return dirs.Open(thread)
 	}
-	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
-		tools: tools.Builtin(open, limits), reads: tools.NewLocks(), log: log}
+	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model, 
+		reads: tools.NewLocks(), log: log}
+	if b.docs = o.Documents; b.docs == nil {
+		b.docs = uploads.NoDocuments{}
+	}
+	b.tools = tools.Builtin(open, limits, b.docs)
 	if b.audit == nil {
 		b.audit = logAudit(log)
 	}

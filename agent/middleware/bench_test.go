@@ -15,6 +15,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/uploads"
 )
 
 // bench calls the real file tools of one thread through stages, one call a step.
@@ -36,7 +37,7 @@ func newBench(t *testing.T, build func(open func(string) (*sandbox.Files, error)
 		t.Fatal(err)
 	}
 	b.host = filepath.Join(dirs.Root, "threads", b.turn.ThreadID, "user-data")
-	for _, tool := range tools.Builtin(dirs.Open, tools.DefaultLimits()) {
+	for _, tool := range tools.Builtin(dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}) {
 		b.tools[tool.Name] = tool.Run
 	}
 	b.chain = build(dirs.Open)

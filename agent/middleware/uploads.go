@@ -22,34 +22,40 @@ const maxListed = 10
 // thread. The message itself stays as it was sent; the list is a note in front of it. Files
 // that come while an answer is interrupted are told behind the last message, as nothing
 // before it may change. The state shows the files of this turn only.
-func Uploads(dirs sandbox.Dirs) agent.Middleware {
+//
+// Documents are told with what their Markdown is about, for which the turn waits a moment.
+func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 	return agent.Middleware{
 		Name: "uploads",
-		BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
+		BeforeAgent: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
 			anchor := agent.LastGenuine(t.State.Messages)
 			if anchor == nil {
 				return agent.State{}, nil
 			}
 			files, err := dirs.Open(t.ThreadID)
 			if errors.Is(err, fs.ErrNotExist) {
-				return tellUploads(&t.State, anchor, nil, func(string) bool { return false }), nil
+				return tellUploads(&t.State, anchor, nil, func(string) bool { return false }, nil), nil
 			}
 			if err != nil {
 				return agent.State{}, err
 			}
 			defer files.Close()
-			onDisk, err := listUploads(files, t.ThreadID)
+			list, err := settled(ctx, documents, files, t.ThreadID, knownFiles(&t.State))
 			if err != nil {
-				return agent.State{}, err
+				return agent.State{}, fmt.Errorf("list uploads: %w", err)
+			}
+			var onDisk []agent.Upload
+			for _, f := range list {
+				onDisk = append(onDisk, agent.Upload{Filename: f.Filename, Size: f.Size, Path: f.VirtualPath, Extension: f.Extension})
 			}
 			there := func(p string) bool { _, err := files.Stat(p); return err == nil }
-			return tellUploads(&t.State, anchor, onDisk, there), nil
+			return tellUploads(&t.State, anchor, onDisk, there, aboutFiles(files, list)), nil
 		},
 	}
 }
 
 // tellUploads is what a turn writes that begins with anchor.
-func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool) agent.State {
+func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool, about func(name string) string) agent.State {
 	known := knownFiles(s)
 	fresh := freshFiles(onDisk, known, namedFiles(anchor))
 	for _, f := range s.UploadedFiles {
@@ -79,7 +85,7 @@ func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, t
 		patch.UploadedFiles = turn
 	}
 	if len(fresh) > 0 {
-		patch.Notes = []agent.Note{uploadNote(s, anchor, fresh)}
+		patch.Notes = []agent.Note{uploadNote(s, anchor, fresh, about)}
 	}
 	return patch
 }
@@ -130,18 +136,6 @@ func freshFiles(onDisk []agent.Upload, known []agent.ToldFile, named []string) [
 	return append(first, rest...)
 }
 
-func listUploads(files *sandbox.Files, thread string) ([]agent.Upload, error) {
-	list, err := uploads.Files(files, thread)
-	if err != nil {
-		return nil, fmt.Errorf("list uploads: %w", err)
-	}
-	var out []agent.Upload
-	for _, f := range list.Files {
-		out = append(out, agent.Upload{Filename: f.Filename, Size: f.Size, Path: f.VirtualPath, Extension: f.Extension})
-	}
-	return out, nil
-}
-
 // namedFiles are the base names in the message's files metadata.
 func namedFiles(m *agent.Message) []string {
 	list, _ := m.Kwargs["files"].([]any)
@@ -156,15 +150,15 @@ func namedFiles(m *agent.Message) []string {
 	return names
 }
 
-func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile) agent.Note {
-	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix, Kind: "uploads", Text: uploadList(files)}
+func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, about func(name string) string) agent.Note {
+	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix, Kind: "uploads", Text: uploadList(files, about)}
 	if last := s.Messages[len(s.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
 		n.ID, n.Message, n.Place = "uploads:"+last.ID, last.ID, agent.After
 	}
 	return n
 }
 
-func uploadList(files []agent.ToldFile) string {
+func uploadList(files []agent.ToldFile, about func(name string) string) string {
 	var b strings.Builder
 	b.WriteString("<uploaded_files>\nThe user gave these files to this conversation:\n")
 	for i, f := range files {
@@ -172,11 +166,14 @@ func uploadList(files []agent.ToldFile) string {
 			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(files)-maxListed, sandbox.Uploads)
 			break
 		}
-		about := size(f.Size)
+		big := size(f.Size)
 		if f.Missing {
-			about = "not in the folder yet"
+			big = "not in the folder yet"
 		}
-		fmt.Fprintf(&b, "- %s (%s)\n  Path: %s\n", shown(f.Filename), about, shown(f.Path))
+		fmt.Fprintf(&b, "- %s (%s)\n  Path: %s\n", shown(f.Filename), big, shown(f.Path))
+		if about != nil {
+			b.WriteString(about(f.Filename))
+		}
 	}
 	b.WriteString("</uploaded_files>")
 	return b.String()

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fawn/agent"
+	"fawn/uploads"
 )
 
 // Groups of tools that an agent can be limited to. Tools without a group are
@@ -34,8 +35,8 @@ func DefaultLimits() Limits {
 // Builtin is the list of tools but for [Bash], which needs a sandbox to run in. Make it
 // once and share it between all runs: the locks that keep two changes of one file apart
 // live in it. Offer [ViewImage] only to models that read images.
-func Builtin(open Files, limits Limits) []*agent.Tool {
-	s := &set{open: open, limits: limits, locks: NewLocks()}
+func Builtin(open Files, limits Limits, documents uploads.Documents) []*agent.Tool {
+	s := &set{open: open, limits: limits, documents: documents, locks: NewLocks()}
 	return []*agent.Tool{
 		reading(New("ls", GroupRead, lsText, s.ls)),
 		reading(New("glob", GroupRead, globText, s.glob)),
@@ -43,6 +44,7 @@ func Builtin(open Files, limits Limits) []*agent.Tool {
 		reading(New("read_file", GroupRead, readFileText, s.readFile)),
 		writing(New("write_file", GroupWrite, writeFileText, s.writeFile)),
 		writing(New("str_replace", GroupWrite, strReplaceText, s.strReplace)),
+		New("list_uploaded_files", GroupRead, listUploadsText, s.listUploads),
 		reading(New("present_files", "", presentFilesText, s.presentFiles)),
 		reading(New(ViewImage, GroupRead, viewImageText, s.viewImage)),
 		Clarification(),

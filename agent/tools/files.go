@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/sandbox"
+	"fawn/uploads"
 )
 
 // Files opens the files of a thread; the tool closes them. It makes missing
@@ -21,9 +22,10 @@ type Files func(thread string) (*sandbox.Files, error)
 
 // set is what the built-in tools share.
 type set struct {
-	open   Files
-	limits Limits
-	locks  *Locks
+	open      Files
+	limits    Limits
+	documents uploads.Documents
+	locks     *Locks
 }
 
 // with runs do on the files of the turn's thread.

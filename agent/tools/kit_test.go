@@ -13,6 +13,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/uploads"
 )
 
 // kit is the built-in tools over the real files of one thread.
@@ -42,7 +43,7 @@ func newKit(t *testing.T, change func(*tools.Limits)) *kit {
 		t.Fatal(err)
 	}
 	f.Close()
-	return &kit{t, tools.Builtin(open, limits), filepath.Join(dirs.Root, "threads", turn.ThreadID, "user-data"), turn}
+	return &kit{t, tools.Builtin(open, limits, uploads.NoDocuments{}), filepath.Join(dirs.Root, "threads", turn.ThreadID, "user-data"), turn}
 }
 
 func (k *kit) tool(name string) *agent.Tool {

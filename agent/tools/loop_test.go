@@ -12,11 +12,12 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/uploads"
 )
 
 func TestTroubleOfTheServerIsNotForTheModel(t *testing.T) {
 	broken := errors.New("disk gone")
-	list := tools.Builtin(func(string) (*sandbox.Files, error) { return nil, broken }, tools.DefaultLimits())
+	list := tools.Builtin(func(string) (*sandbox.Files, error) { return nil, broken }, tools.DefaultLimits(), uploads.NoDocuments{})
 	for _, tool := range list {
 		if tool.Name != "ls" {
 			continue
@@ -85,7 +86,7 @@ func FuzzArgumentsNeverBreakATool(f *testing.F) {
 		}
 		return dirs.Open(thread)
 	}
-	list := tools.Builtin(open, tools.DefaultLimits())
+	list := tools.Builtin(open, tools.DefaultLimits(), uploads.NoDocuments{})
 	f.Fuzz(func(t *testing.T, args string) {
 		turn := agenttest.Turn("x", &agenttest.Sink{})
 		for _, tool := range list {

@@ -25,6 +25,7 @@ type readFileArgs struct {
 	Path        string `json:"path" jsonschema:"the file; absolute, or relative to /mnt/user-data/workspace"`
 	StartLine   *int   `json:"start_line,omitempty" jsonschema:"first line to read, counted from 1; the first if left out"`
 	EndLine     *int   `json:"end_line,omitempty" jsonschema:"last line to read, this one included; the last if left out"`
+	Page        *int   `json:"page,omitempty" jsonschema:"page, slide or sheet of a document to read, counted from 1, in place of lines"`
 }
 
 func (s *set) readFile(ctx context.Context, t *agent.Turn, a readFileArgs) (agent.Result, error) {
@@ -48,7 +49,25 @@ func (s *set) readFile(ctx context.Context, t *agent.Turn, a readFileArgs) (agen
 		if err != nil {
 			return explain(err, a.Path, wantFile)
 		}
-		defer file.Close()
+		defer func() { file.Close() }()
+		if text, res, err := s.document(ctx, f, t.ThreadID, file, a); text == nil {
+			return res, err
+		} else if text != file {
+			file.Close()
+			file = text
+		}
+		if a.Page != nil {
+			var pages int
+			if first, last, pages, err = pageLines(file, *a.Page); err == nil {
+				_, err = file.Seek(0, io.SeekStart)
+			}
+			if err != nil {
+				return explain(err, a.Path, wantFile)
+			}
+			if first == 0 {
+				return agent.TextResult(fmt.Sprintf("(there is no page %d; there are %d)", *a.Page, pages)), nil
+			}
+		}
 		r := bufio.NewReaderSize(io.LimitReader(file, s.limits.ScanBytes+1), 64<<10)
 		head, err := r.Peek(8 << 10)
 		if err != nil && !errors.Is(err, io.EOF) {

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -44,7 +46,29 @@ func (m mount) upload(c echo.Context, id string) error {
 		}
 		return err
 	}
+	if err := m.describe(r.Context(), dir, id, out.Files); err != nil {
+		return err
+	}
 	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// describe has the documents among new files converted and says so.
+func (m mount) describe(ctx context.Context, dir *sandbox.Files, thread string, files []uploads.File) error {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Filename)
+	}
+	if err := m.Documents.Add(ctx, thread, names...); err != nil {
+		return err
+	}
+	list, err := m.Documents.Files(ctx, dir, thread)
+	for _, f := range list.Files {
+		if i := slices.Index(names, f.Filename); i >= 0 {
+			f.OriginalFilename, f.Modified = files[i].OriginalFilename, files[i].Modified
+			files[i] = f
+		}
+	}
+	return err
 }
 
 // files opens a thread's folder; nil when it has none yet.
@@ -64,7 +88,7 @@ func (m mount) listUploads(c echo.Context, id string) error {
 	list := uploads.List{Files: []uploads.File{}}
 	if dir != nil {
 		defer dir.Close()
-		if list, err = uploads.Files(dir, id); err != nil {
+		if list, err = m.Documents.Files(c.Request().Context(), dir, id); err != nil {
 			return err
 		}
 	}
@@ -86,6 +110,9 @@ func (m mount) deleteUpload(c echo.Context, id string) error {
 	}
 	defer dir.Close()
 	if err := uploads.Delete(dir, name); err != nil {
+		return err
+	}
+	if err := m.Documents.Remove(c.Request().Context(), dir, id, name); err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})

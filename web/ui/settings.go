@@ -96,7 +96,7 @@ func (u *UI) about() views.About {
 // tools are what models can call, in the order they are told about it.
 func (u *UI) toolList() []views.ToolInfo {
 	var out []views.ToolInfo
-	for _, t := range tools.Builtin(u.Dirs.Open, tools.DefaultLimits()) {
+	for _, t := range tools.Builtin(u.Dirs.Open, tools.DefaultLimits(), u.Documents) {
 		out = append(out, views.ToolInfo{Name: t.Name})
 	}
 	bash := views.ToolInfo{Name: "bash"}

@@ -88,7 +88,7 @@ func (u *UI) message(c echo.Context, thread string, v *conversation, text string
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := u.waiting(thread, sent)
+	waiting, err := u.waiting(c.Request().Context(), thread, sent)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 	box := views.Composer{ThreadID: thread,
 		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize, Files: limits.MaxFiles}}
 	u.choices(c, t, &box)
-	waiting, err := u.waiting(thread, sent)
+	waiting, err := u.waiting(c.Request().Context(), thread, sent)
 	for _, f := range waiting {
 		box.Attachments = append(box.Attachments, attachment(f))
 	}
@@ -110,7 +110,7 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 }
 
 // waiting lists the uploads that belong to the next message.
-func (u *UI) waiting(thread string, sent map[string]int64) ([]uploads.File, error) {
+func (u *UI) waiting(ctx context.Context, thread string, sent map[string]int64) ([]uploads.File, error) {
 	files, err := u.Dirs.Open(thread)
 	if isMissing(err) {
 		return nil, nil
@@ -119,7 +119,7 @@ func (u *UI) waiting(thread string, sent map[string]int64) ([]uploads.File, erro
 		return nil, err
 	}
 	defer files.Close()
-	list, err := uploads.Files(files, thread)
+	list, err := u.Documents.Files(ctx, files, thread)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,15 @@ func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (
 		return uploads.Result{}, err
 	}
 	defer files.Close()
-	return uploads.Save(ctx, files, thread, form, u.Uploads())
+	result, err := uploads.Save(ctx, files, thread, form, u.Uploads())
+	if err != nil {
+		return result, err
+	}
+	var names []string
+	for _, f := range result.Files {
+		names = append(names, f.Filename)
+	}
+	return result, u.Documents.Add(ctx, thread, names...)
 }
 
 // uploaded is the answer to the script: the chips that take the place of its own.
@@ -122,6 +130,9 @@ func (u *UI) removeUpload(c echo.Context, id string) error {
 	}
 	defer files.Close()
 	if err := uploads.Delete(files, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+		return err
+	}
+	if err := u.Documents.Remove(c.Request().Context(), files, id, name); err != nil {
 		return err
 	}
 	if scripted(c.Request()) {

@@ -60,7 +60,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits()), agenttest.Echo("echo"), tools.Todos(), w.sendsHelpers())
+	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}), agenttest.Echo("echo"), tools.Todos(), w.sendsHelpers())
 	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 		return &agent.Agent{Model: w.model, Tools: kit, Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
 	}})

@@ -18,6 +18,7 @@ import (
 	"fawn/agent/llm/offline"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/uploads"
 )
 
 // desk is the offline model with the real loop, tools and files.
@@ -43,7 +44,7 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 		return dirs.Open(thread)
 	}
 	sink := &agenttest.Sink{}
-	d := &desk{t: t, sink: sink, turn: agenttest.Turn("", sink), a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits)}}
+	d := &desk{t: t, sink: sink, turn: agenttest.Turn("", sink), a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits, uploads.NoDocuments{})}}
 	d.turn.State.Messages = nil
 	f, err := open(d.turn.ThreadID)
 	if err != nil {

@@ -1,0 +1,93 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/sandbox"
+	"fawn/uploads"
+)
+
+// documentPatience is how long a turn waits for new documents: most are converted by then,
+// and read_file waits for the others.
+const documentPatience = 3 * time.Second
+
+// settled lists the uploads of a thread after a moment in which new documents may be converted.
+func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Files, thread string, known []agent.ToldFile) ([]uploads.File, error) {
+	list, err := documents.Files(ctx, files, thread)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range list.Files {
+		if f.Conversion != nil && f.Conversion.State == uploads.Pending && !has(known, f.Filename) {
+			names = append(names, f.Filename)
+		}
+	}
+	if len(names) == 0 {
+		return list.Files, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, documentPatience)
+	defer cancel()
+	if err := documents.Await(wait, thread, names...); err != nil && wait.Err() == nil {
+		return nil, err
+	}
+	if list, err = documents.Files(ctx, files, thread); err != nil {
+		return nil, err
+	}
+	return list.Files, nil
+}
+
+// aboutFiles says of a document where its Markdown is and what stands in it, or why there
+// is none.
+func aboutFiles(files *sandbox.Files, list []uploads.File) func(name string) string {
+	return func(name string) string {
+		i := slices.IndexFunc(list, func(f uploads.File) bool { return f.Filename == name })
+		if i < 0 || list[i].Conversion == nil {
+			return ""
+		}
+		f, c := list[i], list[i].Conversion
+		switch {
+		case c.State == uploads.Pending:
+			return "  It is still being converted to Markdown; read_file waits for that.\n"
+		case f.MarkdownVirtualPath == "":
+			return "  No Markdown could be made of it: " + c.Why() + ".\n"
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "  As Markdown: %s\n", shown(f.MarkdownVirtualPath))
+		if why := c.Why(); why != "" {
+			fmt.Fprintf(&b, "  Not all of it: %s.\n", why)
+		}
+		writeOutline(&b, files, f.MarkdownVirtualPath)
+		return b.String()
+	}
+}
+
+// writeOutline writes the headings of a text with their lines, or its beginning. What cannot be
+// read has none.
+func writeOutline(b *strings.Builder, files *sandbox.Files, path string) {
+	file, _, err := files.Open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	o, err := uploads.ReadOutline(file)
+	if err != nil {
+		return
+	}
+	if len(o.Headings) == 0 {
+		fmt.Fprintf(b, "  It has %d lines and begins:\n", o.Lines)
+		for _, line := range o.Preview {
+			b.WriteString("    " + shown(line) + "\n")
+		}
+		return
+	}
+	fmt.Fprintf(b, "  Outline of its %d lines:\n", o.Lines)
+	for _, h := range o.Headings {
+		fmt.Fprintf(b, "    L%d: %s\n", h.Line, shown(h.Title))
+	}
+}

@@ -1,0 +1,143 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reason says in one word why a document is not there, or not whole.
+type Reason string
+
+// Reasons.
+const (
+	Encrypted   Reason = "encrypted"   // it needs a password
+	Damaged     Reason = "damaged"     // it is cut off or was never what its name says
+	Limits      Reason = "limits"      // it unpacks to more than is taken
+	Long        Reason = "long"        // its text is cut where the limit is
+	Scanned     Reason = "scanned"     // its pages are pictures
+	Empty       Reason = "empty"       // there is no text in it
+	Unsupported Reason = "unsupported" // nobody here reads this format
+	Timeout     Reason = "timeout"     // it took too long
+	Crashed     Reason = "crashed"     // the reader died of it
+)
+
+func (r Reason) Error() string { return string(r) }
+
+// What a document may become at most.
+const (
+	maxText  = 8 << 20   // bytes of Markdown
+	maxPart  = 64 << 20  // bytes of one unpacked part
+	maxAll   = 256 << 20 // bytes of all of them
+	maxParts = 10_000
+	maxDepth = 256 // of nested elements
+	maxNodes = 1_000_000
+)
+
+// Result is a document as Markdown. A line like "<!-- page 7 -->" stands before each page,
+// slide and sheet.
+type Result struct {
+	Markdown string
+	// Partial says what is missing, empty when nothing is.
+	Partial Reason
+}
+
+// Convert reads a document. The name only decides what the bytes leave open. progress, which
+// may be nil, hears of pages done of all pages. Errors are Reasons.
+func Convert(name string, data []byte, progress func(done, of int)) (res Result, err error) {
+	d := &draft{progress: progress}
+	defer func() {
+		// Parsers of libraries meet here what nobody thought of.
+		if p := recover(); p != nil {
+			res, err = Result{}, fmt.Errorf("%w: %v", Crashed, p)
+		}
+	}()
+	read := reader(name, data)
+	if read == nil {
+		return Result{}, Unsupported
+	}
+	if err := read(d, data); err != nil {
+		return Result{}, err
+	}
+	text := strings.TrimSpace(d.text.String())
+	switch {
+	case !d.wrote && d.partial != "":
+		return Result{}, d.partial
+	case !d.wrote || text == "":
+		return Result{}, Empty
+	}
+	return Result{Markdown: text + "\n", Partial: d.partial}, nil
+}
+
+// format writes a document of one kind to a draft.
+type format func(d *draft, data []byte) error
+
+// extensions are the endings of names that say a file is a document.
+func extensions() map[string]format {
+	return map[string]format{
+		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
+		".xlsx": office, ".xlsm": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
+		".ott": office, ".epub": office,
+		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText, ".eml": mailMessage,
+	}
+}
+
+// texts are the endings of plain text that people keep in old encodings.
+const texts = " .txt .text .csv .tsv .md .log .srt .vtt .ini .xml .json .tex .bib "
+
+// Wants says whether a file with this beginning is one to convert. Text that can be read as
+// it is needs nothing.
+func Wants(name string, head []byte) bool {
+	ext := strings.ToLower(path.Ext(name))
+	if extensions()[ext] != nil {
+		return true
+	}
+	if !strings.Contains(texts, " "+ext+" ") || len(head) == 0 {
+		return false
+	}
+	for range utf8.UTFMax { // the beginning may end within a character
+		if utf8.Valid(head) && bytes.IndexByte(head, 0) < 0 {
+			return false
+		}
+		head = head[:len(head)-1]
+		if len(head) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reader chooses by content, then by name.
+func reader(name string, data []byte) format {
+	ext := strings.ToLower(path.Ext(name))
+	switch {
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return office
+	case bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")):
+		return portable
+	case bytes.HasPrefix(data, oleMagic):
+		return compound
+	case bytes.HasPrefix(data, []byte(`{\rtf`)):
+		return richText
+	}
+	if f := extensions()[ext]; f != nil {
+		return f
+	}
+	if strings.Contains(texts, " "+ext+" ") {
+		return plain
+	}
+	return nil
+}
+
+// oleMagic begins the containers of old office files, and of new ones with a password.
+var oleMagic = []byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1}
+
+func compound(_ *draft, data []byte) error {
+	// The name of the stream that holds an encrypted new document, as UTF-16.
+	if bytes.Contains(data, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
+		return Encrypted
+	}
+	return Unsupported
+}

@@ -1,0 +1,4 @@
+// Package convert turns documents into Markdown. [Convert] takes bytes and gives text with
+// anchors for pages, slides and sheets; each format has its own file. [Main] is the program
+// that does so in a process of its own, since documents come from anywhere.
+package convert

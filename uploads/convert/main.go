@@ -1,0 +1,91 @@
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// Role is the name under which the program is started to convert one document. It is
+// followed by the path of the document, that for the Markdown, and the document's own name.
+const Role = "fawn-convert"
+
+// MaxInput is the size of a document in bytes.
+const MaxInput = 512 << 20
+
+// memory is what the child asks of the Go runtime, in bytes.
+const memory = 512 << 20
+
+// Line is what the child writes about its work, each on a line of its own: pages done, and
+// at the end that it is done.
+type Line struct {
+	Done  int    `json:"done,omitempty"`
+	Pages int    `json:"pages,omitempty"`
+	End   bool   `json:"end,omitempty"`
+	Lack  Reason `json:"lack,omitempty"` // why it failed, or what is missing
+	Text  bool   `json:"text,omitempty"` // there is Markdown
+}
+
+// answers remembers that this program calls Main.
+var answers atomic.Bool
+
+// Answers says whether this program may be started under the Role.
+func Answers() bool { return answers.Load() }
+
+// Main takes over the process if it was started to convert a document, and ends it then. It
+// costs nothing otherwise.
+func Main() {
+	if len(os.Args) != 4 || os.Args[0] != Role {
+		answers.Store(true)
+		return
+	}
+	confine()
+	debug.SetMemoryLimit(memory)
+	if child(os.Args[1], os.Args[2], os.Args[3], os.Stdout) != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// sayEvery is how often the child tells of its progress.
+const sayEvery = 100 * time.Millisecond
+
+func child(in, out, name string, w io.Writer) error {
+	say := json.NewEncoder(w)
+	fail := func(r Reason) error { return say.Encode(Line{End: true, Lack: r}) }
+	info, err := os.Stat(in)
+	if err != nil {
+		return err
+	}
+	if info.Size() > MaxInput {
+		return fail(Limits)
+	}
+	data, err := os.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	var said time.Time
+	res, err := Convert(name, data, func(done, of int) {
+		if now := time.Now(); now.Sub(said) >= sayEvery {
+			said = now
+			if say.Encode(Line{Done: done, Pages: of}) != nil {
+				os.Exit(1) // nobody listens any more
+			}
+		}
+	})
+	var why Reason
+	switch {
+	case errors.As(err, &why):
+		return fail(why)
+	case err != nil:
+		return fail(Crashed)
+	}
+	if err := os.WriteFile(out, []byte(res.Markdown), 0o600); err != nil {
+		return err
+	}
+	return say.Encode(Line{End: true, Text: true, Lack: res.Partial})
+}

@@ -1,0 +1,191 @@
+package convert
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// numberFormat is what a code such as "#,##0.00 €" asks for.
+type numberFormat struct {
+	date, clock, seconds bool
+	elapsed              bool // hours that go on beyond a day
+	plain                bool // nothing in particular
+	percent, thousands   bool
+	scientific           bool
+	least, most          int // decimals
+	scale                int // how often to divide by 1000
+	before, after        string
+}
+
+// parseFormat reads the part of a code that is for ordinary numbers.
+func parseFormat(code string) numberFormat {
+	var f numberFormat
+	var digits, letters strings.Builder
+	literal := func(s string) {
+		if digits.Len() == 0 {
+			f.before += s
+		} else {
+			f.after += s
+		}
+	}
+	in := []rune(code)
+	for i := 0; i < len(in) && in[i] != ';'; i++ {
+		switch c := in[i]; c {
+		case '"':
+			start := i + 1
+			for i++; i < len(in) && in[i] != '"'; i++ {
+			}
+			literal(string(in[start:min(i, len(in))]))
+		case '\\':
+			if i++; i < len(in) {
+				literal(string(in[i]))
+			}
+		case '_', '*':
+			i++ // room for, or filled with, what follows
+		case '[':
+			start := i + 1
+			for i++; i < len(in) && in[i] != ']'; i++ {
+			}
+			inside := strings.ToLower(string(in[start:min(i, len(in))]))
+			switch {
+			case strings.Trim(inside, "h") == "" || strings.Trim(inside, "m") == "" || strings.Trim(inside, "s") == "":
+				f.elapsed = inside != ""
+			case strings.HasPrefix(inside, "$"):
+				symbol, _, _ := strings.Cut(string(in[start+1:min(i, len(in))]), "-")
+				literal(symbol)
+			}
+		case '0', '#', '?', '.', ',', 'E', 'e', '%', '/', '+':
+			digits.WriteRune(c)
+		default:
+			if strings.ContainsRune("yYmMdDhHsSgGbBaAnrlpP@", c) {
+				letters.WriteRune(c)
+			} else {
+				literal(string(c))
+			}
+		}
+	}
+	f.kind(strings.ToLower(letters.String()), digits.String(), code)
+	return f
+}
+
+// kind tells dates from numbers.
+func (f *numberFormat) kind(letters, digits, code string) {
+	f.clock, f.seconds = strings.Contains(letters, "h") || f.elapsed, strings.Contains(letters, "s")
+	general := code == "" || strings.HasPrefix(strings.ToLower(code), "general") || strings.Contains(letters, "@") || strings.Contains(digits, "/") && !strings.ContainsAny(letters, "ydhs")
+	f.date = !general && (strings.ContainsAny(letters, "yd") || strings.Contains(letters, "m") && !f.clock && !f.seconds)
+	switch {
+	case f.date || !general && (f.clock || f.seconds):
+		f.clock = f.clock || f.seconds
+		return
+	case general || !strings.ContainsAny(digits, "0#?"):
+		*f = numberFormat{plain: true}
+		return
+	}
+	f.clock, f.seconds, f.elapsed = false, false, false
+	f.percent, f.scientific = strings.Contains(digits, "%"), strings.ContainsAny(digits, "Ee")
+	digits, _, _ = strings.Cut(strings.Trim(digits, "%"), "E")
+	whole, decimals, _ := strings.Cut(digits, ".")
+	for strings.HasSuffix(whole+decimals, ",") {
+		f.scale++
+		if strings.HasSuffix(decimals, ",") {
+			decimals = decimals[:len(decimals)-1]
+		} else {
+			whole = whole[:len(whole)-1]
+		}
+	}
+	f.thousands = strings.Contains(whole, ",")
+	f.most = min(strings.Count(decimals, "0")+strings.Count(decimals, "#")+strings.Count(decimals, "?"), 15)
+	f.least = min(strings.Count(decimals, "0"), 15)
+}
+
+// show writes a number. from1904 says how days are counted.
+func (f numberFormat) show(v float64, from1904 bool) string {
+	switch {
+	case f.plain || math.IsInf(v, 0) || math.IsNaN(v):
+		return general(v)
+	case f.elapsed:
+		s := int64(math.Round(math.Abs(v) * 86400))
+		return strconv.FormatInt(s/3600, 10) + time.Unix(s%3600, 0).UTC().Format(":04:05")
+	case f.date || f.clock:
+		return f.moment(v, from1904)
+	}
+	if f.percent {
+		v *= 100
+	}
+	for range f.scale {
+		v /= 1000
+	}
+	sign := ""
+	if v < 0 {
+		sign, v = "-", -v
+	}
+	var s string
+	if f.scientific {
+		s = strconv.FormatFloat(v, 'E', f.most, 64)
+	} else {
+		s = strconv.FormatFloat(v, 'f', f.most, 64)
+		if whole, decimals, cut := strings.Cut(s, "."); cut {
+			for len(decimals) > f.least && strings.HasSuffix(decimals, "0") {
+				decimals = decimals[:len(decimals)-1]
+			}
+			if s = whole; decimals != "" {
+				s += "." + decimals
+			}
+		}
+	}
+	if f.thousands {
+		whole, decimals, cut := strings.Cut(s, ".")
+		for i := len(whole) - 3; i > 0; i -= 3 {
+			whole = whole[:i] + "," + whole[i:]
+		}
+		if s = whole; cut {
+			s += "." + decimals
+		}
+	}
+	if f.percent {
+		s += "%"
+	}
+	return strings.TrimSpace(sign + f.before + s + f.after)
+}
+
+// lastDay is that of the year 9999, behind which there are no dates.
+const lastDay = 2_958_466
+
+func (f numberFormat) moment(v float64, from1904 bool) string {
+	if v < 0 || v >= lastDay {
+		return general(v)
+	}
+	begin := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case from1904:
+		begin = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case v < 60:
+		begin = begin.AddDate(0, 0, 1) // the file believes that 1900 was a leap year
+	}
+	days := math.Floor(v)
+	at := begin.AddDate(0, 0, int(days)).Add(time.Duration(math.Round((v-days)*86400)) * time.Second)
+	clock := "15:04"
+	if f.seconds {
+		clock = "15:04:05"
+	}
+	switch {
+	case f.date && f.clock:
+		return at.Format("2006-01-02 " + clock)
+	case f.date:
+		return at.Format("2006-01-02")
+	}
+	return at.Format(clock)
+}
+
+// general writes a number with the digits it has.
+func general(v float64) string {
+	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64); err == nil {
+		v = short
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-9 || a >= 1e15) {
+		return strconv.FormatFloat(v, 'E', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}

@@ -1,0 +1,210 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/klippa-app/go-pdfium"
+	pdferr "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/responses"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+)
+
+// Cache names the variable with the folder that holds the compiled PDF reader.
+const Cache = "FAWN_CONVERT_CACHE"
+
+const (
+	pdfPages     = 10_000
+	pdfMemory    = 4096            // pages of WebAssembly, 64 KiB each
+	pdfStart     = 2 * time.Minute // to compile the reader on a busy machine
+	sparse       = 20              // letters on a page below which it looks scanned
+	maxPageRects = 100_000
+)
+
+// startPDF starts the PDF reader. It sees no files.
+func startPDF() (pdfium.Pool, error) {
+	cfg := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory)
+	if dir := os.Getenv(Cache); dir != "" {
+		if cache, err := wazero.NewCompilationCacheWithDir(dir); err == nil {
+			cfg = cfg.WithCompilationCache(cache)
+		}
+	}
+	return webassembly.Init(webassembly.Config{MinIdle: 1, MaxIdle: 1, MaxTotal: 1, FSConfig: wazero.NewFSConfig(),
+		RuntimeConfig: cfg, Stdout: io.Discard, Stderr: io.Discard})
+}
+
+// portable reads a PDF page by page, and sets it when the size of its ordinary text is known.
+func portable(d *draft, data []byte) error {
+	pool, err := startPDF()
+	if err != nil {
+		return fmt.Errorf("start the PDF reader: %w", err)
+	}
+	defer pool.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), pdfStart)
+	defer cancel()
+	pdf, err := pool.GetInstanceWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("start the PDF reader: %w", err)
+	}
+	doc, err := pdf.OpenDocument(&requests.OpenDocument{File: &data})
+	switch {
+	case errors.Is(err, pdferr.ErrPassword), errors.Is(err, pdferr.ErrSecurity):
+		return Encrypted
+	case err != nil:
+		return Damaged
+	}
+	count, err := pdf.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: doc.Document})
+	if err != nil || count.PageCount < 1 {
+		return Damaged
+	}
+	total := count.PageCount
+	if total > pdfPages {
+		total = pdfPages
+		d.lack(Long)
+	}
+	pages, letters, size := make([][]textLine, 0, min(total, 1000)), 0, 0
+	for i := range total {
+		lines, err := pdfPage(pdf, doc.Document, i)
+		if err != nil {
+			d.lack(Damaged)
+			if i == 0 {
+				return Damaged
+			}
+		}
+		for _, l := range lines {
+			letters += l.letters()
+			size += len(l.text())
+		}
+		pages = append(pages, lines)
+		d.step(i+1, total)
+		if size > maxText {
+			d.lack(Long)
+			break
+		}
+	}
+	if letters < sparse*len(pages) {
+		d.lack(Scanned)
+	}
+	if letters == 0 {
+		return nil
+	}
+	s := newSetter(d, pages)
+	for i, lines := range pages {
+		d.anchor("page", i+1)
+		s.page(lines)
+	}
+	return nil
+}
+
+func pdfPage(pdf pdfium.Pdfium, doc references.FPDF_DOCUMENT, i int) ([]textLine, error) {
+	t, err := pdf.GetPageTextStructured(&requests.GetPageTextStructured{
+		Page:                   requests.Page{ByIndex: &requests.PageByIndex{Document: doc, Index: i}},
+		Mode:                   requests.GetPageTextStructuredModeRects,
+		CollectFontInformation: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return linesOf(t.Rects[:min(len(t.Rects), maxPageRects)]), nil
+}
+
+// piece is a text in one style on one line.
+type piece struct {
+	text              string
+	left, right       float64
+	bottom, top, size float64
+}
+
+// textLine are pieces beside one another.
+type textLine struct{ pieces []piece }
+
+// linesOf joins the rectangles of a page to lines. Their order is that of the file, which is
+// how programs write what is to be read one after the other, columns too.
+func linesOf(rects []*responses.GetPageTextStructuredRect) (lines []textLine) {
+	for _, r := range rects {
+		p := piece{text: clean(strings.NewReplacer("\r", "", "\n", " ", "\u0002", "-", "\ufffe", "-").Replace(r.Text)),
+			left: r.PointPosition.Left, right: r.PointPosition.Right,
+			bottom: min(r.PointPosition.Bottom, r.PointPosition.Top), top: max(r.PointPosition.Bottom, r.PointPosition.Top)}
+		if strings.TrimSpace(p.text) == "" {
+			continue
+		}
+		if p.size = p.top - p.bottom; r.FontInformation != nil && r.FontInformation.Size > 0 {
+			p.size = r.FontInformation.Size
+		}
+		if n := len(lines); n > 0 && lines[n-1].takes(p) {
+			lines[n-1].pieces = append(lines[n-1].pieces, p)
+			continue
+		}
+		lines = append(lines, textLine{[]piece{p}})
+	}
+	return lines
+}
+
+// takes says whether a piece goes on with the line.
+func (l textLine) takes(p piece) bool {
+	last := l.pieces[len(l.pieces)-1]
+	overlap := min(last.top, p.top) - max(last.bottom, p.bottom)
+	return overlap > 0.5*min(last.top-last.bottom, p.top-p.bottom) && p.left > last.left && p.left > last.right-2*p.size
+}
+
+// cells are the parts of a line with wide gaps between them.
+func (l textLine) cells() (cells []piece) {
+	for i, p := range l.pieces {
+		if i == 0 {
+			cells = append(cells, p)
+			continue
+		}
+		last := &cells[len(cells)-1]
+		gap := p.left - last.right
+		switch {
+		case gap > 1.2*max(p.size, 4):
+			cells = append(cells, p)
+			continue
+		case gap > 0.15*p.size && !strings.HasSuffix(last.text, " ") && !strings.HasPrefix(p.text, " "):
+			last.text += " "
+		}
+		last.text += p.text
+		last.right, last.size = p.right, max(last.size, p.size)
+		last.bottom, last.top = min(last.bottom, p.bottom), max(last.top, p.top)
+	}
+	return cells
+}
+
+func (l textLine) text() string {
+	var all []string
+	for _, c := range l.cells() {
+		all = append(all, oneLine(c.text))
+	}
+	return strings.Join(all, " ")
+}
+
+func (l textLine) letters() (n int) {
+	for _, p := range l.pieces {
+		for _, r := range p.text {
+			if !unicode.IsSpace(r) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// size is that of the largest part of the line.
+func (l textLine) size() float64 {
+	sizes, best, most := map[float64]int{}, 0.0, 0
+	for _, p := range l.pieces {
+		if sizes[p.size] += len(p.text); sizes[p.size] > most {
+			best, most = p.size, sizes[p.size]
+		}
+	}
+	return best
+}

@@ -1,0 +1,250 @@
+package convert
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// setter turns the lines of pages into paragraphs, headings and tables.
+type setter struct {
+	d     *draft
+	body  float64
+	heads []float64 // sizes of headings, the largest first
+}
+
+func newSetter(d *draft, pages [][]textLine) *setter {
+	weights, all := map[float64]int{}, 0
+	for _, lines := range pages {
+		for _, l := range lines {
+			weights[half(l.size())] += l.letters()
+			all += l.letters()
+		}
+	}
+	s := &setter{d: d}
+	most := 0
+	for size, n := range weights {
+		if n > most || n == most && size < s.body {
+			s.body, most = size, n
+		}
+	}
+	for size, n := range weights {
+		if size > 1.12*s.body && n < all/4 {
+			s.heads = append(s.heads, size)
+		}
+	}
+	slices.Sort(s.heads)
+	slices.Reverse(s.heads)
+	return s
+}
+
+// half rounds a size, which differs a little from line to line.
+func half(size float64) float64 { return math.Round(size*2) / 2 }
+
+// maxHeading is how long a heading may be, in letters.
+const maxHeading = 200
+
+func (s *setter) level(l textLine) int {
+	i := slices.Index(s.heads, half(l.size()))
+	if i < 0 || l.letters() > maxHeading || !strings.ContainsFunc(l.text(), unicode.IsLetter) {
+		return 0
+	}
+	return min(i+1, 4)
+}
+
+func (s *setter) page(lines []textLine) {
+	for i := 0; i < len(lines); {
+		if level := s.level(lines[i]); level > 0 {
+			n := s.heading(lines[i:], level)
+			i += n
+			continue
+		}
+		if n := s.table(lines[i:]); n > 0 {
+			i += n
+			continue
+		}
+		i += s.paragraph(lines[i:])
+	}
+}
+
+// heading takes the lines of one heading.
+func (s *setter) heading(lines []textLine, level int) int {
+	text, n := lines[0].text(), 1
+	for n < len(lines) && n < 4 && s.level(lines[n]) == level && near(lines[n-1], lines[n]) {
+		text = join(text, lines[n].text())
+		n++
+	}
+	s.d.heading(level, text)
+	return n
+}
+
+// near says whether a line stands right below another.
+func near(above, below textLine) bool {
+	a, b := above.pieces[0], below.pieces[0]
+	gap := a.bottom - b.top
+	return gap > -0.5*a.size && gap < 0.9*max(a.size, b.size)
+}
+
+// paragraph takes lines until one is further away, differs in size, or begins something.
+func (s *setter) paragraph(lines []textLine) int {
+	text, n := lines[0].text(), 1
+	first := lines[0].pieces[0]
+	for ; n < len(lines); n++ {
+		l := lines[n]
+		p, last := l.pieces[0], lines[n-1].pieces[len(lines[n-1].pieces)-1]
+		indented := p.left > first.left+0.9*p.size && n > 1
+		ended := last.right < s.right(lines[:n])-3*last.size && endsSentence(text)
+		if s.level(l) > 0 || !near(lines[n-1], l) || math.Abs(half(l.size())-half(first.size)) > 1 ||
+			bullet(l.text()) || indented || ended || s.columns(lines[n:]) > 1 {
+			break
+		}
+		text = join(text, l.text())
+	}
+	if mark := []rune(text); bullet(text) && !unicode.IsDigit(mark[0]) {
+		s.d.line("- " + strings.TrimSpace(string(mark[1:])))
+		return n
+	}
+	s.d.block(text)
+	return n
+}
+
+func (s *setter) right(lines []textLine) float64 {
+	right := 0.0
+	for _, l := range lines {
+		right = max(right, l.pieces[len(l.pieces)-1].right)
+	}
+	return right
+}
+
+func endsSentence(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return strings.ContainsRune(".!?:。!?:", r)
+}
+
+// bullet says whether a line begins an item of a list.
+func bullet(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return strings.ContainsRune("•‣◦▪●■–∙·", r)
+}
+
+// join puts a line behind another: a word that was divided is one again, and scripts without
+// spaces get none.
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	last, size := utf8.DecodeLastRuneInString(a)
+	next, _ := utf8.DecodeRuneInString(b)
+	switch {
+	case last == '-' && unicode.IsLower(next):
+		before, _ := utf8.DecodeLastRuneInString(a[:len(a)-size])
+		if unicode.IsLetter(before) {
+			return a[:len(a)-size] + b
+		}
+	case wide(last) && wide(next):
+		return a + b
+	}
+	return a + " " + b
+}
+
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r < 0x3040 || r >= 0xFF00 && r < 0xFFF0
+}
+
+// columns counts the parts that lines from the first one on have in common: 2 or more make
+// a table.
+func (s *setter) columns(lines []textLine) int {
+	if len(lines) < 2 {
+		return 1
+	}
+	first, second := lines[0].cells(), lines[1].cells()
+	if len(first) < 2 || len(second) < 2 || !aligned(first, second) {
+		return 1
+	}
+	return max(len(first), len(second))
+}
+
+// aligned says whether most parts of two lines begin or end below one another.
+func aligned(a, b []piece) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	hits := 0
+	for _, p := range a {
+		if slices.ContainsFunc(b, func(q piece) bool { return beside(p, q) }) {
+			hits++
+		}
+	}
+	return hits == len(a) || hits >= 2 && hits >= len(a)-1
+}
+
+func beside(p, q piece) bool {
+	tolerance := 0.7 * max(p.size, 4)
+	return math.Abs(p.left-q.left) < tolerance || math.Abs(p.right-q.right) < tolerance ||
+		math.Abs(p.left+p.right-q.left-q.right) < 2*tolerance
+}
+
+// prose is the mean length of a part from which two of them are columns of text.
+const prose = 28
+
+// table takes lines whose parts stand below one another. Two columns of prose that were
+// written side by side are read one after the other.
+func (s *setter) table(lines []textLine) int {
+	if s.columns(lines) < 2 {
+		return 0
+	}
+	rows := [][]piece{lines[0].cells()}
+	for n := 1; n < len(lines) && s.level(lines[n]) == 0; n++ {
+		cells := lines[n].cells()
+		if len(cells) < 2 || !aligned(rows[len(rows)-1], cells) {
+			break
+		}
+		rows = append(rows, cells)
+	}
+	if letters, parts := 0, 0; len(rows) > 3 {
+		for _, row := range rows {
+			for _, c := range row {
+				letters += utf8.RuneCountInString(c.text)
+			}
+			parts += len(row)
+		}
+		if parts <= 2*len(rows) && letters > prose*parts {
+			for side := range 2 {
+				var column []textLine
+				for _, row := range rows {
+					if side < len(row) {
+						column = append(column, textLine{[]piece{row[side]}})
+					}
+				}
+				for i := 0; i < len(column); {
+					i += s.paragraph(column[i:])
+				}
+			}
+			return len(rows)
+		}
+	}
+	s.grid(rows)
+	return len(rows)
+}
+
+// grid writes a table. The widest row says where columns are.
+func (s *setter) grid(rows [][]piece) {
+	widest := slices.MaxFunc(rows, func(a, b []piece) int { return len(a) - len(b) })
+	table := make([][]string, len(rows))
+	for i, row := range rows {
+		table[i] = make([]string, len(widest))
+		for _, c := range row {
+			best, distance := 0, math.Inf(1)
+			for j, w := range widest {
+				d := min(math.Abs(c.left-w.left), math.Abs(c.right-w.right), math.Abs(c.left+c.right-w.left-w.right)/2)
+				if d < distance {
+					best, distance = j, d
+				}
+			}
+			table[i][best] = strings.TrimSpace(table[i][best] + " " + c.text)
+		}
+	}
+	s.d.table(table)
+}

@@ -1,0 +1,317 @@
+// Package documents sees to it that uploads which are documents can be read as Markdown. It
+// keeps what has become of each in a store, converts one after the other in processes of
+// their own, and goes on after a restart where it was.
+package documents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/uploads"
+	"fawn/uploads/convert"
+)
+
+// Store keeps values by keys, which begin with a thread's id and a space.
+type Store interface {
+	// Values returns those whose keys begin with prefix, by their keys.
+	Values(ctx context.Context, prefix string) (map[string][]byte, error)
+	// Put keeps a value; a nil one is deleted.
+	Put(ctx context.Context, key string, body []byte) error
+}
+
+// Dir is one thread's files.
+type Dir interface {
+	uploads.Dir
+	Open(path string) (*os.File, fs.FileInfo, error)
+	io.Closer
+}
+
+// Job is one document to convert.
+type Job struct {
+	Name string
+	File *os.File
+	// Progress hears of pages done of all pages.
+	Progress func(done, of int)
+}
+
+// Outcome is what became of a job: Text, or the Reason why there is none; both where
+// something is missing.
+type Outcome struct {
+	Text   []byte
+	Reason convert.Reason
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Store Store
+	// Open opens the files of a thread.
+	Open func(thread string) (Dir, error)
+	// Convert converts one document apart from this process. An error means that it could
+	// not be tried.
+	Convert func(ctx context.Context, j Job) (Outcome, error)
+	// Enabled says whether new documents are converted; nil means always.
+	Enabled func() bool
+	Log     *slog.Logger
+}
+
+// maxTries is how often a document is begun that never came to an end: it may be what ends
+// the server.
+const maxTries = 3
+
+// record is what the store keeps of a document.
+type record struct {
+	uploads.Conversion
+	Markdown string `json:"markdown,omitempty"` // name of the upload that is its text
+	Tries    int    `json:"tries,omitempty"`
+	Asked    int64  `json:"asked"` // tells one file of this name from the next
+}
+
+// Service converts documents.
+type Service struct {
+	cfg Config
+
+	mu      sync.Mutex    // around changes of records
+	queue   []string      // keys of pending ones; guarded by mu
+	changed chan struct{} // closed and replaced at each change; guarded by mu
+	last    int64         // newest Asked; guarded by mu
+}
+
+// New makes a Service. Run does its work.
+func New(cfg Config) *Service {
+	if cfg.Enabled == nil {
+		cfg.Enabled = func() bool { return true }
+	}
+	return &Service{cfg: cfg, changed: make(chan struct{})}
+}
+
+func key(thread, name string) string { return thread + " " + name }
+
+// records are the documents of a thread by name.
+func (s *Service) records(ctx context.Context, thread string) (map[string]record, error) {
+	values, err := s.cfg.Store.Values(ctx, thread+" ")
+	if err != nil {
+		return nil, fmt.Errorf("documents of thread %s: %w", thread, err)
+	}
+	all := make(map[string]record, len(values))
+	for k, body := range values {
+		var r record
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, fmt.Errorf("document %s: %w", k, err)
+		}
+		all[strings.TrimPrefix(k, thread+" ")] = r
+	}
+	return all, nil
+}
+
+// put writes a record; the caller holds mu.
+func (s *Service) put(ctx context.Context, k string, r *record) error {
+	var body []byte
+	if r != nil {
+		var err error
+		if body, err = json.Marshal(r); err != nil {
+			return err
+		}
+	}
+	if err := s.cfg.Store.Put(ctx, k, body); err != nil {
+		return fmt.Errorf("document %s: %w", k, err)
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return nil
+}
+
+// Add takes files that were just stored and has the documents among them converted.
+func (s *Service) Add(ctx context.Context, thread string, names ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.records(ctx, thread)
+	if err != nil {
+		return err
+	}
+	dir, err := s.cfg.Open(thread)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for _, name := range names {
+		// A file with the name of an older document's text takes that away.
+		for other, r := range all {
+			if r.Markdown == name && !slices.Contains(names, other) {
+				names = append(names, other)
+			}
+		}
+	}
+	for _, name := range names {
+		old, known := all[name]
+		wanted := s.cfg.Enabled() && wants(dir, name)
+		if !known && !wanted {
+			continue
+		}
+		if old.Markdown != "" && !slices.Contains(names, old.Markdown) {
+			if err := uploads.Delete(dir, old.Markdown); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+				return err
+			}
+		}
+		if !wanted {
+			if err := s.put(ctx, key(thread, name), nil); err != nil {
+				return err
+			}
+			continue
+		}
+		s.last = max(s.last+1, time.Now().UnixNano())
+		r := &record{Conversion: uploads.Conversion{State: uploads.Pending}, Asked: s.last}
+		if err := s.put(ctx, key(thread, name), r); err != nil {
+			return err
+		}
+		s.queue = append(s.queue, key(thread, name))
+	}
+	return nil
+}
+
+// wants looks at the beginning of an upload. One that cannot be read wants nothing.
+func wants(dir Dir, name string) bool {
+	f, _, err := dir.Open(path.Join(uploads.Folder, name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, uploads.HeadBytes)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	return convert.Wants(name, head[:n])
+}
+
+// Adopt adds the documents of a thread that nobody added: those of older versions, and those
+// that a crash came between.
+func (s *Service) Adopt(ctx context.Context, thread string) error {
+	dir, err := s.cfg.Open(thread)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	list, err := s.Files(ctx, dir, thread)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, f := range list.Files {
+		if f.Conversion == nil && wants(dir, f.Filename) {
+			names = append(names, f.Filename)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return s.Add(ctx, thread, names...)
+}
+
+// Remove forgets a deleted upload and deletes its Markdown.
+func (s *Service) Remove(ctx context.Context, dir uploads.Dir, thread, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.records(ctx, thread)
+	r, known := all[name]
+	if err != nil || !known {
+		return err
+	}
+	if r.Markdown != "" {
+		if err := uploads.Delete(dir, r.Markdown); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+			return err
+		}
+	}
+	return s.put(ctx, key(thread, name), nil)
+}
+
+// Files lists the uploads of a thread. Documents carry what has become of them and where
+// their Markdown is, which does not stand in the list by itself.
+func (s *Service) Files(ctx context.Context, dir uploads.Dir, thread string) (uploads.List, error) {
+	list, err := uploads.Files(dir, thread)
+	if err != nil {
+		return list, err
+	}
+	all, err := s.records(ctx, thread)
+	if err != nil {
+		return list, err
+	}
+	texts, there := map[string]bool{}, map[string]bool{}
+	for _, f := range list.Files {
+		there[f.Filename] = true
+	}
+	for name, r := range all {
+		texts[r.Markdown] = r.Markdown != "" && there[name]
+	}
+	kept := list.Files[:0]
+	for _, f := range list.Files {
+		if texts[f.Filename] {
+			continue
+		}
+		if r, known := all[f.Filename]; known {
+			c := r.Conversion
+			f.Conversion = &c
+			if r.Markdown != "" && there[r.Markdown] {
+				f = f.WithMarkdown(thread, r.Markdown)
+			}
+		}
+		kept = append(kept, f)
+	}
+	list.Files, list.Count = kept, len(kept)
+	return list, nil
+}
+
+// Copy tells of the documents in a thread's copy what is known of those in the first.
+func (s *Service) Copy(ctx context.Context, from, to string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.records(ctx, from)
+	if err != nil {
+		return err
+	}
+	for name, r := range all {
+		if err := s.put(ctx, key(to, name), &r); err != nil {
+			return err
+		}
+		if r.State == uploads.Pending {
+			s.queue = append(s.queue, key(to, name))
+		}
+	}
+	return nil
+}
+
+// Await waits until no document among the named uploads of a thread is pending, or until
+// ctx ends. No names mean all.
+func (s *Service) Await(ctx context.Context, thread string, names ...string) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		all, err := s.records(ctx, thread)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		busy := false
+		for name, r := range all {
+			busy = busy || r.State == uploads.Pending && (len(names) == 0 || slices.Contains(names, name))
+		}
+		if !busy {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package documents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/uploads"
+	"fawn/uploads/convert"
+)
+
+// notedEvery is how often the progress of a long document is written down.
+const notedEvery = time.Second
+
+// Run converts documents one after the other until ctx ends, first those that were pending
+// when the server stopped.
+func (s *Service) Run(ctx context.Context) {
+	if err := s.resume(ctx); err != nil && ctx.Err() == nil {
+		s.cfg.Log.Error("couldn't look for documents that are not converted yet", "err", err)
+	}
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		changed, next := s.changed, ""
+		if len(s.queue) > 0 {
+			next, s.queue = s.queue[0], s.queue[1:]
+		}
+		s.mu.Unlock()
+		if next == "" {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		thread, name, _ := strings.Cut(next, " ")
+		if err := s.convert(ctx, thread, name); err != nil {
+			s.cfg.Log.Warn("couldn't convert a document", "thread", thread, "file", name, "err", err)
+		}
+	}
+}
+
+// resume queues what is pending, in the order it came.
+func (s *Service) resume(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	values, err := s.cfg.Store.Values(ctx, "")
+	if err != nil {
+		return err
+	}
+	pending := map[string]int64{}
+	for k, body := range values {
+		var r record
+		if err := json.Unmarshal(body, &r); err != nil {
+			return fmt.Errorf("document %s: %w", k, err)
+		}
+		if r.State == uploads.Pending && !slices.Contains(s.queue, k) {
+			pending[k] = r.Asked
+			s.queue = append(s.queue, k)
+		}
+	}
+	slices.SortStableFunc(s.queue, func(a, b string) int { return int(min(max(pending[a]-pending[b], -1), 1)) })
+	return nil
+}
+
+// change writes a record anew unless its file was replaced or deleted meanwhile.
+func (s *Service) change(ctx context.Context, thread, name string, asked int64, do func(r *record) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.records(ctx, thread)
+	if err != nil {
+		return err
+	}
+	r, known := all[name]
+	if !known || r.State != uploads.Pending || asked != 0 && r.Asked != asked {
+		return errStale
+	}
+	if err := do(&r); err != nil {
+		return err
+	}
+	return s.put(ctx, key(thread, name), &r)
+}
+
+// errStale ends the conversion of a file that is not what it was.
+var errStale = errors.New("the upload was replaced")
+
+func (s *Service) convert(ctx context.Context, thread, name string) error {
+	var asked int64
+	tries := 0
+	err := s.change(ctx, thread, name, 0, func(r *record) error {
+		r.Tries++
+		asked, tries = r.Asked, r.Tries
+		// The name is written down before the text, so that the next server, should this one
+		// end in between, writes it to the same place.
+		if r.Markdown != "" {
+			return nil
+		}
+		dir, err := s.cfg.Open(thread)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		r.Markdown, err = uploads.Beside(dir, name)
+		return err
+	})
+	if errors.Is(err, errStale) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out := Outcome{Reason: convert.Crashed}
+	if tries <= maxTries {
+		out, err = s.try(ctx, thread, name, asked)
+	}
+	if ctx.Err() != nil {
+		// The next server takes it up. That this one was told to stop is not the document's fault.
+		err := s.change(context.WithoutCancel(ctx), thread, name, asked, func(r *record) error {
+			r.Tries--
+			return nil
+		})
+		if errors.Is(err, errStale) {
+			return nil
+		}
+		return err
+	}
+	if err != nil {
+		s.cfg.Log.Warn("couldn't convert a document", "thread", thread, "file", name, "err", err)
+		out = Outcome{Reason: convert.Crashed}
+	}
+	err = s.change(ctx, thread, name, asked, func(r *record) error {
+		text := r.Markdown
+		r.Conversion, r.Markdown = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason)}, ""
+		if len(out.Text) == 0 {
+			return nil
+		}
+		dir, err := s.cfg.Open(thread)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if err := uploads.Write(ctx, dir, text, out.Text); err != nil {
+			r.Reason = "storage"
+			s.cfg.Log.Warn("couldn't keep the text of a document", "thread", thread, "file", name, "err", err)
+			return nil
+		}
+		r.Markdown, r.State = text, uploads.Converted
+		if out.Reason != "" {
+			r.State = uploads.Partial
+		}
+		return nil
+	})
+	if errors.Is(err, errStale) {
+		return nil
+	}
+	return err
+}
+
+// try converts a document once.
+func (s *Service) try(ctx context.Context, thread, name string, asked int64) (Outcome, error) {
+	dir, err := s.cfg.Open(thread)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer dir.Close()
+	f, _, err := dir.Open(path.Join(uploads.Folder, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Outcome{Reason: convert.Damaged}, nil
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer f.Close()
+	var noted time.Time
+	return s.cfg.Convert(ctx, Job{Name: name, File: f, Progress: func(done, of int) {
+		if time.Since(noted) < notedEvery {
+			return
+		}
+		noted = time.Now()
+		err := s.change(ctx, thread, name, asked, func(r *record) error {
+			r.Done, r.Pages = done, of
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStale) && ctx.Err() == nil {
+			s.cfg.Log.Warn("couldn't note the progress of a document", "thread", thread, "file", name, "err", err)
+		}
+	}})
+}

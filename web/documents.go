@@ -1,0 +1,263 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/uploads/convert"
+	"fawn/uploads/documents"
+)
+
+// documentSpace is where the states of documents are kept. Its name says that they go with
+// their threads.
+const documentSpace = "thread_document"
+
+// shelf keeps the states of documents in the database.
+type shelf struct{ db *store.DB }
+
+func (s shelf) Values(ctx context.Context, prefix string) (map[string][]byte, error) {
+	list, err := s.db.KVs(ctx, store.Global, documentSpace, prefix)
+	values := make(map[string][]byte, len(list))
+	for _, kv := range list {
+		values[kv.Key] = kv.Body
+	}
+	return values, err
+}
+
+func (s shelf) Put(ctx context.Context, key string, body []byte) error {
+	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: documentSpace, Key: key, Body: body}}})
+}
+
+// openDocuments makes what converts uploads, each in a process of its own.
+func (a *App) openDocuments() *documents.Service {
+	a.converter = &converter{dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log}
+	return documents.New(documents.Config{
+		Store:   shelf{a.db},
+		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
+		Convert: a.converter.convert,
+		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },
+		Log:     a.opts.Log,
+	})
+}
+
+// copyFiles gives a thread's copy its files, with what is known of the documents among them.
+func (a *App) copyFiles(ctx context.Context, from, to string) error {
+	if err := a.dirs.Copy(ctx, from, to); err != nil {
+		return err
+	}
+	return a.documents.Copy(ctx, from, to)
+}
+
+// What a conversion may take.
+const (
+	convertTime   = 3 * time.Minute
+	convertMemory = 1 << 30
+	convertDisk   = 1 << 30
+	maxMarkdown   = 16 << 20
+)
+
+// converter starts this program once for each document: in a sandbox without a network, or
+// else as a plain process that limits itself. The folders of a job are those of a thread
+// that nobody else knows.
+type converter struct {
+	dirs sandbox.Dirs
+	log  *slog.Logger
+
+	once sync.Once
+	jail sandbox.Provider // guarded by once
+	err  error            // guarded by once
+}
+
+// Paths of a job, as virtual ones.
+const (
+	jobInput  = sandbox.Uploads + "/document"
+	jobOutput = sandbox.Outputs + "/document.md"
+	jobSelf   = "/fawn"
+)
+
+// open removes what an earlier server left and looks for a sandbox.
+func (c *converter) open(ctx context.Context) (sandbox.Provider, error) {
+	c.once.Do(func() {
+		if c.err = os.MkdirAll(c.dirs.Root, 0o700); c.err != nil {
+			return
+		}
+		if c.err = c.dirs.Threads(c.dirs.Remove); c.err != nil {
+			return
+		}
+		cfg := sandbox.DefaultConfig()
+		cfg.Dirs, cfg.MaxSandboxes = c.dirs, 2
+		if c.jail, c.err = sandbox.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
+			c.log.Warn("documents are converted without a sandbox, only with limits", "reason", c.jail.Probe(ctx).Reason)
+		}
+	})
+	return c.jail, c.err
+}
+
+// closeConverter ends the sandboxes of documents.
+func (a *App) closeConverter(ctx context.Context) error {
+	if a.converter == nil {
+		return nil
+	}
+	c := a.converter
+	c.once.Do(func() { c.err = sandbox.ErrGone })
+	if c.jail == nil {
+		return nil
+	}
+	return c.jail.Close(ctx)
+}
+
+func (c *converter) convert(ctx context.Context, j documents.Job) (out documents.Outcome, err error) {
+	if !convert.Answers() {
+		return out, errors.New("this program does not call convert.Main")
+	}
+	jail, err := c.open(ctx)
+	if err != nil {
+		return out, fmt.Errorf("prepare conversions: %w", err)
+	}
+	ref := sandbox.ThreadRef{ID: "job-" + rand.Text()}
+	if err := c.dirs.Create(ref.ID); err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, c.dirs.Remove(ref.ID)) }()
+	files, err := c.dirs.Open(ref.ID)
+	if err != nil {
+		return out, err
+	}
+	defer files.Close()
+	if err := c.put(files, j.File); err != nil {
+		return out, err
+	}
+	said := &report{progress: j.Progress}
+	why, err := c.inside(ctx, jail, ref, j.Name, said)
+	if err != nil {
+		why, err = c.outside(ctx, ref, j.Name, said)
+	}
+	if err != nil || ctx.Err() != nil {
+		return out, errors.Join(err, context.Cause(ctx))
+	}
+	if out.Reason = why; said.end != nil {
+		out.Reason = said.end.Lack
+		if said.end.Text {
+			out.Text, err = files.ReadFile(ctx, jobOutput, maxMarkdown)
+		}
+	}
+	return out, err
+}
+
+func (c *converter) put(files *sandbox.Files, from *os.File) error {
+	w, err := files.Create(jobInput)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, io.LimitReader(from, convert.MaxInput+1))
+	return errors.Join(err, w.Close())
+}
+
+// inside converts in a sandbox. An error says that the program could not be started there;
+// a reason is for one that ended without a word.
+func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, name string, said *report) (convert.Reason, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	policy := sandbox.DefaultPolicy()
+	policy.Lifetime, policy.Network, policy.Timeout = sandbox.LifetimeCall, sandbox.NetworkNone, convertTime
+	policy.Limits.Memory, policy.Limits.Disk, policy.Limits.Pids = convertMemory, convertDisk, 64
+	policy.Limits.FileSize, policy.Limits.CPUTime = convertDisk, 2*convertTime
+	policy.Binds = []sandbox.Bind{{Dir: self, Path: jobSelf, ReadOnly: true}}
+	box, err := jail.Acquire(ctx, ref, policy)
+	if err != nil {
+		return "", err
+	}
+	res, err := box.Exec(ctx, sandbox.ExecReq{
+		Command: `exec -a "$1" "$2" "$3" "$4" "$5"`,
+		Args:    []string{convert.Role, jobSelf, jobInput, jobOutput, name}, All: said,
+	})
+	err = errors.Join(err, jail.Destroy(context.WithoutCancel(ctx), ref, "the document is converted"))
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case res.TimedOut, res.Signal == "SIGXCPU":
+		return convert.Timeout, nil
+	case res.OOM, res.Quota:
+		return convert.Limits, nil
+	case res.ExitCode == 126, res.ExitCode == 127:
+		return "", fmt.Errorf("start %s in a sandbox: %s", self, bytes.TrimSpace(res.Output))
+	}
+	return convert.Crashed, nil
+}
+
+// outside converts in a plain process.
+func (c *converter) outside(ctx context.Context, ref sandbox.ThreadRef, name string, said *report) (convert.Reason, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, convertTime)
+	defer cancel()
+	base := filepath.Join(c.dirs.Root, "threads", ref.ID)
+	host := func(virtual string) string {
+		return filepath.Join(base, "user-data", filepath.FromSlash(strings.TrimPrefix(virtual, sandbox.UserData)))
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = []string{convert.Role, host(jobInput), host(jobOutput), name}
+	cmd.Dir, cmd.Stdout = base, said
+	cmd.Env = []string{"TMPDIR=" + base, "TMP=" + base} // none of ours: it holds keys
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return convert.Timeout, nil
+	case errors.As(err, &exit):
+		return convert.Crashed, nil
+	}
+	return convert.Crashed, err
+}
+
+// report reads what the child says.
+type report struct {
+	progress func(done, of int)
+	rest     []byte
+	end      *convert.Line
+}
+
+// maxReport bounds a line of the child.
+const maxReport = 64 << 10
+
+func (r *report) Write(p []byte) (int, error) {
+	for chunk := range bytes.Lines(p) {
+		if r.rest = append(r.rest, chunk...); len(r.rest) > maxReport {
+			return 0, fs.ErrInvalid
+		}
+		if !bytes.HasSuffix(r.rest, []byte("\n")) {
+			continue
+		}
+		var l convert.Line
+		if json.Unmarshal(r.rest, &l) == nil && r.end == nil {
+			if l.End {
+				r.end = &l
+			} else {
+				r.progress(l.Done, l.Pages)
+			}
+		}
+		r.rest = r.rest[:0]
+	}
+	return len(p), nil
+}

@@ -1,0 +1,124 @@
+package web_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"mime/multipart"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/uploads"
+	"fawn/web"
+)
+
+// uploadAll gives a thread files: names and contents.
+func (s *server) uploadAll(t *testing.T, thread string, files ...string) []uploads.File {
+	t.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	for i := 0; i < len(files); i += 2 {
+		part, err := w.CreateFormFile("files", files[i])
+		if err == nil {
+			_, err = part.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", form.String(), "Content-Type", w.FormDataContentType())
+	var res uploads.Result
+	if err := json.Unmarshal([]byte(a.body), &res); a.status != http.StatusOK || err != nil {
+		t.Fatalf("upload: %d %s", a.status, a.body)
+	}
+	return res.Files
+}
+
+// letter is a Word document with one heading and one paragraph.
+func letter(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, text := range map[string]string{
+		"word/document.xml": `<w:document xmlns:w="w"><w:body><w:p><w:pPr><w:pStyle w:val="H1"/></w:pPr><w:r><w:t>Offer</w:t></w:r></w:p><w:p><w:r><w:t>It costs 400 francs.</w:t></w:r></w:p></w:body></w:document>`,
+		"word/styles.xml":   `<w:styles xmlns:w="w"><w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style></w:styles>`,
+	} {
+		f, err := w.Create(name)
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestUploadedDocumentsCanBeRead: from the upload on, by the model and by clients, each
+// converted in a process of its own; and the same after a restart.
+func TestUploadedDocumentsCanBeRead(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
+	files := s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "plain.txt", "as it is")
+	if c := files[0].Conversion; c == nil || c.State == uploads.Failed || files[2].Conversion != nil {
+		t.Errorf("the upload was answered with %+v", files)
+	}
+	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`); got != "# Offer\n\nIt costs 400 francs.\n" {
+		t.Errorf("the model reads %q", got)
+	}
+	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/broken.docx"}`); !strings.Contains(got, "it is damaged") {
+		t.Errorf("the model reads %q", got)
+	}
+	got := s.tool(t, "docs", "list_uploaded_files", `{"include_outline":true}`)
+	if !strings.Contains(got, `"markdown_path":"/mnt/user-data/uploads/offer.docx.md"`) || !strings.Contains(got, `"L1: Offer"`) || !strings.Contains(got, `"total_count":3`) {
+		t.Errorf("the model lists %s", got)
+	}
+	if strings.Contains(s.log.String(), "without a sandbox") {
+		t.Log("no sandbox here: documents were converted by plain processes")
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "documents", "threads", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("conversions left %q: %v", left, err)
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, scripted(t), func(o *web.Options) { o.Data = dir })
+	var list uploads.List
+	a := s.send(t, "GET", "/api/threads/docs/uploads/list", "")
+	if err := json.Unmarshal([]byte(a.body), &list); err != nil || list.Count != 3 {
+		t.Fatalf("listed %s: %v", a.body, err)
+	}
+	offer := list.Files[1]
+	if offer.MarkdownFile != "offer.docx.md" || offer.Conversion.State != uploads.Converted {
+		t.Errorf("after a restart: %+v", offer)
+	}
+	if a := s.send(t, "GET", offer.MarkdownArtifactURL, ""); a.body != "# Offer\n\nIt costs 400 francs.\n" {
+		t.Errorf("the Markdown is %q", a.body)
+	}
+	if a := s.send(t, "DELETE", "/api/threads/docs/uploads/offer.docx", ""); a.status != http.StatusOK {
+		t.Errorf("delete: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", offer.MarkdownArtifactURL, ""); a.status != http.StatusNotFound {
+		t.Errorf("its Markdown stays: %d", a.status)
+	}
+}
+
+// TestDocumentsStayAsTheyAreWhenTheOwnerSaysSo: the key of DeerFlow switches conversion off.
+func TestDocumentsStayAsTheyAreWhenTheOwnerSaysSo(t *testing.T) {
+	s := start(t, scripted(t)+"uploads: {auto_convert_documents: false}\n")
+	if files := s.uploadAll(t, "docs", "offer.docx", letter(t)); files[0].Conversion != nil {
+		t.Errorf("the upload was answered with %+v", files)
+	}
+	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`); !strings.Contains(got, "binary") {
+		t.Errorf("the model reads %q", got)
+	}
+}
