@@ -45,7 +45,7 @@ func (s shelf) Put(ctx context.Context, key string, body []byte) error {
 
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
-	a.converter = &converter{dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log}
+	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"), dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log}
 	return documents.New(documents.Config{
 		Store:   shelf{a.db},
 		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
@@ -75,8 +75,12 @@ const (
 // else as a plain process that limits itself. The folders of a job are those of a thread
 // that nobody else knows.
 type converter struct {
-	dirs sandbox.Dirs
-	log  *slog.Logger
+	dirs  sandbox.Dirs
+	cache string // of the compiled PDF reader
+	log   *slog.Logger
+
+	warming sync.Once
+	warm    bool // there is a cache; guarded by warming
 
 	once sync.Once
 	jail sandbox.Provider // guarded by once
@@ -88,6 +92,7 @@ const (
 	jobInput  = sandbox.Uploads + "/document"
 	jobOutput = sandbox.Outputs + "/document.md"
 	jobSelf   = "/fawn"
+	jobCache  = "/fawn-cache"
 )
 
 // open removes what an earlier server left and looks for a sandbox.
@@ -142,6 +147,9 @@ func (c *converter) convert(ctx context.Context, j documents.Job) (out documents
 	if err := c.put(files, j.File); err != nil {
 		return out, err
 	}
+	if head := make([]byte, 1024); c.reads(j.File, head) {
+		c.compile(ctx)
+	}
 	said := &report{progress: j.Progress}
 	why, err := c.inside(ctx, jail, ref, j.Name, said)
 	if err != nil {
@@ -157,6 +165,56 @@ func (c *converter) convert(ctx context.Context, j documents.Job) (out documents
 		}
 	}
 	return out, err
+}
+
+// reads says whether a file needs the PDF reader.
+func (c *converter) reads(f *os.File, head []byte) bool {
+	n, err := f.ReadAt(head, 0)
+	return (err == nil || errors.Is(err, io.EOF)) && convert.IsPDF(head[:n])
+}
+
+// compile fills the cache once, in a process that has seen no document. Those that have may
+// only read it. Without a cache each PDF takes a second longer.
+func (c *converter) compile(ctx context.Context) {
+	c.warming.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, convertTime)
+		defer cancel()
+		err := os.MkdirAll(c.cache, 0o755)
+		var cmd *exec.Cmd
+		if err == nil {
+			cmd, err = c.command(ctx, c.cache, "", "", "")
+		}
+		if err == nil {
+			err = cmd.Run()
+		}
+		// A user of the sandbox's must be able to read it.
+		err = errors.Join(err, filepath.WalkDir(c.cache, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				return os.Chmod(path, 0o755)
+			}
+			return os.Chmod(path, 0o644)
+		}))
+		if err != nil && ctx.Err() == nil {
+			c.log.Warn("couldn't keep the compiled PDF reader", "err", err)
+		}
+		c.warm = err == nil
+	})
+}
+
+// command is this program as a converter, without our environment, which holds keys.
+func (c *converter) command(ctx context.Context, temp, in, out, name string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = []string{convert.Role, in, out, name}
+	cmd.Dir, cmd.WaitDelay = temp, time.Second
+	cmd.Env = []string{"TMPDIR=" + temp, "TMP=" + temp, convert.Cache + "=" + c.cache}
+	return cmd, nil
 }
 
 func (c *converter) put(files *sandbox.Files, from *os.File) error {
@@ -180,13 +238,18 @@ func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandb
 	policy.Limits.Memory, policy.Limits.Disk, policy.Limits.Pids = convertMemory, convertDisk, 64
 	policy.Limits.FileSize, policy.Limits.CPUTime = convertDisk, 2*convertTime
 	policy.Binds = []sandbox.Bind{{Dir: self, Path: jobSelf, ReadOnly: true}}
+	env := map[string]string{}
+	if c.warm {
+		policy.Binds = append(policy.Binds, sandbox.Bind{Dir: c.cache, Path: jobCache, ReadOnly: true})
+		env[convert.Cache] = jobCache
+	}
 	box, err := jail.Acquire(ctx, ref, policy)
 	if err != nil {
 		return "", err
 	}
 	res, err := box.Exec(ctx, sandbox.ExecReq{
 		Command: `exec -a "$1" "$2" "$3" "$4" "$5"`,
-		Args:    []string{convert.Role, jobSelf, jobInput, jobOutput, name}, All: said,
+		Args:    []string{convert.Role, jobSelf, jobInput, jobOutput, name}, Env: env, All: said,
 	})
 	err = errors.Join(err, jail.Destroy(context.WithoutCancel(ctx), ref, "the document is converted"))
 	if err != nil {
@@ -205,21 +268,17 @@ func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandb
 
 // outside converts in a plain process.
 func (c *converter) outside(ctx context.Context, ref sandbox.ThreadRef, name string, said *report) (convert.Reason, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
 	ctx, cancel := context.WithTimeout(ctx, convertTime)
 	defer cancel()
 	base := filepath.Join(c.dirs.Root, "threads", ref.ID)
 	host := func(virtual string) string {
 		return filepath.Join(base, "user-data", filepath.FromSlash(strings.TrimPrefix(virtual, sandbox.UserData)))
 	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = []string{convert.Role, host(jobInput), host(jobOutput), name}
-	cmd.Dir, cmd.Stdout = base, said
-	cmd.Env = []string{"TMPDIR=" + base, "TMP=" + base} // none of ours: it holds keys
-	cmd.WaitDelay = time.Second
+	cmd, err := c.command(ctx, base, host(jobInput), host(jobOutput), name)
+	if err != nil {
+		return "", err
+	}
+	cmd.Stdout = said
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {

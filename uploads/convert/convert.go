@@ -115,7 +115,7 @@ func reader(name string, data []byte) format {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return office
-	case bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")):
+	case IsPDF(data):
 		return portable
 	case bytes.HasPrefix(data, oleMagic):
 		return compound

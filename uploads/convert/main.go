@@ -12,6 +12,7 @@ import (
 
 // Role is the name under which the program is started to convert one document. It is
 // followed by the path of the document, that for the Markdown, and the document's own name.
+// Without a document it only compiles the PDF reader into the folder that Cache names.
 const Role = "fawn-convert"
 
 // MaxInput is the size of a document in bytes.
@@ -45,6 +46,12 @@ func Main() {
 	}
 	confine()
 	debug.SetMemoryLimit(memory)
+	if os.Args[1] == "" {
+		if warm() != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if child(os.Args[1], os.Args[2], os.Args[3], os.Stdout) != nil {
 		os.Exit(1)
 	}

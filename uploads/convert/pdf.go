@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,20 @@ func startPDF() (pdfium.Pool, error) {
 	}
 	return webassembly.Init(webassembly.Config{MinIdle: 1, MaxIdle: 1, MaxTotal: 1, FSConfig: wazero.NewFSConfig(),
 		RuntimeConfig: cfg, Stdout: io.Discard, Stderr: io.Discard})
+}
+
+// warm compiles the PDF reader into the folder that Cache names.
+func warm() error {
+	pool, err := startPDF()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
+
+// IsPDF says whether a file that begins like this is a PDF.
+func IsPDF(head []byte) bool {
+	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
 }
 
 // portable reads a PDF page by page, and sets it when the size of its ordinary text is known.
