@@ -170,6 +170,9 @@ type Attachment struct {
 	Path  string // virtual path without leading slash, for example mnt/user-data/uploads/a.csv; empty gives no link
 	Bytes int64
 	Error string // why it was refused; empty when it is there
+	// Document says that it is still being read, "pending", or in a word why it cannot be, or
+	// not wholly; empty when there is nothing to say.
+	Document string
 }
 
 // ErrorPage is a whole page for a request that went wrong.

@@ -19,7 +19,15 @@ import (
 )
 
 func attachment(f uploads.File) views.Attachment {
-	return views.Attachment{Name: f.Filename, Path: trimSlash(f.Path), Bytes: f.Size}
+	a := views.Attachment{Name: f.Filename, Path: trimSlash(f.Path), Bytes: f.Size}
+	switch c := f.Conversion; {
+	case c == nil:
+	case c.State == uploads.Pending:
+		a.Document = c.State
+	default:
+		a.Document = c.Reason
+	}
+	return a
 }
 
 // store saves the files of a form among the uploads of a thread, which need not exist yet.
