@@ -15,6 +15,7 @@ script diagram diagram iife
 script notify notify esm
 script rowmenu rowmenu esm
 script gaps gaps esm
+script enter enter esm
 style app
 style pages
 style palette

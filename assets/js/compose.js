@@ -5,12 +5,12 @@ import {listen} from './live.js';
 import {toEnd} from './scroll.js';
 import * as upload from './upload.js';
 
-let form, box, sending = false;
+let form, box, sending = false, painted;
 
 const key = () => 'draft:' + (form.hasAttribute('data-new') ? 'new' : form.dataset.thread);
-const keep = () => {
+const keep = (text = box.value) => {
   try {
-    if (box.value) sessionStorage.setItem(key(), box.value);
+    if (text) sessionStorage.setItem(key(), text);
     else sessionStorage.removeItem(key());
   } catch { /* storage is full or forbidden: the text is still in the box */ }
 };
@@ -50,8 +50,20 @@ export const post = async (url, body) => {
   return frame;
 };
 
-const follow = (frame) => {
-  if (frame.location) { location.href = frame.location; return; }
+// The first message of a chat leads into it without a page load. What has been typed since
+// is the chat's draft by then.
+const go = async (to) => {
+  if (form.hasAttribute('data-new') && to.endsWith('/' + form.dataset.thread)) {
+    keep('');
+    form.removeAttribute('data-new');
+    keep();
+    try { await (await later('enter')).enter(to, say); return; } catch { /* the page itself is the same */ }
+  }
+  location.href = to;
+};
+
+const follow = async (frame) => {
+  if (frame.location) { await go(frame.location); return; }
   if (frame.running) {
     $('no-turns')?.remove();
     for (const t of document.querySelectorAll('.turn.last')) t.classList.remove('last');
@@ -60,21 +72,37 @@ const follow = (frame) => {
   if (frame.running) { toEnd(); say(word('live-running')); listen(frame.cursor); }
 };
 
+// The first message stands on the page before the server has answered. painted takes it back.
+const paint = (text) => {
+  later('enter').catch(() => {}); // is there when the answer is
+  const hello = form.closest('.hello'), mine = document.createElement('div'), you = document.createElement('div');
+  mine.className = 'mine';
+  you.className = 'you';
+  you.dir = 'auto';
+  you.textContent = text || [...$('chips').children].map((li) => li.dataset.name).join('\n');
+  mine.append(you);
+  hello.prepend(mine);
+  hello.classList.add('sent');
+  painted = () => { mine.remove(); hello.classList.remove('sent'); painted = null; };
+};
+
 const send = async () => {
   sending = true;
   form.setAttribute('aria-busy', 'true');
-  const text = box.value, body = new FormData(form);
+  const text = box.value, body = new FormData(form), chips = [...$('chips').children];
   body.delete('files');
+  if (form.hasAttribute('data-new')) paint(text.trim());
   box.value = '';
   fit();
   try {
     const frame = await post(form.action, new URLSearchParams([...body].filter(([, v]) => typeof v === 'string')));
     problem();
-    if (text.trim() !== '/compact') upload.clear();
+    if (text.trim() !== '/compact') for (const li of chips) li.remove();
     keep();
-    follow(frame);
+    await follow(frame);
   } catch (err) {
-    if (!box.value) box.value = text;
+    painted?.();
+    box.value = box.value ? text + '\n' + box.value : text;
     fit();
     keep();
     problem(err.shown ? err.message : word('live-senderror'));
@@ -98,23 +126,6 @@ const stop = async (button) => {
   }
 };
 
-// The first message of a chat stands on the page before the chat's own page is there.
-let sent;
-const showSent = () => {
-  const hello = form.closest('.hello'), text = box.value;
-  if (!hello || !text.trim()) return;
-  const mine = document.createElement('div'), you = document.createElement('div');
-  mine.className = 'mine';
-  you.className = 'you';
-  you.dir = 'auto';
-  you.textContent = text.trim();
-  mine.append(you);
-  hello.prepend(mine);
-  hello.classList.add('sent');
-  sent = () => { mine.remove(); hello.classList.remove('sent'); box.value = text; keep(); sent = null; };
-  setTimeout(() => { box.value = ''; }); // the form has been read by then
-};
-
 const submit = (e) => {
   const by = e.submitter;
   if (by?.hasAttribute('data-stop')) { e.preventDefault(); stop(by); return; }
@@ -132,15 +143,6 @@ const submit = (e) => {
     return;
   }
   problem();
-  if (form.hasAttribute('data-new')) {
-    // A new chat is a new page; the files are on the server already.
-    $('pick').disabled = true;
-    sending = true;
-    try { sessionStorage.removeItem(key()); } catch { /* see keep */ }
-    setTimeout(() => { sending = false; $('pick').disabled = false; }, 4000);
-    showSent();
-    return;
-  }
   e.preventDefault();
   send();
 };
@@ -190,7 +192,7 @@ const sendForm = async (e) => {
   const stay = 'stay' in f.dataset; // the focus stays on the button, which must not be lost on the way
   b.disabled = !stay;
   try {
-    follow(await post(f.action, new URLSearchParams(body)));
+    await follow(await post(f.action, new URLSearchParams(body)));
     if (text) { box.value = box.value ? box.value + '\n' + text : text; keep(); fit(); }
     if (!stay) box?.focus({preventScroll: true});
   } catch (err) {
@@ -245,18 +247,6 @@ export const start = () => {
   on(document, 'keydown', rewrite);
   on(document, 'click', leave);
   on(document, 'htmx:after:swap', comeBack);
-  form = $('compose');
-  box = $('q');
-  if (!form || !box) return;
-  upload.start(form, problem);
-  on(form, 'submit', submit);
-  on(box, 'keydown', keydown);
-  on(box, 'input', () => {
-    keep();
-    fit();
-    problem();
-    if (box.value[0] === '/') later('slash').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
-  });
   on(document, 'fawn:idle', () => { problem(); asked(); });
   on(document, 'click', followUp);
   on(document, 'click', (e) => {
@@ -269,8 +259,25 @@ export const start = () => {
     problem();
     if (!selectPlaceholder()) box.focus();
   });
+  // A page left in the middle of sending, and come back to, has sent it.
+  addEventListener('pageshow', (e) => { if (e.persisted) { painted?.(); sending = false; } });
+};
+
+// bind takes up the message box of the page that is shown.
+export const bind = () => {
+  form = $('compose');
+  box = $('q');
+  if (!form || !box) return;
+  upload.bind(form, problem);
+  on(form, 'submit', submit);
+  on(box, 'keydown', keydown);
+  on(box, 'input', () => {
+    keep();
+    fit();
+    problem();
+    if (box.value[0] === '/') later('slash').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
+  });
   try { if (!box.value) box.value = sessionStorage.getItem(key()) ?? ''; } catch { /* see keep */ }
   fit();
   if (box.autofocus && placeholder.test(box.value)) selectPlaceholder();
-  addEventListener('pageshow', (e) => { if (e.persisted) { sent?.(); sending = false; $('pick').disabled = false; } });
 };

@@ -1,6 +1,7 @@
 // The one script of the pages. Everything works without it; it makes things
 // faster and live.
 import './vendor/htmx.js';
+import {on} from './dom.js';
 import * as live from './live.js';
 import * as scroll from './scroll.js';
 import * as compose from './compose.js';
@@ -10,15 +11,27 @@ import * as ui from './ui.js';
 import * as keys from './keys.js';
 import * as news from './news.js';
 
-const start = () => {
-  ui.start();
+// What belongs to the content of a page, which changes when a chat is entered in place.
+const page = () => {
   scroll.start();
-  compose.start();
+  compose.bind();
   pick.start();
   panel.start();
-  keys.start();
   live.start();
+};
+
+// Back and Forward between a page and one that was entered in place are page loads.
+let shown = location.pathname;
+const moved = () => { if (location.pathname !== shown) location.replace(location.pathname + location.search); };
+
+const start = () => {
+  ui.start();
+  compose.start();
+  keys.start();
+  page();
   news.start();
+  on(document, 'fawn:page', () => { shown = location.pathname; page(); });
+  on(window, 'popstate', moved);
 };
 if (document.readyState === 'loading') addEventListener('DOMContentLoaded', start);
 else start();

@@ -13,6 +13,7 @@ const settings = () => { if ($('notify')) notify((m) => m.settings()); };
 
 export const start = () => {
   on(document, 'visibilitychange', away);
+  on(document, 'fawn:page', away);
   on(document, 'fawn:idle', (e) => { if (e.detail > long) notify((m) => m.offer()); });
   on(document, 'htmx:after:swap', settings);
   settings();

@@ -54,11 +54,11 @@ const keydown = (e) => {
 
 // open loads the list and shows what fits the words in the box.
 export const open = async (field) => {
-  if (list) return;
+  if (list?.isConnected) return;
   const res = await fetch('/ui/commands' + (field.form.hasAttribute('data-new') ? '?new=1' : ''), {headers: {'X-Fawn': '1'}});
   if (!res.ok) throw new Error(res.status);
   const html = await res.text();
-  if (list) return;
+  if (list?.isConnected) return;
   const t = document.createElement('template');
   t.innerHTML = html;
   list = t.content.firstElementChild;

@@ -15,7 +15,6 @@ let removing = 0, removed;
 export const leaving = () => removing && removed;
 
 export const count = () => good().length;
-export const clear = () => list.replaceChildren();
 
 export const remove = (li) => {
   running.get(li)?.abort();
@@ -106,7 +105,7 @@ const add = (files) => {
 };
 
 const hasFiles = (e) => [...(e.dataTransfer?.types ?? [])].includes('Files');
-let drop;
+let drop, depth;
 const showDrop = (yes) => {
   if (!yes) { drop?.remove(); drop = null; return; }
   if (drop) return;
@@ -117,9 +116,12 @@ const showDrop = (yes) => {
   document.body.append(drop);
 };
 
-export const start = (f, problem) => {
+// bind takes up the message box of the page that is shown. What is on its way from the one
+// before comes along.
+export const bind = (f, problem) => {
   form = f;
   list = $('chips');
+  list.append(...running.keys());
   report = problem;
   const pick = $('pick');
   on(pick, 'change', () => { add([...pick.files]); pick.value = ''; });
@@ -127,7 +129,8 @@ export const start = (f, problem) => {
     const files = [...(e.clipboardData?.files ?? [])];
     if (files.length) { e.preventDefault(); add(files); }
   });
-  let depth = 0;
+  if (depth !== undefined) return;
+  depth = 0;
   on(document, 'dragenter', (e) => { if (hasFiles(e)) { depth++; showDrop(true); } });
   on(document, 'dragleave', (e) => { if (hasFiles(e) && --depth <= 0) { depth = 0; showDrop(false); } });
   on(document, 'dragover', (e) => { if (hasFiles(e)) e.preventDefault(); });
