@@ -17,6 +17,7 @@ type ChatList struct {
 	Later    bool   // it is not the first page
 	More     string // address of the next page; empty on the last
 	MoreRows string // the same as a fragment
+	Restart  bool   // sandboxes can be restarted
 }
 
 // ChatRow is one chat of that list.

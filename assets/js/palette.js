@@ -13,7 +13,7 @@ const load = async (query) => {
 const press = {
   stop: '#send [data-stop]', model: '[popovertarget=models]', rename: '[popovertarget=thread-menu]',
   pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
-  share: '#share-btn', usage: '#thread-menu [href$="/usage"]', delete: '#thread-menu [data-dialog]',
+  share: '#share-btn', usage: '#thread-menu [href$="/usage"]', restart: '#thread-menu [action$="/sandbox"] button', delete: '#thread-menu [data-dialog]',
   'export-md': '#thread-menu [href$="export.md"]', 'export-json': '#thread-menu [href$="export.json"]',
 };
 const choice = async (name, value) => {

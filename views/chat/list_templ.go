@@ -622,7 +622,7 @@ func listRow(r views.ChatRow, l views.ChatList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Menu("row-"+r.ID, r.ID, r.Title, r.Pinned, false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Menu("row-"+r.ID, r.ID, r.Title, r.Pinned, l.Restart).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

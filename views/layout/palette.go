@@ -62,6 +62,7 @@ func more() []command {
 		{Label: "thread.unpin", Icon: "pin", Do: "unpin", Chat: true, Also: "also.pin"},
 		{Label: "share.title", Icon: "share-2", Do: "share", Chat: true, Also: "also.share"},
 		{Label: "usage.title", Icon: "chart-line", Do: "usage", Chat: true, Also: "also.usage"},
+		{Label: "sandbox.restart", Icon: "refresh-cw", Do: "restart", Chat: true, Also: "also.restart"},
 		{Label: "thread.export.md", Icon: "download", Do: "export-md", Chat: true, Also: "also.export"},
 		{Label: "thread.export.json", Icon: "download", Do: "export-json", Chat: true, Also: "also.export"},
 		{Label: "thread.delete", Icon: "trash-2", Do: "delete", Chat: true, Also: "also.delete"},

@@ -67,7 +67,7 @@ func (u *UI) threadList(c echo.Context) error {
 
 // findChats reads the page of the list that a request asks for.
 func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
-	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now()}
+	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now(), Restart: u.runsCommands()}
 	l.Query = strings.TrimSpace(head(plainText(c.QueryParam("q")), maxQuery))
 	words := strings.Fields(l.Query)
 	words = words[:min(len(words), maxWords)]

@@ -91,7 +91,7 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 		"no time":       {url.Values{"at": {"late"}}, "08:30"},
 		"no such zone":  {url.Values{"zone": {"Mars/Base"}}, "Mars/Base"},
 		"no cron":       {url.Values{"every": {"cron"}, "cron": {"every day"}}, "every day"},
-		"over":          {url.Values{"every": {"once"}, "day": {"2020-01-01"}}, "That time is already past"},
+		"over":          {url.Values{"every": {"once"}, "day": {"2020-01-01"}}, "That time has already passed"},
 		"no day":        {url.Values{"every": {"once"}}, "2026-12-31"},
 		"never a date":  {url.Values{"every": {"cron"}, "cron": {"0 0 31 2 *"}}, ""},
 		"made up every": {url.Values{"every": {"sometimes"}}, ""},

@@ -31,7 +31,7 @@ func TestATurnSaysWhenItsModelReadsLittleAndWhenItsRequestWasCut(t *testing.T) {
 	live := r.dom.section("turns")
 	w.say("t1", "Two")
 	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
-		for _, want := range []string{"reads only 2048 tokens", "Older messages were left out for this answer"} {
+		for _, want := range []string{"context window is only 2048 tokens", "Older messages were left out for this answer"} {
 			if n := strings.Count(text, want); n != 1 {
 				t.Errorf("%s: %q is there %d times", where, want, n)
 			}
