@@ -85,7 +85,7 @@ type How string
 const (
 	SwapOuter  How = "outer"  // replace the element; folds keep their state where ids match
 	SwapInner  How = "inner"  // replace what is inside
-	SwapAppend How = "append" // put at the end of the inside; if an element with the id of the new one exists, replace that
+	SwapAppend How = "append" // put at the end of the inside, or replace the element with the id of the new one
 	SwapBefore How = "before" // put before the element, or replace as append does
 	SwapRemove How = "remove" // take the element away; HTML is empty
 	SwapClass  How = "class"  // set the class attribute to HTML; aria-busy follows the words run and wait

@@ -114,7 +114,7 @@ type Turn struct {
 	Elapsed   time.Duration
 	Tokens    int    // input and output together; 0 hides the number
 	Model     string // what people call the model that answered, or OfflineModel
-	Resume    bool   // a failed turn offers "Try again", a stopped one "Continue": POST .../messages with field resume=1
+	Resume    bool   // it can be tried again or continued: POST .../messages with resume=1
 	Run       string // the run that answered, which ratings are about; empty when it is not known
 	Rating    int    // what the reader thinks of the answer: 1, -1 or 0
 	// Small is how many tokens the model reads when that is too few for the whole prompt and all
@@ -234,7 +234,9 @@ const (
 
 // Step is one node on the trail.
 type Step struct {
-	ID       string // unique in the thread: tool call id (made unique where a model repeats itself); for reasoning and notes the message id
+	// ID is unique in the thread: the id of the tool call, made unique where a model repeats
+	// itself; for reasoning and notes the message's.
+	ID       string
 	ThreadID string
 	Kind     StepKind
 	State    StepState

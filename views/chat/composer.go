@@ -25,7 +25,12 @@ func stopLabel(ctx context.Context, stopping bool) string {
 var modes = [...]struct {
 	mode views.Mode
 	icon string
-}{{views.ModeFlash, "zap"}, {views.ModeThinking, "lightbulb"}, {views.ModePro, "list-todo"}, {views.ModeUltra, "waypoints"}}
+}{
+	{views.ModeFlash, "zap"},
+	{views.ModeThinking, "lightbulb"},
+	{views.ModePro, "list-todo"},
+	{views.ModeUltra, "waypoints"},
+}
 
 // modal tells whether there is a mode to choose: the offline model has none.
 func modal(c views.Composer) bool { return len(c.Models) > 0 && c.Models[0].Name != views.OfflineModel }

@@ -58,7 +58,8 @@ func Nodes(steps []views.Step) []Node {
 
 // groupable tells whether a step may be one of a group. Helpers are worth a line each.
 func groupable(s *views.Step) bool {
-	return s.Kind != views.StepReasoning && s.Kind != views.StepNote && s.Kind != views.StepRetry && stateOf(*s) == views.StepDone && s.Tool != "task"
+	return s.Kind != views.StepReasoning && s.Kind != views.StepNote && s.Kind != views.StepRetry &&
+		stateOf(*s) == views.StepDone && s.Tool != "task"
 }
 
 // summarize says what the calls of a group did together.

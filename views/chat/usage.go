@@ -85,7 +85,10 @@ func purposeKey(purpose string) string {
 }
 
 func spentText(ctx context.Context, s views.Spent) string {
-	parts := []string{i18n.N(ctx, "usage.calls", s.Calls), i18n.C(ctx, "usage.inout", views.Number(s.Input), views.Number(s.Output))}
+	parts := []string{
+		i18n.N(ctx, "usage.calls", s.Calls),
+		i18n.C(ctx, "usage.inout", views.Number(s.Input), views.Number(s.Output)),
+	}
 	if s.Cached > 0 {
 		parts = append(parts, i18n.C(ctx, "usage.ofcache", views.Number(s.Cached)))
 	}

@@ -104,7 +104,10 @@ func opens(f views.File) templ.Attributes {
 	if f.Share != "" {
 		return nil
 	}
-	return templ.Attributes{"data-panel": views.PanelURL(f.ThreadID, f.Path), "data-push": views.PanelPageURL(f.ThreadID, f.Path)}
+	return templ.Attributes{
+		"data-panel": views.PanelURL(f.ThreadID, f.Path),
+		"data-push":  views.PanelPageURL(f.ThreadID, f.Path),
+	}
 }
 
 // panelLink lets the script load a file into the panel; on the file's own page

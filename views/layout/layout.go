@@ -57,7 +57,8 @@ func theme(s views.Shell) string {
 // usual. The style sheet knows each of them by its number, so no page needs a style of its own.
 func reading(s views.Shell) templ.Attributes {
 	a := templ.Attributes{}
-	for name, n := range map[string]int{"data-size": s.Size, "data-sidew": s.Columns.Side, "data-panelw": s.Columns.Panel} {
+	chosen := map[string]int{"data-size": s.Size, "data-sidew": s.Columns.Side, "data-panelw": s.Columns.Panel}
+	for name, n := range chosen {
 		if n != 0 {
 			a[name] = strconv.Itoa(n)
 		}
@@ -146,9 +147,10 @@ func groupName(ctx context.Context, now time.Time, r views.ThreadRow) string {
 // words hands the script the sentences it says by itself.
 func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
-	for _, k := range []string{"live.offline", "live.back", "live.placeholder",
-		"live.empty", "live.uploading", "live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
-		"live.total", "live.uploaderror", "live.running", "live.newlines", "live.loaded", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
+	for _, k := range []string{"live.offline", "live.back", "live.placeholder", "live.empty", "live.uploading",
+		"live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
+		"live.total", "live.uploaderror", "live.running", "live.newlines", "live.loaded",
+		"compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
 		name := "data-" + k
 		for i := range name {
 			if name[i] == '.' {

@@ -78,7 +78,8 @@ func more() []command {
 // a query stays short.
 func sections() (list []command) {
 	for _, s := range views.Sections() {
-		list = append(list, command{Label: "settings." + s, Icon: SectionIcon(s), URL: views.SettingsURL(s), Section: true, Also: "also.settings." + s})
+		list = append(list, command{Label: "settings." + s, Icon: SectionIcon(s), URL: views.SettingsURL(s),
+			Section: true, Also: "also.settings." + s})
 	}
 	return list
 }

@@ -43,9 +43,13 @@ func goRules() chroma.Rules {
 		{Pattern: `\s+`, Type: chroma.TextWhitespace},
 		{Pattern: `//[^\n]*`, Type: chroma.CommentSingle},
 		{Pattern: `/\*[\s\S]*?(\*/|$)`, Type: chroma.CommentMultiline},
-		{Pattern: chroma.Words(``, `\b`, strings.Fields("break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var")...), Type: chroma.Keyword},
+		{Pattern: chroma.Words(``, `\b`, strings.Fields(
+			"break case chan const continue default defer else fallthrough for func go goto if import interface map "+
+				"package range return select struct switch type var")...), Type: chroma.Keyword},
 		{Pattern: chroma.Words(``, `\b`, strings.Fields("true false iota nil")...), Type: chroma.KeywordConstant},
-		{Pattern: chroma.Words(``, `\b`, strings.Fields("any bool byte complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint uint8 uint16 uint32 uint64 uintptr")...), Type: chroma.KeywordType},
+		{Pattern: chroma.Words(``, `\b`, strings.Fields(
+			"any bool byte complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string "+
+				"uint uint8 uint16 uint32 uint64 uintptr")...), Type: chroma.KeywordType},
 		{Pattern: "`[^`]*`?", Type: chroma.LiteralString},
 		{Pattern: `"(\\.|[^"\\\n])*"?`, Type: chroma.LiteralString},
 		{Pattern: `'(\\.[^']*|[^'\\\n])'`, Type: chroma.LiteralStringChar},

@@ -160,7 +160,8 @@ func (d *Differ) finish(full string) []Op {
 func merge(ops []Op) []Op {
 	out := ops[:0]
 	for _, o := range ops {
-		if n := len(out); n > 0 && o.Depth == 0 && o.Drop == 0 && o.Text == "" && out[n-1].Depth == 0 && out[n-1].Text == "" && out[n-1].HTML != "" {
+		if n := len(out); n > 0 && o.Depth == 0 && o.Drop == 0 && o.Text == "" &&
+			out[n-1].Depth == 0 && out[n-1].Text == "" && out[n-1].HTML != "" {
 			out[n-1].HTML += o.HTML
 			continue
 		}

@@ -35,11 +35,13 @@ const (
 
 // Options say where a text stands.
 type Options struct {
-	Lang   string          // language of labels such as "Copy"; empty means English
-	Thread string          // id of the thread, for links to its files; empty makes them inert
-	Dir    string          // folder of the thread that relative addresses of pictures start from, as mnt/user-data/outputs; empty makes them inert
+	Lang   string // language of labels such as "Copy"; empty means English
+	Thread string // id of the thread, for links to its files; empty makes them inert
+	// Dir is the folder of the thread that relative addresses of pictures start from, as
+	// mnt/user-data/outputs; empty makes them inert.
+	Dir    string
 	Links  bool            // relative addresses of links start there too
-	Whole  string          // address of the text itself, for notes that not all of it is shown; empty: they have no link
+	Whole  string          // address of the text itself, for notes that it is cut; empty: they have no link
 	Share  string          // token of the link the text is read through: its files are read through that, too
 	Shared map[string]bool // with Share: paths of the files that can be; links to others are inert
 	Prefix string          // makes ids of footnotes unique on the page; usually the message id
