@@ -95,7 +95,7 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		}
 		return dirs.Open(thread)
 	}
-	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model, 
+	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
 		reads: tools.NewLocks(), log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
