@@ -58,7 +58,7 @@ func TestFsckLooksIntoAFolderItCannotWriteTo(t *testing.T) {
 	if err != nil || ok || !strings.Contains(out, "Thread t1 is busy, and no run of it is open.") {
 		t.Errorf("%v %v\n%s", ok, err, out)
 	}
-	if _, _, err := check(true); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
+	if _, _, err := check(true); err == nil || !strings.Contains(err.Error(), "not writable") {
 		t.Errorf("repair: %v", err)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
