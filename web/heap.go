@@ -22,8 +22,9 @@ const (
 )
 
 // keepHeap sets how often memory is collected, and gives it back to the system when nothing
-// goes on, until the function it returns is called. Who sets GOGC decides alone.
-func keepHeap(ctx context.Context) (stop func()) {
+// goes on, after rest has let go of what is not needed then, until the function it returns is
+// called. Who sets GOGC decides alone.
+func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
@@ -42,7 +43,7 @@ func keepHeap(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		giveBack(ctx, calmEach)
+		giveBack(ctx, calmEach, rest)
 	}()
 	return func() {
 		cancel()
@@ -73,7 +74,7 @@ func onCollection(f func() bool) {
 }
 
 // giveBack waits for work to be over and returns its memory to the system.
-func giveBack(ctx context.Context, each time.Duration) {
+func giveBack(ctx context.Context, each time.Duration, rest func()) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
 	var last, given uint64
@@ -85,6 +86,7 @@ func giveBack(ctx context.Context, each time.Duration) {
 		}
 		now := heapMetric("/gc/heap/allocs:bytes")
 		if now-last < calmBytes && now-given > worthIt {
+			rest()
 			runtime.GC() // what pools keep is let go of by the second collection
 			debug.FreeOSMemory()
 			now = heapMetric("/gc/heap/allocs:bytes")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -32,7 +33,7 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 		return now
 	}
 	runtime.GC() // the next one is far away: it would set another spacing before it is looked at
-	stop := keepHeap(context.Background())
+	stop := keepHeap(context.Background(), func() {})
 	if got := percent(); got != collectAfter(0) {
 		t.Errorf("%d %% at the start", got)
 	}
@@ -52,7 +53,7 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 		t.Errorf("%d %% after the end", got)
 	}
 	t.Setenv("GOGC", "200")
-	keepHeap(context.Background())()
+	keepHeap(context.Background(), func() {})()
 	if got := percent(); got != 77 {
 		t.Errorf("%d %% although GOGC was set", got)
 	}
@@ -63,17 +64,21 @@ func TestMemoryIsGivenBackWhenNothingGoesOn(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	use(32 << 20)
 	before := heapMetric("/memory/classes/heap/released:bytes")
+	var rested atomic.Bool
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		giveBack(ctx, time.Millisecond)
+		giveBack(ctx, time.Millisecond, func() { rested.Store(true) })
 	}()
 	defer func() { cancel(); <-done }()
 	for deadline := time.Now().Add(time.Minute); heapMetric("/memory/classes/heap/released:bytes") < before+24<<20; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing was given back")
 		}
+	}
+	if !rested.Load() {
+		t.Error("nobody was told to rest")
 	}
 }
 

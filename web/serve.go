@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,11 +22,17 @@ const idleTime = 2 * time.Minute
 
 // Serve opens the program, serves until ctx ends, and closes it.
 func Serve(ctx context.Context, o Options) error {
-	defer keepHeap(ctx)()
+	var opened atomic.Pointer[App]
+	defer keepHeap(ctx, func() {
+		if a := opened.Load(); a != nil {
+			a.runs.Rest()
+		}
+	})()
 	a, err := Open(ctx, o)
 	if err != nil {
 		return err
 	}
+	opened.Store(a)
 	return errors.Join(a.Run(ctx), a.Close())
 }
 

@@ -86,6 +86,14 @@ func (d *decoded) keep(thread string, age uint64, known map[int64]kept, rows []s
 	}
 }
 
+// Rest lets go of what only makes the next turns quicker: for a server without work. The
+// first turn of a thread afterwards parses its messages again.
+func (m *Manager) Rest() {
+	m.decoded.mu.Lock()
+	defer m.decoded.mu.Unlock()
+	m.decoded.threads, m.decoded.bytes = nil, 0
+}
+
 // drop forgets a thread. Called with mu held.
 func (d *decoded) drop(thread string) {
 	if t := d.threads[thread]; t != nil {

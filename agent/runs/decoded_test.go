@@ -24,6 +24,22 @@ func TestDeletedThreadsForgetDecodedMessages(t *testing.T) {
 	w.sound(t)
 }
 
+// TestNothingStaysDecodedAtRest, and the next turn has the whole conversation all the same.
+func TestNothingStaysDecodedAtRest(t *testing.T) {
+	w := open(t, t.TempDir(), parrotAgent())
+	w.end(t, w.start(t, "t", "one"), runs.Success)
+	w.end(t, w.start(t, "t", "two"), runs.Success)
+	if _, n := w.m.DecodedBytes(); n != 1 {
+		t.Fatalf("%d threads are kept before", n)
+	}
+	w.m.Rest()
+	if bytes, n := w.m.DecodedBytes(); bytes != 0 || n != 0 {
+		t.Errorf("%d bytes of %d threads are kept", bytes, n)
+	}
+	w.end(t, w.start(t, "t", "three"), runs.Success)
+	w.sound(t)
+}
+
 func TestDecodedMessagesAreBounded(t *testing.T) {
 	w := open(t, t.TempDir(), parrotAgent())
 	big := strings.Repeat("w", 1<<20)
