@@ -53,8 +53,8 @@ func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 		"not delegated":     {func(_, group string) { unix.Removexattr(group, "user.delegate"); os.Chmod(group, 0o555) }, "delegated"},
 		"others in it":      {func(_, group string) { mustWrite(t, group+"/cgroup.procs", own+"\n1\n") }, "other programs"},
 		"no memory":         {func(_, group string) { mustWrite(t, group+"/cgroup.controllers", "cpu pids\n") }, "no memory controller"},
-		"version 1 only":    {func(proc, _ string) { mustWrite(t, proc+"/self/cgroup", "4:memory:/old\n") }, "no version 2"},
-		"not of this mount": {func(proc, _ string) { mustWrite(t, proc+"/self/cgroup", "0::/../x\n") }, "no version 2"},
+		"version 1 only":    {func(proc, _ string) { mustWrite(t, proc+"/self/cgroup", "4:memory:/old\n") }, "no cgroup v2"},
+		"not of this mount": {func(proc, _ string) { mustWrite(t, proc+"/self/cgroup", "0::/../x\n") }, "no cgroup v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proc, group := groupTree(t, good)
