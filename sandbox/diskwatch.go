@@ -213,7 +213,11 @@ func (w *diskWatch) endWriter(ctx context.Context, begun int) {
 		}
 	}
 	w.mu.Unlock()
-	if calls == 0 {
+	if calls > 0 {
+		return
+	}
+	// What a command wrote at its end may be counted only now, when nobody is left to end.
+	if u, err := w.box.stat(ctx, false); err != nil || u.procs > 0 {
 		log.Warn("a sandbox was ended because the thread's storage is full")
 		w.tell(endedNote(cleared{}))
 		w.box.stop()
