@@ -38,8 +38,9 @@ func (c *checker) orphans() error {
 	return nil
 }
 
-// strayValues selects values which belong to a thread that does not exist.
-const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" + `'
+// strayValues selects values which belong to a thread that does not exist. Documents may be
+// uploaded before the first message of their thread.
+const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" + `' AND space <> '` + DocumentSpace + `'
 	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END NOT IN (SELECT id FROM thread)`
 
 // values are kept for threads that do not exist.

@@ -14,6 +14,10 @@ import (
 // a thread's id, or that, a space and more, and their owner is [Global]. They go with the thread.
 const threadSpaces = "thread_"
 
+// DocumentSpace has what is known of a thread's documents, by the thread's id, a space and the
+// name of the upload. The thread need not exist yet.
+const DocumentSpace = threadSpaces + "document"
+
 // removeThread deletes every row of a thread. What the rows held is overwritten, not only
 // let go: somebody who deletes a conversation wants it gone from the file.
 func (w *writer) removeThread(thread string) (err error) {

@@ -298,7 +298,8 @@ func TestCheckNamesEveryBrokenReference(t *testing.T) {
 	for _, damage := range []string{
 		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', x'')`, `INSERT INTO message VALUES ('ghost', 1, '', x'')`, `INSERT INTO field VALUES ('ghost', 'f', 1, x'')`,
 		`INSERT INTO feedback VALUES ('f', 'default', 'ghost', '', '', 1, NULL, 1)`, `INSERT INTO audit(thread, kind, upto, body) VALUES ('ghost', '', 1, '')`,
-		`INSERT INTO kv(owner, space, key, body) VALUES ('', 'thread_ttl', 'ghost', x''), ('', 'thread_x', 'ghost more', x''), ('', 'thread_x', 't more', x'')`,
+		`INSERT INTO kv(owner, space, key, body) VALUES ('', 'thread_ttl', 'ghost', x''), ('', 'thread_x', 'ghost more', x''), ('', 'thread_x', 't more', x''),
+			('', 'thread_document', 'unsent a.pdf', x'')`,
 		`UPDATE thread SET seq = 5 WHERE id = 'u'`,
 	} {
 		if err := db.Exec(ctx, damage); err != nil {

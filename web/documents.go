@@ -23,15 +23,11 @@ import (
 	"fawn/uploads/documents"
 )
 
-// documentSpace is where the states of documents are kept. Its name says that they go with
-// their threads.
-const documentSpace = "thread_document"
-
 // shelf keeps the states of documents in the database.
 type shelf struct{ db *store.DB }
 
 func (s shelf) Values(ctx context.Context, prefix string) (map[string][]byte, error) {
-	list, err := s.db.KVs(ctx, store.Global, documentSpace, prefix)
+	list, err := s.db.KVs(ctx, store.Global, store.DocumentSpace, prefix)
 	values := make(map[string][]byte, len(list))
 	for _, kv := range list {
 		values[kv.Key] = kv.Body
@@ -40,7 +36,7 @@ func (s shelf) Values(ctx context.Context, prefix string) (map[string][]byte, er
 }
 
 func (s shelf) Put(ctx context.Context, key string, body []byte) error {
-	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: documentSpace, Key: key, Body: body}}})
+	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: key, Body: body}}})
 }
 
 // openDocuments makes what converts uploads, each in a process of its own.
