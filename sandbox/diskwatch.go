@@ -17,6 +17,9 @@ const (
 	// What others write to the same disk makes a thread that is nearly full count this
 	// often at most.
 	diskStep = 1 << 20
+	// What a file takes up grows a little when its blocks reach the disk, after the one who
+	// wrote it has ended: a thread that was full before may grow by this.
+	diskLate = 1 << 20
 	// diskSettle is how long a command may run before it answers for writes nobody was seen at.
 	diskSettle = time.Second
 	// clearTime bounds the wait for an answer about processes.
@@ -179,7 +182,11 @@ func (w *diskWatch) rest(gone bool) bool {
 func (w *diskWatch) over(used int64, deep bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return used > w.limit && used > w.base || deep && !w.deep
+	most := w.limit
+	if w.base > w.limit {
+		most = w.base + min(diskLate, w.limit/8)
+	}
+	return used > most || deep && !w.deep
 }
 
 // begun numbers the newest command.

@@ -71,7 +71,7 @@ func (q *Quota) meter(thread string) *meter {
 	defer q.mu.Unlock()
 	m := q.meters[thread]
 	if m == nil {
-		m = &meter{}
+		m = &meter{walk: make(chan struct{}, 1)}
 		q.meters[thread] = m
 	}
 	return m
@@ -125,6 +125,8 @@ func (q *Quota) room(ctx context.Context, d Dirs, thread string) (int64, error) 
 
 // meter remembers the use of one thread.
 type meter struct {
+	// One walk at a time: each opens folders that programs have closed, and closes them again.
+	walk  chan struct{}
 	mu    sync.Mutex
 	used  int64         // guarded by mu, as all below
 	gone  int64         // deleted, but still open in processes
@@ -175,6 +177,13 @@ func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error)
 
 // recount returns bytes on the disk as of now.
 func (m *meter) recount(ctx context.Context, d Dirs, thread string) (int64, error) {
+	select {
+	case m.walk <- struct{}{}:
+		defer func() { <-m.walk }()
+	case <-ctx.Done():
+		used, _ := m.last()
+		return used, ctx.Err()
+	}
 	free, _ := freeSpace(d.Root)
 	start := time.Now()
 	used, err := d.Usage(ctx, thread)
