@@ -63,6 +63,9 @@ func TestRowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 		from := int64(2 + step*7%39)
 		write(step, from, from-1)
 		write(step+1, from, 40)
+		if step%50 == 1 {
+			db.Rest()
+		}
 	}
 	kept, read := must(db.Snapshot(t.Context(), "t", ""))(t), must(db.Snapshot(t.Context(), "t", ""))(t)
 	db.ForgetRows()
@@ -107,5 +110,9 @@ func TestRowsKeptInMemoryAreBounded(t *testing.T) {
 		if bytes, threads := db.KeptRows(); bytes > store.MaxRecent || threads == 0 || threads > 2 {
 			t.Fatalf("%d bytes of %d threads are kept, at most %d may be", bytes, threads, store.MaxRecent)
 		}
+	}
+	db.Rest()
+	if bytes, threads := db.KeptRows(); bytes != 0 || threads != 0 {
+		t.Errorf("at rest %d bytes of %d threads are kept", bytes, threads)
 	}
 }

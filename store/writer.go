@@ -271,6 +271,9 @@ func (w *writer) housekeep() {
 	default:
 		_, err = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
 	}
+	if err == nil { // the system caches the same pages
+		_, err = w.conn.ExecContext(context.Background(), "PRAGMA shrink_memory")
+	}
 	if err != nil {
 		w.log.Warn("store housekeeping", "err", err)
 	}

@@ -14,7 +14,7 @@ const (
 	// heapFloor is the size in bytes below which memory is not collected while there is
 	// work. A collection costs what is alive, and little is: with 10 MB alive Go would
 	// collect after every 10 MB handed out, many times a second under load.
-	heapFloor = 64 << 20
+	heapFloor = 48 << 20
 
 	calmEach  = 2 * time.Second // how often it is asked whether work is over
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is

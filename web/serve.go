@@ -26,6 +26,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer keepHeap(ctx, func() {
 		if a := opened.Load(); a != nil {
 			a.runs.Rest()
+			a.db.Rest()
 		}
 	})()
 	a, err := Open(ctx, o)
