@@ -196,15 +196,16 @@ func (m *meter) recount(ctx context.Context, d Dirs, thread string) (int64, erro
 	return used + m.gone, err
 }
 
-// Usage counts what the files of a thread, its home and its temporary files take
-// up on the disk, in bytes. It does not follow links and stops with the context's error.
+// Usage counts what the files of a thread, their former versions, its home and its temporary
+// files take up on the disk, in bytes. It does not follow links and stops with the context's error.
 func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 	base, err := d.thread(thread)
 	if err != nil {
 		return 0, err
 	}
 	var sum int64
-	for _, dir := range []string{filepath.Join(base, "user-data"), filepath.Join(base, "sandbox", "home"), filepath.Join(base, "sandbox", "tmp")} {
+	for _, dir := range []string{filepath.Join(base, "user-data"), filepath.Join(base, versionsFolder),
+		filepath.Join(base, "sandbox", "home"), filepath.Join(base, "sandbox", "tmp")} {
 		n, err := diskUsage(ctx, dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return sum + n, opError("count files of thread", thread, err)

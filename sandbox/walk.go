@@ -52,6 +52,10 @@ type Entry struct {
 	Dir, Link bool
 	// Depth is 1 for what is directly in the start folder.
 	Depth int
+	// Inode and Changed tell one file of a name from the next, and a changed one from
+	// what it was, where the system knows: a program can set Modified, not Changed.
+	Inode   uint64
+	Changed time.Time
 }
 
 // WalkOptions says how far a walk goes.
@@ -188,6 +192,7 @@ func (w *walker) entry(e fs.DirEntry, rel, virtual string, depth int) error {
 		Link:     info.Mode().Type() == fs.ModeSymlink,
 		Depth:    depth,
 	}
+	v.Inode, v.Changed = identity(info)
 	if info.Mode().IsRegular() {
 		v.Size = info.Size()
 	}

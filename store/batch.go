@@ -234,6 +234,9 @@ func (w *writer) remove(thread string, d *Delete) error {
 		if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ?`, thread, id); err != nil {
 			return fmt.Errorf("delete feedback on run %s: %w", id, err)
 		}
+		if err := w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key = ?`, ChangesSpace, ChangesKey(thread, id)); err != nil {
+			return fmt.Errorf("delete the changes of run %s: %w", id, err)
+		}
 	}
 	for _, id := range d.Checkpoints {
 		n, err := w.change(`DELETE FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?`, thread, id)

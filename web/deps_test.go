@@ -50,23 +50,24 @@ func imports() map[string][]string {
 		"assets/notices":          leaf, // writes the list of licences
 		"memory":                  leaf,
 		"sandbox/...":             {"sandbox/..."},
+		"sandbox/linediff":        leaf,
 		"store/...":               {"store"},
 		"uploads/...":             {"uploads/..."},
 		"views/i18n":              leaf,
 		"views/mathml":            leaf,
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "views/i18n", "views/markdown"},
-		"views/...":               {"assets", "views/..."},
+		"views/...":               {"assets", "sandbox/linediff", "views/..."},
 		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/egress", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
 		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
 		"web/network":             {"agent", "sandbox/egress", "store"},
 		"web/openapi":             leaf,
 		"web/principal":           {"store"},
-		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/egress", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}

@@ -22,6 +22,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/sandbox"
+	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
 	"fawn/store"
 	"fawn/uploads"
@@ -131,7 +132,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.documents = a.openDocuments()
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
-	a.runs = runs.New(runs.Config{DB: a.db, Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
+	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)

@@ -55,6 +55,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		m.settleRow(ending, e, rest)
 		return rest
 	}
+	done := m.changed(ending, e.run, rec)
 	err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
 	if errors.Is(err, ErrStorage) { // what failed has made room
 		err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
@@ -63,7 +64,9 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		m.logger.Error("the end of a run could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		e.run.FirstSeq, e.run.LastSeq = rec.first, rec.stored
 		m.settleRow(ending, e, rest)
+		return rest
 	}
+	done()
 	return rest
 }
 
@@ -95,6 +98,9 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 		return nil, out, err
 	}
 	rec.ctx, rec.cancel, rec.goesOn = ctx, e.cancel, !m.mark
+	if m.watch != nil {
+		rec.watch = m.watching(e.run)
+	}
 	if rec.one = e.req.leavesOne(); rec.one {
 		rec.from = b.head
 	}

@@ -27,18 +27,21 @@ type recorder struct {
 	goesOn bool                    // with the next server, when this one stops
 	one    bool                    // the run has one checkpoint, which every step replaces
 	from   string                  // parent of that checkpoint
+	watch  func(context.Context)   // called before the first tool works; nil as a rule in tests
+	looked sync.Once               // around watch
 
-	mu     sync.Mutex // guards all below; Step holds it to the end of its commit
-	seq    int64
-	first  int64            // number of the run's first event, 0 before it
-	stored int64            // greatest number of the run in stored rows
-	slots  map[string]*slot // of the open step, by message id
-	arena  []byte           // frames of the open step, one behind the other
-	ends   []int            // where each ends
-	opened int64            // number of the first of them
-	extra  store.Batch      // joins the next commit
-	halt   []string         // where the run stopped, when it is not complete
-	over   bool             // its end is being written, so nothing may come behind it
+	mu      sync.Mutex // guards all below; Step holds it to the end of its commit
+	seq     int64
+	first   int64            // number of the run's first event, 0 before it
+	stored  int64            // greatest number of the run in stored rows
+	slots   map[string]*slot // of the open step, by message id
+	arena   []byte           // frames of the open step, one behind the other
+	ends    []int            // where each ends
+	opened  int64            // number of the first of them
+	extra   store.Batch      // joins the next commit
+	halt    []string         // where the run stopped, when it is not complete
+	changed []store.KV       // what the run did to files, stored with its end
+	over    bool             // its end is being written, so nothing may come behind it
 
 	base
 	streamed map[string]bool // ids of messages seen as deltas in this run
@@ -94,6 +97,7 @@ func (r *recorder) Emit(ev agent.Event) {
 
 // Record implements agent.Sink.
 func (r *recorder) Record(ctx context.Context, ev agent.Event) error {
+	r.look(ctx, ev)
 	if err := r.put(ev); err != nil {
 		return fmt.Errorf("record event: %w", err)
 	}
@@ -352,7 +356,7 @@ func (r *recorder) lastBatch(run store.Run, f *Failure, threadStatus string) (b 
 	if run.Usage, err = agent.Encode(r.usage); err != nil {
 		return b, err
 	}
-	b.Run, b.KV = &run, webhooks(run)
+	b.Run, b.KV = &run, append(webhooks(run), r.changed...)
 	b.Patch = &store.ThreadPatch{Status: &threadStatus, Touch: true}
 	return b, nil
 }

@@ -164,7 +164,12 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		return err
 	}
 	m.logger.Info("closing an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
-	return rec.finish(ctx, run, nil, rest)
+	done := m.changed(ctx, run, rec)
+	if err := rec.finish(ctx, run, nil, rest); err != nil {
+		return err
+	}
+	done()
+	return nil
 }
 
 // keepNumbers stores events which a run could not when it ended, as on a full disk:

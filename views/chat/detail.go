@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"fawn/sandbox/linediff"
 	"fawn/views"
 )
 
@@ -14,13 +15,13 @@ const maxDetail = 256 << 10
 
 // detail is a call as a person reads it.
 type detail struct {
-	command string       // of bash
-	plan    []views.Todo // of write_todos
-	lines   []diffLine   // of str_replace
-	content string       // of write_file
-	lang    string       // that content is written in, as the highlighter calls it
-	fields  []field      // of a tool without a form of its own
-	silent  bool         // what the tool answered says nothing more
+	command string          // of bash
+	plan    []views.Todo    // of write_todos
+	lines   []linediff.Line // of str_replace
+	content string          // of write_file
+	lang    string          // that content is written in, as the highlighter calls it
+	fields  []field         // of a tool without a form of its own
+	silent  bool            // what the tool answered says nothing more
 }
 
 type field struct{ name, value string }
@@ -46,7 +47,7 @@ func detailOf(s views.Step) detail {
 		}
 		return d
 	case known && s.Tool == "str_replace" && a.Old != "":
-		d.lines = lineDiff(cut(a.Old), cut(a.New))
+		d.lines = linediff.Compare(cut(a.Old), cut(a.New))
 		return d
 	case known && s.Tool == "write_file" && a.Content != "":
 		d.content, d.lang = cut(a.Content), strings.TrimPrefix(path.Ext(readArgs(s.Args).Path), ".")

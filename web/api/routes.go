@@ -156,6 +156,7 @@ func (m mount) gateway() []route {
 		{"GET", "/threads/{thread_id}/runs/{run_id}/messages", user, "listRunMessages", m.onRun(m.runMessages)},
 		{"GET", "/runs/{run_id}/messages", user, "listStatelessRunMessages", m.onRun(m.runMessages)},
 		{"GET", "/threads/{thread_id}/runs/{run_id}/events", user, "listRunEvents", m.onRun(m.runEvents)},
+		{"GET", "/threads/{thread_id}/runs/{run_id}/workspace-changes", user, "getWorkspaceChanges", m.onRun(m.workspaceChanges)},
 		{"GET", "/threads/{thread_id}/runs/{run_id}/feedback", user, "listFeedback", m.onRun(m.listFeedback)},
 		{"POST", "/threads/{thread_id}/runs/{run_id}/feedback", user, "addFeedback", m.onRun(m.addFeedback)},
 		{"PUT", "/threads/{thread_id}/runs/{run_id}/feedback", user, "putFeedback", m.onRun(m.addFeedback)},

@@ -26,6 +26,7 @@ import (
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/sandbox"
+	"fawn/sandbox/changes"
 	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/e2e/scriptmodel"
@@ -89,7 +90,7 @@ func open(t *testing.T, change ...setup) *world {
 		}
 	}
 	w.builder = lead.NewWith(snapshot, dirs, log, o)
-	m = runs.New(runs.Config{DB: db, Build: w.builder.Build, Log: log, Remove: dirs.Remove})
+	m = runs.New(runs.Config{DB: db, Watch: changes.New(dirs), Build: w.builder.Build, Log: log, Remove: dirs.Remove})
 	gateway := api.New(api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))

@@ -1,0 +1,55 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// Watch tells what runs do to the files of their threads.
+type Watch interface {
+	// Before is called before the first tool of a run works, again for each attempt.
+	Before(ctx context.Context, thread, run string) error
+	// After is called at the end of a run. It returns what the run did, nil for nothing; done is
+	// called once that is stored.
+	After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error)
+}
+
+// watching notes how the files are before the first tool works. A run goes on without.
+func (m *Manager) watching(run store.Run) func(context.Context) {
+	return func(ctx context.Context) {
+		if err := m.watch.Before(ctx, run.ThreadID, run.ID); err != nil && ctx.Err() == nil {
+			m.logger.Warn("what a run changes can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
+		}
+	}
+}
+
+// changed has what the run did to files stored with its end. The caller calls done after that.
+func (m *Manager) changed(ctx context.Context, run store.Run, rec *recorder) (done func()) {
+	done = func() {}
+	if m.watch == nil {
+		return done
+	}
+	body, settle, err := m.watch.After(ctx, run.ThreadID, run.ID)
+	if err != nil {
+		m.logger.Warn("what a run changed can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
+		return done
+	}
+	if body != nil {
+		rec.changed = []store.KV{{Owner: store.Global, Space: store.ChangesSpace, Key: store.ChangesKey(run.ThreadID, run.ID), Body: body}}
+	}
+	return func() {
+		if err := settle(); err != nil {
+			m.logger.Warn("the files of a thread will be read again", "thread", run.ThreadID, "err", err)
+		}
+	}
+}
+
+// look calls watch before the first tool of the run works; others wait for that.
+func (r *recorder) look(ctx context.Context, ev agent.Event) {
+	if ev.Kind == agent.EventToolStart && r.watch != nil {
+		r.looked.Do(func() { r.watch(ctx) })
+	}
+}

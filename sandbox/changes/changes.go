@@ -1,0 +1,263 @@
+// Package changes tells what a run did to the files of its thread. It takes a snapshot of them
+// before the run's first tool works and another one when the run has ended, and keeps versions
+// of texts by their hash, so that what changed can be shown when the files are others again.
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/sandbox/linediff"
+)
+
+// patience bounds one look at a thread's files.
+const patience = 10 * time.Second
+
+// Book knows the versions of files. The value holds no open files and may be copied and used by
+// many goroutines, at most one of them with the runs of a thread.
+type Book struct{ dirs sandbox.Dirs }
+
+// New makes a Book for the threads of dirs.
+func New(dirs sandbox.Dirs) Book { return Book{dirs} }
+
+// work is one look at a thread's files.
+type work struct {
+	files *sandbox.Files // nil while the thread has none
+	kept  *os.Root
+	cap   int64
+	more  bool // versions were added
+}
+
+// open gives nil for a thread of which nothing was ever noted.
+func (b Book) open(thread string) (*work, error) {
+	kept, err := b.dirs.Versions(thread)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := b.dirs.Open(thread)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, kept.Close())
+	}
+	limit := int64(maxKept)
+	if b.dirs.Quota != nil && b.dirs.Quota.Limit() > 0 {
+		limit = min(limit, b.dirs.Quota.Limit()/8)
+	}
+	return &work{files: files, kept: kept, cap: limit}, nil
+}
+
+func (w *work) close() error {
+	err := w.kept.Close()
+	if w.files != nil {
+		err = errors.Join(err, w.files.Close())
+	}
+	return err
+}
+
+// Before notes how the files of a thread are before a run changes them. Once that is done for a
+// run, it stays so: also for one that goes on after a crash.
+func (b Book) Before(ctx context.Context, thread, run string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := b.dirs.CreateVersions(thread); err != nil {
+		return err
+	}
+	w, err := b.open(thread)
+	if w == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	last := load(w.kept)
+	if last.Run == run {
+		return nil
+	}
+	now, err := w.look(ctx, last)
+	if err != nil {
+		return fmt.Errorf("look at files of thread %s: %w", thread, err)
+	}
+	now.Run = run
+	w.evict()
+	return now.save(w.kept)
+}
+
+// After tells what a run changed, as the JSON of a [Record]; nil is nothing. done is to be
+// called once that is stored: until then the same question has the same answer.
+func (b Book) After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	done = func() error { return nil }
+	w, err := b.open(thread)
+	if w == nil {
+		return nil, done, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	last := load(w.kept)
+	if last.Run != run { // no tool has worked
+		return nil, done, nil
+	}
+	now, err := w.look(ctx, last)
+	if err != nil {
+		return nil, done, fmt.Errorf("look at files of thread %s: %w", thread, err)
+	}
+	r := w.compare(ctx, last, now)
+	w.evict()
+	done = func() error {
+		root, err := b.dirs.Versions(thread)
+		if err != nil {
+			return err
+		}
+		return errors.Join(now.save(root), root.Close())
+	}
+	if r.Summary.Files() == 0 {
+		return nil, done, nil
+	}
+	body, err = json.Marshal(r)
+	return body, done, err
+}
+
+// compare finds what became of every file, those of outputs first.
+func (w *work) compare(ctx context.Context, was, now snapshot) Record {
+	r := Record{Version: 1, Files: []File{}, Summary: Summary{Truncated: was.Cut || now.Cut}}
+	var names []string
+	for name, s := range now.Files {
+		old, known := was.Files[name]
+		if known && s.same(old) || !known && was.Cut && s.Changed < was.At {
+			continue
+		}
+		names = append(names, name)
+	}
+	for name := range was.Files {
+		if _, there := now.Files[name]; !there && (!now.Cut || w.gone(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names) // outputs before workspace
+	for _, name := range names {
+		f := w.file(ctx, name, was.Files, now.Files)
+		r.Summary.count(f)
+		if len(r.Files) == MaxFiles {
+			r.Summary.Truncated = true
+			continue
+		}
+		r.Files = append(r.Files, f)
+	}
+	return r
+}
+
+func (w *work) gone(name string) bool {
+	if w.files == nil {
+		return true
+	}
+	_, err := w.files.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (s *Summary) count(f File) {
+	switch f.Status {
+	case Created:
+		s.Created++
+	case Modified:
+		s.Modified++
+	case Deleted:
+		s.Deleted++
+	case Linked:
+		s.Linked++
+	}
+	s.Additions += f.Additions
+	s.Deletions += f.Deletions
+}
+
+// file describes what became of one file.
+func (w *work) file(ctx context.Context, name string, was, now map[string]state) File {
+	old, before := was[name]
+	s, after := now[name]
+	f := File{Path: strings.ToValidUTF8(name, "\uFFFD"), Root: path.Base(rootOf(name)), Status: Modified}
+	one := s
+	switch {
+	case !after:
+		f.Status, one = Deleted, old
+	case s.Link && (!before || !old.Link):
+		f.Status = Linked
+	case !before:
+		f.Status = Created
+	}
+	f.Symlink, f.Sensitive = one.Link, sensitive(name)
+	why := one.Why
+	if before && after && why == "" {
+		why = old.Why
+	}
+	f.Binary = old.Why == Binary || s.Why == Binary
+	if before {
+		f.Before, f.OldHash = &old.Size, hash(old)
+	}
+	if after {
+		f.After, f.NewHash = &s.Size, hash(s)
+	}
+	if why == "" {
+		lines, ok := w.lines(f)
+		if !ok || ctx.Err() != nil {
+			why = Lost
+		}
+		f.Additions, f.Deletions = linediff.Count(lines)
+	}
+	if why != "" {
+		f.Why = &why
+	}
+	return f
+}
+
+func rootOf(name string) string {
+	if strings.HasPrefix(name, sandbox.Outputs+"/") {
+		return sandbox.Outputs
+	}
+	return sandbox.Workspace
+}
+
+func hash(s state) *string {
+	if s.Hash == "" {
+		return nil
+	}
+	return &s.Hash
+}
+
+// Diff compares the versions of a file. ok is false when one of them is not kept.
+func (b Book) Diff(thread string, f File) (lines []linediff.Line, ok bool, err error) {
+	w, err := b.open(thread)
+	if w == nil {
+		return nil, false, err
+	}
+	lines, ok = w.lines(f)
+	return lines, ok, w.close()
+}
+
+func (w *work) lines(f File) ([]linediff.Line, bool) {
+	if f.Why != nil && *f.Why != Lost {
+		return nil, false
+	}
+	from, a := w.version(f.OldHash)
+	to, b := w.version(f.NewHash)
+	if !a || !b {
+		return nil, false
+	}
+	return linediff.Compare(from, to), true
+}
+
+// version reads a kept text; that of no file is empty.
+func (w *work) version(hash *string) (string, bool) {
+	if hash == nil {
+		return "", true
+	}
+	data, err := w.kept.ReadFile(*hash)
+	return string(data), err == nil
+}

@@ -1,0 +1,60 @@
+package changes
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// keep stores a version unless it is there. One for which the thread has no room is not kept:
+// what changed is known all the same, without its lines.
+func (w *work) keep(ctx context.Context, hash string, data []byte) {
+	now := time.Now()
+	if w.kept.Chtimes(hash, now, now) == nil { // it is wanted again, and goes later
+		return
+	}
+	size := int64(len(data))
+	room, err := w.files.Room(ctx)
+	if err != nil || room < size || w.files.Spend(ctx, size) != nil {
+		return
+	}
+	if write(w.kept, hash, data) == nil {
+		w.more = true
+	}
+}
+
+// evict removes the oldest versions of a thread that has too many. What fails is tried again
+// with the next run.
+func (w *work) evict() {
+	if !w.more {
+		return
+	}
+	dir, err := w.kept.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return
+	}
+	var list []fs.FileInfo
+	var sum int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && len(e.Name()) == 64 {
+			list, sum = append(list, info), sum+info.Size()
+		}
+	}
+	slices.SortFunc(list, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for n := len(list); n > 0 && (sum > w.cap || n > maxCount); n-- {
+		oldest := list[len(list)-n]
+		if w.kept.Remove(oldest.Name()) != nil {
+			return
+		}
+		sum -= oldest.Size()
+	}
+}

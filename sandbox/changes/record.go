@@ -1,0 +1,85 @@
+package changes
+
+import "path"
+
+// Limits of what is looked at and kept.
+const (
+	// MaxFiles is how many files a record lists.
+	MaxFiles = 200
+	// MaxText is the largest text of which versions are kept, in bytes.
+	MaxText = 256 << 10
+	// MaxDiff bounds the differences of one answer together, in bytes.
+	MaxDiff = 1 << 20
+
+	maxHashed  = 8 << 20  // larger files are told apart by size and times alone
+	maxReading = 64 << 20 // of one comparison
+	maxKept    = 64 << 20 // versions of one thread
+	maxCount   = 2000     // of them
+	maxPath    = 1024     // longer ones are left out
+)
+
+// Status is what has become of a file.
+type Status string
+
+// What becomes of files.
+const (
+	Created  Status = "created"
+	Modified Status = "modified"
+	Deleted  Status = "deleted"
+	Linked   Status = "symlink_created"
+)
+
+// Reason is why there is no difference to show.
+type Reason string
+
+// Why there is none: it is no text, is too large, has a name that secrets have, or a version is
+// not kept (any more).
+const (
+	Binary    Reason = "binary"
+	Large     Reason = "large"
+	Sensitive Reason = "sensitive"
+	Lost      Reason = "truncated"
+	Link      Reason = "symlink"
+)
+
+// Record is what a run did to the files of its thread.
+type Record struct {
+	Version int     `json:"version"`
+	Summary Summary `json:"summary"`
+	Files   []File  `json:"files"`
+}
+
+// Summary counts a record. Truncated says that there is more than it lists or saw.
+type Summary struct {
+	Created   int  `json:"created"`
+	Modified  int  `json:"modified"`
+	Deleted   int  `json:"deleted"`
+	Linked    int  `json:"symlink_created"`
+	Additions int  `json:"additions"`
+	Deletions int  `json:"deletions"`
+	Truncated bool `json:"truncated"`
+}
+
+// Files is how many files a summary counts.
+func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Linked }
+
+// File is one of them. Sizes and hashes are nil where the file was not there, hashes also where
+// it is too large to be read.
+type File struct {
+	Path      string  `json:"path"` // virtual
+	Root      string  `json:"root"` // workspace or outputs
+	Status    Status  `json:"status"`
+	Binary    bool    `json:"binary"`
+	Sensitive bool    `json:"sensitive"`
+	Symlink   bool    `json:"symlink"`
+	Before    *int64  `json:"size_before"`
+	After     *int64  `json:"size_after"`
+	OldHash   *string `json:"sha256_before"`
+	NewHash   *string `json:"sha256_after"`
+	Additions int     `json:"additions"`
+	Deletions int     `json:"deletions"`
+	Why       *Reason `json:"diff_unavailable_reason"`
+}
+
+// Name is the last part of the path.
+func (f File) Name() string { return path.Base(f.Path) }

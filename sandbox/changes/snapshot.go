@@ -1,0 +1,154 @@
+package changes
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fawn/sandbox"
+)
+
+// snapshotName is the file with what is known of a thread's files.
+const snapshotName = "snapshot"
+
+// coarse is how long after a snapshot a file may change with the times that it had.
+const coarse = int64(50 * time.Millisecond)
+
+// snapshot is how the files of a thread were at some time.
+type snapshot struct {
+	Run   string // the run that works since then, "" after its end
+	At    int64  // when it began to be taken
+	Cut   bool   // not all files are in it
+	Files map[string]state
+}
+
+// state is one file of a snapshot. Two of the same stat are the same file.
+type state struct {
+	Size, Modified, Changed int64
+	Inode                   uint64
+	Link                    bool
+	Hash                    string // "" is not read
+	Why                     Reason // why there can be no difference; "" for texts
+}
+
+func (s state) sameStat(o state) bool {
+	return s.Size == o.Size && s.Modified == o.Modified && s.Changed == o.Changed && s.Inode == o.Inode && s.Link == o.Link
+}
+
+// same tells whether nothing changed. A file may have changed within the times that it had.
+func (s state) same(o state) bool {
+	if s.Hash != "" && o.Hash != "" {
+		return s.Hash == o.Hash
+	}
+	return s.sameStat(o)
+}
+
+// load reads the last snapshot; one that is not there or cannot be read is empty.
+func load(root *os.Root) snapshot {
+	s := snapshot{Files: map[string]state{}}
+	data, err := root.ReadFile(snapshotName)
+	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&s) != nil || s.Files == nil {
+		return snapshot{Files: map[string]state{}}
+	}
+	return s
+}
+
+// save writes a snapshot in place of the last one.
+func (s snapshot) save(root *os.Root) error {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(s); err != nil {
+		return err
+	}
+	return write(root, snapshotName, b.Bytes())
+}
+
+// write makes data the content of a file, which is complete or as it was.
+func write(root *os.Root, name string, data []byte) error {
+	temp := name + ".part"
+	if err := root.WriteFile(temp, data, 0o600); err != nil {
+		return errors.Join(err, root.RemoveAll(temp))
+	}
+	return root.Rename(temp, name)
+}
+
+// look takes a snapshot. Files that are as they were in the last one are not read again.
+func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
+	now := snapshot{At: time.Now().UnixNano(), Files: map[string]state{}}
+	if w.files == nil {
+		return now, nil
+	}
+	left := int64(maxReading)
+	for _, top := range []string{sandbox.Outputs, sandbox.Workspace} {
+		err := w.files.Walk(ctx, top, sandbox.WalkOptions{}, func(e sandbox.Entry) error {
+			if e.Dir || len(e.Path) > maxPath {
+				return nil
+			}
+			s := state{Size: e.Size, Modified: e.Modified.UnixNano(), Changed: e.Changed.UnixNano(), Inode: e.Inode, Link: e.Link}
+			old, known := last.Files[e.Path]
+			if known && s.sameStat(old) && old.Changed < last.At-coarse {
+				s = old
+			} else {
+				w.read(ctx, e.Path, &s, &left)
+			}
+			now.Files[e.Path] = s
+			return context.Cause(ctx)
+		})
+		switch {
+		case errors.Is(err, sandbox.ErrLimit):
+			now.Cut = true
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, sandbox.ErrNotDir): // a program took the folder away
+		case err != nil:
+			return now, err
+		}
+	}
+	return now, nil
+}
+
+// read fills in what only the content tells, and keeps a version of it.
+func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
+	switch {
+	case s.Link:
+		s.Why = Link
+		return
+	case sensitive(name):
+		s.Why = Sensitive
+		return
+	case s.Size > maxHashed || s.Size > *left:
+		s.Why = Large
+		return
+	}
+	data, err := w.files.ReadFile(ctx, name, maxHashed)
+	if err != nil { // gone, closed to everybody, or grown meanwhile
+		s.Why = Lost
+		return
+	}
+	*left -= int64(len(data))
+	sum := sha256.Sum256(data)
+	s.Hash = hex.EncodeToString(sum[:])
+	switch {
+	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
+		s.Why = Binary
+	case len(data) > MaxText:
+		s.Why = Large
+	default:
+		w.keep(ctx, s.Hash, data)
+	}
+}
+
+// sensitive tells names that files with secrets have. Nothing of those is kept.
+func sensitive(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") || strings.HasPrefix(base, "id_ed25519") ||
+		strings.HasPrefix(base, "credentials") ||
+		slices.Contains([]string{".pem", ".key", ".p12", ".pfx", ".kdbx"}, path.Ext(base)) || slices.Contains([]string{".netrc", ".npmrc", ".pypirc"}, base)
+}

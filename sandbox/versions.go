@@ -1,0 +1,37 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// versionsFolder has what files of a thread were before they changed. It lies beside them, so
+// that no command reaches it, and goes with them.
+const versionsFolder = "versions"
+
+// Versions opens the folder for former versions of a thread's files, which counts against its
+// quota. The caller closes it. One that was never made gives an error that matches
+// fs.ErrNotExist.
+func (d Dirs) Versions(thread string) (*os.Root, error) {
+	base, err := d.thread(thread)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Join(base, versionsFolder))
+	if err != nil {
+		return nil, opError("open versions of thread", thread, err)
+	}
+	return root, nil
+}
+
+// CreateVersions makes the folder that [Dirs.Versions] opens. The thread need not have files yet.
+func (d Dirs) CreateVersions(thread string) error {
+	base, err := d.thread(thread)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(base, versionsFolder), 0o700); err != nil {
+		return opError("make folder of versions", thread, err)
+	}
+	return nil
+}
