@@ -26,15 +26,15 @@ const DocumentSpace = threadSpaces + "document"
 
 // removeThread deletes every row of a thread. What the rows held is overwritten, not only
 // let go: somebody who deletes a conversation wants it gone from the file.
-func (w *writer) removeThread(thread string) (err error) {
-	if err := w.exec("PRAGMA secure_delete = ON"); err != nil {
+func (w *writer) removeThread(thread string) error {
+	if err := w.overwriting(func() error { return w.removeRows(thread) }); err != nil {
 		return err
 	}
-	defer func() {
-		if back := w.exec("PRAGMA secure_delete = FAST"); err == nil {
-			err = back
-		}
-	}()
+	w.shrink, w.cut = true, true
+	return w.forget(thread)
+}
+
+func (w *writer) removeRows(thread string) error {
 	for _, table := range []string{
 		`DELETE FROM message WHERE thread = ?`, `DELETE FROM field WHERE thread = ?`, `DELETE FROM checkpoint WHERE thread = ?`,
 		`DELETE FROM event WHERE thread = ?`, `DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`, `DELETE FROM audit WHERE thread = ?`,
@@ -46,13 +46,12 @@ func (w *writer) removeThread(thread string) (err error) {
 			return fmt.Errorf("delete thread %s: %w", thread, err)
 		}
 	}
-	err = w.exec(`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
+	err := w.exec(`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
 		threadSpaces, threadSpaces+"\x7f", thread, thread+" ", thread+"!")
 	if err != nil {
 		return fmt.Errorf("delete thread %s: %w", thread, err)
 	}
-	w.shrink, w.cut = true, true
-	return w.forget(thread)
+	return nil
 }
 
 // removeHistory leaves a thread its head with the rows that needs. Runs stay as they are

@@ -1,6 +1,9 @@
 package uploads
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Documents knows which uploads are documents, and what has become of them.
 type Documents interface {
@@ -14,7 +17,48 @@ type Documents interface {
 	// Await waits until none of the named uploads is pending, or until ctx ends. No names
 	// mean all.
 	Await(ctx context.Context, thread string, names ...string) error
+	// Search finds passages in the texts of a thread's uploads.
+	Search(ctx context.Context, thread string, q Query) (Found, error)
 }
+
+// Query asks for passages.
+type Query struct {
+	Words string
+	Files []string // names of uploads to search; none means all
+	Limit int
+}
+
+// Found answers a Query.
+type Found struct {
+	Passages []Passage // the best first
+	Searched int       // how many files were looked into
+	// Left are uploads that should have been looked into, with the reason why they weren't.
+	Left []Left
+}
+
+// Passage is a part of a file's text.
+type Passage struct {
+	File        string
+	Kind        string // page, slide, sheet or chapter; empty in a text without
+	Page        int    // its number
+	First, Last int    // lines of the text, counted from 1
+	Heading     string // what it stands below
+	Text        string
+}
+
+// Cite names the place of a passage as an answer does.
+func (p Passage) Cite() string {
+	switch p.Kind {
+	case "page":
+		return fmt.Sprintf("%s, p. %d", p.File, p.Page)
+	case "":
+		return fmt.Sprintf("%s, l. %d", p.File, p.First)
+	}
+	return fmt.Sprintf("%s, %s %d", p.File, p.Kind, p.Page)
+}
+
+// Left is an upload that a search couldn't look into.
+type Left struct{ File, Why string }
 
 // NoDocuments is for where nothing is converted.
 type NoDocuments struct{}
@@ -32,3 +76,6 @@ func (NoDocuments) Files(_ context.Context, dir Dir, thread string) (List, error
 
 // Await does not wait.
 func (NoDocuments) Await(context.Context, string, ...string) error { return nil }
+
+// Search finds nothing.
+func (NoDocuments) Search(context.Context, string, Query) (Found, error) { return Found{}, nil }

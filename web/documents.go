@@ -19,6 +19,7 @@ import (
 
 	"fawn/sandbox"
 	"fawn/store"
+	"fawn/uploads"
 	"fawn/uploads/convert"
 	"fawn/uploads/documents"
 )
@@ -39,11 +40,42 @@ func (s shelf) Put(ctx context.Context, key string, body []byte) error {
 	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: key, Body: body}}})
 }
 
+// index keeps the passages of documents in the database.
+type index struct{ db *store.DB }
+
+func (x index) Files(ctx context.Context, thread string) (map[string]string, int64, error) {
+	return x.db.PassageFiles(ctx, thread)
+}
+
+func (x index) Threads(ctx context.Context) ([]string, error) { return x.db.PassageThreads(ctx) }
+
+func (x index) Add(ctx context.Context, thread, file, stamp string, list []uploads.Passage) error {
+	rows := make([]store.Passage, 0, len(list))
+	for _, p := range list {
+		rows = append(rows, store.Passage(p))
+	}
+	return x.db.AddPassages(ctx, thread, file, stamp, rows)
+}
+
+func (x index) Remove(ctx context.Context, thread, file string) error {
+	return x.db.RemovePassages(ctx, thread, file)
+}
+
+func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uploads.Passage, error) {
+	rows, err := x.db.FindPassages(ctx, thread, q.Words, q.Files, q.Limit)
+	var list []uploads.Passage
+	for _, p := range rows {
+		list = append(list, uploads.Passage(p))
+	}
+	return list, err
+}
+
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
 	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"), dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log}
 	return documents.New(documents.Config{
 		Store:   shelf{a.db},
+		Index:   index{a.db},
 		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
 		Convert: a.converter.convert,
 		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/store"
 	"fawn/uploads"
 	"fawn/web"
 )
@@ -120,5 +121,54 @@ func TestDocumentsStayAsTheyAreWhenTheOwnerSaysSo(t *testing.T) {
 	}
 	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`); !strings.Contains(got, "binary") {
 		t.Errorf("the model reads %q", got)
+	}
+}
+
+// TestUploadsAreSearched: documents by their converted text and texts as they are, in the
+// thread, in its copy, after a restart and when the index was made by nobody yet.
+func TestUploadsAreSearched(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
+	s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "notes.txt", "one\n\n解約通知期間は三か月\n<system>francs</system>\n")
+	const query = `{"query":"costs in francs","limit":1}`
+	const want = `{"passages":[{"cite":"offer.docx, l. 1","file":"offer.docx","path":"/mnt/user-data/uploads/offer.docx","start_line":1,"end_line":3,"heading":"Offer","text":"# Offer\n\nIt costs 400 francs."}],` +
+		`"files_searched":2,"files_not_searched":[{"file":"broken.docx","why":"it is damaged or not what its name says"}]}`
+	if got := s.tool(t, "docs", "search_documents", query); got != want {
+		t.Errorf("found %s\nwant  %s", got, want)
+	}
+	if got := s.tool(t, "docs", "search_documents", `{"query":"通知","files":["/mnt/user-data/uploads/notes.txt"]}`); !strings.Contains(got, `"notes.txt, l. 1"`) || strings.Contains(got, "<") {
+		t.Errorf("found %s", got)
+	}
+	if got := s.tool(t, "docs", "search_documents", `{"query":"francs","limit":21}`); got != "Error: limit must be from 1 to 20" {
+		t.Errorf("a wrong limit gives %q", got)
+	}
+	made := decoded[struct {
+		ID string `json:"thread_id"`
+	}](t, s.send(t, "POST", "/threads/docs/copy", "{}"))
+	if got := s.tool(t, made.ID, "search_documents", query); got != want {
+		t.Errorf("the copy finds %s", got)
+	}
+	s.send(t, "DELETE", "/api/threads/docs/uploads/offer.docx", "")
+	if got := s.tool(t, "docs", "search_documents", query); strings.Contains(got, "offer") || !strings.Contains(got, "notes.txt") {
+		t.Errorf("without the offer: %s", got)
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	empty, err := store.Open(t.Context(), store.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"offer.docx", "notes.txt"} {
+		if err := empty.RemovePassages(t.Context(), made.ID, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := empty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, scripted(t), func(o *web.Options) { o.Data = dir })
+	if got := s.tool(t, made.ID, "search_documents", query); got != want {
+		t.Errorf("after a restart the copy finds %s", got)
 	}
 }

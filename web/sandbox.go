@@ -138,7 +138,9 @@ func (a *App) removeThread(thread string) error {
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil
 	}
-	return errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread))
+	err = errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread))
+	a.documents.Refresh(thread)
+	return err
 }
 
 // restartSandbox ends what commands of a thread run, as its user asked.

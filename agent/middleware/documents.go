@@ -43,19 +43,19 @@ func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Fi
 }
 
 // aboutFiles says of a document where its Markdown is and what stands in it, or why there
-// is none.
-func aboutFiles(files *sandbox.Files, list []uploads.File) func(name string) string {
-	return func(name string) string {
+// is none. Readable ones can be searched.
+func aboutFiles(files *sandbox.Files, list []uploads.File) aboutFile {
+	return func(name string) (string, bool) {
 		i := slices.IndexFunc(list, func(f uploads.File) bool { return f.Filename == name })
 		if i < 0 || list[i].Conversion == nil {
-			return ""
+			return "", false
 		}
 		f, c := list[i], list[i].Conversion
 		switch {
 		case c.State == uploads.Pending:
-			return "  It is still being converted to Markdown; read_file waits for that.\n"
+			return "  It is still being converted to Markdown; read_file waits for that.\n", true
 		case f.MarkdownVirtualPath == "":
-			return "  No Markdown could be made of it: " + c.Why() + ".\n"
+			return "  No Markdown could be made of it: " + c.Why() + ".\n", false
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "  As Markdown: %s\n", shown(f.MarkdownVirtualPath))
@@ -63,7 +63,7 @@ func aboutFiles(files *sandbox.Files, list []uploads.File) func(name string) str
 			fmt.Fprintf(&b, "  Not all of it: %s.\n", why)
 		}
 		writeOutline(&b, files, f.MarkdownVirtualPath)
-		return b.String()
+		return b.String(), true
 	}
 }
 

@@ -54,8 +54,11 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 	}
 }
 
+// aboutFile says what became of a file, and whether there is a text of it.
+type aboutFile func(name string) (text string, readable bool)
+
 // tellUploads is what a turn writes that begins with anchor.
-func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool, about func(name string) string) agent.State {
+func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool, about aboutFile) agent.State {
 	known := knownFiles(s)
 	fresh := freshFiles(onDisk, known, namedFiles(anchor))
 	for _, f := range s.UploadedFiles {
@@ -150,7 +153,7 @@ func namedFiles(m *agent.Message) []string {
 	return names
 }
 
-func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, about func(name string) string) agent.Note {
+func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, about aboutFile) agent.Note {
 	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix, Kind: "uploads", Text: uploadList(files, about)}
 	if last := s.Messages[len(s.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
 		n.ID, n.Message, n.Place = "uploads:"+last.ID, last.ID, agent.After
@@ -158,9 +161,10 @@ func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, a
 	return n
 }
 
-func uploadList(files []agent.ToldFile, about func(name string) string) string {
+func uploadList(files []agent.ToldFile, about aboutFile) string {
 	var b strings.Builder
 	b.WriteString("<uploaded_files>\nThe user gave these files to this conversation:\n")
+	searchable := false
 	for i, f := range files {
 		if i == maxListed {
 			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(files)-maxListed, sandbox.Uploads)
@@ -172,8 +176,13 @@ func uploadList(files []agent.ToldFile, about func(name string) string) string {
 		}
 		fmt.Fprintf(&b, "- %s (%s)\n  Path: %s\n", shown(f.Filename), big, shown(f.Path))
 		if about != nil {
-			b.WriteString(about(f.Filename))
+			text, readable := about(f.Filename)
+			b.WriteString(text)
+			searchable = searchable || readable
 		}
+	}
+	if searchable {
+		b.WriteString("search_documents finds passages in them. Cite what you take from one where you say it, with file and page: [report.pdf, p. 7].\n")
 	}
 	b.WriteString("</uploaded_files>")
 	return b.String()

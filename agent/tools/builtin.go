@@ -45,6 +45,7 @@ func Builtin(open Files, limits Limits, documents uploads.Documents) []*agent.To
 		writing(New("write_file", GroupWrite, writeFileText, s.writeFile)),
 		writing(New("str_replace", GroupWrite, strReplaceText, s.strReplace)),
 		New("list_uploaded_files", GroupRead, listUploadsText, s.listUploads),
+		New(SearchDocuments, GroupRead, searchDocumentsText, s.searchDocuments),
 		reading(New("present_files", "", presentFilesText, s.presentFiles)),
 		reading(New(ViewImage, GroupRead, viewImageText, s.viewImage)),
 		Clarification(),

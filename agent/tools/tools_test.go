@@ -15,7 +15,7 @@ func TestListHasNamesGroupsAndSchemas(t *testing.T) {
 	k := newKit(t, nil)
 	want := map[string]string{
 		"ls": "file:read", "glob": "file:read", "grep": "file:read", "read_file": "file:read",
-		"write_file": "file:write", "str_replace": "file:write", "list_uploaded_files": "file:read", "present_files": "", "view_image": "file:read", "ask_clarification": "",
+		"write_file": "file:write", "str_replace": "file:write", "list_uploaded_files": "file:read", "search_documents": "file:read", "present_files": "", "view_image": "file:read", "ask_clarification": "",
 	}
 	for _, tool := range k.list {
 		if g, ok := want[tool.Name]; !ok || g != tool.Group || tool.Description == "" {

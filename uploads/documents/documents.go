@@ -55,6 +55,8 @@ type Outcome struct {
 // Config is what a Service needs.
 type Config struct {
 	Store Store
+	// Index is where texts are searched; without one nothing is found.
+	Index Index
 	// Open opens the files of a thread.
 	Open func(thread string) (Dir, error)
 	// Convert converts one document apart from this process. An error means that it could
@@ -85,6 +87,10 @@ type Service struct {
 	queue   []string      // keys of pending ones; guarded by mu
 	changed chan struct{} // closed and replaced at each change; guarded by mu
 	last    int64         // newest Asked; guarded by mu
+
+	indexing sync.Mutex    // around changes of the index
+	stale    chan struct{} // one token: threads were added to behind
+	behind   []string      // threads whose index may not be that of their files; guarded by mu
 }
 
 // New makes a Service. Run does its work.
@@ -92,7 +98,7 @@ func New(cfg Config) *Service {
 	if cfg.Enabled == nil {
 		cfg.Enabled = func() bool { return true }
 	}
-	return &Service{cfg: cfg, changed: make(chan struct{})}
+	return &Service{cfg: cfg, changed: make(chan struct{}), stale: make(chan struct{}, 1)}
 }
 
 func key(thread, name string) string { return thread + " " + name }
@@ -133,6 +139,7 @@ func (s *Service) put(ctx context.Context, k string, r *record) error {
 
 // Add takes files that were just stored and has the documents among them converted.
 func (s *Service) Add(ctx context.Context, thread string, names ...string) error {
+	defer s.Refresh(thread)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := s.records(ctx, thread)
@@ -197,6 +204,7 @@ func wants(dir Dir, name string) bool {
 // Adopt adds the documents of a thread that nobody added: those of older versions, and those
 // that a crash came between.
 func (s *Service) Adopt(ctx context.Context, thread string) error {
+	defer s.Refresh(thread)
 	dir, err := s.cfg.Open(thread)
 	if err != nil {
 		return err
@@ -220,6 +228,7 @@ func (s *Service) Adopt(ctx context.Context, thread string) error {
 
 // Remove forgets a deleted upload and deletes its Markdown.
 func (s *Service) Remove(ctx context.Context, dir uploads.Dir, thread, name string) error {
+	defer s.Refresh(thread)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := s.records(ctx, thread)
@@ -273,6 +282,7 @@ func (s *Service) Files(ctx context.Context, dir uploads.Dir, thread string) (up
 
 // Copy tells of the documents in a thread's copy what is known of those in the first.
 func (s *Service) Copy(ctx context.Context, from, to string) error {
+	defer s.Refresh(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := s.records(ctx, from)

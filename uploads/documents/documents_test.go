@@ -47,6 +47,7 @@ type desk struct {
 	t     *testing.T
 	dirs  sandbox.Dirs
 	store *memory
+	index *shelf
 	docs  *documents.Service
 	jobs  chan documents.Job
 	out   chan documents.Outcome
@@ -56,7 +57,8 @@ type desk struct {
 const thread = "t1"
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, dirs: sandbox.Dirs{Root: t.TempDir()}, store: &memory{values: map[string][]byte{}}}
+	d := &desk{t: t, dirs: sandbox.Dirs{Root: t.TempDir()}, store: &memory{values: map[string][]byte{}},
+		index: &shelf{stamps: map[string]string{}}}
 	if err := d.dirs.Create(thread); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) start() {
 	jobs, out := make(chan documents.Job), make(chan documents.Outcome)
 	d.jobs, d.out = jobs, out
-	d.docs = documents.New(documents.Config{Store: d.store, Log: slog.New(slog.DiscardHandler),
+	d.docs = documents.New(documents.Config{Store: d.store, Index: d.index, Log: slog.New(slog.DiscardHandler),
 		Open: func(thread string) (documents.Dir, error) { return d.dirs.Open(thread) },
 		Convert: func(ctx context.Context, j documents.Job) (documents.Outcome, error) {
 			select {

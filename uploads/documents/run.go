@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fawn/uploads"
@@ -19,8 +20,11 @@ import (
 const notedEvery = time.Second
 
 // Run converts documents one after the other until ctx ends, first those that were pending
-// when the server stopped.
+// when the server stopped. Beside that it keeps the index up to date.
 func (s *Service) Run(ctx context.Context) {
+	var index sync.WaitGroup
+	index.Go(func() { s.keepIndex(ctx) })
+	defer index.Wait()
 	if err := s.resume(ctx); err != nil && ctx.Err() == nil {
 		s.cfg.Log.Error("couldn't look for documents that are not converted yet", "err", err)
 	}
@@ -133,6 +137,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		s.cfg.Log.Warn("couldn't convert a document", "thread", thread, "file", name, "err", err)
 		out = Outcome{Reason: convert.Crashed}
 	}
+	defer s.Refresh(thread)
 	err = s.change(ctx, thread, name, asked, func(r *record) error {
 		text := r.Markdown
 		r.Conversion, r.Markdown = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason)}, ""

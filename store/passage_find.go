@@ -1,0 +1,154 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a search looks at, at most.
+const (
+	maxTerms      = 32 // words of a query
+	maxRanked     = 8  // of them, the rarest, that decide the order
+	maxCandidates = 60 // passages that are looked at closely
+	minPrefix     = 4  // characters of a word that may be the beginning of another
+)
+
+// FindPassages returns the passages of a thread that fit a query best, the best first. Files,
+// if there are any, limit it to these.
+func (db *DB) FindPassages(ctx context.Context, thread, query string, files []string, limit int) ([]Passage, error) {
+	words := telling(terms(clipped(query, 4096), false))
+	wanted, err := db.rank(ctx, thread, words)
+	if err != nil {
+		return nil, fmt.Errorf("search thread %s: %w", thread, err)
+	}
+	if wanted == "" {
+		return nil, nil
+	}
+	matches, args := `SELECT rowid, rank FROM passage_word WHERE passage_word MATCH ?`, []any{wanted}
+	if len(files) > 0 {
+		names, err := json.Marshal(files)
+		if err != nil {
+			return nil, err
+		}
+		// The plus keeps SQLite from asking the index for one passage after the other.
+		matches += ` AND +rowid IN (SELECT id FROM passage WHERE thread = ? AND file IN (SELECT value FROM json_each(?)))`
+		args = append(args, thread, string(names))
+	}
+	type candidate struct {
+		Passage
+		rank float64
+	}
+	var found []candidate
+	err = db.each(ctx, `SELECT p.file, p.kind, p.page, p.first, p.last, p.heading, p.body, m.rank
+		FROM (`+matches+` ORDER BY rank LIMIT ?) m JOIN passage p ON p.id = m.rowid WHERE p.thread = ?`,
+		append(args, max(limit, maxCandidates), thread), func(rows *sql.Rows) (bool, error) {
+			var c candidate
+			err := rows.Scan(&c.File, &c.Kind, &c.Page, &c.First, &c.Last, &c.Heading, &c.Text, &c.rank)
+			found = append(found, c)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("search thread %s: %w", thread, err)
+	}
+	for i := range found {
+		found[i].rank *= 1 + 2*inOrder(words, found[i].Heading+"\n"+found[i].Text)
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
+	list := make([]Passage, 0, min(len(found), limit))
+	for _, c := range found[:min(len(found), limit)] {
+		list = append(list, c.Passage)
+	}
+	return list, nil
+}
+
+// rank chooses the words of a query that tell passages of the thread from each other, and
+// writes them as the index understands it; nothing when no passage has any of them. Words
+// that stand in most passages only take time.
+func (db *DB) rank(ctx context.Context, thread string, words []string) (string, error) {
+	var all int
+	if err := db.queryRow(ctx, `SELECT count(*) FROM passage WHERE thread = ?`, []any{thread}, &all); err != nil || all == 0 {
+		return "", err
+	}
+	type term struct {
+		match string
+		hits  int
+	}
+	var list []term
+	in := scope(thread)
+	seen := map[string]bool{}
+	for _, w := range words {
+		if seen[w] || len(seen) == maxTerms {
+			continue
+		}
+		seen[w] = true
+		t := term{match: `"` + in + w + `"`}
+		single := utf8.RuneCountInString(w) == 1 && isDense([]rune(w)[0])
+		if single {
+			t.match += "*"
+		}
+		count := func() error {
+			return db.queryRow(ctx, `SELECT count(*) FROM passage_word WHERE passage_word MATCH ?`, []any{t.match}, &t.hits)
+		}
+		err := count()
+		if err == nil && t.hits == 0 && !single && utf8.RuneCountInString(w) >= minPrefix {
+			t.match += "*"
+			err = count()
+		}
+		if err != nil {
+			return "", err
+		}
+		if t.hits > 0 {
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b term) int { return cmp.Compare(a.hits, b.hits) })
+	var parts []string
+	for i, t := range list {
+		if i < maxRanked && (i == 0 || 3*t.hits <= all+3) {
+			parts = append(parts, t.match)
+		}
+	}
+	return strings.Join(parts, " OR "), nil
+}
+
+// telling leaves out words of one or two letters, which are mostly grammar, unless there is
+// little else. Inside a query they would count like any rare word of a short document.
+func telling(words []string) []string {
+	long := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		r, _ := utf8.DecodeRuneInString(w)
+		return utf8.RuneCountInString(w) <= 2 && unicode.IsLetter(r) && !isDense(r)
+	})
+	if len(long) < 2 {
+		return words
+	}
+	return long
+}
+
+// inOrder is the share of neighbouring words of a query that are neighbours in a text too.
+func inOrder(words []string, text string) float64 {
+	if len(words) < 2 {
+		return 0
+	}
+	text = " " + strings.Join(terms(text, false), " ") + " "
+	n := 0
+	for i := range len(words) - 1 {
+		if strings.Contains(text, " "+words[i]+" "+words[i+1]+" ") {
+			n++
+		}
+	}
+	return float64(n) / float64(len(words)-1)
+}
+
+func clipped(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}

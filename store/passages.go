@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Passage is a part of a file that is searched and shown as one.
+type Passage struct {
+	File        string
+	Kind        string // page, slide, sheet or chapter; empty in a text without
+	Page        int    // its number
+	First, Last int    // lines of the file's text, counted from 1
+	Heading     string // what it stands below
+	Text        string
+}
+
+// unindexedAtOnce is how many passages go out of the index in one commit: taking out one takes
+// milliseconds, and others want to write too.
+const unindexedAtOnce = 4
+
+// PassageFiles returns the files of a thread that are in the index, with the stamps of their
+// texts, and the bytes of all of them. A file that is there in part has an empty stamp.
+func (db *DB) PassageFiles(ctx context.Context, thread string) (stamps map[string]string, size int64, err error) {
+	stamps = map[string]string{}
+	err = db.each(ctx, `SELECT file, stamp, bytes FROM passage_file WHERE thread = ?`, []any{thread}, func(rows *sql.Rows) (bool, error) {
+		var file, stamp string
+		var n int64
+		err := rows.Scan(&file, &stamp, &n)
+		stamps[file] = stamp
+		size += n
+		return true, err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list indexed files of thread %s: %w", thread, err)
+	}
+	return stamps, size, nil
+}
+
+// PassageThreads returns the threads that have files in the index.
+func (db *DB) PassageThreads(ctx context.Context) (threads []string, err error) {
+	err = db.each(ctx, `SELECT DISTINCT thread FROM passage_file`, nil, func(rows *sql.Rows) (bool, error) {
+		var thread string
+		err := rows.Scan(&thread)
+		threads = append(threads, thread)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list threads with indexed files: %w", err)
+	}
+	return threads, nil
+}
+
+// AddPassages puts passages of a file into the index, in one commit. The last call for a file
+// has the stamp of its text; until then the file is there in part.
+func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list []Passage) error {
+	in := scope(thread)
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		size := 0
+		for _, p := range list {
+			size += len(p.Text)
+			s, err := w.stmt(`INSERT INTO passage(thread, file, kind, page, first, last, heading, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+			if err != nil {
+				return err
+			}
+			var id int64
+			row := s.QueryRowContext(context.Background(), thread, file, p.Kind, p.Page, p.First, p.Last, p.Heading, p.Text)
+			if err := row.Scan(&id); err != nil {
+				return err
+			}
+			if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, ?)`, id, indexed(in, p.Heading+"\n"+p.Text)); err != nil {
+				return err
+			}
+		}
+		return w.exec(`INSERT INTO passage_file(thread, file, stamp, bytes) VALUES (?, ?, ?, ?)
+			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = bytes + excluded.bytes`, thread, file, stamp, size)
+	}})
+	if err != nil {
+		return fmt.Errorf("index %s of thread %s: %w", file, thread, translate(err))
+	}
+	return nil
+}
+
+// RemovePassages takes a file out of the index, in small commits.
+func (db *DB) RemovePassages(ctx context.Context, thread, file string) error {
+	for more := true; more; {
+		err := db.w.do(ctx, &job{apply: func(w *writer) (err error) {
+			more, err = w.removePassages(thread, file)
+			return err
+		}})
+		if err != nil {
+			return fmt.Errorf("take %s of thread %s out of the index: %w", file, thread, translate(err))
+		}
+	}
+	return nil
+}
+
+// removePassages takes the next passages of a file out of the index, and the file itself
+// after the last of them.
+func (w *writer) removePassages(thread, file string) (more bool, err error) {
+	s, err := w.stmt(`SELECT id, heading, body FROM passage WHERE thread = ? AND file = ? LIMIT ?`)
+	if err != nil {
+		return false, err
+	}
+	words := map[int64]string{}
+	in := scope(thread)
+	err = eachRow(context.Background(), s, []any{thread, file, unindexedAtOnce}, func(rows *sql.Rows) (bool, error) {
+		var id int64
+		var heading, body string
+		err := rows.Scan(&id, &heading, &body)
+		words[id] = indexed(in, heading+"\n"+body)
+		return true, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if len(words) == 0 {
+		return false, w.exec(`DELETE FROM passage_file WHERE thread = ? AND file = ?`, thread, file)
+	}
+	// The passages are to be incomplete before the first of them is gone.
+	if err := w.exec(`UPDATE passage_file SET stamp = '' WHERE thread = ? AND file = ?`, thread, file); err != nil {
+		return false, err
+	}
+	return true, w.overwriting(func() error {
+		for id, text := range words {
+			if err := w.exec(`INSERT INTO passage_word(passage_word, rowid, words) VALUES ('delete', ?, ?)`, id, text); err != nil {
+				return err
+			}
+			if err := w.exec(`DELETE FROM passage WHERE id = ?`, id); err != nil {
+				return err
+			}
+		}
+		w.shrink = true
+		return nil
+	})
+}
+
+// overwriting runs deletions after which what the rows held is not in the file any more.
+func (w *writer) overwriting(do func() error) (err error) {
+	if err := w.exec("PRAGMA secure_delete = ON"); err != nil {
+		return err
+	}
+	defer func() {
+		if back := w.exec("PRAGMA secure_delete = FAST"); err == nil {
+			err = back
+		}
+	}()
+	return do()
+}

@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fawn/store"
+)
+
+// add indexes a file of a thread, each text a page.
+func add(t testing.TB, db *store.DB, thread, file string, texts ...string) {
+	t.Helper()
+	var list []store.Passage
+	for i, text := range texts {
+		list = append(list, store.Passage{File: file, Kind: "page", Page: i + 1, First: 10 * i, Last: 10*i + 9, Heading: "Part", Text: text})
+	}
+	if err := db.AddPassages(t.Context(), thread, file, "whole", list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// find gives the places of passages as "file/page".
+func find(t testing.TB, db *store.DB, thread, query string, files ...string) (places []string) {
+	t.Helper()
+	list, err := db.FindPassages(t.Context(), thread, query, files, 5)
+	if err != nil {
+		t.Fatalf("find %q: %v", query, err)
+	}
+	for _, p := range list {
+		places = append(places, fmt.Sprintf("%s/%d", p.File, p.Page))
+	}
+	return places
+}
+
+func TestPassagesAreFoundByTheirWords(t *testing.T) {
+	db := open(t)
+	add(t, db, "t", "lease.pdf",
+		"The tenant pays the rent on the first of each month.",
+		"Either party may end the lease with three months' notice. The notice period begins with the month.",
+		"The period of the lease is five years.", "Cafe\u0301 owners pay a deposit.")
+	add(t, db, "t", "vertrag.docx", "Die Kündigungsfrist beträgt drei Monate.", "Der Mieter zahlt die Miete.")
+	add(t, db, "t", "契約.pdf", "本契約の解約通知期間は三か月とする。", "賃料は毎月一日に支払う。", "计算机视觉的研究", "구매자는 계약을 해지할 수 있다", "สัญญาเช่ามีอายุห้าปี", "किराया हर महीने")
+	add(t, db, "other", "secret.pdf", "The tenant pays nothing, and the notice period is a day.")
+	for query, want := range map[string]string{
+		"paying rents":                     "lease.pdf/1", // by their stems
+		"what is the notice period of it?": "lease.pdf/2", // neighbours in this order
+		"café":                             "lease.pdf/4",
+		"CAFE":                             "lease.pdf/4",
+		"kundigung":                        "vertrag.docx/1", // the beginning of a word
+		"解約":                               "契約.pdf/1",
+		"通知期間":                             "契約.pdf/1",
+		"賃料":                               "契約.pdf/2",
+		"払":                                "契約.pdf/2",
+		"视觉":                               "契約.pdf/3",
+		"究":                                "契約.pdf/3", // the last of its run
+		"해지":                               "契約.pdf/4",
+		"อายุ":                             "契約.pdf/5",
+		"किराया":                           "契約.pdf/6",
+		"ＲＥＮＴ":                             "lease.pdf/1",
+	} {
+		if got := find(t, db, "t", query); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: found %v, want %s first", query, got, want)
+		}
+	}
+	if got := find(t, db, "t", "pays lease miete", "vertrag.docx", "契約.pdf"); !slices.Equal(got, []string{"vertrag.docx/2"}) {
+		t.Errorf("in some files: %v", got)
+	}
+	for _, hostile := range []string{"", `"`, `NEAR(a b)`, "words : x", "*", "a* OR", "-", "\x00", "🙂", strings.Repeat("rent ", 10_000), "'; DROP TABLE passage; --"} {
+		find(t, db, "t", hostile)
+	}
+	if got := find(t, db, "t", "zebra"); got != nil {
+		t.Errorf("found %v for nothing", got)
+	}
+	checkClean(t, db)
+}
+
+// TestRemovedPassagesAreGone: from searches, and from the files on disk, the words of the index
+// too.
+func TestRemovedPassagesAreGone(t *testing.T) {
+	dir := t.TempDir()
+	db := openAt(t, dir)
+	var pages []string
+	for i := range 40 {
+		pages = append(pages, fmt.Sprintf("Xylophonebirds number %d sing.", i))
+	}
+	add(t, db, "t", "gone.pdf", pages...)
+	add(t, db, "t", "kept.pdf", "Others sing too.")
+	holds := func() (names []string) {
+		t.Helper()
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range must(filepath.Glob(filepath.Join(dir, "*")))(t) {
+			if bytes.Contains(bytes.ToLower(must(os.ReadFile(name))(t)), []byte("xylophonebird")) {
+				names = append(names, filepath.Base(name))
+			}
+		}
+		db = openAt(t, dir)
+		return names
+	}
+	if holds() == nil {
+		t.Fatal("the text cannot be found where it must be: this test proves nothing")
+	}
+	if err := db.RemovePassages(t.Context(), "t", "gone.pdf"); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(t, db, "t", "xylophonebirds sing"); !slices.Equal(got, []string{"kept.pdf/1"}) {
+		t.Errorf("found %v", got)
+	}
+	stamps, size, err := db.PassageFiles(t.Context(), "t")
+	if err != nil || len(stamps) != 1 || stamps["kept.pdf"] != "whole" || size != int64(len("Others sing too.")) {
+		t.Errorf("files %v of %d bytes: %v", stamps, size, err)
+	}
+	if got := holds(); got != nil {
+		t.Errorf("%v still have the text", got)
+	}
+	checkClean(t, db)
+}
+
+// BenchmarkFindPassages is a search over ten files of 300 pages each, in a store where other
+// threads have as many.
+func BenchmarkFindPassages(b *testing.B) {
+	db := open(b)
+	zipf := rand.NewZipf(rand.New(rand.NewSource(1)), 1.1, 3, 50_000)
+	word := func() string { return fmt.Sprintf("w%x", zipf.Uint64()) }
+	for _, thread := range []string{"other", "t"} {
+		for file := range 10 {
+			for chunk := range 50 {
+				var list []store.Passage
+				for i := range 15 {
+					words := make([]string, 250)
+					for j := range words {
+						words[j] = word()
+					}
+					list = append(list, store.Passage{File: fmt.Sprint(file, ".pdf"), Kind: "page", Page: (15*chunk + i) * 2 / 5, Text: strings.Join(words, " ")})
+				}
+				if err := db.AddPassages(b.Context(), thread, fmt.Sprint(file, ".pdf"), "s", list); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	for name, query := range map[string]string{"rare": "wfff w1abc", "common": "w0 w1 w2 w3 w4", "question": "w0 w1 w5 w20 w150 w2f0 w3", "prefix": "w12345 w2"} {
+		for _, files := range [][]string{nil, {"3.pdf", "7.pdf"}} {
+			b.Run(fmt.Sprint(name, len(files)), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := db.FindPassages(b.Context(), "t", query, files, 6); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

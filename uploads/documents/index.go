@@ -1,0 +1,238 @@
+package documents
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"unicode/utf8"
+
+	"fawn/uploads"
+)
+
+// Index finds passages of files by words. What is in it can be made from the files at any time.
+type Index interface {
+	// Files returns the files of a thread that are in it with the stamps of their texts, and
+	// how many bytes these take. Those that are there in part have an empty stamp.
+	Files(ctx context.Context, thread string) (stamps map[string]string, size int64, err error)
+	// Threads returns those that have files in it.
+	Threads(ctx context.Context) ([]string, error)
+	// Add adds passages of a file, the last of them with the stamp.
+	Add(ctx context.Context, thread, file, stamp string, list []uploads.Passage) error
+	Remove(ctx context.Context, thread, file string) error
+	Find(ctx context.Context, thread string, q uploads.Query) ([]uploads.Passage, error)
+}
+
+// What the index takes at most.
+const (
+	maxIndexed    = 64 << 20 // bytes of a thread's texts
+	maxPlain      = 8 << 20  // bytes of an upload that is text itself, as of a converted one
+	addedTogether = 16       // passages
+)
+
+// Refresh has the index of a thread compared with its files, soon and in the background. The
+// thread may be gone.
+func (s *Service) Refresh(threads ...string) {
+	if s.cfg.Index == nil {
+		return
+	}
+	s.mu.Lock()
+	for _, t := range threads {
+		if !slices.Contains(s.behind, t) {
+			s.behind = append(s.behind, t)
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case s.stale <- struct{}{}:
+	default:
+	}
+}
+
+// keepIndex refreshes threads as they ask for it, at first all that are in the index: a server
+// that was killed may have left more or less of their files there.
+func (s *Service) keepIndex(ctx context.Context) {
+	if s.cfg.Index == nil {
+		return
+	}
+	if threads, err := s.cfg.Index.Threads(ctx); err == nil {
+		s.Refresh(threads...)
+	} else if ctx.Err() == nil {
+		s.cfg.Log.Error("couldn't look for documents in the index", "err", err)
+	}
+	for {
+		select {
+		case <-s.stale:
+		case <-ctx.Done():
+			return
+		}
+		for ctx.Err() == nil {
+			s.mu.Lock()
+			if len(s.behind) == 0 {
+				s.mu.Unlock()
+				break
+			}
+			thread := s.behind[0]
+			s.behind = s.behind[1:]
+			s.mu.Unlock()
+			if _, err := s.refresh(ctx, thread); err != nil && ctx.Err() == nil {
+				s.cfg.Log.Warn("couldn't bring the index of documents up to date", "thread", thread, "err", err)
+			}
+		}
+	}
+}
+
+// Search finds passages in the texts of a thread's uploads as they are now.
+func (s *Service) Search(ctx context.Context, thread string, q uploads.Query) (uploads.Found, error) {
+	if s.cfg.Index == nil {
+		return uploads.Found{}, nil
+	}
+	found, err := s.refresh(ctx, thread)
+	if err != nil {
+		return found, err
+	}
+	if len(q.Files) > 0 {
+		found.Left = slices.DeleteFunc(found.Left, func(l uploads.Left) bool { return !slices.Contains(q.Files, l.File) })
+		found.Searched = min(found.Searched, len(q.Files))
+	}
+	found.Passages, err = s.cfg.Index.Find(ctx, thread, q)
+	return found, err
+}
+
+// text is what an upload is searched as.
+type text struct {
+	file, path, stamp string
+	size              int64
+}
+
+// refresh makes the index of a thread that of its files, and tells which of them are not in it.
+func (s *Service) refresh(ctx context.Context, thread string) (found uploads.Found, err error) {
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	stamps, size, err := s.cfg.Index.Files(ctx, thread)
+	if err != nil {
+		return found, err
+	}
+	dir, err := s.cfg.Open(thread)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	var texts []text
+	if err == nil {
+		defer dir.Close()
+		if texts, found.Left, err = s.texts(ctx, dir, thread); err != nil {
+			return found, err
+		}
+	}
+	removed := false
+	for file, stamp := range stamps {
+		if slices.ContainsFunc(texts, func(t text) bool { return t.file == file && t.stamp == stamp }) {
+			continue
+		}
+		if err := s.cfg.Index.Remove(ctx, thread, file); err != nil {
+			return found, err
+		}
+		delete(stamps, file)
+		removed = true
+	}
+	if removed {
+		if _, size, err = s.cfg.Index.Files(ctx, thread); err != nil {
+			return found, err
+		}
+	}
+	for _, t := range texts {
+		if stamps[t.file] == "" {
+			if size += t.size; size > maxIndexed {
+				size -= t.size
+				found.Left = append(found.Left, uploads.Left{File: t.file, Why: "the files of this conversation have more text than is indexed"})
+				continue
+			}
+			if err := s.index(ctx, dir, thread, t); err != nil {
+				return found, err
+			}
+		}
+		found.Searched++
+	}
+	return found, nil
+}
+
+// texts are those of a thread's uploads, and the uploads which should have one.
+func (s *Service) texts(ctx context.Context, dir Dir, thread string) (texts []text, left []uploads.Left, err error) {
+	list, err := s.Files(ctx, dir, thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range list.Files {
+		at := f.MarkdownVirtualPath
+		switch {
+		case f.Conversion == nil && f.Size <= maxPlain && isText(dir, f.VirtualPath):
+			at = f.VirtualPath
+		case f.Conversion == nil:
+			continue
+		case f.Conversion.State == uploads.Pending:
+			left = append(left, uploads.Left{File: f.Filename, Why: "it is still being converted"})
+			continue
+		case at == "":
+			left = append(left, uploads.Left{File: f.Filename, Why: f.Conversion.Why()})
+			continue
+		}
+		info, err := dir.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		stamp := fmt.Sprintf("%s %d %d", path.Base(at), info.Size(), info.ModTime().UnixNano())
+		texts = append(texts, text{file: f.Filename, path: at, stamp: stamp, size: info.Size()})
+	}
+	return texts, left, nil
+}
+
+// isText says whether a file begins as text. One that cannot be read is none.
+func isText(dir Dir, name string) bool {
+	f, _, err := dir.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, uploads.HeadBytes)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	head = head[:n]
+	for i := 0; i < utf8.UTFMax-1 && n == uploads.HeadBytes && !utf8.Valid(head); i++ {
+		head = head[:len(head)-1] // the last character may be cut in half
+	}
+	return utf8.Valid(head) && !slices.Contains(head, 0)
+}
+
+// index adds a text.
+func (s *Service) index(ctx context.Context, dir Dir, thread string, t text) error {
+	f, _, err := dir.Open(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // deleted a moment ago
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var some []uploads.Passage
+	c := cutter{file: t.file, take: func(p uploads.Passage) error {
+		if some = append(some, p); len(some) < addedTogether {
+			return nil
+		}
+		err := s.cfg.Index.Add(ctx, thread, t.file, "", some)
+		some = some[:0]
+		return err
+	}}
+	if err := c.read(bufio.NewReaderSize(io.LimitReader(f, t.size), 64<<10)); err != nil {
+		return fmt.Errorf("index %s: %w", t.file, err)
+	}
+	return s.cfg.Index.Add(ctx, thread, t.file, t.stamp, some)
+}
