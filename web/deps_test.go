@@ -28,7 +28,7 @@ func imports() map[string][]string {
 		".":                       {"web", "sandbox", "uploads/convert"}, // sandbox.Reexec and convert.Main must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
-		"agent/community/...":     {"agent"},
+		"agent/community/...":     {"agent", "sandbox/netguard"},
 		"agent/command":           leaf,
 		"agent/config":            {"agent/middleware", "sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
 		"agent/lead":              {"agent/...", "memory", "sandbox", "uploads"},
@@ -51,6 +51,7 @@ func imports() map[string][]string {
 		"memory":                  leaf,
 		"sandbox/...":             {"sandbox/..."},
 		"sandbox/linediff":        leaf,
+		"sandbox/netguard":        leaf,
 		"store/...":               {"store"},
 		"uploads/...":             {"uploads/..."},
 		"views/i18n":              leaf,
@@ -61,13 +62,13 @@ func imports() map[string][]string {
 		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
 		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
-		"web/network":             {"agent", "sandbox/egress", "store"},
+		"web/network":             {"agent", "sandbox/egress", "sandbox/netguard", "store"},
 		"web/openapi":             leaf,
 		"web/principal":           {"store"},
-		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}

@@ -17,6 +17,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 // sandboxCloseTime is how long the processes of all sandboxes may take to end.
@@ -80,13 +81,13 @@ func egressPolicy(ctx context.Context, snap *config.Snapshot) egress.Policy {
 	return p
 }
 
-func (a *App) egressGuard(snap *config.Snapshot) *egress.Guard {
+func (a *App) egressGuard(snap *config.Snapshot) *netguard.Guard {
 	return a.guardFor("sandbox.network.allow_private", snap.File.Sandbox.Network.AllowPrivate)
 }
 
 // guardFor keeps out of private networks but for those that a list of the configuration opens.
-func (a *App) guardFor(key string, private []string) *egress.Guard {
-	g := &egress.Guard{Own: func() []netip.AddrPort {
+func (a *App) guardFor(key string, private []string) *netguard.Guard {
+	g := &netguard.Guard{Own: func() []netip.AddrPort {
 		var own []netip.AddrPort
 		for _, l := range a.listeners {
 			if at, ok := l.Addr().(*net.TCPAddr); ok {

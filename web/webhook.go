@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 	"fawn/web/api"
 )
 
@@ -24,7 +24,7 @@ func (a *App) postWebhook(ctx context.Context, to, run string, body []byte) (sta
 	if err != nil {
 		return 0, errors.Join(api.ErrWebhookRefused, err)
 	}
-	limits := egress.ClientLimits{Body: maxWebhookAnswer, Redirects: -1}
+	limits := netguard.ClientLimits{Body: maxWebhookAnswer, Redirects: -1}
 	if port, err := strconv.Atoi(u.Port()); err == nil {
 		limits.Ports = []int{port}
 	}
@@ -36,16 +36,16 @@ func (a *App) postWebhook(ctx context.Context, to, run string, body []byte) (sta
 	req.Header.Set("User-Agent", "fawn/"+a.opts.Version)
 	req.Header.Set("Idempotency-Key", run)
 	guard := a.guardFor("webhooks.allow_private", a.config.Current().File.Webhooks.AllowPrivate)
-	res, err := egress.Client(guard, limits).Do(req)
+	res, err := netguard.Client(guard, limits).Do(req)
 	if err != nil {
-		var refused *egress.Refused
-		if errors.As(err, &refused) || errors.Is(err, egress.ErrURL) || errors.Is(err, egress.ErrHost) {
+		var refused *netguard.Refused
+		if errors.As(err, &refused) || errors.Is(err, netguard.ErrURL) || errors.Is(err, netguard.ErrHost) {
 			err = errors.Join(api.ErrWebhookRefused, err)
 		}
 		return 0, err
 	}
 	_, err = io.Copy(io.Discard, res.Body)
-	if err := errors.Join(err, res.Body.Close()); err != nil && !errors.Is(err, egress.ErrTooLarge) {
+	if err := errors.Join(err, res.Body.Close()); err != nil && !errors.Is(err, netguard.ErrTooLarge) {
 		return 0, fmt.Errorf("read the answer: %w", err)
 	}
 	return res.StatusCode, nil

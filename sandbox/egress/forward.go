@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"fawn/sandbox/netguard"
 )
 
 // absolute reads the target of a request in absolute form, such as
@@ -19,17 +21,17 @@ import (
 func absolute(uri string) (host string, port int, err error) {
 	const scheme = "http://"
 	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
-		return "", 0, fmt.Errorf("%w: not an http address", ErrHost)
+		return "", 0, fmt.Errorf("%w: not an http address", netguard.ErrHost)
 	}
 	part := uri[len(scheme):]
 	if i := strings.IndexAny(part, "/?#"); i >= 0 {
 		part = part[:i]
 	}
 	if i := strings.LastIndexByte(part, ':'); i < 0 || strings.HasSuffix(part, "]") {
-		host, err = Host(part)
+		host, err = netguard.Host(part)
 		return host, 80, err
 	}
-	return authority(part)
+	return netguard.Authority(part)
 }
 
 // forward passes one plain HTTP request to host and its answer back.
@@ -66,7 +68,7 @@ func readOnly(g grant, req *http.Request, host string) *denial {
 // request is read and written anew, so that both sides see the same one.
 func (s *session) exchange(ctx context.Context, g grant, req *http.Request, host string, port int) {
 	s.record.Verdict, s.record.Rule = Allowed, g.rule
-	target := join(host, port)
+	target := netguard.Join(host, port)
 	if port == 80 {
 		target = strings.TrimSuffix(target, ":80")
 	}

@@ -10,13 +10,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 // clock is a time that tests move.
@@ -207,4 +210,54 @@ func (l *lab) connect(target string) (net.Conn, *bufio.Reader, string) {
 		}
 	}
 	return c, r, strings.TrimSpace(status)
+}
+
+// nobody is a host without addresses, so that tests do not depend on this one.
+func nobody() ([]netip.Addr, error) { return nil, nil }
+
+// hosts is a guard for which loopback is open and names resolve to it, except
+// those with an address of their own.
+func hosts(own map[string]string) *netguard.Guard {
+	return &netguard.Guard{
+		AllowPrivate: prefixes("127.0.0.0/8"),
+		Local:        nobody,
+		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			if text, ok := own[host]; ok {
+				return []netip.Addr{netip.MustParseAddr(text)}, nil
+			}
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		},
+	}
+}
+
+// portOf is the port of a test server.
+func portOf(t *testing.T, s *httptest.Server) int {
+	t.Helper()
+	return s.Listener.Addr().(*net.TCPAddr).Port
+}
+
+// at is an address on a test server under another name.
+func at(t *testing.T, s *httptest.Server, host, path string) string {
+	t.Helper()
+	scheme := "http"
+	if s.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(portOf(t, s))) + path
+}
+
+// fetch gets an address and returns its body.
+func fetch(t *testing.T, c *http.Client, address string) (string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
 }

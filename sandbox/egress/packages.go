@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"fawn/sandbox/netguard"
 )
 
 const (
@@ -95,7 +97,7 @@ func urlHost(word string) (string, bool) {
 	if strings.HasPrefix(u.Host, "[") {
 		name = "[" + name + "]"
 	}
-	host, err := Host(name)
+	host, err := netguard.Host(name)
 	return host, err == nil
 }
 

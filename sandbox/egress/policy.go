@@ -3,6 +3,8 @@ package egress
 import (
 	"fmt"
 	"strings"
+
+	"fawn/sandbox/netguard"
 )
 
 // Policy names the hosts that a sandbox may reach. A pattern is a host, or
@@ -77,12 +79,12 @@ func compile(list string, words []string) (patterns, error) {
 			continue
 		}
 		suffix, wild := strings.CutPrefix(word, "*.")
-		host, err := Host(suffix)
+		host, err := netguard.Host(suffix)
 		switch {
 		case err != nil:
 			return patterns{}, fmt.Errorf("network.%s: %q is neither a host nor *.suffix: %w", list, word, err)
-		case wild && isAddress(host):
-			return patterns{}, fmt.Errorf("network.%s: %q: an address has no names below it: %w", list, word, ErrHost)
+		case wild && netguard.IsAddress(host):
+			return patterns{}, fmt.Errorf("network.%s: %q: an address has no names below it: %w", list, word, netguard.ErrHost)
 		case wild:
 			p.below = append(p.below, "."+host)
 		default:
@@ -97,7 +99,7 @@ func (p patterns) match(host string) (string, bool) {
 	if p.exact[host] {
 		return host, true
 	}
-	if !isAddress(host) {
+	if !netguard.IsAddress(host) {
 		for _, suffix := range p.below {
 			if strings.HasSuffix(host, suffix) {
 				return "*" + suffix, true

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 func TestPolicyNamesThePatternThatCannotMatch(t *testing.T) {
 	for _, bad := range []string{"", "https://example.com", "example.com:443", "example.com/x", "*.", "*.*.com", "a*.com", "ex ample.com", "*.10.0.0.1", "%65.com", "user@example.com"} {
 		err := egress.Policy{Allow: []string{"ok.example", bad}}.Validate()
-		if !errors.Is(err, egress.ErrHost) || !strings.Contains(err.Error(), "network.allow") {
+		if !errors.Is(err, netguard.ErrHost) || !strings.Contains(err.Error(), "network.allow") {
 			t.Errorf("%q: %v, want an error about network.allow", bad, err)
 		}
-		if _, err := egress.New(egress.Policy{Deny: []string{bad}}, &egress.Guard{}); err == nil {
+		if _, err := egress.New(egress.Policy{Deny: []string{bad}}, &netguard.Guard{}); err == nil {
 			t.Errorf("%q: a proxy was made", bad)
 		}
 	}

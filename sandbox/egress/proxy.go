@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"fawn/sandbox/netguard"
 )
 
 // Record is what happened to one connection through a [Proxy].
@@ -57,12 +59,12 @@ const acceptTries = 150
 // setup is what a connection reads once, when it begins.
 type setup struct {
 	rules *rules
-	guard *Guard
+	guard *netguard.Guard
 }
 
 // New returns a proxy. The error names a pattern of the policy that cannot
 // match, see [Policy.Validate].
-func New(policy Policy, guard *Guard) (*Proxy, error) {
+func New(policy Policy, guard *netguard.Guard) (*Proxy, error) {
 	p := &Proxy{accounts: make(map[string]*account)}
 	if err := p.Configure(policy, guard); err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func New(policy Policy, guard *Guard) (*Proxy, error) {
 
 // Configure replaces policy and guard for the connections that begin
 // afterwards. After an error, which is as for [New], nothing has changed.
-func (p *Proxy) Configure(policy Policy, guard *Guard) error {
+func (p *Proxy) Configure(policy Policy, guard *netguard.Guard) error {
 	if guard == nil {
 		return errors.New("a proxy needs a guard")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 func TestProxyServesOpenHosts(t *testing.T) {
@@ -288,7 +289,7 @@ func TestServeOutlivesFailuresToAccept(t *testing.T) {
 
 func TestConfigureHoldsForLaterConnections(t *testing.T) {
 	l := newLab(t, egress.Policy{}, nil)
-	if err := l.Configure(egress.Policy{Allow: []string{"*."}}, &egress.Guard{}); err == nil {
+	if err := l.Configure(egress.Policy{Allow: []string{"*."}}, &netguard.Guard{}); err == nil {
 		t.Error("a bad policy was taken")
 	}
 	if err := l.Configure(egress.Policy{Allow: []string{"a.example"}}, hosts(nil)); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fawn/sandbox/netguard"
 )
 
 // denial is why a connection does not come about, and how a client is told.
@@ -49,7 +51,7 @@ func closedPort(host string, port int, l Limits) *denial {
 // closedAddress tells what kind of address a host has, never which.
 func closedAddress(host string, err error) *denial {
 	reason := "not a public address"
-	if refused := (*Refused)(nil); errors.As(err, &refused) {
+	if refused := (*netguard.Refused)(nil); errors.As(err, &refused) {
 		reason = refused.Reason
 	}
 	return &denial{http.StatusForbidden, Forbidden, "address " + reason,

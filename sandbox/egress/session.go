@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"fawn/sandbox/netguard"
 )
 
 const (
@@ -91,7 +93,7 @@ func (s *session) http(ctx context.Context) {
 		s.forward(ctx, req, host, port)
 		return
 	}
-	host, port, err := authority(req.RequestURI)
+	host, port, err := netguard.Authority(req.RequestURI)
 	if err != nil || req.ContentLength != 0 {
 		s.refuse(malformed("CONNECT needs a host and a port, and no body"), req)
 		return
@@ -208,7 +210,7 @@ func (s *session) connect(ctx context.Context, host string, port int) *denial {
 	if s.flow.account.spent() {
 		return overBudget(s.flow.account.limits)
 	}
-	conn, err := s.guard.DialContext(ctx, "tcp", join(host, port))
+	conn, err := s.guard.DialContext(ctx, "tcp", netguard.Join(host, port))
 	if err != nil {
 		return unreachable(host, err)
 	}
@@ -246,12 +248,12 @@ func (s *session) linger() {
 
 // unreachable says why no connection came about.
 func unreachable(host string, err error) *denial {
-	var refused *Refused
+	var refused *netguard.Refused
 	var timeout net.Error
 	switch {
 	case errors.As(err, &refused):
 		return closedAddress(host, err)
-	case errors.Is(err, ErrUnresolved):
+	case errors.Is(err, netguard.ErrUnresolved):
 		return &denial{http.StatusBadGateway, Failed, "resolve", "the sandbox proxy found no address for " + host}
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &denial{http.StatusGatewayTimeout, Failed, "connect", host + " did not answer the sandbox proxy in time"}

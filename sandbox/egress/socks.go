@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+
+	"fawn/sandbox/netguard"
 )
 
 const (
@@ -81,7 +83,7 @@ func (s *session) readSocks() (host string, port int, code byte) {
 	case !ok:
 		return "", 0, badAddress
 	}
-	normal, err := Host(host)
+	normal, err := netguard.Host(host)
 	if err != nil || port == 0 {
 		return "", 0, failed
 	}

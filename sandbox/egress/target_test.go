@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fawn/sandbox/netguard"
 )
 
 func FuzzAbsolute(f *testing.F) {
@@ -32,7 +34,7 @@ func FuzzAbsolute(f *testing.F) {
 		if number == "" {
 			number = "80"
 		}
-		if other, err := Host(name); err != nil || other != host || number != strconv.Itoa(port) || u.User != nil {
+		if other, err := netguard.Host(name); err != nil || other != host || number != strconv.Itoa(port) || u.User != nil {
 			t.Fatalf("%q leads to %s port %d; net/url reads %q (%q, %v)", uri, host, port, u.Host, other, err)
 		}
 	})
@@ -49,7 +51,7 @@ func FuzzSocks(f *testing.F) {
 		if code != 0 {
 			return
 		}
-		if again, err := Host(host); err != nil || again != host || port < 1 || port > 65535 {
+		if again, err := netguard.Host(host); err != nil || again != host || port < 1 || port > 65535 {
 			t.Fatalf("%q leads to %q port %d", in, host, port)
 		}
 	})
@@ -61,7 +63,7 @@ func FuzzSession(f *testing.F) {
 	f.Add([]byte("CONNECT a.example:443 HTTP/1.1\r\n\r\n"))
 	f.Add([]byte("\x05\x01\x00\x05\x01\x00\x03\x09a.example\x00\x50"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		p, err := New(Policy{}, &Guard{})
+		p, err := New(Policy{}, &netguard.Guard{})
 		if err != nil {
 			t.Fatal(err)
 		}

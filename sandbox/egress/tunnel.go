@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fawn/sandbox/netguard"
 )
 
 const (
@@ -82,9 +84,9 @@ func (s *session) tunnelled(ctx context.Context, g grant, host string, port int)
 // Clients send none for an address.
 func sameName(name, host string) bool {
 	if name == "" {
-		return isAddress(host)
+		return netguard.IsAddress(host)
 	}
-	normal, err := Host(name)
+	normal, err := netguard.Host(name)
 	return err == nil && normal == host
 }
 
@@ -93,7 +95,7 @@ func printable(name string) string {
 	if name == "" {
 		return "missing"
 	}
-	if host, err := Host(name); err == nil {
+	if host, err := netguard.Host(name); err == nil {
 		return host
 	}
 	return "malformed"

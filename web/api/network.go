@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/network"
@@ -57,7 +58,7 @@ func (m mount) decideNetwork(c echo.Context, t store.Thread) error {
 	switch {
 	case errors.Is(err, network.ErrAnswer):
 		return httpx.Invalid("body", "answer", "want once, thread, always or no")
-	case errors.Is(err, egress.ErrHost):
+	case errors.Is(err, netguard.ErrHost):
 		return httpx.Invalid("body", "host", "want the name or address of a host, got %q", cut(body.Host, 80))
 	case err != nil:
 		return err
@@ -77,7 +78,7 @@ func (m mount) openHosts(c echo.Context) error {
 // closeHost is DELETE /network?host=: it asks again from now on.
 func (m mount) closeHost(c echo.Context) error {
 	host := c.QueryParam("host")
-	if plain, err := egress.Host(host); err == nil {
+	if plain, err := netguard.Host(host); err == nil {
 		host = plain
 	}
 	was, err := m.Network.Forget(c.Request().Context(), host)

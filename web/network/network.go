@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 	"fawn/store"
 )
 
@@ -205,9 +206,9 @@ func (b *Book) questions(ctx context.Context, thread string) ([]egress.Question,
 }
 
 // Answer decides about a host for a thread. It holds for the next connection; a host that
-// was never asked about can be decided too. Errors wrap egress.ErrHost or ErrAnswer.
+// was never asked about can be decided too. Errors wrap netguard.ErrHost or ErrAnswer.
 func (b *Book) Answer(ctx context.Context, thread, host string, answer egress.Answer) error {
-	host, err := egress.Host(host)
+	host, err := netguard.Host(host)
 	if err != nil {
 		return err
 	}

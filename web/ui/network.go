@@ -12,6 +12,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -26,7 +27,7 @@ func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 		return err
 	}
 	err = u.Network.Answer(ctx, id, form.Get("host"), egress.Answer(form.Get("answer")))
-	if errors.Is(err, network.ErrAnswer) || errors.Is(err, egress.ErrHost) {
+	if errors.Is(err, network.ErrAnswer) || errors.Is(err, netguard.ErrHost) {
 		return echo.NewHTTPError(http.StatusBadRequest, err.Error())
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package egress_test
+package netguard_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 // nobody is a host without addresses, so that tests do not depend on this one.
@@ -72,12 +72,12 @@ func TestGuardRefusesWhatIsNotPublic(t *testing.T) {
 		{"unassigned", "4000::1", "not a public address"},
 		{"segment routing", "5f00::1", "not a public address"},
 	}
-	g := &egress.Guard{Local: nobody}
+	g := &netguard.Guard{Local: nobody}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			addr := netip.MustParseAddr(tt.addr)
 			err := g.Check(addr)
-			var refused *egress.Refused
+			var refused *netguard.Refused
 			if !errors.As(err, &refused) {
 				t.Fatalf("Check(%s) = %v, want a refusal", tt.addr, err)
 			}
@@ -95,7 +95,7 @@ func TestGuardRefusesWhatIsNotPublic(t *testing.T) {
 }
 
 func TestGuardLetsPublicAddressesThrough(t *testing.T) {
-	g := &egress.Guard{Local: nobody}
+	g := &netguard.Guard{Local: nobody}
 	for _, text := range []string{
 		"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
 		"169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0",
@@ -132,7 +132,7 @@ func TestAllowPrivateOpensOnlyWhatItNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := &egress.Guard{Local: nobody, AllowPrivate: prefixes(tt.entry)}
+			g := &netguard.Guard{Local: nobody, AllowPrivate: prefixes(tt.entry)}
 			if err := g.Check(netip.MustParseAddr(tt.addr)); (err == nil) != tt.open {
 				t.Errorf("Check(%s) with %s = %v, want open %v", tt.addr, tt.entry, err, tt.open)
 			}
@@ -142,7 +142,7 @@ func TestAllowPrivateOpensOnlyWhatItNames(t *testing.T) {
 
 func TestGuardRefusesThisHost(t *testing.T) {
 	mine := netip.MustParseAddr("8.8.4.4")
-	g := &egress.Guard{
+	g := &netguard.Guard{
 		Local: func() ([]netip.Addr, error) { return []netip.Addr{mine}, nil },
 		Own:   func() []netip.AddrPort { return []netip.AddrPort{netip.MustParseAddrPort("[::]:2026")} },
 	}
@@ -158,7 +158,7 @@ func TestGuardRefusesThisHost(t *testing.T) {
 			t.Errorf("CheckPort(%s) = %v, want open %v", text, err, open)
 		}
 	}
-	g = &egress.Guard{Local: func() ([]netip.Addr, error) { return nil, errors.New("no netlink") }}
+	g = &netguard.Guard{Local: func() ([]netip.Addr, error) { return nil, errors.New("no netlink") }}
 	if err := g.Check(mine); err == nil {
 		t.Error("let through although this host's addresses are unknown")
 	}
@@ -168,16 +168,16 @@ func TestGuardRefusesThisHost(t *testing.T) {
 	}
 	for _, a := range addrs {
 		own, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
-		if err := (&egress.Guard{}).Check(own); err == nil {
+		if err := (&netguard.Guard{}).Check(own); err == nil {
 			t.Errorf("%s is an address of this host and was let through", own)
 		}
 	}
 }
 
 func TestGuardRefusesNames(t *testing.T) {
-	strict := &egress.Guard{Local: nobody}
-	home := &egress.Guard{Local: nobody, AllowPrivate: prefixes("10.0.0.0/8")}
-	local := &egress.Guard{Local: nobody, AllowPrivate: prefixes("127.0.0.0/8")}
+	strict := &netguard.Guard{Local: nobody}
+	home := &netguard.Guard{Local: nobody, AllowPrivate: prefixes("10.0.0.0/8")}
+	local := &netguard.Guard{Local: nobody, AllowPrivate: prefixes("127.0.0.0/8")}
 	tests := []struct {
 		host                string
 		strict, home, local bool
@@ -199,7 +199,7 @@ func TestGuardRefusesNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for name, c := range map[string]struct {
-			guard *egress.Guard
+			guard *netguard.Guard
 			open  bool
 		}{"strict": {strict, tt.strict}, "home": {home, tt.home}, "local": {local, tt.local}} {
 			if err := c.guard.CheckName(tt.host); (err == nil) != c.open {
@@ -215,15 +215,15 @@ func TestControlStopsADialerThatWasMisled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	var refused *egress.Refused
-	d := net.Dialer{Control: (&egress.Guard{}).Control}
+	var refused *netguard.Refused
+	d := net.Dialer{Control: (&netguard.Guard{}).Control}
 	if _, err := d.DialContext(t.Context(), "tcp", l.Addr().String()); !errors.As(err, &refused) {
 		t.Errorf("dial = %v, want a refusal", err)
 	}
 	if _, err := d.DialContext(t.Context(), "udp", "8.8.8.8:53"); !errors.As(err, &refused) {
 		t.Errorf("dial over UDP = %v, want a refusal", err)
 	}
-	d.Control = (&egress.Guard{AllowPrivate: prefixes("127.0.0.0/8")}).Control
+	d.Control = (&netguard.Guard{AllowPrivate: prefixes("127.0.0.0/8")}).Control
 	conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 	}
 	defer l.Close()
 	asked := 0
-	g := &egress.Guard{
+	g := &netguard.Guard{
 		AllowPrivate: prefixes("127.0.0.0/8"),
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 			asked++
@@ -268,14 +268,14 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("resolved %d times, want once", asked)
 	}
-	var refused *egress.Refused
+	var refused *netguard.Refused
 	if _, err := dial("bad.example"); !errors.As(err, &refused) || refused.Host != "bad.example" {
 		t.Errorf("bad.example: %v, want a refusal with its name", err)
 	} else if strings.Contains(err.Error(), "169.254") {
 		t.Errorf("the error tells the address: %v", err)
 	}
 	for _, host := range []string{"none.example", "missing.example"} {
-		if _, err := dial(host); !errors.Is(err, egress.ErrUnresolved) || strings.Contains(err.Error(), "10.0.0.53") {
+		if _, err := dial(host); !errors.Is(err, netguard.ErrUnresolved) || strings.Contains(err.Error(), "10.0.0.53") {
 			t.Errorf("%s: %v, want ErrUnresolved without the name server", host, err)
 		}
 	}
@@ -288,7 +288,7 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 	if _, err := dial("closed.example"); err == nil || errors.As(err, &refused) {
 		t.Errorf("an address where nobody listens: %v", err)
 	}
-	if _, err := g.DialContext(t.Context(), "tcp6", l.Addr().String()); !errors.Is(err, egress.ErrUnresolved) {
+	if _, err := g.DialContext(t.Context(), "tcp6", l.Addr().String()); !errors.Is(err, netguard.ErrUnresolved) {
 		t.Errorf("an IPv4 address over tcp6: %v", err)
 	}
 	g.Resolve = nil
@@ -305,7 +305,7 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 		t.Errorf("udp: %v, want a refusal", err)
 	}
 	for _, bad := range []string{"", "example.com", ":80", "example.com:0", "example.com:http", "::1:80", "a@b:80"} {
-		if _, err := g.DialContext(t.Context(), "tcp", bad); !errors.Is(err, egress.ErrHost) {
+		if _, err := g.DialContext(t.Context(), "tcp", bad); !errors.Is(err, netguard.ErrHost) {
 			t.Errorf("%q: %v, want ErrHost", bad, err)
 		}
 	}
@@ -315,7 +315,7 @@ func FuzzGuardCheck(f *testing.F) {
 	for _, s := range []string{"127.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "64:ff9b::1", "2002:a00:1::", "2001::f5ff:fffe", "fe80::1"} {
 		f.Add(netip.MustParseAddr(s).AsSlice())
 	}
-	g := &egress.Guard{Local: nobody}
+	g := &netguard.Guard{Local: nobody}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		addr, ok := netip.AddrFromSlice(raw)
 		if !ok {

@@ -1,8 +1,9 @@
-package egress
+package netguard
 
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -114,9 +115,9 @@ func numeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// authority splits "host:port", the form of a CONNECT request, and normalises
+// Authority splits "host:port", the form of a CONNECT request, and normalises
 // the host. The port is between 1 and 65535.
-func authority(s string) (host string, port int, err error) {
+func Authority(s string) (host string, port int, err error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
 		return "", 0, fmt.Errorf("%w: no port", ErrHost)
@@ -141,8 +142,13 @@ func portNumber(s string) (int, error) {
 	return int(n), nil
 }
 
-// isAddress tells whether a normalised host is an address, not a name.
-func isAddress(host string) bool {
+// IsAddress tells whether a normalised host is an address, not a name.
+func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
+}
+
+// Join is the authority of a host that [Host] returned.
+func Join(host string, port int) string {
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }

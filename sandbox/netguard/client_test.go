@@ -1,4 +1,4 @@
-package egress_test
+package netguard_test
 
 import (
 	"bytes"
@@ -19,13 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 // hosts is a guard for which loopback is open and names resolve to it, except
 // those with an address of their own.
-func hosts(own map[string]string) *egress.Guard {
-	return &egress.Guard{
+func hosts(own map[string]string) *netguard.Guard {
+	return &netguard.Guard{
 		AllowPrivate: prefixes("127.0.0.0/8"),
 		Local:        nobody,
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
@@ -72,8 +72,8 @@ func fetch(t *testing.T, c *http.Client, address string) (string, error) {
 func TestClientRefusesPrivateAddresses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { t.Error("the server was reached") }))
 	defer s.Close()
-	c := egress.Client(&egress.Guard{}, egress.ClientLimits{Ports: []int{portOf(t, s), 80}})
-	var refused *egress.Refused
+	c := netguard.Client(&netguard.Guard{}, netguard.ClientLimits{Ports: []int{portOf(t, s), 80}})
+	var refused *netguard.Refused
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "metadata.google.internal", "x.local", "10.0.0.1"} {
 		if _, err := fetch(t, c, "http://"+host+":"+strconv.Itoa(portOf(t, s))+"/"); !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want a refusal", host, err)
@@ -82,21 +82,21 @@ func TestClientRefusesPrivateAddresses(t *testing.T) {
 }
 
 func TestClientRefusesAddressesOfOtherKinds(t *testing.T) {
-	c := egress.Client(hosts(nil), egress.ClientLimits{})
+	c := netguard.Client(hosts(nil), netguard.ClientLimits{})
 	for address, want := range map[string]error{
-		"ftp://example.com/":           egress.ErrURL,
-		"file:///etc/passwd":           egress.ErrURL,
-		"gopher://example.com/":        egress.ErrURL,
-		"http://example.com:22/":       egress.ErrURL,
-		"https://example.com:2026/":    egress.ErrURL,
-		"http://u:p@example.com/":      egress.ErrURL,
-		"http://2130706433/":           egress.ErrHost,
-		"http://127.1/":                egress.ErrHost,
-		"http://0x7f000001/":           egress.ErrHost,
-		"http://example.com:080/":      egress.ErrHost,
-		"http://[fe80::1%25eth0]/":     egress.ErrHost,
-		"http://a..example/":           egress.ErrHost,
-		"http://%e2%91%a0%e2%91%a1.1/": egress.ErrHost, // circled digits
+		"ftp://example.com/":           netguard.ErrURL,
+		"file:///etc/passwd":           netguard.ErrURL,
+		"gopher://example.com/":        netguard.ErrURL,
+		"http://example.com:22/":       netguard.ErrURL,
+		"https://example.com:2026/":    netguard.ErrURL,
+		"http://u:p@example.com/":      netguard.ErrURL,
+		"http://2130706433/":           netguard.ErrHost,
+		"http://127.1/":                netguard.ErrHost,
+		"http://0x7f000001/":           netguard.ErrHost,
+		"http://example.com:080/":      netguard.ErrHost,
+		"http://[fe80::1%25eth0]/":     netguard.ErrHost,
+		"http://a..example/":           netguard.ErrHost,
+		"http://%e2%91%a0%e2%91%a1.1/": netguard.ErrHost, // circled digits
 	} {
 		if _, err := fetch(t, c, address); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", address, err, want)
@@ -123,11 +123,11 @@ func TestClientJudgesEveryRedirect(t *testing.T) {
 		_, _ = io.WriteString(w, "arrived")
 	}))
 	defer s.Close()
-	c := egress.Client(hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}), egress.ClientLimits{Ports: []int{portOf(t, s)}})
-	var refused *egress.Refused
+	c := netguard.Client(hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}), netguard.ClientLimits{Ports: []int{portOf(t, s)}})
+	var refused *netguard.Refused
 	for to, want := range map[string]any{
 		at(t, s, "evil.example", "/"): &refused, at(t, s, "lan.example", "/"): &refused, at(t, s, "10.0.0.1", "/"): &refused,
-		"http://example.com:22/": egress.ErrURL, "file:///etc/passwd": egress.ErrURL, "http://u:p@example.com/": egress.ErrURL, "http://127.1/": egress.ErrHost,
+		"http://example.com:22/": netguard.ErrURL, "file:///etc/passwd": netguard.ErrURL, "http://u:p@example.com/": netguard.ErrURL, "http://127.1/": netguard.ErrHost,
 	} {
 		_, err := fetch(t, c, at(t, s, "ok.example", "/?to="+url.QueryEscape(to)))
 		if sentinel, ok := want.(error); ok && !errors.Is(err, sentinel) || !ok && !errors.As(err, want) {
@@ -140,7 +140,7 @@ func TestClientJudgesEveryRedirect(t *testing.T) {
 	if body, err := fetch(t, c, at(t, s, "ok.example", "/?n=5")); err != nil || body != "arrived" {
 		t.Errorf("5 redirects: %q, %v", body, err)
 	}
-	if _, err := fetch(t, c, at(t, s, "ok.example", "/?n=6")); !errors.Is(err, egress.ErrURL) {
+	if _, err := fetch(t, c, at(t, s, "ok.example", "/?n=6")); !errors.Is(err, netguard.ErrURL) {
 		t.Errorf("6 redirects: %v, want ErrURL", err)
 	}
 }
@@ -171,21 +171,21 @@ func TestClientLimitsBodiesAfterDecompression(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	c := egress.Client(hosts(nil), egress.ClientLimits{Body: limit, Time: time.Minute, Ports: []int{portOf(t, s)}})
+	c := netguard.Client(hosts(nil), netguard.ClientLimits{Body: limit, Time: time.Minute, Ports: []int{portOf(t, s)}})
 	for _, path := range []string{"/bomb", "/known", "/stream"} {
 		body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("%s?n=%d", path, limit)))
 		if err != nil || len(body) != limit {
 			t.Errorf("%s at the limit: %d bytes, %v", path, len(body), err)
 		}
 		body, err = fetch(t, c, at(t, s, "a.example", fmt.Sprintf("%s?n=%d", path, limit+1)))
-		if !errors.Is(err, egress.ErrTooLarge) || len(body) > limit {
+		if !errors.Is(err, netguard.ErrTooLarge) || len(body) > limit {
 			t.Errorf("%s over the limit: %d bytes, %v", path, len(body), err)
 		}
 	}
-	if body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit))); !errors.Is(err, egress.ErrTooLarge) || len(body) != limit {
+	if body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit))); !errors.Is(err, netguard.ErrTooLarge) || len(body) != limit {
 		t.Errorf("bomb: %d bytes, %v", len(body), err)
 	}
-	if _, err := fetch(t, c, at(t, s, "a.example", "/br")); !errors.Is(err, egress.ErrType) {
+	if _, err := fetch(t, c, at(t, s, "a.example", "/br")); !errors.Is(err, netguard.ErrType) {
 		t.Errorf("unasked encoding: %v, want ErrType", err)
 	}
 }
@@ -195,13 +195,13 @@ func TestClientReadsWantedTypesOnly(t *testing.T) {
 		w.Header()["Content-Type"] = r.URL.Query()["type"]
 	}))
 	defer s.Close()
-	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}, Types: []string{"text/*", "application/pdf"}})
+	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}, Types: []string{"text/*", "application/pdf"}})
 	for kind, good := range map[string]bool{
 		"text/html; charset=utf-8": true, "TEXT/PLAIN": true, "application/pdf": true,
 		"application/octet-stream": false, "textual/html": false, "application/pdfx": false, "": false,
 	} {
 		_, err := fetch(t, c, at(t, s, "a.example", "/?type="+url.QueryEscape(kind)))
-		if good != (err == nil) || !good && !errors.Is(err, egress.ErrType) {
+		if good != (err == nil) || !good && !errors.Is(err, netguard.ErrType) {
 			t.Errorf("%q: %v, want good %v", kind, err, good)
 		}
 	}
@@ -220,7 +220,7 @@ func TestClientCarriesNothingOfTheServers(t *testing.T) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: "1"})
 	}))
 	defer s.Close()
-	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}})
+	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}})
 	for range 2 {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, at(t, s, "a.example", "/"), nil)
 		req.AddCookie(&http.Cookie{Name: "mine", Value: "2"})
@@ -238,7 +238,7 @@ func TestClientEndsInTime(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer s.Close()
-	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}, Time: 50 * time.Millisecond})
+	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}, Time: 50 * time.Millisecond})
 	_, err := fetch(t, c, at(t, s, "a.example", "/"))
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
@@ -254,7 +254,7 @@ func TestClientSpeaksTLSWithTheNameItWasAskedFor(t *testing.T) {
 	defer s.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	c := egress.Client(hosts(nil), egress.ClientLimits{Ports: []int{portOf(t, s)}, Roots: roots})
+	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}, Roots: roots})
 	if body, err := fetch(t, c, at(t, s, "example.com", "/")); err != nil || body != "HTTP/2.0" {
 		t.Errorf("%q, %v", body, err)
 	}

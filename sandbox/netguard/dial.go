@@ -1,4 +1,4 @@
-package egress
+package netguard
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -34,7 +33,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	default:
 		return nil, &Refused{Host: address, Reason: "only TCP is open"}
 	}
-	host, port, err := authority(address)
+	host, port, err := Authority(address)
 	if err != nil {
 		return nil, err
 	}
@@ -148,9 +147,4 @@ func (g *Guard) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 		return nil, fmt.Errorf("%w: %s: %s", ErrUnresolved, host, why)
 	}
 	return addrs, nil
-}
-
-// join is the authority of a normalised host.
-func join(host string, port int) string {
-	return net.JoinHostPort(host, strconv.Itoa(port))
 }

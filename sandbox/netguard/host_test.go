@@ -1,4 +1,4 @@
-package egress_test
+package netguard_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
 )
 
 func TestHostHasOneSpelling(t *testing.T) {
@@ -32,7 +32,7 @@ func TestHostHasOneSpelling(t *testing.T) {
 		"1password.com":         "1password.com",
 		"a.0xg":                 "a.0xg",
 	} {
-		got, err := egress.Host(raw)
+		got, err := netguard.Host(raw)
 		if err != nil || got != want {
 			t.Errorf("Host(%q) = %q, %v; want %q", raw, got, err, want)
 		}
@@ -52,9 +52,9 @@ func TestHostRefusesWhatOthersCouldReadDifferently(t *testing.T) {
 		"invalid utf-8": "ex\xffample.com", "bad punycode": "xn--a.com", "fullwidth slash": "a／b.com", "account of": "a℀b.com",
 		"bidi override": "a\u202eb.com", "only invisible": "\u00ad", "huge": strings.Repeat("a", 5000),
 	} {
-		if got, err := egress.Host(raw); err == nil {
+		if got, err := netguard.Host(raw); err == nil {
 			t.Errorf("%s: Host(%q) = %q, want an error", name, raw, got)
-		} else if err != nil && !errors.Is(err, egress.ErrHost) {
+		} else if err != nil && !errors.Is(err, netguard.ErrHost) {
 			t.Errorf("%s: %v is not ErrHost", name, err)
 		}
 	}
@@ -65,14 +65,14 @@ func FuzzHost(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		host, err := egress.Host(raw)
+		host, err := netguard.Host(raw)
 		if err != nil {
-			if !errors.Is(err, egress.ErrHost) {
+			if !errors.Is(err, netguard.ErrHost) {
 				t.Fatalf("%v is not ErrHost", err)
 			}
 			return
 		}
-		if again, err := egress.Host(host); err != nil || again != host {
+		if again, err := netguard.Host(host); err != nil || again != host {
 			t.Fatalf("Host(%q) = %q, and of that %q, %v", raw, host, again, err)
 		}
 		if _, err := netip.ParseAddr(host); err != nil && strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
