@@ -102,6 +102,8 @@ soak: build ## the long version of the tests: many kill points, long fuzzing, 60
 	@.ci/fuzz total 600
 	go build -o bin/load ./web/e2e/load/cmd
 	./bin/load -bin bin/fawn -seconds 60
+	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
+	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test corpus.test.mjs # documents of all kinds, 40 of which are in make e2e
 
 docker: ## build the image fawn:VERSION
 	docker build --build-arg VERSION=$(VERSION) -t fawn:$(VERSION) .

@@ -11,6 +11,11 @@ import (
 	"fawn/uploads/convert"
 
 	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
 func TestMain(m *testing.M) {
@@ -150,6 +155,24 @@ func TestOtherFormats(t *testing.T) {
 		"O/a.xhtml":              `<html><body><p>ende</p></body></html>`, "O/b.xhtml": `<html><body><h1>Anfang</h1></body></html>`,
 	})
 	same(t, md(t, "a.epub", book), "<!-- chapter 1 -->\n\n# Anfang\n\n<!-- chapter 2 -->\n\nende\n")
+}
+
+func TestOldEncodingsAreTold(t *testing.T) {
+	for name, want := range map[string]string{
+		"zh": "工程师在铁路沿线的四个地点测量了噪音。渡船清晨离开港口,傍晚以前返回。",
+		"ja": "技術者は線路沿いの四か所で騒音を測定しました。参加者には地図と水が配られます。",
+		"ko": "골짜기에는 아흐레 동안 비가 내렸습니다. 모든 봉사자는 지도와 물 한 병을 받습니다.",
+		"ru": "Инженеры измерили шум в четырёх местах вдоль железной дороги.",
+	} {
+		e := map[string]encoding.Encoding{"zh": simplifiedchinese.GB18030, "ja": japanese.ShiftJIS, "ko": korean.EUCKR, "ru": charmap.Windows1251}[name]
+		b, err := e.NewEncoder().String(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := md(t, name+".txt", []byte(b)); got != want+"\n" {
+			t.Errorf("%s is read as %s", name, got)
+		}
+	}
 }
 
 func TestPDFHasPagesHeadingsTablesAndWholeParagraphs(t *testing.T) {

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/klippa-app/go-pdfium"
 	pdferr "github.com/klippa-app/go-pdfium/errors"
-	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
-	"github.com/klippa-app/go-pdfium/responses"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 )
@@ -28,7 +27,8 @@ const (
 	pdfMemory    = 4096            // pages of WebAssembly, 64 KiB each
 	pdfStart     = 2 * time.Minute // to compile the reader on a busy machine
 	sparse       = 20              // letters on a page below which it looks scanned
-	maxPageRects = 100_000
+	maxPageChars = 200_000
+	maxPageLinks = 1_000
 )
 
 // startPDF starts the PDF reader. It sees no files.
@@ -86,9 +86,10 @@ func portable(d *draft, data []byte) error {
 		total = pdfPages
 		d.lack(Long)
 	}
+	r := pageReader{pdf: pdf, doc: doc.Document, scales: map[[2]float64]float64{}}
 	pages, letters, size := make([][]textLine, 0, min(total, 1000)), 0, 0
 	for i := range total {
-		lines, err := pdfPage(pdf, doc.Document, i)
+		lines, err := r.page(i)
 		if err != nil {
 			d.lack(Damaged)
 			if i == 0 {
@@ -120,46 +121,28 @@ func portable(d *draft, data []byte) error {
 	return nil
 }
 
-func pdfPage(pdf pdfium.Pdfium, doc references.FPDF_DOCUMENT, i int) ([]textLine, error) {
-	t, err := pdf.GetPageTextStructured(&requests.GetPageTextStructured{
-		Page:                   requests.Page{ByIndex: &requests.PageByIndex{Document: doc, Index: i}},
-		Mode:                   requests.GetPageTextStructuredModeRects,
-		CollectFontInformation: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return linesOf(t.Rects[:min(len(t.Rects), maxPageRects)]), nil
-}
-
-// piece is a text in one style on one line.
+// piece is a word or more in one style on one line.
 type piece struct {
 	text              string
 	left, right       float64
 	bottom, top, size float64
+	spaced, fresh     bool // a space stands before it; the file begins a line with it
+	bold              bool
+	link              string
 }
 
 // textLine are pieces beside one another.
 type textLine struct{ pieces []piece }
 
-// linesOf joins the rectangles of a page to lines. Their order is that of the file, which is
-// how programs write what is to be read one after the other, columns too.
-func linesOf(rects []*responses.GetPageTextStructuredRect) (lines []textLine) {
-	for _, r := range rects {
-		p := piece{text: clean(strings.NewReplacer("\r", "", "\n", " ", "\u0002", "-", "\ufffe", "-").Replace(r.Text)),
-			left: r.PointPosition.Left, right: r.PointPosition.Right,
-			bottom: min(r.PointPosition.Bottom, r.PointPosition.Top), top: max(r.PointPosition.Bottom, r.PointPosition.Top)}
-		if strings.TrimSpace(p.text) == "" {
+// linesOf joins the words of a page to lines. Their order is that of the file, which is how
+// programs write what is to be read one after the other, columns too.
+func linesOf(words []piece) (lines []textLine) {
+	for _, w := range words {
+		if n := len(lines); n > 0 && lines[n-1].takes(w) {
+			lines[n-1].pieces = append(lines[n-1].pieces, w)
 			continue
 		}
-		if p.size = p.top - p.bottom; r.FontInformation != nil && r.FontInformation.Size > 0 {
-			p.size = r.FontInformation.Size
-		}
-		if n := len(lines); n > 0 && lines[n-1].takes(p) {
-			lines[n-1].pieces = append(lines[n-1].pieces, p)
-			continue
-		}
-		lines = append(lines, textLine{[]piece{p}})
+		lines = append(lines, textLine{[]piece{w}})
 	}
 	return lines
 }
@@ -168,38 +151,71 @@ func linesOf(rects []*responses.GetPageTextStructuredRect) (lines []textLine) {
 func (l textLine) takes(p piece) bool {
 	last := l.pieces[len(l.pieces)-1]
 	overlap := min(last.top, p.top) - max(last.bottom, p.bottom)
-	return overlap > 0.5*min(last.top-last.bottom, p.top-p.bottom) && p.left > last.left && p.left > last.right-2*p.size
+	return overlap > 0.5*min(last.top-last.bottom, p.top-p.bottom) &&
+		(!p.fresh || p.left > last.left && p.left > last.right-2*p.size)
 }
 
-// cells are the parts of a line with wide gaps between them.
-func (l textLine) cells() (cells []piece) {
+// cells are the parts of a line with wide gaps between them, with their links if they are
+// wanted.
+func (l textLine) cells(links bool) (cells []piece) {
+	link := ""
+	end := func() {
+		if link != "" {
+			cells[len(cells)-1].text += "](" + link + ")"
+		}
+		link = ""
+	}
 	for i, p := range l.pieces {
-		if i == 0 {
+		if links && p.link != "" {
+			p.text = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(p.text)
+		}
+		begins := i == 0
+		if !begins {
+			last := &cells[len(cells)-1]
+			gap := max(p.left-last.right, last.left-p.right)
+			begins = gap > 1.2*max(p.size, 4) && !mark(last.text)
+		}
+		if links && (begins || p.link != link) {
+			end()
+		}
+		if links && p.link != link {
+			link, p.text = p.link, "["+p.text
+		}
+		if begins {
 			cells = append(cells, p)
 			continue
 		}
 		last := &cells[len(cells)-1]
-		gap := p.left - last.right
-		switch {
-		case gap > 1.2*max(p.size, 4):
-			cells = append(cells, p)
-			continue
-		case gap > 0.15*p.size && !strings.HasSuffix(last.text, " ") && !strings.HasPrefix(p.text, " "):
+		gap, least := max(p.left-last.right, last.left-p.right), 0.1
+		if wideEnd(last.text) && wideStart(p.text) {
+			least = 0.3
+		}
+		if p.spaced && (p.fresh || gap > least*p.size) { // the reader sees spaces where fonts are unusual
 			last.text += " "
 		}
 		last.text += p.text
-		last.right, last.size = p.right, max(last.size, p.size)
+		last.left, last.right, last.size = min(last.left, p.left), max(last.right, p.right), max(last.size, p.size)
 		last.bottom, last.top = min(last.bottom, p.bottom), max(last.top, p.top)
 	}
+	end()
 	return cells
 }
 
-func (l textLine) text() string {
+// text is the line with its links; plain is without.
+func (l textLine) text() string  { return words(l.cells(true)) }
+func (l textLine) plain() string { return words(l.cells(false)) }
+
+func words(cells []piece) string {
 	var all []string
-	for _, c := range l.cells() {
+	for _, c := range cells {
 		all = append(all, oneLine(c.text))
 	}
 	return strings.Join(all, " ")
+}
+
+// bold says whether all of the line is.
+func (l textLine) bold() bool {
+	return !slices.ContainsFunc(l.pieces, func(p piece) bool { return !p.bold })
 }
 
 func (l textLine) letters() (n int) {

@@ -13,17 +13,21 @@ type setter struct {
 	d     *draft
 	body  float64
 	heads []float64 // sizes of headings, the largest first
+	light bool      // the ordinary text is not bold
 }
 
 func newSetter(d *draft, pages [][]textLine) *setter {
-	weights, all := map[float64]int{}, 0
+	weights, all, bold := map[float64]int{}, 0, 0
 	for _, lines := range pages {
 		for _, l := range lines {
 			weights[half(l.size())] += l.letters()
 			all += l.letters()
+			if l.bold() {
+				bold += l.letters()
+			}
 		}
 	}
-	s := &setter{d: d}
+	s := &setter{d: d, light: bold < all/3}
 	most := 0
 	for size, n := range weights {
 		if n > most || n == most && size < s.body {
@@ -43,15 +47,27 @@ func newSetter(d *draft, pages [][]textLine) *setter {
 // half rounds a size, which differs a little from line to line.
 func half(size float64) float64 { return math.Round(size*2) / 2 }
 
-// maxHeading is how long a heading may be, in letters.
-const maxHeading = 200
+// How long a heading may be, in letters: a large one, and one that is only bold.
+const (
+	maxHeading = 200
+	maxBold    = 100
+)
 
+// level is that of a heading, or 0. Bold lines that are not larger than the text come below
+// all large ones.
 func (s *setter) level(l textLine) int {
-	i := slices.Index(s.heads, half(l.size()))
-	if i < 0 || l.letters() > maxHeading || !strings.ContainsFunc(l.text(), unicode.IsLetter) {
+	n := l.letters()
+	if n > maxHeading || !strings.ContainsFunc(l.plain(), unicode.IsLetter) {
 		return 0
 	}
-	return min(i+1, 4)
+	if i := slices.Index(s.heads, half(l.size())); i >= 0 {
+		return min(i+1, 4)
+	}
+	if s.light && n <= maxBold && l.bold() && half(l.size()) >= s.body && len(l.cells(false)) == 1 && !endsSentence(l.plain()) &&
+		!bullet(l.plain()) {
+		return min(len(s.heads)+1, 4)
+	}
+	return 0
 }
 
 func (s *setter) page(lines []textLine) {
@@ -71,9 +87,9 @@ func (s *setter) page(lines []textLine) {
 
 // heading takes the lines of one heading.
 func (s *setter) heading(lines []textLine, level int) int {
-	text, n := lines[0].text(), 1
+	text, n := lines[0].plain(), 1
 	for n < len(lines) && n < 4 && s.level(lines[n]) == level && near(lines[n-1], lines[n]) {
-		text = join(text, lines[n].text())
+		text = join(text, lines[n].plain())
 		n++
 	}
 	s.d.heading(level, text)
@@ -129,11 +145,36 @@ func bullet(s string) bool {
 	return strings.ContainsRune("•‣◦▪●■–∙·", r)
 }
 
+// mark says whether a text is only what stands before an item of a list.
+func mark(s string) bool {
+	s = strings.TrimSpace(s)
+	if n := strings.TrimRight(s, ".)"); n != s && len(n) < 4 && strings.Trim(n, "0123456789") == "" {
+		return true
+	}
+	return utf8.RuneCountInString(s) == 1 && bullet(s)
+}
+
+func wideEnd(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return wide(r)
+}
+
+func wideStart(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return wide(r)
+}
+
 // join puts a line behind another: a word that was divided is one again, and scripts without
 // spaces get none.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
+	}
+	// One link on two lines is one link.
+	if at := strings.LastIndex(a, "]("); at >= 0 && strings.HasSuffix(a, ")") && strings.HasPrefix(b, "[") {
+		if end := strings.Index(b, "]("); end > 0 && strings.HasPrefix(b[end:], a[at:]) {
+			return join(a[:at], b[1:])
+		}
 	}
 	last, size := utf8.DecodeLastRuneInString(a)
 	next, _ := utf8.DecodeRuneInString(b)
@@ -159,7 +200,7 @@ func (s *setter) columns(lines []textLine) int {
 	if len(lines) < 2 {
 		return 1
 	}
-	first, second := lines[0].cells(), lines[1].cells()
+	first, second := lines[0].cells(false), lines[1].cells(false)
 	if len(first) < 2 || len(second) < 2 || !aligned(first, second) {
 		return 1
 	}
@@ -195,9 +236,9 @@ func (s *setter) table(lines []textLine) int {
 	if s.columns(lines) < 2 {
 		return 0
 	}
-	rows := [][]piece{lines[0].cells()}
+	rows := [][]piece{lines[0].cells(true)}
 	for n := 1; n < len(lines) && s.level(lines[n]) == 0; n++ {
-		cells := lines[n].cells()
+		cells := lines[n].cells(true)
 		if len(cells) < 2 || !aligned(rows[len(rows)-1], cells) {
 			break
 		}

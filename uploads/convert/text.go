@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -95,8 +96,10 @@ func likely(s string) float64 {
 			sum -= 4
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana) && (r < 0xFF61 || r > 0xFF9F):
 			sum += 2
-		case unicode.Is(unicode.Hangul, r) && r >= 0xAC00:
-			sum += 1.6
+		case unicode.Is(unicode.Hangul, r) && strings.ContainsRune(commonHangul, r):
+			sum += 2.4
+		case unicode.Is(unicode.Hangul, r): // any two bytes may look like one
+			sum += 0.2
 		case common(r):
 			sum += 1.5
 		case unicode.Is(unicode.Han, r):
@@ -122,6 +125,9 @@ func likely(s string) float64 {
 	}
 	return sum / n
 }
+
+// commonHangul are the syllables that most of any Korean text is made of.
+const commonHangul = "이다는을의에가고은로한하를지도사기자인어리대시해서일들그나수부정아보라전과있오만으제상주여것거스장니면게지를습입했었까"
 
 // common says whether a Chinese character is one of those that most of any text is made of.
 func common(r rune) bool {

@@ -195,7 +195,7 @@ func wants(dir Dir, name string) bool {
 	defer f.Close()
 	head := make([]byte, uploads.HeadBytes)
 	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return false
 	}
 	return convert.Wants(name, head[:n])

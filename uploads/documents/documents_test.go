@@ -184,6 +184,18 @@ func TestAFailureIsTold(t *testing.T) {
 	d.want("a.pdf failedencrypted")
 }
 
+func TestAnEmptyDocumentIsOne(t *testing.T) {
+	d := newDesk(t)
+	d.put("a.pdf", "")
+	if err := d.docs.Add(t.Context(), thread, "a.pdf"); err != nil {
+		t.Fatal(err)
+	}
+	<-d.jobs
+	d.out <- documents.Outcome{Reason: convert.Damaged}
+	d.await()
+	d.want("a.pdf faileddamaged")
+}
+
 func TestTheFilesOfPeopleAreNeverOverwritten(t *testing.T) {
 	d := newDesk(t)
 	d.add("a.pdf.md", "a.pdf")

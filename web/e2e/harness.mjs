@@ -128,6 +128,7 @@ export const start = async ({ model = true, scripted = '', models = {}, config =
     base, dir, script,
     data: join(dir, 'data'),
     log: () => readFileSync(log, 'utf8'),
+    pid: () => child.pid,
     kill: () => end(child, 'SIGKILL'),
     restart: up,
     stop: async () => {
