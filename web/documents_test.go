@@ -172,3 +172,15 @@ func TestUploadsAreSearched(t *testing.T) {
 		t.Errorf("after a restart the copy finds %s", got)
 	}
 }
+
+// TestWithoutAModelDocumentsAnswer: the built-in model finds the passage a question is about.
+func TestWithoutAModelDocumentsAnswer(t *testing.T) {
+	s := start(t, "models: []\n")
+	s.uploadAll(t, "docs", "offer.docx", letter(t))
+	values := decoded[struct {
+		Messages []struct{ Type, Content string }
+	}](t, s.send(t, "POST", "/threads/docs/runs/wait", human("How many francs does it cost?")))
+	if last := values.Messages[len(values.Messages)-1]; !strings.Contains(last.Content, "It costs 400 francs. [offer.docx, l. 1]") {
+		t.Errorf("the answer is %+v", last)
+	}
+}

@@ -13,7 +13,7 @@ import (
 const (
 	smallWindow = 8192 // tokens; models that read less get a short prompt and few tools
 	briefTokens = 900  // of that prompt with its tools
-	toolTokens  = 12   // of a tool, beside its texts
+	toolTokens  = 14   // of a tool, beside its texts
 )
 
 // small tells whether a window, in tokens, is too small for the whole prompt.
@@ -29,6 +29,7 @@ func terse() [][2]string {
 		{"present_files", "Show finished files from /mnt/user-data/outputs to the user."},
 		{"ls", "List a directory."},
 		{"write_todos", "Write the whole plan: items with content and status (pending, in_progress, completed)."},
+		{tools.SearchDocuments, "Search the user's files for words; gives passages with file and page."},
 		{"grep", "Search text files for a regular expression."},
 		{tools.ViewImage, "Look at a picture."},
 	}

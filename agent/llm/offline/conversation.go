@@ -42,6 +42,7 @@ type args struct {
 	Path      string       `json:"path"`
 	Start     int          `json:"start_line"`
 	End       int          `json:"end_line"`
+	Page      int          `json:"page"`
 	Filepaths []string     `json:"filepaths"`
 	Todos     []agent.Todo `json:"todos"`
 }

@@ -25,6 +25,7 @@ import (
 type desk struct {
 	t    *testing.T
 	host string
+	dirs sandbox.Dirs
 	turn *agent.Turn
 	sink *agenttest.Sink
 	a    *agent.Agent
@@ -44,7 +45,7 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 		return dirs.Open(thread)
 	}
 	sink := &agenttest.Sink{}
-	d := &desk{t: t, sink: sink, turn: agenttest.Turn("", sink), a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits, uploads.NoDocuments{})}}
+	d := &desk{t: t, dirs: dirs, sink: sink, turn: agenttest.Turn("", sink), a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits, uploads.NoDocuments{})}}
 	d.turn.State.Messages = nil
 	f, err := open(d.turn.ThreadID)
 	if err != nil {

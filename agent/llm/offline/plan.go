@@ -21,6 +21,9 @@ func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 	if command := c.command(); command != "" {
 		return c.perform(command), nil
 	}
+	if found := c.lookup(); found != nil {
+		return *found, nil
+	}
 	var a action
 	files := c.wanted()
 	if len(files) == 0 && c.asksForWork() {
@@ -112,17 +115,31 @@ func isTable(p string) bool {
 func (c *conversation) deliver(docs []document, left int) action {
 	var tables []analysis
 	var parts []string
+	describe := func(d document) {
+		t := analyse(c, d)
+		if t.drawn {
+			t.svg = c.output("chart", len(tables), ".svg")
+		}
+		tables = append(tables, t)
+		parts = append(parts, t.brief(c))
+	}
 	for _, d := range docs {
 		switch {
 		case d.problem != "" && d.lines == 0:
 			parts = append(parts, fmt.Sprintf(c.pick("`%s` couldn't be read: %s", "无法读取 `%s`：%s"), code(path.Base(d.path)), quoteText(d.problem)))
-		case isTable(d.path):
-			t := analyse(c, d)
-			if t.drawn {
-				t.svg = c.output("chart", len(tables), ".svg")
+		case isSheets(d.path):
+			list, more := sheets(d)
+			for _, sheet := range list {
+				describe(sheet)
 			}
-			tables = append(tables, t)
-			parts = append(parts, t.brief(c))
+			if len(list) == 0 {
+				parts = append(parts, digest(c, d))
+			}
+			if more > 0 {
+				parts = append(parts, fmt.Sprintf(c.pick("%d more sheets were skipped.", "另有 %d 个工作表未处理。"), more))
+			}
+		case isTable(d.path):
+			describe(d)
 		default:
 			parts = append(parts, digest(c, d))
 		}

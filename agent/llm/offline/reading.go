@@ -48,7 +48,7 @@ func (c *conversation) document(path string, size int) (document, []span) {
 	var parts []segment
 	end, tried, calls := -1, map[span]int{}, 0 // end is the last line, -1 unknown
 	for _, s := range c.done {
-		if s.tool != "read_file" || s.args.Path != path {
+		if s.tool != "read_file" || s.args.Path != path || s.args.Page > 0 {
 			continue
 		}
 		calls++

@@ -30,6 +30,7 @@ type heading struct {
 func digest(c *conversation, d document) string {
 	var b strings.Builder
 	headings, sentences, letters := scanText(d.text)
+	where := placesOf(d.text)
 	fmt.Fprintf(&b, c.pick("**%s** has %s and about %s", "**%s** 有 %s，约 %s"), cell(path.Base(d.path)), c.number(d.lines, "line", "行"), c.number(letters, "word", "字词"))
 	if d.partial {
 		b.WriteString(c.pick(" in the part that was read; the file is longer", "（仅限读到的部分；文件更长）"))
@@ -46,13 +47,13 @@ func digest(c *conversation, d document) string {
 				fmt.Fprintf(&b, c.pick("\n- … %d more", "\n- … 另有 %d 项"), len(headings)-i)
 				break
 			}
-			fmt.Fprintf(&b, "\n%s- %s (L%d)", strings.Repeat("  ", h.level-top), cell(h.text), h.line)
+			fmt.Fprintf(&b, "\n%s- %s (%s)", strings.Repeat("  ", h.level-top), cell(h.text), where.at(h.line))
 		}
 	}
 	if key := best(sentences, 5); len(key) > 0 {
 		fmt.Fprintf(&b, "\n\n**%s**\n", c.pick("Key sentences, word for word", "关键句（原文）"))
 		for _, s := range key {
-			fmt.Fprintf(&b, "\n- %s (L%d)", quoteText(s.text), s.line)
+			fmt.Fprintf(&b, "\n- %s %s", quoteText(s.text), where.cite(d.path, s.line))
 		}
 	}
 	return b.String()
@@ -93,7 +94,7 @@ func scanText(text string) (headings []heading, sentences []sentence, words int)
 			flush()
 			fence = s[:3]
 			continue
-		case s == "" || strings.HasPrefix(s, "|"):
+		case s == "" || strings.HasPrefix(s, "|") || strings.HasPrefix(s, "<!--"):
 			flush()
 			previous = ""
 			continue
