@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"fawn/uploads"
@@ -32,6 +33,8 @@ const (
 	maxIndexed    = 64 << 20 // bytes of a thread's texts
 	maxPlain      = 8 << 20  // bytes of an upload that is text itself, as of a converted one
 	addedTogether = 16       // passages
+
+	forgetTime = time.Minute // a thread with more than can be forgotten in that is tried again at the next start
 )
 
 // Refresh has the index of a thread compared with its files, soon and in the background. The
@@ -51,6 +54,17 @@ func (s *Service) Refresh(threads ...string) {
 	case s.stale <- struct{}{}:
 	default:
 	}
+}
+
+// Forget takes a thread whose files are gone out of the index.
+func (s *Service) Forget(thread string) error {
+	if s.cfg.Index == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), forgetTime)
+	defer cancel()
+	_, err := s.refresh(ctx, thread)
+	return err
 }
 
 // keepIndex refreshes threads as they ask for it, at first all that are in the index: a server
