@@ -64,7 +64,7 @@ func imports() map[string][]string {
 		"web/chain":               leaf, // tests only
 		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
-		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads"},
+		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads", "web/principal"},
 		"web/network":             {"agent", "sandbox/egress", "sandbox/netguard", "store"},
 		"web/openapi":             leaf,
 		"web/principal":           {"store"},

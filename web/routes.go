@@ -32,16 +32,17 @@ func (a *App) routes() error {
 		return err
 	}
 	e.HTTPErrorHandler = pages.ErrorHandler(httpx.ErrorHandler(a.opts.Log))
-	e.GET("/assets/*", echo.WrapHandler(assets.Handler()))
+	e.GET("/assets/*", httpx.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
 	a.pages = pages
 
 	for _, path := range []string{"/health", "/healthz", "/api/health"} {
-		e.GET(path, a.health)
-		e.HEAD(path, a.health)
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			e.Add(method, path, httpx.Allow(principal.Anyone, a.health))
+		}
 	}
 	if document != nil {
-		e.GET("/openapi.json", document)
+		e.GET("/openapi.json", httpx.Allow(principal.User, document))
 	}
 	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Draining: a.draining})

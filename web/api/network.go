@@ -50,7 +50,7 @@ func (m mount) decideNetwork(c echo.Context, t store.Thread) error {
 		return httpx.Invalid("body", "port", "want a port from 0 to 65535, got %d", body.Port)
 	}
 	if body.Answer == egress.Always {
-		if err := m.house(c); err != nil {
+		if err := httpx.Allowed(c, operator); err != nil {
 			return err
 		}
 	}

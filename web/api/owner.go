@@ -15,9 +15,6 @@ func (a *API) owner(c echo.Context) string { return principal.Owner(c.Request().
 // foreign tells whether a thing belongs to somebody else; to the asker it is not there.
 func (a *API) foreign(c echo.Context, owner string) bool { return owner != a.owner(c) }
 
-// house refuses what concerns everybody to all but the operator of the installation.
-func (a *API) house(c echo.Context) error { return operator.check(principal.Of(c.Request().Context())) }
-
 // wanted decodes an object that things must contain, nil when it asks for nothing.
 func wanted(field string, raw json.RawMessage) (map[string]any, error) {
 	if raw = given(raw); raw == nil {

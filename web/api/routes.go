@@ -6,12 +6,21 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/store"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// Who may ask for a route.
+const (
+	anyone   = principal.Anyone
+	user     = principal.User
+	operator = principal.Operator
 )
 
 // route is a line of the table of routes. Its operation describes it in the document.
 type route struct {
 	method, path string // as in OpenAPI
-	who          policy
+	who          principal.Policy
 	op           string // id of its operation
 	do           echo.HandlerFunc
 }
@@ -24,7 +33,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 		table = append(table, m.gateway()...)
 	}
 	for _, r := range table {
-		g.Add(r.method, served(r.path), m.allowing(r.who, r.do))
+		g.Add(r.method, served(r.path), httpx.Allow(r.who, r.do))
 	}
 }
 

@@ -10,11 +10,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
 	"fawn/agent/llm"
@@ -85,90 +82,4 @@ func New(d Deps) (*UI, error) {
 	}
 	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick,
 		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil
-}
-
-// Routes adds the pages and their actions to g, which is mounted at the root.
-func (u *UI) Routes(g *echo.Group) {
-	g.GET("/", u.root)
-	g.GET("/workspace", u.root)
-	g.GET("/workspace/chats", u.chats)
-	g.GET("/workspace/chats/new", u.welcome)
-	g.GET("/workspace/chats/:id", u.onThread(u.thread))
-	g.GET("/workspace/chats/:id/files", u.onThread(u.filePage))
-	g.GET("/workspace/chats/:id/files/*", u.onThread(u.filePage))
-	g.GET("/share/:token", u.shared)
-	g.GET("/share/:token/files/*", u.sharedFile)
-	g.GET("/share/:token/view/*", u.sharedView)
-	g.GET("/workspace/agents", u.agents)
-	g.GET("/workspace/agents/new", u.newAgent)
-	g.GET("/workspace/agents/:name", u.missing(false))
-	g.GET("/workspace/agents/:name/*", u.missing(false))
-	g.GET("/workspace/skills", u.skills)
-	g.GET("/workspace/skills/:name", u.missing(true))
-	g.GET("/workspace/scheduled-tasks", u.tasks)
-	g.POST("/ui/tasks", u.addTask)
-	g.POST("/ui/tasks/:id/:action", u.changeTask)
-	g.GET("/workspace/settings", u.settings)
-	g.GET("/workspace/settings/:section", u.settings)
-
-	if u.Spec != nil {
-		g.GET("/docs", u.reference)
-		g.GET("/redoc", func(c echo.Context) error { return c.Redirect(http.StatusFound, "/docs") })
-	}
-	g.GET("/ui/diagram", u.diagram)
-	g.GET("/ui/palette", u.palette)
-	g.GET("/ui/commands", u.commands)
-	g.POST("/ui/prefs", u.savePrefs)
-	g.GET("/ui/notifications", u.notifyOffer)
-	g.POST("/ui/models", u.addModel)
-	g.POST("/ui/models/change", u.changeModel)
-	g.POST("/ui/models/found", u.useFound)
-	g.POST("/ui/models/probe", u.probeModel)
-	g.POST("/ui/models/remove", u.removeModel)
-	g.POST("/ui/models/default", u.makeDefault)
-	g.GET("/ui/threads", u.threadList)
-	g.POST("/ui/threads", u.create)
-	g.POST("/ui/sample", u.sample)
-	g.POST("/ui/threads/delete", u.removeMany)
-	g.POST("/ui/threads/restore", u.undo)
-	g.POST("/ui/threads/:id/messages", u.onThread(u.send))
-	g.GET("/ui/threads/:id/messages/:message/raw", u.onThread(u.source))
-	g.GET("/ui/threads/:id/turns", u.onThread(u.earlier))
-	g.GET("/ui/threads/:id/messages/:message", u.own(false))
-	g.GET("/ui/threads/:id/messages/:message/edit", u.own(true))
-	g.POST("/ui/threads/:id/regenerate", u.onThread(u.regenerate))
-	g.POST("/ui/threads/:id/edit", u.onThread(u.edit))
-	g.POST("/ui/threads/:id/version", u.onThread(u.version))
-	g.POST("/ui/threads/:id/choice", u.onThreadID(u.choose))
-	g.POST("/ui/threads/:id/branch", u.onThread(u.branch))
-	g.GET("/ui/threads/:id/export.md", u.onThread(u.exportMarkdown))
-	g.GET("/ui/threads/:id/export.json", u.onThread(u.exportJSON))
-	g.POST("/ui/threads/:id/queue/:run/remove", u.unqueue(false))
-	g.POST("/ui/threads/:id/queue/:run/edit", u.unqueue(true))
-	g.POST("/ui/threads/:id/queue/:run/send", u.onThread(u.sendNow))
-	g.POST("/ui/threads/:id/stop", u.onThread(u.stop))
-	g.POST("/ui/threads/:id/followups", u.onThread(u.followUp))
-	g.POST("/ui/threads/:id/feedback", u.onThread(u.rate))
-	g.POST("/ui/threads/:id/network", u.onThread(u.answerHost))
-	g.POST("/ui/hosts", u.closeHost)
-	g.GET("/ui/threads/:id/menu", u.onThread(u.menu))
-	g.POST("/ui/threads/:id/rename", u.onThread(u.rename))
-	g.POST("/ui/threads/:id/pin", u.onThread(u.pin))
-	g.GET("/ui/threads/:id/usage", u.onThread(u.usage))
-	g.POST("/ui/threads/:id/compact", u.onThread(u.compact))
-	g.POST("/ui/threads/:id/sandbox", u.onThread(u.restart))
-	g.GET("/ui/threads/:id/share", u.onThread(u.sharing))
-	g.POST("/ui/threads/:id/share", u.onThread(u.share))
-	g.POST("/ui/threads/:id/share/remove", u.onThread(u.unshare))
-	g.GET("/ui/threads/:id/delete", u.onThread(u.confirm))
-	g.POST("/ui/threads/:id/delete", u.onThread(u.remove))
-	g.GET("/ui/threads/:id/status", u.onThread(u.status))
-	g.GET("/ui/threads/:id/stream", u.onThread(u.stream))
-	g.GET("/ui/threads/:id/steps/:step", u.onThread(u.step))
-	g.POST("/ui/threads/:id/uploads", u.onThreadID(u.upload))
-	g.POST("/ui/threads/:id/uploads/:name/delete", u.onThreadID(u.removeUpload))
-	g.GET("/ui/threads/:id/panel", u.onThread(u.panel))
-	g.GET("/ui/threads/:id/panel/*", u.onThread(u.panel))
-	g.GET("/ui/threads/:id/view/*", u.onThreadID(u.view))
-	g.GET("/ui/threads/:id/files.zip", u.onThread(u.filesZip))
 }

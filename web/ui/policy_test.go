@@ -1,0 +1,53 @@
+package ui_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/httpx"
+	"fawn/web/principal"
+	"fawn/web/ui"
+)
+
+// TestNoPageIsWithoutAPolicy: without an account only what is shared is open, and what concerns
+// the installation refuses all but its operator, before it does anything.
+func TestNoPageIsWithoutAPolicy(t *testing.T) {
+	open, operators := []string{"/share/", "/ui/diagram"}, []string{"/ui/models", "/ui/hosts"}
+	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
+		e := echo.New()
+		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))
+		if owner != "" {
+			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
+		}
+		u, err := ui.New(ui.Deps{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Routes(e.Group(""))
+		below := func(path string, list []string) bool {
+			return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(path, p) })
+		}
+		n := 0
+		for _, r := range e.Routes() {
+			if r.Method == echo.RouteNotFound || below(r.Path, open) || owner != "" && !below(r.Path, operators) {
+				continue
+			}
+			n++
+			rec := httptest.NewRecorder()
+			path := strings.NewReplacer(":", "x", "*", "x").Replace(r.Path)
+			e.ServeHTTP(rec, httptest.NewRequest(r.Method, path, nil))
+			if rec.Code != limited {
+				t.Errorf("%s %s as %q: %d %s", r.Method, r.Path, owner, rec.Code, rec.Body)
+			}
+		}
+		if n < 7 {
+			t.Errorf("as %q: %d routes", owner, n)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// Who may ask for a page or an action.
+const (
+	anyone   = principal.Anyone
+	user     = principal.User
+	operator = principal.Operator
+)
+
+// route is a line of the table of routes.
+type route struct {
+	method, path string
+	who          principal.Policy
+	do           echo.HandlerFunc
+}
+
+// Routes adds the pages and their actions to g, which is mounted at the root.
+func (u *UI) Routes(g *echo.Group) {
+	for _, r := range u.routes() {
+		g.Add(r.method, r.path, httpx.Allow(r.who, r.do))
+	}
+}
+
+func (u *UI) routes() []route {
+	table := []route{
+		{"GET", "/", user, u.root},
+		{"GET", "/workspace", user, u.root},
+		{"GET", "/workspace/chats", user, u.chats},
+		{"GET", "/workspace/chats/new", user, u.welcome},
+		{"GET", "/workspace/chats/:id", user, u.onThread(u.thread)},
+		{"GET", "/workspace/chats/:id/files", user, u.onThread(u.filePage)},
+		{"GET", "/workspace/chats/:id/files/*", user, u.onThread(u.filePage)},
+		{"GET", "/share/:token", anyone, u.shared},
+		{"GET", "/share/:token/files/*", anyone, u.sharedFile},
+		{"GET", "/share/:token/view/*", anyone, u.sharedView},
+		{"GET", "/workspace/agents", user, u.agents},
+		{"GET", "/workspace/agents/new", user, u.newAgent},
+		{"GET", "/workspace/agents/:name", user, u.missing(false)},
+		{"GET", "/workspace/agents/:name/*", user, u.missing(false)},
+		{"GET", "/workspace/skills", user, u.skills},
+		{"GET", "/workspace/skills/:name", user, u.missing(true)},
+		{"GET", "/workspace/scheduled-tasks", user, u.tasks},
+		{"POST", "/ui/tasks", user, u.addTask},
+		{"POST", "/ui/tasks/:id/:action", user, u.changeTask},
+		{"GET", "/workspace/settings", user, u.settings},
+		{"GET", "/workspace/settings/:section", user, u.settings},
+
+		{"GET", "/ui/diagram", anyone, u.diagram},
+		{"GET", "/ui/palette", user, u.palette},
+		{"GET", "/ui/commands", user, u.commands},
+		{"POST", "/ui/prefs", user, u.savePrefs},
+		{"GET", "/ui/notifications", user, u.notifyOffer},
+		{"POST", "/ui/models", operator, u.addModel},
+		{"POST", "/ui/models/change", operator, u.changeModel},
+		{"POST", "/ui/models/found", operator, u.useFound},
+		{"POST", "/ui/models/probe", operator, u.probeModel},
+		{"POST", "/ui/models/remove", operator, u.removeModel},
+		{"POST", "/ui/models/default", operator, u.makeDefault},
+
+		{"GET", "/ui/threads", user, u.threadList},
+		{"POST", "/ui/threads", user, u.create},
+		{"POST", "/ui/sample", user, u.sample},
+		{"POST", "/ui/threads/delete", user, u.removeMany},
+		{"POST", "/ui/threads/restore", user, u.undo},
+		{"POST", "/ui/threads/:id/messages", user, u.onThread(u.send)},
+		{"GET", "/ui/threads/:id/messages/:message/raw", user, u.onThread(u.source)},
+		{"GET", "/ui/threads/:id/turns", user, u.onThread(u.earlier)},
+		{"GET", "/ui/threads/:id/messages/:message", user, u.own(false)},
+		{"GET", "/ui/threads/:id/messages/:message/edit", user, u.own(true)},
+		{"POST", "/ui/threads/:id/regenerate", user, u.onThread(u.regenerate)},
+		{"POST", "/ui/threads/:id/edit", user, u.onThread(u.edit)},
+		{"POST", "/ui/threads/:id/version", user, u.onThread(u.version)},
+		{"POST", "/ui/threads/:id/choice", user, u.onThreadID(u.choose)},
+		{"POST", "/ui/threads/:id/branch", user, u.onThread(u.branch)},
+		{"GET", "/ui/threads/:id/export.md", user, u.onThread(u.exportMarkdown)},
+		{"GET", "/ui/threads/:id/export.json", user, u.onThread(u.exportJSON)},
+		{"POST", "/ui/threads/:id/queue/:run/remove", user, u.unqueue(false)},
+		{"POST", "/ui/threads/:id/queue/:run/edit", user, u.unqueue(true)},
+		{"POST", "/ui/threads/:id/queue/:run/send", user, u.onThread(u.sendNow)},
+		{"POST", "/ui/threads/:id/stop", user, u.onThread(u.stop)},
+		{"POST", "/ui/threads/:id/followups", user, u.onThread(u.followUp)},
+		{"POST", "/ui/threads/:id/feedback", user, u.onThread(u.rate)},
+		{"POST", "/ui/threads/:id/network", user, u.onThread(u.answerHost)},
+		{"POST", "/ui/hosts", operator, u.closeHost},
+		{"GET", "/ui/threads/:id/menu", user, u.onThread(u.menu)},
+		{"POST", "/ui/threads/:id/rename", user, u.onThread(u.rename)},
+		{"POST", "/ui/threads/:id/pin", user, u.onThread(u.pin)},
+		{"GET", "/ui/threads/:id/usage", user, u.onThread(u.usage)},
+		{"POST", "/ui/threads/:id/compact", user, u.onThread(u.compact)},
+		{"POST", "/ui/threads/:id/sandbox", user, u.onThread(u.restart)},
+		{"GET", "/ui/threads/:id/share", user, u.onThread(u.sharing)},
+		{"POST", "/ui/threads/:id/share", user, u.onThread(u.share)},
+		{"POST", "/ui/threads/:id/share/remove", user, u.onThread(u.unshare)},
+		{"GET", "/ui/threads/:id/delete", user, u.onThread(u.confirm)},
+		{"POST", "/ui/threads/:id/delete", user, u.onThread(u.remove)},
+		{"GET", "/ui/threads/:id/status", user, u.onThread(u.status)},
+		{"GET", "/ui/threads/:id/stream", user, u.onThread(u.stream)},
+		{"GET", "/ui/threads/:id/steps/:step", user, u.onThread(u.step)},
+		{"POST", "/ui/threads/:id/uploads", user, u.onThreadID(u.upload)},
+		{"POST", "/ui/threads/:id/uploads/:name/delete", user, u.onThreadID(u.removeUpload)},
+		{"GET", "/ui/threads/:id/panel", user, u.onThread(u.panel)},
+		{"GET", "/ui/threads/:id/panel/*", user, u.onThread(u.panel)},
+		{"GET", "/ui/threads/:id/view/*", user, u.onThreadID(u.view)},
+		{"GET", "/ui/threads/:id/files.zip", user, u.onThread(u.filesZip)},
+	}
+	if u.Spec != nil {
+		table = append(table, route{"GET", "/docs", user, u.reference}, route{"GET", "/redoc", user, func(c echo.Context) error {
+			return c.Redirect(http.StatusFound, "/docs")
+		}})
+	}
+	return table
+}
