@@ -137,6 +137,7 @@ type Panel struct {
 	ThreadID string
 	Title    string          // title of the thread, for the way back on the file page
 	File     *FileView       // nil shows the list
+	Changes  *Changes        // what a run changed, in place of a file
 	Files    []File          // all files of the thread, newest first
 	Code     bool            // show the source tab first (?tab=code)
 	Share    string          // token of the link it is shown through; empty on its owner's pages

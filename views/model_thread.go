@@ -107,7 +107,9 @@ type Turn struct {
 	State  TurnState
 	Trail  Trail
 	Answer *Answer
-	Files  []File // handed over in this turn
+	Files  []File // handed over in this turn, then others that it made or changed
+	// Changes are what its runs did to files.
+	Changes []RunChanges
 	// Questions the agent ended the turn with; shown when it is over.
 	Questions []Question
 	Failure   *Failure // with TurnFailed

@@ -96,6 +96,12 @@ func FileURL(id, path string) string { return ThreadURL(id) + "/files/" + escape
 // FilesURL is the page that lists the files of a thread.
 func FilesURL(id string) string { return ThreadURL(id) + "/files" }
 
+// ChangesURL is the page of what a run did to files.
+func ChangesURL(id, run string) string { return ThreadURL(id) + "/changes/" + url.PathEscape(run) }
+
+// PanelChangesURL is the same as a fragment for the panel.
+func PanelChangesURL(id, run string) string { return ActionURL(id, "changes/"+url.PathEscape(run)) }
+
 // PanelURL is the fragment of a file for the panel; an empty path is the list.
 func PanelURL(id, path string) string {
 	if path == "" {

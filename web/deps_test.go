@@ -57,7 +57,7 @@ func imports() map[string][]string {
 		"views/i18n":              leaf,
 		"views/mathml":            leaf,
 		"views/markdown":          {"views/i18n", "views/mathml"},
-		"views":                   {"assets", "views/i18n", "views/markdown"},
+		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
 		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only

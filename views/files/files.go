@@ -73,6 +73,9 @@ func facts(ctx context.Context, f views.File) string {
 }
 
 func pageTitle(ctx context.Context, p views.FilePage) string {
+	if p.Panel.Changes != nil {
+		return i18n.C(ctx, "changes.title")
+	}
 	if p.Panel.File == nil {
 		return i18n.C(ctx, "files.panel")
 	}
@@ -256,4 +259,23 @@ func isNumber(s string) bool {
 	}
 	_, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(s, "%"), " ", ""), 64)
 	return err == nil
+}
+
+// openChanges is how many files of a run show what changed at once.
+const openChanges = 8
+
+// shortPath is a virtual path without what all have.
+func shortPath(p string) string { return strings.TrimPrefix(p, "mnt/user-data/") }
+
+// sizes tells how large a file was and is.
+func sizes(c views.Change) string {
+	switch {
+	case c.Was < 0 && c.Is < 0:
+		return ""
+	case c.Was < 0:
+		return views.Bytes(c.Is)
+	case c.Is < 0:
+		return views.Bytes(c.Was)
+	}
+	return views.Bytes(c.Was) + " → " + views.Bytes(c.Is)
 }

@@ -298,7 +298,7 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request) {
 			f := views.Frame{Say: "Answer ready", Title: "Ready"}
 			f.Do(views.SwapClass, "t-"+turn.ID, chat.TurnClass(turn.State, true))
 			_ = f.Put(ctx, views.SwapOuter, "th-"+turn.ID, chat.TrailHead(turn))
-			_ = f.Put(ctx, views.SwapOuter, "files-"+turn.ID, chat.TurnFiles(turn))
+			_ = f.Put(ctx, views.SwapOuter, "files-"+turn.ID, chat.TurnFiles("live", turn))
 			_ = f.Put(ctx, views.SwapOuter, "files-button", chat.FilesButton("live", len(turn.Files)))
 			_ = f.Put(ctx, views.SwapOuter, "end-"+turn.ID, chat.End("live", turn))
 			_ = f.Put(ctx, views.SwapOuter, "send", chat.SendButton("live", false, false))

@@ -148,8 +148,8 @@ func (d *screen) turn(was, t *views.Turn) error {
 			return err
 		}
 	}
-	if !slices.Equal(was.Files, t.Files) {
-		if err := d.put(views.SwapOuter, "files-"+t.ID, chat.TurnFiles(*t)); err != nil {
+	if !slices.Equal(was.Files, t.Files) || !slices.Equal(was.Changes, t.Changes) {
+		if err := d.put(views.SwapOuter, "files-"+t.ID, chat.TurnFiles(d.now.thread, *t)); err != nil {
 			return err
 		}
 	}

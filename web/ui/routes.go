@@ -39,6 +39,7 @@ func (u *UI) routes() []route {
 		{"GET", "/workspace/chats/:id", user, u.onThread(u.thread)},
 		{"GET", "/workspace/chats/:id/files", user, u.onThread(u.filePage)},
 		{"GET", "/workspace/chats/:id/files/*", user, u.onThread(u.filePage)},
+		{"GET", "/workspace/chats/:id/changes/:run", user, u.onThread(u.changesPage)},
 		{"GET", "/share/:token", anyone, u.shared},
 		{"GET", "/share/:token/files/*", anyone, u.sharedFile},
 		{"GET", "/share/:token/view/*", anyone, u.sharedView},
@@ -109,6 +110,7 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/threads/:id/uploads/:name/delete", user, u.onThreadID(u.removeUpload)},
 		{"GET", "/ui/threads/:id/panel", user, u.onThread(u.panel)},
 		{"GET", "/ui/threads/:id/panel/*", user, u.onThread(u.panel)},
+		{"GET", "/ui/threads/:id/changes/:run", user, u.onThread(u.changes)},
 		{"GET", "/ui/threads/:id/view/*", user, u.onThreadID(u.view)},
 		{"GET", "/ui/threads/:id/files.zip", user, u.onThread(u.filesZip)},
 	}

@@ -32,7 +32,7 @@ func (v *conversation) scene(touched bool) scene {
 	if touched {
 		turns = turns[min(max(0, v.base-1), len(turns)):]
 	}
-	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts), running: v.running(), queue: v.queue, asks: v.asks, todos: v.todos,
+	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts) + len(v.made()), running: v.running(), queue: v.queue, asks: v.asks, todos: v.todos,
 		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
 	s.row = rowOf(v.thread)
 	s.row.Title = s.title
@@ -85,6 +85,7 @@ func (v *conversation) view(s scene) views.Thread {
 		}
 		t.Files = append(t.Files, v.turns.file(p))
 	}
+	t.Files = append(t.Files, v.made()...)
 	return t
 }
 

@@ -46,6 +46,9 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 		if n := len(byTurn[t.ID]); n > 0 {
 			t.Run = byTurn[t.ID][n-1].ID
 		}
+		if err := u.touched(ctx, v.turns, t, byTurn[t.ID]); err != nil {
+			return err
+		}
 		if t.Failure != nil {
 			u.cure(t.Failure, byTurn[t.ID])
 			t.Failure.Others = len(u.Config.Current().UsableModels()) > 1

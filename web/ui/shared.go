@@ -95,6 +95,7 @@ func (s *sharedThread) tame(t *views.Turn) {
 			step.State = views.StepStop
 		}
 	}
+	t.Changes = nil
 	t.Files = slices.DeleteFunc(slices.Clone(t.Files), func(f views.File) bool { return !s.files[f.Path] })
 	for i := range t.Questions {
 		t.Questions[i].Open = false

@@ -24,6 +24,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/sandbox/changes"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/httpx"
@@ -61,7 +62,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 		t.Fatal(err)
 	}
 	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}), agenttest.Echo("echo"), tools.Todos(), w.sendsHelpers())
-	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Watch: changes.New(w.dirs), Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 		return &agent.Agent{Model: w.model, Tools: kit, Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
 	}})
 	if err := w.runs.Recover(t.Context()); err != nil {

@@ -1,0 +1,29 @@
+package views
+
+import "fawn/sandbox/linediff"
+
+// RunChanges is one line about what a run did to files.
+type RunChanges struct {
+	Run            string
+	Files          int
+	Added, Removed int // lines
+}
+
+// Changes is what a run did to files, file by file.
+type Changes struct {
+	RunChanges
+	List []Change
+	More bool // there is more than List shows
+}
+
+// Change is what became of one file.
+type Change struct {
+	File         File
+	What         string // created, modified, deleted or symlink_created
+	Was, Is      int64  // sizes in bytes, -1 where the file was not there
+	Added, Taken int    // lines
+	Lines        []linediff.Line
+	Cut          bool   // Lines are not all
+	Why          string // why there are none, as the last part of a word's name; empty with Lines
+	Gone         bool   // it cannot be opened any more
+}

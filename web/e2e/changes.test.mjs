@@ -1,0 +1,59 @@
+// What a run changed: a line behind the answer, a list with the lines of each file in the panel,
+// with and without JavaScript.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { ask, clean, finished, launch, open } from './browser.mjs';
+import { chromium, lacks, scripted, start } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+const dir = '/mnt/user-data';
+const write = (path, content) => ({ name: 'write_file', args: { description: 'write', path: `${dir}/${path}`, content } });
+const poem = Array.from({ length: 30 }, (_, i) => `Line ${i + 1}`).join('\n') + '\n';
+const first = scripted(
+  { tool_calls: [write('outputs/poem.txt', poem), write('outputs/shown.md', '# Shown\n'), write('workspace/notes.txt', '<img src=x onerror=alert(1)>\n')] },
+  { tool_calls: [{ name: 'present_files', args: { filepaths: [`${dir}/outputs/shown.md`] } }] },
+  { text: 'Three files are there.', rate: 40 });
+let fawn, browser, thread;
+
+before(async () => {
+  if (skip) return;
+  [fawn, browser] = await Promise.all([start(), launch()]);
+  const page = await open(browser, fawn.base);
+  thread = await ask(page, fawn.base, first);
+  await finished(page);
+  await page.context().close();
+});
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+const visit = (page) => page.goto(`${fawn.base}/workspace/chats/${thread}`);
+const changed = (page) => page.locator('article.turn a[href*="/changes/"]');
+
+test('an answer ends with the files of its run, and the panel shows what changed in them', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 1280, height: 800 } });
+  await visit(page);
+  assert.deepEqual(await page.locator('article.turn .cards .file .nm').allInnerTexts(), ['shown.md', 'poem.txt', 'notes.txt']);
+  assert.match((await changed(page).innerText()).replace(/\s+/g, ' '), /3 files changed.*\+32/);
+  await changed(page).click();
+  await page.waitForSelector('#panel .changes');
+  assert.equal(await page.locator('#panel .changes details').count(), 3);
+  assert.equal(await page.locator('#panel ins').count(), 32);
+  assert.ok((await page.innerText('#panel')).includes('<img src=x onerror=alert(1)>'));
+  await page.locator('#panel .changes details', { hasText: 'notes.txt' }).getByRole('link', { name: 'Open file' }).click();
+  await page.waitForSelector('#panel .src');
+  assert.equal(await page.innerText('#panel h2'), 'notes.txt');
+  await page.keyboard.press('Escape');
+  clean(page);
+});
+
+test('the page of the changes works without JavaScript and on a phone', { skip }, async () => {
+  for (const options of [{ javaScriptEnabled: false }, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, javaScriptEnabled: false }]) {
+    const page = await open(browser, fawn.base, options);
+    await visit(page);
+    await changed(page).click();
+    await page.waitForURL(/\/changes\//);
+    assert.equal(await page.locator('.changes details').count(), 3);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is as wide as the screen');
+    await page.context().close();
+  }
+});
