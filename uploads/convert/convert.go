@@ -79,9 +79,18 @@ func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
 		".xlsx": office, ".xlsm": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
-		".ott": office, ".epub": office,
+		".ott": office, ".epub": office, ".doc": legacy, ".dot": legacy, ".xls": legacy, ".xlt": legacy, ".ppt": legacy, ".pps": legacy,
 		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText, ".eml": mailMessage,
 	}
+}
+
+// legacy is a document with the name of an old one and not its content. Programs have always
+// saved pages and texts under such names.
+func legacy(d *draft, data []byte) error {
+	if !bytes.Contains(bytes.ToLower(data[:min(len(data), 1024)]), []byte("<html")) {
+		return Damaged
+	}
+	return page(d, data)
 }
 
 // texts are the endings of plain text that people keep in old encodings.
@@ -129,15 +138,4 @@ func reader(name string, data []byte) format {
 		return plain
 	}
 	return nil
-}
-
-// oleMagic begins the containers of old office files, and of new ones with a password.
-var oleMagic = []byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1}
-
-func compound(_ *draft, data []byte) error {
-	// The name of the stream that holds an encrypted new document, as UTF-16.
-	if bytes.Contains(data, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
-		return Encrypted
-	}
-	return Unsupported
 }
