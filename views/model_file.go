@@ -42,6 +42,14 @@ func (f File) RawURL() string {
 	return ArtifactURL(f.ThreadID, f.Path)
 }
 
+// InlineURL is ViewURL, at the page of a PDF that it opens at.
+func (f FileView) InlineURL() string {
+	if n, ok := strings.CutPrefix(f.At, "page-"); ok && f.Kind == KindPDF {
+		return f.ViewURL() + "#page=" + n
+	}
+	return f.ViewURL()
+}
+
 // DownloadURL is the file as an attachment.
 func (f File) DownloadURL() string { return f.RawURL() + "?download=true" }
 
@@ -162,6 +170,9 @@ type FileView struct {
 	Missing bool   // the file is gone
 	Growing bool   // the model is still writing it: Text is how far it came
 	Problem string // why it cannot be previewed, in the reader's language
+	At      string // the place it opens at, such as page-7; empty is its beginning
+	// Converted says that Text is what was made of a document.
+	Converted bool
 }
 
 // FilePage is GET /workspace/chats/{id}/files/{path...}.

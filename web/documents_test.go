@@ -184,3 +184,23 @@ func TestWithoutAModelDocumentsAnswer(t *testing.T) {
 		t.Errorf("the answer is %+v", last)
 	}
 }
+
+// TestCitationsOpenDocuments: an answer links to the place it names, in documents that are there,
+// and the panel shows their text.
+func TestCitationsOpenDocuments(t *testing.T) {
+	s := start(t, scripted(t))
+	s.uploadAll(t, "docs", "offer.docx", letter(t))
+	s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`)
+	s.send(t, "POST", "/threads/docs/runs/wait", human(`SCRIPT{"turns":[{"text":"As [offer.docx, p. 1] and [other.docx, p. 1] say."}]}`))
+	page := s.send(t, "GET", "/workspace/chats/docs", "").body
+	if !strings.Contains(page, `<a class="cite" data-at="page-1" data-file="mnt/user-data/uploads/offer.docx"`) || !strings.Contains(page, "[other.docx, p. 1]") {
+		t.Errorf("no citation in the page: %.3000s", page)
+	}
+	const panel = "/ui/threads/docs/panel/mnt/user-data/uploads/offer.docx"
+	if a := s.send(t, "GET", panel+"?at=page-1", "", "X-Fawn", "1"); !strings.Contains(a.body, "It costs 400 francs.") || !strings.Contains(a.body, `data-at="page-1"`) {
+		t.Errorf("the panel: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", panel+"?at=%22%3E", "", "X-Fawn", "1"); a.status != http.StatusOK || strings.Contains(a.body, "francs") {
+		t.Errorf("no place: %d %s", a.status, a.body)
+	}
+}

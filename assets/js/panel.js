@@ -15,6 +15,12 @@ const styled = (link) => {
   });
 };
 
+// A document opens at the page that a citation names.
+const turn = () => {
+  const at = $('panel').querySelector('div[data-at]')?.dataset.at;
+  if (at) $('at-' + at)?.scrollIntoView();
+};
+
 const load = async (url) => {
   const p = $('panel');
   try {
@@ -26,6 +32,7 @@ const load = async (url) => {
     await styled(t.content.querySelector('link'));
     p.replaceChildren(t.content);
     p.hidden = false;
+    turn();
     return true;
   } catch {
     toast(word('live-loaderror'));
@@ -61,8 +68,9 @@ const click = async (e) => {
     // A link to a file inside an answer.
     a = ref;
     if (!$('turns')) return;
-    url = urlOf(ref.dataset.file);
-    push = p.dataset.closed + '?file=' + encodeURIComponent(ref.dataset.file);
+    const {file, at} = ref.dataset;
+    url = urlOf(file) + (at ? '?at=' + at : '');
+    push = p.dataset.closed + '?file=' + encodeURIComponent(file) + (at ? '&at=' + at : '');
   }
   if (!a) return;
   e.preventDefault();
@@ -139,6 +147,7 @@ const grow = async ({detail: {path, at, text}}) => {
 
 export const start = () => {
   if (!$('panel')) return;
+  turn();
   on(document, 'fawn:file', grow);
   on(document, 'fawn:frame', showFirst);
   on(document, 'click', click);

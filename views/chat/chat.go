@@ -52,7 +52,9 @@ func MarkdownOptions(lang, threadID, element string) markdown.Options {
 }
 
 func mdOptions(ctx context.Context, threadID, element string) markdown.Options {
-	return MarkdownOptions(i18n.Lang(ctx), threadID, element)
+	o := MarkdownOptions(i18n.Lang(ctx), threadID, element)
+	o.Uploaded = markdown.UploadsOf(ctx, threadID)
+	return o
 }
 
 // TurnClass is the class of a turn's element; live, a how "class" swap sets it.

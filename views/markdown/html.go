@@ -28,6 +28,7 @@ type writer struct {
 	inLink  int            // inside how many links: a link in a link would end the outer one
 	refs    map[int]string // footnote index to label
 
+	looked                int // references that were looked up
 	formulas, formulaText int // how many there were, and their bytes
 }
 
@@ -81,6 +82,9 @@ func (w *writer) flat(n ast.Node) {
 		}
 		if f, ok := c.(*formula); ok && entering {
 			w.text(f.tex + " ")
+		}
+		if r, ok := c.(*reference); ok && entering {
+			w.text(SafeText(r.written) + " ")
 		}
 		return ast.WalkContinue, nil
 	})
@@ -152,6 +156,8 @@ func (w *writer) node(n ast.Node) {
 	case *extast.FootnoteBacklink:
 	case *formula:
 		w.formula(n.tex, n.display)
+	case *reference:
+		w.reference(n)
 	case *display:
 		w.display(n)
 	default:
@@ -281,6 +287,9 @@ func (w *writer) htmlBlock(n *ast.HTMLBlock) {
 	src := w.lines(n)
 	if n.HasClosure() {
 		src += string(n.ClosureLine.Value(w.src))
+	}
+	if w.mark(src) {
+		return
 	}
 	z := nethtml.NewTokenizer(strings.NewReader(src))
 	z.SetMaxBuf(maxParagraph)

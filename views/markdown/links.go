@@ -20,6 +20,7 @@ type target struct {
 	href     string // empty: nowhere, show the words only
 	external bool
 	file     string // virtual path without leading slash when it is a file of the thread
+	at       string // the place in that file, such as page-7
 }
 
 // resolve decides about an address written by a model. Only http, https and
@@ -35,7 +36,8 @@ func (w *writer) resolve(dest []byte, relative bool) target {
 	}
 	// sandbox: is a prefix some models put before a file path.
 	if p := strings.TrimPrefix(strings.TrimPrefix(s, "sandbox:"), "file://"); strings.HasPrefix(p, filesRoot) {
-		return w.resolveFile(p)
+		file, at := cutPlace(p)
+		return w.resolveFile(file).in(at)
 	}
 	u, err := url.Parse(s)
 	if err != nil {
@@ -108,6 +110,9 @@ func (w *writer) anchor(t target, class, title string) string {
 	w.raw("<a")
 	if class != "" {
 		w.raw(` class="` + class + `"`)
+	}
+	if t.at != "" {
+		w.raw(` data-at="` + html.EscapeString(t.at) + `"`)
 	}
 	if t.file != "" {
 		w.raw(` data-file="` + html.EscapeString(t.file) + `"`)
@@ -200,6 +205,8 @@ func (w *writer) plain(n ast.Node) string {
 				}
 			case *ast.AutoLink:
 				b.Write(c.Label(w.src))
+			case *reference:
+				b.WriteString(c.written)
 			}
 		}
 		return ast.WalkContinue, nil

@@ -44,7 +44,11 @@ type Options struct {
 	Whole  string          // address of the text itself, for notes that it is cut; empty: they have no link
 	Share  string          // token of the link the text is read through: its files are read through that, too
 	Shared map[string]bool // with Share: paths of the files that can be; links to others are inert
-	Prefix string          // makes ids of footnotes unique on the page; usually the message id
+	// Uploaded says whether the thread has an upload of this name; references to uploads are
+	// links then. Without it they are text.
+	Uploaded func(name string) bool
+	Marks    bool   // keep where pages of a converted text begin
+	Prefix   string // makes ids of footnotes unique on the page; usually the message id
 }
 
 // Render is the HTML of a finished text.
@@ -101,6 +105,8 @@ func inert(n ast.Node, source []byte) string {
 	switch n := n.(type) {
 	case *formula:
 		return n.tex
+	case *reference:
+		return n.written
 	case *ast.AutoLink:
 		return string(n.Label(source))
 	case *ast.RawHTML:
@@ -111,7 +117,7 @@ func inert(n ast.Node, source []byte) string {
 
 var engine = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(
-		extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList, extension.Footnote, math{},
+		extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList, extension.Footnote, math{}, references{},
 	))
 })
 

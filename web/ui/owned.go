@@ -21,6 +21,7 @@ func (u *UI) onThread(h func(c echo.Context, t store.Thread) error) echo.Handler
 		if err != nil {
 			return err
 		}
+		c.SetRequest(c.Request().WithContext(u.knowingUploads(c.Request().Context())))
 		return h(c, t)
 	}
 }
@@ -33,6 +34,7 @@ func (u *UI) onThreadID(h func(c echo.Context, id string) error) echo.HandlerFun
 		if err := u.free(c.Request().Context(), id); err != nil {
 			return err
 		}
+		c.SetRequest(c.Request().WithContext(u.knowingUploads(c.Request().Context())))
 		return h(c, id)
 	}
 }

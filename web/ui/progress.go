@@ -48,7 +48,7 @@ type progress struct {
 
 // speak is the context to render in. It outlives the request that happens to do the work.
 func (p *progress) speak(ctx context.Context) context.Context {
-	return i18n.With(context.WithoutCancel(ctx), p.lang)
+	return p.ui.knowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
 }
 
 // resume goes on from a cursor; false when that is not possible.

@@ -35,7 +35,9 @@ func (d *screen) watchText(element, text string, open bool) {
 	if !open {
 		return
 	}
-	differ := markdown.NewDiffer(chat.MarkdownOptions(d.lang, d.now.thread, element))
+	o := chat.MarkdownOptions(d.lang, d.now.thread, element)
+	o.Uploaded = markdown.UploadsOf(d.ctx, d.now.thread)
+	differ := markdown.NewDiffer(o)
 	differ.Patch(text, false)
 	d.differs[element] = differ
 }

@@ -1,0 +1,213 @@
+package markdown
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// A reference names a place in a file of the reader's: [file.pdf, p. 7] or (file.pdf, p. 7).
+// It becomes a link where there is such an upload.
+
+// Limits of references. What is over them is plain text.
+const (
+	maxReference  = 400 // bytes of one
+	maxReferences = 400 // of a text, as each is looked up
+)
+
+// uploadsFolder is where files named in references are.
+const uploadsFolder = filesRoot + "uploads/"
+
+var kindReference = ast.NewNodeKind("Reference")
+
+// reference is one in a line of text.
+type reference struct {
+	ast.BaseInline
+	written string // as it stands in the text, with its brackets
+	file    string
+	at      string // the place in the file, such as page-7
+}
+
+func (*reference) Kind() ast.NodeKind       { return kindReference }
+func (n *reference) Dump(src []byte, l int) { ast.DumpHelper(n, src, l, nil, nil) }
+
+type references struct{}
+
+func (references) Extend(m goldmark.Markdown) {
+	m.Parser().AddOptions(parser.WithInlineParsers(util.Prioritized(referenceParser{}, 150))) // before links
+}
+
+type referenceParser struct{}
+
+func (referenceParser) Trigger() []byte { return []byte{'[', '('} }
+
+func (referenceParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	end := closing(line)
+	if end < 0 || line[0] == '[' && end+1 < len(line) && strings.IndexByte("([:", line[end+1]) >= 0 {
+		return nil
+	}
+	inside := string(util.UnescapePunctuations(line[1:end]))
+	file, place, ok := cutLast(inside, ", ")
+	at := PlaceOf(place)
+	if !ok || at == "" || !isFileName(file) {
+		return nil
+	}
+	block.Advance(end + 1)
+	return &reference{written: string(line[:1]) + inside + string(line[end]), file: file, at: at}
+}
+
+// closing is where the bracket that s begins with is closed, -1 where it is not.
+func closing(s []byte) int {
+	open, shut := s[0], byte(']')
+	if open == '(' {
+		shut = ')'
+	}
+	depth := 0
+	for i := 0; i < len(s) && i < maxReference; i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case open:
+			depth++
+		case shut:
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// isFileName says whether a text can be the name of an upload.
+func isFileName(s string) bool {
+	return s == strings.TrimSpace(s) && strings.LastIndexByte(s, '.') > 0 && len(s) <= 255 && SafeText(s) == s &&
+		!strings.ContainsAny(s, "/\\\x00\n") && !strings.HasPrefix(s, ".")
+}
+
+// PlaceOf is the place in a file that words name, such as page-7 for "p. 7" or "pp. 7–9", in
+// the form that addresses have; empty when they name none.
+func PlaceOf(words string) string {
+	for _, k := range []struct{ word, kind string }{
+		{"pages", "page"}, {"page", "page"}, {"pp.", "page"}, {"p.", "page"}, {"slide", "slide"}, {"sheet", "sheet"},
+		{"chapter", "chapter"}, {"line", "line"}, {"l.", "line"},
+	} {
+		rest, ok := strings.CutPrefix(words, k.word)
+		if !ok {
+			continue
+		}
+		rest = strings.TrimLeft(rest, " \u00a0")
+		digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+		n, err := strconv.Atoi(digits)
+		if err != nil || n < 1 || n > 9_999_999 || strings.Trim(rest[len(digits):], "0123456789-–— ") != "" {
+			return ""
+		}
+		return fmt.Sprintf("%s-%d", k.kind, n)
+	}
+	return ""
+}
+
+// IsPlace says whether s is a place as addresses have it.
+func IsPlace(s string) bool {
+	kind, n, ok := strings.Cut(s, "-")
+	return ok && PlaceOf(kind+" "+n) == s
+}
+
+// cutPlace takes the place off the address of a file: "#page=7" behind it.
+func cutPlace(escaped string) (file, at string) {
+	file, part, ok := cutLast(escaped, "#")
+	if !ok {
+		return escaped, ""
+	}
+	at = strings.Replace(part, "=", "-", 1)
+	if !IsPlace(at) {
+		return escaped, ""
+	}
+	return file, at
+}
+
+func (w *writer) reference(n *reference) {
+	inside := n.written[1 : len(n.written)-1]
+	if w.o.Uploaded == nil || w.inLink > 0 || w.looked == maxReferences {
+		w.text(SafeText(n.written))
+		return
+	}
+	w.looked++
+	t := w.resolveFile(uploadsFolder + url.PathEscape(n.file))
+	if t.href == "" || !w.o.Uploaded(n.file) {
+		w.text(SafeText(n.written))
+		return
+	}
+	end := w.anchor(t.in(n.at), "cite", "")
+	w.text(inside)
+	w.raw(end)
+}
+
+// in is a file's address at a place in it.
+func (t target) in(at string) target {
+	if t.file != "" && at != "" {
+		t.at, t.href = at, t.href+"?at="+at+"#at-"+at
+	}
+	return t
+}
+
+// mark writes where a page of a converted text begins, so that links can lead there; false
+// when src is no such line.
+func (w *writer) mark(src string) bool {
+	inside, ok := strings.CutPrefix(strings.TrimSpace(src), "<!-- ")
+	if !ok || !w.o.Marks {
+		return false
+	}
+	at := strings.Replace(strings.TrimSuffix(inside, " -->"), " ", "-", 1)
+	if !IsPlace(at) {
+		return false
+	}
+	w.raw(`<div id="` + html.EscapeString("at-"+at) + `"></div>`)
+	return true
+}
+
+// uploadsKey is for the context in which texts are rendered.
+type uploadsKey struct{}
+
+// WithUploads is a context in which references to uploads become links: has says whether a
+// thread has an upload of a name.
+func WithUploads(ctx context.Context, has func(thread, name string) bool) context.Context {
+	return context.WithValue(ctx, uploadsKey{}, has)
+}
+
+// UploadsOf is what Options.Uploaded is for a thread's texts in a context; nil where there is none.
+func UploadsOf(ctx context.Context, thread string) func(name string) bool {
+	has, _ := ctx.Value(uploadsKey{}).(func(thread, name string) bool)
+	if has == nil || thread == "" {
+		return nil
+	}
+	var known []string // a text often names the same file again
+	return func(name string) bool {
+		if slices.Contains(known, name) {
+			return true
+		}
+		if !has(thread, name) {
+			return false
+		}
+		known = append(known, name)
+		return true
+	}
+}
