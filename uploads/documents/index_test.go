@@ -162,17 +162,25 @@ func TestTheIndexMendsItself(t *testing.T) {
 	d.index.passages = []held{{thread, uploads.Passage{File: "b.txt", Text: "half a needle"}}, {"gone", uploads.Passage{File: "x.txt"}}}
 	d.start()
 	d.wantFound("needle", "b.txt, l. 1 1-1")
-	before := d.index.added
+	added := func() int {
+		d.index.mu.Lock()
+		defer d.index.mu.Unlock()
+		return d.index.added
+	}
+	before := added()
 	d.wantFound("needle", "b.txt, l. 1 1-1")
-	if d.index.added != before {
+	if added() != before {
 		t.Error("a search indexes what has not changed")
 	}
 	if got, err := d.docs.Search(t.Context(), "gone", uploads.Query{Limit: 9}); err != nil || len(got.Passages) > 0 {
 		t.Errorf("of the thread that is gone: %+v: %v", got, err)
 	}
-	d.index.fail = errors.New("disk full")
+	full := errors.New("disk full")
+	d.index.mu.Lock()
+	d.index.fail = full
+	d.index.mu.Unlock()
 	d.put("c.txt", "x")
-	if _, err := d.docs.Search(t.Context(), thread, uploads.Query{Words: "needle"}); !errors.Is(err, d.index.fail) {
+	if _, err := d.docs.Search(t.Context(), thread, uploads.Query{Words: "needle"}); !errors.Is(err, full) {
 		t.Errorf("a failure is told as %v", err)
 	}
 }
