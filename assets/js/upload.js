@@ -82,6 +82,7 @@ const put = (file, li) => {
     const t = document.createElement('template');
     t.innerHTML = frame.chip;
     li.replaceWith(t.content);
+    follow();
   };
   xhr.onerror = () => { over(); fail(li, word('live-uploaderror', file.name)); };
   xhr.onabort = over;
@@ -104,6 +105,24 @@ const add = (files) => {
   }
 };
 
+// Documents are read meanwhile; their chips say how far that is.
+let asking;
+const follow = async () => {
+  if (asking || !document.querySelector('[data-doc]')) return;
+  asking = true;
+  for (let all; (all = document.querySelectorAll('[data-doc]')).length;) {
+    const said = document.hidden || await fetch(form.dataset.uploads).then((r) => r.json()).catch(() => {});
+    if (!said) break;
+    if (said !== true) for (const el of all) {
+      const s = said[el.dataset.doc];
+      el.textContent = s?.text ?? '';
+      if (!s?.pending) el.removeAttribute('data-doc');
+    }
+    await new Promise((done) => setTimeout(done, 1000));
+  }
+  asking = 0;
+};
+
 const hasFiles = (e) => [...(e.dataTransfer?.types ?? [])].includes('Files');
 let drop, depth;
 const showDrop = (yes) => {
@@ -123,6 +142,7 @@ export const bind = (f, problem) => {
   list = $('chips');
   list.append(...running.keys());
   report = problem;
+  follow();
   const pick = $('pick');
   on(pick, 'change', () => { add([...pick.files]); pick.value = ''; });
   on($('q'), 'paste', (e) => {
@@ -131,6 +151,7 @@ export const bind = (f, problem) => {
   });
   if (depth !== undefined) return;
   depth = 0;
+  on(document, 'fawn:frame', follow);
   on(document, 'dragenter', (e) => { if (hasFiles(e)) { depth++; showDrop(true); } });
   on(document, 'dragleave', (e) => { if (hasFiles(e) && --depth <= 0) { depth = 0; showDrop(false); } });
   on(document, 'dragover', (e) => { if (hasFiles(e)) e.preventDefault(); });

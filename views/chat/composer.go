@@ -14,6 +14,14 @@ func composeAction(c views.Composer) string {
 	return views.ActionURL(c.ThreadID, "messages")
 }
 
+// DocumentText is what a chip says of a document.
+func DocumentText(ctx context.Context, a views.Attachment) string {
+	if a.Document == "pending" && a.Pages > 0 {
+		return i18n.C(ctx, "files.document.pages", a.Done, a.Pages)
+	}
+	return i18n.C(ctx, "files.document."+a.Document)
+}
+
 func stopLabel(ctx context.Context, stopping bool) string {
 	if stopping {
 		return i18n.C(ctx, "compose.stopping")

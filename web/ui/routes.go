@@ -106,6 +106,7 @@ func (u *UI) routes() []route {
 		{"GET", "/ui/threads/:id/status", user, u.onThread(u.status)},
 		{"GET", "/ui/threads/:id/stream", user, u.onThread(u.stream)},
 		{"GET", "/ui/threads/:id/steps/:step", user, u.onThread(u.step)},
+		{"GET", "/ui/threads/:id/uploads", user, u.onThreadID(u.documents)},
 		{"POST", "/ui/threads/:id/uploads", user, u.onThreadID(u.upload)},
 		{"POST", "/ui/threads/:id/uploads/:name/delete", user, u.onThreadID(u.removeUpload)},
 		{"GET", "/ui/threads/:id/panel", user, u.onThread(u.panel)},

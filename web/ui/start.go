@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/uploads"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
@@ -102,7 +103,11 @@ func (u *UI) message(c echo.Context, thread string, v *conversation, text string
 	if len(waiting) > 0 {
 		var files []map[string]any
 		for _, f := range waiting {
-			files = append(files, map[string]any{"filename": f.Filename, "size": f.Size, "path": f.Path, "status": "uploaded"})
+			file := map[string]any{"filename": f.Filename, "size": f.Size, "path": f.Path, "status": "uploaded"}
+			if f.Conversion != nil && f.Conversion.State != uploads.Converted {
+				file["conversion"] = f.Conversion.State // the chip of the message asks what has become of it
+			}
+			files = append(files, file)
 		}
 		kwargs["files"] = files
 	}

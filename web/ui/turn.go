@@ -236,6 +236,7 @@ func userMessage(m *agent.Message) views.UserMessage {
 		}
 		size, _ := f["size"].(float64)
 		a := views.Attachment{Name: name, Bytes: int64(size)}
+		a.Document, _ = f["conversion"].(string)
 		if at, _ := f["path"].(string); at != "" {
 			if clean, err := sandbox.Clean(at); err == nil {
 				a.Path = strings.TrimPrefix(clean, "/")

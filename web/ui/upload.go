@@ -23,7 +23,7 @@ func attachment(f uploads.File) views.Attachment {
 	switch c := f.Conversion; {
 	case c == nil:
 	case c.State == uploads.Pending:
-		a.Document = c.State
+		a.Document, a.Done, a.Pages = c.State, c.Done, c.Pages
 	default:
 		a.Document = c.Reason
 	}
@@ -48,7 +48,18 @@ func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (
 	for _, f := range result.Files {
 		names = append(names, f.Filename)
 	}
-	return result, u.Documents.Add(ctx, thread, names...)
+	if err := u.Documents.Add(ctx, thread, names...); err != nil {
+		return result, err
+	}
+	list, err := u.Documents.Files(ctx, files, thread)
+	for _, f := range list.Files {
+		for i := range result.Files {
+			if result.Files[i].Filename == f.Filename {
+				result.Files[i].Conversion = f.Conversion
+			}
+		}
+	}
+	return result, err
 }
 
 // uploaded is the answer to the script: the chips that take the place of its own.
@@ -123,6 +134,36 @@ func uploadProblem(c echo.Context, err error) string {
 		return say(c, "error.507.text")
 	}
 	return say(c, "live.senderror")
+}
+
+// reading is what a chip says of a document.
+type reading struct {
+	Text    string `json:"text"`
+	Pending bool   `json:"pending"`
+}
+
+// documents is GET /ui/threads/:id/uploads: what there is to say of the thread's documents,
+// by name.
+func (u *UI) documents(c echo.Context, id string) error {
+	said := map[string]reading{}
+	files, err := u.Dirs.Open(id)
+	if isMissing(err) {
+		return httpx.JSON(c, http.StatusOK, said)
+	}
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	list, err := u.Documents.Files(c.Request().Context(), files, id)
+	if err != nil {
+		return err
+	}
+	for _, f := range list.Files {
+		if a := attachment(f); a.Document != "" {
+			said[f.Filename] = reading{chat.DocumentText(localized(c), a), a.Document == uploads.Pending}
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, said)
 }
 
 // removeUpload is POST /ui/threads/:id/uploads/:name/delete.
