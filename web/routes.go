@@ -44,12 +44,11 @@ func (a *App) routes() error {
 	if document != nil {
 		e.GET("/openapi.json", httpx.Allow(principal.User, document))
 	}
-	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits, Snapshot: a.config.Current, Settings: a.config,
+	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits, Documents: a.documents, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Draining: a.draining})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)
-	a.api.Documents = a.documents
 	a.echo = e
 	return nil
 }
