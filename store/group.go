@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -62,7 +63,7 @@ func (w *writer) step(j *job) error {
 	if j.batch != nil {
 		err = w.apply(j.batch)
 	} else {
-		err = j.apply(w)
+		err = j.use(w)
 	}
 	if breaks(err) {
 		return err
@@ -74,6 +75,16 @@ func (w *writer) step(j *job) error {
 		}
 	}
 	return w.exec("RELEASE job")
+}
+
+// use runs apply if somebody still waits for j.
+func (j *job) use(w *writer) error {
+	j.using.Lock()
+	defer j.using.Unlock()
+	if j.unread {
+		return context.Canceled
+	}
+	return j.apply(w)
 }
 
 // soundFrames returns the deltas of g without those of lanes that have lost

@@ -49,6 +49,9 @@ type job struct {
 	then  func(*writer)       // after it is committed, with mu held
 	err   error               // this job's own failure
 	done  chan error
+
+	using  sync.Mutex // held while apply runs
+	unread bool       // with using: nobody waits for what apply finds out
 }
 
 // writer owns the only writing connection. Fields without a note belong to its
@@ -140,8 +143,8 @@ func (w *writer) nudge() {
 	}
 }
 
-// do queues j as urgent and waits for it. When ctx ends first, whether j takes
-// effect is not known.
+// do queues j as urgent and waits for it. When ctx ends first, whether j takes effect is not
+// known; its apply does not run any more then, as it may write to variables of the caller.
 func (w *writer) do(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -167,8 +170,11 @@ func (w *writer) do(ctx context.Context, j *job) error {
 	case err := <-j.done:
 		return err
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
+	j.using.Lock()
+	j.unread = true
+	j.using.Unlock()
+	return context.Cause(ctx)
 }
 
 func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {
