@@ -16,6 +16,7 @@ script notify notify esm
 script rowmenu rowmenu esm
 script gaps gaps esm
 script enter enter esm
+script edit edit esm
 style app
 style pages
 style palette

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fawn/sandbox/linediff"
 	"mime"
 	"path"
 	"strings"
@@ -165,12 +166,17 @@ func (p Panel) Home() string {
 // FileView is one file with as much content as its preview needs.
 type FileView struct {
 	File
-	Text    string // content of textual kinds, at most PreviewBytes, cut at a rune; empty for others
-	Cut     bool   // Text is not all
-	Missing bool   // the file is gone
-	Growing bool   // the model is still writing it: Text is how far it came
-	Problem string // why it cannot be previewed, in the reader's language
-	At      string // the place it opens at, such as page-7; empty is its beginning
+	Text     string          // content of textual kinds, at most PreviewBytes, cut at a rune; empty for others
+	Cut      bool            // Text is not all
+	Missing  bool            // the file is gone
+	Editable bool            // there is a way to edit it
+	Editing  bool            // Text is in a form
+	Sum      string          // with Editing: the hash of the file that Text is to replace
+	Theirs   []linediff.Line // with Editing: from the file as it has become meanwhile to Text
+	Trouble  string          // with Editing: why it was not saved
+	Growing  bool            // the model is still writing it: Text is how far it came
+	Problem  string          // why it cannot be previewed, in the reader's language
+	At       string          // the place it opens at, such as page-7; empty is its beginning
 	// Converted says that Text is what was made of a document.
 	Converted bool
 }

@@ -93,6 +93,9 @@ func MessageURL(id, message string) string {
 // FileURL is the page of a file.
 func FileURL(id, path string) string { return ThreadURL(id) + "/files/" + escapePath(path) }
 
+// SaveURL takes the new text of a file.
+func SaveURL(id, path string) string { return ActionURL(id, "save/"+escapePath(path)) }
+
 // FilesURL is the page that lists the files of a thread.
 func FilesURL(id string) string { return ThreadURL(id) + "/files" }
 

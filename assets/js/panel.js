@@ -1,6 +1,6 @@
 // The file panel: links with data-panel load their fragment into it, and the
 // address remembers it, so that Back closes it.
-import {$, on, toast, word} from './dom.js';
+import {$, later, on, toast, word} from './dom.js';
 
 let opener;
 
@@ -21,18 +21,28 @@ const turn = () => {
   if (at) $('at-' + at)?.scrollIntoView();
 };
 
+// A text in a form is looked after by a script of its own.
+const edited = () => {
+  const form = document.querySelector('[data-edit]');
+  if (form) later('edit').then((e) => e.start(form, $('panel') && put, toast)).catch(() => {}); // it is a form all the same
+};
+
+const put = async (html) => {
+  const p = $('panel'), t = document.createElement('template');
+  t.innerHTML = html;
+  await styled(t.content.querySelector('link'));
+  p.replaceChildren(t.content);
+  p.hidden = false;
+  turn();
+  edited();
+};
+
 const load = async (url) => {
-  const p = $('panel');
   try {
     const res = await fetch(url, {headers: {'X-Fawn': '1'}});
     const html = await res.text();
     if (!res.ok && !html) throw new Error(res.status);
-    const t = document.createElement('template');
-    t.innerHTML = html;
-    await styled(t.content.querySelector('link'));
-    p.replaceChildren(t.content);
-    p.hidden = false;
-    turn();
+    await put(html);
     return true;
   } catch {
     toast(word('live-loaderror'));
@@ -146,6 +156,7 @@ const grow = async ({detail: {path, at, text}}) => {
 };
 
 export const start = () => {
+  edited();
   if (!$('panel')) return;
   turn();
   on(document, 'fawn:file', grow);

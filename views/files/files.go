@@ -150,6 +150,14 @@ func tabLink(p views.Panel, page, code bool) templ.Attributes {
 	return templ.Attributes{"data-panel": u, "data-push": push, "data-replace": "true"}
 }
 
+// editLink lets the script load the form of a file into the panel.
+func editLink(p views.Panel, page bool) templ.Attributes {
+	if page {
+		return nil
+	}
+	return templ.Attributes{"data-panel": views.PanelURL(p.ThreadID, p.File.Path) + "?edit=1", "data-push": views.PanelPageURL(p.ThreadID, p.File.Path)}
+}
+
 func ariaTrue(yes bool) string {
 	if yes {
 		return "true"

@@ -16,6 +16,10 @@ func describeFiles() []o.Op {
 		{ID: "deleteUpload", Tag: tag, Text: "Delete an uploaded file", Out: answered("Deleted", success()), Fail: []int{400}},
 		{ID: "getArtifact", Tag: tag, Text: "Get a file of a thread",
 			More: "Supports range requests. Active content is sent as an attachment.", Query: download, Out: file, Fail: []int{400, 403, 416}},
+		{ID: "editArtifact", Tag: tag, Text: "Replace a text file in outputs", Need: true,
+			More: "expected_sha256 is the hash of the text as it was read; a file that has changed since is a 412.",
+			Body: o.Body(o.Req("content", o.String()), o.Req("expected_sha256", o.String())),
+			Out:  answered("The new text", o.Object(o.Req("path", o.String()), o.Req("sha256", o.String()), o.Req("size", o.Int(0)))), Fail: []int{400, 403, 409, 412, 413, 415}},
 		{ID: "headArtifact", Tag: tag, Text: "Get size and type of a file", Query: download,
 			Out: []o.Answer{{Status: 200, Text: "The file exists"}, {Status: 206, Text: "The range exists"}}, Fail: []int{400, 403, 416}},
 	}

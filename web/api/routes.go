@@ -131,6 +131,7 @@ func (m mount) routes() []route {
 		{"GET", "/threads/{thread_id}/uploads/limits", user, "getUploadLimits", m.onThreadID(m.uploadLimits)},
 		{"DELETE", "/threads/{thread_id}/uploads/{name}", user, "deleteUpload", m.onThreadID(m.deleteUpload)},
 		{"GET", "/threads/{thread_id}/artifacts/{path}", user, "getArtifact", m.onThreadID(m.artifact)},
+		{"PUT", "/threads/{thread_id}/artifacts/{path}", user, "editArtifact", m.onThread(m.editArtifact)},
 		{"HEAD", "/threads/{thread_id}/artifacts/{path}", user, "headArtifact", m.onThreadID(m.artifact)},
 	}
 }

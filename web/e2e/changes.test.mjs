@@ -1,6 +1,7 @@
-// What a run changed: a line behind the answer, a list with the lines of each file in the panel,
-// with and without JavaScript.
+// What a run changed: a line behind the answer, a list with the lines of each file in the panel.
+// Texts that people edit there. All of it with and without JavaScript.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, clean, finished, launch, open } from './browser.mjs';
@@ -56,4 +57,51 @@ test('the page of the changes works without JavaScript and on a phone', { skip }
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is as wide as the screen');
     await page.context().close();
   }
+});
+
+test('a text is edited in the panel, and a change made meanwhile shows both', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 1280, height: 800 } });
+  const file = 'mnt/user-data/outputs/shown.md', api = `${fawn.base}/api/threads/${thread}/artifacts/${file}`;
+  await page.goto(`${fawn.base}/workspace/chats/${thread}?file=${encodeURIComponent(file)}`);
+  const edit = page.locator('#panel').getByRole('link', { name: 'Edit' }), box = page.locator('#panel textarea');
+  await edit.click();
+  assert.equal(await box.inputValue(), '# Shown\n');
+  await box.fill('# Mine\n');
+  // What is not saved is not lost by a click.
+  const asked = [];
+  page.once('dialog', (d) => { asked.push(d.message()); d.dismiss(); });
+  await page.click('#panel [data-panel-close]');
+  assert.deepEqual(asked, ['Discard your changes?']);
+  assert.equal(await box.inputValue(), '# Mine\n');
+  await box.press('Control+s');
+  await page.waitForSelector('#panel .doc');
+  assert.equal((await page.innerText('#panel .doc')).trim(), 'Mine');
+  assert.equal(await fetch(api).then((r) => r.text()), '# Mine\n');
+
+  await edit.click();
+  await box.fill('# Mine again\n');
+  const sum = createHash('sha256').update('# Mine\n').digest('hex');
+  const put = await fetch(api, { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ content: '# Theirs\n', expected_sha256: sum }) });
+  assert.equal(put.status, 200);
+  await page.locator('#panel').getByRole('button', { name: 'Save' }).click();
+  await page.waitForSelector('#panel .diff');
+  assert.deepEqual(await page.locator('#panel .diff del, #panel .diff ins').allInnerTexts(), ['- # Theirs', '+ # Mine again']);
+  assert.equal(await box.inputValue(), '# Mine again\n');
+  assert.equal(await fetch(api).then((r) => r.text()), '# Theirs\n');
+  await page.getByRole('button', { name: 'Save anyway' }).click();
+  await page.waitForSelector('#panel .doc');
+  assert.equal(await fetch(api).then((r) => r.text()), '# Mine again\n');
+  await page.context().close();
+});
+
+test('a text is edited without JavaScript', { skip }, async () => {
+  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
+  const path = 'mnt/user-data/outputs/poem.txt';
+  await page.goto(`${fawn.base}/workspace/chats/${thread}/files/${path}`);
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.locator('textarea').fill('Shorter\n');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.waitForSelector('.src');
+  assert.equal(await fetch(`${fawn.base}/api/threads/${thread}/artifacts/${path}`).then((r) => r.text()), 'Shorter\n');
+  await page.context().close();
 });

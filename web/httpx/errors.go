@@ -64,6 +64,8 @@ func Status(err error) (status int, detail any) {
 		{sandbox.ErrNotRegular, http.StatusBadRequest},
 		{sandbox.ErrNotDir, http.StatusBadRequest},
 		{sandbox.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{sandbox.ErrChanged, http.StatusPreconditionFailed},
+		{sandbox.ErrNotText, http.StatusUnsupportedMediaType},
 		{sandbox.ErrQuota, http.StatusInsufficientStorage},
 		{fs.ErrNotExist, http.StatusNotFound},
 		{syscall.ENOTDIR, http.StatusNotFound}, // below a file there is nothing

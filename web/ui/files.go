@@ -80,6 +80,12 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 		err = u.turnTo(c.Request().Context(), view, at)
 	}
 	p.File = view
+	if view != nil {
+		view.Editable = editable(view) && !v.running()
+		if c.QueryParam("edit") != "" && view.Editable {
+			view.Editing, view.Sum = true, sandbox.Sum([]byte(view.Text))
+		}
+	}
 	if w := v.turns.writing(); err == nil && w.path == view.Path && w.path != "" && (p.Code || view.Missing) {
 		// The preview shows the last finished version, where there is one.
 		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.text, true

@@ -111,6 +111,7 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/threads/:id/uploads/:name/delete", user, u.onThreadID(u.removeUpload)},
 		{"GET", "/ui/threads/:id/panel", user, u.onThread(u.panel)},
 		{"GET", "/ui/threads/:id/panel/*", user, u.onThread(u.panel)},
+		{"POST", "/ui/threads/:id/save/*", user, u.onThread(u.saveFile)},
 		{"GET", "/ui/threads/:id/changes/:run", user, u.onThread(u.changes)},
 		{"GET", "/ui/threads/:id/view/*", user, u.onThreadID(u.view)},
 		{"GET", "/ui/threads/:id/files.zip", user, u.onThread(u.filesZip)},

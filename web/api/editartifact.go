@@ -1,0 +1,50 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// editArtifact is PUT of a text that the agent made, by the hash of what was read.
+func (m mount) editArtifact(c echo.Context, t store.Thread) error {
+	var b struct {
+		Content *string `json:"content"`
+		Sum     string  `json:"expected_sha256"`
+	}
+	if err := m.strict(c, &b); err != nil {
+		return err
+	}
+	p := "/" + strings.TrimPrefix(pathParam(c, "*"), "/")
+	switch {
+	case b.Content == nil:
+		return httpx.Invalid("body", "content", "want the whole text")
+	case b.Sum == "":
+		return httpx.Invalid("body", "expected_sha256", "want the hash of the text as it was read")
+	case m.Runs.Active(t.ID) != "":
+		return runs.ErrBusy
+	}
+	dir, err := m.files(t.ID)
+	if err != nil {
+		return err
+	}
+	if dir == nil {
+		return missing(p)
+	}
+	defer dir.Close()
+	sum, err := dir.Edit(c.Request().Context(), p, *b.Content, b.Sum)
+	if err != nil {
+		return err
+	}
+	clean, err := sandbox.Clean(p)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"path": clean, "sha256": sum, "size": len(*b.Content)})
+}

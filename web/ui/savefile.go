@@ -1,0 +1,107 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/sandbox"
+	"fawn/sandbox/linediff"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/files"
+	"fawn/views/i18n"
+	"fawn/web/httpx"
+)
+
+// editable tells whether a file's whole text is there, and can come back from a form as it was.
+func editable(f *views.FileView) bool {
+	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted && strings.HasPrefix("/"+f.Path, sandbox.Outputs+"/") &&
+		!strings.ContainsRune(f.Text, '\uFFFD') && !strings.Contains(strings.ReplaceAll(f.Text, "\r\n", ""), "\r")
+}
+
+// saveFile is POST /ui/threads/:id/save/*: a text in place of the one that was read. Where that
+// has become another one, the answer shows both.
+func (u *UI) saveFile(c echo.Context, t store.Thread) error {
+	ctx := c.Request().Context()
+	form, err := readForm(c.Request(), 3*sandbox.MaxEdit+maxSmallForm) // as a form writes them, letters may take three times as much
+	if err != nil {
+		return err
+	}
+	clean, err := sandbox.Clean("/" + trimSlash(param(c, "*")))
+	if err != nil {
+		return err
+	}
+	dir, err := u.Dirs.Open(t.ID)
+	if isMissing(err) {
+		return store.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	now, err := dir.Editable(clean)
+	if err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(form.Get("text"), "\r\n", "\n")
+	if n := strings.Count(string(now), "\n"); n > 0 && strings.Count(string(now), "\r\n") == n {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	err = errBusy
+	if u.Runs.Active(t.ID) == "" {
+		_, err = dir.Edit(ctx, clean, text, form.Get("sum"))
+	}
+	if errors.Is(err, sandbox.ErrChanged) && string(now) == text { // somebody else wrote the same
+		err = nil
+	}
+	if err == nil && !scripted(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, views.FileURL(t.ID, strings.TrimPrefix(clean, "/")))
+	}
+	v, loadErr := u.load(ctx, t.ID, "", everything, "")
+	if loadErr != nil {
+		return loadErr
+	}
+	p, loadErr := u.panelOf(c, v, clean)
+	if loadErr != nil {
+		return loadErr
+	}
+	status := http.StatusOK
+	if err != nil {
+		if status = u.unsaved(c, p.File, err); status >= http.StatusInternalServerError && !errors.Is(err, sandbox.ErrQuota) {
+			return err
+		}
+		p.File.Editing, p.File.Text, p.File.Sum = true, text, form.Get("sum")
+		if errors.Is(err, sandbox.ErrChanged) {
+			p.File.Sum = sandbox.Sum(now)
+			p.File.Theirs = linediff.Fold(linediff.Compare(string(now), text))
+			p.File.Theirs = p.File.Theirs[:min(len(p.File.Theirs), maxFileLines)]
+		}
+	}
+	if fragment(c.Request()) {
+		return html(c, status, inLang(readPrefs(c.Request()).Lang, files.Panel(p)))
+	}
+	shell, shellErr := u.shell(c, views.NavNone, t.ID)
+	if shellErr != nil {
+		return shellErr
+	}
+	return html(c, status, files.FilePage(views.FilePage{Shell: shell, Panel: p}))
+}
+
+// unsaved says in the form why a text was not saved.
+func (u *UI) unsaved(c echo.Context, f *views.FileView, err error) int {
+	switch {
+	case errors.Is(err, sandbox.ErrChanged): // its differences say it
+		return http.StatusConflict
+	case errors.Is(err, errBusy):
+		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, "edit.busy")
+		return http.StatusConflict
+	}
+	status, detail := httpx.Status(err)
+	if f.Trouble, _ = detail.(string); f.Trouble == "" {
+		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, errorKey(status))
+	}
+	return status
+}
