@@ -38,7 +38,7 @@ func imports() map[string][]string {
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
 		"agent/mcp/...":           {"agent"},
-		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/skills", "memory", "sandbox", "uploads"},
+		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "uploads"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "store"},
 		"agent/runs/underway":     {"agent", "agent/runs"},

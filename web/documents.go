@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"fawn/uploads"
 	"fawn/uploads/convert"
 	"fawn/uploads/documents"
+	"fawn/uploads/pictures"
 )
 
 // shelf keeps the states of documents in the database.
@@ -83,6 +85,11 @@ func (a *App) openDocuments() *documents.Service {
 	})
 }
 
+// openPictures makes what shows pictures, each drawn in a process of its own.
+func (a *App) openPictures() *pictures.Service {
+	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.draw, Log: a.opts.Log})
+}
+
 // copyFiles gives a thread's copy its files, with what is known of the documents among them.
 func (a *App) copyFiles(ctx context.Context, from, to string) error {
 	if err := a.dirs.Copy(ctx, from, to); err != nil {
@@ -97,9 +104,10 @@ const (
 	convertMemory = 1 << 30
 	convertDisk   = 1 << 30
 	maxMarkdown   = 16 << 20
+	maxDrawn      = 64 << 20 // of a picture
 )
 
-// converter starts this program once for each document: in a sandbox without a network, or
+// converter starts this program once for each document or picture: in a sandbox without a network, or
 // else as a plain process that limits itself. The folders of a job are those of a thread
 // that nobody else knows.
 type converter struct {
@@ -133,7 +141,7 @@ func (c *converter) open(ctx context.Context) (sandbox.Provider, error) {
 			return
 		}
 		cfg := sandbox.DefaultConfig()
-		cfg.Dirs, cfg.MaxSandboxes = c.dirs, 2
+		cfg.Dirs, cfg.MaxSandboxes = c.dirs, 3
 		if c.jail, c.err = sandbox.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
 			c.log.Warn("documents are converted without a sandbox, only with limits", "reason", c.jail.Probe(ctx).Reason)
 		}
@@ -162,6 +170,37 @@ func (c *converter) convert(ctx context.Context, j documents.Job) (out documents
 	if err != nil {
 		return out, fmt.Errorf("prepare conversions: %w", err)
 	}
+	if head := make([]byte, 1024); c.reads(j.File, head) {
+		c.compile(ctx)
+	}
+	return c.run(ctx, jail, task{convert.Role, j.Name, maxMarkdown}, j.File, &report{progress: j.Progress})
+}
+
+// draw has a picture drawn with no side longer than side pixels; 0 leaves it as large as it is.
+func (c *converter) draw(ctx context.Context, data io.Reader, side int) ([]byte, error) {
+	if !convert.Answers() {
+		return nil, errors.New("this program does not call convert.Main")
+	}
+	jail, err := c.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("prepare conversions: %w", err)
+	}
+	out, err := c.run(ctx, jail, task{convert.PictureRole, strconv.Itoa(side), maxDrawn}, data, &report{progress: func(int, int) {}})
+	if err == nil && len(out.Text) == 0 {
+		err = fmt.Errorf("%w: %w", &uploads.PictureError{}, out.Reason)
+	}
+	return out.Text, err
+}
+
+// task is what this program does when it is started under a role: the last argument, and how
+// many bytes come of it at most.
+type task struct {
+	role, arg string
+	most      int64
+}
+
+// run starts this program once, with a folder that nobody else knows.
+func (c *converter) run(ctx context.Context, jail sandbox.Provider, t task, data io.Reader, said *report) (out documents.Outcome, err error) {
 	ref := sandbox.ThreadRef{ID: "job-" + rand.Text()}
 	if err := c.dirs.Create(ref.ID); err != nil {
 		return out, err
@@ -172,16 +211,12 @@ func (c *converter) convert(ctx context.Context, j documents.Job) (out documents
 		return out, err
 	}
 	defer files.Close()
-	if err := c.put(files, j.File); err != nil {
+	if err := c.put(files, data); err != nil {
 		return out, err
 	}
-	if head := make([]byte, 1024); c.reads(j.File, head) {
-		c.compile(ctx)
-	}
-	said := &report{progress: j.Progress}
-	why, err := c.inside(ctx, jail, ref, j.Name, said)
+	why, err := c.inside(ctx, jail, ref, t, said)
 	if err != nil {
-		why, err = c.outside(ctx, ref, j.Name, said)
+		why, err = c.outside(ctx, ref, t, said)
 	}
 	if err != nil || ctx.Err() != nil {
 		return out, errors.Join(err, context.Cause(ctx))
@@ -189,7 +224,7 @@ func (c *converter) convert(ctx context.Context, j documents.Job) (out documents
 	if out.Reason = why; said.end != nil {
 		out.Reason = said.end.Lack
 		if said.end.Text {
-			out.Text, err = files.ReadFile(ctx, jobOutput, maxMarkdown)
+			out.Text, err = files.ReadFile(ctx, jobOutput, t.most)
 		}
 	}
 	return out, err
@@ -210,7 +245,7 @@ func (c *converter) compile(ctx context.Context) {
 		err := os.MkdirAll(c.cache, 0o755)
 		var cmd *exec.Cmd
 		if err == nil {
-			cmd, err = c.command(ctx, c.cache, "", "", "")
+			cmd, err = c.command(ctx, c.cache, convert.Role, "", "", "")
 		}
 		if err == nil {
 			err = cmd.Run()
@@ -233,19 +268,19 @@ func (c *converter) compile(ctx context.Context) {
 }
 
 // command is this program as a converter, without our environment, which holds keys.
-func (c *converter) command(ctx context.Context, temp, in, out, name string) (*exec.Cmd, error) {
+func (c *converter) command(ctx context.Context, temp, role, in, out, arg string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = []string{convert.Role, in, out, name}
+	cmd.Args = []string{role, in, out, arg}
 	cmd.Dir, cmd.WaitDelay = temp, time.Second
 	cmd.Env = []string{"TMPDIR=" + temp, "TMP=" + temp, convert.Cache + "=" + c.cache}
 	return cmd, nil
 }
 
-func (c *converter) put(files *sandbox.Files, from *os.File) error {
+func (c *converter) put(files *sandbox.Files, from io.Reader) error {
 	w, err := files.Create(jobInput)
 	if err != nil {
 		return err
@@ -256,7 +291,7 @@ func (c *converter) put(files *sandbox.Files, from *os.File) error {
 
 // inside converts in a sandbox. An error says that the program could not be started there;
 // a reason is for one that ended without a word.
-func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, name string, said *report) (convert.Reason, error) {
+func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, t task, said *report) (convert.Reason, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -277,7 +312,7 @@ func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandb
 	}
 	res, err := box.Exec(ctx, sandbox.ExecReq{
 		Command: `exec -a "$1" "$2" "$3" "$4" "$5"`,
-		Args:    []string{convert.Role, jobSelf, jobInput, jobOutput, name}, Env: env, All: said,
+		Args:    []string{t.role, jobSelf, jobInput, jobOutput, t.arg}, Env: env, All: said,
 	})
 	err = errors.Join(err, jail.Destroy(context.WithoutCancel(ctx), ref, "the document is converted"))
 	if err != nil {
@@ -295,14 +330,14 @@ func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandb
 }
 
 // outside converts in a plain process.
-func (c *converter) outside(ctx context.Context, ref sandbox.ThreadRef, name string, said *report) (convert.Reason, error) {
+func (c *converter) outside(ctx context.Context, ref sandbox.ThreadRef, t task, said *report) (convert.Reason, error) {
 	ctx, cancel := context.WithTimeout(ctx, convertTime)
 	defer cancel()
 	base := filepath.Join(c.dirs.Root, "threads", ref.ID)
 	host := func(virtual string) string {
 		return filepath.Join(base, "user-data", filepath.FromSlash(strings.TrimPrefix(virtual, sandbox.UserData)))
 	}
-	cmd, err := c.command(ctx, base, host(jobInput), host(jobOutput), name)
+	cmd, err := c.command(ctx, base, t.role, host(jobInput), host(jobOutput), t.arg)
 	if err != nil {
 		return "", err
 	}

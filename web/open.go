@@ -27,6 +27,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/uploads/documents"
+	"fawn/uploads/pictures"
 	"fawn/web/api"
 	"fawn/web/network"
 	"fawn/web/ui"
@@ -60,6 +61,7 @@ type App struct {
 	trail     *trail
 	network   *network.Book
 	documents *documents.Service
+	pictures  *pictures.Service
 	converter *converter
 	stopProxy context.CancelFunc
 	api       *api.API
@@ -131,7 +133,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.documents = a.openDocuments()
-	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
+	a.pictures = a.openPictures()
+	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {

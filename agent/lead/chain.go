@@ -64,6 +64,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.ViewImage(b.open),
 		// wrap_model: images are only for models that see
 		middleware.Sight(f.Runs.AllowDegradation, func() error { return &CapabilityError{e.model.Name, "see images"} }),
+		// wrap_model: images are upright and do not tell where they were taken
+		middleware.Pictures(b.show),
 		// wrap_model, wrap_tool: schemas come when they were found
 		when(f.ToolSearch.Enabled, middleware.DeferredTools(k.deferred)),
 		// wrap_model: one system message, at the front

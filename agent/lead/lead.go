@@ -25,6 +25,7 @@ type Builder struct {
 	dirs    sandbox.Dirs
 	open    middleware.Files
 	docs    uploads.Documents
+	show    uploads.Pictures
 	sandbox sandbox.Provider // nil runs nothing
 	audit   func(middleware.AuditRecord)
 	connect func(config.Model) (agent.Model, error)
@@ -61,6 +62,8 @@ type Options struct {
 	Audit func(middleware.AuditRecord)
 	// Documents knows the text of uploads that are documents; nil knows none.
 	Documents uploads.Documents
+	// Pictures makes images fit for models; nil leaves them as they are.
+	Pictures uploads.Pictures
 	// Tools are offered beside the built-in ones, which win when names are equal.
 	Tools []*agent.Tool
 	// More gives tools that may come and go while runs work, beside all others, which win
@@ -99,6 +102,9 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		reads: tools.NewLocks(), log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
+	}
+	if b.show = o.Pictures; b.show == nil {
+		b.show = uploads.NoPictures{}
 	}
 	b.tools = tools.Builtin(open, limits, b.docs)
 	if b.audit == nil {

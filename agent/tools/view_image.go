@@ -3,12 +3,15 @@ package tools
 import (
 	"context"
 	_ "embed" // the texts of the tools
+	"errors"
+	"fmt"
 	"io"
 	"path"
 	"strings"
 
 	"fawn/agent"
 	"fawn/sandbox"
+	"fawn/uploads"
 
 	"github.com/gabriel-vasile/mimetype"
 )
@@ -54,6 +57,13 @@ func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agen
 		}
 		if found := mimetype.Detect(head[:n]); !found.Is(kind) {
 			return failed("%s is not what its name says: its content is %s, not %s", show(a.ImagePath), found.String(), kind)
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return agent.Result{}, fmt.Errorf("read picture: %w", err)
+		}
+		var large *uploads.PictureError
+		if errors.As(uploads.CheckPicture(file), &large) {
+			return failed("%s cannot be viewed: %v. Make a smaller version first.", show(a.ImagePath), large)
 		}
 		r := agent.TextResult("Successfully read image")
 		r.Patch.ViewedImages = map[string]agent.Image{clean: {MimeType: kind, Size: info.Size(), Path: clean}}

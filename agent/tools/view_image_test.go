@@ -75,6 +75,7 @@ func TestViewImageRefusesEverythingElse(t *testing.T) {
 	if err := os.Truncate(filepath.Join(k.host, "workspace/large.png"), 20<<20+1); err != nil {
 		t.Fatal(err)
 	}
+	k.put("workspace/bomb.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xff\xff\x00\x00\xff\xff\x08\x06\x00\x00\x00\xb6\x05\xd9\x50")
 	if err := os.Symlink("/etc/hostname", filepath.Join(k.host, "workspace/out.png")); err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +90,7 @@ func TestViewImageRefusesEverythingElse(t *testing.T) {
 		{`{"image_path":"none"}`, "Error: Not a picture that can be viewed: none" + ends},
 		{`{"image_path":"empty.gif"}`, "Error: empty.gif is empty or cannot be read"},
 		{`{"image_path":"large.png"}`, "Error: large.png has 20.0 MiB, more than the 20 that can be viewed. Make a smaller version first."},
+		{`{"image_path":"bomb.png"}`, "Error: bomb.png cannot be viewed: it has 65535 × 65535 pixels, more than the 50 million that can be shown. Make a smaller version first."},
 		{`{"image_path":"no.png"}`, "Error: File not found: no.png"},
 		{`{"image_path":"dir.png"}`, "Error: Not a regular file (directories, pipes and devices cannot be used here): dir.png"},
 		{`{"image_path":"out.png"}`, "Error: Access denied: a symbolic link leads out of the allowed folders"},

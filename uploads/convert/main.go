@@ -6,14 +6,21 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"sync/atomic"
 	"time"
+
+	"fawn/uploads/pictures"
 )
 
 // Role is the name under which the program is started to convert one document. It is
 // followed by the path of the document, that for the Markdown, and the document's own name.
 // Without a document it only compiles the PDF reader into the folder that Cache names.
 const Role = "fawn-convert"
+
+// PictureRole is the name under which the program is started to draw a picture: with the
+// paths of the picture and of what is drawn, and the longest side in pixels.
+const PictureRole = "fawn-picture"
 
 // MaxInput is the size of a document in bytes.
 const MaxInput = 512 << 20
@@ -37,15 +44,21 @@ var answers atomic.Bool
 // Answers says whether this program may be started under the Role.
 func Answers() bool { return answers.Load() }
 
-// Main takes over the process if it was started to convert a document, and ends it then. It
-// costs nothing otherwise.
+// Main takes over the process if it was started to convert a document or to draw a picture,
+// and ends it then. It costs nothing otherwise.
 func Main() {
-	if len(os.Args) != 4 || os.Args[0] != Role {
+	if len(os.Args) != 4 || os.Args[0] != Role && os.Args[0] != PictureRole {
 		answers.Store(true)
 		return
 	}
 	confine()
 	debug.SetMemoryLimit(memory)
+	if os.Args[0] == PictureRole {
+		if picture(os.Args[1], os.Args[2], os.Args[3], os.Stdout) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Args[1] == "" {
 		if warm() != nil {
 			os.Exit(1)
@@ -95,4 +108,24 @@ func child(in, out, name string, w io.Writer) error {
 		return err
 	}
 	return say.Encode(Line{End: true, Text: true, Lack: res.Partial})
+}
+
+// picture draws one picture. That it cannot be drawn is an answer, too.
+func picture(in, out, side string, w io.Writer) error {
+	long, err := strconv.Atoi(side)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	drawn, err := pictures.Draw(data, long)
+	if err != nil {
+		return json.NewEncoder(w).Encode(Line{End: true, Lack: Damaged})
+	}
+	if err := os.WriteFile(out, drawn, 0o600); err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(Line{End: true, Text: true})
 }

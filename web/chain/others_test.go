@@ -2,8 +2,10 @@ package chain_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
+	"fawn/uploads/pictures"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -81,6 +84,20 @@ func otherStages() []driven {
 			holds(t, "request", w.request(t, 0).lines(), "what is this", "[An image stands here, which this model cannot see.]", "!iVBORw0KGgo")
 			holds(t, "stream", stream, "I cannot see it.")
 			holds(t, "stored as sent", string(w.values(t)["messages"]), "iVBORw0KGgo")
+		}},
+		{"pictures", func(_ *config.File, o *lead.Options) {
+			o.Pictures = pictures.New(pictures.Config{Log: slog.New(slog.DiscardHandler)})
+		}, func(t *testing.T, w *world) {
+			const place, point = "48.8584N 2.2945E", "R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
+			dot, err := base64.StdEncoding.DecodeString(point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := base64.StdEncoding.EncodeToString(append(dot, place...))
+			w.when("what is this", say("A dot."))
+			w.runInput(t, `{"messages":[{"type":"human","content":[{"type":"text","text":"what is this"},{"type":"image_url","image_url":{"url":"data:image/gif;base64,`+sent+`"}}]}]}`, "")
+			holds(t, "request", string(w.model.Requests()[0].Body), "data:image/gif;base64,"+point, "!"+sent)
+			holds(t, "stored as sent", string(w.values(t)["messages"]), sent)
 		}},
 		{"tool_meta", nil, func(t *testing.T, w *world) {
 			w.when("go", call("read_file", `{"description":"x","path":"/mnt/user-data/workspace/none.txt"}`))

@@ -1,0 +1,208 @@
+// Package pictures makes pictures fit to be shown: upright, small, and without what they tell
+// about the people who took them. The server itself only takes files apart; pictures are
+// decoded in processes of their own, one after the other.
+package pictures
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"fawn/uploads"
+)
+
+// MaxBytes is the size of a picture that is looked at.
+const MaxBytes = 50 << 20
+
+// What is kept at most, in bytes and in files.
+const (
+	keptBytes = 64 << 20
+	keptFiles = 4096
+)
+
+// Config is what a Service needs.
+type Config struct {
+	// Dir is where pictures that were drawn are kept. What is in it can be drawn again.
+	Dir string
+	// Draw calls [Draw] in a process of its own. Errors match [uploads.ErrPicture] where the
+	// picture is to blame.
+	Draw func(ctx context.Context, data io.Reader, side int) ([]byte, error)
+	Log  *slog.Logger
+}
+
+// Service implements [uploads.Pictures].
+type Service struct {
+	cfg  Config
+	turn chan struct{} // holds one token for each picture being drawn
+
+	mu    sync.Mutex
+	open  bool    // Dir is there and empty but for kept
+	kept  []entry // the one used last at the end
+	bytes int64
+}
+
+// entry is a kept picture.
+type entry struct {
+	thread, name string
+	size         int64
+}
+
+// New returns a Service. Nothing is touched before the first picture.
+func New(cfg Config) *Service { return &Service{cfg: cfg, turn: make(chan struct{}, 1)} }
+
+// Clean implements [uploads.Pictures]. A picture that cannot be turned stays as it lies.
+func (s *Service) Clean(ctx context.Context, thread string, data []byte) ([]byte, string, error) {
+	kind := kindOf(data)
+	if kind == "" {
+		return data, "", nil
+	}
+	if err := uploads.CheckPicture(bytes.NewReader(data)); err != nil {
+		return nil, kind, err
+	}
+	out, orientation, err := strip(data)
+	if err != nil {
+		return nil, kind, &uploads.PictureError{}
+	}
+	if orientation == 1 {
+		return out, kind, nil
+	}
+	sum := sha256.Sum256(data)
+	turned, err := s.drawn(ctx, thread, hex.EncodeToString(sum[:]), 0, func() io.Reader { return bytes.NewReader(data) })
+	if ctx.Err() != nil {
+		return nil, kind, context.Cause(ctx)
+	}
+	if err != nil {
+		s.cfg.Log.Warn("couldn't turn a picture upright", "err", err)
+		return out, kind, nil
+	}
+	return turned, kindOf(turned), nil
+}
+
+// Thumbnail implements [uploads.Pictures].
+func (s *Service) Thumbnail(ctx context.Context, thread string, from io.ReaderAt, size int64, side int) (uploads.Thumbnail, error) {
+	file := func() io.Reader { return io.NewSectionReader(from, 0, size) }
+	head := make([]byte, 16)
+	n, err := from.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return uploads.Thumbnail{}, fmt.Errorf("read picture: %w", err)
+	}
+	if kindOf(head[:n]) == "" || size > MaxBytes {
+		return uploads.Thumbnail{}, uploads.ErrPicture
+	}
+	if err := uploads.CheckPicture(file()); err != nil {
+		return uploads.Thumbnail{}, err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file()); err != nil {
+		return uploads.Thumbnail{}, fmt.Errorf("read picture: %w", err)
+	}
+	hash := hex.EncodeToString(sum.Sum(nil))
+	data, err := s.drawn(ctx, thread, hash, side, file)
+	return uploads.Thumbnail{Data: data, Type: kindOf(data), Hash: hash + "-" + strconv.Itoa(side)}, err
+}
+
+// drawn is a picture as it is kept, or as it is drawn now.
+func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from func() io.Reader) ([]byte, error) {
+	name := hash + "-" + strconv.Itoa(side)
+	if data := s.get(thread, name); data != nil {
+		return data, nil
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.turn }()
+	if data := s.get(thread, name); data != nil { // drawn for somebody else meanwhile
+		return data, nil
+	}
+	data, err := s.cfg.Draw(ctx, from(), side)
+	if err != nil {
+		return nil, err
+	}
+	if kindOf(data) == "" {
+		return nil, errors.New("what was drawn is no picture")
+	}
+	if err := s.put(thread, name, data); err != nil {
+		s.cfg.Log.Warn("couldn't keep a picture", "err", err)
+	}
+	return data, nil
+}
+
+// get reads a kept picture; nil when there is none.
+func (s *Service) get(thread, name string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.kept, func(e entry) bool { return e.thread == thread && e.name == name })
+	if i < 0 {
+		return nil
+	}
+	e := s.kept[i]
+	s.kept = append(slices.Delete(s.kept, i, i+1), e)
+	data, err := os.ReadFile(filepath.Join(s.cfg.Dir, thread, name))
+	if err != nil || kindOf(data) == "" {
+		return nil
+	}
+	return data
+}
+
+// put keeps a picture, and drops those that were not used for longest where there are too many.
+func (s *Service) put(thread, name string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.open { // what an earlier server kept is not counted
+		if err := os.RemoveAll(s.cfg.Dir); err != nil {
+			return err
+		}
+		s.open = true
+	}
+	s.kept = slices.DeleteFunc(s.kept, func(e entry) bool {
+		same := e.thread == thread && e.name == name
+		if same {
+			s.bytes -= e.size
+		}
+		return same
+	})
+	for len(s.kept) > 0 && (len(s.kept) >= keptFiles || s.bytes+int64(len(data)) > keptBytes) {
+		e := s.kept[0]
+		if err := os.Remove(filepath.Join(s.cfg.Dir, e.thread, e.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		s.kept, s.bytes = s.kept[1:], s.bytes-e.size
+	}
+	if err := os.MkdirAll(filepath.Join(s.cfg.Dir, thread), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.cfg.Dir, thread, name), data, 0o600); err != nil {
+		return err
+	}
+	s.kept, s.bytes = append(s.kept, entry{thread, name, int64(len(data))}), s.bytes+int64(len(data))
+	return nil
+}
+
+// Forget implements [uploads.Pictures].
+func (s *Service) Forget(thread string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = slices.DeleteFunc(s.kept, func(e entry) bool {
+		if e.thread == thread {
+			s.bytes -= e.size
+		}
+		return e.thread == thread
+	})
+	if err := os.RemoveAll(filepath.Join(s.cfg.Dir, thread)); err != nil {
+		return fmt.Errorf("forget pictures: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fawn/web/e2e/scriptmodel"
+)
+
+// photo is a JPEG of 80 × 40 pixels, black on the left, taken with the camera on its side, that
+// says where.
+func photo(t *testing.T) []byte {
+	t.Helper()
+	img := image.NewGray(image.Rect(0, 0, 80, 40))
+	for i := range img.Pix {
+		if i%80 >= 40 {
+			img.Pix[i] = 255
+		}
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	const exif = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00GPS 48.8584N"
+	return slices.Concat([]byte{0xff, 0xd8, 0xff, 0xe1, 0, byte(len(exif) + 2)}, []byte(exif), b.Bytes()[2:])
+}
+
+var imageAddress = regexp.MustCompile(`data:(image/\w+);base64,([A-Za-z0-9+/=]+)`)
+
+// sees are the pictures in the newest request of a model.
+func sees(t *testing.T, model *scriptmodel.Server) (all [][]byte, request string) {
+	t.Helper()
+	list := model.Requests()
+	request = string(list[len(list)-1].Body)
+	for _, m := range imageAddress.FindAllStringSubmatch(request, -1) {
+		data, err := base64.StdEncoding.DecodeString(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	return all, request
+}
+
+// isClean says whether a model sees the photo upright, dark above, and does not learn where it
+// was taken.
+func isClean(t *testing.T, data []byte) {
+	t.Helper()
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil || img.Bounds().Dx() != 40 || img.Bounds().Dy() != 80 || bytes.Contains(data, []byte("GPS")) {
+		t.Fatalf("the model sees %d bytes, %v", len(data), err)
+	}
+	above, _ := color.GrayModel.Convert(img.At(20, 5)).(color.Gray)
+	below, _ := color.GrayModel.Convert(img.At(20, 75)).(color.Gray)
+	if above.Y > 60 || below.Y < 200 {
+		t.Errorf("the model sees grey %d above %d", above.Y, below.Y)
+	}
+}
+
+// TestModelsSeePhotosUprightAndNotWhereTheyWereTaken: those they ask for and those that clients
+// send. What the person gave stays as it was.
+func TestModelsSeePhotosUprightAndNotWhereTheyWereTaken(t *testing.T) {
+	model := scriptmodel.Start(t)
+	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n", model.URL+"/v1"))
+	data := photo(t)
+	files := s.uploadAll(t, "p", "holiday.jpg", string(data))
+	if got := s.tool(t, "p", "view_image", `{"image_path":"/mnt/user-data/uploads/holiday.jpg"}`); got != "Successfully read image" {
+		t.Fatalf("view_image says %q", got)
+	}
+	all, request := sees(t, model)
+	if len(all) != 1 {
+		t.Fatalf("%d pictures in %s", len(all), request)
+	}
+	isClean(t, all[0])
+	if a := s.send(t, "GET", files[0].ArtifactURL, ""); a.body != string(data) {
+		t.Error("the upload itself has changed")
+	}
+
+	sent := "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(data)
+	bomb := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xff\xff\x00\x00\xff\xff\x08\x06\x00\x00\x00\xb6\x05\xd9\x50"))
+	for name, block := range map[string]string{
+		"OpenAI":    fmt.Sprintf(`{"type":"image_url","image_url":{"url":%q,"detail":"low"}}`, sent),
+		"Anthropic": fmt.Sprintf(`{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":%q}}`, strings.TrimPrefix(sent, "data:image/jpeg;base64,")),
+		"LangChain": fmt.Sprintf(`{"type":"image","base64":%q,"mime_type":"image/jpeg"}`, strings.TrimPrefix(sent, "data:image/jpeg;base64,")),
+		"Responses": fmt.Sprintf(`{"type":"input_image","image_url":%q}`, sent),
+	} {
+		id := strings.ToLower(name)
+		body := fmt.Sprintf(`{"input":{"messages":[{"type":"human","content":[{"type":"text","text":"look"},%s,{"type":"image_url","image_url":{"url":%q}}]}]}}`, block, bomb)
+		a := s.send(t, "POST", "/threads/"+id+"/runs/wait", body)
+		if a.status != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, a.status, a.body)
+		}
+		all, request := sees(t, model)
+		if len(all) != 1 {
+			t.Fatalf("%s: %d pictures in %s", name, len(all), request)
+		}
+		isClean(t, all[0])
+		if name == "OpenAI" && !strings.Contains(request, `"detail":"low"`) {
+			t.Error("how closely it is to be looked at is lost")
+		}
+		if !strings.Contains(request, "[An image stands here that cannot be shown: it has 65535 × 65535 pixels, more than the 50 million that can be shown.]") {
+			t.Errorf("%s: no word of the bomb in %s", name, request)
+		}
+		state := s.send(t, "GET", "/threads/"+id+"/state", "")
+		if !strings.Contains(state.body, base64.StdEncoding.EncodeToString(data)) {
+			t.Errorf("%s: the message is not stored as it was sent", name)
+		}
+	}
+}
