@@ -43,6 +43,9 @@ func (f File) RawURL() string {
 	return ArtifactURL(f.ThreadID, f.Path)
 }
 
+// ThumbURL is a small version of a picture.
+func (f File) ThumbURL() string { return f.ViewURL() + "?thumb=96" }
+
 // InlineURL is ViewURL, at the page of a PDF that it opens at.
 func (f FileView) InlineURL() string {
 	if n, ok := strings.CutPrefix(f.At, "page-"); ok && f.Kind == KindPDF {

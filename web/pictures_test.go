@@ -8,11 +8,13 @@ import (
 	"image/color"
 	"image/jpeg"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -114,5 +116,73 @@ func TestModelsSeePhotosUprightAndNotWhereTheyWereTaken(t *testing.T) {
 		if !strings.Contains(state.body, base64.StdEncoding.EncodeToString(data)) {
 			t.Errorf("%s: the message is not stored as it was sent", name)
 		}
+	}
+}
+
+// TestThumbnails: upright and small, for the owner of a file and for readers of a link, made
+// once, and of nothing that a browser would run.
+func TestThumbnails(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
+	data := photo(t)
+	files := s.uploadAll(t, "p", "holiday.jpg", string(data), "lines.svg", `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`,
+		"bomb.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xff\xff\x00\x00\xff\xff\x08\x06\x00\x00\x00\xb6\x05\xd9\x50", "words.jpg", "no picture", "cut.png", "\x89PNG\r\n\x1a\n")
+	get := func(path string, headers ...string) *http.Response {
+		t.Helper()
+		res, err := s.request(t.Context(), "GET", path, nil, headers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	var tag string
+	for _, path := range []string{files[0].ArtifactURL + "?thumb=20", "/ui/threads/p/view/mnt/user-data/uploads/holiday.jpg?thumb=96"} {
+		res := get(path)
+		img, kind, err := image.Decode(res.Body)
+		if err != nil || kind != "jpeg" || img.Bounds().Dx() != 40 || img.Bounds().Dy() != 80 {
+			t.Fatalf("%s: %d, a %s, %v", path, res.StatusCode, kind, err)
+		}
+		h := res.Header
+		if h.Get("Content-Type") != "image/jpeg" || h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") || h.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if tag != "" && h.Get("ETag") != tag {
+			t.Errorf("%s has tag %s, not %s", path, h.Get("ETag"), tag)
+		}
+		tag = h.Get("ETag")
+		if res := get(path, "If-None-Match", tag); res.StatusCode != http.StatusNotModified {
+			t.Errorf("%s: %d for who has it already", path, res.StatusCode)
+		}
+	}
+	kept := func() int {
+		t.Helper()
+		list, err := filepath.Glob(filepath.Join(dir, "pictures", "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if kept() != 1 {
+		t.Errorf("%d thumbnails are kept", kept())
+	}
+	for i, why := range []string{1: "not a picture that can be shown", 2: "it has 65535 × 65535 pixels, more than the 50 million that can be shown", 3: "not a picture that can be shown", 4: "it is damaged"} {
+		if why == "" {
+			continue
+		}
+		if a := s.send(t, "GET", files[i].ArtifactURL+"?thumb=96", ""); a.status != http.StatusUnsupportedMediaType || !strings.Contains(a.body, "No thumbnail: "+why) {
+			t.Errorf("%s: %d %s", files[i].Filename, a.status, a.body)
+		}
+	}
+	for query, want := range map[string]int{"?thumb=0": http.StatusUnprocessableEntity, "?thumb=5000": http.StatusUnprocessableEntity, "?thumb=x": http.StatusUnprocessableEntity, "?thumb=": http.StatusOK} {
+		if a := s.send(t, "GET", files[0].ArtifactURL+query, ""); a.status != want {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	if a := s.send(t, "GET", "/api/threads/p/artifacts/mnt/user-data/uploads/none.png?thumb=96", ""); a.status != http.StatusNotFound {
+		t.Errorf("of a file that is not there: %d", a.status)
+	}
+	if a := s.send(t, "DELETE", "/api/threads/p/uploads/holiday.jpg", ""); a.status != http.StatusOK || kept() != 0 {
+		t.Errorf("after its picture was deleted (%d) %d thumbnails are kept", a.status, kept())
 	}
 }

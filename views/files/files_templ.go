@@ -84,7 +84,7 @@ func Chip(threadID string, a views.Attachment) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = part.Icon(Icon(views.KindOf(a.Name, ""))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Thumb(views.File{ThreadID: threadID, Path: a.Path}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -248,7 +248,7 @@ func Card(f views.File) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = part.Icon(Icon(kind(f))).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Thumb(f).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

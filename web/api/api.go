@@ -23,7 +23,7 @@ import (
 	"fawn/web/network"
 )
 
-// Deps are the parts the API works on. Readers, Snapshot, Uploads, Documents and Draining may be nil.
+// Deps are the parts the API works on. Readers, Snapshot, Uploads, Documents, Pictures and Draining may be nil.
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
@@ -32,14 +32,16 @@ type Deps struct {
 	Uploads func() uploads.Config
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
-	Snapshot  func() *config.Snapshot
-	Settings  *config.Store                     // what the settings routes edit; nil refuses them
-	Discover  func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
-	Log       *slog.Logger
-	Version   string
-	Post      Post            // calls webhooks; nil refuses them
-	Draining  <-chan struct{} // closed when event streams should end
-	Readers   *httpx.Limiter  // shared by everybody who holds a stream open
+	// Pictures makes thumbnails; nil makes none.
+	Pictures uploads.Pictures
+	Snapshot func() *config.Snapshot
+	Settings *config.Store                     // what the settings routes edit; nil refuses them
+	Discover func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
+	Log      *slog.Logger
+	Version  string
+	Post     Post            // calls webhooks; nil refuses them
+	Draining <-chan struct{} // closed when event streams should end
+	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
 
 	// Window is how many tokens the model reads that made an answer; nil = as configured.
 	Window func(name, provider string) int
@@ -85,6 +87,9 @@ func New(d Deps) *API {
 	}
 	if d.Documents == nil {
 		d.Documents = uploads.NoDocuments{}
+	}
+	if d.Pictures == nil {
+		d.Pictures = uploads.NoPictures{}
 	}
 	return &API{Deps: d, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(), probes: make(chan struct{}, maxProbes)}
 }

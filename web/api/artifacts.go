@@ -27,6 +27,10 @@ func (m mount) artifact(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	side, err := httpx.Side(c)
+	if err != nil {
+		return err
+	}
 	p := "/" + strings.TrimPrefix(pathParam(c, "*"), "/")
 	if p != sandbox.UserData && !strings.HasPrefix(p, sandbox.UserData+"/") {
 		return httpx.Errorf(http.StatusBadRequest, "Path must start with %s", sandbox.UserData)
@@ -50,6 +54,9 @@ func (m mount) artifact(c echo.Context, id string) error {
 		return err
 	}
 	defer file.Close()
+	if side > 0 {
+		return httpx.Thumbnail(c, m.Pictures, id, file, side)
+	}
 	head := make([]byte, uploads.HeadBytes)
 	n, err := file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -112,7 +112,7 @@ func (m mount) deleteUpload(c echo.Context, id string) error {
 	if err := uploads.Delete(dir, name); err != nil {
 		return err
 	}
-	if err := m.Documents.Remove(c.Request().Context(), dir, id, name); err != nil {
+	if err := errors.Join(m.Documents.Remove(c.Request().Context(), dir, id, name), m.Pictures.Forget(id)); err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})

@@ -20,6 +20,7 @@ import (
 	"fawn/views"
 	"fawn/views/files"
 	"fawn/views/markdown"
+	"fawn/web/httpx"
 )
 
 // panel is GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the
@@ -241,6 +242,15 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 		return err
 	}
 	defer file.Close()
+	if side, err := httpx.Side(c); err != nil || side > 0 {
+		if err != nil {
+			return err
+		}
+		if forLink(r) {
+			private(c.Response().Header())
+		}
+		return httpx.Thumbnail(c, u.Pictures, thread, file, side)
+	}
 	kind, err := contentType(clean, file)
 	if err != nil {
 		return err

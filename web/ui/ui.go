@@ -29,7 +29,7 @@ import (
 // maxStreams is how many pages may follow runs at once.
 const maxStreams = 512
 
-// Deps are the parts the pages show and change. All are required but Documents and Draining.
+// Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
@@ -38,16 +38,18 @@ type Deps struct {
 	Uploads func() uploads.Config // the limits of this moment
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
-	Log       *slog.Logger
-	Version   string
-	Addr      string                          // where the server listens, for the about page
-	Sandbox   func() sandbox.Report           // what runs commands; may be nil
-	Network   *network.Book                   // hosts that agents want to reach; may be nil
-	Spec      func() openapi.Spec             // what the API page shows; nil means no such page
-	Schedule  *schedule.Scheduler             // starts scheduled tasks; nil means no such page
-	Aside     Aside                           // suggests what to say next; may be nil
-	Window    func(name, provider string) int // tokens a model reads; nil = as configured
-	Compact   Compactor                       // shortens conversations; may be nil
+	// Pictures makes thumbnails; nil makes none.
+	Pictures uploads.Pictures
+	Log      *slog.Logger
+	Version  string
+	Addr     string                          // where the server listens, for the about page
+	Sandbox  func() sandbox.Report           // what runs commands; may be nil
+	Network  *network.Book                   // hosts that agents want to reach; may be nil
+	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
+	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
+	Aside    Aside                           // suggests what to say next; may be nil
+	Window   func(name, provider string) int // tokens a model reads; nil = as configured
+	Compact  Compactor                       // shortens conversations; may be nil
 	// Restart ends every process of a thread's commands and says whether there were any;
 	// nil where no commands run.
 	Restart  func(ctx context.Context, thread string) (bool, error)
@@ -79,6 +81,9 @@ func New(d Deps) (*UI, error) {
 	}
 	if d.Documents == nil {
 		d.Documents = uploads.NoDocuments{}
+	}
+	if d.Pictures == nil {
+		d.Pictures = uploads.NoPictures{}
 	}
 	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick,
 		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil

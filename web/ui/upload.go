@@ -181,7 +181,7 @@ func (u *UI) removeUpload(c echo.Context, id string) error {
 	if err := uploads.Delete(files, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 		return err
 	}
-	if err := u.Documents.Remove(c.Request().Context(), files, id, name); err != nil {
+	if err := errors.Join(u.Documents.Remove(c.Request().Context(), files, id, name), u.Pictures.Forget(id)); err != nil {
 		return err
 	}
 	if scripted(c.Request()) {
