@@ -17,6 +17,7 @@ script rowmenu rowmenu esm
 script gaps gaps esm
 script enter enter esm
 script edit edit esm
+script preview preview esm
 style app
 style pages
 style palette

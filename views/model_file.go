@@ -70,7 +70,9 @@ const (
 	KindImage    FileKind = "image"
 	KindSVG      FileKind = "svg"
 	KindPDF      FileKind = "pdf"
-	KindTable    FileKind = "table" // CSV and TSV
+	KindTable    FileKind = "table"    // CSV and TSV
+	KindDocument FileKind = "document" // read by its converted text
+	KindSheets   FileKind = "sheets"   // the same for workbooks
 	KindAudio    FileKind = "audio"
 	KindVideo    FileKind = "video"
 	KindText     FileKind = "text" // code and plain text
@@ -101,6 +103,10 @@ func KindOf(name, mediaType string) FileKind {
 		return KindImage
 	case ".pdf":
 		return KindPDF
+	case ".docx", ".docm", ".dotx", ".doc", ".dot", ".odt", ".ott", ".rtf", ".pptx", ".pptm", ".ppsx", ".ppt", ".pps", ".odp", ".epub", ".eml":
+		return KindDocument
+	case ".xlsx", ".xlsm", ".xltx", ".xls", ".xlt", ".ods":
+		return KindSheets
 	case ".csv", ".tsv":
 		return KindTable
 	case ".mp3", ".wav", ".ogg", ".oga", ".flac", ".m4a", ".aac", ".opus":
@@ -152,6 +158,7 @@ type Panel struct {
 	Changes  *Changes        // what a run changed, in place of a file
 	Files    []File          // all files of the thread, newest first
 	Code     bool            // show the source tab first (?tab=code)
+	Words    bool            // of a PDF show its text first (?tab=text)
 	Share    string          // token of the link it is shown through; empty on its owner's pages
 	Shared   map[string]bool // with Share: paths of the files that can be read through it
 	Zip      bool            // with the list: there are files for an archive of what was made
@@ -182,6 +189,24 @@ type FileView struct {
 	At       string          // the place it opens at, such as page-7; empty is its beginning
 	// Converted says that Text is what was made of a document.
 	Converted bool
+	Lack      string // what the conversion left out, in the reader's language
+	Book      *Book  // of KindSheets
+}
+
+// Book is a workbook with the rows of one sheet.
+type Book struct {
+	Sheets []Sheet
+	More   int // sheets that are not listed
+	Shown  int // number of the sheet that is shown
+	Rows   [][]string
+	Total  int // rows the sheet has
+	Width  int // columns it has
+}
+
+// Sheet is one of a workbook.
+type Sheet struct {
+	N     int
+	Title string
 }
 
 // FilePage is GET /workspace/chats/{id}/files/{path...}.

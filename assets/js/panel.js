@@ -15,10 +15,11 @@ const styled = (link) => {
   });
 };
 
-// A document opens at the page that a citation names.
-const turn = () => {
-  const at = $('panel').querySelector('div[data-at]')?.dataset.at;
+// A document opens at the page that a citation names. Some previews have gestures of their own.
+const turn = (root) => {
+  const at = root.querySelector('div[data-at]')?.dataset.at;
   if (at) $('at-' + at)?.scrollIntoView();
+  if (root.querySelector('[data-tabs], [data-either], [data-zoom]')) later('preview').then((m) => m.start(root), () => {});
 };
 
 // A text in a form is looked after by a script of its own.
@@ -33,7 +34,7 @@ const put = async (html) => {
   await styled(t.content.querySelector('link'));
   p.replaceChildren(t.content);
   p.hidden = false;
-  turn();
+  turn(p);
   edited();
 };
 
@@ -157,8 +158,10 @@ const grow = async ({detail: {path, at, text}}) => {
 
 export const start = () => {
   edited();
-  if (!$('panel')) return;
-  turn();
+  const root = $('panel') ?? document.querySelector('.filepage');
+  if (!root) return;
+  turn(root);
+  if (root.id !== 'panel') return;
   on(document, 'fawn:file', grow);
   on(document, 'fawn:frame', showFirst);
   on(document, 'click', click);

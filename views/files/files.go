@@ -35,13 +35,13 @@ func normal(p views.FilePage) views.FilePage {
 // Icon is the symbol for a kind of file.
 func Icon(k views.FileKind) string {
 	switch k {
-	case views.KindMarkdown, views.KindPDF:
+	case views.KindMarkdown, views.KindPDF, views.KindDocument:
 		return "file-text"
 	case views.KindHTML:
 		return "globe"
 	case views.KindImage, views.KindSVG:
 		return "image"
-	case views.KindTable:
+	case views.KindTable, views.KindSheets:
 		return "table"
 	case views.KindAudio:
 		return "music"
@@ -203,7 +203,7 @@ const (
 )
 
 // readTable reads CSV or TSV as leniently as it can; the first row is the head.
-func readTable(text, name string) (head []string, rows [][]string, more bool) {
+func readTable(text, name string) (head []string, rows [][]string, more, wide bool) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
 	r.Comma = separator(text, name)
@@ -220,6 +220,7 @@ func readTable(text, name string) (head []string, rows [][]string, more bool) {
 		row := make([]string, 0, min(len(rec), maxTableColumns))
 		for i, c := range rec {
 			if i == maxTableColumns {
+				wide = true
 				break
 			}
 			row = append(row, cell(c))
@@ -239,7 +240,7 @@ func readTable(text, name string) (head []string, rows [][]string, more bool) {
 			rows[i] = append(rows[i], "")
 		}
 	}
-	return head, rows, more
+	return head, rows, more, wide
 }
 
 func separator(text, name string) rune {

@@ -14,15 +14,15 @@ export const launch = ({ args = [] } = {}) => engine.launch({
     '--disable-component-update', '--disable-sync', ...args],
 });
 
-// watch collects errors, policy violations and requests to other origins. The viewer of PDFs is an
-// extension of the browser.
+// watch collects errors, policy violations and requests to other origins. The viewer of PDFs is a
+// part of the browser.
 const watch = (page, base) => {
   const wrong = [];
   page.on('pageerror', (e) => wrong.push('page error: ' + e.message));
   page.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push('console: ' + m.text()); });
   page.on('request', (r) => {
     const u = r.url();
-    if (!u.startsWith(base) && !/^(data|blob|about|chrome-extension):/.test(u)) wrong.push('request to another origin: ' + u);
+    if (!u.startsWith(base) && !/^(data|blob|about|chrome-extension|chrome):/.test(u)) wrong.push('request to another origin: ' + u);
   });
   page.on('response', (r) => { if (r.status() >= 500) wrong.push(`${r.status()} ${r.url()}`); });
   return wrong;

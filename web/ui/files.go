@@ -78,9 +78,12 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 	}
 	view, err := u.fileView(c.Request().Context(), v, file)
 	if at := c.QueryParam("at"); err == nil && markdown.IsPlace(at) {
-		err = u.turnTo(c.Request().Context(), view, at)
+		view.At = at
 	}
-	p.File = view
+	if err == nil {
+		err = u.document(localized(c), view)
+	}
+	p.File, p.Words = view, c.QueryParam("tab") == "text"
 	if view != nil {
 		view.Editable = editable(view) && !v.running()
 		if c.QueryParam("edit") != "" && view.Editable {
@@ -141,44 +144,6 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 	}
 	view.Text = wholeRunes(text)
 	return view, nil
-}
-
-// maxConverted is as much of a converted text as is looked through for a page.
-const maxConverted = 16 << 20
-
-// turnTo opens a file at a place: a PDF by the browser's viewer, another document by the text
-// that was made of it.
-func (u *UI) turnTo(ctx context.Context, view *views.FileView, at string) error {
-	view.At = at
-	clean := "/" + view.Path
-	if view.Missing || view.Kind != views.KindOther || path.Dir(clean) != uploads.Folder {
-		return nil
-	}
-	dir, err := u.Dirs.Open(view.ThreadID)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	list, err := u.Documents.Files(ctx, dir, view.ThreadID)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(list.Files, func(f uploads.File) bool { return f.VirtualPath == clean })
-	if i < 0 || list.Files[i].MarkdownVirtualPath == "" {
-		return nil
-	}
-	text, err := dir.ReadFile(ctx, list.Files[i].MarkdownVirtualPath, maxConverted)
-	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
-		return err
-	}
-	if n := bytes.Index(text, []byte("<!-- "+strings.Replace(at, "-", " ", 1)+" -->")); n > views.PreviewBytes/2 {
-		text, view.Cut = text[n:], true
-	}
-	if len(text) > views.PreviewBytes {
-		text, view.Cut = text[:views.PreviewBytes], true
-	}
-	view.Kind, view.Text, view.Converted = views.KindMarkdown, wholeRunes(text), true
-	return nil
 }
 
 // knowingUploads is a context in which references to uploads become links.

@@ -1,0 +1,98 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fawn/sandbox"
+	"fawn/uploads"
+	"fawn/uploads/preview"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// maxConverted is as much of a converted text as is looked through.
+const maxConverted = 16 << 20
+
+// document gives the view of an upload the text that was made of it, or says why there is none.
+func (u *UI) document(ctx context.Context, view *views.FileView) error {
+	clean := "/" + view.Path
+	if view.Missing || path.Dir(clean) != uploads.Folder {
+		return nil
+	}
+	switch view.Kind {
+	case views.KindDocument, views.KindSheets, views.KindPDF, views.KindOther:
+	default:
+		return nil
+	}
+	dir, err := u.Dirs.Open(view.ThreadID)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	list, err := u.Documents.Files(ctx, dir, view.ThreadID)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list.Files, func(f uploads.File) bool { return f.VirtualPath == clean })
+	if i < 0 || list.Files[i].Conversion == nil {
+		return nil
+	}
+	file := list.Files[i]
+	if said := attachment(file); said.Document != "" {
+		view.Lack = chat.DocumentText(ctx, said)
+	}
+	if file.MarkdownVirtualPath == "" {
+		return nil
+	}
+	text, err := dir.ReadFile(ctx, file.MarkdownVirtualPath, maxConverted)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
+		return err
+	}
+	view.Converted = true
+	switch view.Kind {
+	case views.KindSheets:
+		view.Book = bookOf(text, view.At)
+	case views.KindOther:
+		view.Kind = views.KindDocument
+		fallthrough
+	default:
+		view.Text, view.Cut = around(text, view.At)
+	}
+	return nil
+}
+
+// around is as much of a converted text as is shown, with the place it opens at in it.
+func around(text []byte, at string) (shown string, cut bool) {
+	mark := "<!-- " + strings.Replace(at, "-", " ", 1) + " -->"
+	if n := bytes.Index(text, []byte(mark)); at != "" && n > views.PreviewBytes/2 {
+		text, cut = text[n:], true
+	}
+	if len(text) > views.PreviewBytes {
+		text, cut = text[:views.PreviewBytes], true
+	}
+	return wholeRunes(text), cut
+}
+
+// bookOf is a workbook at the sheet that at names, or at its first.
+func bookOf(text []byte, at string) *views.Book {
+	digits, _ := strings.CutPrefix(at, "sheet-")
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		n = 0 // a place of another kind
+	}
+	w := preview.ReadWorkbook(text, n)
+	b := &views.Book{More: w.More, Shown: w.Shown.N, Rows: w.Rows, Total: w.Total, Width: w.Width}
+	for _, s := range w.Sheets {
+		b.Sheets = append(b.Sheets, views.Sheet(s))
+	}
+	return b
+}
