@@ -1,4 +1,4 @@
-// Package assets embeds the files the browser loads and serves them.
+// Package assets embeds the files the browser loads and serves them. Files of users never come this way.
 //
 // All of them live under one address that contains a hash of their content, so
 // that browsers may keep them for a year and never see a mixture of two

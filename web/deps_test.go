@@ -59,16 +59,17 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
+		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
-		"web/httpx":               {"agent", "agent/runs", "memory", "sandbox", "store", "uploads", "web/principal"},
+		"web/errstatus":           {"agent", "agent/runs", "memory", "sandbox", "store", "uploads", "web/httpx"},
+		"web/httpx":               leaf,
 		"web/network":             {"agent", "sandbox/egress", "sandbox/netguard", "store"},
 		"web/openapi":             leaf,
-		"web/principal":           {"store"},
-		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/principal":           {"store", "web/httpx"},
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}

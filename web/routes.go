@@ -10,7 +10,7 @@ import (
 	"fawn/assets"
 	"fawn/uploads"
 	"fawn/web/api"
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
 	"fawn/web/principal"
 	"fawn/web/ui"
 )
@@ -31,18 +31,18 @@ func (a *App) routes() error {
 	if err != nil {
 		return err
 	}
-	e.HTTPErrorHandler = pages.ErrorHandler(httpx.ErrorHandler(a.opts.Log))
-	e.GET("/assets/*", httpx.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
+	e.HTTPErrorHandler = pages.ErrorHandler(errstatus.Handler(a.opts.Log))
+	e.GET("/assets/*", principal.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
 	a.pages = pages
 
 	for _, path := range []string{"/health", "/healthz", "/api/health"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			e.Add(method, path, httpx.Allow(principal.Anyone, a.health))
+			e.Add(method, path, principal.Allow(principal.Anyone, a.health))
 		}
 	}
 	if document != nil {
-		e.GET("/openapi.json", httpx.Allow(principal.User, document))
+		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
 	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Draining: a.draining})

@@ -1,5 +1,6 @@
 // Package llm makes models from their configuration: it maps the class paths of DeerFlow
-// files to providers, and looks for what this machine already offers.
+// files to providers, and looks for what this machine already offers. How a provider is spoken to is in
+// the packages below.
 package llm
 
 import (

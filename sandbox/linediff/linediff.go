@@ -1,4 +1,5 @@
-// Package linediff compares two texts line by line.
+// Package linediff compares two texts line by line. Where the texts come from and how differences look is known
+// by others.
 package linediff
 
 import (

@@ -1,6 +1,7 @@
 // Package documents sees to it that uploads which are documents can be read as Markdown. It
 // keeps what has become of each in a store, converts one after the other in processes of
-// their own, and goes on after a restart where it was.
+// their own, and goes on after a restart where it was. How a
+// format is read is in package convert.
 package documents
 
 import (

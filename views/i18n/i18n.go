@@ -1,4 +1,5 @@
-// Package i18n is the catalogue of every sentence the pages show.
+// Package i18n is the catalogue of every sentence the pages show. Texts for models and programs are not
+// translated and not here.
 //
 // Each language has two text files of "key = sentence" lines with fmt verbs: one
 // for the conversation, one for the pages around it. They are read on first use.

@@ -14,6 +14,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/api/wire"
+	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
@@ -77,7 +78,7 @@ func asRefusal(err error) *refusal {
 	if errors.As(err, &unasked) {
 		return &refusal{code: "no_such_interrupt", message: unasked.Error()}
 	}
-	status, detail := httpx.Status(err)
+	status, detail := errstatus.Of(err)
 	if status >= http.StatusInternalServerError || status == http.StatusRequestEntityTooLarge || detail == nil {
 		return nil
 	}

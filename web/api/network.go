@@ -11,6 +11,7 @@ import (
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/network"
+	"fawn/web/principal"
 )
 
 // networkJSON is what a thread asked about hosts, and what was said for it.
@@ -50,7 +51,7 @@ func (m mount) decideNetwork(c echo.Context, t store.Thread) error {
 		return httpx.Invalid("body", "port", "want a port from 0 to 65535, got %d", body.Port)
 	}
 	if body.Answer == egress.Always {
-		if err := httpx.Allowed(c, operator); err != nil {
+		if err := principal.Allowed(c, operator); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/api"
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
 	"fawn/web/principal"
 )
 
@@ -21,7 +21,7 @@ func TestNoRouteIsWithoutAPolicy(t *testing.T) {
 	open, operators := []string{"/api/ok", "/api/info"}, []string{"/api/settings/", "/api/models/discover", "/api/models/probe", "/api/network"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
-		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))
+		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
 		if owner != "" {
 			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/store"
-	"fawn/web/httpx"
 	"fawn/web/principal"
 )
 
@@ -33,7 +32,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 		table = append(table, m.gateway()...)
 	}
 	for _, r := range table {
-		g.Add(r.method, served(r.path), httpx.Allow(r.who, r.do))
+		g.Add(r.method, served(r.path), principal.Allow(r.who, r.do))
 	}
 }
 

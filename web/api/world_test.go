@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fawn/web/principal"
 	"io"
 	"log/slog"
 	"net/http"
@@ -26,7 +25,8 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/api"
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
+	"fawn/web/principal"
 )
 
 // world is the API on a real server over a real store, whose runs all use one agent.
@@ -68,7 +68,7 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	gateway := api.New(d)
 	e := echo.New()
 	e.Use(principal.Middleware(asked))
-	e.HTTPErrorHandler = httpx.ErrorHandler(log)
+	e.HTTPErrorHandler = errstatus.Handler(log)
 	gateway.Routes(e.Group(""), false)
 	gateway.Routes(e.Group("/api/langgraph"), false)
 	gateway.Routes(e.Group("/api"), true)

@@ -30,7 +30,7 @@ import (
 	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/e2e/scriptmodel"
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
 	"fawn/web/principal"
 )
 
@@ -94,7 +94,7 @@ func open(t *testing.T, change ...setup) *world {
 	gateway := api.New(api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
-	e.HTTPErrorHandler = httpx.ErrorHandler(log)
+	e.HTTPErrorHandler = errstatus.Handler(log)
 	gateway.Routes(e.Group(""), false)
 	gateway.Routes(e.Group("/api"), true)
 	srv := httptest.NewServer(e)

@@ -133,7 +133,7 @@ func TestQueryFlagsAndNumbers(t *testing.T) {
 		got, err := httpx.Int(q, "n", 10, 1, 100)
 		if err != nil {
 			got = -1
-			if status, _ := httpx.Status(err); status != http.StatusUnprocessableEntity {
+			if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusUnprocessableEntity {
 				t.Errorf("%q: %v", query, err)
 			}
 		}
@@ -153,8 +153,8 @@ func FuzzDecode(f *testing.F) {
 		if err == nil {
 			return
 		}
-		if status, detail := httpx.Status(err); status != http.StatusUnprocessableEntity || detail == nil {
-			t.Errorf("%q: %d %v", in, status, detail)
+		if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusUnprocessableEntity || d.Detail == nil {
+			t.Errorf("%q: %v", in, err)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func TestLimiterGivesPlacesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = l.Acquire(1)
-	if status, _ := httpx.Status(err); status != http.StatusServiceUnavailable {
+	if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusServiceUnavailable {
 		t.Errorf("over the limit: %v", err)
 	}
 	a()

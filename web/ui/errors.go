@@ -17,6 +17,7 @@ import (
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/views/part"
+	"fawn/web/errstatus"
 	"fawn/web/httpx"
 )
 
@@ -29,7 +30,7 @@ func inLang(lang string, c templ.Component) templ.Component { return i18n.In(lan
 
 // ErrorHandler answers browsers on pages and their actions with an error page, a toast or a
 // frame, whichever was asked for, and leaves everything else to next. Statuses are those
-// of httpx.Status.
+// of errstatus.Of.
 func (u *UI) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		if !ours(c.Request()) || c.Response().Committed {
@@ -57,7 +58,7 @@ func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (u *UI) answerError(c echo.Context, err error) error {
 	r := c.Request()
-	status, detail := httpx.Status(err)
+	status, detail := errstatus.Of(err)
 	if errors.Is(err, sandbox.ErrThread) { // on a page an impossible id is one that is not there
 		status, detail = http.StatusNotFound, nil
 	}

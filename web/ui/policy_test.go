@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
 	"fawn/web/principal"
 	"fawn/web/ui"
 )
@@ -21,7 +21,7 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 	open, operators := []string{"/share/", "/ui/diagram"}, []string{"/ui/models", "/ui/hosts"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
-		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))
+		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
 		if owner != "" {
 			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
 		}

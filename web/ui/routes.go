@@ -5,7 +5,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/web/httpx"
 	"fawn/web/principal"
 )
 
@@ -26,7 +25,7 @@ type route struct {
 // Routes adds the pages and their actions to g, which is mounted at the root.
 func (u *UI) Routes(g *echo.Group) {
 	for _, r := range u.routes() {
-		g.Add(r.method, r.path, httpx.Allow(r.who, r.do))
+		g.Add(r.method, r.path, principal.Allow(r.who, r.do))
 	}
 }
 

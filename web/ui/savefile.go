@@ -13,7 +13,7 @@ import (
 	"fawn/views"
 	"fawn/views/files"
 	"fawn/views/i18n"
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
 )
 
 // editable tells whether a file's whole text is there, and can come back from a form as it was.
@@ -99,7 +99,7 @@ func (u *UI) unsaved(c echo.Context, f *views.FileView, err error) int {
 		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, "edit.busy")
 		return http.StatusConflict
 	}
-	status, detail := httpx.Status(err)
+	status, detail := errstatus.Of(err)
 	if f.Trouble, _ = detail.(string); f.Trouble == "" {
 		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, errorKey(status))
 	}

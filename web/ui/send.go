@@ -15,6 +15,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
+	"fawn/web/errstatus"
 	"fawn/web/httpx"
 )
 
@@ -167,7 +168,7 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	case errors.Is(err, uploads.ErrTooLarge):
 		return uploadProblem(c, err), http.StatusRequestEntityTooLarge
 	}
-	status, detail := httpx.Status(err)
+	status, detail := errstatus.Of(err)
 	if s, ok := detail.(string); ok && status != http.StatusNotFound && status < http.StatusInternalServerError {
 		return s, status
 	}

@@ -15,6 +15,7 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/errstatus"
 	"fawn/web/httpx"
 )
 
@@ -103,7 +104,7 @@ func (u *UI) uploadError(c echo.Context, err error) error {
 	if !scripted(c.Request()) {
 		return err
 	}
-	status, _ := httpx.Status(err)
+	status, _ := errstatus.Of(err)
 	if status >= http.StatusInternalServerError && status != http.StatusInsufficientStorage {
 		return err
 	}
@@ -124,7 +125,7 @@ func uploadProblem(c echo.Context, err error) string {
 	case errors.As(err, &total):
 		return say(c, "live.total", views.Bytes(total.Limit))
 	}
-	status, detail := httpx.Status(err)
+	status, detail := errstatus.Of(err)
 	if errors.Is(err, sandbox.ErrQuota) || status < http.StatusInternalServerError {
 		if s, ok := detail.(string); ok {
 			return s

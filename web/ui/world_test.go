@@ -27,7 +27,7 @@ import (
 	"fawn/sandbox/changes"
 	"fawn/store"
 	"fawn/uploads"
-	"fawn/web/httpx"
+	"fawn/web/errstatus"
 	"fawn/web/principal"
 	"fawn/web/ui"
 )
@@ -86,7 +86,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	w.ui.SetDiscover(func(context.Context) []llm.Found { return nil })
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
-	e.HTTPErrorHandler = w.ui.ErrorHandler(httpx.ErrorHandler(log))
+	e.HTTPErrorHandler = w.ui.ErrorHandler(errstatus.Handler(log))
 	w.ui.Routes(e.Group(""))
 	w.handler = e
 	server := httptest.NewServer(e)

@@ -1,4 +1,5 @@
-// Package llmerr is the one shape of a failed model call, whichever provider failed.
+// Package llmerr is the one shape of a failed model call, whichever provider failed. What to do about it is
+// decided by the stages and the pages.
 package llmerr
 
 import (

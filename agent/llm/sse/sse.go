@@ -1,4 +1,5 @@
 // Package sse reads event streams as model providers and the gateways before them write them.
+// What the events mean is left to the adapters.
 package sse
 
 import (

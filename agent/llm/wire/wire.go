@@ -1,5 +1,6 @@
 // Package wire is what calls to every provider have in common, whichever API they speak: the connections,
 // the watch for silence, what a refusal or a broken answer says, and the shapes of images.
+// What only one API has is in its adapter.
 package wire
 
 import (

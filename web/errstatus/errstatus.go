@@ -1,4 +1,6 @@
-package httpx
+// Package errstatus is the one table from errors to HTTP statuses, and the handler of errors made of it.
+// An error of another package gets its line here; what an answer looks like is a matter of httpx.
+package errstatus
 
 import (
 	"context"
@@ -18,15 +20,16 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/web/httpx"
 )
 
 // statusGone is what proxies log when the client left before the answer.
 const statusGone = 499
 
-// Status is the one table from errors to answers. An error that is not in it is a 500
+// Of is the one table from errors to answers. An error that is not in it is a 500
 // whose detail is nil: its text is for the log.
-func Status(err error) (status int, detail any) {
-	var d *Detail
+func Of(err error) (status int, detail any) {
+	var d *httpx.Detail
 	var he *echo.HTTPError
 	var unasked *runs.InterruptError
 	switch {
@@ -80,11 +83,11 @@ func Status(err error) (status int, detail any) {
 	return http.StatusInternalServerError, nil
 }
 
-// ErrorHandler answers every error a handler returns with {"detail": ...}. Errors without
+// Handler answers every error a handler returns with {"detail": ...}. Errors without
 // a status of their own are logged under an id, which is all the client gets to see.
-func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
+func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
-		status, detail := Status(err)
+		status, detail := Of(err)
 		r := c.Request()
 		if c.Response().Committed {
 			if status == http.StatusInternalServerError {
@@ -100,28 +103,19 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 			log.Error("a request failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
 			detail = "internal error (request " + id + ")"
 		}
-		var d *Detail
+		var d *httpx.Detail
 		if errors.As(err, &d) {
 			maps.Copy(c.Response().Header(), d.Header)
 		}
 		if r.Method == http.MethodHead || status == statusGone {
 			err = c.NoContent(status)
 		} else {
-			err = JSON(c, status, map[string]any{"detail": detail})
+			err = httpx.JSON(c, status, map[string]any{"detail": detail})
 		}
 		if err != nil && r.Context().Err() == nil {
 			log.Warn("an error could not be answered", "path", r.URL.Path, "err", err)
 		}
 	}
-}
-
-// JSON answers with v in the form that is stored everywhere else: no HTML escapes.
-func JSON(c echo.Context, status int, v any) error {
-	b, err := agent.Encode(v)
-	if err != nil {
-		return err
-	}
-	return c.JSONBlob(status, b)
 }
 
 // fullDisk are the system's answers when a file cannot grow.

@@ -1,4 +1,4 @@
-package httpx_test
+package errstatus_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/web/errstatus"
 	"fawn/web/httpx"
 )
 
@@ -32,7 +33,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		{uploads.ErrForm, 400}, {sandbox.ErrEscape, 403}, {sandbox.ErrThread, 422}, {sandbox.ErrPath, 400}, {sandbox.ErrNotRegular, 400},
 		{fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404}, {httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
 	} {
-		status, detail := httpx.Status(fmt.Errorf("do it: %w", c.err))
+		status, detail := errstatus.Of(fmt.Errorf("do it: %w", c.err))
 		if status != c.want {
 			t.Errorf("%v = %d, want %d", c.err, status, c.want)
 		}
@@ -45,7 +46,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 func TestInternalErrorsShowAnIDAndNothingElse(t *testing.T) {
 	var log bytes.Buffer
 	e := echo.New()
-	e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.NewTextHandler(&log, nil)))
+	e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.NewTextHandler(&log, nil)))
 	e.GET("/x", func(echo.Context) error { return errors.New("secret place") })
 	e.GET("/busy", func(echo.Context) error {
 		d := httpx.Errorf(503, "later <b>")

@@ -1,0 +1,3 @@
+// Package settings holds the sections of the settings, as a page and as a dialog over another page. What
+// a setting does is not known here.
+package settings
