@@ -1,5 +1,7 @@
 package config
 
+import "os"
+
 // LoadText does what Load does with the content of the files, without touching a disk.
 func LoadText(yaml, settings, env, extensions string, lookup func(string) (string, bool)) (*Snapshot, error) {
 	values, warnings := ParseEnv(dotEnvName, []byte(env))
@@ -21,3 +23,6 @@ func LoadText(yaml, settings, env, extensions string, lookup func(string) (strin
 	}
 	return s, nil
 }
+
+// Find is find in the environment of the process.
+func Find(flag, dataDir string) (string, bool) { return find(flag, dataDir, os.LookupEnv) }
