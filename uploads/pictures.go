@@ -8,6 +8,7 @@ import (
 	_ "image/jpeg"
 	_ "image/png"
 	"io"
+	"os"
 
 	_ "golang.org/x/image/webp"
 )
@@ -79,3 +80,16 @@ func (NoPictures) Thumbnail(context.Context, string, io.ReaderAt, int64, int) (T
 
 // Forget has nothing to forget.
 func (NoPictures) Forget(string) error { return nil }
+
+// Thumb is the thumbnail of a file.
+func Thumb(ctx context.Context, p Pictures, thread string, file *os.File, side int) (Thumbnail, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return Thumbnail{}, err
+	}
+	t, err := p.Thumbnail(ctx, thread, file, info.Size(), side)
+	if err != nil {
+		return t, fmt.Errorf("no thumbnail: %w", err)
+	}
+	return t, nil
+}

@@ -170,7 +170,7 @@ func TestThumbnails(t *testing.T) {
 		if why == "" {
 			continue
 		}
-		if a := s.send(t, "GET", files[i].ArtifactURL+"?thumb=96", ""); a.status != http.StatusUnsupportedMediaType || !strings.Contains(a.body, "No thumbnail: "+why) {
+		if a := s.send(t, "GET", files[i].ArtifactURL+"?thumb=96", ""); a.status != http.StatusUnsupportedMediaType || !strings.Contains(a.body, "no thumbnail: "+why) {
 			t.Errorf("%s: %d %s", files[i].Filename, a.status, a.body)
 		}
 	}

@@ -55,7 +55,11 @@ func (m mount) artifact(c echo.Context, id string) error {
 	}
 	defer file.Close()
 	if side > 0 {
-		return httpx.Thumbnail(c, m.Pictures, id, file, side)
+		t, err := uploads.Thumb(c.Request().Context(), m.Pictures, id, file, side)
+		if err != nil {
+			return err
+		}
+		return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
 	}
 	head := make([]byte, uploads.HeadBytes)
 	n, err := file.ReadAt(head, 0)

@@ -59,6 +59,7 @@ func Of(err error) (status int, detail any) {
 		{uploads.ErrNoFiles, http.StatusBadRequest},
 		{uploads.ErrForm, http.StatusBadRequest},
 		{uploads.ErrName, http.StatusBadRequest},
+		{uploads.ErrPicture, http.StatusUnsupportedMediaType},
 		{uploads.ErrNotFound, http.StatusNotFound},
 		{sandbox.ErrThread, http.StatusUnprocessableEntity},
 		{sandbox.ErrEscape, http.StatusForbidden},

@@ -2,14 +2,10 @@ package httpx
 
 import (
 	"bytes"
-	"errors"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"fawn/uploads"
 )
 
 // Side reads the size of a thumbnail from a query: the longest side in pixels, which becomes
@@ -27,26 +23,15 @@ func Side(c echo.Context) (int, error) {
 	return 1024, nil
 }
 
-// Thumbnail answers with a small version of a picture. It is drawn by the server, so there is
-// nothing active in it.
-func Thumbnail(c echo.Context, p uploads.Pictures, thread string, file *os.File, side int) error {
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	t, err := p.Thumbnail(c.Request().Context(), thread, file, info.Size(), side)
-	if errors.Is(err, uploads.ErrPicture) {
-		return Errorf(http.StatusUnsupportedMediaType, "No thumbnail: %s", err)
-	}
-	if err != nil {
-		return err
-	}
+// Thumbnail answers with a picture that the server has drawn, so that there is nothing active in
+// it. hash names its content.
+func Thumbnail(c echo.Context, kind, hash string, data []byte) error {
 	h := c.Response().Header()
-	h.Set("Content-Type", t.Type)
+	h.Set("Content-Type", kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", `"`+t.Hash+`"`)
-	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(t.Data))
+	h.Set("ETag", `"`+hash+`"`)
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(data))
 	return nil
 }

@@ -214,7 +214,11 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 		if forLink(r) {
 			private(c.Response().Header())
 		}
-		return httpx.Thumbnail(c, u.Pictures, thread, file, side)
+		t, err := uploads.Thumb(r.Context(), u.Pictures, thread, file, side)
+		if err != nil {
+			return err
+		}
+		return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
 	}
 	kind, err := contentType(clean, file)
 	if err != nil {
