@@ -113,7 +113,9 @@ func (l *loop) openCalls() (*Message, []ToolCall) {
 func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 	t := l.turn
 	a := answer{call: c, message: t.NewID()}
-	if r, ok := t.Results[c.ID]; ok {
+	r, ended := t.Results[c.ID]
+	again := ended && r.Cut && l.set.resumes(c.Name)
+	if ended && !again {
 		a.result = r
 		if r.MessageID != "" {
 			a.message = r.MessageID
@@ -124,7 +126,7 @@ func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 		a.result = ErrorResult(InvalidArguments(caller.Invalid[i]))
 	} else if ctx.Err() != nil {
 		a.result = ErrorResult(InterruptedResult)
-	} else if err := t.Sink.Record(ctx, Event{Kind: EventToolStart, NS: t.NS, Call: c}); err != nil {
+	} else if err := l.begins(ctx, c, again); err != nil {
 		a.result, a.err = ErrorResult(InterruptedResult), err
 	} else if a.result, err = l.guarded(ctx, c); err != nil {
 		a.result = ErrorResult(InterruptedResult)
@@ -141,6 +143,14 @@ func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 	err := t.Sink.Record(recording, Event{Kind: EventToolResult, NS: t.NS, Message: a.message, Call: c, Result: a.result})
 	a.err = errors.Join(a.err, err)
 	return a
+}
+
+// begins records that a tool begins, unless an attempt before this one has.
+func (l *loop) begins(ctx context.Context, c ToolCall, again bool) error {
+	if again {
+		return nil
+	}
+	return l.turn.Sink.Record(ctx, Event{Kind: EventToolStart, NS: l.turn.NS, Call: c})
 }
 
 // guarded calls the tool through all stages. A panic of a stage becomes an error, as it
@@ -175,6 +185,11 @@ func (s *Toolset) tool(name string) *Tool {
 		}
 	}
 	return nil
+}
+
+func (s *Toolset) resumes(name string) bool {
+	tool := s.tool(name)
+	return tool != nil && tool.Resumes
 }
 
 func (s *Toolset) names() string {

@@ -17,6 +17,7 @@ type Tool struct {
 	Deferred    bool // its schema may stay hidden until the model looks for it
 	Schema      json.RawMessage
 	Access      func(c ToolCall) Access // nil touches no file
+	Resumes     bool                    // a call that a crash cut off is made again: Run finds what it had done
 	Run         func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
 }
 
@@ -28,6 +29,10 @@ type Result struct {
 	Kwargs   map[string]any  // additional_kwargs of the tool message
 	Patch    State           // applied with the tool messages, as one step
 	End      bool            // end the run after this step
+
+	// Cut says that the run was cut off before the call ended. A tool that resumes is called
+	// again instead; for others the result says so.
+	Cut bool
 
 	// Whole is where all of a text is whose middle Content lacks; nil where nothing is
 	// missing. It is for stages and never stored.

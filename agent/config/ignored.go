@@ -18,7 +18,7 @@ const (
 	noAccounts = "accounts are not available yet"
 	noAgents   = "custom agents are not available yet"
 	noChannels = "chat channels are not available yet"
-	noHelpers  = "subagents are not available yet"
+	noExternal = "external agents are not available yet"
 	noMCP      = "MCP servers are not available yet"
 	noMemory   = "memory is not available yet"
 	noSkills   = "skills are not available yet"
@@ -59,8 +59,9 @@ func IgnoredKeys() []Ignored {
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},
 		{Key: "memory", Reason: noMemory},
-		{Key: "subagents", Reason: noHelpers},
-		{Key: "acp_agents", Reason: noHelpers},
+		{Key: "subagents.agents.*.skills", Reason: noSkills},
+		{Key: "subagents.custom_agents.*.skills", Reason: noSkills},
+		{Key: "acp_agents", Reason: noExternal},
 		{Key: "agents_api", Reason: noAgents},
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},

@@ -299,7 +299,6 @@ func leaves(t reflect.Type, key string, way []string) []leaf {
 var waiting = []string{
 	"tool_search.enabled", "skills.container_path", "summarization.skill_file_read_tool_names",
 	"memory.enabled", "memory.mode", "memory.injection_enabled",
-	"subagents.enabled", "subagents.max_concurrent", "subagents.max_total_per_run",
 }
 
 // TestEveryKeyIsReadOrListed goes through the source of the program: a key counts as read when the

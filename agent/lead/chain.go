@@ -12,7 +12,7 @@ import (
 // chain is the ordered list of stages, first outermost. Before-hooks run in this order,
 // after-hooks in reverse.
 func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Middleware {
-	f := snap.File
+	f, own := snap.File, e.helper == nil // own: of a lead agent; a helper has none of what belongs to the conversation with people
 	all := []agent.Middleware{
 		// wrap_model: nothing people write passes for a block of the server
 		middleware.InputSanitize(),
@@ -27,7 +27,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// before_agent: the folders everything below uses
 		middleware.ThreadData(b.dirs, f.ThreadData.LazyInit),
 		// before_agent: files that came with the message
-		middleware.Uploads(b.dirs, b.docs),
+		when(own, middleware.Uploads(b.dirs, b.docs)),
 		// before_agent, wrap_tool: the sandbox's id
 		middleware.Sandbox(b.sandbox, b.policy, f.Sandbox.LazyInit),
 		// wrap_model: the log says which calls have no result
@@ -51,15 +51,15 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// before_model, wrap_model, after_model: no request is longer than the model can read
 		middleware.Compaction(b.compaction(snap, e, k)),
 		// before_agent, wrap_model, after_model: the thread's goal is pursued
-		middleware.Goal(middleware.GoalRules{Ask: b.helper(snap, "", e.model, e.job("goal")), Now: time.Now}),
+		when(own, middleware.Goal(middleware.GoalRules{Ask: b.helper(snap, "", e.model, e.job("goal")), Now: time.Now})),
 		// wrap_model, after_model, wrap_tool: the plan is kept
 		when(e.options.PlanMode, middleware.Todos()),
 		// after_model: what a call cost, and what for
 		when(f.TokenUsage.Enabled, middleware.TokenUsage()),
 		// before_model, wrap_model, after_model, after_agent: the thread's name
-		when(f.Title.Enabled, middleware.Title(b.titles(snap, e))),
+		when(own && f.Title.Enabled, middleware.Title(b.titles(snap, e))),
 		// after_agent: what was said goes to the memory, under the name the thread has by then
-		when(b.learn != nil && f.Memory.Enabled && f.Memory.Mode != "tool", middleware.Memory(b.learn)),
+		when(own && b.learn != nil && f.Memory.Enabled && f.Memory.Mode != "tool", middleware.Memory(b.learn)),
 		// wrap_model, after_model: images asked for are shown once
 		middleware.ViewImage(b.open),
 		// wrap_model: images are only for models that see
@@ -76,12 +76,14 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(f.LoopDetection.Enabled, middleware.LoopDetection(f.LoopDetection)),
 		// before_agent, wrap_model, after_model: what a run and a thread may spend
 		when(f.TokenBudget.Enabled, middleware.TokenBudget(f.TokenBudget, e.budget)),
+		// before_agent, wrap_model, after_model: what a helper may spend
+		when(helperBudget(e).Enabled, middleware.HelperBudget(helperBudget(e))),
 		// wrap_model, after_model: work ends in words
 		middleware.TerminalResponse(),
 		// after_model: an answer cut by the model's limit is called so
 		middleware.LengthStop(),
 		// before_agent, after_agent: what a thread holds, for the log
-		middleware.StateSize(),
+		when(own, middleware.StateSize()),
 		// after_model: what the provider broke off for safety is not run
 		when(f.SafetyFinishReason.Enabled, middleware.SafetyStop()),
 		// wrap_model: a request ends with somebody else's words

@@ -6,6 +6,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/agent/subagent"
 	"fawn/agent/tools"
 )
 
@@ -20,6 +21,10 @@ type equipment struct {
 	thread  string
 	run     string             // "" outside of runs
 	budget  *middleware.Budget // what the run has spent
+
+	task   *agent.Tool     // sends helpers; nil where none can be sent
+	kinds  []subagent.Kind // of helpers
+	helper *subagent.Job   // what this is the equipment for; nil for a lead agent
 }
 
 // job is a call of a helper model for what has this equipment.
@@ -33,6 +38,23 @@ func (e *equipment) fit(m config.Model) {
 	if small(m.ContextWindow) {
 		e.brief, e.tools = brief(e.tools)
 		e.hidden = nil
+	}
+}
+
+// narrow leaves the tools that this run may have of those that equip has chosen, and adds the
+// one that sends helpers.
+func (e *equipment) narrow() {
+	if e.task != nil {
+		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == subagent.Tool }), e.task)
+	}
+	if e.helper == nil {
+		return
+	}
+	e.tools = e.helper.Kind.Choose(e.tools, e.helper.Groups)
+	e.hidden = e.helper.Kind.Choose(e.hidden, e.helper.Groups)
+	e.tools = slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.ToolSearch })
+	if len(e.hidden) > 0 {
+		e.tools = append(e.tools, tools.Search(e.hidden))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"fawn/agent"
 	"fawn/agent/config"
@@ -37,6 +38,8 @@ type Builder struct {
 	memory  middleware.Remember
 	learn   middleware.Learn
 	spent   func(context.Context, SideCall)
+	spawn   runs.Spawn // nil sends no helpers
+	after   func(time.Duration, func()) (stop func() bool)
 	slots   chan struct{} // one for each model call under way; nil has no bound
 	log     *slog.Logger
 
@@ -79,6 +82,11 @@ type Options struct {
 	// Retitle takes a thread's title that came after the end of its run; it waits until the
 	// thread is idle. Without it such titles are dropped.
 	Retitle func(ctx context.Context, thread, from, to string)
+	// Spawn runs an agent inside a call of another one; without it no helpers can be sent.
+	Spawn runs.Spawn
+	// After calls a function when a time has passed, unless it is stopped; nil is the clock. It
+	// is for the limits of helpers.
+	After func(d time.Duration, f func()) (stop func() bool)
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
 }
@@ -99,7 +107,7 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		return dirs.Open(thread)
 	}
 	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
-		reads: tools.NewLocks(), log: log}
+		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
 	}
@@ -172,16 +180,26 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	entry.ContextWindow = b.window(ctx, entry)
 	r := b.equip(snap.File, *o)
 	r.thread, r.run = s.ThreadID, s.RunID
+	if o.Subagents && b.spawn != nil {
+		b.delegates(snap, &r, entry)
+	}
+	r.narrow()
 	if r.fit(entry); r.brief != "" {
 		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))
 	}
-	k := b.newKit(snap.File, r)
+	return b.assemble(snap, r, model), nil
+}
+
+// assemble makes an agent of a model and what it has.
+func (b *Builder) assemble(snap *config.Snapshot, e equipment, model agent.Model) *agent.Agent {
+	k := b.newKit(snap.File, e)
+	o := e.options
 	return &agent.Agent{
 		Model:   model,
 		Tools:   k.set.Tools,
 		Toolset: k.step,
-		Chain:   b.chain(snap, r, k),
+		Chain:   b.chain(snap, e, k),
 		System:  k.set.System,
 		Options: agent.ModelOptions{Thinking: o.Thinking, Effort: o.ReasoningEffort, NoImages: !o.Vision},
-	}, nil
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/agent/subagent"
 	"fawn/agent/tools"
 )
 
@@ -47,9 +48,9 @@ var sections = sync.OnceValue(func() map[string]safe {
 // alone: date, memory and files come as notes, so that providers can keep it.
 func system(f config.File, e equipment) string {
 	if e.brief != "" {
-		return e.brief
+		return string(join(append([]safe{safe(e.brief)}, e.about()...)))
 	}
-	parts := []safe{ours("lead")}
+	parts := append([]safe{ours("lead")}, e.about()...)
 	has := func(name string) bool {
 		for _, t := range e.tools {
 			if t.Name == name {
@@ -66,12 +67,37 @@ func system(f config.File, e equipment) string {
 	}
 	if e.options.Subagents && has("task") {
 		parts = append(parts, safe(strings.NewReplacer("{concurrent}", strconv.Itoa(middleware.ClampHelpers(e.helpers(f.Subagents))),
-			"{total}", strconv.Itoa(f.Subagents.MaxTotal)).Replace(string(ours("helpers")))))
+			"{total}", strconv.Itoa(f.Subagents.MaxTotal), "{kinds}", string(kindsOf(e.kinds))).Replace(string(ours("helpers")))))
 	}
 	if e.options.PlanMode {
 		parts = append(parts, ours("plan"))
 	}
 	return string(join(parts))
+}
+
+// about is what a helper is told of itself.
+func (e equipment) about() []safe {
+	if e.helper == nil {
+		return nil
+	}
+	parts := []safe{ours("helper")}
+	switch e.helper.Kind.Prompt {
+	case "":
+	case promptGeneral, promptBash:
+		parts = append(parts, ours(e.helper.Kind.Prompt))
+	default:
+		parts = append(parts, safe(agent.EscapeLines(e.helper.Kind.Prompt)))
+	}
+	return parts
+}
+
+// kindsOf lists the kinds of helpers.
+func kindsOf(kinds []subagent.Kind) safe {
+	var b strings.Builder
+	for _, k := range kinds {
+		b.WriteString("\n- `" + string(quote(k.Name)) + "`: " + k.FirstLine())
+	}
+	return safe(b.String())
 }
 
 func join(parts []safe) safe {

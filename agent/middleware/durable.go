@@ -71,7 +71,11 @@ func ledger(t *agent.Turn, readTools []string, skills string) (patch agent.State
 			}
 			d.StopReason, _ = m.Kwargs["subagent_stop_reason"].(string)
 			d.SHA256, _ = m.Kwargs["subagent_result_sha256"].(string)
+			d.Ref, _ = m.Kwargs["subagent_result_ref"].(string)
 			d.Brief = head(m.Content.String(), maxDelegationDone)
+			if brief, ok := m.Kwargs["subagent_result_brief"].(string); ok {
+				d.Brief = head(brief, maxDelegationDone)
+			}
 			patch.Delegations = append(patch.Delegations, d)
 		case m.Status != "error" && slices.Contains(readTools, c.Name):
 			if ref, ok := skillRead(c, m.Content.String(), skills); ok {

@@ -15,8 +15,21 @@ const taskTool = "task"
 // calls of the answer stay, in order.
 func SubagentLimit(concurrent, total int) agent.Middleware {
 	concurrent, total = ClampHelpers(concurrent), max(total, 1)
+	told := "" // what the next request says of calls that were dropped
 	return agent.Middleware{
 		Name: "subagent_limit",
+		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if told != "" {
+					addNote(req, "subagent_limit", told)
+				}
+				m, err := next(ctx, t, req)
+				if err == nil {
+					told = ""
+				}
+				return m, err
+			}
+		},
 		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
 			limit := concurrent
 			left := max(total-delegated(t), 0)
@@ -32,6 +45,7 @@ func SubagentLimit(concurrent, total int) agent.Middleware {
 			c.ToolCalls = kept
 			r.Message = &c
 			if left > 0 || len(c.Calls()) > 0 {
+				told = droppedNote(dropped, concurrent, max(left-limit, 0))
 				return nil
 			}
 			r.Message = withText(withoutCalls(&c), fmt.Sprintf("No more helpers can be sent in this run: %d is the limit.", total))
@@ -40,6 +54,15 @@ func SubagentLimit(concurrent, total int) agent.Middleware {
 			return nil
 		},
 	}
+}
+
+// droppedNote tells a model that some of its helpers were not sent, and how many it may still send.
+func droppedNote(dropped, concurrent, left int) string {
+	text := fmt.Sprintf("%d of your task calls were dropped and no helper was sent for them: ", dropped)
+	if left == 0 {
+		return text + "this run can send no more. Do the rest yourself, or say that it is open."
+	}
+	return text + fmt.Sprintf("at most %d of one answer are carried out. ", concurrent) + fmt.Sprintf("What they were for is still to be done: send them now, or do it yourself. This run can send %d more.", left)
 }
 
 // ClampHelpers is how many helpers one answer may send, when n are wished for.

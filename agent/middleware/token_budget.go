@@ -61,8 +61,9 @@ func (s Spending) part(limit Spending) (part float64, what string) {
 
 // Budget counts what a run has spent. The whole tree of a run, helpers included, shares one.
 type Budget struct {
-	mu    sync.Mutex
-	spent Spending
+	mu     sync.Mutex
+	spent  Spending
+	before Spending // of the thread, before the run
 }
 
 // Spend adds to what was spent and returns the sum. A nil Budget counts nothing.
@@ -76,17 +77,41 @@ func (b *Budget) Spend(s Spending) Spending {
 	return b.spent
 }
 
+// begin sets what the thread had spent before the run.
+func (b *Budget) begin(s Spending) {
+	if b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.before = s
+	}
+}
+
+func (b *Budget) earlier() Spending {
+	if b == nil {
+		return Spending{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.before
+}
+
+// HelperBudget is TokenBudget for what a helper alone may spend.
+func HelperBudget(o BudgetOptions) agent.Middleware {
+	m := TokenBudget(o, &Budget{})
+	m.Name = "helper_budget"
+	return m
+}
+
 // TokenBudget ends a run that spends too much: near the limit the model is warned once;
 // behind it the open calls are still done, and the run gets its last turn.
 func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 	ofRun := Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens, Money: o.MaxCost}
 	ofThread := Spending{Tokens: o.MaxThreadTokens, Money: o.MaxThreadCost}
-	var before Spending // of the thread, before this run
 	var warning string
 	warned, over := false, ""
 	judge := func(run Spending) (part float64, what string) {
 		part, what = run.part(ofRun)
-		if p, w := before.plus(run).part(ofThread); p > part {
+		if p, w := budget.earlier().plus(run).part(ofThread); p > part {
 			return p, w + " of this conversation"
 		}
 		return part, what + " of this run"
@@ -94,10 +119,8 @@ func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 	return agent.Middleware{
 		Name: "token_budget",
 		BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
-			for _, m := range t.State.Messages {
-				if m.Type == agent.TypeAI && m.Usage != nil {
-					before = before.plus(SpendingOf(m.Usage))
-				}
+			if t.NS == "" { // a helper has its parent's
+				budget.begin(spentBefore(t.State.Messages))
 			}
 			if part, what := judge(budget.Spend(Spending{})); part >= o.HardStopThreshold {
 				over = what
@@ -144,6 +167,33 @@ func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 			return nil
 		},
 	}
+}
+
+// spentBefore is what the messages of a thread cost, helpers included.
+func spentBefore(messages []*agent.Message) (sum Spending) {
+	for _, m := range messages {
+		if m.Type == agent.TypeAI && m.Usage != nil {
+			sum = sum.plus(SpendingOf(m.Usage))
+		}
+		used, ok := m.Kwargs["subagent_token_usage"].(map[string]any)
+		if m.Type != agent.TypeTool || !ok {
+			continue
+		}
+		count := func(key string) int {
+			switch n := used[key].(type) {
+			case int:
+				return n
+			case float64:
+				return int(n)
+			}
+			return 0
+		}
+		sum = sum.plus(Spending{Tokens: count("total_tokens"), Input: count("input_tokens"), Output: count("output_tokens")})
+		if cost, ok := m.Kwargs["subagent_cost"].(float64); ok {
+			sum.Money += cost
+		}
+	}
+	return sum
 }
 
 func budgetNote(what string) string {

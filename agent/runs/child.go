@@ -15,15 +15,30 @@ import (
 	"fawn/store"
 )
 
-// Task is what a run gives a child to do.
+// Task is what a run gives a child to do. A call that a crash cut off and that is made again
+// must give the same task.
 type Task struct {
 	Call        string // the call that asks for it, which names the child's namespace
 	AssistantID string
 	Metadata    json.RawMessage // of the child's row
 	Input       agent.State     // what the child begins with
 	Options     agent.Options
-	MaxSteps    int // 0 is the default
+	MaxSteps    int   // 0 is the default
+	Build       Build // makes the child's agent; nil asks the manager's
+
+	// Began is called once the child's row is stored; again says that it goes on with what it
+	// had before a crash, which is in so far. It may be nil.
+	Began func(soFar agent.State, again bool)
+	// Tell gives the events of the parent that go with a step of the child, any JSON objects.
+	// They are recorded behind the step. It may be nil.
+	Tell func(agent.Step) []json.RawMessage
 }
+
+// Spawn is [Manager.Child], for those who get it as a function.
+type Spawn func(ctx context.Context, t *agent.Turn, task Task) (store.Run, agent.State, error)
+
+// ErrTimeLimit, as the cause of its context, ends a child that has worked for too long.
+var ErrTimeLimit = errors.New("the time limit is reached")
 
 // errParentEnded ends children whose parent did not wait for them.
 var errParentEnded = errors.New("the parent run has ended")
@@ -32,21 +47,26 @@ var errParentEnded = errors.New("the parent run has ended")
 type family struct {
 	mu    sync.Mutex
 	ended bool // no more children
-	kids  map[string]context.CancelCauseFunc
+	kids  map[string]kid
 	wg    sync.WaitGroup
 }
 
+type kid struct {
+	ns     string
+	cancel context.CancelCauseFunc
+}
+
 // add takes a child in, unless its parent ends.
-func (f *family) add(id string, cancel context.CancelCauseFunc) bool {
+func (f *family) add(id string, k kid) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
 		return false
 	}
 	if f.kids == nil {
-		f.kids = map[string]context.CancelCauseFunc{}
+		f.kids = map[string]kid{}
 	}
-	f.kids[id] = cancel
+	f.kids[id] = k
 	f.wg.Add(1)
 	return true
 }
@@ -62,19 +82,31 @@ func (f *family) remove(id string) {
 func (f *family) cancel(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	cancel := f.kids[id]
-	if cancel != nil {
-		cancel(ErrInterrupted)
+	k, ok := f.kids[id]
+	if ok {
+		k.cancel(ErrInterrupted)
 	}
-	return cancel != nil
+	return ok
+}
+
+// in is the child that works in a namespace, or "".
+func (f *family) in(ns string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, k := range f.kids {
+		if k.ns == ns {
+			return id
+		}
+	}
+	return ""
 }
 
 // end ends all children and waits for them: none outlives its parent.
 func (f *family) end(cause error) {
 	f.mu.Lock()
 	f.ended = true
-	for _, cancel := range f.kids {
-		cancel(cause)
+	for _, k := range f.kids {
+		k.cancel(cause)
 	}
 	f.mu.Unlock()
 	f.wg.Wait()
@@ -83,20 +115,43 @@ func (f *family) end(cause error) {
 // Child runs an agent inside a tool call of the run of t, and returns when it has ended: its
 // row, and the state it left. The child works in a namespace of the thread and shows what it
 // does in the parent's events; it has no checkpoints. It ends with ctx, and before its parent
-// ends for whatever reason. Errors: ErrNotFound when the parent does not work, ErrStorage, and
-// what ended the child.
+// ends for whatever reason. When a crash cut the call off, a child that had ended is not run
+// again, and one that had not goes on behind its last stored step. Errors: ErrNotFound when the
+// parent does not work, ErrStorage, and what ended the child.
 func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Run, agent.State, error) {
 	parent := m.parentOf(t.RunID)
 	if parent == nil {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
-	now := time.Now()
-	run := store.Run{ID: uuid.Must(uuid.NewV7()).String(), ThreadID: t.ThreadID, Parent: t.RunID,
-		AssistantID: task.AssistantID, Owner: parent.run.Owner, Status: Running, Multitask: "enqueue",
-		Metadata: object(task.Metadata), Attempt: 1, CreatedAt: now, UpdatedAt: now}
+	place := place{Call: task.Call, NS: Below(t.NS, task.Call), Message: callerOf(&t.State)}
+	was := m.takeUp(parent, place)
+	run, err := m.childRow(parent, t, task, place, was)
+	if err != nil {
+		return store.Run{}, agent.State{}, err
+	}
+	sink := &childSink{recorder: parent.rec, ns: place.NS, tell: task.Tell}
+	turn := &agent.Turn{Owner: t.Owner, ThreadID: t.ThreadID, RunID: run.ID, NS: sink.ns, Options: task.Options,
+		MaxSteps: task.MaxSteps, Sink: sink,
+		Log: t.Log.With("run", run.ID, "parent", t.RunID), NewID: newMessageID, Remark: t.Remark}
+	if err := fill(turn, task.Input); err != nil {
+		return run, turn.State, err
+	}
+	on := true
+	if was != nil {
+		if on, err = was.standOn(turn); err != nil {
+			return run, turn.State, err
+		}
+		sink.number, sink.usage = was.steps, was.usage
+		if Done(run.Status) {
+			if task.Began != nil {
+				task.Began(turn.State.Clone(), true)
+			}
+			return run, turn.State, nil
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !parent.family.add(run.ID, cancel) {
+	if !parent.family.add(run.ID, kid{sink.ns, cancel}) {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
 	defer parent.family.remove(run.ID)
@@ -105,15 +160,20 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	}
 	m.adopt(run.ID, parent)
 	defer m.orphan(run.ID)
-	sink := &childSink{recorder: parent.rec, ns: Below(t.NS, task.Call)}
-	turn := &agent.Turn{ThreadID: t.ThreadID, RunID: run.ID, NS: sink.ns, Options: task.Options,
-		MaxSteps: task.MaxSteps, Sink: sink,
-		Log: t.Log.With("run", run.ID, "parent", t.RunID), NewID: newMessageID, Remark: t.Remark}
-	out, err := m.driveChild(ctx, run, turn, task.Input)
+	if task.Began != nil {
+		task.Began(turn.State.Clone(), was != nil)
+	}
+	var out agent.Outcome
+	switch {
+	case on:
+		out, err = m.driveChild(ctx, run, turn, task.Build)
+	case was.broken():
+		err = ErrInterrupted
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	if errors.Is(err, ErrShutdown) && !m.mark { // the next server ends it, and its parent goes on
+	if errors.Is(err, ErrShutdown) && !m.mark { // the next server goes on with it
 		return run, turn.State, err
 	}
 	settle(&run, out, err)
@@ -122,19 +182,34 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	return run, turn.State, errors.Join(err, encodeErr, m.storeChild(ctx, &run))
 }
 
+// childRow is the row of a child that begins, or goes on.
+func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at place, was *childPast) (store.Run, error) {
+	if was != nil {
+		run := was.run
+		if !Done(run.Status) {
+			run.Attempt++
+		}
+		return run, nil
+	}
+	now := time.Now()
+	kwargs, err := agent.Encode(at)
+	return store.Run{ID: uuid.Must(uuid.NewV7()).String(), ThreadID: t.ThreadID, Parent: t.RunID,
+		AssistantID: task.AssistantID, Owner: parent.run.Owner, Status: Running, Multitask: "enqueue",
+		Metadata: object(task.Metadata), Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}, err
+}
+
 // driveChild builds the agent and runs it.
-func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn, input agent.State) (
-	out agent.Outcome, err error) {
+func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn, build Build) (out agent.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.logger.Error("run panicked", "run", run.ID, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
-	if err := fill(t, input); err != nil {
-		return out, err
+	if build == nil {
+		build = m.build
 	}
-	a, err := m.build(ctx, Spec{ThreadID: run.ThreadID, RunID: run.ID, Parent: run.Parent,
+	a, err := build(ctx, Spec{Owner: t.Owner, ThreadID: run.ThreadID, RunID: run.ID, Parent: run.Parent,
 		AssistantID: run.AssistantID, Options: &t.Options, Remark: t.Remark})
 	if err != nil {
 		return out, err
@@ -188,21 +263,19 @@ func (m *Manager) cancelChild(thread, run string) bool {
 	return e != nil && (thread == "" || e.run.ThreadID == thread) && e.family.cancel(run)
 }
 
-// closeChildren ends the rows of children which a crash cut off, and returns the other runs.
-// Their parents go on, or end, by themselves.
-func (m *Manager) closeChildren(ctx context.Context, open []store.Run) ([]store.Run, error) {
-	others := make([]store.Run, 0, len(open))
-	for _, run := range open {
-		if run.Parent == "" {
-			others = append(others, run)
-			continue
-		}
-		run.Status, run.StopReason = Interrupted, StopOrphan
-		if err := m.storeChild(ctx, &run); err != nil {
-			return nil, err
-		}
+// CancelTask ends the child that works for a call of the thread's active run; the run goes on,
+// told by the result of the call. ErrNotFound when there is none.
+func (m *Manager) CancelTask(thread, call string) error {
+	m.mu.Lock()
+	var e *entry
+	if l := m.threads[thread]; l != nil {
+		e = l.active
 	}
-	return others, nil
+	m.mu.Unlock()
+	if e == nil || !e.family.cancel(e.family.in(Below("", call))) {
+		return fmt.Errorf("helper for call %.80s: %w", call, ErrNotFound)
+	}
+	return nil
 }
 
 // childSink shows what a child does among the events of its parent.
@@ -211,18 +284,20 @@ type childSink struct {
 	ns     string
 	number int
 	usage  usage
+	tell   func(agent.Step) []json.RawMessage
 }
 
 // Step implements agent.Sink.
 func (s *childSink) Step(ctx context.Context, step agent.Step) error {
-	before := s.usage
+	var spent usage
 	for _, msg := range step.Patch.Messages {
 		s.usage.count(msg, step.Node)
+		spent.count(msg, step.Node)
 	}
-	if err := s.subStep(ctx, s.ns, s.number+1, step); err != nil {
-		s.usage = before
-		return err
+	var more []json.RawMessage
+	if s.tell != nil {
+		more = s.tell(step)
 	}
 	s.number++
-	return nil
+	return s.subStep(ctx, s.ns, s.number, step, spent, more)
 }

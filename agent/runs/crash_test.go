@@ -27,11 +27,16 @@ import (
 const (
 	crashDir  = "FAWN_TEST_CRASH_DIR"
 	crashMark = "FAWN_TEST_CRASH_MARK"
+	crashCrew = "FAWN_TEST_CRASH_CREW" // the run of a crew instead
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
-		if err := crashChild(dir); err != nil {
+		scene := crashChild
+		if os.Getenv(crashCrew) != "" {
+			scene = crewChild
+		}
+		if err := scene(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -43,6 +43,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		e.log.abandon()
 		return Busy
 	}
+	m.closeChildren(ending, e.goOn.childRows())
 	e.run.Metadata = e.remarks.over(e.run.Metadata)
 	failure, rest := settle(&e.run, outcome, err)
 	if rec != nil && err == nil {
@@ -258,6 +259,9 @@ func settle(run *store.Run, out agent.Outcome, err error) (f *Failure, thread st
 		return nil, ThreadInterrupted
 	case errors.Is(err, ErrInterrupted):
 		run.Status = Interrupted
+		return nil, ThreadInterrupted
+	case errors.Is(err, ErrTimeLimit):
+		run.Status, run.Error = Timeout, ErrTimeLimit.Error()
 		return nil, ThreadInterrupted
 	case errors.Is(err, ErrShutdown):
 		run.Status, run.StopReason = Interrupted, "shutdown"

@@ -171,7 +171,11 @@ func (m *Manager) expand(ctx context.Context, row store.Event) ([]Event, error) 
 	case rowEnd:
 		return one(KindEnd), nil
 	case rowWithdraw:
-		return one(KindWithdraw), nil
+		var w Withdrawal
+		if err := json.Unmarshal(row.Data, &w); err != nil {
+			return nil, fmt.Errorf("%w: %v", errFrame, err)
+		}
+		return []Event{{Seq: row.Seq, To: row.To, Kind: KindWithdraw, NS: w.NS, Data: row.Data}}, nil
 	case rowHalt:
 		return one(KindHalt), nil
 	case rowFold:

@@ -17,8 +17,9 @@ const maxAttempts = 3
 
 // resumption is what a run that was cut off goes on with.
 type resumption struct {
-	past    past
-	results map[string]agent.Result
+	past     past
+	results  map[string]agent.Result
+	children map[place]*childPast // which no call has taken up; guarded by Manager.mu while it runs
 }
 
 // reopen readies a run that was cut off for its next attempt: what was shown of it is
@@ -46,11 +47,21 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	left, err := gather(append(slices.Clip(p.open), fresh...))
+	open := append(slices.Clip(p.open), fresh...)
+	left, err := gather(open, "")
 	if err != nil {
 		return nil, err
 	}
-	e.goOn = &resumption{past: p}
+	e.goOn = &resumption{}
+	if e.goOn.children, err = m.pastChildren(ctx, run, &p, open); err != nil {
+		return nil, err
+	}
+	e.goOn.past = p
+	for _, c := range e.goOn.children {
+		if !Done(c.run.Status) {
+			left.said = append(left.said, c.left.said...)
+		}
+	}
 	if e.goOn.results, err = left.answered(); err != nil {
 		return nil, err
 	}
@@ -83,7 +94,7 @@ func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMess
 		return err
 	}
 	for _, p := range said {
-		if err := add(rowWithdraw, Withdrawal{ID: p.id}); err != nil {
+		if err := add(rowWithdraw, Withdrawal{ID: p.id, NS: p.ns}); err != nil {
 			return err
 		}
 	}
@@ -96,6 +107,7 @@ func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMess
 // with another one.
 type Withdrawal struct {
 	ID string `json:"id"`
+	NS string `json:"ns,omitempty"` // of a child's message
 }
 
 // withdrawn is the id of the message a [KindWithdraw] event takes back.

@@ -113,16 +113,16 @@ type unfinished struct {
 	results map[string]ToolEnd
 }
 
-// gather puts the open events of a run together.
-func gather(evs []Event) (unfinished, error) {
+// gather puts the open events of a namespace together: "" is that of the run itself.
+func gather(evs []Event, ns string) (unfinished, error) {
 	u := unfinished{started: map[string]bool{}, results: map[string]ToolEnd{}}
 	for _, ev := range evs {
-		if ev.NS != "" { // a helper's own conversation ends with its call
+		if ev.NS != ns {
 			continue
 		}
 		switch ev.Kind {
 		case KindMessage:
-			u.said = append(u.said, &partialMessage{id: ev.Msg.ID})
+			u.said = append(u.said, &partialMessage{id: ev.Msg.ID, ns: ns})
 		case KindText:
 			u.add(ev.Msg.ID, agent.Chunk{Text: ev.Text})
 		case KindReasoning:
@@ -161,7 +161,7 @@ func (u *unfinished) answered() (map[string]agent.Result, error) {
 	out := make(map[string]agent.Result, len(u.started))
 	for id := range u.started {
 		r := agent.ErrorResult(agent.InterruptedResult)
-		r.MessageID = newMessageID()
+		r.MessageID, r.Cut = newMessageID(), true
 		out[id] = r
 	}
 	for id, t := range u.results {

@@ -29,9 +29,7 @@ func (m *Manager) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list open runs: %w", err)
 	}
-	if open, err = m.closeChildren(ctx, open); err != nil {
-		return err
-	}
+	open = m.withoutChildren(ctx, open)
 	tail, err := m.db.Tail(ctx)
 	if err != nil {
 		return fmt.Errorf("read the tail: %w", err)
@@ -137,10 +135,16 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	left, err := gather(append(slices.Clip(p.open), fresh...))
+	left, err := gather(append(slices.Clip(p.open), fresh...), "")
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
+	children, err := m.pastChildren(ctx, run, &p, append(slices.Clip(p.open), fresh...))
+	if err != nil {
+		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+	rec.usage = p.usage
+	m.closeChildren(ctx, rowsOf(children))
 	step := agent.Step{Node: agent.NodeModel, State: &state, Next: []string{agent.NodeModel}}
 	if msg := left.partial(&state); msg != nil {
 		step.Patch.Messages = []*agent.Message{msg}
@@ -191,8 +195,8 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 
 // partialMessage is an answer as far as it was shown.
 type partialMessage struct {
-	id string
-	c  agent.Collector
+	id, ns string
+	c      agent.Collector
 }
 
 // partial is the last answer that was shown and is not in s, or nil.
@@ -321,6 +325,9 @@ func (m *Manager) resting(ctx context.Context, thread string) (string, error) {
 
 // fail stores only that a run and its thread ended badly.
 func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
+	if children, err := m.pastChildren(ctx, run, &past{}, nil); err == nil { // else the next server closes them
+		m.closeChildren(ctx, rowsOf(children))
+	}
 	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), time.Now()
 	status := ThreadError
 	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run), Patch: &store.ThreadPatch{Status: &status, Touch: true}})

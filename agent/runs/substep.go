@@ -44,9 +44,10 @@ func (e Event) width() int64 {
 	return n
 }
 
-// subStep records a finished step of a child. It is durable when it returns.
-func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.Step) error {
-	if err := r.putSubStep(ns, number, s); err != nil {
+// subStep records a finished step of a child, what it cost the run, and the events of the run
+// that go with it. It is durable when it returns.
+func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.Step, spent usage, more []json.RawMessage) error {
+	if err := r.putSubStep(ns, number, s, spent, more); err != nil {
 		return fmt.Errorf("record a step of %s: %w", ns, err)
 	}
 	if err := r.lane.Flush(ctx); err != nil {
@@ -55,7 +56,7 @@ func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.S
 	return nil
 }
 
-func (r *recorder) putSubStep(ns string, number int, s agent.Step) error {
+func (r *recorder) putSubStep(ns string, number int, s agent.Step, spent usage, more []json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.left(); err != nil {
@@ -90,6 +91,10 @@ func (r *recorder) putSubStep(ns string, number int, s agent.Step) error {
 	from := len(r.arena)
 	r.arena = appendNamed(r.arena, frameStep, ns, data)
 	r.append(from, Event{Kind: KindStep, NS: ns, Step: row.data()})
+	r.usage.countChild(spent)
+	for _, data := range more {
+		r.named(frameCustom, Event{Kind: KindCustom, Data: data})
+	}
 	return nil
 }
 

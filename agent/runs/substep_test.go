@@ -33,7 +33,7 @@ func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.G
 		if rapid.Bool().Draw(t, "child's field") {
 			patch.Artifacts = []string{"/mnt/b"}
 		}
-		if err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}}); err != nil {
+		if err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}}, usage{}, []json.RawMessage{json.RawMessage(`{"type":"task_running"}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,7 +15,12 @@ type usage struct {
 	Cached   int                  `json:"cached_input_tokens,omitempty"` // of Input, read from the provider's cache
 	Calls    int                  `json:"llm_call_count"`
 	Messages int                  `json:"message_count"`
-	ByModel  map[string]modelCost `json:"by_model,omitempty"` // never changed, only replaced: marks hold it
+	ByModel  map[string]modelCost `json:"by_model,omitempty"` // of the run itself; never changed, only replaced: marks hold it
+
+	// Subagent is the part of Total that its children took, and SubagentByModel what each model
+	// took for them. Their rows say so too: whoever adds up rows takes ByModel of each.
+	Subagent        int                  `json:"subagent_tokens,omitempty"`
+	SubagentByModel map[string]modelCost `json:"subagent_by_model,omitempty"`
 }
 
 // modelCost is the part of one model.
@@ -43,21 +48,37 @@ func (u *usage) count(m *agent.Message, node string) {
 	if m.Usage == nil {
 		return
 	}
-	u.Input += m.Usage.Input
-	u.Output += m.Usage.Output
-	u.Total += m.Usage.Total
-	cached := min(max(m.Usage.InputDetails["cache_read"], 0), m.Usage.Input)
-	u.Cached += cached
 	provider, _ := m.Meta["model_name"].(string)
 	name := cmp.Or(m.Usage.Model, provider, unnamedModel)
-	all := maps.Clone(u.ByModel)
+	c := modelCost{Input: m.Usage.Input, Output: m.Usage.Output, Total: m.Usage.Total, Calls: 1,
+		Cached: min(max(m.Usage.InputDetails["cache_read"], 0), m.Usage.Input), Cost: m.Usage.Cost, Currency: m.Usage.Currency}
+	u.Input, u.Output, u.Total, u.Cached = u.Input+c.Input, u.Output+c.Output, u.Total+c.Total, u.Cached+c.Cached
+	u.ByModel = withCosts(u.ByModel, map[string]modelCost{name: c})
+}
+
+// countChild adds what a child used. The messages of a run are its own.
+func (u *usage) countChild(c usage) {
+	u.Input, u.Output, u.Total, u.Cached = u.Input+c.Input, u.Output+c.Output, u.Total+c.Total, u.Cached+c.Cached
+	u.Calls += c.Calls
+	u.Subagent += c.Total
+	u.SubagentByModel = withCosts(u.SubagentByModel, c.ByModel)
+}
+
+// withCosts is a copy of a with the costs of b added.
+func withCosts(a, b map[string]modelCost) map[string]modelCost {
+	if len(b) == 0 {
+		return a
+	}
+	all := maps.Clone(a)
 	if all == nil {
 		all = map[string]modelCost{}
 	}
-	c := all[name]
-	c.Input, c.Output, c.Total, c.Calls = c.Input+m.Usage.Input, c.Output+m.Usage.Output, c.Total+m.Usage.Total, c.Calls+1
-	c.Cached += cached
-	c.Cost, c.Currency = c.Cost+m.Usage.Cost, cmp.Or(m.Usage.Currency, c.Currency)
-	all[name] = c
-	u.ByModel = all
+	for name, m := range b {
+		c := all[name]
+		c.Input, c.Output, c.Total, c.Calls = c.Input+m.Input, c.Output+m.Output, c.Total+m.Total, c.Calls+m.Calls
+		c.Cached += m.Cached
+		c.Cost, c.Currency = c.Cost+m.Cost, cmp.Or(m.Currency, c.Currency)
+		all[name] = c
+	}
+	return all
 }

@@ -23,6 +23,8 @@ func describeRuns() []o.Op {
 		{ID: "deleteRun", Tag: tag, Text: "Delete a finished run", Out: emptied("Deleted"), Fail: []int{409}},
 		{ID: "cancelRun", Tag: tag, Text: "Cancel a run, keeping partial answers", Query: wait,
 			Out: append(emptied("Cancelled"), o.Answer{Status: 202, Text: "Cancellation requested"}), Fail: []int{409}},
+		{ID: "cancelTask", Tag: tag, Text: "Cancel one subagent; its run goes on", More: "task_id is the id of the call that sent it.",
+			Out: []o.Answer{{Status: 202, Text: "Cancellation requested"}}},
 		{ID: "joinRun", Tag: tag, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
 		{ID: "followRun", Tag: tag, Text: "Follow a run, active or finished",
 			More: "Last-Event-ID is the id of the last event received.", Query: follow, Out: streamed()},

@@ -50,6 +50,7 @@ func newRefusals(t *testing.T) *refusals {
 	}
 	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants", `{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
 	r.ids["feedback_id"] = w.ok(t, "PUT", "/api/threads/t1/runs/"+r.ids["run_id"]+"/feedback", `{"rating":1}`)["feedback_id"].(string)
+	r.ids["task_id"] = "call_1"
 	r.ids["cron_id"] = w.ok(t, "POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"hi"}}`)["cron_id"].(string)
 	return r
 }

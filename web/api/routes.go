@@ -38,7 +38,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 
 // served is a path of the table as the router takes it.
 func served(path string) string {
-	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid",
+	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task",
 		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid",
 		"{namespace}", ":ns", "{name}", ":name", "{path}", "*").Replace(path)
 }
@@ -103,6 +103,7 @@ func (m mount) routes() []route {
 		{"GET", "/threads/{thread_id}/runs/{run_id}", user, "getRun", m.onRun(m.run)},
 		{"DELETE", "/threads/{thread_id}/runs/{run_id}", user, "deleteRun", m.onRun(m.deleteRun)},
 		{"POST", "/threads/{thread_id}/runs/{run_id}/cancel", user, "cancelRun", m.onRun(m.cancelRun)},
+		{"POST", "/threads/{thread_id}/tasks/{task_id}/cancel", user, "cancelTask", m.onThread(m.cancelTask)},
 		{"GET", "/threads/{thread_id}/runs/{run_id}/join", user, "joinRun", m.onRun(m.joinRun)},
 		{"GET", "/threads/{thread_id}/runs/{run_id}/stream", user, "followRun", m.onRun(m.joinStream)},
 		{"POST", "/threads/{thread_id}/runs/{run_id}/stream", user, "cancelAndFollowRun", m.onRun(m.joinStream)},

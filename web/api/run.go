@@ -258,6 +258,14 @@ func (m mount) cancelRun(c echo.Context, r store.Run) error {
 	return c.NoContent(http.StatusAccepted)
 }
 
+// cancelTask ends the helper that works for one call of the thread's active run.
+func (m mount) cancelTask(c echo.Context, t store.Thread) error {
+	if err := m.Runs.CancelTask(t.ID, pathParam(c, "task")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusAccepted)
+}
+
 // keptFiles is the header that tells what a rollback leaves.
 const keptFiles = "X-Fawn-Note"
 

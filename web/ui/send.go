@@ -196,6 +196,27 @@ func (u *UI) stop(c echo.Context, t store.Thread) error {
 	return u.keepDraft(c, id, plainText(form.Get("text")))
 }
 
+// stopHelper is POST /ui/threads/:id/steps/:step/stop: it ends the helper of one call, and the
+// run goes on. One that has ended meanwhile is as good.
+func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
+	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	if err != nil {
+		return err
+	}
+	messages, err := u.messages(c, t.ID)
+	if err != nil {
+		return err
+	}
+	call, ok := callOf(param(c, "step"), messages)
+	if !ok {
+		return store.ErrNotFound
+	}
+	if err := u.Runs.CancelTask(t.ID, call); err != nil && !errors.Is(err, runs.ErrNotFound) {
+		return err
+	}
+	return u.keepDraft(c, t.ID, plainText(form.Get("text")))
+}
+
 // keepDraft answers an action of the message box that did not send its text.
 func (u *UI) keepDraft(c echo.Context, thread, text string) error {
 	where := views.ThreadURL(thread)

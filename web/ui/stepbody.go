@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -85,6 +86,18 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 		}
 	}
 	return step, "", false
+}
+
+// callOf is the id of the call that a step shows.
+func callOf(name string, messages []*agent.Message) (string, bool) {
+	for _, m := range slices.Backward(messages) {
+		for _, call := range messageCalls(m) {
+			if m.Type == agent.TypeAI && stepID(m.ID, call.id) == name {
+				return call.id, true
+			}
+		}
+	}
+	return "", false
 }
 
 // source is GET /ui/threads/:id/messages/:message/raw: the Markdown of an answer.

@@ -1,0 +1,80 @@
+package subagent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent"
+)
+
+// Tool is the name of the tool that sends a helper.
+const Tool = "task"
+
+// General is the kind of helper that is sent when a call names none.
+const General = "general-purpose"
+
+// Kind is a kind of helper.
+type Kind struct {
+	Name        string
+	Description string        // when to send one; its first line is told to models
+	Prompt      string        // what it is told about itself
+	Tools       []string      // the tools it may use, as far as the run has them; nil = all
+	Denied      []string      // tools it never has
+	Model       string        // "" = that of the run
+	MaxTurns    int           // model calls before the one that ends its work
+	Timeout     time.Duration // from the start of its work
+	MaxTokens   int           // 0 = no limit of its own
+	WarnAt      float64       // part of MaxTokens at which it is warned
+}
+
+// Withheld are tools no helper needs or may use: it cannot send helpers, ask people or show them
+// files, and keeps no plan of theirs.
+func Withheld() []string {
+	return []string{Tool, "ask_clarification", "present_files"}
+}
+
+// always are tools that belong to the run which sends helpers, whatever a kind allows.
+func always() []string {
+	return []string{Tool, "ask_clarification", "write_todos", "list_uploaded_files"}
+}
+
+// Choose are the tools of all that a helper of this kind has. With groups, only tools of these
+// groups, or of these names, are among them; tools without a group always are.
+func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
+	return slices.DeleteFunc(slices.Clone(all), func(t *agent.Tool) bool {
+		switch {
+		case slices.Contains(always(), t.Name), slices.Contains(k.Denied, t.Name):
+			return true
+		case k.Tools != nil && !slices.Contains(k.Tools, t.Name):
+			return true
+		}
+		return len(groups) > 0 && t.Group != "" && !slices.Contains(groups, t.Group) && !slices.Contains(groups, t.Name)
+	})
+}
+
+// FirstLine is what a model is told of a kind.
+func (k Kind) FirstLine() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(k.Description), "\n")
+	return agent.Escape(agent.Head(line, 300))
+}
+
+// find is the kind of a name, "" meaning the general one.
+func find(kinds []Kind, name string) (Kind, bool) {
+	if name == "" {
+		name = General
+	}
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return kinds[i], true
+}
+
+func names(kinds []Kind) []string {
+	list := make([]string, len(kinds))
+	for i, k := range kinds {
+		list[i] = k.Name
+	}
+	return list
+}

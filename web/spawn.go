@@ -1,0 +1,14 @@
+package web
+
+import (
+	"context"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// spawn runs a helper inside a call. The builder of agents comes before the manager of runs.
+func (a *App) spawn(ctx context.Context, t *agent.Turn, task runs.Task) (store.Run, agent.State, error) {
+	return a.runs.Child(ctx, t, task)
+}
