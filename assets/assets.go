@@ -81,6 +81,9 @@ const (
 	// PreviewScript is that of sheets, PDFs and pictures in the panel.
 	PreviewScript = "preview.js"
 
+	// TrailScript follows a helper at work in the panel.
+	TrailScript = "trail.js"
+
 	// EnterScript leads from a first message into its chat.
 	EnterScript = "enter.js"
 
@@ -92,7 +95,7 @@ const (
 
 // Names lists every asset a page may refer to.
 func Names() []string {
-	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", "fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, Mermaid, DiagramScript, DiagramStyle}
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", "fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

@@ -18,6 +18,7 @@ script gaps gaps esm
 script enter enter esm
 script edit edit esm
 script preview preview esm
+script trail trail esm
 style app
 style pages
 style palette

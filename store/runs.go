@@ -80,6 +80,19 @@ func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
 	return ids, nil
 }
 
+// ChildOf returns the newest run that works for a call of a message of a thread.
+func (db *DB) ChildOf(ctx context.Context, thread, message, call string) (Run, error) {
+	list, err := db.runs(ctx, readRun+` FROM run WHERE thread = ? AND parent <> '' AND kwargs ->> 'message_id' = ? AND kwargs ->> 'task_id' = ?
+		ORDER BY created_at DESC, id DESC LIMIT 1`, thread, message, call)
+	if err != nil {
+		return Run{}, err
+	}
+	if len(list) == 0 {
+		return Run{}, fmt.Errorf("run for a call in thread %s: %w", thread, ErrNotFound)
+	}
+	return list[0], nil
+}
+
 // Runs returns a page of a thread's runs, newest first, without those that work for another
 // one. An empty status means any, limit <= 0 means all.
 func (db *DB) Runs(ctx context.Context, thread string, status string, limit, offset int) ([]Run, error) {

@@ -282,10 +282,21 @@ type Helper struct {
 type StepBody struct {
 	Shell  Shell // only for the whole page, which browsers without script get
 	Thread string
-	Step   Step   // Output holds the output as far as it is shown, at most 256 KB
-	Cut    bool   // Output is not all
-	Files  []File // that the call handed over
-	Raw    string // address of the whole output as plain text; empty when there is none
+	Step   Step         // Output holds the output as far as it is shown, at most 256 KB
+	Cut    bool         // Output is not all
+	Files  []File       // that the call handed over
+	Raw    string       // address of the whole output as plain text; empty when there is none
+	Trail  *HelperTrail // of a helper whose work is stored
+}
+
+// HelperTrail is what a helper has done.
+type HelperTrail struct {
+	Thread  string
+	Step    string // the call that sent it
+	Title   string
+	Steps   []Step
+	Answer  string // its last words, which are its report once it has ended; Markdown
+	Running bool
 }
 
 // Toast is a short message in the corner.

@@ -50,6 +50,9 @@ func UploadURL(id, name string) string { return ActionURL(id, "uploads/"+url.Pat
 // StepURL is everything about one tool call.
 func StepURL(id, step string) string { return ActionURL(id, "steps/"+url.PathEscape(step)) }
 
+// TrailURL is what the helper of a tool call does.
+func TrailURL(id, step string) string { return StepURL(id, step) + "/trail" }
+
 // SourceURL is the Markdown of one answer as text/plain.
 func SourceURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message)+"/raw")

@@ -36,6 +36,8 @@ const put = async (html) => {
   p.hidden = false;
   turn(p);
   edited();
+  window.htmx?.process(p);
+  if (p.querySelector('[data-again]')) later('trail').then((m) => m.follow(p), () => {});
 };
 
 const load = async (url) => {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
+
 	"fawn/views"
 	"fawn/views/i18n"
 )
@@ -33,6 +35,14 @@ type args struct {
 	Helper, Prompt                                  string // the kind of a helper, and what it is told
 	Start, End                                      int
 	Files                                           []string
+}
+
+// growing names where more of a helper's trail comes from while it works.
+func growing(t views.HelperTrail) templ.Attributes {
+	if !t.Running {
+		return nil
+	}
+	return templ.Attributes{"data-again": views.TrailURL(t.Thread, t.Step)}
 }
 
 func readArgs(raw json.RawMessage) args {

@@ -87,6 +87,7 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/threads/:id/queue/:run/edit", user, u.unqueue(true)},
 		{"POST", "/ui/threads/:id/queue/:run/send", user, u.onThread(u.sendNow)},
 		{"POST", "/ui/threads/:id/stop", user, u.onThread(u.stop)},
+		{"GET", "/ui/threads/:id/steps/:step/trail", user, u.onThread(u.helperTrail)},
 		{"POST", "/ui/threads/:id/steps/:step/stop", user, u.onThread(u.stopHelper)},
 		{"POST", "/ui/threads/:id/followups", user, u.onThread(u.followUp)},
 		{"POST", "/ui/threads/:id/feedback", user, u.onThread(u.rate)},

@@ -207,7 +207,7 @@ func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	call, ok := callOf(param(c, "step"), messages)
+	_, call, ok := callOf(param(c, "step"), messages)
 	if !ok {
 		return store.ErrNotFound
 	}

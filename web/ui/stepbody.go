@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -26,6 +27,14 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 		return err
 	}
 	step, output, ok := findStep(id, name, messages)
+	if outer, inner, nested := strings.Cut(name, inHelper); nested && !ok { // a call that a helper made
+		work, err := u.helperWork(c.Request().Context(), id, outer, messages)
+		if err != nil {
+			return err
+		}
+		step, output, ok = findStep(id, inner, work.messages)
+		step.ID = name
+	}
 	if !ok {
 		return store.ErrNotFound
 	}
@@ -37,6 +46,11 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	}
 	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
 	body.Step.Output = head(output, maxStepBody)
+	if step.Tool == "task" {
+		if body.Trail, err = u.trailOf(c, id, step, messages); err != nil {
+			return err
+		}
+	}
 	if step.State == views.StepFail && step.Exit == 0 || step.State == views.StepStop {
 		body.Step.Error, body.Step.Output = body.Step.Output, ""
 	}
@@ -88,16 +102,16 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 	return step, "", false
 }
 
-// callOf is the id of the call that a step shows.
-func callOf(name string, messages []*agent.Message) (string, bool) {
+// callOf is the message and the id of the call that a step shows.
+func callOf(name string, messages []*agent.Message) (message, id string, ok bool) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range messageCalls(m) {
 			if m.Type == agent.TypeAI && stepID(m.ID, call.id) == name {
-				return call.id, true
+				return m.ID, call.id, true
 			}
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // source is GET /ui/threads/:id/messages/:message/raw: the Markdown of an answer.

@@ -1,0 +1,131 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// inHelper stands in the name of a step between the call that sent a helper and a step of that.
+const inHelper = "~"
+
+// helperWork is what a helper has done as of now.
+type helperWork struct {
+	run      store.Run
+	turns    *builder
+	messages []*agent.Message
+}
+
+// helperTrail is GET /ui/threads/:id/steps/:step/trail: what the helper of a call does, for the
+// panel. Without a script it is the page of the call.
+func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
+	name := param(c, "step")
+	if !fragment(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, views.StepURL(t.ID, name))
+	}
+	messages, err := u.messages(c, t.ID)
+	if err != nil {
+		return err
+	}
+	step, _, ok := findStep(t.ID, name, messages)
+	if !ok {
+		return store.ErrNotFound
+	}
+	trail, err := u.trailOf(c, t.ID, step, messages)
+	if err != nil {
+		return err
+	}
+	if trail == nil {
+		return store.ErrNotFound
+	}
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.HelperPanel(*trail)))
+}
+
+// trailOf is what the helper of a call has done; nil when nothing of it is stored, as in a thread
+// that came from elsewhere.
+func (u *UI) trailOf(c echo.Context, thread string, step views.Step, messages []*agent.Message) (*views.HelperTrail, error) {
+	work, err := u.helperWork(c.Request().Context(), thread, step.ID, messages)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var asked struct{ Description, Prompt string }
+	if err := json.Unmarshal(step.Args, &asked); err != nil { // models write what they like
+		asked.Description = step.Tool
+	}
+	out := &views.HelperTrail{Thread: thread, Step: step.ID, Title: firstLine(cmp.Or(asked.Description, asked.Prompt)), Running: !runs.Done(work.run.Status)}
+	for _, turn := range work.turns.turns {
+		for _, s := range turn.Trail.Steps {
+			s.ID = step.ID + inHelper + s.ID
+			out.Steps = append(out.Steps, s)
+		}
+		if turn.Answer != nil {
+			out.Answer = turn.Answer.Text
+		}
+	}
+	return out, nil
+}
+
+// helperWork reads what the helper of a call has done from the events of the run that sent it.
+func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*agent.Message) (helperWork, error) {
+	message, call, ok := callOf(name, messages)
+	if !ok {
+		return helperWork{}, store.ErrNotFound
+	}
+	child, err := u.DB.ChildOf(ctx, thread, message, call)
+	if err != nil {
+		return helperWork{}, err
+	}
+	w := helperWork{run: child, turns: newBuilder(thread, u.describer(thread))}
+	reader, err := u.Runs.Follow(ctx, child.Parent)
+	if err != nil {
+		return w, err
+	}
+	ns := runs.Below("", call)
+	for after := int64(0); ; {
+		events, err := reader.Ready(ctx, after)
+		if err != nil {
+			return w, fmt.Errorf("read what a helper did: %w", err)
+		}
+		if len(events) == 0 {
+			w.turns.sync()
+			return w, nil
+		}
+		for _, ev := range events {
+			after = ev.To
+			if ev.NS != ns {
+				continue
+			}
+			ev.NS = ""
+			if m := resultOf(ev); m != nil {
+				w.messages = append(w.messages, m)
+			}
+			if ev.Kind == runs.KindStep {
+				w.keep(ev.Step)
+			}
+			w.turns.event(ev)
+		}
+	}
+}
+
+// keep takes the messages of a step. Results are there already.
+func (w *helperWork) keep(s *runs.StepData) {
+	for _, body := range s.Messages {
+		if m, err := agent.ParseMessage(body); err == nil && m.Type == agent.TypeAI {
+			w.messages = append(w.messages, m)
+		}
+	}
+}
