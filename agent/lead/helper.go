@@ -101,9 +101,9 @@ type lineKey struct {
 }
 
 // remember is the memory that is told to models, or nil. One that reads little has no room
-// for it.
+// for it, and a helper knows of the person what it was told.
 func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
-	if e.brief != "" || !c.Enabled || !c.InjectionEnabled {
+	if e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
 		return nil
 	}
 	return b.memory

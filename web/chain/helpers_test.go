@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
@@ -424,5 +426,76 @@ func TestNoHelpersUnlessTheyAreOn(t *testing.T) {
 		if r := w.request(t, 0); r.offers("task") || strings.Contains(r.system(), "subagent_system") {
 			t.Errorf("%s, enabled %v: helpers are offered", options, enabled)
 		}
+	}
+}
+
+// TestWhatAHelperInherits of the run that sends it, row by row of docs/subagents.md.
+func TestWhatAHelperInherits(t *testing.T) {
+	looks := call("ls", `{"description":"look","path":"/mnt/user-data/workspace"}`)
+	again := looks
+	again.Repeat = 9
+	for _, c := range []struct {
+		name, options string
+		change        setup
+		turns         []scriptmodel.Turn
+		check         func(t *testing.T, w *world, helper []request)
+	}{
+		{"guards", ultra, func(f *config.File, _ *lead.Options) {
+			f.Guardrails.Enabled, f.Guardrails.Provider.Config = true, map[string]any{"denied_tools": []any{"ls"}}
+		}, []scriptmodel.Turn{looks, say("It is closed.")}, func(t *testing.T, _ *world, helper []request) {
+			holds(t, "the refusal", helper[1].lines(), "Guardrail denied: tool 'ls' was blocked")
+		}},
+		{"authorization", ultra, func(f *config.File, _ *lead.Options) {
+			f.Authorization.Enabled = true
+			f.Authorization.Provider.Config = map[string]any{"roles": map[string]any{"user": map[string]any{"tools": map[string]any{"deny": []any{"ls"}}}}}
+		}, []scriptmodel.Turn{looks, say("It is closed.")}, func(t *testing.T, _ *world, helper []request) {
+			holds(t, "the refusal", helper[1].lines(), "tool 'ls' was blocked")
+		}},
+		{"loops", ultra, nil, []scriptmodel.Turn{again}, func(t *testing.T, w *world, _ []request) {
+			if r := w.tools(t)[0]; r.Kwargs["subagent_stop_reason"] != "loop_capped" || !strings.Contains(r.Content, "capped: repeated tool-call loop") {
+				t.Errorf("%+v", r)
+			}
+		}},
+		{"the budget of the run", ultra, func(f *config.File, _ *lead.Options) { f.TokenBudget.MaxTokens = 50_000 },
+			[]scriptmodel.Turn{{ToolCalls: looks.ToolCalls, Usage: &scriptmodel.Usage{Prompt: 60_000, Completion: 1}}}, func(t *testing.T, w *world, helper []request) {
+				if r := w.tools(t)[0]; len(helper) != 2 || len(helper[1].Tools) != 0 || r.Kwargs["subagent_stop_reason"] != "token_capped" {
+					t.Errorf("%d requests, %+v", len(helper), r)
+				}
+			}},
+		{"the budget of the thread", ultra, func(f *config.File, _ *lead.Options) { f.TokenBudget.MaxThreadTokens = 50_000 },
+			[]scriptmodel.Turn{{ToolCalls: looks.ToolCalls, Usage: &scriptmodel.Usage{Prompt: 60_000, Completion: 1}}}, func(t *testing.T, w *world, _ []request) {
+				before := len(w.model.Requests())
+				w.when("Anything", say("no"))
+				w.run(t, "Anything else", ultra)
+				if r := w.request(t, before); len(r.Tools) != 0 {
+					t.Error("a thread whose helpers have spent its budget goes on")
+				}
+			}},
+		{"no plan, memory or goal", `{"subagent_enabled":true,"is_plan_mode":true}`, func(_ *config.File, o *lead.Options) {
+			o.Memory = func(context.Context, *agent.Turn) (string, error) { return "likes tea", nil }
+		}, []scriptmodel.Turn{say("Done.")}, func(t *testing.T, w *world, helper []request) {
+			holds(t, "the lead", w.request(t, 0).lines(), "likes tea")
+			holds(t, "the helper", helper[0].lines()+helper[0].system(), "!likes tea", "!todo_list_system")
+			if helper[0].offers("write_todos") || !w.request(t, 0).offers("write_todos") {
+				t.Error("the plan belongs to the lead")
+			}
+		}},
+		{"long results", ultra, func(f *config.File, o *lead.Options) {
+			o.Tools = []*agent.Tool{tool("long", strings.Repeat("word ", 4000))}
+		}, []scriptmodel.Turn{call("long", `{}`), say("Done.")}, func(t *testing.T, _ *world, helper []request) {
+			holds(t, "the result", helper[1].lines(), "/mnt/user-data/outputs/.tool-results/long-")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			change := []setup{helping}
+			if c.change != nil {
+				change = append(change, c.change)
+			}
+			w := open(t, change...)
+			w.when("Inherit", sends("small job"), say("Good."))
+			w.when("small job", c.turns...)
+			w.run(t, "Inherit it", c.options)
+			c.check(t, w, w.asked(t, "small job"))
+		})
 	}
 }
