@@ -76,6 +76,9 @@ const (
 	KindAudio    FileKind = "audio"
 	KindVideo    FileKind = "video"
 	KindText     FileKind = "text" // code and plain text
+	KindNotebook FileKind = "notebook"
+	KindArchive  FileKind = "archive"
+	KindSkill    FileKind = "skill"
 	KindOther    FileKind = "other"
 )
 
@@ -83,7 +86,7 @@ const (
 // handler fills FileView.Text.
 func (k FileKind) Textual() bool {
 	switch k {
-	case KindMarkdown, KindHTML, KindSVG, KindTable, KindText:
+	case KindMarkdown, KindHTML, KindSVG, KindTable, KindNotebook, KindText:
 		return true
 	}
 	return false
@@ -107,6 +110,16 @@ func KindOf(name, mediaType string) FileKind {
 		return KindDocument
 	case ".xlsx", ".xlsm", ".xltx", ".xls", ".xlt", ".ods":
 		return KindSheets
+	case ".zip", ".jar", ".whl", ".tar", ".tgz":
+		return KindArchive
+	case ".gz":
+		if strings.HasSuffix(strings.ToLower(name), ".tar.gz") {
+			return KindArchive
+		}
+	case ".skill":
+		return KindSkill
+	case ".ipynb":
+		return KindNotebook
 	case ".csv", ".tsv":
 		return KindTable
 	case ".mp3", ".wav", ".ogg", ".oga", ".flac", ".m4a", ".aac", ".opus":
@@ -190,23 +203,9 @@ type FileView struct {
 	// Converted says that Text is what was made of a document.
 	Converted bool
 	Lack      string // what the conversion left out, in the reader's language
-	Book      *Book  // of KindSheets
-}
-
-// Book is a workbook with the rows of one sheet.
-type Book struct {
-	Sheets []Sheet
-	More   int // sheets that are not listed
-	Shown  int // number of the sheet that is shown
-	Rows   [][]string
-	Total  int // rows the sheet has
-	Width  int // columns it has
-}
-
-// Sheet is one of a workbook.
-type Sheet struct {
-	N     int
-	Title string
+	Book      *Book
+	Archive   *Archive
+	Notebook  *Notebook
 }
 
 // FilePage is GET /workspace/chats/{id}/files/{path...}.

@@ -53,3 +53,40 @@ func TestAPDFHasItsTextBesideIt(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+func TestArchivesAndSkillsAreListed(t *testing.T) {
+	p := panel("a.skill", "# Maps\n\n<script>x</script>")
+	p.File.Bytes = 1000
+	p.File.Archive = &views.Archive{Main: "SKILL.md", Fields: [][2]string{{"name", "<b>"}}, Entries: []views.ArchiveEntry{{Name: "../\u202e<i>", Bytes: 5}},
+		Files: 3, Bytes: 5 << 30, Outside: true}
+	out := render(t, files.Panel(p))
+	for _, want := range []string{"&lt;b&gt;", "<h2>Maps</h2>", "../&lt;i&gt;", "3 files · 5.0 GB unpacked", "2 more files", "lead out of", "unpacks to 5.0 GB, from 1000 B"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "<script>") {
+		t.Error(out)
+	}
+}
+
+func TestNotebooksAreTheirCells(t *testing.T) {
+	p := panel("a.ipynb", `{"cells":[]}`)
+	p.File.Notebook = &views.Notebook{Language: "python", More: 2, Cells: []views.Cell{
+		{Kind: "markdown", Source: "# Hi <img src=x onerror=y>"},
+		{Kind: "code", Source: "a = '```'\n", Count: 4, Outputs: []views.CellOutput{{Text: "<i>"}, {Error: "E"}, {Picture: "data:image/png;base64,AA=="}, {Markdown: "**m**"}}},
+	}}
+	out := render(t, files.Panel(p))
+	for _, want := range []string{"<h2>Hi </h2>", "Run 4", "&lt;i&gt;</pre>", `class="out wrong"`, `src="data:image/png;base64,AA=="`, "<strong>m</strong>", "2 more cells"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "onerror") {
+		t.Error(out)
+	}
+	p.Code = true
+	if out := render(t, files.Panel(p)); !strings.Contains(out, "cells") || strings.Contains(out, "Run 4") {
+		t.Errorf("its source: %s", out)
+	}
+}

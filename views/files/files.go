@@ -47,8 +47,12 @@ func Icon(k views.FileKind) string {
 		return "music"
 	case views.KindVideo:
 		return "film"
-	case views.KindText:
+	case views.KindText, views.KindNotebook:
 		return "file-code"
+	case views.KindArchive:
+		return "folder"
+	case views.KindSkill:
+		return "sparkles"
 	}
 	return "file"
 }
@@ -174,6 +178,8 @@ func language(f *views.FileView) string {
 		return "html"
 	case views.KindSVG:
 		return "xml"
+	case views.KindNotebook:
+		return "json"
 	}
 	if ext := strings.TrimPrefix(path.Ext(f.Name()), "."); ext != "" {
 		return ext

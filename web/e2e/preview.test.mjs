@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { clean, launch, open, shot, violations } from './browser.mjs';
 import { chromium, lacks, start, until } from './harness.mjs';
-import { docx, xlsx } from './pack.mjs';
+import { docx, xlsx, zip } from './pack.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const folder = 'mnt/user-data/uploads/';
@@ -14,6 +14,13 @@ const forms = [
   { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 ];
 const city = (i) => [`City ${i}`, 1000 + i, i / 100, i % 2 ? 'north' : 'south'];
+// wav is a second of silence.
+const wav = () => {
+  const b = Buffer.alloc(44 + 8000, 128);
+  b.write('RIFF'); b.writeUInt32LE(36 + 8000, 4); b.write('WAVEfmt ', 8); b.writeUInt32LE(16, 16); b.writeUInt16LE(1, 20); b.writeUInt16LE(1, 22);
+  b.writeUInt32LE(8000, 24); b.writeUInt32LE(8000, 28); b.writeUInt16LE(1, 32); b.writeUInt16LE(8, 34); b.write('data', 36); b.writeUInt32LE(8000, 40);
+  return b;
+};
 const files = {
   'sales.xlsx': xlsx({
     Sales: [['City', 'Orders', 'Share', 'Region'], ...Array.from({ length: 600 }, (_, i) => city(i + 1))],
@@ -21,6 +28,16 @@ const files = {
     Empty: [],
   }),
   'letter.docx': docx('An offer of the harbour office.', 'It costs 400 francs.'),
+  'site.zip': zip({ 'index.html': '<script>alert(1)</script>', '../../etc/passwd': 'x', 'img/\u202egnp.exe': 'y', ...Object.fromEntries(Array.from({ length: 1100 }, (_, i) => [`pages/${String(i).padStart(4, '0')}.html`, 'x'])) }),
+  'broken.zip': Buffer.from('PK\x03\x04 nothing'),
+  'maps.skill': zip({ 'maps/SKILL.md': '---\nname: maps\ndescription: Draws maps of any town.\n---\n# Maps\n\nAsk for a **town** <img src=x onerror=alert(1)>.\n', 'maps/draw.py': 'print(1)\n' }),
+  'study.ipynb': JSON.stringify({ metadata: { language_info: { name: 'python' } }, cells: [
+    { cell_type: 'markdown', source: ['# A study\n', 'of **harbours** <img src=x onerror=alert(1)>'] },
+    { cell_type: 'code', execution_count: 3, source: 'total = sum(n for n in range(10))\ntotal', outputs: [
+      { output_type: 'stream', text: ['<script>alert(1)</script>\n'] }, { output_type: 'execute_result', data: { 'text/html': '<b>45</b>', 'text/plain': '45' } },
+      { output_type: 'display_data', data: { 'image/png': 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'text/plain': '<Figure>' } },
+      { output_type: 'error', ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\u001b[0;31mZeroDivisionError\u001b[0m: division by zero'] }] }] }),
+  'sound.wav': wav(),
   'broken.docx': Buffer.from('PK\x03\x04 nothing'),
 };
 let fawn, browser;
@@ -31,6 +48,7 @@ before(async () => {
   const page = await browser.newPage();
   await page.setContent(Array.from({ length: 9 }, (_, i) => `<section style="break-after:page"><h1>Part ${i + 1}</h1>
     ${`<p>The lighthouse number ${i + 1} was built by the harbour office in the year ${1900 + i}.</p>`.repeat(12)}</section>`).join(''));
+  files['photo.png'] = await page.screenshot({ clip: { x: 0, y: 0, width: 1200, height: 700 } });
   files['report.pdf'] = await page.pdf({ format: 'A5' });
   await page.close();
   const json = { 'Content-Type': 'application/json' };
@@ -116,6 +134,75 @@ test('other documents are shown by their text, or say why not', { skip }, async 
   await page.locator('#panel .doc', { hasText: 'It costs 400 francs.' }).waitFor();
   await page.goto(inPanel('broken.docx'));
   await page.locator('#panel .empty', { hasText: 'Damaged' }).waitFor();
+  clean(page);
+});
+
+test('archives and skills are listed, and nothing in them does anything', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(inPanel('site.zip'));
+  const panel = page.locator('#panel');
+  await panel.getByText('1103 files · ').waitFor();
+  assert.equal(await panel.locator('.entries tbody tr').count(), 1000);
+  assert.match(await panel.innerText(), /lead out of the folder[^]*img\/gnp\.exe[^]*103 more files are not listed/);
+  await page.goto(inPanel('broken.zip'));
+  await panel.getByText('damaged or isn’t the archive').waitFor();
+  await page.goto(inPanel('maps.skill'));
+  await panel.getByRole('heading', { name: 'Maps', exact: true }).waitFor();
+  assert.match(await panel.innerText(), /description\s+Draws maps of any town\.[^]*2 files[^]*maps\/draw\.py/);
+  clean(page);
+});
+
+test('a notebook is its cells and what came of them', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(inPanel('study.ipynb'));
+  const panel = page.locator('#panel');
+  await panel.getByRole('heading', { name: 'A study' }).waitFor();
+  assert.match(await panel.innerText(), /Run 3[^]*sum\(n for n[^]*<script>alert\(1\)<\/script>[^]*45[^]*ZeroDivisionError: division by zero/);
+  await page.waitForFunction(() => document.querySelector('img.out').naturalWidth > 0);
+  await panel.getByRole('link', { name: 'Code', exact: true }).click();
+  await panel.locator('.src', { hasText: 'language_info' }).waitFor();
+  clean(page);
+});
+
+test('a picture is made larger and smaller by buttons, keys and wheel', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(inPanel('photo.png'));
+  await page.locator('.zoom').waitFor();
+  const size = () => page.locator('.pic img').evaluate((i) => Math.round(i.getBoundingClientRect().width / i.naturalWidth * 100));
+  await page.waitForFunction(() => document.querySelector('.pic img').naturalWidth === 1200 && document.querySelector('.zoom output').value !== '0 %');
+  const fit = await size();
+  assert.ok(fit < 60, `it fits at ${fit} %`);
+  assert.equal(await page.locator('.zoom output').innerText(), `${fit} %`);
+  await page.getByRole('button', { name: '100 %' }).click();
+  assert.equal(await size(), 100);
+  await page.getByRole('button', { name: 'Zoom in' }).click();
+  assert.equal(await size(), 125);
+  await page.focus('.pic');
+  await page.keyboard.press('-');
+  assert.equal(await size(), 100);
+  const box = await page.locator('.pic').boundingBox(), x = box.x + 100, y = box.y + 120;
+  const under = () => page.evaluate(([x, y]) => { const r = document.querySelector('.pic img').getBoundingClientRect(); return [(x - r.left) / r.width, (y - r.top) / r.height]; }, [x, y]);
+  const before = await under();
+  await page.mouse.move(x, y);
+  await page.mouse.wheel(0, -300);
+  await page.waitForFunction(() => { const i = document.querySelector('.pic img'); return i.getBoundingClientRect().width > 1.5 * i.naturalWidth; });
+  const after = await under();
+  assert.ok(Math.abs(after[0] - before[0]) < 0.01 && Math.abs(after[1] - before[1]) < 0.01, `${before} moved to ${after}`);
+  const scrolled = () => page.locator('.pic').evaluate((el) => el.scrollLeft);
+  const at = await scrolled();
+  await page.mouse.down();
+  await page.mouse.move(x + 60, y);
+  await page.mouse.up();
+  assert.equal(await scrolled(), at - 60);
+  await page.keyboard.press('0');
+  assert.equal(await size(), fit);
+  clean(page);
+});
+
+test('sound has a player that can be moved', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(inPanel('sound.wav'));
+  await page.waitForFunction(() => document.querySelector('#panel audio').duration === 1);
   clean(page);
 });
 

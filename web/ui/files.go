@@ -76,7 +76,7 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 		p.Zip, p.ZipAll, err = u.zipOffers(c.Request().Context(), v.thread.ID)
 		return p, err
 	}
-	view, err := u.fileView(c.Request().Context(), v, file)
+	view, err := u.fileView(localized(c), v, file)
 	if at := c.QueryParam("at"); err == nil && markdown.IsPlace(at) {
 		view.At = at
 	}
@@ -128,8 +128,15 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 	}
 	kind, _ := uploads.ContentType(clean, first)
 	view.Kind = views.KindOf(clean, kind)
-	if !view.Kind.Textual() {
+	switch {
+	case view.Kind == views.KindArchive, view.Kind == views.KindSkill:
+		return view, contents(ctx, dir, clean, view)
+	case !view.Kind.Textual():
 		return view, nil
+	case view.Kind == views.KindNotebook:
+		if err := notebook(ctx, dir, clean, view); err != nil {
+			return nil, err
+		}
 	}
 	text, err := dir.ReadFile(ctx, clean, views.PreviewBytes)
 	if errors.Is(err, sandbox.ErrTooLarge) {

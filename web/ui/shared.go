@@ -124,7 +124,7 @@ func (u *UI) sharedFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view, err := u.fileView(c.Request().Context(), &conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
+	view, err := u.fileView(localized(c), &conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,21 @@
+package files
+
+import (
+	"time"
+
+	"fawn/views"
+)
+
+// bomb says whether an archive says of itself that it becomes far larger than it is.
+func bomb(f *views.FileView) bool {
+	const much, times = 1 << 30, 100
+	return f.Archive.Bytes > much && f.Bytes > 0 && f.Archive.Bytes/f.Bytes > times
+}
+
+// day is when a file in an archive was changed, as the archive says.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("2006-01-02 15:04")
+}

@@ -1,0 +1,15 @@
+package files
+
+import "strings"
+
+// fenced is code between marks that are longer than any inside.
+func fenced(language, code string) string {
+	if strings.TrimSpace(code) == "" {
+		return ""
+	}
+	mark := "```"
+	for strings.Contains(code, mark) {
+		mark += "`"
+	}
+	return mark + language + "\n" + strings.TrimRight(code, "\n") + "\n" + mark
+}

@@ -1,0 +1,68 @@
+package ui
+
+import (
+	"context"
+	"errors"
+
+	"fawn/sandbox"
+	"fawn/uploads/preview"
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// contents lists what is in an archive or a skill, or says why that cannot be.
+func contents(ctx context.Context, dir *sandbox.Files, clean string, view *views.FileView) error {
+	file, info, err := dir.Open(clean)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var a preview.Archive
+	var s preview.Skill
+	if view.Kind == views.KindSkill {
+		s, err = preview.ReadSkill(file, info.Size())
+		a = s.Archive
+	} else {
+		a, err = preview.ReadArchive(ctx, clean, file, info.Size())
+	}
+	switch {
+	case errors.Is(err, preview.ErrDamaged):
+		view.Problem = i18n.C(ctx, "files.archive.damaged")
+		return nil
+	case errors.Is(err, preview.ErrMany):
+		view.Problem = i18n.C(ctx, "files.archive.many")
+		return nil
+	case err != nil:
+		return err
+	}
+	list := &views.Archive{Files: a.Files, Bytes: a.Bytes, Cut: a.Cut, Outside: a.Outside, Main: s.Main, Fields: s.Fields}
+	for _, e := range a.Entries {
+		list.Entries = append(list.Entries, views.ArchiveEntry(e))
+	}
+	view.Archive, view.Text, view.Cut = list, s.Text, s.Long
+	view.Bytes = info.Size()
+	return nil
+}
+
+// notebook reads the cells of a notebook. What is none, or too large, is shown as
+// the text that it is.
+func notebook(ctx context.Context, dir *sandbox.Files, clean string, view *views.FileView) error {
+	data, err := dir.ReadFile(ctx, clean, preview.MaxNotebook)
+	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
+		return err
+	}
+	nb, ok := preview.ReadNotebook(data)
+	if err != nil || !ok {
+		view.Kind = views.KindText
+		return nil
+	}
+	view.Notebook = &views.Notebook{Language: nb.Language, More: nb.More, Cut: nb.Cut}
+	for _, c := range nb.Cells {
+		cell := views.Cell{Kind: c.Kind, Source: c.Source, Count: c.Count}
+		for _, o := range c.Outputs {
+			cell.Outputs = append(cell.Outputs, views.CellOutput(o))
+		}
+		view.Notebook.Cells = append(view.Notebook.Cells, cell)
+	}
+	return nil
+}
