@@ -23,6 +23,7 @@ const maxListed = 10
 // that come while an answer is interrupted are told behind the last message, as nothing
 // before it may change. The state shows the files of this turn only.
 //
+// Pictures that the message brings are shown to a model that sees, each by a note behind it.
 // Documents are told with what their Markdown is about, for which the turn waits a moment.
 func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 	return agent.Middleware{
@@ -49,8 +50,29 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 				onDisk = append(onDisk, agent.Upload{Filename: f.Filename, Size: f.Size, Path: f.VirtualPath, Extension: f.Extension})
 			}
 			there := func(p string) bool { _, err := files.Stat(p); return err == nil }
-			return tellUploads(&t.State, anchor, onDisk, there, aboutFiles(files, list)), nil
+			patch := tellUploads(&t.State, anchor, onDisk, there, aboutAll(t.Options.Vision, aboutFiles(files, list)))
+			switch pictures := attached(anchor, patch.Told); {
+			case len(pictures) == 0:
+			case t.Options.Vision:
+				patch.Notes = append(patch.Notes, pictureNotes(&t.State, anchor, pictures)...)
+			default:
+				t.Note("vision_warning", "the model cannot see pictures; it got them as files")
+			}
+			return patch, nil
 		},
+	}
+}
+
+// aboutAll adds to what is said of files that a picture cannot be seen.
+func aboutAll(vision bool, about aboutFile) aboutFile {
+	if vision {
+		return about
+	}
+	return func(name string) (string, bool) {
+		if isPicture(name) {
+			return "  A picture, which you cannot see. Say so if it matters; programs in bash may read it.\n", false
+		}
+		return about(name)
 	}
 }
 

@@ -22,12 +22,16 @@ const (
 
 // ViewImage shows a model the images it asked for. They are put into the one request that
 // follows the calls, read from the disk, and never become part of a message: the state
-// names them until the answer is stored.
+// names them until the answer is stored. Pictures that came with a message are in all requests
+// that have the message, each in the place of the note that [Uploads] made of it.
 func ViewImage(open Files) agent.Middleware {
 	return agent.Middleware{
 		Name: "view_image",
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
+				if err := showAttached(ctx, t, open, req); err != nil {
+					return nil, err
+				}
 				at := afterImageCalls(req.Messages)
 				if at < 0 || len(t.State.ViewedImages) == 0 || !t.Options.Vision {
 					return next(ctx, t, req)

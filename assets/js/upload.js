@@ -123,6 +123,9 @@ const follow = async () => {
   asking = 0;
 };
 
+// Browsers call each pasted picture image.png, and a file takes the place of one with its name.
+const named = (f, i) => f.name === 'image.png' ? new File([f], `image-${Date.now() + i}.png`, f) : f;
+
 const hasFiles = (e) => [...(e.dataTransfer?.types ?? [])].includes('Files');
 let drop, depth;
 const showDrop = (yes) => {
@@ -146,7 +149,7 @@ export const bind = (f, problem) => {
   const pick = $('pick');
   on(pick, 'change', () => { add([...pick.files]); pick.value = ''; });
   on($('q'), 'paste', (e) => {
-    const files = [...(e.clipboardData?.files ?? [])];
+    const files = [...(e.clipboardData?.files ?? [])].map(named);
     if (files.length) { e.preventDefault(); add(files); }
   });
   if (depth !== undefined) return;

@@ -30,7 +30,9 @@ func Thumbnail(c echo.Context, kind, hash string, data []byte) error {
 	h.Set("Content-Type", kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("Cache-Control", "private, no-cache")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "private, no-cache")
+	}
 	h.Set("ETag", `"`+hash+`"`)
 	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(data))
 	return nil

@@ -198,9 +198,13 @@ func (u *UI) view(c echo.Context, id string) error {
 // one to save.
 func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 	r := c.Request()
+	side, err := httpx.Side(c)
+	if err != nil {
+		return err
+	}
 	dir, err := u.Dirs.Open(thread)
 	if isMissing(err) {
-		return store.ErrNotFound
+		return missingFile(c, side)
 	}
 	if err != nil {
 		return err
@@ -208,24 +212,14 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 	defer dir.Close()
 	file, info, err := dir.Open(clean)
 	if isMissing(err) {
-		return store.ErrNotFound
+		return missingFile(c, side)
 	}
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if side, err := httpx.Side(c); err != nil || side > 0 {
-		if err != nil {
-			return err
-		}
-		if forLink(r) {
-			private(c.Response().Header())
-		}
-		t, err := uploads.Thumb(r.Context(), u.Pictures, thread, file, side)
-		if err != nil {
-			return err
-		}
-		return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
+	if side > 0 {
+		return u.thumbnail(c, thread, file, side)
 	}
 	kind, err := contentType(clean, file)
 	if err != nil {

@@ -1,0 +1,37 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"os"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/httpx"
+)
+
+// thumbnail answers with a small version of a picture. Pages have an icon below it, so one that
+// cannot be shown is nothing that their readers' browsers should complain about.
+func (u *UI) thumbnail(c echo.Context, thread string, file *os.File, side int) error {
+	t, err := uploads.Thumb(c.Request().Context(), u.Pictures, thread, file, side)
+	if errors.Is(err, uploads.ErrPicture) {
+		return c.NoContent(http.StatusNoContent)
+	}
+	if err != nil {
+		return err
+	}
+	if forLink(c.Request()) {
+		private(c.Response().Header())
+	}
+	return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
+}
+
+// missingFile is the answer where there is no such file, which a chip may still name.
+func missingFile(c echo.Context, side int) error {
+	if side > 0 {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return store.ErrNotFound
+}
