@@ -10,6 +10,9 @@ import plain
 import portable
 
 DOC = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:body></w:document>'
+ODT = "application/vnd.oasis.opendocument.text"
+TEXT = ('<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
+        "<office:body><office:text><text:p>%s</text:p></office:text></office:body></office:document-content>")
 LAUGHS = ('<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a0 "ha">' + "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12)) + "]>")
 
 
@@ -39,8 +42,10 @@ def add(corpus, content):
     bad("picture.pdf", lambda path: path.write_bytes(picture()), "scanned")
     bad("rows.xlsx", rows, "long")
     bad("bomb-deflate.docx", lambda path: bomb(path, "word/document.xml", 400), "limits", "damaged")
-    bad("bomb-deflate.odt", lambda path: bomb(path, "content.xml", 400, {"mimetype": "application/vnd.oasis.opendocument.text"}), "limits", "damaged")
+    bad("bomb-deflate.odt", lambda path: bomb(path, "content.xml", 400, {"mimetype": ODT}), "limits", "damaged")
     bad("bomb-stream.pdf", lambda path: path.write_bytes(stream(1 << 30)), "empty", "scanned", "damaged", "crashed", "limits")
+    bad("laughs.odt", lambda path: zipped(path, {"mimetype": ODT, "content.xml": LAUGHS + TEXT % "&a11;"}), "", "damaged", "empty")
+    bad("cut.odt", lambda path: cut(path, lambda p: zipped(p, {"mimetype": ODT, "content.xml": TEXT % c.words()})), "damaged")
     bad("entries.docx", lambda path: zipped(path, {f"word/x{i}.xml": "" for i in range(70_000)}), "limits", "unsupported")
 
 
