@@ -81,6 +81,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		{"crowd", b.crowd},
 		{"lists", b.lists},
 		{"recovery", b.recovery},
+		{"documents", b.documents},
 		{"sandbox", b.sandboxes},
 	} {
 		if o.Only != nil && !o.Only.MatchString(s.name) {
