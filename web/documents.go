@@ -74,7 +74,8 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
-	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"), dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log}
+	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"), dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log,
+		before: func() { a.report() }, program: copied{dir: filepath.Join(a.dirs.Root, "program")}}
 	return documents.New(documents.Config{
 		Store:   shelf{a.db},
 		Index:   index{a.db},
@@ -114,6 +115,11 @@ type converter struct {
 	dirs  sandbox.Dirs
 	cache string // of the compiled PDF reader
 	log   *slog.Logger
+	// before returns when commands have a sandbox: that of jobs may need the way to the data
+	// folder which it opens.
+	before   func()
+	provider string // empty takes the best
+	program  copied
 
 	warming sync.Once
 	warm    bool // there is a cache; guarded by warming
@@ -142,6 +148,12 @@ func (c *converter) open(ctx context.Context) (sandbox.Provider, error) {
 		}
 		cfg := sandbox.DefaultConfig()
 		cfg.Dirs, cfg.MaxSandboxes = c.dirs, 3
+		if c.provider != "" {
+			cfg.Provider = c.provider
+		}
+		if c.before != nil {
+			c.before()
+		}
 		if c.jail, c.err = sandbox.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
 			c.log.Warn("documents are converted without a sandbox, only with limits", "reason", c.jail.Probe(ctx).Reason)
 		}
@@ -292,27 +304,21 @@ func (c *converter) put(files *sandbox.Files, from io.Reader) error {
 // inside converts in a sandbox. An error says that the program could not be started there;
 // a reason is for one that ended without a word.
 func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, t task, said *report) (convert.Reason, error) {
-	self, err := os.Executable()
+	at, err := c.seat(jail, ref.ID)
 	if err != nil {
 		return "", err
 	}
-	policy := sandbox.DefaultPolicy()
-	policy.Lifetime, policy.Network, policy.Timeout = sandbox.LifetimeCall, sandbox.NetworkNone, convertTime
-	policy.Limits.Memory, policy.Limits.Disk, policy.Limits.Pids = convertMemory, convertDisk, 64
-	policy.Limits.FileSize, policy.Limits.CPUTime = convertDisk, 2*convertTime
-	policy.Binds = []sandbox.Bind{{Dir: self, Path: jobSelf, ReadOnly: true}}
 	env := map[string]string{}
 	if c.warm {
-		policy.Binds = append(policy.Binds, sandbox.Bind{Dir: c.cache, Path: jobCache, ReadOnly: true})
-		env[convert.Cache] = jobCache
+		env[convert.Cache] = at.cache
 	}
-	box, err := jail.Acquire(ctx, ref, policy)
+	box, err := jail.Acquire(ctx, ref, jobPolicy(at.binds))
 	if err != nil {
 		return "", err
 	}
 	res, err := box.Exec(ctx, sandbox.ExecReq{
 		Command: `exec -a "$1" "$2" "$3" "$4" "$5"`,
-		Args:    []string{t.role, jobSelf, jobInput, jobOutput, t.arg}, Env: env, All: said,
+		Args:    []string{t.role, at.program, jobInput, jobOutput, t.arg}, Env: env, All: said,
 	})
 	err = errors.Join(err, jail.Destroy(context.WithoutCancel(ctx), ref, "the document is converted"))
 	if err != nil {
@@ -324,7 +330,7 @@ func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandb
 	case res.OOM, res.Quota:
 		return convert.Limits, nil
 	case res.ExitCode == 126, res.ExitCode == 127:
-		return "", fmt.Errorf("start %s in a sandbox: %s", self, bytes.TrimSpace(res.Output))
+		return "", fmt.Errorf("start %s in a sandbox: %s", at.program, bytes.TrimSpace(res.Output))
 	}
 	return convert.Crashed, nil
 }

@@ -81,7 +81,7 @@ func filesForm(t *testing.T, names []string, content func(name string) string) (
 // TestFilesOfAnyNameGoRound: uploaded, listed, downloaded and deleted, each under the name that
 // it was sent with, or refused with that name.
 func TestFilesOfAnyNameGoRound(t *testing.T) {
-	n := 200
+	n := 100
 	if os.Getenv("FAWN_SOAK") == "1" {
 		n = 1000
 	}
