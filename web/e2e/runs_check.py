@@ -114,10 +114,27 @@ def travel(client):
         equal(len(client.threads.get_state(copy["thread_id"])["values"]["messages"]), 4, "messages of the copy")
 
 
+def helpers(client):
+    prompt = "SCRIPT" + json.dumps({"turns": [tool("ls", description="look", path="/mnt/user-data/workspace"), {"text": "Nothing there."}]})
+    sent = scripted(tool("task", description="Look", prompt=prompt, subagent_type="general-purpose"), {"text": "So it is."})
+    for subgraphs in (False, True):
+        thread = client.threads.create()["thread_id"]
+        events = list(client.runs.stream(thread, AGENT, input=sent, context={"subagent_enabled": True},
+                                         stream_mode=["custom", "updates", "messages-tuple"], stream_subgraphs=subgraphs))
+        told = [e.data for e in events if e.event == "custom"]
+        equal([e["type"] for e in told], ["task_started", "task_running", "task_running", "task_running", "task_completed"], "events of a helper")
+        call = told[0]["task_id"]
+        equal(told[0], {"type": "task_started", "task_id": call, "description": "Look", "model_name": told[0]["model_name"]}, "its start")
+        equal([(e["message_index"], e["total_messages"], e["message"]["type"]) for e in told[1:4]], [(1, 1, "ai"), (2, 2, "tool"), (3, 3, "ai")], "its messages")
+        equal((told[4]["result"], told[4]["usage"]), ("Nothing there.", told[3]["usage"]), "its end")
+        inside = sorted({e.event for e in events if "|" in e.event})
+        equal(inside, [f"messages|tools:{call}", f"updates|tools:{call}"] if subgraphs else [], "frames of its namespace")
+
+
 def main(base):
     for mount in ("", "/api/langgraph"):
         client = get_sync_client(url=base + mount, api_key=None)
-        for check in (question, question_by_state, breakpoint_, modes, later, travel):
+        for check in (question, question_by_state, breakpoint_, modes, later, travel, helpers):
             check(client)
             print(f"ok {check.__name__} at {mount or '/'}", flush=True)
 
