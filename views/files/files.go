@@ -187,6 +187,26 @@ func language(f *views.FileView) string {
 	return f.Name()
 }
 
+// citedLine is the line that a file opens at, 0 for none.
+func citedLine(f *views.FileView) int {
+	digits, ok := strings.CutPrefix(f.At, "line-")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return 0
+	}
+	return n
+}
+
+// numbered are the numbers of a text's lines as HTML, with a mark at the one it opens at.
+func numbered(f *views.FileView) string {
+	all, line := lineNumbers(f.Text), strconv.Itoa(citedLine(f))
+	i := strings.Index("\n"+all, "\n"+line+"\n") // no line is 0
+	if i < 0 {
+		return all
+	}
+	return all[:i] + `<span class="here" id="at-line-` + line + `">` + line + "</span>" + all[i+len(line):]
+}
+
 func lineNumbers(text string) string {
 	n := strings.Count(text, "\n")
 	if text == "" || !strings.HasSuffix(text, "\n") {

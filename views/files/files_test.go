@@ -112,6 +112,19 @@ func TestNamesCannotTurnAround(t *testing.T) {
 	}
 }
 
+func TestASourceOpensAtALine(t *testing.T) {
+	for at, want := range map[string]string{
+		"line-1": `<pre class="nums" aria-hidden="true"><span class="here" id="at-line-1">1</span>`, "line-12": "\n11\n<span class=\"here\" id=\"at-line-12\">12</span>\n13\n",
+		"line-99": "\n11\n12\n13\n", "": ">1\n2\n", "page-2": ">1\n2\n",
+	} {
+		p := panel("a.txt", strings.Repeat("x\n", 13))
+		p.File.At = at
+		if out := render(t, files.Panel(p)); !strings.Contains(out, want) || !strings.Contains(out, `data-at="`+at+`"`) {
+			t.Errorf("%s: %q is missing in\n%s", at, want, out)
+		}
+	}
+}
+
 func FuzzTable(f *testing.F) {
 	f.Add("a,b\n1,\"2\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -34,8 +34,15 @@ var kindReference = ast.NewNodeKind("Reference")
 type reference struct {
 	ast.BaseInline
 	written string // as it stands in the text, with its brackets
+	whole   *citedPlace
+	parts   []citedPlace // where there are several between the brackets
+}
+
+// citedPlace is a place in a file that a reference names.
+type citedPlace struct {
+	written string
 	file    string
-	at      string // the place in the file, such as page-7
+	at      string // such as page-7
 }
 
 func (*reference) Kind() ast.NodeKind       { return kindReference }
@@ -58,13 +65,41 @@ func (referenceParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) as
 		return nil
 	}
 	inside := string(util.UnescapePunctuations(line[1:end]))
-	file, place, ok := cutLast(inside, ", ")
-	at := PlaceOf(place)
-	if !ok || at == "" || !isFileName(file) {
+	n := &reference{written: string(line[:1]) + inside + string(line[end]), parts: citedPlaces(inside)}
+	if one, ok := citedIn(inside); ok {
+		n.whole = &one // a name may have semicolons
+	} else if n.parts == nil {
 		return nil
 	}
 	block.Advance(end + 1)
-	return &reference{written: string(line[:1]) + inside + string(line[end]), file: file, at: at}
+	return n
+}
+
+func citedIn(s string) (citedPlace, bool) {
+	file, place, ok := cutLast(s, ", ")
+	at := PlaceOf(place)
+	return citedPlace{s, file, at}, ok && at != "" && isFileName(file)
+}
+
+// citedPlaces are several places with semicolons between them. One that names no file is in
+// the file before it.
+func citedPlaces(s string) []citedPlace {
+	if !strings.Contains(s, ";") {
+		return nil
+	}
+	var all []citedPlace
+	for part := range strings.SplitSeq(s, ";") {
+		part = strings.TrimSpace(part)
+		one, ok := citedIn(part)
+		if at := PlaceOf(part); !ok && at != "" && len(all) > 0 {
+			one, ok = citedPlace{part, all[len(all)-1].file, at}, true
+		}
+		if !ok {
+			return nil
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // closing is where the bracket that s begins with is closed, -1 where it is not.
@@ -145,19 +180,52 @@ func cutPlace(escaped string) (file, at string) {
 }
 
 func (w *writer) reference(n *reference) {
-	inside := n.written[1 : len(n.written)-1]
-	if w.o.Uploaded == nil || w.inLink > 0 || w.looked == maxReferences {
+	if n.whole != nil {
+		if t := w.cited(*n.whole); t.href != "" {
+			w.citeFile(t, n.whole.written)
+			return
+		}
+	}
+	links, some := make([]target, len(n.parts)), false
+	for i, p := range n.parts {
+		links[i] = w.cited(p)
+		some = some || links[i].href != ""
+	}
+	if !some {
 		w.text(SafeText(n.written))
 		return
+	}
+	for i, p := range n.parts {
+		switch {
+		case i > 0 && links[i-1].href != "" && links[i].href != "":
+			w.raw(" ")
+		case i > 0:
+			w.raw("; ")
+		}
+		if links[i].href == "" {
+			w.text(SafeText(p.written))
+			continue
+		}
+		w.citeFile(links[i], p.written)
+	}
+}
+
+// cited is where a place that is named can be read; nowhere if there is no such upload.
+func (w *writer) cited(p citedPlace) target {
+	if w.o.Uploaded == nil || w.inLink > 0 || w.looked == maxReferences {
+		return target{}
 	}
 	w.looked++
-	t := w.resolveFile(uploadsFolder + url.PathEscape(n.file))
-	if t.href == "" || !w.o.Uploaded(n.file) {
-		w.text(SafeText(n.written))
-		return
+	t := w.resolveFile(uploadsFolder + url.PathEscape(p.file))
+	if t.href == "" || !w.o.Uploaded(p.file) {
+		return target{}
 	}
-	end := w.anchor(t.in(n.at), "cite", "")
-	w.text(inside)
+	return t.in(p.at)
+}
+
+func (w *writer) citeFile(t target, written string) {
+	end := w.anchor(t, "cite", "")
+	w.text(written)
 	w.raw(end)
 }
 

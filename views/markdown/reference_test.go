@@ -10,19 +10,25 @@ import (
 // TestReferencesToUploadsAreLinks: to uploads there are, by names of which nothing gets out.
 func TestReferencesToUploadsAreLinks(t *testing.T) {
 	const evil = `"><img src=x onerror=y>.pdf`
-	uploaded := map[string]bool{"file.pdf": true, "a (1) [2].pdf": true, "lease, old.docx": true, evil: true, "../x.pdf": true}
+	uploaded := map[string]bool{"file.pdf": true, "a (1) [2].pdf": true, "lease, old.docx": true, "semi; colon.pdf": true, evil: true, "../x.pdf": true}
 	o := markdown.Options{Thread: "t1", Uploaded: func(name string) bool { return uploaded[name] }}
 	link := func(name, escaped, at, words string) string {
 		return `<a class="cite" data-at="` + at + `" data-file="mnt/user-data/uploads/` + name + `" href="/workspace/chats/t1/files/mnt/user-data/uploads/` +
 			escaped + `?at=` + at + `#at-` + at + `">` + words + `</a>`
 	}
 	for src, want := range map[string]string{
-		"So [file.pdf, p. 7].":                  "<p>So " + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + ".</p>",
-		"(file.pdf, p. 7)":                      "<p>" + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + "</p>",
-		"[file.pdf, pp. 7–9]":                   "<p>" + link("file.pdf", "file.pdf", "page-7", "file.pdf, pp. 7–9") + "</p>",
-		"**[file.pdf, sheet 2]**":               "<p><strong>" + link("file.pdf", "file.pdf", "sheet-2", "file.pdf, sheet 2") + "</strong></p>",
-		`[a (1) \[2\].pdf, slide 3]`:            "<p>" + link("a (1) [2].pdf", "a%20%281%29%20%5B2%5D.pdf", "slide-3", "a (1) [2].pdf, slide 3") + "</p>",
-		"[lease, old.docx, p. 2]":               "<p>" + link("lease, old.docx", "lease%2C%20old.docx", "page-2", "lease, old.docx, p. 2") + "</p>",
+		"So [file.pdf, p. 7].":       "<p>So " + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + ".</p>",
+		"(file.pdf, p. 7)":           "<p>" + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + "</p>",
+		"[file.pdf, pp. 7–9]":        "<p>" + link("file.pdf", "file.pdf", "page-7", "file.pdf, pp. 7–9") + "</p>",
+		"**[file.pdf, sheet 2]**":    "<p><strong>" + link("file.pdf", "file.pdf", "sheet-2", "file.pdf, sheet 2") + "</strong></p>",
+		`[a (1) \[2\].pdf, slide 3]`: "<p>" + link("a (1) [2].pdf", "a%20%281%29%20%5B2%5D.pdf", "slide-3", "a (1) [2].pdf, slide 3") + "</p>",
+		"[lease, old.docx, p. 2]":    "<p>" + link("lease, old.docx", "lease%2C%20old.docx", "page-2", "lease, old.docx, p. 2") + "</p>",
+		"[file.pdf, p. 7; lease, old.docx, p. 2]": "<p>" + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + " " +
+			link("lease, old.docx", "lease%2C%20old.docx", "page-2", "lease, old.docx, p. 2") + "</p>",
+		"(file.pdf, p. 7; p. 9)":                "<p>" + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + " " + link("file.pdf", "file.pdf", "page-9", "p. 9") + "</p>",
+		"[gone.pdf, p. 1; file.pdf, p. 7]":      "<p>gone.pdf, p. 1; " + link("file.pdf", "file.pdf", "page-7", "file.pdf, p. 7") + "</p>",
+		"[semi; colon.pdf, p. 1]":               "<p>" + link("semi; colon.pdf", "semi%3B%20colon.pdf", "page-1", "semi; colon.pdf, p. 1") + "</p>",
+		"[gone.pdf, p. 1; lost.pdf, p. 7]":      "<p>[gone.pdf, p. 1; lost.pdf, p. 7]</p>",
 		"[gone.pdf, p. 7] (see file.pdf, p. 7)": "<p>[gone.pdf, p. 7] (see file.pdf, p. 7)</p>",
 		"[file.pdf, p. 0] [file.pdf, p. x]":     "<p>[file.pdf, p. 0] [file.pdf, p. x]</p>",
 		"[../x.pdf, p. 1]":                      "<p>[../x.pdf, p. 1]</p>",

@@ -83,6 +83,9 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 	if err == nil {
 		err = u.document(localized(c), view)
 	}
+	if err == nil && strings.HasPrefix(view.At, "line-") && !c.QueryParams().Has("tab") {
+		p.Code = view.Kind.Textual() // lines are those of the source
+	}
 	p.File, p.Words = view, c.QueryParam("tab") == "text"
 	if view != nil {
 		view.Editable = editable(view) && !v.running()
