@@ -155,7 +155,7 @@ func (s *saving) copy(w io.Writer, r io.Reader, name string, limit int64) (int64
 		if err := context.Cause(s.ctx); err != nil {
 			return size, err
 		}
-		n, rerr := r.Read(s.buf)
+		n, rerr := fill(r, s.buf)
 		size += int64(n)
 		s.total += int64(n)
 		switch {
@@ -179,6 +179,17 @@ func (s *saving) copy(w io.Writer, r io.Reader, name string, limit int64) (int64
 			return size, formError(rerr)
 		}
 	}
+}
+
+// fill reads until buf is full or there is an error: a form is read in small pieces, and each
+// block is counted and written once.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.Read(buf[n:])
+		n += more
+	}
+	return n, err
 }
 
 // publish gives the complete files their names.
