@@ -19,6 +19,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/sandbox"
@@ -60,6 +61,7 @@ type App struct {
 	egress    *egress.Proxy
 	trail     *trail
 	network   *network.Book
+	agents    *profile.Library
 	documents *documents.Service
 	pictures  *pictures.Service
 	converter *converter
@@ -126,6 +128,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	if addrErr != nil {
 		return nil, addrErr
+	}
+	if a.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
+		return nil, err
 	}
 	a.trail = newTrail(a.db, o.Log)
 	a.network = network.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)

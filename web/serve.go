@@ -119,6 +119,9 @@ func (a *App) Close() error {
 		if a.trail != nil {
 			a.trail.close()
 		}
+		if a.agents != nil {
+			a.closeErr = errors.Join(a.closeErr, a.agents.Close())
+		}
 		if a.db != nil {
 			a.closeErr = errors.Join(a.closeErr, a.db.Close())
 		}

@@ -16,12 +16,12 @@ type Ignored struct {
 // Reasons that several keys share.
 const (
 	noAccounts = "accounts are not available yet"
-	noAgents   = "custom agents are not available yet"
 	noChannels = "chat channels are not available yet"
 	noExternal = "external agents are not available yet"
 	noMCP      = "MCP servers are not available yet"
 	noMemory   = "memory is not available yet"
 	noSkills   = "skills are not available yet"
+	noWeb      = "web tools are not available yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
 	onlyOne    = "a single Fawn process owns all its runs"
 	perRun     = "calls are counted per run, not across threads"
@@ -35,8 +35,8 @@ func IgnoredKeys() []Ignored {
 	return []Ignored{
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},
 		{Key: "models.*.output_version", Reason: "Fawn always uses the newest output format of the Responses API"},
-		{Key: "tool_groups", Reason: noAgents},
-		{Key: "tools.*.group", Reason: noAgents},
+		{Key: "tool_groups", Reason: "an agent names the groups of its tools itself"},
+		{Key: "tools.*.group", Reason: noWeb},
 		{Key: "tool_search", Reason: noMCP},
 		{Key: "sandbox.image", Reason: containers},
 		{Key: "sandbox.port", Reason: containers},
@@ -62,7 +62,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "subagents.agents.*.skills", Reason: noSkills},
 		{Key: "subagents.custom_agents.*.skills", Reason: noSkills},
 		{Key: "acp_agents", Reason: noExternal},
-		{Key: "agents_api", Reason: noAgents},
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},
 		{Key: "safety_finish_reason.detectors", Reason: "the detectors are built in"},
@@ -75,7 +74,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "run_events.backend", Reason: "events are stored in the database", Fine: []string{"db"}},
 		{Key: "run_events.max_trace_content", Reason: "events are stored in full"},
 		{Key: "run_events.track_token_usage", Reason: "tokens are always counted", Fine: []string{"true"}},
-		{Key: "agent_storage", Reason: noAgents},
+		{Key: "agent_storage", Reason: "custom agents are stored as files"},
 		{Key: "dedupe_storage", Reason: noChannels},
 		{Key: "scheduler.lease_seconds", Reason: onlyOne},
 		{Key: "mcp_tasks", Reason: noMCP},

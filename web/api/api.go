@@ -14,6 +14,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
+	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/sandbox"
@@ -47,6 +48,9 @@ type Deps struct {
 	Window func(name, provider string) int
 	// Compact shortens a conversation for the model; nil cannot.
 	Compact func(ctx context.Context, s *agent.State, w lead.Wish) (agent.State, error)
+
+	// Agents are the custom agents; nil has none.
+	Agents *profile.Library
 
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside

@@ -25,6 +25,7 @@ func Operations() []openapi.Op {
 		describeFiles(),
 		describeSandbox(),
 		describeModels(),
+		describeProfiles(),
 		describeServer(),
 	))
 }
@@ -58,6 +59,7 @@ func PathParams() map[string]openapi.Param {
 		"cron_id":       {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":     {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
 		"name":          {Name: "name", Schema: openapi.String(), Text: "Name"},
+		"agent_name":    {Name: "agent_name", Schema: openapi.String(), Text: "Name of a custom agent"},
 		"path":          {Name: "path", Schema: openapi.String(), Text: "Virtual path of a file; may contain slashes"},
 	}
 }

@@ -42,6 +42,7 @@ func Schemas() map[string]o.Schema {
 	}
 	maps.Copy(all, nativeSchemas())
 	maps.Copy(all, modelSchemas())
+	maps.Copy(all, profileSchemas())
 	return all
 }
 

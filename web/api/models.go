@@ -72,8 +72,8 @@ func (m mount) model(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, modelOf(one))
 }
 
-// features tells which optional parts of DeerFlow's gateway are served here: none yet.
+// features tells which optional parts of DeerFlow's gateway are served here.
 func (m mount) features(c echo.Context) error {
 	off := map[string]bool{"enabled": false}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"agents_api": off, "browser_control": off, "mcp_tasks": off})
+	return httpx.JSON(c, http.StatusOK, map[string]any{"agents_api": map[string]bool{"enabled": m.Agents != nil && m.snapshotNow().File.AgentsAPI.Enabled}, "browser_control": off, "mcp_tasks": off})
 }

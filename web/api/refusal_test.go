@@ -27,8 +27,8 @@ const smallBody = 4096
 
 // newRefusals opens an API with a thread that has everything a path can name.
 func newRefusals(t *testing.T) *refusals {
-	w := open(t, toolAgent(), withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\n", smallBody)))
-	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "name": "a.txt", "path": "mnt/user-data/uploads/a.txt"}}
+	w := open(t, toolAgent(), withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\nagents_api: {enabled: true}\n", smallBody)), withLibrary(t))
+	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "name": "a.txt", "agent_name": "mine", "path": "mnt/user-data/uploads/a.txt"}}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/threads/t1/runs/wait", toolBody)
 	r.ids["checkpoint_id"] = w.ids(t, "t1", `{}`)[0]
@@ -51,6 +51,9 @@ func newRefusals(t *testing.T) *refusals {
 	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants", `{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
 	r.ids["feedback_id"] = w.ok(t, "PUT", "/api/threads/t1/runs/"+r.ids["run_id"]+"/feedback", `{"rating":1}`)["feedback_id"].(string)
 	r.ids["task_id"] = "call_1"
+	if a := w.send(t, "POST", "/api/agents", `{"name":"mine"}`); a.status != 201 {
+		t.Fatalf("make an agent: %d %s", a.status, a.body)
+	}
 	r.ids["cron_id"] = w.ok(t, "POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"hi"}}`)["cron_id"].(string)
 	return r
 }

@@ -40,7 +40,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 func served(path string) string {
 	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task",
 		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid",
-		"{namespace}", ":ns", "{name}", ":name", "{path}", "*").Replace(path)
+		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{path}", "*").Replace(path)
 }
 
 // routes are those of every mount.
@@ -189,6 +189,14 @@ func (m mount) gateway() []route {
 		{"POST", "/scheduled-tasks/{cron_id}/trigger", user, "triggerTask", m.triggerTask},
 		{"GET", "/scheduled-tasks/{cron_id}/runs", user, "listTaskRuns", m.taskRuns},
 		{"GET", "/threads/{thread_id}/scheduled-tasks", user, "listThreadTasks", m.onThreadID(m.threadTasks)},
+		{"GET", "/agents", user, "listAgents", m.onAgents(m.listAgents)},
+		{"GET", "/agents/check", user, "checkAgentName", m.onAgents(m.checkAgent)},
+		{"POST", "/agents", user, "createAgent", m.onAgents(m.createAgent)},
+		{"GET", "/agents/{agent_name}", user, "getAgent", m.onAgents(m.agent)},
+		{"PUT", "/agents/{agent_name}", user, "changeAgent", m.onAgents(m.changeAgent)},
+		{"DELETE", "/agents/{agent_name}", user, "deleteAgent", m.onAgents(m.deleteAgent)},
+		{"GET", "/user-profile", user, "getUserProfile", m.onAgents(m.userProfile)},
+		{"PUT", "/user-profile", user, "putUserProfile", m.onAgents(m.putUserProfile)},
 		{"GET", "/audit", user, "getAudit", m.audit},
 		{"GET", "/threads/{thread_id}/audit", user, "getThreadAudit", m.onThread(m.threadAudit)},
 		{"GET", "/threads/{thread_id}/network", user, "getThreadNetwork", m.onThread(m.threadNetwork)},

@@ -1,0 +1,134 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of what the files may hold.
+const (
+	MaxName        = 64       // characters of a name
+	MaxDescription = 1000     // characters
+	MaxConfig      = 64 << 10 // bytes of a config.yaml
+	MaxSoul        = 64 << 10 // bytes of a SOUL.md or a USER.md
+	MaxAgents      = 500      // of one owner
+	maxList        = 100      // names in tool_groups or skills
+	maxWord        = 128      // bytes of such a name, and of a model's
+	maxTokens      = 200_000
+	maxTemperature = 2.0
+)
+
+// Errors of this package, beside those of the file system. An *Invalid may come too.
+var (
+	ErrNotFound = errors.New("no such agent")
+	ErrExists   = errors.New("the agent already exists")
+	ErrFull     = fmt.Errorf("there are %d agents already, which is the most", MaxAgents)
+)
+
+// Invalid is a value that an agent cannot have, or a file of one that cannot be read.
+type Invalid struct {
+	Field string // as in config.yaml; "name", "soul", "config" or "content" for what is no key of it
+	Why   string
+}
+
+// Error says which field and why.
+func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
+
+func invalid(field, format string, args ...any) error {
+	return &Invalid{field, fmt.Sprintf(format, args...)}
+}
+
+// Agent is a custom agent. Zero fields leave a choice to the run.
+type Agent struct {
+	Name        string // lower case; also the name of its folder
+	Description string
+	Model       string
+	ToolGroups  []string // nil = all tools; empty = only those without a group
+	Skills      []string // nil = all, empty = none
+	Temperature *float64
+	MaxTokens   *int
+	Thinking    *bool
+	Effort      string // low, medium, high or ""
+	Soul        string // who it is, in Markdown
+
+	Changed time.Time // when a file of it was last written
+}
+
+var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]+$`) })
+
+// Efforts are the reasoning efforts that an agent may ask for.
+func Efforts() []string { return []string{"low", "medium", "high"} }
+
+// reserved are names that mean something else where agents are named.
+var reserved = []string{"lead-agent", "default", "fawn", "new", "check", "import"}
+
+// Name is a name as it is stored, or an *Invalid.
+func Name(s string) (string, error) {
+	if !nameRule().MatchString(s) || len(s) > MaxName {
+		return "", invalid("name", "use 1 to %d letters, digits and hyphens", MaxName)
+	}
+	s = strings.ToLower(s)
+	if slices.Contains(reserved, s) {
+		return "", invalid("name", "%q is reserved", s)
+	}
+	return s, nil
+}
+
+// Spelled is Name for what clients write for an agent, such as an assistant's id: underscores
+// are hyphens. The lead agent, by any of its names, is "".
+func Spelled(s string) (string, error) {
+	s = strings.ReplaceAll(strings.ToLower(s), "_", "-")
+	switch s {
+	case "", "lead-agent", "default":
+		return "", nil
+	}
+	return Name(s)
+}
+
+// Check is nil, or an *Invalid that says what the agent cannot have.
+func (a Agent) Check() error {
+	if n, err := Name(a.Name); err != nil {
+		return err
+	} else if n != a.Name {
+		return invalid("name", "use lower-case letters")
+	}
+	switch {
+	case utf8.RuneCountInString(a.Description) > MaxDescription:
+		return invalid("description", "use at most %d characters", MaxDescription)
+	case len(a.Model) > maxWord:
+		return invalid("model", "use at most %d bytes", maxWord)
+	case a.Temperature != nil && !(*a.Temperature >= 0 && *a.Temperature <= maxTemperature):
+		return invalid("model_settings.temperature", "use a number from 0 to %g", maxTemperature)
+	case a.MaxTokens != nil && (*a.MaxTokens < 1 || *a.MaxTokens > maxTokens):
+		return invalid("model_settings.max_tokens", "use a number from 1 to %d", maxTokens)
+	case a.Effort != "" && !slices.Contains(Efforts(), a.Effort):
+		return invalid("reasoning_effort", "use %s", strings.Join(Efforts(), ", "))
+	}
+	for field, list := range map[string][]string{"tool_groups": a.ToolGroups, "skills": a.Skills} {
+		if len(list) > maxList {
+			return invalid(field, "use at most %d names", maxList)
+		}
+		for _, s := range list {
+			if s == "" || len(s) > maxWord || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+				return invalid(field, "a name has 1 to %d bytes and no spaces", maxWord)
+			}
+		}
+	}
+	return checkText("soul", a.Soul)
+}
+
+func checkText(field, s string) error {
+	switch {
+	case len(s) > MaxSoul:
+		return invalid(field, "use at most %d KiB", MaxSoul>>10)
+	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+		return invalid(field, "this is not text in UTF-8")
+	}
+	return nil
+}

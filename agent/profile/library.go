@@ -1,0 +1,381 @@
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Names of the files.
+const (
+	configName = "config.yaml"
+	soulName   = "SOUL.md"
+	userName   = "USER.md"
+)
+
+// Library is the custom agents in a data folder. Its methods may be called by many goroutines.
+type Library struct {
+	root  *os.Root
+	first string     // the owner whose files may also be at the top of the data folder
+	mu    sync.Mutex // held while files change
+}
+
+// Open opens the agents below the data folder at root, which must exist. first is the owner who
+// runs the installation.
+func Open(root, first string) (*Library, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder of custom agents: %w", err)
+	}
+	return &Library{root: r, first: first}, nil
+}
+
+// Close gives the folder back.
+func (l *Library) Close() error { return l.root.Close() }
+
+// home is the folder of an owner. Names that are no plain file names, or differ from another
+// one's only in case, get a digest.
+func home(owner string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, owner)
+	if clean != owner || owner == "" || len(owner) > 64 {
+		sum := sha256.Sum256([]byte(owner))
+		clean = clean[:min(len(clean), 40)] + "-" + hex.EncodeToString(sum[:8])
+	}
+	return path.Join("users", clean)
+}
+
+// shelves are the folders with the agents of an owner, the one for new ones first.
+func (l *Library) shelves(owner string) []string {
+	all := []string{path.Join(home(owner), "agents")}
+	if owner == l.first {
+		all = append(all, "agents") // where DeerFlow kept them before it had accounts
+	}
+	return all
+}
+
+// Entry is an agent of a list. Err says why its files cannot be read; then only the name counts.
+type Entry struct {
+	Agent
+	Err error
+}
+
+// List is the agents of an owner by name.
+func (l *Library) List(owner string) ([]Entry, error) {
+	names, err := l.names(owner)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, name := range names {
+		a, err := l.Get(owner, name)
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		a.Name = name
+		out = append(out, Entry{a, err})
+	}
+	return out, nil
+}
+
+// names are those of the folders of an owner's agents, sorted, at most MaxAgents.
+func (l *Library) names(owner string) ([]string, error) {
+	var out []string
+	for _, shelf := range l.shelves(owner) {
+		dir, err := l.root.Open(shelf)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list custom agents: %w", err)
+		}
+		list, err := dir.ReadDir(4 * MaxAgents)
+		dir.Close()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("list custom agents: %w", err)
+		}
+		for _, e := range list {
+			if name, err := Name(e.Name()); err == nil && name == e.Name() && e.IsDir() {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), MaxAgents)], nil
+}
+
+// find is the folder of an agent, or ErrNotFound.
+func (l *Library) find(owner, name string) (string, error) {
+	if n, err := Name(name); err != nil || n != name {
+		return "", ErrNotFound
+	}
+	for _, shelf := range l.shelves(owner) {
+		dir := path.Join(shelf, name)
+		if info, err := l.root.Lstat(dir); err == nil && info.IsDir() {
+			return dir, nil
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for a custom agent: %w", err)
+		}
+	}
+	return "", ErrNotFound
+}
+
+// Has tells whether there is an agent of that name, readable or not.
+func (l *Library) Has(owner, name string) bool {
+	_, err := l.find(owner, name)
+	return err == nil
+}
+
+// Get reads an agent. An *Invalid means that one of its files must be corrected.
+func (l *Library) Get(owner, name string) (Agent, error) {
+	a, _, err := l.read(owner, name)
+	return a, err
+}
+
+// Config is the text of an agent's config.yaml, also of one that cannot be read otherwise.
+func (l *Library) Config(owner, name string) (string, error) {
+	dir, err := l.find(owner, name)
+	if err != nil {
+		return "", err
+	}
+	b, _, err := l.file(path.Join(dir, configName), MaxConfig)
+	return string(b), err
+}
+
+func (l *Library) read(owner, name string) (Agent, string, error) {
+	dir, err := l.find(owner, name)
+	if err != nil {
+		return Agent{Name: name}, "", err
+	}
+	config, changed, err := l.file(path.Join(dir, configName), MaxConfig)
+	if err != nil {
+		return Agent{Name: name}, dir, err
+	}
+	soul, later, err := l.file(path.Join(dir, soulName), MaxSoul)
+	if err != nil {
+		return Agent{Name: name}, dir, err
+	}
+	if config == nil && soul == nil {
+		return Agent{Name: name}, dir, invalid("config", "there is neither a config.yaml nor a SOUL.md")
+	}
+	a, err := parse(config)
+	a.Name, a.Soul, a.Changed = name, string(soul), changed // the folder's name counts
+	if later.After(changed) {
+		a.Changed = later
+	}
+	if err == nil {
+		err = a.Check()
+	}
+	return a, dir, err
+}
+
+// file reads a file of at most limit bytes; nil if there is none.
+func (l *Library) file(at string, limit int64) (b []byte, changed time.Time, err error) {
+	info, err := l.root.Stat(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, changed, nil
+	}
+	name := path.Base(at)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, changed, invalid(fieldOf(name), "%s is not a plain file", name)
+	}
+	var f *os.File
+	if err == nil {
+		f, err = l.root.Open(at)
+	}
+	if err != nil {
+		return nil, changed, invalid(fieldOf(name), "%s can't be read: %s", name, reason(err))
+	}
+	defer f.Close()
+	b, err = io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, changed, invalid(fieldOf(name), "%s can't be read: %s", name, reason(err))
+	case int64(len(b)) > limit:
+		return nil, changed, invalid(fieldOf(name), "%s is larger than %d KiB", name, limit>>10)
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	if err := checkText(fieldOf(name), string(b)); err != nil && limit == MaxSoul {
+		return nil, changed, err
+	}
+	if b == nil {
+		b = []byte{}
+	}
+	return b, info.ModTime(), nil
+}
+
+func fieldOf(name string) string {
+	return map[string]string{configName: "config", soulName: "soul", userName: "content"}[name]
+}
+
+// reason is an error of the file system without the paths of this machine.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// Create writes a new agent.
+func (l *Library) Create(owner string, a Agent) error {
+	config, err := encode(nil, a)
+	if err != nil {
+		return err
+	}
+	return l.create(owner, a, config)
+}
+
+// create makes the folder of an agent aside, and puts it in place when it is whole.
+func (l *Library) create(owner string, a Agent, config []byte) error {
+	if err := a.Check(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Has(owner, a.Name) {
+		return ErrExists
+	}
+	names, err := l.names(owner)
+	if err != nil {
+		return err
+	}
+	if len(names) >= MaxAgents {
+		return ErrFull
+	}
+	shelf := l.shelves(owner)[0]
+	if err := l.root.MkdirAll(shelf, 0o700); err != nil {
+		return fmt.Errorf("make the folder of custom agents: %w", err)
+	}
+	temp := path.Join(shelf, "."+a.Name+"."+rand.Text())
+	err = l.root.Mkdir(temp, 0o700)
+	if err == nil {
+		err = l.write(path.Join(temp, configName), config)
+	}
+	if err == nil {
+		err = l.write(path.Join(temp, soulName), []byte(a.Soul))
+	}
+	if err == nil {
+		err = l.root.Rename(temp, path.Join(shelf, a.Name))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write a custom agent: %w", err), l.root.RemoveAll(temp))
+	}
+	return nil
+}
+
+// write replaces a file at once.
+func (l *Library) write(at string, data []byte) error {
+	temp := path.Join(path.Dir(at), "."+path.Base(at)+"."+rand.Text())
+	f, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = cmp.Or(err, f.Sync())
+	err = cmp.Or(err, f.Close())
+	if err == nil {
+		err = l.root.Rename(temp, at)
+	}
+	if err != nil {
+		return errors.Join(err, l.root.Remove(temp))
+	}
+	return nil
+}
+
+// Change lets f change an agent, and writes what has become of it.
+func (l *Library) Change(owner, name string, f func(*Agent) error) (Agent, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, dir, err := l.read(owner, name)
+	if err != nil {
+		return a, err
+	}
+	soul := a.Soul
+	if err := f(&a); err != nil {
+		return a, err
+	}
+	if err := a.Check(); err != nil {
+		return a, err
+	}
+	old, _, err := l.file(path.Join(dir, configName), MaxConfig)
+	if err != nil {
+		return a, err
+	}
+	config, err := encode(old, a)
+	if err != nil {
+		return a, err
+	}
+	if !bytes.Equal(config, old) {
+		err = l.write(path.Join(dir, configName), config)
+	}
+	if err == nil && a.Soul != soul {
+		err = l.write(path.Join(dir, soulName), []byte(a.Soul))
+	}
+	if err != nil {
+		return a, fmt.Errorf("write a custom agent: %w", err)
+	}
+	a, _, err = l.read(owner, name)
+	return a, err
+}
+
+// Rewrite replaces both files of an agent, one that cannot be read too. check may refuse what
+// they say.
+func (l *Library) Rewrite(owner, name, config, soul string, check func(Agent) error) error {
+	a, err := parse([]byte(config))
+	if err != nil {
+		return err
+	}
+	a.Name, a.Soul = name, soul
+	if err := cmp.Or(a.Check(), check(a)); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dir, err := l.find(owner, name)
+	if err != nil {
+		return err
+	}
+	if err = l.write(path.Join(dir, configName), []byte(config)); err == nil {
+		err = l.write(path.Join(dir, soulName), []byte(soul))
+	}
+	if err != nil {
+		return fmt.Errorf("write a custom agent: %w", err)
+	}
+	return nil
+}
+
+// Delete removes an agent with all that is in its folder.
+func (l *Library) Delete(owner, name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dir, err := l.find(owner, name)
+	if err != nil {
+		return err
+	}
+	gone := path.Join(path.Dir(dir), "."+name+"."+rand.Text())
+	if err := l.root.Rename(dir, gone); err != nil {
+		return fmt.Errorf("delete a custom agent: %w", err)
+	}
+	if err := l.root.RemoveAll(gone); err != nil {
+		return fmt.Errorf("delete a custom agent: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package profile
+
+import (
+	"fmt"
+	"path"
+)
+
+// Soul is the SOUL.md of the lead agent, "" if there is none.
+func (l *Library) Soul() (string, error) {
+	b, _, err := l.file(soulName, MaxSoul)
+	return string(b), err
+}
+
+// SetSoul writes the SOUL.md of the lead agent, which all owners share.
+func (l *Library) SetSoul(text string) error { return l.setText(soulName, "soul", text) }
+
+// User is the USER.md of an owner: what the user says about themselves.
+func (l *Library) User(owner string) (string, error) {
+	b, _, err := l.file(l.userFile(owner), MaxSoul)
+	return string(b), err
+}
+
+// SetUser writes the USER.md of an owner.
+func (l *Library) SetUser(owner, text string) error {
+	return l.setText(l.userFile(owner), "content", text)
+}
+
+// userFile is at the top of the data folder for whoever runs the installation.
+func (l *Library) userFile(owner string) string {
+	if owner == l.first {
+		return userName
+	}
+	return path.Join(home(owner), userName)
+}
+
+func (l *Library) setText(at, field, text string) error {
+	if err := checkText(field, text); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.root.MkdirAll(path.Dir(at), 0o700); err != nil {
+		return fmt.Errorf("make a folder for %s: %w", path.Base(at), err)
+	}
+	if err := l.write(at, []byte(text)); err != nil {
+		return fmt.Errorf("write %s: %w", path.Base(at), err)
+	}
+	return nil
+}
