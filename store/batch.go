@@ -74,6 +74,8 @@ type batch struct {
 	cps   []checkpointText
 	to    int64 // greatest Event.To
 	folds int64 // tail frames up to this number are not needed after it
+	blobs []blobRow
+	uses  []blobUse
 }
 
 type checkpointText struct{ next, card string }
@@ -108,6 +110,7 @@ func prepare(b Batch) (*batch, error) {
 	for _, e := range b.Events {
 		p.to = max(p.to, e.Seq, e.To)
 	}
+	p.takeBlobs()
 	p.folds = p.to
 	if b.Delete != nil {
 		p.folds = max(p.folds, b.Delete.EventsTo)
@@ -138,6 +141,9 @@ func (p *batch) size() (bytes, items int) {
 	}
 	for _, r := range p.Audit {
 		bytes += len(r.Body)
+	}
+	for _, b := range p.blobs {
+		bytes += len(b.data)
 	}
 	return bytes + 256*items, items
 }
@@ -174,6 +180,9 @@ func (w *writer) apply(p *batch) error {
 		if err := w.exec(`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`, p.ThreadID, f.Name, f.Version, blob(f.Body)); err != nil {
 			return fmt.Errorf("write field %s version %d of thread %s: %w", f.Name, f.Version, p.ThreadID, err)
 		}
+	}
+	if err := w.putBlobs(p); err != nil {
+		return err
 	}
 	if err := w.putCheckpoints(p); err != nil {
 		return err
@@ -269,6 +278,11 @@ func (w *writer) remove(thread string, d *Delete) error {
 	if d.History {
 		if err := w.removeHistory(thread); err != nil {
 			return fmt.Errorf("delete the history of thread %s: %w", thread, err)
+		}
+	}
+	if d.History || d.MessagesFrom > 0 || len(d.Runs) > 0 || len(d.Fields) > 0 {
+		if err := w.dropBlobs(thread); err != nil {
+			return err
 		}
 	}
 	if d.History || len(d.Checkpoints) > 0 {

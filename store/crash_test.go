@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -95,7 +96,7 @@ func crashThread(ctx context.Context, db *store.DB, id string, seed uint64, say 
 		}
 		step++
 		head := fmt.Sprintf("c%08d", step)
-		b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head}, Messages: []store.MessageRow{{N: step, ID: head, Body: make([]byte, r.IntN(3000))}},
+		b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head}, Messages: []store.MessageRow{{N: step, ID: head, Body: crashBody(head, step, r)}},
 			Fields:      []store.FieldRow{{Name: "f", Version: step, Body: []byte("{}")}},
 			Checkpoints: []store.Checkpoint{{ID: head, Card: store.Card{Messages: []store.Range{{From: 1, To: step}}, Fields: map[string]int64{"f": step}}}},
 			Events:      []store.Event{{Seq: from, To: seq, Kind: "step"}}}
@@ -107,6 +108,18 @@ func crashThread(ctx context.Context, db *store.DB, id string, seed uint64, say 
 		}
 		say("step %s %d", id, step)
 	}
+}
+
+var crashPictures = sync.OnceValue(func() []string {
+	return []string{picture(0, 5<<10), picture(1, 5<<10), picture(2, 5<<10)}
+})
+
+// crashBody is a message, each fourth one with a picture.
+func crashBody(id string, step int64, r *rand.Rand) []byte {
+	if step%4 == 0 {
+		return pictureMessage(id, crashPictures()[step%3])
+	}
+	return make([]byte, r.IntN(3000))
 }
 
 // TestKilledProcessLosesNothingItWasToldIsDurable kills a writing process at ten
@@ -127,6 +140,11 @@ func TestKilledProcessLosesNothingItWasToldIsDurable(t *testing.T) {
 			snap := must(db.Snapshot(t.Context(), thread, ""))(t)
 			if int64(len(snap.Messages)) < want {
 				t.Errorf("%s: the head has %d messages, %d were durable", thread, len(snap.Messages), want)
+			}
+			for _, m := range snap.Messages {
+				if m.N%4 == 0 && !bytes.Equal(m.Body, crashBody(m.ID, m.N, nil)) {
+					t.Errorf("%s: the picture of message %d is not as it was", thread, m.N)
+				}
 			}
 		}
 		tail := must(db.Tail(t.Context()))(t)

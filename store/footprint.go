@@ -12,6 +12,7 @@ type Footprint struct {
 	Checkpoints Rows
 	Messages    Rows
 	Fields      map[string]Rows // all versions, by name
+	Blobs       Rows            // what messages, fields and runs have apart
 }
 
 // Rows are so many rows with so many bytes in them.
@@ -23,6 +24,7 @@ func (db *DB) Footprint(ctx context.Context, thread string) (Footprint, error) {
 	err := db.each(ctx, `SELECT 0, '', count(*), coalesce(sum(octet_length(id) + octet_length(parent) + octet_length(next) + octet_length(meta) + octet_length(card)), 0)
 			FROM checkpoint WHERE thread = ?1
 		UNION ALL SELECT 1, '', count(*), coalesce(sum(octet_length(body)), 0) FROM message WHERE thread = ?1
+		UNION ALL SELECT 3, '', count(*), coalesce(sum(octet_length(data)), 0) FROM blob WHERE thread = ?1
 		UNION ALL SELECT 2, name, count(*), sum(octet_length(body)) FROM field WHERE thread = ?1 GROUP BY name`,
 		[]any{thread}, func(rows *sql.Rows) (bool, error) {
 			var what int
@@ -36,6 +38,8 @@ func (db *DB) Footprint(ctx context.Context, thread string) (Footprint, error) {
 				f.Checkpoints = r
 			case 1:
 				f.Messages = r
+			case 3:
+				f.Blobs = r
 			default:
 				f.Fields[name] = r
 			}

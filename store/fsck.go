@@ -20,7 +20,7 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 	c := &checker{ctx: ctx}
 	err := db.view(ctx, nil, func(v view) error {
 		c.tx = v.tx
-		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.parents, c.cards, c.events, c.busy} {
+		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.parents, c.cards, c.events, c.busy, c.blobs} {
 			if err := f(); err != nil {
 				return translate(err)
 			}

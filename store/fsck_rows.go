@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
 )
@@ -10,7 +12,7 @@ import (
 var owned = [...]struct {
 	table string
 	loose bool
-}{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false}, {"audit", true}, {"spending", true}, {"cron", true}, {"share", false}}
+}{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false}, {"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false}}
 
 // without selects the rows of an owned table whose thread does not exist.
 func without(table string, loose bool) string {
@@ -115,4 +117,45 @@ func (c *checker) gap(thread, run string, from, to int64) {
 		numbers = fmt.Sprintf("event %d is", from)
 	}
 	c.add("Run %s of thread %s: %s missing.", run, thread, numbers)
+}
+
+// blobs must be there and be what their names say.
+func (c *checker) blobs() error {
+	err := c.each(`SELECT thread, lower(hex(substr(hash, 1, 4))) FROM blob_use u
+		WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.thread = u.thread AND b.hash = u.hash)`, nil, func(rows *sql.Rows) error {
+		var thread, hash string
+		err := rows.Scan(&thread, &hash)
+		c.add("Thread %s needs blob %s, which does not exist.", thread, hash)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = c.each(`SELECT thread, hash, data FROM blob`, nil, func(rows *sql.Rows) error {
+		var thread string
+		var hash, data sql.RawBytes
+		err := rows.Scan(&thread, &hash, &data)
+		if sum := sha256.Sum256(data); err == nil && !bytes.Equal(sum[:], hash) {
+			c.add("Blob %x of thread %s is damaged.", []byte(hash[:min(4, len(hash))]), thread)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var n int
+	count := func(rows *sql.Rows) error { return rows.Scan(&n) }
+	if err := c.each(`SELECT count(*)`+unusedBlobs, nil, count); err != nil {
+		return err
+	}
+	if n > 0 {
+		c.add("Nothing refers to %d blobs.", n)
+	}
+	if err := c.each(`SELECT count(*)`+unusedUses, nil, count); err != nil {
+		return err
+	}
+	if n > 0 {
+		c.add("%d blobs are kept for rows that are gone.", n)
+	}
+	return nil
 }

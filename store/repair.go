@@ -32,6 +32,8 @@ func (db *DB) Repair(ctx context.Context) ([]string, error) {
 				(SELECT 1 FROM checkpoint p WHERE p.thread = checkpoint.thread AND p.ns = checkpoint.ns AND p.id = checkpoint.parent)`},
 			{"raised the event counters of %d threads", `UPDATE thread SET seq = (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)
 				WHERE seq < (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)`},
+			{"forgot %d blobs of rows that are gone", `DELETE` + unusedUses},
+			{"deleted %d blobs that nothing refers to", `DELETE` + unusedBlobs},
 			{"set %d busy threads to idle on which nothing runs", `UPDATE thread AS t SET status = 'idle'` + idleBusy},
 		} {
 			if err := w.mend(&did, m.did, m.query); err != nil {

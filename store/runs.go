@@ -60,7 +60,14 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", id, err)
 	}
-	return r, nil
+	whole, err := db.fillRuns(ctx, []Run{r})
+	if err == nil && len(whole) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", id, err)
+	}
+	return whole[0], nil
 }
 
 // ChildRuns returns the ids of the runs that work for a run, and of those that work for them.
@@ -116,6 +123,9 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 		runs = append(runs, r)
 		return true, err
 	})
+	if err == nil {
+		runs, err = db.fillRuns(ctx, runs)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}

@@ -24,7 +24,7 @@ type Snapshot struct {
 func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot, error) {
 	query, args := checkpointQuery(thread, "", checkpoint)
 	return db.snapshot(ctx, thread, []string{query}, func(v view) (Checkpoint, error) {
-		return scanCheckpoint(v.stmts[2].QueryRowContext(ctx, args...))
+		return scanCheckpoint(v.stmts[3].QueryRowContext(ctx, args...))
 	})
 }
 
@@ -34,22 +34,23 @@ func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
 	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })
 }
 
-// snapshot gives load a view with the queries more after its own two. Messages are taken
+// snapshot gives load a view with the queries more after its own three. Messages are taken
 // from those read lately as long as no commit deleted any meanwhile; else all are read.
 func (db *DB) snapshot(ctx context.Context, thread string, more []string, load func(view) (Checkpoint, error)) (Snapshot, error) {
 	queries := append([]string{
 		`SELECT n, id, body FROM message WHERE thread = ? AND n BETWEEN ? AND ? ORDER BY n`,
 		`SELECT body FROM field WHERE thread = ? AND name = ? AND version = ?`,
+		readBlob,
 	}, more...)
 	read := func(recent *recent) (snap Snapshot, fresh []MessageRow, err error) {
 		err = db.view(ctx, queries, func(v view) (err error) {
 			if snap.Checkpoint, err = load(v); err != nil {
 				return err
 			}
-			if snap.Messages, fresh, err = cardMessages(v, v.stmts[0], snap.Checkpoint, recent); err != nil {
+			if snap.Messages, fresh, err = cardMessages(v, snap.Checkpoint, recent); err != nil {
 				return err
 			}
-			snap.Fields, err = cardFields(v, v.stmts[1], snap.Checkpoint)
+			snap.Fields, err = cardFields(v, snap.Checkpoint)
 			return err
 		})
 		return snap, fresh, err
@@ -70,7 +71,7 @@ func (db *DB) snapshot(ctx context.Context, thread string, more []string, load f
 }
 
 // cardMessages returns the messages of a checkpoint, and those of them that recent lacks.
-func cardMessages(v view, rangeOf *sql.Stmt, cp Checkpoint, recent *recent) (all, fresh []MessageRow, err error) {
+func cardMessages(v view, cp Checkpoint, recent *recent) (all, fresh []MessageRow, err error) {
 	all = []MessageRow{}
 	for _, r := range cp.Card.Messages {
 		for n := r.From; n <= r.To; {
@@ -79,7 +80,7 @@ func cardMessages(v view, rangeOf *sql.Stmt, cp Checkpoint, recent *recent) (all
 				break
 			}
 			before := len(all)
-			err := eachRow(v.ctx, rangeOf, []any{cp.Thread, gap.From, gap.To}, func(rows *sql.Rows) (bool, error) {
+			err := eachRow(v.ctx, v.stmts[0], []any{cp.Thread, gap.From, gap.To}, func(rows *sql.Rows) (bool, error) {
 				var m MessageRow
 				err := rows.Scan(&m.N, &m.ID, &m.Body)
 				all = append(all, m)
@@ -91,6 +92,11 @@ func cardMessages(v view, rangeOf *sql.Stmt, cp Checkpoint, recent *recent) (all
 			if got := int64(len(all) - before); got != gap.To-gap.From+1 {
 				return nil, nil, fmt.Errorf("checkpoint %s: messages %d to %d: %d rows: %w", cp.ID, gap.From, gap.To, got, ErrNotFound)
 			}
+			for i, m := range all[before:] {
+				if all[before+i].Body, err = filled(v.ctx, v.stmts[2], cp.Thread, m.Body); err != nil {
+					return nil, nil, fmt.Errorf("checkpoint %s: message %d: %w", cp.ID, m.N, err)
+				}
+			}
 			fresh = append(fresh, all[before:]...)
 			n = gap.To + 1
 		}
@@ -98,12 +104,16 @@ func cardMessages(v view, rangeOf *sql.Stmt, cp Checkpoint, recent *recent) (all
 	return all, fresh, nil
 }
 
-func cardFields(v view, one *sql.Stmt, cp Checkpoint) (map[string][]byte, error) {
+func cardFields(v view, cp Checkpoint) (map[string][]byte, error) {
 	fields := make(map[string][]byte, len(cp.Card.Fields))
 	for name, version := range cp.Card.Fields {
 		var body []byte
-		if err := one.QueryRowContext(v.ctx, cp.Thread, name, version).Scan(&body); err != nil {
-			return nil, fmt.Errorf("checkpoint %s: field %s version %d: %w", cp.ID, name, version, translate(err))
+		err := translate(v.stmts[1].QueryRowContext(v.ctx, cp.Thread, name, version).Scan(&body))
+		if err == nil {
+			body, err = filled(v.ctx, v.stmts[2], cp.Thread, body)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint %s: field %s version %d: %w", cp.ID, name, version, err)
 		}
 		fields[name] = body
 	}

@@ -57,7 +57,8 @@ func threadStorage() o.Schema {
 	rows := o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)))
 	channel := o.Object(o.Req("versions", o.Int(0)), o.Req("bytes", o.Int(0)))
 	return o.Object(o.Req("thread_id", o.String()), o.Req("total_bytes", o.Int(0)), o.Req("checkpoints", rows),
-		o.Req("channel_values", o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)), o.Req("by_channel", o.Map(channel)))), o.Req("pending_writes", rows))
+		o.Req("channel_values", o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)), o.Req("by_channel", o.Map(channel)))),
+		o.Req("blobs", rows), o.Req("pending_writes", rows))
 }
 
 // success is how DeerFlow's gateway tells that something was done.
