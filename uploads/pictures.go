@@ -9,6 +9,8 @@ import (
 	_ "image/png"
 	"io"
 	"os"
+	"path"
+	"strings"
 
 	_ "golang.org/x/image/webp"
 )
@@ -26,9 +28,9 @@ type Thumbnail struct {
 
 // Pictures makes pictures fit to be shown. Its methods may be called by many goroutines.
 type Pictures interface {
-	// Clean returns a picture of a thread upright and without what it tells about itself, such as where it
-	// was taken, and its type. One of a kind that is not known here is returned as it is, with
-	// no type. Errors match ErrPicture, or are the cause of a ctx that ended.
+	// Clean returns a picture of a thread upright and without what it tells about itself, such as
+	// where it was taken, and its type. One of a kind that is not known here could tell anything and
+	// is refused. Errors match ErrPicture, or are the cause of a ctx that ended.
 	Clean(ctx context.Context, thread string, data []byte) (out []byte, kind string, err error)
 	// Thumbnail makes a picture of a thread small: no side is longer than side pixels. Errors
 	// are those of Clean, and ErrPicture for kinds that are not known.
@@ -42,14 +44,40 @@ var ErrPicture error = sentence("not a picture that can be shown")
 
 // PictureError says why a picture cannot be shown.
 type PictureError struct {
-	Width, Height int // where it has too many pixels
+	Width, Height int    // where it has too many pixels
+	Unknown       bool   // it is of no kind that can be read here
+	Kind          string // with Unknown: its name, such as HEIC, empty for what may be no picture at all
 }
 
 func (e *PictureError) Error() string {
 	if e.Width > 0 {
 		return fmt.Sprintf("it has %d × %d pixels, more than the %d million that can be shown", e.Width, e.Height, MaxPixels/1_000_000)
 	}
+	switch {
+	case e.Unknown && e.Kind != "":
+		return "it is in the " + e.Kind + " format; JPEG, PNG, WebP and GIF can be shown"
+	case e.Unknown:
+		return "it is not in a format that can be shown, which are JPEG, PNG, WebP and GIF"
+	}
 	return "it is damaged"
+}
+
+// UnseenPicture names the format of a picture by the name of its file when it is one that models
+// are not shown; otherwise it is empty.
+func UnseenPicture(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".heic", ".heif", ".hif":
+		return "HEIC"
+	case ".avif":
+		return "AVIF"
+	case ".tif", ".tiff":
+		return "TIFF"
+	case ".bmp":
+		return "BMP"
+	case ".jxl":
+		return "JPEG XL"
+	}
+	return ""
 }
 
 // Is matches ErrPicture.

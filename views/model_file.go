@@ -17,6 +17,7 @@ type File struct {
 	Modified time.Time
 	New      bool   // made in this turn (as opposed to changed)
 	Share    string // token of the link it is read through; empty on its owner's pages
+	Unseen   string // the format of a picture that no model is shown; empty for all else
 }
 
 // PageURL is the page of the file.
@@ -203,6 +204,7 @@ type FileView struct {
 	// Converted says that Text is what was made of a document.
 	Converted bool
 	Lack      string // what the conversion left out, in the reader's language
+	Waiting   bool   // the conversion is under way; Lack says how far
 	Book      *Book
 	Archive   *Archive
 	Notebook  *Notebook

@@ -120,9 +120,11 @@ type Turn struct {
 	Run       string // the run that answered, which ratings are about; empty when it is not known
 	Rating    int    // what the reader thinks of the answer: 1, -1 or 0
 	// Small is how many tokens the model reads when that is too few for the whole prompt and all
-	// tools; ReqCut says that messages were left out of a request to it.
+	// tools; ReqCut says that messages were left out of a request to it, Blind that it was given
+	// pictures and cannot see any.
 	Small  int
 	ReqCut bool
+	Blind  bool
 	Paused bool // a command of its run waits for an answer about a host
 	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
 	// was told to.

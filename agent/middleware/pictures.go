@@ -14,7 +14,7 @@ import (
 )
 
 // Pictures turns the images of a request upright and drops what they tell about the people who
-// took them. The messages themselves, and files, stay as they were sent. It stands inside of
+// took them; of images in formats in which that cannot be done it only says that they are there. The messages themselves, and files, stay as they were sent. It stands inside of
 // every stage that adds images.
 func Pictures(p uploads.Pictures) agent.Middleware {
 	return agent.Middleware{
@@ -69,8 +69,8 @@ func cleanBlock(ctx context.Context, p uploads.Pictures, thread string, raw json
 		return raw, nil
 	}
 	data, err := base64.StdEncoding.DecodeString(img.Data)
-	if err != nil {
-		return raw, nil
+	if err != nil { // whoever can read it would find in it what it tells
+		return agent.Encode(textBlock("[An image stands here that cannot be shown: its base64 is damaged.]"))
 	}
 	clean, kind, err := p.Clean(ctx, thread, data)
 	switch {

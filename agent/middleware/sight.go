@@ -11,6 +11,9 @@ import (
 // unseen stands in a request where an image was that the model cannot see.
 const unseen = "[An image stands here, which this model cannot see.]"
 
+// BlindKey is the remark on a run whose model was given pictures and cannot see any.
+const BlindKey = "vision_warning"
+
 // Sight keeps images from models that cannot see, which would refuse the whole request. Where
 // degrade is false it ends the run instead, with the error that refuse makes.
 func Sight(degrade bool, refuse func() error) agent.Middleware {
@@ -24,7 +27,7 @@ func Sight(degrade bool, refuse func() error) agent.Middleware {
 				if !degrade {
 					return nil, refuse()
 				}
-				t.Note("vision_warning", "the model cannot see images; it was told that there are some")
+				t.Note(BlindKey, "the model cannot see images; it was told that there are some")
 				req.Messages = slices.Clone(req.Messages)
 				for i, m := range req.Messages {
 					if hasImage(m) {

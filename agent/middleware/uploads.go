@@ -56,7 +56,7 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 			case t.Options.Vision:
 				patch.Notes = append(patch.Notes, pictureNotes(&t.State, anchor, pictures)...)
 			default:
-				t.Note("vision_warning", "the model cannot see pictures; it got them as files")
+				t.Note(BlindKey, "the model cannot see pictures; it got them as files")
 			}
 			return patch, nil
 		},
@@ -65,11 +65,11 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 
 // aboutAll adds to what is said of files that a picture cannot be seen.
 func aboutAll(vision bool, about aboutFile) aboutFile {
-	if vision {
-		return about
-	}
 	return func(name string) (string, bool) {
-		if isPicture(name) {
+		if format := uploads.UnseenPicture(name); format != "" {
+			return "  A picture in the " + format + " format, which cannot be shown to you. Say so if it matters; programs in bash may read or convert it.\n", false
+		}
+		if !vision && isPicture(name) {
 			return "  A picture, which you cannot see. Say so if it matters; programs in bash may read it.\n", false
 		}
 		return about(name)

@@ -65,7 +65,7 @@ func New(cfg Config) *Service { return &Service{cfg: cfg, turn: make(chan struct
 func (s *Service) Clean(ctx context.Context, thread string, data []byte) ([]byte, string, error) {
 	kind := kindOf(data)
 	if kind == "" {
-		return data, "", nil
+		return nil, "", &uploads.PictureError{Unknown: true, Kind: unknownKind(data)}
 	}
 	if err := uploads.CheckPicture(bytes.NewReader(data)); err != nil {
 		return nil, kind, err

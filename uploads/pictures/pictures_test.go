@@ -125,8 +125,18 @@ func TestCleanPictures(t *testing.T) {
 	if n := drawn(); n != 3 {
 		t.Errorf("drawn %d times", n)
 	}
-	if out, kind, err := s.Clean(t.Context(), "t", []byte("no picture")); string(out) != "no picture" || kind != "" || err != nil {
-		t.Errorf("something else becomes %q, %q, %v", out, kind, err)
+	for head, want := range map[string]string{
+		"no picture":                        "it is not in a format that can be shown, which are JPEG, PNG, WebP and GIF",
+		"\x00\x00\x00\x18ftypheic" + secret: "it is in the HEIC format; JPEG, PNG, WebP and GIF can be shown",
+		"\x00\x00\x00\x18ftypavif" + secret: "it is in the AVIF format; JPEG, PNG, WebP and GIF can be shown",
+		"II*\x00" + secret:                  "it is in the TIFF format; JPEG, PNG, WebP and GIF can be shown",
+		"BM" + secret:                       "it is in the BMP format; JPEG, PNG, WebP and GIF can be shown",
+		"\xff\x0a" + secret:                 "it is in the JPEG XL format; JPEG, PNG, WebP and GIF can be shown",
+	} {
+		out, _, err := s.Clean(t.Context(), "t", []byte(head))
+		if out != nil || !errors.Is(err, uploads.ErrPicture) || err.Error() != want {
+			t.Errorf("%q becomes %q, %v", head, out, err)
+		}
 	}
 	_, _, err := s.Clean(t.Context(), "t", bomb())
 	if !errors.Is(err, uploads.ErrPicture) || err.Error() != "it has 65535 × 65535 pixels, more than the 50 million that can be shown" {

@@ -43,6 +43,27 @@ func kindOf(head []byte) string {
 	return ""
 }
 
+// unknownKind names some kinds that are not read here, by their first bytes.
+func unknownKind(head []byte) string {
+	if len(head) >= 12 && string(head[4:8]) == "ftyp" {
+		switch string(head[8:12]) {
+		case "avif", "avis":
+			return "AVIF"
+		case "heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1":
+			return "HEIC"
+		}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("II*\x00")), bytes.HasPrefix(head, []byte("MM\x00*")):
+		return "TIFF"
+	case bytes.HasPrefix(head, []byte("BM")):
+		return "BMP"
+	case bytes.HasPrefix(head, []byte("\x00\x00\x00\x0cJXL ")), bytes.HasPrefix(head, []byte{0xff, 0x0a}):
+		return "JPEG XL"
+	}
+	return ""
+}
+
 // Markers of JPEG.
 const (
 	startOfScan = 0xda

@@ -70,6 +70,9 @@ func facts(ctx context.Context, f views.File) string {
 	if f.Bytes > 0 {
 		parts = append(parts, views.Bytes(f.Bytes))
 	}
+	if f.Unseen != "" {
+		parts = append(parts, i18n.C(ctx, "files.unseen", f.Unseen))
+	}
 	if f.New {
 		parts = append(parts, i18n.C(ctx, "files.new"))
 	}

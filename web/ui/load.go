@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/uploads"
 	"fawn/views"
 )
 
@@ -376,7 +377,8 @@ func firstWords(text string) string {
 // describer describes files of a thread for cards.
 func (u *UI) describer(thread string) func(string) views.File {
 	return func(virtual string) views.File {
-		f := views.File{ThreadID: thread, Path: strings.TrimPrefix(virtual, "/"), Kind: views.KindOf(virtual, "")}
+		f := views.File{ThreadID: thread, Path: strings.TrimPrefix(virtual, "/"), Kind: views.KindOf(virtual, ""),
+			Unseen: uploads.UnseenPicture(virtual)}
 		files, err := u.Dirs.Open(thread)
 		if err != nil {
 			return f

@@ -35,7 +35,7 @@ func settle(t *views.Turn, list []store.Run) {
 		t.Tokens += tokens(r)
 	}
 	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
-	t.Small, t.ReqCut = 0, false
+	t.Small, t.ReqCut, t.Blind = 0, false, false
 	if n := len(list); n > 0 {
 		t.State, t.Failure = outcome(list[n-1])
 		remarked(t, list[n-1])
@@ -48,7 +48,7 @@ func settle(t *views.Turn, list []store.Run) {
 	}
 }
 
-// remarked reads what a run says of its model's window.
+// remarked reads what a run says of its model: its window, and whether it sees.
 func remarked(t *views.Turn, r store.Run) {
 	var meta map[string]json.RawMessage
 	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
@@ -60,6 +60,7 @@ func remarked(t *views.Turn, r store.Run) {
 		t.Small, _ = strconv.Atoi(tokens)
 	}
 	_, t.ReqCut = meta[middleware.CutKey]
+	_, t.Blind = meta[middleware.BlindKey]
 }
 
 // outcome says how a run that is over ended.

@@ -10,6 +10,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs/underway"
 	"fawn/sandbox"
+	"fawn/uploads"
 	"fawn/views"
 )
 
@@ -235,7 +236,7 @@ func userMessage(m *agent.Message) views.UserMessage {
 			continue
 		}
 		size, _ := f["size"].(float64)
-		a := views.Attachment{Name: name, Bytes: int64(size)}
+		a := views.Attachment{Name: name, Bytes: int64(size), Unseen: uploads.UnseenPicture(name)}
 		a.Document, _ = f["conversion"].(string)
 		if at, _ := f["path"].(string); at != "" {
 			if clean, err := sandbox.Clean(at); err == nil {

@@ -153,7 +153,7 @@ func sameEnd(a, b *views.Turn) bool {
 		}
 		return *t.Failure
 	}
-	return a.State == b.State && a.Resume == b.Resume && a.Breakpoint == b.Breakpoint && a.Small == b.Small && a.ReqCut == b.ReqCut && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens && a.Run == b.Run && a.Rating == b.Rating && a.Model == b.Model &&
+	return a.State == b.State && a.Resume == b.Resume && a.Breakpoint == b.Breakpoint && a.Small == b.Small && a.ReqCut == b.ReqCut && a.Blind == b.Blind && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens && a.Run == b.Run && a.Rating == b.Rating && a.Model == b.Model &&
 		a.Last == b.Last && a.Version == b.Version && a.Next.Ask == b.Next.Ask && slices.Equal(a.Next.List, b.Next.List) &&
 		answer(a) == answer(b) && failure(a) == failure(b) && slices.EqualFunc(a.Questions, b.Questions, sameQuestion)
 }

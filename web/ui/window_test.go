@@ -10,15 +10,16 @@ import (
 	"fawn/agent/middleware"
 )
 
-// TestATurnSaysWhenItsModelReadsLittleAndWhenItsRequestWasCut, while it is watched and on a
+// TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut, while it is watched and on a
 // fresh page, and only there.
-func TestATurnSaysWhenItsModelReadsLittleAndWhenItsRequestWasCut(t *testing.T) {
+func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t *testing.T) {
 	w := open(t, wordy(100, 100), windowed())
 	first := true
 	w.chain = []agent.Middleware{{Name: "window", BeforeAgent: func(_ context.Context, turn *agent.Turn) (agent.State, error) {
 		if first {
 			turn.Note(lead.SmallKey, "2048 tokens are all that the model reads")
 			turn.Note(middleware.CutKey, "older messages were left out")
+			turn.Note(middleware.BlindKey, "the model cannot see images")
 		}
 		first = false
 		return agent.State{}, nil
@@ -31,7 +32,7 @@ func TestATurnSaysWhenItsModelReadsLittleAndWhenItsRequestWasCut(t *testing.T) {
 	live := r.dom.section("turns")
 	w.say("t1", "Two")
 	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
-		for _, want := range []string{"context window is only 2048 tokens", "Older messages were left out for this answer"} {
+		for _, want := range []string{"context window is only 2048 tokens", "Older messages were left out for this answer", "doesn’t support images"} {
 			if n := strings.Count(text, want); n != 1 {
 				t.Errorf("%s: %q is there %d times", where, want, n)
 			}
