@@ -14,7 +14,7 @@ const (
 	// heapFloor is the size in bytes below which memory is not collected while there is
 	// work. A collection costs what is alive, and little is: with 10 MB alive Go would
 	// collect after every 10 MB handed out, many times a second under load.
-	heapFloor = 48 << 20
+	heapFloor = 40 << 20
 
 	calmEach  = 2 * time.Second // how often it is asked whether work is over
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is
@@ -31,12 +31,13 @@ func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var mu sync.Mutex // a collection under way must not have the last word
 	over := false
-	before := debug.SetGCPercent(collectAfter(0))
+	before := debug.SetGCPercent(collectAfter(0, 0))
 	onCollection(func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
-			debug.SetGCPercent(collectAfter(heapMetric("/gc/heap/live:bytes")))
+			roots := heapMetric("/gc/scan/stack:bytes") + heapMetric("/gc/scan/globals:bytes")
+			debug.SetGCPercent(collectAfter(heapMetric("/gc/heap/live:bytes"), roots))
 		}
 		return !over
 	})
@@ -55,12 +56,13 @@ func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	}
 }
 
-// collectAfter is the percentage of live bytes to hand out before the next collection:
-// Go's own, or what it takes to reach the floor.
-func collectAfter(live uint64) int {
+// collectAfter is the percentage to hand out before the next collection: Go's own, or what it
+// takes to reach the floor. Live and roots are bytes; roots are the stacks and globals, to which
+// Go applies the percentage as well.
+func collectAfter(live, roots uint64) int {
 	const smallest = 4 << 20 // Go counts no heap as smaller
 	live = max(live, smallest)
-	return max(100, int((heapFloor-min(live, heapFloor))*100/live))
+	return max(100, int((heapFloor-min(live, heapFloor))*100/(live+roots)))
 }
 
 // onCollection calls f after each collection for as long as it says so.
@@ -89,6 +91,7 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 			rest()
 			runtime.GC() // what pools keep is let go of by the second collection
 			debug.FreeOSMemory()
+			dropProgram()
 			now = heapMetric("/gc/heap/allocs:bytes")
 			given = now
 		}

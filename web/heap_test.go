@@ -12,12 +12,16 @@ import (
 
 // TestCollectionsAreSpacedByBytes: a small heap grows to the floor, a large one to twice its size.
 func TestCollectionsAreSpacedByBytes(t *testing.T) {
-	for _, live := range []uint64{0, 1, 4 << 20, 9 << 20, 31 << 20, 32 << 20, 33 << 20, 64 << 20, 10 << 30, math.MaxUint64 / 2} {
-		percent := collectAfter(live)
-		from := max(live, 4<<20)
-		next := float64(from) * (1 + float64(percent)/100)
-		if percent < 100 || live < heapFloor/2 && (next > heapFloor*1.01 || next < heapFloor*0.98) || live >= heapFloor/2 && percent != 100 {
-			t.Errorf("%d bytes alive: collected after %d %%, at %.0f bytes", live, percent, next)
+	const mb = 1 << 20
+	for _, live := range []uint64{0, 1, 4 * mb, 9 * mb, 19 * mb, 20 * mb, 33 * mb, 64 * mb, 10 << 30, math.MaxUint64 / 2} {
+		for _, roots := range []uint64{0, mb / 2, 8 * mb} {
+			percent := collectAfter(live, roots)
+			from := max(live, 4*mb)
+			next := float64(from) + float64(from+roots)*float64(percent)/100
+			atFloor := next <= heapFloor*1.01 && next >= heapFloor*0.98
+			if percent < 100 || percent > 100 && !atFloor || float64(from)*2+float64(roots) < heapFloor && percent == 100 {
+				t.Errorf("%d bytes alive, %d in roots: collected after %d %%, at %.0f bytes", live, roots, percent, next)
+			}
 		}
 	}
 }
@@ -34,7 +38,7 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 	}
 	runtime.GC() // the next one is far away: it would set another spacing before it is looked at
 	stop := keepHeap(context.Background(), func() {})
-	if got := percent(); got != collectAfter(0) {
+	if got := percent(); got != collectAfter(0, 0) {
 		t.Errorf("%d %% at the start", got)
 	}
 	alive := make([]byte, heapFloor)

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropProgram takes the pages of the program's own file out of this process's memory. Starting
+// touches most of a large binary and working a third of it; what is needed again comes from the
+// page cache at its next use.
+func dropProgram() {
+	exe, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return
+	}
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for _, m := range cleanMappings(f, exe) {
+		unix.RawSyscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED) // nothing is lost when refused
+	}
+}
+
+type mapping struct{ start, size uintptr }
+
+// cleanMappings returns where a file is mapped without the right to write and without a page
+// that differs from the file, of a listing as in /proc/PID/smaps. A page that differs
+// (a breakpoint, an address the loader filled in) would be lost with its mapping.
+func cleanMappings(smaps io.Reader, file string) (list []mapping) {
+	var m mapping
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		switch {
+		case len(words) == 0:
+		case !strings.HasSuffix(words[0], ":"): // range, rights, offset, device, inode, path
+			m = mapping{}
+			if len(words) == 6 && words[5] == file && !strings.Contains(words[1], "w") {
+				m = parseRange(words[0])
+			}
+		case m.size > 0 && words[0] == "Anonymous:" && len(words) > 1 && words[1] == "0":
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// parseRange reads "400000-19d1000"; what is no range has no size.
+func parseRange(s string) mapping {
+	from, to, _ := strings.Cut(s, "-")
+	a, errFrom := strconv.ParseUint(from, 16, 64)
+	b, errTo := strconv.ParseUint(to, 16, 64)
+	if errFrom != nil || errTo != nil || b <= a {
+		return mapping{}
+	}
+	return mapping{start: uintptr(a), size: uintptr(b - a)}
+}

@@ -1,0 +1,59 @@
+package web
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestProgramPagesAreLetGo(t *testing.T) {
+	before := rssOfFiles(t)
+	dropProgram()
+	if after := rssOfFiles(t); after > before*3/4 {
+		t.Errorf("%d kB of files in memory, %d before: the program's pages stayed", after, before)
+	}
+}
+
+// rssOfFiles is RssFile of this process in kB.
+func rssOfFiles(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if words := strings.Fields(line); len(words) == 3 && words[0] == "RssFile:" {
+			n, err := strconv.Atoi(words[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Skip("this kernel does not count pages of files")
+	return 0
+}
+
+func TestOnlyCleanMappingsOfTheProgram(t *testing.T) {
+	const smaps = `00400000-00401000 r-xp 00000000 fe:00 12 /bin/fawn
+Rss:                   4 kB
+Anonymous:             0 kB
+VmFlags: rd ex
+00401000-00403000 r--p 00001000 fe:00 12 /bin/fawn
+Anonymous:             4 kB
+00403000-00404000 rw-p 00003000 fe:00 12 /bin/fawn
+Anonymous:             0 kB
+00404000-00406000 r--p 00004000 fe:00 12 /bin/fawn
+Anonymous:             0 kB
+00500000-00501000 r-xp 00000000 fe:00 13 /lib/other.so
+Anonymous:             0 kB
+7f0000000000-7f0000001000 rw-p 00000000 00:00 0
+Anonymous:             0 kB
+`
+	want := []mapping{{0x400000, 0x1000}, {0x404000, 0x2000}}
+	if got := cleanMappings(strings.NewReader(smaps), "/bin/fawn"); !slices.Equal(got, want) {
+		t.Errorf("mappings: %x, want %x", got, want)
+	}
+}
