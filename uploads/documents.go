@@ -3,6 +3,8 @@ package uploads
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
 )
 
 // Documents knows which uploads are documents, and what has become of them.
@@ -19,6 +21,15 @@ type Documents interface {
 	Await(ctx context.Context, thread string, names ...string) error
 	// Search finds passages in the texts of a thread's uploads.
 	Search(ctx context.Context, thread string, q Query) (Found, error)
+	// Show tells what has become of a document of a thread that is no upload, and its text where
+	// there is one. It begins to convert what it does not know and never waits. What is no
+	// document comes back as nil.
+	Show(ctx context.Context, dir Opener, thread, name string) (*Conversion, []byte, error)
+}
+
+// Opener opens the files of a thread.
+type Opener interface {
+	Open(name string) (*os.File, fs.FileInfo, error)
 }
 
 // Query asks for passages.
@@ -76,6 +87,11 @@ func (NoDocuments) Files(_ context.Context, dir Dir, thread string) (List, error
 
 // Await does not wait.
 func (NoDocuments) Await(context.Context, string, ...string) error { return nil }
+
+// Show shows nothing.
+func (NoDocuments) Show(context.Context, Opener, string, string) (*Conversion, []byte, error) {
+	return nil, nil, nil
+}
 
 // Search finds nothing.
 func (NoDocuments) Search(context.Context, string, Query) (Found, error) { return Found{}, nil }

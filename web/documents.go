@@ -79,6 +79,7 @@ func (a *App) openDocuments() *documents.Service {
 	return documents.New(documents.Config{
 		Store:   shelf{a.db},
 		Index:   index{a.db},
+		Cache:   filepath.Join(a.dirs.Root, "shown"),
 		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
 		Convert: a.converter.convert,
 		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },

@@ -97,8 +97,30 @@ const zoom = (box) => {
   bar.hidden = false;
 };
 
+// A document that is being converted says how far it is, and then shows itself. A page of its own
+// has no panel to put it into, and is loaded again.
+const wait = (el, put) => setTimeout(async () => {
+  if (!el.isConnected) return;
+  const t = document.createElement('template');
+  try {
+    const res = document.hidden || await fetch(el.dataset.wait, {headers: {'X-Fawn': '1'}});
+    if (res !== true) {
+      if (!res.ok) return;
+      t.innerHTML = await res.text();
+    }
+  } catch { /* the next time */ }
+  if (!el.isConnected) return;
+  const next = t.content.querySelector('[data-wait]');
+  if (!t.innerHTML || next) {
+    if (next) el.querySelector('p').textContent = next.querySelector('p').textContent;
+    wait(el, put);
+  } else if (put) put(t.innerHTML);
+  else location.reload();
+}, 1000);
+
 // start gives the previews in root their gestures.
-export const start = (root) => {
+export const start = (root, put) => {
+  for (const el of root.querySelectorAll('[data-wait]')) wait(el, put);
   for (const el of root.querySelectorAll('[data-tabs]')) tabs(el);
   for (const el of root.querySelectorAll('[data-either]')) either(el, root);
   for (const el of root.querySelectorAll('[data-zoom]')) zoom(el);

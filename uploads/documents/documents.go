@@ -58,6 +58,9 @@ type Config struct {
 	Store Store
 	// Index is where texts are searched; without one nothing is found.
 	Index Index
+	// Cache is a folder for the texts of documents that are no uploads; without one they are not
+	// shown.
+	Cache string
 	// Open opens the files of a thread.
 	Open func(thread string) (Dir, error)
 	// Convert converts one document apart from this process. An error means that it could
@@ -89,6 +92,8 @@ type Service struct {
 	changed chan struct{} // closed and replaced at each change; guarded by mu
 	last    int64         // newest Asked; guarded by mu
 
+	shown shown
+
 	indexing sync.Mutex    // around changes of the index
 	stale    chan struct{} // one token: threads were added to behind
 	behind   []string      // threads whose index may not be that of their files; guarded by mu
@@ -99,7 +104,7 @@ func New(cfg Config) *Service {
 	if cfg.Enabled == nil {
 		cfg.Enabled = func() bool { return true }
 	}
-	return &Service{cfg: cfg, changed: make(chan struct{}), stale: make(chan struct{}, 1)}
+	return &Service{cfg: cfg, changed: make(chan struct{}), stale: make(chan struct{}, 1), shown: shown{wake: make(chan struct{}, 1)}}
 }
 
 func key(thread, name string) string { return thread + " " + name }

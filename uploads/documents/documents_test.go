@@ -52,6 +52,7 @@ type desk struct {
 	jobs  chan documents.Job
 	out   chan documents.Outcome
 	stop  func()
+	n     int // documents made to wait for
 }
 
 const thread = "t1"
@@ -70,7 +71,7 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) start() {
 	jobs, out := make(chan documents.Job), make(chan documents.Outcome)
 	d.jobs, d.out = jobs, out
-	d.docs = documents.New(documents.Config{Store: d.store, Index: d.index, Log: slog.New(slog.DiscardHandler),
+	d.docs = documents.New(documents.Config{Store: d.store, Index: d.index, Cache: filepath.Join(d.dirs.Root, "shown"), Log: slog.New(slog.DiscardHandler),
 		Open: func(thread string) (documents.Dir, error) { return d.dirs.Open(thread) },
 		Convert: func(ctx context.Context, j documents.Job) (documents.Outcome, error) {
 			select {

@@ -56,8 +56,12 @@ func (s *Service) Refresh(threads ...string) {
 	}
 }
 
-// Forget takes a thread whose files are gone out of the index.
+// Forget drops what was made of the files of a thread that is gone.
 func (s *Service) Forget(thread string) error {
+	return errors.Join(s.forgetShown(thread), s.forgetIndex(thread))
+}
+
+func (s *Service) forgetIndex(thread string) error {
 	if s.cfg.Index == nil {
 		return nil
 	}

@@ -20,11 +20,13 @@ import (
 const notedEvery = time.Second
 
 // Run converts documents one after the other until ctx ends, first those that were pending
-// when the server stopped. Beside that it keeps the index up to date.
+// when the server stopped. Beside that it keeps the index up to date
+// and converts what somebody wants to look at.
 func (s *Service) Run(ctx context.Context) {
-	var index sync.WaitGroup
-	index.Go(func() { s.keepIndex(ctx) })
-	defer index.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { s.keepIndex(ctx) })
+	beside.Go(func() { s.keepShown(ctx) })
+	defer beside.Wait()
 	if err := s.resume(ctx); err != nil && ctx.Err() == nil {
 		s.cfg.Log.Error("couldn't look for documents that are not converted yet", "err", err)
 	}

@@ -19,6 +19,18 @@ func whyNot(ctx context.Context, f *views.FileView) string {
 	return i18n.C(ctx, "files.nopreview")
 }
 
+// waits lets the script look again for a document that is being converted.
+func waits(p views.Panel) templ.Attributes {
+	if !p.File.Waiting {
+		return nil
+	}
+	at := views.PanelURL(p.ThreadID, p.File.Path)
+	if p.File.At != "" {
+		at += "?at=" + url.QueryEscape(p.File.At)
+	}
+	return templ.Attributes{"data-wait": at}
+}
+
 // place is the address of a file with a query.
 func place(p views.Panel, query string) string { return p.File.PageURL() + "?" + query }
 

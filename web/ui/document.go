@@ -19,10 +19,10 @@ import (
 // maxConverted is as much of a converted text as is looked through.
 const maxConverted = 16 << 20
 
-// document gives the view of an upload the text that was made of it, or says why there is none.
+// document gives the view of a document the text that was made of it, or says why there is none.
 func (u *UI) document(ctx context.Context, view *views.FileView) error {
 	clean := "/" + view.Path
-	if view.Missing || path.Dir(clean) != uploads.Folder {
+	if view.Missing {
 		return nil
 	}
 	switch view.Kind {
@@ -35,6 +35,9 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 		return err
 	}
 	defer dir.Close()
+	if path.Dir(clean) != uploads.Folder {
+		return u.made(ctx, dir, view)
+	}
 	list, err := u.Documents.Files(ctx, dir, view.ThreadID)
 	if err != nil {
 		return err
@@ -45,7 +48,7 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 	}
 	file := list.Files[i]
 	if said := attachment(file); said.Document != "" {
-		view.Lack = chat.DocumentText(ctx, said)
+		view.Lack, view.Waiting = chat.DocumentText(ctx, said), said.Document == uploads.Pending
 	}
 	if file.MarkdownVirtualPath == "" {
 		return nil
@@ -57,6 +60,33 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
 		return err
 	}
+	convertedTo(view, text)
+	return nil
+}
+
+// made is [UI.document] for a file that is no upload: its text is made when it is asked for.
+func (u *UI) made(ctx context.Context, dir uploads.Opener, view *views.FileView) error {
+	if view.Kind == views.KindOther {
+		return nil
+	}
+	c, text, err := u.Documents.Show(ctx, dir, view.ThreadID, "/"+view.Path)
+	if isMissing(err) || err == nil && c == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if said := attachment(uploads.File{Conversion: c}); said.Document != "" {
+		view.Lack, view.Waiting = chat.DocumentText(ctx, said), said.Document == uploads.Pending
+	}
+	if text != nil {
+		convertedTo(view, text[:min(len(text), maxConverted)])
+	}
+	return nil
+}
+
+// convertedTo shows a document by the text that was made of it.
+func convertedTo(view *views.FileView, text []byte) {
 	view.Converted = true
 	switch view.Kind {
 	case views.KindSheets:
@@ -67,7 +97,6 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 	default:
 		view.Text, view.Cut = around(text, view.At)
 	}
-	return nil
 }
 
 // around is as much of a converted text as is shown, with the place it opens at in it.

@@ -1,0 +1,266 @@
+package documents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"fawn/uploads"
+	"fawn/uploads/convert"
+)
+
+// What is kept at most of documents that are no uploads, and how large they may be.
+const (
+	shownBytes   = 64 << 20 // of texts
+	shownEntries = 1024
+	shownPending = 16
+	shownInput   = 64 << 20
+)
+
+// shown are documents that somebody wants to look at and that are no uploads, such as those that
+// an agent made. They are converted when they are asked for, and their texts are kept by the
+// hash of the document. What is lost with the server is made again when it is asked for again.
+type shown struct {
+	mu    sync.Mutex
+	open  bool     // the folder is there and empty but for list
+	list  []*entry // the one used last at the end
+	bytes int64
+	wake  chan struct{} // one token: one was added
+}
+
+// entry is a document of shown. Fields without a note are never changed.
+type entry struct {
+	thread, path string
+	name         string // of its text in the folder of the thread
+	uploads.Conversion
+	size int64 // of its text; guarded by shown.mu, like Conversion
+}
+
+// Show implements [uploads.Documents].
+func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread, name string) (*uploads.Conversion, []byte, error) {
+	if s.cfg.Cache == "" || !s.cfg.Enabled() {
+		return nil, nil, nil
+	}
+	sum, err := hashOf(ctx, dir, name)
+	if err != nil || sum == "" {
+		return nil, nil, err
+	}
+	w := &s.shown
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.list, func(e *entry) bool { return e.thread == thread && e.name == sum })
+	if i < 0 {
+		return w.ask(&entry{thread: thread, path: name, name: sum, Conversion: uploads.Conversion{State: uploads.Pending}}), nil, nil
+	}
+	e := w.list[i]
+	w.list = append(slices.Delete(w.list, i, i+1), e)
+	c := e.Conversion
+	if e.size == 0 {
+		return &c, nil, nil
+	}
+	text, err := os.ReadFile(s.shownPath(e))
+	if err != nil { // somebody cleared the folder
+		w.drop(e)
+		return w.ask(&entry{thread: thread, path: name, name: sum, Conversion: uploads.Conversion{State: uploads.Pending}}), nil, nil
+	}
+	return &c, text, nil
+}
+
+// ask queues a document, unless too many wait already: whoever asks again is heard then. Called
+// with mu held.
+func (w *shown) ask(e *entry) *uploads.Conversion {
+	pending := 0
+	for _, other := range w.list {
+		if other.State == uploads.Pending {
+			pending++
+		}
+	}
+	if pending < shownPending {
+		w.list = append(w.list, e)
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+	c := e.Conversion
+	return &c
+}
+
+// drop forgets an entry. Called with mu held.
+func (w *shown) drop(e *entry) {
+	w.list = slices.DeleteFunc(w.list, func(other *entry) bool { return other == e })
+	w.bytes -= e.size
+}
+
+func (s *Service) shownPath(e *entry) string { return filepath.Join(s.cfg.Cache, e.thread, e.name) }
+
+// hashOf names what is made of a document: by its content, and by its kind, which decides how it
+// is read. It is empty for what is no document or too large to be shown.
+func hashOf(ctx context.Context, dir uploads.Opener, name string) (string, error) {
+	f, info, err := dir.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("open document: %w", err)
+	}
+	defer f.Close()
+	if info.Size() > shownInput {
+		return "", nil
+	}
+	head := make([]byte, uploads.HeadBytes)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read document: %w", err)
+	}
+	if !convert.Wants(path.Base(name), head[:n]) {
+		return "", nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, shownInput)); err != nil {
+		return "", fmt.Errorf("read document: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum([]byte(strings.ToLower(path.Ext(name))))), ctx.Err()
+}
+
+// keepShown converts what is asked for, one after the other, until ctx ends.
+func (s *Service) keepShown(ctx context.Context) {
+	w := &s.shown
+	for {
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return
+		}
+		for ctx.Err() == nil {
+			w.mu.Lock()
+			i := slices.IndexFunc(w.list, func(e *entry) bool { return e.State == uploads.Pending })
+			if i < 0 {
+				w.mu.Unlock()
+				break
+			}
+			e := w.list[i]
+			w.mu.Unlock()
+			out, err := s.read(ctx, e)
+			if ctx.Err() != nil {
+				return
+			}
+			if errors.Is(err, errChanged) || errors.Is(err, fs.ErrNotExist) {
+				w.mu.Lock()
+				w.drop(e)
+				w.mu.Unlock()
+				continue
+			}
+			if err != nil {
+				s.cfg.Log.Warn("couldn't convert a document to show it", "thread", e.thread, "file", e.path, "err", err)
+				out = Outcome{Reason: convert.Crashed}
+			}
+			if err := s.keep(e, out); err != nil {
+				s.cfg.Log.Warn("couldn't keep the text of a document", "thread", e.thread, "file", e.path, "err", err)
+			}
+		}
+	}
+}
+
+// read converts a document that is what it was when it was asked for.
+func (s *Service) read(ctx context.Context, e *entry) (Outcome, error) {
+	dir, err := s.cfg.Open(e.thread)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer dir.Close()
+	f, _, err := dir.Open(e.path)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer f.Close()
+	out, err := s.cfg.Convert(ctx, Job{Name: path.Base(e.path), File: f, Progress: func(done, of int) {
+		s.shown.mu.Lock()
+		defer s.shown.mu.Unlock()
+		e.Done, e.Pages = done, of
+	}})
+	if err != nil {
+		return out, err
+	}
+	if sum, err := hashOf(ctx, dir, e.path); err != nil || sum != e.name {
+		return Outcome{}, errChanged // the text may be that of the file as it is now
+	}
+	return out, nil
+}
+
+var errChanged = errors.New("the file changed meanwhile")
+
+// keep puts what came of a document in its place.
+func (s *Service) keep(e *entry, out Outcome) error {
+	w := &s.shown
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.list, e) { // its thread is gone
+		return nil
+	}
+	e.Conversion = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason)}
+	if len(out.Text) == 0 {
+		return nil
+	}
+	err := s.write(e, out.Text)
+	if err != nil {
+		e.Reason = "storage"
+		return err
+	}
+	e.State = uploads.Converted
+	if out.Reason != "" {
+		e.State = uploads.Partial
+	}
+	e.size = int64(len(out.Text))
+	w.bytes += e.size
+	for w.bytes > shownBytes || len(w.list) > shownEntries {
+		i := slices.IndexFunc(w.list, func(old *entry) bool { return old.State != uploads.Pending && old != e })
+		if i < 0 {
+			break
+		}
+		old := w.list[i]
+		w.drop(old)
+		err = errors.Join(err, os.RemoveAll(s.shownPath(old)))
+	}
+	return err
+}
+
+// write keeps a text. Called with mu held.
+func (s *Service) write(e *entry, text []byte) error {
+	if w := &s.shown; !w.open { // what an earlier server kept is not counted
+		if err := os.RemoveAll(s.cfg.Cache); err != nil {
+			return err
+		}
+		w.open = true
+	}
+	if err := os.MkdirAll(filepath.Dir(s.shownPath(e)), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(s.shownPath(e), text, 0o600)
+}
+
+// forgetShown drops what is kept of a thread.
+func (s *Service) forgetShown(thread string) error {
+	if s.cfg.Cache == "" {
+		return nil
+	}
+	w := &s.shown
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range slices.Clone(w.list) {
+		if e.thread == thread {
+			w.drop(e)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(s.cfg.Cache, thread)); err != nil {
+		return fmt.Errorf("forget texts of documents: %w", err)
+	}
+	return nil
+}
