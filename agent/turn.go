@@ -11,11 +11,13 @@ type Options struct {
 	ModelName              string
 	Thinking               bool
 	ThinkingAsked          bool // the caller said so; else Thinking is the default
+	ThinkingGiven          bool // the caller said whether to
 	ReasoningEffort        string
 	PlanMode               bool
 	Subagents              bool
 	MaxConcurrentSubagents int
 	AgentName              string
+	Bootstrap              bool     // the conversation is about making the agent of that name
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
 	NonInteractive         bool     // nobody is there to answer; never set by a client

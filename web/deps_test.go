@@ -45,7 +45,7 @@ func imports() map[string][]string {
 		"agent/schedule":          {"agent", "agent/runs", "store"},
 		"agent/skills":            leaf,
 		"agent/subagent":          {"agent"},
-		"agent/tools":             {"agent", "agent/skills", "memory", "sandbox", "uploads"},
+		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "uploads"},
 		"assets":                  leaf,
 		"assets/notices":          leaf, // writes the list of licences
 		"memory":                  leaf,

@@ -140,7 +140,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
-		Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn})
+		Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {

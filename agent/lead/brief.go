@@ -66,6 +66,17 @@ func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	return prompt, chosen
 }
 
+// shortened are the prompt and the tools of what has this equipment, for a model that turns out to
+// read little.
+func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
+	prompt, chosen := brief(all)
+	if e.who.making {
+		return making(e), chosen
+	}
+	e.brief = prompt
+	return string(join(append([]safe{safe(prompt)}, e.about()...))), chosen
+}
+
 // bare is a schema without its explanations, and without the argument that says why a tool
 // is called.
 func bare(schema json.RawMessage) json.RawMessage {

@@ -30,7 +30,7 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 		return agent.State{}, ErrNoCompaction
 	}
 	o := agent.Options{ModelName: w.Model}
-	_, entry, err := b.model(snap, runs.Spec{Options: &o})
+	_, entry, err := b.model(snap, runs.Spec{Options: &o}, custom{})
 	if err != nil {
 		return agent.State{}, err
 	}

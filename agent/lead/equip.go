@@ -22,6 +22,7 @@ type equipment struct {
 	run     string             // "" outside of runs
 	budget  *middleware.Budget // what the run has spent
 
+	who    custom
 	task   *agent.Tool     // sends helpers; nil where none can be sent
 	kinds  []subagent.Kind // of helpers
 	helper *subagent.Job   // what this is the equipment for; nil for a lead agent
@@ -43,15 +44,19 @@ func (e *equipment) fit(m config.Model) {
 
 // narrow leaves the tools that this run may have of those that equip has chosen, and adds the
 // one that sends helpers.
-func (e *equipment) narrow() {
+func (e *equipment) narrow(b *Builder) {
 	if e.task != nil {
 		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == subagent.Tool }), e.task)
 	}
-	if e.helper == nil {
-		return
+	e.who.equip(b, e)
+	if e.helper != nil {
+		e.limit(func(list []*agent.Tool) []*agent.Tool { return e.helper.Kind.Choose(list, e.helper.Groups) })
 	}
-	e.tools = e.helper.Kind.Choose(e.tools, e.helper.Groups)
-	e.hidden = e.helper.Kind.Choose(e.hidden, e.helper.Groups)
+}
+
+// limit leaves the tools that choose keeps, which must give a list of its own.
+func (e *equipment) limit(choose func([]*agent.Tool) []*agent.Tool) {
+	e.tools, e.hidden = choose(e.tools), choose(e.hidden)
 	e.tools = slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.ToolSearch })
 	if len(e.hidden) > 0 {
 		e.tools = append(e.tools, tools.Search(e.hidden))

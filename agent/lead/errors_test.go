@@ -246,7 +246,7 @@ func TestAnUnknownAgentEndsTheRun(t *testing.T) {
 		t.Errorf("built with %v", err)
 	}
 	for _, name := range []string{"", "lead_agent", "Lead-Agent", "default"} {
-		if err := lead.CheckAgent(name); err != nil {
+		if err := lead.CheckAgent(nil, "default", agent.Options{AgentName: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -39,7 +39,7 @@ func (k *kit) step() *agent.Toolset {
 		e := k.now
 		fresh := k.builder.equip(k.file, e.options)
 		e.tools, e.hidden, e.version = fresh.tools, fresh.hidden, fresh.version
-		e.narrow()
+		e.narrow(k.builder)
 		e.fit(e.model)
 		k.take(e)
 	}

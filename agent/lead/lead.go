@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/tools"
 	"fawn/sandbox"
@@ -38,7 +39,8 @@ type Builder struct {
 	memory  middleware.Remember
 	learn   middleware.Learn
 	spent   func(context.Context, SideCall)
-	spawn   runs.Spawn // nil sends no helpers
+	spawn   runs.Spawn       // nil sends no helpers
+	agents  *profile.Library // nil has none
 	after   func(time.Duration, func()) (stop func() bool)
 	slots   chan struct{} // one for each model call under way; nil has no bound
 	log     *slog.Logger
@@ -87,6 +89,8 @@ type Options struct {
 	// After calls a function when a time has passed, unless it is stopped; nil is the clock. It
 	// is for the limits of helpers.
 	After func(d time.Duration, f func()) (stop func() bool)
+	// Agents are the custom agents; nil has none.
+	Agents *profile.Library
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
 }
@@ -107,7 +111,7 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		return dirs.Open(thread)
 	}
 	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
-		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, log: log}
+		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
 	}
@@ -165,10 +169,11 @@ const SmallKey = "small_model"
 // Build implements runs.Build. It reads the configuration once, so a run keeps it.
 func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
 	snap := b.config()
-	if err := CheckAgent(s.Options.AgentName); err != nil {
+	c, err := b.who(s)
+	if err != nil {
 		return nil, err
 	}
-	model, entry, err := b.model(snap, s)
+	model, entry, err := b.model(snap, s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -179,11 +184,11 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	o.Subagents = o.Subagents && snap.File.Subagents.Enabled
 	entry.ContextWindow = b.window(ctx, entry)
 	r := b.equip(snap.File, *o)
-	r.thread, r.run = s.ThreadID, s.RunID
+	r.thread, r.run, r.who = s.ThreadID, s.RunID, c
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)
 	}
-	r.narrow()
+	r.narrow(b)
 	if r.fit(entry); r.brief != "" {
 		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))
 	}

@@ -30,7 +30,7 @@ func (e *CapabilityError) ErrorName() string { return "ModelCapability" }
 // model resolves the run's model: the one asked for, else the first usable one, else the
 // built-in one. A request whose own choice is unknown does not get here; a choice of its
 // agent that cannot be used is a warning in the run's metadata.
-func (b *Builder) model(snap *config.Snapshot, s runs.Spec) (agent.Model, config.Model, error) {
+func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom) (agent.Model, config.Model, error) {
 	usable := snap.UsableModels()
 	var entry config.Model
 	if len(usable) > 0 {
@@ -56,6 +56,7 @@ func (b *Builder) model(snap *config.Snapshot, s runs.Spec) (agent.Model, config
 		entry = config.Model{Name: OfflineModel, Use: OfflineModel, ContextWindow: math.MaxInt32}
 	}
 	s.Options.ModelName = entry.Name
+	entry = c.settle(entry)
 	m, err := b.models.get(snap, entry, b.connect)
 	if err != nil {
 		return nil, entry, fmt.Errorf("model %s: %w", entry.Name, err)
@@ -78,12 +79,13 @@ func (c *connected) get(snap *config.Snapshot, entry config.Model, connect func(
 	if c.snap != snap {
 		c.snap, c.models = snap, map[string]agent.Model{}
 	}
-	if m := c.models[entry.Name]; m != nil {
+	key := modelKey(entry)
+	if m := c.models[key]; m != nil {
 		return m, nil
 	}
 	m, err := connect(entry)
 	if err == nil {
-		c.models[entry.Name] = m
+		c.models[key] = m
 	}
 	return m, err
 }
@@ -144,16 +146,6 @@ func (e *UnknownAgentError) Error() string {
 
 // ErrorName names the kind of failure for clients.
 func (e *UnknownAgentError) ErrorName() string { return "UnknownAgent" }
-
-// CheckAgent is an *UnknownAgentError unless there is an agent of that name. The lead agent is the
-// only one; no name means it too.
-func CheckAgent(name string) error {
-	switch strings.ReplaceAll(strings.ToLower(name), "-", "_") {
-	case "", "lead_agent", "default":
-		return nil
-	}
-	return &UnknownAgentError{name}
-}
 
 // sideModel is the name of the model for titles and summaries: the one the configuration names for
 // them, else the cheapest of those marked as lightweight, those without a price last. "" is the

@@ -47,10 +47,13 @@ var sections = sync.OnceValue(func() map[string]safe {
 // system is the system prompt of a run. It depends on the configuration and the options
 // alone: date, memory and files come as notes, so that providers can keep it.
 func system(f config.File, e equipment) string {
+	if e.who.making {
+		return making(e)
+	}
 	if e.brief != "" {
 		return string(join(append([]safe{safe(e.brief)}, e.about()...)))
 	}
-	parts := append([]safe{ours("lead")}, e.about()...)
+	parts := append([]safe{e.who.named(ours("lead"))}, e.about()...)
 	has := func(name string) bool {
 		for _, t := range e.tools {
 			if t.Name == name {
@@ -75,10 +78,10 @@ func system(f config.File, e equipment) string {
 	return string(join(parts))
 }
 
-// about is what a helper is told of itself.
+// about is what an agent or a helper is told of itself.
 func (e equipment) about() []safe {
 	if e.helper == nil {
-		return nil
+		return e.who.about(e.brief != "")
 	}
 	parts := []safe{ours("helper")}
 	switch e.helper.Kind.Prompt {

@@ -113,7 +113,7 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 	r.Learned = func(window int) (s middleware.Smaller) {
 		b.windows.refuse(e.model, window)
 		if small(window) && e.brief == "" {
-			s.System, s.Tools = brief(k.now.tools)
+			s.System, s.Tools = e.shortened(k.now.tools)
 			s.Tokens = front(s.System, s.Tools)
 		}
 		return s
@@ -138,7 +138,7 @@ func (b *Builder) learned(e equipment, m config.Model) func(window int) middlewa
 // when it reads enough, or prompt and tools are short already.
 func (e equipment) smaller(window int) (s middleware.Smaller) {
 	if small(window) && e.brief == "" {
-		s.System, s.Tools = brief(e.tools)
+		s.System, s.Tools = e.shortened(e.tools)
 		s.Tokens = front(s.System, s.Tools)
 	}
 	return s

@@ -13,8 +13,10 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/subagent"
+	"fawn/agent/tools"
 	"fawn/sandbox"
 )
 
@@ -99,14 +101,14 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 
 // delegates gives a run the tool that sends helpers.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
-	e.kinds = kinds(snap.File, b.bash() != nil)
-	budget := e.budget
+	e.kinds = kinds(snap.File, b.bash() != nil && e.who.has(tools.GroupBash))
+	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups}}
 	model := func(k subagent.Kind) string { return b.helperModel(snap, k, own) }
 	e.task = subagent.New(subagent.Options{
 		Kinds: e.kinds, Model: model, Store: b.keepReport, After: b.after, Late: runs.ErrTimeLimit,
 		Run: func(ctx context.Context, t *agent.Turn, j subagent.Job) (subagent.End, error) {
 			build := func(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
-				return b.helperAgent(ctx, snap, s, &j, budget)
+				return b.helperAgent(ctx, snap, s, &j, budget, groups)
 			}
 			return b.send(ctx, t, j, model(j.Kind), build)
 		},
@@ -162,8 +164,8 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 
 // helperAgent makes the agent of a helper. It has the tools of the run that sends it, as far as
 // its kind may use them, and spends from the same budget.
-func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job, budget *middleware.Budget) (*agent.Agent, error) {
-	model, entry, err := b.model(snap, s)
+func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job, budget *middleware.Budget, groups custom) (*agent.Agent, error) {
+	model, entry, err := b.model(snap, s, custom{})
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +175,8 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	entry.ContextWindow = b.window(ctx, entry)
 	e := b.equip(snap.File, *s.Options)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
-	e.narrow()
+	e.who = groups
+	e.narrow(b)
 	e.fit(entry)
 	return b.assemble(snap, e, model), nil
 }

@@ -198,14 +198,17 @@ func TestTexts(t *testing.T) {
 	if s, err := l.Soul(); s != "by hand" || err != nil {
 		t.Error(s, err)
 	}
-	if err := l.SetSoul("by call"); err != nil {
+	if err := l.SetSoul("default", "by call"); err != nil {
 		t.Error(err)
 	}
 	if s, err := l.Soul(); s != "by call" || err != nil {
 		t.Error(s, err)
 	}
+	if l.SetSoul("eve", "x") == nil {
+		t.Error("another owner changed the lead agent")
+	}
 	for _, bad := range []string{"\xff", "a\x00b", strings.Repeat("x", profile.MaxSoul+1)} {
-		if l.SetUser("default", bad) == nil || l.SetSoul(bad) == nil {
+		if l.SetUser("default", bad) == nil || l.SetSoul("default", bad) == nil {
 			t.Errorf("%.10q was taken", bad)
 		}
 	}

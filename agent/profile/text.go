@@ -11,8 +11,14 @@ func (l *Library) Soul() (string, error) {
 	return string(b), err
 }
 
-// SetSoul writes the SOUL.md of the lead agent, which all owners share.
-func (l *Library) SetSoul(text string) error { return l.setText(soulName, "soul", text) }
+// SetSoul writes the SOUL.md of the lead agent. All owners share it, so only the one who runs the
+// installation may.
+func (l *Library) SetSoul(owner, text string) error {
+	if owner != l.first {
+		return invalid("soul", "only whoever runs this installation can change the lead agent")
+	}
+	return l.setText(soulName, "soul", text)
+}
 
 // User is the USER.md of an owner: what the user says about themselves.
 func (l *Library) User(owner string) (string, error) {

@@ -109,6 +109,7 @@ func (r *Request) options() (choices, error) {
 		{"subagent_enabled", &c.Subagents, nil},
 		{"max_concurrent_subagents", &c.MaxConcurrentSubagents, nil},
 		{"agent_name", &c.AgentName, nil},
+		{"is_bootstrap", &c.Bootstrap, nil},
 		{"disable_clarification", &c.DisableClarification, nil},
 		{"timezone", &c.Timezone, nil},
 		{"checkpoint_id", &c.checkpoint, nil},
@@ -139,6 +140,7 @@ func (r *Request) options() (choices, error) {
 	if len(r.Secrets) == 0 {
 		c.LostSecrets = r.SecretNames
 	}
+	c.ThinkingGiven = c.thinkingSet
 	if c.ThinkingAsked = c.thinkingSet && c.Thinking; !c.thinkingSet {
 		c.Thinking = true
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/profile"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -45,7 +46,24 @@ func (a *API) assistantByID(c echo.Context, id string) (store.Assistant, error) 
 		return a.lead(), nil
 	}
 	found, err := a.DB.Assistant(c.Request().Context(), a.owner(c), id)
+	if errors.Is(err, store.ErrNotFound) && a.Agents != nil {
+		name, bad := profile.Spelled(id)
+		if custom, lost := a.Agents.Get(a.owner(c), name); bad == nil && !errors.Is(lost, profile.ErrNotFound) {
+			return a.customAssistant(custom), nil // one whose files are broken says so when it runs
+		}
+	}
 	return found, noAssistant(err, id)
+}
+
+// customAssistant is a custom agent as an assistant: running it is running the lead agent under its
+// name.
+func (a *API) customAssistant(custom profile.Agent) store.Assistant {
+	changed := custom.Changed
+	if changed.IsZero() {
+		changed = a.started
+	}
+	return store.Assistant{ID: custom.Name, Graph: wire.GraphID, Name: custom.Name, Description: textOrNull(custom.Description), Version: 1,
+		CreatedAt: changed, UpdatedAt: changed, Metadata: json.RawMessage(`{"created_by":"user"}`)}
 }
 
 // noAssistant words a missing assistant and passes every other error on.
@@ -90,8 +108,20 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 		return true
 	}
 	add(m.lead())
-	if err := m.DB.EachAssistant(c.Request().Context(), m.owner(c), add); err != nil {
+	stored := map[string]bool{}
+	if err := m.DB.EachAssistant(c.Request().Context(), m.owner(c), func(a store.Assistant) bool { stored[a.ID] = true; return add(a) }); err != nil {
 		return nil, err
+	}
+	if m.Agents != nil {
+		custom, err := m.Agents.List(m.owner(c))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range custom {
+			if !stored[e.Name] {
+				add(m.customAssistant(e.Agent))
+			}
+		}
 	}
 	slices.SortStableFunc(list, less)
 	return list, nil
@@ -125,7 +155,7 @@ func (m mount) searchAssistants(c echo.Context) error {
 		one := list[i]
 		if !wire.BuiltIn(one.ID) {
 			whole, err := m.DB.Assistant(c.Request().Context(), m.owner(c), one.ID)
-			if err == nil { // else it was deleted meanwhile
+			if err == nil { // else it was deleted meanwhile, or is a custom agent
 				one = whole
 			} else if !errors.Is(err, store.ErrNotFound) {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
@@ -28,7 +29,7 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 	if err := m.bind(c, &body); err != nil {
 		return err
 	}
-	if err := lead.CheckAgent(body.Agent); err != nil {
+	if err := lead.CheckAgent(m.Agents, m.owner(c), agent.Options{AgentName: body.Agent}); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
 	}
 	wish := lead.Wish{Thread: t.ID, Model: body.Model, Force: body.Force == nil || *body.Force}

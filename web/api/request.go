@@ -220,7 +220,7 @@ func (m mount) checkChoices(req *runRequest) error {
 	if err != nil {
 		return nil // Start says so
 	}
-	if err := lead.CheckAgent(o.AgentName); err != nil {
+	if err := lead.CheckAgent(m.Agents, req.Owner, o); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
 	}
 	snap := m.snapshotNow()

@@ -1,0 +1,224 @@
+package lead
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/profile"
+	"fawn/agent/runs"
+	"fawn/agent/tools"
+)
+
+// shortSoul is how many characters of a soul and of a profile a model is told that reads little.
+const shortSoul = 1500
+
+// custom is what makes a run's agent another one than the lead agent, or adds to that one.
+type custom struct {
+	profile.Agent        // without a name it is the lead agent
+	user          string // USER.md
+	making        bool   // the conversation is about making the agent of that name
+}
+
+// BrokenAgentError ends a run whose agent has files that cannot be read.
+type BrokenAgentError struct {
+	Name string
+	Err  error
+}
+
+// Error says which one, and what is wrong.
+func (e *BrokenAgentError) Error() string {
+	var bad *profile.Invalid
+	why := e.Err.Error()
+	if errors.As(e.Err, &bad) {
+		why = bad.Why
+	}
+	return fmt.Sprintf("the agent %q can't be used: %s", agent.Head(e.Name, 80), why)
+}
+
+// Unwrap gives the cause.
+func (e *BrokenAgentError) Unwrap() error { return e.Err }
+
+// ErrorName names the kind of failure for clients.
+func (e *BrokenAgentError) ErrorName() string { return "BrokenAgent" }
+
+// CheckAgent is an *UnknownAgentError unless the options of a run name the lead agent, one of the
+// library or a new one to be made; a *BrokenAgentError if its files cannot be read. No name
+// means the lead agent too. The library may be nil.
+func CheckAgent(l *profile.Library, owner string, o agent.Options) error {
+	_, err := chosenAgent(l, owner, o)
+	return err
+}
+
+// chosenAgent reads the agent that the options name.
+func chosenAgent(l *profile.Library, owner string, o agent.Options) (profile.Agent, error) {
+	name, err := profile.Spelled(o.AgentName)
+	if err != nil {
+		return profile.Agent{}, &UnknownAgentError{o.AgentName}
+	}
+	if name == "" || o.Bootstrap && l != nil {
+		return profile.Agent{Name: name}, nil
+	}
+	if l == nil {
+		return profile.Agent{}, &UnknownAgentError{o.AgentName}
+	}
+	a, err := l.Get(owner, name)
+	var bad *profile.Invalid
+	switch {
+	case errors.Is(err, profile.ErrNotFound):
+		return a, &UnknownAgentError{o.AgentName}
+	case errors.As(err, &bad):
+		return a, &BrokenAgentError{name, err}
+	}
+	return a, err
+}
+
+// who reads the agent of a run, afresh for each: files are edited by hand too. What it prefers
+// goes into the options where the caller says nothing.
+func (b *Builder) who(s runs.Spec) (c custom, err error) {
+	o := s.Options
+	if id := s.AssistantID; o.AgentName == "" && b.agents != nil {
+		if name, err := profile.Spelled(id); err == nil && b.agents.Has(s.Owner, name) {
+			o.AgentName = name
+		}
+	}
+	if c.Agent, err = chosenAgent(b.agents, s.Owner, *o); err != nil {
+		return c, err
+	}
+	o.AgentName, c.making = c.Name, o.Bootstrap
+	if b.agents == nil {
+		return c, nil
+	}
+	if c.making {
+		o.PlanMode, o.Subagents = false, false
+		return c, nil
+	}
+	if c.Name == "" {
+		c.Soul, err = b.agents.Soul()
+		unread(s, err)
+	}
+	c.user, err = b.agents.User(s.Owner)
+	unread(s, err)
+	if o.ModelName == "" {
+		o.ModelName = c.Model
+	}
+	if o.ReasoningEffort == "" && !o.ThinkingGiven {
+		o.ReasoningEffort = c.Effort
+	}
+	if c.Thinking != nil && !o.ThinkingGiven {
+		o.Thinking, o.ThinkingAsked = *c.Thinking, *c.Thinking
+	}
+	return c, nil
+}
+
+// unread notes on a run that a text about the lead agent or the user cannot be read: the run does
+// without.
+func unread(s runs.Spec, err error) {
+	var bad *profile.Invalid
+	if errors.As(err, &bad) {
+		remark(s, "profile_warning", bad.Why)
+	} else if err != nil {
+		remark(s, "profile_warning", "SOUL.md or USER.md can't be read")
+	}
+}
+
+// settle is a model's entry with the settings that the agent has of its own.
+func (c custom) settle(m config.Model) config.Model {
+	if c.Temperature != nil {
+		m.Temperature = c.Temperature
+	}
+	if c.MaxTokens != nil {
+		m.MaxTokens = *c.MaxTokens
+	}
+	return m
+}
+
+// about is what the agent is told of itself and of the user, in full or as much as a model takes
+// that reads little.
+func (c custom) about(short bool) []safe {
+	soul, user := strings.TrimSpace(c.Soul), strings.TrimSpace(c.user)
+	if short {
+		soul, user = agent.Head(soul, shortSoul), agent.Head(user, shortSoul)
+	}
+	var parts []safe
+	if c.making {
+		return append(parts, safe(strings.ReplaceAll(string(ours("bootstrap")), "{name}", string(quote(c.called())))))
+	}
+	if soul != "" {
+		parts = append(parts, "<soul>\n"+safe(agent.EscapeLines(soul))+"\n</soul>")
+	}
+	if c.Name != "" && !short {
+		parts = append(parts, ours("self_update"))
+	}
+	if user != "" {
+		parts = append(parts, "<user_profile>\n"+safe(agent.EscapeLines(user))+"\n</user_profile>")
+	}
+	return parts
+}
+
+// called is how a conversation about making an agent speaks of it.
+func (c custom) called() string {
+	if c.Name == "" {
+		return "Fawn"
+	}
+	return c.Name
+}
+
+// named is the first section of the prompt, in which the agent has its own name.
+func (c custom) named(lead safe) safe {
+	if c.Name == "" || c.making {
+		return lead
+	}
+	return safe(strings.Replace(string(lead), "You are Fawn,", "You are "+string(quote(c.Name))+", one of the user's own agents in Fawn,", 1))
+}
+
+// has tells whether the agent may use tools of a group.
+func (c custom) has(group string) bool {
+	return group == "" || c.ToolGroups == nil || slices.Contains(c.ToolGroups, group)
+}
+
+// equip adds the tools that only this agent has, and takes those away that it may not use.
+func (c custom) equip(b *Builder, e *equipment) {
+	known := func(name string) bool {
+		_, ok := b.config().Model(name)
+		return ok || name == OfflineModel
+	}
+	switch {
+	case b.agents == nil:
+		return
+	case c.making:
+		e.hidden = nil
+		e.tools = slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name != tools.AskClarification })
+		e.tools = append(e.tools, tools.SetupAgent(b.agents))
+		return
+	case c.Name != "" && e.helper == nil && !e.options.NonInteractive:
+		e.tools = append(e.tools, tools.UpdateAgent(b.agents, known))
+	}
+	if c.ToolGroups != nil {
+		e.limit(func(list []*agent.Tool) []*agent.Tool {
+			return slices.DeleteFunc(slices.Clone(list), func(t *agent.Tool) bool { return !c.has(t.Group) })
+		})
+	}
+}
+
+// modelKey tells a model's entry from the same one with an agent's settings.
+func modelKey(m config.Model) string {
+	key := m.Name + "\x00" + strconv.Itoa(m.MaxTokens)
+	if m.Temperature != nil {
+		key += "\x00" + strconv.FormatFloat(*m.Temperature, 'g', -1, 64)
+	}
+	return key
+}
+
+// making is the prompt of a conversation that makes an agent. It needs no more than that.
+func making(e equipment) string {
+	parts := e.about()
+	if slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.AskClarification }) && !e.options.DisableClarification {
+		parts = append(parts, ours("clarify"))
+	}
+	return string(join(parts))
+}
