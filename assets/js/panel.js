@@ -19,7 +19,7 @@ const styled = (link) => {
 const turn = (root) => {
   const at = root.querySelector('div[data-at]')?.dataset.at;
   if (at) $('at-' + at)?.scrollIntoView();
-  if (root.querySelector('[data-tabs], [data-either], [data-zoom], [data-wait]')) later('preview').then((m) => m.start(root, root.id && put), () => {});
+  if (root.querySelector('[data-tabs], [data-either], [data-zoom], [data-wait]')) later('preview').then((m) => m.start(root, root.id === 'panel' && put), () => {});
 };
 
 // A text in a form is looked after by a script of its own.

@@ -1,6 +1,7 @@
 // Previews: each kind of file as the panel and its own page show it, in a real browser.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { clean, launch, open, shot, violations } from './browser.mjs';
 import { chromium, lacks, start, until } from './harness.mjs';
@@ -40,6 +41,7 @@ const files = {
   'notes.md': Array.from({ length: 300 }, (_, i) => `Line ${i + 1}\n`).join(''),
   'sound.wav': wav(),
   'broken.docx': Buffer.from('PK\x03\x04 nothing'),
+  'IMG_1.HEIC': Buffer.from('\x00\x00\x00\x18ftypheic\x00\x00\x00\x00', 'latin1'),
 };
 let fawn, browser;
 
@@ -51,6 +53,8 @@ before(async () => {
     ${`<p>The lighthouse number ${i + 1} was built by the harbour office in the year ${1900 + i}.</p>`.repeat(12)}</section>`).join(''));
   files['photo.png'] = await page.screenshot({ clip: { x: 0, y: 0, width: 1200, height: 700 } });
   files['report.pdf'] = await page.pdf({ format: 'A5' });
+  await page.setContent('');
+  files['empty.pdf'] = await page.pdf({ format: 'A5' });
   await page.close();
   const json = { 'Content-Type': 'application/json' };
   await fetch(fawn.base + '/api/threads', { method: 'POST', headers: json, body: '{"thread_id":"kinds"}' });
@@ -138,6 +142,31 @@ test('other documents are shown by their text, or say why not', { skip }, async 
   await page.locator('#panel .doc', { hasText: 'It costs 400 francs.' }).waitFor();
   await page.goto(inPanel('broken.docx'));
   await page.locator('#panel .empty', { hasText: 'Damaged' }).waitFor();
+  clean(page);
+});
+
+test('a document that the agent made shows itself when it is read, in the panel and on its page', { skip }, async () => {
+  const outputs = join(fawn.data, 'threads', 'kinds', 'user-data', 'outputs');
+  mkdirSync(outputs, { recursive: true });
+  for (const [name, folder] of [['panel', 'workspace/chats/kinds?file=mnt/user-data/outputs/'], ['page', 'workspace/chats/kinds/files/mnt/user-data/outputs/']]) {
+    writeFileSync(join(outputs, name + '.xlsx'), xlsx({ Orders: [['City', 'Orders'], [name, 4100]], Costs: [['City', 'Costs'], [name, 77]] }));
+    const page = await open(browser, fawn.base);
+    await page.goto(`${fawn.base}/${folder}${name}.xlsx`);
+    await page.getByRole('cell', { name: '4100' }).waitFor();
+    await page.getByRole('tab', { name: 'Costs' }).click();
+    await page.getByRole('cell', { name: '77' }).waitFor();
+    clean(page);
+    await page.context().close();
+  }
+});
+
+test('a PDF without text and a picture that browsers cannot show say so', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(inPanel('empty.pdf'));
+  await page.locator('#panel .noted .notice').waitFor();
+  await page.locator('#panel .noted iframe').waitFor();
+  await page.goto(inPanel('IMG_1.HEIC'));
+  await page.locator('#panel .empty', { hasText: 'can’t show HEIC images' }).waitFor();
   clean(page);
 });
 

@@ -19,6 +19,7 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/files"
+	"fawn/views/i18n"
 	"fawn/views/markdown"
 	"fawn/web/httpx"
 )
@@ -132,6 +133,9 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 	kind, _ := uploads.ContentType(clean, first)
 	view.Kind = views.KindOf(clean, kind)
 	switch {
+	case view.Kind == views.KindImage && slices.Contains([]string{"HEIC", "TIFF", "JPEG XL"}, view.Unseen):
+		view.Problem = i18n.C(ctx, "files.unshown", view.Unseen)
+		return view, nil
 	case view.Kind == views.KindArchive, view.Kind == views.KindSkill:
 		return view, contents(ctx, dir, clean, view)
 	case !view.Kind.Textual():
