@@ -104,6 +104,15 @@ var (
 	Contains    = contains
 )
 
+// RemoveSomePassages is one commit of RemovePassages.
+func (db *DB) RemoveSomePassages(ctx context.Context, thread, file string) (more bool, err error) {
+	err = db.w.do(ctx, &job{apply: func(w *writer) (err error) {
+		more, err = w.removePassages(thread, file)
+		return err
+	}})
+	return more, err
+}
+
 // MaxRecent bounds the rows kept in memory.
 const MaxRecent = maxRecent
 

@@ -123,6 +123,29 @@ func TestRemovedPassagesAreGone(t *testing.T) {
 	checkClean(t, db)
 }
 
+// TestALongFileGoesInSmallCommits: taking words out of the index is slow, and others want to write
+// in between.
+func TestALongFileGoesInSmallCommits(t *testing.T) {
+	db := open(t)
+	var pages []string
+	for i := range 30 {
+		pages = append(pages, fmt.Sprintf("Page %d", i))
+	}
+	add(t, db, "t", "long.pdf", pages...)
+	left, commits := int64(len(pages)), 0
+	for more := true; more; commits++ {
+		more = must(db.RemoveSomePassages(t.Context(), "t", "long.pdf"))(t)
+		now := must(db.Count(t.Context(), `SELECT count(*) FROM passage`))(t)
+		if left-now > 4 || more && now == left {
+			t.Fatalf("%d of %d passages are left of %d", now, len(pages), left)
+		}
+		left = now
+	}
+	if left != 0 || commits != 9 {
+		t.Errorf("%d passages are left after %d commits", left, commits)
+	}
+}
+
 // BenchmarkFindPassages is a search over ten files of 300 pages each, in a store where other
 // threads have as many.
 func BenchmarkFindPassages(b *testing.B) {

@@ -145,6 +145,36 @@ func TestWhatARunChangedOutlivesACrash(t *testing.T) {
 	w.is(w.after("r1"), "0 0 0 +0 -0")
 }
 
+// TestACrashBehindARunsEndShiftsNothing to the next run: what the first changed was stored with its
+// end, but how the files were then was not.
+func TestACrashBehindARunsEndShiftsNothing(t *testing.T) {
+	w := open(t)
+	w.write("workspace/a.txt", "1\n")
+	w.must(w.book.Before(w.Context(), "t", "r1"))
+	w.write("workspace/a.txt", "2\n")
+	if _, _, err := w.book.After(w.Context(), "t", "r1"); err != nil {
+		t.Fatal(err)
+	}
+	w.book = changes.New(w.dirs) // of the next server
+	w.is(w.run("r2", func() { w.write("workspace/b.txt", "3\n") }), "1 0 0 +1 -0; created workspace/b.txt")
+}
+
+// TestManyFilesAreNotTakenForChanges: those that a run left alone are in no record, also where
+// there are more of them than versions are kept, and those it wrote are.
+func TestManyFilesAreNotTakenForChanges(t *testing.T) {
+	n := 400
+	if os.Getenv("FAWN_SOAK") == "1" {
+		n = 20_000
+	}
+	w := open(t)
+	for i := range n {
+		w.write(fmt.Sprintf("workspace/%02d/%05d.txt", i%50, i), "x\n")
+	}
+	w.write("outputs/report.md", "one\n")
+	r := w.run("r1", func() { w.write("outputs/report.md", "two\n", "outputs/new.md", "new\n") })
+	w.is(r, "1 1 0 +2 -1; created outputs/new.md; modified outputs/report.md")
+}
+
 func TestARunWithoutToolsChangesNothing(t *testing.T) {
 	w := open(t)
 	w.write("workspace/a.txt", "1")
