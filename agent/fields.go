@@ -31,6 +31,7 @@ var Fields = []Field{
 	pointer("summary_text", func(s *State) **string { return &s.SummaryText }),
 	slice("background_tasks", func(s *State) *[]BackgroundTask { return &s.Background }),
 	hidden(slice("told_files", func(s *State) *[]ToldFile { return &s.Told })),
+	hidden(slice("plan_edits", func(s *State) *[]PlanEdit { return &s.Edited })),
 	hidden(slice("notes", func(s *State) *[]Note { return &s.Notes })),
 	hidden(pointer("view", func(s *State) **View { return &s.View })),
 }

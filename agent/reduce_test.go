@@ -146,6 +146,9 @@ var reducerCases = []struct{ field, name, old, patch, want string }{
 		`[{"filename":"b","size":0,"path":"","extension":"","message":"h2","missing":true}]`},
 	{"told_files", "clears", `[{"filename":"a","size":1,"path":"/a","extension":"","message":"h1"}]`, `[]`, `[]`},
 
+	{"plan_edits", "replaces", `[{"before":[{"content":"a","title":"a","status":"pending"}],"after":[]}]`, `[{"before":[],"after":[{"id":"u1","content":"b","title":"b","status":"pending"}]}]`, `[{"before":[],"after":[{"id":"u1","content":"b","title":"b","status":"pending"}]}]`},
+	{"plan_edits", "clears", `[{"before":[{"content":"a","title":"a","status":"pending"}],"after":[]}]`, `[]`, `[]`},
+
 	{"notes", "a new id is added", noteA2, noteB, noteA2B},
 	{"notes", "a known id is replaced in place", noteA2B, noteA, `[{"id":"n1","message":"h1","place":"prefix","kind":"date","text":"a"},{"id":"n2","message":"h1","place":"after","kind":"memory"}]`},
 	{"notes", "doubles of one write count once", "", strings.TrimSuffix(noteA, "]") + "," + strings.TrimPrefix(noteA2, "["), noteA2},

@@ -27,6 +27,9 @@ type State struct {
 	// Told are the files the model knows of, whatever clients write into UploadedFiles.
 	Told []ToldFile `json:"-"`
 
+	// Edited are changes of the plan by a person which the model has not been told of.
+	Edited []PlanEdit `json:"-"`
+
 	// Notes and View shape the request, never what an API shows as values.
 	Notes []Note `json:"-"`
 	View  *View  `json:"-"`
@@ -74,6 +77,7 @@ func (s *State) Apply(p State) error {
 	s.SummaryText = last(s.SummaryText, p.SummaryText)
 	s.Background = lastSlice(s.Background, p.Background)
 	s.Told = lastSlice(s.Told, p.Told)
+	s.Edited = lastSlice(s.Edited, p.Edited)
 	s.Notes = addNotes(s.Notes, p.Notes)
 	s.View = last(s.View, p.View)
 	return nil

@@ -106,6 +106,7 @@ func (p *patches) patch() agent.State {
 			s.Notes = few(p, func() agent.Note { return agent.Note{ID: p.id(), Message: p.id(), Place: agent.Prefix, Text: word()} })
 			s.View = &agent.View{From: p.id(), Summary: word(), Cut: few(p, p.id)}
 		case 16:
+			s.Edited = few(p, func() agent.PlanEdit { return agent.PlanEdit{Before: []agent.Todo{{Content: word()}}} })
 			s.Told = few(p, func() agent.ToldFile { return agent.ToldFile{Upload: agent.Upload{Filename: word()}, Message: p.id()} })
 		}
 	}

@@ -50,9 +50,21 @@ type Turn struct {
 	Log   *slog.Logger
 	NewID func() string // ids of messages; unique
 
+	// Plan is the plan with what a person has changed in it since the last step. It may be nil;
+	// use [Turn.Todos].
+	Plan func() []Todo
+
 	// Remark notes something about the run that its caller should find in the run's metadata.
 	// It may be nil; use [Turn.Note].
 	Remark func(key, text string)
+}
+
+// Todos is the plan of this moment.
+func (t *Turn) Todos() []Todo {
+	if t.Plan != nil {
+		return t.Plan()
+	}
+	return t.State.Todos
 }
 
 // Note makes a remark about the run where there is somebody to take it.

@@ -43,6 +43,7 @@ const (
 
 // Todo is an item of the agent's plan.
 type Todo struct {
+	ID    string // "" where it cannot be changed
 	Text  string
 	State TodoState
 }

@@ -54,6 +54,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(own, middleware.Goal(middleware.GoalRules{Ask: b.helper(snap, "", e.model, e.job("goal")), Now: time.Now})),
 		// wrap_model, after_model, wrap_tool: the plan is kept
 		when(e.options.PlanMode, middleware.Todos()),
+		// before_model, wrap_tool: what a person changed in the plan counts, and the model is told
+		when(own, middleware.PlanEdits()),
 		// after_model: what a call cost, and what for
 		when(f.TokenUsage.Enabled, middleware.TokenUsage()),
 		// before_model, wrap_model, after_model, after_agent: the thread's name

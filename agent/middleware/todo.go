@@ -40,15 +40,21 @@ func Todos() agent.Middleware {
 			}
 		},
 		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
-			m := r.Message
-			if r.Final || r.Jump != agent.Continue || len(m.Calls()) > 0 || sent >= maxTodoReminders ||
-				strings.TrimSpace(m.Content.String()) == "" || len(openTodos(t.State.Todos)) == 0 || !callsTool(sinceQuestion(t.State.Messages), todoTool) {
+			m, plan := r.Message, t.Todos()
+			if r.Final || r.Jump != agent.Continue || len(m.Calls()) > 0 || strings.TrimSpace(m.Content.String()) == "" ||
+				len(openTodos(plan)) == 0 || !callsTool(sinceQuestion(t.State.Messages), todoTool) {
+				return nil
+			}
+			edited := len(openTodos(plan)) > len(openTodos(t.State.Todos)) // by a person, while the model answered
+			if sent >= maxTodoReminders && !edited {
 				return nil
 			}
 			if f := m.Meta["finish_reason"]; f != nil && f != "stop" && f != "end_turn" {
 				return nil
 			}
-			sent++
+			if !edited {
+				sent++
+			}
 			remind, r.Jump = true, agent.ToModel
 			return nil
 		},

@@ -105,7 +105,10 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	if rec.one = e.req.leavesOne(); rec.one {
 		rec.from = b.head
 	}
+	rec.plan = state.Todos
 	if e.goOn != nil {
+		rec.takeEdit(e.goOn.open)
+		e.goOn.open = nil
 		rec.from = e.run.BaseCheckpoint
 		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
 	} else {
@@ -119,7 +122,12 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	}
 	turn := &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
 		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
-		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add}
+		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add, Plan: rec.todos}
+	defer func() {
+		if lost := rec.settlePlan(kept, &turn.State, out.Next); lost != nil {
+			err = errors.Join(err, lost)
+		}
+	}()
 	m.limitSteps(turn, opts)
 	switch {
 	case e.goOn != nil && e.goOn.past.last != "":

@@ -18,6 +18,7 @@ const maxAttempts = 3
 // resumption is what a run that was cut off goes on with.
 type resumption struct {
 	past     past
+	open     []Event // behind the last step
 	results  map[string]agent.Result
 	children map[place]*childPast // which no call has taken up; guarded by Manager.mu while it runs
 }
@@ -52,7 +53,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if err != nil {
 		return nil, err
 	}
-	e.goOn = &resumption{}
+	e.goOn = &resumption{open: open}
 	if e.goOn.children, err = m.pastChildren(ctx, run, &p, open); err != nil {
 		return nil, err
 	}

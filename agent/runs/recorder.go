@@ -39,6 +39,9 @@ type recorder struct {
 	ends    []int            // where each ends
 	opened  int64            // number of the first of them
 	extra   store.Batch      // joins the next commit
+	plan    []agent.Todo     // as of the last step
+	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
+	settled bool             // the run takes no more changes of the plan
 	halt    []string         // where the run stopped, when it is not complete
 	changed []store.KV       // what the run did to files, stored with its end
 	over    bool             // its end is being written, so nothing may come behind it

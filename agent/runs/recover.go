@@ -135,6 +135,8 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
+	rec.plan = state.Todos
+	rec.takeEdit(append(slices.Clip(p.open), fresh...))
 	left, err := gather(append(slices.Clip(p.open), fresh...), "")
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
@@ -157,7 +159,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 			return err
 		}
 	}
-	if !step.Patch.Empty() {
+	if !step.Patch.Empty() || rec.edited != nil {
 		if err := rec.Step(ctx, step); err != nil {
 			return err
 		}

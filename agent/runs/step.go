@@ -59,10 +59,14 @@ func (r *recorder) Step(ctx context.Context, s agent.Step) error {
 		return err
 	}
 	before := r.mark()
+	if err := r.joinEdit(&s); err != nil {
+		return err
+	}
 	if err := r.step(ctx, s); err != nil {
 		r.undo(before)
 		return err
 	}
+	r.plan, r.edited = s.State.Todos, nil
 	r.closeStep()
 	return nil
 }

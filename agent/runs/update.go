@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 
 	"fawn/agent"
 	"fawn/store"
@@ -93,7 +95,26 @@ func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (sto
 		cp, err = m.update(ctx, thread, u, p)
 		return err
 	})
+	if errors.Is(err, ErrBusy) && u.editsPlan(p) {
+		return m.updatePlan(ctx, thread, p.Todos)
+	}
 	return cp, err
+}
+
+// editsPlan tells whether an update changes nothing but the plan, which is possible while a
+// run works. Strict callers are told that one does.
+func (u Update) editsPlan(p agent.State) bool {
+	only := agent.State{Todos: p.Todos}
+	return !u.Strict && u.Checkpoint == "" && u.AsNode == "" && u.Metadata == nil && p.Todos != nil && reflect.DeepEqual(p, only)
+}
+
+// updatePlan replaces the plan, and gives the head behind which the run works.
+func (m *Manager) updatePlan(ctx context.Context, thread string, list []agent.Todo) (store.Checkpoint, error) {
+	_, err := m.EditPlan(ctx, thread, func([]agent.Todo) ([]agent.Todo, error) { return slices.Clone(list), nil })
+	if err != nil {
+		return store.Checkpoint{}, err
+	}
+	return m.db.Checkpoint(ctx, thread, "", "")
 }
 
 func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.State) (store.Checkpoint, error) {

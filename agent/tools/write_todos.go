@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fawn/agent"
@@ -24,13 +23,6 @@ const writeTodosSchema = `{"type":"object","required":["todos"],"properties":{
 "content":{"type":"string","description":"what is to be done"},
 "status":{"type":"string","enum":["pending","in_progress","completed"]}}}}}}`
 
-// Bounds of a plan.
-const (
-	maxTodos     = 100
-	maxTodoChars = 2000
-	maxTodoID    = 64
-)
-
 // Todos is the tool that writes the plan. It replaces the list of the state. The model may
 // give items ids; one without an id has that of the same item before.
 func Todos() *agent.Tool {
@@ -41,7 +33,11 @@ func Todos() *agent.Tool {
 			if problem != "" {
 				return agent.ErrorResult("Error: " + problem), nil
 			}
-			keepIDs(t.State.Todos, list)
+			known := t.State.Todos
+			for _, e := range t.State.Edited { // the model may speak of the plan before them
+				known = slices.Concat(known, e.Before)
+			}
+			agent.KeepTodoIDs(known, list)
 			r := agent.TextResult(todoText(list))
 			r.Patch.Todos = list
 			return r, nil
@@ -64,8 +60,8 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 	if err := json.Unmarshal(args.Todos, &list); err != nil {
 		return nil, `argument "todos" must be a list of objects with content and status`
 	}
-	if len(list) > maxTodos {
-		return nil, fmt.Sprintf("a plan has at most %d items, this one %d", maxTodos, len(list))
+	if len(list) > agent.MaxTodos {
+		return nil, fmt.Sprintf("a plan has at most %d items, this one %d", agent.MaxTodos, len(list))
 	}
 	for i := range list {
 		t := &list[i]
@@ -73,10 +69,10 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 		switch {
 		case t.Content == "":
 			return nil, fmt.Sprintf("item %d has no content", i+1)
-		case len([]rune(t.Content)) > maxTodoChars:
-			return nil, fmt.Sprintf("item %d is longer than %d characters", i+1, maxTodoChars)
-		case len(t.ID) > maxTodoID:
-			return nil, fmt.Sprintf("the id of item %d is longer than %d bytes", i+1, maxTodoID)
+		case len([]rune(t.Content)) > agent.MaxTodoChars:
+			return nil, fmt.Sprintf("item %d is longer than %d characters", i+1, agent.MaxTodoChars)
+		case len(t.ID) > agent.MaxTodoID:
+			return nil, fmt.Sprintf("the id of item %d is longer than %d bytes", i+1, agent.MaxTodoID)
 		case t.Status != "pending" && t.Status != "in_progress" && t.Status != "completed":
 			return nil, fmt.Sprintf("item %d has the status %q; it must be pending, in_progress or completed", i+1, clip(t.Status, 40))
 		}
@@ -86,37 +82,6 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 		list = []agent.Todo{}
 	}
 	return list, ""
-}
-
-// keepIDs gives each item without an id of its own the one it had, or the next free number.
-func keepIDs(old, list []agent.Todo) {
-	used, top := map[string]bool{}, 0
-	for _, t := range slices.Concat(old, list) {
-		if n, err := strconv.Atoi(t.ID); err == nil {
-			top = max(top, n)
-		}
-	}
-	for i := range list {
-		if t := &list[i]; used[t.ID] {
-			t.ID = "" // given twice
-		} else if t.ID != "" {
-			used[t.ID] = true
-		}
-	}
-	for i := range list {
-		t := &list[i]
-		if t.ID != "" {
-			continue
-		}
-		if at := slices.IndexFunc(old, func(o agent.Todo) bool { return o.Content == t.Content && !used[o.ID] }); at >= 0 {
-			t.ID = old[at].ID
-		}
-		if t.ID == "" {
-			top++
-			t.ID = strconv.Itoa(top)
-		}
-		used[t.ID] = true
-	}
 }
 
 // todoText is the plan as the model reads it back.

@@ -189,13 +189,15 @@ const sendForm = async (e) => {
   e.preventDefault();
   const b = e.submitter ?? f.querySelector('button'), body = new FormData(f, e.submitter);
   const text = b.dataset.queueAct === 'edit' && f.closest('li').firstElementChild.textContent;
-  const stay = 'stay' in f.dataset; // the focus stays on the button, which must not be lost on the way
+  const typed = f.elements.text, stay = 'stay' in f.dataset; // the focus stays on the button, which must not be lost on the way
   b.disabled = !stay;
+  if (typed && stay) typed.value = typed.defaultValue; // what is sent is no draft any more
   try {
     await follow(await post(f.action, new URLSearchParams(body)));
     if (text) { box.value = box.value ? box.value + '\n' + text : text; keep(); fit(); }
     if (!stay) box?.focus({preventScroll: true});
   } catch (err) {
+    if (typed && stay && $(typed.id)) $(typed.id).value = body.get('text');
     toast(err.shown ? err.message : word('live-senderror'));
   }
   b.disabled = false;

@@ -116,10 +116,11 @@ const replace = (old, html) => {
   keepFolds(old, now);
   old.replaceWith(now);
   window.htmx?.process(now);
+  for (const i of old.querySelectorAll('input[id]')) if (i.value !== i.defaultValue && $(i.id)) $(i.id).value = i.value;
   if (focused) {
     // The element with the focus is gone: its successor, by id or by place, takes it.
     const next = (focused.id && $(focused.id)) || now.querySelector('button, a, summary') || now;
-    if (focused.tagName === next.tagName) next.focus({preventScroll: true});
+    if (focused.tagName === next.tagName) { next.focus({preventScroll: true}); if (focused.selectionEnd) next.setSelectionRange(focused.selectionStart, focused.selectionEnd); }
     else $('q')?.focus({preventScroll: true});
   }
 };

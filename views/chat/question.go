@@ -74,6 +74,12 @@ func planID(list []views.Todo) string {
 	return "plan"
 }
 
+// planItemID names the element of an item, whose id may hold anything.
+func planItemID(t views.Todo) string {
+	sum := sha256.Sum256([]byte(t.ID))
+	return "plan-" + hex.EncodeToString(sum[:6])
+}
+
 // currentTodo is the item under way, or the next one.
 func currentTodo(list []views.Todo) string {
 	next := ""

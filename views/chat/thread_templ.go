@@ -185,7 +185,7 @@ func threadPage(p views.ThreadPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Plan(p.Thread.Todos).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Plan(p.Thread.ID, p.Thread.Todos).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -81,7 +81,7 @@ func (d *screen) around(was, s scene) error {
 		}
 	}
 	if !slices.Equal(s.todos, was.todos) {
-		if err := d.frame.Put(d.ctx, views.SwapOuter, "todos", chat.Plan(s.todos)); err != nil {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "todos", chat.Plan(s.thread, s.todos)); err != nil {
 			return err
 		}
 	}

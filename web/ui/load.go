@@ -319,6 +319,8 @@ func (v *conversation) fold(ev runs.Event) {
 		}
 	case runs.KindEnd:
 		v.ended = true
+	case runs.KindCustom:
+		v.editedPlan(ev)
 	case runs.KindStep:
 		if ofHelper(ev) { // its steps write nothing of the thread
 			break

@@ -139,8 +139,12 @@ func (v *conversation) plan(raw json.RawMessage) {
 	if len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
 		return
 	}
-	v.todos = nil
-	for _, t := range list {
+	v.todos = todos(list)
+}
+
+// todos are the items of a plan as a page shows them, which may lack ids in the state.
+func todos(list []agent.Todo) (out []views.Todo) {
+	for _, t := range agent.NumberTodos(list) {
 		state := views.TodoOpen
 		switch t.Status {
 		case "in_progress":
@@ -152,6 +156,7 @@ func (v *conversation) plan(raw json.RawMessage) {
 		if text == "" {
 			text = t.Title
 		}
-		v.todos = append(v.todos, views.Todo{Text: text, State: state})
+		out = append(out, views.Todo{ID: t.ID, Text: text, State: state})
 	}
+	return out
 }

@@ -86,6 +86,7 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/threads/:id/queue/:run/remove", user, u.unqueue(false)},
 		{"POST", "/ui/threads/:id/queue/:run/edit", user, u.unqueue(true)},
 		{"POST", "/ui/threads/:id/queue/:run/send", user, u.onThread(u.sendNow)},
+		{"POST", "/ui/threads/:id/plan", user, u.onThread(u.editPlan)},
 		{"POST", "/ui/threads/:id/stop", user, u.onThread(u.stop)},
 		{"GET", "/ui/threads/:id/steps/:step/trail", user, u.onThread(u.helperTrail)},
 		{"POST", "/ui/threads/:id/steps/:step/stop", user, u.onThread(u.stopHelper)},

@@ -1,0 +1,85 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/httpx"
+)
+
+// editPlan is POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or
+// struck, also while a run works on it. An item that is gone stays gone.
+func (u *UI) editPlan(c echo.Context, t store.Thread) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	text := oneLine(head(plainText(form.Get("text")), agent.MaxTodoChars))
+	now, err := u.Runs.EditPlan(c.Request().Context(), t.ID, func(was []agent.Todo) ([]agent.Todo, error) {
+		return changedPlan(was, form, text), nil
+	})
+	if err != nil {
+		return u.refuse(c, err, "")
+	}
+	if !scripted(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, views.ThreadURL(t.ID)+"#todos")
+	}
+	var f views.Frame
+	if err := f.Put(localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, todos(now))); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, f)
+}
+
+// changedPlan is a plan with what a form does to it.
+func changedPlan(list []agent.Todo, form url.Values, text string) []agent.Todo {
+	if form.Get("do") == "add" {
+		if text == "" {
+			return list
+		}
+		id := "u" + uuid.NewString()[:8] // no number that the model could give
+		return append(list, agent.Todo{ID: id, Content: text, Title: text, Status: "pending"})
+	}
+	at := slices.IndexFunc(list, func(t agent.Todo) bool { return t.ID == form.Get("item") })
+	if at < 0 {
+		return list
+	}
+	switch form.Get("do") {
+	case "save":
+		if text != "" {
+			list[at].Content, list[at].Title = text, text
+		}
+	case "strike":
+		list = slices.Delete(list, at, at+1)
+	case "up":
+		if at > 0 {
+			list[at], list[at-1] = list[at-1], list[at]
+		}
+	case "down":
+		if at < len(list)-1 {
+			list[at], list[at+1] = list[at+1], list[at]
+		}
+	}
+	return list
+}
+
+// editedPlan takes over a plan that a person has changed while the run works.
+func (v *conversation) editedPlan(ev runs.Event) {
+	var e struct {
+		Type  string          `json:"type"`
+		Todos json.RawMessage `json:"todos"`
+	}
+	if ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == runs.PlanEdited {
+		v.plan(e.Todos)
+	}
+}
