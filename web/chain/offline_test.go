@@ -78,3 +78,56 @@ func (w *world) asks(t *testing.T, words ...string) {
 	}
 	holds(t, "question", fmt.Sprint(s.Values.Messages[len(s.Values.Messages)-1].Content), words...)
 }
+
+// TestWithoutAModelFilesAreSplitAmongHelpers: one a file, the reports are joined, and the plan
+// is true at each step.
+func TestWithoutAModelFilesAreSplitAmongHelpers(t *testing.T) {
+	w := open(t, helping, func(f *config.File, _ *lead.Options) { f.Models = nil })
+	w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
+	for i, name := range []string{"north", "south", "east", "west"} {
+		w.upload(t, name+".csv", fmt.Appendf(nil, "day,amount\n2024-01-01,%d\n2024-01-02,%d\n", i+1, 10*i+3))
+	}
+	stream := w.run(t, "Please analyse north.csv, south.csv, east.csv and west.csv", `{"subagent_enabled":true,"is_plan_mode":true}`)
+	values := w.values(t)
+	var messages []struct {
+		Type, Content string
+		ToolCalls     []struct{ Name string } `json:"tool_calls"`
+		Kwargs        map[string]any          `json:"additional_kwargs"`
+	}
+	if err := json.Unmarshal(values["messages"], &messages); err != nil {
+		t.Fatal(err)
+	}
+	var batches []string
+	for _, m := range messages {
+		sent := ""
+		for _, c := range m.ToolCalls {
+			sent += c.Name + " "
+		}
+		if sent != "" {
+			batches = append(batches, strings.TrimSpace(sent))
+		}
+		if s, ok := m.Kwargs["subagent_status"]; ok && s != "completed" {
+			t.Errorf("a helper is %v: %s", s, m.Content)
+		}
+	}
+	if got := strings.Join(batches, ", "); got != "task task task write_todos, task write_todos, present_files write_todos, write_todos" {
+		t.Errorf("calls: %s", got)
+	}
+	answer := messages[len(messages)-1].Content
+	for _, name := range []string{"north", "south", "east", "west"} {
+		holds(t, "answer", answer, "## `"+name+".csv`", "`report-"+name+".md`")
+	}
+	holds(t, "artifacts", string(values["artifacts"]), "report-north.md", "report-west.md")
+	var plan []struct{ Content, Status string }
+	if err := json.Unmarshal(values["todos"], &plan); err != nil || len(plan) != 5 {
+		t.Fatal(plan, err)
+	}
+	for _, item := range plan {
+		if item.Status != "completed" {
+			t.Errorf("%+v", item)
+		}
+	}
+	if r := w.last(t); r.Status != runs.Success || !strings.Contains(stream, "task_completed") && len(w.model.Requests()) != 0 {
+		t.Errorf("%+v", r)
+	}
+}

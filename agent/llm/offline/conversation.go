@@ -25,6 +25,7 @@ type conversation struct {
 	sizes   map[string]int // length in bytes of files, where the list told it
 	done    []step         // calls of this turn and their results
 	reports int            // earlier turns that wrote a report
+	sole    string         // the one file that a helper was given
 	lastID  string
 	tools   map[string]bool
 }
@@ -43,6 +44,7 @@ type args struct {
 	Start     int          `json:"start_line"`
 	End       int          `json:"end_line"`
 	Page      int          `json:"page"`
+	Prompt    string       `json:"prompt"`
 	Filepaths []string     `json:"filepaths"`
 	Todos     []agent.Todo `json:"todos"`
 }
@@ -189,6 +191,12 @@ func (c *conversation) wanted() []string {
 // named are the known files whose names stand in the message.
 func (c *conversation) named() (named []string) {
 	lower := strings.ToLower(c.text)
+	for _, p := range c.known {
+		if strings.Contains(c.text, p+" ") || strings.Contains(c.text, p+"，") { // the file of a helper, and no other
+			c.sole = p
+			return []string{p}
+		}
+	}
 	for _, p := range c.known {
 		base := strings.ToLower(path.Base(p))
 		stem := strings.TrimSuffix(base, path.Ext(base))

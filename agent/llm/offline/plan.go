@@ -41,6 +41,9 @@ func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 			return *q, nil
 		}
 	}
+	if a := c.delegate(files); a != nil {
+		return *a, nil
+	}
 	if len(files) == 0 || !c.tools["read_file"] && len(c.done) == 0 {
 		return action{text: m.introduce(ctx, c)}, nil
 	}
@@ -166,6 +169,9 @@ func (c *conversation) output(stem string, nth int, ext string) string {
 	}
 	if nth > 0 {
 		stem += "-" + string(rune('a'+nth))
+	}
+	if c.sole != "" {
+		return suffixed(stem+ext, c.sole)
 	}
 	return stem + ext
 }

@@ -11,9 +11,6 @@ const todoTool = "write_todos"
 // planned is the action with the plan of the turn brought up to date, where plans can be
 // written: at its beginning, between its stages, and before the last word.
 func (c *conversation) planned(a action, files []string) action {
-	if !c.tools[todoTool] {
-		return a
-	}
 	stage := 0 // which item is under way
 	switch {
 	case len(a.calls) == 0:
@@ -23,28 +20,33 @@ func (c *conversation) planned(a action, files []string) action {
 	case slices.ContainsFunc(a.calls, func(one agent.ToolCall) bool { return one.Name == "write_file" }):
 		stage = 1
 	}
-	plan := []any{}
-	for i, what := range []string{
+	return c.plan(a, []string{
 		c.pick("Read ", "读取 ") + names(files),
 		c.pick("Analyse the data and write the report", "分析数据并撰写报告"),
 		c.pick("Share the results", "交付结果"),
-	} {
-		status := "pending"
-		if i < stage {
-			status = "completed"
-		} else if i == stage {
-			status = "in_progress"
-		}
-		plan = append(plan, map[string]any{"content": what, "status": status})
-	}
-	if c.stage() == stage {
+	}, stage, 1)
+}
+
+// plan adds to an action that the plan comes so far: done items, and those worked on next.
+func (c *conversation) plan(a action, items []string, done, working int) action {
+	if !c.tools[todoTool] || c.stage() == done {
 		return a
 	}
-	if stage == 3 { // an answer ends the turn, so the plan is closed first
+	if len(a.calls) == 0 { // an answer ends the turn, so the plan is closed first
 		if c.stage() < 0 {
 			return a
 		}
 		a = action{}
+	}
+	plan := []any{}
+	for i, what := range items {
+		status := "pending"
+		if i < done {
+			status = "completed"
+		} else if i < done+working {
+			status = "in_progress"
+		}
+		plan = append(plan, map[string]any{"content": what, "status": status})
 	}
 	a.call(c, todoTool, map[string]any{"todos": plan})
 	return a
