@@ -30,6 +30,8 @@ type TaskRun struct {
 	At       time.Time
 	Manual   bool
 	Error    string
+	Began    time.Time // when it started, where that was late; else zero
+	Missed   int       // times that it made up for
 }
 
 // TaskForm is what the form for a new task holds.

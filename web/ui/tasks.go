@@ -71,6 +71,9 @@ func (u *UI) task(ctx context.Context, id string) (views.Task, error) {
 	starts, err := u.DB.CronRuns(ctx, id, maxTaskRuns, 0)
 	for _, r := range starts {
 		run := views.TaskRun{Status: r.Status, At: r.DueAt, Manual: r.Trigger == schedule.Manual, Error: head(r.Error, maxTitle)}
+		if late, times := schedule.Missed(cron, r); late > 0 {
+			run.Began, run.Missed = r.StartedAt, times
+		}
 		if _, err := u.mine(ctx, r.Thread); err == nil {
 			run.ThreadID = r.Thread
 		}

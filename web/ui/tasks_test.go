@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent/agenttest"
 	"fawn/agent/schedule"
@@ -77,6 +78,21 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	do("run", http.StatusNotFound)
 	if len(w.crons()) != 0 {
 		t.Error("it is still there")
+	}
+}
+
+// TestALateStartIsSaid: what a downtime held up, and what one start makes up for.
+func TestALateStartIsSaid(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	w.post("/ui/tasks", url.Values{"title": {"Hourly"}, "prompt": {"x"}, "every": {"hour"}, "zone": {"UTC"}})
+	due := time.Date(2025, 3, 3, 8, 0, 0, 0, time.UTC)
+	start := store.CronRun{ID: "s1", Cron: w.crons()[0].ID, Run: "r1", Thread: "t1", Trigger: schedule.Scheduled, Status: store.CronSuccess,
+		DueAt: due, StartedAt: due.Add(3*time.Hour + time.Minute), FinishedAt: due.Add(4 * time.Hour)}
+	if err := w.db.ClaimCron(t.Context(), start, time.Time{}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if page := w.page(tasksPath); !strings.Contains(page, "11:01") || !strings.Contains(page, "Makes up for 3 missed runs.") {
+		t.Errorf("%s", page)
 	}
 }
 

@@ -1,0 +1,34 @@
+package schedule
+
+import (
+	"time"
+
+	"fawn/store"
+)
+
+// grace is how much later than due a start is still on time: the clock is read every few
+// seconds, and other runs may be before it.
+const grace = 2 * time.Minute
+
+// maxMissed is how far missed times are counted.
+const maxMissed = 1000
+
+// Missed tells how late a start by schedule was, when it was late, and how many times the cron
+// was due until then for which nothing was started: one start makes up for all.
+func Missed(c store.Cron, r store.CronRun) (late time.Duration, times int) {
+	if late = r.StartedAt.Sub(r.DueAt); r.Trigger != Scheduled || r.StartedAt.IsZero() || late < grace {
+		return 0, 0
+	}
+	loc, err := Zone(c.Timezone)
+	if err != nil || c.Kind != store.CronRepeats {
+		return late, 0
+	}
+	for at := r.DueAt; times < maxMissed; times++ {
+		next, ok := Next(c.Schedule, loc, at)
+		if !ok || next.After(r.StartedAt) {
+			break
+		}
+		at = next
+	}
+	return late, times
+}
