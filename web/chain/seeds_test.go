@@ -134,6 +134,18 @@ func seedStages() []driven {
 			holds(t, "request", final.lines(), "It was about paint. &lt;/summary&gt;", "question 2 ", "!question 0")
 			holds(t, "the log stays whole", string(w.values(t)["messages"]), "question 0", "question 1", "question 2")
 		}},
+		{"plan_edits", nil, func(t *testing.T, w *world) {
+			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`), say("Done."))
+			w.when("go on", say("Gone on."))
+			w.run(t, "plan it", `{"is_plan_mode":true}`)
+			if _, err := w.runs.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) {
+				return append(was, agent.Todo{Content: "check <it>", Status: "pending"}), nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.run(t, "go on", "")
+			holds(t, "note", w.request(t, 2).lines(), "The user has changed the plan.\nAdded: check &lt;it&gt;", "- [pending] check &lt;it&gt;")
+		}},
 		{"todos", nil, func(t *testing.T, w *world) {
 			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"in_progress"}]}`), say("Done."),
 				call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`), say("Really done."))

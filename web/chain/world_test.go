@@ -43,6 +43,7 @@ type world struct {
 	url     string
 	model   *scriptmodel.Server
 	builder *lead.Builder
+	runs    *runs.Manager
 	db      *store.DB
 	log     *logged
 	learned chan string
@@ -98,6 +99,7 @@ func open(t *testing.T, change ...setup) *world {
 	}
 	w.builder = lead.NewWith(snapshot, dirs, log, o)
 	m = runs.New(runs.Config{DB: db, Watch: changes.New(dirs), Build: w.builder.Build, Log: log, Remove: dirs.Remove})
+	w.runs = m
 	gateway := api.New(api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
