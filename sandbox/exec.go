@@ -185,7 +185,7 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 	if e.lost != "" {
 		notes = append(notes, restartNote(e.lost))
 	}
-	if note := s.diskNote(context.WithoutCancel(ctx)); note != "" {
+	if note := s.quota.meter(s.thread).fullNote(context.WithoutCancel(ctx), s.cfg.Dirs, s.thread, s.policy.Limits.Disk); note != "" {
 		notes = append(notes, note)
 	}
 	for i, note := range notes {

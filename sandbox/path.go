@@ -49,6 +49,8 @@ var (
 	ErrTooLarge = errors.New("file too large")
 	// ErrLimit ends a walk that reached its number of entries or its time.
 	ErrLimit = errors.New("search limit reached")
+	// ErrQuota is a thread whose files use up what it may have.
+	ErrQuota = errors.New("thread storage is full")
 	// ErrGlob is a pattern for names that cannot be parsed.
 	ErrGlob = errors.New("invalid glob pattern")
 	// ErrRegexp is a regular expression that cannot be parsed.

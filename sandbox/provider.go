@@ -191,8 +191,6 @@ var (
 	ErrInit = errors.New("the sandbox did not start")
 	// ErrBusy is a host that runs as many sandboxes as it may, none of them idle.
 	ErrBusy = errors.New("all sandboxes are busy, try again later")
-	// ErrQuota is a thread whose files use up what it may have.
-	ErrQuota = errors.New("thread storage is full")
 	// ErrGone is a sandbox whose thread was deleted or whose provider was closed.
 	ErrGone = errors.New("the sandbox is gone")
 	// ErrRequest is a request that cannot be run as written.

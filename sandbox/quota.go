@@ -215,19 +215,17 @@ func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 	return sum, nil
 }
 
-// diskNote tells when the thread has no room left.
-func (s setting) diskNote(ctx context.Context) string {
-	limit := s.policy.Limits.Disk
+// fullNote tells when a thread that may have limit bytes has no room left; "" otherwise.
+func (m *meter) fullNote(ctx context.Context, d Dirs, thread string, limit int64) string {
 	if limit <= 0 {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
-	m := s.quota.meter(s.thread)
-	used, err := m.count(ctx, s.cfg.Dirs, s.thread)
+	used, err := m.count(ctx, d, thread)
 	if err != nil || used > limit {
 		// The command may have deleted since.
-		used, err = m.recount(ctx, s.cfg.Dirs, s.thread)
+		used, err = m.recount(ctx, d, thread)
 	}
 	if err != nil && !errors.Is(err, errNesting) || err == nil && used <= limit {
 		return ""
