@@ -163,9 +163,9 @@ func (d *docker) tryOut(ctx context.Context) (r Report, err error) {
 	defer b.stop()
 	r.built(b.layers())
 	token := rand.Text()
-	files, err := d.cfg.Dirs.Open(thread)
+	view, err := d.cfg.Dirs.Open(thread)
 	if err == nil {
-		err = errors.Join(files.WriteFile(ctx, Workspace+"/.token", []byte(token+"\n"), false), files.Close())
+		err = errors.Join(view.WriteFile(ctx, Workspace+"/.token", []byte(token+"\n"), false), view.Close())
 	}
 	var missed []string
 	if err == nil {

@@ -79,9 +79,9 @@ func (o *owners) claim(ctx context.Context, d Dirs, thread string) (uid int, rel
 	if err != nil {
 		return 0, nil, err
 	}
-	files, home := filepath.Join(base, "user-data"), filepath.Join(base, "sandbox", "home")
+	data, home := filepath.Join(base, "user-data"), filepath.Join(base, "sandbox", "home")
 	var st, sth unix.Stat_t
-	if err := errors.Join(unix.Lstat(files, &st), unix.Lstat(home, &sth)); err != nil {
+	if err := errors.Join(unix.Lstat(data, &st), unix.Lstat(home, &sth)); err != nil {
 		return 0, nil, opError("look at files of thread", thread, err)
 	}
 	uid, err = o.pick(thread, int(st.Uid))
@@ -94,8 +94,8 @@ func (o *owners) claim(ctx context.Context, d Dirs, thread string) (uid int, rel
 	}
 	// New files follow the owner of the first folder. The home comes last and
 	// tells that all was done.
-	err = os.Lchown(files, uid, uid)
-	for _, dir := range []string{files, home} {
+	err = os.Lchown(data, uid, uid)
+	for _, dir := range []string{data, home} {
 		if err == nil {
 			err = eachFile(ctx, dir, func(parent int, name string, _ *unix.Stat_t) error {
 				if err := unix.Fchownat(parent, name, uid, uid, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.ENOENT) {
