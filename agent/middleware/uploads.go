@@ -183,13 +183,13 @@ func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, a
 	return n
 }
 
-func uploadList(files []agent.ToldFile, about aboutFile) string {
+func uploadList(told []agent.ToldFile, about aboutFile) string {
 	var b strings.Builder
 	b.WriteString("<uploaded_files>\nThe user gave these files to this conversation:\n")
 	searchable := false
-	for i, f := range files {
+	for i, f := range told {
 		if i == maxListed {
-			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(files)-maxListed, sandbox.Uploads)
+			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(told)-maxListed, sandbox.Uploads)
 			break
 		}
 		big := size(f.Size)

@@ -32,14 +32,14 @@ func (s shelf) Search(_ context.Context, _ string, q uploads.Query) (uploads.Fou
 }
 
 // withDocuments is a desk with converted documents: names and their Markdown.
-func withDocuments(t *testing.T, found []uploads.Passage, files ...string) (*desk, map[string]string, *uploads.Query) {
+func withDocuments(t *testing.T, found []uploads.Passage, pairs ...string) (*desk, map[string]string, *uploads.Query) {
 	d := newDesk(t, nil)
 	s := shelf{found: uploads.Found{Passages: found, Searched: 1}, asked: &uploads.Query{}}
 	originals := map[string]string{}
-	for i := 0; i < len(files); i += 2 {
-		s.names = append(s.names, files[i])
-		originals[files[i]] = "%PDF-1.7\n\x00\x01"
-		d.put("uploads/"+files[i]+".md", files[i+1])
+	for i := 0; i < len(pairs); i += 2 {
+		s.names = append(s.names, pairs[i])
+		originals[pairs[i]] = "%PDF-1.7\n\x00\x01"
+		d.put("uploads/"+pairs[i]+".md", pairs[i+1])
 	}
 	open := func(thread string) (*sandbox.Files, error) { return d.dirs.Open(thread) }
 	d.a.Model, d.a.Tools = offline.New(nil), tools.Builtin(open, tools.DefaultLimits(), s)
