@@ -129,7 +129,15 @@ type Composer struct {
 	Attachments []Attachment
 	Limits      UploadLimits
 	Autofocus   bool
-	Problem     string // why the last message was refused, in the reader's language; empty when it was not
+	Partner     Partner // the agent the chat is with
+	Problem     string  // why the last message was refused, in the reader's language; empty when it was not
+}
+
+// Partner is the custom agent that a chat is with; without a name it is the lead agent.
+type Partner struct {
+	Name   string
+	Text   string // what it is for
+	Making bool   // it is being made in this chat
 }
 
 // OfflineModel is the name of the model that answers while none is configured;

@@ -3,8 +3,17 @@ package views
 // AgentsPage is GET /workspace/agents.
 type AgentsPage struct {
 	Shell      Shell
+	Agents     []AgentInfo     // the reader's own, by name
 	Assistants []AssistantInfo // made over the API, oldest first
 	More       bool            // there are more of them
+}
+
+// AgentInfo is a custom agent in a list.
+type AgentInfo struct {
+	Name    string
+	Text    string
+	Model   string // what people call it; empty leaves it to the chat
+	Problem string // why its files cannot be read, in English
 }
 
 // AssistantInfo is an assistant that a program made: named defaults for runs.
@@ -12,6 +21,54 @@ type AssistantInfo struct {
 	ID   string
 	Name string
 	Text string
+}
+
+// NewAgentPage is GET /workspace/agents/new: three ways to an agent. Open is the one that was
+// tried: talk, form or import.
+type NewAgentPage struct {
+	Shell   Shell
+	Open    string
+	Name    string // of the agent to talk about or to import
+	Text    string // what it should do
+	Form    AgentForm
+	Offline bool // there is no model to talk to
+	Wrong   string
+	Problem string
+}
+
+// AgentPage is GET /workspace/agents/{name}.
+type AgentPage struct {
+	Shell   Shell
+	Form    AgentForm
+	Broken  string // why the files cannot be read; then there is no form
+	Config  string // the text of config.yaml
+	Soul    string // the text of SOUL.md
+	Files   bool   // the files were edited by hand last
+	Problem string // of the files
+}
+
+// AgentForm is what the form of an agent holds.
+type AgentForm struct {
+	New         bool
+	Name        string
+	Description string
+	Soul        string
+	Model       string
+	Models      []ModelChoice
+	AllTools    bool
+	Groups      []AgentGroup
+	Thinking    string // "", on or off
+	Effort      string // "", low, medium or high
+	Temperature string
+	MaxTokens   string
+	Wrong       string // the field that is wrong
+	Problem     string // in the reader's language
+}
+
+// AgentGroup is a group of tools that an agent may have.
+type AgentGroup struct {
+	Name string
+	On   bool
 }
 
 // MissingPage is the page of an agent or a skill that is not there.

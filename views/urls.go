@@ -164,7 +164,7 @@ const ModelsURL = "/ui/models"
 // Addresses of the pages beside the chats.
 const (
 	AgentsURL = "/workspace/agents"
-	// NewAgentURL is where agents of one's own will be made.
+	// NewAgentURL is where an agent is made.
 	NewAgentURL = AgentsURL + "/new"
 	SkillsURL   = "/workspace/skills"
 	TasksURL    = "/workspace/scheduled-tasks"
@@ -187,4 +187,26 @@ func escapePath(p string) string {
 		parts[i] = url.PathEscape(parts[i])
 	}
 	return strings.Join(parts, "/")
+}
+
+// Actions on custom agents: making one by form, by talking and from a file.
+const (
+	AgentActionsURL = "/ui/agents"
+	AgentTalkURL    = AgentActionsURL + "/talk"
+	AgentImportURL  = AgentActionsURL + "/import"
+)
+
+// AgentURL is the page of a custom agent.
+func AgentURL(name string) string { return AgentsURL + "/" + url.PathEscape(name) }
+
+// AgentChatURL is a new chat with a custom agent.
+func AgentChatURL(name string) string { return NewChatURL + "?agent=" + url.QueryEscape(name) }
+
+// AgentActionURL is an action on a custom agent: files, export, delete, or "" to save it.
+func AgentActionURL(name, action string) string {
+	at := AgentActionsURL + "/by-name/" + url.PathEscape(name)
+	if action == "" {
+		return at
+	}
+	return at + "/" + action
 }

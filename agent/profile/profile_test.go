@@ -237,3 +237,56 @@ func TestChangesAtOnce(t *testing.T) {
 		t.Errorf("%+v %v", a, err)
 	}
 }
+
+func TestExportComesBack(t *testing.T) {
+	l, dir := open(t)
+	a := whole()
+	a.Soul = "\n---\nA soul that looks like a fence.\n---\n"
+	if err := l.Create("default", a); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "users", "default", "agents", "odd", "config.yaml"), "---\n# mine\nother: kept\n")
+	for _, name := range []string{a.Name, "odd"} {
+		data, err := l.Export("default", name)
+		if err != nil || len(data) > profile.MaxExport {
+			t.Fatal(err)
+		}
+		if _, err := l.Import("default", data, ""); !errors.Is(err, profile.ErrExists) {
+			t.Error("it is there:", err)
+		}
+		want, _ := l.Get("default", name)
+		for owner, as := range map[string]string{"eve": "", "default": "Copy-of-" + name} {
+			got, err := l.Import(owner, data, as)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, data)
+			}
+			got, err = l.Get(owner, got.Name)
+			want.Name, want.Changed = got.Name, got.Changed
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, %v\nwant %+v", got, err, want)
+			}
+		}
+	}
+	if text, err := l.Config("eve", "odd"); err != nil || !strings.Contains(text, "# mine") || !strings.Contains(text, "other: kept") {
+		t.Error(text, err)
+	}
+}
+
+func TestHostileImports(t *testing.T) {
+	l, _ := open(t)
+	for name, data := range map[string]string{
+		"nothing": "", "no fence": "name: x\n", "open": "---\nname: x\n", "no name": "---\nmodel: x\n---\nsoul", "path": "---\nname: ../x\n---\n",
+		"reserved": "---\nname: new\n---\n", "zip": "PK\x03\x04", "binary": "---\nname: x\n---\n\x00", "not utf-8": "---\nname: x\n---\n\xff",
+		"large": "---\nname: x\n---\n" + strings.Repeat("x", profile.MaxSoul+1), "huge": strings.Repeat("x", profile.MaxExport+1),
+		"front": "---\nname: x\n# " + strings.Repeat("x", profile.MaxConfig) + "\n---\n", "bad": "---\nname: x\nskills: 3\n---\n", "torn": "---\n\tname: x\n---\n",
+		"bomb": "---\nname: x\na: &a [x,x]\nb: &b [*a,*a]\nskills: *b\n---\n",
+	} {
+		var bad *profile.Invalid
+		if _, err := l.Import("default", []byte(data), ""); !errors.As(err, &bad) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if list, err := l.List("default"); len(list) != 0 || err != nil {
+		t.Error(list, err)
+	}
+}

@@ -277,7 +277,7 @@ export const bind = () => {
     keep();
     fit();
     problem();
-    if (box.value[0] === '/') later('slash').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
+    if ('/@'.includes(box.value[0])) later('slash').then((m) => m.open(box)).catch(() => {}); // typed out it works, too
   });
   try { if (!box.value) box.value = sessionStorage.getItem(key()) ?? ''; } catch { /* see keep */ }
   fit();

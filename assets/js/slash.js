@@ -2,6 +2,7 @@
 // renders it; here it filters, moves and picks.
 let list, box, away = false;
 
+const opens = (c) => c === '/' || c === '@';
 const shown = () => [...list.querySelectorAll('[role=option]:not([hidden])')];
 const current = () => list.querySelector('[aria-selected=true]');
 
@@ -21,10 +22,10 @@ const close = () => {
 
 const filter = () => {
   const typed = box.value;
-  if (typed[0] !== '/') away = false;
+  if (!opens(typed[0])) away = false;
   for (const o of list.querySelectorAll('[role=option]')) o.hidden = !o.dataset.text.startsWith(typed) || o.dataset.text === typed;
   const found = shown();
-  if (away || typed[0] !== '/' || !found.length || document.activeElement !== box) { close(); return; }
+  if (away || !opens(typed[0]) || !found.length || document.activeElement !== box) { close(); return; }
   if (!list.matches(':popover-open')) {
     list.showPopover();
     box.setAttribute('aria-controls', list.id);

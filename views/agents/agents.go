@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"context"
+
 	"github.com/a-h/templ"
 
 	"fawn/views"
@@ -10,21 +12,17 @@ import (
 // Gallery lists the agents one can talk to, and the assistants that programs made.
 func Gallery(p views.AgentsPage) templ.Component { return i18n.In(p.Shell.Lang, gallery(p)) }
 
-// New is where agents of one's own will be made.
-func New(s views.Shell) templ.Component { return i18n.In(s.Lang, newAgent(s)) }
+// New is where an agent is made.
+func New(p views.NewAgentPage) templ.Component { return i18n.In(p.Shell.Lang, newAgent(p)) }
+
+// Edit is where an agent is changed.
+func Edit(p views.AgentPage) templ.Component { return i18n.In(p.Shell.Lang, edit(p)) }
 
 // Skills lists what is installed.
 func Skills(s views.Shell) templ.Component { return i18n.In(s.Lang, skills(s)) }
 
 // Missing is the page of an agent or a skill that is not there.
 func Missing(p views.MissingPage) templ.Component { return i18n.In(p.Shell.Lang, missing(p)) }
-
-// example makes an assistant and runs it, in the words of the API.
-const example = `POST /assistants
-{"graph_id": "lead_agent", "name": "Careful", "context": {"mode": "pro"}}
-
-POST /threads/{thread_id}/runs/stream
-{"assistant_id": "<assistant_id>", "input": {"messages": [{"role": "user", "content": "Hello"}]}}`
 
 func missingKey(p views.MissingPage) string {
 	if p.Skill {
@@ -38,4 +36,43 @@ func missingIcon(p views.MissingPage) string {
 		return "graduation-cap"
 	}
 	return "bot"
+}
+
+// groupText is what a group of tools is called; others than the built-in ones have only a name.
+func groupText(ctx context.Context, name string) string {
+	switch name {
+	case "file:read":
+		return i18n.C(ctx, "agents.group.read")
+	case "file:write":
+		return i18n.C(ctx, "agents.group.write")
+	case "bash":
+		return i18n.C(ctx, "agents.group.bash")
+	case "web":
+		return i18n.C(ctx, "agents.group.web")
+	}
+	return name
+}
+
+// action is where the form of an agent goes.
+func action(f views.AgentForm) string {
+	if f.New {
+		return views.AgentActionsURL
+	}
+	return views.AgentActionURL(f.Name, "")
+}
+
+// orAny names the choice that leaves something to the chat.
+func orAny(v string) string {
+	if v == "" {
+		return "any"
+	}
+	return v
+}
+
+// modelText is what a model is called.
+func modelText(m views.ModelChoice) string {
+	if m.Label != "" {
+		return m.Label
+	}
+	return m.Name
 }

@@ -1,5 +1,20 @@
 package chat
 
+import (
+	"context"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// mentionText says what an agent is for.
+func mentionText(ctx context.Context, a views.Partner) string {
+	if a.Name == "fawn" {
+		return i18n.C(ctx, "slash.lead")
+	}
+	return views.Safe(a.Text)
+}
+
 // command is a word behind a slash that does something.
 type command struct {
 	name  string

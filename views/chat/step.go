@@ -144,6 +144,8 @@ func describe(ctx context.Context, s views.Step) line {
 		l = line{verb: verb("web_search"), target: oneLine(a.Query), mono: true}
 	case "web_fetch":
 		l = line{verb: verb("web_fetch"), target: shortURL(a.URL), mono: true}
+	case "setup_agent", "update_agent":
+		l = line{verb: verb(s.Tool), target: oneLine(a.Description)}
 	case "task":
 		l = line{verb: verb("task"), target: oneLine(a.Description)}
 	}

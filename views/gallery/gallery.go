@@ -66,8 +66,9 @@ func Pages(l Look) map[string]templ.Component {
 		"tools":    settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "tools", Tools: []views.ToolInfo{{Name: "read_file"}, {Name: "bash", Reason: "no sandbox"}}, Servers: []views.ServerInfo{{Name: "github"}, {Name: "old", Off: true}}}),
 		"account":  settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "account", Loopback: true, About: about()}),
 		"tasks":    tasks.Page(views.TasksPage{Shell: with(views.NavTasks, ""), Tasks: scheduled(), Off: true, Form: views.TaskForm{Every: "day", At: "08:00", Zone: "UTC", Problem: "a task needs a title"}}),
-		"agents":   agents.Gallery(views.AgentsPage{Shell: with(views.NavAgents, ""), Assistants: []views.AssistantInfo{{ID: "0192f3c8-8a1c-7000-8000-000000000001", Name: "Careful reviewer", Text: "Plans first"}}, More: true}),
-		"newagent": agents.New(with(views.NavAgents, "")),
+		"agents":   agents.Gallery(views.AgentsPage{Shell: with(views.NavAgents, ""), Agents: []views.AgentInfo{{Name: "code-reviewer", Text: "Reads pull requests", Model: "GPT-5"}, {Name: "torn", Problem: "config.yaml, line 2: tool_groups must be a list of names"}}, Assistants: []views.AssistantInfo{{ID: "0192f3c8-8a1c-7000-8000-000000000001", Name: "Careful reviewer", Text: "Plans first"}}, More: true}),
+		"newagent": agents.New(views.NewAgentPage{Shell: with(views.NavAgents, ""), Open: "form", Form: agentForm(true)}),
+		"agent":    agents.Edit(views.AgentPage{Shell: with(views.NavAgents, ""), Form: agentForm(false), Config: "model: gpt-5\n", Soul: "Be strict.", Files: true}),
 		"noagent":  agents.Missing(views.MissingPage{Shell: with(views.NavAgents, ""), Name: "analyst"}),
 		"noskill":  agents.Missing(views.MissingPage{Shell: with(views.NavSkills, ""), Name: "slides", Skill: true}),
 		"menu":     chat.MenuPage(views.MenuPage{Shell: with("", "t1"), Row: rows()[0]}),
@@ -215,4 +216,10 @@ func models(form *views.ModelForm) views.Models {
 func scheduled() []views.Task {
 	return []views.Task{{ID: "a", Title: "Morning report", Prompt: "Write a report", Schedule: "0 8 * * *", Zone: "Europe/Berlin", Next: now().Add(time.Hour),
 		Runs: []views.TaskRun{{Status: "success", ThreadID: "t1", At: now()}, {Status: "failed", At: now(), Error: "no credit"}}}, {ID: "b", Paused: true}}
+}
+
+// agentForm is the form of a custom agent.
+func agentForm(fresh bool) views.AgentForm {
+	return views.AgentForm{New: fresh, Name: "code-reviewer", Description: "Reads pull requests", Soul: "You are strict about tests.", Models: []views.ModelChoice{{Name: "gpt-5", Label: "GPT-5"}},
+		Groups: []views.AgentGroup{{Name: "file:read", On: true}, {Name: "bash"}}, Temperature: "3", Wrong: "temperature", Problem: "Enter a number from 0 to 2."}
 }

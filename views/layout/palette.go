@@ -45,6 +45,7 @@ func commands() []command {
 		{Label: "nav.all", Icon: "list", URL: views.ChatsURL, Also: "also.all"},
 		{Label: "cmd.write", Icon: "pencil", Do: "write", Keys: "/"},
 		{Label: "cmd.side", Icon: "menu", Do: "side", Keys: "Ctrl B", Also: "also.side"},
+		{Label: "agents.title", Icon: "bot", URL: views.AgentsURL, Also: "also.agents"},
 		{Label: "tasks.title", Icon: "clock", URL: views.TasksURL, Also: "also.tasks"},
 		{Label: "nav.settings", Icon: "settings", URL: views.SettingsURL("appearance"), Keys: "Ctrl ,", Also: "also.settings"},
 		{Label: "cmd.keys", Icon: "key", Do: "keys", Keys: "Ctrl /", Also: "also.keys"},
@@ -55,6 +56,7 @@ func commands() []command {
 // what the page has for it; the script leaves out what is not there.
 func more() []command {
 	return []command{
+		{Label: "agents.new", Icon: "bot", URL: views.NewAgentURL, Also: "also.agents"},
 		{Label: "compose.stop", Icon: "square", Do: "stop", Chat: true, Also: "also.stop"},
 		{Label: "compose.model", Icon: "bot", Do: "model", Also: "also.model"},
 		{Label: "thread.rename", Icon: "pencil", Do: "rename", Chat: true, Also: "also.rename"},

@@ -13,6 +13,7 @@ import (
 	"fawn/agent/config"
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/principal"
 )
 
 // choice is what a reader wants runs to be like. Empty fields are not chosen.
@@ -153,6 +154,11 @@ func (u *UI) keepChoice(ctx context.Context, t store.Thread, ch choice) error {
 // choices fills the pickers of a message box.
 func (u *UI) choices(c echo.Context, t *store.Thread, box *views.Composer) {
 	wanted := u.chosen(c, t)
+	if t == nil && box.Partner.Name != "" {
+		if a, err := u.Agents.Get(principal.Owner(c.Request().Context()), box.Partner.Name); err == nil && a.Model != "" {
+			wanted.Model = a.Model
+		}
+	}
 	ch, entry := u.possible(wanted)
 	for _, m := range u.Config.Current().UsableModels() {
 		box.Models = append(box.Models, views.ModelChoice{Name: m.Name, Label: m.DisplayName, Text: m.Description,

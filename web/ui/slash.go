@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -22,7 +23,20 @@ func (u *UI) commands(c echo.Context) error {
 	if !fragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Commands(c.QueryParam("new") != "")))
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Commands(c.QueryParam("new") != "", u.mentions(c.Request().Context()))))
+}
+
+// mentions are the agents that a message can be handed to.
+func (u *UI) mentions(ctx context.Context) (list []views.Partner) {
+	for _, e := range u.ownAgents(ctx) {
+		if e.Err == nil {
+			list = append(list, views.Partner{Name: e.Name, Text: oneLine(e.Description)})
+		}
+	}
+	if len(list) > 0 {
+		list = append(list, views.Partner{Name: leadName})
+	}
+	return list
 }
 
 // slash takes a text apart that is a command of the pages; name is "" for any other.

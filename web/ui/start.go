@@ -53,18 +53,31 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 		return err
 	}
 	wanted := u.chosen(c, own).with(form)
+	with, model := u.talking(ctx, own, form)
+	if model != "" {
+		wanted.Model = model
+	}
 	ch, _ := u.possible(wanted)
-	if req.Context, err = agent.Encode(ch.options()); err != nil {
+	options := ch.options()
+	with.options(options)
+	if !with.Making {
+		req.AssistantID = with.Name
+	}
+	if req.Context, err = agent.Encode(options); err != nil {
 		return err
 	}
 	_, err = u.Runs.Start(ctx, req)
 	if errors.Is(err, runs.ErrBusy) {
 		return errBusy
 	}
-	if err != nil || !form.Has("mode") && !form.Has("model") {
+	chose := form.Has("mode") || form.Has("model")
+	if err != nil || !chose && with == u.talkOf(ctx, own) {
 		return err
 	}
 	if t, err = u.mine(ctx, req.Thread); err != nil {
+		return err
+	}
+	if err := u.keepTalk(ctx, t, with); err != nil || !chose {
 		return err
 	}
 	return u.keepChoice(ctx, t, wanted)

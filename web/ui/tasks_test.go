@@ -151,9 +151,6 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") || !strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
 		t.Error("the page of agents does not list what programs made")
 	}
-	if page := w.page("/workspace/agents/new"); !strings.Contains(page, "create your own agents in the browser yet") || !strings.Contains(page, `href="/docs"`) {
-		t.Error("the page for a new agent does not say what there is instead")
-	}
 	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents", "/workspace/agents/none/chats/t1": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
 		if a := w.get(path); a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, `class="btn primary" href="`+back+`"`) || !strings.Contains(a.body, "called “no") {
 			t.Errorf("%s: %d", path, a.StatusCode)

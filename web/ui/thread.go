@@ -101,6 +101,11 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 	limits := u.Uploads()
 	box := views.Composer{ThreadID: thread,
 		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize, Files: limits.MaxFiles}}
+	if t == nil {
+		box.Partner = u.partner(c.Request().Context(), u.invited(c))
+	} else {
+		box.Partner = u.partner(c.Request().Context(), u.talkOf(c.Request().Context(), t))
+	}
 	u.choices(c, t, &box)
 	waiting, err := u.waiting(c.Request().Context(), thread, sent)
 	for _, f := range waiting {

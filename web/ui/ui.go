@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/llm"
+	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/assets"
@@ -47,6 +48,7 @@ type Deps struct {
 	Network  *network.Book                   // hosts that agents want to reach; may be nil
 	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
+	Agents   *profile.Library                // the custom agents; nil has none
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil

@@ -20,6 +20,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/llm"
 	"fawn/agent/middleware"
+	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/tools"
@@ -42,6 +43,7 @@ type world struct {
 	dirs     sandbox.Dirs
 	config   *config.Store
 	schedule *schedule.Scheduler
+	agents   *profile.Library
 	model    agent.Model
 	aside    *adviser
 	url      string
@@ -75,10 +77,13 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if len(conf) > 0 {
 		w.config = config.Fixed(conf[0])
 	}
+	if w.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
+		t.Fatal(err)
+	}
 	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
 	w.ui, err = ui.New(ui.Deps{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config,
 		Uploads: func() uploads.Config { return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17} },
-		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Aside: w.aside, Draining: w.draining})
+		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Agents: w.agents, Aside: w.aside, Draining: w.draining})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +102,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 		server.Close()
 		w.runs.Close()
 		w.schedule.Close()
+		w.agents.Close()
 		if err := w.db.Close(); err != nil {
 			t.Error(err)
 		}

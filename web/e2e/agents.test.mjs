@@ -1,0 +1,184 @@
+// Custom agents in the browser: made by talking, talked to, called by @name, edited, taken
+// along as a file and deleted, with JavaScript and without.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { answer, ask, clean, finished, launch, newChat, open, send, shot, violations } from './browser.mjs';
+import { chromium, lacks, start } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+const soul = 'You are a poet. Answer in two lines that rhyme.';
+let fawn, browser;
+
+before(async () => {
+  if (skip) return;
+  [fawn, browser] = await Promise.all([start({ models: { careful: 'display_name: Careful' } }), launch()]);
+  await fawn.script.rules([
+    { match: 'called “poet”', script: { turns: [{ text: 'What should it write about?' }] } },
+    { match: 'About the sea', script: { turns: [{ tool_calls: [{ name: 'setup_agent', args: { soul, description: 'Writes short verse' } }] }, { text: 'The poet is ready.' }] } },
+    { match: 'more cheerful', script: { turns: [{ tool_calls: [{ name: 'update_agent', args: { soul: soul + ' Be cheerful.' } }] }, { text: 'Updated.' }] } },
+    { match: 'verse', script: { turns: [{ text: 'The sea is wide, the gulls abide.' }] } },
+  ]);
+});
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+// prompt is the system prompt of the newest request of a run.
+const prompt = async () => {
+  const list = (await fawn.script.requests()).filter((r) => r.body.messages?.[0]?.role === 'system');
+  return list.at(-1).body.messages[0].content;
+};
+const shelf = () => join(fawn.data, 'users', 'default', 'agents');
+const partner = (page) => page.locator('.bar a.chip').innerText();
+
+test('an agent is made by talking, answers in its chat and changes itself', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + newChat);
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByText('You haven’t made any agents yet').waitFor();
+  await page.getByRole('link', { name: 'New agent' }).click();
+  const card = page.locator('form', { has: page.getByRole('heading', { name: 'Create by talking' }) });
+  await card.getByLabel('Name').fill('a b');
+  await card.getByRole('button', { name: 'Start chat' }).click();
+  await card.getByRole('alert').getByText('letters, digits and hyphens').waitFor();
+  await card.getByLabel('Name').fill('Poet');
+  await card.getByRole('button', { name: 'Start chat' }).click();
+  await page.waitForURL(/\/workspace\/chats\/(?!new)/);
+  await finished(page);
+  assert.match(await answer(page), /What should it write about/);
+  await page.getByText('Creating the agent poet').waitFor({ state: 'attached' });
+  assert.match(await prompt(), /called `poet`/);
+  await send(page, 'About the sea');
+  await page.getByText('The poet is ready.').waitFor();
+  await finished(page);
+  assert.match(await page.locator('.turn.last .trail').innerText(), /Created the agent/);
+  assert.equal(readFileSync(join(shelf(), 'poet', 'SOUL.md'), 'utf8'), soul);
+  await send(page, 'Now a verse');
+  await page.getByText('gulls abide').waitFor();
+  await finished(page);
+  assert.equal(await partner(page), 'poet', 'the chat goes on with the agent that was made in it');
+  assert.ok((await prompt()).includes(soul));
+  await send(page, 'Be more cheerful from now on');
+  await page.getByText('Updated.', { exact: true }).waitFor();
+  await finished(page);
+  assert.match(readFileSync(join(shelf(), 'poet', 'SOUL.md'), 'utf8'), /Be cheerful/);
+  await page.reload();
+  assert.equal(await partner(page), 'poet');
+  await shot(page, 'thread');
+  clean(page);
+  await page.context().close();
+});
+
+test('@ lists the agents, keys pick one, and the chat is handed over and back', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + newChat);
+  await page.focus('#q');
+  await page.keyboard.type('@');
+  await page.locator('#slash:popover-open #at-poet').waitFor();
+  await shot(page, 'mention');
+  const active = () => page.evaluate(() => document.getElementById(document.querySelector('#q').getAttribute('aria-activedescendant'))?.dataset.text);
+  assert.equal(await active(), '@poet ');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await active(), '@fawn ');
+  await page.keyboard.press('Escape');
+  await page.fill('#q', '');
+  await page.keyboard.type('@p');
+  await page.locator('#slash:popover-open #at-poet').waitFor();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.inputValue('#q'), '@poet ');
+  await page.keyboard.type('a verse, please');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/workspace\/chats\/(?!new)/);
+  await finished(page);
+  await page.waitForFunction(() => document.querySelector('.bar a.chip')?.innerText.trim() === 'poet');
+  assert.match(await prompt(), /You are poet,/);
+  const left = page.waitForEvent('load');
+  await send(page, '@fawn and you?');
+  await left;
+  await finished(page);
+  assert.equal(await page.locator('.bar a.chip').count(), 0);
+  assert.equal(await page.inputValue('#q'), '', 'what was sent is not a draft');
+  assert.match(await prompt(), /You are Fawn,/);
+  clean(page);
+  await page.context().close();
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`an agent is made by form, edited, exported, imported and deleted, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, { skip }, async () => {
+    const page = await open(browser, fawn.base, { javaScriptEnabled });
+    await page.goto(fawn.base + '/workspace/agents/new');
+    await page.locator('summary', { hasText: 'Fill in a form' }).click();
+    const form = page.locator('form[action="/ui/agents"]');
+    await form.getByLabel('Name').fill('Reader');
+    await form.getByLabel('Description').fill('Reads and sums up');
+    await form.getByLabel('Instructions').fill('Sum up in three bullets.');
+    await form.getByLabel('Model').selectOption('careful');
+    await form.getByLabel('Temperature').fill('7');
+    await form.getByLabel('All tools').uncheck();
+    for (const name of ['Write files', 'Run commands']) await form.getByLabel(name).uncheck();
+    await form.getByRole('button', { name: 'Create agent' }).click();
+    await form.getByRole('alert').getByText('from 0 to 2').waitFor();
+    assert.equal(await form.getByLabel('Instructions').inputValue(), 'Sum up in three bullets.');
+    await shot(page, 'form');
+    await form.getByLabel('Temperature').fill('0.3');
+    await form.getByRole('button', { name: 'Create agent' }).click();
+    await page.waitForURL(/agents\/reader\?saved=1$/);
+    await page.getByText('Agent saved').waitFor();
+    await shot(page, 'agent');
+    assert.match(readFileSync(join(shelf(), 'reader', 'config.yaml'), 'utf8'), /tool_groups: \[['"]?file:read['"]?\]/);
+
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export' }).click()]);
+    const at = join(fawn.dir, 'reader.md');
+    await file.saveAs(at);
+    await page.locator('summary', { hasText: 'Edit files' }).click();
+    await page.getByLabel('config.yaml').fill('tool_groups: none');
+    await page.getByRole('button', { name: 'Save files' }).click();
+    await page.getByRole('alert').getByText('tool_groups must be a list of names').waitFor();
+    await page.getByLabel('config.yaml').fill('description: By hand\ntool_groups: [file:read]\n');
+    await page.getByRole('button', { name: 'Save files' }).click();
+    await page.waitForURL(/saved=1$/);
+    assert.equal(await page.getByLabel('Description').inputValue(), 'By hand');
+    writeFileSync(join(shelf(), 'reader', 'config.yaml'), 'skills: 3\n');
+    await page.goto(fawn.base + '/workspace/agents');
+    await page.getByText('config.yaml, line 1: skills must be a list of names').waitFor();
+    await shot(page, 'gallery');
+
+    await page.goto(fawn.base + '/workspace/agents/new');
+    await page.locator('summary', { hasText: 'Import from a file' }).click();
+    await page.getByLabel('New name').fill('copy');
+    await page.getByLabel('File', { exact: true }).setInputFiles(at);
+    await page.getByRole('button', { name: 'Import' }).click();
+    await page.waitForURL(/agents\/copy\?saved=1$/);
+    assert.equal(await page.getByLabel('Instructions').inputValue(), 'Sum up in three bullets.');
+    await page.getByRole('link', { name: 'Chat', exact: true }).click();
+    await page.getByRole('heading', { name: 'copy' }).waitFor();
+    await page.fill('#q', 'a verse');
+    await page.locator('#send button').click();
+    await page.waitForURL(/\/workspace\/chats\/(?!new)/);
+    await page.locator('.bar a.chip', { hasText: 'copy' }).waitFor();
+    for (const name of ['reader', 'copy']) {
+      await page.goto(fawn.base + '/workspace/agents/' + name);
+      await page.locator('summary', { hasText: 'Delete agent' }).click();
+      await page.getByRole('button', { name: 'Delete permanently' }).click();
+      await page.waitForURL(/\/workspace\/agents$/);
+    }
+    assert.equal(existsSync(join(shelf(), 'reader')) || existsSync(join(shelf(), 'copy')), false);
+    clean(page);
+    await page.context().close();
+  });
+}
+
+for (const form of [{ name: 'light', colorScheme: 'light' }, { name: 'dark', colorScheme: 'dark' }, { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } }]) {
+  test(`the pages of an agent are accessible, ${form.name}`, { skip }, async () => {
+    const page = await open(browser, fawn.base, form);
+    for (const [what, path] of [['gallery', '/workspace/agents'], ['edit', '/workspace/agents/poet'], ['new', '/workspace/agents/new'], ['chat', newChat + '?agent=poet']]) {
+      await page.goto(fawn.base + path);
+      for (const s of await page.locator('main details > summary').all()) await s.click();
+      assert.deepEqual(await violations(page), [], what);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), what + ' scrolls sideways');
+      await shot(page, `${what}-${form.name}`);
+    }
+    clean(page);
+    await page.context().close();
+  });
+}

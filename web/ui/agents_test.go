@@ -1,0 +1,270 @@
+package ui_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/agent/agenttest"
+	"fawn/agent/config"
+	"fawn/agent/profile"
+)
+
+// twoModels is a configuration with models that nobody calls.
+func twoModels() *config.Snapshot {
+	s := &config.Snapshot{File: config.Default()}
+	s.File.Models = []config.Model{{Name: "one"}, {Name: "two", DisplayName: "Model Two"}}
+	return s
+}
+
+// asked are the options and the assistant of the newest run of a thread.
+func (w *world) asked(thread string) (options map[string]any, assistant string) {
+	w.Helper()
+	w.settle(thread)
+	list, err := w.db.Runs(w.Context(), thread, "", 1, 0)
+	if err != nil || len(list) == 0 {
+		w.Fatal(err)
+	}
+	var kwargs struct {
+		Context map[string]any `json:"context"`
+	}
+	if err := json.Unmarshal(list[0].Kwargs, &kwargs); err != nil {
+		w.Fatal(err)
+	}
+	return kwargs.Context, list[0].AssistantID
+}
+
+func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
+	w := open(t, &agenttest.Script{}, twoModels())
+	if page := w.page("/workspace/agents"); !strings.Contains(page, "made any agents yet") {
+		t.Error("the empty gallery says nothing")
+	}
+	good := func() url.Values {
+		return url.Values{"name": {"Code-Reviewer"}, "description": {"Reads <diffs>"}, "soul": {"Be strict.\r\nBe kind."}, "model": {"two"}, "group": {"file:read", "bash"},
+			"thinking": {"off"}, "effort": {"low"}, "temperature": {"0,5"}, "max_tokens": {"200"}}
+	}
+	for field, c := range map[string]struct{ value, says string }{
+		"name": {"../x", "letters, digits and hyphens"}, "model": {"none", "configured"}, "temperature": {"hot", "0 to 2"},
+		"max_tokens": {"0", "200,000"}, "soul": {strings.Repeat("x", profile.MaxSoul+1), "64 KiB"}, "group": {"a b", "no spaces"},
+	} {
+		form := good()
+		form.Set(field, c.value)
+		if a := w.post("/ui/agents", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(a.body), c.says) || !strings.Contains(a.body, "Reads &lt;diffs&gt;") {
+			t.Errorf("%s: %d", field, a.StatusCode)
+		}
+	}
+	if a := w.post("/ui/agents", good()); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/agents/code-reviewer?saved=1" {
+		t.Fatal(a.StatusCode, a.Header)
+	}
+	a, err := w.agents.Get("default", "code-reviewer")
+	if err != nil || a.Soul != "Be strict.\nBe kind." || a.Model != "two" || strings.Join(a.ToolGroups, " ") != "file:read bash" || *a.Thinking || a.Effort != "low" || *a.Temperature != 0.5 || *a.MaxTokens != 200 {
+		t.Errorf("%+v %v", a, err)
+	}
+	if a := w.post("/ui/agents", good(), "Accept-Language", "zh-CN"); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "已有同名的智能体") {
+		t.Error("a second one of that name:", a.StatusCode)
+	}
+	if page := w.page("/workspace/agents"); !strings.Contains(page, "Reads &lt;diffs&gt;") || !strings.Contains(page, "Uses Model Two") || !strings.Contains(page, `href="/workspace/chats/new?agent=code-reviewer"`) {
+		t.Error("the gallery does not show it")
+	}
+	form := good()
+	form.Set("all_tools", "1")
+	form.Set("soul", "New.")
+	if a := w.post("/ui/agents/by-name/code-reviewer", form); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode)
+	}
+	form.Set("temperature", "9")
+	form.Set("soul", "Newer.")
+	if a := w.post("/ui/agents/by-name/code-reviewer", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Newer.") {
+		t.Error(a.StatusCode)
+	}
+	if a, _ := w.agents.Get("default", "code-reviewer"); a.ToolGroups != nil || a.Soul != "New." {
+		t.Errorf("%+v", a)
+	}
+	if a := w.post("/ui/agents/by-name/none", form); a.StatusCode != http.StatusNotFound {
+		t.Error(a.StatusCode)
+	}
+	if a := w.get("/workspace/agents/code-reviewer/chats/t1"); a.StatusCode != http.StatusFound || a.Header.Get("Location") != "/workspace/chats/t1" {
+		t.Error(a.StatusCode)
+	}
+	for range 2 {
+		if a := w.post("/ui/agents/by-name/code-reviewer/delete", nil); a.StatusCode != http.StatusSeeOther {
+			t.Error(a.StatusCode)
+		}
+	}
+	if w.agents.Has("default", "code-reviewer") {
+		t.Error("it is still there")
+	}
+}
+
+func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	at := filepath.Join(w.dirs.Root, "users", "default", "agents", "torn")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(at, "config.yaml"), []byte("skills: <all>\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const why = "line 1: skills must be a list of names"
+	for _, path := range []string{"/workspace/agents", "/workspace/agents/torn"} {
+		if page := w.page(path); !strings.Contains(page, why) {
+			t.Errorf("%s does not say what is wrong", path)
+		}
+	}
+	if page := w.page("/workspace/agents/torn"); !strings.Contains(page, "skills: &lt;all&gt;") || strings.Contains(page, `name="temperature"`) {
+		t.Error("the file cannot be mended, or the form can be used")
+	}
+	if a := w.post("/ui/agents/by-name/torn", url.Values{"soul": {"x"}}); a.StatusCode != http.StatusConflict {
+		t.Error(a.StatusCode)
+	}
+	if a := w.get("/ui/agents/by-name/torn/export"); a.StatusCode != http.StatusConflict {
+		t.Error(a.StatusCode)
+	}
+	if a := w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"tool_groups: 3"}, "soul": {"mine"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "tool_groups must be") || !strings.Contains(a.body, "mine") {
+		t.Error(a.StatusCode)
+	}
+	if a := w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"# note\r\nskills: []"}, "soul": {"mine"}}); a.StatusCode != http.StatusSeeOther {
+		t.Error(a.StatusCode)
+	}
+	if b, err := os.ReadFile(filepath.Join(at, "config.yaml")); err != nil || string(b) != "# note\nskills: []" {
+		t.Error(string(b), err)
+	}
+}
+
+func TestAgentIsExportedAndImported(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	if err := w.agents.Create("default", profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}); err != nil {
+		t.Fatal(err)
+	}
+	file := w.get("/ui/agents/by-name/mine/export")
+	if file.StatusCode != http.StatusOK || file.Header.Get("Content-Disposition") != `attachment; filename="mine.md"` || file.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Fatal(file.StatusCode, file.Header)
+	}
+	send := func(name, data string) answer {
+		var form bytes.Buffer
+		m := multipart.NewWriter(&form)
+		m.WriteField("name", name)
+		f, err := m.CreateFormFile("file", "agent.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Write([]byte(data))
+		m.Close()
+		return w.do("POST", "/ui/agents/import", &form, "Content-Type", m.FormDataContentType())
+	}
+	if a := send("", file.body); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "already have an agent") {
+		t.Error("over one that is there:", a.StatusCode)
+	}
+	if a := send("Copy", file.body); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/agents/copy?saved=1" {
+		t.Error(a.StatusCode, a.Header)
+	}
+	got, err := w.agents.Get("default", "copy")
+	if err != nil || got.Soul != "A soul." || len(got.ToolGroups) != 1 {
+		t.Errorf("%+v %v", got, err)
+	}
+	for _, bad := range []string{"", "PK\x03\x04", "no fence", strings.Repeat("x", 2*profile.MaxExport)} {
+		if a := send("", bad); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, `role="alert"`) {
+			t.Errorf("%.10q: %d", bad, a.StatusCode)
+		}
+	}
+	if a := send("", strings.Repeat("x", 8*profile.MaxExport)); a.StatusCode != http.StatusRequestEntityTooLarge && a.StatusCode != http.StatusUnprocessableEntity {
+		t.Error("a huge file:", a.StatusCode)
+	}
+}
+
+func TestChatsAreHandedToAgents(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c"), agenttest.Say("d"), agenttest.Say("e"), agenttest.Say("f"), agenttest.Say("g")}}, twoModels())
+	if err := w.agents.Create("default", profile.Agent{Name: "poet", Description: "Writes <verse>", Model: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, thread, agent, assistant, model string) {
+		t.Helper()
+		o, a := w.asked(thread)
+		name, _ := o["agent_name"].(string)
+		if name != agent || a != assistant || o["model_name"] != model || o["is_bootstrap"] != nil {
+			t.Errorf("%s: %v with %q", what, o, a)
+		}
+	}
+	page := w.page("/workspace/chats/new?agent=poet")
+	if !strings.Contains(page, "<h1>poet</h1>") || !strings.Contains(page, "Writes &lt;verse&gt;") || !strings.Contains(page, `name="agent" value="poet"`) || !strings.Contains(page, `value="two" checked`) {
+		t.Error("the page of a new chat does not show the agent and its model")
+	}
+	if page := w.page("/workspace/chats/new?agent=none"); strings.Contains(page, `name="agent"`) {
+		t.Error("an agent that is not there is invited")
+	}
+	w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hi"}, "agent": {"poet"}, "model": {"one"}, "mode": {"flash"}})
+	check("a new chat with an agent", "t1", "poet", "poet", "one")
+	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, `href="/workspace/agents/poet"`) {
+		t.Error("the chat does not show whom it is with")
+	}
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"again"}})
+	check("the next message", "t1", "poet", "poet", "one")
+	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"@fawn hello"}}, script()...)
+	if !strings.Contains(a.body, `"location":"/workspace/chats/t1"`) {
+		t.Error("the page still shows the old agent:", a.body)
+	}
+	check("handed back", "t1", "", "lead_agent", "one")
+	if page := w.page("/workspace/chats/t1"); strings.Contains(page, `href="/workspace/agents/poet"`) {
+		t.Error("the chat still shows the agent")
+	}
+	w.post("/ui/threads/t1/messages", url.Values{"text": {"@Poet, once more"}})
+	check("by a mention", "t1", "poet", "poet", "two")
+	w.post("/ui/threads", url.Values{"thread": {"t2"}, "text": {"@poet hello"}, "model": {"one"}})
+	check("a new chat by a mention", "t2", "poet", "poet", "two")
+	w.post("/ui/threads", url.Values{"thread": {"t3"}, "text": {"@nobody hello"}, "agent": {"nobody"}})
+	check("nobody of that name", "t3", "", "lead_agent", "one")
+	if err := w.agents.Delete("default", "poet"); err != nil {
+		t.Fatal(err)
+	}
+	w.post("/ui/threads/t2/messages", url.Values{"text": {"still there?"}})
+	check("an agent that is gone", "t2", "", "lead_agent", "two")
+	list := w.get("/ui/commands", "X-Fawn", "1").body
+	if strings.Contains(list, "@") {
+		t.Error("agents are offered where there are none")
+	}
+}
+
+func TestAgentIsMadeByTalking(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("what for?"), agenttest.Say("fine"), agenttest.Say("hello")}}, twoModels())
+	for name, says := range map[string]string{"a b": "letters, digits", "new": "reserved"} {
+		if a := w.post("/ui/agents/talk", url.Values{"name": {name}, "text": {"Verses"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, says) || !strings.Contains(a.body, "Verses") {
+			t.Errorf("%q: %d", name, a.StatusCode)
+		}
+	}
+	a := w.post("/ui/agents/talk", url.Values{"name": {"Poet"}, "text": {"Verses"}})
+	path := a.Header.Get("Location")
+	thread := strings.TrimPrefix(path, "/workspace/chats/")
+	if a.StatusCode != http.StatusSeeOther || thread == path {
+		t.Fatal(a.StatusCode, path)
+	}
+	for n, text := range []string{"", "in rhyme"} {
+		if n > 0 {
+			w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {text}})
+		}
+		if o, assistant := w.asked(thread); o["agent_name"] != "poet" || o["is_bootstrap"] != true || assistant != "lead_agent" {
+			t.Errorf("%d: %v %s", n, o, assistant)
+		}
+	}
+	if page := w.page(path); !strings.Contains(page, "Creating the agent poet") || !strings.Contains(page, "agent called “poet”") || !strings.Contains(page, "Verses") || !strings.Contains(page, `name="making"`) {
+		t.Error("the chat does not show what it is about")
+	}
+	if err := w.agents.Create("default", profile.Agent{Name: "poet"}); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {"hello poet"}, "making": {"1"}}, script()...); !strings.Contains(a.body, `"location":"`+path+`"`) {
+		t.Error("the page still says that it is being made:", a.body)
+	}
+	if o, assistant := w.asked(thread); o["agent_name"] != "poet" || o["is_bootstrap"] != nil || assistant != "poet" {
+		t.Errorf("once it is made: %v %s", o, assistant)
+	}
+	if list := w.get("/ui/commands", "X-Fawn", "1").body; !strings.Contains(list, `data-text="@poet "`) || !strings.Contains(list, `data-text="@fawn "`) {
+		t.Error(list)
+	}
+}
