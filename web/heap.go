@@ -16,6 +16,8 @@ const (
 	// collect after every 10 MB handed out, many times a second under load.
 	heapFloor = 40 << 20
 
+	heapGrowth = 60 // percent that a larger heap grows by before it is collected; Go's own is 100
+
 	calmEach  = 2 * time.Second // how often it is asked whether work is over
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is
 	worthIt   = 2 << 20         // and so much since memory was given back
@@ -56,13 +58,13 @@ func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	}
 }
 
-// collectAfter is the percentage to hand out before the next collection: Go's own, or what it
+// collectAfter is the percentage to hand out before the next collection: heapGrowth, or what it
 // takes to reach the floor. Live and roots are bytes; roots are the stacks and globals, to which
 // Go applies the percentage as well.
 func collectAfter(live, roots uint64) int {
 	const smallest = 4 << 20 // Go counts no heap as smaller
 	live = max(live, smallest)
-	return max(100, int((heapFloor-min(live, heapFloor))*100/(live+roots)))
+	return max(heapGrowth, int((heapFloor-min(live, heapFloor))*100/(live+roots)))
 }
 
 // onCollection calls f after each collection for as long as it says so.

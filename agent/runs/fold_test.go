@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,7 +216,7 @@ func TestFoldedEventsReadAsTheyStreamed(t *testing.T) {
 			b.step(t, agent.NodeTools, results...)
 		}
 		got, _ := b.stored(t)
-		sameEvents(rt, got, b.rec.log.events)
+		sameEvents(rt, got, slices.Concat(b.rec.log.events.blocks...))
 		b.rec.lane.Close()
 	})
 }
@@ -356,5 +357,5 @@ func TestFoldKeepsSlotsAndCallsApart(t *testing.T) {
 	}
 	b.step(t, agent.NodeTools, agent.TextResult("x").Message("r", agent.ToolCall{ID: "c", Name: "look"}))
 	got, _ := b.stored(t)
-	sameEvents(t, got, b.rec.log.events)
+	sameEvents(t, got, slices.Concat(b.rec.log.events.blocks...))
 }

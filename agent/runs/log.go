@@ -13,9 +13,9 @@ const logMemory = 4 << 20
 // a slow one costs nothing and loses nothing.
 type Log struct {
 	mu      sync.Mutex
-	events  []Event // ascending
-	dropped int64   // greatest To no longer in memory
-	folded  int64   // greatest To that is in stored rows
+	events  eventList
+	dropped int64 // greatest To no longer in memory
+	folded  int64 // greatest To that is in stored rows
 	durable int64
 	bytes   int
 	ended   bool // the terminal event is in events
@@ -30,7 +30,7 @@ func newLog(after int64) *Log {
 // add appends an event which is not durable yet.
 func (l *Log) add(ev Event) {
 	l.mu.Lock()
-	l.events = append(l.events, ev)
+	l.events.add(ev)
 	l.bytes += eventSize(ev)
 	l.ended = l.ended || ev.Kind == KindEnd
 	l.mu.Unlock()
@@ -40,10 +40,10 @@ func (l *Log) add(ev Event) {
 func (l *Log) retract(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for n := len(l.events); n > 0 && l.events[n-1].Seq >= seq; n-- {
-		l.bytes -= eventSize(l.events[n-1])
-		l.ended = l.ended && l.events[n-1].Kind != KindEnd
-		l.events = l.events[:n-1]
+	for ev := l.events.last(); ev != nil && ev.Seq >= seq; ev = l.events.last() {
+		l.bytes -= eventSize(*ev)
+		l.ended = l.ended && ev.Kind != KindEnd
+		l.events.dropLast()
 	}
 }
 
@@ -64,7 +64,8 @@ func (l *Log) mark(seq int64) {
 func (l *Log) over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ended && (len(l.events) == 0 || l.events[len(l.events)-1].To <= l.durable)
+	last := l.events.last()
+	return l.ended && (last == nil || last.To <= l.durable)
 }
 
 // fold says that events up to seq are in stored rows, and drops the oldest ones past the
@@ -73,15 +74,14 @@ func (l *Log) fold(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.folded = max(l.folded, seq)
-	n := 0
-	for n < len(l.events) && l.bytes > logMemory && l.events[n].To <= l.folded {
-		l.bytes -= eventSize(l.events[n])
-		l.dropped = l.events[n].To
-		n++
-	}
-	if n > 0 {
-		l.events = append(make([]Event, 0, len(l.events)-n+64), l.events[n:]...)
-	}
+	l.events.dropWhile(func(ev *Event) bool {
+		if l.bytes <= logMemory || ev.To > l.folded {
+			return false
+		}
+		l.bytes -= eventSize(*ev)
+		l.dropped = ev.To
+		return true
+	})
 }
 
 // next returns durable events past after. When they are no longer in memory, stored is the
@@ -108,12 +108,11 @@ func (l *Log) take(after int64, wait bool) (evs []Event, stored int64, ended boo
 	if after < l.dropped {
 		return nil, l.dropped, false, nil
 	}
-	from := sort.Search(len(l.events), func(i int) bool { return l.events[i].To > after })
-	to := from + sort.Search(len(l.events)-from, func(i int) bool { return l.events[from+i].To > l.durable })
-	if to > from {
-		return l.events[from:to:to], 0, false, nil
+	more := l.events.after(after)
+	if n := sort.Search(len(more), func(i int) bool { return more[i].To > l.durable }); n > 0 {
+		return more[:n:n], 0, false, nil
 	}
-	if l.ended && from == len(l.events) {
+	if l.ended && len(more) == 0 {
 		return nil, 0, true, nil
 	}
 	l.waiting = l.waiting || wait
@@ -138,8 +137,10 @@ func eventSize(ev Event) int {
 func (l *Log) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := sort.Search(len(l.events), func(i int) bool { return l.events[i].To > l.durable })
-	l.events, l.ended = l.events[:n:n], true
+	for ev := l.events.last(); ev != nil && ev.To > l.durable; ev = l.events.last() {
+		l.events.dropLast()
+	}
+	l.ended = true
 	if l.waiting {
 		close(l.wake)
 		l.wake, l.waiting = make(chan struct{}), false
