@@ -133,15 +133,18 @@ func (u *UI) agentPage(c echo.Context, status int, name string, form *views.Agen
 	return html(c, status, agents.Edit(p))
 }
 
-// agentThread is GET /workspace/agents/:name/chats/:id, where DeerFlow has chats with agents.
-func (u *UI) agentThread(c echo.Context) error {
+// newAgentChat is GET /workspace/agents/:name/chats/new, where DeerFlow begins chats with agents.
+func (u *UI) newAgentChat(c echo.Context) error {
 	if u.Agents == nil || !u.Agents.Has(principal.Owner(c.Request().Context()), param(c, "name")) {
 		return u.missing(false)(c)
 	}
-	if id := param(c, "id"); id != "new" {
-		return c.Redirect(http.StatusFound, views.ThreadURL(id))
-	}
 	return c.Redirect(http.StatusFound, views.AgentChatURL(param(c, "name")))
+}
+
+// agentChat is GET /workspace/agents/:name/chats/:id, where DeerFlow has them. A chat outlives
+// its agent.
+func (u *UI) agentChat(c echo.Context, t store.Thread) error {
+	return c.Redirect(http.StatusFound, views.ThreadURL(t.ID))
 }
 
 // skills is GET /workspace/skills.

@@ -42,7 +42,7 @@ func (w *world) asked(thread string) (options map[string]any, assistant string) 
 }
 
 func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
-	w := open(t, &agenttest.Script{}, twoModels())
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("hi")}}, twoModels())
 	if page := w.page("/workspace/agents"); !strings.Contains(page, "made any agents yet") {
 		t.Error("the empty gallery says nothing")
 	}
@@ -90,7 +90,14 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 	if a := w.post("/ui/agents/by-name/none", form); a.StatusCode != http.StatusNotFound {
 		t.Error(a.StatusCode)
 	}
-	if a := w.get("/workspace/agents/code-reviewer/chats/t1"); a.StatusCode != http.StatusFound || a.Header.Get("Location") != "/workspace/chats/t1" {
+	w.begin("t1", "hello")
+	w.settle("t1")
+	for at, to := range map[string]string{"t1": "/workspace/chats/t1", "new": "/workspace/chats/new?agent=code-reviewer"} {
+		if a := w.get("/workspace/agents/code-reviewer/chats/" + at); a.StatusCode != http.StatusFound || a.Header.Get("Location") != to {
+			t.Error(a.StatusCode, a.Header)
+		}
+	}
+	if a := w.get("/workspace/agents/code-reviewer/chats/none"); a.StatusCode != http.StatusNotFound {
 		t.Error(a.StatusCode)
 	}
 	for range 2 {

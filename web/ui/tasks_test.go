@@ -151,7 +151,7 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") || !strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
 		t.Error("the page of agents does not list what programs made")
 	}
-	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents", "/workspace/agents/none/chats/t1": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
+	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents", "/workspace/agents/none/chats/new": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
 		if a := w.get(path); a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, `class="btn primary" href="`+back+`"`) || !strings.Contains(a.body, "called “no") {
 			t.Errorf("%s: %d", path, a.StatusCode)
 		}
