@@ -67,6 +67,7 @@ func (p *patches) patch() agent.State {
 	var s agent.State
 	word, n := p.word, p.pick(3)
 	text := func() *string { w := word(); return &w }
+	todo := func() agent.Todo { w := word(); return agent.Todo{ID: p.id(), Content: w, Title: w, Status: "pending"} }
 	for range n + 1 {
 		switch p.pick(17) {
 		case 0, 1:
@@ -76,7 +77,7 @@ func (p *patches) patch() agent.State {
 		case 3:
 			s.Artifacts = few(p, word)
 		case 4:
-			s.Todos = few(p, func() agent.Todo { w := word(); return agent.Todo{ID: p.id(), Content: w, Title: w, Status: "pending"} })
+			s.Todos = few(p, todo)
 		case 5:
 			s.Sandbox = &agent.SandboxRef{ID: []string{"", "x", "x", "x", "y"}[p.pick(5)]}
 		case 6:
@@ -106,7 +107,7 @@ func (p *patches) patch() agent.State {
 			s.Notes = few(p, func() agent.Note { return agent.Note{ID: p.id(), Message: p.id(), Place: agent.Prefix, Text: word()} })
 			s.View = &agent.View{From: p.id(), Summary: word(), Cut: few(p, p.id)}
 		case 16:
-			s.Edited = few(p, func() agent.PlanEdit { return agent.PlanEdit{Before: []agent.Todo{{Content: word()}}} })
+			s.Edited = few(p, func() agent.PlanEdit { return agent.PlanEdit{Before: few(p, todo)} })
 			s.Told = few(p, func() agent.ToldFile { return agent.ToldFile{Upload: agent.Upload{Filename: word()}, Message: p.id()} })
 		}
 	}
