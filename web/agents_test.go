@@ -259,7 +259,7 @@ func TestAnAgentChangesItself(t *testing.T) {
 		{`{"model":"nobody"}`, "there is no model", `"model":null`},
 		{`{"skills":"x"}`, "must be a list", `"skills":null`},
 		{`{"tool_groups":["a b"]}`, "no spaces", `"tool_groups":["bash"]`},
-		{`{"soul":"Two.","skills":[]}`, `Updated the agent mine; it counts from the next message on.\n- skills: none\n- soul: 4 characters`, `"soul":"Two."`},
+		{`{"soul":"Two.","skills":[]}`, `Updated the agent mine. This takes effect with the next message.\n- skills: none\n- soul: 4 characters`, `"soul":"Two."`},
 		{`{"model":"two","tool_groups":["web"]}`, "- tool_groups: web", `"model":"two","tool_groups":["web"],"skills":[]`},
 	} {
 		_, r := a.say(t, "t1", `SCRIPT{"turns":[{"tool_calls":[{"name":"update_agent","args":`+c.args+`}]},{"text":"done"}]}`, `"context":{"agent_name":"mine"}`)

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gabriel-vasile/mimetype"
+
 	"fawn/agent"
 	"fawn/sandbox"
-
-	"github.com/gabriel-vasile/mimetype"
 )
 
 // Bounds of the pictures that are shown without being asked for: those of one message, and
@@ -36,7 +36,8 @@ func attached(anchor *agent.Message, files []agent.ToldFile) []agent.ToldFile {
 	named := namedFiles(anchor)
 	var out []agent.ToldFile
 	for _, f := range files {
-		if f.Message == anchor.ID && !f.Missing && isPicture(f.Filename) && f.Size <= maxImage && slices.Contains(named, f.Filename) && len(out) < maxAttached {
+		fits := !f.Missing && isPicture(f.Filename) && f.Size <= maxImage && len(out) < maxAttached
+		if fits && f.Message == anchor.ID && slices.Contains(named, f.Filename) {
 			out = append(out, f)
 		}
 	}

@@ -14,8 +14,9 @@ import (
 )
 
 // Pictures turns the images of a request upright and drops what they tell about the people who
-// took them; of images in formats in which that cannot be done it only says that they are there. The messages themselves, and files, stay as they were sent. It stands inside of
-// every stage that adds images.
+// took them; of images in formats in which that cannot be done it only says that they are there.
+// The messages themselves, and files, stay as they were sent. It stands inside of every stage that
+// adds images.
 func Pictures(p uploads.Pictures) agent.Middleware {
 	return agent.Middleware{
 		Name: "pictures",

@@ -21,8 +21,14 @@ func parse(data []byte) (Agent, error) {
 	r := reader{}
 	for key, v := range pairs(top) {
 		switch key {
-		case "name", "description", "model", "reasoning_effort":
-			*map[string]*string{"name": &a.Name, "description": &a.Description, "model": &a.Model, "reasoning_effort": &a.Effort}[key] = r.text(key, v)
+		case "name":
+			a.Name = r.text(key, v)
+		case "description":
+			a.Description = r.text(key, v)
+		case "model":
+			a.Model = r.text(key, v)
+		case "reasoning_effort":
+			a.Effort = r.text(key, v)
 		case "tool_groups":
 			a.ToolGroups = r.list(key, v)
 		case "skills":
@@ -226,7 +232,8 @@ func put(top *yaml.Node, key string, v *yaml.Node) {
 			top.Content = append(top.Content[:i:i], top.Content[i+2:]...)
 			return
 		}
-		v.LineComment, v.HeadComment, v.FootComment = top.Content[i+1].LineComment, top.Content[i+1].HeadComment, top.Content[i+1].FootComment
+		old := top.Content[i+1]
+		v.LineComment, v.HeadComment, v.FootComment = old.LineComment, old.HeadComment, old.FootComment
 		top.Content[i+1] = v
 		return
 	}

@@ -133,7 +133,7 @@ func TestBrokenFilesAreErrorsOfTheirAgent(t *testing.T) {
 			t.Errorf("%s tells a path: %v", e.Name, e.Err)
 		}
 	}
-	if err := l.Rewrite("default", "tabs", "model: x\n", "soul", func(profile.Agent) error { return nil }); err != nil {
+	if err := l.Rewrite("default", "tabs", "model: x\n", "soul"); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := l.Get("default", "tabs"); err != nil || a.Model != "x" || a.Soul != "soul" {

@@ -129,7 +129,7 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 				if err := l.SetSoul(t.Owner, a.Soul); err != nil {
 					return agentFailure(err)
 				}
-				return agent.TextResult(fmt.Sprintf("Saved: Fawn's own soul, %s. It counts from the next message on, in every chat.", characters(a.Soul))), nil
+				return agent.TextResult("Saved Fawn's own soul, " + characters(a.Soul) + ". This takes effect with the next message, in every chat."), nil
 			}
 			err := l.Create(t.Owner, a)
 			if errors.Is(err, profile.ErrExists) { // a call that a crash cut off may have done it
@@ -180,7 +180,7 @@ func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool 
 				return agentFailure(err)
 			}
 			slices.Sort(changed)
-			return agent.TextResult("Updated the agent " + a.Name + "; it counts from the next message on.\n" + agentSummary(a, changed)), nil
+			return agent.TextResult("Updated the agent " + a.Name + ". This takes effect with the next message.\n" + agentSummary(a, changed)), nil
 		},
 	}
 }

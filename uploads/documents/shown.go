@@ -64,12 +64,14 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread, name str
 	}
 	e := w.list[i]
 	w.list = append(slices.Delete(w.list, i, i+1), e)
-	c := e.Conversion
-	if e.size == 0 {
+	c, size := e.Conversion, e.size
+	if size == 0 {
 		return &c, nil, nil
 	}
+	w.mu.Unlock()
 	text, err := os.ReadFile(s.shownPath(e))
-	if err != nil { // somebody cleared the folder
+	w.mu.Lock()
+	if err != nil { // it had to make room just now, or somebody cleared the folder
 		w.drop(e)
 		return w.ask(&entry{thread: thread, path: name, name: sum, Conversion: uploads.Conversion{State: uploads.Pending}}), nil, nil
 	}
@@ -81,6 +83,10 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread, name str
 func (w *shown) ask(e *entry) *uploads.Conversion {
 	pending := 0
 	for _, other := range w.list {
+		if other.thread == e.thread && other.name == e.name { // asked for by somebody else meanwhile
+			c := other.Conversion
+			return &c
+		}
 		if other.State == uploads.Pending {
 			pending++
 		}
@@ -96,10 +102,12 @@ func (w *shown) ask(e *entry) *uploads.Conversion {
 	return &c
 }
 
-// drop forgets an entry. Called with mu held.
+// drop forgets an entry, once. Called with mu held.
 func (w *shown) drop(e *entry) {
-	w.list = slices.DeleteFunc(w.list, func(other *entry) bool { return other == e })
-	w.bytes -= e.size
+	if i := slices.Index(w.list, e); i >= 0 {
+		w.list = slices.Delete(w.list, i, i+1)
+		w.bytes -= e.size
+	}
 }
 
 func (s *Service) shownPath(e *entry) string { return filepath.Join(s.cfg.Cache, e.thread, e.name) }

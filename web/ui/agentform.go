@@ -33,7 +33,8 @@ func (u *UI) blankAgent() views.AgentForm {
 
 // agentForm is the form of an agent.
 func (u *UI) agentForm(a profile.Agent) views.AgentForm {
-	f := views.AgentForm{Name: a.Name, Description: a.Description, Soul: a.Soul, Model: a.Model, AllTools: a.ToolGroups == nil, Effort: a.Effort}
+	f := views.AgentForm{Name: a.Name, Description: a.Description, Soul: a.Soul, Model: a.Model,
+		AllTools: a.ToolGroups == nil, Effort: a.Effort}
 	for _, m := range u.Config.Current().UsableModels() {
 		f.Models = append(f.Models, views.ModelChoice{Name: m.Name, Label: m.DisplayName})
 	}
@@ -111,11 +112,13 @@ func agentWrong(c echo.Context, err error) (field, text string, _ error) {
 	case !errors.As(err, &bad):
 		return "", "", err
 	}
-	for prefix, key := range map[string][2]string{"name": {"name", "agents.wrong.name"}, "model_settings.temperature": {"temperature", "agents.wrong.temperature"},
-		"model_settings.max_tokens": {"max_tokens", "agents.wrong.tokens"}} {
-		if bad.Field == prefix {
-			return key[0], say(c, key[1]), nil
-		}
+	switch bad.Field {
+	case "name":
+		return "name", say(c, "agents.wrong.name"), nil
+	case "model_settings.temperature":
+		return "temperature", say(c, "agents.wrong.temperature"), nil
+	case "model_settings.max_tokens":
+		return "max_tokens", say(c, "agents.wrong.tokens"), nil
 	}
 	return bad.Field, views.Safe(bad.Why), nil
 }
@@ -193,7 +196,7 @@ func (u *UI) saveAgentFiles(c echo.Context) error {
 	}
 	name := param(c, "name")
 	f := agentFiles{config: plainText(form.Get("config")), soul: plainText(form.Get("soul"))}
-	err = u.Agents.Rewrite(owner, name, f.config, f.soul, func(a profile.Agent) error { return nil })
+	err = u.Agents.Rewrite(owner, name, f.config, f.soul)
 	var bad *profile.Invalid
 	switch {
 	case errors.Is(err, profile.ErrNotFound):
@@ -281,7 +284,8 @@ func (u *UI) talkAgent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := views.NewAgentPage{Open: "talk", Form: u.blankAgent(), Name: head(strings.TrimSpace(form.Get("name")), maxTitle), Text: strings.TrimSpace(plainText(form.Get("text")))}
+	p := views.NewAgentPage{Open: "talk", Form: u.blankAgent(),
+		Name: head(strings.TrimSpace(form.Get("name")), maxTitle), Text: strings.TrimSpace(plainText(form.Get("text")))}
 	name, err := profile.Name(p.Name)
 	if err == nil && u.Agents.Has(owner, name) {
 		err = profile.ErrExists

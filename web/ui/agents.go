@@ -171,7 +171,7 @@ func (u *UI) missing(skill bool) echo.HandlerFunc {
 	}
 }
 
-// ownAgents are the reader's agents that can be used.
+// ownAgents are the reader's agents, those whose files cannot be read too.
 func (u *UI) ownAgents(ctx context.Context) []profile.Entry {
 	if u.Agents == nil {
 		return nil

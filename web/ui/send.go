@@ -80,8 +80,10 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 	if !scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
 	}
-	if now, err := u.mine(ctx, id); err == nil && u.otherTalk(ctx, t, now, form) {
-		return httpx.JSON(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
+	if _, named := u.mention(ctx, text); named || form.Get("making") != "" {
+		if now, err := u.mine(ctx, id); err == nil && u.otherTalk(ctx, t, now, form) {
+			return httpx.JSON(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
+		}
 	}
 	return u.sent(c, was)
 }
