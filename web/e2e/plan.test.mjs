@@ -92,9 +92,15 @@ test('a phone changes the plan too, and another tab sees it at once', { skip }, 
   await shot(phone, 'plan-edit-phone');
   for (const b of await phone.locator('.plan [open] .btn').all()) assert.ok((await b.boundingBox()).height >= 44);
   assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the phone');
+  await page.focus('#plan > summary');
+  await page.keyboard.press('Enter');
+  await page.locator('.plan li', { hasText: names[2] }).locator('summary').focus();
   await phone.locator('.plan [open]').getByRole('button', { name: 'Move down' }).tap();
   await shows(phone, names[0], names[2], names[1]);
   await shows(page, names[0], names[2], names[1]);
+  assert.ok((await page.evaluate(() => document.activeElement.innerText)).includes(names[2]), 'the focus stays on the step, wherever it goes');
+  await page.keyboard.press('Enter');
+  await page.locator('.plan li', { hasText: names[2] }).getByRole('textbox').waitFor();
   await fawn.script.open('phone');
   await finished(page);
   clean(page);
