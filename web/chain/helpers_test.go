@@ -259,11 +259,18 @@ func TestACancelEndsAllHelpers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	begin := time.Now()
 	w.send(t, "POST", "/api/threads/t1/runs/"+list[0].ID+"/cancel?wait=1", "")
+	t.Logf("the end of all was stored %s after the cancel", time.Since(begin).Round(time.Millisecond))
+	kids := w.kids(t) // as they are when the cancel has been answered
+	parent, err := w.db.Run(t.Context(), list[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ends := strings.Count(fmt.Sprint(told(t, <-done)), "task_cancelled")
-	for _, kid := range w.kids(t) {
-		if kid.Status != runs.Interrupted {
-			t.Errorf("%+v", kid)
+	for _, kid := range kids {
+		if kid.Status != runs.Interrupted || kid.UpdatedAt.After(parent.UpdatedAt) {
+			t.Errorf("%+v, its parent ended at %s", kid, parent.UpdatedAt)
 		}
 	}
 	for _, r := range w.tools(t) {

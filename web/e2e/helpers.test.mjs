@@ -60,6 +60,47 @@ test('helpers work side by side, one is stopped alone, and a trail opens in the 
   clean(page);
 });
 
+test('a reload in the middle loses nothing, and stop ends all helpers', { skip }, async (t) => {
+  const { thread_id: id } = await post('/threads', {});
+  const jobs = send(['North', look, { text: 'It rains', hang: true }], ['South', look, { text: 'Dry, as of ', gate: 'south', tokens: 1 }], ['West', look, { text: 'Windy', hang: true }]);
+  const run = await post(`/threads/${id}/runs`, { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: scripted(jobs, { text: 'Never said.' }) }] }, context: helpers });
+  const get = (path) => fetch(`${fawn.base}${path}`).then((r) => r.json());
+  const page = await open(browser, fawn.base);
+  await page.goto(`${fawn.base}/workspace/chats/${id}`);
+  const card = (name) => page.locator('.step.sub', { hasText: name });
+  const shows = (n, text) => page.waitForFunction(([n, text]) => [...document.querySelectorAll('.step.sub.run')].filter((c) => c.innerText.includes(text)).length === n, [n, text]);
+  await shows(3, 'tokens');
+  const tokens = (name) => card(name).locator('.meta.low').first().innerText();
+  const before = await tokens('South');
+  await page.reload();
+  await shows(3, 'tokens');
+  assert.equal(await tokens('South'), before);
+  await card('North').getByRole('link', { name: 'Steps' }).click();
+  await page.locator('#panel').getByText('Listed a folder').waitFor();
+  await fawn.script.open('south'); // what comes after the reload is shown too
+  await card('South').getByText('Dry, as of lorem').waitFor();
+  await page.waitForSelector('.step.sub.done');
+
+  const clicked = Date.now();
+  await page.click('#send [data-stop]');
+  const ended = await until('the run has ended', async () => { const r = await get(`/threads/${id}/runs/${run.run_id}`); return r.status !== 'running' && r; });
+  t.diagnostic(`the run with its helpers was stopped ${Date.now() - clicked} ms after the click`);
+  assert.equal(ended.status, 'interrupted');
+  await page.locator('article.turn.last .card.stopped').waitFor();
+  const classes = ['stop', 'done', 'stop'].map((state) => `step tool ${state} sub`);
+  const shown = () => page.locator('.step.sub').evaluateAll((all) => all.map((c) => c.className.replace(/ ?last/, '')));
+  assert.deepEqual(await shown(), classes);
+  await page.reload();
+  assert.deepEqual(await shown(), classes);
+
+  const events = await get(`/api/threads/${id}/runs/${run.run_id}/events?limit=500`);
+  const ends = events.map((e) => e.content?.type ?? e.event_type).filter((name) => /^task_c|^run\.end$/.test(name));
+  assert.deepEqual(ends, ['task_completed', 'task_cancelled', 'task_cancelled', 'run.end']);
+  const { values } = await get(`/threads/${id}/state`);
+  assert.deepEqual(values.messages.filter((m) => m.type === 'tool').map((m) => m.additional_kwargs.subagent_status), ['cancelled', 'completed', 'cancelled']);
+  clean(page);
+});
+
 test('the SDK gets the events of helpers, and their frames when it asks for them', async () => {
   const client = new Client({ apiUrl: fawn.base, apiKey: null, callerOptions: { maxRetries: 0 } });
   for (const streamSubgraphs of [false, true]) {

@@ -17,8 +17,8 @@ const text = (content) => (typeof content === 'string' ? content : content.map((
 const kind = (m) => (m.getType ? m.getType() : m.type);
 
 // mount shows the messages of a hook in a list. thread is its thread id, which
-// the hook may choose.
-export const mount = (useStream, options, thread) => {
+// the hook may choose; hook is another one that is used beside it.
+export const mount = (useStream, { hook, ...options }, thread) => {
   const host = document.createElement('div');
   document.body.append(host);
   const seen = { thread: thread ?? null, stream: null, errors: [], listeners: new Set(), shown: [], ready: false };
@@ -28,6 +28,7 @@ export const mount = (useStream, options, thread) => {
     const threadId = useSyncExternalStore(subscribe, () => seen.thread);
     const stream = useStream({ ...options, threadId, onThreadId: setThread, onError: (e) => seen.errors.push(e) });
     seen.stream = stream;
+    hook?.(stream);
     const list = stream.messages.map((m) => `${kind(m)}: ${text(m.content)}`);
     seen.shown.push(list);
     useEffect(() => { seen.ready = true; }, []); // behind the effects of the hook: before them nobody could have clicked

@@ -11,12 +11,29 @@ const { useStream: use1 } = await import('langgraph-sdk-1/react');
 const { useStream: use12 } = await import('langgraph-sdk-12/react');
 const { useStream: use15 } = await import('langgraph-sdk-15/react');
 const { useStream: use2 } = await import('langgraph-sdk-2/react');
-const { useStream: useV2 } = await import('@langchain/react');
+const { useStream: useV2, useChannelEffect } = await import('@langchain/react');
 
 const human = (content) => ({ messages: [{ type: 'human', content }] });
 const lorem = (n) => 'ai: ' + 'lorem '.repeat(n);
 const noted = scripted({ tool_calls: [{ name: 'write_file', args: { description: 'Write a note', path: '/mnt/user-data/outputs/note.txt', content: 'hello' } }] }, { text: 'It is written.' });
 const asking = scripted({ tool_calls: [{ name: 'ask_clarification', args: { question: 'Which colour?', clarification_type: 'missing_info' } }] }, { text: 'Blue it is.' });
+
+const helped = scripted({ tool_calls: [{ name: 'task', args: { description: 'Look', subagent_type: 'general-purpose',
+  prompt: scripted({ tool_calls: [{ name: 'ls', args: { description: 'look', path: '/mnt/user-data/workspace' } }] }, { text: 'Nothing there.' }) } }] }, { text: 'So it is.' });
+
+// checkTold checks what a client was told of the helper, as DeerFlow tells it.
+const checkTold = (told) => {
+  assert.deepEqual(told.map((e) => e.type), ['task_started', 'task_running', 'task_running', 'task_running', 'task_completed']);
+  const task_id = told[0].task_id;
+  assert.deepEqual(told[0], { type: 'task_started', task_id, description: 'Look', model_name: 'script' });
+  told.slice(1, 4).forEach(({ usage, message, ...e }, i) => {
+    assert.deepEqual(e, { type: 'task_running', task_id, message_index: i + 1, total_messages: i + 1, model_name: 'script' });
+    assert.equal(message.type, ['ai', 'tool', 'ai'][i]);
+    assert.ok(usage.total_tokens > 0);
+  });
+  assert.deepEqual(told[4], { type: 'task_completed', task_id, result: 'Nothing there.', usage: told[3].usage, model_name: 'script' });
+  return task_id;
+};
 
 // held says a few words, and the rest when its gate is opened.
 const held = (gate) => scripted({ text: 'lorem '.repeat(10), gate, tokens: 40 });
@@ -110,6 +127,20 @@ for (const [release, useStream, mounted] of [['0.1.10', use0, '/api/langgraph'],
       page.unmount();
     });
 
+    for (const streamSubgraphs of [false, true]) test(`a helper tells of its work, ${streamSubgraphs ? 'and its frames come too' : 'without its frames'}`, async () => {
+      const told = [], inside = new Set();
+      const onCustomEvent = (data, { namespace }) => { told.push(data); assert.ok(!namespace?.length, `it stands in ${namespace}`); };
+      const onUpdateEvent = (_, { namespace }) => { if (namespace?.length) inside.add(namespace.join('|')); };
+      const page = mount(useStream, { ...options, onCustomEvent, onUpdateEvent });
+      await settled('mounted', page, () => true);
+      page.stream.submit(human(helped), { streamSubgraphs, context: { subagent_enabled: true } });
+      await settled('the answer', page, () => page.lines().at(-1) === 'ai: So it is.' && page.lines().length === 4);
+      const call = checkTold(told);
+      assert.deepEqual([...inside], streamSubgraphs ? [`tools:${call}`] : []);
+      assert.deepEqual(page.errors, []);
+      page.unmount();
+    });
+
     test('a run goes on while nobody looks, and is found again', async () => {
       const page = mount(useStream, { ...options, reconnectOnMount: true });
       await settled('mounted', page, () => true);
@@ -157,6 +188,17 @@ for (const mounted of ['', '/api/langgraph']) describe(`useStream of @langchain/
     assert.equal(page.stream.toolCalls.length, 1);
     assert.equal(page.stream.toolCalls[0].status, 'finished');
     assert.equal(page.stream.toolCalls[0].name, 'write_file');
+    page.unmount();
+  });
+
+  test('a helper tells of its work', async () => {
+    const told = [];
+    const page = mount(useV2, { ...options, hook: (stream) => useChannelEffect(stream, ['custom'], { onEvent: (e) => { if (e.method === 'custom') told.push(e.params.data.payload ?? e.params.data); } }) });
+    await ready(page);
+    page.stream.submit(human(helped), { config: { configurable: { subagent_enabled: true } } });
+    await settled('the answer', page, () => page.lines().at(-1) === 'ai: So it is.');
+    await until('all is told', () => told.length === 5);
+    checkTold(told);
     page.unmount();
   });
 

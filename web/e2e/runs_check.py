@@ -126,7 +126,8 @@ def helpers(client):
         call = told[0]["task_id"]
         equal(told[0], {"type": "task_started", "task_id": call, "description": "Look", "model_name": told[0]["model_name"]}, "its start")
         equal([(e["message_index"], e["total_messages"], e["message"]["type"]) for e in told[1:4]], [(1, 1, "ai"), (2, 2, "tool"), (3, 3, "ai")], "its messages")
-        equal((told[4]["result"], told[4]["usage"]), ("Nothing there.", told[3]["usage"]), "its end")
+        equal([sorted(e) for e in told[1:4]], [sorted(("type", "task_id", "model_name", "message", "message_index", "total_messages", "usage"))] * 3, "their fields")
+        equal(told[4], {"type": "task_completed", "task_id": call, "model_name": told[0]["model_name"], "result": "Nothing there.", "usage": told[3]["usage"]}, "its end")
         inside = sorted({e.event for e in events if "|" in e.event})
         equal(inside, [f"messages|tools:{call}", f"updates|tools:{call}"] if subgraphs else [], "frames of its namespace")
 
