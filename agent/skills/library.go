@@ -1,0 +1,212 @@
+package skills
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Options say where a Library keeps its files.
+type Options struct {
+	// Path is the folder with public and custom; it may change while the Library is in use.
+	Path func() string
+	// State is the path of extensions_config.json, which may change too.
+	State func() string
+	// Shown is the folder that sandboxes show. The Library owns all that is in it.
+	Shown string
+	// Bundled are the skills of the program; nil has none. Files of their name win.
+	Bundled fs.FS
+	// Log gets what concerns the owner; nil is the default.
+	Log *slog.Logger
+}
+
+// Library is the skills of an installation. Its methods may be called by many goroutines.
+type Library struct {
+	o  Options
+	mu sync.Mutex // guards what follows, and the files below custom and Shown
+
+	known map[string]Skill // by place
+	all   []Skill          // by name
+	state map[string]bool
+	torn  string            // why the state cannot be read
+	shown map[string]string // folder below Shown to the mark of what is there
+}
+
+// Open takes the folder to show into possession and looks at the skills for the first time.
+func Open(o Options) (*Library, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	l := &Library{o: o, shown: map[string]string{}}
+	if err := l.clear(); err != nil {
+		return nil, fmt.Errorf("make the folder of skills: %w", err)
+	}
+	return l, l.Refresh()
+}
+
+// List is all skills by name. Those that cannot be used are among them, with findings that say why;
+// of several with one name, only the one that counts.
+func (l *Library) List() ([]Skill, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.refresh()
+	return slices.Clone(l.all), err
+}
+
+// Get is the skill of a name, or ErrNotFound.
+func (l *Library) Get(name string) (Skill, error) {
+	all, err := l.List()
+	if err != nil {
+		return Skill{}, err
+	}
+	return pick(all, name)
+}
+
+func pick(all []Skill, name string) (Skill, error) {
+	i := slices.IndexFunc(all, func(s Skill) bool { return s.Name == name })
+	if i < 0 {
+		return Skill{}, ErrNotFound
+	}
+	return all[i], nil
+}
+
+// SetEnabled switches skills by name, all of them or, with ErrNotFound, none.
+func (l *Library) SetEnabled(on map[string]bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refresh(); err != nil {
+		return err
+	}
+	for name := range on {
+		if _, err := pick(l.all, name); err != nil {
+			return fmt.Errorf("%w: %s", ErrNotFound, clip(name))
+		}
+	}
+	if err := writeState(l.o.State(), on); err != nil {
+		return err
+	}
+	return l.refresh()
+}
+
+// Refresh looks for changes, and brings the folder to show up to date.
+func (l *Library) Refresh() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refresh()
+}
+
+func (l *Library) refresh() error {
+	l.readState()
+	root, err := os.OpenRoot(l.o.Path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open the folder of skills: %s", reason(err))
+	}
+	sources := []source{}
+	if root != nil {
+		defer root.Close()
+		for _, c := range []Category{Custom, Public} {
+			sub, err := root.OpenRoot(string(c))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("open the folder of %s skills: %s", c, reason(err))
+			}
+			defer sub.Close()
+			sources = append(sources, source{sub.FS(), c, false})
+		}
+	}
+	if l.o.Bundled != nil {
+		sources = append(sources, source{l.o.Bundled, Public, true})
+	}
+	all := []Skill{}
+	known := map[string]Skill{}
+	from := map[string]fs.FS{}
+	for _, s := range sources {
+		found, err := s.discover(l.known)
+		if err != nil {
+			return fmt.Errorf("look for %s skills: %s", s.category, reason(err))
+		}
+		for _, one := range found {
+			known[one.place()] = one
+			from[one.place()] = s.fsys
+			all = append(all, one)
+		}
+	}
+	l.known, l.all = known, l.settle(all)
+	return l.show(from)
+}
+
+// readState keeps the last state while the file cannot be read; without one, nothing is on.
+func (l *Library) readState() {
+	state, err := readState(l.o.State())
+	switch {
+	case err == nil:
+		l.state, l.torn = state, ""
+		if l.state == nil {
+			l.state = map[string]bool{}
+		}
+	case l.torn != err.Error():
+		l.torn = err.Error()
+		l.o.Log.Warn("skills keep their last state", "problem", l.torn)
+	}
+}
+
+// settle leaves one skill of each name and folder: earlier sources win, and in one source those
+// that can be used, then the first by folder.
+func (l *Library) settle(all []Skill) []Skill {
+	slices.SortStableFunc(all, func(a, b Skill) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a.Folder, b.Folder))
+	})
+	names, places := map[string]bool{}, map[string]bool{}
+	out := all[:0]
+	for _, s := range all {
+		place := string(s.Category) + "/" + s.Folder
+		if names[s.Name] || places[place] {
+			continue
+		}
+		names[s.Name], places[place] = true, true
+		on, said := l.state[s.Name]
+		s.Enabled = l.state != nil && (on || !said)
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// rank orders skills of one name.
+func rank(s Skill) int {
+	n := 0
+	if s.Category != Custom {
+		n += 4
+	}
+	if s.Bundled {
+		n += 2
+	}
+	if !s.Usable() {
+		n++
+	}
+	return n
+}
+
+// Enabled is the skills that agents may use, by name. allowed are the only names that count; nil
+// allows all.
+func (l *Library) Enabled(allowed []string) ([]Skill, error) {
+	all, err := l.List()
+	return slices.DeleteFunc(all, func(s Skill) bool {
+		return !s.Enabled || !s.Usable() || allowed != nil && !slices.Contains(allowed, s.Name)
+	}), err
+}
+
+// DefaultPath is the folder of skills in a data folder.
+func DefaultPath(data string) string { return filepath.Join(data, "skills") }
+
+// ShownPath is the folder that sandboxes show, in a data folder.
+func ShownPath(data string) string { return filepath.Join(data, "skills-shown") }
