@@ -5,7 +5,7 @@ import {listen} from './live.js';
 import {toEnd} from './scroll.js';
 import * as upload from './upload.js';
 
-let form, box, sending = false, painted;
+let form, box, sending = false, again, painted; // again: Enter came while the message before was on its way
 
 const key = () => 'draft:' + (form.hasAttribute('data-new') ? 'new' : form.dataset.thread);
 const keep = (text = box.value) => {
@@ -102,6 +102,7 @@ const send = async () => {
     await follow(frame);
   } catch (err) {
     painted?.();
+    again = false;
     box.value = box.value ? text + '\n' + box.value : text;
     fit();
     keep();
@@ -110,6 +111,8 @@ const send = async () => {
     sending = false;
     form.removeAttribute('aria-busy');
     box.focus({preventScroll: true});
+    if (again) form.requestSubmit();
+    again = false;
   }
 };
 
@@ -140,6 +143,7 @@ const submit = (e) => {
   if (why || sending) {
     e.preventDefault();
     if (why) problem(why);
+    else again = true;
     return;
   }
   problem();

@@ -98,6 +98,24 @@ test('Enter while a run works puts the message into a queue, and it is sent afte
   clean(page);
 });
 
+test('Enter while the message before is still on its way sends the next one after it', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted({ text: 'Zero.', gate: '' }));
+  await finished(page);
+  let release;
+  const slow = new Promise((r) => { release = r; });
+  await page.route('**/messages', async (route) => { await slow; await route.continue(); });
+  await send(page, scripted({ text: 'First.', gate: '' }));
+  await page.waitForSelector('#compose[aria-busy]');
+  await send(page, scripted({ text: 'Second.', gate: '' }));
+  release();
+  await page.waitForFunction(() => document.querySelector('article.turn.last .ans')?.innerText === 'Second.');
+  await finished(page);
+  assert.deepEqual((await page.locator('.turn .ans').allInnerTexts()).map((s) => s.trim()), ['Zero.', 'First.', 'Second.']);
+  assert.equal(await page.inputValue('#q'), '');
+  clean(page);
+});
+
 test('the queue waits after a stop, until it is sent by hand', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const first = held('stopped-queue', 10);

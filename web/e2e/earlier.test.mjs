@@ -109,6 +109,7 @@ test('earlier messages stay when the stream tells the chat anew', { skip }, asyn
   await page.waitForFunction(() => document.querySelectorAll('article.turn').length > 30);
   const first = await page.locator('article.turn').first().getAttribute('id');
   await send(page, scripted({ text: 'One.', gate: '' }));
+  await page.waitForFunction(() => document.querySelector('article.turn.last .ans')?.innerText === 'One.'); // the turn before is finished, too
   await finished(page);
   // The stream of a page that nobody can tell where it stands begins with everything.
   await page.evaluate(() => { document.querySelector('#turns').dataset.stream += '?x='; });
