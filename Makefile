@@ -89,7 +89,7 @@ e2e: build ## the browser and the SDKs against the real binary with a scripted m
 	@mkdir -p bin
 	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
 	@[ web/e2e/node_modules/.package-lock.json -nt web/e2e/package-lock.json ] || (cd web/e2e && npm ci --no-audit --no-fund)
-	cd web/e2e && node --test --test-concurrency=1 --test-timeout=1800000 *.test.mjs # for a whole file, not for each test
+	cd web/e2e && node --test --test-concurrency=2 --test-timeout=1800000 *.test.mjs # for a whole file, not for each test
 
 bench: build ## cost per token, start, memory and disk, next to a bare relay; the sandbox, next to bare bash
 	go build -o bin/load ./web/e2e/load/cmd
