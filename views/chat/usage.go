@@ -73,6 +73,9 @@ func spentName(ctx context.Context, s views.Spent) string {
 	if s.Purpose != "" {
 		return i18n.C(ctx, purposeKey(s.Purpose))
 	}
+	if s.Helpers {
+		return i18n.C(ctx, "usage.helpers", layout.Model(ctx, s.Name, ""))
+	}
 	return layout.Model(ctx, s.Name, "")
 }
 

@@ -95,35 +95,44 @@ func (u *UI) spent(ctx context.Context, p *views.UsagePage) error {
 	return nil
 }
 
-// byModel is what each model took for a run's answers. unpriced says that for a part no
-// price is known.
+// byModel is what each model took for a run's answers, and for its helpers. unpriced says that
+// for a part no price is known.
 func (u *UI) byModel(r store.Run) (list []views.Spent, unpriced bool) {
 	var usage struct {
-		Input  int `json:"total_input_tokens"`
-		Output int `json:"total_output_tokens"`
-		Total  int `json:"total_tokens"`
-		Calls  int `json:"llm_call_count"`
-		Models map[string]struct {
-			Input    int     `json:"input_tokens"`
-			Output   int     `json:"output_tokens"`
-			Cached   int     `json:"cached_input_tokens"`
-			Calls    int     `json:"llm_call_count"`
-			Cost     float64 `json:"cost"`
-			Currency string  `json:"currency"`
-		} `json:"by_model"`
+		Input   int                  `json:"total_input_tokens"`
+		Output  int                  `json:"total_output_tokens"`
+		Total   int                  `json:"total_tokens"`
+		Calls   int                  `json:"llm_call_count"`
+		Models  map[string]modelTook `json:"by_model"`
+		Helpers map[string]modelTook `json:"subagent_by_model"`
 	}
 	if json.Unmarshal(r.Usage, &usage) != nil || usage.Total == 0 {
 		return nil, false
 	}
-	if len(usage.Models) == 0 { // of a run that ended before each model was counted
+	if len(usage.Models)+len(usage.Helpers) == 0 { // of a run that ended before each model was counted
 		return []views.Spent{{Name: "?", Calls: usage.Calls, Input: usage.Input, Output: usage.Output}}, true
 	}
-	for _, name := range slices.Sorted(maps.Keys(usage.Models)) {
-		m := usage.Models[name]
-		unpriced = unpriced || m.Currency == ""
-		list = append(list, views.Spent{Name: u.ownLabel(name), Calls: m.Calls, Input: m.Input, Output: m.Output, Cached: m.Cached, Money: price(m.Cost, m.Currency)})
+	add := func(models map[string]modelTook, helpers bool) {
+		for _, name := range slices.Sorted(maps.Keys(models)) {
+			m := models[name]
+			unpriced = unpriced || m.Currency == ""
+			list = append(list, views.Spent{Name: u.ownLabel(name), Helpers: helpers, Calls: m.Calls, Input: m.Input, Output: m.Output,
+				Cached: m.Cached, Money: price(m.Cost, m.Currency)})
+		}
 	}
+	add(usage.Models, false)
+	add(usage.Helpers, true)
 	return list, unpriced
+}
+
+// modelTook is the part of one model in what a run took.
+type modelTook struct {
+	Input    int     `json:"input_tokens"`
+	Output   int     `json:"output_tokens"`
+	Cached   int     `json:"cached_input_tokens"`
+	Calls    int     `json:"llm_call_count"`
+	Cost     float64 `json:"cost"`
+	Currency string  `json:"currency"`
 }
 
 // ownLabel is what people call a model that is called name here, or by its provider.
