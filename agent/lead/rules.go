@@ -110,11 +110,12 @@ func (b *Builder) now(zone string) func() time.Time {
 func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middleware.CompactionRules {
 	c := snap.File.Summarization
 	r := middleware.CompactionRules{CompactionOptions: c, Window: e.model.ContextWindow, Front: k.front}
-	r.Learned = func(window int) (s middleware.Smaller) {
+	r.Learned = func(t *agent.Turn, window int) (s middleware.Smaller) {
 		b.windows.refuse(e.model, window)
 		if small(window) && e.brief == "" {
 			s.System, s.Tools = e.shortened(k.now.tools)
 			s.Tokens = front(s.System, s.Tools)
+			t.Note(SmallKey, smallNote(e.model.Name, window))
 		}
 		return s
 	}
@@ -127,10 +128,14 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 }
 
 // learned takes the window that a refusal of a model names.
-func (b *Builder) learned(e equipment, m config.Model) func(window int) middleware.Smaller {
-	return func(window int) middleware.Smaller {
+func (b *Builder) learned(e equipment, m config.Model) func(*agent.Turn, int) middleware.Smaller {
+	return func(t *agent.Turn, window int) middleware.Smaller {
 		b.windows.refuse(m, window)
-		return e.smaller(window)
+		s := e.smaller(window)
+		if s.Tokens > 0 {
+			t.Note(SmallKey, smallNote(m.Name, window))
+		}
+		return s
 	}
 }
 

@@ -20,7 +20,7 @@ type CompactionRules struct {
 
 	// Learned takes the window that a refusal names, and gives the prompt and the tools for
 	// it, with their tokens; 0 tokens leave them as they are. It may be nil.
-	Learned func(window int) Smaller
+	Learned func(t *agent.Turn, window int) Smaller
 }
 
 const (
@@ -71,7 +71,7 @@ func Compaction(rules CompactionRules) agent.Middleware {
 						break
 					}
 					had := smaller.Tokens
-					smaller = rules.learn(e.Window(), smaller)
+					smaller = rules.learn(t, e.Window(), smaller)
 					less := smaller.of(req)
 					if had > 0 || smaller.Tokens == 0 || rules.full(tokensOf(req.Messages)) {
 						overflow = true

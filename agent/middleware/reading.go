@@ -10,7 +10,7 @@ import (
 type Reading struct {
 	Window  int     // as [CompactionRules] has it
 	Smaller Smaller // the front of its requests, if its window is too small for the usual one
-	Learned func(window int) Smaller
+	Learned func(t *agent.Turn, window int) Smaller
 }
 
 type readingKey struct{}
@@ -29,7 +29,7 @@ type Smaller struct {
 }
 
 // learn takes over the window that a refusal named.
-func (r *CompactionRules) learn(window int, was Smaller) Smaller {
+func (r *CompactionRules) learn(t *agent.Turn, window int, was Smaller) Smaller {
 	if window <= 0 {
 		return was
 	}
@@ -37,7 +37,7 @@ func (r *CompactionRules) learn(window int, was Smaller) Smaller {
 	if r.Learned == nil {
 		return was
 	}
-	now := r.Learned(window)
+	now := r.Learned(t, window)
 	if now.Tokens == 0 {
 		return was
 	}

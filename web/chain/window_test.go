@@ -136,6 +136,9 @@ func TestARefusalTeachesTheWindow(t *testing.T) {
 	if n := w.builder.WindowOf("main", ""); n != 2048 {
 		t.Errorf("the window is %d", n)
 	}
+	if got := w.remark(t, lead.SmallKey); !strings.HasPrefix(got, "2048 ") {
+		t.Errorf("the run that learned it says %q", got)
+	}
 	w.talk(t, 1, 12, 100, func(i int, _ request) {
 		if s := w.last(t); s.Status != "success" || s.Error != "" {
 			t.Errorf("turn %d: %+v", i, s)
