@@ -60,7 +60,7 @@ type App struct {
 	report    func() sandbox.Report // of the provider that was chosen; waits until one is
 	egress    *egress.Proxy
 	trail     *trail
-	network   *network.Book
+	network   *network.Decisions
 	agents    *profile.Library
 	documents *documents.Service
 	pictures  *pictures.Service

@@ -22,12 +22,12 @@ import (
 // patience bounds one look at a thread's files.
 const patience = 10 * time.Second
 
-// Book knows the versions of files. The value holds no open files and may be copied and used by
+// History knows the versions of files. The value holds no open files and may be copied and used by
 // many goroutines, at most one of them with the runs of a thread.
-type Book struct{ dirs sandbox.Dirs }
+type History struct{ dirs sandbox.Dirs }
 
-// New makes a Book for the threads of dirs.
-func New(dirs sandbox.Dirs) Book { return Book{dirs} }
+// New makes a History for the threads of dirs.
+func New(dirs sandbox.Dirs) History { return History{dirs} }
 
 // work is one look at a thread's files.
 type work struct {
@@ -38,21 +38,21 @@ type work struct {
 }
 
 // open gives nil for a thread of which nothing was ever noted.
-func (b Book) open(thread string) (*work, error) {
-	kept, err := b.dirs.Versions(thread)
+func (h History) open(thread string) (*work, error) {
+	kept, err := h.dirs.Versions(thread)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	files, err := b.dirs.Open(thread)
+	files, err := h.dirs.Open(thread)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, kept.Close())
 	}
 	limit := int64(maxKept)
-	if b.dirs.Quota != nil && b.dirs.Quota.Limit() > 0 {
-		limit = min(limit, b.dirs.Quota.Limit()/8)
+	if h.dirs.Quota != nil && h.dirs.Quota.Limit() > 0 {
+		limit = min(limit, h.dirs.Quota.Limit()/8)
 	}
 	return &work{files: files, kept: kept, cap: limit}, nil
 }
@@ -67,13 +67,13 @@ func (w *work) close() error {
 
 // Before notes how the files of a thread are before a run changes them. Once that is done for a
 // run, it stays so: also for one that goes on after a crash.
-func (b Book) Before(ctx context.Context, thread, run string) (err error) {
+func (h History) Before(ctx context.Context, thread, run string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := b.dirs.CreateVersions(thread); err != nil {
+	if err := h.dirs.CreateVersions(thread); err != nil {
 		return err
 	}
-	w, err := b.open(thread)
+	w, err := h.open(thread)
 	if w == nil {
 		return err
 	}
@@ -93,11 +93,11 @@ func (b Book) Before(ctx context.Context, thread, run string) (err error) {
 
 // After tells what a run changed, as the JSON of a [Record]; nil is nothing. done is to be
 // called once that is stored: until then the same question has the same answer.
-func (b Book) After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error) {
+func (h History) After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	done = func() error { return nil }
-	w, err := b.open(thread)
+	w, err := h.open(thread)
 	if w == nil {
 		return nil, done, err
 	}
@@ -113,7 +113,7 @@ func (b Book) After(ctx context.Context, thread, run string) (body json.RawMessa
 	r := w.compare(ctx, last, now)
 	w.evict()
 	done = func() error {
-		root, err := b.dirs.Versions(thread)
+		root, err := h.dirs.Versions(thread)
 		if err != nil {
 			return err
 		}
@@ -232,8 +232,8 @@ func hash(s state) *string {
 }
 
 // Diff compares the versions of a file. ok is false when one of them is not kept.
-func (b Book) Diff(thread string, f File) (lines []linediff.Line, ok bool, err error) {
-	w, err := b.open(thread)
+func (h History) Diff(thread string, f File) (lines []linediff.Line, ok bool, err error) {
+	w, err := h.open(thread)
 	if w == nil {
 		return nil, false, err
 	}

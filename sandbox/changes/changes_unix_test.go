@@ -21,15 +21,15 @@ import (
 // world is a thread and what is known of its changes.
 type world struct {
 	*testing.T
-	dirs sandbox.Dirs
-	book changes.Book
-	at   string
+	dirs    sandbox.Dirs
+	history changes.History
+	at      string
 }
 
 func open(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, dirs: sandbox.Dirs{Root: t.TempDir()}}
-	w.book = changes.New(w.dirs)
+	w.history = changes.New(w.dirs)
 	w.at = filepath.Join(w.dirs.Root, "threads", "t", "user-data")
 	w.must(w.dirs.Create("t"))
 	return w
@@ -55,14 +55,14 @@ func (w *world) write(parts ...string) {
 // run is a run that does something.
 func (w *world) run(id string, do func()) changes.Record {
 	w.Helper()
-	w.must(w.book.Before(w.Context(), "t", id))
+	w.must(w.history.Before(w.Context(), "t", id))
 	do()
 	return w.after(id)
 }
 
 func (w *world) after(id string) (r changes.Record) {
 	w.Helper()
-	body, done, err := w.book.After(w.Context(), "t", id)
+	body, done, err := w.history.After(w.Context(), "t", id)
 	w.must(err)
 	w.must(done())
 	if body != nil {
@@ -109,7 +109,7 @@ func TestARunTellsWhatItChanged(t *testing.T) {
 	w.is(two, "0 1 0 +1 -3; modified workspace/a.txt")
 	w.write("workspace/a.txt", "by hand\n")
 	w.is(w.run("r3", func() {}), "0 0 0 +0 -0")
-	lines, ok, err := w.book.Diff("t", one.Files[3])
+	lines, ok, err := w.history.Diff("t", one.Files[3])
 	w.must(err)
 	text, _ := linediff.Unified(lines, "a", "b", 1000)
 	if want := "--- a\n+++ b\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n"; !ok || text != want {
@@ -131,11 +131,11 @@ func TestARunTellsWhatItChanged(t *testing.T) {
 func TestWhatARunChangedOutlivesACrash(t *testing.T) {
 	w := open(t)
 	w.write("workspace/a.txt", "1\n")
-	w.must(w.book.Before(w.Context(), "t", "r1"))
+	w.must(w.history.Before(w.Context(), "t", "r1"))
 	w.write("workspace/a.txt", "2\n")
-	w.must(w.book.Before(w.Context(), "t", "r1"))
+	w.must(w.history.Before(w.Context(), "t", "r1"))
 	w.write("workspace/b.txt", "3\n")
-	body, _, err := w.book.After(w.Context(), "t", "r1") // and the server ends before that is stored
+	body, _, err := w.history.After(w.Context(), "t", "r1") // and the server ends before that is stored
 	w.must(err)
 	const want = "1 1 0 +2 -1; modified workspace/a.txt; created workspace/b.txt"
 	var r changes.Record
@@ -150,12 +150,12 @@ func TestWhatARunChangedOutlivesACrash(t *testing.T) {
 func TestACrashBehindARunsEndShiftsNothing(t *testing.T) {
 	w := open(t)
 	w.write("workspace/a.txt", "1\n")
-	w.must(w.book.Before(w.Context(), "t", "r1"))
+	w.must(w.history.Before(w.Context(), "t", "r1"))
 	w.write("workspace/a.txt", "2\n")
-	if _, _, err := w.book.After(w.Context(), "t", "r1"); err != nil {
+	if _, _, err := w.history.After(w.Context(), "t", "r1"); err != nil {
 		t.Fatal(err)
 	}
-	w.book = changes.New(w.dirs) // of the next server
+	w.history = changes.New(w.dirs) // of the next server
 	w.is(w.run("r2", func() { w.write("workspace/b.txt", "3\n") }), "1 0 0 +1 -0; created workspace/b.txt")
 }
 
@@ -180,7 +180,7 @@ func TestARunWithoutToolsChangesNothing(t *testing.T) {
 	w.write("workspace/a.txt", "1")
 	w.is(w.after("r1"), "0 0 0 +0 -0")
 	for _, id := range []string{"none", "../t"} {
-		if body, _, err := w.book.After(t.Context(), id, "r1"); body != nil || id == "none" && err != nil {
+		if body, _, err := w.history.After(t.Context(), id, "r1"); body != nil || id == "none" && err != nil {
 			t.Errorf("thread %s: %s %v", id, body, err)
 		}
 	}
@@ -204,7 +204,7 @@ func TestAChangeWithinTheSameTimesIsSeen(t *testing.T) {
 func TestListsAndVersionsAreBounded(t *testing.T) {
 	w := open(t)
 	w.dirs.Quota = sandbox.NewQuota(8 << 20)
-	w.book = changes.New(w.dirs)
+	w.history = changes.New(w.dirs)
 	big := strings.Repeat("line\n", 40_000) // 200 KB each
 	r := w.run("r1", func() {
 		for i := range changes.MaxFiles + 5 {
@@ -244,7 +244,7 @@ func TestALookEndsWithItsContext(t *testing.T) {
 	w.write("workspace/a.txt", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.book.Before(ctx, "t", "r1"); err == nil {
+	if err := w.history.Before(ctx, "t", "r1"); err == nil {
 		t.Error("no error")
 	}
 }

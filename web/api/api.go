@@ -28,7 +28,7 @@ import (
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
-	Network *network.Book // nil makes one that announces nothing
+	Network *network.Decisions // nil makes one that announces nothing
 	Dirs    sandbox.Dirs
 	Uploads func() uploads.Config
 	// Documents converts uploads; nil converts nothing.

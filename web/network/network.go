@@ -41,9 +41,9 @@ const askTime = 10 * time.Second
 // ErrAnswer is an answer that is none of once, thread, always and no.
 var ErrAnswer = errors.New("unknown answer")
 
-// Book holds questions and answers in the database. Its methods may be called by many
+// Decisions holds questions and answers in the database. Its methods may be called by many
 // goroutines.
-type Book struct {
+type Decisions struct {
 	db       *store.DB
 	announce func(thread string, event json.RawMessage)
 	log      *slog.Logger
@@ -57,15 +57,15 @@ type Book struct {
 	mu sync.Mutex // one change at a time: a change reads what it replaces
 }
 
-// New makes the book. announce shows an event to the readers of a thread's run, if one is
+// New makes Decisions. announce shows an event to the readers of a thread's run, if one is
 // under way.
-func New(db *store.DB, announce func(thread string, event json.RawMessage), log *slog.Logger) *Book {
-	return &Book{db: db, announce: announce, log: log}
+func New(db *store.DB, announce func(thread string, event json.RawMessage), log *slog.Logger) *Decisions {
+	return &Decisions{db: db, announce: announce, log: log}
 }
 
 // Lookup implements egress.Decisions.
-func (b *Book) Lookup(ctx context.Context, thread, host string) (egress.Answer, bool, error) {
-	about, err := b.about(ctx, host)
+func (d *Decisions) Lookup(ctx context.Context, thread, host string) (egress.Answer, bool, error) {
+	about, err := d.about(ctx, host)
 	if err != nil {
 		return "", false, err
 	}
@@ -74,21 +74,21 @@ func (b *Book) Lookup(ctx context.Context, thread, host string) (egress.Answer, 
 }
 
 // Remember implements egress.Decisions. The questions that it answers are gone with it.
-func (b *Book) Remember(ctx context.Context, one egress.Decision) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	about, err := b.about(ctx, one.Host)
+func (d *Decisions) Remember(ctx context.Context, one egress.Decision) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	about, err := d.about(ctx, one.Host)
 	if err != nil {
 		return err
 	}
-	about = slices.DeleteFunc(about, func(d egress.Decision) bool {
-		return d.Thread == one.Thread || d.Answer == egress.Once && one.At.Sub(d.At) >= egress.OnceFor
+	about = slices.DeleteFunc(about, func(o egress.Decision) bool {
+		return o.Thread == one.Thread || o.Answer == egress.Once && one.At.Sub(o.At) >= egress.OnceFor
 	})
 	batch, err := decisionBatch(one.Host, append(about, one))
 	if err != nil {
 		return err
 	}
-	open, err := b.questions(ctx, "")
+	open, err := d.questions(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (b *Book) Remember(ctx context.Context, one egress.Decision) error {
 			batch.KV = append(batch.KV, store.KV{Space: questionSpace, Key: questionKey(q)})
 		}
 	}
-	return b.db.Commit(ctx, batch)
+	return d.db.Commit(ctx, batch)
 }
 
 // decisionBatch writes what is decided about a host.
@@ -113,8 +113,8 @@ func decisionBatch(host string, about []egress.Decision) (store.Batch, error) {
 	return store.Batch{KV: []store.KV{kv}}, nil
 }
 
-func (b *Book) about(ctx context.Context, host string) ([]egress.Decision, error) {
-	body, err := b.db.KV(ctx, store.Global, decisionSpace, host)
+func (d *Decisions) about(ctx context.Context, host string) ([]egress.Decision, error) {
+	body, err := d.db.KV(ctx, store.Global, decisionSpace, host)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -130,23 +130,23 @@ func (b *Book) about(ctx context.Context, host string) ([]egress.Decision, error
 
 // Ask stores that a thread wants to reach a host nobody decided about, and shows it to
 // whoever follows the thread's run.
-func (b *Book) Ask(q egress.Question) {
+func (d *Decisions) Ask(q egress.Question) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	if err := b.ask(ctx, q); err != nil {
-		b.log.Error("a question about a host could not be stored", "thread", q.Thread, "host", q.Host, "err", err)
+	if err := d.ask(ctx, q); err != nil {
+		d.log.Error("a question about a host could not be stored", "thread", q.Thread, "host", q.Host, "err", err)
 	}
 }
 
-func (b *Book) ask(ctx context.Context, q egress.Question) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if _, err := b.db.Thread(ctx, q.Thread); errors.Is(err, store.ErrNotFound) {
+func (d *Decisions) ask(ctx context.Context, q egress.Question) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, err := d.db.Thread(ctx, q.Thread); errors.Is(err, store.ErrNotFound) {
 		return nil // deleted meanwhile
 	} else if err != nil {
 		return err
 	}
-	open, err := b.questions(ctx, q.Thread)
+	open, err := d.questions(ctx, q.Thread)
 	if err != nil {
 		return err
 	}
@@ -158,37 +158,37 @@ func (b *Book) ask(ctx context.Context, q egress.Question) error {
 	if err != nil {
 		return err
 	}
-	if err := b.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: questionSpace, Key: questionKey(q), Body: body}}}); err != nil {
+	if err := d.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: questionSpace, Key: questionKey(q), Body: body}}}); err != nil {
 		return err
 	}
-	b.log.Warn("an agent wants to connect to a host that isn't allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
-	return b.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port, "at": q.At})
+	d.log.Warn("an agent wants to connect to a host that isn't allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
+	return d.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port, "at": q.At})
 }
 
 // show tells the readers of a run.
-func (b *Book) show(thread string, event map[string]any) error {
+func (d *Decisions) show(thread string, event map[string]any) error {
 	data, err := agent.Encode(event)
 	if err != nil {
 		return err
 	}
-	b.announce(thread, data)
+	d.announce(thread, data)
 	return nil
 }
 
 func questionKey(q egress.Question) string { return q.Thread + " " + q.Host }
 
 // Questions are what a thread asked and nobody answered yet, oldest first.
-func (b *Book) Questions(ctx context.Context, thread string) ([]egress.Question, error) {
-	return b.questions(ctx, thread)
+func (d *Decisions) Questions(ctx context.Context, thread string) ([]egress.Question, error) {
+	return d.questions(ctx, thread)
 }
 
 // questions are those of one thread, or of all with "".
-func (b *Book) questions(ctx context.Context, thread string) ([]egress.Question, error) {
+func (d *Decisions) questions(ctx context.Context, thread string) ([]egress.Question, error) {
 	prefix := ""
 	if thread != "" {
 		prefix = thread + " "
 	}
-	rows, err := b.db.KVs(ctx, store.Global, questionSpace, prefix)
+	rows, err := d.db.KVs(ctx, store.Global, questionSpace, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read questions about hosts: %w", err)
 	}
@@ -207,7 +207,7 @@ func (b *Book) questions(ctx context.Context, thread string) ([]egress.Question,
 
 // Answer decides about a host for a thread. It holds for the next connection; a host that
 // was never asked about can be decided too. Errors wrap netguard.ErrHost or ErrAnswer.
-func (b *Book) Answer(ctx context.Context, thread, host string, answer egress.Answer) error {
+func (d *Decisions) Answer(ctx context.Context, thread, host string, answer egress.Answer) error {
 	host, err := netguard.Host(host)
 	if err != nil {
 		return err
@@ -217,16 +217,16 @@ func (b *Book) Answer(ctx context.Context, thread, host string, answer egress.An
 	default:
 		return fmt.Errorf("%w %.20q: want once, thread, always or no", ErrAnswer, answer)
 	}
-	if err := b.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer, At: time.Now().UTC()}); err != nil {
+	if err := d.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer, At: time.Now().UTC()}); err != nil {
 		return err
 	}
-	b.waits.answer(thread, host, answer)
-	return b.show(thread, map[string]any{"type": TypeAnswer, "thread_id": thread, "host": host, "answer": answer})
+	d.waits.answer(thread, host, answer)
+	return d.show(thread, map[string]any{"type": TypeAnswer, "thread_id": thread, "host": host, "answer": answer})
 }
 
 // Decisions are all answers that hold now, by host. With a thread only its own.
-func (b *Book) Decisions(ctx context.Context, thread string) ([]egress.Decision, error) {
-	rows, err := b.db.KVs(ctx, store.Global, decisionSpace, "")
+func (d *Decisions) Decisions(ctx context.Context, thread string) ([]egress.Decision, error) {
+	rows, err := d.db.KVs(ctx, store.Global, decisionSpace, "")
 	if err != nil {
 		return nil, fmt.Errorf("read answers about hosts: %w", err)
 	}
@@ -236,9 +236,9 @@ func (b *Book) Decisions(ctx context.Context, thread string) ([]egress.Decision,
 		if err := json.Unmarshal(kv.Body, &about); err != nil {
 			return nil, fmt.Errorf("read the answers about %s: %w", kv.Key, err)
 		}
-		for _, d := range about {
-			if (thread == "" || d.Thread == thread) && (d.Answer != egress.Once || now.Sub(d.At) < egress.OnceFor) {
-				out = append(out, d)
+		for _, o := range about {
+			if (thread == "" || o.Thread == thread) && (o.Answer != egress.Once || now.Sub(o.At) < egress.OnceFor) {
+				out = append(out, o)
 			}
 		}
 	}
@@ -246,22 +246,22 @@ func (b *Book) Decisions(ctx context.Context, thread string) ([]egress.Decision,
 }
 
 // Always are the answers that open a host to every thread, one for each host.
-func (b *Book) Always(ctx context.Context) ([]egress.Decision, error) {
-	all, err := b.Decisions(ctx, "")
+func (d *Decisions) Always(ctx context.Context) ([]egress.Decision, error) {
+	all, err := d.Decisions(ctx, "")
 	all = slices.DeleteFunc(all, func(d egress.Decision) bool { return d.Answer != egress.Always })
 	return slices.CompactFunc(all, func(a, c egress.Decision) bool { return a.Host == c.Host }), err
 }
 
 // Forget takes back that a host is open to every thread. It tells whether it was.
-func (b *Book) Forget(ctx context.Context, host string) (bool, error) {
-	return b.change(ctx, host, func(d egress.Decision) bool { return d.Answer == egress.Always })
+func (d *Decisions) Forget(ctx context.Context, host string) (bool, error) {
+	return d.change(ctx, host, func(o egress.Decision) bool { return o.Answer == egress.Always })
 }
 
 // change deletes decisions about a host.
-func (b *Book) change(ctx context.Context, host string, gone func(egress.Decision) bool) (bool, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	about, err := b.about(ctx, host)
+func (d *Decisions) change(ctx context.Context, host string, gone func(egress.Decision) bool) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	about, err := d.about(ctx, host)
 	if err != nil {
 		return false, err
 	}
@@ -273,23 +273,23 @@ func (b *Book) change(ctx context.Context, host string, gone func(egress.Decisio
 	if err != nil {
 		return false, err
 	}
-	return true, b.db.Commit(ctx, batch)
+	return true, d.db.Commit(ctx, batch)
 }
 
 // Drop forgets what a deleted thread asked and what was said for it alone.
-func (b *Book) Drop(ctx context.Context, thread string) error {
-	own, err := b.Decisions(ctx, thread)
+func (d *Decisions) Drop(ctx context.Context, thread string) error {
+	own, err := d.Decisions(ctx, thread)
 	if err != nil {
 		return err
 	}
-	for _, d := range own {
-		if _, err := b.change(ctx, d.Host, func(o egress.Decision) bool { return o.Thread == thread && o.Answer != egress.Always }); err != nil {
+	for _, one := range own {
+		if _, err := d.change(ctx, one.Host, func(o egress.Decision) bool { return o.Thread == thread && o.Answer != egress.Always }); err != nil {
 			return err
 		}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	open, err := b.questions(ctx, thread)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	open, err := d.questions(ctx, thread)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -297,5 +297,5 @@ func (b *Book) Drop(ctx context.Context, thread string) error {
 	for _, q := range open {
 		batch.KV = append(batch.KV, store.KV{Space: questionSpace, Key: questionKey(q)})
 	}
-	return b.db.Commit(ctx, batch)
+	return d.db.Commit(ctx, batch)
 }

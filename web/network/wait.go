@@ -37,31 +37,31 @@ type held struct {
 
 // Await holds a connection until its question is answered: as long as Patience says, and not
 // again in a run in which nobody answered once. It returns false when there is no answer.
-func (b *Book) Await(ctx context.Context, q egress.Question) bool {
-	if b.Patience == nil {
+func (d *Decisions) Await(ctx context.Context, q egress.Question) bool {
+	if d.Patience == nil {
 		return false
 	}
-	run, patience := b.Patience(ctx, q.Thread)
-	if patience <= 0 || !b.asked(ctx, q) {
+	run, patience := d.Patience(ctx, q.Thread)
+	if patience <= 0 || !d.asked(ctx, q) {
 		return false
 	}
-	h, first := b.waits.join(q, run, patience)
+	h, first := d.waits.join(q, run, patience)
 	if h == nil {
 		return false
 	}
-	answered := b.hold(ctx, q, h, first)
-	if b.waits.leave(q, h, run) && !answered {
-		b.tell(q, map[string]any{"type": TypeRefused, "thread_id": q.Thread, "host": q.Host})
+	answered := d.hold(ctx, q, h, first)
+	if d.waits.leave(q, h, run) && !answered {
+		d.tell(q, map[string]any{"type": TypeRefused, "thread_id": q.Thread, "host": q.Host})
 	}
 	return answered
 }
 
 // hold waits for the answer.
-func (b *Book) hold(ctx context.Context, q egress.Question, h *held, first bool) bool {
+func (d *Decisions) hold(ctx context.Context, q egress.Question, h *held, first bool) bool {
 	if first {
-		b.tell(q, map[string]any{"type": TypeWaiting, "thread_id": q.Thread, "host": q.Host, "until": h.until})
+		d.tell(q, map[string]any{"type": TypeWaiting, "thread_id": q.Thread, "host": q.Host, "until": h.until})
 	}
-	if _, known, err := b.Lookup(ctx, q.Thread, q.Host); err != nil || known { // answered just now
+	if _, known, err := d.Lookup(ctx, q.Thread, q.Host); err != nil || known { // answered just now
 		return known
 	}
 	timer := time.NewTimer(time.Until(h.until))
@@ -76,25 +76,25 @@ func (b *Book) hold(ctx context.Context, q egress.Question, h *held, first bool)
 }
 
 // Waiting tells whether a connection of a thread is held until somebody decides about a host.
-func (b *Book) Waiting(thread, host string) bool {
-	b.waits.mu.Lock()
-	defer b.waits.mu.Unlock()
-	h := b.waits.open[thread+" "+host]
+func (d *Decisions) Waiting(thread, host string) bool {
+	d.waits.mu.Lock()
+	defer d.waits.mu.Unlock()
+	h := d.waits.open[thread+" "+host]
 	return h != nil && !h.done
 }
 
 // asked tells whether the question is one that people see.
-func (b *Book) asked(ctx context.Context, q egress.Question) bool {
-	open, err := b.questions(ctx, q.Thread)
+func (d *Decisions) asked(ctx context.Context, q egress.Question) bool {
+	open, err := d.questions(ctx, q.Thread)
 	if err != nil {
-		b.log.Warn("a question about a host cannot be read", "thread", q.Thread, "host", q.Host, "err", err)
+		d.log.Warn("a question about a host cannot be read", "thread", q.Thread, "host", q.Host, "err", err)
 	}
 	return slices.ContainsFunc(open, func(o egress.Question) bool { return o.Host == q.Host })
 }
 
-func (b *Book) tell(q egress.Question, event map[string]any) {
+func (d *Decisions) tell(q egress.Question, event map[string]any) {
 	if data, err := agent.Encode(event); err == nil { // strings and times always encode
-		b.announce(q.Thread, data)
+		d.announce(q.Thread, data)
 	}
 }
 

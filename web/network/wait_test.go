@@ -15,14 +15,14 @@ import (
 	"fawn/web/network"
 )
 
-// book is one over a real database with a thread, and what its readers are told.
-type book struct {
-	*network.Book
+// decisions is one over a real database with a thread, and what its readers are told.
+type decisions struct {
+	*network.Decisions
 	mu   sync.Mutex
 	told []string
 }
 
-func newBook(t *testing.T, patience time.Duration, run func() string) *book {
+func newDecisions(t *testing.T, patience time.Duration, run func() string) *decisions {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -33,8 +33,8 @@ func newBook(t *testing.T, patience time.Duration, run func() string) *book {
 			t.Error(err)
 		}
 	})
-	b := &book{}
-	b.Book = network.New(db, func(_ string, event json.RawMessage) {
+	b := &decisions{}
+	b.Decisions = network.New(db, func(_ string, event json.RawMessage) {
 		var e struct{ Type string }
 		if err := json.Unmarshal(event, &e); err != nil {
 			t.Error(err)
@@ -52,7 +52,7 @@ func newBook(t *testing.T, patience time.Duration, run func() string) *book {
 	return b
 }
 
-func (b *book) events() string {
+func (b *decisions) events() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return strings.Join(b.told, " ")
@@ -63,7 +63,7 @@ func question(thread, host string) egress.Question {
 }
 
 // held waits until a connection is held, in the background.
-func (b *book) held(t *testing.T, q egress.Question) <-chan bool {
+func (b *decisions) held(t *testing.T, q egress.Question) <-chan bool {
 	t.Helper()
 	done := make(chan bool, 1)
 	go func() { done <- b.Await(t.Context(), q) }()
@@ -76,7 +76,7 @@ func (b *book) held(t *testing.T, q egress.Question) <-chan bool {
 }
 
 func TestAnAnswerLetsItsConnectionsGo(t *testing.T) {
-	b := newBook(t, time.Hour, func() string { return "r1" })
+	b := newDecisions(t, time.Hour, func() string { return "r1" })
 	var all []<-chan bool
 	for _, q := range []egress.Question{question("t1", "a.example"), question("t1", "a.example"), question("t2", "a.example"), question("t1", "b.example")} {
 		b.Ask(q)
@@ -107,7 +107,7 @@ func TestAnAnswerLetsItsConnectionsGo(t *testing.T) {
 
 func TestNobodyIsWaitedForTwiceInARun(t *testing.T) {
 	run := "r1"
-	b := newBook(t, 50*time.Millisecond, func() string { return run })
+	b := newDecisions(t, 50*time.Millisecond, func() string { return run })
 	first, second := question("t1", "a.example"), question("t1", "b.example")
 	b.Ask(first)
 	b.Ask(second)
@@ -127,7 +127,7 @@ func TestNobodyIsWaitedForTwiceInARun(t *testing.T) {
 }
 
 func TestAClientThatHangsUpIsNotWaitedFor(t *testing.T) {
-	b := newBook(t, time.Hour, func() string { return "r1" })
+	b := newDecisions(t, time.Hour, func() string { return "r1" })
 	q := question("t1", "a.example")
 	b.Ask(q)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +138,7 @@ func TestAClientThatHangsUpIsNotWaitedFor(t *testing.T) {
 }
 
 func TestWhoeverMayNotWaitIsRefusedAtOnce(t *testing.T) {
-	b := newBook(t, 0, func() string { return "" })
+	b := newDecisions(t, 0, func() string { return "" })
 	q := question("t1", "a.example")
 	b.Ask(q)
 	if b.Await(t.Context(), q) || b.events() != "question" {
