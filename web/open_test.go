@@ -70,6 +70,24 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+func TestSettingsNameWhatNeedsARestart(t *testing.T) {
+	t.Parallel()
+	s := start(t, "store: {sync: normal}\n")
+	const page, told = "/workspace/settings/models", "Restart Fawn for these changed settings"
+	if a := s.send(t, "GET", page, ""); a.status != http.StatusOK || strings.Contains(a.body, told) {
+		t.Errorf("before the change: %d", a.status)
+	}
+	if err := os.WriteFile(s.conf, []byte("store: {sync: full}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !s.app.Poll() {
+		t.Fatal("the change was not taken")
+	}
+	if a := s.send(t, "GET", page, ""); !strings.Contains(a.body, told) || !strings.Contains(a.body, "store.sync") {
+		t.Error("the page does not name the key")
+	}
+}
+
 func TestWarningsOfTheConfigurationAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, "modles: []\nmodels: [{name: m, use: openai, api_key: $FAWN_TEST_UNSET}]\n")

@@ -26,7 +26,7 @@ type Store struct {
 
 	current atomic.Pointer[Snapshot]
 	problem atomic.Pointer[string]
-	notice  atomic.Pointer[string]
+	restart atomic.Pointer[string]
 
 	mu      sync.Mutex // held while polling; guards what follows
 	files   []seen
@@ -64,8 +64,8 @@ func (s *Store) Current() *Snapshot { return s.current.Load() }
 // Problem says why the files as they are now are not in force; empty = they are.
 func (s *Store) Problem() string { return text(&s.problem) }
 
-// Notice names the keys that were changed but take effect at the next start only; empty = none.
-func (s *Store) Notice() string { return text(&s.notice) }
+// Restart names the keys that were changed but take effect at the next start only; empty = none.
+func (s *Store) Restart() string { return text(&s.restart) }
 
 func text(p *atomic.Pointer[string]) string {
 	if t := p.Load(); t != nil {
@@ -108,12 +108,9 @@ func (s *Store) Poll() bool {
 	}
 	s.setProblem("")
 	s.current.Store(next)
-	notice := ""
-	if keys := restartChanges(s.boot.File, next.File); len(keys) > 0 {
-		notice = "restart Fawn to use the new values of " + strings.Join(keys, ", ")
-	}
-	s.notice.Store(&notice)
-	s.log.Info("configuration reloaded", "config", next.ConfigPath, "warnings", len(next.Warnings), "notice", notice)
+	restart := strings.Join(restartChanges(s.boot.File, next.File), ", ")
+	s.restart.Store(&restart)
+	s.log.Info("configuration reloaded", "config", next.ConfigPath, "warnings", len(next.Warnings), "needs_restart", restart)
 	return true
 }
 

@@ -114,13 +114,13 @@ func TestKeysThatNeedARestartAreNamed(t *testing.T) {
 	s, root := open(t, files{"config.yaml": "store: {sync: normal}\n"}, nil)
 	write(t, root, files{"config.yaml": "store: {sync: full}\nllm_call: {max_concurrent_calls: 3}\n"})
 	s.Poll()
-	if got := s.Notice(); got != "restart Fawn to use the new values of store.sync, llm_call.max_concurrent_calls" {
-		t.Errorf("notice: %q", got)
+	if got := s.Restart(); got != "store.sync, llm_call.max_concurrent_calls" {
+		t.Errorf("keys that need a restart: %q", got)
 	}
 	write(t, root, files{"config.yaml": "title: {max_words: 2}\n"})
 	s.Poll()
-	if s.Notice() != "" {
-		t.Errorf("the notice stays: %q", s.Notice())
+	if s.Restart() != "" {
+		t.Errorf("they stay: %q", s.Restart())
 	}
 	if !slices.Contains(config.RestartKeys(), "scheduler") || slices.Contains(config.RestartKeys(), "title") {
 		t.Errorf("keys: %v", config.RestartKeys())

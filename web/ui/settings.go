@@ -66,7 +66,7 @@ func (u *UI) settingsPage(c echo.Context, section string) (views.SettingsPage, e
 	p := views.SettingsPage{Section: section, Modal: fragment(c.Request()), Saved: c.QueryParam("saved") != "", Langs: i18n.Languages(),
 		Size: chosen.Size, Loopback: u.loopback()}
 	var err error
-	p.Config = u.configNotice(c)
+	p.Config = cmp.Or(u.configNotice(c), u.restartNotice(c))
 	p.Shell, err = u.shell(c, views.NavSettings, "")
 	return p, err
 }
@@ -143,6 +143,15 @@ func (u *UI) configWarnings(c echo.Context) *views.Notice {
 		return nil
 	}
 	return &views.Notice{Kind: views.NoticeInfo, Text: say(c, "config.warnings"), Detail: strings.Join(lines, "\n")}
+}
+
+// restartNotice names settings that were changed but are not in force yet; nil without any.
+func (u *UI) restartNotice(c echo.Context) *views.Notice {
+	keys := u.Config.Restart()
+	if keys == "" {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeInfo, Text: say(c, "config.restart"), Detail: keys}
 }
 
 // configNotice says that the configuration cannot be used as it is now; nil when it can.
