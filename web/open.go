@@ -22,6 +22,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
+	"fawn/agent/skills"
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
@@ -62,6 +63,7 @@ type App struct {
 	trail     *trail
 	network   *network.Decisions
 	agents    *profile.Library
+	skills    *skills.Library
 	documents *documents.Service
 	pictures  *pictures.Service
 	converter *converter
@@ -132,6 +134,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if a.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
 		return nil, err
 	}
+	if err := a.openSkills(); err != nil {
+		return nil, err
+	}
 	a.trail = newTrail(a.db, o.Log)
 	a.network = network.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
 	if err := a.openSandbox(ctx, snap); err != nil {
@@ -140,7 +145,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
-		Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents})
+		Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {

@@ -119,7 +119,7 @@ func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
 	text := uncommented(example(t))
 	text = strings.NewReplacer(
 		"backend: sqlite", "backend: memory", "type: memory", "type: redis", "backend: db", "backend: jsonl",
-		"type: null", "type: memory", "track_token_usage: true", "track_token_usage: false",
+		"type: null", "type: memory", "track_token_usage: true", "track_token_usage: false", "container_path: /mnt/skills", "container_path: /mnt/other",
 		"plugins: []", "plugins: [a]", "middlewares: []", "middlewares: [a]", "preserve_recent_skill_count: null", "preserve_recent_skill_count: 1",
 		"preserve_recent_skill_tokens: null", "preserve_recent_skill_tokens: 1", "preserve_recent_skill_tokens_per_skill: null", "preserve_recent_skill_tokens_per_skill: 1",
 		"config_version: null", "config_version: 1", "enabled: false", "enabled: true", "channels: ", "channels: {slack: {a: b}} #",

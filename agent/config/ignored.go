@@ -20,7 +20,8 @@ const (
 	noExternal = "external agents are not available yet"
 	noMCP      = "MCP servers are not available yet"
 	noMemory   = "memory is not available yet"
-	noSkills   = "skills are not available yet"
+	noScan     = "the agent cannot write skills yet"
+	sameSkills = "helpers have the skills of the agent that sends them"
 	noWeb      = "web tools are not available yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
 	onlyOne    = "a single Fawn process owns all its runs"
@@ -51,16 +52,15 @@ func IgnoredKeys() []Ignored {
 		{Key: "sandbox.provisioner_url", Reason: containers},
 		{Key: "sandbox.provisioner_api_key", Reason: containers},
 		{Key: "uploads.pdf_converter", Reason: "Fawn has one converter"},
-		{Key: "skills", Reason: noSkills},
-		{Key: "skill_scan", Reason: noSkills},
-		{Key: "skill_evolution", Reason: noSkills},
-		{Key: "summarization.skill_file_read_tool_names", Reason: noSkills},
+		{Key: "skills.container_path", Reason: "skills are always at /mnt/skills", Fine: []string{"/mnt/skills"}},
+		{Key: "skill_scan", Reason: noScan},
+		{Key: "skill_evolution", Reason: noScan},
 		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},
 		{Key: "memory", Reason: noMemory},
-		{Key: "subagents.agents.*.skills", Reason: noSkills},
-		{Key: "subagents.custom_agents.*.skills", Reason: noSkills},
+		{Key: "subagents.agents.*.skills", Reason: sameSkills},
+		{Key: "subagents.custom_agents.*.skills", Reason: sameSkills},
 		{Key: "acp_agents", Reason: noExternal},
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},
@@ -92,7 +92,6 @@ func IgnoredKeys() []Ignored {
 func ignoredExtensions() []Ignored {
 	return []Ignored{
 		{Key: "mcpServers.*", Reason: noMCP},
-		{Key: "skills", Reason: noSkills},
 		{Key: "middlewares", Reason: noPython},
 	}
 }

@@ -297,7 +297,7 @@ func leaves(t reflect.Type, key string, way []string) []leaf {
 
 // waiting are keys on the list which the program does read already: what they steer is not there.
 var waiting = []string{
-	"tool_search.enabled", "skills.container_path", "summarization.skill_file_read_tool_names",
+	"tool_search.enabled",
 	"memory.enabled", "memory.mode", "memory.injection_enabled",
 }
 

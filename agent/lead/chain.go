@@ -7,6 +7,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/sandbox"
 )
 
 // chain is the ordered list of stages, first outermost. Before-hooks run in this order,
@@ -46,8 +47,10 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.ToolErrors(),
 		// before_agent: the date, and what is remembered
 		middleware.DynamicContext(b.now(f.Timezone), b.remember(f.Memory, e)),
+		// before_agent, wrap_model, wrap_tool: skills that messages name, and the tools they allow
+		b.skillStage(f, e),
 		// before_model, after_model: what must outlive compaction
-		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, f.Skills.ContainerPath),
+		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, sandbox.Skills),
 		// before_model, wrap_model, after_model: no request is longer than the model can read
 		middleware.Compaction(b.compaction(snap, e, k)),
 		// before_agent, wrap_model, after_model: the thread's goal is pursued

@@ -6,6 +6,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/agent/skills"
 	"fawn/agent/subagent"
 	"fawn/agent/tools"
 )
@@ -23,6 +24,7 @@ type equipment struct {
 	budget  *middleware.Budget // what the run has spent
 
 	who    custom
+	skills []skills.Skill
 	task   *agent.Tool     // sends helpers; nil where none can be sent
 	kinds  []subagent.Kind // of helpers
 	helper *subagent.Job   // what this is the equipment for; nil for a lead agent

@@ -13,6 +13,7 @@ import (
 	"fawn/agent/middleware"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
+	"fawn/agent/skills"
 	"fawn/agent/tools"
 	"fawn/sandbox"
 	"fawn/uploads"
@@ -41,6 +42,7 @@ type Builder struct {
 	spent   func(context.Context, SideCall)
 	spawn   runs.Spawn       // nil sends no helpers
 	agents  *profile.Library // nil has none
+	skills  *skills.Library  // the same
 	after   func(time.Duration, func()) (stop func() bool)
 	slots   chan struct{} // one for each model call under way; nil has no bound
 	log     *slog.Logger
@@ -91,6 +93,8 @@ type Options struct {
 	After func(d time.Duration, f func()) (stop func() bool)
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
+	// Skills are what agents can do beside their tools; nil has none.
+	Skills *skills.Library
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
 }
@@ -111,7 +115,7 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		return dirs.Open(thread)
 	}
 	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
-		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, log: log}
+		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, skills: o.Skills, log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
 	}
@@ -188,6 +192,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)
 	}
+	r.skills = b.skillsOf(c.Skills)
 	r.narrow(b)
 	if r.fit(entry); r.brief != "" {
 		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))

@@ -23,6 +23,7 @@ func TestTheStagesStandInTheirOrder(t *testing.T) {
 		hidden := tool("hidden", func(agent.ToolCall) agent.Result { return agent.Result{} })
 		hidden.Deferred = true
 		o.Tools = []*agent.Tool{hidden}
+		o.Skills = shelf(t, nil)
 	})
 	a, err := w.b.Build(t.Context(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
 	if err != nil {
@@ -32,7 +33,7 @@ func TestTheStagesStandInTheirOrder(t *testing.T) {
 		got = append(got, m.Name)
 	}
 	want := strings.Fields(`input_sanitize tool_budget tool_result_sanitize secrets thread_data uploads sandbox dangling_tool_calls llm_errors authorization guardrail audit
-		read_gate tool_errors dynamic_context durable_context compaction goal todos plan_edits token_usage title view_image sight deferred_tools system_messages
+		read_gate tool_errors dynamic_context skills durable_context compaction goal todos plan_edits token_usage title view_image sight deferred_tools system_messages
 		subagent_limit loop_detection token_budget terminal_response length_stop state_size safety_stop continuation clarification`)
 	at := 0
 	for _, name := range got { // others may stand between them

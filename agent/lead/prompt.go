@@ -72,6 +72,9 @@ func system(f config.File, e equipment) string {
 		parts = append(parts, safe(strings.NewReplacer("{concurrent}", strconv.Itoa(middleware.ClampHelpers(e.helpers(f.Subagents))),
 			"{total}", strconv.Itoa(f.Subagents.MaxTotal), "{kinds}", string(kindsOf(e.kinds))).Replace(string(ours("helpers")))))
 	}
+	if list := e.listed(f.Skills); list != "" {
+		parts = append(parts, list)
+	}
 	if e.options.PlanMode {
 		parts = append(parts, ours("plan"))
 	}

@@ -102,7 +102,7 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 // delegates gives a run the tool that sends helpers.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
 	e.kinds = kinds(snap.File, b.bash() != nil && e.who.has(tools.GroupBash))
-	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups}}
+	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills}}
 	model := func(k subagent.Kind) string { return b.helperModel(snap, k, own) }
 	e.task = subagent.New(subagent.Options{
 		Kinds: e.kinds, Model: model, Store: b.keepReport, After: b.after, Late: runs.ErrTimeLimit,
@@ -175,7 +175,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	entry.ContextWindow = b.window(ctx, entry)
 	e := b.equip(snap.File, *s.Options)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
-	e.who = groups
+	e.who, e.skills = groups, b.skillsOf(groups.Skills)
 	e.narrow(b)
 	e.fit(entry)
 	return b.assemble(snap, e, model), nil

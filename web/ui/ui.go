@@ -45,7 +45,7 @@ type Deps struct {
 	Version  string
 	Addr     string                          // where the server listens, for the about page
 	Sandbox  func() sandbox.Report           // what runs commands; may be nil
-	Network  *network.Decisions                   // hosts that agents want to reach; may be nil
+	Network  *network.Decisions              // hosts that agents want to reach; may be nil
 	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
 	Agents   *profile.Library                // the custom agents; nil has none

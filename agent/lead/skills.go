@@ -1,0 +1,64 @@
+package lead
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/skills"
+	"fawn/sandbox"
+)
+
+// Bounds of the list of skills in a prompt; what does not fit is found with ls.
+const (
+	mostSkills     = 100
+	skillListChars = 24_000
+)
+
+// skillsOf are the skills that a run's agent may use. They come with the run: what is switched
+// meanwhile counts from the next one on.
+func (b *Builder) skillsOf(allowed []string) []skills.Skill {
+	if b.skills == nil {
+		return nil
+	}
+	list, err := b.skills.Enabled(allowed)
+	if err != nil {
+		b.log.Warn("an agent works without skills", "err", err)
+		return nil
+	}
+	return list
+}
+
+// skillStage is the stage of skills, or none.
+func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
+	if b.skills == nil || e.who.making {
+		return agent.Middleware{}
+	}
+	return middleware.Skills(middleware.SkillRules{List: b.skills.List, Allowed: e.who.Skills, Slash: e.helper == nil,
+		Readers: f.Summarization.SkillFileReadToolNames})
+}
+
+// listed tells an agent of its skills: what each is for, and where its text is.
+func (e equipment) listed(f config.Skills) safe {
+	reads := func(t *agent.Tool) bool { return t.Name == "read_file" || t.Name == "bash" }
+	if len(e.skills) == 0 || !slices.ContainsFunc(e.tools, reads) {
+		return ""
+	}
+	var b strings.Builder
+	for i, s := range e.skills {
+		line := "\n- `" + string(quote(s.Name)) + "`"
+		if !f.DeferredDiscovery {
+			line += ": " + string(quote(s.Description))
+		}
+		line += " (" + string(quote(s.Path(sandbox.Skills))) + ")"
+		if i == mostSkills || b.Len()+len(line) > skillListChars {
+			fmt.Fprintf(&b, "\n- and %d more; use ls on %s", len(e.skills)-i, sandbox.Skills)
+			break
+		}
+		b.WriteString(line)
+	}
+	return safe(strings.Replace(string(ours("skills")), "{list}", b.String(), 1))
+}

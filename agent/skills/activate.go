@@ -1,0 +1,56 @@
+package skills
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// reserved are names behind a slash that mean something else.
+var reserved = []string{"bootstrap", "compact", "goal", "help", "memory", "models", "new", "status"}
+
+var slash = regexp.MustCompile(`^/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\s+|$)`)
+
+// Asked takes a message apart that begins with the name of a skill behind a slash.
+func Asked(text string) (name, rest string, ok bool) {
+	m := slash.FindStringSubmatchIndex(text)
+	if m == nil {
+		return "", "", false
+	}
+	name = text[m[2]:m[3]]
+	if len(name) > maxName || slices.Contains(reserved, name) {
+		return "", "", false
+	}
+	return name, text[m[1]:], true
+}
+
+// toolNames are what other programs call the tools that agents have here.
+var toolNames = sync.OnceValue(func() map[string]string {
+	m := map[string]string{}
+	for pair := range strings.FieldsSeq("read=read_file view=read_file cat=read_file write=write_file edit=str_replace multiedit=str_replace " +
+		"notebookedit=str_replace glob=glob grep=grep ls=ls webfetch=web_fetch websearch=web_search todowrite=write_todos agent=task") {
+		other, own, _ := strings.Cut(pair, "=")
+		m[other] = own
+	}
+	return m
+})
+
+// always are tools that do nothing but look for tools, ask, plan, or hand over what was made.
+var always = []string{"tool_search", "describe_skill", "ask_clarification", "write_todos", "present_files"}
+
+// Allows tells whether a list of allowed tools has one. Names of other programs count, and what
+// stands in parentheses behind one does not; nil allows all.
+func Allows(list []string, tool string) bool {
+	if list == nil || slices.Contains(always, tool) {
+		return true
+	}
+	return slices.ContainsFunc(list, func(name string) bool {
+		name, _, _ = strings.Cut(name, "(")
+		name = strings.TrimSpace(name)
+		if name == tool || name == "*" || strings.EqualFold(name, tool) {
+			return true
+		}
+		return toolNames()[strings.ToLower(name)] == tool
+	})
+}

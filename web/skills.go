@@ -1,0 +1,28 @@
+package web
+
+import (
+	"cmp"
+
+	"fawn/agent/config"
+	"fawn/agent/skills"
+	"fawn/sandbox"
+)
+
+// openSkills looks at the skills, and shows those that are on to every thread.
+func (a *App) openSkills() (err error) {
+	if a.skills, err = skills.Open(skillOptions(a.config.Current, a.opts)); err != nil {
+		return err
+	}
+	a.dirs.Mounts = append(a.dirs.Mounts, sandbox.Mount{Path: sandbox.Skills, Dir: skills.ShownPath(a.dirs.Root)})
+	return nil
+}
+
+// skillOptions say where the skills of an installation are.
+func skillOptions(current func() *config.Snapshot, o Options) skills.Options {
+	return skills.Options{
+		Path:  func() string { s := current(); return cmp.Or(s.File.Skills.Path, skills.DefaultPath(s.DataDir)) },
+		State: func() string { return current().ExtensionsPath },
+		Shown: skills.ShownPath(current().DataDir),
+		Log:   o.Log,
+	}
+}
