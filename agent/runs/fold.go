@@ -28,6 +28,7 @@ const (
 	foldEnd              // KindToolResult; the place of the tool message's row is n, then flags and patch
 	foldWithin           // the namespace of what follows has n bytes
 	foldStep             // KindStep of a child: n bytes, the number of its messages and their places
+	foldTold             // KindCustom that holds a child's message: n bytes around it, where it belongs, and its place
 )
 
 // Parts of a Finish that a stored message repeats.
@@ -57,6 +58,7 @@ type folder struct {
 	results  map[string]storedMessage // by namespace and id: tool messages this step stores
 	callers  map[string]storedMessage // by namespace and id of a call: messages of children
 	bodies   [][]byte                 // of the children's messages
+	byID     map[string]int           // which of bodies is the newest of an id
 	told     int                      // of bodies, those whose step was written
 
 	rows  []int64
@@ -116,6 +118,8 @@ func (f *folder) short(p parts, sums map[int]*deltas) bool {
 		return f.shortEnd(p)
 	case KindStep:
 		return f.shortStep(p)
+	case KindCustom:
+		return f.shortTold(p)
 	case KindMessage:
 		return f.shortOpen(p, sums)
 	}

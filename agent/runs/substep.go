@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fawn/agent"
@@ -102,6 +103,7 @@ func (r *recorder) putSubStep(ns string, number int, s agent.Step, spent usage, 
 // of them, their calls and results refer to them. Their rows count down from -1.
 func (f *folder) inline(frames [][]byte) {
 	slots := map[string]int{} // of messages that streamed in a namespace, by id
+	f.byID = map[string]int{}
 	for _, frame := range frames {
 		p, err := split(frame)
 		if err != nil {
@@ -124,6 +126,7 @@ func (f *folder) inline(frames [][]byte) {
 				if err != nil {
 					continue
 				}
+				f.byID[m.ID] = len(f.bodies) - 1
 				stored := storedMessage{-int64(len(f.bodies)), m}
 				if slot, ok := slots[m.ID]; ok && m.Type == agent.TypeAI {
 					f.streamed[slot] = stored
@@ -172,6 +175,31 @@ func (f *folder) shortStep(p parts) bool {
 	for i := range count {
 		f.number(f.rowPlace(-int64(first + i + 1)))
 	}
+	return true
+}
+
+// shortTold writes an event that tells of a child's message without that.
+func (f *folder) shortTold(p parts) bool {
+	var told struct{ Message json.RawMessage }
+	var m struct{ ID string }
+	if len(f.bodies) == 0 || p.ns != "" || json.Unmarshal(p.payload, &told) != nil || json.Unmarshal(told.Message, &m) != nil {
+		return false
+	}
+	i, ok := f.byID[m.ID]
+	if !ok || !bytes.Equal(f.bodies[i], told.Message) {
+		return false
+	}
+	place := f.rowPlace(-int64(i + 1))
+	key := [3]int{foldTold, place}
+	if f.used[key] {
+		return false
+	}
+	f.used[key] = true
+	before, after, _ := bytes.Cut(p.payload, told.Message)
+	f.record(foldTold, uint64(len(before)+len(after)))
+	f.out = append(append(f.out, before...), after...)
+	f.number(len(before))
+	f.number(place)
 	return true
 }
 
@@ -240,6 +268,30 @@ func (u *unfolder) step(n int) (Event, error) {
 		s.Messages = append(s.Messages, b.raw)
 	}
 	return Event{Kind: KindStep, NS: u.ns, Step: s.data()}, nil
+}
+
+// told reads an event that tells of a child's message.
+func (u *unfolder) told(n int) (Event, error) {
+	rest, err := u.take(n)
+	if err != nil {
+		return Event{}, err
+	}
+	at, err := u.number()
+	if err != nil || at > len(rest) {
+		return Event{}, fmt.Errorf("%w: place of a message", errFrame)
+	}
+	place, err := u.number()
+	if err != nil {
+		return Event{}, err
+	}
+	if err := u.once(foldTold, place, 0); err != nil {
+		return Event{}, err
+	}
+	b, err := u.row(place)
+	if err != nil {
+		return Event{}, err
+	}
+	return Event{Kind: KindCustom, Data: slices.Concat(rest[:at], b.raw, rest[at:])}, nil
 }
 
 // Below is the namespace of a call inside another namespace.

@@ -2,6 +2,9 @@ package runs
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -33,7 +36,7 @@ func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.G
 		if rapid.Bool().Draw(t, "child's field") {
 			patch.Artifacts = []string{"/mnt/b"}
 		}
-		if err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}}, usage{}, []json.RawMessage{json.RawMessage(`{"type":"task_running"}`)}); err != nil {
+		if err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}}, usage{}, tells(t, msgs)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,4 +52,44 @@ func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.G
 	if rapid.Bool().Draw(t, "child goes on") {
 		step(agent.NodeTools, results...)
 	}
+}
+
+// TestWhatAHelperSaysIsStoredOnce: its message stands in its step, and the event that tells of it
+// refers to that.
+func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
+	b := newBench(t, "t1")
+	said := &agent.Message{ID: "h", Type: agent.TypeAI, Content: agent.Text(strings.Repeat("seven words of text in one message. ", 100))}
+	event, err := agent.Encode(map[string]any{"type": "task_running", "message": said, "message_index": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.rec.subStep(t.Context(), "tools:c", 1, agent.Step{Node: agent.NodeModel, Patch: agent.State{Messages: []*agent.Message{said}}}, usage{}, []json.RawMessage{event}); err != nil {
+		t.Fatal(err)
+	}
+	b.step(t, agent.NodeTools)
+	evs, rows := b.stored(t)
+	if n := len(rows[0].Data); n > len(event)*5/4 {
+		t.Errorf("the step takes %d bytes, a message of %d", n, len(event))
+	}
+	if !slices.ContainsFunc(evs, func(e Event) bool { return e.Kind == KindCustom && string(e.Data) == string(event) }) {
+		t.Errorf("the event is gone: %d events", len(evs))
+	}
+}
+
+// tells are events of the parent about messages of a child, which they hold as they are, or not.
+func tells(t *rapid.T, msgs []*agent.Message) (events []json.RawMessage) {
+	events = append(events, json.RawMessage(`{"type":"task_started"}`))
+	for _, m := range msgs {
+		for range rapid.IntRange(0, 2).Draw(t, "told") {
+			if rapid.Bool().Draw(t, "told otherwise") {
+				m = &agent.Message{ID: m.ID, Type: m.Type, Content: agent.Text("other")}
+			}
+			data, err := agent.Encode(map[string]any{"type": "task_running", "message": m, "usage": nil})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, data)
+		}
+	}
+	return events
 }

@@ -123,6 +123,8 @@ func (u *unfolder) record() (Event, error) {
 		return Event{}, err
 	case foldStep:
 		return u.step(n)
+	case foldTold:
+		return u.told(n)
 	}
 	return Event{}, fmt.Errorf("%w: record %d", errFrame, head&15)
 }
