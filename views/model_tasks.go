@@ -18,6 +18,8 @@ type Task struct {
 	Prompt   string
 	Schedule string    // five fields; empty for a single time
 	Zone     string    // the times are in
+	Agent    string    // who answers; empty is Fawn
+	ThreadID string    // the chat of all its runs; empty is a new one each time
 	Next     time.Time // when it runs next; zero is never
 	Paused   bool
 	Runs     []TaskRun // the latest starts, newest first
@@ -44,6 +46,9 @@ type TaskForm struct {
 	Weekday string // of a weekly run, one of Weekdays
 	Cron    string // five fields
 	Zone    string
+	Agents  []string // that can be chosen
+	Agent   string   // one of them; empty is Fawn
+	Same    bool     // all runs are in one chat
 	Problem string
 	Wrong   string // the field the problem is with; empty is none of them
 }

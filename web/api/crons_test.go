@@ -98,11 +98,15 @@ func TestScheduledTasksAreCronsWithAPrompt(t *testing.T) {
 	if once["next_run_at"] != "2026-03-02T19:00:00.000Z" || once["thread_id"] != "t1" || once["context_mode"] != "reuse_thread" {
 		t.Errorf("%v", once)
 	}
+	w.ok(t, "POST", "/assistants", `{"assistant_id":"a1"}`)
 	const path = "/api/scheduled-tasks"
 	create := func(parts string) string {
 		return `{"title":"T","prompt":"P","schedule_type":"cron","schedule_spec":{"cron":"0 9 * * *"},"timezone":"UTC"` + parts + `}`
 	}
 	w.table(t, []row{
+		{"another assistant", "PATCH", path + "/" + once["id"].(string), `{"assistant_id":"a1"}`, 200, `"assistant_id":"a1"`},
+		{"the built-in one", "PATCH", path + "/" + once["id"].(string), `{"assistant_id":"lead_agent"}`, 200, `"assistant_id":"lead_agent"`},
+		{"unknown assistant", "POST", path, create(`,"assistant_id":"nope"`), 404, `No assistant found`},
 		{"not elsewhere", "GET", "/scheduled-tasks", "", 404, ``},
 		{"unknown field", "POST", path, create(`,"x":1`), 422, `"loc":["body","x"]`},
 		{"mode", "POST", path, create(`,"context_mode":"x"`), 422, `{"detail":"Unsupported context_mode"}`},

@@ -29,16 +29,16 @@ func describeCrons() []o.Op {
 func describeTasks() []o.Op {
 	const tag = "Scheduled tasks"
 	task, tasks := answered("The task", o.Ref("ScheduledTask")), answered("The tasks, newest first", o.List(o.Ref("ScheduledTask")))
-	parts := []o.Prop{o.Opt("thread_id", o.ID()), o.Opt("context_mode", o.Enum(freshThread, reuseThread))}
+	parts := []o.Prop{o.Opt("thread_id", o.ID()), o.Opt("context_mode", o.Enum(freshThread, reuseThread)), o.Opt("assistant_id", o.String())}
 	spec := o.Body(o.Opt("cron", o.String()), o.Opt("run_at", o.String()))
 	return []o.Op{
 		{ID: "listTasks", Tag: tag, Text: "List all scheduled tasks, including crons", Out: tasks},
 		{ID: "createTask", Tag: tag, Text: "Schedule a prompt, once or repeatedly", Need: true,
-			Body: o.Body(append(parts[:2:2], o.Req("title", o.String()), o.Req("prompt", o.String()), o.Req("schedule_type", o.Enum("once", "cron")),
+			Body: o.Body(append(parts[:3:3], o.Req("title", o.String()), o.Req("prompt", o.String()), o.Req("schedule_type", o.Enum("once", "cron")),
 				o.Req("schedule_spec", spec), o.Req("timezone", o.String()))...), Out: task, Fail: []int{404}},
 		{ID: "getTask", Tag: tag, Text: "Get a task", Out: task},
 		{ID: "patchTask", Tag: tag, Text: "Change a task",
-			Body: o.Body(append(parts[:2:2], o.Opt("title", o.String()), o.Opt("prompt", o.String()), o.Opt("schedule_spec", spec), o.Opt("timezone", o.String()))...),
+			Body: o.Body(append(parts[:3:3], o.Opt("title", o.String()), o.Opt("prompt", o.String()), o.Opt("schedule_spec", spec), o.Opt("timezone", o.String()))...),
 			Out:  task, Fail: []int{409}},
 		{ID: "deleteTask", Tag: tag, Text: "Delete a task",
 			Out: answered("Deleted", o.Object(o.Req("id", o.String()), o.Req("deleted", o.Bool()))), Fail: []int{409}},

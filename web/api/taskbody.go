@@ -14,6 +14,7 @@ import (
 type taskBody struct {
 	Thread   *string         `json:"thread_id"`
 	Mode     *string         `json:"context_mode"`
+	Agent    *string         `json:"assistant_id"`
 	Title    *string         `json:"title"`
 	Prompt   *string         `json:"prompt"`
 	Type     *string         `json:"schedule_type"`
@@ -39,6 +40,9 @@ func (b taskBody) change(c *store.Cron, now time.Time, soonest time.Duration, lo
 		if strings.TrimSpace(*s.value) == "" || int64(len(*s.value)) > s.most {
 			return httpx.Invalid("body", s.field, "want 1 to %d bytes", s.most)
 		}
+	}
+	if b.Agent != nil {
+		c.Assistant = *b.Agent
 	}
 	if b.Title != nil {
 		c.Title = *b.Title

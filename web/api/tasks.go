@@ -125,7 +125,7 @@ func (m mount) createTask(c echo.Context) error {
 		fresh := freshThread
 		b.Mode = &fresh
 	}
-	if err := m.taskThread(c, b); err != nil {
+	if err := m.taskParts(c, &b); err != nil {
 		return err
 	}
 	if err := b.change(&cron, m.now(), m.soonest(), m.limits().MaxMessageBytes); err != nil {
@@ -140,6 +140,18 @@ func (m mount) createTask(c echo.Context) error {
 	}
 	m.planned()
 	return m.answerTask(c, cron)
+}
+
+// taskParts looks up what a task names: its assistant, which is known by its id then, and its thread.
+func (m mount) taskParts(c echo.Context, b *taskBody) error {
+	if b.Agent != nil {
+		found, err := m.assistantByID(c, *b.Agent)
+		if err != nil {
+			return err
+		}
+		b.Agent = &found.ID
+	}
+	return m.taskThread(c, *b)
 }
 
 // taskThread refuses a thread that is not the asker's.
@@ -258,7 +270,7 @@ func (m mount) patchTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.taskThread(c, b); err != nil {
+	if err := m.taskParts(c, &b); err != nil {
 		return err
 	}
 	return m.changeTask(c, cron.ID, func(cron *store.Cron) error {

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/views"
@@ -40,6 +42,9 @@ func (u *UI) tasksPage(c echo.Context, status int, p views.TasksPage) (err error
 	if p.Shell, err = u.shell(c, views.NavTasks, ""); err != nil {
 		return err
 	}
+	if p.Form.Agents, err = u.agentNames(ctx); err != nil {
+		return err
+	}
 	p.Off = !u.Config.Current().File.Scheduler.Enabled
 	var ids []string
 	if err := u.DB.EachCron(ctx, principal.Owner(ctx), func(t store.Cron) bool { ids = append(ids, t.ID); return len(ids) < maxTasks }); err != nil {
@@ -58,6 +63,20 @@ func (u *UI) tasksPage(c echo.Context, status int, p views.TasksPage) (err error
 	return html(c, status, tasks.Page(p))
 }
 
+// agentNames are the custom agents that can be run.
+func (u *UI) agentNames(ctx context.Context) (names []string, err error) {
+	if u.Agents == nil {
+		return nil, nil
+	}
+	list, err := u.Agents.List(principal.Owner(ctx))
+	for _, e := range list {
+		if e.Err == nil {
+			names = append(names, e.Name)
+		}
+	}
+	return names, err
+}
+
 func (u *UI) task(ctx context.Context, id string) (views.Task, error) {
 	cron, err := u.DB.Cron(ctx, principal.Owner(ctx), id)
 	if err != nil {
@@ -65,6 +84,12 @@ func (u *UI) task(ctx context.Context, id string) (views.Task, error) {
 	}
 	t := views.Task{ID: id, Title: cron.Title, Prompt: head(schedule.Prompt(cron.Payload), maxDraft), Schedule: cron.Schedule, Zone: cron.Timezone,
 		Next: cron.NextAt, Paused: !cron.Enabled}
+	if u.Agents != nil && u.Agents.Has(principal.Owner(ctx), cron.Assistant) {
+		t.Agent = cron.Assistant
+	}
+	if _, err := u.mine(ctx, cron.Thread); err == nil {
+		t.ThreadID = cron.Thread
+	}
 	if t.Title == "" {
 		t.Title = firstWords(t.Prompt)
 	}
@@ -117,11 +142,24 @@ func (u *UI) addTask(c echo.Context) error {
 		f.Problem = err.Error()
 		return u.tasksPage(c, http.StatusUnprocessableEntity, views.TasksPage{Form: f})
 	}
-	if _, err := u.DB.CreateCron(c.Request().Context(), cron); err != nil {
+	if err := u.createTask(c.Request().Context(), cron, f.Same); err != nil {
 		return err
 	}
 	u.Schedule.Wake()
 	return c.Redirect(http.StatusSeeOther, views.TasksURL)
+}
+
+// createTask stores a task, with a chat for all its runs if they share one.
+func (u *UI) createTask(ctx context.Context, cron store.Cron, same bool) error {
+	if same {
+		cron.Thread = uuid.Must(uuid.NewV7()).String()
+		t := store.Thread{ID: cron.Thread, Owner: cron.Owner, Status: runs.Idle, Title: cron.Title, CreatedAt: u.Schedule.Now()}
+		if err := u.DB.Commit(ctx, store.Batch{Thread: &t, NewThread: true}); err != nil {
+			return fmt.Errorf("begin the chat of a task: %w", err)
+		}
+	}
+	_, err := u.DB.CreateCron(ctx, cron)
+	return err
 }
 
 // maxTaskForm bounds the form of a task, in bytes.
@@ -140,17 +178,21 @@ func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 func (u *UI) readTask(owner string, form url.Values) (store.Cron, views.TaskForm, error) {
 	text := func(key string) string { return oneLine(plainText(form.Get(key))) }
 	f := views.TaskForm{Title: head(text("title"), maxTitle), Prompt: strings.TrimSpace(plainText(form.Get("prompt"))), Every: form.Get("every"),
-		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone")}
+		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
+		Agent: text("agent"), Same: form.Get("chat") == "same"}
 	if !slices.Contains(views.Weekdays(), f.Weekday) {
 		f.Weekday = "1"
 	}
 	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: owner, Kind: store.CronRepeats,
-		Enabled: true, After: "keep", Overlap: "skip", Task: true, Title: f.Title, Timezone: f.Zone}
+		Enabled: true, After: "keep", Overlap: "skip", Task: true, Title: f.Title, Timezone: f.Zone, Assistant: f.Agent}
 	switch {
 	case f.Title == "":
 		return cron, f, &taskProblem{"title", "tasks.wrong.title", nil}
 	case f.Prompt == "":
 		return cron, f, &taskProblem{"prompt", "tasks.wrong.prompt", nil}
+	}
+	if f.Agent != "" && (u.Agents == nil || !u.Agents.Has(owner, f.Agent)) {
+		return cron, f, &taskProblem{"agent", "tasks.wrong.agent", nil}
 	}
 	loc, err := schedule.Zone(f.Zone)
 	if err != nil {
