@@ -81,6 +81,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		{"crowd", b.crowd},
 		{"lists", b.lists},
 		{"recovery", b.recovery},
+		{"helpers", b.helpers},
 		{"documents", b.documents},
 		{"sandbox", b.sandboxes},
 	} {
