@@ -33,13 +33,15 @@ type Library struct {
 }
 
 // Open opens the agents below the data folder at root, which must exist. first is the owner who
-// runs the installation.
+// runs the installation. What a killed process left unfinished there is removed.
 func Open(root, first string) (*Library, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of custom agents: %w", err)
 	}
-	return &Library{root: r, first: first}, nil
+	l := &Library{root: r, first: first}
+	l.sweep()
+	return l, nil
 }
 
 // Close gives the folder back.

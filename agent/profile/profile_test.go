@@ -290,3 +290,38 @@ func TestHostileImports(t *testing.T) {
 		t.Error(list, err)
 	}
 }
+
+// TestWhatAKillLeftIsRemovedAtTheNextStart, and nothing else.
+func TestWhatAKillLeftIsRemovedAtTheNextStart(t *testing.T) {
+	l, dir := open(t)
+	if err := l.Create("default", whole()); err != nil {
+		t.Fatal(err)
+	}
+	const mark = ".ABCDEFGHIJKLMNOPQRSTUVWX27"
+	shelf := filepath.Join(dir, "users", "default", "agents")
+	left := []string{filepath.Join(shelf, ".half"+mark, "config.yaml"), filepath.Join(dir, "agents", ".gone"+mark, "SOUL.md"),
+		filepath.Join(shelf, "code-reviewer", ".SOUL.md"+mark), filepath.Join(dir, ".USER.md"+mark)}
+	kept := []string{filepath.Join(shelf, "code-reviewer", "SOUL.md"), filepath.Join(shelf, ".half", "config.yaml"), filepath.Join(dir, ".other"+mark),
+		filepath.Join(shelf, "code-reviewer", ".notes"+mark)}
+	for _, at := range append(left, kept[1:]...) {
+		put(t, at, "x")
+	}
+	again, err := profile.Open(dir, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	for _, at := range left {
+		if _, err := os.Lstat(at); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", at, err)
+		}
+	}
+	for _, at := range kept {
+		if _, err := os.Lstat(at); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(shelf, ".half"+mark)); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a folder that was not whole is still there")
+	}
+}

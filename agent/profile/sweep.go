@@ -1,0 +1,33 @@
+package profile
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+)
+
+// unfinished are names that create, write and Delete give to what is not in its place yet, or not
+// any more.
+var unfinished = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{26}$`)
+
+// sweep removes what a killed process left unfinished. What cannot be removed stays: no list shows
+// it.
+func (l *Library) sweep() {
+	for _, folder := range []string{".", "agents", "agents/*", "users/*", "users/*/agents", "users/*/agents/*"} {
+		found, err := fs.Glob(l.root.FS(), path.Join(folder, ".*.*"))
+		if err != nil { // a pattern that is wrong, and these are not
+			continue
+		}
+		for _, at := range found {
+			m := unfinished.FindStringSubmatch(path.Base(at))
+			if m == nil {
+				continue
+			}
+			_, err := Name(m[1])
+			if ours := slices.Contains([]string{configName, soulName, userName}, m[1]); ours || err == nil && path.Base(path.Dir(at)) == "agents" {
+				_ = l.root.RemoveAll(at)
+			}
+		}
+	}
+}
