@@ -69,6 +69,25 @@ test('an agent is made by talking, answers in its chat and changes itself', { sk
   await page.context().close();
 });
 
+test('without a model, an agent is made of what the person says', { skip }, async () => {
+  const own = await start({ model: false });
+  const page = await open(browser, own.base);
+  await page.goto(own.base + '/workspace/agents/new');
+  const card = page.locator('form', { has: page.getByRole('heading', { name: 'Create by talking' }) });
+  await card.getByLabel('Name').fill('Clerk');
+  await card.getByRole('button', { name: 'Start chat' }).click();
+  await page.waitForURL(/\/workspace\/chats\/(?!new)/);
+  await finished(page);
+  assert.match(await answer(page), /What should the agent do/);
+  await send(page, 'Keep my files in order.');
+  await page.getByText('The agent is saved').waitFor();
+  await finished(page);
+  assert.equal(readFileSync(join(own.data, 'users', 'default', 'agents', 'clerk', 'SOUL.md'), 'utf8'), 'Keep my files in order.');
+  clean(page);
+  await page.context().close();
+  await own.stop();
+});
+
 test('@ lists the agents, keys pick one, and the chat is handed over and back', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + newChat);

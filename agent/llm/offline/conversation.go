@@ -19,6 +19,7 @@ const (
 // are, and what was done about it so far.
 type conversation struct {
 	text    string         // the person's own words of the current turn
+	said    []string       // the person's own words of all turns, oldest first
 	zh      bool           // answer in Chinese
 	fresh   []string       // paths of files that came with this turn
 	known   []string       // paths of all files told so far, oldest first
@@ -64,6 +65,7 @@ func read(req *agent.Request) *conversation {
 		}
 		current = i
 		c.text, c.fresh = c.split(m.Content.String())
+		c.said = append(c.said, c.text)
 		if before := asked(own, i); before != "" {
 			before, _ = c.split(before)
 			c.text = before + "\n" + c.text

@@ -18,6 +18,9 @@ const maxFiles = 5
 // Every step is derived from what the conversation already holds.
 func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 	c := read(req)
+	if a := c.setup(); a != nil {
+		return *a, nil
+	}
 	if command := c.command(); command != "" {
 		return c.perform(command), nil
 	}
