@@ -20,7 +20,7 @@ const (
 	noExternal = "external agents are not available yet"
 	noMCP      = "MCP servers are not available yet"
 	noMemory   = "memory is not available yet"
-	noScan     = "the agent cannot write skills yet"
+	noEvolving = "the agent cannot write skills yet"
 	sameSkills = "helpers have the skills of the agent that sends them"
 	noWeb      = "web tools are not available yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
@@ -53,8 +53,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "sandbox.provisioner_api_key", Reason: containers},
 		{Key: "uploads.pdf_converter", Reason: "Fawn has one converter"},
 		{Key: "skills.container_path", Reason: "skills are always at /mnt/skills", Fine: []string{"/mnt/skills"}},
-		{Key: "skill_scan", Reason: noScan},
-		{Key: "skill_evolution", Reason: noScan},
+		{Key: "skill_evolution", Reason: noEvolving},
 		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},

@@ -48,6 +48,9 @@ func Open(o Options) (*Library, error) {
 	if err := l.clear(); err != nil {
 		return nil, fmt.Errorf("make the folder of skills: %w", err)
 	}
+	if err := l.sweep(); err != nil {
+		return nil, fmt.Errorf("remove half-installed skills: %s", reason(err))
+	}
 	return l, l.Refresh()
 }
 

@@ -17,6 +17,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
+	"fawn/agent/skills"
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
@@ -51,6 +52,8 @@ type Deps struct {
 
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
+	// Skills are what agents can do beside their tools; nil has none.
+	Skills *skills.Library
 
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside

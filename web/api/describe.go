@@ -26,6 +26,7 @@ func Operations() []openapi.Op {
 		describeSandbox(),
 		describeModels(),
 		describeProfiles(),
+		describeSkills(),
 		describeServer(),
 	))
 }

@@ -43,6 +43,7 @@ func Schemas() map[string]o.Schema {
 	maps.Copy(all, nativeSchemas())
 	maps.Copy(all, modelSchemas())
 	maps.Copy(all, profileSchemas())
+	maps.Copy(all, skillSchemas())
 	return all
 }
 
