@@ -210,3 +210,14 @@ func AgentActionURL(name, action string) string {
 	}
 	return at + "/" + action
 }
+
+// SkillInstallURL takes a skill from an archive.
+const SkillInstallURL = "/ui/skills/install"
+
+// SkillURL is the page of a skill.
+func SkillURL(name string) string { return SkillsURL + "/" + url.PathEscape(name) }
+
+// SkillActionURL is an action on a skill: switch, text, rollback, delete.
+func SkillActionURL(name, action string) string {
+	return "/ui/skills/by-name/" + url.PathEscape(name) + "/" + action
+}

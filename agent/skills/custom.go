@@ -49,6 +49,12 @@ type Edit struct {
 	Scan           bool
 }
 
+// change is the line of a history for what is done now to a text.
+func (e Edit) change(action, before string) Change {
+	return Change{Action: action, Author: e.Author, Thread: e.Thread, File: File, Before: &before,
+		Scan: Scan{Decision: "allow"}, At: time.Now().UTC()}
+}
+
 // Write replaces the text of a custom skill, and keeps the one before in its history. It returns
 // ErrNotFound, ErrReadOnly or a *Refused.
 func (l *Library) Write(name, text string, by Edit) (Skill, error) {
@@ -88,7 +94,9 @@ func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
 	if err := writeFile(root, path.Join(s.Folder, File), []byte(text)); err != nil {
 		return s, fmt.Errorf("write a skill: %w", err)
 	}
-	err = record(root, name, Change{Action: action, Author: by.Author, Thread: by.Thread, File: File, Before: &before, After: &text, Scan: scan, At: time.Now().UTC()})
+	change := by.change(action, before)
+	change.After, change.Scan = &text, scan
+	err = record(root, name, change)
 	if err != nil {
 		return s, err
 	}
@@ -121,7 +129,7 @@ func (l *Library) Delete(name string, by Edit) error {
 	}
 	defer root.Close()
 	before := s.Text()
-	if err := record(root, name, Change{Action: "delete", Author: by.Author, Thread: by.Thread, File: File, Before: &before, Scan: Scan{Decision: "allow"}, At: time.Now().UTC()}); err != nil {
+	if err := record(root, name, by.change("delete", before)); err != nil {
 		return err
 	}
 	gone := staging + "/" + rand.Text()

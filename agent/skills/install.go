@@ -333,7 +333,8 @@ func (f *failing) Read(p []byte) (int, error) {
 
 // program tells machine code of the usual systems by its first bytes.
 func program(head []byte) bool {
-	for _, magic := range []string{"\x7fELF", "MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\xbe\xba\xfe\xca", "\x00asm"} {
+	for _, magic := range []string{"\x7fELF", "MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",
+		"\xbe\xba\xfe\xca", "\x00asm"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return true
 		}

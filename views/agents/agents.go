@@ -18,8 +18,11 @@ func New(p views.NewAgentPage) templ.Component { return i18n.In(p.Shell.Lang, ne
 // Edit is where an agent is changed.
 func Edit(p views.AgentPage) templ.Component { return i18n.In(p.Shell.Lang, edit(p)) }
 
-// Skills lists what is installed.
-func Skills(s views.Shell) templ.Component { return i18n.In(s.Lang, skills(s)) }
+// Skills lists what agents can do beside their tools.
+func Skills(p views.SkillsPage) templ.Component { return i18n.In(p.Shell.Lang, skills(p)) }
+
+// Skill is one of them in full.
+func Skill(p views.SkillPage) templ.Component { return i18n.In(p.Shell.Lang, skill(p)) }
 
 // Missing is the page of an agent or a skill that is not there.
 func Missing(p views.MissingPage) templ.Component { return i18n.In(p.Shell.Lang, missing(p)) }
@@ -75,4 +78,18 @@ func modelText(m views.ModelChoice) string {
 		return m.Label
 	}
 	return m.Name
+}
+
+func skillKind(s views.SkillInfo) string {
+	if s.Custom {
+		return "skills.custom"
+	}
+	return "skills.public"
+}
+
+func skillVerb(s views.SkillInfo) string {
+	if s.On {
+		return "skills.off"
+	}
+	return "skills.on"
 }

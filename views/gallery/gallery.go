@@ -73,13 +73,16 @@ func Pages(l Look) map[string]templ.Component {
 		"noskill":  agents.Missing(views.MissingPage{Shell: with(views.NavSkills, ""), Name: "slides", Skill: true}),
 		"menu":     chat.MenuPage(views.MenuPage{Shell: with("", "t1"), Row: rows()[0]}),
 		"notify":   settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "notifications", Notify: views.Notify{On: true, Quiet: []string{views.NotifyFailed}}}),
-		"skills":   agents.Skills(with(views.NavSkills, "")),
-		"asks":     chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: asking(running), Composer: composer("t1", false, true), Sandbox: weak()}),
-		"sandbox":  settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "sandbox", Sandbox: weak(), Hosts: []string{"203.0.113.7", "xn--bcher-kva.example"}}),
-		"api":      reference.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
-		"file":     files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: codePanel()}),
-		"table":    files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: tablePanel()}),
-		"files":    files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: views.Panel{ThreadID: "t1", Files: outputs()}}),
+		"skills": agents.Skills(views.SkillsPage{Shell: with(views.NavSkills, ""), Operator: true, Skills: []views.SkillInfo{
+			{Name: "sales-report", Text: "Turns the monthly sales table into a report with charts.", Custom: true, On: true},
+			{Name: "torn", Problem: "SKILL.md, line 1: the file must begin with front matter between two lines of ---"},
+			{Name: "web-page", Text: "Builds a page from a description."}}}),
+		"asks":    chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: asking(running), Composer: composer("t1", false, true), Sandbox: weak()}),
+		"sandbox": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "sandbox", Sandbox: weak(), Hosts: []string{"203.0.113.7", "xn--bcher-kva.example"}}),
+		"api":     reference.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
+		"file":    files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: codePanel()}),
+		"table":   files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: tablePanel()}),
+		"files":   files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: views.Panel{ThreadID: "t1", Files: outputs()}}),
 	}
 }
 

@@ -147,15 +147,6 @@ func (u *UI) agentChat(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusFound, views.ThreadURL(t.ID))
 }
 
-// skills is GET /workspace/skills.
-func (u *UI) skills(c echo.Context) error {
-	shell, err := u.shell(c, views.NavSkills, "")
-	if err != nil {
-		return err
-	}
-	return html(c, http.StatusOK, agents.Skills(shell))
-}
-
 // missing is the page of an agent, or a skill, that is not there.
 func (u *UI) missing(skill bool) echo.HandlerFunc {
 	return func(c echo.Context) error {

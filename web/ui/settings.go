@@ -29,7 +29,9 @@ func (u *UI) settings(c echo.Context) error {
 			section = "appearance"
 		}
 		return c.Redirect(http.StatusFound, views.SettingsURL(section))
-	case "memory", "skills", "channels": // places of DeerFlow's that have nothing in them yet
+	case "skills":
+		return c.Redirect(http.StatusFound, views.SkillsURL)
+	case "memory", "channels": // places of DeerFlow's that have nothing in them yet
 		return c.Redirect(http.StatusFound, views.SettingsURL("about"))
 	}
 	if !slices.Contains(views.Sections(), section) {

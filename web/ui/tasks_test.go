@@ -156,7 +156,7 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 			t.Errorf("%s: %d", path, a.StatusCode)
 		}
 	}
-	for path, want := range map[string]string{"/workspace/agents": "Chat", "/workspace/skills": "No skills are installed."} {
+	for path, want := range map[string]string{"/workspace/agents": "Chat", "/workspace/skills": "No skills yet"} {
 		if page := w.page(path); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", path, want)
 		}

@@ -18,6 +18,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
+	"fawn/agent/skills"
 	"fawn/assets"
 	"fawn/sandbox"
 	"fawn/store"
@@ -49,6 +50,7 @@ type Deps struct {
 	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
 	Agents   *profile.Library                // the custom agents; nil has none
+	Skills   *skills.Library                 // nil has no skills
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
+	"fawn/agent/skills"
 	"fawn/agent/tools"
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
@@ -44,6 +46,7 @@ type world struct {
 	config   *config.Store
 	schedule *schedule.Scheduler
 	agents   *profile.Library
+	skills   *skills.Library
 	model    agent.Model
 	aside    *adviser
 	url      string
@@ -80,10 +83,15 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if w.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
 		t.Fatal(err)
 	}
+	w.skills, err = skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) }, Shown: skills.ShownPath(dir), Log: log,
+		State: func() string { return filepath.Join(dir, "extensions_config.json") }})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
 	w.ui, err = ui.New(ui.Deps{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config,
 		Uploads: func() uploads.Config { return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17} },
-		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Agents: w.agents, Aside: w.aside, Draining: w.draining})
+		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Aside: w.aside, Draining: w.draining})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,58 @@
+package views
+
+import "time"
+
+// SkillsPage is GET /workspace/skills.
+type SkillsPage struct {
+	Shell    Shell
+	Skills   []SkillInfo
+	Operator bool // the reader may change them
+	Problem  string
+	Findings []SkillFinding // why an archive was refused, in English
+}
+
+// SkillInfo is a skill in a list.
+type SkillInfo struct {
+	Name    string
+	Text    string
+	Custom  bool
+	On      bool
+	Problem string // why it cannot be used, in English
+}
+
+// SkillFinding is something about a file of a skill, in English.
+type SkillFinding struct {
+	Severity string // error, warning or note
+	Text     string
+}
+
+// SkillFile is a file of a skill.
+type SkillFile struct {
+	Name string
+	Size int64
+}
+
+// SkillChange is a line of a skill's history.
+type SkillChange struct {
+	Index  int
+	Action string // edit, delete or rollback
+	At     time.Time
+	Undo   bool // there is a text to go back to
+}
+
+// SkillPage is GET /workspace/skills/{name}.
+type SkillPage struct {
+	Shell    Shell
+	Skill    SkillInfo
+	Path     string // in the sandbox
+	Facts    []SkillFact
+	Findings []SkillFinding
+	Files    []SkillFile
+	Source   string // of SKILL.md
+	Changes  []SkillChange
+	Operator bool
+	Problem  string // of the text in the form
+}
+
+// SkillFact is a value of the front matter under a name of the catalogue.
+type SkillFact struct{ Key, Value string }

@@ -1,0 +1,282 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/skills"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/agents"
+	"fawn/web/principal"
+)
+
+// maxSkillForm bounds the form with the text of a skill.
+const maxSkillForm = 4 * skills.MaxText
+
+// withSkills is the handler of a page that there is only with skills.
+func (u *UI) withSkills(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if u.Skills == nil {
+			return store.ErrNotFound
+		}
+		return h(c)
+	}
+}
+
+// skills is GET /workspace/skills.
+func (u *UI) skills(c echo.Context) error {
+	return u.skillsPage(c, http.StatusOK, nil)
+}
+
+// skillsPage lists the skills, with why an archive was refused.
+func (u *UI) skillsPage(c echo.Context, status int, failed error) error {
+	shell, err := u.shell(c, views.NavSkills, "")
+	if err != nil {
+		return err
+	}
+	p := views.SkillsPage{Shell: shell, Operator: mayChange(c)}
+	p.Problem, p.Findings = u.skillProblem(c, failed)
+	if u.Skills != nil {
+		list, err := u.Skills.List()
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			p.Skills = append(p.Skills, skillInfo(s))
+		}
+	}
+	return html(c, status, agents.Skills(p))
+}
+
+// mayChange tells whether the reader may change what belongs to the installation.
+func mayChange(c echo.Context) bool {
+	return principal.Of(c.Request().Context()).Operator()
+}
+
+func skillInfo(s skills.Skill) views.SkillInfo {
+	info := views.SkillInfo{Name: s.Name, Text: oneLine(s.Description), Custom: s.Editable(), On: s.Enabled && s.Usable()}
+	for _, f := range s.Findings {
+		if f.Severity == skills.Bad && info.Problem == "" {
+			info.Problem = f.String()
+		}
+	}
+	return info
+}
+
+func skillFindings(list []skills.Finding) (out []views.SkillFinding) {
+	for _, f := range list {
+		out = append(out, views.SkillFinding{Severity: string(f.Severity), Text: f.String()})
+	}
+	return out
+}
+
+// skillProblem words why a skill was not taken.
+func (u *UI) skillProblem(c echo.Context, err error) (string, []views.SkillFinding) {
+	var refused *skills.Refused
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, skills.ErrExists):
+		return say(c, "skills.wrong.taken"), nil
+	case errors.As(err, &refused):
+		return say(c, "skills.wrong.refused", refused.Why), skillFindings(refused.Findings)
+	}
+	return say(c, "skills.wrong.failed"), nil
+}
+
+// skill is GET /workspace/skills/:name.
+func (u *UI) skill(c echo.Context) error {
+	if u.Skills == nil {
+		return u.missing(true)(c)
+	}
+	return u.skillPage(c, http.StatusOK, nil, nil)
+}
+
+// skillPage shows a skill with the text that its form holds; nil takes what is stored.
+func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) error {
+	name := param(c, "name")
+	s, err := u.Skills.Get(name)
+	if errors.Is(err, skills.ErrNotFound) {
+		return u.missing(true)(c)
+	}
+	if err != nil {
+		return err
+	}
+	p := views.SkillPage{Skill: skillInfo(s), Path: s.Path(sandbox.Skills), Findings: skillFindings(s.Findings), Source: s.Text(), Operator: mayChange(c)}
+	if text != nil {
+		p.Source = *text
+	}
+	p.Problem, _ = u.skillProblem(c, failed)
+	if p.Shell, err = u.shell(c, views.NavSkills, ""); err != nil {
+		return err
+	}
+	p.Facts = skillFacts(s)
+	files, found, err := u.Skills.Look(name)
+	if err != nil && !errors.Is(err, skills.ErrNotFound) {
+		return err
+	}
+	p.Findings = append(p.Findings, skillFindings(found)...)
+	for _, f := range files[:min(len(files), 200)] {
+		p.Files = append(p.Files, views.SkillFile{Name: f.Name, Size: f.Size})
+	}
+	if s.Editable() {
+		changes, err := u.Skills.History(name)
+		if err != nil && !errors.Is(err, skills.ErrNotFound) {
+			return err
+		}
+		for i := len(changes) - 1; i >= 0; i-- {
+			p.Changes = append(p.Changes, views.SkillChange{Index: i, Action: skillAction(changes[i].Action), At: changes[i].At.UTC(), Undo: changes[i].Before != nil})
+		}
+	}
+	return html(c, status, agents.Skill(p))
+}
+
+// skillAction is a name of the catalogue; what others have written there counts as an edit.
+func skillAction(action string) string {
+	switch action {
+	case "delete", "rollback":
+		return action
+	}
+	return "edit"
+}
+
+func skillFacts(s skills.Skill) (out []views.SkillFact) {
+	add := func(key, value string) {
+		if value != "" {
+			out = append(out, views.SkillFact{Key: key, Value: value})
+		}
+	}
+	if s.AllowedTools != nil {
+		add("tools", strings.Join(append([]string{}, s.AllowedTools...), ", "))
+		if len(s.AllowedTools) == 0 {
+			add("tools", "–")
+		}
+	}
+	var secrets []string
+	for _, one := range s.Secrets {
+		secrets = append(secrets, one.Name)
+	}
+	add("secrets", strings.Join(secrets, ", "))
+	add("license", s.License)
+	add("version", s.Version)
+	add("author", s.Author)
+	add("compatibility", s.Compatibility)
+	return out
+}
+
+// switchSkill is POST /ui/skills/by-name/:name/switch.
+func (u *UI) switchSkill(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	name := param(c, "name")
+	err = u.Skills.SetEnabled(map[string]bool{name: form.Get("on") == "true"})
+	if errors.Is(err, skills.ErrNotFound) {
+		return u.missing(true)(c)
+	}
+	if err != nil {
+		return err
+	}
+	if form.Get("from") == "page" {
+		return c.Redirect(http.StatusSeeOther, views.SkillURL(name))
+	}
+	return c.Redirect(http.StatusSeeOther, views.SkillsURL)
+}
+
+// skillEdit is who changes skills on the pages.
+func (u *UI) skillEdit() skills.Edit {
+	return skills.Edit{Author: "human", Scan: u.Config.Current().File.SkillScan.Enabled}
+}
+
+// saveSkill is POST /ui/skills/by-name/:name/text.
+func (u *UI) saveSkill(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSkillForm)
+	if err != nil {
+		return err
+	}
+	name, text := param(c, "name"), plainText(form.Get("text"))
+	_, err = u.Skills.Write(name, text, u.skillEdit())
+	return u.skillChanged(c, name, &text, err)
+}
+
+// rollbackSkill is POST /ui/skills/by-name/:name/rollback.
+func (u *UI) rollbackSkill(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	index, err := strconv.Atoi(form.Get("index"))
+	if err != nil {
+		return store.ErrNotFound
+	}
+	name := param(c, "name")
+	_, err = u.Skills.Rollback(name, index, u.skillEdit())
+	return u.skillChanged(c, name, nil, err)
+}
+
+// skillChanged goes back to the page of a skill, or says what is wrong.
+func (u *UI) skillChanged(c echo.Context, name string, text *string, err error) error {
+	switch {
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, views.SkillURL(name)+"?saved=1")
+	case errors.Is(err, skills.ErrNotFound), errors.Is(err, skills.ErrReadOnly):
+		return u.missing(true)(c)
+	case errors.As(err, new(*skills.Refused)):
+		return u.skillPage(c, http.StatusUnprocessableEntity, text, err)
+	}
+	return err
+}
+
+// deleteSkill is POST /ui/skills/by-name/:name/delete.
+func (u *UI) deleteSkill(c echo.Context) error {
+	err := u.Skills.Delete(param(c, "name"), u.skillEdit())
+	if err != nil && !errors.Is(err, skills.ErrNotFound) { // twice is as good
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, views.SkillsURL)
+}
+
+// installSkill is POST /ui/skills/install. The archive goes to a file first, as its list of files
+// stands at the end.
+func (u *UI) installSkill(c echo.Context) error {
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, skills.MaxArchive+maxSmallForm)
+	temp, err := os.CreateTemp(u.Dirs.Root, ".skill-*")
+	if err != nil {
+		return fmt.Errorf("keep an archive: %w", err)
+	}
+	defer func() {
+		if err := errors.Join(temp.Close(), os.Remove(temp.Name())); err != nil {
+			u.Log.Warn("an uploaded archive stays", "err", err)
+		}
+	}()
+	size := int64(0)
+	_, _, err = readFormFiles(r, maxSmallForm, func(_ url.Values, files *multipart.Reader) error {
+		part, err := files.NextPart()
+		if err != nil {
+			return formError(err)
+		}
+		size, err = io.Copy(temp, part)
+		return formErrorOrNil(err)
+	})
+	if err != nil {
+		return err
+	}
+	s, err := u.Skills.Install(temp, size, u.skillEdit().Scan)
+	if err != nil {
+		return u.skillsPage(c, http.StatusUnprocessableEntity, err)
+	}
+	return c.Redirect(http.StatusSeeOther, views.SkillURL(s.Name)+"?saved=1")
+}
