@@ -75,6 +75,10 @@ func terms(text string, tails bool) []string {
 	return list
 }
 
+// Words are the words of a text as a search compares them: in lower case, and pairs of characters
+// in scripts that set no spaces between words.
+func Words(text string) []string { return terms(text, false) }
+
 // isDense says whether a character is of a script without spaces between words, or of Korean,
 // whose words carry their grammar with them.
 func isDense(r rune) bool {

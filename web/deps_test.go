@@ -48,7 +48,7 @@ func imports() map[string][]string {
 		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "uploads"},
 		"assets":                  leaf,
 		"assets/notices":          leaf, // writes the list of licences
-		"memory":                  leaf,
+		"memory":                  {"store"},
 		"sandbox/...":             {"sandbox/..."},
 		"sandbox/linediff":        leaf,
 		"sandbox/netguard":        leaf,

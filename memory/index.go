@@ -1,0 +1,148 @@
+package memory
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"fawn/store"
+)
+
+// Weights of BM25. Facts are short, so that their lengths say little.
+const (
+	saturation = 1.2
+	lengths    = 0.4
+	maxTerms   = 48 // of a request
+)
+
+// index finds an agent's facts by their words.
+type index struct {
+	facts    []Fact
+	postings map[string][]posting
+	sizes    []float64
+	mean     float64
+	trusted  []int // all facts, the surest first, of equally sure ones the newest
+}
+
+type posting struct {
+	fact  int
+	count float64
+}
+
+// indexes are those of a book's agents, made when they are first needed.
+type indexes struct {
+	mu   sync.Mutex
+	made map[string]*index
+}
+
+func (b *book) index(agent string) *index {
+	b.indexes.mu.Lock()
+	defer b.indexes.mu.Unlock()
+	x := b.indexes.made[agent]
+	if x == nil {
+		if x = newIndex(b.of(agent)); b.indexes.made == nil {
+			b.indexes.made = map[string]*index{}
+		}
+		b.indexes.made[agent] = x
+	}
+	return x
+}
+
+func newIndex(facts []Fact) *index {
+	x := &index{facts: facts, postings: map[string][]posting{}, sizes: make([]float64, len(facts))}
+	for i, f := range facts {
+		counts := map[string]float64{}
+		for _, w := range stems(f.Content + " " + f.Avoid) {
+			counts[w]++
+			x.sizes[i]++
+		}
+		for w, n := range counts {
+			x.postings[w] = append(x.postings[w], posting{i, n})
+		}
+		x.mean += x.sizes[i] / float64(len(facts))
+		x.trusted = append(x.trusted, i)
+	}
+	slices.SortStableFunc(x.trusted, func(a, b int) int {
+		return cmp.Or(cmp.Compare(facts[b].Confidence, facts[a].Confidence), facts[b].Updated.Compare(facts[a].Updated))
+	})
+	return x
+}
+
+// scores are what a request has in common with each fact, 0 for most.
+func (x *index) scores(request string) []float64 {
+	scores := make([]float64, len(x.facts))
+	seen := map[string]bool{}
+	for _, w := range stems(request) {
+		list := x.postings[w]
+		if seen[w] || len(list) == 0 {
+			continue
+		}
+		if seen[w] = true; len(seen) > maxTerms {
+			break
+		}
+		n, all := float64(len(list)), float64(len(x.facts))
+		rare := math.Log(1 + (all-n+0.5)/(n+0.5))
+		for _, p := range list {
+			scores[p.fact] += rare * p.count * (saturation + 1) / (p.count + saturation*(1-lengths+lengths*x.sizes[p.fact]/x.mean))
+		}
+	}
+	return scores
+}
+
+// stems are the words of a text without their endings, and without those that every sentence
+// has.
+func stems(text string) []string {
+	list := store.Words(text)
+	out := list[:0]
+	for _, w := range list {
+		if !common(w) {
+			out = append(out, stem(w))
+		}
+	}
+	return out
+}
+
+// common words tell nothing apart.
+func common(w string) bool {
+	switch w {
+	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from", "as", "is", "are", "was", "were", "be", "been",
+		"am", "do", "does", "did", "has", "have", "had", "i", "me", "my", "mine", "you", "your", "we", "our", "us", "it", "its", "he", "she", "they", "them", "his", "her", "their",
+		"this", "that", "these", "those", "there", "what", "which", "who", "whom", "when", "where", "why", "how", "can", "could", "will", "would", "should", "shall", "may", "might",
+		"not", "no", "so", "than", "then", "too", "very", "just", "about", "into", "s", "t", "m", "d", "re", "ve", "ll", "user", "please", "tell",
+		"的", "了", "是", "我", "你", "在", "有", "吗", "呢", "什么", "用户", "户的", "我的", "你的", "一个", "怎么", "是什", "我是", "是我":
+		return true
+	}
+	return false
+}
+
+// stem takes the usual endings of English off a word: what is left need not be one.
+func stem(w string) string {
+	if len(w) < 4 || w[0] < 'a' || w[0] > 'z' {
+		return w
+	}
+	cut := func(ending string, least int) bool {
+		s, ok := strings.CutSuffix(w, ending)
+		if ok && len(s) >= least {
+			w = s
+			return true
+		}
+		return false
+	}
+	switch {
+	case cut("ies", 2), cut("ied", 2):
+		w += "i"
+	case cut("ing", 3), cut("ed", 3):
+		if n := len(w); w[n-1] == w[n-2] && !strings.HasSuffix(w, "ll") && !strings.HasSuffix(w, "ss") {
+			w = w[:n-1]
+		}
+	case strings.HasSuffix(w, "ss"):
+	default:
+		cut("s", 3)
+	}
+	if !cut("e", 3) && strings.HasSuffix(w, "y") && len(w) > 3 {
+		w = w[:len(w)-1] + "i"
+	}
+	return w
+}

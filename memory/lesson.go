@@ -1,0 +1,287 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fawn/store"
+)
+
+// Lesson is what a thread has to teach: what was said since the last one.
+type Lesson struct {
+	Owner  string `json:"owner"`
+	Agent  string `json:"agent,omitempty"` // "" is the lead agent
+	Thread string `json:"thread"`
+	Run    string `json:"run"`             // the last one
+	Model  string `json:"model,omitempty"` // that the run used
+	Due    int64  `json:"due"`             // in milliseconds
+	Said   []Said `json:"said"`
+
+	body []byte // as it is stored
+}
+
+// maxPending bounds the runs that have taught something and not ended yet.
+const maxPending = 4096
+
+// pending are the lessons of runs that are about to end.
+type pending struct {
+	mu   sync.Mutex
+	runs map[string]Lesson
+}
+
+// Learn takes what was said in a thread, at the end of a run. It is stored with the run's end:
+// see [Service.Ending].
+func (s *Service) Learn(ctx context.Context, l Lesson) error {
+	rules := s.Rules()
+	if !rules.Enabled {
+		return nil
+	}
+	if off, err := s.Off(ctx, l.Thread); off || err != nil {
+		return err
+	}
+	last, err := s.learned(ctx, l.Thread)
+	if err != nil {
+		return err
+	}
+	if l.Said = Filter(since(l.Said, last)); l.Said == nil {
+		return nil
+	}
+	if rules.QueueDepth > 0 && len(hints(l.Said)) == 0 {
+		waiting, err := s.DB.Keys(ctx, store.Global, lessonSpace)
+		if err != nil {
+			return fmt.Errorf("count lessons: %w", err)
+		}
+		if len(waiting) >= rules.QueueDepth && !slices.Contains(waiting, l.Thread) {
+			s.Log.Warn("too much waits to be learned; a conversation is left out", "thread", l.Thread, "waiting", len(waiting))
+			return nil
+		}
+	}
+	l.Due = s.Now().Add(rules.Debounce).UnixMilli()
+	s.pending.mu.Lock()
+	defer s.pending.mu.Unlock()
+	if len(s.pending.runs) >= maxPending {
+		clear(s.pending.runs)
+	}
+	s.pending.runs[l.Run] = l
+	return nil
+}
+
+// Ending is what is stored in the commit that ends a run, and what to call once it is.
+func (s *Service) Ending(run string) (list []store.KV, stored func()) {
+	s.pending.mu.Lock()
+	l, ok := s.pending.runs[run]
+	delete(s.pending.runs, run)
+	s.pending.mu.Unlock()
+	if !ok {
+		return nil, func() {}
+	}
+	body, err := encode(l)
+	if err != nil {
+		s.Log.Warn("couldn't store what a conversation has to teach", "thread", l.Thread, "err", err)
+		return nil, func() {}
+	}
+	return []store.KV{{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: body}}, s.nudge
+}
+
+func (s *Service) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // not yet seen the last one
+	}
+}
+
+// learned is the id of the last message of a thread that was learned from.
+func (s *Service) learned(ctx context.Context, thread string) (string, error) {
+	id, err := s.DB.KV(ctx, store.Global, learnedSpace, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return string(id), err
+}
+
+// since is what was said behind a message; all when it is not there.
+func since(said []Said, id string) []Said {
+	return said[slices.IndexFunc(said, func(m Said) bool { return m.ID == id })+1:]
+}
+
+// lessons are those that wait, the first due first.
+func (s *Service) lessons(ctx context.Context) ([]Lesson, error) {
+	rows, err := s.DB.KVs(ctx, store.Global, lessonSpace, "")
+	if err != nil {
+		return nil, fmt.Errorf("list lessons: %w", err)
+	}
+	var list []Lesson
+	for _, kv := range rows {
+		var l Lesson
+		if err := json.Unmarshal(kv.Body, &l); err != nil {
+			s.Log.Warn("a lesson can't be read; it is left out", "thread", kv.Key, "err", err)
+			continue
+		}
+		l.Thread, l.body = kv.Key, kv.Body
+		list = append(list, l)
+	}
+	slices.SortStableFunc(list, func(a, b Lesson) int { return cmp.Compare(a.Due, b.Due) })
+	return list, nil
+}
+
+// Waiting counts the threads that are still to be learned from.
+func (s *Service) Waiting(ctx context.Context) (int, error) {
+	keys, err := s.DB.Keys(ctx, store.Global, lessonSpace)
+	return len(keys), err
+}
+
+// How often a lesson is tried, and how long it waits after each failure.
+const (
+	maxAttempts = 3
+	pause       = time.Minute
+)
+
+// failed says how often a lesson has failed, and when it is tried again.
+type failed struct {
+	body  string
+	times int
+	again time.Time
+}
+
+// Run learns what is due until ctx ends. What waits then is stored and learned by the next
+// server.
+func (s *Service) Run(ctx context.Context) {
+	tried := map[string]failed{}
+	for ctx.Err() == nil {
+		next := s.work(ctx, tried)
+		var timer <-chan time.Time
+		if !next.IsZero() {
+			timer = s.After(next.Sub(s.Now()))
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-timer:
+		}
+	}
+}
+
+// work learns what is due and returns when the next lesson is; zero when none waits.
+func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.Time) {
+	list, err := s.lessons(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.Warn("couldn't look for what is to be learned", "err", err)
+		}
+		return s.Now().Add(pause)
+	}
+	for _, l := range list {
+		due := time.UnixMilli(l.Due)
+		was := tried[l.Thread]
+		if was.body != string(l.body) {
+			was = failed{body: string(l.body)}
+		}
+		if was.again.After(due) {
+			due = was.again
+		}
+		if due.After(s.Now()) {
+			if next.IsZero() || due.Before(next) {
+				next = due
+			}
+			continue
+		}
+		err := s.learn(ctx, l, was.times+1 >= maxAttempts)
+		if ctx.Err() != nil {
+			return next
+		}
+		delete(tried, l.Thread)
+		if err == nil {
+			continue
+		}
+		s.Log.Warn("couldn't learn from a conversation", "thread", l.Thread, "attempt", was.times+1, "err", err)
+		if was.times++; was.times >= maxAttempts {
+			s.drop(ctx, l)
+			continue
+		}
+		was.again = s.Now().Add(time.Duration(was.times) * pause)
+		tried[l.Thread] = was
+		if next.IsZero() || was.again.Before(next) {
+			next = was.again
+		}
+	}
+	return next
+}
+
+// drop gives a lesson up, unless a newer one has taken its place.
+func (s *Service) drop(ctx context.Context, l Lesson) {
+	_, err := s.change(ctx, l.Owner, also{drop: []store.KV{l.row()}}, func(*book) error { return nil })
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("couldn't give a lesson up", "thread", l.Thread, "err", err)
+	}
+}
+
+func (l *Lesson) row() store.KV {
+	return store.KV{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: l.body}
+}
+
+// learn asks a model what a lesson teaches and applies it. Without a model, and when the last
+// attempt fails, only what people ask to be remembered counts.
+func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
+	rules := s.Rules()
+	mark, err := s.learned(ctx, l.Thread)
+	if err != nil {
+		return err
+	}
+	said := Filter(since(l.Said, mark))
+	if said == nil || !rules.Enabled {
+		s.drop(ctx, l)
+		return nil
+	}
+	b, err := s.book(ctx, l.Owner)
+	if err != nil {
+		return err
+	}
+	stale := rules.stale(b, l.Agent, s.Now())
+	a, err := s.extract(ctx, l, said, b, stale)
+	if errors.Is(err, ErrNoModel) || err != nil && last && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, ErrNoModel) {
+			s.Log.Warn("no model could learn from a conversation; only explicit wishes are remembered", "thread", l.Thread, "err", err)
+		}
+		a, err = answer{}, nil
+		for _, f := range explicit(said) {
+			a.facts = append(a.facts, &f)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	g := gate{rules: rules, now: s.now(), agent: l.Agent, thread: l.Thread}
+	for _, f := range stale {
+		g.stale = append(g.stale, f.ID)
+	}
+	for _, m := range said {
+		if m.Human {
+			g.message = m.ID
+		}
+	}
+	var o outcome
+	learned := store.KV{Owner: store.Global, Space: learnedSpace, Key: l.Thread, Body: []byte(said[len(said)-1].ID)}
+	_, err = s.change(ctx, l.Owner, also{put: []store.KV{learned}, drop: []store.KV{l.row()}}, func(b *book) error {
+		o = g.apply(b, a)
+		return nil
+	})
+	if err == nil {
+		s.Log.Debug("learned from a conversation", "thread", l.Thread, "new", o.added, "confirmed", o.confirmed, "removed", o.removed, "rejected", o.rejected)
+	}
+	return err
+}
+
+// extract asks a model.
+func (s *Service) extract(ctx context.Context, l Lesson, said []Said, b *book, stale []Fact) (answer, error) {
+	text, err := s.Ask(ctx, l, s.prompt(l, said, b, stale))
+	if err != nil {
+		return answer{}, err
+	}
+	return parseAnswer(text)
+}

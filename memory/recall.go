@@ -1,0 +1,188 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How facts are chosen.
+const (
+	sure   = 0.15 // of the best match's score, for a confidence of 1
+	recent = 0.10 // the same, for a fact of today
+	weak   = 0.25 // of the best match's score: what is below has little to do with a request
+	spare  = 3    // a part of the places for facts that have nothing to do with it
+)
+
+// Question is a request that something may be known about.
+type Question struct {
+	Owner, Agent, Thread string
+	Text                 string
+	Told                 []string // what the conversation has already: ids of facts and of summaries
+}
+
+// Recalled is what is told to a model.
+type Recalled struct {
+	Text string
+	IDs  []string // of the facts, and of the summaries, which begin with [SummaryID]
+}
+
+// SummaryID begins the ids of what summaries said at a moment.
+const SummaryID = "summary:"
+
+// Recall finds what is known that matters for a request, and not told yet. It is empty when
+// memory is switched off.
+func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
+	rules := s.Rules()
+	if !rules.Enabled || !rules.Inject {
+		return Recalled{}, nil
+	}
+	if off, err := s.Off(ctx, q.Thread); off || err != nil {
+		return Recalled{}, err
+	}
+	b, err := s.book(ctx, q.Owner)
+	if err != nil {
+		return Recalled{}, err
+	}
+	return s.render(rules, b, q), nil
+}
+
+// render writes what is chosen within the budget.
+func (s *Service) render(rules Rules, b *book, q Question) (r Recalled) {
+	left := rules.InjectTokens
+	summary := s.summary(b)
+	if id := SummaryID + hash(summary); summary != "" && !slices.Contains(q.Told, id) && tokens(summary) <= left {
+		r.Text, r.IDs = summary, append(r.IDs, id)
+		left -= tokens(summary)
+	}
+	var lines []string
+	for _, f := range rules.choose(b.index(q.Agent), q, s.now()) {
+		line := s.line(f)
+		if cost := tokens(line) + 1; cost <= left {
+			left -= cost
+			lines, r.IDs = append(lines, line), append(r.IDs, f.ID)
+		}
+	}
+	if len(lines) > 0 {
+		r.Text = strings.TrimPrefix(r.Text+"\nFacts:\n"+strings.Join(lines, "\n"), "\n")
+	}
+	return r
+}
+
+// summary writes the summaries there are.
+func (s *Service) summary(b *book) string {
+	var parts []string
+	for _, group := range []struct {
+		title    string
+		sections [][2]string
+	}{
+		{"User Context:", [][2]string{{"Work", "user.workContext"}, {"Personal", "user.personalContext"}, {"Current Focus", "user.topOfMind"}}},
+		{"History:", [][2]string{{"Recent", "history.recentMonths"}, {"Earlier", "history.earlierContext"}, {"Background", "history.longTermBackground"}}},
+	} {
+		var lines []string
+		for _, sec := range group.sections {
+			if text := b.sections[sec[1]].Summary; text != "" {
+				lines = append(lines, "- "+sec[0]+": "+s.Escape(text))
+			}
+		}
+		if lines != nil {
+			parts = append(parts, group.title+"\n"+strings.Join(lines, "\n"))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (s *Service) line(f Fact) string {
+	line := fmt.Sprintf("- [%s | %.2f] %s", s.Escape(f.Category), f.Confidence, s.Escape(f.Content))
+	if f.Avoid != "" {
+		line += " (avoid: " + s.Escape(f.Avoid) + ")"
+	}
+	return line
+}
+
+// choose picks facts for a request: those of guaranteed categories first, as far as their own
+// budget and half of the places go, then those that fit best. At the beginning of a
+// conversation a few that are simply sure come along.
+func (r Rules) choose(x *index, q Question, now time.Time) []Fact {
+	scores, best := x.scores(q.Text), 0.0
+	for _, v := range scores {
+		best = math.Max(best, v)
+	}
+	taken := map[int]bool{}
+	for i, f := range x.facts {
+		if slices.Contains(q.Told, f.ID) {
+			taken[i] = true
+		}
+	}
+	first := len(taken) == 0
+	var fit, guaranteed []int
+	for _, i := range x.trusted {
+		switch {
+		case taken[i]:
+		case slices.Contains(r.Guaranteed, x.facts[i].Category):
+			guaranteed = append(guaranteed, i)
+		case scores[i] > 0 && (first || scores[i] >= weak*best):
+			fit = append(fit, i)
+		}
+	}
+	weight := func(i int) float64 {
+		days := math.Max(now.Sub(x.facts[i].Updated).Hours()/24, 0)
+		return scores[i] + best*(sure*x.facts[i].Confidence+recent/(1+days/30))
+	}
+	byWeight := func(a, b int) int { return cmp.Compare(weight(b), weight(a)) }
+	slices.SortStableFunc(guaranteed, byWeight)
+	slices.SortStableFunc(fit, byWeight)
+	var out []Fact
+	take := func(i int) {
+		taken[i] = true
+		out = append(out, x.facts[i])
+	}
+	left := r.GuaranteedTokens
+	for _, i := range guaranteed[:min(len(guaranteed), (r.InjectFacts+1)/2)] {
+		if left -= tokens(x.facts[i].Content); left < 0 {
+			break
+		}
+		take(i)
+	}
+	for _, i := range fit[:min(len(fit), r.InjectFacts-len(out))] {
+		take(i)
+	}
+	if !first {
+		return out
+	}
+	more := min(r.InjectFacts-len(out), r.InjectFacts/spare)
+	for _, i := range x.trusted {
+		if more <= 0 {
+			break
+		}
+		if !taken[i] {
+			take(i)
+			more--
+		}
+	}
+	return out
+}
+
+// tokens estimates how many a text takes: four letters one, a character of other scripts one.
+func tokens(s string) int {
+	letters, others := 0, 0
+	for _, r := range s {
+		if r < 0x80 {
+			letters++
+		} else {
+			others++
+		}
+	}
+	return (letters+3)/4 + others
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,235 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fawn/store"
+)
+
+// Errors of a [Service], for errors.Is.
+var (
+	ErrDuplicate = errors.New("this is remembered already")
+	ErrEvicted   = errors.New("there is no room for it: surer facts take all of it")
+	ErrChanged   = errors.New("the memory was changed meanwhile")
+	ErrNotFound  = errors.New("no such fact")
+	ErrNoUndo    = errors.New("there is nothing to undo")
+	// ErrNoModel is what [Ask] returns when no model can be asked.
+	ErrNoModel = errors.New("no model can be asked")
+)
+
+// Rules are the configuration of this moment.
+type Rules struct {
+	Enabled    bool
+	Inject     bool
+	Debounce   time.Duration // quiet time before a thread is learned from
+	QueueDepth int           // threads that may wait; 0 = no limit
+	Path       string        // of a memory.json to take in; "" = none
+
+	MaxFacts   int     // of an agent
+	Confidence float64 // that a fact needs
+
+	InjectFacts      int // in a request
+	InjectTokens     int
+	Guaranteed       []string // categories that come first
+	GuaranteedTokens int      // for these
+
+	Review        bool // whether old facts still hold
+	StaleDays     int
+	StaleLeast    int // candidates that are worth a review
+	StaleMost     int // removals in one
+	StaleKeep     []string
+	StaleLifetime float64 // longest life of a new fact, in StaleDays
+	StaleExtend   int     // longest life after an extension, in days
+}
+
+// Ask makes one call of a model for a lesson. ErrNoModel: there is none.
+type Ask func(ctx context.Context, l Lesson, prompt string) (string, error)
+
+// Config are the parts a Service needs.
+type Config struct {
+	DB     *store.DB
+	Rules  func() Rules
+	Ask    Ask                 // nil asks nobody
+	Escape func(string) string // makes untrusted text safe for a prompt
+	Now    func() time.Time    // nil is the clock
+	After  func(time.Duration) <-chan time.Time
+	Log    *slog.Logger
+}
+
+// Service remembers.
+type Service struct {
+	Config
+	pending pending
+	wake    chan struct{} // one token: lessons may be waiting
+
+	mu    sync.Mutex
+	books map[string]*shelf
+}
+
+// shelf has the book of one owner.
+type shelf struct {
+	mu   sync.Mutex // held while the book is changed
+	book atomic.Pointer[book]
+	undo atomic.Pointer[book] // what was before the last change, when that was made by hand
+}
+
+// maxShelves bounds the owners whose books are held.
+const maxShelves = 64
+
+// New makes a Service. Call [Service.Run] for it to learn.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.After == nil {
+		c.After = time.After
+	}
+	if c.Ask == nil {
+		c.Ask = func(context.Context, Lesson, string) (string, error) { return "", ErrNoModel }
+	}
+	return &Service{Config: c, wake: make(chan struct{}, 1), books: map[string]*shelf{}, pending: pending{runs: map[string]Lesson{}}}
+}
+
+func (s *Service) shelf(owner string) *shelf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh := s.books[owner]
+	if sh == nil {
+		if len(s.books) >= maxShelves { // whoever still works with one finds out at its commit
+			clear(s.books)
+		}
+		sh = &shelf{}
+		s.books[owner] = sh
+	}
+	return sh
+}
+
+// load is the book of an owner. sh.mu is held, or the book may be a moment old.
+func (s *Service) load(ctx context.Context, sh *shelf, owner string) (*book, error) {
+	if b := sh.book.Load(); b != nil {
+		return b, nil
+	}
+	m, err := s.DB.Memory(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	b, err := read(m)
+	if err != nil {
+		return nil, fmt.Errorf("read the memory of %s: %w", owner, err)
+	}
+	sh.book.Store(b)
+	return b, nil
+}
+
+// book is the book of an owner at this moment.
+func (s *Service) book(ctx context.Context, owner string) (*book, error) {
+	sh := s.shelf(owner)
+	if b := sh.book.Load(); b != nil {
+		return b, nil
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return s.load(ctx, sh, owner)
+}
+
+// also is what is written in the commit of a change.
+type also struct {
+	put, drop []store.KV
+	undo      bool // what was before can be had back
+}
+
+// tries is how often a change is made anew which another one came before.
+const tries = 3
+
+// change makes a change of an owner's memory, which f makes on a copy. It returns what is there
+// then.
+func (s *Service) change(ctx context.Context, owner string, with also, f func(*book) error) (*book, error) {
+	sh := s.shelf(owner)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for try := 1; ; try++ {
+		before, err := s.load(ctx, sh, owner)
+		if err != nil {
+			return nil, err
+		}
+		after := before.clone()
+		if err := f(after); err != nil {
+			return nil, err
+		}
+		err = s.write(ctx, sh, owner, with, before, after)
+		if !errors.Is(err, store.ErrConflict) {
+			return sh.book.Load(), err
+		}
+		sh.book.Store(nil)
+		if try == tries {
+			return nil, fmt.Errorf("%w: %w", ErrChanged, err)
+		}
+	}
+}
+
+// write stores what differs. sh.mu is held.
+func (s *Service) write(ctx context.Context, sh *shelf, owner string, with also, before, after *book) error {
+	c, differs, err := difference(before, after)
+	if err != nil {
+		return err
+	}
+	if !differs {
+		c = store.MemoryChange{From: before.revision}
+	}
+	c.KV, c.Drop = with.put, with.drop
+	c.Owner, c.At = owner, s.Now()
+	revision, err := s.DB.ChangeMemory(ctx, c)
+	if err != nil {
+		if !errors.Is(err, store.ErrConflict) {
+			sh.book.Store(nil) // whether it was written is not known when the wait was cut off
+		}
+		return err
+	}
+	if !differs {
+		return nil
+	}
+	changed := map[store.FactKey]bool{}
+	for _, f := range c.Put {
+		changed[store.FactKey{Agent: f.Agent, ID: f.ID}] = true
+	}
+	for i, f := range after.facts {
+		if changed[store.FactKey{Agent: f.Agent, ID: f.ID}] {
+			after.facts[i].Revision = revision
+		}
+	}
+	after.revision, after.updated = revision, time.UnixMilli(c.At.UnixMilli()).UTC()
+	after.indexes = &indexes{}
+	sh.book.Store(after)
+	if sh.undo.Store(nil); with.undo {
+		sh.undo.Store(before)
+	}
+	return nil
+}
+
+// fileOf reads a memory.json, or nothing when there is none.
+func fileOf(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFile {
+		return nil, &DocumentError{path, fmt.Sprintf("is longer than %d bytes", maxFile)}
+	}
+	return os.ReadFile(path)
+}
+
+// maxFile bounds a memory.json, in bytes.
+const maxFile = 16 << 20
