@@ -181,6 +181,33 @@ func TestToolsOfASkillCountWhileItIsInUse(t *testing.T) {
 	}
 }
 
+// TestUnknownListsAllowHarmlessToolsOnly: skills that cannot be looked at any more once one was read.
+func TestUnknownListsAllowHarmlessToolsOnly(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(gone, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, dir := filepath.Join(t.TempDir(), "skills"), t.TempDir()
+	l, err := skills.Open(skills.Options{Path: func() string { return at }, Shown: filepath.Join(dir, "shown"),
+		State: func() string { return filepath.Join(dir, "extensions_config.json") }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := []agenttest.Reply{agenttest.Call("a", "cat", `{"path":"/mnt/skills/custom/free/SKILL.md"}`),
+		agenttest.Call("y", "present_files", `{"filepaths":[]}`), agenttest.Call("z", "ls", `{"path":"."}`), agenttest.Say("done")}
+	w := newWorld(t, calls, withShelf(l), func(_ *config.File, o *lead.Options) {
+		o.Tools = []*agent.Tool{tool("cat", func(agent.ToolCall) agent.Result { at = gone; return agent.TextResult("x") })}
+	})
+	w.say(t, "go", `{}`)
+	state := w.state(t)
+	if got := result(t, state, "z"); !strings.Contains(got, "allowed-tools") {
+		t.Errorf("ls: %q", got)
+	}
+	if got := result(t, state, "y"); strings.Contains(got, "allowed-tools") {
+		t.Errorf("present_files: %q", got)
+	}
+}
+
 // result is what a call came back with.
 func result(t *testing.T, s agent.State, call string) string {
 	t.Helper()
