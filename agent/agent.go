@@ -237,7 +237,8 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 	req := BuildRequest(l.set.System, &t.State, l.set.Tools, l.agent.Options)
 	if lastTurn {
 		req.Tools = nil
-		req.Messages = append(req.Messages, &Message{ID: "note:limit", Type: TypeHuman, Name: "last_turn", Content: Text(l.last.Note)})
+		req.Messages = append(req.Messages,
+			&Message{ID: "note:limit", Type: TypeHuman, Name: "last_turn", Content: Text(l.last.Note)})
 		l.out.StopReason = l.last.Reason
 	}
 	msg, err := l.callModel(ctx, t, req)

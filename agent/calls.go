@@ -122,7 +122,8 @@ func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 		}
 		return a
 	}
-	if i := slices.IndexFunc(caller.Invalid, func(b InvalidCall) bool { return b.ID == c.ID }); i >= 0 && len(c.Args) == 0 {
+	if i := slices.IndexFunc(caller.Invalid, func(b InvalidCall) bool { return b.ID == c.ID }); i >= 0 &&
+		len(c.Args) == 0 {
 		a.result = ErrorResult(InvalidArguments(caller.Invalid[i]))
 	} else if ctx.Err() != nil {
 		a.result = ErrorResult(InterruptedResult)

@@ -95,5 +95,6 @@ func hasHumanInput(artifact json.RawMessage) bool {
 	var a struct {
 		HumanInput json.RawMessage `json:"human_input"`
 	}
-	return len(artifact) > 0 && json.Unmarshal(artifact, &a) == nil && len(a.HumanInput) > 0 && string(a.HumanInput) != "null"
+	return len(artifact) > 0 && json.Unmarshal(artifact, &a) == nil && len(a.HumanInput) > 0 &&
+		string(a.HumanInput) != "null"
 }

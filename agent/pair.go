@@ -104,7 +104,8 @@ func InvalidArguments(c InvalidCall) string {
 	if len(reason) > 500 {
 		reason = strings.ToValidUTF8(reason[:500], "") // the cut may split a character
 	}
-	return fmt.Sprintf("Error: the arguments of %q are not a JSON object (%s). Send the call again with valid JSON.", c.Name, reason)
+	return fmt.Sprintf("Error: the arguments of %q are not a JSON object (%s). Send the call again with valid JSON.",
+		c.Name, reason)
 }
 
 func isObject(raw json.RawMessage) bool {

@@ -85,7 +85,10 @@ func sortLike(list, order []Todo) {
 			places, known = append(places, i), append(known, t)
 		}
 	}
-	slices.SortStableFunc(known, func(a, b Todo) int { return cmp.Compare(indexTodo(order, a.ID), indexTodo(order, b.ID)) })
+	slices.SortStableFunc(known, func(a,
+		b Todo) int {
+		return cmp.Compare(indexTodo(order, a.ID), indexTodo(order, b.ID))
+	})
 	for i, at := range places {
 		list[at] = known[i]
 	}

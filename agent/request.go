@@ -41,7 +41,8 @@ const wordless = "[This answer ended before its first word.]"
 // nothing, which some refuse, and explanations of failed calls, which no model wrote.
 func spoken(msgs []*Message) []*Message {
 	odd := func(m *Message) bool {
-		return m.Type == TypeAI && !isCaller(m) && (m.Flag(ErrorFallback) || len(m.Content.Blocks) == 0 && strings.TrimSpace(m.Content.Text) == "")
+		return m.Type == TypeAI && !isCaller(m) &&
+			(m.Flag(ErrorFallback) || len(m.Content.Blocks) == 0 && strings.TrimSpace(m.Content.Text) == "")
 	}
 	if !slices.ContainsFunc(msgs, odd) {
 		return msgs

@@ -92,7 +92,8 @@ func boundedImages(images map[string]Image) error {
 		n += len(img.Base64)
 	}
 	if n > maxSentImages {
-		return fmt.Errorf("%w: viewed_images would hold more than %d MiB of base64; {} clears them", ErrPatch, maxSentImages>>20)
+		return fmt.Errorf("%w: viewed_images would hold more than %d MiB of base64; {} clears them", ErrPatch,
+			maxSentImages>>20)
 	}
 	return nil
 }

@@ -85,5 +85,6 @@ func WithoutThoughts(text string) string {
 
 // isBidi tells whether r reorders text on screen.
 func isBidi(r rune) bool {
-	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' || r == '\u061c'
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u200e' || r == '\u200f' ||
+		r == '\u061c'
 }

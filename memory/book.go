@@ -99,8 +99,9 @@ func read(m store.Memory) (*book, error) {
 	}
 	b := &book{revision: m.Revision, updated: m.Updated, sections: d.Sections, extra: d.Extra, indexes: &indexes{}}
 	for _, row := range m.Facts {
-		f := Fact{ID: row.ID, Content: row.Content, Category: row.Category, Confidence: row.Confidence, Source: row.Source, Message: row.Message,
-			Agent: row.Agent, Revision: row.Revision, Created: row.Created, Updated: row.Updated}
+		f := Fact{ID: row.ID, Content: row.Content, Category: row.Category, Confidence: row.Confidence, Source: row.Source,
+			Message: row.Message,
+			Agent:   row.Agent, Revision: row.Revision, Created: row.Created, Updated: row.Updated}
 		var known struct {
 			Avoid     string `json:"sourceError"`
 			ValidDays int    `json:"expected_valid_days"`
@@ -141,7 +142,8 @@ func row(f Fact) (store.Fact, error) {
 		extra[key] = b
 	}
 	b, err := encode(extra)
-	return store.Fact{Agent: f.Agent, ID: f.ID, Content: f.Content, Category: f.Category, Confidence: f.Confidence, Source: f.Source, Message: f.Message,
+	return store.Fact{Agent: f.Agent, ID: f.ID, Content: f.Content, Category: f.Category, Confidence: f.Confidence,
+		Source: f.Source, Message: f.Message,
 		Created: f.Created, Updated: f.Updated, Extra: b}, err
 }
 

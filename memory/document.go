@@ -110,12 +110,14 @@ type factJSON struct {
 }
 
 func factKeys() []string {
-	return []string{"id", "content", "category", "confidence", "createdAt", "source", "sourceMessage", "sourceError", "expected_valid_days", "updatedAt", "revision"}
+	return []string{"id", "content", "category", "confidence", "createdAt", "source", "sourceMessage", "sourceError",
+		"expected_valid_days", "updatedAt", "revision"}
 }
 
 // MarshalJSON implements json.Marshaler.
 func (f Fact) MarshalJSON() ([]byte, error) {
-	j := factJSON{f.ID, f.Content, f.Category, &f.Confidence, stamp(f.Created), f.Source, f.Message, f.Avoid, f.ValidDays, "", f.Revision}
+	j := factJSON{f.ID, f.Content, f.Category, &f.Confidence, stamp(f.Created), f.Source, f.Message, f.Avoid, f.ValidDays,
+		"", f.Revision}
 	if !f.Updated.Equal(f.Created) {
 		j.Updated = stamp(f.Updated)
 	}
@@ -261,8 +263,10 @@ func parseFact(raw json.RawMessage) (Fact, error) {
 		}
 		return Fact{}, &DocumentError{"fact", "must be an object"}
 	}
-	f := Fact{ID: j.ID, Content: j.Content, Category: j.Category, Confidence: 0.5, Source: j.Source, Message: j.Message, Avoid: clean(j.Avoid),
-		ValidDays: max(0, min(j.ValidDays, maxDays)), Created: moment(j.Created), Updated: moment(j.Updated), Extra: map[string]json.RawMessage{}}
+	f := Fact{ID: j.ID, Content: j.Content, Category: j.Category, Confidence: 0.5, Source: j.Source, Message: j.Message,
+		Avoid:     clean(j.Avoid),
+		ValidDays: max(0, min(j.ValidDays, maxDays)), Created: moment(j.Created), Updated: moment(j.Updated),
+		Extra: map[string]json.RawMessage{}}
 	if j.Confidence != nil {
 		f.Confidence = *j.Confidence
 	}

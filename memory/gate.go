@@ -55,7 +55,8 @@ func (g gate) summaries(b *book, a answer) {
 	for _, name := range SectionNames() {
 		c, ok := a.sections[name]
 		text := clean(c.Summary)
-		if !ok || !c.Should || c.Scope != "user" || c.Authority != "descriptive" || text == "" || len(text) > maxSummary || text == b.sections[name].Summary {
+		if !ok || !c.Should || c.Scope != "user" || c.Authority != "descriptive" || text == "" || len(text) > maxSummary ||
+			text == b.sections[name].Summary {
 			continue
 		}
 		b.sections[name] = Section{text, stamp(g.now)}
@@ -64,10 +65,12 @@ func (g gate) summaries(b *book, a answer) {
 
 // admit takes a fact that passes and returns its id; fresh is false when it was known.
 func (g gate) admit(b *book, n *newFact) (id string, fresh bool) {
-	if n == nil || n.Scope != "user" || n.Durability != "durable" || n.Authority != "descriptive" || !(n.Confidence >= g.rules.Confidence) {
+	if n == nil || n.Scope != "user" || n.Durability != "durable" || n.Authority != "descriptive" ||
+		!(n.Confidence >= g.rules.Confidence) {
 		return "", false
 	}
-	f := Fact{ID: newID(), Content: n.Content, Category: n.Category, Confidence: n.Confidence, Source: g.thread, Message: n.message, Avoid: clean(n.Avoid),
+	f := Fact{ID: newID(), Content: n.Content, Category: n.Category, Confidence: n.Confidence, Source: g.thread,
+		Message: n.message, Avoid: clean(n.Avoid),
 		ValidDays: g.lifetime(n.ValidDays), Agent: g.agent, Created: g.now, Updated: g.now}
 	if f.Message == "" {
 		f.Message = g.message

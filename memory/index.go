@@ -85,7 +85,8 @@ func (x *index) scores(request string) []float64 {
 		n, all := float64(len(list)), float64(len(x.facts))
 		rare := math.Log(1 + (all-n+0.5)/(n+0.5))
 		for _, p := range list {
-			scores[p.fact] += rare * p.count * (saturation + 1) / (p.count + saturation*(1-lengths+lengths*x.sizes[p.fact]/x.mean))
+			scores[p.fact] += rare * p.count * (saturation + 1) / (p.count +
+				saturation*(1-lengths+lengths*x.sizes[p.fact]/x.mean))
 		}
 	}
 	return scores
@@ -107,10 +108,14 @@ func stems(text string) []string {
 // common words tell nothing apart.
 func common(w string) bool {
 	switch w {
-	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from", "as", "is", "are", "was", "were", "be", "been",
-		"am", "do", "does", "did", "has", "have", "had", "i", "me", "my", "mine", "you", "your", "we", "our", "us", "it", "its", "he", "she", "they", "them", "his", "her", "their",
-		"this", "that", "these", "those", "there", "what", "which", "who", "whom", "when", "where", "why", "how", "can", "could", "will", "would", "should", "shall", "may", "might",
-		"not", "no", "so", "than", "then", "too", "very", "just", "about", "into", "s", "t", "m", "d", "re", "ve", "ll", "user", "please", "tell",
+	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from", "as", "is",
+		"are", "was", "were", "be", "been",
+		"am", "do", "does", "did", "has", "have", "had", "i", "me", "my", "mine", "you", "your", "we", "our", "us", "it",
+		"its", "he", "she", "they", "them", "his", "her", "their",
+		"this", "that", "these", "those", "there", "what", "which", "who", "whom", "when", "where", "why", "how", "can",
+		"could", "will", "would", "should", "shall", "may", "might",
+		"not", "no", "so", "than", "then", "too", "very", "just", "about", "into", "s", "t", "m", "d", "re", "ve", "ll",
+		"user", "please", "tell",
 		"的", "了", "是", "我", "你", "在", "有", "吗", "呢", "什么", "用户", "户的", "我的", "你的", "一个", "怎么", "是什", "我是", "是我":
 		return true
 	}

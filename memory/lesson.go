@@ -246,7 +246,8 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	a, err := s.extract(ctx, l, said, b, stale)
 	if errors.Is(err, ErrNoModel) || err != nil && last && ctx.Err() == nil {
 		if err != nil && !errors.Is(err, ErrNoModel) {
-			s.Log.Warn("no model could learn from a conversation; only explicit wishes are remembered", "thread", l.Thread, "err", err)
+			s.Log.Warn("no model could learn from a conversation; only explicit wishes are remembered", "thread", l.Thread,
+				"err", err)
 		}
 		a, err = answer{}, nil
 		for _, f := range explicit(said) {
@@ -272,7 +273,8 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 		return nil
 	})
 	if err == nil {
-		s.Log.Debug("learned from a conversation", "thread", l.Thread, "new", o.added, "confirmed", o.confirmed, "removed", o.removed, "rejected", o.rejected)
+		s.Log.Debug("learned from a conversation", "thread", l.Thread, "new", o.added, "confirmed", o.confirmed,
+			"removed", o.removed, "rejected", o.rejected)
 	}
 	return err
 }

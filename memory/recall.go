@@ -82,8 +82,10 @@ func (s *Service) summary(b *book) string {
 		title    string
 		sections [][2]string
 	}{
-		{"User Context:", [][2]string{{"Work", "user.workContext"}, {"Personal", "user.personalContext"}, {"Current Focus", "user.topOfMind"}}},
-		{"History:", [][2]string{{"Recent", "history.recentMonths"}, {"Earlier", "history.earlierContext"}, {"Background", "history.longTermBackground"}}},
+		{"User Context:", [][2]string{{"Work", "user.workContext"}, {"Personal", "user.personalContext"},
+			{"Current Focus", "user.topOfMind"}}},
+		{"History:", [][2]string{{"Recent", "history.recentMonths"}, {"Earlier", "history.earlierContext"},
+			{"Background", "history.longTermBackground"}}},
 	} {
 		var lines []string
 		for _, sec := range group.sections {

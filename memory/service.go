@@ -94,7 +94,8 @@ func New(c Config) *Service {
 	if c.Ask == nil {
 		c.Ask = func(context.Context, Lesson, string) (string, error) { return "", ErrNoModel }
 	}
-	return &Service{Config: c, wake: make(chan struct{}, 1), books: map[string]*shelf{}, pending: pending{runs: map[string]Lesson{}}}
+	return &Service{Config: c, wake: make(chan struct{}, 1), books: map[string]*shelf{},
+		pending: pending{runs: map[string]Lesson{}}}
 }
 
 func (s *Service) shelf(owner string) *shelf {

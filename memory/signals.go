@@ -126,7 +126,8 @@ func sentences(text string) []string {
 		from := 0
 		for i, r := range line {
 			next := i + utf8.RuneLen(r)
-			stop := r == '。' || r == '！' || r == '？' || (r == '.' || r == '!' || r == '?') && next < len(line) && (line[next] == ' ' || line[next] == '\n')
+			stop := r == '。' || r == '！' || r == '？' ||
+				(r == '.' || r == '!' || r == '?') && next < len(line) && (line[next] == ' ' || line[next] == '\n')
 			if stop && next <= len(line) {
 				add(line[from:next])
 				from = next

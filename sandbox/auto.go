@@ -56,13 +56,15 @@ func choose(ctx context.Context, cfg Config, all []candidate) (Provider, error) 
 			if len(report.Degraded) > 0 || c.name == ProviderHost {
 				level = slog.LevelWarn
 			}
-			cfg.Log.Log(ctx, level, "sandbox ready", "provider", c.name, "layers", strings.Join(report.Layers, " "), "degraded", strings.Join(report.Degraded, "; "))
+			cfg.Log.Log(ctx, level, "sandbox ready", "provider", c.name, "layers", strings.Join(report.Layers, " "),
+				"degraded", strings.Join(report.Degraded, "; "))
 			if len(tried) > 0 {
 				p = fallback{p, tried}
 			}
 			return p, nil
 		}
-		cfg.Log.Warn("sandbox provider not available", "provider", c.name, "reason", report.Reason, "step", report.Step, "errno", report.Errno, "detail", report.Detail, "hint", report.Hint)
+		cfg.Log.Warn("sandbox provider not available", "provider", c.name, "reason", report.Reason, "step", report.Step,
+			"errno", report.Errno, "detail", report.Detail, "hint", report.Hint)
 		if err := p.Close(ctx); err != nil {
 			return nil, fmt.Errorf("close provider %s: %w", c.name, err)
 		}

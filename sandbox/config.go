@@ -175,12 +175,14 @@ func DefaultPolicy() Policy {
 
 // validate finds what no provider can follow.
 func (c Config) validate() error {
-	providers := []string{ProviderAuto, ProviderNamespace, ProviderLandlock, ProviderDocker, ProviderSeatbelt, ProviderHost, ProviderOff}
+	providers := []string{ProviderAuto, ProviderNamespace, ProviderLandlock, ProviderDocker, ProviderSeatbelt,
+		ProviderHost, ProviderOff}
 	switch {
 	case !slices.Contains(providers, c.Provider):
 		return fmt.Errorf("%w: provider %q is unknown, want one of %s", ErrConfig, c.Provider, strings.Join(providers, ", "))
 	case c.Provider == ProviderHost && !c.AllowHostBash:
-		return fmt.Errorf("%w: provider host runs commands without any isolation; set allow_host_bash too if you want that", ErrConfig)
+		return fmt.Errorf("%w: provider host runs commands without any isolation; set allow_host_bash too if you want that",
+			ErrConfig)
 	case c.Dirs.Root == "":
 		return fmt.Errorf("%w: the data folder is not set", ErrConfig)
 	case c.MaxSandboxes < 1:
@@ -225,7 +227,8 @@ func (b Bind) validate() error {
 	}
 	for _, taken := range []string{
 		"/", UserData, Skills, "/home/agent", "/.sbx",
-		"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var",
+		"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys",
+		"/tmp", "/usr", "/var",
 	} {
 		if b.Path == taken || taken != "/" && under(taken, b.Path) {
 			return fmt.Errorf("%w: mount %s lies in %s, which belongs to the sandbox", ErrConfig, b.Path, taken)

@@ -53,7 +53,8 @@ type watched struct {
 }
 
 func (p *pool) watch(b box, thread string, policy Policy) *diskWatch {
-	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.meter(thread), calls: map[int]watched{}}
+	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.meter(thread),
+		calls: map[int]watched{}}
 }
 
 // during runs a command and watches meanwhile.
@@ -205,7 +206,8 @@ func (w *diskWatch) endWriter(ctx context.Context, begun int) {
 	log := w.pool.cfg.Log.With("thread", w.thread, "limit", w.limit)
 	switch {
 	case err == nil && c.procs > 0:
-		log.Warn("background processes were ended because the thread's storage is full", "processes", c.procs, "programs", c.names)
+		log.Warn("background processes were ended because the thread's storage is full", "processes", c.procs,
+			"programs", c.names)
 		w.tell(endedNote(c))
 		return
 	case err == nil && c.call:

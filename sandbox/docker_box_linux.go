@@ -151,7 +151,8 @@ func (b *dockerBox) finish(gone <-chan error) {
 // inForce is what is in force, as far as the engine tells.
 func (b *dockerBox) inForce() []string {
 	about, p := b.launch.about, b.launch.policy
-	layers := []string{"container", "mountns", "pidns", "ipcns", "utsns", "readonly_root", "no_caps", "no_new_privs", "seccomp", "rlimits"}
+	layers := []string{"container", "mountns", "pidns", "ipcns", "utsns", "readonly_root", "no_caps", "no_new_privs",
+		"seccomp", "rlimits"}
 	if p.Network == NetworkHost {
 		layers = append(layers, "DEGRADED:network-of-host")
 	} else {
@@ -195,7 +196,8 @@ func (b *dockerBox) stop() {
 
 // run runs a command. Whatever way it ends, none of its processes outlives ctx.
 func (b *dockerBox) run(ctx context.Context, j job) (exit, error) {
-	r := jail.EngineRequest{Request: jail.Request{Args: []string{"", "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd}, Stdin: j.stdin, Input: j.stdin != nil, Filter: b.launch.filter}
+	r := jail.EngineRequest{Request: jail.Request{Args: []string{"", "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd},
+		Stdin: j.stdin, Input: j.stdin != nil, Filter: b.launch.filter}
 	if len(j.command) > maxArgument {
 		// Bash has read it all when it closes the file.
 		r.Args[2], r.Script, r.Text = ". /dev/fd/3", true, append([]byte("exec 3<&-;"), j.command...)
@@ -206,7 +208,8 @@ func (b *dockerBox) run(ctx context.Context, j job) (exit, error) {
 	defer cancel()
 	p, err := b.exec(starting, r, j.out, j.errs)
 	switch {
-	case err != nil && b.quit.Err() != nil, engineStatus(err) == http.StatusNotFound, engineStatus(err) == http.StatusConflict:
+	case err != nil && b.quit.Err() != nil, engineStatus(err) == http.StatusNotFound,
+		engineStatus(err) == http.StatusConflict:
 		return b.lose("it ended before the command"), nil
 	case errors.Is(err, ErrRequest):
 		return exit{}, err
@@ -287,7 +290,8 @@ func (b *dockerBox) exit(j job, m *jail.Message) exit {
 	}
 	e := exit{
 		code: x.Code, background: x.Background, oom: x.OOM, refused: x.Error,
-		usage: Rusage{User: time.Duration(x.UserUS) * time.Microsecond, System: time.Duration(x.SystemUS) * time.Microsecond, MaxRSS: x.MaxRSS},
+		usage: Rusage{User: time.Duration(x.UserUS) * time.Microsecond, System: time.Duration(x.SystemUS) * time.Microsecond,
+			MaxRSS: x.MaxRSS},
 	}
 	if x.Signal != 0 {
 		if e.signal = unix.SignalName(syscall.Signal(x.Signal)); e.signal == "" {

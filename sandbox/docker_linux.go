@@ -95,7 +95,8 @@ func (d *docker) start(ctx context.Context, thread string, p Policy) (box, error
 	}
 	var init *InitError
 	if errors.As(err, &init) {
-		d.cfg.Log.Warn("container did not start", "thread", thread, "step", init.Step, "error", init.Err, "detail", init.Detail)
+		d.cfg.Log.Warn("container did not start", "thread", thread, "step", init.Step, "error", init.Err,
+			"detail", init.Detail)
 		if d.pool.failures() >= retries-1 {
 			if report := d.Probe(ctx); !report.OK {
 				return nil, &UnavailableError{Reason: report.Reason, Hint: report.Hint}

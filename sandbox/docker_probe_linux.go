@@ -97,7 +97,8 @@ func (d *docker) probe(ctx context.Context) Report {
 		r.Reason = "degraded:" + strings.Join(r.Degraded, ",")
 	}
 	r.OK = r.Reason == ""
-	r.Detail = strings.TrimSpace(fmt.Sprintf("%s %s at %s, image %s %s", eng.about.name(), eng.about.ServerVersion, eng.socket, d.image(), r.Detail))
+	r.Detail = strings.TrimSpace(fmt.Sprintf("%s %s at %s, image %s %s", eng.about.name(), eng.about.ServerVersion,
+		eng.socket, d.image(), r.Detail))
 	return r
 }
 
@@ -109,7 +110,8 @@ func (d *docker) connect(ctx context.Context) (*engine, error) {
 	}
 	machines := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 	arch := eng.about.Architecture
-	if eng.about.OSType != "" && eng.about.OSType != "linux" || arch != "" && arch != runtime.GOARCH && arch != machines[runtime.GOARCH] {
+	if eng.about.OSType != "" && eng.about.OSType != "linux" ||
+		arch != "" && arch != runtime.GOARCH && arch != machines[runtime.GOARCH] {
 		eng.close()
 		return nil, fmt.Errorf("%w: it runs programs for %s/%s", errRemoteEngine, eng.about.OSType, arch)
 	}

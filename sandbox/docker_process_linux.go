@@ -43,7 +43,8 @@ func (b *dockerBox) exec(ctx context.Context, r jail.EngineRequest, out, errs io
 		return nil, err
 	}
 	p := &process{id: made.Id, report: make(chan *jail.Message, 1), ended: make(chan struct{})}
-	if p.conn, err = b.engine.hijack(ctx, "/exec/"+made.Id+"/start", map[string]bool{"Detach": false, "Tty": false}); err != nil {
+	if p.conn, err = b.engine.hijack(ctx,
+		"/exec/"+made.Id+"/start", map[string]bool{"Detach": false, "Tty": false}); err != nil {
 		return nil, err
 	}
 	if !b.do(func() { p.read(r.Mark, out, errs) }) {

@@ -108,7 +108,8 @@ func (l *containerLaunch) container() (container, error) {
 	}
 	limits := innerLimits(p.Limits)
 	h := hostConfig{
-		Mounts: mounts, Tmpfs: map[string]string{}, ReadonlyRootfs: true, CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
+		Mounts: mounts, Tmpfs: map[string]string{}, ReadonlyRootfs: true, CapDrop: []string{"ALL"},
+		SecurityOpt: []string{"no-new-privileges"},
 		NetworkMode: "none", IpcMode: "private", AutoRemove: true,
 		Memory: limits.Memory, MemorySwap: limits.Memory, NanoCpus: int64(p.Limits.CPU * 1e9), ShmSize: limits.Shm,
 		OomScoreAdj: 800,
@@ -129,7 +130,8 @@ func (l *containerLaunch) container() (container, error) {
 		// Nobody else's processes count.
 		own = h.PidsLimit
 	}
-	for name, n := range map[string]int64{"fsize": limits.FileSize, "nofile": limits.OpenFiles, "cpu": limits.CPUSeconds, "nproc": own} {
+	for name, n := range map[string]int64{"fsize": limits.FileSize, "nofile": limits.OpenFiles, "cpu": limits.CPUSeconds,
+		"nproc": own} {
 		if n > 0 {
 			h.Ulimits = append(h.Ulimits, ulimit{name, n, n})
 		}
@@ -145,7 +147,8 @@ func (l *containerLaunch) container() (container, error) {
 		}
 	}
 	c := container{
-		Image: l.image, Entrypoint: []string{jail.EngineHold}, Cmd: []string{}, Env: []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
+		Image: l.image, Entrypoint: []string{jail.EngineHold}, Cmd: []string{},
+		Env:  []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
 		User: user, WorkingDir: "/", Labels: l.labels, StopSignal: "SIGKILL",
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true, HostConfig: h,
 	}

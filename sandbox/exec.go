@@ -113,7 +113,8 @@ func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(fun
 	ctx, stop := context.WithTimeoutCause(ctx, cmp.Or(req.Timeout, s.policy.Timeout), errTimeout)
 	defer stop()
 	e, err := b.run(ctx, job{
-		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, Workspace)), stdin: req.Stdin, out: w[0], errs: w[1],
+		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, Workspace)),
+		stdin: req.Stdin, out: w[0], errs: w[1],
 		env: s.environment(req),
 	})
 	cause := context.Cause(ctx)
@@ -173,7 +174,8 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 		notes = append(notes, fmt.Sprintf("process limit %d reached: no more processes or threads could start", e.crowded))
 	}
 	if e.signal == "SIGXFSZ" || e.code == fileTooLarge {
-		notes = append(notes, fmt.Sprintf("file size limit reached: one file can have at most %s", amount(s.policy.Limits.FileSize)))
+		notes = append(notes, fmt.Sprintf("file size limit reached: one file can have at most %s",
+			amount(s.policy.Limits.FileSize)))
 	}
 	if e.cleared > 0 {
 		notes = append(notes, fmt.Sprintf("Processes that earlier commands had left running filled the sandbox (%d of at most %d); they were ended.", e.cleared, s.policy.Limits.Pids))
@@ -185,7 +187,8 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 	if e.lost != "" {
 		notes = append(notes, restartNote(e.lost))
 	}
-	if note := s.quota.meter(s.thread).fullNote(context.WithoutCancel(ctx), s.cfg.Dirs, s.thread, s.policy.Limits.Disk); note != "" {
+	if note := s.quota.meter(s.thread).fullNote(context.WithoutCancel(ctx), s.cfg.Dirs, s.thread,
+		s.policy.Limits.Disk); note != "" {
 		notes = append(notes, note)
 	}
 	for i, note := range notes {
@@ -198,10 +201,12 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 }
 
 // translationNote tells what a program would see that looks at its paths.
-const translationNote = "path translation active: paths under " + UserData + " and " + Skills + " in the command and its output stand for other folders of this host; programs that build such paths themselves should use relative ones."
+const translationNote = "path translation active: paths under " + UserData + " and " + Skills +
+	" in the command and its output stand for other folders of this host; programs that build such paths themselves should use relative ones."
 
 func restartNote(reason string) string {
-	return fmt.Sprintf("The sandbox was restarted (%s). Files are intact; background processes and /tmp were lost.", reason)
+	return fmt.Sprintf("The sandbox was restarted (%s). Files are intact; background processes and /tmp were lost.",
+		reason)
 }
 
 func seconds(d time.Duration) string {

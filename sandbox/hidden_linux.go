@@ -46,7 +46,8 @@ func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, f
 			for _, e := range entries {
 				name := filepath.Join(dir, e.Name())
 				switch {
-				case e.IsDir() && (privateFolder(e.Name()) || closed(e, own)), e.Type().IsRegular() && (privateFile(name) || closed(e, own)):
+				case e.IsDir() && (privateFolder(e.Name()) || closed(e, own)), e.Type().IsRegular() &&
+					(privateFile(name) || closed(e, own)):
 					hidden = append(hidden, name)
 				case e.IsDir():
 					todo = append(todo, name)
@@ -104,7 +105,8 @@ func privateFile(path string) bool {
 	}
 	switch strings.TrimSuffix(name, ext) {
 	case "credentials", "credential", "secrets", "secret", "client_secret", "service-account", "service_account":
-		return slices.Contains([]string{"", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".txt", ".xml", ".properties"}, ext)
+		return slices.Contains([]string{"", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".txt",
+			".xml", ".properties"}, ext)
 	}
 	return false
 }

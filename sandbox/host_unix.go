@@ -217,7 +217,8 @@ func (b *hostBox) run(ctx context.Context, j job) (exit, error) {
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
 		return exit{}, fmt.Errorf("wait for command: %w", err)
 	}
-	e := exit{code: cmd.ProcessState.ExitCode(), usage: Rusage{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}}
+	e := exit{code: cmd.ProcessState.ExitCode(),
+		usage: Rusage{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		e.code, e.signal = 128+int(status.Signal()), signalName(status.Signal())
 	}

@@ -70,7 +70,8 @@ func endStrays(l launch) {
 	if l.owner >= 0 {
 		cmd := exec.Command(l.spec.Init)
 		cmd.Args, cmd.Env, cmd.Dir = []string{jail.RoleEnd}, []string{}, "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: uint32(l.spec.User), Gid: uint32(l.spec.Group)}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true,
+			Credential: &syscall.Credential{Uid: uint32(l.spec.User), Gid: uint32(l.spec.Group)}}
 		// It fails where nothing is left to end.
 		_ = cmd.Run()
 		return

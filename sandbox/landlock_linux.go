@@ -135,10 +135,12 @@ func (l *landlock) startBox(ctx context.Context, thread string, p Policy) (*nsBo
 		return nil, err
 	}
 	spec.Init, spec.Cgroup = init, l.groups != nil
-	if spec.Seccomp, err = newFilter(filterOptions{allow: p.SeccompAllow, unnamedFiles: spec.Cgroup || p.Limits.Memory <= 0, shared: true}); err != nil {
+	if spec.Seccomp, err = newFilter(filterOptions{allow: p.SeccompAllow, unnamedFiles: spec.Cgroup ||
+		p.Limits.Memory <= 0, shared: true}); err != nil {
 		return nil, err
 	}
-	at := launch{spec: spec, killTime: l.cfg.killTime, shell: sys.shell, roots: ownFolders(spec), owner: -1, release: func() {}}
+	at := launch{spec: spec, killTime: l.cfg.killTime, shell: sys.shell, roots: ownFolders(spec), owner: -1,
+		release: func() {}}
 	if l.users != nil {
 		if at.owner, at.release, err = l.users.claim(ctx, l.cfg.Dirs, thread); err != nil {
 			return nil, err
@@ -172,7 +174,8 @@ func (l *landlock) startBox(ctx context.Context, thread string, p Policy) (*nsBo
 
 // gaps are the layers that limits have and those that are missing here.
 func (l *landlock) gaps(at launch, p Policy) []string {
-	layers := append(limitLayers(at.spec, l.groups != nil), "no_network", "DEGRADED:no-mountns", "DEGRADED:no-pidns", "DEGRADED:path-translation",
+	layers := append(limitLayers(at.spec, l.groups != nil), "no_network", "DEGRADED:no-mountns", "DEGRADED:no-pidns",
+		"DEGRADED:path-translation",
 		"DEGRADED:no-loopback", "DEGRADED:shared-disk-tmp", "DEGRADED:no-dev-shm")
 	if slices.Contains(p.SeccompAllow, "connect") {
 		layers = append(layers, "DEGRADED:sockets-of-host")

@@ -70,7 +70,8 @@ func hideServer(r Report) Report {
 
 func (l *landlock) probe(ctx context.Context) Report {
 	if abi := jail.LandlockABI(); abi < landlockABI {
-		return Report{Reason: "not supported", Detail: fmt.Sprintf("the kernel has version %d of Landlock, version %d is needed", abi, landlockABI)}
+		return Report{Reason: "not supported",
+			Detail: fmt.Sprintf("the kernel has version %d of Landlock, version %d is needed", abi, landlockABI)}
 	}
 	if os.Geteuid() == 0 && l.users == nil {
 		return Report{Reason: "root_user", Detail: "no user ids are available for commands"}
@@ -107,7 +108,8 @@ func (l *landlock) probe(ctx context.Context) Report {
 		return r
 	}
 	if l.cfg.Strict && r.Reason == "" && len(r.Degraded) > 0 {
-		r.Reason, r.Hint = "degraded:"+strings.Join(r.Degraded, ","), "sandbox.strict asks for layers that only namespaces have"
+		r.Reason, r.Hint = "degraded:"+strings.Join(r.Degraded, ","),
+			"sandbox.strict asks for layers that only namespaces have"
 	}
 	r.OK = r.Reason == ""
 	if r.OK && l.guards != "" {
@@ -138,7 +140,8 @@ func (l *landlock) tryOut(ctx context.Context, thread, other string) (r Report, 
 	}
 	var missed []string
 	if err == nil {
-		env := map[string]string{"NEIGHBOUR": neighbour, "SCOPED": scoped, "WANT_UID": strconv.Itoa(unix.Getuid()), "OWN_USER": ""}
+		env := map[string]string{"NEIGHBOUR": neighbour, "SCOPED": scoped, "WANT_UID": strconv.Itoa(unix.Getuid()),
+			"OWN_USER": ""}
 		if b.owner >= 0 {
 			env["WANT_UID"], env["OWN_USER"] = strconv.Itoa(b.owner), "1"
 		}

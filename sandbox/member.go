@@ -45,7 +45,8 @@ func (m *member) Exec(ctx context.Context, req ExecReq) (ExecResult, error) {
 	defer m.pool.work.Done()
 	start := time.Now()
 	b, policy, lost, err := m.take(ctx)
-	s := setting{cfg: m.pool.cfg, provider: m.pool.name, thread: m.thread, policy: policy, paths: m.Paths(), quota: m.pool.quota}
+	s := setting{cfg: m.pool.cfg, provider: m.pool.name, thread: m.thread, policy: policy, paths: m.Paths(),
+		quota: m.pool.quota}
 	var res ExecResult
 	var layers []string
 	if err == nil {

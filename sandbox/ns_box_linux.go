@@ -68,9 +68,11 @@ type launch struct {
 // ErrInit or are those of ctx.
 func startBox(ctx context.Context, l launch) (*nsBox, error) {
 	b := &nsBox{
-		shell: l.shell, roots: l.roots, limits: l.spec.Limits, pids: l.spec.Limits.Pids - l.spec.Others, shared: l.spec.Others > 0, owner: l.owner, group: l.group, stderr: &lastBytes{},
+		shell: l.shell, roots: l.roots, limits: l.spec.Limits, pids: l.spec.Limits.Pids - l.spec.Others,
+		shared: l.spec.Others > 0, owner: l.owner, group: l.group, stderr: &lastBytes{},
 		killTime: cmp.Or(l.killTime, jail.KillTime),
-		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{}, cancel: map[int]context.CancelCauseFunc{},
+		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{},
+		cancel: map[int]context.CancelCauseFunc{},
 	}
 	if err := b.spawn(l.spec); err != nil {
 		l.release()
@@ -178,7 +180,8 @@ func mapUsers(a *syscall.SysProcAttr, owner int) {
 	}
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: jail.UID, HostID: os.Getuid(), Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: jail.UID, HostID: os.Getgid(), Size: 1}}
-	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE, unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_CHROOT}
+	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE,
+		unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_CHROOT}
 }
 
 // spawnError finds out which part of the start was refused, for Go tells only

@@ -102,7 +102,8 @@ func (b *nsBox) exit(j job, x jail.Exit, kills int64) exit {
 	}
 	e := exit{
 		crowded: crowded, cleared: x.Cleared, code: x.Code, background: x.Background, oom: x.OOM, refused: x.Error,
-		usage: Rusage{User: time.Duration(x.UserUS) * time.Microsecond, System: time.Duration(x.SystemUS) * time.Microsecond, MaxRSS: x.MaxRSS},
+		usage: Rusage{User: time.Duration(x.UserUS) * time.Microsecond, System: time.Duration(x.SystemUS) * time.Microsecond,
+			MaxRSS: x.MaxRSS},
 	}
 	if x.Signal != 0 {
 		e.signal = unix.SignalName(syscall.Signal(x.Signal))
@@ -156,7 +157,8 @@ func (b *nsBox) send(id int, j job) error {
 		}
 		return err
 	}
-	r := jail.Request{Args: []string{b.shell, "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd, Pids: b.room(), CPUSeconds: b.limits.CPUSeconds}
+	r := jail.Request{Args: []string{b.shell, "-c", j.command, "bash"}, Env: j.env, Cwd: j.cwd, Pids: b.room(),
+		CPUSeconds: b.limits.CPUSeconds}
 	if len(j.command) > maxArgument {
 		r.Args[2], r.Script = ". /dev/fd/3", true
 	}

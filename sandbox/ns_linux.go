@@ -55,7 +55,8 @@ func (n *namespace) prepare(ctx context.Context) error {
 		return err
 	}
 	if why != "" {
-		n.cfg.Log.Warn("sandboxes start the server's own program instead of the small one, which makes each command slower", "reason", why)
+		n.cfg.Log.Warn("sandboxes start the server's own program instead of the small one, which makes each command slower",
+			"reason", why)
 	}
 	own := os.Geteuid()
 	if n.users != nil {
@@ -132,10 +133,12 @@ func (n *namespace) startBox(ctx context.Context, thread string, p Policy) (*nsB
 	}
 	spec.Init = init
 	spec.Cgroup = n.groups != nil
-	if spec.Seccomp, err = newFilter(filterOptions{allow: p.SeccompAllow, unnamedFiles: spec.Cgroup || p.Limits.Memory <= 0}); err != nil {
+	if spec.Seccomp, err = newFilter(filterOptions{allow: p.SeccompAllow, unnamedFiles: spec.Cgroup ||
+		p.Limits.Memory <= 0}); err != nil {
 		return nil, err
 	}
-	l := launch{spec: spec, killTime: n.cfg.killTime, shell: sys.shell, roots: ownFolders(spec), owner: -1, release: func() {}}
+	l := launch{spec: spec, killTime: n.cfg.killTime, shell: sys.shell, roots: ownFolders(spec), owner: -1,
+		release: func() {}}
 	if n.users != nil {
 		if l.owner, l.release, err = n.users.claim(ctx, n.cfg.Dirs, thread); err != nil {
 			return nil, err

@@ -110,7 +110,8 @@ func (n *namespace) selfTest(ctx context.Context, b *nsBox, layers []string) (mi
 }
 
 // runTest runs a test in a box and returns the names of what does not hold.
-func (n *namespace) runTest(ctx context.Context, b box, test, cwd string, env map[string]string) (missed []string, err error) {
+func (n *namespace) runTest(ctx context.Context, b box, test, cwd string,
+	env map[string]string) (missed []string, err error) {
 	// What commands must not reach: a port of the host and a process outside.
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -130,7 +131,8 @@ func (n *namespace) runTest(ctx context.Context, b box, test, cwd string, env ma
 	env["PORT"], env["CANARY"] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port), strconv.Itoa(pid)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := b.run(ctx, job{command: test, env: environment(env, nil, ExecReq{}), cwd: cwd, out: w, errs: w}); err != nil {
+	if _, err := b.run(ctx, job{command: test, env: environment(env, nil, ExecReq{}), cwd: cwd, out: w,
+		errs: w}); err != nil {
 		return nil, err
 	}
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
@@ -199,7 +201,8 @@ func reason(step string, errno syscall.Errno) string {
 		return "userns_limit"
 	case step == "clone" && errno == unix.EINVAL:
 		return "userns_unsupported"
-	case denied && restrictedByAppArmor() && (step == "clone" || step == "uid_map" || step == "private" || step == "root" || step == "loopback"):
+	case denied && restrictedByAppArmor() &&
+		(step == "clone" || step == "uid_map" || step == "private" || step == "root" || step == "loopback"):
 		return "apparmor_userns"
 	case step == "clone" && denied:
 		return "userns_forbidden"
@@ -240,7 +243,8 @@ func hint(reason string) string {
 	case "uid_map_forbidden":
 		return "the server may not map user ids: give it CAP_SETUID and CAP_SETGID, or run it as an ordinary user"
 	case "apparmor_userns":
-		return "AppArmor forbids user namespaces: install the profile that follows, with apparmor_parser -r\n" + AppArmorProfile()
+		return "AppArmor forbids user namespaces: install the profile that follows, with apparmor_parser -r\n" +
+			AppArmorProfile()
 	case "masked_proc":
 		return "the container hides parts of /proc: run it with --security-opt systempaths=unconfined, or set sandbox.strict: false"
 	case "initramfs_root":

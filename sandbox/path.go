@@ -163,7 +163,8 @@ func led(err error) bool {
 	if !errors.As(err, &pe) || errors.As(err, new(syscall.Errno)) {
 		return false
 	}
-	for _, known := range []error{fs.ErrClosed, fs.ErrExist, fs.ErrInvalid, fs.ErrNotExist, fs.ErrPermission, os.ErrDeadlineExceeded, os.ErrNoDeadline} {
+	for _, known := range []error{fs.ErrClosed, fs.ErrExist, fs.ErrInvalid, fs.ErrNotExist, fs.ErrPermission,
+		os.ErrDeadlineExceeded, os.ErrNoDeadline} {
 		if errors.Is(err, known) {
 			return false
 		}

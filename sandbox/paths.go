@@ -92,7 +92,8 @@ func continues(text string) bool {
 func shortOption(text string) bool {
 	n := len(text) - 2
 	letter := text[len(text)-1] | 0x20
-	return n >= 0 && text[n] == '-' && 'a' <= letter && letter <= 'z' && (n == 0 || strings.IndexByte(" \t\n'\"=,(;|&", text[n-1]) >= 0)
+	return n >= 0 && text[n] == '-' && 'a' <= letter && letter <= 'z' &&
+		(n == 0 || strings.IndexByte(" \t\n'\"=,(;|&", text[n-1]) >= 0)
 }
 
 // outside are the replacements for output that comes in pieces.
@@ -105,7 +106,8 @@ func outside(m PathMapper) []replacement {
 
 // nameByte says whether a byte may continue a name.
 func nameByte(b byte) bool {
-	return b == '.' || b == '-' || b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b >= 0x80
+	return b == '.' || b == '-' || b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' ||
+		b >= 0x80
 }
 
 // plainPath says whether a shell takes a path as it is, quoted or not.

@@ -39,7 +39,8 @@ type pool struct {
 }
 
 func newPool(cfg *Config, name string, start starter) *pool {
-	p := &pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{}, quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.machine, machineMemory("/proc"))}
+	p := &pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{},
+		quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.machine, machineMemory("/proc"))}
 	if p.quota == nil {
 		p.quota = NewQuota(0)
 	}

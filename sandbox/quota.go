@@ -237,7 +237,8 @@ func fullNote(used, limit int64, deep error) string {
 	if deep != nil {
 		return "Thread storage cannot be counted: folders are nested too deeply. Delete them before writing."
 	}
-	return fmt.Sprintf("Thread storage is full (%s of %s). Delete files under %s before writing.", amount(used), amount(limit), UserData)
+	return fmt.Sprintf("Thread storage is full (%s of %s). Delete files under %s before writing.", amount(used),
+		amount(limit), UserData)
 }
 
 func amount(n int64) string {

@@ -52,7 +52,8 @@ func enter(parent int, name string) (fd int, leave func(), err error) {
 	var st unix.Stat_t
 	fd, err = unix.Openat(parent, name, unix.O_RDONLY|how, 0)
 	if err == nil {
-		if e := unix.Fstat(fd, &st); e == nil && (st.Mode&unix.S_IXUSR != 0 || int(st.Uid) != os.Geteuid() || os.Geteuid() == 0) {
+		if e := unix.Fstat(fd, &st); e == nil &&
+			(st.Mode&unix.S_IXUSR != 0 || int(st.Uid) != os.Geteuid() || os.Geteuid() == 0) {
 			return fd, leave, nil
 		}
 		_ = unix.Close(fd)
@@ -126,7 +127,8 @@ func eachBelow(ctx context.Context, fd, depth int, visit func(int, string, *unix
 func below(ctx context.Context, fd, depth int, name string, visit func(int, string, *unix.Stat_t) error) error {
 	sub, leave, err := enter(fd, name)
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
+		errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		// Gone, replaced, or somebody else's.
 		return nil
 	case err != nil:

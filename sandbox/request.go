@@ -75,7 +75,8 @@ func validVariable(name string) error {
 	if name == "" {
 		return fmt.Errorf("%q is not the name of a variable", name)
 	}
-	if strings.HasPrefix(name, "LD_") || slices.Contains([]string{"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "GLIBC_TUNABLES"}, name) {
+	if strings.HasPrefix(name, "LD_") ||
+		slices.Contains([]string{"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "GLIBC_TUNABLES"}, name) {
 		return fmt.Errorf("the variable %s is not allowed", name)
 	}
 	return nil

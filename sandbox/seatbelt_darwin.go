@@ -36,8 +36,9 @@ func newSeatbelt(cfg Config) (Provider, error) {
 	s.pool.paths = s.paths
 	s.pool.env = func(Policy) map[string]string {
 		return map[string]string{
-			"PATH": "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": hostHome, "USER": "agent", "LOGNAME": "agent",
-			"SHELL": "/bin/bash", "LANG": "en_US.UTF-8", "TERM": "dumb", "TMPDIR": seatbeltTmp, "PYTHONUNBUFFERED": "1",
+			"PATH": "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": hostHome, "USER": "agent",
+			"LOGNAME": "agent",
+			"SHELL":   "/bin/bash", "LANG": "en_US.UTF-8", "TERM": "dumb", "TMPDIR": seatbeltTmp, "PYTHONUNBUFFERED": "1",
 		}
 	}
 	return s, nil
@@ -68,11 +69,13 @@ func (s *seatbelt) probe(ctx context.Context) Report {
 		return Report{Reason: "not supported", Detail: err.Error()}
 	}
 	if !plainPath(s.root) {
-		return Report{Reason: "data_path", Hint: "the path of the data folder has characters that mean something to a shell: move it"}
+		return Report{Reason: "data_path",
+			Hint: "the path of the data folder has characters that mean something to a shell: move it"}
 	}
 	r := Report{
-		Layers:   []string{"seatbelt", "no_network", "scoped_signals", "rlimits"},
-		Degraded: []string{"weaker: same user, no pid isolation, no memory cap", "path-translation", "daemons may outlive a command"},
+		Layers: []string{"seatbelt", "no_network", "scoped_signals", "rlimits"},
+		Degraded: []string{"weaker: same user, no pid isolation, no memory cap", "path-translation",
+			"daemons may outlive a command"},
 	}
 	missed, err := s.selfTest(ctx)
 	r.tested(missed, err)
@@ -116,7 +119,8 @@ func (s *seatbelt) selfTest(ctx context.Context) (missed []string, err error) {
 	defer r.Close()
 	paths := s.paths(thread)
 	env := []string{
-		"PATH=/usr/bin:/bin", "HOME=" + paths.In(hostHome), "TMPDIR=" + paths.In(seatbeltTmp), "FILES=" + paths.In(UserData), "NEIGHBOUR=" + neighbour,
+		"PATH=/usr/bin:/bin", "HOME=" + paths.In(hostHome), "TMPDIR=" + paths.In(seatbeltTmp), "FILES=" + paths.In(UserData),
+		"NEIGHBOUR=" + neighbour,
 		"PORT=" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port), "SERVER=" + strconv.Itoa(os.Getpid()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -222,7 +226,8 @@ func (s *seatbelt) start(_ context.Context, thread string, p Policy) (box, error
 		return nil, &UnavailableError{Reason: "no_bash"}
 	}
 	return &hostBox{
-		groups: map[int]bool{}, over: make(chan struct{}), about: []string{"seatbelt", "DEGRADED:same-user", "DEGRADED:path-translation"},
+		groups: map[int]bool{}, over: make(chan struct{}),
+		about:  []string{"seatbelt", "DEGRADED:same-user", "DEGRADED:path-translation"},
 		prefix: []string{seatbeltProgram, "-p", profile, "/bin/bash", "-c", seatbeltLimits(p.Limits), "limits"},
 	}, nil
 }

@@ -24,7 +24,8 @@ func seatbeltSystem() []string {
 		"/usr", "/bin", "/sbin", "/opt", "/System", "/Library", "/Applications/Xcode.app/Contents/Developer",
 		"/private/etc/ssl", "/private/etc/hosts", "/private/etc/passwd", "/private/etc/group", "/private/etc/protocols",
 		"/private/etc/services", "/private/etc/shells", "/private/etc/bashrc", "/private/etc/profile", "/private/etc/paths",
-		"/private/etc/paths.d", "/private/etc/localtime", "/private/var/db/timezone", "/private/var/db/dyld", "/private/var/select",
+		"/private/etc/paths.d", "/private/etc/localtime", "/private/var/db/timezone", "/private/var/db/dyld",
+		"/private/var/select",
 	}
 }
 
@@ -57,7 +58,8 @@ func (r seatbeltRules) profile() (string, error) {
 		}
 		return nil
 	}
-	secrets := append([]string{"/Library/Keychains", "/Library/Preferences", "/Library/Application Support", "/Library/Logs", "/private/etc/ssl/private"}, r.secrets...)
+	secrets := append([]string{"/Library/Keychains", "/Library/Preferences", "/Library/Application Support",
+		"/Library/Logs", "/private/etc/ssl/private"}, r.secrets...)
 	for _, step := range []struct {
 		what  string
 		paths []string

@@ -58,13 +58,15 @@ func refusedCalls() map[string]uint32 {
 		"mount_setattr": unix.SYS_MOUNT_SETATTR, "setns": unix.SYS_SETNS, "unshare": unix.SYS_UNSHARE,
 		"keyctl": unix.SYS_KEYCTL, "add_key": unix.SYS_ADD_KEY, "request_key": unix.SYS_REQUEST_KEY,
 		"bpf": unix.SYS_BPF, "perf_event_open": unix.SYS_PERF_EVENT_OPEN, "userfaultfd": unix.SYS_USERFAULTFD,
-		"io_uring_setup": unix.SYS_IO_URING_SETUP, "io_uring_enter": unix.SYS_IO_URING_ENTER, "io_uring_register": unix.SYS_IO_URING_REGISTER,
-		"kexec_load": unix.SYS_KEXEC_LOAD, "kexec_file_load": unix.SYS_KEXEC_FILE_LOAD, "reboot": unix.SYS_REBOOT,
+		"io_uring_setup": unix.SYS_IO_URING_SETUP, "io_uring_enter": unix.SYS_IO_URING_ENTER,
+		"io_uring_register": unix.SYS_IO_URING_REGISTER,
+		"kexec_load":        unix.SYS_KEXEC_LOAD, "kexec_file_load": unix.SYS_KEXEC_FILE_LOAD, "reboot": unix.SYS_REBOOT,
 		"init_module": unix.SYS_INIT_MODULE, "finit_module": unix.SYS_FINIT_MODULE, "delete_module": unix.SYS_DELETE_MODULE,
 		"swapon": unix.SYS_SWAPON, "swapoff": unix.SYS_SWAPOFF, "acct": unix.SYS_ACCT,
 		"quotactl": unix.SYS_QUOTACTL, "quotactl_fd": unix.SYS_QUOTACTL_FD,
-		"ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV, "process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
-		"pidfd_getfd": unix.SYS_PIDFD_GETFD, "kcmp": unix.SYS_KCMP, "process_madvise": unix.SYS_PROCESS_MADVISE,
+		"ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
+		"process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
+		"pidfd_getfd":       unix.SYS_PIDFD_GETFD, "kcmp": unix.SYS_KCMP, "process_madvise": unix.SYS_PROCESS_MADVISE,
 		"name_to_handle_at": unix.SYS_NAME_TO_HANDLE_AT, "open_by_handle_at": unix.SYS_OPEN_BY_HANDLE_AT,
 		"fanotify_init": unix.SYS_FANOTIFY_INIT, "fanotify_mark": unix.SYS_FANOTIFY_MARK,
 		"syslog": unix.SYS_SYSLOG, "settimeofday": unix.SYS_SETTIMEOFDAY, "clock_settime": unix.SYS_CLOCK_SETTIME,
@@ -133,7 +135,8 @@ func refusals(o filterOptions) ([]refusalRule, error) {
 		refusalRule{number: unix.SYS_CLONE3, errno: unix.ENOSYS},
 		refusalRule{number: unix.SYS_OPENAT2, errno: unix.ENOSYS})
 	for _, flag := range []uint32{
-		unix.CLONE_NEWUSER, unix.CLONE_NEWNS, unix.CLONE_NEWPID, unix.CLONE_NEWNET, unix.CLONE_NEWIPC, unix.CLONE_NEWUTS, unix.CLONE_NEWCGROUP,
+		unix.CLONE_NEWUSER, unix.CLONE_NEWNS, unix.CLONE_NEWPID, unix.CLONE_NEWNET, unix.CLONE_NEWIPC, unix.CLONE_NEWUTS,
+		unix.CLONE_NEWCGROUP,
 	} {
 		rules = append(rules, when(unix.SYS_CLONE, unix.EPERM, condition{arg: 0, mask: flag, val: flag}))
 	}
@@ -182,7 +185,8 @@ func sockets() []refusalRule {
 	return []refusalRule{
 		when(unix.SYS_SOCKET, unix.EAFNOSUPPORT, other...),
 		when(unix.SYS_SOCKET, unix.EAFNOSUPPORT,
-			condition{arg: 0, mask: allBits, val: unix.AF_NETLINK}, condition{arg: 2, mask: allBits, val: unix.NETLINK_ROUTE, differs: true}),
+			condition{arg: 0, mask: allBits, val: unix.AF_NETLINK},
+			condition{arg: 2, mask: allBits, val: unix.NETLINK_ROUTE, differs: true}),
 	}
 }
 

@@ -31,7 +31,8 @@ func sharedRules() []refusalRule {
 				condition{arg: 1, mask: kind, val: unix.SOCK_STREAM, differs: true},
 				condition{arg: 1, mask: kind, val: unix.SOCK_SEQPACKET, differs: true}))
 	}
-	for _, call := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY} {
+	for _, call := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER,
+		unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY} {
 		rules = append(rules, when(call, unix.EPERM, condition{arg: 0, mask: allBits, differs: true}))
 	}
 	// The first argument says what the second is the number of; a user is none of

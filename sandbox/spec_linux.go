@@ -29,8 +29,10 @@ type system struct {
 func etc() []string {
 	return []string{
 		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "ca-certificates", "ca-certificates.conf", "pki",
-		"crypto-policies", "localtime", "timezone", "mime.types", "protocols", "services", "bash.bashrc", "inputrc", "terminfo",
-		"fonts", "os-release", "debian_version", "magic", "python3*", "perl", "R", "texmf", "java-*", "ImageMagick-*", "gai.conf",
+		"crypto-policies", "localtime", "timezone", "mime.types", "protocols", "services", "bash.bashrc", "inputrc",
+		"terminfo",
+		"fonts", "os-release", "debian_version", "magic", "python3*", "perl", "R", "texmf", "java-*", "ImageMagick-*",
+		"gai.conf",
 	}
 }
 
@@ -92,7 +94,8 @@ func (s *system) findPrivate(ctx context.Context, cfg Config, own int) error {
 		return fmt.Errorf("look for private files: %w", err)
 	}
 	if full {
-		cfg.Log.Warn("commands do not see some folders of programs: they hold too many files, or too many private ones", "hidden", hidden)
+		cfg.Log.Warn("commands do not see some folders of programs: they hold too many files, or too many private ones",
+			"hidden", hidden)
 	}
 	s.hidden = hidden
 	s.binds = slices.DeleteFunc(s.binds, func(b jail.Bind) bool { return slices.Contains(hidden, b.Src) })
@@ -142,7 +145,8 @@ func (s *system) findSecrets(cfg Config) error {
 
 // programs says whether a folder is one of those that make up a system.
 func (s *system) programs(dir string) bool {
-	shared := []string{"/", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/games",
+	shared := []string{"/", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share",
+		"/usr/games",
 		"/usr/local", "/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/usr/local/share", "/opt"}
 	return slices.Contains(shared, dir) || slices.Contains(s.bound, dir)
 }
@@ -256,7 +260,8 @@ func (s *system) bind(b Bind) (jail.Bind, error) {
 // syntheticFiles are the files of /etc that must not be those of the host.
 func syntheticFiles(network string) (map[string]string, error) {
 	files := map[string]string{
-		"/etc/passwd":        "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home + ":/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		"/etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home +
+			":/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		"/etc/group":         "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n",
 		"/etc/hosts":         "127.0.0.1 localhost sandbox\n::1 localhost\n",
 		"/etc/hostname":      "sandbox\n",

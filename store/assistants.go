@@ -29,7 +29,8 @@ const assistantColumns = `id, owner, graph, name, description, version, config, 
 func scanAssistant(row interface{ Scan(...any) error }) (a Assistant, err error) {
 	var created, updated int64
 	var config, ctx, meta []byte
-	err = row.Scan(&a.ID, &a.Owner, &a.Graph, &a.Name, &a.Description, &a.Version, &config, &ctx, &meta, &created, &updated)
+	err = row.Scan(&a.ID, &a.Owner, &a.Graph, &a.Name, &a.Description, &a.Version, &config, &ctx, &meta, &created,
+		&updated)
 	a.Config, a.Context, a.Metadata = config, ctx, meta
 	a.CreatedAt, a.UpdatedAt = fromMillis(created), fromMillis(updated)
 	return a, translate(err)
@@ -54,10 +55,11 @@ func (db *DB) Assistant(ctx context.Context, owner, id string) (Assistant, error
 // and Context, until f returns false.
 func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant) bool) error {
 	err := db.each(ctx, `SELECT id, owner, graph, name, description, version, '{}', '{}', metadata, created_at, updated_at
-		FROM assistant WHERE owner = ? ORDER BY created_at, id`, []any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
-		a, err := scanAssistant(rows)
-		return err == nil && f(a), err
-	})
+		FROM assistant WHERE owner = ? ORDER BY created_at, id`, []any{orDefault(owner, DefaultOwner)},
+		func(rows *sql.Rows) (bool, error) {
+			a, err := scanAssistant(rows)
+			return err == nil && f(a), err
+		})
 	if err != nil {
 		return fmt.Errorf("list assistants: %w", err)
 	}
@@ -71,7 +73,8 @@ func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, erro
 	a.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	a.UpdatedAt = a.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO assistant(`+assistantColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`,
+		n, err := w.change(`INSERT INTO assistant(`+assistantColumns+
+			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`,
 			a.ID, a.Owner, a.Graph, a.Name, a.Description, a.Version, object(a.Config), object(a.Context), object(a.Metadata),
 			a.CreatedAt.UnixMilli(), a.UpdatedAt.UnixMilli())
 		if err == nil && n == 0 {
@@ -132,7 +135,8 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 			return err
 		}
 		var config, ctx, meta []byte
-		if err := s.QueryRowContext(context.Background(), id, version).Scan(&a.Graph, &a.Name, &a.Description, &config, &ctx, &meta); err != nil {
+		if err := s.QueryRowContext(context.Background(), id, version).Scan(&a.Graph, &a.Name, &a.Description, &config, &ctx,
+			&meta); err != nil {
 			return translate(err)
 		}
 		a.Version, a.Config, a.Context, a.Metadata = version, config, ctx, meta
@@ -147,7 +151,8 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 
 // AssistantVersions returns all versions of an assistant of owner that keep says yes to,
 // newest first. UpdatedAt is when the version was made.
-func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func(Assistant) bool, limit, offset int) ([]Assistant, error) {
+func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func(Assistant) bool, limit,
+	offset int) ([]Assistant, error) {
 	now, err := db.Assistant(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -204,10 +209,12 @@ func (w *writer) assistant(owner, id string) (Assistant, error) {
 
 func (w *writer) putAssistant(a Assistant) error {
 	return w.exec(`UPDATE assistant SET graph = ?, name = ?, description = ?, version = ?, config = ?, context = ?, metadata = ?, updated_at = ? WHERE id = ?`,
-		a.Graph, a.Name, a.Description, a.Version, object(a.Config), object(a.Context), object(a.Metadata), a.UpdatedAt.UnixMilli(), a.ID)
+		a.Graph, a.Name, a.Description, a.Version, object(a.Config), object(a.Context), object(a.Metadata),
+		a.UpdatedAt.UnixMilli(), a.ID)
 }
 
 func (w *writer) keepVersion(a Assistant) error {
 	return w.exec(`INSERT INTO assistant_version(assistant, version, graph, name, description, config, context, metadata, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.ID, a.Version, a.Graph, a.Name, a.Description, object(a.Config), object(a.Context), object(a.Metadata), a.UpdatedAt.UnixMilli())
+		a.ID, a.Version, a.Graph, a.Name, a.Description, object(a.Config), object(a.Context), object(a.Metadata),
+		a.UpdatedAt.UnixMilli())
 }

@@ -50,14 +50,15 @@ func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
 		q.Limit = -1
 	}
 	out := []AuditRow{}
-	err := db.each(ctx, `SELECT id, thread, kind, body FROM audit`+where+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit), func(rows *sql.Rows) (bool, error) {
-		var r AuditRow
-		var body []byte
-		err := rows.Scan(&r.ID, &r.Thread, &r.Kind, &body)
-		r.Body = body
-		out = append(out, r)
-		return true, err
-	})
+	err := db.each(ctx, `SELECT id, thread, kind, body FROM audit`+where+` ORDER BY id DESC LIMIT ?`,
+		append(args, q.Limit), func(rows *sql.Rows) (bool, error) {
+			var r AuditRow
+			var body []byte
+			err := rows.Scan(&r.ID, &r.Thread, &r.Kind, &body)
+			r.Body = body
+			out = append(out, r)
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}
@@ -82,7 +83,8 @@ func (w *writer) putAudit(p *batch) error {
 	// Numbers and sums never go down, so both bounds are a place in the order. Rows of
 	// deleted threads leave holes, which only makes less be kept.
 	err := w.exec(`DELETE FROM audit WHERE id < max((SELECT max(id) FROM audit) - ? + 1, coalesce((SELECT id FROM audit
-		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`, w.auditRows, w.auditBytes)
+		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`, w.auditRows,
+		w.auditBytes)
 	if err != nil {
 		return fmt.Errorf("drop old audit rows: %w", err)
 	}

@@ -90,7 +90,8 @@ func prepare(b Batch) (*batch, error) {
 		return nil, errors.New("thread without id")
 	case b.Run != nil && (b.Run.ID == "" || b.Run.ThreadID == ""):
 		return nil, errors.New("run without id or thread")
-	case p.ThreadID == "" && (b.Patch != nil || b.Delete != nil || len(b.Messages)+len(b.Fields)+len(b.Checkpoints)+len(b.Events) > 0):
+	case p.ThreadID == "" && (b.Patch != nil || b.Delete != nil || len(b.Messages)+len(b.Fields)+len(b.Checkpoints)+
+		len(b.Events) > 0):
 		return nil, errors.New("rows without thread id")
 	}
 	for _, cp := range b.Checkpoints {
@@ -120,7 +121,8 @@ func prepare(b Batch) (*batch, error) {
 
 // size is about how many bytes and rows p writes.
 func (p *batch) size() (bytes, items int) {
-	items = 1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) + len(p.Spending)
+	items = 1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
+		len(p.Spending)
 	if p.Run != nil {
 		bytes += len(p.Run.Kwargs) + len(p.Run.Metadata)
 	}
@@ -172,12 +174,14 @@ func (w *writer) apply(p *batch) error {
 		}
 	}
 	for _, m := range p.Messages {
-		if err := w.exec(`INSERT INTO message(thread, n, id, body) VALUES (?, ?, ?, ?)`, p.ThreadID, m.N, m.ID, blob(m.Body)); err != nil {
+		if err := w.exec(`INSERT INTO message(thread, n, id, body) VALUES (?, ?, ?, ?)`, p.ThreadID, m.N, m.ID,
+			blob(m.Body)); err != nil {
 			return fmt.Errorf("write message %d of thread %s: %w", m.N, p.ThreadID, err)
 		}
 	}
 	for _, f := range p.Fields {
-		if err := w.exec(`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`, p.ThreadID, f.Name, f.Version, blob(f.Body)); err != nil {
+		if err := w.exec(`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`, p.ThreadID, f.Name, f.Version,
+			blob(f.Body)); err != nil {
 			return fmt.Errorf("write field %s version %d of thread %s: %w", f.Name, f.Version, p.ThreadID, err)
 		}
 	}
@@ -212,7 +216,8 @@ func (w *writer) checkThreads(p *batch) error {
 		ids = append(ids, p.ThreadID) // a patch finds out by itself
 	}
 	patched := p.Patch != nil && p.Run != nil && p.Run.ThreadID == p.ThreadID
-	if p.Run != nil && !patched && (p.Thread == nil || p.Thread.ID != p.Run.ThreadID) && !slices.Contains(ids, p.Run.ThreadID) {
+	if p.Run != nil && !patched && (p.Thread == nil || p.Thread.ID != p.Run.ThreadID) &&
+		!slices.Contains(ids, p.Run.ThreadID) {
 		ids = append(ids, p.Run.ThreadID)
 	}
 	for _, id := range ids {
@@ -243,7 +248,8 @@ func (w *writer) remove(thread string, d *Delete) error {
 		if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ?`, thread, id); err != nil {
 			return fmt.Errorf("delete feedback on run %s: %w", id, err)
 		}
-		if err := w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key = ?`, ChangesSpace, ChangesKey(thread, id)); err != nil {
+		if err := w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key = ?`, ChangesSpace,
+			ChangesKey(thread, id)); err != nil {
 			return fmt.Errorf("delete the changes of run %s: %w", id, err)
 		}
 	}
@@ -257,7 +263,8 @@ func (w *writer) remove(thread string, d *Delete) error {
 		}
 	}
 	if d.EventsTo > 0 {
-		if err := w.exec(`DELETE FROM event WHERE thread = ? AND "to" >= ? AND seq BETWEEN ? AND ?`, thread, d.EventsFrom, d.EventsFrom, d.EventsTo); err != nil {
+		if err := w.exec(`DELETE FROM event WHERE thread = ? AND "to" >= ? AND seq BETWEEN ? AND ?`, thread, d.EventsFrom,
+			d.EventsFrom, d.EventsTo); err != nil {
 			return fmt.Errorf("delete events of thread %s: %w", thread, err)
 		}
 		if err := w.raiseSeq(thread, d.EventsTo); err != nil {
@@ -271,7 +278,8 @@ func (w *writer) remove(thread string, d *Delete) error {
 		}
 	}
 	for _, f := range d.Fields {
-		if err := w.exec(`DELETE FROM field WHERE thread = ? AND name = ? AND version = ?`, thread, f.Name, f.Version); err != nil {
+		if err := w.exec(`DELETE FROM field WHERE thread = ? AND name = ? AND version = ?`, thread, f.Name,
+			f.Version); err != nil {
 			return fmt.Errorf("delete field %s of thread %s: %w", f.Name, thread, err)
 		}
 	}

@@ -99,7 +99,8 @@ func (p *batch) withoutBlobs(body []byte, use blobUse) (out []byte, ok bool) {
 // blobPlace tells whether base64 is a string of its own or the end of a data URL.
 func blobPlace(body []byte, from, to int) bool {
 	before := body[:from]
-	return to < len(body) && body[to] == '"' && (bytes.HasSuffix(before, []byte(`"`)) || bytes.HasSuffix(before, []byte(";base64,")))
+	return to < len(body) && body[to] == '"' &&
+		(bytes.HasSuffix(before, []byte(`"`)) || bytes.HasSuffix(before, []byte(";base64,")))
 }
 
 // longBase64 finds the next stretch of base64 that is long enough, padding included, from at on.
@@ -132,7 +133,8 @@ func isBase64(c byte) bool {
 // putBlobs writes what the rows of p refer to.
 func (w *writer) putBlobs(p *batch) error {
 	for _, b := range p.blobs {
-		if err := w.exec(`INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, b.thread, b.hash[:], b.data); err != nil {
+		if err := w.exec(`INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, b.thread, b.hash[:],
+			b.data); err != nil {
 			return fmt.Errorf("write blob of thread %s: %w", b.thread, err)
 		}
 	}

@@ -87,7 +87,8 @@ const checkpointColumns = `c.thread, c.ns, c.id, c.parent, c.run, c.step, c.sour
 func scanCheckpoint(row interface{ Scan(...any) error }) (c Checkpoint, err error) {
 	var meta, next, card []byte
 	var at int64
-	if err := row.Scan(&c.Thread, &c.NS, &c.ID, &c.Parent, &c.Run, &c.Step, &c.Source, &next, &meta, &card, &at); err != nil {
+	if err := row.Scan(&c.Thread, &c.NS, &c.ID, &c.Parent, &c.Run, &c.Step, &c.Source, &next, &meta, &card,
+		&at); err != nil {
 		return c, translate(err)
 	}
 	c.Meta, c.At = meta, fromMillis(at)
@@ -118,17 +119,21 @@ func (db *DB) Checkpoint(ctx context.Context, thread, ns, id string) (Checkpoint
 func checkpointQuery(thread, ns, id string) (string, []any) {
 	switch {
 	case id != "":
-		return `SELECT ` + checkpointColumns + ` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? AND c.id = ?`, []any{thread, ns, id}
+		return `SELECT ` + checkpointColumns + ` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? AND c.id = ?`,
+			[]any{thread, ns, id}
 	case ns != "":
-		return `SELECT ` + checkpointColumns + ` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1`, []any{thread, ns}
+		return `SELECT ` + checkpointColumns +
+			` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1`, []any{thread, ns}
 	}
-	return `SELECT ` + checkpointColumns + ` FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`, []any{thread}
+	return `SELECT ` + checkpointColumns +
+		` FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`, []any{thread}
 }
 
 // Checkpoints returns checkpoints of one namespace, newest first. With before
 // only older ones; limit <= 0 means all; match, when not nil, selects before
 // limit counts.
-func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string, limit int, match func(Checkpoint) bool) ([]Checkpoint, error) {
+func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string, limit int,
+	match func(Checkpoint) bool) ([]Checkpoint, error) {
 	list := []Checkpoint{}
 	query, args := `SELECT `+checkpointColumns+` FROM checkpoint c WHERE c.thread = ? AND c.ns = ?`, []any{thread, ns}
 	if before != "" {
@@ -185,13 +190,14 @@ func (db *DB) MaxMessage(ctx context.Context, thread string) (int64, error) {
 // FieldVersions returns the greatest version of each field of a thread.
 func (db *DB) FieldVersions(ctx context.Context, thread string) (map[string]int64, error) {
 	versions := map[string]int64{}
-	err := db.each(ctx, `SELECT name, max(version) FROM field WHERE thread = ? GROUP BY name`, []any{thread}, func(rows *sql.Rows) (bool, error) {
-		var name string
-		var v int64
-		err := rows.Scan(&name, &v)
-		versions[name] = v
-		return true, err
-	})
+	err := db.each(ctx, `SELECT name, max(version) FROM field WHERE thread = ? GROUP BY name`, []any{thread},
+		func(rows *sql.Rows) (bool, error) {
+			var name string
+			var v int64
+			err := rows.Scan(&name, &v)
+			versions[name] = v
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read fields of thread %s: %w", thread, err)
 	}
@@ -201,7 +207,8 @@ func (db *DB) FieldVersions(ctx context.Context, thread string) (map[string]int6
 func (w *writer) putCheckpoints(p *batch) error {
 	for i, c := range p.Checkpoints {
 		err := w.exec(`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, p.cps[i].next, object(c.Meta), p.cps[i].card, orNow(c.At, p.now))
+			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, p.cps[i].next, object(c.Meta), p.cps[i].card,
+			orNow(c.At, p.now))
 		if err != nil {
 			return fmt.Errorf("write checkpoint %s of thread %s: %w", c.ID, p.ThreadID, err)
 		}

@@ -20,7 +20,8 @@ func (db *DB) Totals(ctx context.Context, owner string) (Totals, error) {
 	var t Totals
 	err := db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ? AND deleted_at = 0), (SELECT count(*) FROM assistant WHERE owner = ?), count(*),
 		count(*) FILTER (WHERE status IN ('pending', 'running')), count(*) FILTER (WHERE status IN ('error', 'timeout')),
-		(SELECT coalesce(sum(total), 0) FROM spent WHERE owner = ?) FROM run WHERE owner = ? AND parent = ''`, []any{owner, owner, owner, owner},
+		(SELECT coalesce(sum(total), 0) FROM spent WHERE owner = ?) FROM run WHERE owner = ? AND parent = ''`,
+		[]any{owner, owner, owner, owner},
 		&t.Threads, &t.Assistants, &t.Runs, &t.ActiveRuns, &t.Failed, &t.Tokens)
 	if err != nil {
 		return t, fmt.Errorf("read totals: %w", err)
@@ -44,7 +45,8 @@ func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offse
 			var r TitledRun
 			var usage, helpers []byte
 			var created, updated int64
-			err := rows.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Status, &r.StopReason, &r.Error, &usage, &created, &updated, &r.Title, &helpers)
+			err := rows.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Status, &r.StopReason, &r.Error, &usage, &created, &updated,
+				&r.Title, &helpers)
 			if err == nil {
 				r.Helpers, err = helpersOf(helpers)
 			}
@@ -60,7 +62,8 @@ func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offse
 
 // RunsByDay counts the runs of owner since a moment for each day (YYYY-MM-DD) of clocks
 // that are ahead of UTC by ahead.
-func (db *DB) RunsByDay(ctx context.Context, owner string, since time.Time, ahead time.Duration) (map[string]int, error) {
+func (db *DB) RunsByDay(ctx context.Context, owner string, since time.Time,
+	ahead time.Duration) (map[string]int, error) {
 	days := map[string]int{}
 	err := db.each(ctx, `SELECT strftime('%Y-%m-%d', (created_at + ?) / 1000, 'unixepoch'), count(*) FROM run WHERE owner = ? AND parent = '' AND created_at >= ? GROUP BY 1`,
 		[]any{ahead.Milliseconds(), orDefault(owner, DefaultOwner), millis(since)}, func(rows *sql.Rows) (bool, error) {

@@ -44,10 +44,12 @@ const cronColumns = `id, owner, kind, assistant, thread, schedule, timezone, run
 func scanCron(row interface{ Scan(...any) error }) (c Cron, err error) {
 	var runAt, endAt, nextAt, created, updated int64
 	var payload, meta []byte
-	err = row.Scan(&c.ID, &c.Owner, &c.Kind, &c.Assistant, &c.Thread, &c.Schedule, &c.Timezone, &runAt, &endAt, &nextAt, &c.Enabled,
+	err = row.Scan(&c.ID, &c.Owner, &c.Kind, &c.Assistant, &c.Thread, &c.Schedule, &c.Timezone, &runAt, &endAt, &nextAt,
+		&c.Enabled,
 		&c.After, &c.Overlap, &c.Title, &c.Task, &payload, &meta, &created, &updated)
 	c.Payload, c.Metadata = payload, meta
-	c.RunAt, c.EndAt, c.NextAt, c.CreatedAt, c.UpdatedAt = fromMillis(runAt), fromMillis(endAt), fromMillis(nextAt), fromMillis(created), fromMillis(updated)
+	c.RunAt, c.EndAt, c.NextAt, c.CreatedAt, c.UpdatedAt = fromMillis(runAt), fromMillis(endAt), fromMillis(nextAt),
+		fromMillis(created), fromMillis(updated)
 	return c, translate(err)
 }
 
@@ -65,7 +67,8 @@ func (w *writer) putCron(c Cron) error {
 		timezone = excluded.timezone, run_at = excluded.run_at, end_at = excluded.end_at, next_at = excluded.next_at, enabled = excluded.enabled,
 		"after" = excluded."after", "overlap" = excluded."overlap", title = excluded.title, payload = excluded.payload, metadata = excluded.metadata,
 		updated_at = excluded.updated_at`,
-		c.ID, c.Owner, c.Kind, c.Assistant, c.Thread, c.Schedule, c.Timezone, millis(c.RunAt), millis(c.EndAt), millis(c.NextAt), c.Enabled,
+		c.ID, c.Owner, c.Kind, c.Assistant, c.Thread, c.Schedule, c.Timezone, millis(c.RunAt), millis(c.EndAt),
+		millis(c.NextAt), c.Enabled,
 		c.After, c.Overlap, c.Title, c.Task, object(c.Payload), object(c.Metadata), millis(c.CreatedAt), millis(c.UpdatedAt))
 }
 
@@ -108,10 +111,11 @@ func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
 // returns false.
 func (db *DB) EachCron(ctx context.Context, owner string, f func(Cron) bool) error {
 	err := db.each(ctx, `SELECT id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled, "after", "overlap", title, task, '{}',
-		metadata, created_at, updated_at FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`, []any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
-		c, err := scanCron(rows)
-		return err == nil && f(c), err
-	})
+		metadata, created_at, updated_at FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`,
+		[]any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
+			c, err := scanCron(rows)
+			return err == nil && f(c), err
+		})
 	if err != nil {
 		return fmt.Errorf("list crons: %w", err)
 	}
@@ -167,11 +171,12 @@ func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 // DueCrons returns crons of all owners whose time has come, the longest due first.
 func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, error) {
 	due := []Cron{}
-	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron WHERE next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?`, []any{millis(now), limit}, func(rows *sql.Rows) (bool, error) {
-		c, err := scanCron(rows)
-		due = append(due, c)
-		return true, err
-	})
+	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron WHERE next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?`,
+		[]any{millis(now), limit}, func(rows *sql.Rows) (bool, error) {
+			c, err := scanCron(rows)
+			due = append(due, c)
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list due crons: %w", err)
 	}

@@ -58,7 +58,8 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 			}
 		}
 		if err := w.exec(`INSERT INTO cron_run(`+cronRunColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			r.ID, r.Cron, r.Run, r.Thread, r.Trigger, r.Status, r.Error, millis(r.DueAt), millis(r.StartedAt), millis(r.FinishedAt)); err != nil {
+			r.ID, r.Cron, r.Run, r.Thread, r.Trigger, r.Status, r.Error, millis(r.DueAt), millis(r.StartedAt),
+			millis(r.FinishedAt)); err != nil {
 			return err
 		}
 		return w.exec(`DELETE FROM cron_run WHERE cron = ? AND finished_at > 0 AND due_at < (SELECT due_at FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT 1 OFFSET ?)`,
@@ -73,7 +74,8 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 // PutCronRun stores how a start goes on. One whose cron was deleted is forgotten.
 func (db *DB) PutCronRun(ctx context.Context, r CronRun) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`UPDATE cron_run SET status = ?, error = ?, started_at = ?, finished_at = ? WHERE id = ?`, r.Status, r.Error, millis(r.StartedAt), millis(r.FinishedAt), r.ID)
+		return w.exec(`UPDATE cron_run SET status = ?, error = ?, started_at = ?, finished_at = ? WHERE id = ?`, r.Status,
+			r.Error, millis(r.StartedAt), millis(r.FinishedAt), r.ID)
 	}})
 	if err != nil {
 		return fmt.Errorf("start %s of cron %s: %w", r.ID, r.Cron, err)
@@ -88,7 +90,8 @@ func (db *DB) OpenCronRuns(ctx context.Context) ([]CronRun, error) {
 
 // CronRuns returns a page of the starts of a cron, newest first.
 func (db *DB) CronRuns(ctx context.Context, cron string, limit, offset int) ([]CronRun, error) {
-	return db.cronRuns(ctx, `SELECT `+cronRunColumns+` FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT ? OFFSET ?`, cron, limit, offset)
+	return db.cronRuns(ctx, `SELECT `+cronRunColumns+
+		` FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT ? OFFSET ?`, cron, limit, offset)
 }
 
 // CountCronRuns tells how many starts of a cron are remembered which started something, and

@@ -83,7 +83,8 @@ func damaged(dir string, err error) error {
 		return d
 	}
 	for _, path := range copies {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.ModTime().After(d.At) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 &&
+			info.ModTime().After(d.At) {
 			d.Backup, d.At = path, info.ModTime()
 		}
 	}

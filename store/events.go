@@ -42,13 +42,14 @@ func (db *DB) Events(ctx context.Context, thread string, after, until int64, lim
 // LastEvents calls more for the rows of a thread's log, the newest first, until it
 // says stop.
 func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (bool, error)) error {
-	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? ORDER BY "to" DESC`, []any{thread}, func(rows *sql.Rows) (bool, error) {
-		e := Event{Thread: thread}
-		if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
-			return false, err
-		}
-		return more(e)
-	})
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? ORDER BY "to" DESC`, []any{thread},
+		func(rows *sql.Rows) (bool, error) {
+			e := Event{Thread: thread}
+			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
+				return false, err
+			}
+			return more(e)
+		})
 	if err != nil {
 		return fmt.Errorf("read last events of thread %s: %w", thread, err)
 	}
@@ -58,7 +59,8 @@ func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (b
 // EventsBack calls more for the rows of a thread's log that end at or before a cursor, the
 // newest first, until it says stop.
 func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more func(Event) (bool, error)) error {
-	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? AND "to" <= ? ORDER BY "to" DESC`, []any{thread, until},
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? AND "to" <= ? ORDER BY "to" DESC`,
+		[]any{thread, until},
 		func(rows *sql.Rows) (bool, error) {
 			e := Event{Thread: thread}
 			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {

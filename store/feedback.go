@@ -28,11 +28,13 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 	f.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if replace {
-			if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ? AND message = ? AND owner = ?`, f.Thread, f.Run, f.Message, f.Owner); err != nil {
+			if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ? AND message = ? AND owner = ?`, f.Thread, f.Run,
+				f.Message, f.Owner); err != nil {
 				return err
 			}
 		}
-		n, err := w.change(`INSERT INTO feedback(`+feedbackColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM run WHERE id = ? AND thread = ?)`,
+		n, err := w.change(`INSERT INTO feedback(`+feedbackColumns+
+			`) SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM run WHERE id = ? AND thread = ?)`,
 			f.ID, f.Owner, f.Thread, f.Run, f.Message, f.Rating, f.Comment, millis(f.CreatedAt), f.Run, f.Thread)
 		if err == nil && n == 0 {
 			return ErrNotFound
@@ -49,7 +51,8 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 // oldest first.
 func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedback, error) {
 	list := []Feedback{}
-	err := db.each(ctx, `SELECT `+feedbackColumns+` FROM feedback WHERE thread = ? AND (? = '' OR run = ?) AND owner = ? ORDER BY created_at, id`,
+	err := db.each(ctx, `SELECT `+feedbackColumns+
+		` FROM feedback WHERE thread = ? AND (? = '' OR run = ?) AND owner = ? ORDER BY created_at, id`,
 		[]any{thread, run, run, orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 			var f Feedback
 			var created int64
@@ -68,7 +71,8 @@ func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedba
 // when there is none.
 func (db *DB) DeleteFeedback(ctx context.Context, owner, thread, run, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`, thread, run, orDefault(owner, DefaultOwner), id, id)
+		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`, thread,
+			run, orDefault(owner, DefaultOwner), id, id)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

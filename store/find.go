@@ -79,14 +79,15 @@ func (db *DB) threadsAfter(ctx context.Context, owner string, at Position) ([]Fo
 		args = append(args, at.Pinned, at.UpdatedAt.UnixMilli(), at.ID)
 	}
 	var page []Found
-	err := db.each(ctx, query+` ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?`, append(args, findBatch), func(rows *sql.Rows) (bool, error) {
-		var f Found
-		var err error
-		f.Thread, err = scanThread(afterPinned{rows, &f.Position.Pinned})
-		f.Position.UpdatedAt, f.Position.ID = f.UpdatedAt, f.ID
-		page = append(page, f)
-		return true, err
-	})
+	err := db.each(ctx, query+` ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?`, append(args, findBatch),
+		func(rows *sql.Rows) (bool, error) {
+			var f Found
+			var err error
+			f.Thread, err = scanThread(afterPinned{rows, &f.Position.Pinned})
+			f.Position.UpdatedAt, f.Position.ID = f.UpdatedAt, f.ID
+			page = append(page, f)
+			return true, err
+		})
 	return page, err
 }
 

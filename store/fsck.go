@@ -20,7 +20,8 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 	c := &checker{ctx: ctx}
 	err := db.view(ctx, nil, func(v view) error {
 		c.tx = v.tx
-		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.parents, c.cards, c.events, c.busy, c.blobs} {
+		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.parents, c.cards, c.events, c.busy,
+			c.blobs} {
 			if err := f(); err != nil {
 				return translate(err)
 			}
@@ -82,12 +83,13 @@ func (c *checker) heads() error {
 
 func (c *checker) parents() error {
 	return c.each(`SELECT thread, id, parent FROM checkpoint k WHERE parent <> '' AND NOT EXISTS
-		(SELECT 1 FROM checkpoint p WHERE p.thread = k.thread AND p.ns = k.ns AND p.id = k.parent)`, nil, func(rows *sql.Rows) error {
-		var thread, id, parent string
-		err := rows.Scan(&thread, &id, &parent)
-		c.add("Checkpoint %s of thread %s has parent %s, which does not exist.", id, thread, parent)
-		return err
-	})
+		(SELECT 1 FROM checkpoint p WHERE p.thread = k.thread AND p.ns = k.ns AND p.id = k.parent)`, nil,
+		func(rows *sql.Rows) error {
+			var thread, id, parent string
+			err := rows.Scan(&thread, &id, &parent)
+			c.add("Checkpoint %s of thread %s has parent %s, which does not exist.", id, thread, parent)
+			return err
+		})
 }
 
 // cards checks all cards, holding the row numbers of one thread at a time.

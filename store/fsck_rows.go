@@ -12,7 +12,8 @@ import (
 var owned = [...]struct {
 	table string
 	loose bool
-}{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false}, {"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false}}
+}{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false},
+	{"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false}}
 
 // without selects the rows of an owned table whose thread does not exist.
 func without(table string, loose bool) string {
@@ -26,13 +27,14 @@ func without(table string, loose bool) string {
 // orphans are rows of threads that do not exist.
 func (c *checker) orphans() error {
 	for _, o := range owned {
-		err := c.each(`SELECT thread, count(*)`+without(o.table, o.loose)+` GROUP BY thread`, nil, func(rows *sql.Rows) error {
-			var thread string
-			var n int
-			err := rows.Scan(&thread, &n)
-			c.add("Thread %s does not exist but has %d rows in %s.", thread, n, o.table)
-			return err
-		})
+		err := c.each(`SELECT thread, count(*)`+without(o.table, o.loose)+` GROUP BY thread`, nil,
+			func(rows *sql.Rows) error {
+				var thread string
+				var n int
+				err := rows.Scan(&thread, &n)
+				c.add("Thread %s does not exist but has %d rows in %s.", thread, n, o.table)
+				return err
+			})
 		if err != nil {
 			return err
 		}
@@ -42,7 +44,8 @@ func (c *checker) orphans() error {
 
 // strayValues selects values which belong to a thread that does not exist. Documents may be
 // uploaded before the first message of their thread.
-const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" + `' AND space <> '` + DocumentSpace + `'
+const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" +
+	`' AND space <> '` + DocumentSpace + `'
 	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END NOT IN (SELECT id FROM thread)`
 
 // values are kept for threads that do not exist.
@@ -86,15 +89,16 @@ func (c *checker) events() error {
 	}
 	for _, r := range list {
 		next := r.first
-		err := c.each(`SELECT seq, "to" FROM event WHERE thread = ? AND "to" >= ? AND seq <= ? ORDER BY seq`, []any{r.thread, r.first, r.last}, func(rows *sql.Rows) error {
-			var from, to int64
-			err := rows.Scan(&from, &to)
-			if from > next {
-				c.gap(r.thread, r.id, next, from-1)
-			}
-			next = max(next, to+1)
-			return err
-		})
+		err := c.each(`SELECT seq, "to" FROM event WHERE thread = ? AND "to" >= ? AND seq <= ? ORDER BY seq`,
+			[]any{r.thread, r.first, r.last}, func(rows *sql.Rows) error {
+				var from, to int64
+				err := rows.Scan(&from, &to)
+				if from > next {
+					c.gap(r.thread, r.id, next, from-1)
+				}
+				next = max(next, to+1)
+				return err
+			})
 		if err != nil {
 			return err
 		}
@@ -122,12 +126,13 @@ func (c *checker) gap(thread, run string, from, to int64) {
 // blobs must be there and be what their names say.
 func (c *checker) blobs() error {
 	err := c.each(`SELECT thread, lower(hex(substr(hash, 1, 4))) FROM blob_use u
-		WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.thread = u.thread AND b.hash = u.hash)`, nil, func(rows *sql.Rows) error {
-		var thread, hash string
-		err := rows.Scan(&thread, &hash)
-		c.add("Thread %s needs blob %s, which does not exist.", thread, hash)
-		return err
-	})
+		WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.thread = u.thread AND b.hash = u.hash)`, nil,
+		func(rows *sql.Rows) error {
+			var thread, hash string
+			err := rows.Scan(&thread, &hash)
+			c.add("Thread %s needs blob %s, which does not exist.", thread, hash)
+			return err
+		})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
 		}
 		return w.exec(`INSERT INTO item(owner, namespace, key, value, ttl, expires_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT(owner, namespace, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
-			orDefault(owner, DefaultOwner), strings.Join(it.Namespace, "."), it.Key, object(it.Value), it.TTL.Milliseconds(), expiry(now, it.TTL), now, now)
+			orDefault(owner, DefaultOwner), strings.Join(it.Namespace, "."), it.Key, object(it.Value), it.TTL.Milliseconds(),
+			expiry(now, it.TTL), now, now)
 	}})
 	if err != nil {
 		return fmt.Errorf("put item %s: %w", it.Key, err)
@@ -57,7 +58,8 @@ func (db *DB) Item(ctx context.Context, owner string, namespace []string, key st
 	if err != nil {
 		return Item{}, fmt.Errorf("item %s: %w", key, translate(err))
 	}
-	row, it, err := scanItem(s.QueryRowContext(ctx, orDefault(owner, DefaultOwner), strings.Join(namespace, "."), key, now))
+	row, it, err := scanItem(s.QueryRowContext(ctx, orDefault(owner, DefaultOwner), strings.Join(namespace, "."), key,
+		now))
 	if err == nil && refresh && it.TTL > 0 {
 		err = db.refreshItems(ctx, now, []int64{row})
 	}
@@ -91,7 +93,8 @@ func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
 // DeleteItem removes an item of owner. That there is none is no error.
 func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, key string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`DELETE FROM item WHERE owner = ? AND namespace = ? AND key = ?`, orDefault(owner, DefaultOwner), strings.Join(namespace, "."), key)
+		return w.exec(`DELETE FROM item WHERE owner = ? AND namespace = ? AND key = ?`, orDefault(owner, DefaultOwner),
+			strings.Join(namespace, "."), key)
 	}})
 	if err != nil {
 		return fmt.Errorf("delete item %s: %w", key, err)
@@ -140,7 +143,8 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 		value = "value"
 	}
 	low, high := prefixRange(q.Prefix)
-	queries := []string{`SELECT rowid, key, ` + value + `, updated_at FROM item WHERE owner = ? AND (namespace = ? OR namespace >= ? AND namespace < ?) AND ` + itemLive,
+	queries := []string{`SELECT rowid, key, ` + value +
+		`, updated_at FROM item WHERE owner = ? AND (namespace = ? OR namespace >= ? AND namespace < ?) AND ` + itemLive,
 		`SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item WHERE rowid = ?`}
 	found := []FoundItem{}
 	var expiring []int64
@@ -150,21 +154,22 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 			score        float64
 		}
 		var hits []hit
-		err := eachRow(ctx, v.stmts[0], []any{orDefault(owner, DefaultOwner), strings.Join(q.Prefix, "."), low, high, now}, func(rows *sql.Rows) (bool, error) {
-			h := hit{score: 1}
-			var key string
-			var value sql.RawBytes
-			if err := rows.Scan(&h.row, &key, &value, &h.updated); err != nil {
-				return false, err
-			}
-			if q.Score != nil {
-				h.score = q.Score(key, value)
-			}
-			if h.score > 0 {
-				hits = append(hits, h)
-			}
-			return true, nil
-		})
+		err := eachRow(ctx, v.stmts[0], []any{orDefault(owner, DefaultOwner), strings.Join(q.Prefix, "."), low, high, now},
+			func(rows *sql.Rows) (bool, error) {
+				h := hit{score: 1}
+				var key string
+				var value sql.RawBytes
+				if err := rows.Scan(&h.row, &key, &value, &h.updated); err != nil {
+					return false, err
+				}
+				if q.Score != nil {
+					h.score = q.Score(key, value)
+				}
+				if h.score > 0 {
+					hits = append(hits, h)
+				}
+				return true, nil
+			})
 		if err != nil {
 			return err
 		}

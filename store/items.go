@@ -8,7 +8,8 @@ import (
 // Message returns one row of a thread's message log, or ErrNotFound.
 func (db *DB) Message(ctx context.Context, thread string, n int64) (MessageRow, error) {
 	row := MessageRow{N: n}
-	err := db.queryRow(ctx, `SELECT id, body FROM message WHERE thread = ? AND n = ?`, []any{thread, n}, &row.ID, &row.Body)
+	err := db.queryRow(ctx, `SELECT id, body FROM message WHERE thread = ? AND n = ?`, []any{thread, n}, &row.ID,
+		&row.Body)
 	if err == nil {
 		err = db.fill(ctx, thread, &row.Body, `SELECT body FROM message WHERE thread = ? AND n = ?`, thread, n)
 	}

@@ -9,7 +9,8 @@ import (
 // KV returns a value, or ErrNotFound.
 func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) {
 	var body []byte
-	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`, []any{owner, space, key}, &body); err != nil {
+	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`, []any{owner, space, key},
+		&body); err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", space, key, err)
 	}
 	return blob(body), nil
@@ -18,12 +19,13 @@ func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) 
 // Keys returns the keys of a space in order.
 func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 	keys := []string{}
-	err := db.each(ctx, `SELECT key FROM kv WHERE owner = ? AND space = ? ORDER BY key`, []any{owner, space}, func(rows *sql.Rows) (bool, error) {
-		var k string
-		err := rows.Scan(&k)
-		keys = append(keys, k)
-		return true, err
-	})
+	err := db.each(ctx, `SELECT key FROM kv WHERE owner = ? AND space = ? ORDER BY key`, []any{owner, space},
+		func(rows *sql.Rows) (bool, error) {
+			var k string
+			err := rows.Scan(&k)
+			keys = append(keys, k)
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list keys of %s: %w", space, err)
 	}

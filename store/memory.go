@@ -68,7 +68,8 @@ func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 			var f Fact
 			var created, updated int64
 			var extra string
-			err := rows.Scan(&f.Agent, &f.ID, &f.Content, &f.Category, &f.Confidence, &f.Source, &f.Message, &f.Revision, &created, &updated, &extra)
+			err := rows.Scan(&f.Agent, &f.ID, &f.Content, &f.Category, &f.Confidence, &f.Source, &f.Message, &f.Revision,
+				&created, &updated, &extra)
 			f.Created, f.Updated, f.Extra = fromMillis(created), fromMillis(updated), json.RawMessage(extra)
 			m.Facts = append(m.Facts, f)
 			return true, err
@@ -96,7 +97,8 @@ func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64,
 			}
 		}
 		for _, kv := range c.Drop {
-			if err := w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ? AND body = ?`, kv.Owner, kv.Space, kv.Key, kv.Body); err != nil {
+			if err := w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ? AND body = ?`, kv.Owner, kv.Space, kv.Key,
+				kv.Body); err != nil {
 				return err
 			}
 		}
@@ -112,7 +114,8 @@ func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64,
 func (w *writer) raiseMemory(c MemoryChange) (int64, error) {
 	next := c.From + 1
 	if c.From == 0 {
-		return next, translate(w.exec(`INSERT INTO memory(owner, revision, updated_at, body) VALUES (?, ?, ?, ?)`, c.Owner, next, c.At.UnixMilli(), object(c.Body)))
+		return next, translate(w.exec(`INSERT INTO memory(owner, revision, updated_at, body) VALUES (?, ?, ?, ?)`, c.Owner,
+			next, c.At.UnixMilli(), object(c.Body)))
 	}
 	var body any
 	if c.Body != nil {

@@ -73,7 +73,8 @@ func (db *DB) FindPassages(ctx context.Context, thread, query string, files []st
 // that stand in most passages only take time.
 func (db *DB) rank(ctx context.Context, thread string, words []string) (string, error) {
 	var all int
-	if err := db.queryRow(ctx, `SELECT count(*) FROM passage WHERE thread = ?`, []any{thread}, &all); err != nil || all == 0 {
+	if err := db.queryRow(ctx, `SELECT count(*) FROM passage WHERE thread = ?`, []any{thread}, &all); err != nil ||
+		all == 0 {
 		return "", err
 	}
 	type term struct {

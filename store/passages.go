@@ -24,14 +24,15 @@ const unindexedAtOnce = 4
 // texts, and the bytes of all of them. A file that is there in part has an empty stamp.
 func (db *DB) PassageFiles(ctx context.Context, thread string) (stamps map[string]string, size int64, err error) {
 	stamps = map[string]string{}
-	err = db.each(ctx, `SELECT file, stamp, bytes FROM passage_file WHERE thread = ?`, []any{thread}, func(rows *sql.Rows) (bool, error) {
-		var file, stamp string
-		var n int64
-		err := rows.Scan(&file, &stamp, &n)
-		stamps[file] = stamp
-		size += n
-		return true, err
-	})
+	err = db.each(ctx, `SELECT file, stamp, bytes FROM passage_file WHERE thread = ?`, []any{thread},
+		func(rows *sql.Rows) (bool, error) {
+			var file, stamp string
+			var n int64
+			err := rows.Scan(&file, &stamp, &n)
+			stamps[file] = stamp
+			size += n
+			return true, err
+		})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list indexed files of thread %s: %w", thread, err)
 	}
@@ -69,12 +70,14 @@ func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list 
 			if err := row.Scan(&id); err != nil {
 				return err
 			}
-			if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, ?)`, id, indexed(in, p.Heading+"\n"+p.Text)); err != nil {
+			if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, ?)`, id,
+				indexed(in, p.Heading+"\n"+p.Text)); err != nil {
 				return err
 			}
 		}
 		return w.exec(`INSERT INTO passage_file(thread, file, stamp, bytes) VALUES (?, ?, ?, ?)
-			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = bytes + excluded.bytes`, thread, file, stamp, size)
+			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = bytes + excluded.bytes`, thread, file,
+			stamp, size)
 	}})
 	if err != nil {
 		return fmt.Errorf("index %s of thread %s: %w", file, thread, translate(err))
@@ -124,7 +127,8 @@ func (w *writer) removePassages(thread, file string) (more bool, err error) {
 	}
 	return true, w.overwriting(func() error {
 		for id, text := range words {
-			if err := w.exec(`INSERT INTO passage_word(passage_word, rowid, words) VALUES ('delete', ?, ?)`, id, text); err != nil {
+			if err := w.exec(`INSERT INTO passage_word(passage_word, rowid, words) VALUES ('delete', ?, ?)`, id,
+				text); err != nil {
 				return err
 			}
 			if err := w.exec(`DELETE FROM passage WHERE id = ?`, id); err != nil {

@@ -36,9 +36,12 @@ func (w *writer) removeThread(thread string) error {
 
 func (w *writer) removeRows(thread string) error {
 	for _, table := range []string{
-		`DELETE FROM message WHERE thread = ?`, `DELETE FROM field WHERE thread = ?`, `DELETE FROM checkpoint WHERE thread = ?`,
-		`DELETE FROM event WHERE thread = ?`, `DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`, `DELETE FROM audit WHERE thread = ?`,
-		`DELETE FROM blob WHERE thread = ?`, `DELETE FROM blob_use WHERE thread = ?`, `DELETE FROM spending WHERE thread = ?`, `DELETE FROM share WHERE thread = ?`,
+		`DELETE FROM message WHERE thread = ?`, `DELETE FROM field WHERE thread = ?`,
+		`DELETE FROM checkpoint WHERE thread = ?`,
+		`DELETE FROM event WHERE thread = ?`, `DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`,
+		`DELETE FROM audit WHERE thread = ?`,
+		`DELETE FROM blob WHERE thread = ?`, `DELETE FROM blob_use WHERE thread = ?`, `DELETE FROM spending WHERE thread = ?`,
+		`DELETE FROM share WHERE thread = ?`,
 		`DELETE FROM cron_run WHERE cron IN (SELECT id FROM cron WHERE thread = ?)`, `DELETE FROM cron WHERE thread = ?`,
 		`DELETE FROM thread WHERE id = ?`,
 	} {
@@ -118,7 +121,8 @@ func (w *writer) removeFields(thread string, keep map[string]int64) error {
 		return err
 	}
 	for _, f := range gone {
-		if err := w.exec(`DELETE FROM field WHERE thread = ? AND name = ? AND version = ?`, thread, f.Name, f.Version); err != nil {
+		if err := w.exec(`DELETE FROM field WHERE thread = ? AND name = ? AND version = ?`, thread, f.Name,
+			f.Version); err != nil {
 			return err
 		}
 	}

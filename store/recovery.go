@@ -94,11 +94,12 @@ func (db *DB) foldedSeqs(ctx context.Context, threads map[string][]Delta) (map[s
 		return nil, err
 	}
 	seqs := map[string]int64{}
-	return seqs, db.each(ctx, `SELECT id, seq FROM thread WHERE id IN (SELECT value FROM json_each(?))`, []any{string(list)}, func(rows *sql.Rows) (bool, error) {
-		var id string
-		var seq int64
-		err := rows.Scan(&id, &seq)
-		seqs[id] = seq
-		return true, err
-	})
+	return seqs, db.each(ctx, `SELECT id, seq FROM thread WHERE id IN (SELECT value FROM json_each(?))`,
+		[]any{string(list)}, func(rows *sql.Rows) (bool, error) {
+			var id string
+			var seq int64
+			err := rows.Scan(&id, &seq)
+			seqs[id] = seq
+			return true, err
+		})
 }

@@ -40,7 +40,8 @@ var readRun = `SELECT ` + runColumns + `, ` + helperSums("run.id")
 func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
 	var created, updated int64
 	var meta, kwargs, usage, helpers []byte
-	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error, &r.BaseCheckpoint,
+	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error,
+		&r.BaseCheckpoint,
 		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &r.Parent, &helpers)
 	if err == nil {
 		r.Helpers, err = helpersOf(helpers)
@@ -74,7 +75,8 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
 	ids := []string{}
 	err := db.each(ctx, `WITH RECURSIVE child(id) AS (SELECT id FROM run WHERE parent = ?1 AND parent <> ''
-		UNION SELECT run.id FROM run JOIN child ON run.parent = child.id AND run.parent <> '') SELECT id FROM child`, []any{run},
+		UNION SELECT run.id FROM run JOIN child ON run.parent = child.id AND run.parent <> '') SELECT id FROM child`,
+		[]any{run},
 		func(rows *sql.Rows) (bool, error) {
 			var id string
 			err := rows.Scan(&id)
@@ -89,7 +91,8 @@ func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
 
 // ChildOf returns the newest run that works for a call of a message of a thread.
 func (db *DB) ChildOf(ctx context.Context, thread, message, call string) (Run, error) {
-	list, err := db.runs(ctx, readRun+` FROM run WHERE thread = ? AND parent <> '' AND kwargs ->> 'message_id' = ? AND kwargs ->> 'task_id' = ?
+	list, err := db.runs(ctx, readRun+
+		` FROM run WHERE thread = ? AND parent <> '' AND kwargs ->> 'message_id' = ? AND kwargs ->> 'task_id' = ?
 		ORDER BY created_at DESC, id DESC LIMIT 1`, thread, message, call)
 	if err != nil {
 		return Run{}, err
@@ -139,8 +142,10 @@ func (w *writer) putRun(r *Run, now int64) error {
 		base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata, kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`,
-		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask, r.StopReason, r.Error, r.BaseCheckpoint,
-		object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent)
+		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask, r.StopReason, r.Error,
+		r.BaseCheckpoint,
+		object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt, orNow(r.CreatedAt, now),
+		orNow(r.UpdatedAt, now), r.Parent)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.ID, err)
 	}

@@ -31,7 +31,8 @@ func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, err
 		return nil, err
 	}
 	err = db.each(ctx, `SELECT t.id, coalesce(c.next, '[]'), coalesce(r.last_seq, 0) > t.seen, coalesce(r.status, ''), coalesce(r.stop_reason, '')
-		FROM thread t LEFT JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head LEFT JOIN run r ON r.id = `+ended+`
+		FROM thread t LEFT JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head LEFT JOIN run r ON r.id = `+
+		ended+`
 		WHERE t.id IN (SELECT value FROM json_each(?))`, []any{string(ids)}, func(rows *sql.Rows) (bool, error) {
 		var id string
 		var next []byte
@@ -57,7 +58,8 @@ func (db *DB) See(ctx context.Context, thread string) error {
 		return err
 	}
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`UPDATE thread AS t SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+`), 0)) WHERE id = ?`, thread)
+		return w.exec(`UPDATE thread AS t SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+
+			`), 0)) WHERE id = ?`, thread)
 	}})
 	if err != nil {
 		return fmt.Errorf("mark thread %s as seen: %w", thread, err)

@@ -24,7 +24,8 @@ const shareColumns = `thread, owner, token, checkpoint, created_at`
 func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 	s.Owner = orDefault(s.Owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO share(`+shareColumns+`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ? AND deleted_at = 0)
+		n, err := w.change(`INSERT INTO share(`+shareColumns+
+			`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ? AND deleted_at = 0)
 			AND EXISTS (SELECT 1 FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?)
 			ON CONFLICT(thread) DO UPDATE SET checkpoint = excluded.checkpoint, created_at = excluded.created_at`,
 			s.Thread, s.Owner, s.Token, s.Checkpoint, time.Now().UnixMilli(), s.Thread, s.Owner, s.Thread, s.Checkpoint)

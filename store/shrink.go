@@ -26,7 +26,8 @@ func prepareFile(ctx context.Context, dir string) error {
 		return translate(err)
 	}
 	defer conn.Close()
-	for _, p := range []string{fmt.Sprintf("PRAGMA page_size = %d", pageSize), "PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
+	for _, p := range []string{fmt.Sprintf("PRAGMA page_size = %d", pageSize), "PRAGMA auto_vacuum = INCREMENTAL",
+		"PRAGMA journal_mode = WAL"} {
 		if _, err := conn.ExecContext(ctx, p); err != nil {
 			return translate(err)
 		}

@@ -36,7 +36,8 @@ func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
 
 // snapshot gives load a view with the queries more after its own three. Messages are taken
 // from those read lately as long as no commit deleted any meanwhile; else all are read.
-func (db *DB) snapshot(ctx context.Context, thread string, more []string, load func(view) (Checkpoint, error)) (Snapshot, error) {
+func (db *DB) snapshot(ctx context.Context, thread string, more []string,
+	load func(view) (Checkpoint, error)) (Snapshot, error) {
 	queries := append([]string{
 		`SELECT n, id, body FROM message WHERE thread = ? AND n BETWEEN ? AND ? ORDER BY n`,
 		`SELECT body FROM field WHERE thread = ? AND name = ? AND version = ?`,
@@ -90,7 +91,8 @@ func cardMessages(v view, cp Checkpoint, recent *recent) (all, fresh []MessageRo
 				return nil, nil, err
 			}
 			if got := int64(len(all) - before); got != gap.To-gap.From+1 {
-				return nil, nil, fmt.Errorf("checkpoint %s: messages %d to %d: %d rows: %w", cp.ID, gap.From, gap.To, got, ErrNotFound)
+				return nil, nil, fmt.Errorf("checkpoint %s: messages %d to %d: %d rows: %w", cp.ID, gap.From, gap.To, got,
+					ErrNotFound)
 			}
 			for i, m := range all[before:] {
 				if all[before+i].Body, err = filled(v.ctx, v.stmts[2], cp.Thread, m.Body); err != nil {

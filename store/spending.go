@@ -77,12 +77,14 @@ const spentSums = `count(DISTINCT nullif(run, '')), sum(total), sum(input), sum(
 // ahead of UTC by ahead, and by currency. Days without spending are left out.
 func (db *DB) SpentByDay(ctx context.Context, owner string, since time.Time, ahead time.Duration) ([]Spent, error) {
 	return db.spent(ctx, `SELECT strftime('%Y-%m-%d', (at + ?) / 1000, 'unixepoch'), '', '', currency, `+spentSums+
-		`WHERE owner = ? AND at >= ? GROUP BY 1, 4 ORDER BY 1, 4`, ahead.Milliseconds(), orDefault(owner, DefaultOwner), millis(since))
+		`WHERE owner = ? AND at >= ? GROUP BY 1, 4 ORDER BY 1, 4`, ahead.Milliseconds(), orDefault(owner, DefaultOwner),
+		millis(since))
 }
 
 // SpentByModel adds up everything owner spent since a moment, by model and currency.
 func (db *DB) SpentByModel(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
-	return db.spent(ctx, `SELECT '', '', model, currency, `+spentSums+`WHERE owner = ? AND at >= ? GROUP BY 3, 4 ORDER BY 3, 4`,
+	return db.spent(ctx, `SELECT '', '', model, currency, `+spentSums+
+		`WHERE owner = ? AND at >= ? GROUP BY 3, 4 ORDER BY 3, 4`,
 		orDefault(owner, DefaultOwner), millis(since))
 }
 

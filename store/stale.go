@@ -59,24 +59,26 @@ const hasHistory = `(EXISTS (SELECT 1 FROM event e WHERE e.thread = t.id)
 // that have done so before.
 func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 	var due []Due
-	err := db.each(ctx, `SELECT t.id, t.updated_at, k.body, `+hasHistory+` FROM kv k JOIN thread t ON t.id = k.key WHERE k.owner = '' AND k.space = ?`, []any{ttlSpace}, func(rows *sql.Rows) (bool, error) {
-		var d Due
-		var at int64
-		var body []byte
-		var history bool
-		if err := rows.Scan(&d.ID, &at, &body, &history); err != nil {
-			return false, err
-		}
-		var t TTL
-		if err := json.Unmarshal(body, &t); err != nil {
-			return false, fmt.Errorf("decode time to live of thread %s: %w", d.ID, err)
-		}
-		d.Touched, d.Strategy = fromMillis(at), t.Strategy
-		if !d.Touched.Add(t.After).After(now) && (history || t.Strategy != keepLatest) {
-			due = append(due, d)
-		}
-		return true, nil
-	})
+	err := db.each(ctx, `SELECT t.id, t.updated_at, k.body, `+hasHistory+
+		` FROM kv k JOIN thread t ON t.id = k.key WHERE k.owner = '' AND k.space = ?`, []any{ttlSpace},
+		func(rows *sql.Rows) (bool, error) {
+			var d Due
+			var at int64
+			var body []byte
+			var history bool
+			if err := rows.Scan(&d.ID, &at, &body, &history); err != nil {
+				return false, err
+			}
+			var t TTL
+			if err := json.Unmarshal(body, &t); err != nil {
+				return false, fmt.Errorf("decode time to live of thread %s: %w", d.ID, err)
+			}
+			d.Touched, d.Strategy = fromMillis(at), t.Strategy
+			if !d.Touched.Add(t.After).After(now) && (history || t.Strategy != keepLatest) {
+				due = append(due, d)
+			}
+			return true, nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("find expired threads: %w", err)
 	}
@@ -93,14 +95,15 @@ func (db *DB) Stale(ctx context.Context, before time.Time, history bool, limit i
 		query += ` AND ` + hasHistory
 	}
 	due := []Due{}
-	err := db.each(ctx, query+` ORDER BY updated_at, id LIMIT ?`, []any{before.UnixMilli(), limit}, func(rows *sql.Rows) (bool, error) {
-		var d Due
-		var at int64
-		err := rows.Scan(&d.ID, &at)
-		d.Touched = fromMillis(at)
-		due = append(due, d)
-		return true, err
-	})
+	err := db.each(ctx, query+` ORDER BY updated_at, id LIMIT ?`, []any{before.UnixMilli(), limit},
+		func(rows *sql.Rows) (bool, error) {
+			var d Due
+			var at int64
+			err := rows.Scan(&d.ID, &at)
+			d.Touched = fromMillis(at)
+			due = append(due, d)
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("find stale threads: %w", err)
 	}

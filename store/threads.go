@@ -73,12 +73,13 @@ func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, 
 // BusyThreads returns the ids of all threads whose status is busy.
 func (db *DB) BusyThreads(ctx context.Context) ([]string, error) {
 	var ids []string
-	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return true, err
-	})
+	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' ORDER BY id`, nil,
+		func(rows *sql.Rows) (bool, error) {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list busy threads: %w", err)
 	}
@@ -114,14 +115,16 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	q.Offset = max(0, q.Offset)
 	page, total := []Thread{}, 0
 	if want != nil {
-		queries := []string{`SELECT id, metadata FROM thread` + where + order, `SELECT ` + threadColumns + ` FROM thread WHERE id = ?`}
+		queries := []string{`SELECT id, metadata FROM thread` + where + order,
+			`SELECT ` + threadColumns + ` FROM thread WHERE id = ?`}
 		err = db.view(ctx, queries, func(v view) error {
 			page, total, err = containing(v, want, args, q)
 			return err
 		})
 		return page, total, err
 	}
-	queries := []string{`SELECT count(*) FROM thread` + where, `SELECT ` + threadColumns + ` FROM thread` + where + order + ` LIMIT ? OFFSET ?`}
+	queries := []string{`SELECT count(*) FROM thread` + where, `SELECT ` + threadColumns + ` FROM thread` + where + order +
+		` LIMIT ? OFFSET ?`}
 	plain := q.Status == "" && len(q.IDs) == 0
 	known, at := db.counted(q.Owner)
 	err = db.view(ctx, queries, func(v view) error {
@@ -284,9 +287,11 @@ func (w *writer) putThread(p *batch) error {
 		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
 		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at, deleted_at = excluded.deleted_at`
 	if p.NewThread {
-		query = `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
+		query = `INSERT INTO thread(` + threadColumns +
+			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
-	n, err := w.change(query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title, object(t.Metadata), object(t.Config),
+	n, err := w.change(query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
+		object(t.Metadata), object(t.Config),
 		t.Head, orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt))
 	if err == nil && n == 0 {
 		err = ErrExists

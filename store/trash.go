@@ -15,7 +15,8 @@ import (
 // has no such thread, or it is there already.
 func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) error {
 	err := db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`, at.UnixMilli(), thread, owner)
+		n, err := w.change(`UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`, at.UnixMilli(),
+			thread, owner)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
@@ -29,7 +30,8 @@ func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) e
 
 // Restore takes back what owner deleted at a moment, unless that is longer ago than keep. It
 // returns the threads, none when it is too late.
-func (db *DB) Restore(ctx context.Context, owner string, at time.Time, keep time.Duration) (threads []string, err error) {
+func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
+	keep time.Duration) (threads []string, err error) {
 	err = db.trash(ctx, func(w *writer) error {
 		if !at.Add(keep).After(time.Now()) { // nobody else changes the trash between this and the update
 			return nil
@@ -64,7 +66,8 @@ func (db *DB) Overdue(ctx context.Context, keep time.Duration) (threads []string
 			return err
 		}
 		var at int64
-		if err := s.QueryRowContext(context.Background(), max(0, now.Add(-keep).UnixMilli())).Scan(&at); err != nil || at == 0 {
+		if err := s.QueryRowContext(context.Background(), max(0, now.Add(-keep).UnixMilli())).Scan(&at); err != nil ||
+			at == 0 {
 			return translate(err)
 		}
 		next = min(max(time.UnixMilli(at).Add(keep).Sub(now), time.Millisecond), keep)
@@ -78,7 +81,8 @@ func (db *DB) Overdue(ctx context.Context, keep time.Duration) (threads []string
 
 // Discarded counts what owner deleted at a moment and has not restored.
 func (db *DB) Discarded(ctx context.Context, owner string, at time.Time) (n int, err error) {
-	err = db.queryRow(ctx, `SELECT count(*) FROM thread WHERE deleted_at = ? AND deleted_at > 0 AND owner = ?`, []any{at.UnixMilli(), owner}, &n)
+	err = db.queryRow(ctx, `SELECT count(*) FROM thread WHERE deleted_at = ? AND deleted_at > 0 AND owner = ?`,
+		[]any{at.UnixMilli(), owner}, &n)
 	if err != nil {
 		return 0, fmt.Errorf("count deleted threads: %w", err)
 	}

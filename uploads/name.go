@@ -28,7 +28,8 @@ func sentName(h textproto.MIMEHeader) (name string, file bool) {
 // safeName strips a folder part. ok is false for what must not become a file:
 // folders, dots, backslashes, control characters, staging names.
 func safeName(sent string) (name string, ok bool) {
-	if strings.HasSuffix(sent, "/") || strings.ContainsRune(sent, '\\') || !utf8.ValidString(sent) || strings.ContainsFunc(sent, unicode.IsControl) {
+	if strings.HasSuffix(sent, "/") || strings.ContainsRune(sent, '\\') || !utf8.ValidString(sent) ||
+		strings.ContainsFunc(sent, unicode.IsControl) {
 		return "", false
 	}
 	name = path.Base(sent)

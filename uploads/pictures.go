@@ -51,7 +51,8 @@ type PictureError struct {
 
 func (e *PictureError) Error() string {
 	if e.Width > 0 {
-		return fmt.Sprintf("it has %d × %d pixels, more than the %d million that can be shown", e.Width, e.Height, MaxPixels/1_000_000)
+		return fmt.Sprintf("it has %d × %d pixels, more than the %d million that can be shown", e.Width, e.Height,
+			MaxPixels/1_000_000)
 	}
 	switch {
 	case e.Unknown && e.Kind != "":

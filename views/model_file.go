@@ -107,7 +107,8 @@ func KindOf(name, mediaType string) FileKind {
 		return KindImage
 	case ".pdf":
 		return KindPDF
-	case ".docx", ".docm", ".dotx", ".doc", ".dot", ".odt", ".ott", ".rtf", ".pptx", ".pptm", ".ppsx", ".ppt", ".pps", ".odp", ".epub", ".eml":
+	case ".docx", ".docm", ".dotx", ".doc", ".dot", ".odt", ".ott", ".rtf", ".pptx", ".pptm", ".ppsx", ".ppt", ".pps",
+		".odp", ".epub", ".eml":
 		return KindDocument
 	case ".xlsx", ".xlsm", ".xltx", ".xls", ".xlt", ".ods":
 		return KindSheets
@@ -130,7 +131,8 @@ func KindOf(name, mediaType string) FileKind {
 	case ".txt", ".text", ".log", ".go", ".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".css", ".scss", ".json", ".jsonl",
 		".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".rs",
 		".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift", ".rb", ".php", ".pl", ".lua", ".r", ".sql", ".xml",
-		".tex", ".bib", ".diff", ".patch", ".proto", ".graphql", ".vue", ".svelte", ".dockerfile", ".mod", ".sum", ".srt", ".vtt":
+		".tex", ".bib", ".diff", ".patch", ".proto", ".graphql", ".vue", ".svelte", ".dockerfile", ".mod", ".sum", ".srt",
+		".vtt":
 		return KindText
 	}
 	switch path.Base(name) {

@@ -120,7 +120,8 @@ type trail struct {
 
 // newTrail starts the writing goroutine, which close ends.
 func newTrail(db *store.DB, log *slog.Logger) *trail {
-	t := &trail{db: db, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}), held: map[callKey]sandbox.Record{}}
+	t := &trail{db: db, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		held: map[callKey]sandbox.Record{}}
 	go t.write()
 	return t
 }
@@ -177,8 +178,10 @@ func ranRow(r sandbox.Record) commandRow {
 }
 
 func outcomeOf(r sandbox.Record) *outcome {
-	return &outcome{Provider: r.Provider, Layers: r.Layers, Cwd: brief(r.Cwd), Env: r.Env[:min(len(r.Env), trailNames)], Exit: r.Exit, Signal: r.Signal,
-		MS: r.Took.Milliseconds(), Bytes: r.Bytes, Truncated: r.Truncated, TimedOut: r.TimedOut, Cancelled: r.Cancelled, OOM: r.OOM,
+	return &outcome{Provider: r.Provider, Layers: r.Layers, Cwd: brief(r.Cwd), Env: r.Env[:min(len(r.Env), trailNames)],
+		Exit: r.Exit, Signal: r.Signal,
+		MS: r.Took.Milliseconds(), Bytes: r.Bytes, Truncated: r.Truncated, TimedOut: r.TimedOut, Cancelled: r.Cancelled,
+		OOM:   r.OOM,
 		Quota: r.Quota, Restarted: r.Restarted, Background: r.Background, Error: brief(r.Error)}
 }
 
@@ -187,11 +190,13 @@ func (t *trail) judged(r middleware.AuditRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.Path != "" {
-		t.add(r.Thread, auditPath, pathRow{Kind: auditPath, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call),
+		t.add(r.Thread, auditPath, pathRow{Kind: auditPath, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS,
+			Call: brief(r.Call),
 			Tool: brief(r.Tool), Verdict: string(r.Verdict), Reason: brief(r.Reason), Path: brief(r.Path)})
 		return
 	}
-	row := commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call), Tool: brief(r.Tool),
+	row := commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call),
+		Tool:    brief(r.Tool),
 		Verdict: string(r.Verdict), Reason: brief(r.Reason), Command: brief(r.Command), SHA256: r.SHA256}
 	k := callKey{r.Thread, r.Run, r.Call}
 	if ran, ok := t.held[k]; ok {
@@ -219,7 +224,8 @@ func (t *trail) add(thread, kind string, row any) {
 	body, err := agent.Encode(row)
 	if err != nil || t.closed || t.bytes+len(body) > trailBytes {
 		if t.dropped++; t.dropped == 1 {
-			t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them", "thread", thread, "err", err)
+			t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them", "thread", thread,
+				"err", err)
 		}
 		return
 	}

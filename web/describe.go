@@ -24,12 +24,17 @@ func (a *App) spec() openapi.Spec {
 
 // describeHealth are the routes for monitors.
 func describeHealth() []openapi.Op {
-	health := openapi.Object(openapi.Req("status", openapi.Enum("healthy", "unhealthy")), openapi.Req("service", openapi.String()),
-		openapi.Req("version", openapi.String()), openapi.Opt("reason", openapi.String()), openapi.Opt("config_problem", openapi.String()))
+	health := openapi.Object(openapi.Req("status", openapi.Enum("healthy", "unhealthy")),
+		openapi.Req("service", openapi.String()),
+		openapi.Req("version", openapi.String()), openapi.Opt("reason", openapi.String()),
+		openapi.Opt("config_problem", openapi.String()))
 	var out []openapi.Op
-	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"}, {"headHealth", "HEAD", "/health"},
-		{"getHealthz", "GET", "/healthz"}, {"headHealthz", "HEAD", "/healthz"}, {"getAPIHealth", "GET", "/api/health"}, {"headAPIHealth", "HEAD", "/api/health"}} {
-		op := openapi.Op{ID: one.id, Method: one.method, Path: one.path, Tag: "Server", Text: "Whether the server can do its work",
+	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"},
+		{"headHealth", "HEAD", "/health"},
+		{"getHealthz", "GET", "/healthz"}, {"headHealthz", "HEAD", "/healthz"}, {"getAPIHealth", "GET", "/api/health"},
+		{"headAPIHealth", "HEAD", "/api/health"}} {
+		op := openapi.Op{ID: one.id, Method: one.method, Path: one.path,
+			Tag: "Server", Text: "Whether the server can do its work",
 			Out: []openapi.Answer{{Status: 200, Text: "It can"}, {Status: 503, Text: "It cannot; the reason is in the body"}}}
 		if one.method == http.MethodGet {
 			op.Out[0].Schema, op.Out[1].Schema = health, health

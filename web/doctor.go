@@ -104,7 +104,8 @@ func (d *doctor) address(ctx context.Context, addr string) {
 
 func (d *doctor) configuration(s *config.Snapshot) {
 	if s.ConfigPath == "" {
-		d.line("good", "config", "none, which is fine; Fawn looks for ./config.yaml and "+s.DataDir+string(os.PathSeparator)+"config.yaml")
+		d.line("good", "config", "none, which is fine; Fawn looks for ./config.yaml and "+s.DataDir+string(os.PathSeparator)+
+			"config.yaml")
 	} else {
 		d.line("good", "config", s.ConfigPath)
 	}
@@ -128,7 +129,8 @@ func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
 	defer p.Close(ctx)
 	r := p.Probe(ctx)
 	for _, t := range r.Tried {
-		d.line("note", "sandbox", strings.TrimSpace(fmt.Sprintf("%s does not work here: %s %s %s %s\n%s", t.Provider, t.Reason, t.Step, t.Errno, t.Detail, t.Hint)))
+		d.line("note", "sandbox", strings.TrimSpace(fmt.Sprintf("%s does not work here: %s %s %s %s\n%s", t.Provider,
+			t.Reason, t.Step, t.Errno, t.Detail, t.Hint)))
 	}
 	if !r.OK {
 		d.line("note", "sandbox", "commands are disabled: "+r.Reason)
@@ -172,7 +174,8 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 	if p.OK {
 		d.line("good", "model", fmt.Sprintf("%s answered in %s", what, p.Took.Round(time.Millisecond)))
 		if p.BaseURL != m.BaseURL && len(p.Tried) > 1 {
-			d.line("bad", "model", fmt.Sprintf("%s answers at a different address than configured; set base_url: %s", m.Name, p.BaseURL))
+			d.line("bad", "model", fmt.Sprintf("%s answers at a different address than configured; set base_url: %s", m.Name,
+				p.BaseURL))
 		}
 		return
 	}

@@ -39,7 +39,8 @@ func (s shelf) Values(ctx context.Context, prefix string) (map[string][]byte, er
 }
 
 func (s shelf) Put(ctx context.Context, key string, body []byte) error {
-	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: key, Body: body}}})
+	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: key,
+		Body: body}}})
 }
 
 // index keeps the passages of documents in the database.
@@ -74,7 +75,8 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
-	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"), dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log,
+	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"),
+		dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log,
 		before: func() { a.report() }, program: copied{dir: filepath.Join(a.dirs.Root, "program")}}
 	return documents.New(documents.Config{
 		Store:   shelf{a.db},
@@ -89,7 +91,8 @@ func (a *App) openDocuments() *documents.Service {
 
 // openPictures makes what shows pictures, each drawn in a process of its own.
 func (a *App) openPictures() *pictures.Service {
-	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.draw, Log: a.opts.Log})
+	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.draw,
+		Log: a.opts.Log})
 }
 
 // copyFiles gives a thread's copy its files, with what is known of the documents among them.
@@ -198,7 +201,8 @@ func (c *converter) draw(ctx context.Context, data io.Reader, side int) ([]byte,
 	if err != nil {
 		return nil, fmt.Errorf("prepare conversions: %w", err)
 	}
-	out, err := c.run(ctx, jail, task{convert.PictureRole, strconv.Itoa(side), maxDrawn}, data, &report{progress: func(int, int) {}})
+	out, err := c.run(ctx, jail, task{convert.PictureRole, strconv.Itoa(side), maxDrawn}, data,
+		&report{progress: func(int, int) {}})
 	if err == nil && len(out.Text) == 0 {
 		err = fmt.Errorf("%w: %w", &uploads.PictureError{}, out.Reason)
 	}
@@ -213,7 +217,8 @@ type task struct {
 }
 
 // run starts this program once, with a folder that nobody else knows.
-func (c *converter) run(ctx context.Context, jail sandbox.Provider, t task, data io.Reader, said *report) (out documents.Outcome, err error) {
+func (c *converter) run(ctx context.Context, jail sandbox.Provider, t task, data io.Reader,
+	said *report) (out documents.Outcome, err error) {
 	ref := sandbox.ThreadRef{ID: "job-" + rand.Text()}
 	if err := c.dirs.Create(ref.ID); err != nil {
 		return out, err
@@ -304,7 +309,8 @@ func (c *converter) put(files *sandbox.Files, from io.Reader) error {
 
 // inside converts in a sandbox. An error says that the program could not be started there;
 // a reason is for one that ended without a word.
-func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, t task, said *report) (convert.Reason, error) {
+func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, t task,
+	said *report) (convert.Reason, error) {
 	at, err := c.seat(jail, ref.ID)
 	if err != nil {
 		return "", err

@@ -88,7 +88,8 @@ func (a *App) hostAllowed(r *http.Request) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(a.config.Current().File.Server.Hosts, func(s string) bool { return strings.EqualFold(s, host) })
+	return slices.ContainsFunc(a.config.Current().File.Server.Hosts,
+		func(s string) bool { return strings.EqualFold(s, host) })
 }
 
 // hostName is the host of a Host header without its port and brackets. What only looks like

@@ -111,7 +111,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.config, err = config.Open(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()}, o.Log); err != nil {
+	if a.config, err = config.Open(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()},
+		o.Log); err != nil {
 		return nil, err
 	}
 	snap := a.config.Current()
@@ -144,15 +145,18 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
-	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log, lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
-		Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills})
-	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread, Copy: a.copyFiles,
+	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
+		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
+			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills})
+	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
+		Copy: a.copyFiles,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
 	}
 	plan := snap.File.Scheduler
-	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns, Look: plan.PollInterval})
+	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
+		Look: plan.PollInterval})
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
@@ -181,7 +185,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 // steps are the limits of steps as they are configured now.
 func (a *App) steps() runs.StepLimits {
 	f := a.config.Current().File
-	return runs.StepLimits{Usual: f.Runs.RecursionLimit, Most: f.MaxRecursionLimit, Fail: f.Runs.OnRecursionLimit == "error"}
+	return runs.StepLimits{Usual: f.Runs.RecursionLimit, Most: f.MaxRecursionLimit,
+		Fail: f.Runs.OnRecursionLimit == "error"}
 }
 
 // logWarnings tells once what in the configuration has no effect.
@@ -234,7 +239,8 @@ func (a *App) listen(ctx context.Context) error {
 	l, err := lc.Listen(ctx, "tcp", a.opts.Addr)
 	if err != nil {
 		if portTaken(err) {
-			return fmt.Errorf("%s is already in use by another program. Stop it, or choose another address with --addr", a.opts.Addr)
+			return fmt.Errorf("%s is already in use by another program. Stop it, or choose another address with --addr",
+				a.opts.Addr)
 		}
 		var op *net.OpError
 		if errors.As(err, &op) {

@@ -28,7 +28,8 @@ func (a *App) retain(ctx context.Context) {
 			a.opts.Log.Error("couldn't delete expired threads", "err", err)
 		}
 		if done.Deleted+done.Pruned > 0 {
-			a.opts.Log.Info("deleted expired threads", "deleted", done.Deleted, "history_dropped", done.Pruned, "bytes_freed", done.Freed)
+			a.opts.Log.Info("deleted expired threads", "deleted", done.Deleted, "history_dropped", done.Pruned,
+				"bytes_freed", done.Freed)
 		}
 	}
 }

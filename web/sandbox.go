@@ -139,7 +139,8 @@ func (a *App) removeThread(thread string) error {
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil
 	}
-	return errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread), a.pictures.Forget(thread))
+	return errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread),
+		a.pictures.Forget(thread))
 }
 
 // restartSandbox ends what commands of a thread run, as its user asked.

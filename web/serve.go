@@ -40,8 +40,9 @@ func Serve(ctx context.Context, o Options) error {
 // Run answers requests until ctx ends or a listener breaks.
 func (a *App) Run(ctx context.Context) error {
 	server := a.config.Current().File.Server
-	a.server = &http.Server{Handler: a.handler(), ReadHeaderTimeout: server.HeaderTimeout, MaxHeaderBytes: int(server.MaxHeaderBytes),
-		IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn)}
+	a.server = &http.Server{Handler: a.handler(), ReadHeaderTimeout: server.HeaderTimeout,
+		MaxHeaderBytes: int(server.MaxHeaderBytes),
+		IdleTimeout:    idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn)}
 	g, gctx := errgroup.WithContext(ctx)
 	for _, l := range a.listeners {
 		g.Go(func() error {

@@ -16,9 +16,11 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
 	u := c.Usage
-	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{{Owner: c.Owner, Thread: c.Thread, Run: c.Run, Purpose: c.Purpose,
-		Model: u.Model, Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}}})
+	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{{Owner: c.Owner, Thread: c.Thread, Run: c.Run,
+		Purpose: c.Purpose,
+		Model:   u.Model, Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}}})
 	if err != nil {
-		a.opts.Log.Warn("couldn't store the cost of a model call", "purpose", c.Purpose, "thread", c.Thread, "tokens", u.Total, "err", err)
+		a.opts.Log.Warn("couldn't store the cost of a model call", "purpose", c.Purpose, "thread", c.Thread,
+			"tokens", u.Total, "err", err)
 	}
 }

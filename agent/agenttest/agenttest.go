@@ -28,7 +28,8 @@ func Say(words ...string) Reply {
 	for _, w := range words {
 		r.Chunks = append(r.Chunks, agent.Chunk{Text: w})
 	}
-	r.Chunks = append(r.Chunks, agent.Chunk{Finish: "stop", Usage: &agent.Usage{Input: 10, Output: len(words), Total: 10 + len(words)}})
+	r.Chunks = append(r.Chunks, agent.Chunk{Finish: "stop", Usage: &agent.Usage{Input: 10, Output: len(words),
+		Total: 10 + len(words)}})
 	return r
 }
 
@@ -36,7 +37,8 @@ func Say(words ...string) Reply {
 func Call(parts ...string) Reply {
 	var r Reply
 	for i := 0; i+2 < len(parts); i += 3 {
-		r.Chunks = append(r.Chunks, agent.Chunk{Calls: []agent.CallDelta{{Index: i / 3, ID: parts[i], Name: parts[i+1], Args: parts[i+2]}}})
+		r.Chunks = append(r.Chunks, agent.Chunk{Calls: []agent.CallDelta{{Index: i / 3, ID: parts[i], Name: parts[i+1],
+			Args: parts[i+2]}}})
 	}
 	r.Chunks = append(r.Chunks, agent.Chunk{Finish: "tool_calls"})
 	return r

@@ -165,7 +165,8 @@ func (j *judge) text(s string) {
 // pipe judges what two commands hand over.
 func (j *judge) pipe(b *syntax.BinaryCmd) {
 	from := b.X
-	for in, ok := from.Cmd.(*syntax.BinaryCmd); ok && (in.Op == syntax.Pipe || in.Op == syntax.PipeAll); in, ok = from.Cmd.(*syntax.BinaryCmd) {
+	for in, ok := from.Cmd.(*syntax.BinaryCmd); ok && (in.Op == syntax.Pipe || in.Op == syntax.PipeAll); in,
+		ok = from.Cmd.(*syntax.BinaryCmd) {
 		from = in.Y
 	}
 	for c := range j.calls(from) {

@@ -80,7 +80,8 @@ func (s *Snapshot) check(d *decoder) {
 // cleanOrigin returns scheme://host[:port] in lower case.
 func cleanOrigin(text string) (string, bool) {
 	u, err := url.Parse(strings.ToLower(strings.TrimSuffix(strings.TrimSpace(text), "/")))
-	if err != nil || u.Host == "" || u.Scheme == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Host, "*") {
+	if err != nil || u.Host == "" || u.Scheme == "" || u.User != nil || u.Path != "" || u.RawQuery != "" ||
+		u.Fragment != "" || strings.Contains(u.Host, "*") {
 		return "", false
 	}
 	return u.Scheme + "://" + u.Host, true

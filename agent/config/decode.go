@@ -160,7 +160,8 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string) {
 		if !known {
 			where := &node{src: f.value.src, line: f.line, col: f.col}
 			if s.inline < 0 {
-				d.warn(where.problem("unknown key %s is ignored%s", strconv.Quote(join(path, f.key)), suggest(f.key, s.names, true)))
+				d.warn(where.problem("unknown key %s is ignored%s", strconv.Quote(join(path, f.key)),
+					suggest(f.key, s.names, true)))
 				continue
 			}
 			if hint := suggest(f.key, s.names, false); hint != "" {
@@ -179,7 +180,8 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string) {
 		}
 		if seen[k.name] {
 			where := &node{src: f.value.src, line: f.line, col: f.col}
-			d.warn(where.problem("%s is an alias of %s, which is also set; it is ignored", strconv.Quote(f.key), strconv.Quote(k.name)))
+			d.warn(where.problem("%s is an alias of %s, which is also set; it is ignored", strconv.Quote(f.key),
+				strconv.Quote(k.name)))
 			continue
 		}
 		seen[k.name] = true

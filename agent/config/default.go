@@ -57,7 +57,8 @@ func Default() File {
 		RunEvents:          RunEvents{Backend: "db", MaxTraceContent: 10240, TrackTokenUsage: true},
 		AgentStorage:       Backend{Backend: "file"},
 		DedupeStorage:      Backend{Backend: "auto"},
-		Scheduler:          Scheduler{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentRuns: 3, MinOnceDelay: time.Minute},
+		Scheduler: Scheduler{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute,
+			MaxConcurrentRuns: 3, MinOnceDelay: time.Minute},
 		MCPTasks:           MCPTasks{PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentPolls: 8},
 		RunOwnership:       RunOwnership{Lease: 30 * time.Second, Grace: 10 * time.Second},
 		StreamBridge:       StreamBridge{Type: "memory", QueueMaxsize: 256},
@@ -82,14 +83,16 @@ func defaultSandbox() Sandbox {
 
 func defaultMemory() Memory {
 	return Memory{
-		Enabled: true, Mode: "middleware", InjectionEnabled: true, ShutdownFlushTimeout: 30 * time.Second, ManagerClass: "deermem",
+		Enabled: true, Mode: "middleware", InjectionEnabled: true, ShutdownFlushTimeout: 30 * time.Second,
+		ManagerClass: "deermem",
 		Backend: MemoryBackend{
 			Debounce: 30 * time.Second, QueueMaxDepth: 1000, MaxFacts: 100, FactConfidenceThreshold: 0.7,
 			MaxInjectedFacts: 15, MaxInjectionTokens: 2000, TokenCounting: "tiktoken",
 			GuaranteedCategories: []string{"correction"}, GuaranteedTokenBudget: 500, FactEvictionPolicy: "confidence",
 			StalenessReviewEnabled: true, StalenessAgeDays: 90, StalenessMinCandidates: 3, StalenessMaxRemovalsPerCycle: 10,
-			StalenessProtectedCategories: []string{"correction"}, StalenessMaxLifetimeMultiplier: 20, StalenessMaxExtensionDays: 3650,
-			ConsolidationMinFacts: 8, ConsolidationMaxGroupsPerCycle: 3, ConsolidationMaxSources: 8,
+			StalenessProtectedCategories: []string{"correction"}, StalenessMaxLifetimeMultiplier: 20,
+			StalenessMaxExtensionDays: 3650,
+			ConsolidationMinFacts:     8, ConsolidationMaxGroupsPerCycle: 3, ConsolidationMaxSources: 8,
 		},
 	}
 }

@@ -53,7 +53,8 @@ func load(o Options) (*Snapshot, []seen, error) {
 			return nil, r.seen, err
 		}
 		if src == nil {
-			return nil, r.seen, fmt.Errorf("read configuration: %w", &fs.PathError{Op: "open", Path: s.ConfigPath, Err: fs.ErrNotExist})
+			return nil, r.seen, fmt.Errorf("read configuration: %w",
+				&fs.PathError{Op: "open", Path: s.ConfigPath, Err: fs.ErrNotExist})
 		}
 		if main, err = parseYAML(src); err != nil {
 			return nil, r.seen, err

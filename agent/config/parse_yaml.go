@@ -100,7 +100,8 @@ func (b *yamlBuilder) build(y *yaml.Node, depth int, aliased bool) (*node, error
 	}
 	switch {
 	case depth > maxDepth:
-		return nil, b.src.fail(y.Line, y.Column, "values are nested more than %d levels deep, or an alias contains itself", maxDepth)
+		return nil, b.src.fail(y.Line, y.Column, "values are nested more than %d levels deep, or an alias contains itself",
+			maxDepth)
 	case b.aliased > maxAliased:
 		return nil, b.src.fail(y.Line, y.Column, "the aliases of this file stand for more than %d values", maxAliased)
 	case b.values > maxValues:
@@ -133,7 +134,8 @@ func (b *yamlBuilder) scalar(n *node, y *yaml.Node) error {
 	case "!!null":
 		n.shape, n.text = shapeNull, ""
 	case "!!str":
-		if y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && oneOf(strings.ToLower(y.Value), "yes|no|on|off") {
+		if y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 &&
+			oneOf(strings.ToLower(y.Value), "yes|no|on|off") {
 			n.tag = tagWord
 		}
 	case "!!int", "!!float", "!!bool":

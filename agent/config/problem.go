@@ -127,7 +127,8 @@ func (s *source) excerpt(line int) string {
 		return r
 	}, text)
 	key, value, found := strings.Cut(text, ":")
-	if value = strings.TrimSpace(value); found && value != "" && !strings.HasPrefix(value, "$") && SecretKey(strings.Trim(key, " -\"'{")) {
+	if value = strings.TrimSpace(value); found && value != "" && !strings.HasPrefix(value, "$") &&
+		SecretKey(strings.Trim(key, " -\"'{")) {
 		text = text[:strings.LastIndex(text, value)] + mask
 	}
 	text = maskPairs(text)

@@ -18,8 +18,9 @@ func (s *Snapshot) ModelSettings() []ModelSetting {
 	usable := s.UsableModels()
 	out := make([]ModelSetting, 0, len(s.File.Models))
 	for _, m := range s.File.Models {
-		one := ModelSetting{Model: m, HasKey: m.APIKey != "", InConfig: slices.Contains(ours, m.Name), InSettings: slices.Contains(pages, m.Name),
-			Default: len(usable) > 0 && usable[0].Name == m.Name, Origins: map[string]Origin{}}
+		one := ModelSetting{Model: m, HasKey: m.APIKey != "", InConfig: slices.Contains(ours, m.Name),
+			InSettings: slices.Contains(pages, m.Name),
+			Default:    len(usable) > 0 && usable[0].Name == m.Name, Origins: map[string]Origin{}}
 		for _, f := range s.tree.entry("models", m.Name).all() {
 			one.Origins[f.key] = f.value.origin()
 		}

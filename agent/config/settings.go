@@ -46,7 +46,8 @@ const (
 
 // EditReasons lists them all.
 func EditReasons() []EditReason {
-	return []EditReason{KeyElsewhere, HeadersElsewhere, NoName, BadName, ReservedName, NotEditable, BadAddress, BadKey, BadVariable, BadValue, UnusableModel}
+	return []EditReason{KeyElsewhere, HeadersElsewhere, NoName, BadName, ReservedName, NotEditable, BadAddress, BadKey,
+		BadVariable, BadValue, UnusableModel}
 }
 
 // Error gives key and message.
@@ -102,10 +103,12 @@ func (s *Store) ChangeModel(e ModelEdit) error {
 			return nil
 		}
 		if e.Key == nil && old.APIKey != "" && m.APIKey == old.APIKey {
-			return &EditError{"api_key", KeyElsewhere, "the address changes; enter the key for it, as the stored key is only used for the old address"}
+			return &EditError{"api_key", KeyElsewhere,
+				"the address changes; enter the key for it, as the stored key is only used for the old address"}
 		}
 		if _, given := e.Fields["headers"]; !given && len(old.Headers) > 0 && len(m.Headers) > 0 {
-			return &EditError{"headers", HeadersElsewhere, "the address changes; set the headers again, as the stored ones are only used for the old address"}
+			return &EditError{"headers", HeadersElsewhere,
+				"the address changes; set the headers again, as the stored ones are only used for the old address"}
 		}
 		return nil
 	})
@@ -187,8 +190,11 @@ func (e ModelEdit) check() error {
 	switch n := e.Name; {
 	case strings.TrimSpace(n) == "":
 		return &EditError{"name", NoName, "give the model a name"}
-	case n != strings.TrimSpace(n) || len(n) > maxNameLength || !utf8.ValidString(n) || strings.HasPrefix(n, "$") || strings.ContainsFunc(n, unicode.IsControl):
-		return &EditError{"name", BadName, fmt.Sprintf("a name has at most %d bytes, no control characters, no space at either end and no leading $", maxNameLength)}
+	case n != strings.TrimSpace(n) || len(n) > maxNameLength || !utf8.ValidString(n) || strings.HasPrefix(n, "$") ||
+		strings.ContainsFunc(n, unicode.IsControl):
+		return &EditError{"name", BadName,
+			fmt.Sprintf("a name has at most %d bytes, no control characters, no space at either end and no leading $",
+				maxNameLength)}
 	case strings.EqualFold(n, "offline"):
 		return &EditError{"name", ReservedName, "offline is the name of the built-in model"}
 	}
@@ -199,7 +205,8 @@ func (e ModelEdit) check() error {
 	}
 	for _, key := range []string{"base_url", "api_base"} {
 		text, given := e.Fields[key].(string)
-		if u, err := url.Parse(strings.TrimSpace(text)); given && text != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil) {
+		if u, err := url.Parse(strings.TrimSpace(text)); given && text != "" &&
+			(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil) {
 			return &EditError{key, BadAddress, "an address looks like https://host/v1, without a name or password in it"}
 		}
 	}
@@ -211,7 +218,8 @@ func (e ModelEdit) check() error {
 		return &EditError{"api_key", BadKey, "a key is one line of text of at most 8 KiB"}
 	}
 	if name, ref := reference(key); ref && !strings.HasSuffix(name, "_API_KEY") {
-		return &EditError{"api_key", BadVariable, "only variables whose names end in _API_KEY can be used here; use config.yaml for others"}
+		return &EditError{"api_key", BadVariable,
+			"only variables whose names end in _API_KEY can be used here; use config.yaml for others"}
 	}
 	return nil
 }

@@ -110,7 +110,8 @@ func (s *Store) Poll() bool {
 	s.current.Store(next)
 	restart := strings.Join(restartChanges(s.boot.File, next.File), ", ")
 	s.restart.Store(&restart)
-	s.log.Info("configuration reloaded", "config", next.ConfigPath, "warnings", len(next.Warnings), "needs_restart", restart)
+	s.log.Info("configuration reloaded", "config", next.ConfigPath, "warnings", len(next.Warnings),
+		"needs_restart", restart)
 	return true
 }
 
@@ -134,7 +135,8 @@ func (s *Store) changed() bool {
 	if path, ok := find(s.opts.Config, cur.DataDir, cur.env.real); ok && path != cur.ConfigPath {
 		return true
 	}
-	if findExtensions(cur.ConfigPath, cur.DataDir, func(name string) (string, bool) { return cur.Env(name) }) != cur.ExtensionsPath {
+	if findExtensions(cur.ConfigPath, cur.DataDir,
+		func(name string) (string, bool) { return cur.Env(name) }) != cur.ExtensionsPath {
 		return true
 	}
 	any := false

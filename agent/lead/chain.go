@@ -36,9 +36,11 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// wrap_model: failed calls are made again, or explained
 		middleware.LLMErrors(retries(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e)...),
 		// wrap_tool: only tools that the role of the person may use
-		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole, f.Authorization.FailClosed, b.audit)),
+		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole,
+			f.Authorization.FailClosed, b.audit)),
 		// wrap_tool: only tools the owner allows
-		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport, f.Guardrails.FailClosed, b.audit)),
+		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport, f.Guardrails.FailClosed,
+			b.audit)),
 		// wrap_tool: commands are looked at, refusals recorded
 		middleware.Audit(b.open, b.audit),
 		// wrap_tool: no change of what was not read

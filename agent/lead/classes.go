@@ -99,7 +99,8 @@ func sandboxClass(use string) (string, error) {
 		return sandbox.ProviderDocker, nil
 	}
 	return "", fmt.Errorf("unknown sandbox class %q: sandbox.provider %s decides instead; supported are deerflow.sandbox.local:LocalSandboxProvider "+
-		"(the strongest sandbox that works here) and deerflow.community.aio_sandbox:AioSandboxProvider (Docker or Podman)", use, sandbox.ProviderAuto)
+		"(the strongest sandbox that works here) and deerflow.community.aio_sandbox:AioSandboxProvider (Docker or Podman)",
+		use, sandbox.ProviderAuto)
 }
 
 // checkRoles says why nobody can be authorized.

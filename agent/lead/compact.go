@@ -56,7 +56,8 @@ type Shortened struct {
 
 // Shorten has compact, as a rule [Builder.Compact], shorten a thread in which nothing runs.
 // Errors: runs.ErrBusy, runs.ErrNotFound and those of compact.
-func Shorten(ctx context.Context, m *runs.Manager, compact func(context.Context, *agent.State, Wish) (agent.State, error), w Wish) (Shortened, error) {
+func Shorten(ctx context.Context, m *runs.Manager,
+	compact func(context.Context, *agent.State, Wish) (agent.State, error), w Wish) (Shortened, error) {
 	var did Shortened
 	var after agent.State
 	head, err := m.Amend(ctx, w.Thread, func(ctx context.Context, s *agent.State) (agent.State, error) {

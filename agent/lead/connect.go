@@ -33,7 +33,8 @@ func ModelConfig(m config.Model) llm.Config {
 		MaxTokens: m.MaxTokens, Temperature: m.Temperature, Timeout: m.Timeout,
 		SupportsThinking: m.SupportsThinking, SupportsReasoningEffort: m.SupportsReasoningEffort,
 		WhenThinkingEnabled: m.WhenThinkingEnabled, WhenThinkingDisabled: m.WhenThinkingDisabled, Thinking: m.Thinking,
-		ExtraBody: m.ExtraBody, Extra: m.Extra, Dialect: m.Dialect, Responses: m.UseResponsesAPI, ToolCalls: m.SupportsToolCalls,
+		ExtraBody: m.ExtraBody, Extra: m.Extra, Dialect: m.Dialect, Responses: m.UseResponsesAPI,
+		ToolCalls: m.SupportsToolCalls,
 	}
 	if m.StreamChunkTimeout != nil {
 		c.IdleTimeout = *m.StreamChunkTimeout

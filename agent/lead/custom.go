@@ -173,7 +173,8 @@ func (c custom) named(lead safe) safe {
 	if c.Name == "" || c.making {
 		return lead
 	}
-	return safe(strings.Replace(string(lead), "You are Fawn,", "You are "+string(quote(c.Name))+", one of the user's own agents in Fawn,", 1))
+	return safe(strings.Replace(string(lead), "You are Fawn,", "You are "+string(quote(c.Name))+
+		", one of the user's own agents in Fawn,", 1))
 }
 
 // has tells whether the agent may use tools of a group.
@@ -217,7 +218,8 @@ func modelKey(m config.Model) string {
 // making is the prompt of a conversation that makes an agent. It needs no more than that.
 func making(e equipment) string {
 	parts := e.about()
-	if slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.AskClarification }) && !e.options.DisableClarification {
+	if slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.AskClarification }) &&
+		!e.options.DisableClarification {
 		parts = append(parts, ours("clarify"))
 	}
 	return string(join(parts))

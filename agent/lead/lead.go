@@ -149,7 +149,8 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 	// Whether the sandbox runs anything may not be known yet.
 	b.bash = sync.OnceValue(func() *agent.Tool { return tools.Bash(o.Sandbox, b.policy, open, b.resultFolder) })
 	for _, t := range o.Tools {
-		if t.Name == "bash" && o.Sandbox != nil || slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
+		if t.Name == "bash" && o.Sandbox != nil ||
+			slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
 			log.Warn("skipping a tool because another one has the same name", "tool", t.Name)
 			continue
 		}

@@ -53,7 +53,8 @@ func (m metered) priced(u agent.Usage) *agent.Usage {
 	if p.InputCacheHitPerMillion != nil {
 		again = *p.InputCacheHitPerMillion
 	}
-	u.Cost = (float64(u.Input-cached)*p.InputPerMillion + float64(cached)*again + float64(u.Output)*p.OutputPerMillion) / 1e6
+	u.Cost = (float64(u.Input-cached)*p.InputPerMillion + float64(cached)*again +
+		float64(u.Output)*p.OutputPerMillion) / 1e6
 	u.Currency = p.Currency
 	return &u
 }

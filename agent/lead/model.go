@@ -21,7 +21,8 @@ type CapabilityError struct{ Model, What string }
 
 // Error says which model cannot do what, and what to do.
 func (e *CapabilityError) Error() string {
-	return fmt.Sprintf("the model %s cannot %s; ask for a model that can, or allow runs.allow_degradation", e.Model, e.What)
+	return fmt.Sprintf("the model %s cannot %s; ask for a model that can, or allow runs.allow_degradation", e.Model,
+		e.What)
 }
 
 // ErrorName names the kind of failure for clients.
@@ -73,7 +74,8 @@ type connected struct {
 }
 
 // get is the model of an entry, made when it is needed first.
-func (c *connected) get(snap *config.Snapshot, entry config.Model, connect func(config.Model) (agent.Model, error)) (agent.Model, error) {
+func (c *connected) get(snap *config.Snapshot, entry config.Model,
+	connect func(config.Model) (agent.Model, error)) (agent.Model, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.snap != snap {
@@ -110,7 +112,8 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 	case !m.SupportsReasoningEffort:
 		missing = append(missing, "take a reasoning effort")
 	default:
-		missing = append(missing, "take the reasoning effort "+agent.Head(o.ReasoningEffort, 40)+" (it takes "+strings.Join(llm.Efforts(ModelConfig(m)), ", ")+")")
+		missing = append(missing, "take the reasoning effort "+agent.Head(o.ReasoningEffort, 40)+" (it takes "+
+			strings.Join(llm.Efforts(ModelConfig(m)), ", ")+")")
 	}
 	if len(missing) > 0 && m.Name != OfflineModel {
 		what := strings.Join(missing, " or ")
@@ -133,7 +136,8 @@ func TakesEffort(m config.Model, effort string) error {
 	if slices.Contains(known, effort) {
 		return nil
 	}
-	return fmt.Errorf("the model %s takes the reasoning efforts %s, not %q", m.Name, strings.Join(known, ", "), agent.Head(effort, 40))
+	return fmt.Errorf("the model %s takes the reasoning efforts %s, not %q", m.Name, strings.Join(known, ", "),
+		agent.Head(effort, 40))
 }
 
 // UnknownAgentError ends a run which asks for an agent that is not there.
@@ -183,7 +187,8 @@ func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backu
 			continue
 		}
 		out = append(out, middleware.Backup{Model: entry.Name, Open: func() (agent.Model, error) { return b.connect(entry) },
-			Line: b.line(snap.File.CircuitBreaker, entry.Name), Thinking: entry.SupportsThinking, Effort: entry.SupportsReasoningEffort, Vision: entry.SupportsVision,
+			Line: b.line(snap.File.CircuitBreaker, entry.Name), Thinking: entry.SupportsThinking,
+			Effort: entry.SupportsReasoningEffort, Vision: entry.SupportsVision,
 			Reading: b.reading(e, entry)})
 	}
 	return out

@@ -69,8 +69,10 @@ func system(f config.File, e equipment) string {
 		parts = append(parts, deferred(e.hidden))
 	}
 	if e.options.Subagents && has("task") {
-		parts = append(parts, safe(strings.NewReplacer("{concurrent}", strconv.Itoa(middleware.ClampHelpers(e.helpers(f.Subagents))),
-			"{total}", strconv.Itoa(f.Subagents.MaxTotal), "{kinds}", string(kindsOf(e.kinds))).Replace(string(ours("helpers")))))
+		parts = append(parts, safe(strings.NewReplacer("{concurrent}",
+			strconv.Itoa(middleware.ClampHelpers(e.helpers(f.Subagents))),
+			"{total}", strconv.Itoa(f.Subagents.MaxTotal),
+			"{kinds}", string(kindsOf(e.kinds))).Replace(string(ours("helpers")))))
 	}
 	if list := e.listed(f.Skills); list != "" {
 		parts = append(parts, list)

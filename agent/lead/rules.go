@@ -162,7 +162,8 @@ func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *ag
 
 // smallNote is the remark that a model works with a short prompt; it begins with what it reads.
 func smallNote(model string, window int) string {
-	return fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", window, model)
+	return fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", window,
+		model)
 }
 
 // front is about how many tokens stand in front of the messages of each request.

@@ -17,7 +17,8 @@ func SandboxConfig(s config.Sandbox, dirs sandbox.Dirs, log *slog.Logger) sandbo
 	c.AllowHostBash, c.AllowEngine = s.AllowHostBash, s.AllowEngine
 	c.MaxSandboxes, c.IdleTimeout, c.UIDBase = s.MaxSandboxes, s.IdleTimeout, s.UIDBase
 	c.BackgroundTimeout = s.BackgroundTimeout
-	c.Engine = sandbox.Engine{Socket: s.Docker.Socket, Image: s.Docker.Image, HostDataDir: s.Docker.HostDataDir, Pull: s.Docker.Pull}
+	c.Engine = sandbox.Engine{Socket: s.Docker.Socket, Image: s.Docker.Image, HostDataDir: s.Docker.HostDataDir,
+		Pull: s.Docker.Pull}
 	return c
 }
 
@@ -28,7 +29,8 @@ const maxStreamed = 256 << 10
 // SandboxPolicy is what the commands of a thread may do, as the configuration says.
 func SandboxPolicy(s config.Sandbox) sandbox.Policy {
 	p := sandbox.DefaultPolicy()
-	p.Lifetime, p.Timeout, p.OutputChars, p.StreamBytes = s.Lifetime, s.BashCommandTimeout, s.BashOutputMaxChars, maxStreamed
+	p.Lifetime, p.Timeout, p.OutputChars, p.StreamBytes = s.Lifetime, s.BashCommandTimeout, s.BashOutputMaxChars,
+		maxStreamed
 	l := s.Limits
 	p.Limits.Memory, p.Limits.Pids, p.Limits.FileSize, p.Limits.OpenFiles = l.Memory, l.Pids, l.FileSize, l.OpenFiles
 	p.Limits.Tmp, p.Limits.Shm, p.Limits.Disk, p.Limits.CPU = l.Tmp, l.Shm, l.Disk, l.CPU
@@ -50,7 +52,8 @@ func (b *Builder) policy() sandbox.Policy { return SandboxPolicy(b.config().File
 // logAudit is where audit rows go when nothing else wants them.
 func logAudit(log *slog.Logger) func(middleware.AuditRecord) {
 	return func(r middleware.AuditRecord) {
-		log.Info("audit", "thread", r.Thread, "run", r.Run, "call", r.Call, "tool", r.Tool, "verdict", r.Verdict, "reason", r.Reason,
+		log.Info("audit", "thread", r.Thread, "run", r.Run, "call", r.Call, "tool", r.Tool, "verdict", r.Verdict,
+			"reason", r.Reason,
 			"sha256", r.SHA256, "command", r.Command, "path", r.Path)
 	}
 }

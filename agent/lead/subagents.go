@@ -42,12 +42,14 @@ var errNoEnd = errors.New("the helper has not ended")
 func kinds(f config.File, bash bool) []subagent.Kind {
 	c := f.Subagents
 	list := []subagent.Kind{{
-		Name: subagent.General, Prompt: promptGeneral, Denied: subagent.Withheld(), MaxTurns: cmp.Or(c.MaxTurns, generalTurns), Timeout: c.Timeout,
+		Name: subagent.General, Prompt: promptGeneral, Denied: subagent.Withheld(),
+		MaxTurns: cmp.Or(c.MaxTurns, generalTurns), Timeout: c.Timeout,
 		Description: "any task of several steps that can be done apart from the rest; has your tools",
 	}}
 	if bash {
 		list = append(list, subagent.Kind{
-			Name: "bash", Prompt: promptBash, Denied: subagent.Withheld(), MaxTurns: cmp.Or(c.MaxTurns, bashTurns), Timeout: c.Timeout,
+			Name: "bash", Prompt: promptBash, Denied: subagent.Withheld(), MaxTurns: cmp.Or(c.MaxTurns, bashTurns),
+			Timeout:     c.Timeout,
 			Tools:       []string{"bash", "ls", "read_file", "write_file", "str_replace"},
 			Description: "commands whose output is long, or that follow from each other: builds, tests, scripts",
 		})
@@ -57,12 +59,14 @@ func kinds(f config.File, bash bool) []subagent.Kind {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.CustomAgents)) {
 		a := c.CustomAgents[name]
-		k := subagent.Kind{Name: name, Description: a.Description, Prompt: a.SystemPrompt, Tools: a.Tools, Denied: a.DisallowedTools,
-			Model: a.Model, MaxTurns: a.MaxTurns, Timeout: a.Timeout}
+		k := subagent.Kind{Name: name, Description: a.Description, Prompt: a.SystemPrompt, Tools: a.Tools,
+			Denied: a.DisallowedTools,
+			Model:  a.Model, MaxTurns: a.MaxTurns, Timeout: a.Timeout}
 		if k.Denied == nil {
 			k.Denied = subagent.Withheld()
 		}
-		list = append(slices.DeleteFunc(list, func(o subagent.Kind) bool { return o.Name == name }), budgeted(k, f, a.TokenBudget))
+		list = append(slices.DeleteFunc(list, func(o subagent.Kind) bool { return o.Name == name }),
+			budgeted(k, f, a.TokenBudget))
 	}
 	for i, k := range list {
 		if tweak, ok := c.Agents[k.Name]; ok {
@@ -121,17 +125,20 @@ func (b *Builder) helperModel(snap *config.Snapshot, k subagent.Kind, own config
 		return own.Name
 	}
 	if m, ok := snap.Model(k.Model); !ok || m.Disabled != "" {
-		b.log.Warn("the model of a kind of helpers can't be used; using the run's model instead", "kind", k.Name, "model", k.Model)
+		b.log.Warn("the model of a kind of helpers can't be used; using the run's model instead", "kind", k.Name,
+			"model", k.Model)
 		return own.Name
 	}
 	return k.Model
 }
 
 // send runs one helper.
-func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model string, build runs.Build) (subagent.End, error) {
+func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model string,
+	build runs.Build) (subagent.End, error) {
 	o := t.Options
 	o.ModelName, o.PlanMode, o.Subagents, o.DisableClarification = model, false, false, true
-	about, err := agent.Encode(map[string]string{"subagent_type": j.Kind.Name, "description": j.Description, "model_name": model})
+	about, err := agent.Encode(map[string]string{"subagent_type": j.Kind.Name, "description": j.Description,
+		"model_name": model})
 	if err != nil {
 		return subagent.End{}, fmt.Errorf("describe a helper: %w", err)
 	}
@@ -164,7 +171,8 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 
 // helperAgent makes the agent of a helper. It has the tools of the run that sends it, as far as
 // its kind may use them, and spends from the same budget.
-func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job, budget *middleware.Budget, groups custom) (*agent.Agent, error) {
+func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job,
+	budget *middleware.Budget, groups custom) (*agent.Agent, error) {
 	model, entry, err := b.model(snap, s, custom{})
 	if err != nil {
 		return nil, err
@@ -186,7 +194,8 @@ func helperBudget(e equipment) middleware.BudgetOptions {
 	if e.helper == nil || e.helper.Kind.MaxTokens == 0 {
 		return middleware.BudgetOptions{}
 	}
-	return middleware.BudgetOptions{Enabled: true, MaxTokens: e.helper.Kind.MaxTokens, WarnThreshold: e.helper.Kind.WarnAt, HardStopThreshold: 1}
+	return middleware.BudgetOptions{Enabled: true, MaxTokens: e.helper.Kind.MaxTokens, WarnThreshold: e.helper.Kind.WarnAt,
+		HardStopThreshold: 1}
 }
 
 // keepReport writes a helper's report to a file of its thread.

@@ -61,7 +61,8 @@ func (b *Builder) Suggest(ctx context.Context, w SuggestWish) ([]string, error) 
 	for _, s := range said {
 		lines.WriteString(s.Role + ": " + agent.Escape(s.Content) + "\n")
 	}
-	text, err := ask(ctx, strings.NewReplacer("{n}", strconv.Itoa(w.N), "{conversation}", strings.TrimSpace(lines.String())).Replace(suggestPrompt))
+	text, err := ask(ctx, strings.NewReplacer("{n}", strconv.Itoa(w.N),
+		"{conversation}", strings.TrimSpace(lines.String())).Replace(suggestPrompt))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,8 @@ const polishGrowth = 4
 // Polish gives a draft in better words. The built-in model tidies it by rule. No run is made
 // and none sees the call.
 func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
-	ask := b.aside(b.config().File.InputPolish.ModelName, SideCall{Purpose: "input_polish", Owner: w.Owner, Thread: w.Thread})
+	ask := b.aside(b.config().File.InputPolish.ModelName,
+		SideCall{Purpose: "input_polish", Owner: w.Owner, Thread: w.Thread})
 	if ask == nil {
 		return offline.Polish(w.Text), nil
 	}
@@ -150,7 +152,8 @@ func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
 	if w.Locale != "" {
 		locale = " (the page is in " + agent.Escape(agent.Head(w.Locale, 40)) + ")"
 	}
-	text, err := ask(ctx, strings.NewReplacer("{locale}", locale, "{draft}", agent.EscapeLines(w.Text)).Replace(polishPrompt))
+	text, err := ask(ctx, strings.NewReplacer("{locale}", locale,
+		"{draft}", agent.EscapeLines(w.Text)).Replace(polishPrompt))
 	if err != nil {
 		return "", err
 	}

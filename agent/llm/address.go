@@ -10,7 +10,8 @@ import (
 
 // endings are what people copy behind a provider's base URL.
 func endings() []string {
-	return []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models", "/chat", "/generate", "/tags"}
+	return []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models", "/chat",
+		"/generate", "/tags"}
 }
 
 // versioned is a path that ends in a version, as those of most providers do.

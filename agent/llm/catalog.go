@@ -103,8 +103,10 @@ func (c catalog) list(ctx context.Context, base string) ([]Offer, error) {
 		if d.ID == "" {
 			continue
 		}
-		out = append(out, Offer{ID: d.ID, Context: cmp.Or(d.MaxModelLen, d.ContextSize, d.Window, d.MaxInput, d.Meta.Context), MaxContext: cmp.Or(d.MaxContext, d.Meta.Trained),
-			Vision: slices.Contains(d.Architecture.Input, "image"), Tools: slices.Contains(d.Parameters, "tools"), Thinking: slices.Contains(d.Parameters, "reasoning")})
+		out = append(out, Offer{ID: d.ID, Context: cmp.Or(d.MaxModelLen, d.ContextSize, d.Window, d.MaxInput, d.Meta.Context),
+			MaxContext: cmp.Or(d.MaxContext, d.Meta.Trained),
+			Vision:     slices.Contains(d.Architecture.Input, "image"), Tools: slices.Contains(d.Parameters, "tools"),
+			Thinking: slices.Contains(d.Parameters, "reasoning")})
 	}
 	return out, nil
 }

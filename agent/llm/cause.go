@@ -29,7 +29,8 @@ const (
 
 // Causes lists them all.
 func Causes() []Cause {
-	return []Cause{CauseServer, CauseTrust, CauseKey, CauseNoKey, CauseModel, CauseAddress, CauseCredit, CauseBusy, CauseSilent, CauseOther}
+	return []Cause{CauseServer, CauseTrust, CauseKey, CauseNoKey, CauseModel, CauseAddress, CauseCredit, CauseBusy,
+		CauseSilent, CauseOther}
 }
 
 // Cause names what is wrong; "" when the model answered. cfg is what was probed.
@@ -59,7 +60,8 @@ func (p Probed) Cause(cfg Config) Cause {
 	}
 	_, has := p.Offer(cfg.Model)
 	switch {
-	case len(p.Offers) > 0 && !has, strings.Contains(lower, "model") && (status == http.StatusNotFound || status == http.StatusBadRequest):
+	case len(p.Offers) > 0 && !has, strings.Contains(lower, "model") &&
+		(status == http.StatusNotFound || status == http.StatusBadRequest):
 		return CauseModel
 	case elsewhere(p.Err):
 		return CauseAddress
@@ -78,7 +80,8 @@ func Complete(address string) string {
 	if err != nil || u.Hostname() == "" {
 		return address
 	}
-	if scheme, _, _ := strings.Cut(address, ":"); slices.Contains([]string{"mailto", "javascript", "data", "file"}, strings.ToLower(scheme)) {
+	if scheme, _, _ := strings.Cut(address, ":"); slices.Contains([]string{"mailto", "javascript", "data", "file"},
+		strings.ToLower(scheme)) {
 		return address
 	}
 	if near(u.Hostname()) {

@@ -167,7 +167,8 @@ func New(cfg Config) (agent.Model, error) {
 	}
 	o := openai.Config{Name: cfg.Name, Model: cfg.Model, BaseURL: base, APIKey: cfg.APIKey, Headers: headers,
 		MaxTokens: cfg.MaxTokens, Temperature: cfg.Temperature, ExtraBody: body, ThinkingOn: on, ThinkingOff: off,
-		Effort: cfg.SupportsReasoningEffort, Responses: cfg.Responses, Dialect: d, Lessons: &cfg.Known.lessons, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Client: cfg.Client}
+		Effort: cfg.SupportsReasoningEffort, Responses: cfg.Responses, Dialect: d, Lessons: &cfg.Known.lessons,
+		Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Client: cfg.Client}
 	if o.Model == "" {
 		o.Model = cfg.Name
 	}

@@ -21,10 +21,12 @@ const anthropicThoughts = 4096
 
 // newAnthropic makes a model behind Anthropic's own API.
 func newAnthropic(cfg Config) (agent.Model, error) {
-	on, off := overlays(cfg, openai.Dialect{On: map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": anthropicThoughts}}})
+	on, off := overlays(cfg, openai.Dialect{On: map[string]any{"thinking": map[string]any{"type": "enabled",
+		"budget_tokens": anthropicThoughts}}})
 	delete(off, "reasoning_effort") // a word of other APIs
 	body, headers, _ := extras(cfg)
-	c := anthropic.Config{Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Headers: headers, MaxTokens: cfg.MaxTokens,
+	c := anthropic.Config{Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Headers: headers,
+		MaxTokens:   cfg.MaxTokens,
 		Temperature: cfg.Temperature, ExtraBody: body, ThinkingOn: on, ThinkingOff: off, Effort: cfg.SupportsReasoningEffort,
 		Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Client: cfg.Client}
 	if c.Model == "" {
@@ -43,7 +45,8 @@ func newAnthropic(cfg Config) (agent.Model, error) {
 	if on, ok := body["enable_prompt_caching"].(bool); ok {
 		c.NoCache = !on
 	}
-	for _, key := range []string{"betas", "enable_prompt_caching", "prompt_cache_size", "auto_thinking_budget", "max_tokens_to_sample"} {
+	for _, key := range []string{"betas", "enable_prompt_caching", "prompt_cache_size", "auto_thinking_budget",
+		"max_tokens_to_sample"} {
 		delete(body, key)
 	}
 	m, err := anthropic.New(c)

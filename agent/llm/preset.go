@@ -22,7 +22,8 @@ type Preset struct {
 func Presets() []Preset {
 	list := []Preset{
 		{Name: "openai", Label: "OpenAI", KeyPage: "https://platform.openai.com/api-keys"},
-		{Name: "anthropic", Label: "Anthropic", BaseURL: anthropic.Base, Key: anthropicKey, KeyPage: "https://console.anthropic.com/settings/keys"},
+		{Name: "anthropic", Label: "Anthropic", BaseURL: anthropic.Base, Key: anthropicKey,
+			KeyPage: "https://console.anthropic.com/settings/keys"},
 		{Name: "gemini", Label: "Google Gemini", KeyPage: "https://aistudio.google.com/apikey"},
 		{Name: "deepseek", Label: "DeepSeek", KeyPage: "https://platform.deepseek.com/api_keys"},
 		{Name: "openrouter", Label: "OpenRouter", KeyPage: "https://openrouter.ai/settings/keys"},

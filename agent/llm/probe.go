@@ -119,7 +119,8 @@ func ask(ctx context.Context, cfg Config) (reply string, err error) {
 	if err != nil {
 		return "", err
 	}
-	req := &agent.Request{Messages: []*agent.Message{{ID: "probe", Type: agent.TypeHuman, Content: agent.Text("Answer with the single word: ready")}}}
+	req := &agent.Request{Messages: []*agent.Message{{ID: "probe", Type: agent.TypeHuman,
+		Content: agent.Text("Answer with the single word: ready")}}}
 	for k, err := range m.Stream(ctx, req) {
 		if err != nil {
 			return "", err

@@ -10,7 +10,8 @@ import (
 )
 
 // errNoAnswer ends a run whose model twice came back with nothing to read.
-var errNoAnswer = &namedError{"EmptyAnswer", errors.New("the model ended without an answer, twice. Ask again, or choose another model")}
+var errNoAnswer = &namedError{"EmptyAnswer",
+	errors.New("the model ended without an answer, twice. Ask again, or choose another model")}
 
 // namedError is an error with a name for clients.
 type namedError struct {
@@ -33,7 +34,8 @@ func TerminalResponse() agent.Middleware {
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 				if asked == 1 && len(req.Tools) > 0 {
-					addNote(req, "terminal_response", "You stopped without an answer. Write the answer for the user now, from what you have found, or go on with the work.")
+					addNote(req, "terminal_response",
+						"You stopped without an answer. Write the answer for the user now, from what you have found, or go on with the work.")
 				}
 				return next(ctx, t, req)
 			}
@@ -46,7 +48,8 @@ func TerminalResponse() agent.Middleware {
 				}
 				return nil
 			}
-			worked := slices.ContainsFunc(sinceQuestion(t.State.Messages), func(m *agent.Message) bool { return m.Type == agent.TypeTool })
+			worked := slices.ContainsFunc(sinceQuestion(t.State.Messages),
+				func(m *agent.Message) bool { return m.Type == agent.TypeTool })
 			switch {
 			case r.Final:
 				r.Message = withText(m, "I had to stop here without a full answer. What was done so far stands above; write to go on.")

@@ -41,7 +41,8 @@ func tellBackup(t *agent.Turn, model string, p *providerError) {
 	text := fmt.Sprintf("%s The model %s takes over.", p.Error(), model)
 	t.Log.Warn("another model takes over", "model", model, "err", p)
 	t.Note("model_fallback", text)
-	data, err := agent.Encode(map[string]any{"type": "llm_fallback", "model": model, "reason": p.ErrorName(), "message": text})
+	data, err := agent.Encode(map[string]any{"type": "llm_fallback", "model": model, "reason": p.ErrorName(),
+		"message": text})
 	if err != nil { // strings always encode
 		return
 	}

@@ -75,7 +75,8 @@ func readQuestion(raw json.RawMessage) (q question, problem string) {
 		return q, `argument "question" is missing`
 	}
 	q.Kind, _ = args.Kind.(string)
-	if !slices.Contains([]string{"missing_info", "ambiguous_requirement", "approach_choice", "risk_confirmation", "suggestion"}, q.Kind) {
+	if !slices.Contains([]string{"missing_info", "ambiguous_requirement", "approach_choice", "risk_confirmation",
+		"suggestion"}, q.Kind) {
 		q.Kind = "missing_info"
 	}
 	background, _ := args.Context.(string)
@@ -244,7 +245,8 @@ func oneField(v any) (f formField, ok bool) {
 func reservedName(name string) bool {
 	switch name {
 	case "__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf",
-		"propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__":
+		"propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__", "__lookupGetter__",
+		"__lookupSetter__":
 		return true
 	}
 	return false

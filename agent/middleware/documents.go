@@ -17,7 +17,8 @@ import (
 const documentPatience = 3 * time.Second
 
 // settled lists the uploads of a thread after a moment in which new documents may be converted.
-func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Files, thread string, known []agent.ToldFile) ([]uploads.File, error) {
+func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Files, thread string,
+	known []agent.ToldFile) ([]uploads.File, error) {
 	list, err := documents.Files(ctx, files, thread)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,8 @@ func delegation(t *agent.Turn, c agent.ToolCall) agent.Delegation {
 			text = other
 		}
 	}
-	return agent.Delegation{ID: c.ID, RunID: t.RunID, Description: head(text, maxDelegationText), Type: typed.Type, Status: "in_progress",
+	return agent.Delegation{ID: c.ID, RunID: t.RunID, Description: head(text, maxDelegationText), Type: typed.Type,
+		Status:    "in_progress",
 		CreatedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
@@ -114,7 +115,8 @@ func skillRead(c agent.ToolCall, text, skills string) (ref agent.SkillRef, ok bo
 	if skills == "" || !strings.HasPrefix(file, strings.TrimSuffix(skills, "/")+"/") || path.Base(file) != "SKILL.md" {
 		return ref, false
 	}
-	ref = agent.SkillRef{Name: path.Base(path.Dir(file)), Path: file, LoadedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+	ref = agent.SkillRef{Name: path.Base(path.Dir(file)), Path: file,
+		LoadedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	for line := range strings.Lines(head(text, 4000)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "description:"); ok {
 			ref.Description = head(strings.Trim(strings.TrimSpace(v), `"'`), 500)

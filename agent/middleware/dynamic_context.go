@@ -33,11 +33,13 @@ func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 			}
 			var notes []agent.Note
 			if text := dateNote(now().In(zone(t.Options.Timezone, now()))); text != lastNote(&t.State, "date") {
-				notes = append(notes, agent.Note{ID: "date:" + anchor.ID, Message: anchor.ID, Place: place, Kind: "date", Text: text})
+				notes = append(notes, agent.Note{ID: "date:" + anchor.ID, Message: anchor.ID, Place: place,
+					Kind: "date", Text: text})
 			}
 			if recall != nil && lastNote(&t.State, "memory") == "" {
 				if text := recalled(ctx, t, recall); text != "" {
-					notes = append(notes, agent.Note{ID: "memory:" + anchor.ID, Message: anchor.ID, Place: place, Kind: "memory", Text: text})
+					notes = append(notes, agent.Note{ID: "memory:" + anchor.ID, Message: anchor.ID, Place: place,
+						Kind: "memory", Text: text})
 				}
 			}
 			return agent.State{Notes: notes}, nil
@@ -66,7 +68,8 @@ func lastNote(s *agent.State, kind string) string {
 		from = max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0)
 	}
 	for _, n := range slices.Backward(s.Notes) {
-		if n.Kind == kind && slices.ContainsFunc(s.Messages[from:], func(m *agent.Message) bool { return m.ID == n.Message }) {
+		if n.Kind == kind && slices.ContainsFunc(s.Messages[from:],
+			func(m *agent.Message) bool { return m.ID == n.Message }) {
 			return n.Text
 		}
 	}

@@ -20,7 +20,8 @@ const (
 // NewGoal is a goal nobody has worked on yet.
 func NewGoal(objective string, continuations int, now time.Time) *agent.Goal {
 	at := now.UTC().Format("2006-01-02T15:04:05.000Z")
-	return &agent.Goal{Objective: objective, Status: "active", CreatedAt: at, UpdatedAt: at, MaxContinuations: continuations, MaxNoProgress: MaxNoProgress}
+	return &agent.Goal{Objective: objective, Status: "active", CreatedAt: at, UpdatedAt: at,
+		MaxContinuations: continuations, MaxNoProgress: MaxNoProgress}
 }
 
 // GoalRules say how a thread's goal is pursued. Without Ask nobody can tell whether it is
@@ -113,9 +114,11 @@ func (p *pursuit) reply(next agent.ModelFunc) agent.ModelFunc {
 		if p.answer == "" {
 			return next(ctx, t, req)
 		}
-		m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(p.answer), Meta: map[string]any{"finish_reason": "stop"}}
+		m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(p.answer),
+			Meta: map[string]any{"finish_reason": "stop"}}
 		p.answer = ""
-		t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID, Chunk: agent.Chunk{Text: m.Content.Text, Finish: "stop"}})
+		t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID,
+			Chunk: agent.Chunk{Text: m.Content.Text, Finish: "stop"}})
 		return m, nil
 	}
 }

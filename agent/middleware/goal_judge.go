@@ -43,7 +43,8 @@ const notMetYet = "goal_not_met_yet"
 // turn as it would end without a goal, which stays.
 func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) error {
 	g, text := t.State.Goal, strings.TrimSpace(r.Message.Content.String())
-	if !pursued(g) || p.rules.Ask == nil || t.NS != "" || r.Final || r.Jump != agent.Continue || len(r.Message.Calls()) > 0 ||
+	if !pursued(g) || p.rules.Ask == nil || t.NS != "" || r.Final || r.Jump != agent.Continue ||
+		len(r.Message.Calls()) > 0 ||
 		r.StopReason != "" || r.Message.Flag(agent.ErrorFallback) || text == "" || p.replied {
 		return nil
 	}
@@ -69,22 +70,27 @@ func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) erro
 	switch {
 	case v.Satisfied:
 		next = agent.Goal{}
-	case v.Blocker == notMetYet && next.Continuations < next.MaxContinuations && next.NoProgress < max(next.MaxNoProgress, 1):
+	case v.Blocker == notMetYet && next.Continuations < next.MaxContinuations &&
+		next.NoProgress < max(next.MaxNoProgress, 1):
 		goOn = true
 		next.Continuations++
 		p.last = text
 	}
 	patch := agent.State{Goal: &next}
 	if goOn {
-		patch.Notes = []agent.Note{{ID: "goal_continuation:" + r.Message.ID, Message: r.Message.ID, Place: agent.After, Kind: "goal_continuation",
-			Text: "<goal_continuation>\nThe goal is not reached yet: " + agent.Escape(v.Reason) + "\nGo on with the work. Do not repeat what you have said.\n</goal_continuation>"}}
+		patch.Notes = []agent.Note{{ID: "goal_continuation:" + r.Message.ID, Message: r.Message.ID, Place: agent.After,
+			Kind: "goal_continuation",
+			Text: "<goal_continuation>\nThe goal is not reached yet: " + agent.Escape(v.Reason) +
+				"\nGo on with the work. Do not repeat what you have said.\n</goal_continuation>"}}
 		r.Jump = agent.ToModel
 	}
 	if r.Patch, err = agent.Join(r.Patch, patch); err != nil {
 		return err
 	}
-	t.Log.Info("the goal was evaluated", "satisfied", v.Satisfied, "blocker", v.Blocker, "goes_on", goOn, "continuations", next.Continuations)
-	event, err := agent.Encode(map[string]any{"type": "goal_evaluation", "satisfied": v.Satisfied, "blocker": v.Blocker, "reason": v.Reason,
+	t.Log.Info("the goal was evaluated", "satisfied", v.Satisfied, "blocker", v.Blocker, "goes_on", goOn,
+		"continuations", next.Continuations)
+	event, err := agent.Encode(map[string]any{"type": "goal_evaluation", "satisfied": v.Satisfied, "blocker": v.Blocker,
+		"reason":           v.Reason,
 		"evidence_summary": v.Evidence, "continues": goOn, "continuation_count": next.Continuations})
 	if err != nil {
 		return err
@@ -134,13 +140,15 @@ func readVerdict(text string) (verdict, error) {
 		var v verdict
 		var given map[string]json.RawMessage
 		body := text[at:]
-		if json.NewDecoder(strings.NewReader(body)).Decode(&given) == nil && given["satisfied"] != nil && json.NewDecoder(strings.NewReader(body)).Decode(&v) == nil {
+		if json.NewDecoder(strings.NewReader(body)).Decode(&given) == nil && given["satisfied"] != nil &&
+			json.NewDecoder(strings.NewReader(body)).Decode(&v) == nil {
 			switch v.Blocker {
 			case "none", "missing_evidence", "needs_user_input", "run_failed", "external_wait", notMetYet:
 			default:
 				v.Blocker = "none"
 			}
-			v.Reason, v.Evidence = head(strings.TrimSpace(v.Reason), judgedReason), head(strings.TrimSpace(v.Evidence), judgedReason)
+			v.Reason, v.Evidence = head(strings.TrimSpace(v.Reason), judgedReason),
+				head(strings.TrimSpace(v.Evidence), judgedReason)
 			return v, nil
 		}
 		next := strings.IndexByte(text[at+1:], '{')

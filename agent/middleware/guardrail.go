@@ -61,7 +61,8 @@ func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditR
 		Name: "guardrail",
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
-				v, err := guard(ctx, GuardRequest{Tool: c.Name, Input: c.Args, Agent: passport, Thread: t.ThreadID, Run: t.RunID, Call: c.ID, Subagent: t.NS != "", At: time.Now()})
+				v, err := guard(ctx, GuardRequest{Tool: c.Name, Input: c.Args, Agent: passport, Thread: t.ThreadID, Run: t.RunID,
+					Call: c.ID, Subagent: t.NS != "", At: time.Now()})
 				if ctx.Err() != nil {
 					return agent.Result{}, context.Cause(ctx)
 				}
@@ -76,7 +77,8 @@ func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditR
 				if v.Allow {
 					verdict = command.Warn
 				}
-				record(AuditRecord{Thread: t.ThreadID, Run: t.RunID, Call: c.ID, Tool: c.Name, Verdict: verdict, Reason: strings.TrimSpace("guardrail: " + v.Code + " " + v.Reason)})
+				record(AuditRecord{Thread: t.ThreadID, Run: t.RunID, Call: c.ID, Tool: c.Name, Verdict: verdict,
+					Reason: strings.TrimSpace("guardrail: " + v.Code + " " + v.Reason)})
 				if v.Allow {
 					return next(ctx, t, c)
 				}

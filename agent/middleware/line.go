@@ -46,7 +46,8 @@ type circuitOpen struct {
 
 // Error says it to people.
 func (c *circuitOpen) Error() string {
-	return fmt.Sprintf("The model %s has failed several times in a row and is left alone for another %s.", c.model, max(c.left, time.Second).Round(time.Second))
+	return fmt.Sprintf("The model %s has failed several times in a row and is left alone for another %s.", c.model,
+		max(c.left, time.Second).Round(time.Second))
 }
 
 // call makes one attempt.

@@ -87,7 +87,8 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 }
 
 // ask makes a call until it works, or cannot. That it cannot is a *providerError.
-func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Line, next agent.ModelFunc) (*agent.Message, error) {
+func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Line,
+	next agent.ModelFunc) (*agent.Message, error) {
 	var wait time.Duration
 	for attempt := 1; ; attempt++ {
 		again := *req // inner stages add to a request
@@ -152,7 +153,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 func tellRetry(t *agent.Turn, attempt, of int, wait time.Duration, e *llmerr.Error) {
 	t.Log.Warn("retrying a model call", "attempt", attempt, "of", of, "wait", wait, "class", e.Class, "err", e)
 	data, err := agent.Encode(map[string]any{"type": "llm_retry", "attempt": attempt, "max_attempts": of,
-		"wait_ms": wait.Milliseconds(), "until": time.Now().Add(wait).UTC().Format(time.RFC3339Nano), "reason": e.Class, "message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
+		"wait_ms": wait.Milliseconds(), "until": time.Now().Add(wait).UTC().Format(time.RFC3339Nano), "reason": e.Class,
+		"message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
 	if err != nil { // strings and numbers always encode
 		return
 	}

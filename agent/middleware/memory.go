@@ -24,7 +24,8 @@ func Memory(learn Learn) agent.Middleware {
 				switch {
 				case m.Genuine() && strings.TrimSpace(m.Content.String()) != "":
 					people++
-				case m.Type == agent.TypeAI && len(m.Calls()) == 0 && !m.Flag(agent.ErrorFallback) && strings.TrimSpace(m.Content.String()) != "":
+				case m.Type == agent.TypeAI && len(m.Calls()) == 0 && !m.Flag(agent.ErrorFallback) &&
+					strings.TrimSpace(m.Content.String()) != "":
 					answers++
 				default:
 					continue

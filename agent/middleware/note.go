@@ -11,7 +11,8 @@ import (
 // addNote puts a message for this one request behind everything else. Between a call and
 // its result providers take no other message, at the end all do.
 func addNote(req *agent.Request, kind, text string) {
-	req.Messages = append(slices.Clip(req.Messages), &agent.Message{ID: "note:" + kind, Type: agent.TypeHuman, Name: kind, Content: agent.Text(text)})
+	req.Messages = append(slices.Clip(req.Messages),
+		&agent.Message{ID: "note:" + kind, Type: agent.TypeHuman, Name: kind, Content: agent.Text(text)})
 }
 
 // withText is a copy of an AI message with a paragraph more.

@@ -23,10 +23,12 @@ func PlanEdits() agent.Middleware {
 			for _, e := range t.State.Edited {
 				writeEdit(&b, e)
 			}
-			b.WriteString("The plan is now:\n" + todoLines(t.State.Todos) + "\nFollow it as it is, and keep these changes when you update it.\n</system-reminder>")
+			b.WriteString("The plan is now:\n" + todoLines(t.State.Todos) +
+				"\nFollow it as it is, and keep these changes when you update it.\n</system-reminder>")
 			return agent.State{
 				Edited: []agent.PlanEdit{},
-				Notes:  []agent.Note{{ID: "plan:" + t.NewID(), Message: t.State.Messages[n-1].ID, Place: agent.After, Kind: "plan_edit", Text: b.String()}},
+				Notes: []agent.Note{{ID: "plan:" + t.NewID(), Message: t.State.Messages[n-1].ID, Place: agent.After,
+					Kind: "plan_edit", Text: b.String()}},
 			}, nil
 		},
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
@@ -38,7 +40,8 @@ func PlanEdits() agent.Middleware {
 				for _, e := range t.State.Edited {
 					r.Patch.Todos = e.Merge(r.Patch.Todos)
 				}
-				r.Content = agent.Text("The user changed the plan at the same time; both changes were made. The plan is now:\n" + todoLines(r.Patch.Todos))
+				r.Content = agent.Text("The user changed the plan at the same time; both changes were made. The plan is now:\n" +
+					todoLines(r.Patch.Todos))
 				return r, nil
 			}
 		},

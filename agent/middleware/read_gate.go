@@ -56,7 +56,8 @@ type readGate struct {
 
 // read marks the result with the version from before the call: a change in between then
 // asks for another look.
-func (g readGate) read(ctx context.Context, t *agent.Turn, c agent.ToolCall, next agent.ToolFunc) (agent.Result, error) {
+func (g readGate) read(ctx context.Context, t *agent.Turn, c agent.ToolCall,
+	next agent.ToolFunc) (agent.Result, error) {
 	path := pathOf(c)
 	if path == "" {
 		return next(ctx, t, c)
@@ -82,7 +83,8 @@ func (g readGate) read(ctx context.Context, t *agent.Turn, c agent.ToolCall, nex
 	return r, nil
 }
 
-func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall, next agent.ToolFunc) (agent.Result, error) {
+func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall,
+	next agent.ToolFunc) (agent.Result, error) {
 	path := pathOf(c)
 	if path == "" {
 		return next(ctx, t, c)

@@ -60,7 +60,8 @@ func tagName(s string, at int) int {
 		i++
 	}
 	from := i
-	for i < len(s) && (s[i] == '-' || s[i] == '_' || s[i] >= 'a' && s[i] <= 'z' || s[i] >= 'A' && s[i] <= 'Z' || s[i] >= '0' && s[i] <= '9') {
+	for i < len(s) && (s[i] == '-' || s[i] == '_' || s[i] >= 'a' && s[i] <= 'z' || s[i] >= 'A' && s[i] <= 'Z' ||
+		s[i] >= '0' && s[i] <= '9') {
 		i++
 	}
 	if i == from {
@@ -151,7 +152,8 @@ func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 		return &c
 	}
 	front := max(len(m.Content.Blocks)-len(stored.Content.Blocks), 0)
-	c.Content = agent.Content{Blocks: append(slices.Clone(m.Content.Blocks[:front]), markedBlocks(m.Content.Blocks[front:])...)}
+	c.Content = agent.Content{Blocks: append(slices.Clone(m.Content.Blocks[:front]),
+		markedBlocks(m.Content.Blocks[front:])...)}
 	return &c
 }
 

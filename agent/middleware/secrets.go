@@ -22,9 +22,11 @@ func Secrets() agent.Middleware {
 			if last.Type == agent.TypeHuman {
 				place = agent.Prefix
 			}
-			text := "The server was restarted, so commands of this run do not get these secret variables any more: " + strings.Join(lost, ", ") +
+			text := "The server was restarted, so commands of this run do not get these secret variables any more: " +
+				strings.Join(lost, ", ") +
 				". If you need one of them, say so and ask the user to send the message again."
-			return agent.State{Notes: []agent.Note{{ID: "secrets:" + t.RunID, Message: last.ID, Place: place, Kind: "secrets", Text: text}}}, nil
+			return agent.State{Notes: []agent.Note{{ID: "secrets:" + t.RunID, Message: last.ID, Place: place,
+				Kind: "secrets", Text: text}}}, nil
 		},
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {

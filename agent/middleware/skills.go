@@ -66,7 +66,8 @@ func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) 
 	if slices.ContainsFunc(t.State.Notes, func(n agent.Note) bool { return n.ID == id }) {
 		return agent.State{}, nil // a run that goes on; what was read stays as it was
 	}
-	return agent.State{Notes: []agent.Note{{ID: id, Message: anchor.ID, Place: agent.Before, Kind: "skill", Text: skillNote(s, rest, t.Options.Secrets)}}}, nil
+	return agent.State{Notes: []agent.Note{{ID: id, Message: anchor.ID, Place: agent.Before,
+		Kind: "skill", Text: skillNote(s, rest, t.Options.Secrets)}}}, nil
 }
 
 // find is the skill of a name, or why it cannot be had.
@@ -130,7 +131,8 @@ func skillNote(s skills.Skill, rest string, given agent.Secrets) string {
 		b.WriteString("Commands have the variables " + strings.Join(set, ", ") + ".\n")
 	}
 	if len(missing) > 0 {
-		b.WriteString("The skill needs the variables " + strings.Join(missing, ", ") + ", which are not set. Say so if that keeps you from it.\n")
+		b.WriteString("The skill needs the variables " + strings.Join(missing, ", ") +
+			", which are not set. Say so if that keeps you from it.\n")
 	}
 	text := strings.TrimPrefix(s.Text(), "\ufeff")
 	short := agent.Head(text, maxSkillText)
@@ -148,9 +150,11 @@ func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 		if u.answer == "" {
 			return next(ctx, t, req)
 		}
-		m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(u.answer), Meta: map[string]any{"finish_reason": "stop"}}
+		m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(u.answer),
+			Meta: map[string]any{"finish_reason": "stop"}}
 		u.answer = ""
-		t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID, Chunk: agent.Chunk{Text: m.Content.Text, Finish: "stop"}})
+		t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID,
+			Chunk: agent.Chunk{Text: m.Content.Text, Finish: "stop"}})
 		return m, nil
 	}
 }
@@ -175,7 +179,8 @@ func (u *skillUse) forbids(t *agent.Turn, tool string) string {
 		return u.named.Name
 	}
 	read := u.read(t)
-	if len(read) == 0 || slices.ContainsFunc(read, func(s skills.Skill) bool { return skills.Allows(s.AllowedTools, tool) }) {
+	if len(read) == 0 || slices.ContainsFunc(read,
+		func(s skills.Skill) bool { return skills.Allows(s.AllowedTools, tool) }) {
 		return ""
 	}
 	var names []string
@@ -198,7 +203,8 @@ func (u *skillUse) read(t *agent.Turn) (out []skills.Skill) {
 	for _, m := range since {
 		for _, c := range m.ToolCalls {
 			var args struct{ Path string }
-			if done[c.ID] && slices.Contains(u.rules.Readers, c.Name) && json.Unmarshal(c.Args, &args) == nil && path.Base(args.Path) == skills.File {
+			if done[c.ID] && slices.Contains(u.rules.Readers, c.Name) && json.Unmarshal(c.Args, &args) == nil &&
+				path.Base(args.Path) == skills.File {
 				paths = append(paths, path.Clean(args.Path))
 			}
 		}

@@ -48,8 +48,10 @@ func SubagentLimit(concurrent, total int) agent.Middleware {
 				told = droppedNote(dropped, concurrent, max(left-limit, 0))
 				return nil
 			}
-			r.Message = withText(withoutCalls(&c), fmt.Sprintf("No more helpers can be sent in this run: %d is the limit.", total))
-			r.Last = &agent.Last{Reason: "subagent_limit_capped", Note: "This run has sent all the helpers it may. Answer with what they and you have found, and say what is still open."}
+			r.Message = withText(withoutCalls(&c),
+				fmt.Sprintf("No more helpers can be sent in this run: %d is the limit.", total))
+			r.Last = &agent.Last{Reason: "subagent_limit_capped",
+				Note: "This run has sent all the helpers it may. Answer with what they and you have found, and say what is still open."}
 			r.Jump = agent.ToModel
 			return nil
 		},
@@ -62,7 +64,9 @@ func droppedNote(dropped, concurrent, left int) string {
 	if left == 0 {
 		return text + "this run can send no more. Do the rest yourself, or say that it is open."
 	}
-	return text + fmt.Sprintf("at most %d of one answer are carried out. ", concurrent) + fmt.Sprintf("What they were for is still to be done: send them now, or do it yourself. This run can send %d more.", left)
+	return text + fmt.Sprintf("at most %d of one answer are carried out. ", concurrent) +
+		fmt.Sprintf("What they were for is still to be done: send them now, or do it yourself. This run can send %d more.",
+			left)
 }
 
 // ClampHelpers is how many helpers one answer may send, when n are wished for.

@@ -49,7 +49,8 @@ func hiding(s *agent.State, shown []*agent.Message, at int) *agent.View {
 }
 
 // summarise puts a summary of at most so many tokens into a view in place of hidden.
-func (r CompactionRules) summarise(ctx context.Context, s *agent.State, v *agent.View, hidden []*agent.Message, most int, must bool) error {
+func (r CompactionRules) summarise(ctx context.Context, s *agent.State, v *agent.View, hidden []*agent.Message,
+	most int, must bool) error {
 	earlier := ""
 	if s.View != nil {
 		earlier = cmp.Or(s.View.Plain, s.View.Summary)
@@ -113,7 +114,8 @@ func (r CompactionRules) summary(ctx context.Context, earlier string, msgs []*ag
 	}
 	earlier = endsTokens(earlier, room/2)
 	text := endsTokens(b.String(), room-TextTokens(earlier))
-	return r.Ask(ctx, strings.NewReplacer("{existing_summary}", agent.EscapeLines(earlier), "{new_messages}", agent.EscapeLines(text),
+	return r.Ask(ctx, strings.NewReplacer("{existing_summary}", agent.EscapeLines(earlier),
+		"{new_messages}", agent.EscapeLines(text),
 		"{messages}", agent.EscapeLines(text)).Replace(template))
 }
 
@@ -165,7 +167,8 @@ func summaryBlock(s *agent.State, summary string) string {
 	section("delegations", delegationLines(s.Delegations))
 	var lines []string
 	for _, r := range s.SkillContext {
-		lines = append(lines, fmt.Sprintf("- %s: %s (%s; read it again before you use it)", agent.Escape(r.Name), agent.Escape(r.Description), agent.Escape(r.Path)))
+		lines = append(lines, fmt.Sprintf("- %s: %s (%s; read it again before you use it)", agent.Escape(r.Name),
+			agent.Escape(r.Description), agent.Escape(r.Path)))
 	}
 	section("skills", strings.Join(lines, "\n"))
 	lines = nil
@@ -185,7 +188,8 @@ func summaryBlock(s *agent.State, summary string) string {
 func delegationLines(list []agent.Delegation) string {
 	var b strings.Builder
 	for _, d := range slices.Backward(list) {
-		line := fmt.Sprintf("- [%s] %s: %s\n", agent.Escape(d.Status), agent.Escape(d.Description), agent.Escape(head(d.Brief, 120)))
+		line := fmt.Sprintf("- [%s] %s: %s\n", agent.Escape(d.Status), agent.Escape(d.Description),
+			agent.Escape(head(d.Brief, 120)))
 		if b.Len()+len(line) > maxLedger {
 			break
 		}

@@ -22,7 +22,8 @@ func ThreadData(dirs sandbox.Dirs, lazy bool) agent.Middleware {
 			if t.State.ThreadData != nil {
 				return agent.State{}, nil
 			}
-			return agent.State{ThreadData: &agent.ThreadData{Workspace: sandbox.Workspace, Uploads: sandbox.Uploads, Outputs: sandbox.Outputs}}, nil
+			return agent.State{ThreadData: &agent.ThreadData{Workspace: sandbox.Workspace, Uploads: sandbox.Uploads,
+				Outputs: sandbox.Outputs}}, nil
 		},
 	}
 }

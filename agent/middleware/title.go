@@ -100,7 +100,8 @@ func (n *naming) listen(next agent.ModelFunc) agent.ModelFunc {
 }
 
 func (n *naming) answered(_ context.Context, t *agent.Turn, r *agent.Reply) error {
-	if text := agent.WithoutThoughts(r.Message.Content.String()); n.own != "" && !n.begun() && strings.TrimSpace(text) != "" {
+	if text := agent.WithoutThoughts(r.Message.Content.String()); n.own != "" && !n.begun() &&
+		strings.TrimSpace(text) != "" {
 		n.start(t, text)
 	}
 	return nil

@@ -17,7 +17,8 @@ func tokensOf(msgs []*agent.Message) (n int) {
 func tokens(m *agent.Message) int {
 	n := 8 + TextTokens(m.Content.Text)
 	for _, b := range m.Content.Blocks {
-		if strings.Contains(string(b[:min(len(b), 64)]), "image") || strings.Contains(string(b[max(len(b)-64, 0):]), "image_url") {
+		if strings.Contains(string(b[:min(len(b), 64)]), "image") ||
+			strings.Contains(string(b[max(len(b)-64, 0):]), "image_url") {
 			n += 1000
 			continue
 		}

@@ -32,7 +32,8 @@ type OutputBudget struct {
 // where no file can be written.
 func DefaultOutputBudget() OutputBudget {
 	return OutputBudget{Enabled: true, FileChars: 12_000, HeadChars: 2000, TailChars: 1000,
-		CutChars: 30_000, CutHead: 8000, CutTail: 3000, Folder: ".tool-results", Exempt: []string{"read_file", "read_file_tool"}}
+		CutChars: 30_000, CutHead: 8000, CutTail: 3000,
+		Folder: ".tool-results", Exempt: []string{"read_file", "read_file_tool"}}
 }
 
 // ToolBudget moves long results into files of the thread and leaves the model a preview
@@ -55,7 +56,8 @@ func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 				for i, m := range req.Messages {
-					if m.Type != agent.TypeTool || m.Content.Blocks != nil || slices.Contains(b.Exempt, m.Name) || !longer(m.Content.Text, b.CutChars) {
+					if m.Type != agent.TypeTool || m.Content.Blocks != nil || slices.Contains(b.Exempt, m.Name) ||
+						!longer(m.Content.Text, b.CutChars) {
 						continue
 					}
 					short := *m
@@ -139,7 +141,8 @@ func (b OutputBudget) cut(tool, text string) string {
 	}
 	total := utf8.RuneCountInString(text)
 	marker := func(kept int) string {
-		return fmt.Sprintf("\n[... %d chars omitted from %s output; call it again for less at a time ...]\n", total-kept, fileName(tool))
+		return fmt.Sprintf("\n[... %d chars omitted from %s output; call it again for less at a time ...]\n", total-kept,
+			fileName(tool))
 	}
 	head, tail := b.CutHead, b.CutTail
 	if room := b.CutChars - len(marker(0)); head+tail > room {

@@ -79,7 +79,8 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 	case r.IsError:
 		return failure(lower, source)
 	case carriesAnything(c.Name): // the words in it are not the tool's own
-	case strings.HasPrefix(strings.TrimSpace(text), "Error:"), saysError(text), c.Name == "web_fetch" && titledStatus(lower):
+	case strings.HasPrefix(strings.TrimSpace(text), "Error:"), saysError(text), c.Name == "web_fetch" &&
+		titledStatus(lower):
 		return failure(lower, fromContent)
 	case containsAny(lower, "no results found", "no content found", "no images found"):
 		kind := "no_results"
@@ -106,14 +107,18 @@ func failure(lower, source string) toolMeta {
 	}{
 		{"auth", false, "stop", []string{"unauthorized", "authentication", "invalid api key"}, []string{"401", "403"}},
 		{"rate_limited", false, "summarize", []string{"rate limit"}, []string{"429"}},
-		{"transient", false, "try_alternative", []string{"timeout", "timed out", "connection", "network error", "temporarily unavailable"}, nil},
-		{"config", false, "stop", []string{"not configured", "not installed", "missing required", "disabled", "no api key"}, nil},
-		{"permission", true, "try_alternative", []string{"permission denied", "access denied", "path traversal", "forbidden"}, nil},
+		{"transient", false, "try_alternative", []string{"timeout", "timed out", "connection", "network error",
+			"temporarily unavailable"}, nil},
+		{"config", false, "stop", []string{"not configured", "not installed", "missing required", "disabled", "no api key"},
+			nil},
+		{"permission", true, "try_alternative", []string{"permission denied", "access denied", "path traversal", "forbidden"},
+			nil},
 		{"no_results", true, "rewrite_query", []string{"no results", "no content found", "no images found"}, nil},
 		{"not_found", true, "rewrite_query", []string{"not found", "no such file", "does not exist"}, []string{"404"}},
 		{"internal", false, "stop", []string{"unexpected error", "internal error"}, []string{"500"}},
 	} {
-		if containsAny(lower, k.words...) || slices.ContainsFunc(k.numbers, func(n string) bool { return containsNumber(lower, n) }) {
+		if containsAny(lower, k.words...) ||
+			slices.ContainsFunc(k.numbers, func(n string) bool { return containsNumber(lower, n) }) {
 			return toolMeta{Status: metaError, ErrorType: &k.kind, Recoverable: k.recoverable, Next: k.next, Source: source}
 		}
 	}
@@ -167,7 +172,8 @@ func saysError(text string) bool {
 	case float64:
 		return e != 0
 	case string:
-		return !slices.Contains([]string{"", "none", "null", "false", "no", "ok", "success", "n/a"}, strings.ToLower(strings.TrimSpace(e)))
+		return !slices.Contains([]string{"", "none", "null", "false", "no", "ok", "success", "n/a"},
+			strings.ToLower(strings.TrimSpace(e)))
 	case []any:
 		return len(e) > 0
 	case map[string]any:
@@ -184,6 +190,7 @@ func titledStatus(lower string) bool {
 	for _, code := range []string{"400", "401", "403", "404", "410", "429", "500", "502", "503", "504"} {
 		first = strings.Trim(strings.TrimPrefix(first, code), " -:|")
 	}
-	return slices.Contains([]string{"bad request", "unauthorized", "forbidden", "access denied", "not found", "page not found", "gone", "too many requests",
+	return slices.Contains([]string{"bad request", "unauthorized", "forbidden", "access denied", "not found",
+		"page not found", "gone", "too many requests",
 		"internal server error", "bad gateway", "service unavailable", "gateway timeout", "gateway time-out"}, first)
 }

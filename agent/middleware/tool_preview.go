@@ -26,7 +26,8 @@ func preview(tool, at, text string, head, tail int) string {
 	}
 	s := look(text)
 	var b strings.Builder
-	fmt.Fprintf(&b, "[The output of %s is too long to show: %d characters, about %d tokens. All of it is in %s]\n", fileName(tool), chars, chars/4, at)
+	fmt.Fprintf(&b, "[The output of %s is too long to show: %d characters, about %d tokens. All of it is in %s]\n",
+		fileName(tool), chars, chars/4, at)
 	fmt.Fprintf(&b, "Kind: %s\nSummary: %d lines, the longest with %d characters\n", s.kind, lines, s.longest)
 	list(&b, "Structure:", s.structure)
 	if s.notableLines > len(s.notable) {
@@ -42,7 +43,8 @@ func wholePreview(tool string, w *agent.Whole, text string, head, tail int) stri
 	text = strings.Replace(text, w.Note()+"\n", "", 1)
 	text = strings.TrimSuffix(text, "\n"+w.Note())
 	var b strings.Builder
-	fmt.Fprintf(&b, "[The output of %s is too long to show: %d bytes, about %d tokens, in %d lines.]\n%s\n", fileName(tool), w.Bytes, w.Bytes/4, w.Lines, w.Note())
+	fmt.Fprintf(&b, "[The output of %s is too long to show: %d bytes, about %d tokens, in %d lines.]\n%s\n",
+		fileName(tool), w.Bytes, w.Bytes/4, w.Lines, w.Note())
 	kind, structure := kindOf(firstLines(text, len(text)/3)) // the middle is missing behind it
 	fmt.Fprintf(&b, "Kind: %s\n", kind)
 	list(&b, "Structure:", structure)
@@ -110,7 +112,8 @@ func notable(line string) bool {
 // oneLine makes a piece of a text fit for a list.
 func oneLine(text string) string {
 	text = first(text, 4*maxLineShown)
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
+		" ")
 	if short := first(text, maxLineShown); len(short) < len(text) {
 		return short + "..."
 	}

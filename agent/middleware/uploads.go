@@ -47,7 +47,8 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 			}
 			var onDisk []agent.Upload
 			for _, f := range list {
-				onDisk = append(onDisk, agent.Upload{Filename: f.Filename, Size: f.Size, Path: f.VirtualPath, Extension: f.Extension})
+				onDisk = append(onDisk, agent.Upload{Filename: f.Filename, Size: f.Size, Path: f.VirtualPath,
+					Extension: f.Extension})
 			}
 			there := func(p string) bool { _, err := files.Stat(p); return err == nil }
 			patch := tellUploads(&t.State, anchor, onDisk, there, aboutAll(t.Options.Vision, aboutFiles(files, list)))
@@ -67,7 +68,8 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 func aboutAll(vision bool, about aboutFile) aboutFile {
 	return func(name string) (string, bool) {
 		if format := uploads.UnseenPicture(name); format != "" {
-			return "  A picture in the " + format + " format, which cannot be shown to you. Say so if it matters; programs in bash may read or convert it.\n", false
+			return "  A picture in the " + format +
+				" format, which cannot be shown to you. Say so if it matters; programs in bash may read or convert it.\n", false
 		}
 		if !vision && isPicture(name) {
 			return "  A picture, which you cannot see. Say so if it matters; programs in bash may read it.\n", false
@@ -80,7 +82,8 @@ func aboutAll(vision bool, about aboutFile) aboutFile {
 type aboutFile func(name string) (text string, readable bool)
 
 // tellUploads is what a turn writes that begins with anchor.
-func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool, about aboutFile) agent.State {
+func tellUploads(s *agent.State, anchor *agent.Message, onDisk []agent.Upload, there func(path string) bool,
+	about aboutFile) agent.State {
 	known := knownFiles(s)
 	fresh := freshFiles(onDisk, known, namedFiles(anchor))
 	for _, f := range s.UploadedFiles {
@@ -176,7 +179,8 @@ func namedFiles(m *agent.Message) []string {
 }
 
 func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, about aboutFile) agent.Note {
-	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix, Kind: "uploads", Text: uploadList(files, about)}
+	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix,
+		Kind: "uploads", Text: uploadList(files, about)}
 	if last := s.Messages[len(s.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
 		n.ID, n.Message, n.Place = "uploads:"+last.ID, last.ID, agent.After
 	}

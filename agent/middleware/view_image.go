@@ -40,8 +40,10 @@ func ViewImage(open Files) agent.Middleware {
 				if err != nil {
 					return nil, err
 				}
-				t.Log.Info("[ViewImageMiddleware] Injecting image details message with images before LLM call", "images", len(t.State.ViewedImages))
-				shown := &agent.Message{ID: "note:view_image", Type: agent.TypeHuman, Name: "view_image", Content: agent.Content{Blocks: blocks}}
+				t.Log.Info("[ViewImageMiddleware] Injecting image details message with images before LLM call",
+					"images", len(t.State.ViewedImages))
+				shown := &agent.Message{ID: "note:view_image", Type: agent.TypeHuman,
+					Name: "view_image", Content: agent.Content{Blocks: blocks}}
 				req.Messages = slices.Insert(slices.Clip(req.Messages), at, shown)
 				return next(ctx, t, req)
 			}
@@ -96,7 +98,9 @@ func imageBlocks(ctx context.Context, t *agent.Turn, open Files) ([]json.RawMess
 		}
 		room -= int64(len(data))
 		blocks = append(blocks, textBlock(fmt.Sprintf("- %s (%s)", name, img.MimeType)),
-			map[string]any{"type": "image_url", "image_url": map[string]string{"url": "data:" + img.MimeType + ";base64," + base64.StdEncoding.EncodeToString(data)}})
+			map[string]any{"type": "image_url",
+				"image_url": map[string]string{"url": "data:" + img.MimeType + ";base64," +
+					base64.StdEncoding.EncodeToString(data)}})
 	}
 	out := make([]json.RawMessage, len(blocks))
 	for i, b := range blocks {

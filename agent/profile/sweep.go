@@ -25,7 +25,8 @@ func (l *Library) sweep() {
 				continue
 			}
 			_, err := Name(m[1])
-			if ours := slices.Contains([]string{configName, soulName, userName}, m[1]); ours || err == nil && path.Base(path.Dir(at)) == "agents" {
+			if ours := slices.Contains([]string{configName, soulName, userName}, m[1]); ours ||
+				err == nil && path.Base(path.Dir(at)) == "agents" {
 				_ = l.root.RemoveAll(at)
 			}
 		}

@@ -79,7 +79,8 @@ func (m *Manager) retitle(ctx context.Context, l *lineup, thread, from, to strin
 // Amend writes what f makes of a thread's state, unless that is nothing, as a checkpoint of
 // source "update" behind which the same runs next. It returns the id of the head. ErrBusy
 // while a run is active, ErrNotFound, and what f returns.
-func (m *Manager) Amend(ctx context.Context, thread string, f func(context.Context, *agent.State) (agent.State, error)) (head string, err error) {
+func (m *Manager) Amend(ctx context.Context, thread string,
+	f func(context.Context, *agent.State) (agent.State, error)) (head string, err error) {
 	err = m.Exclusive(ctx, thread, func(ctx context.Context) error {
 		head, err = m.amend(ctx, thread, f)
 		return err
@@ -87,7 +88,8 @@ func (m *Manager) Amend(ctx context.Context, thread string, f func(context.Conte
 	return head, err
 }
 
-func (m *Manager) amend(ctx context.Context, thread string, f func(context.Context, *agent.State) (agent.State, error)) (string, error) {
+func (m *Manager) amend(ctx context.Context, thread string,
+	f func(context.Context, *agent.State) (agent.State, error)) (string, error) {
 	state, b, err := m.load(ctx, thread, "")
 	if errors.Is(err, store.ErrNotFound) {
 		return "", fmt.Errorf("thread %s: %w", thread, ErrNotFound)

@@ -127,7 +127,8 @@ func (m *Manager) CancelAll(ctx context.Context, thread string) error {
 	}
 	m.mu.Unlock()
 	for _, id := range ids {
-		if err := m.Cancel(ctx, thread, id, true); err != nil && !errors.Is(err, ErrNotCancelable) && !errors.Is(err, ErrNotFound) {
+		if err := m.Cancel(ctx, thread, id, true); err != nil && !errors.Is(err, ErrNotCancelable) &&
+			!errors.Is(err, ErrNotFound) {
 			return err
 		}
 	}

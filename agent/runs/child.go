@@ -199,7 +199,8 @@ func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at place, wa
 }
 
 // driveChild builds the agent and runs it.
-func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn, build Build) (out agent.Outcome, err error) {
+func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn,
+	build Build) (out agent.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.logger.Error("run panicked", "run", run.ID, "panic", p, "stack", string(debug.Stack()))

@@ -43,7 +43,8 @@ type childPast struct {
 
 // pastChildren reads what the children of a run that was cut off had done from the run's open
 // events, and adds what they cost to p. Children that work for children are among them.
-func (m *Manager) pastChildren(ctx context.Context, run store.Run, p *past, open []Event) (map[place]*childPast, error) {
+func (m *Manager) pastChildren(ctx context.Context, run store.Run, p *past,
+	open []Event) (map[place]*childPast, error) {
 	ids, err := m.db.ChildRuns(ctx, run.ID)
 	if err != nil {
 		return nil, err

@@ -128,7 +128,8 @@ func parseGoto(raw json.RawMessage) (string, error) {
 				to = node
 			}
 		default:
-			return "", fmt.Errorf("%w: command.goto: there is no node %.80q (want %s, %s or %s)", ErrInput, name, agent.NodeModel, agent.NodeTools, agent.NodeEnd)
+			return "", fmt.Errorf("%w: command.goto: there is no node %.80q (want %s, %s or %s)", ErrInput, name,
+				agent.NodeModel, agent.NodeTools, agent.NodeEnd)
 		}
 	}
 	return to, nil
@@ -215,7 +216,8 @@ func answerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	if json.Unmarshal(question.Artifact, &asked) == nil {
 		a.RequestID = asked.HumanInput.ID
 		for _, o := range asked.HumanInput.Options {
-			if o.ID != "" && (a.OptionID == o.ID || a.OptionID == "" && (a.Value == o.ID || a.Value == o.Value || a.Value == o.Label)) {
+			if o.ID != "" && (a.OptionID == o.ID ||
+				a.OptionID == "" && (a.Value == o.ID || a.Value == o.Value || a.Value == o.Label)) {
 				a.ResponseKind, a.OptionID = "option", o.ID
 				if a.Value == o.ID {
 					a.Value = o.Value
@@ -227,7 +229,8 @@ func answerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	if a.ResponseKind != "option" {
 		a.OptionID = ""
 	}
-	return &agent.Message{Type: agent.TypeHuman, Content: agent.Text(a.Value), Kwargs: map[string]any{"human_input_response": a.kwargs()}}
+	return &agent.Message{Type: agent.TypeHuman, Content: agent.Text(a.Value),
+		Kwargs: map[string]any{"human_input_response": a.kwargs()}}
 }
 
 // answer is what a person said to a question, as clients write it themselves.
@@ -237,7 +240,8 @@ type answer struct {
 }
 
 func (a answer) kwargs() map[string]any {
-	out := map[string]any{"version": a.Version, "kind": a.Kind, "source": a.Source, "request_id": a.RequestID, "response_kind": a.ResponseKind, "value": a.Value}
+	out := map[string]any{"version": a.Version, "kind": a.Kind, "source": a.Source, "request_id": a.RequestID,
+		"response_kind": a.ResponseKind, "value": a.Value}
 	if a.OptionID != "" {
 		out["option_id"] = a.OptionID
 	}

@@ -84,12 +84,14 @@ func (m *Manager) Branch(ctx context.Context, thread string, messages []string, 
 		rows.Fields = append(rows.Fields, store.FieldRow{Name: name, Version: 1, Body: body})
 		card.Fields[name] = 1
 	}
-	from := map[string]any{"parent_thread_id": thread, "parent_checkpoint_id": old.ID, "branched_from_message_id": b.Message}
+	from := map[string]any{"parent_thread_id": thread, "parent_checkpoint_id": old.ID,
+		"branched_from_message_id": b.Message}
 	meta, err := agent.Encode(from)
 	if err != nil {
 		return b, err
 	}
-	cp := store.Checkpoint{ID: checkpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta, Card: card, At: time.Now()}
+	cp := store.Checkpoint{ID: checkpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta, Card: card,
+		At: time.Now()}
 	rows.Checkpoints = []store.Checkpoint{cp}
 	t.Head, t.Status = cp.ID, Idle
 	if len(cp.Next) > 0 {
@@ -112,7 +114,8 @@ func (m *Manager) source(ctx context.Context, thread string) (store.Thread, erro
 
 // turnEnd is the newest state on the way to the thread's head whose last message is one of
 // messages. latest says that the head has no message behind it.
-func (m *Manager) turnEnd(ctx context.Context, t store.Thread, messages []string) (snap store.Snapshot, latest bool, err error) {
+func (m *Manager) turnEnd(ctx context.Context, t store.Thread,
+	messages []string) (snap store.Snapshot, latest bool, err error) {
 	gone := fmt.Errorf("find message in thread %s: %w", t.ID, ErrNotFound)
 	if t.Head == "" {
 		return snap, false, gone
@@ -149,7 +152,8 @@ func (m *Manager) turnEnd(ctx context.Context, t store.Thread, messages []string
 }
 
 // spawn stores a thread made from another one, its files first: who sees it sees them.
-func (m *Manager) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch, files bool) (store.Thread, error) {
+func (m *Manager) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch,
+	files bool) (store.Thread, error) {
 	now := time.Now()
 	t.ID, t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = id, now, now, now
 	if files && m.copyFiles != nil {

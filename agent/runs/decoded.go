@@ -56,7 +56,8 @@ func (d *decoded) of(thread string, age uint64) map[int64]kept {
 }
 
 // keep remembers the messages of a thread as they were just loaded.
-func (d *decoded) keep(thread string, age uint64, known map[int64]kept, rows []store.MessageRow, messages []*agent.Message) {
+func (d *decoded) keep(thread string, age uint64, known map[int64]kept, rows []store.MessageRow,
+	messages []*agent.Message) {
 	if age == 0 {
 		return
 	}

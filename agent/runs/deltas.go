@@ -74,7 +74,8 @@ func (d *deltas) match(m *agent.Message, into map[int]int) {
 			continue
 		}
 		for at, c := range m.ToolCalls {
-			if !taken[at] && c.ID == call.id && c.Name == call.name && string(c.Args) == call.args.String() && sound(c.ID, c.Name, string(c.Args)) {
+			if !taken[at] && c.ID == call.id && c.Name == call.name && string(c.Args) == call.args.String() &&
+				sound(c.ID, c.Name, string(c.Args)) {
 				into[index], taken[at] = at, true
 				break
 			}

@@ -37,7 +37,8 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		if undoErr == nil {
 			return rest
 		}
-		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID, "run", e.run.ID, "err", undoErr)
+		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID, "run", e.run.ID,
+			"err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
 		e.log.abandon()
@@ -75,7 +76,8 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
 	e.run.UpdatedAt = time.Now()
 	status := m.statusAfter(e.run.ThreadID, rest)
-	err := m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run), Patch: &store.ThreadPatch{Status: &status, Touch: true}})
+	err := m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run),
+		Patch: &store.ThreadPatch{Status: &status, Touch: true}})
 	if err != nil {
 		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
@@ -122,7 +124,8 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	}
 	turn := &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
 		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
-		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add, Plan: rec.todos}
+		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add,
+		Plan: rec.todos}
 	defer func() {
 		if lost := rec.settlePlan(kept, &turn.State, out.Next); lost != nil {
 			err = errors.Join(err, lost)
@@ -151,8 +154,9 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 		return rec, out, context.Cause(ctx)
 	}
 	m.attach(e, rec)
-	a, err := m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, AssistantID: e.run.AssistantID,
-		Options: &turn.Options, Remark: turn.Remark})
+	a, err := m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID,
+		AssistantID: e.run.AssistantID,
+		Options:     &turn.Options, Remark: turn.Remark})
 	if err != nil {
 		return rec, out, err
 	}
@@ -240,8 +244,9 @@ func (r *recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, 
 	if r.head == "" && !r.one {
 		id := checkpointID(r.newest)
 		r.number++
-		r.extra.Checkpoints = append(r.extra.Checkpoints, store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.number,
-			Source: "input", Next: []string{agent.NodeStart}, Meta: r.meta, At: time.Now()})
+		r.extra.Checkpoints = append(r.extra.Checkpoints,
+			store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.number,
+				Source: "input", Next: []string{agent.NodeStart}, Meta: r.meta, At: time.Now()})
 		r.head, r.newest = id, id
 	}
 	r.source = source

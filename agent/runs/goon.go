@@ -80,7 +80,8 @@ func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMess
 	defer r.mu.Unlock()
 	var b store.Batch
 	if len(r.ends) > 0 {
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold, Data: r.foldStep(nil, nil)})
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold,
+			Data: r.foldStep(nil, nil)})
 	}
 	add := func(kind string, v any) error {
 		data, err := agent.Encode(v)
@@ -140,7 +141,8 @@ func storedEntry(run store.Run) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}), done: make(chan struct{})}
+	e := &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}),
+		done: make(chan struct{})}
 	close(e.stored)
 	return e, nil
 }
@@ -181,7 +183,8 @@ func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 
 // atBreakpoint tells whether a breakpoint ended the run behind its last step.
 func (p *past) atBreakpoint(r *Request) bool {
-	return p.final && runsNext(p.next) && !p.ended && (agent.Stops(r.InterruptAfter, p.last) || agent.Stops(r.InterruptBefore, p.next[0]))
+	return p.final && runsNext(p.next) && !p.ended &&
+		(agent.Stops(r.InterruptAfter, p.last) || agent.Stops(r.InterruptBefore, p.next[0]))
 }
 
 // ending tells whether the run was about to end in disorder: cancelled, or failed.

@@ -80,8 +80,10 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, watch: cfg.Watch, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
-		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
+	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, watch: cfg.Watch,
+		mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
+		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
+		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }
 
 // Start creates a run and queues or starts it by its multitask strategy; a thread that
@@ -201,7 +203,8 @@ func newEntry(req Request) (*entry, error) {
 		req.Multitask = "enqueue"
 	case "reject", "enqueue", "interrupt", "rollback":
 	default:
-		return nil, fmt.Errorf("%w: multitask_strategy %q (want reject, enqueue, interrupt or rollback)", ErrInput, req.Multitask)
+		return nil, fmt.Errorf("%w: multitask_strategy %q (want reject, enqueue, interrupt or rollback)", ErrInput,
+			req.Multitask)
 	}
 	if req.AssistantID == "" {
 		req.AssistantID = "lead_agent"
@@ -218,8 +221,10 @@ func newEntry(req Request) (*entry, error) {
 	}
 	now := time.Now()
 	run := store.Run{ID: req.ID, ThreadID: req.Thread, AssistantID: req.AssistantID, Status: Pending,
-		Multitask: req.Multitask, Owner: cmp.Or(req.Owner, store.DefaultOwner), Metadata: object(req.Metadata), Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
-	return &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}), done: make(chan struct{})}, nil
+		Multitask: req.Multitask, Owner: cmp.Or(req.Owner, store.DefaultOwner), Metadata: object(req.Metadata),
+		Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
+	return &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}),
+		done: make(chan struct{})}, nil
 }
 
 // threadFor finds the run's thread, or makes the row of a new one.
@@ -236,7 +241,8 @@ func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, 
 		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)
 	}
 	now := time.Now()
-	return store.Thread{ID: req.Thread, Owner: req.Owner, Metadata: graphOf(req.AssistantID), CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now}, true, nil
+	return store.Thread{ID: req.Thread, Owner: req.Owner, Metadata: graphOf(req.AssistantID), CreatedAt: now,
+		UpdatedAt: now, StateUpdatedAt: now}, true, nil
 }
 
 // graphOf is what a thread's metadata says about the assistant that works on it, unless it

@@ -48,7 +48,8 @@ type choices struct {
 }
 
 // shownOptions are the keys of configurable which checkpoints' metadata repeats.
-var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode", "subagent_enabled", "agent_name"}
+var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode",
+	"subagent_enabled", "agent_name"}
 
 func (r *Request) options() (choices, error) {
 	c := choices{metadata: map[string]any{}}

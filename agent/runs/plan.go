@@ -22,7 +22,8 @@ var errSettled = errors.New("the run is ending")
 // EditPlan writes what edit makes of a thread's plan, also while a run works, and returns the
 // plan. Items come with ids. edit may be called several times. Errors: ErrInput for a plan
 // past its bounds, ErrNotFound, ErrStorage, and what edit returns.
-func (m *Manager) EditPlan(ctx context.Context, thread string, edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
+func (m *Manager) EditPlan(ctx context.Context, thread string,
+	edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
 	checked := func(was []agent.Todo) ([]agent.Todo, error) {
 		now, err := edit(slices.Clone(was))
 		if err != nil {
@@ -162,7 +163,8 @@ func (r *recorder) takeEdit(open []Event) {
 			Type  string       `json:"type"`
 			Todos []agent.Todo `json:"todos"`
 		}
-		if ev.Kind == KindCustom && ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == PlanEdited && e.Todos != nil {
+		if ev.Kind == KindCustom && ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == PlanEdited &&
+			e.Todos != nil {
 			r.edited = e.Todos
 		}
 	}

@@ -74,7 +74,8 @@ func (r *recorder) begin(run store.Run, goesOn bool) error {
 	run.FirstSeq, run.LastSeq = r.first, r.seq
 	busy := Busy // whoever ended before may have written otherwise
 	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &busy}
-	r.extra.Events = append(r.extra.Events, store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: rowMeta, Data: data})
+	r.extra.Events = append(r.extra.Events,
+		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: rowMeta, Data: data})
 	r.log.add(Event{Seq: r.first, To: r.seq, Kind: KindMeta, Data: data})
 	return nil
 }
@@ -232,7 +233,8 @@ func (r *recorder) openFrames() [][]byte {
 
 // foldStep packs the open step's frames, referring to what the step stores.
 func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
-	f := folder{streamed: map[int]storedMessage{}, results: map[string]storedMessage{}, callers: map[string]storedMessage{}}
+	f := folder{streamed: map[int]storedMessage{}, results: map[string]storedMessage{},
+		callers: map[string]storedMessage{}}
 	for _, m := range msgs {
 		row := written[m.ID]
 		if row == 0 {
@@ -326,7 +328,8 @@ func (r *recorder) finish(ctx context.Context, run store.Run, f *Failure, thread
 
 func (r *recorder) lastBatch(run store.Run, f *Failure, threadStatus string) (b store.Batch, err error) {
 	if len(r.ends) > 0 {
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold, Data: r.foldStep(nil, nil)})
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold,
+			Data: r.foldStep(nil, nil)})
 	}
 	add := func(kind Kind, row string, v any, frames int64) error {
 		data, err := agent.Encode(v)

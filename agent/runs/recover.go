@@ -192,7 +192,8 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 	if len(rec.ends) == 0 {
 		return nil
 	}
-	return rec.commit(ctx, store.Batch{Events: []store.Event{{Thread: thread, Seq: rec.opened, To: rec.seq, Kind: rowFold, Data: rec.foldStep(nil, nil)}}})
+	return rec.commit(ctx, store.Batch{Events: []store.Event{{Thread: thread, Seq: rec.opened, To: rec.seq, Kind: rowFold,
+		Data: rec.foldStep(nil, nil)}}})
 }
 
 // partialMessage is an answer as far as it was shown.
@@ -332,7 +333,8 @@ func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
 	}
 	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), time.Now()
 	status := ThreadError
-	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run), Patch: &store.ThreadPatch{Status: &status, Touch: true}})
+	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
+		Patch: &store.ThreadPatch{Status: &status, Touch: true}})
 }
 
 // freeThreads makes threads idle which say busy although nothing will run on them.

@@ -13,7 +13,8 @@ import (
 // Before finds a message in a thread as it stands, and the newest checkpoint on the way
 // there which does not have it: a run from that checkpoint tells the story anew from that
 // message on. Errors: ErrNotFound, and ErrGone when what was before is not stored any more.
-func (m *Manager) Before(ctx context.Context, thread, message string) (checkpoint string, row store.MessageRow, err error) {
+func (m *Manager) Before(ctx context.Context, thread,
+	message string) (checkpoint string, row store.MessageRow, err error) {
 	snap, err := m.db.Snapshot(ctx, thread, "")
 	if errors.Is(err, store.ErrNotFound) {
 		return "", row, fmt.Errorf("thread %s: %w", thread, ErrNotFound)

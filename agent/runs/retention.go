@@ -72,7 +72,8 @@ func (m *Manager) Sweep(ctx context.Context, p Policy, now time.Time) (Swept, er
 }
 
 // sweepOld prunes the threads untouched since a moment, oldest first, until enough says so.
-func (m *Manager) sweepOld(ctx context.Context, before time.Time, s Strategy, done *Swept, enough func() (bool, error)) error {
+func (m *Manager) sweepOld(ctx context.Context, before time.Time, s Strategy, done *Swept,
+	enough func() (bool, error)) error {
 	passed := map[string]bool{} // those that could not be pruned now
 	for {
 		list, err := m.db.Stale(ctx, before, s == KeepLatest, sweepPage+len(passed))

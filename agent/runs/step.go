@@ -99,7 +99,8 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 		stored = append(stored, r.foldStep(written, s.Patch.Messages)...)
 	}
 	r.seq += int64(len(row.Whole)) + stepFrames
-	b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: first, To: r.seq, Run: r.run, Kind: rowStep, Data: stored})
+	b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: first, To: r.seq, Run: r.run, Kind: rowStep,
+		Data: stored})
 	shown := row.StepData
 	r.log.add(Event{Seq: from, To: r.seq, Kind: KindStep, Step: &shown})
 

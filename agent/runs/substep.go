@@ -47,7 +47,8 @@ func (e Event) width() int64 {
 
 // subStep records a finished step of a child, what it cost the run, and the events of the run
 // that go with it. It is durable when it returns.
-func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.Step, spent usage, more []json.RawMessage) error {
+func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.Step, spent usage,
+	more []json.RawMessage) error {
 	if err := r.putSubStep(ns, number, s, spent, more); err != nil {
 		return fmt.Errorf("record a step of %s: %w", ns, err)
 	}
@@ -182,7 +183,8 @@ func (f *folder) shortStep(p parts) bool {
 func (f *folder) shortTold(p parts) bool {
 	var told struct{ Message json.RawMessage }
 	var m struct{ ID string }
-	if len(f.bodies) == 0 || p.ns != "" || json.Unmarshal(p.payload, &told) != nil || json.Unmarshal(told.Message, &m) != nil {
+	if len(f.bodies) == 0 || p.ns != "" || json.Unmarshal(p.payload, &told) != nil ||
+		json.Unmarshal(told.Message, &m) != nil {
 		return false
 	}
 	i, ok := f.byID[m.ID]

@@ -20,7 +20,8 @@ func encodeToolEnd(ev agent.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agent.Encode(ToolEnd{ID: ev.Call.ID, Name: ev.Call.Name, Message: msg, Patch: patch, End: ev.Result.End, Hidden: hidden})
+	return agent.Encode(ToolEnd{ID: ev.Call.ID, Name: ev.Call.Name, Message: msg, Patch: patch, End: ev.Result.End,
+		Hidden: hidden})
 }
 
 // hiddenFields are the fields of a patch which its JSON leaves out, or nil.
@@ -51,7 +52,8 @@ func (t ToolEnd) result() (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	r := agent.Result{Content: m.Content, IsError: m.Status == "error", Artifact: m.Artifact, Kwargs: m.Kwargs, End: t.End, MessageID: m.ID}
+	r := agent.Result{Content: m.Content, IsError: m.Status == "error", Artifact: m.Artifact, Kwargs: m.Kwargs, End: t.End,
+		MessageID: m.ID}
 	if err := json.Unmarshal(t.Patch, &r.Patch); err != nil {
 		return agent.Result{}, err
 	}

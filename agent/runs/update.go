@@ -105,7 +105,8 @@ func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (sto
 // run works. Strict callers are told that one does.
 func (u Update) editsPlan(p agent.State) bool {
 	only := agent.State{Todos: p.Todos}
-	return !u.Strict && u.Checkpoint == "" && u.AsNode == "" && u.Metadata == nil && p.Todos != nil && reflect.DeepEqual(p, only)
+	return !u.Strict && u.Checkpoint == "" && u.AsNode == "" && u.Metadata == nil && p.Todos != nil &&
+		reflect.DeepEqual(p, only)
 }
 
 // updatePlan replaces the plan, and gives the head behind which the run works.

@@ -51,7 +51,8 @@ func (u *usage) count(m *agent.Message, node string) {
 	provider, _ := m.Meta["model_name"].(string)
 	name := cmp.Or(m.Usage.Model, provider, unnamedModel)
 	c := modelCost{Input: m.Usage.Input, Output: m.Usage.Output, Total: m.Usage.Total, Calls: 1,
-		Cached: min(max(m.Usage.InputDetails["cache_read"], 0), m.Usage.Input), Cost: m.Usage.Cost, Currency: m.Usage.Currency}
+		Cached: min(max(m.Usage.InputDetails["cache_read"], 0), m.Usage.Input), Cost: m.Usage.Cost,
+		Currency: m.Usage.Currency}
 	u.Input, u.Output, u.Total, u.Cached = u.Input+c.Input, u.Output+c.Output, u.Total+c.Total, u.Cached+c.Cached
 	u.ByModel = withCosts(u.ByModel, map[string]modelCost{name: c})
 }

@@ -38,7 +38,8 @@ func (m *Manager) changed(ctx context.Context, run store.Run, rec *recorder) (do
 		return done
 	}
 	if body != nil {
-		rec.changed = []store.KV{{Owner: store.Global, Space: store.ChangesSpace, Key: store.ChangesKey(run.ThreadID, run.ID), Body: body}}
+		rec.changed = []store.KV{{Owner: store.Global, Space: store.ChangesSpace, Key: store.ChangesKey(run.ThreadID, run.ID),
+			Body: body}}
 	}
 	return func() {
 		if err := settle(); err != nil {

@@ -39,7 +39,8 @@ func (s *Scheduler) Trigger(ctx context.Context, c store.Cron) (store.CronRun, e
 // start stores that a cron starts, starts its run and waits for that in a goroutine. The
 // error is one of the store or of the shutdown: how the start went is in the row returned.
 func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trigger string) (store.CronRun, error) {
-	r := store.CronRun{ID: uuid.Must(uuid.NewV7()).String(), Cron: c.ID, Run: uuid.Must(uuid.NewV7()).String(), Thread: c.Thread,
+	r := store.CronRun{ID: uuid.Must(uuid.NewV7()).String(), Cron: c.ID, Run: uuid.Must(uuid.NewV7()).String(),
+		Thread:  c.Thread,
 		Trigger: trigger, Status: store.CronStarting, DueAt: due}
 	if r.Thread == "" {
 		r.Thread = uuid.Must(uuid.NewV7()).String()

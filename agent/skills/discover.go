@@ -48,16 +48,19 @@ func (w *walk) folder(dir string, depth int) error {
 	if err != nil {
 		return err
 	}
-	if dir != "." && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == File && e.Type().IsRegular() }) {
+	if dir != "." && slices.ContainsFunc(entries,
+		func(e fs.DirEntry) bool { return e.Name() == File && e.Type().IsRegular() }) {
 		w.skill(dir)
 		return nil
 	}
 	for _, e := range entries {
 		w.looked++
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || depth >= maxDepth || w.looked > maxLooked || len(w.found) >= maxSkills {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || depth >= maxDepth || w.looked > maxLooked ||
+			len(w.found) >= maxSkills {
 			continue
 		}
-		if err := w.folder(path.Join(dir, e.Name()), depth+1); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		if err := w.folder(path.Join(dir, e.Name()), depth+1); err != nil && !errors.Is(err, fs.ErrNotExist) &&
+			!errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}
@@ -140,10 +143,12 @@ func odd(files []entry) (out []Finding) {
 		total += f.info.Size()
 	}
 	if len(files) > maxFiles {
-		out = append(out, Finding{File: ".", Severity: Bad, Text: fmt.Sprintf("the folder holds more than %d files", maxFiles)})
+		out = append(out, Finding{File: ".", Severity: Bad,
+			Text: fmt.Sprintf("the folder holds more than %d files", maxFiles)})
 	}
 	if total > maxBytes {
-		out = append(out, Finding{File: ".", Severity: Bad, Text: fmt.Sprintf("the files hold more than %d MiB", maxBytes>>20)})
+		out = append(out, Finding{File: ".", Severity: Bad,
+			Text: fmt.Sprintf("the files hold more than %d MiB", maxBytes>>20)})
 	}
 	return out[:min(len(out), maxFindings)]
 }

@@ -197,7 +197,8 @@ func unpack(root *os.Root, dir string, archive io.ReaderAt, size int64) (notes [
 		case top == "__MACOSX", strings.HasPrefix(top, "."), name == "":
 			continue
 		case mode&fs.ModeSymlink != 0:
-			notes = append(notes, Finding{File: clip(name), Severity: Hint, Text: "symbolic links are left out", Rule: "package-symlink"})
+			notes = append(notes, Finding{File: clip(name), Severity: Hint, Text: "symbolic links are left out",
+				Rule: "package-symlink"})
 			continue
 		case mode.IsDir():
 			if err := root.MkdirAll(path.Join(dir, name), 0o700); err != nil {
@@ -251,7 +252,8 @@ func memberName(f *zip.File) (string, error) {
 		return bad("is absolute")
 	case strings.ContainsAny(f.Name, `\:`):
 		return bad("has a backslash or a colon")
-	case strings.ContainsFunc(f.Name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
+	case strings.ContainsFunc(f.Name,
+		func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
 		return bad("has control characters")
 	case strings.Count(name, "/") > maxNesting:
 		return bad("lies too deep")
@@ -302,7 +304,8 @@ func unpackFile(root *os.Root, at string, f *zip.File, limit int64) (n int64, er
 	}
 	if program(head[:got]) {
 		return 0, &Refused{Why: "the archive has a program: " + name,
-			Findings: []Finding{{File: name, Severity: Bad, Text: "programs in machine code are not taken", Rule: "package-executable-binary"}}}
+			Findings: []Finding{{File: name, Severity: Bad, Text: "programs in machine code are not taken",
+				Rule: "package-executable-binary"}}}
 	}
 	src := &failing{r: io.MultiReader(bytes.NewReader(head[:got]), in)}
 	n, err = io.Copy(out, io.LimitReader(src, limit+1))
@@ -333,7 +336,8 @@ func (f *failing) Read(p []byte) (int, error) {
 
 // program tells machine code of the usual systems by its first bytes.
 func program(head []byte) bool {
-	for _, magic := range []string{"\x7fELF", "MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",
+	for _, magic := range []string{"\x7fELF", "MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe",
+		"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe",
 		"\xbe\xba\xfe\xca", "\x00asm"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return true

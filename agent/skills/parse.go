@@ -183,7 +183,8 @@ func quoteValues(front string) (string, []int) {
 }
 
 // otherKeys are keys of other programs, which mean nothing here.
-var otherKeys = []string{"model", "argument-hint", "disable-model-invocation", "user-invocable", "context", "agent", "hooks", "tags",
+var otherKeys = []string{"model", "argument-hint", "disable-model-invocation", "user-invocable", "context", "agent",
+	"hooks", "tags",
 	"category", "homepage", "dependencies", "icon", "when_to_use", "paths", "effort"}
 
 // fields takes the values.
@@ -338,7 +339,8 @@ func (p *parser) name(folder string) {
 		p.find(p.offset, Warn, "name is missing; the name of the folder is used")
 	case !validName(asked):
 		p.skill.Name = slug(asked)
-		p.find(p.offset, Warn, "the name %q is not 1 to %d lower-case letters, digits and single hyphens; %s is used", clip(asked), maxName, clip(p.skill.Name))
+		p.find(p.offset, Warn, "the name %q is not 1 to %d lower-case letters, digits and single hyphens; %s is used",
+			clip(asked), maxName, clip(p.skill.Name))
 	case asked != folder && folder != "":
 		p.find(p.offset, Hint, "the folder is called %s, the skill %s; the name of the skill counts", clip(folder), asked)
 	}

@@ -119,7 +119,8 @@ func (h *helper) result(ctx context.Context, end End) agent.Result {
 		kwargs["subagent_stop_reason"] = end.Reason
 	}
 	if h.spent != (tokens{}) {
-		kwargs["subagent_token_usage"] = map[string]any{"input_tokens": h.spent.Input, "output_tokens": h.spent.Output, "total_tokens": h.spent.Total}
+		kwargs["subagent_token_usage"] = map[string]any{"input_tokens": h.spent.Input, "output_tokens": h.spent.Output,
+			"total_tokens": h.spent.Total}
 	}
 	if h.cost > 0 {
 		kwargs["subagent_cost"] = h.cost

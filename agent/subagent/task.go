@@ -128,7 +128,8 @@ func (o Options) read(c agent.ToolCall) (j Job, problem string) {
 		j.Prompt = a.Context + "\n\n" + j.Prompt
 	}
 	if len(j.Prompt) > maxPrompt {
-		return j, fmt.Sprintf("the prompt has %d bytes; at most %d are taken. Put what is long into a file and name it", len(j.Prompt), maxPrompt)
+		return j, fmt.Sprintf("the prompt has %d bytes; at most %d are taken. Put what is long into a file and name it",
+			len(j.Prompt), maxPrompt)
 	}
 	if strings.TrimSpace(j.Description) == "" {
 		line, _, _ := strings.Cut(strings.TrimSpace(j.Prompt), "\n")
@@ -136,7 +137,8 @@ func (o Options) read(c agent.ToolCall) (j Job, problem string) {
 	}
 	kind, ok := find(o.Kinds, a.Type)
 	if !ok {
-		return j, fmt.Sprintf("unknown subagent_type %q; available are %s", agent.Head(a.Type, 80), strings.Join(names(o.Kinds), ", "))
+		return j, fmt.Sprintf("unknown subagent_type %q; available are %s", agent.Head(a.Type, 80),
+			strings.Join(names(o.Kinds), ", "))
 	}
 	j.Kind = kind
 	return j, ""

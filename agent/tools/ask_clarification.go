@@ -32,7 +32,8 @@ const askClarificationSchema = `{"type":"object","required":["question","clarifi
 // answers its calls; without that stage nobody can be asked, and the model is told so.
 func Clarification() *agent.Tool {
 	return &agent.Tool{
-		Name: AskClarification, Description: strings.TrimSpace(askClarificationText), Schema: json.RawMessage(askClarificationSchema),
+		Name: AskClarification, Description: strings.TrimSpace(askClarificationText),
+		Schema: json.RawMessage(askClarificationSchema),
 		Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 			return agent.ErrorResult("Error: nobody can be asked here. Decide yourself and say what you assumed."), nil
 		},

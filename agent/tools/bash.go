@@ -33,43 +33,44 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder f
 	if p == nil || p.Name() == sandbox.ProviderOff {
 		return nil
 	}
-	tool := newTool("bash", GroupBash, bashText, func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
-		rules := policy()
-		box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, rules)
-		if err != nil {
-			return notRun(ctx, err)
-		}
-		all := newSpill(ctx, t, c, open, folder(), rules)
-		res, err := box.Exec(ctx, sandbox.ExecReq{
-			Command: a.Command,
-			All:     all,
-			Secrets: t.Options.Secrets,
-			Origin:  sandbox.Origin{User: t.Owner, Run: t.RunID, ToolCall: c.ID},
-			OnOutput: func(_ sandbox.Stream, chunk []byte) {
-				data, err := agent.Encode(agent.Visible(strings.ToValidUTF8(string(chunk), "\uFFFD")))
-				if err != nil { // a string always encodes
-					return
-				}
-				t.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: t.NS, Call: c, Data: data})
-			},
-		})
-		whole := all.finish(err == nil && res.Truncated)
-		if err != nil {
-			return notRun(ctx, err)
-		}
-		if res.Cancelled {
-			if err := context.Cause(ctx); err != nil {
-				return agent.Result{}, err
+	tool := newTool("bash", GroupBash, bashText,
+		func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
+			rules := policy()
+			box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, rules)
+			if err != nil {
+				return notRun(ctx, err)
 			}
-		}
-		note := ""
-		if res.Truncated {
-			note = all.note(whole)
-		}
-		r := ran(res, note)
-		r.Whole = whole
-		return r, nil
-	})
+			all := newSpill(ctx, t, c, open, folder(), rules)
+			res, err := box.Exec(ctx, sandbox.ExecReq{
+				Command: a.Command,
+				All:     all,
+				Secrets: t.Options.Secrets,
+				Origin:  sandbox.Origin{User: t.Owner, Run: t.RunID, ToolCall: c.ID},
+				OnOutput: func(_ sandbox.Stream, chunk []byte) {
+					data, err := agent.Encode(agent.Visible(strings.ToValidUTF8(string(chunk), "\uFFFD")))
+					if err != nil { // a string always encodes
+						return
+					}
+					t.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: t.NS, Call: c, Data: data})
+				},
+			})
+			whole := all.finish(err == nil && res.Truncated)
+			if err != nil {
+				return notRun(ctx, err)
+			}
+			if res.Cancelled {
+				if err := context.Cause(ctx); err != nil {
+					return agent.Result{}, err
+				}
+			}
+			note := ""
+			if res.Truncated {
+				note = all.note(whole)
+			}
+			r := ran(res, note)
+			r.Whole = whole
+			return r, nil
+		})
 	tool.Access = commandAccess
 	return tool
 }

@@ -29,7 +29,8 @@ type Limits struct {
 // DefaultLimits are 20,000 and 50,000 characters, 80 KiB a write, 10 MiB a
 // scan, 1,000 paths and 500 matching lines.
 func DefaultLimits() Limits {
-	return Limits{ListChars: 20_000, ReadChars: 50_000, WriteBytes: 80 << 10, ScanBytes: 10 << 20, GlobResults: 1000, GrepResults: 500}
+	return Limits{ListChars: 20_000, ReadChars: 50_000, WriteBytes: 80 << 10, ScanBytes: 10 << 20, GlobResults: 1000,
+		GrepResults: 500}
 }
 
 // Builtin is the list of tools but for [Bash], which needs a sandbox to run in. Make it

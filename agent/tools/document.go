@@ -56,10 +56,12 @@ func (s *set) textOf(ctx context.Context, f *sandbox.Files, thread, name string)
 
 // document opens the text of a document in place of the document, which file is open for. Files
 // that are text stay what they are. Without a file the result says why.
-func (s *set) document(ctx context.Context, f *sandbox.Files, thread string, file *os.File, a readFileArgs) (*os.File, agent.Result, error) {
+func (s *set) document(ctx context.Context, f *sandbox.Files, thread string, file *os.File,
+	a readFileArgs) (*os.File, agent.Result, error) {
 	head := make([]byte, 8<<10)
 	n, err := file.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) || n == 0 || a.Page == nil && binary(head[:n]) == "" && utf8.Valid(trimmed(head[:n])) {
+	if err != nil && !errors.Is(err, io.EOF) || n == 0 ||
+		a.Page == nil && binary(head[:n]) == "" && utf8.Valid(trimmed(head[:n])) {
 		return file, agent.Result{}, nil
 	}
 	u, err := s.textOf(ctx, f, thread, a.Path)

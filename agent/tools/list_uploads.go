@@ -63,7 +63,8 @@ func (s *set) listUploads(ctx context.Context, t *agent.Turn, a listUploadsArgs)
 }
 
 func describeUpload(f *sandbox.Files, u uploads.File, outline bool) listedUpload {
-	l := listedUpload{Filename: u.Filename, Size: u.Size, Path: u.VirtualPath, Extension: u.Extension, Markdown: u.MarkdownVirtualPath}
+	l := listedUpload{Filename: u.Filename, Size: u.Size, Path: u.VirtualPath, Extension: u.Extension,
+		Markdown: u.MarkdownVirtualPath}
 	if u.Conversion != nil {
 		l.State, l.Problem = u.Conversion.State, u.Conversion.Why()
 	}

@@ -19,14 +19,17 @@ import (
 // names them, and run is not called; "description", which says why the tool is
 // called, is asked for in the schema but never missed. An A with its own
 // UnmarshalJSON checks for missing arguments itself.
-func New[A any](name, group, text string, run func(ctx context.Context, t *agent.Turn, args A) (agent.Result, error)) *agent.Tool {
-	return newTool(name, group, text, func(ctx context.Context, t *agent.Turn, _ agent.ToolCall, args A) (agent.Result, error) {
-		return run(ctx, t, args)
-	})
+func New[A any](name, group, text string,
+	run func(ctx context.Context, t *agent.Turn, args A) (agent.Result, error)) *agent.Tool {
+	return newTool(name, group, text,
+		func(ctx context.Context, t *agent.Turn, _ agent.ToolCall, args A) (agent.Result, error) {
+			return run(ctx, t, args)
+		})
 }
 
 // newTool is New for a tool that needs to know its call.
-func newTool[A any](name, group, text string, run func(ctx context.Context, t *agent.Turn, c agent.ToolCall, args A) (agent.Result, error)) *agent.Tool {
+func newTool[A any](name, group, text string,
+	run func(ctx context.Context, t *agent.Turn, c agent.ToolCall, args A) (agent.Result, error)) *agent.Tool {
 	tool := &agent.Tool{Name: name, Group: group, Description: strings.TrimSpace(text)}
 	schema, required, err := schemaOf[A]()
 	if err != nil {

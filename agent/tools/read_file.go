@@ -157,11 +157,13 @@ func (e *excerpt) result(scan int64) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 	switch {
 	case e.full && e.begin > 0:
-		return text + fmt.Sprintf("... [truncated: lines %d to %d shown; read on with start_line=%d and end_line]", e.first, e.line, e.line+1)
+		return text + fmt.Sprintf("... [truncated: lines %d to %d shown; read on with start_line=%d and end_line]", e.first,
+			e.line, e.line+1)
 	case e.full:
 		return text + fmt.Sprintf("\n... [truncated: line %d is longer than %d characters; read what follows it with start_line=%d and end_line]", e.line+1, e.limit, e.line+2)
 	case e.bytes > scan && text == "":
-		return fmt.Sprintf("(start_line is beyond the first %d MiB, which is all this tool reads; use grep or bash)", scan>>20)
+		return fmt.Sprintf("(start_line is beyond the first %d MiB, which is all this tool reads; use grep or bash)",
+			scan>>20)
 	case e.bytes > scan:
 		return text + fmt.Sprintf("\n... [truncated: only the first %d MiB of a file are read; use grep or bash for the rest]", scan>>20)
 	case text == "":

@@ -75,8 +75,9 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 		if size += len(p.Text); size > maxFoundBytes {
 			break
 		}
-		out.Passages = append(out.Passages, foundPassage{Cite: p.Cite(), File: p.File, Path: sandbox.Uploads + "/" + p.File, Kind: p.Kind,
-			Page: p.Page, First: p.First, Last: p.Last, Heading: p.Heading, Text: p.Text})
+		out.Passages = append(out.Passages,
+			foundPassage{Cite: p.Cite(), File: p.File, Path: sandbox.Uploads + "/" + p.File, Kind: p.Kind,
+				Page: p.Page, First: p.First, Last: p.Last, Heading: p.Heading, Text: p.Text})
 	}
 	for i, l := range found.Left {
 		if i == 20 {

@@ -48,7 +48,8 @@ func readAgentArgs(raw json.RawMessage) (a agentArgs, problem string) {
 	if json.Unmarshal(raw, &given) != nil {
 		return a, "the arguments are not a valid JSON object"
 	}
-	for key, into := range map[string]*json.RawMessage{"soul": &a.Soul, "description": &a.Description, "skills": &a.Skills, "tool_groups": &a.Groups, "model": &a.Model} {
+	for key, into := range map[string]*json.RawMessage{"soul": &a.Soul, "description": &a.Description, "skills": &a.Skills,
+		"tool_groups": &a.Groups, "model": &a.Model} {
 		var word string
 		if json.Unmarshal(given[key], &word) == nil {
 			word = strings.ToLower(strings.TrimSpace(word))
@@ -129,7 +130,8 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 				if err := l.SetSoul(t.Owner, a.Soul); err != nil {
 					return agentFailure(err)
 				}
-				return agent.TextResult("Saved Fawn's own soul, " + characters(a.Soul) + ". This takes effect with the next message, in every chat."), nil
+				return agent.TextResult("Saved Fawn's own soul, " + characters(a.Soul) +
+					". This takes effect with the next message, in every chat."), nil
 			}
 			err := l.Create(t.Owner, a)
 			if errors.Is(err, profile.ErrExists) { // a call that a crash cut off may have done it
@@ -141,7 +143,8 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 			if err != nil {
 				return agentFailure(err)
 			}
-			return agent.TextResult("Created the agent " + a.Name + ".\n" + agentSummary(a, []string{"description", "soul", "skills"})), nil
+			return agent.TextResult("Created the agent " + a.Name + ".\n" +
+				agentSummary(a, []string{"description", "soul", "skills"})), nil
 		},
 	}
 }
@@ -180,7 +183,8 @@ func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool 
 				return agentFailure(err)
 			}
 			slices.Sort(changed)
-			return agent.TextResult("Updated the agent " + a.Name + ". This takes effect with the next message.\n" + agentSummary(a, changed)), nil
+			return agent.TextResult("Updated the agent " + a.Name + ". This takes effect with the next message.\n" +
+				agentSummary(a, changed)), nil
 		},
 	}
 }
@@ -213,7 +217,8 @@ func agentSummary(a profile.Agent, fields []string) string {
 		return agent.Escape(strings.Join(names, ", "))
 	}
 	for _, f := range fields {
-		v := map[string]string{"soul": characters(a.Soul), "description": agent.Escape(a.Description), "model": agent.Escape(a.Model),
+		v := map[string]string{"soul": characters(a.Soul), "description": agent.Escape(a.Description),
+			"model":  agent.Escape(a.Model),
 			"skills": list(a.Skills), "tool_groups": list(a.ToolGroups)}[f]
 		lines = append(lines, "- "+f+": "+v)
 	}

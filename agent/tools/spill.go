@@ -37,7 +37,8 @@ type spill struct {
 }
 
 // newSpill is the file of one call in a folder below the thread's outputs.
-func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, folder string, p sandbox.Policy) *spill {
+func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, folder string,
+	p sandbox.Policy) *spill {
 	sum := sha256.Sum256([]byte(t.RunID + "\x00" + t.NS + "\x00" + c.ID))
 	s := &spill{ctx: ctx, open: open, thread: t.ThreadID, keep: 4 * p.OutputChars, most: p.Limits.Disk,
 		path: sandbox.Outputs + "/" + folder + "/bash-" + hex.EncodeToString(sum[:6]) + ".log"}

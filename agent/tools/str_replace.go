@@ -44,7 +44,8 @@ func (s *set) strReplace(ctx context.Context, t *agent.Turn, a strReplaceArgs) (
 		case n == 0:
 			return failed("String to replace not found in file: %s", show(a.Path))
 		case n > 1 && !a.ReplaceAll:
-			return failed("String to replace occurs %d times in file: %s. Give more of the text around it, or set replace_all.", n, show(a.Path))
+			return failed("String to replace occurs %d times in file: %s. Give more of the text around it, or set replace_all.",
+				n, show(a.Path))
 		}
 		if grown := int64(len(content)) + int64(n)*int64(len(to)-len(from)); grown > s.limits.ScanBytes {
 			return failed("%s would grow over %d MiB", show(a.Path), s.limits.ScanBytes>>20)

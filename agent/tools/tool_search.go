@@ -78,7 +78,8 @@ func find(hidden []*agent.Tool, query string) []*agent.Tool {
 		var out []*agent.Tool
 		for name := range strings.SplitSeq(names, ",") {
 			name = strings.TrimSpace(name)
-			if i := slices.IndexFunc(hidden, func(t *agent.Tool) bool { return t.Name == name }); i >= 0 && !slices.Contains(out, hidden[i]) {
+			if i := slices.IndexFunc(hidden, func(t *agent.Tool) bool { return t.Name == name }); i >= 0 &&
+				!slices.Contains(out, hidden[i]) {
 				out = append(out, hidden[i])
 			}
 		}
@@ -119,7 +120,8 @@ func find(hidden []*agent.Tool, query string) []*agent.Tool {
 		}
 	}
 	scores := make(map[*agent.Tool]int, len(hidden))
-	out := slices.DeleteFunc(slices.Clone(hidden), func(t *agent.Tool) bool { scores[t] = score(t); return scores[t] == 0 })
+	out := slices.DeleteFunc(slices.Clone(hidden),
+		func(t *agent.Tool) bool { scores[t] = score(t); return scores[t] == 0 })
 	slices.SortStableFunc(out, func(a, b *agent.Tool) int { return cmp.Compare(scores[b], scores[a]) })
 	return out[:min(len(out), maxFound)]
 }

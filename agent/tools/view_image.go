@@ -39,7 +39,8 @@ func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agen
 	}
 	kind := imageKind(path.Ext(clean))
 	if kind == "" {
-		return failed("Not a picture that can be viewed: %s. The name must end in .jpg, .jpeg, .png, .webp or .gif.", show(a.ImagePath))
+		return failed("Not a picture that can be viewed: %s. The name must end in .jpg, .jpeg, .png, .webp or .gif.",
+			show(a.ImagePath))
 	}
 	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
 		file, info, err := f.Open(clean)
@@ -48,7 +49,8 @@ func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agen
 		}
 		defer file.Close()
 		if info.Size() > maxImage {
-			return failed("%s has %.1f MiB, more than the %d that can be viewed. Make a smaller version first.", show(a.ImagePath), float64(info.Size())/(1<<20), maxImage>>20)
+			return failed("%s has %.1f MiB, more than the %d that can be viewed. Make a smaller version first.",
+				show(a.ImagePath), float64(info.Size())/(1<<20), maxImage>>20)
 		}
 		head := make([]byte, 3072)
 		n, err := io.ReadFull(file, head)

@@ -32,7 +32,8 @@ func (s *set) writeFile(ctx context.Context, t *agent.Turn, a writeFileArgs) (ag
 }
 
 // change runs do while nobody else changes the file.
-func (s *set) change(ctx context.Context, t *agent.Turn, path string, do func(f *sandbox.Files, path string) (agent.Result, error)) (agent.Result, error) {
+func (s *set) change(ctx context.Context, t *agent.Turn, path string,
+	do func(f *sandbox.Files, path string) (agent.Result, error)) (agent.Result, error) {
 	clean, err := sandbox.Clean(path)
 	if err != nil {
 		return explain(err, path, wantFile)

@@ -74,7 +74,8 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 		case len(t.ID) > agent.MaxTodoID:
 			return nil, fmt.Sprintf("the id of item %d is longer than %d bytes", i+1, agent.MaxTodoID)
 		case t.Status != "pending" && t.Status != "in_progress" && t.Status != "completed":
-			return nil, fmt.Sprintf("item %d has the status %q; it must be pending, in_progress or completed", i+1, clip(t.Status, 40))
+			return nil, fmt.Sprintf("item %d has the status %q; it must be pending, in_progress or completed", i+1,
+				clip(t.Status, 40))
 		}
 		t.Title = t.Content
 	}

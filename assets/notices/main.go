@@ -41,7 +41,10 @@ func notices() ([]byte, error) {
 		return nil, err
 	}
 	parts = append(parts, more...)
-	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
+	slices.SortFunc(parts, func(a,
+		b part) int {
+		return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
+	})
 	var table, texts bytes.Buffer
 	for i := range parts {
 		p := &parts[i]
@@ -49,9 +52,11 @@ func notices() ([]byte, error) {
 			return nil, fmt.Errorf("the licence of %s is not known", p.name)
 		}
 		fmt.Fprintf(&table, "%s\t%s\t%s\n", p.name, p.version, p.license)
-		fmt.Fprintf(&texts, "\n%s\n%s %s (%s)\n\n%s\n", strings.Repeat("-", 78), p.name, p.version, p.license, strings.TrimSpace(p.text))
+		fmt.Fprintf(&texts, "\n%s\n%s %s (%s)\n\n%s\n", strings.Repeat("-", 78), p.name, p.version, p.license,
+			strings.TrimSpace(p.text))
 	}
-	return []byte("Parts of others that are built into Fawn, and their licences.\n\n" + table.String() + texts.String()), nil
+	return []byte("Parts of others that are built into Fawn, and their licences.\n\n" + table.String() + texts.String()),
+		nil
 }
 
 // phrases tell licences apart.
@@ -74,7 +79,8 @@ func classify(text string) string {
 	var hits []hit
 	for _, p := range phrases {
 		if at := strings.Index(text, p.phrase); at >= 0 {
-			if p.license == "BSD-3-Clause" && !strings.Contains(text, "contributors may be used") && !strings.Contains(text, "Neither the name") {
+			if p.license == "BSD-3-Clause" && !strings.Contains(text, "contributors may be used") &&
+				!strings.Contains(text, "Neither the name") {
 				p.license = "BSD-2-Clause"
 			}
 			hits = append(hits, hit{at, p.license})
@@ -100,7 +106,8 @@ func modules() ([]part, error) {
 	}
 	parts, seen := []part{{name: "Go", version: "its standard library", text: text}}, map[string]bool{"": true}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		out, err := run([]string{"GOOS=" + system, "CGO_ENABLED=0"}, "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", ".")
+		out, err := run([]string{"GOOS=" + system, "CGO_ENABLED=0"}, "list", "-deps", "-f",
+			"{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", ".")
 		if err != nil {
 			return nil, err
 		}

@@ -93,7 +93,8 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 			if e.Dir || len(e.Path) > maxPath {
 				return nil
 			}
-			s := state{Size: e.Size, Modified: e.Modified.UnixNano(), Changed: e.Changed.UnixNano(), Inode: e.Inode, Link: e.Link}
+			s := state{Size: e.Size, Modified: e.Modified.UnixNano(), Changed: e.Changed.UnixNano(), Inode: e.Inode,
+				Link: e.Link}
 			old, known := last.Files[e.Path]
 			if known && s.sameStat(old) && old.Changed < last.At-coarse {
 				s = old
@@ -150,5 +151,6 @@ func sensitive(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") || strings.HasPrefix(base, "id_ed25519") ||
 		strings.HasPrefix(base, "credentials") ||
-		slices.Contains([]string{".pem", ".key", ".p12", ".pfx", ".kdbx"}, path.Ext(base)) || slices.Contains([]string{".netrc", ".npmrc", ".pypirc"}, base)
+		slices.Contains([]string{".pem", ".key", ".p12", ".pfx", ".kdbx"}, path.Ext(base)) ||
+		slices.Contains([]string{".netrc", ".npmrc", ".pypirc"}, base)
 }

@@ -89,7 +89,8 @@ func cargoAddresses(lines []string) []string {
 			section = strings.Trim(text, "[] \t")
 			continue
 		}
-		if path := strings.TrimLeft(section+"."+text, "."); !strings.HasPrefix(path, "source") && !strings.HasPrefix(path, "registr") {
+		if path := strings.TrimLeft(section+"."+text, "."); !strings.HasPrefix(path, "source") &&
+			!strings.HasPrefix(path, "registr") {
 			continue
 		}
 		for rest := text; rest != "" && rest[0] != '#'; {

@@ -61,7 +61,8 @@ func readOnly(g grant, req *http.Request, host string) *denial {
 		return nil
 	}
 	return &denial{http.StatusForbidden, Forbidden, "method",
-		"blocked by sandbox network policy: " + host + " (package hosts take GET and HEAD without a body; ask the owner to add it to sandbox.network.allow)"}
+		"blocked by sandbox network policy: " + host +
+			" (package hosts take GET and HEAD without a body; ask the owner to add it to sandbox.network.allow)"}
 }
 
 // exchange sends req over the connected flow and the answer to the client. The
@@ -148,7 +149,8 @@ func (s *session) broken(host string, err error) *denial {
 func tokens(h http.Header) bool {
 	for name := range h {
 		for _, c := range []byte(name) {
-			if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+				!strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
 				return false
 			}
 		}

@@ -33,7 +33,8 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 			return nil, "", fmt.Errorf("read hello: %w", err)
 		}
 		size := int(binary.BigEndian.Uint16(header[3:]))
-		if header[0] != recordHandshake || header[1] != 3 || size == 0 || size > recordLimit || len(message)+size > helloLimit {
+		if header[0] != recordHandshake || header[1] != 3 || size == 0 || size > recordLimit ||
+			len(message)+size > helloLimit {
 			return nil, "", errHello
 		}
 		start = len(raw)

@@ -194,7 +194,8 @@ func (r *packageReader) golang() {
 	// The toolchain's own file holds its defaults; the user's comes before it,
 	// and the environment before both.
 	var files []string
-	for _, root := range []string{r.env["GOROOT"], r.system("/usr/local/go"), r.system("/usr/lib/go"), r.system("/usr/lib/golang")} {
+	for _, root := range []string{r.env["GOROOT"], r.system("/usr/local/go"), r.system("/usr/lib/go"),
+		r.system("/usr/lib/golang")} {
 		if root != "" {
 			files = append(files, filepath.Join(root, "go.env"))
 		}

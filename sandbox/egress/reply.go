@@ -55,7 +55,8 @@ func closedAddress(host string, err error) *denial {
 		reason = refused.Reason
 	}
 	return &denial{http.StatusForbidden, Forbidden, "address " + reason,
-		"blocked by sandbox network policy: " + host + " (" + reason + "; the owner may open private networks with sandbox.network.allow_private)"}
+		"blocked by sandbox network policy: " + host + " (" + reason +
+			"; the owner may open private networks with sandbox.network.allow_private)"}
 }
 
 func overBudget(l Limits) *denial {

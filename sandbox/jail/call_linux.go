@@ -61,7 +61,8 @@ func run() *Exit {
 	if r.Script {
 		files = append(files, scriptFD)
 	}
-	pid, err := syscall.ForkExec(r.Args[0], r.Args, &syscall.ProcAttr{Dir: r.Cwd, Env: r.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	pid, err := syscall.ForkExec(r.Args[0], r.Args,
+		&syscall.ProcAttr{Dir: r.Cwd, Env: r.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		return refused(err)
 	}

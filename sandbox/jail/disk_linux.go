@@ -119,9 +119,10 @@ func memoryDevices() (all []uint64) {
 
 // inMemory tells mapped files that are not on a disk by what they are called.
 func inMemory(name string) bool {
-	return slices.ContainsFunc([]string{"/dev/", "/memfd:", "/SYSV", "/anon_hugepage", "/[aio]"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
+	return slices.ContainsFunc([]string{"/dev/", "/memfd:", "/SYSV", "/anon_hugepage", "/[aio]"},
+		func(prefix string) bool {
+			return strings.HasPrefix(name, prefix)
+		})
 }
 
 func hex(b []byte) uint64 {

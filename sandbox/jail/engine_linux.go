@@ -261,7 +261,8 @@ func (c *engineCall) start(r *EngineRequest) (int, error) {
 	if c.ending {
 		return 0, nil
 	}
-	pid, err := syscall.ForkExec(args[0], args, &syscall.ProcAttr{Dir: r.Cwd, Env: r.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	pid, err := syscall.ForkExec(args[0], args,
+		&syscall.ProcAttr{Dir: r.Cwd, Env: r.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err == nil {
 		c.started = true
 		// When memory runs out, it goes before those that tell about it. It may have

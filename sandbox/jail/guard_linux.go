@@ -126,7 +126,8 @@ func (g *guard) use(t tree, calls map[int]int, files int64) (sum int64, victim i
 // end kills a process and waits for its memory, which would else count for others.
 func (g *guard) end(t tree, victim int, sum int64) {
 	name, _ := os.ReadFile("/proc/" + strconv.Itoa(victim) + "/comm")
-	g.killed(t, victim, fmt.Sprintf("memory limit exceeded (%d MiB > %d MiB): killed %s", sum>>20, g.limit>>20, printable(bytes.TrimSpace(name))))
+	g.killed(t, victim, fmt.Sprintf("memory limit exceeded (%d MiB > %d MiB): killed %s", sum>>20, g.limit>>20,
+		printable(bytes.TrimSpace(name))))
 	t.signal(victim, unix.SIGKILL)
 	await(victim, awaitKilled)
 	g.held = holds{}

@@ -35,7 +35,8 @@ func KeeperEnv(user int) []string {
 // commands cannot signal it, and listens to nobody but the server.
 func keeperMain() {
 	user, err := strconv.Atoi(os.Getenv(userVariable))
-	if err != nil || unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+	if err != nil || unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil ||
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		os.Exit(1)
 	}
 	signal.Ignore()
@@ -43,7 +44,8 @@ func keeperMain() {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGCHLD)
 	unix.CloseOnExec(lineFD)
 	child, err := syscall.ForkExec(ownPath, []string{RoleSetup}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: []uintptr{0, 1, 2, Control}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: []uintptr{0, 1, 2, Control},
+		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		os.Exit(1)
@@ -114,7 +116,8 @@ func endAll(user int, limit time.Duration) int {
 func endUser(user int, end time.Time) {
 	id := uint32(user)
 	pid, err := syscall.ForkExec(ownPath, []string{RoleEnd}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Sys: &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: id, Gid: id}},
+		Dir: "/", Env: []string{"GOMAXPROCS=1"},
+		Sys: &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: id, Gid: id}},
 	})
 	for err == nil && unix.Kill(pid, 0) == nil && time.Now().Before(end) {
 		time.Sleep(time.Millisecond)

@@ -144,7 +144,8 @@ func (s *setup) mask() error {
 
 func (s *setup) hide(name string, dir bool) error {
 	if dir {
-		return mount("tmpfs", s.base+name, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0000,size=4k,nr_inodes=2")
+		return mount("tmpfs", s.base+name, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+			"mode=0000,size=4k,nr_inodes=2")
 	}
 	null, ok := s.sources["/dev/null"]
 	if !ok {

@@ -104,7 +104,8 @@ func setupMain() {
 	fail("exec", s.try("exec", func() error {
 		return unix.Exec(program, []string{role}, []string{
 			"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=16MiB",
-			"SANDBOX_MEMORY=" + strconv.FormatInt(s.guarded(), 10), "SANDBOX_NETWORK=" + s.network(), "SANDBOX_PIDS=" + strconv.FormatInt(max(0, s.Limits.Pids-s.Others), 10),
+			"SANDBOX_MEMORY=" + strconv.FormatInt(s.guarded(), 10), "SANDBOX_NETWORK=" + s.network(),
+			"SANDBOX_PIDS=" + strconv.FormatInt(max(0, s.Limits.Pids-s.Others), 10),
 		})
 	}))
 }

@@ -52,7 +52,8 @@ func supervisorMain(plain bool) {
 	s := &supervisor{null: null, plain: plain, calls: map[int]*running{}}
 	limit, pids := number([]byte(os.Getenv("SANDBOX_MEMORY"))), int(number([]byte(os.Getenv("SANDBOX_PIDS"))))
 	if limit > 0 || pids > 0 {
-		s.guard = &guard{limit: limit, pids: pids, plain: plain, own: os.Getenv("SANDBOX_NETWORK") == "own", wake: make(chan struct{}, 1), look: s.look, killed: s.outOfMemory, crowded: s.crowd}
+		s.guard = &guard{limit: limit, pids: pids, plain: plain, own: os.Getenv("SANDBOX_NETWORK") == "own",
+			wake: make(chan struct{}, 1), look: s.look, killed: s.outOfMemory, crowded: s.crowd}
 		go s.guard.run()
 	}
 	go func() {
@@ -223,7 +224,8 @@ func (s *supervisor) kill(id int, limit time.Duration) {
 	s.mu.Unlock()
 	// A parent that has not started its command yet has nothing below it: it goes
 	// on, and what it starts is ended in the next round.
-	for end := time.Now().Add(limit); pid != 0 && left == 0 && s.runs(pid) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(limit); pid != 0 && left == 0 && s.runs(pid) &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left = killBelow(pid, time.Until(end))
 	}
 	_ = send(&Message{Op: OpKilled, ID: id, Procs: left})

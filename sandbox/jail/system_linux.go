@@ -49,7 +49,8 @@ func (s *setup) proc() error {
 		if err := mount(name, name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return err
 		}
-		if err := s.setFlags(name, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC, true); err != nil {
+		if err := s.setFlags(name, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC,
+			true); err != nil {
 			return err
 		}
 	}
@@ -87,7 +88,8 @@ func (s *setup) dev() error {
 		}
 	}
 	for name, target := range map[string]string{
-		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+		"ptmx": "pts/ptmx",
 	} {
 		if err := os.Symlink(target, at+"/"+name); err != nil {
 			return err
@@ -96,7 +98,8 @@ func (s *setup) dev() error {
 	if err := os.Mkdir(at+"/pts", 0o755); err != nil {
 		return err
 	}
-	if err := mount("devpts", at+"/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0600"); err != nil {
+	if err := mount("devpts", at+"/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=0600"); err != nil {
 		return err
 	}
 	if err := s.tmpfs("/dev/shm", 0o1777, "mode=1777,nr_inodes=65536"+size(s.Limits.Shm), unix.MS_NODEV); err != nil {

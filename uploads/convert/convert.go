@@ -79,8 +79,10 @@ func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
 		".xlsx": office, ".xlsm": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
-		".ott": office, ".epub": office, ".doc": legacy, ".dot": legacy, ".xls": legacy, ".xlt": legacy, ".ppt": legacy, ".pps": legacy,
-		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText, ".eml": mailMessage,
+		".ott": office, ".epub": office, ".doc": legacy, ".dot": legacy, ".xls": legacy, ".xlt": legacy, ".ppt": legacy,
+		".pps": legacy,
+		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText,
+		".eml": mailMessage,
 	}
 }
 

@@ -152,7 +152,8 @@ func (t *pptTexts) take(r pptRecord) {
 	case pptBytes:
 		text = narrowText(r.body)
 	}
-	if text = strings.TrimSpace(strings.NewReplacer("\r", "\n\n", "\v", "\n").Replace(text)); text != "" && len(t.all) < maxParts {
+	if text = strings.TrimSpace(strings.NewReplacer("\r", "\n\n", "\v", "\n").Replace(text)); text != "" &&
+		len(t.all) < maxParts {
 		t.all = append(t.all, pptText{t.kind, text})
 	}
 }

@@ -147,7 +147,8 @@ func (r *paragraphRun) read(list []byte) {
 }
 
 func (w *oldWordReader) run(at uint32) paragraphRun {
-	i, found := slices.BinarySearchFunc(w.runs, at, func(r paragraphRun, at uint32) int { return int(int64(r.from) - int64(at)) })
+	i, found := slices.BinarySearchFunc(w.runs, at,
+		func(r paragraphRun, at uint32) int { return int(int64(r.from) - int64(at)) })
 	if !found {
 		i--
 	}

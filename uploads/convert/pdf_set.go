@@ -63,7 +63,8 @@ func (s *setter) level(l textLine) int {
 	if i := slices.Index(s.heads, half(l.size())); i >= 0 {
 		return min(i+1, 4)
 	}
-	if s.light && n <= maxBold && l.bold() && half(l.size()) >= s.body && len(l.cells(false)) == 1 && !endsSentence(l.plain()) &&
+	if s.light && n <= maxBold && l.bold() && half(l.size()) >= s.body && len(l.cells(false)) == 1 &&
+		!endsSentence(l.plain()) &&
 		!bullet(l.plain()) {
 		return min(len(s.heads)+1, 4)
 	}
@@ -191,7 +192,8 @@ func join(a, b string) string {
 }
 
 func wide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r < 0x3040 || r >= 0xFF00 && r < 0xFFF0
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r < 0x3040 ||
+		r >= 0xFF00 && r < 0xFFF0
 }
 
 // columns counts the parts that lines from the first one on have in common: 2 or more make

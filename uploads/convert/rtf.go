@@ -109,7 +109,8 @@ func (r *rtfReader) control() {
 	}
 	word := string(r.in[start:r.at])
 	start = r.at
-	for r.at < len(r.in) && r.at-start < 12 && (r.in[r.at] >= '0' && r.in[r.at] <= '9' || r.at == start && r.in[r.at] == '-') {
+	for r.at < len(r.in) && r.at-start < 12 &&
+		(r.in[r.at] >= '0' && r.in[r.at] <= '9' || r.at == start && r.in[r.at] == '-') {
 		r.at++
 	}
 	n, err := strconv.Atoi(string(r.in[start:r.at]))
@@ -179,7 +180,8 @@ func (r *rtfReader) word(word string, n int, given bool) {
 			r.at = min(r.at+n, len(r.in))
 		}
 	case "fonttbl", "colortbl", "stylesheet", "info", "pict", "header", "footer", "headerl", "headerr", "headerf",
-		"footerl", "footerr", "footerf", "themedata", "datastore", "object", "listtable", "listoverridetable", "fldinst", "xmlnstbl":
+		"footerl", "footerr", "footerf", "themedata", "datastore", "object", "listtable", "listoverridetable", "fldinst",
+		"xmlnstbl":
 		r.flush()
 		r.state.skip = true
 	}

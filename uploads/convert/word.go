@@ -177,7 +177,8 @@ func (w *wordReader) run(r *node) string {
 	props := r.kid("rPr")
 	bold := props.kid("b")
 	word := strings.TrimSpace(text)
-	if bold.name == "" || bold.attr("val") == "0" || bold.attr("val") == "false" || word == "" || strings.Contains(word, "\n") {
+	if bold.name == "" || bold.attr("val") == "0" || bold.attr("val") == "false" || word == "" ||
+		strings.Contains(word, "\n") {
 		return text
 	}
 	before, after, _ := strings.Cut(text, word)

@@ -104,7 +104,8 @@ func New(cfg Config) *Service {
 	if cfg.Enabled == nil {
 		cfg.Enabled = func() bool { return true }
 	}
-	return &Service{cfg: cfg, changed: make(chan struct{}), stale: make(chan struct{}, 1), shown: shown{wake: make(chan struct{}, 1)}}
+	return &Service{cfg: cfg, changed: make(chan struct{}), stale: make(chan struct{}, 1),
+		shown: shown{wake: make(chan struct{}, 1)}}
 }
 
 func key(thread, name string) string { return thread + " " + name }

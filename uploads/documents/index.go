@@ -166,7 +166,8 @@ func (s *Service) refresh(ctx context.Context, thread string) (found uploads.Fou
 		if stamps[t.file] == "" {
 			if size += t.size; size > maxIndexed {
 				size -= t.size
-				found.Left = append(found.Left, uploads.Left{File: t.file, Why: "the files of this conversation have more text than is indexed"})
+				found.Left = append(found.Left,
+					uploads.Left{File: t.file, Why: "the files of this conversation have more text than is indexed"})
 				continue
 			}
 			if err := s.index(ctx, dir, thread, t); err != nil {

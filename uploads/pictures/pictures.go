@@ -90,7 +90,8 @@ func (s *Service) Clean(ctx context.Context, thread string, data []byte) ([]byte
 }
 
 // Thumbnail implements [uploads.Pictures].
-func (s *Service) Thumbnail(ctx context.Context, thread string, from io.ReaderAt, size int64, side int) (uploads.Thumbnail, error) {
+func (s *Service) Thumbnail(ctx context.Context, thread string, from io.ReaderAt, size int64,
+	side int) (uploads.Thumbnail, error) {
 	file := func() io.Reader { return io.NewSectionReader(from, 0, size) }
 	head := make([]byte, 16)
 	n, err := from.ReadAt(head, 0)

@@ -133,9 +133,11 @@ func describe(ctx context.Context, s views.Step) line {
 	case "str_replace":
 		l = line{verb: verb("str_replace"), target: shortPath(a.Path), mono: true}
 	case "glob":
-		l = line{verb: verb("glob"), target: oneLine(a.Pattern), mono: true, meta: within(ctx, a.Path, count(ctx, s, "files"))}
+		l = line{verb: verb("glob"), target: oneLine(a.Pattern), mono: true,
+			meta: within(ctx, a.Path, count(ctx, s, "files"))}
 	case "grep":
-		l = line{verb: verb("grep"), target: oneLine(a.Pattern), mono: true, meta: within(ctx, a.Path, count(ctx, s, "found"))}
+		l = line{verb: verb("grep"), target: oneLine(a.Pattern), mono: true,
+			meta: within(ctx, a.Path, count(ctx, s, "found"))}
 	case "present_files":
 		l = line{verb: verb("present_files"), target: fileNames(a), mono: true}
 	case "bash":

@@ -14,8 +14,9 @@ func starters(ids []string) []starter {
 	if ids == nil {
 		ids = []string{"write", "analyse", "learn", "page"} // research waits for a tool that reads the web
 	}
-	icons := map[string]string{"write": "pencil", "research": "microscope", "analyse": "chart-line", "learn": "graduation-cap",
-		"page": "layout-template", "code": "square-terminal"}
+	icons := map[string]string{"write": "pencil", "research": "microscope", "analyse": "chart-line",
+		"learn": "graduation-cap",
+		"page":  "layout-template", "code": "square-terminal"}
 	var out []starter
 	for _, id := range ids {
 		if icon, ok := icons[id]; ok {

@@ -162,7 +162,8 @@ func editLink(p views.Panel, page bool) templ.Attributes {
 	if page {
 		return nil
 	}
-	return templ.Attributes{"data-panel": views.PanelURL(p.ThreadID, p.File.Path) + "?edit=1", "data-push": views.PanelPageURL(p.ThreadID, p.File.Path)}
+	return templ.Attributes{"data-panel": views.PanelURL(p.ThreadID, p.File.Path) + "?edit=1",
+		"data-push": views.PanelPageURL(p.ThreadID, p.File.Path)}
 }
 
 func ariaTrue(yes bool) string {

@@ -41,48 +41,77 @@ func Pages(l Look) map[string]templ.Component {
 	}
 	running, done := Running(), Done()
 	return map[string]templ.Component{
-		"welcome":  chat.WelcomePage(views.WelcomePage{Shell: with(views.NavNew, ""), Composer: composer("new1", true, false)}),
-		"first":    chat.WelcomePage(views.WelcomePage{Shell: shell(views.Shell{Theme: l.Theme, Lang: l.Lang, Nav: views.NavNew, Now: now(), Threads: []views.ThreadRow{}}), Composer: offline("new1"), FirstRun: firstRun()}),
-		"running":  chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: running, Composer: composer("t1", false, true)}),
-		"done":     chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: done, Composer: composer("t1", false, false), Panel: markdownPanel()}),
-		"thread":   chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: done, Composer: withFiles(composer("t1", false, false))}),
-		"failed":   chat.ThreadPage(views.ThreadPage{Shell: with("", "t3"), Thread: Troubled(), Composer: composer("t3", false, false)}),
-		"empty":    chat.ThreadPage(views.ThreadPage{Shell: with("", "t4"), Thread: views.Thread{ID: "t4"}, Composer: composer("t4", false, false), Panel: &views.Panel{ThreadID: "t4"}}),
-		"chats":    chat.ChatsPage(views.ChatsPage{Shell: with(views.NavChats, ""), List: chatList(), Total: 132}),
-		"nochats":  chat.ChatsPage(views.ChatsPage{Shell: shell(views.Shell{Theme: l.Theme, Lang: l.Lang, Nav: views.NavChats, Threads: []views.ThreadRow{}})}),
-		"delete":   chat.ConfirmPage(views.ConfirmPage{Shell: with("", "t1"), ThreadID: "t1", Title: "Heat pumps against gas boilers", Files: 3}),
-		"share":    chat.SharePage(views.SharePage{Shell: with("", "t1"), ThreadID: "t1", Title: "Heat pumps against gas boilers"}),
-		"sharing":  chat.SharePage(views.SharePage{Shell: with("", "t1"), ThreadID: "t1", Title: "Heat pumps against gas boilers", Share: &views.Share{Path: "/share/x", URL: "http://127.0.0.1:2026/share/x", At: now(), Stale: true}}),
-		"usage":    chat.UsagePage(usage(with("", "t1"))),
-		"shared":   chat.SharedPage(views.SharedPage{Shell: base, Token: "x", Title: "Heat pumps against gas boilers", At: now(), Turns: done.Turns}),
-		"gone":     chat.ErrorPage(views.ErrorPage{Shell: base, Bare: true, Public: true, Status: 404}),
-		"error":    chat.ErrorPage(views.ErrorPage{Shell: with("", ""), Status: 404, RequestID: "0192f3c8"}),
-		"crash":    chat.ErrorPage(views.ErrorPage{Shell: views.Shell{Theme: l.Theme, Lang: l.Lang}, Bare: true, Status: 500, RequestID: "0192f3c8"}),
+		"welcome": chat.WelcomePage(views.WelcomePage{Shell: with(views.NavNew, ""),
+			Composer: composer("new1", true, false)}),
+		"first": chat.WelcomePage(views.WelcomePage{Shell: shell(views.Shell{Theme: l.Theme, Lang: l.Lang,
+			Nav: views.NavNew, Now: now(), Threads: []views.ThreadRow{}}), Composer: offline("new1"), FirstRun: firstRun()}),
+		"running": chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: running,
+			Composer: composer("t1", false, true)}),
+		"done": chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: done,
+			Composer: composer("t1", false, false), Panel: markdownPanel()}),
+		"thread": chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: done,
+			Composer: withFiles(composer("t1", false, false))}),
+		"failed": chat.ThreadPage(views.ThreadPage{Shell: with("", "t3"), Thread: Troubled(),
+			Composer: composer("t3", false, false)}),
+		"empty": chat.ThreadPage(views.ThreadPage{Shell: with("", "t4"), Thread: views.Thread{ID: "t4"},
+			Composer: composer("t4", false, false), Panel: &views.Panel{ThreadID: "t4"}}),
+		"chats": chat.ChatsPage(views.ChatsPage{Shell: with(views.NavChats, ""), List: chatList(), Total: 132}),
+		"nochats": chat.ChatsPage(views.ChatsPage{Shell: shell(views.Shell{Theme: l.Theme, Lang: l.Lang, Nav: views.NavChats,
+			Threads: []views.ThreadRow{}})}),
+		"delete": chat.ConfirmPage(views.ConfirmPage{Shell: with("", "t1"),
+			ThreadID: "t1", Title: "Heat pumps against gas boilers", Files: 3}),
+		"share": chat.SharePage(views.SharePage{Shell: with("", "t1"),
+			ThreadID: "t1", Title: "Heat pumps against gas boilers"}),
+		"sharing": chat.SharePage(views.SharePage{Shell: with("", "t1"),
+			ThreadID: "t1", Title: "Heat pumps against gas boilers",
+			Share: &views.Share{Path: "/share/x", URL: "http://127.0.0.1:2026/share/x", At: now(), Stale: true}}),
+		"usage": chat.UsagePage(usage(with("", "t1"))),
+		"shared": chat.SharedPage(views.SharedPage{Shell: base, Token: "x", Title: "Heat pumps against gas boilers",
+			At: now(), Turns: done.Turns}),
+		"gone":  chat.ErrorPage(views.ErrorPage{Shell: base, Bare: true, Public: true, Status: 404}),
+		"error": chat.ErrorPage(views.ErrorPage{Shell: with("", ""), Status: 404, RequestID: "0192f3c8"}),
+		"crash": chat.ErrorPage(views.ErrorPage{Shell: views.Shell{Theme: l.Theme, Lang: l.Lang}, Bare: true, Status: 500,
+			RequestID: "0192f3c8"}),
 		"step":     chat.StepPage(views.StepBody{Shell: with("", "t1"), Thread: "t1", Step: steps()[3], Cut: true, Raw: "#"}),
 		"settings": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "appearance", Saved: true}),
 		"about":    settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "about", About: about()}),
-		"models":   settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "models", Models: models(nil)}),
-		"model":    settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "models", Models: models(&views.ModelForm{Preset: views.Preset{Name: "compatible", Label: "Other"}, Wrong: "base_url", Problem: "an address looks like https://host/v1"})}),
-		"tools":    settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "tools", Tools: []views.ToolInfo{{Name: "read_file"}, {Name: "bash", Reason: "no sandbox"}}, Servers: []views.ServerInfo{{Name: "github"}, {Name: "old", Off: true}}}),
-		"account":  settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "account", Loopback: true, About: about()}),
-		"tasks":    tasks.Page(views.TasksPage{Shell: with(views.NavTasks, ""), Tasks: scheduled(), Off: true, Form: views.TaskForm{Every: "day", At: "08:00", Zone: "UTC", Problem: "a task needs a title"}}),
-		"agents":   agents.Gallery(views.AgentsPage{Shell: with(views.NavAgents, ""), Agents: []views.AgentInfo{{Name: "code-reviewer", Text: "Reads pull requests", Model: "GPT-5"}, {Name: "torn", Problem: "config.yaml, line 2: tool_groups must be a list of names"}}, Assistants: []views.AssistantInfo{{ID: "0192f3c8-8a1c-7000-8000-000000000001", Name: "Careful reviewer", Text: "Plans first"}}, More: true}),
+		"models": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""),
+			Section: "models", Models: models(nil)}),
+		"model": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""),
+			Section: "models", Models: models(&views.ModelForm{Preset: views.Preset{Name: "compatible", Label: "Other"},
+				Wrong: "base_url", Problem: "an address looks like https://host/v1"})}),
+		"tools": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""),
+			Section: "tools", Tools: []views.ToolInfo{{Name: "read_file"}, {Name: "bash", Reason: "no sandbox"}},
+			Servers: []views.ServerInfo{{Name: "github"}, {Name: "old", Off: true}}}),
+		"account": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "account", Loopback: true,
+			About: about()}),
+		"tasks": tasks.Page(views.TasksPage{Shell: with(views.NavTasks, ""), Tasks: scheduled(), Off: true,
+			Form: views.TaskForm{Every: "day", At: "08:00", Zone: "UTC", Problem: "a task needs a title"}}),
+		"agents": agents.Gallery(views.AgentsPage{Shell: with(views.NavAgents, ""),
+			Agents: []views.AgentInfo{{Name: "code-reviewer", Text: "Reads pull requests", Model: "GPT-5"},
+				{Name: "torn", Problem: "config.yaml, line 2: tool_groups must be a list of names"}},
+			Assistants: []views.AssistantInfo{{ID: "0192f3c8-8a1c-7000-8000-000000000001", Name: "Careful reviewer",
+				Text: "Plans first"}}, More: true}),
 		"newagent": agents.New(views.NewAgentPage{Shell: with(views.NavAgents, ""), Open: "form", Form: agentForm(true)}),
-		"agent":    agents.Edit(views.AgentPage{Shell: with(views.NavAgents, ""), Form: agentForm(false), Config: "model: gpt-5\n", Soul: "Be strict.", Files: true}),
-		"noagent":  agents.Missing(views.MissingPage{Shell: with(views.NavAgents, ""), Name: "analyst"}),
-		"noskill":  agents.Missing(views.MissingPage{Shell: with(views.NavSkills, ""), Name: "slides", Skill: true}),
-		"menu":     chat.MenuPage(views.MenuPage{Shell: with("", "t1"), Row: rows()[0]}),
-		"notify":   settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "notifications", Notify: views.Notify{On: true, Quiet: []string{views.NotifyFailed}}}),
+		"agent": agents.Edit(views.AgentPage{Shell: with(views.NavAgents, ""), Form: agentForm(false),
+			Config: "model: gpt-5\n", Soul: "Be strict.", Files: true}),
+		"noagent": agents.Missing(views.MissingPage{Shell: with(views.NavAgents, ""), Name: "analyst"}),
+		"noskill": agents.Missing(views.MissingPage{Shell: with(views.NavSkills, ""), Name: "slides", Skill: true}),
+		"menu":    chat.MenuPage(views.MenuPage{Shell: with("", "t1"), Row: rows()[0]}),
+		"notify": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""),
+			Section: "notifications", Notify: views.Notify{On: true, Quiet: []string{views.NotifyFailed}}}),
 		"skills": agents.Skills(views.SkillsPage{Shell: with(views.NavSkills, ""), Operator: true, Skills: []views.SkillInfo{
 			{Name: "sales-report", Text: "Turns the monthly sales table into a report with charts.", Custom: true, On: true},
 			{Name: "torn", Problem: "SKILL.md, line 1: the file must begin with front matter between two lines of ---"},
 			{Name: "web-page", Text: "Builds a page from a description."}}}),
-		"asks":    chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: asking(running), Composer: composer("t1", false, true), Sandbox: weak()}),
-		"sandbox": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "sandbox", Sandbox: weak(), Hosts: []string{"203.0.113.7", "xn--bcher-kva.example"}}),
-		"api":     reference.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
-		"file":    files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: codePanel()}),
-		"table":   files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: tablePanel()}),
-		"files":   files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: views.Panel{ThreadID: "t1", Files: outputs()}}),
+		"asks": chat.ThreadPage(views.ThreadPage{Shell: with("", "t1"), Thread: asking(running),
+			Composer: composer("t1", false, true), Sandbox: weak()}),
+		"sandbox": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "sandbox", Sandbox: weak(),
+			Hosts: []string{"203.0.113.7", "xn--bcher-kva.example"}}),
+		"api":   reference.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
+		"file":  files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: codePanel()}),
+		"table": files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: tablePanel()}),
+		"files": files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: views.Panel{ThreadID: "t1", Files: outputs()}}),
 	}
 }
 
@@ -94,15 +123,19 @@ func asking(t views.Thread) views.Thread {
 }
 
 func weak() views.Sandbox {
-	return views.Sandbox{State: views.SandboxWeak, Provider: "namespace", Layers: []string{"userns", "mountns", "pidns", "netns", "seccomp", "landlock"},
+	return views.Sandbox{State: views.SandboxWeak,
+		Provider: "namespace", Layers: []string{"userns", "mountns", "pidns", "netns", "seccomp", "landlock"},
 		Degraded: []string{"the process list of the host is visible"}, Network: "proxy", Disk: 2 << 30}
 }
 
 func routes() []views.RouteGroup {
 	return []views.RouteGroup{{Name: "Threads", Routes: []views.Route{
-		{ID: "createThread", Method: "POST", Path: "/threads", Text: "Create a thread", More: "Under /api a thread that exists is returned.", BodyType: "object",
-			Body:    []views.RouteField{{Name: "thread_id", Type: "string | null", Text: "Id of the thread"}, {Name: "metadata", Type: "object | null"}},
-			Answers: []views.RouteAnswer{{Status: 200, Text: "The thread", Type: "Thread"}, {Status: 409, Text: "There already"}}},
+		{ID: "createThread", Method: "POST", Path: "/threads", Text: "Create a thread",
+			More: "Under /api a thread that exists is returned.", BodyType: "object",
+			Body: []views.RouteField{{Name: "thread_id", Type: "string | null", Text: "Id of the thread"},
+				{Name: "metadata", Type: "object | null"}},
+			Answers: []views.RouteAnswer{{Status: 200, Text: "The thread", Type: "Thread"},
+				{Status: 409, Text: "There already"}}},
 		{ID: "getThread", Method: "GET", Path: "/threads/{thread_id}", Text: "Get a thread",
 			Params:  []views.RouteField{{Name: "thread_id", Type: "string", Where: "path", Required: true}},
 			Answers: []views.RouteAnswer{{Status: 200, Text: "The thread", Type: "Thread"}}}}}}
@@ -122,10 +155,13 @@ func rows() []views.ThreadRow {
 	n := now()
 	return []views.ThreadRow{
 		{ID: "t1", Title: "Heat pumps against gas boilers", UpdatedAt: n, State: views.ThreadRunning, Turns: 3},
-		{ID: "t2", Title: "Quarterly churn from exports.csv", UpdatedAt: n.Add(-time.Minute), State: views.ThreadUnread, Turns: 1},
-		{ID: "t3", Title: "A very long title which does not fit into the side bar and has to be cut", UpdatedAt: n.AddDate(0, 0, -1), State: views.ThreadFailed, Turns: 12},
+		{ID: "t2", Title: "Quarterly churn from exports.csv", UpdatedAt: n.Add(-time.Minute), State: views.ThreadUnread,
+			Turns: 1},
+		{ID: "t3", Title: "A very long title which does not fit into the side bar and has to be cut",
+			UpdatedAt: n.AddDate(0, 0, -1), State: views.ThreadFailed, Turns: 12},
 		{ID: "t4", UpdatedAt: n.AddDate(0, 0, -2)},
-		{ID: "t5", Title: "Slides for the board meeting in Lyon", UpdatedAt: n.AddDate(0, 0, -3), State: views.ThreadWaiting, Turns: 4},
+		{ID: "t5", Title: "Slides for the board meeting in Lyon", UpdatedAt: n.AddDate(0, 0, -3), State: views.ThreadWaiting,
+			Turns: 4},
 		{ID: "t6", Title: "将采集脚本移植到 Go", UpdatedAt: n.AddDate(0, 0, -20), Turns: 2},
 		{ID: "t7", Title: "שלום עולם", UpdatedAt: n.AddDate(0, 0, -90), Turns: 2},
 	}
@@ -141,8 +177,10 @@ func chatList() views.ChatList {
 }
 
 func composer(id string, isNew, running bool) views.Composer {
-	return views.Composer{ThreadID: id, New: isNew, Running: running, Autofocus: isNew, Model: "gpt-5.2", Mode: views.ModePro,
-		Models: []views.ModelChoice{{Name: "gpt-5.2", Text: "Thinks, sees pictures", Thinks: true, Effort: true}, {Name: "qwen3:8b", Label: "Qwen 3 8B (local)"}, {Name: views.OfflineModel}},
+	return views.Composer{ThreadID: id, New: isNew, Running: running, Autofocus: isNew,
+		Model: "gpt-5.2", Mode: views.ModePro,
+		Models: []views.ModelChoice{{Name: "gpt-5.2", Text: "Thinks, sees pictures", Thinks: true, Effort: true},
+			{Name: "qwen3:8b", Label: "Qwen 3 8B (local)"}, {Name: views.OfflineModel}},
 		Limits: views.UploadLimits{FileBytes: 50 << 20, TotalBytes: 100 << 20, Files: 10}}
 }
 
@@ -163,13 +201,15 @@ func withFiles(c views.Composer) views.Composer {
 
 func firstRun() *views.FirstRun {
 	return &views.FirstRun{
-		Keys:       []views.FoundKey{{Env: "OPENAI_API_KEY", Provider: "OpenAI", Preset: "openai"}},
-		Servers:    []views.FoundServer{{Name: "Ollama", URL: "http://127.0.0.1:11434", Models: []string{"qwen3:8b", "gemma3"}}},
+		Keys: []views.FoundKey{{Env: "OPENAI_API_KEY", Provider: "OpenAI", Preset: "openai"}},
+		Servers: []views.FoundServer{{Name: "Ollama", URL: "http://127.0.0.1:11434",
+			Models: []string{"qwen3:8b", "gemma3"}}},
 		ConfigPath: "~/.config/fawn/config.yaml"}
 }
 
 func about() views.About {
-	return views.About{Version: "0.1.0", Commit: "f00dfeed", Go: "go1.26.8", Platform: "linux/amd64", Address: "127.0.0.1:2026", DataDir: "~/.fawn"}
+	return views.About{Version: "0.1.0", Commit: "f00dfeed", Go: "go1.26.8", Platform: "linux/amd64",
+		Address: "127.0.0.1:2026", DataDir: "~/.fawn"}
 }
 
 func outputs() []views.File {
@@ -208,21 +248,30 @@ func tablePanel() views.Panel {
 }
 
 func models(form *views.ModelForm) views.Models {
-	return views.Models{Form: form, File: "~/.fawn/settings.yaml", Probe: &views.Probe{Name: "claude", Error: "invalid x-api-key", Status: 401},
-		List: []views.ModelInfo{{Name: "gpt-5.2", Provider: "OpenAI", Default: true, Ours: true, Values: []views.Value{{Key: "model", Value: "gpt-5.2", Source: "settings.yaml"}, {Key: "api_key", Source: "secrets.env"}}},
-			{Name: "claude", Provider: "Anthropic", Problem: "ANTHROPIC_API_KEY is not set"}, {Name: views.OfflineModel, BuiltIn: true}},
-		Found:   []views.FoundServer{{Name: "Ollama", URL: "http://127.0.0.1:11434/v1", Models: []string{"qwen3:8b", "gemma3"}}},
+	return views.Models{Form: form,
+		File: "~/.fawn/settings.yaml", Probe: &views.Probe{Name: "claude", Error: "invalid x-api-key", Status: 401},
+		List: []views.ModelInfo{{Name: "gpt-5.2", Provider: "OpenAI", Default: true, Ours: true,
+			Values: []views.Value{{Key: "model", Value: "gpt-5.2", Source: "settings.yaml"},
+				{Key: "api_key", Source: "secrets.env"}}},
+			{Name: "claude", Provider: "Anthropic", Problem: "ANTHROPIC_API_KEY is not set"},
+			{Name: views.OfflineModel, BuiltIn: true}},
+		Found: []views.FoundServer{{Name: "Ollama", URL: "http://127.0.0.1:11434/v1",
+			Models: []string{"qwen3:8b", "gemma3"}}},
 		Keys:    []views.FoundKey{{Env: "DEEPSEEK_API_KEY", Provider: "DeepSeek", Preset: "deepseek"}},
 		Presets: []views.Preset{{Name: "openai", Label: "OpenAI"}, {Name: "ollama", Label: "Ollama", Local: true}}}
 }
 
 func scheduled() []views.Task {
-	return []views.Task{{ID: "a", Title: "Morning report", Prompt: "Write a report", Schedule: "0 8 * * *", Zone: "Europe/Berlin", Next: now().Add(time.Hour),
-		Runs: []views.TaskRun{{Status: "success", ThreadID: "t1", At: now()}, {Status: "failed", At: now(), Error: "no credit"}}}, {ID: "b", Paused: true}}
+	return []views.Task{{ID: "a", Title: "Morning report", Prompt: "Write a report", Schedule: "0 8 * * *",
+		Zone: "Europe/Berlin", Next: now().Add(time.Hour),
+		Runs: []views.TaskRun{{Status: "success", ThreadID: "t1", At: now()},
+			{Status: "failed", At: now(), Error: "no credit"}}}, {ID: "b", Paused: true}}
 }
 
 // agentForm is the form of a custom agent.
 func agentForm(fresh bool) views.AgentForm {
-	return views.AgentForm{New: fresh, Name: "code-reviewer", Description: "Reads pull requests", Soul: "You are strict about tests.", Models: []views.ModelChoice{{Name: "gpt-5", Label: "GPT-5"}},
-		Groups: []views.AgentGroup{{Name: "file:read", On: true}, {Name: "bash"}}, Temperature: "3", Wrong: "temperature", Problem: "Enter a number from 0 to 2."}
+	return views.AgentForm{New: fresh, Name: "code-reviewer", Description: "Reads pull requests",
+		Soul: "You are strict about tests.", Models: []views.ModelChoice{{Name: "gpt-5", Label: "GPT-5"}},
+		Groups:      []views.AgentGroup{{Name: "file:read", On: true}, {Name: "bash"}},
+		Temperature: "3", Wrong: "temperature", Problem: "Enter a number from 0 to 2."}
 }

@@ -47,7 +47,8 @@ func commands() []command {
 		{Label: "cmd.side", Icon: "menu", Do: "side", Keys: "Ctrl B", Also: "also.side"},
 		{Label: "agents.title", Icon: "bot", URL: views.AgentsURL, Also: "also.agents"},
 		{Label: "tasks.title", Icon: "clock", URL: views.TasksURL, Also: "also.tasks"},
-		{Label: "nav.settings", Icon: "settings", URL: views.SettingsURL("appearance"), Keys: "Ctrl ,", Also: "also.settings"},
+		{Label: "nav.settings", Icon: "settings", URL: views.SettingsURL("appearance"), Keys: "Ctrl ,",
+			Also: "also.settings"},
 		{Label: "cmd.keys", Icon: "key", Do: "keys", Keys: "Ctrl /", Also: "also.keys"},
 	}
 }

@@ -29,7 +29,8 @@ var lexers = sync.OnceValue(func() *chroma.LexerRegistry {
 			r.Register(l)
 		}
 	}
-	if l, err := chroma.NewLexer(&chroma.Config{Name: "Go", Aliases: []string{"go", "golang"}, Filenames: []string{"*.go"}}, goRules); err == nil {
+	if l, err := chroma.NewLexer(&chroma.Config{Name: "Go", Aliases: []string{"go", "golang"},
+		Filenames: []string{"*.go"}}, goRules); err == nil {
 		r.Register(l)
 	}
 	return r
@@ -85,11 +86,13 @@ func (w *writer) code(src, lang string, growing bool) {
 	w.text(lang)
 	w.raw(`</span><label class="btn"><input class="vh" name="wrap" type="checkbox">`)
 	w.text(w.t("code.wrap"))
-	w.raw(`</label><button aria-label="` + html.EscapeString(w.t("code.copy.label")) + `" class="btn js" data-copy="code" type="button">`)
+	w.raw(`</label><button aria-label="` + html.EscapeString(w.t("code.copy.label")) +
+		`" class="btn js" data-copy="code" type="button">`)
 	w.text(w.t("code.copy"))
 	w.raw(`</button></div>`)
 	if drawn {
-		w.raw(`<iframe class="dg" loading="lazy" sandbox="allow-scripts" src="/ui/diagram#` + html.EscapeString(url.PathEscape(src)) + `" title="` +
+		w.raw(`<iframe class="dg" loading="lazy" sandbox="allow-scripts" src="/ui/diagram#` +
+			html.EscapeString(url.PathEscape(src)) + `" title="` +
 			html.EscapeString(w.t("md.diagram")) + `"></iframe><details><summary>`)
 		w.text(w.t("md.source"))
 		w.raw(`</summary>`)

@@ -117,7 +117,8 @@ func inert(n ast.Node, source []byte) string {
 
 var engine = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(
-		extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList, extension.Footnote, math{}, references{},
+		extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList, extension.Footnote, math{},
+		references{},
 	))
 })
 

@@ -311,7 +311,8 @@ func (w *writer) display(n *display) {
 		w.raw("</p>")
 		return
 	}
-	tex := strings.TrimSpace(src[len(open):end]) + strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(src[end:], "$$"), `\]`))
+	tex := strings.TrimSpace(src[len(open):end]) +
+		strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(src[end:], "$$"), `\]`))
 	m, ok := w.mathML(tex, true)
 	switch {
 	case ok:
@@ -327,7 +328,8 @@ func (w *writer) display(n *display) {
 
 // formulaBox lets a wide formula scroll by itself.
 func (w *writer) formulaBox(tag, m string) {
-	w.raw(`<` + tag + ` aria-label="` + html.EscapeString(w.t("md.formula")) + `" class="tex" role="group" tabindex="0">` + m + `</` + tag + `>`)
+	w.raw(`<` + tag + ` aria-label="` + html.EscapeString(w.t("md.formula")) + `" class="tex" role="group" tabindex="0">` +
+		m + `</` + tag + `>`)
 }
 
 func (w *writer) mathML(tex string, shown bool) (string, bool) {

@@ -287,7 +287,8 @@ func (m *mender) link(i int) int {
 	if j := strings.IndexByte(words, ']'); j >= 0 {
 		words = words[:j]
 	}
-	if half := words; strings.HasPrefix(half, "citation:") || strings.HasPrefix("citation:", half) || strings.HasPrefix(half, "^") {
+	if half := words; strings.HasPrefix(half, "citation:") || strings.HasPrefix("citation:", half) ||
+		strings.HasPrefix(half, "^") {
 		return len(s)
 	}
 	inner := mender{s: words}

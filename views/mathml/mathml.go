@@ -91,7 +91,8 @@ func command(s string) string {
 // defines tells of the commands with which a short text can make itself long.
 func defines(name string) bool {
 	switch name {
-	case "def", "gdef", "edef", "xdef", "let", "futurelet", "global", "long", "newcommand", "renewcommand", "providecommand",
+	case "def", "gdef", "edef", "xdef", "let", "futurelet", "global", "long", "newcommand", "renewcommand",
+		"providecommand",
 		"DeclareMathOperator", "char", "expandafter", "noexpand", "csname":
 		return true
 	}

@@ -51,7 +51,8 @@ type a2aCall struct {
 
 // a2aMethods are the names of methods in version 1.0, by those of the versions before.
 var a2aMethods = map[string]string{
-	"message/send": "SendMessage", "message/stream": "SendStreamingMessage", "tasks/get": "GetTask", "tasks/cancel": "CancelTask",
+	"message/send": "SendMessage", "message/stream": "SendStreamingMessage", "tasks/get": "GetTask",
+	"tasks/cancel": "CancelTask",
 }
 
 // a2a carries out one call.
@@ -131,7 +132,8 @@ func accepts(r *http.Request, streams bool) error {
 	}
 	accept := strings.ToLower(r.Header.Get("Accept"))
 	kind, _, _ := strings.Cut(want, "/")
-	if accept == "" || strings.Contains(accept, want) || strings.Contains(accept, "*/*") || strings.Contains(accept, kind+"/*") {
+	if accept == "" || strings.Contains(accept, want) || strings.Contains(accept, "*/*") ||
+		strings.Contains(accept, kind+"/*") {
 		return nil
 	}
 	return httpx.Errorf(http.StatusBadRequest, "The Accept header must include %s", want)

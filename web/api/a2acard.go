@@ -29,7 +29,8 @@ func (m mount) cardOf(c echo.Context, id string) error {
 	for _, end := range agentCards {
 		prefix = strings.TrimSuffix(prefix, end)
 	}
-	return httpx.JSON(c, http.StatusOK, m.card(a, httpx.Origin(c.Request())+strings.TrimRight(prefix, "/")+"/a2a/"+wire.Canonical(a.ID)))
+	return httpx.JSON(c, http.StatusOK,
+		m.card(a, httpx.Origin(c.Request())+strings.TrimRight(prefix, "/")+"/a2a/"+wire.Canonical(a.ID)))
 }
 
 // card is how an assistant introduces itself. It speaks both versions of the protocol.
@@ -43,9 +44,12 @@ func (m mount) card(a store.Assistant, url string) map[string]any {
 		"name": a.Name, "description": description, "url": url, "version": m.Version,
 		"protocolVersion": "0.3.0", "preferredTransport": "JSONRPC",
 		"supportedInterfaces": []any{map[string]string{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}},
-		"capabilities":        map[string]bool{"streaming": true, "pushNotifications": false, "stateTransitionHistory": false},
-		"defaultInputModes":   kinds, "defaultOutputModes": kinds,
-		"skills": []any{map[string]any{"id": wire.Canonical(a.ID) + "-main", "name": a.Name + " Capabilities", "description": description,
-			"tags": []string{"assistant", "langgraph"}, "examples": []string{}, "inputModes": kinds, "outputModes": kinds}},
+		"capabilities": map[string]bool{"streaming": true, "pushNotifications": false,
+			"stateTransitionHistory": false},
+		"defaultInputModes": kinds, "defaultOutputModes": kinds,
+		"skills": []any{map[string]any{"id": wire.Canonical(a.ID) + "-main", "name": a.Name + " Capabilities",
+			"description": description,
+			"tags":        []string{"assistant", "langgraph"}, "examples": []string{}, "inputModes": kinds,
+			"outputModes": kinds}},
 	}
 }

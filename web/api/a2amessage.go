@@ -93,7 +93,8 @@ func (p *a2aSend) join() error {
 	for _, part := range p.message.Parts {
 		switch {
 		case given(part.File) != nil:
-			return rpcErrorf(a2aContentType, "Files are not taken here: upload them to the thread, which has the id of the context")
+			return rpcErrorf(a2aContentType,
+				"Files are not taken here: upload them to the thread, which has the id of the context")
 		case part.Text != nil:
 			texts = append(texts, *part.Text)
 		case given(part.Data) != nil:
@@ -132,7 +133,8 @@ func (k *a2aCall) launchTask(p a2aSend) (r store.Run, task string, err error) {
 	if err := k.free(k.c, thread); err != nil {
 		return r, "", asRPC(err)
 	}
-	body := map[string]any{"assistant_id": k.assistant.ID, "context": p.Context, "metadata": map[string]any{"a2a": metadata}}
+	body := map[string]any{"assistant_id": k.assistant.ID, "context": p.Context,
+		"metadata": map[string]any{"a2a": metadata}}
 	switch answer := p.data["resume"]; {
 	case answer != nil && !waits:
 		return r, "", rpcErrorf(rpcParams, "The task does not wait for an answer")

@@ -104,8 +104,9 @@ func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused e
 		return nil, err
 	}
 	said["kind"], said["taskId"], said["contextId"] = "message", id, r.ThreadID
-	return reader, s.add(s.result("task", map[string]any{"kind": "task", "id": id, "contextId": r.ThreadID, "history": []any{said},
-		"status": map[string]any{"state": s.state(a2aSubmitted), "timestamp": wire.Stamp(time.Now())}}), nil)
+	return reader, s.add(s.result("task", map[string]any{"kind": "task", "id": id, "contextId": r.ThreadID,
+		"history": []any{said},
+		"status":  map[string]any{"state": s.state(a2aSubmitted), "timestamp": wire.Stamp(time.Now())}}), nil)
 }
 
 // follow tells the run to its end.
@@ -184,7 +185,8 @@ func (s *a2aStream) finish() error {
 	}
 	artifacts, _ := out["artifacts"].([]any)
 	for _, artifact := range artifacts {
-		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID, "artifact": artifact, "append": false, "lastChunk": true}
+		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID, "artifact": artifact,
+			"append": false, "lastChunk": true}
 		if err := s.add(s.result("artifactUpdate", update), nil); err != nil {
 			return err
 		}
@@ -202,7 +204,8 @@ func (s *a2aStream) status(state string, message any, final bool) error {
 	if message != nil {
 		status["message"] = message
 	}
-	update := map[string]any{"kind": "status-update", "taskId": s.task.id, "contextId": s.task.run.ThreadID, "status": status, "final": final}
+	update := map[string]any{"kind": "status-update", "taskId": s.task.id, "contextId": s.task.run.ThreadID,
+		"status": status, "final": final}
 	return s.add(s.result("statusUpdate", update), nil)
 }
 

@@ -68,7 +68,8 @@ func (k *a2aCall) find(id, thread string) (*a2aTask, error) {
 		return nil, none
 	}
 	anchor, err := k.runByID(k.c, first)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (anchor.ThreadID != in || wire.Canonical(anchor.AssistantID) != wire.Canonical(k.assistant.ID)) {
+	if errors.Is(err, store.ErrNotFound) ||
+		err == nil && (anchor.ThreadID != in || wire.Canonical(anchor.AssistantID) != wire.Canonical(k.assistant.ID)) {
 		return nil, none
 	}
 	if err != nil {
@@ -156,8 +157,9 @@ func (k *a2aCall) show(t *a2aTask, history *int) (map[string]any, error) {
 
 // says is a message of the agent about a task.
 func (k *a2aCall) says(t *a2aTask, id, text string) map[string]any {
-	return map[string]any{"kind": "message", "role": k.role("agent"), "messageId": id, "taskId": t.id, "contextId": t.run.ThreadID,
-		"parts": []any{textPart(text)}}
+	return map[string]any{"kind": "message", "role": k.role("agent"), "messageId": id, "taskId": t.id,
+		"contextId": t.run.ThreadID,
+		"parts":     []any{textPart(text)}}
 }
 
 func textPart(text string) map[string]any { return map[string]any{"kind": "text", "text": text} }
@@ -196,7 +198,8 @@ func answerOf(st *agent.State) string {
 
 // response is the artifact with a task's answer.
 func (k *a2aCall) response(st *agent.State) map[string]any {
-	return map[string]any{"artifactId": newID(), "name": "Assistant Response", "description": "Response from assistant " + wire.Canonical(k.assistant.ID),
+	return map[string]any{"artifactId": newID(), "name": "Assistant Response", "description": "Response from assistant " +
+		wire.Canonical(k.assistant.ID),
 		"parts": []any{textPart(answerOf(st))}}
 }
 
@@ -208,7 +211,8 @@ func question(snap store.Snapshot) map[string]any {
 			parts = append(parts, map[string]any{"kind": "data", "data": q})
 		}
 	}
-	return map[string]any{"artifactId": newID(), "name": "Interrupt", "description": "Agent requires input to continue", "parts": parts}
+	return map[string]any{"artifactId": newID(), "name": "Interrupt", "description": "Agent requires input to continue",
+		"parts": parts}
 }
 
 // a2aQuery are the parameters of methods about a task.

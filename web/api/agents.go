@@ -34,7 +34,8 @@ type agentSettingsJSON struct {
 }
 
 func agentOf(a profile.Agent, soul bool) agentJSON {
-	out := agentJSON{Name: a.Name, Description: a.Description, Model: textOrNull(a.Model), ToolGroups: a.ToolGroups, Skills: a.Skills,
+	out := agentJSON{Name: a.Name, Description: a.Description, Model: textOrNull(a.Model), ToolGroups: a.ToolGroups,
+		Skills:   a.Skills,
 		Thinking: a.Thinking, Effort: textOrNull(a.Effort)}
 	if a.Temperature != nil || a.MaxTokens != nil {
 		out.Settings = &agentSettingsJSON{a.Temperature, a.MaxTokens}
@@ -49,7 +50,8 @@ func agentOf(a profile.Agent, soul bool) agentJSON {
 func (m mount) onAgents(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if m.Agents == nil || !m.snapshotNow().File.AgentsAPI.Enabled {
-			return httpx.Errorf(http.StatusForbidden, "The API of custom agents is off; set agents_api.enabled in the configuration")
+			return httpx.Errorf(http.StatusForbidden,
+				"The API of custom agents is off; set agents_api.enabled in the configuration")
 		}
 		return h(c)
 	}

@@ -98,7 +98,8 @@ func New(d Deps) *API {
 	if d.Pictures == nil {
 		d.Pictures = uploads.NoPictures{}
 	}
-	return &API{Deps: d, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(), probes: make(chan struct{}, maxProbes)}
+	return &API{Deps: d, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(),
+		probes: make(chan struct{}, maxProbes)}
 }
 
 // mount is the API under one prefix. native chooses the manners of DeerFlow's gateway where

@@ -81,7 +81,8 @@ func openArtifact(dir *sandbox.Files, p string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, escape()
 	case errors.Is(err, sandbox.ErrNotRegular):
 		return nil, nil, httpx.Errorf(http.StatusBadRequest, "Path is not a file: %s", p)
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EINVAL): // the last: a name that became another kind of thing meanwhile
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR),
+		errors.Is(err, syscall.EINVAL): // the last: a name that became another kind of thing meanwhile
 		return nil, nil, missing(p)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, nil, httpx.Errorf(http.StatusForbidden, "Access denied: %s", p)

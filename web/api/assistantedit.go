@@ -82,7 +82,8 @@ func (m mount) createAssistant(c echo.Context) error {
 		}
 		return httpx.Errorf(http.StatusConflict, "Assistant already exists")
 	case !m.validID(a.ID):
-		return httpx.Invalid("body", "assistant_id", "want 1 to %d letters, digits, dashes and underscores, got %q", longestID, cut(a.ID, 80))
+		return httpx.Invalid("body", "assistant_id", "want 1 to %d letters, digits, dashes and underscores, got %q",
+			longestID, cut(a.ID, 80))
 	}
 	ctx := c.Request().Context()
 	a, err = m.DB.CreateAssistant(ctx, a)
@@ -103,7 +104,8 @@ func (m mount) createAssistant(c echo.Context) error {
 func ownAssistant(c echo.Context, verb string) (string, error) {
 	id := pathParam(c, "aid")
 	if wire.BuiltIn(id) {
-		return id, httpx.Errorf(http.StatusConflict, "The assistant %s is built in and cannot be %s; create one of your own", wire.GraphID, verb)
+		return id, httpx.Errorf(http.StatusConflict, "The assistant %s is built in and cannot be %s; create one of your own",
+			wire.GraphID, verb)
 	}
 	return id, nil
 }
@@ -211,7 +213,8 @@ func (m mount) assistantVersions(c echo.Context) error {
 		}
 	} else {
 		keep := func(a store.Assistant) bool { return holds(a.Metadata, want) }
-		if list, err = m.DB.AssistantVersions(c.Request().Context(), m.owner(c), id, keep, part.limit, part.offset); err != nil {
+		if list, err = m.DB.AssistantVersions(c.Request().Context(), m.owner(c), id, keep, part.limit,
+			part.offset); err != nil {
 			return noAssistant(err, id)
 		}
 	}

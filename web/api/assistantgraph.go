@@ -29,10 +29,12 @@ func (m mount) assistantGraph(c echo.Context) error {
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{
 		"graph_id": wire.GraphID,
-		"nodes": []node{{agent.NodeStart, "schema", map[string]any{"type": "object"}}, step(agent.NodeModel), step(agent.NodeTools),
+		"nodes": []node{{agent.NodeStart, "schema", map[string]any{"type": "object"}}, step(agent.NodeModel),
+			step(agent.NodeTools),
 			{agent.NodeEnd, "schema", map[string]any{"type": "object"}}},
 		"edges": []edge{{agent.NodeStart, agent.NodeModel, false}, {agent.NodeModel, agent.NodeTools, true},
-			{agent.NodeModel, agent.NodeEnd, true}, {agent.NodeTools, agent.NodeModel, true}, {agent.NodeTools, agent.NodeEnd, true}},
+			{agent.NodeModel, agent.NodeEnd, true}, {agent.NodeTools, agent.NodeModel, true},
+			{agent.NodeTools, agent.NodeEnd, true}},
 	})
 }
 
@@ -57,9 +59,10 @@ func (m mount) assistantSchemas(c echo.Context) error {
 		"max_concurrent_subagents": map[string]any{"type": "integer"},
 		"agent_name":               map[string]any{"type": "string"},
 	}}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"graph_id": wire.GraphID, "state_schema": state, "output_schema": state,
-		"input_schema":  map[string]any{"type": "object", "properties": map[string]any{"messages": list}},
-		"config_schema": options, "context_schema": options})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"graph_id": wire.GraphID, "state_schema": state, "output_schema": state,
+			"input_schema":  map[string]any{"type": "object", "properties": map[string]any{"messages": list}},
+			"config_schema": options, "context_schema": options})
 }
 
 func (m mount) assistantSubgraphs(c echo.Context) error {

@@ -30,13 +30,16 @@ type assistantJSON struct {
 }
 
 func assistantOf(a store.Assistant) assistantJSON {
-	return assistantJSON{ID: a.ID, Graph: a.Graph, Name: a.Name, Version: a.Version, Config: object(a.Config), Context: object(a.Context),
-		Metadata: object(a.Metadata), Description: a.Description, CreatedAt: wire.Stamp(a.CreatedAt), UpdatedAt: wire.Stamp(a.UpdatedAt)}
+	return assistantJSON{ID: a.ID, Graph: a.Graph, Name: a.Name, Version: a.Version, Config: object(a.Config),
+		Context:  object(a.Context),
+		Metadata: object(a.Metadata), Description: a.Description, CreatedAt: wire.Stamp(a.CreatedAt),
+		UpdatedAt: wire.Stamp(a.UpdatedAt)}
 }
 
 // lead is the assistant that is always there.
 func (a *API) lead() store.Assistant {
-	return store.Assistant{ID: wire.LeadAssistant(), Graph: wire.GraphID, Name: wire.GraphID, Version: 1, CreatedAt: a.started, UpdatedAt: a.started,
+	return store.Assistant{ID: wire.LeadAssistant(), Graph: wire.GraphID, Name: wire.GraphID, Version: 1,
+		CreatedAt: a.started, UpdatedAt: a.started,
 		Metadata: json.RawMessage(`{"created_by":"system"}`)}
 }
 
@@ -62,7 +65,8 @@ func (a *API) customAssistant(custom profile.Agent) store.Assistant {
 	if changed.IsZero() {
 		changed = a.started
 	}
-	return store.Assistant{ID: custom.Name, Graph: wire.GraphID, Name: custom.Name, Description: textOrNull(custom.Description), Version: 1,
+	return store.Assistant{ID: custom.Name, Graph: wire.GraphID, Name: custom.Name,
+		Description: textOrNull(custom.Description), Version: 1,
 		CreatedAt: changed, UpdatedAt: changed, Metadata: json.RawMessage(`{"created_by":"user"}`)}
 }
 
@@ -102,14 +106,16 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 	}
 	list := []store.Assistant{}
 	add := func(a store.Assistant) bool {
-		if (q.Graph == "" || q.Graph == a.Graph) && strings.Contains(strings.ToLower(a.Name), strings.ToLower(q.Name)) && holds(a.Metadata, want) {
+		if (q.Graph == "" || q.Graph == a.Graph) && strings.Contains(strings.ToLower(a.Name), strings.ToLower(q.Name)) &&
+			holds(a.Metadata, want) {
 			list = append(list, a)
 		}
 		return true
 	}
 	add(m.lead())
 	stored := map[string]bool{}
-	if err := m.DB.EachAssistant(c.Request().Context(), m.owner(c), func(a store.Assistant) bool { stored[a.ID] = true; return add(a) }); err != nil {
+	if err := m.DB.EachAssistant(c.Request().Context(), m.owner(c),
+		func(a store.Assistant) bool { stored[a.ID] = true; return add(a) }); err != nil {
 		return nil, err
 	}
 	if m.Agents != nil {

@@ -43,7 +43,8 @@ func (m mount) auditPage(c echo.Context, thread string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := m.DB.Audit(c.Request().Context(), store.AuditQuery{Owner: m.owner(c), Thread: thread, Kind: q.Get("kind"), Before: int64(before), Limit: limit + 1})
+	rows, err := m.DB.Audit(c.Request().Context(),
+		store.AuditQuery{Owner: m.owner(c), Thread: thread, Kind: q.Get("kind"), Before: int64(before), Limit: limit + 1})
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,10 @@ func (m mount) workspaceChanges(c echo.Context, r store.Run) error {
 	if err != nil {
 		return err
 	}
-	out := changesJSON{Run: r.ID, Thread: r.ThreadID, Available: known, Version: 1, Summary: record.Summary, Files: []changeJSON{},
-		Limits: map[string]int64{"max_files": changes.MaxFiles, "max_file_bytes_for_diff": changes.MaxText, "max_total_diff_bytes": changes.MaxDiff}}
+	out := changesJSON{Run: r.ID, Thread: r.ThreadID, Available: known, Version: 1, Summary: record.Summary,
+		Files: []changeJSON{},
+		Limits: map[string]int64{"max_files": changes.MaxFiles, "max_file_bytes_for_diff": changes.MaxText,
+			"max_total_diff_bytes": changes.MaxDiff}}
 	if !files {
 		record.Files = nil
 	}

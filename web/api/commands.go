@@ -162,7 +162,8 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 	if given(p.Strategy) == nil {
 		p.Strategy = p.Multitask
 	}
-	body := map[string]any{"assistant_id": p.Assistant, "input": p.Input, "config": p.Config, "context": p.Context, "metadata": p.Metadata,
+	body := map[string]any{"assistant_id": p.Assistant, "input": p.Input, "config": p.Config, "context": p.Context,
+		"metadata":           p.Metadata,
 		"multitask_strategy": p.Strategy}
 	if runs.Resumes(p.Input) {
 		delete(body, "input")
@@ -253,7 +254,8 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 			cmd[name] = v
 		}
 	}
-	_, err = m.launch(c, thread, map[string]any{"assistant_id": last[0].AssistantID, "command": cmd, "config": p.Config, "metadata": p.Metadata})
+	_, err = m.launch(c, thread, map[string]any{"assistant_id": last[0].AssistantID, "command": cmd, "config": p.Config,
+		"metadata": p.Metadata})
 	return map[string]any{}, err
 }
 
@@ -334,7 +336,8 @@ func (m mount) listCheckpoints(c echo.Context, thread string, raw json.RawMessag
 	}
 	out := make([]map[string]any, len(list))
 	for i, cp := range list {
-		out[i] = map[string]any{"id": cp.ID, "timestamp": wire.Stamp(cp.At), "step": cp.Step, "metadata": map[string]any{"source": cp.Source, "run_id": cp.Run, "parent_id": cp.Parent}}
+		out[i] = map[string]any{"id": cp.ID, "timestamp": wire.Stamp(cp.At), "step": cp.Step,
+			"metadata": map[string]any{"source": cp.Source, "run_id": cp.Run, "parent_id": cp.Parent}}
 	}
 	return map[string]any{"checkpoints": out}, nil
 }
@@ -351,7 +354,8 @@ func (m mount) stateFork(c echo.Context, thread string, raw json.RawMessage) (an
 	if p.Checkpoint == "" {
 		return nil, refuse("invalid_argument", "state.fork requires a checkpoint_id.")
 	}
-	run, err := m.launch(c, thread, map[string]any{"assistant_id": wire.GraphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
+	run, err := m.launch(c, thread,
+		map[string]any{"assistant_id": wire.GraphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
 	var d *httpx.Detail
 	if errors.As(err, &d) && d.Status == http.StatusNotFound {
 		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+cut(p.Checkpoint, 80)+".")
@@ -367,9 +371,11 @@ func (m mount) agentTree(c echo.Context, thread string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	status := map[string]string{runs.Busy: "running", runs.ThreadError: "failed", runs.ThreadInterrupted: "interrupted"}[t.Status]
+	status := map[string]string{runs.Busy: "running", runs.ThreadError: "failed",
+		runs.ThreadInterrupted: "interrupted"}[t.Status]
 	if status == "" {
 		status = "completed"
 	}
-	return map[string]any{"tree": map[string]any{"namespace": []string{}, "status": status, "graph_name": wire.GraphID, "children": []any{}}}, nil
+	return map[string]any{"tree": map[string]any{"namespace": []string{}, "status": status, "graph_name": wire.GraphID,
+		"children": []any{}}}, nil
 }

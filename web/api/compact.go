@@ -58,6 +58,8 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 	if !did.Done {
 		reason = "nothing_to_compact"
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"thread_id": t.ID, "compacted": did.Done, "reason": reason, "removed_message_count": did.Hidden,
-		"preserved_message_count": did.Shown, "summary_updated": did.Summary, "checkpoint_id": did.Head, "total_tokens": did.Tokens})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"thread_id": t.ID, "compacted": did.Done, "reason": reason, "removed_message_count": did.Hidden,
+			"preserved_message_count": did.Shown, "summary_updated": did.Summary, "checkpoint_id": did.Head,
+			"total_tokens": did.Tokens})
 }

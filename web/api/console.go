@@ -30,7 +30,8 @@ func (m mount) consoleStats(c echo.Context) error {
 		all.add(s)
 	}
 	cost, currency := all.sum()
-	return httpx.JSON(c, http.StatusOK, map[string]any{"total_cost": cost, "currency": currency, "costs": all.amounts(), "total_runs": t.Runs, "active_runs": t.ActiveRuns, "failed_runs": t.Failed, "total_threads": t.Threads,
+	return httpx.JSON(c, http.StatusOK, map[string]any{"total_cost": cost, "currency": currency, "costs": all.amounts(),
+		"total_runs": t.Runs, "active_runs": t.ActiveRuns, "failed_runs": t.Failed, "total_threads": t.Threads,
 		"total_agents": t.Assistants + 1, "total_tokens": t.Tokens}) // the built-in one counts
 }
 
@@ -62,7 +63,8 @@ func (m mount) consoleRuns(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, consoleRun{ID: r.ID, Thread: r.ThreadID, Title: textOrNull(r.Title), Assistant: one.Assistant, Status: r.Status, Tokens: one.Total,
+		out = append(out, consoleRun{ID: r.ID, Thread: r.ThreadID, Title: textOrNull(r.Title), Assistant: one.Assistant,
+			Status: r.Status, Tokens: one.Total,
 			Error: one.Error, CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"runs": out, "has_more": more})

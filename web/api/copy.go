@@ -54,6 +54,7 @@ func (m mount) branchThread(c echo.Context, t store.Thread) error {
 	if b.Files {
 		files = "current_thread_best_effort"
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]string{"thread_id": b.Thread.ID, "parent_thread_id": b.Parent, "parent_checkpoint_id": b.Checkpoint,
-		"branched_from_message_id": body.Message, "workspace_clone_mode": files, "history_seed_mode": "seeded"})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]string{"thread_id": b.Thread.ID, "parent_thread_id": b.Parent, "parent_checkpoint_id": b.Checkpoint,
+			"branched_from_message_id": body.Message, "workspace_clone_mode": files, "history_seed_mode": "seeded"})
 }

@@ -37,9 +37,11 @@ type cronJSON struct {
 }
 
 func cronOf(c store.Cron) (cronJSON, error) {
-	out := cronJSON{ID: c.ID, Assistant: c.Assistant, Thread: textOrNull(c.Thread), Schedule: c.Schedule, Timezone: textOrNull(c.Timezone),
-		EndTime: stampOrNull(c.EndAt), NextRun: stampOrNull(c.NextAt), Payload: object(c.Payload), Metadata: object(c.Metadata),
-		Enabled: c.Enabled, CreatedAt: wire.Stamp(c.CreatedAt), UpdatedAt: wire.Stamp(c.UpdatedAt)}
+	out := cronJSON{ID: c.ID, Assistant: c.Assistant, Thread: textOrNull(c.Thread), Schedule: c.Schedule,
+		Timezone: textOrNull(c.Timezone),
+		EndTime:  stampOrNull(c.EndAt), NextRun: stampOrNull(c.NextAt), Payload: object(c.Payload),
+		Metadata: object(c.Metadata),
+		Enabled:  c.Enabled, CreatedAt: wire.Stamp(c.CreatedAt), UpdatedAt: wire.Stamp(c.UpdatedAt)}
 	if c.Owner != principal.Default {
 		out.User = &c.Owner
 	}
@@ -149,7 +151,8 @@ func plan(c *store.Cron, now time.Time) (err error) {
 
 // parseTime reads an ISO time; one without a zone is in loc.
 func parseTime(field, text string, loc *time.Location) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+		"2006-01-02T15:04"} {
 		if t, err := time.ParseInLocation(layout, text, loc); err == nil && t.Year() >= 1971 && t.Year() < 9999 {
 			return t.UTC(), nil
 		}
@@ -173,7 +176,8 @@ func (a *API) planned() {
 }
 
 // cronPayload checks a body as a request for a run and returns what is stored of it.
-func (m mount) cronPayload(c echo.Context, thread string, body []byte) (assistant string, payload json.RawMessage, err error) {
+func (m mount) cronPayload(c echo.Context, thread string,
+	body []byte) (assistant string, payload json.RawMessage, err error) {
 	var kept struct {
 		Config  json.RawMessage `json:"config"`
 		Context json.RawMessage `json:"context"`
@@ -207,7 +211,8 @@ func (m mount) createCron(c echo.Context, thread string) error {
 	if b.Schedule == nil {
 		return httpx.Invalid("body", "schedule", "is required: minute hour day month weekday")
 	}
-	cron := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Kind: store.CronRepeats, Enabled: true, After: "delete"}
+	cron := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Kind: store.CronRepeats, Enabled: true,
+		After: "delete"}
 	if thread != "" {
 		cron.After, cron.Thread = "keep", thread
 	}

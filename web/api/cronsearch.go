@@ -41,7 +41,8 @@ func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
 	}
 	list := []store.Cron{}
 	err = m.DB.EachCron(c.Request().Context(), m.owner(c), func(one store.Cron) bool {
-		if one.Kind == store.CronRepeats && (q.Assistant == "" || q.Assistant == one.Assistant) && (q.Thread == "" || q.Thread == one.Thread) &&
+		if one.Kind == store.CronRepeats && (q.Assistant == "" || q.Assistant == one.Assistant) &&
+			(q.Thread == "" || q.Thread == one.Thread) &&
 			(q.Enabled == nil || *q.Enabled == one.Enabled) && holds(one.Metadata, want) {
 			list = append(list, one)
 		}

@@ -72,7 +72,8 @@ func answered(text string, s openapi.Schema) []openapi.Answer {
 
 // streamed is an answer of server-sent events.
 func streamed() []openapi.Answer {
-	return []openapi.Answer{{Status: 200, Text: "Server-sent events, from metadata to end", Type: "text/event-stream", Schema: openapi.Ref("Event")}}
+	return []openapi.Answer{{Status: 200, Text: "Server-sent events, from metadata to end",
+		Type: "text/event-stream", Schema: openapi.Ref("Event")}}
 }
 
 // emptied is an answer without a body.
@@ -85,7 +86,8 @@ func describeServer() []openapi.Op {
 		{ID: "getOK", Tag: tag, Text: "Check that the server is running",
 			Out: answered("The server is running", openapi.Object(openapi.Req("ok", openapi.Bool())))},
 		{ID: "getInfo", Tag: tag, Text: "Version and features",
-			Out: answered("The version", openapi.Object(openapi.Req("version", openapi.String()), openapi.Req("flags", openapi.Map(openapi.Bool()))))},
+			Out: answered("The version", openapi.Object(openapi.Req("version", openapi.String()),
+				openapi.Req("flags", openapi.Map(openapi.Bool()))))},
 		{ID: "getFeatures", Tag: tag, Text: "Optional features of the gateway",
 			Out: answered("The features", openapi.Map(openapi.Object(openapi.Req("enabled", openapi.Bool()))))},
 	}

@@ -7,8 +7,11 @@ func describeThreads() []o.Op {
 	return []o.Op{
 		{ID: "createThread", Tag: tag, Text: "Create a thread",
 			More: "Under /api, an existing thread is returned unless if_exists is raise.",
-			Body: o.Body(o.Opt("thread_id", o.ID()), o.Opt("metadata", o.Map(nil)), o.Opt("if_exists", o.Enum("raise", "do_nothing")),
-				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))), o.Opt("supersteps", o.List(o.Body(o.Opt("updates", o.List(o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String())))))))),
+			Body: o.Body(o.Opt("thread_id", o.ID()), o.Opt("metadata", o.Map(nil)),
+				o.Opt("if_exists", o.Enum("raise", "do_nothing")),
+				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))),
+				o.Opt("supersteps", o.List(o.Body(o.Opt("updates",
+					o.List(o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String())))))))),
 			Out: answered("The thread", o.Ref("Thread")), Fail: []int{409}},
 		{ID: "listThreads", Tag: tag, Text: "List threads, filtered by query parameters",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "offset", Schema: o.Int(0)},
@@ -16,7 +19,8 @@ func describeThreads() []o.Op {
 				{Name: "status", Schema: o.Enum("idle", "busy", "interrupted", "error")}, threadSort(), sortOrder()},
 			Out: answered("A page of threads", o.List(o.Ref("ThreadPart"))), Fail: []int{413}},
 		{ID: "searchThreads", Tag: tag, Text: "Find threads",
-			Body: threadFilter(o.Opt("limit", o.Range(1, maxPage)), o.Opt("offset", o.Int(0)), o.Opt("sort_by", threadSort().Schema),
+			Body: threadFilter(o.Opt("limit", o.Range(1, maxPage)), o.Opt("offset", o.Int(0)),
+				o.Opt("sort_by", threadSort().Schema),
 				o.Opt("sort_order", sortOrder().Schema), o.Opt("select", o.List(o.String())), o.Opt("extract", o.Map(o.String()))),
 			Out: answered("A page of threads", o.List(o.Ref("ThreadPart")))},
 		{ID: "pruneThreads", Tag: tag, Text: "Delete threads, or only their history", Need: true,
@@ -24,31 +28,39 @@ func describeThreads() []o.Op {
 			Out:  answered("The count", o.Object(o.Req("pruned_count", o.Int(0))))},
 		{ID: "streamThread", Tag: tag, Text: "Follow all runs of a thread",
 			More:  "Each run ends with run_done. Last-Event-ID is the id of the last event received; -1 starts at the earliest.",
-			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: streamed(), Endless: true},
+			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: streamed(),
+			Endless: true},
 		{ID: "threadStorage", Tag: tag, Text: "Bytes that the checkpoints of a thread take",
 			Out: answered("By kind and by field of the state", threadStorage())},
 		{ID: "countThreads", Tag: tag, Text: "Count threads",
 			Body: threadFilter(), Out: answered("The count", o.Int(0))},
 		{ID: "getThread", Tag: tag, Text: "Get a thread",
-			Query: []o.Param{{Name: "include", Schema: o.String(), Text: "ttl adds the time to live"}}, Out: answered("The thread", o.Ref("Thread"))},
+			Query: []o.Param{{Name: "include", Schema: o.String(), Text: "ttl adds the time to live"}},
+			Out:   answered("The thread", o.Ref("Thread"))},
 		{ID: "patchThread", Tag: tag, Text: "Merge metadata into a thread",
 			Body: o.Body(o.Opt("metadata", o.Map(nil)), o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil)))),
 			Out:  append(answered("The thread", o.Ref("Thread")), emptied("Done; sent with Prefer: return=minimal")...)},
 		{ID: "deleteThread", Lazy: true, Tag: tag, Text: "Delete a thread, its runs and its files",
-			Out: append(emptied("Deleted"), o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}), Fail: []int{409}},
+			Out:  append(emptied("Deleted"), o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}),
+			Fail: []int{409}},
 		{ID: "copyThread", Tag: tag, Text: "Copy a thread with its history and files",
 			Out: answered("The copy", o.Ref("Thread"))},
 		{ID: "compactThread", Tag: tag, Text: "Replace older messages with a summary for the model",
-			Body: o.Body(o.Opt("force", o.Bool()), o.Opt("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")), o.Req("value", o.Any()))),
+			Body: o.Body(o.Opt("force", o.Bool()),
+				o.Opt("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")), o.Req("value", o.Any()))),
 				o.Opt("model_name", o.String()), o.Opt("agent_name", o.String())),
-			Out: answered("The result of the compaction", o.Object(o.Req("thread_id", o.String()), o.Req("compacted", o.Bool()), o.Req("reason", o.String()),
-				o.Req("removed_message_count", o.Int(0)), o.Req("preserved_message_count", o.Int(0)), o.Req("summary_updated", o.Bool()),
-				o.Req("checkpoint_id", o.String()), o.Req("total_tokens", o.Int(0)))), Fail: []int{409}},
+			Out: answered("The result of the compaction",
+				o.Object(o.Req("thread_id", o.String()), o.Req("compacted", o.Bool()), o.Req("reason", o.String()),
+					o.Req("removed_message_count", o.Int(0)), o.Req("preserved_message_count", o.Int(0)),
+					o.Req("summary_updated", o.Bool()),
+					o.Req("checkpoint_id", o.String()), o.Req("total_tokens", o.Int(0)))), Fail: []int{409}},
 		{ID: "branchThread", Tag: tag, Text: "Branch a new thread from an answer",
 			Body: o.Body(o.Req("message_id", o.String()), o.Opt("message_ids", o.List(o.String())), o.Opt("title", o.String())),
-			Out: answered("The new thread and its origin", o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
-				o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
-				o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")), o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
+			Out: answered("The new thread and its origin",
+				o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
+					o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
+					o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")),
+					o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
 	}
 }
 
@@ -57,7 +69,8 @@ func threadStorage() o.Schema {
 	rows := o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)))
 	channel := o.Object(o.Req("versions", o.Int(0)), o.Req("bytes", o.Int(0)))
 	return o.Object(o.Req("thread_id", o.String()), o.Req("total_bytes", o.Int(0)), o.Req("checkpoints", rows),
-		o.Req("channel_values", o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)), o.Req("by_channel", o.Map(channel)))),
+		o.Req("channel_values", o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)),
+			o.Req("by_channel", o.Map(channel)))),
 		o.Req("blobs", rows), o.Req("pending_writes", rows))
 }
 
@@ -68,7 +81,8 @@ func success() o.Schema {
 
 // threadFilter is a body that chooses threads.
 func threadFilter(more ...o.Prop) o.Schema {
-	return o.Body(append([]o.Prop{o.Opt("metadata", o.Map(nil)), o.Opt("values", o.Map(nil)), o.Opt("ids", o.List(o.String())),
+	return o.Body(append([]o.Prop{o.Opt("metadata", o.Map(nil)), o.Opt("values", o.Map(nil)),
+		o.Opt("ids", o.List(o.String())),
 		o.Opt("status", o.Enum("idle", "busy", "interrupted", "error"))}, more...)...)
 }
 
@@ -80,22 +94,26 @@ func sortOrder() o.Param { return o.Param{Name: "sort_order", Schema: o.Enum("as
 
 func describeState() []o.Op {
 	const tag = "State and history"
-	history := []o.Prop{o.Opt("limit", o.Range(1, maxPage)), o.Opt("before", o.AnyOf(o.String(), o.Map(nil))), o.Opt("metadata", o.Map(nil)), o.Opt("checkpoint", checkpointBody())}
+	history := []o.Prop{o.Opt("limit", o.Range(1, maxPage)), o.Opt("before", o.AnyOf(o.String(), o.Map(nil))),
+		o.Opt("metadata", o.Map(nil)), o.Opt("checkpoint", checkpointBody())}
 	return []o.Op{
 		{ID: "getState", Tag: tag, Text: "Get the state of a thread",
 			Query: []o.Param{stateInclude()}, Out: answered("The state", o.Ref("ThreadState"))},
 		{ID: "updateState", Tag: tag, Text: "Write state through the reducers, or fork a checkpoint",
-			Body: o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String()), o.Opt("checkpoint", checkpointBody()), o.Opt("checkpoint_id", o.String())),
-			Out:  answered("The new state and its checkpoint", o.Ref("ThreadState")), Fail: []int{409}},
+			Body: o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String()), o.Opt("checkpoint", checkpointBody()),
+				o.Opt("checkpoint_id", o.String())),
+			Out: answered("The new state and its checkpoint", o.Ref("ThreadState")), Fail: []int{409}},
 		{ID: "patchState", Tag: tag, Text: "Merge metadata into the state",
 			Body: o.Body(o.Opt("metadata", o.Map(nil))), Out: emptied("Done"), Fail: []int{409}},
 		{ID: "getStateAt", Tag: tag, Text: "Get the state at a checkpoint",
 			Query: []o.Param{stateInclude()}, Out: answered("The state", o.Ref("ThreadState"))},
 		{ID: "getStateAtCheckpoint", Tag: tag, Text: "Get the state at a checkpoint given in the body",
-			Body: o.Body(o.Opt("checkpoint", checkpointBody()), o.Opt("checkpoint_id", o.String())), Out: answered("The state", o.Ref("ThreadState"))},
+			Body: o.Body(o.Opt("checkpoint", checkpointBody()), o.Opt("checkpoint_id", o.String())),
+			Out:  answered("The state", o.Ref("ThreadState"))},
 		{ID: "listHistory", Tag: tag, Text: "List checkpoints, newest first, filtered by query parameters",
-			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "before", Schema: o.String()}, {Name: "metadata", Schema: o.String()}},
-			Out:   answered("The states", o.List(o.Ref("ThreadState")))},
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "before", Schema: o.String()},
+				{Name: "metadata", Schema: o.String()}},
+			Out: answered("The states", o.List(o.Ref("ThreadState")))},
 		{ID: "searchHistory", Tag: tag, Text: "List checkpoints, newest first",
 			Body: o.Body(history...), Out: answered("The states", o.List(o.Ref("ThreadState")))},
 	}

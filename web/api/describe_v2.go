@@ -6,15 +6,19 @@ import o "fawn/web/openapi"
 func describeV2() []o.Op {
 	const tag = "Thread protocol"
 	reply := o.AnyOf(
-		o.Object(o.Req("type", o.Enum("success")), o.Req("id", o.Int(0)), o.Req("result", o.Map(nil)), o.Req("meta", o.Map(nil))),
-		o.Object(o.Req("type", o.Enum("error")), o.Req("id", o.Int(0)), o.Req("error", o.String()), o.Req("message", o.String())))
+		o.Object(o.Req("type", o.Enum("success")), o.Req("id", o.Int(0)), o.Req("result", o.Map(nil)),
+			o.Req("meta", o.Map(nil))),
+		o.Object(o.Req("type", o.Enum("error")), o.Req("id", o.Int(0)), o.Req("error", o.String()),
+			o.Req("message", o.String())))
 	return []o.Op{
 		{ID: "sendCommand", Tag: tag, Text: "Start a run, answer a question, or read and fork state",
 			More: "Methods: run.start, input.respond, state.get, state.listCheckpoints, state.fork, agent.getTree. A rejected command returns type error.",
-			Need: true, Lazy: true, Body: o.Body(o.Req("id", o.Int(0)), o.Req("method", o.String()), o.Opt("params", o.Map(nil))), Out: answered("The result", reply)},
+			Need: true, Lazy: true, Body: o.Body(o.Req("id", o.Int(0)), o.Req("method", o.String()),
+				o.Opt("params", o.Map(nil))), Out: answered("The result", reply)},
 		{ID: "followThread", Tag: tag, Text: "Follow a thread across runs until the client disconnects",
 			More: "Channels: values, updates, messages, tools, custom, lifecycle, input, checkpoints. Starts with the last run, or after since.",
-			Need: true, Lazy: true, Body: o.Body(o.Req("channels", o.List(o.String())), o.Opt("namespaces", o.List(o.List(o.String()))), o.Opt("depth", o.Int(0)), o.Opt("since", o.Int(0))),
+			Need: true, Lazy: true, Body: o.Body(o.Req("channels", o.List(o.String())),
+				o.Opt("namespaces", o.List(o.List(o.String()))), o.Opt("depth", o.Int(0)), o.Opt("since", o.Int(0))),
 			Out: streamed(), Endless: true},
 	}
 }

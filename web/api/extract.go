@@ -46,7 +46,8 @@ func parsePlace(path string) ([]crumb, bool) {
 			return nil, false
 		}
 	}
-	roots := []string{"values", "metadata", "config", "status", "interrupts", "error", "thread_id", "created_at", "updated_at", "state_updated_at"}
+	roots := []string{"values", "metadata", "config", "status", "interrupts", "error", "thread_id", "created_at",
+		"updated_at", "state_updated_at"}
 	return out, slices.Contains(roots, out[0].name)
 }
 
@@ -81,7 +82,8 @@ func parseExtracts(raw map[string]string) (extracts, error) {
 	for alias, path := range raw {
 		places, ok := parsePlace(path)
 		if !ok {
-			return nil, httpx.Invalid("body", "extract", "want paths such as values.title or values.messages[-1].content, got %q", cut(path, 80))
+			return nil, httpx.Invalid("body", "extract",
+				"want paths such as values.title or values.messages[-1].content, got %q", cut(path, 80))
 		}
 		out[alias] = places
 	}

@@ -24,7 +24,8 @@ type feedbackJSON struct {
 }
 
 func feedbackOf(f store.Feedback) feedbackJSON {
-	return feedbackJSON{ID: f.ID, Run: f.Run, Thread: f.Thread, User: f.Owner, Message: textOrNull(f.Message), Rating: f.Rating, Comment: f.Comment, CreatedAt: wire.Stamp(f.CreatedAt)}
+	return feedbackJSON{ID: f.ID, Run: f.Run, Thread: f.Thread, User: f.Owner, Message: textOrNull(f.Message),
+		Rating: f.Rating, Comment: f.Comment, CreatedAt: wire.Stamp(f.CreatedAt)}
 }
 
 // addFeedback stores one more opinion on a run; PUT replaces the last one.
@@ -45,8 +46,9 @@ func (m mount) addFeedback(c echo.Context, r store.Run) error {
 	case len(b.Message) > longestName:
 		return httpx.Invalid("body", "message_id", "want at most %d bytes, got %d", longestName, len(b.Message))
 	}
-	f, err := m.DB.AddFeedback(c.Request().Context(), store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Thread: r.ThreadID, Run: r.ID,
-		Message: b.Message, Rating: *b.Rating, Comment: b.Comment}, c.Request().Method == http.MethodPut)
+	f, err := m.DB.AddFeedback(c.Request().Context(),
+		store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Thread: r.ThreadID, Run: r.ID,
+			Message: b.Message, Rating: *b.Rating, Comment: b.Comment}, c.Request().Method == http.MethodPut)
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,8 @@ func (m mount) feedbackStats(c echo.Context, r store.Run) error {
 			good++
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"run_id": r.ID, "total": len(list), "positive": good, "negative": len(list) - good})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"run_id": r.ID, "total": len(list), "positive": good, "negative": len(list) - good})
 }
 
 // deleteFeedback removes one opinion, or without an id all on the run.

@@ -38,7 +38,8 @@ func (m mount) threadStorage(c echo.Context, t store.Thread) error {
 		values.Count, values.Bytes = values.Count+r.Count, values.Bytes+r.Bytes
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{
-		"thread_id": t.ID, "total_bytes": f.Checkpoints.Bytes + values.Bytes + f.Blobs.Bytes, "checkpoints": rowsJSON(f.Checkpoints),
+		"thread_id": t.ID, "total_bytes": f.Checkpoints.Bytes + values.Bytes + f.Blobs.Bytes,
+		"checkpoints":    rowsJSON(f.Checkpoints),
 		"channel_values": map[string]any{"count": values.Count, "bytes": values.Bytes, "by_channel": channels},
 		"blobs":          rowsJSON(f.Blobs),
 		"pending_writes": rowsJSON{},

@@ -60,7 +60,8 @@ func (m mount) models(c echo.Context) error {
 			disabled = append(disabled, disabledJSON{one.Name, one.Disabled})
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "disabled": disabled, "token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
+	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "disabled": disabled,
+		"token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
 }
 
 func (m mount) model(c echo.Context) error {
@@ -75,5 +76,7 @@ func (m mount) model(c echo.Context) error {
 // features tells which optional parts of DeerFlow's gateway are served here.
 func (m mount) features(c echo.Context) error {
 	off := map[string]bool{"enabled": false}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"agents_api": map[string]bool{"enabled": m.Agents != nil && m.snapshotNow().File.AgentsAPI.Enabled}, "browser_control": off, "mcp_tasks": off})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"agents_api": map[string]bool{"enabled": m.Agents != nil && m.snapshotNow().File.AgentsAPI.Enabled},
+			"browser_control": off, "mcp_tasks": off})
 }

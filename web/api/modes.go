@@ -16,7 +16,8 @@ func parseModes(names []string) (wire.Modes, error) {
 	for _, name := range names {
 		one := wire.ModeOf(name)
 		if one == 0 {
-			return 0, httpx.Invalid("body", "stream_mode", "unknown mode %q (want %s)", cut(name, 40), strings.Join(wire.ModeNames(), ", "))
+			return 0, httpx.Invalid("body", "stream_mode", "unknown mode %q (want %s)", cut(name, 40),
+				strings.Join(wire.ModeNames(), ", "))
 		}
 		set |= one
 	}

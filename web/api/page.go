@@ -41,7 +41,8 @@ func runsPage(q url.Values, usual, most int) (p page, status string, err error) 
 		return p, "", err
 	}
 	status = q.Get("status")
-	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout, runs.Interrupted}, status) {
+	if status != "" && !slices.Contains([]string{runs.Pending, runs.Running, runs.Success, runs.Failed, runs.Timeout,
+		runs.Interrupted}, status) {
 		return p, "", httpx.Invalid("query", "status", "unknown run status %q", cut(status, 40))
 	}
 	return p, status, nil
@@ -85,7 +86,8 @@ func paged(c echo.Context, total, next int) {
 
 // listOrder is the order a body asks for, by one of the given ways; by default what was
 // created last comes first. Things that are alike stand in the order of their ids.
-func listOrder[T any](things, by, direction string, ways map[string]func(a, b T) int, id func(T) string) (func(a, b T) int, error) {
+func listOrder[T any](things, by, direction string, ways map[string]func(a, b T) int,
+	id func(T) string) (func(a, b T) int, error) {
 	sign := -1
 	switch direction {
 	case "", "desc":

@@ -90,7 +90,8 @@ func (m mount) lastTurn(ctx context.Context, t store.Thread) (turn lastTurn, err
 
 func (t lastTurn) replay(message map[string]json.RawMessage) replay {
 	return replay{Input: map[string]any{"messages": []any{message}}, Checkpoint: replayCheckpoint{ID: t.base},
-		Metadata: map[string]any{"regenerate_from_message_id": t.aiID, "regenerate_from_run_id": t.run, "regenerate_checkpoint_id": t.base}, TargetRun: t.run}
+		Metadata: map[string]any{"regenerate_from_message_id": t.aiID, "regenerate_from_run_id": t.run,
+			"regenerate_checkpoint_id": t.base}, TargetRun: t.run}
 }
 
 // prepareRegenerate tells how to run the turn of the last answer again.

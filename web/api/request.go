@@ -48,14 +48,16 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	}
 	req.Hold = false // the page's own way to queue
 	req.Origin, req.Owner, req.HeaderModel = "api", m.owner(c), c.Request().Header.Get("X-Model")
-	for _, raw := range []*json.RawMessage{&req.Input, &req.Command, &req.Metadata, &req.Config, &req.Context, &req.Checkpoint} {
+	for _, raw := range []*json.RawMessage{&req.Input, &req.Command, &req.Metadata, &req.Config, &req.Context,
+		&req.Checkpoint} {
 		*raw = given(*raw)
 	}
 	if err := m.threadOf(thread, &req); err != nil {
 		return req, err
 	}
 	if req.AssistantID == "" && !m.native {
-		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s", wire.GraphID)
+		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s",
+			wire.GraphID)
 	}
 	assistant, err := m.assistantByID(c, req.AssistantID)
 	if err != nil {
@@ -170,7 +172,8 @@ func (m mount) chooseModel(req *runRequest) error {
 	drop := func(raw json.RawMessage) (json.RawMessage, error) {
 		var obj map[string]json.RawMessage
 		var name string
-		if given(raw) == nil || json.Unmarshal(raw, &obj) != nil || json.Unmarshal(obj["model_name"], &name) != nil || name == "" || usable(name) {
+		if given(raw) == nil || json.Unmarshal(raw, &obj) != nil || json.Unmarshal(obj["model_name"], &name) != nil ||
+			name == "" || usable(name) {
 			return raw, nil
 		}
 		unknown = append(unknown, name)
@@ -206,7 +209,8 @@ func (m mount) chooseModel(req *runRequest) error {
 			return err
 		}
 	}
-	if meta["model_warning"], err = agent.Encode("model " + cut(unknown[0], 80) + " is not configured; the next choice was used"); err != nil {
+	if meta["model_warning"], err = agent.Encode("model " + cut(unknown[0], 80) +
+		" is not configured; the next choice was used"); err != nil {
 		return err
 	}
 	req.Metadata, err = agent.Encode(meta)

@@ -41,8 +41,9 @@ type runJSON struct {
 }
 
 func runOf(r store.Run) (runJSON, error) {
-	out := runJSON{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt), UpdatedAt: wire.Stamp(r.UpdatedAt),
-		Status: r.Status, Metadata: object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
+	out := runJSON{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt),
+		UpdatedAt: wire.Stamp(r.UpdatedAt),
+		Status:    r.Status, Metadata: object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
 	out.Assistant = wire.Canonical(out.Assistant)
 	if r.StopReason != "" {
 		out.StopReason = &r.StopReason
@@ -70,7 +71,8 @@ func runOf(r store.Run) (runJSON, error) {
 		return out, err
 	}
 	h := r.Helpers
-	out.Total, out.Input, out.Output, out.Calls, out.Messages = u.Total+h.Total, u.Input+h.Input, u.Output+h.Output, u.Calls+h.Calls, u.Messages
+	out.Total, out.Input, out.Output, out.Calls, out.Messages = u.Total+h.Total, u.Input+h.Input, u.Output+h.Output,
+		u.Calls+h.Calls, u.Messages
 	out.SubagentTokens, out.MiddlewareTokens = u.Subagent, h.Total
 	out.LeadTokens = u.Total - u.Subagent
 	return out, nil
@@ -315,7 +317,8 @@ func (m mount) cancelMany(c echo.Context) error {
 		return err
 	}
 	for _, r := range slices.Backward(open) { // the newest first, so that nothing queued starts in between
-		if r.Parent != "" || m.foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread || len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
+		if r.Parent != "" || m.foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread ||
+			len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
 			(body.Status == runs.Pending || body.Status == runs.Running) && r.Status != body.Status {
 			continue
 		}

@@ -66,7 +66,8 @@ func (m mount) runEvents(c echo.Context, r store.Run) error {
 			if err != nil {
 				return err
 			}
-			if ok && ev.Seq > int64(after) && len(out) < limit && (len(types) == 0 || slices.Contains(types, one.Type)) && (task == "" || about(one, task)) {
+			if ok && ev.Seq > int64(after) && len(out) < limit && (len(types) == 0 || slices.Contains(types, one.Type)) &&
+				(task == "" || about(one, task)) {
 				out = append(out, one)
 			}
 		}
@@ -87,7 +88,8 @@ func about(ev eventJSON, task string) bool {
 
 // eventOf is an event for the list; ok is false for what the list leaves out.
 func eventOf(r store.Run, ev runs.Event) (out eventJSON, ok bool, err error) {
-	out = eventJSON{Thread: r.ThreadID, Run: r.ID, Seq: ev.Seq, Content: ev.Data, Metadata: map[string]any{"caller": "lead_agent"}}
+	out = eventJSON{Thread: r.ThreadID, Run: r.ID, Seq: ev.Seq, Content: ev.Data,
+		Metadata: map[string]any{"caller": "lead_agent"}}
 	if ev.NS != "" {
 		out.Metadata["caller"], out.Metadata["namespace"] = "subagent", ev.NS
 	}
@@ -118,7 +120,8 @@ func eventOf(r store.Run, ev runs.Event) (out eventJSON, ok bool, err error) {
 		out.Type, out.Category = custom.Type, "custom"
 	case runs.KindStep:
 		out.Type, out.Category, out.Seq = "step", "trace", ev.To
-		out.Content, err = agent.Encode(map[string]any{"node": ev.Step.Node, "step": ev.Step.Number, "checkpoint_id": ev.Step.Checkpoint, "next": ev.Step.Next})
+		out.Content, err = agent.Encode(map[string]any{"node": ev.Step.Node, "step": ev.Step.Number,
+			"checkpoint_id": ev.Step.Checkpoint, "next": ev.Step.Next})
 	case runs.KindError:
 		out.Type, out.Category = "run.error", "lifecycle"
 	case runs.KindEnd:

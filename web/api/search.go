@@ -51,8 +51,9 @@ func (m mount) listThreads(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := threadQuery{Limit: &part.limit, Offset: part.offset, Status: values.Get("status"), SortBy: values.Get("sort_by"), SortOrder: values.Get("sort_order"),
-		IDs: httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
+	q := threadQuery{Limit: &part.limit, Offset: part.offset, Status: values.Get("status"), SortBy: values.Get("sort_by"),
+		SortOrder: values.Get("sort_order"),
+		IDs:       httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
 	return m.answerThreads(c, q)
 }
 
@@ -78,7 +79,8 @@ func (m mount) answerThreads(c echo.Context, q threadQuery) error {
 	paged(c, total, q.Offset+len(page))
 	return array(c, len(page), func(i int) (any, error) {
 		out := threadRow(page[i])
-		if extract.whole() || slices.Contains(q.Select, "values") || slices.Contains(q.Select, "interrupts") || slices.Contains(q.Select, "error") {
+		if extract.whole() || slices.Contains(q.Select, "values") || slices.Contains(q.Select, "interrupts") ||
+			slices.Contains(q.Select, "error") {
 			if out, err = m.wholeThread(c.Request().Context(), page[i]); err != nil {
 				return nil, err
 			}
@@ -175,7 +177,8 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
-	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Status: q.Status, Metadata: given(q.Metadata), Limit: limit, Offset: offset, SortBy: q.SortBy, SortOrder: q.SortOrder}
+	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Status: q.Status, Metadata: given(q.Metadata), Limit: limit,
+		Offset: offset, SortBy: q.SortBy, SortOrder: q.SortOrder}
 	want, err := wanted("values", q.Values)
 	if err != nil {
 		return nil, 0, err

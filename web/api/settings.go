@@ -108,8 +108,10 @@ type settingJSON struct {
 }
 
 func settingOf(s config.ModelSetting) settingJSON {
-	out := settingJSON{modelJSON: modelOf(s.Model), Use: s.Use, MaxTokens: s.MaxTokens, Window: s.ContextWindow, Disabled: s.Disabled,
-		Default: s.Default, HasKey: s.HasKey, InConfig: s.InConfig, InSettings: s.InSettings, Sources: map[string]sourceJSON{}}
+	out := settingJSON{modelJSON: modelOf(s.Model), Use: s.Use, MaxTokens: s.MaxTokens, Window: s.ContextWindow,
+		Disabled: s.Disabled,
+		Default:  s.Default, HasKey: s.HasKey, InConfig: s.InConfig, InSettings: s.InSettings,
+		Sources: map[string]sourceJSON{}}
 	if u, err := url.Parse(s.BaseURL); err == nil {
 		out.BaseURL = u.Redacted()
 	}

@@ -36,8 +36,9 @@ type findingJSON struct {
 }
 
 func skillOf(s skills.Skill) skillJSON {
-	out := skillJSON{Name: s.Name, Description: s.Description, License: textOrNull(s.License), Category: string(s.Category),
-		Enabled: s.Enabled && s.Usable(), Editable: s.Editable()}
+	out := skillJSON{Name: s.Name, Description: s.Description, License: textOrNull(s.License),
+		Category: string(s.Category),
+		Enabled:  s.Enabled && s.Usable(), Editable: s.Editable()}
 	for _, f := range s.Findings {
 		out.Findings = append(out.Findings, findingJSON{f.File, f.Line, string(f.Severity), f.Text, f.Rule})
 	}
@@ -155,7 +156,8 @@ func (m mount) reloadSkills(c echo.Context) error {
 	if err := m.Skills.Refresh(); err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "scope": "process", "message": "The skills were read again"})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"success": true, "scope": "process", "message": "The skills were read again"})
 }
 
 // installSkill takes a skill from an archive among a thread's files.
@@ -197,8 +199,9 @@ func (m mount) installSkill(c echo.Context) error {
 	if err != nil {
 		return skillError(err, "")
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "skill_name": s.Name, "message": "Skill '" + s.Name + "' installed successfully",
-		"findings": skillOf(s).Findings})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"success": true, "skill_name": s.Name, "message": "Skill '" + s.Name + "' installed successfully",
+			"findings": skillOf(s).Findings})
 }
 
 func (m mount) listCustomSkills(c echo.Context) error {

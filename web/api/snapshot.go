@@ -25,8 +25,10 @@ type stateJSON struct {
 
 // stateOf is a snapshot as GET state and history show it. failed belongs to the head only;
 // result is what its task wrote, nil where that is not known. show makes its values.
-func stateOf(snap store.Snapshot, failed *runs.Failure, result json.RawMessage, show func(store.Snapshot, bool) json.RawMessage) (json.RawMessage, error) {
-	s := stateJSON{Next: snap.Checkpoint.Next, Tasks: wire.Tasks(snap, failed), Metadata: map[string]any{}, Interrupts: []wire.Interrupt{}}
+func stateOf(snap store.Snapshot, failed *runs.Failure, result json.RawMessage,
+	show func(store.Snapshot, bool) json.RawMessage) (json.RawMessage, error) {
+	s := stateJSON{Next: snap.Checkpoint.Next, Tasks: wire.Tasks(snap, failed), Metadata: map[string]any{},
+		Interrupts: []wire.Interrupt{}}
 	if s.Next == nil {
 		s.Next = []string{}
 	}

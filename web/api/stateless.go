@@ -69,7 +69,8 @@ func (r *readers) left(ctx context.Context, thread string) error {
 // have left, if need be after a restart.
 func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 	ctx = context.WithoutCancel(ctx) // the run is there
-	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID, KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID, Body: []byte(r.ID)}}})
+	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID,
+		KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID, Body: []byte(r.ID)}}})
 	if err != nil {
 		return fmt.Errorf("note that thread %s goes with its run: %w", r.ThreadID, err)
 	}

@@ -147,7 +147,8 @@ func (m mount) updateState(c echo.Context, t store.Thread) error {
 	} else if len(waiting) > 0 {
 		return httpx.Errorf(http.StatusConflict, "Thread is busy")
 	}
-	cp, err := m.Runs.UpdateState(c.Request().Context(), t.ID, runs.Update{Values: given(body.Values), AsNode: body.AsNode, Checkpoint: base})
+	cp, err := m.Runs.UpdateState(c.Request().Context(), t.ID,
+		runs.Update{Values: given(body.Values), AsNode: body.AsNode, Checkpoint: base})
 	switch {
 	case errors.Is(err, runs.ErrBusy):
 		return httpx.Errorf(http.StatusConflict, "Thread is busy")

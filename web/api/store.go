@@ -34,7 +34,8 @@ type itemJSON struct {
 }
 
 func itemOf(it store.Item) itemJSON {
-	return itemJSON{Namespace: it.Namespace, Key: it.Key, Value: it.Value, CreatedAt: wire.Stamp(it.CreatedAt), UpdatedAt: wire.Stamp(it.UpdatedAt)}
+	return itemJSON{Namespace: it.Namespace, Key: it.Key, Value: it.Value, CreatedAt: wire.Stamp(it.CreatedAt),
+		UpdatedAt: wire.Stamp(it.UpdatedAt)}
 }
 
 // checkLabels refuses labels no namespace can have. Those of a search may be "*".
@@ -45,7 +46,8 @@ func checkLabels(where, field string, labels []string) error {
 	for _, l := range labels {
 		switch {
 		case l == "" || strings.Contains(l, "."):
-			return httpx.Invalid(where, field, "Namespace labels cannot be empty or contain periods. Received: %s", cut(strings.Join(labels, ", "), 200))
+			return httpx.Invalid(where, field, "Namespace labels cannot be empty or contain periods. Received: %s",
+				cut(strings.Join(labels, ", "), 200))
 		case len(l) > maxLabel:
 			return httpx.Invalid(where, field, "a label has at most %d bytes, got %d", maxLabel, len(l))
 		}

@@ -114,7 +114,8 @@ func (m mount) follow(c echo.Context, r store.Run, set wire.Modes, subgraphs boo
 // gap tells a reader who comes back that the run's events are gone: its thread keeps only its
 // present. The state is what there is to read; without a cursor the run just ends.
 func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
-	data, err := agent.Encode(map[string]any{"code": "stream_replay_gap", "run_id": r.ID, "requested_event_id": after.String(),
+	data, err := agent.Encode(map[string]any{"code": "stream_replay_gap", "run_id": r.ID,
+		"requested_event_id":          after.String(),
 		"earliest_available_event_id": nil, "latest_available_event_id": nil, "recovery": "reload_durable_state"})
 	if err != nil {
 		return err

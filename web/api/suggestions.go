@@ -92,7 +92,8 @@ func (m mount) polish(c echo.Context) error {
 	case strings.TrimSpace(b.Text) == "":
 		return httpx.Errorf(http.StatusBadRequest, "There is no text to polish")
 	case n > conf.MaxChars:
-		return httpx.Errorf(http.StatusBadRequest, "The text has %d characters; at most %d can be polished (input_polish.max_chars)", n, conf.MaxChars)
+		return httpx.Errorf(http.StatusBadRequest,
+			"The text has %d characters; at most %d can be polished (input_polish.max_chars)", n, conf.MaxChars)
 	}
 	if b.Thread != "" {
 		if _, err := m.threadByID(c, b.Thread); err != nil {

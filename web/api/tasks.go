@@ -49,8 +49,10 @@ type scheduledJSON struct {
 
 // taskOf adds to a cron what its last starts were.
 func (m mount) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error) {
-	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: textOrNull(cron.Thread), Mode: freshThread, Assistant: cron.Assistant, Title: cron.Title,
-		Prompt: schedule.Prompt(cron.Payload), Type: cron.Kind, Timezone: cron.Timezone, Status: "enabled", Overlap: "enqueue", NextRun: stampOrNull(cron.NextAt),
+	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: textOrNull(cron.Thread), Mode: freshThread,
+		Assistant: cron.Assistant, Title: cron.Title,
+		Prompt: schedule.Prompt(cron.Payload), Type: cron.Kind, Timezone: cron.Timezone,
+		Status: "enabled", Overlap: "enqueue", NextRun: stampOrNull(cron.NextAt),
 		CreatedAt: wire.Stamp(cron.CreatedAt), UpdatedAt: wire.Stamp(cron.UpdatedAt)}
 	spec := map[string]string{"cron": cron.Schedule}
 	if cron.Kind == store.CronOnce {
@@ -111,12 +113,14 @@ func (m mount) createTask(c echo.Context) error {
 	for _, s := range []struct {
 		field string
 		given bool
-	}{{"title", b.Title != nil}, {"prompt", b.Prompt != nil}, {"schedule_type", b.Type != nil}, {"schedule_spec", given(b.Spec) != nil}, {"timezone", b.Timezone != nil}} {
+	}{{"title", b.Title != nil}, {"prompt", b.Prompt != nil}, {"schedule_type", b.Type != nil},
+		{"schedule_spec", given(b.Spec) != nil}, {"timezone", b.Timezone != nil}} {
 		if !s.given {
 			return httpx.Invalid("body", s.field, "is required")
 		}
 	}
-	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: m.owner(c), Kind: *b.Type,
+	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: m.owner(c),
+		Kind:      *b.Type,
 		Assistant: wire.LeadAssistant(), Enabled: true, After: "keep", Overlap: "skip", Task: true}
 	if cron.Kind != store.CronOnce && cron.Kind != store.CronRepeats {
 		return unprocessable("Unsupported schedule_type")
@@ -243,7 +247,8 @@ func (m mount) idleTask(c echo.Context) (store.Cron, error) {
 	}
 	_, open, err := m.DB.CountCronRuns(c.Request().Context(), cron.ID)
 	if err == nil && open > 0 {
-		err = httpx.Errorf(http.StatusConflict, "Scheduled task is currently running; retry after the active execution finishes")
+		err = httpx.Errorf(http.StatusConflict,
+			"Scheduled task is currently running; retry after the active execution finishes")
 	}
 	return cron, err
 }
@@ -368,8 +373,10 @@ func (m mount) taskRuns(c echo.Context) error {
 	}
 	out := make([]scheduledRunJSON, len(list))
 	for i, r := range list {
-		out[i] = scheduledRunJSON{ID: r.ID, Task: r.Cron, Thread: r.Thread, ScheduledFor: wire.Stamp(r.DueAt), Trigger: r.Trigger, Status: r.Status,
-			Error: textOrNull(r.Error), StartedAt: stampOrNull(r.StartedAt), FinishedAt: stampOrNull(r.FinishedAt), CreatedAt: wire.Stamp(r.DueAt)}
+		out[i] = scheduledRunJSON{ID: r.ID, Task: r.Cron, Thread: r.Thread, ScheduledFor: wire.Stamp(r.DueAt),
+			Trigger: r.Trigger, Status: r.Status,
+			Error: textOrNull(r.Error), StartedAt: stampOrNull(r.StartedAt), FinishedAt: stampOrNull(r.FinishedAt),
+			CreatedAt: wire.Stamp(r.DueAt)}
 		if !r.StartedAt.IsZero() {
 			out[i].Run = &r.Run
 		}

@@ -41,8 +41,9 @@ func threadRow(t store.Thread) threadJSON {
 			title = b
 		}
 	}
-	return threadJSON{ID: t.ID, CreatedAt: wire.Stamp(t.CreatedAt), UpdatedAt: wire.Stamp(t.UpdatedAt), StateUpdatedAt: wire.Stamp(t.StateUpdatedAt),
-		Metadata: object(t.Metadata), Status: t.Status, Config: object(t.Config),
+	return threadJSON{ID: t.ID, CreatedAt: wire.Stamp(t.CreatedAt), UpdatedAt: wire.Stamp(t.UpdatedAt),
+		StateUpdatedAt: wire.Stamp(t.StateUpdatedAt),
+		Metadata:       object(t.Metadata), Status: t.Status, Config: object(t.Config),
 		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]wire.Interrupt{}}
 }
 

@@ -104,7 +104,8 @@ func (m mount) answerThread(c echo.Context, id string) error {
 	if slices.Contains(httpx.List(c.QueryParams(), "include"), "ttl") {
 		ttl, err := m.DB.ThreadTTL(c.Request().Context(), id)
 		if err == nil {
-			out.TTL = &ttlJSON{Minutes: ttl.After.Minutes(), Strategy: ttl.Strategy, ExpiresAt: wire.Stamp(t.UpdatedAt.Add(ttl.After))}
+			out.TTL = &ttlJSON{Minutes: ttl.After.Minutes(), Strategy: ttl.Strategy,
+				ExpiresAt: wire.Stamp(t.UpdatedAt.Add(ttl.After))}
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

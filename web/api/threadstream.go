@@ -31,7 +31,8 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 			set.state = true
 		case "lifecycle": // beginnings and ends are always told
 		default:
-			return set, httpx.Invalid("query", "stream_mode", "unknown mode %q (want run_modes, lifecycle or state_update)", cut(name, 40))
+			return set, httpx.Invalid("query", "stream_mode", "unknown mode %q (want run_modes, lifecycle or state_update)",
+				cut(name, 40))
 		}
 	}
 	return set, nil
@@ -84,7 +85,8 @@ func (m mount) threadStream(c echo.Context, t store.Thread) error {
 	return unlessLeft(c, err)
 }
 
-func (m mount) runByRun(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, set threadModes, after httpx.ID) error {
+func (m mount) runByRun(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, set threadModes,
+	after httpx.ID) error {
 	for {
 		reader, err := thread.Next(ctx)
 		if err != nil {

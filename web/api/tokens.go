@@ -48,7 +48,8 @@ func (m mount) threadTokens(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	out := tokenUsage{Thread: t.ID, ByModel: map[string]*modelSpent{}, ByCaller: map[string]int64{"lead_agent": 0, "subagent": 0, "middleware": 0}}
+	out := tokenUsage{Thread: t.ID, ByModel: map[string]*modelSpent{},
+		ByCaller: map[string]int64{"lead_agent": 0, "subagent": 0, "middleware": 0}}
 	for _, r := range list {
 		if active || runs.Done(r.Status) {
 			out.Runs++
@@ -98,7 +99,8 @@ func (m mount) contextUsage(snap store.Snapshot) (*contextUsage, error) {
 			windowOf = m.snapshotNow().WindowOf
 		}
 		if window := windowOf(msg.Usage.Model, msg.Meta.Model); window > 0 {
-			return &contextUsage{Tokens: msg.Usage.Total, Most: window, Percentage: float64(msg.Usage.Total*1000/window) / 10}, nil
+			return &contextUsage{Tokens: msg.Usage.Total, Most: window, Percentage: float64(msg.Usage.Total*1000/window) / 10},
+				nil
 		}
 		return nil, nil
 	}

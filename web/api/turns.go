@@ -104,7 +104,8 @@ func (m mount) turns(c echo.Context, t store.Thread, snap store.Snapshot) ([]tur
 			return nil, err
 		}
 		o := from(row.N)
-		out[i] = turnJSON{Thread: t.ID, Run: textOrNull(o.run), Seq: i + 1, Type: turnType(head.Type), Category: "message", Content: row.Body,
+		out[i] = turnJSON{Thread: t.ID, Run: textOrNull(o.run), Seq: i + 1, Type: turnType(head.Type),
+			Category: "message", Content: row.Body,
 			Metadata: map[string]any{"caller": "lead_agent"}, CreatedAt: stampOrNull(o.at)}
 		if head.Type == agent.TypeAI {
 			lastAI[o.run] = i

@@ -56,7 +56,8 @@ func (m mount) threadEvents(c echo.Context, id string) error {
 }
 
 // tell sends one run after the other.
-func (m mount) tell(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, f *wire.Filter, after httpx.ID) error {
+func (m mount) tell(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, f *wire.Filter,
+	after httpx.ID) error {
 	for {
 		run, err := thread.Next(ctx)
 		if err != nil {

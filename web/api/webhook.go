@@ -42,8 +42,10 @@ func checkWebhook(raw string) error {
 		return nil
 	}
 	u, err := url.Parse(raw)
-	if err != nil || len(raw) > maxWebhookURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return httpx.Invalid("body", "webhook", "want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL, cut(raw, 80))
+	if err != nil || len(raw) > maxWebhookURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil {
+		return httpx.Invalid("body", "webhook",
+			"want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL, cut(raw, 80))
 	}
 	return nil
 }
@@ -177,7 +179,8 @@ func (a *API) webhook(ctx context.Context, run string) (w runs.Webhook, err erro
 }
 
 func (a *API) storeWebhook(ctx context.Context, run string, body []byte) error {
-	return a.DB.Commit(context.WithoutCancel(ctx), store.Batch{KV: []store.KV{{Space: runs.WebhookSpace, Key: run, Body: body}}})
+	return a.DB.Commit(context.WithoutCancel(ctx),
+		store.Batch{KV: []store.KV{{Space: runs.WebhookSpace, Key: run, Body: body}}})
 }
 
 // call makes one attempt.
@@ -193,7 +196,8 @@ func (a *API) call(ctx context.Context, to, run string, body []byte) error {
 		return err
 	case status/100 == 2:
 		return nil
-	case status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests:
+	case status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooEarly &&
+		status != http.StatusTooManyRequests:
 		return errors.Join(ErrWebhookRefused, httpx.Errorf(status, "it answered %d", status))
 	}
 	return httpx.Errorf(status, "it answered %d", status)

@@ -78,8 +78,10 @@ func Of(err error) (status int, detail any) {
 			return row.status, err.Error()
 		}
 	}
-	if errors.Is(err, store.ErrFull) || errors.Is(err, runs.ErrStorage) || slices.ContainsFunc(fullDisk(), func(e syscall.Errno) bool { return errors.Is(err, e) }) {
-		return http.StatusInsufficientStorage, "the disk is full or failing, so nothing can be stored; free some space and try again"
+	if errors.Is(err, store.ErrFull) || errors.Is(err, runs.ErrStorage) ||
+		slices.ContainsFunc(fullDisk(), func(e syscall.Errno) bool { return errors.Is(err, e) }) {
+		return http.StatusInsufficientStorage,
+			"the disk is full or failing, so nothing can be stored; free some space and try again"
 	}
 	return http.StatusInternalServerError, nil
 }

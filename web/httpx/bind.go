@@ -69,11 +69,13 @@ func Decode(body []byte, into any) error {
 	if errors.As(err, &syntax) {
 		if !json.Valid(body) {
 			return &Detail{Status: http.StatusUnprocessableEntity,
-				Detail: []Problem{{Loc: []string{"body"}, Msg: "the body is not valid JSON: " + syntax.Error(), Type: "json_invalid"}}}
+				Detail: []Problem{{Loc: []string{"body"}, Msg: "the body is not valid JSON: " + syntax.Error(),
+					Type: "json_invalid"}}}
 		}
 	}
 	return &Detail{Status: http.StatusUnprocessableEntity,
-		Detail: []Problem{{Loc: append([]string{"body"}, fieldOf(body, into, err)...), Msg: message(err), Type: "type_error"}}}
+		Detail: []Problem{{Loc: append([]string{"body"}, fieldOf(body, into, err)...), Msg: message(err),
+			Type: "type_error"}}}
 }
 
 // fieldOf finds which field of body made err. Names of embedded structs in the path mean
@@ -147,7 +149,8 @@ func DecodeStrict(body []byte, into any) error {
 	var problems []Problem
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !known[name] {
-			problems = append(problems, Problem{Loc: []string{"body", name}, Msg: "this field is not known", Type: "extra_forbidden"})
+			problems = append(problems, Problem{Loc: []string{"body", name}, Msg: "this field is not known",
+				Type: "extra_forbidden"})
 		}
 	}
 	if problems != nil {

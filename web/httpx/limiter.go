@@ -16,7 +16,8 @@ type Limiter struct{ open atomic.Int64 }
 func (l *Limiter) Acquire(limit int) (release func(), err error) {
 	if l.open.Add(1) > int64(limit) {
 		l.open.Add(-1)
-		d := Errorf(http.StatusServiceUnavailable, "%d event streams are open, which is the limit (server.max_readers in the config)", limit)
+		d := Errorf(http.StatusServiceUnavailable,
+			"%d event streams are open, which is the limit (server.max_readers in the config)", limit)
 		d.Header = http.Header{"Retry-After": {"5"}}
 		return nil, d
 	}

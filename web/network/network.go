@@ -158,11 +158,13 @@ func (d *Decisions) ask(ctx context.Context, q egress.Question) error {
 	if err != nil {
 		return err
 	}
-	if err := d.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: questionSpace, Key: questionKey(q), Body: body}}}); err != nil {
+	if err := d.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: questionSpace, Key: questionKey(q),
+		Body: body}}}); err != nil {
 		return err
 	}
 	d.log.Warn("an agent wants to connect to a host that isn't allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
-	return d.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port, "at": q.At})
+	return d.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port,
+		"at": q.At})
 }
 
 // show tells the readers of a run.
@@ -217,7 +219,8 @@ func (d *Decisions) Answer(ctx context.Context, thread, host string, answer egre
 	default:
 		return fmt.Errorf("%w %.20q: want once, thread, always or no", ErrAnswer, answer)
 	}
-	if err := d.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer, At: time.Now().UTC()}); err != nil {
+	if err := d.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer,
+		At: time.Now().UTC()}); err != nil {
 		return err
 	}
 	d.waits.answer(thread, host, answer)
@@ -283,7 +286,8 @@ func (d *Decisions) Drop(ctx context.Context, thread string) error {
 		return err
 	}
 	for _, one := range own {
-		if _, err := d.change(ctx, one.Host, func(o egress.Decision) bool { return o.Thread == thread && o.Answer != egress.Always }); err != nil {
+		if _, err := d.change(ctx, one.Host,
+			func(o egress.Decision) bool { return o.Thread == thread && o.Answer != egress.Always }); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,8 @@ func (s Spec) Tags() []string {
 func Reason(status int) string {
 	return map[int]string{
 		400: "Invalid message, file or checkpoint", 403: "Foreign origin, or a path outside the thread's folder",
-		404: "Not found", 409: "Busy, already exists, or already finished", 413: "Too large", 416: "Range not satisfiable", 421: "Unknown host name",
+		404: "Not found", 409: "Busy, already exists, or already finished", 413: "Too large", 416: "Range not satisfiable",
+		421: "Unknown host name",
 		422: "Invalid field, parameter or id", 503: "Shutting down, or too many streams", 507: "The disk is full",
 	}[status]
 }
@@ -193,7 +194,8 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 	switch {
 	case o.Form != "":
 		file := Schema{"type": "string", "contentMediaType": "application/octet-stream"}
-		one["requestBody"] = map[string]any{"required": true, "content": content("multipart/form-data", Object(Req(o.Form, List(file))))}
+		one["requestBody"] = map[string]any{"required": true,
+			"content": content("multipart/form-data", Object(Req(o.Form, List(file))))}
 	case o.Body != nil:
 		one["requestBody"] = map[string]any{"required": o.Need, "content": content("application/json", o.Body)}
 	}

@@ -29,5 +29,6 @@ func Allowed(c echo.Context, p Policy) error {
 	case !who.Known():
 		return httpx.Errorf(http.StatusUnauthorized, "Not signed in")
 	}
-	return httpx.Errorf(http.StatusForbidden, "This concerns everybody: only the owner of the installation may see or change it")
+	return httpx.Errorf(http.StatusForbidden,
+		"This concerns everybody: only the owner of the installation may see or change it")
 }

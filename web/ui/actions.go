@@ -106,7 +106,8 @@ func (u *UI) confirm(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, chat.ConfirmPage(views.ConfirmPage{Shell: shell, ThreadID: v.thread.ID, Title: v.heading(), Files: len(v.artifacts)}))
+	return html(c, http.StatusOK, chat.ConfirmPage(views.ConfirmPage{Shell: shell, ThreadID: v.thread.ID,
+		Title: v.heading(), Files: len(v.artifacts)}))
 }
 
 // remove is POST /ui/threads/:id/delete.

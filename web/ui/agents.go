@@ -158,7 +158,8 @@ func (u *UI) missing(skill bool) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return html(c, http.StatusNotFound, agents.Missing(views.MissingPage{Shell: shell, Name: head(oneLine(param(c, "name")), maxTitle), Skill: skill}))
+		return html(c, http.StatusNotFound,
+			agents.Missing(views.MissingPage{Shell: shell, Name: head(oneLine(param(c, "name")), maxTitle), Skill: skill}))
 	}
 }
 

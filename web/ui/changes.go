@@ -50,10 +50,12 @@ func (u *UI) touched(ctx context.Context, b *builder, t *views.Turn, list []stor
 		if !known {
 			continue
 		}
-		t.Changes = append(t.Changes, views.RunChanges{Run: run.ID, Files: r.Summary.Files(), Added: r.Summary.Additions, Removed: r.Summary.Deletions})
+		t.Changes = append(t.Changes, views.RunChanges{Run: run.ID, Files: r.Summary.Files(), Added: r.Summary.Additions,
+			Removed: r.Summary.Deletions})
 		for _, f := range r.Files {
 			at := strings.TrimPrefix(f.Path, "/")
-			if left == 0 || f.Status == changes.Deleted || f.Symlink || slices.ContainsFunc(t.Files, func(o views.File) bool { return o.Path == at }) {
+			if left == 0 || f.Status == changes.Deleted || f.Symlink ||
+				slices.ContainsFunc(t.Files, func(o views.File) bool { return o.Path == at }) {
 				continue
 			}
 			card := b.file(f.Path)
@@ -121,7 +123,8 @@ func (u *UI) changesPanel(c echo.Context, t store.Thread) (views.Panel, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Changes.RunChanges = views.RunChanges{Run: run, Files: r.Summary.Files(), Added: r.Summary.Additions, Removed: r.Summary.Deletions}
+	p.Changes.RunChanges = views.RunChanges{Run: run, Files: r.Summary.Files(), Added: r.Summary.Additions,
+		Removed: r.Summary.Deletions}
 	p.Changes.More = r.Summary.Truncated
 	describe, left := u.describer(t.ID), maxRunLines
 	for _, f := range r.Files {

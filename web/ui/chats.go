@@ -73,8 +73,9 @@ func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
 	words = words[:min(len(words), maxWords)]
 	at := position(c.QueryParam("before"))
 	l.Later = at.ID != ""
-	found, rest, err := u.DB.FindThreads(ctx, store.Find{Owner: principal.Owner(ctx), Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
-		Match: func(body []byte) (string, bool) { return excerpt(body, words) }})
+	found, rest, err := u.DB.FindThreads(ctx,
+		store.Find{Owner: principal.Owner(ctx), Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
+			Match: func(body []byte) (string, bool) { return excerpt(body, words) }})
 	if err != nil {
 		return l, err
 	}
@@ -146,7 +147,8 @@ func (u *UI) removeMany(c echo.Context) error {
 	case len(threads) == 0:
 		return frame(c, views.Frame{Location: where}, where)
 	case len(threads) > maxTrash:
-		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d", len(threads), maxTrash)
+		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d",
+			len(threads), maxTrash)
 	}
 	return u.removed(c, where, threads...)
 }

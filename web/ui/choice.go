@@ -91,7 +91,8 @@ func choiceOf(t store.Thread) (choice, bool) {
 // options are what the choice says to a run.
 func (ch choice) options() map[string]any {
 	flags := modeFlags[ch.Mode]
-	out := map[string]any{"mode": string(ch.Mode), "thinking_enabled": flags.thinking, "is_plan_mode": flags.plan, "subagent_enabled": flags.subagents}
+	out := map[string]any{"mode": string(ch.Mode), "thinking_enabled": flags.thinking, "is_plan_mode": flags.plan,
+		"subagent_enabled": flags.subagents}
 	if ch.Model != "" {
 		out["model_name"] = ch.Model
 	}

@@ -50,7 +50,8 @@ func ours(r *http.Request) bool {
 		return fragment(r) || wantsPage(r)
 	}
 	// A person who mistypes an address gets a page, also outside of these.
-	return r.Method == http.MethodGet && wantsPage(r) && !strings.HasPrefix(p, "/api/") && !strings.HasPrefix(p, "/threads") &&
+	return r.Method == http.MethodGet && wantsPage(r) && !strings.HasPrefix(p, "/api/") &&
+		!strings.HasPrefix(p, "/threads") &&
 		!strings.HasPrefix(p, "/runs") && !strings.HasPrefix(p, "/assistants")
 }
 
@@ -66,7 +67,8 @@ func (u *UI) answerError(c echo.Context, err error) error {
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	u.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path", r.URL.Path, "err", err)
+	u.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path", r.URL.Path,
+		"err", err)
 	if s, ok := detail.(string); ok && status != http.StatusNotFound {
 		text = s
 	}

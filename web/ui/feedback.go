@@ -52,8 +52,9 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 // that came with that one goes with it.
 func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 	if t.Rating != 0 {
-		_, err := u.DB.AddFeedback(ctx, store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: principal.Owner(ctx), Thread: thread, Run: t.Run,
-			Message: t.Answer.ID, Rating: t.Rating}, true)
+		_, err := u.DB.AddFeedback(ctx,
+			store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: principal.Owner(ctx), Thread: thread, Run: t.Run,
+				Message: t.Answer.ID, Rating: t.Rating}, true)
 		return err
 	}
 	list, err := u.DB.Feedback(ctx, principal.Owner(ctx), thread, t.Run)
@@ -64,7 +65,8 @@ func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 		if f.Message != t.Answer.ID {
 			continue
 		}
-		if err := u.DB.DeleteFeedback(ctx, principal.Owner(ctx), thread, t.Run, f.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := u.DB.DeleteFeedback(ctx, principal.Owner(ctx), thread, t.Run, f.ID); err != nil &&
+			!errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}

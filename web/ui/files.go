@@ -265,7 +265,8 @@ func contentType(name string, file *os.File) (string, error) {
 func viewPolicy(kind string) string {
 	base, _, _ := strings.Cut(kind, ";")
 	family, _, _ := strings.Cut(base, "/")
-	if base == "application/pdf" || slices.Contains([]string{"image", "audio", "video"}, family) && base != "image/svg+xml" {
+	if base == "application/pdf" ||
+		slices.Contains([]string{"image", "audio", "video"}, family) && base != "image/svg+xml" {
 		return mediaPolicy
 	}
 	return activePolicy

@@ -56,7 +56,8 @@ func followupsOf(t store.Thread) followups {
 // next is what is suggested under a turn: only under the last one, when it ended with an
 // answer and nothing waits.
 func (v *conversation) next(t *views.Turn) views.Followups {
-	if !v.suggests || !t.Last || t.State != views.TurnDone || t.User == nil || t.Answer == nil || v.asking || v.running() || len(v.queue) > 0 {
+	if !v.suggests || !t.Last || t.State != views.TurnDone || t.User == nil || t.Answer == nil || v.asking ||
+		v.running() || len(v.queue) > 0 {
 		return views.Followups{}
 	}
 	made := followupsOf(v.thread)
@@ -110,7 +111,8 @@ func (u *UI) followUp(c echo.Context, t store.Thread) error {
 func (u *UI) suggest(ctx context.Context, v *conversation, turns []views.Turn) []string {
 	ch, _ := choiceOf(v.thread)
 	ch, _ = u.possible(ch)
-	wish := lead.SuggestWish{Owner: principal.Owner(ctx), Thread: v.thread.ID, Model: ch.Model, N: min(maxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
+	wish := lead.SuggestWish{Owner: principal.Owner(ctx), Thread: v.thread.ID, Model: ch.Model,
+		N: min(maxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
 	for _, t := range turns {
 		if t.User != nil {
 			wish.Messages = append(wish.Messages, lead.Said{Role: "user", Content: t.User.Text})

@@ -28,7 +28,8 @@ func readForm(r *http.Request, limit int64) (url.Values, error) {
 
 // readFormFiles reads a form. Its files go to save as they come, as a form that holds only
 // them; with save nil they are left out. Fields in front of the files are known to save.
-func readFormFiles(r *http.Request, limit int64, save func(url.Values, *multipart.Reader) error) (form url.Values, files bool, err error) {
+func readFormFiles(r *http.Request, limit int64,
+	save func(url.Values, *multipart.Reader) error) (form url.Values, files bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		body, err := httpx.Body(r, httpx.Limit{Bytes: limit, Key: "server.max_body_bytes"})

@@ -54,7 +54,8 @@ func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 
 // trailOf is what the helper of a call has done; nil when nothing of it is stored, as in a thread
 // that came from elsewhere.
-func (u *UI) trailOf(c echo.Context, thread string, step views.Step, messages []*agent.Message) (*views.HelperTrail, error) {
+func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
+	messages []*agent.Message) (*views.HelperTrail, error) {
 	work, err := u.helperWork(c.Request().Context(), thread, step.ID, messages)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound) {
 		return nil, nil
@@ -66,7 +67,8 @@ func (u *UI) trailOf(c echo.Context, thread string, step views.Step, messages []
 	if err := json.Unmarshal(step.Args, &asked); err != nil { // models write what they like
 		asked.Description = step.Tool
 	}
-	out := &views.HelperTrail{Thread: thread, Step: step.ID, Title: firstLine(cmp.Or(asked.Description, asked.Prompt)), Running: !runs.Done(work.run.Status)}
+	out := &views.HelperTrail{Thread: thread, Step: step.ID, Title: firstLine(cmp.Or(asked.Description, asked.Prompt)),
+		Running: !runs.Done(work.run.Status)}
 	for _, turn := range work.turns.turns {
 		for _, s := range turn.Trail.Steps {
 			s.ID = step.ID + inHelper + s.ID

@@ -93,7 +93,8 @@ func (u *UI) offered(ctx context.Context) views.Models {
 }
 
 func (u *UI) modelInfo(s config.ModelSetting) views.ModelInfo {
-	m := views.ModelInfo{Name: s.Name, Label: s.DisplayName, Provider: s.Use, Problem: s.Disabled, Default: s.Default, Ours: s.InSettings}
+	m := views.ModelInfo{Name: s.Name, Label: s.DisplayName, Provider: s.Use, Problem: s.Disabled, Default: s.Default,
+		Ours: s.InSettings}
 	if p, known := u.preset(s.Use); known {
 		m.Provider = p.Label
 	}
@@ -156,7 +157,8 @@ func (u *UI) presetOf(p llm.Preset) views.Preset {
 func (u *UI) changeForm(name string) (views.ModelForm, error) {
 	for _, s := range u.Config.Current().ModelSettings() {
 		if s.Name == name {
-			f := views.ModelForm{Change: true, HasKey: s.HasKey, Name: s.Name, Label: s.DisplayName, Model: s.Model.Model, BaseURL: redacted(s.BaseURL),
+			f := views.ModelForm{Change: true, HasKey: s.HasKey, Name: s.Name, Label: s.DisplayName, Model: s.Model.Model,
+				BaseURL:  redacted(s.BaseURL),
 				Thinking: s.SupportsThinking, Vision: s.SupportsVision}
 			f.Preset, _ = u.preset(s.Use)
 			return f, nil
@@ -168,8 +170,10 @@ func (u *UI) changeForm(name string) (views.ModelForm, error) {
 // editOf makes an edit of a form about a model, and the form to show when it is refused.
 func (u *UI) editOf(form url.Values, change bool) (config.ModelEdit, views.ModelForm) {
 	text := func(key string) string { return strings.TrimSpace(oneLine(plainText(form.Get(key)))) }
-	f := views.ModelForm{Change: change, Name: text("name"), Label: text("display_name"), Model: cmp.Or(text("pick"), text("model")),
-		BaseURL: llm.Complete(text("base_url")), Thinking: form.Get("supports_thinking") != "", Vision: form.Get("supports_vision") != ""}
+	f := views.ModelForm{Change: change, Name: text("name"), Label: text("display_name"),
+		Model:    cmp.Or(text("pick"), text("model")),
+		BaseURL:  llm.Complete(text("base_url")),
+		Thinking: form.Get("supports_thinking") != "", Vision: form.Get("supports_vision") != ""}
 	e := config.ModelEdit{Name: f.Name, Fields: map[string]any{"model": f.Model}}
 	set := func(key string, now, was any, keep bool) {
 		if now != was || keep {
@@ -241,7 +245,8 @@ func (u *UI) useFound(c echo.Context) error {
 		if s.BaseURL != form.Get("server") || !slices.Contains(s.Models, form.Get("model")) {
 			continue
 		}
-		e := config.ModelEdit{Name: form.Get("model"), Fields: map[string]any{"use": s.Use, "model": form.Get("model"), "base_url": s.BaseURL}}
+		e := config.ModelEdit{Name: form.Get("model"),
+			Fields: map[string]any{"use": s.Use, "model": form.Get("model"), "base_url": s.BaseURL}}
 		for _, o := range s.Offers {
 			if o.ID != e.Name {
 				continue
@@ -291,7 +296,8 @@ func (u *UI) refusedModel(c echo.Context, f views.ModelForm, tried bool, err err
 		return err
 	}
 	if tried && fragment(c.Request()) {
-		return html(c, http.StatusOK, i18n.In(readPrefs(c.Request()).Lang, settings.ProbeResult(views.Probe{Name: cmp.Or(f.Name, f.Model), Error: f.Problem})))
+		return html(c, http.StatusOK, i18n.In(readPrefs(c.Request()).Lang,
+			settings.ProbeResult(views.Probe{Name: cmp.Or(f.Name, f.Model), Error: f.Problem})))
 	}
 	m := u.modelList(c)
 	m.Form = &f

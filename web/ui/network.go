@@ -74,7 +74,8 @@ func (u *UI) asks(ctx context.Context, thread string) ([]views.NetworkQuestion, 
 	}
 	var out []views.NetworkQuestion
 	for _, q := range open {
-		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port, Waiting: u.Network.Waiting(thread, q.Host)})
+		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port,
+			Waiting: u.Network.Waiting(thread, q.Host)})
 	}
 	return out, nil
 }
@@ -87,7 +88,9 @@ func aboutHosts(ev runs.Event) bool {
 	var custom struct {
 		Type string `json:"type"`
 	}
-	return json.Unmarshal(ev.Data, &custom) == nil && slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused}, custom.Type)
+	return json.Unmarshal(ev.Data, &custom) == nil &&
+		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused},
+			custom.Type)
 }
 
 // openHosts are the hosts that are open to every chat.
@@ -109,7 +112,8 @@ func (u *UI) box() views.Sandbox {
 		return views.Sandbox{}
 	}
 	r, s := u.Sandbox(), u.Config.Current().File.Sandbox
-	out := views.Sandbox{State: views.SandboxGood, Provider: r.Provider, Layers: r.Layers, Degraded: r.Degraded, Reason: r.Reason, Hint: r.Hint,
+	out := views.Sandbox{State: views.SandboxGood, Provider: r.Provider, Layers: r.Layers, Degraded: r.Degraded,
+		Reason: r.Reason, Hint: r.Hint,
 		Network: s.Network.Mode, Disk: s.Limits.Disk}
 	for _, t := range r.Tried { // stronger ones that do not work here
 		out.Degraded = append(slices.Clip(out.Degraded), t.String())

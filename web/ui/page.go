@@ -74,7 +74,8 @@ func frame(c echo.Context, f views.Frame, where string) error {
 // localPath is next when it is a path of this server, else other.
 func localPath(next, other string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsAny(next, "\\\r\n\t") {
 		return other
 	}
 	return next
@@ -95,9 +96,11 @@ func param(c echo.Context, name string) string {
 // shell is what every page has around its content.
 func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
 	p := readPrefs(c.Request())
-	s := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav, Path: c.Request().URL.RequestURI(),
+	s := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav,
+		Path: c.Request().URL.RequestURI(),
 		Size: p.Size, Columns: p.Widths, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
-	rows, total, err := u.DB.Threads(c.Request().Context(), store.ThreadQuery{Owner: principal.Owner(c.Request().Context()), Limit: sidebarRows})
+	rows, total, err := u.DB.Threads(c.Request().Context(),
+		store.ThreadQuery{Owner: principal.Owner(c.Request().Context()), Limit: sidebarRows})
 	if err != nil {
 		return s, err
 	}

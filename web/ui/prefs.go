@@ -50,7 +50,8 @@ func readPrefs(r *http.Request) prefs {
 	p := prefs{Lang: v.Get("lang"), Theme: views.Theme(v.Get("theme")), Model: v.Get("model"),
 		Mode: views.Mode(v.Get("mode")), Effort: v.Get("effort"), Side: v.Get("side"), Keys: v.Get("keys")}
 	p.Size = oneOf(v.Get("size"), views.TextSizes())
-	p.Widths = views.Columns{Side: oneOf(v.Get("sidew"), views.SideWidths()), Panel: oneOf(v.Get("panelw"), views.PanelWidths())}
+	p.Widths = views.Columns{Side: oneOf(v.Get("sidew"), views.SideWidths()),
+		Panel: oneOf(v.Get("panelw"), views.PanelWidths())}
 	if n := v.Get("notify"); onOff(n) {
 		p.Notify = n
 	}
@@ -145,7 +146,8 @@ func (u *UI) setPrefs(c echo.Context, form url.Values) {
 		}
 		set(name, was, onOff)
 	}
-	c.SetCookie(&http.Cookie{Name: prefsCookie, Value: keep.Encode(), Path: "/", MaxAge: prefsAge, SameSite: http.SameSiteLaxMode})
+	c.SetCookie(&http.Cookie{Name: prefsCookie, Value: keep.Encode(), Path: "/", MaxAge: prefsAge,
+		SameSite: http.SameSiteLaxMode})
 }
 
 // number writes what is not the default.

@@ -36,12 +36,14 @@ func questionOf(thread string, m *agent.Message) (views.Question, bool) {
 	if len(m.Artifact) == 0 || json.Unmarshal(m.Artifact, &a) != nil || a.In == nil {
 		return views.Question{}, false
 	}
-	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: head(a.In.Context, maxQuestionBytes), Options: choicesOf(a.In.Options)}
+	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: head(a.In.Context, maxQuestionBytes),
+		Options: choicesOf(a.In.Options)}
 	if q.Text = head(strings.TrimSpace(a.In.Text), maxQuestionBytes); q.Text == "" {
 		q.Text = head(m.Content.String(), maxQuestionBytes)
 	}
 	for _, f := range a.In.Fields[:min(len(a.In.Fields), maxQuestionItems)] {
-		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required, Placeholder: f.Placeholder, Options: choicesOf(f.Options)}
+		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required, Placeholder: f.Placeholder,
+			Options: choicesOf(f.Options)}
 		if field.Label == "" {
 			field.Label = f.Name
 		}

@@ -44,7 +44,8 @@ func inputFiles(r store.Run) []views.Attachment {
 func (u *UI) queued(c echo.Context, thread string) error {
 	var f views.Frame
 	queue, _ := u.queue(thread)
-	if err := f.Put(localized(c), views.SwapOuter, "queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
+	if err := f.Put(localized(c), views.SwapOuter,
+		"queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, f)

@@ -17,7 +17,8 @@ func (u *UI) reference(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: u.Version, Groups: routeGroups(u.Spec())}))
+	return html(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: u.Version,
+		Groups: routeGroups(u.Spec())}))
 }
 
 func routeGroups(s openapi.Spec) []views.RouteGroup {
@@ -38,7 +39,8 @@ func routeOf(s openapi.Spec, op openapi.Op) views.Route {
 	r := views.Route{ID: op.ID, Method: op.Method, Path: op.Full(), Text: op.Text, More: op.More}
 	for _, name := range op.Params() {
 		p := s.Params[name]
-		r.Params = append(r.Params, views.RouteField{Name: name, Type: p.Schema.Name(), Where: "path", Text: p.Text, Required: true})
+		r.Params = append(r.Params, views.RouteField{Name: name, Type: p.Schema.Name(), Where: "path", Text: p.Text,
+			Required: true})
 	}
 	for _, p := range op.Query {
 		r.Params = append(r.Params, views.RouteField{Name: p.Name, Type: p.Schema.Name(), Where: "query", Text: p.Text})

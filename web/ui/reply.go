@@ -32,7 +32,8 @@ func replyTo(v *conversation, text string, form url.Values) (string, map[string]
 		}
 		return text, nil, nil
 	}
-	record := map[string]any{"version": 1, "kind": "human_input_response", "source": "ask_clarification", "request_id": q.ID, "response_kind": "text"}
+	record := map[string]any{"version": 1, "kind": "human_input_response", "source": "ask_clarification",
+		"request_id": q.ID, "response_kind": "text"}
 	switch {
 	case id != "" && form.Get("option") != "":
 		for i, o := range q.Options {

@@ -31,6 +31,7 @@ func (b *builder) again(data json.RawMessage) {
 // waiting puts the wait for the provider at the end of the trail of the turn at work.
 func (v *conversation) waiting(t *views.Turn) {
 	if r := v.turns.retry; r != nil && t.Last && busy(t.State) && v.running() {
-		t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: t.ID, ThreadID: v.thread.ID, Kind: views.StepRetry, State: views.StepRun, Retry: *r})
+		t.Trail.Steps = append(t.Trail.Steps,
+			views.Step{ID: t.ID, ThreadID: v.thread.ID, Kind: views.StepRetry, State: views.StepRun, Retry: *r})
 	}
 }

@@ -133,9 +133,10 @@ func (u *UI) routes() []route {
 		{"GET", "/ui/threads/:id/files.zip", user, u.onThread(u.filesZip)},
 	}
 	if u.Spec != nil {
-		table = append(table, route{"GET", "/docs", user, u.reference}, route{"GET", "/redoc", user, func(c echo.Context) error {
-			return c.Redirect(http.StatusFound, "/docs")
-		}})
+		table = append(table, route{"GET", "/docs", user, u.reference},
+			route{"GET", "/redoc", user, func(c echo.Context) error {
+				return c.Redirect(http.StatusFound, "/docs")
+			}})
 	}
 	return table
 }

@@ -18,7 +18,8 @@ import (
 
 // editable tells whether a file's whole text is there, and can come back from a form as it was.
 func editable(f *views.FileView) bool {
-	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted && strings.HasPrefix("/"+f.Path, sandbox.Outputs+"/") &&
+	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted &&
+		strings.HasPrefix("/"+f.Path, sandbox.Outputs+"/") &&
 		!strings.ContainsRune(f.Text, '\uFFFD') && !strings.Contains(strings.ReplaceAll(f.Text, "\r\n", ""), "\r")
 }
 
@@ -26,7 +27,8 @@ func editable(f *views.FileView) bool {
 // has become another one, the answer shows both.
 func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	form, err := readForm(c.Request(), 3*sandbox.MaxEdit+maxSmallForm) // as a form writes them, letters may take three times as much
+	form, err := readForm(c.Request(),
+		3*sandbox.MaxEdit+maxSmallForm) // as a form writes them, letters may take three times as much
 	if err != nil {
 		return err
 	}

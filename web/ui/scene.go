@@ -32,7 +32,8 @@ func (v *conversation) scene(touched bool) scene {
 	if touched {
 		turns = turns[min(max(0, v.base-1), len(turns)):]
 	}
-	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts) + len(v.made()), running: v.running(), queue: v.queue, asks: v.asks, todos: v.todos,
+	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts) + len(v.made()), running: v.running(),
+		queue: v.queue, asks: v.asks, todos: v.todos,
 		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
 	s.row = rowOf(v.thread)
 	s.row.Title = s.title
@@ -78,7 +79,8 @@ func (v *conversation) cursor() string {
 
 // view is the whole thread for a page.
 func (v *conversation) view(s scene) views.Thread {
-	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running, Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge, Behind: v.behind}
+	t := views.Thread{ID: v.thread.ID, Title: s.title, Pinned: s.row.Pinned, Turns: s.turns, Running: s.running,
+		Cursor: v.cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge, Behind: v.behind}
 	for _, p := range slices.Backward(v.artifacts) {
 		if !strings.HasPrefix(p, "/") {
 			continue

@@ -112,7 +112,8 @@ func (u *UI) sent(c echo.Context, was *conversation) error {
 	}
 	before, after := was.scene(false), now.scene(false)
 	// An action that takes turns away makes room for some from before the page.
-	if first := slices.IndexFunc(after.turns, func(t views.Turn) bool { return indexTurn(before.turns, t.ID) >= 0 }); first > 0 {
+	if first := slices.IndexFunc(after.turns,
+		func(t views.Turn) bool { return indexTurn(before.turns, t.ID) >= 0 }); first > 0 {
 		after.turns = after.turns[first:]
 	} else if first < 0 && was.cutOff() {
 		return httpx.JSON(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})

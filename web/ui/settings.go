@@ -65,7 +65,8 @@ func (u *UI) settings(c echo.Context) error {
 
 func (u *UI) settingsPage(c echo.Context, section string) (views.SettingsPage, error) {
 	chosen := readPrefs(c.Request())
-	p := views.SettingsPage{Section: section, Modal: fragment(c.Request()), Saved: c.QueryParam("saved") != "", Langs: i18n.Languages(),
+	p := views.SettingsPage{Section: section, Modal: fragment(c.Request()),
+		Saved: c.QueryParam("saved") != "", Langs: i18n.Languages(),
 		Size: chosen.Size, Loopback: u.loopback()}
 	var err error
 	p.Config = cmp.Or(u.configNotice(c), u.restartNotice(c))
@@ -92,7 +93,8 @@ func (u *UI) loopback() bool {
 func (u *UI) about() views.About {
 	snap := u.Config.Current()
 	return views.About{Version: u.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Address: u.Addr, DataDir: snap.DataDir, ConfigPath: snap.ConfigPath, SettingsPath: snap.SettingsPath(), Sandbox: u.box(), Parts: assets.Notices()}
+		Address: u.Addr, DataDir: snap.DataDir, ConfigPath: snap.ConfigPath, SettingsPath: snap.SettingsPath(),
+		Sandbox: u.box(), Parts: assets.Notices()}
 }
 
 // tools are what models can call, in the order they are told about it.
@@ -162,5 +164,6 @@ func (u *UI) configNotice(c echo.Context) *views.Notice {
 	if problem == "" {
 		return nil
 	}
-	return &views.Notice{Kind: views.NoticeWarn, Text: say(c, "config.problem"), Detail: strings.TrimPrefix(problem, config.KeptLastGood)}
+	return &views.Notice{Kind: views.NoticeWarn, Text: say(c, "config.problem"),
+		Detail: strings.TrimPrefix(problem, config.KeptLastGood)}
 }

@@ -31,7 +31,8 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 	p.Title, p.Local = row[0].Title, loopbackOf(c.Request().Host)
 	s, err := u.DB.ShareOf(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID)
 	if err == nil {
-		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Origin(c.Request()) + views.SharedURL(s.Token), At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
+		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Origin(c.Request()) + views.SharedURL(s.Token),
+			At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -54,7 +55,8 @@ func loopbackOf(hostport string) string {
 func (u *UI) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	if t.Head != "" { // else the page says that there is nothing to share
-		if _, err := u.DB.PutShare(ctx, store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(), Checkpoint: t.Head}); err != nil {
+		if _, err := u.DB.PutShare(ctx,
+			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(), Checkpoint: t.Head}); err != nil {
 			return err
 		}
 	}
@@ -63,7 +65,8 @@ func (u *UI) share(c echo.Context, t store.Thread) error {
 
 // unshare is POST /ui/threads/:id/share/remove.
 func (u *UI) unshare(c echo.Context, t store.Thread) error {
-	if err := u.DB.DeleteShare(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := u.DB.DeleteShare(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID); err != nil &&
+		!errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))

@@ -114,7 +114,8 @@ func (u *UI) shared(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := views.SharedPage{Shell: sharedShell(c), Token: s.Token, Title: s.title, At: s.CreatedAt, Turns: s.turns, Files: s.files}
+	p := views.SharedPage{Shell: sharedShell(c), Token: s.Token, Title: s.title, At: s.CreatedAt, Turns: s.turns,
+		Files: s.files}
 	return html(c, http.StatusOK, chat.SharedPage(p))
 }
 
@@ -124,12 +125,14 @@ func (u *UI) sharedFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view, err := u.fileView(localized(c), &conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
+	view, err := u.fileView(localized(c),
+		&conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
 	if err != nil {
 		return err
 	}
 	view.File = s.own(view.File)
-	p := views.Panel{Title: s.title, File: view, Files: s.list, Code: c.QueryParam("tab") == "code", Share: s.Token, Shared: s.files}
+	p := views.Panel{Title: s.title, File: view, Files: s.list, Code: c.QueryParam("tab") == "code", Share: s.Token,
+		Shared: s.files}
 	status := http.StatusOK
 	if view.Missing {
 		status = http.StatusNotFound

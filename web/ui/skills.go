@@ -113,7 +113,8 @@ func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) e
 	if err != nil {
 		return err
 	}
-	p := views.SkillPage{Skill: skillInfo(s), Path: s.Path(sandbox.Skills), Findings: skillFindings(s.Findings), Source: s.Text(), Operator: mayChange(c)}
+	p := views.SkillPage{Skill: skillInfo(s), Path: s.Path(sandbox.Skills), Findings: skillFindings(s.Findings),
+		Source: s.Text(), Operator: mayChange(c)}
 	if text != nil {
 		p.Source = *text
 	}
@@ -136,7 +137,8 @@ func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) e
 			return err
 		}
 		for i := len(changes) - 1; i >= 0; i-- {
-			p.Changes = append(p.Changes, views.SkillChange{Index: i, Action: skillAction(changes[i].Action), At: changes[i].At.UTC(), Undo: changes[i].Before != nil})
+			p.Changes = append(p.Changes, views.SkillChange{Index: i, Action: skillAction(changes[i].Action),
+				At: changes[i].At.UTC(), Undo: changes[i].Before != nil})
 		}
 	}
 	return html(c, status, agents.Skill(p))

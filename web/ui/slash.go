@@ -23,7 +23,8 @@ func (u *UI) commands(c echo.Context) error {
 	if !fragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Commands(c.QueryParam("new") != "", u.mentions(c.Request().Context()))))
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang,
+		chat.Commands(c.QueryParam("new") != "", u.mentions(c.Request().Context()))))
 }
 
 // mentions are the agents that a message can be handed to.

@@ -84,13 +84,15 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 }
 
 // message is the run input with the text and the files that wait for it.
-func (u *UI) message(c echo.Context, thread string, v *conversation, text string, form url.Values) (json.RawMessage, error) {
+func (u *UI) message(c echo.Context, thread string, v *conversation, text string,
+	form url.Values) (json.RawMessage, error) {
 	if err := u.fits(text); err != nil {
 		return nil, err
 	}
 	if v == nil { // the first message; a page that was reloaded may send it again
 		var err error
-		if v, err = u.load(c.Request().Context(), thread, "", everything, ""); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if v, err = u.load(c.Request().Context(), thread, "", everything, ""); err != nil &&
+			!errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 	}

@@ -86,7 +86,8 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 			if stepID(m.ID, call.id) != name {
 				continue
 			}
-			step = views.Step{ID: name, ThreadID: thread, Kind: views.StepTool, State: views.StepRun, Tool: call.name, Args: call.args}
+			step = views.Step{ID: name, ThreadID: thread, Kind: views.StepTool, State: views.StepRun, Tool: call.name,
+				Args: call.args}
 			for _, r := range messages[i+1:] {
 				if r.Type == agent.TypeAI {
 					break

@@ -96,7 +96,8 @@ func (b *builder) withdraw() {
 		return
 	}
 	t := b.turn(o.id)
-	t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: o.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepStop, Text: text})
+	t.Trail.Steps = append(t.Trail.Steps,
+		views.Step{ID: o.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepStop, Text: text})
 	b.from = len(t.Trail.Steps)
 }
 

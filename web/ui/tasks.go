@@ -47,7 +47,8 @@ func (u *UI) tasksPage(c echo.Context, status int, p views.TasksPage) (err error
 	}
 	p.Off = !u.Config.Current().File.Scheduler.Enabled
 	var ids []string
-	if err := u.DB.EachCron(ctx, principal.Owner(ctx), func(t store.Cron) bool { ids = append(ids, t.ID); return len(ids) < maxTasks }); err != nil {
+	if err := u.DB.EachCron(ctx, principal.Owner(ctx),
+		func(t store.Cron) bool { ids = append(ids, t.ID); return len(ids) < maxTasks }); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -82,7 +83,8 @@ func (u *UI) task(ctx context.Context, id string) (views.Task, error) {
 	if err != nil {
 		return views.Task{}, err
 	}
-	t := views.Task{ID: id, Title: cron.Title, Prompt: head(schedule.Prompt(cron.Payload), maxDraft), Schedule: cron.Schedule, Zone: cron.Timezone,
+	t := views.Task{ID: id, Title: cron.Title, Prompt: head(schedule.Prompt(cron.Payload), maxDraft),
+		Schedule: cron.Schedule, Zone: cron.Timezone,
 		Next: cron.NextAt, Paused: !cron.Enabled}
 	if u.Agents != nil && u.Agents.Has(principal.Owner(ctx), cron.Assistant) {
 		t.Agent = cron.Assistant
@@ -95,7 +97,8 @@ func (u *UI) task(ctx context.Context, id string) (views.Task, error) {
 	}
 	starts, err := u.DB.CronRuns(ctx, id, maxTaskRuns, 0)
 	for _, r := range starts {
-		run := views.TaskRun{Status: r.Status, At: r.DueAt, Manual: r.Trigger == schedule.Manual, Error: head(r.Error, maxTitle)}
+		run := views.TaskRun{Status: r.Status, At: r.DueAt, Manual: r.Trigger == schedule.Manual,
+			Error: head(r.Error, maxTitle)}
 		if late, times := schedule.Missed(cron, r); late > 0 {
 			run.Began, run.Missed = r.StartedAt, times
 		}
@@ -153,7 +156,8 @@ func (u *UI) addTask(c echo.Context) error {
 func (u *UI) createTask(ctx context.Context, cron store.Cron, same bool) error {
 	if same {
 		cron.Thread = uuid.Must(uuid.NewV7()).String()
-		t := store.Thread{ID: cron.Thread, Owner: cron.Owner, Status: runs.Idle, Title: cron.Title, CreatedAt: u.Schedule.Now()}
+		t := store.Thread{ID: cron.Thread, Owner: cron.Owner, Status: runs.Idle, Title: cron.Title,
+			CreatedAt: u.Schedule.Now()}
 		if err := u.DB.Commit(ctx, store.Batch{Thread: &t, NewThread: true}); err != nil {
 			return fmt.Errorf("begin the chat of a task: %w", err)
 		}
@@ -177,13 +181,15 @@ func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 // nothing. The error is for the person who filled it in.
 func (u *UI) readTask(owner string, form url.Values) (store.Cron, views.TaskForm, error) {
 	text := func(key string) string { return oneLine(plainText(form.Get(key))) }
-	f := views.TaskForm{Title: head(text("title"), maxTitle), Prompt: strings.TrimSpace(plainText(form.Get("prompt"))), Every: form.Get("every"),
-		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
+	f := views.TaskForm{Title: head(text("title"), maxTitle), Prompt: strings.TrimSpace(plainText(form.Get("prompt"))),
+		Every: form.Get("every"),
+		At:    text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
 		Agent: text("agent"), Same: form.Get("chat") == "same"}
 	if !slices.Contains(views.Weekdays(), f.Weekday) {
 		f.Weekday = "1"
 	}
-	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: owner, Kind: store.CronRepeats,
+	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: owner,
+		Kind:    store.CronRepeats,
 		Enabled: true, After: "keep", Overlap: "skip", Task: true, Title: f.Title, Timezone: f.Zone, Assistant: f.Agent}
 	switch {
 	case f.Title == "":

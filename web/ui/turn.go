@@ -167,7 +167,8 @@ func (b *builder) write(t *views.Turn, d draft) {
 	t.Answer = nil
 	switch {
 	case said && len(d.calls) > 0:
-		steps = append(steps, views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepNote, State: views.StepDone, Text: d.text})
+		steps = append(steps, views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepNote, State: views.StepDone,
+			Text: d.text})
 	case said:
 		t.Answer = &views.Answer{ID: d.id, Text: d.text, Open: d.growing}
 	}

@@ -89,6 +89,7 @@ func New(d Deps) (*UI, error) {
 	if d.Pictures == nil {
 		d.Pictures = uploads.NoPictures{}
 	}
-	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes), zips: make(chan struct{}, maxZips), tick: tick,
+	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes),
+		zips: make(chan struct{}, maxZips), tick: tick,
 		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil
 }

@@ -20,7 +20,8 @@ import (
 )
 
 func attachment(f uploads.File) views.Attachment {
-	a := views.Attachment{Name: f.Filename, Path: trimSlash(f.Path), Bytes: f.Size, Unseen: uploads.UnseenPicture(f.Filename)}
+	a := views.Attachment{Name: f.Filename, Path: trimSlash(f.Path), Bytes: f.Size,
+		Unseen: uploads.UnseenPicture(f.Filename)}
 	switch c := f.Conversion; {
 	case c == nil:
 	case c.State == uploads.Pending:

@@ -33,8 +33,9 @@ func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status
 	if err != nil {
 		return err
 	}
-	p := views.UsagePage{Modal: fragment(c.Request()), ThreadID: v.thread.ID, Title: v.heading(), Notice: did, Running: v.running(),
-		Empty: len(v.turns.turns) == 0, Gauge: v.turns.gauge, Hidden: v.hidden}
+	p := views.UsagePage{Modal: fragment(c.Request()), ThreadID: v.thread.ID, Title: v.heading(), Notice: did,
+		Running: v.running(),
+		Empty:   len(v.turns.turns) == 0, Gauge: v.turns.gauge, Hidden: v.hidden}
 	if p.Shell, err = u.shell(c, views.NavNone, v.thread.ID); err != nil {
 		return err
 	}
@@ -59,7 +60,8 @@ func (u *UI) spent(ctx context.Context, p *views.UsagePage) error {
 	}
 	beside := map[string][]views.Spent{} // by run
 	for _, s := range side {
-		one := views.Spent{Purpose: s.Purpose, Calls: s.Calls, Input: s.Input, Output: s.Output, Money: price(s.Cost, s.Currency)}
+		one := views.Spent{Purpose: s.Purpose, Calls: s.Calls, Input: s.Input, Output: s.Output,
+			Money: price(s.Cost, s.Currency)}
 		p.Unpriced = p.Unpriced || s.Total > 0 && s.Currency == ""
 		beside[s.Run] = append(beside[s.Run], one)
 	}
@@ -116,7 +118,8 @@ func (u *UI) byModel(r store.Run) (list []views.Spent, unpriced bool) {
 		for _, name := range slices.Sorted(maps.Keys(models)) {
 			m := models[name]
 			unpriced = unpriced || m.Currency == ""
-			list = append(list, views.Spent{Name: u.ownLabel(name), Helpers: helpers, Calls: m.Calls, Input: m.Input, Output: m.Output,
+			list = append(list, views.Spent{Name: u.ownLabel(name), Helpers: helpers, Calls: m.Calls, Input: m.Input,
+				Output: m.Output,
 				Cached: m.Cached, Money: price(m.Cost, m.Currency)})
 		}
 	}
@@ -152,7 +155,8 @@ func price(cost float64, currency string) []views.Money {
 
 // addSpent adds up; nothing is converted where currencies meet.
 func addSpent(sum *views.Spent, s views.Spent) {
-	sum.Calls, sum.Input, sum.Output, sum.Cached = sum.Calls+s.Calls, sum.Input+s.Input, sum.Output+s.Output, sum.Cached+s.Cached
+	sum.Calls, sum.Input, sum.Output, sum.Cached = sum.Calls+s.Calls, sum.Input+s.Input, sum.Output+s.Output,
+		sum.Cached+s.Cached
 	for _, m := range s.Money {
 		if i := slices.IndexFunc(sum.Money, func(have views.Money) bool { return have.Currency == m.Currency }); i >= 0 {
 			sum.Money = slices.Clone(sum.Money)

@@ -117,8 +117,10 @@ func sameOrder(was, now []views.Step) bool {
 }
 
 func sameCall(a, b *views.Step) bool {
-	return a.State == b.State && a.Since.Equal(b.Since) && a.Elapsed == b.Elapsed && a.Tool == b.Tool && bytes.Equal(a.Args, b.Args) &&
-		sameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes && a.Lines == b.Lines && a.Error == b.Error && a.Exit == b.Exit
+	return a.State == b.State && a.Since.Equal(b.Since) && a.Elapsed == b.Elapsed && a.Tool == b.Tool &&
+		bytes.Equal(a.Args, b.Args) &&
+		sameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes &&
+		a.Lines == b.Lines && a.Error == b.Error && a.Exit == b.Exit
 }
 
 func sameUser(a, b *views.UserMessage) bool {
@@ -153,7 +155,9 @@ func sameEnd(a, b *views.Turn) bool {
 		}
 		return *t.Failure
 	}
-	return a.State == b.State && a.Resume == b.Resume && a.Breakpoint == b.Breakpoint && a.Small == b.Small && a.ReqCut == b.ReqCut && a.Blind == b.Blind && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens && a.Run == b.Run && a.Rating == b.Rating && a.Model == b.Model &&
+	return a.State == b.State && a.Resume == b.Resume && a.Breakpoint == b.Breakpoint && a.Small == b.Small &&
+		a.ReqCut == b.ReqCut && a.Blind == b.Blind && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens && a.Run == b.Run &&
+		a.Rating == b.Rating && a.Model == b.Model &&
 		a.Last == b.Last && a.Version == b.Version && a.Next.Ask == b.Next.Ask && slices.Equal(a.Next.List, b.Next.List) &&
 		answer(a) == answer(b) && failure(a) == failure(b) && slices.EqualFunc(a.Questions, b.Questions, sameQuestion)
 }

@@ -158,7 +158,8 @@ func unique(name string, taken map[string]bool) string {
 
 func writeZip(ctx context.Context, to io.Writer, dir *sandbox.Files, list []zipEntry) error {
 	z := zip.NewWriter(to)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+	z.RegisterCompressor(zip.Deflate,
+		func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
 	for _, e := range list {
 		if err := context.Cause(ctx); err != nil {
 			return err

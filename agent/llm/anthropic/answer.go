@@ -69,7 +69,8 @@ func (a *answer) event(ev sse.Event) (done bool, err error) {
 		a.count(e.Usage)
 	case "message_stop":
 		if a.finish == "" {
-			return false, &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider ended the answer without a reason", Err: llmerr.ErrCut}
+			return false, &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider ended the answer without a reason",
+				Err: llmerr.ErrCut}
 		}
 		return true, a.end()
 	}
@@ -99,7 +100,8 @@ func finish(stop sdk.StopReason) string {
 
 // count takes the newest counts; later ones repeat earlier ones or leave them out.
 func (a *answer) count(u sdk.MessageDeltaUsage) {
-	a.usage.InputTokens, a.usage.OutputTokens = max(a.usage.InputTokens, u.InputTokens), max(a.usage.OutputTokens, u.OutputTokens)
+	a.usage.InputTokens, a.usage.OutputTokens = max(a.usage.InputTokens, u.InputTokens),
+		max(a.usage.OutputTokens, u.OutputTokens)
 	a.usage.CacheCreationInputTokens = max(a.usage.CacheCreationInputTokens, u.CacheCreationInputTokens)
 	a.usage.CacheReadInputTokens = max(a.usage.CacheReadInputTokens, u.CacheReadInputTokens)
 }
@@ -212,10 +214,12 @@ func (a *answer) end() error {
 	if !a.visible && len(a.thoughts) == 0 && a.finish == "stop" && c.OutputTokens == 0 {
 		return wire.Empty()
 	}
-	u := &agent.Usage{Input: int(c.InputTokens + c.CacheReadInputTokens + c.CacheCreationInputTokens), Output: int(c.OutputTokens)}
+	u := &agent.Usage{Input: int(c.InputTokens + c.CacheReadInputTokens + c.CacheCreationInputTokens),
+		Output: int(c.OutputTokens)}
 	u.Total = u.Input + u.Output
 	if c.CacheReadInputTokens > 0 || c.CacheCreationInputTokens > 0 {
-		u.InputDetails = map[string]int{"cache_read": int(c.CacheReadInputTokens), "cache_creation": int(c.CacheCreationInputTokens)}
+		u.InputDetails = map[string]int{"cache_read": int(c.CacheReadInputTokens),
+			"cache_creation": int(c.CacheCreationInputTokens)}
 	}
 	k := agent.Chunk{Finish: a.finish, Usage: u}
 	if !a.shown {

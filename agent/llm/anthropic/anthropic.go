@@ -75,8 +75,10 @@ func New(cfg Config) (*Model, error) {
 	if cfg.MaxTokens <= 0 {
 		cfg.MaxTokens = defaultMaxTokens
 	}
-	opts := []option.RequestOption{option.WithBaseURL(root), option.WithHTTPClient(wire.Client(cfg.Client)), option.WithMaxRetries(0),
-		option.WithHeader("Accept", "text/event-stream"), option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	opts := []option.RequestOption{option.WithBaseURL(root), option.WithHTTPClient(wire.Client(cfg.Client)),
+		option.WithMaxRetries(0),
+		option.WithHeader("Accept", "text/event-stream"),
+		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 			r.URL.RawQuery = query
 			resp, err := next(r)
 			if err != nil {
@@ -94,7 +96,8 @@ func New(cfg Config) (*Model, error) {
 		opts = append(opts, option.WithHeader(k, cfg.Headers[k]))
 	}
 	return &Model{cfg: cfg, api: sdk.NewMessageService(opts...),
-		call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}, nil
+		call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout,
+			Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}, nil
 }
 
 // Root finds the address below which /v1 is, and the query each request carries.

@@ -43,7 +43,8 @@ func (m *Model) build(req *agent.Request) (sdk.MessageNewParams, object) {
 	if !m.cfg.NoCache {
 		mark(&out)
 	}
-	own := map[string]bool{"model": true, "messages": true, "stream": true, "system": len(out.System) > 0, "tools": len(out.Tools) > 0}
+	own := map[string]bool{"model": true, "messages": true, "stream": true, "system": len(out.System) > 0,
+		"tools": len(out.Tools) > 0}
 	maps.DeleteFunc(options, func(k string, v any) bool { return v == nil || own[k] })
 	return out, options
 }

@@ -135,7 +135,8 @@ func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error 
 // FromStream makes the Error of an error object that came inside a stream.
 func FromStream(body []byte) *Error {
 	d := ParseBody(body)
-	return &Error{Status: 0, Code: d.Code, Message: d.Message, Limit: d.Limit, Class: Classify(d.Status, d.Code, d.Message, 0)}
+	return &Error{Status: 0, Code: d.Code, Message: d.Message, Limit: d.Limit,
+		Class: Classify(d.Status, d.Code, d.Message, 0)}
 }
 
 // RetryAfter reads how long a response asks to wait, from Retry-After-Ms or Retry-After in

@@ -84,9 +84,12 @@ func (e *Error) RefusesTools() bool {
 		return false
 	}
 	text := strings.ToLower(e.Message)
-	for _, words := range []string{"does not support tool", "doesn't support tool", "not support tools", "support tool use", "tools is not supported", "tools are not supported",
-		"tool use is not supported", "tool calling is not supported", "tool calls are not supported", "enable-auto-tool-choice", "requires --jinja", "use --jinja",
-		"does not support function", "function calling is not supported", "function calling is not enabled", "function call is not supported"} {
+	for _, words := range []string{"does not support tool", "doesn't support tool", "not support tools",
+		"support tool use", "tools is not supported", "tools are not supported",
+		"tool use is not supported", "tool calling is not supported", "tool calls are not supported",
+		"enable-auto-tool-choice", "requires --jinja", "use --jinja",
+		"does not support function", "function calling is not supported", "function calling is not enabled",
+		"function call is not supported"} {
 		if strings.Contains(text, words) {
 			return true
 		}

@@ -93,7 +93,8 @@ func Suite(t *testing.T, open func(url string) agent.Model) {
 }
 
 func hello() *agent.Request {
-	return &agent.Request{System: "be kind", Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("hello")}}}
+	return &agent.Request{System: "be kind",
+		Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("hello")}}}
 }
 
 // check runs one call and compares.
@@ -137,7 +138,8 @@ func checkError(t *testing.T, err error, w want) {
 		t.Fatalf("error %v is no provider error", err)
 	}
 	if e.Status != w.err.Status || e.Class != w.err.Class || e.RetryAfter != w.err.RetryAfter {
-		t.Errorf("error is %d %s %s, want %d %s %s", e.Status, e.Class, e.RetryAfter, w.err.Status, w.err.Class, w.err.RetryAfter)
+		t.Errorf("error is %d %s %s, want %d %s %s", e.Status, e.Class, e.RetryAfter, w.err.Status, w.err.Class,
+			w.err.RetryAfter)
 	}
 	if !strings.Contains(e.Message, w.err.Message) {
 		t.Errorf("message %q does not hold %q", e.Message, w.err.Message)

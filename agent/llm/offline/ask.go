@@ -27,7 +27,8 @@ func (c *conversation) question(files []string) *action {
 		args["clarification_type"] = "missing_info"
 		args["context"] = c.pick("There are no files in this conversation yet.", "此对话中还没有文件。")
 		args["question"] = c.pick("Which file should I work on? Upload it with your answer.", "要处理哪个文件？请在回答时上传。")
-	case len(files) > 1 && len(c.fresh) == 0 && len(c.named()) == 0 && !c.mentions("all", "both", "every", "each", "files", "compare", "全部", "所有", "都", "每", "比较", "对比"):
+	case len(files) > 1 && len(c.fresh) == 0 && len(c.named()) == 0 &&
+		!c.mentions("all", "both", "every", "each", "files", "compare", "全部", "所有", "都", "每", "比较", "对比"):
 		choices := []string{}
 		for _, p := range files {
 			if len(choices) == maxChoices-1 {

@@ -48,7 +48,8 @@ func choose(c *conversation, cols []column) (chart, bool) {
 	switch {
 	case number != nil && says("histogram", "distribution", "直方", "分布"):
 		return histogram(c, number), true
-	case number != nil && group != nil && (says("bar chart", "compare", "柱", "比较", "对比") || mentioned(words, group) && !says("trend", "over time", "line")):
+	case number != nil && group != nil &&
+		(says("bar chart", "compare", "柱", "比较", "对比") || mentioned(words, group) && !says("trend", "over time", "line")):
 		return bars(c, group, number), true
 	}
 	if date != nil {
@@ -83,7 +84,8 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 		}
 		s := 0
 		lower := strings.ToLower(k.name)
-		for _, hint := range []string{"amount", "total", "revenue", "sales", "value", "price", "score", "profit", "count", "quantity", "金额", "销售", "总", "收入", "数量", "价", "分数", "利润", "region", "category", "type", "country", "地区", "类"} {
+		for _, hint := range []string{"amount", "total", "revenue", "sales", "value", "price", "score", "profit", "count",
+			"quantity", "金额", "销售", "总", "收入", "数量", "价", "分数", "利润", "region", "category", "type", "country", "地区", "类"} {
 			if strings.Contains(lower, hint) {
 				s = 1
 			}
@@ -104,8 +106,10 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 // averaged tells whether adding values of the column up makes no sense.
 func averaged(k *column) bool {
 	lower := strings.ToLower(k.name)
-	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent", "%", "age", "height", "weight", "speed", "lat", "lon", "率", "价", "温", "均", "分", "年龄", "比"} {
-		if lower == w || strings.Contains(lower, w) && len(w) > 3 || strings.Contains(k.name, w) && w[0] >= 0x80 || strings.HasSuffix(lower, "_"+w) {
+	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent", "%", "age",
+		"height", "weight", "speed", "lat", "lon", "率", "价", "温", "均", "分", "年龄", "比"} {
+		if lower == w || strings.Contains(lower, w) && len(w) > 3 || strings.Contains(k.name, w) && w[0] >= 0x80 ||
+			strings.HasSuffix(lower, "_"+w) {
 			return true
 		}
 	}
@@ -178,7 +182,8 @@ func bars(c *conversation, group, number *column) chart {
 	ch := chart{shape: shapeBars, xName: group.name, yName: measure(c, number)}
 	ch.title = fmt.Sprintf(c.pick("%s by %s", "%s（按 %s）"), c.upper(ch.yName), group.name)
 	if len(labels) > maxBars {
-		ch.title = fmt.Sprintf(c.pick("%s by %s, top %d of %d", "%s（按 %s，前 %d，共 %d）"), c.upper(ch.yName), group.name, maxBars, len(labels))
+		ch.title = fmt.Sprintf(c.pick("%s by %s, top %d of %d", "%s（按 %s，前 %d，共 %d）"), c.upper(ch.yName), group.name, maxBars,
+			len(labels))
 		labels, values = labels[:maxBars], values[:maxBars]
 	}
 	ch.labels, ch.values = labels, values
@@ -186,7 +191,8 @@ func bars(c *conversation, group, number *column) chart {
 }
 
 func histogram(c *conversation, number *column) chart {
-	ch := chart{shape: shapeHistogram, title: fmt.Sprintf(c.pick("Distribution of %s", "%s 的分布"), number.name), xName: number.name, yName: c.pick("rows", "行数")}
+	ch := chart{shape: shapeHistogram, title: fmt.Sprintf(c.pick("Distribution of %s", "%s 的分布"), number.name),
+		xName: number.name, yName: c.pick("rows", "行数")}
 	low, high := number.min, number.max
 	// Values closer together than numbers of their size can tell apart get room around them.
 	if size := max(math.Abs(low), math.Abs(high)); high-low <= size*1e-9 {
@@ -225,7 +231,8 @@ func line(c *conversation, date, number *column) (chart, bool) {
 	}
 	first, last := date.first, date.last
 	if date.kind == kindNumber {
-		first, last = time.Date(int(date.min), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(int(date.max), 1, 1, 0, 0, 0, 0, time.UTC)
+		first, last = time.Date(int(date.min), 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(int(date.max), 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	by := map[time.Time]*fold{}
 	bucket, stamp, name := bucketOf(c, last.Sub(first), date)
@@ -260,13 +267,16 @@ func line(c *conversation, date, number *column) (chart, bool) {
 }
 
 // bucketOf chooses how fine time is cut.
-func bucketOf(c *conversation, length time.Duration, date *column) (bucket func(time.Time) time.Time, stamp, name string) {
+func bucketOf(c *conversation, length time.Duration,
+	date *column) (bucket func(time.Time) time.Time, stamp, name string) {
 	const day = 24 * time.Hour
 	switch {
 	case length > 15*366*day || date.year:
-		return func(t time.Time) time.Time { return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC) }, "2006", c.pick("year", "年")
+		return func(t time.Time) time.Time { return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC) },
+			"2006", c.pick("year", "年")
 	case length > 120*day:
-		return func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC) }, "2006-01", c.pick("month", "月")
+		return func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC) },
+			"2006-01", c.pick("month", "月")
 	case length > 3*day || !date.clock:
 		return func(t time.Time) time.Time {
 			return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)

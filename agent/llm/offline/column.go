@@ -182,7 +182,8 @@ func (c *column) describeNumbers(leading bool) {
 	}
 	lower := strings.ToLower(c.name)
 	c.serial = c.whole && n > 2 && (serial && leading || namesRows(c.name))
-	c.year = c.whole && c.min >= 1800 && c.max <= 2200 && (strings.Contains(lower, "year") || lower == "jahr" || strings.Contains(c.name, "年"))
+	c.year = c.whole && c.min >= 1800 && c.max <= 2200 &&
+		(strings.Contains(lower, "year") || lower == "jahr" || strings.Contains(c.name, "年"))
 }
 
 // namesRows tells whether a column's name says that it identifies rows.
@@ -191,7 +192,8 @@ func namesRows(name string) bool {
 	case "id", "no", "nr", "index", "#":
 		return true
 	default:
-		return strings.HasSuffix(lower, "_id") || strings.HasSuffix(lower, " id") || strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID") ||
+		return strings.HasSuffix(lower, "_id") || strings.HasSuffix(lower, " id") || strings.HasSuffix(name, "Id") ||
+			strings.HasSuffix(name, "ID") ||
 			strings.Contains(name, "编号") || strings.Contains(name, "序号")
 	}
 }

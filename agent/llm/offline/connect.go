@@ -34,7 +34,8 @@ func (m *Model) introduce(ctx context.Context, c *conversation) string {
 		fmt.Fprintf(&b, c.pick("\n\nAPI keys found in the environment: %s.", "\n\n在环境变量中找到 API 密钥：%s。"), inline(env.Keys, 12))
 	}
 	if !found && m.look != nil {
-		b.WriteString(c.pick("\n\nI found no API keys in the environment and no model server on this machine.", "\n\n没有在环境变量中找到 API 密钥，也没有在本机找到模型服务。"))
+		b.WriteString(c.pick("\n\nI found no API keys in the environment and no model server on this machine.",
+			"\n\n没有在环境变量中找到 API 密钥，也没有在本机找到模型服务。"))
 	}
 	b.WriteString(c.pick("\n\nAdd a model in Settings → Models, or put it in `config.yaml`:\n\n",
 		"\n\n可以在“设置 → 模型”中添加，也可以写入 `config.yaml`：\n\n"))
@@ -46,7 +47,8 @@ func (m *Model) introduce(ctx context.Context, c *conversation) string {
 func example(env Environment) string {
 	for _, s := range env.Servers {
 		if len(s.Models) > 0 {
-			return fmt.Sprintf("models:\n  - name: %q\n    use: langchain_openai:ChatOpenAI\n    model: %q\n    base_url: %s\n", s.Models[0], s.Models[0], s.BaseURL)
+			return fmt.Sprintf("models:\n  - name: %q\n    use: langchain_openai:ChatOpenAI\n    model: %q\n    base_url: %s\n",
+				s.Models[0], s.Models[0], s.BaseURL)
 		}
 	}
 	entry := func(name, model, base, key string) string {

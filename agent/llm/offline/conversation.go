@@ -56,7 +56,8 @@ func read(req *agent.Request) *conversation {
 	for _, t := range req.Tools {
 		c.tools[t.Name] = true
 	}
-	own := slices.DeleteFunc(slices.Clone(req.Messages), func(m *agent.Message) bool { return strings.HasPrefix(m.ID, "note:") })
+	own := slices.DeleteFunc(slices.Clone(req.Messages),
+		func(m *agent.Message) bool { return strings.HasPrefix(m.ID, "note:") })
 	current := -1
 	for i, m := range own {
 		c.lastID = m.ID
@@ -213,7 +214,8 @@ func (c *conversation) named() (named []string) {
 func (c *conversation) asksForWork() bool {
 	lower := strings.ToLower(c.text)
 	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic", "describe",
-		"compare", "distribution", "average", "median", "trend", "upload", " file", "csv", "tsv", "table", "dataset", "outline", "分析", "总结", "摘要", "报告", "图", "统计", "文件", "表", "数据", "概括", "大纲", "比较", "对比", "分布", "平均", "趋势"} {
+		"compare", "distribution", "average", "median", "trend", "upload", " file", "csv", "tsv", "table", "dataset",
+		"outline", "分析", "总结", "摘要", "报告", "图", "统计", "文件", "表", "数据", "概括", "大纲", "比较", "对比", "分布", "平均", "趋势"} {
 		if strings.Contains(lower, w) {
 			return true
 		}

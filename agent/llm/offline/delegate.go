@@ -41,7 +41,8 @@ func (c *conversation) delegate(files []string) *action {
 			}
 			parts = append(parts, "## "+names([]string{p})+"\n\n"+report)
 		case c.tools[taskTool] && len(a.calls) < maxHelpers:
-			a.call(c, taskTool, map[string]any{"description": c.pick("Analyse ", "分析 ") + path.Base(p), "prompt": c.job(p), "subagent_type": "general-purpose"})
+			a.call(c, taskTool, map[string]any{"description": c.pick("Analyse ", "分析 ") + path.Base(p), "prompt": c.job(p),
+				"subagent_type": "general-purpose"})
 		}
 	}
 	items = append(items, c.pick("Join the results", "汇总结果"))
@@ -56,7 +57,8 @@ func (c *conversation) delegate(files []string) *action {
 		a.call(c, "present_files", map[string]any{"filepaths": made})
 	default:
 		if left > 0 {
-			parts = append(parts, fmt.Sprintf(c.pick("%d more files were skipped. Name the ones you want.", "另有 %d 个文件未处理，请指明需要的文件。"), left))
+			parts = append(parts, fmt.Sprintf(c.pick("%d more files were skipped. Name the ones you want.",
+				"另有 %d 个文件未处理，请指明需要的文件。"), left))
 		}
 		a.text, done = strings.Join(parts, "\n\n"), len(items)
 	}

@@ -44,7 +44,8 @@ func (c *conversation) lookup() *action {
 // asksQuestion tells a question from a wish for a summary or a chart.
 func (c *conversation) asksQuestion() bool {
 	text := strings.TrimSpace(c.text)
-	if c.mentions("summar", "outline", "analy", "chart", "plot", "histogram", "describe", "概括", "总结", "摘要", "分析", "大纲", "图表") {
+	if c.mentions("summar", "outline", "analy", "chart", "plot", "histogram", "describe", "概括", "总结", "摘要", "分析", "大纲",
+		"图表") {
 		return false
 	}
 	first, _, _ := strings.Cut(strings.ToLower(text), " ")
@@ -56,7 +57,8 @@ func (c *conversation) asksQuestion() bool {
 // pageIn is the page that a text speaks of: "page 7", "p. 7", "slide 7", "第7页"; 0 when it
 // speaks of none.
 func pageIn(text string) int {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {
 		if _, rest, ok := strings.Cut(w, "第"); ok {
 			digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
@@ -76,15 +78,18 @@ func pageIn(text string) int {
 // page reads one page of a document and repeats its weightiest sentences.
 func (c *conversation) page(file string, n int) *action {
 	a := &action{}
-	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == readTool && s.args.Path == file && s.args.Page == n })
+	at := slices.IndexFunc(c.done,
+		func(s step) bool { return s.tool == readTool && s.args.Path == file && s.args.Page == n })
 	if at < 0 {
 		a.text = fmt.Sprintf(c.pick("Reading page %d…", "正在读取第 %d 页…"), n)
-		a.call(c, readTool, map[string]any{"description": fmt.Sprintf(c.pick("read page %d", "读取第 %d 页"), n), "path": file, "page": n})
+		a.call(c, readTool, map[string]any{"description": fmt.Sprintf(c.pick("read page %d", "读取第 %d 页"), n), "path": file,
+			"page": n})
 		return a
 	}
 	text := c.done[at].result
 	if c.done[at].failed || strings.HasPrefix(text, "(") {
-		a.text = c.closing(fmt.Sprintf(c.pick("`%s` has nothing to read there: %s", "`%s` 无法读取：%s"), code(path.Base(file)), quoteText(strings.TrimPrefix(text, "Error: "))))
+		a.text = c.closing(fmt.Sprintf(c.pick("`%s` has nothing to read there: %s", "`%s` 无法读取：%s"), code(path.Base(file)),
+			quoteText(strings.TrimPrefix(text, "Error: "))))
 		return a
 	}
 	where := placesOf(text)
@@ -111,7 +116,8 @@ func (c *conversation) passages(files []string) *action {
 			names = append(names, path.Base(p))
 		}
 		a.text = c.pick("Searching the documents…", "正在搜索文档…")
-		a.call(c, searchTool, map[string]any{"description": c.pick("search the documents", "搜索文档"), "query": clip(c.text, 500), "files": names, "limit": 4})
+		a.call(c, searchTool, map[string]any{"description": c.pick("search the documents", "搜索文档"),
+			"query": clip(c.text, 500), "files": names, "limit": 4})
 		return a
 	}
 	var found struct {
@@ -119,7 +125,8 @@ func (c *conversation) passages(files []string) *action {
 		Left     []struct{ File, Why string } `json:"files_not_searched"`
 	}
 	if c.done[at].failed || json.Unmarshal([]byte(c.done[at].result), &found) != nil {
-		a.text = c.closing(fmt.Sprintf(c.pick("The documents couldn't be searched: %s", "无法搜索文档：%s"), quoteText(c.done[at].result)))
+		a.text = c.closing(fmt.Sprintf(c.pick("The documents couldn't be searched: %s", "无法搜索文档：%s"),
+			quoteText(c.done[at].result)))
 		return a
 	}
 	var b strings.Builder
@@ -145,7 +152,8 @@ func about(passage, question string) string {
 	_, sentences, _ := scanText(passage)
 	for line := range strings.Lines(passage) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "| ---") {
-			sentences = append(sentences, sentence{text: strings.ReplaceAll(strings.Trim(line, "| "), " | ", ", "), order: len(sentences)})
+			sentences = append(sentences, sentence{text: strings.ReplaceAll(strings.Trim(line, "| "), " | ", ", "),
+				order: len(sentences)})
 		}
 	}
 	if len(sentences) == 0 {

@@ -100,7 +100,8 @@ func (a *action) call(c *conversation, tool string, args map[string]any) {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(c.lastID))
-	a.calls = append(a.calls, agent.ToolCall{ID: fmt.Sprintf("offline_%016x_%d", h.Sum64(), len(a.calls)), Name: tool, Args: raw})
+	a.calls = append(a.calls, agent.ToolCall{ID: fmt.Sprintf("offline_%016x_%d", h.Sum64(), len(a.calls)), Name: tool,
+		Args: raw})
 }
 
 // words cuts a text behind white space; text without any, as Chinese, behind every few

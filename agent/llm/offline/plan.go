@@ -132,7 +132,8 @@ func (c *conversation) deliver(docs []document, left int) action {
 	for _, d := range docs {
 		switch {
 		case d.problem != "" && d.lines == 0:
-			parts = append(parts, fmt.Sprintf(c.pick("`%s` couldn't be read: %s", "无法读取 `%s`：%s"), code(path.Base(d.path)), quoteText(d.problem)))
+			parts = append(parts, fmt.Sprintf(c.pick("`%s` couldn't be read: %s", "无法读取 `%s`：%s"), code(path.Base(d.path)),
+				quoteText(d.problem)))
 		case isSheets(d.path):
 			list, more := sheets(d)
 			for _, sheet := range list {
@@ -158,7 +159,8 @@ func (c *conversation) deliver(docs []document, left int) action {
 		parts = append(parts, sentence)
 	}
 	if left > 0 {
-		parts = append(parts, fmt.Sprintf(c.pick("%d more files were skipped. Name the ones you want.", "另有 %d 个文件未处理，请指明需要的文件。"), left))
+		parts = append(parts, fmt.Sprintf(c.pick("%d more files were skipped. Name the ones you want.",
+			"另有 %d 个文件未处理，请指明需要的文件。"), left))
 	}
 	parts = append(parts, c.pick("*Computed with fixed rules by the offline model, which isn't an AI. To ask about the meaning of your data, connect a model.*",
 		"*以上由离线模型按固定规则计算，它不是 AI。如需理解数据的含义，请接入一个模型。*"))
@@ -199,7 +201,8 @@ func (c *conversation) publish(tables []analysis) (action, string) {
 		case at >= 0:
 			written = append(written, f)
 		case c.tools["write_file"]:
-			a.call(c, "write_file", map[string]any{"description": fmt.Sprintf(c.pick("write %s", "写入 %s"), path.Base(f)), "path": f, "content": content[i]})
+			a.call(c, "write_file", map[string]any{"description": fmt.Sprintf(c.pick("write %s", "写入 %s"), path.Base(f)),
+				"path": f, "content": content[i]})
 		}
 	}
 	if len(a.calls) > 0 {

@@ -26,7 +26,8 @@ func (a *analysis) findings(c *conversation) []string {
 		out = append(out, fmt.Sprintf(c.pick("Exact copies of earlier rows: %s.", "与前面完全相同的行：%s。"), c.number(n, "row", "行")))
 	}
 	for _, check := range []func(*column, *conversation) string{
-		(*column).duplicateIDs, (*column).outliers, (*column).negatives, (*column).nearEqual, (*column).mixedDates, (*column).writtenNumbers,
+		(*column).duplicateIDs, (*column).outliers, (*column).negatives, (*column).nearEqual, (*column).mixedDates,
+		(*column).writtenNumbers,
 	} {
 		for i := range a.cols {
 			if s := check(&a.cols[i], c); s != "" && len(out) < maxFindings {
@@ -53,12 +54,14 @@ func copies(rows [][]string) (n int) {
 // duplicateIDs speaks of ids that should be unique: a column named so, nearly all of whose values
 // are different.
 func (k *column) duplicateIDs(c *conversation) string {
-	if !namesRows(k.name) || k.values < 3 || k.values == len(k.repeated) || k.distinct == k.values || 10*k.distinct < 8*k.values {
+	if !namesRows(k.name) || k.values < 3 || k.values == len(k.repeated) || k.distinct == k.values ||
+		10*k.distinct < 8*k.values {
 		return ""
 	}
-	return fmt.Sprintf(c.pick("`%s`: duplicate ids: %s.", "`%s`：重复的编号：%s。"), code(k.name), some(k.repeated, func(v count) string {
-		return fmt.Sprintf("%s (%d×)", cell(v.text), v.n)
-	}))
+	return fmt.Sprintf(c.pick("`%s`: duplicate ids: %s.", "`%s`：重复的编号：%s。"), code(k.name),
+		some(k.repeated, func(v count) string {
+			return fmt.Sprintf("%s (%d×)", cell(v.text), v.n)
+		}))
 }
 
 // nearEqual speaks of categories that differ in case, spaces or punctuation only.
@@ -66,13 +69,14 @@ func (k *column) nearEqual(c *conversation) string {
 	if k.kind != kindText || len(k.alike) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(c.pick("`%s`: probably the same category, written differently: %s.", "`%s`：可能是同一类别的不同写法：%s。"), code(k.name), some(k.alike, func(group []count) string {
-		var names []string
-		for _, v := range group {
-			names = append(names, fmt.Sprintf("%s (%s)", cell(v.text), amount(v.n)))
-		}
-		return strings.Join(names, " / ")
-	}))
+	return fmt.Sprintf(c.pick("`%s`: probably the same category, written differently: %s.", "`%s`：可能是同一类别的不同写法：%s。"),
+		code(k.name), some(k.alike, func(group []count) string {
+			var names []string
+			for _, v := range group {
+				names = append(names, fmt.Sprintf("%s (%s)", cell(v.text), amount(v.n)))
+			}
+			return strings.Join(names, " / ")
+		}))
 }
 
 // mixedDates speaks of a column whose dates are written in more than one way.
@@ -115,7 +119,8 @@ func (k *column) writtenNumbers(c *conversation) string {
 		return ""
 	}
 	if len(found) > 1 {
-		return fmt.Sprintf(c.pick("`%s`: mixed number formats: %s. All are read as numbers.", "`%s`：数字格式不一致：%s。均按数值读取。"), code(k.name), some(found, example1))
+		return fmt.Sprintf(c.pick("`%s`: mixed number formats: %s. All are read as numbers.", "`%s`：数字格式不一致：%s。均按数值读取。"),
+			code(k.name), some(found, example1))
 	}
 	return fmt.Sprintf(c.pick("`%s`: %s stored as text, such as %s, and read as numbers.", "`%s`：%s以文本形式保存，例如 %s，已按数值读取。"),
 		code(k.name), c.number(written, "number", "个数字"), cell(sample))
@@ -136,7 +141,8 @@ func (k *column) outliers(c *conversation) string {
 		return ""
 	}
 	slices.SortFunc(far, func(a, b float64) int { return cmp.Compare(math.Abs(b-k.median), math.Abs(a-k.median)) })
-	return fmt.Sprintf(c.pick("`%s`: %s, while half of all values lie between %s and %s: %s.", "`%s`：%s（半数的值在 %s 与 %s 之间）：%s。"),
+	return fmt.Sprintf(c.pick("`%s`: %s, while half of all values lie between %s and %s: %s.",
+		"`%s`：%s（半数的值在 %s 与 %s 之间）：%s。"),
 		code(k.name), c.number(len(far), "outlier", "个离群值"), figure(low), figure(high), some(far, figure))
 }
 
@@ -154,14 +160,16 @@ func (k *column) negatives(c *conversation) string {
 	if total := k.values - k.odd; total < 4 || 4*n > total || !k.countsThings() && 20*n > total {
 		return ""
 	}
-	return fmt.Sprintf(c.pick("`%s`: %s (lowest %s).", "`%s`：%s（最小为 %s）。"), code(k.name), c.number(n, "negative value", "个负值"), figure(k.min))
+	return fmt.Sprintf(c.pick("`%s`: %s (lowest %s).", "`%s`：%s（最小为 %s）。"), code(k.name),
+		c.number(n, "negative value", "个负值"), figure(k.min))
 }
 
 // countsThings tells whether a column's name says that it holds quantities or money, which are
 // rarely below zero.
 func (k *column) countsThings() bool {
 	lower := strings.ToLower(k.name)
-	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales", "total", "cost", "age", "金额", "价格", "数量", "销量", "单价", "费用"},
+	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales", "total",
+		"cost", "age", "金额", "价格", "数量", "销量", "单价", "费用"},
 		func(w string) bool { return strings.Contains(lower, w) })
 }
 
@@ -199,7 +207,8 @@ func dateForm(s string) string {
 	switch {
 	case strings.Contains(s, "年"):
 		return "年"
-	case strings.ContainsFunc(s[:min(len(s), 4)], unicode.IsLetter) || strings.ContainsFunc(s, unicode.IsLetter) && !strings.Contains(s, "T"):
+	case strings.ContainsFunc(s[:min(len(s), 4)], unicode.IsLetter) ||
+		strings.ContainsFunc(s, unicode.IsLetter) && !strings.Contains(s, "T"):
 		return "words"
 	case len(s) > 4 && onlyDigits(s[:4]):
 		return "year first " + s[4:5]
@@ -256,7 +265,10 @@ func alike(all []count) (groups [][]count) {
 			groups = append(groups, g)
 		}
 	}
-	slices.SortFunc(groups, func(a, b []count) int { return cmp.Or(cmp.Compare(b[0].n, a[0].n), cmp.Compare(a[0].text, b[0].text)) })
+	slices.SortFunc(groups, func(a,
+		b []count) int {
+		return cmp.Or(cmp.Compare(b[0].n, a[0].n), cmp.Compare(a[0].text, b[0].text))
+	})
 	return groups
 }
 

@@ -80,13 +80,15 @@ func (a *analysis) write(b *strings.Builder, c *conversation) {
 		fmt.Fprintf(b, "![%s](%s)\n\n", cell(a.chart.title), a.svg)
 	}
 	fmt.Fprintf(b, "## %s\n\n", c.pick("Columns", "列"))
-	b.WriteString(c.pick("| column | type | values | missing | distinct |\n|---|---|--:|--:|--:|\n", "| 列 | 类型 | 有值 | 缺失 | 不同值 |\n|---|---|--:|--:|--:|\n"))
+	b.WriteString(c.pick("| column | type | values | missing | distinct |\n|---|---|--:|--:|--:|\n",
+		"| 列 | 类型 | 有值 | 缺失 | 不同值 |\n|---|---|--:|--:|--:|\n"))
 	for i, k := range a.cols {
 		if i == maxDetailed {
 			fmt.Fprintf(b, c.pick("| … %d more | | | | |\n", "| … 另有 %d 列 | | | | |\n"), len(a.cols)-i)
 			break
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", cell(k.name), k.typeName(c), amount(k.values), amount(k.missing), amount(k.distinct))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", cell(k.name), k.typeName(c), amount(k.values), amount(k.missing),
+			amount(k.distinct))
 	}
 	b.WriteString("\n")
 	a.writeNumbers(b, c)
@@ -115,10 +117,12 @@ func (a *analysis) writeNumbers(b *strings.Builder, c *conversation) {
 		}
 		if !head {
 			head = true
-			fmt.Fprintf(b, "## %s\n\n%s", c.pick("Numbers", "数值"), c.pick("| column | min | mean | median | max | std. dev. | sum |\n", "| 列 | 最小 | 平均 | 中位数 | 最大 | 标准差 | 合计 |\n"))
+			fmt.Fprintf(b, "## %s\n\n%s", c.pick("Numbers", "数值"),
+				c.pick("| column | min | mean | median | max | std. dev. | sum |\n", "| 列 | 最小 | 平均 | 中位数 | 最大 | 标准差 | 合计 |\n"))
 			b.WriteString("|---|--:|--:|--:|--:|--:|--:|\n")
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", cell(k.name), figure(k.min), figure(k.mean), figure(k.median), figure(k.max), figure(k.stddev), figure(k.sum))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", cell(k.name), figure(k.min), figure(k.mean),
+			figure(k.median), figure(k.max), figure(k.stddev), figure(k.sum))
 	}
 	if head {
 		b.WriteString("\n")
@@ -133,7 +137,8 @@ func (a *analysis) writeDates(b *strings.Builder, c *conversation) {
 		}
 		if !head {
 			head = true
-			fmt.Fprintf(b, "## %s\n\n%s|---|---|---|\n", c.pick("Dates", "日期"), c.pick("| column | first | last |\n", "| 列 | 最早 | 最晚 |\n"))
+			fmt.Fprintf(b, "## %s\n\n%s|---|---|---|\n", c.pick("Dates", "日期"),
+				c.pick("| column | first | last |\n", "| 列 | 最早 | 最晚 |\n"))
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", cell(k.name), k.stamp(k.first), k.stamp(k.last))
 	}
@@ -219,10 +224,12 @@ func (a *analysis) writeQuality(b *strings.Builder, c *conversation) {
 	for i := range a.cols {
 		k := &a.cols[i]
 		if k.odd > 0 {
-			notes = append(notes, fmt.Sprintf(c.pick("`%s`: values that aren't a %s, left out of the figures: %s.", "`%s`：无法识别为%s、未计入统计的值：%s 个。"), code(k.name), k.typeName(c), amount(k.odd)))
+			notes = append(notes, fmt.Sprintf(c.pick("`%s`: values that aren't a %s, left out of the figures: %s.",
+				"`%s`：无法识别为%s、未计入统计的值：%s 个。"), code(k.name), k.typeName(c), amount(k.odd)))
 		}
 		if k.ambiguous {
-			notes = append(notes, fmt.Sprintf(c.pick("`%s`: dates such as 03/04 are read as month/day.", "`%s`：形如 03/04 的日期按“月/日”读取。"), code(k.name)))
+			notes = append(notes, fmt.Sprintf(c.pick("`%s`: dates such as 03/04 are read as month/day.",
+				"`%s`：形如 03/04 的日期按“月/日”读取。"), code(k.name)))
 		}
 		if len(notes) > maxFindings {
 			break
@@ -242,7 +249,8 @@ func (a *analysis) brief(c *conversation) string {
 		return fmt.Sprintf(c.pick("**%s** has no rows of data.", "**%s** 中没有数据行。"), cell(name))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, c.pick("**%s** has %s and %s", "**%s** 有 %s、%s"), cell(name), c.number(len(t.rows), "row", "行"), c.number(len(t.header), "column", "列"))
+	fmt.Fprintf(&b, c.pick("**%s** has %s and %s", "**%s** 有 %s、%s"), cell(name), c.number(len(t.rows), "row", "行"),
+		c.number(len(t.header), "column", "列"))
 	if a.extent != "" {
 		fmt.Fprintf(&b, " (%s)", a.extent)
 	}
@@ -253,12 +261,15 @@ func (a *analysis) brief(c *conversation) string {
 	fmt.Fprintf(&b, c.pick("; cells without a value: %s.", "；缺失 %s 个单元格。"), amount(gaps))
 	a.briefQuality(&b, c)
 	words := strings.ToLower(c.text)
-	if k := pickColumn(words, a.cols, func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year }); k != nil {
-		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s, mean %s, median %s, standard deviation %s, sum %s.", "\n- `%s`：从 %s 到 %s，平均 %s，中位数 %s，标准差 %s，合计 %s。"),
+	if k := pickColumn(words, a.cols,
+		func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year }); k != nil {
+		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s, mean %s, median %s, standard deviation %s, sum %s.",
+			"\n- `%s`：从 %s 到 %s，平均 %s，中位数 %s，标准差 %s，合计 %s。"),
 			code(k.name), figure(k.min), figure(k.max), figure(k.mean), figure(k.median), figure(k.stddev), figure(k.sum))
 	}
 	if k := pickColumn(words, a.cols, func(k *column) bool { return k.kind == kindDate }); k != nil {
-		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s.", "\n- `%s`：从 %s 到 %s。"), code(k.name), k.stamp(k.first), k.stamp(k.last))
+		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s.", "\n- `%s`：从 %s 到 %s。"), code(k.name), k.stamp(k.first),
+			k.stamp(k.last))
 	}
 	if k := pickColumn(words, a.cols, (*column).category); k != nil {
 		fmt.Fprintf(&b, c.pick("\n- `%s`: %s different values, most often %s (%s).", "\n- `%s`：%s 个不同的值，最常见的是 %s（%s）。"),
@@ -280,7 +291,8 @@ func (a *analysis) brief(c *conversation) string {
 		case shapeHistogram:
 			label = figure(a.chart.edges[best]) + " – " + figure(a.chart.edges[best+1])
 		}
-		fmt.Fprintf(&b, c.pick("\n- Chart: %s; the highest is %s with %s.", "\n- 图表：%s；最高的是 %s，为 %s。"), cell(a.chart.title), cell(label), figure(a.chart.values[best]))
+		fmt.Fprintf(&b, c.pick("\n- Chart: %s; the highest is %s with %s.", "\n- 图表：%s；最高的是 %s，为 %s。"), cell(a.chart.title),
+			cell(label), figure(a.chart.values[best]))
 	}
 	return strings.TrimSuffix(b.String(), figuresHead(c))
 }

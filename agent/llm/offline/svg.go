@@ -38,7 +38,8 @@ type canvas struct {
 // svg draws a chart.
 func svg(ch chart, source string) string {
 	var c canvas
-	fmt.Fprintf(&c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">`+"\n", svgWidth, svgHeight, esc(ch.title))
+	fmt.Fprintf(&c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">`+
+		"\n", svgWidth, svgHeight, esc(ch.title))
 	fmt.Fprintf(&c, "<title>%s</title>\n%s", esc(ch.title), svgStyle)
 	fmt.Fprintf(&c, `<rect class="paper" width="%g" height="%g" rx="10"/>`+"\n", svgWidth, svgHeight)
 	c.text(24, 36, "title", "start", clip(ch.title, 84))
@@ -78,7 +79,8 @@ func (c *canvas) bars(ch chart) {
 	for i, v := range ch.values {
 		y := plotTop + row*(float64(i)+0.5)
 		from, to := min(x(c.base), x(v)), max(x(c.base), x(v))
-		fmt.Fprintf(c, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="3"/>`+"\n", from, y-thick/2, max(to-from, 0.5), thick)
+		fmt.Fprintf(c, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="3"/>`+"\n", from, y-thick/2,
+			max(to-from, 0.5), thick)
 		c.text(c.left-10, y+4.5, "", "end", clip(ch.labels[i], 26))
 		c.text(to+8, y+4.5, "value", "start", short(v))
 	}
@@ -149,7 +151,8 @@ func (c *canvas) line(ch chart) {
 		fmt.Fprintf(&points, "%.1f,%.1f ", x(i), c.y(v))
 	}
 	n := len(ch.values) - 1
-	fmt.Fprintf(c, `<polygon class="area" points="%.1f,%.1f %s%.1f,%.1f"/>`+"\n", x(0), c.y(c.base), points.String(), x(n), c.y(c.base))
+	fmt.Fprintf(c, `<polygon class="area" points="%.1f,%.1f %s%.1f,%.1f"/>`+"\n", x(0), c.y(c.base), points.String(), x(n),
+		c.y(c.base))
 	fmt.Fprintf(c, `<polyline class="line" points="%s"/>`+"\n", strings.TrimSpace(points.String()))
 	if n < 40 {
 		for i, v := range ch.values {

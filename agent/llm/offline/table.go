@@ -23,7 +23,8 @@ type table struct {
 func parseTable(text, extension string) table {
 	text = strings.TrimPrefix(text, "\ufeff")
 	t := table{damaged: strings.Count(text, "\ufffd")}
-	if line, rest, ok := strings.Cut(text, "\n"); ok && len(strings.TrimSpace(line)) == 5 && strings.HasPrefix(strings.ToLower(line), "sep=") {
+	if line, rest, ok := strings.Cut(text, "\n"); ok && len(strings.TrimSpace(line)) == 5 &&
+		strings.HasPrefix(strings.ToLower(line), "sep=") {
 		t.delimiter, text = line[4], rest // what Excel writes
 	} else {
 		t.delimiter = delimiter(text, extension)

@@ -31,7 +31,8 @@ func digest(c *conversation, d document) string {
 	var b strings.Builder
 	headings, sentences, letters := scanText(d.text)
 	where := placesOf(d.text)
-	fmt.Fprintf(&b, c.pick("**%s** has %s and about %s", "**%s** 有 %s，约 %s"), cell(path.Base(d.path)), c.number(d.lines, "line", "行"), c.number(letters, "word", "字词"))
+	fmt.Fprintf(&b, c.pick("**%s** has %s and about %s", "**%s** 有 %s，约 %s"), cell(path.Base(d.path)),
+		c.number(d.lines, "line", "行"), c.number(letters, "word", "字词"))
 	if d.partial {
 		b.WriteString(c.pick(" in the part that was read; the file is longer", "（仅限读到的部分；文件更长）"))
 	}
@@ -158,7 +159,8 @@ func cutSentences(out []sentence, paragraph string, line int) []sentence {
 	from, at := 0, line
 	end := func(to int) {
 		s := strings.TrimSpace(paragraph[from:to])
-		lead := strings.Count(paragraph[from:from+len(paragraph[from:to])-len(strings.TrimLeft(paragraph[from:to], " \n"))], "\n")
+		lead := strings.Count(paragraph[from:from+len(paragraph[from:to])-len(strings.TrimLeft(paragraph[from:to], " \n"))],
+			"\n")
 		if n := countWords(s); n >= 5 && len(s) <= 1200 {
 			out = append(out, sentence{text: strings.Join(strings.Fields(s), " "), line: at + lead, order: len(out)})
 		}

@@ -147,7 +147,8 @@ func layouts(s string, dayFirst bool) []string {
 	case strings.Contains(s, "年"):
 		return []string{"2006年1月2日", "2006年1月", "2006年1月2日 15:04", "2006年1月2日 15:04:05"}
 	case len(s) > 4 && onlyDigits(s[:4]) && s[4] == '-':
-		return []string{"2006-1-2", "2006-01", "2006-1-2 15:04:05", "2006-1-2 15:04", time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04",
+		return []string{"2006-1-2", "2006-01", "2006-1-2 15:04:05", "2006-1-2 15:04", time.RFC3339, "2006-01-02T15:04:05",
+			"2006-01-02T15:04",
 			"2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05-07:00"}
 	case len(s) > 4 && onlyDigits(s[:4]) && s[4] == '/':
 		return []string{"2006/1/2", "2006/01", "2006/1/2 15:04:05", "2006/1/2 15:04"}
@@ -161,7 +162,8 @@ func layouts(s string, dayFirst bool) []string {
 	case strings.Count(s, ".") == 2:
 		return []string{"2.1.2006", "2.1.2006 15:04:05", "2.1.2006 15:04"}
 	case s[0] >= 'A' || strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz"):
-		return []string{"Jan 2, 2006", "January 2, 2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2006", "January 2006", time.RFC1123, time.RFC1123Z}
+		return []string{"Jan 2, 2006", "January 2, 2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2006",
+			"January 2006", time.RFC1123, time.RFC1123Z}
 	}
 	return nil
 }

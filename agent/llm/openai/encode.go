@@ -53,7 +53,8 @@ func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
 
 // encodeMessages writes the list; fields stand in place of what go-openai's type says of the
 // message with that index.
-func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[string]any, first *opening) (encoded, error) {
+func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[string]any,
+	first *opening) (encoded, error) {
 	n := 2
 	for i := range list {
 		n += len(list[i].Content) + len(list[i].Content)/8 + 256

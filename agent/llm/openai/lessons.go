@@ -66,7 +66,8 @@ func set(field func(*lessons) *bool) lesson {
 // optional are the fields the program sends by itself and can do without. What a person
 // configured is not among them: there the refusal is for them to read.
 func optional() []string {
-	return []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs", "reasoning",
+	return []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "thinking", "enable_thinking",
+		"chat_template_kwargs", "reasoning",
 		"reasoning_split", "include", "extra_body"}
 }
 
@@ -77,7 +78,8 @@ func (m *Model) lessonOf(err error, sent func(field string) bool) lesson {
 		return nil
 	}
 	text := strings.ToLower(e.Message)
-	refused := containsAny(text, "unsupported", "not supported", "not support", "unrecognized", "unknown", "unexpected", "not permitted", "not allowed", "extra input", "extra_forbidden")
+	refused := containsAny(text, "unsupported", "not supported", "not support", "unrecognized", "unknown", "unexpected",
+		"not permitted", "not allowed", "extra input", "extra_forbidden")
 	switch {
 	case strings.Contains(text, "v1/responses"):
 		return set(func(l *lessons) *bool { return &l.responses })
@@ -89,7 +91,8 @@ func (m *Model) lessonOf(err error, sent func(field string) bool) lesson {
 		return nil
 	case hasWord(text, "reasoning_content"), hasWord(text, "reasoning_details"), hasWord(text, "extra_content"):
 		return set(func(l *lessons) *bool { return &l.noEcho })
-	case hasWord(text, "max_tokens") && sent("max_tokens"), hasWord(text, "max_completion_tokens") && sent("max_completion_tokens"):
+	case hasWord(text, "max_tokens") && sent("max_tokens"), hasWord(text, "max_completion_tokens") &&
+		sent("max_completion_tokens"):
 		return set(func(l *lessons) *bool { return &l.otherLimit })
 	}
 	for _, field := range optional() {

@@ -75,7 +75,9 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Lessons == nil {
 		cfg.Lessons = &Lessons{}
 	}
-	m := &Model{cfg: cfg, first: &opening{}, call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}
+	m := &Model{cfg: cfg, first: &opening{},
+		call: wire.Call{Name: cfg.Name, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout,
+			Secrets: wire.Secrets(cfg.APIKey, cfg.Headers)}}
 	h := wire.Client(cfg.Client)
 	h.Transport = &transport{below: h.Transport, headers: cfg.Headers, query: query, secrets: m.call.Secrets}
 

@@ -127,7 +127,8 @@ func (m *Model) add(o *outgoing, msg *agent.Message, echo, thinking bool) {
 		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: msg.Content.String()})
 	case agent.TypeTool:
 		text := msg.Content.String()
-		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleTool, Content: text, ToolCallID: m.cfg.Dialect.callID(msg.ToolCallID)})
+		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleTool, Content: text,
+			ToolCallID: m.cfg.Dialect.callID(msg.ToolCallID)})
 		if text == "" {
 			o.set("content", "")
 		}
@@ -155,7 +156,8 @@ func (m *Model) addAnswer(o *outgoing, msg *agent.Message, echo, thinking bool) 
 		extra = nil
 	}
 	var calls []any
-	mustSign := d.signs(m.cfg.Model) && !slices.ContainsFunc(msg.ToolCalls, func(c agent.ToolCall) bool { return extra[c.ID] != nil })
+	mustSign := d.signs(m.cfg.Model) &&
+		!slices.ContainsFunc(msg.ToolCalls, func(c agent.ToolCall) bool { return extra[c.ID] != nil })
 	for i, call := range msg.ToolCalls {
 		args := string(call.Args)
 		if args == "" {

@@ -35,7 +35,8 @@ func startsWithAny(model string, heads []string) bool {
 // goes along each time, as with the other API.
 func (m *Model) respond(ctx context.Context, req *agent.Request, c *call) (*http.Response, error) {
 	c.body = m.responsesBody(req)
-	r, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), http.MethodPost, m.base+"/responses", strings.NewReader("{}"))
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), http.MethodPost,
+		m.base+"/responses", strings.NewReader("{}"))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,8 @@ func (m *Model) item(input []any, msg *agent.Message) []any {
 	case agent.TypeSystem:
 		return append(input, object{"role": "developer", "content": msg.Content.String()})
 	case agent.TypeTool:
-		return append(input, object{"type": "function_call_output", "call_id": m.cfg.Dialect.callID(msg.ToolCallID), "output": msg.Content.String()})
+		return append(input, object{"type": "function_call_output", "call_id": m.cfg.Dialect.callID(msg.ToolCallID),
+			"output": msg.Content.String()})
 	case agent.TypeAI:
 		return m.answerItems(input, msg)
 	case agent.TypeHuman:

@@ -206,7 +206,8 @@ func (r *response) done(index int, raw json.RawMessage) error {
 // over ends the answer.
 func (r *response) over(whole *responseBody) (bool, error) {
 	if whole == nil {
-		return true, &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider ended the stream without the answer", Err: llmerr.ErrGarbled}
+		return true, &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider ended the stream without the answer",
+			Err: llmerr.ErrGarbled}
 	}
 	if whole.Model != "" {
 		r.model = whole.Model
@@ -259,5 +260,6 @@ func responseUsage(raw []byte) *agent.Usage {
 		u.Total = u.Input + u.Output
 	}
 	return &agent.Usage{Input: u.Input, Output: u.Output, Total: u.Total,
-		InputDetails: counts("cache_read", u.InputDetails.Cached), OutputDetails: counts("reasoning", u.OutputDetails.Reasoning)}
+		InputDetails:  counts("cache_read", u.InputDetails.Cached),
+		OutputDetails: counts("reasoning", u.OutputDetails.Reasoning)}
 }

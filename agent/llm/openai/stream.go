@@ -36,7 +36,8 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 
 // begin sends the request to the API the model is spoken to at, and says how its answer is
 // read. What the provider refuses is left out and kept for later calls.
-func (m *Model) begin(ctx context.Context, req *agent.Request, read *func(*answer, *http.Response, func()) error) (*http.Response, error) {
+func (m *Model) begin(ctx context.Context, req *agent.Request,
+	read *func(*answer, *http.Response, func()) error) (*http.Response, error) {
 	for try := 0; ; try++ {
 		now := m.taught()
 		c := &call{}

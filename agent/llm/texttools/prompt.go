@@ -19,7 +19,8 @@ const rules = `
 
 # Tools
 
-You have the tools below. To use one, write a line ` + callOpen + `, then a line with one JSON object with its name and its arguments, then a line ` + callClose + `, like this:
+You have the tools below. To use one, write a line ` + callOpen +
+	`, then a line with one JSON object with its name and its arguments, then a line ` + callClose + `, like this:
 
 ` + callOpen + `
 {"name": "tool name", "arguments": {"argument": "value"}}
@@ -110,7 +111,8 @@ func answered(list []*agent.Message, m *agent.Message) []*agent.Message {
 	if m.Status == "error" {
 		status = ` status="error"`
 	}
-	text := resultOpen + ` name="` + strings.ReplaceAll(agent.Escape(m.Name), `"`, "'") + `"` + status + ">\n" + harmless(m.Content.String()) + "\n" + resultClose
+	text := resultOpen + ` name="` + strings.ReplaceAll(agent.Escape(m.Name), `"`, "'") + `"` + status + ">\n" +
+		harmless(m.Content.String()) + "\n" + resultClose
 	if n := len(list); n > 0 && strings.HasPrefix(list[n-1].ID, "results:") {
 		last := *list[n-1]
 		last.Content = agent.Text(last.Content.Text + "\n" + text)

@@ -39,8 +39,9 @@ func Refused(resp *http.Response) *llmerr.Error {
 		if resp.Request != nil {
 			from = resp.Request.URL.Host
 		}
-		return &llmerr.Error{Class: llmerr.ClassInvalid, Message: fmt.Sprintf("%s answered with a web page, not a model; is base_url right? %s",
-			from, llmerr.ParseBody(body).Message)}
+		return &llmerr.Error{Class: llmerr.ClassInvalid,
+			Message: fmt.Sprintf("%s answered with a web page, not a model; is base_url right? %s",
+				from, llmerr.ParseBody(body).Message)}
 	}
 	if to := resp.Header.Get("Location"); resp.StatusCode < 400 && to != "" {
 		body = fmt.Appendf(nil, "the server redirects to %s; set base_url to the final address", to)
@@ -64,12 +65,14 @@ func Broken(err error) error { return fmt.Errorf("%w: %w", errBody, err) }
 
 // Cut says that a stream stopped before its answer was complete.
 func Cut() error {
-	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider closed the stream before the answer was complete", Err: llmerr.ErrCut}
+	return &llmerr.Error{Class: llmerr.ClassNetwork,
+		Message: "the provider closed the stream before the answer was complete", Err: llmerr.ErrCut}
 }
 
 // Garbled says that an event of a stream cannot be read.
 func Garbled(data []byte, err error) error {
-	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider sent a broken event: " + llmerr.ParseBody(data).Message, Err: errors.Join(llmerr.ErrGarbled, err)}
+	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider sent a broken event: " +
+		llmerr.ParseBody(data).Message, Err: errors.Join(llmerr.ErrGarbled, err)}
 }
 
 // Empty says that an answer has nothing in it.
@@ -87,7 +90,8 @@ func failure(err error) *llmerr.Error {
 	switch {
 	case errors.As(err, &address):
 		if advice := untrusted(address.Err); advice != "" {
-			return &llmerr.Error{Class: llmerr.ClassTrust, Message: fmt.Sprintf("%s: %s; %s", host(address.URL), address.Err, advice), Err: address.Err}
+			return &llmerr.Error{Class: llmerr.ClassTrust,
+				Message: fmt.Sprintf("%s: %s; %s", host(address.URL), address.Err, advice), Err: address.Err}
 		}
 		class, err = llmerr.ClassNetwork, address.Err
 	case errors.Is(err, sse.ErrLong):

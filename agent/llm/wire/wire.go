@@ -64,7 +64,8 @@ func Secrets(key string, headers map[string]string) []string {
 	}
 	for k, v := range headers {
 		k = strings.ToLower(k)
-		if strings.Contains(k, "key") || strings.Contains(k, "auth") || strings.Contains(k, "token") || strings.Contains(k, "cookie") {
+		if strings.Contains(k, "key") || strings.Contains(k, "auth") || strings.Contains(k, "token") ||
+			strings.Contains(k, "cookie") {
 			out = append(out, strings.TrimPrefix(v, "Bearer "))
 		}
 	}
@@ -105,7 +106,8 @@ func (p *Patience) AtMost(d time.Duration) { p.timer.Reset(d) }
 
 // Do makes the call: begin sends it, and read hands its answer on. A failure is yielded last: the end of ctx
 // as its cause, silence and whatever the provider did as *llmerr.Error.
-func (c Call) Do(ctx context.Context, yield Yield, begin func(context.Context) (*http.Response, error), read func(*http.Response, *Patience) error) {
+func (c Call) Do(ctx context.Context, yield Yield, begin func(context.Context) (*http.Response, error),
+	read func(*http.Response, *Patience) error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := &Patience{limit: c.Timeout}

@@ -90,7 +90,8 @@ func (p *ProtocolEncoder) text(b *blockLog, kind, piece string) error {
 		}
 	}
 	b.open.text = append(b.open.text, piece...)
-	return p.message(b, map[string]any{"event": "content-block-delta", "index": b.open.index, "delta": map[string]any{"type": kind + "-delta", kind: piece}})
+	return p.message(b, map[string]any{"event": "content-block-delta", "index": b.open.index,
+		"delta": map[string]any{"type": kind + "-delta", kind: piece}})
 }
 
 // arguments adds to a tool call. A delta repeats the arguments so far, so only those that make
@@ -100,7 +101,8 @@ func (p *ProtocolEncoder) arguments(b *blockLog, d agent.CallDelta) error {
 	if one == nil {
 		one = &block{kind: "tool_call", id: d.ID, name: d.Name}
 		b.calls[d.Index] = one
-		if err := p.next(b, one, map[string]any{"type": "tool_call_chunk", "id": orNull(d.ID), "name": orNull(d.Name), "args": ""}); err != nil {
+		if err := p.next(b, one, map[string]any{"type": "tool_call_chunk", "id": orNull(d.ID), "name": orNull(d.Name),
+			"args": ""}); err != nil {
 			return err
 		}
 	}
@@ -116,8 +118,10 @@ func (p *ProtocolEncoder) arguments(b *blockLog, d agent.CallDelta) error {
 		return nil
 	}
 	one.shown = len(one.text)
-	return p.message(b, map[string]any{"event": "content-block-delta", "index": one.index, "delta": map[string]any{"type": "block-delta",
-		"fields": map[string]any{"type": "tool_call_chunk", "id": orNull(one.id), "name": orNull(one.name), "args": string(one.text)}}})
+	return p.message(b, map[string]any{"event": "content-block-delta", "index": one.index,
+		"delta": map[string]any{"type": "block-delta",
+			"fields": map[string]any{"type": "tool_call_chunk", "id": orNull(one.id), "name": orNull(one.name),
+				"args": string(one.text)}}})
 }
 
 func orNull(s string) any {
@@ -148,7 +152,8 @@ func (o *block) content() map[string]any {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(args, &object) != nil {
-		return map[string]any{"type": "invalid_tool_call", "id": orNull(o.id), "name": orNull(o.name), "args": string(o.text), "error": "the arguments are no JSON object"}
+		return map[string]any{"type": "invalid_tool_call", "id": orNull(o.id), "name": orNull(o.name), "args": string(o.text),
+			"error": "the arguments are no JSON object"}
 	}
 	return map[string]any{"type": "tool_call", "id": orNull(o.id), "name": o.name, "args": json.RawMessage(args)}
 }

@@ -29,11 +29,13 @@ const (
 // event puts one callback event.
 func (e *Encoder) event(kind, name, id, node, ns string, at httpx.ID, data map[string]any, parents ...string) error {
 	return e.put(ModeEvents, "events", ns, at, func() (any, error) {
-		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID, "assistant_id": Canonical(e.run.AssistantID)}
+		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID,
+			"assistant_id": Canonical(e.run.AssistantID)}
 		if node != "" {
 			meta = e.place(node, ns)
 		}
-		return lcEvent{Event: kind, Name: name, Run: id, Tags: []string{}, Metadata: meta, Data: data, Parents: append([]string{}, parents...)}, nil
+		return lcEvent{Event: kind, Name: name, Run: id, Tags: []string{}, Metadata: meta, Data: data,
+			Parents: append([]string{}, parents...)}, nil
 	})
 }
 
@@ -61,7 +63,8 @@ func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
 }
 
 func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
-	return e.event("on_chain_start", node, runs.TaskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values}, e.run.ID)
+	return e.event("on_chain_start", node, runs.TaskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values},
+		e.run.ID)
 }
 
 // nodeEnd tells what a node wrote: as a piece of its own, as its result, and as a piece of the
@@ -84,7 +87,8 @@ func (e *Encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
 	if err := node("on_chain_end", "output", partEvent); err != nil {
 		return err
 	}
-	return e.event("on_chain_stream", graphEvent, e.run.ID, "", "", part(seq, partEvent+1), map[string]any{"chunk": map[string]json.RawMessage{name: patch}})
+	return e.event("on_chain_stream", graphEvent, e.run.ID, "", "", part(seq, partEvent+1),
+		map[string]any{"chunk": map[string]json.RawMessage{name: patch}})
 }
 
 // task is the id of the node that runs now, which events inside it name as their parent.
@@ -124,7 +128,8 @@ func (e *Encoder) modelChunk(ev runs.Event) error {
 	if err != nil {
 		return err
 	}
-	return e.event("on_chat_model_stream", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent), map[string]any{"chunk": chunk}, e.run.ID, e.task(agent.NodeModel))
+	return e.event("on_chat_model_stream", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent),
+		map[string]any{"chunk": chunk}, e.run.ID, e.task(agent.NodeModel))
 }
 
 // modelEnds closes the calls whose messages a step stores.
@@ -140,7 +145,8 @@ func (e *Encoder) modelEnds(ev runs.Event, before string) error {
 		if json.Unmarshal(body, &m) != nil || m.Type != agent.TypeAI {
 			continue
 		}
-		if err := e.event("on_chat_model_end", modelEvent, m.ID, agent.NodeModel, ev.NS, part(ev.UpdatesSeq()-1, partLate+2*i+1), map[string]any{"output": body},
+		if err := e.event("on_chat_model_end", modelEvent, m.ID, agent.NodeModel, ev.NS,
+			part(ev.UpdatesSeq()-1, partLate+2*i+1), map[string]any{"output": body},
 			e.run.ID, runs.TaskID(before, agent.NodeModel)); err != nil {
 			return err
 		}
@@ -161,7 +167,8 @@ func (e *Encoder) toolEvent(f toolFrame, ev runs.Event) error {
 	default:
 		data["chunk"] = f.Data
 	}
-	return e.event(f.Event, f.Name, runs.TaskID(e.run.ID, f.Call), agent.NodeTools, ev.NS, part(ev.Seq, partEvent), data, e.run.ID, e.task(agent.NodeTools))
+	return e.event(f.Event, f.Name, runs.TaskID(e.run.ID, f.Call), agent.NodeTools, ev.NS, part(ev.Seq, partEvent), data,
+		e.run.ID, e.task(agent.NodeTools))
 }
 
 // customEvent is what a stage or a tool told on its own.
@@ -175,5 +182,6 @@ func (e *Encoder) customEvent(ev runs.Event) error {
 	if json.Unmarshal(ev.Data, &named) != nil || named.Type == "" {
 		named.Type = "custom"
 	}
-	return e.event("on_custom_event", named.Type, e.run.ID, "", ev.NS, part(ev.Seq, partEvent), map[string]any{"data": ev.Data})
+	return e.event("on_custom_event", named.Type, e.run.ID, "", ev.NS, part(ev.Seq, partEvent),
+		map[string]any{"data": ev.Data})
 }

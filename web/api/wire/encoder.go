@@ -232,7 +232,8 @@ func (e *Encoder) place(node, ns string) map[string]any {
 	if ns != "" {
 		at = ns + "|" + at
 	}
-	meta := map[string]any{"langgraph_node": node, "langgraph_path": []string{"__pregel_pull", node}, "langgraph_triggers": []string{"branch:to:" + node},
+	meta := map[string]any{"langgraph_node": node, "langgraph_path": []string{"__pregel_pull", node},
+		"langgraph_triggers":      []string{"branch:to:" + node},
 		"langgraph_checkpoint_ns": at, "checkpoint_ns": at, "thread_id": e.run.ThreadID, "run_id": e.run.ID,
 		"graph_id": GraphID, "assistant_id": Canonical(e.run.AssistantID), "tags": []string{}}
 	if e.step > -2 {
@@ -268,7 +269,8 @@ func (e *Encoder) finished(ctx context.Context, ev runs.Event, grown []*growing)
 	if err := e.modelEnds(ev, before); err != nil {
 		return err
 	}
-	if e.modes.has(ModeUpdates) && e.fresh(one(ev.UpdatesSeq())) && s.Node != agent.NodeInput && len(s.Messages)+len(s.Fields) > 0 {
+	if e.modes.has(ModeUpdates) && e.fresh(one(ev.UpdatesSeq())) && s.Node != agent.NodeInput &&
+		len(s.Messages)+len(s.Fields) > 0 {
 		if name, ok := e.name("updates", ev.NS); ok {
 			body, err := updateBody(s)
 			if err != nil {

@@ -22,8 +22,10 @@ var modeNames = [...]struct {
 	name string
 	mode Modes
 }{
-	{"values", ModeValues}, {"updates", ModeUpdates}, {"messages", ModePartialMessages}, {"messages-tuple", ModeMessages}, {"custom", ModeCustom},
-	{"tasks", ModeTasks}, {"checkpoints", ModeCheckpoints}, {"debug", ModeDebug}, {"events", ModeEvents}, {"tools", ModeTools},
+	{"values", ModeValues}, {"updates", ModeUpdates}, {"messages", ModePartialMessages}, {"messages-tuple", ModeMessages},
+	{"custom", ModeCustom},
+	{"tasks", ModeTasks}, {"checkpoints", ModeCheckpoints}, {"debug", ModeDebug}, {"events", ModeEvents},
+	{"tools", ModeTools},
 }
 
 // has tells whether any of some modes is in the set.

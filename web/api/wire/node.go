@@ -137,7 +137,8 @@ func (e *Encoder) checkpoint(s *saved, seq, debugSeq int64) error {
 	if err != nil {
 		return err
 	}
-	f := checkpointFrame{Config: configOf(s.cp.Thread, s.cp.ID), ParentConfig: configOf(s.cp.Thread, s.cp.Parent), Values: s.values, Metadata: meta,
+	f := checkpointFrame{Config: configOf(s.cp.Thread, s.cp.ID), ParentConfig: configOf(s.cp.Thread, s.cp.Parent),
+		Values: s.values, Metadata: meta,
 		Next: s.cp.Next, Tasks: Tasks(s.snap, nil), Checkpoint: &Pointer{Thread: s.cp.Thread, CP: s.cp.ID}}
 	if f.Next == nil {
 		f.Next = []string{}
@@ -155,8 +156,10 @@ func (e *Encoder) checkpoint(s *saved, seq, debugSeq int64) error {
 func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	list := make([]taskStart, len(s.cp.Next))
 	for i, node := range s.cp.Next {
-		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID, "assistant_id": Canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
-		list[i] = taskStart{ID: runs.TaskID(s.cp.ID, node), Name: node, Input: s.values, Triggers: []string{"branch:to:" + node}, Interrupts: []Interrupt{}, Metadata: meta}
+		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID,
+			"assistant_id": Canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
+		list[i] = taskStart{ID: runs.TaskID(s.cp.ID, node), Name: node, Input: s.values,
+			Triggers: []string{"branch:to:" + node}, Interrupts: []Interrupt{}, Metadata: meta}
 		if err := e.put(ModeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil }); err != nil {
 			return err
 		}
@@ -195,7 +198,8 @@ func (e *Encoder) result(ctx context.Context, ev runs.Event, before string) erro
 	}
 	name := updateName(s.Node)
 	end := taskEnd{ID: runs.TaskID(before, name), Name: name, Result: patch, Interrupts: []Interrupt{}}
-	if err := e.put(ModeTasks, "tasks", "", one(ev.PartSeq(runs.PartResult)), func() (any, error) { return end, nil }); err != nil {
+	if err := e.put(ModeTasks, "tasks", "", one(ev.PartSeq(runs.PartResult)),
+		func() (any, error) { return end, nil }); err != nil {
 		return err
 	}
 	if err := e.nodeEnd(s, before, ev.PartSeq(runs.PartResult)); err != nil {

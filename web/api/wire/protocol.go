@@ -146,7 +146,8 @@ func (p *ProtocolEncoder) lifecycle(ns []string, event, graph string, more ...st
 // is withdrawn.
 func (p *ProtocolEncoder) begin(ctx context.Context, ev runs.Event) error {
 	for _, m := range p.open.Reset() {
-		if err := p.message(m.Own, map[string]any{"event": "error", "message": "withdrawn: the call is made again"}); err != nil {
+		if err := p.message(m.Own, map[string]any{"event": "error",
+			"message": "withdrawn: the call is made again"}); err != nil {
 			return err
 		}
 	}
@@ -203,7 +204,8 @@ func (p *ProtocolEncoder) tool(ev runs.Event) error {
 		if err := json.Unmarshal(ev.Data, &call); err != nil {
 			return err
 		}
-		return p.call(ev, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name, "input": call.Args})
+		return p.call(ev, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name,
+			"input": call.Args})
 	case runs.KindToolOutput:
 		var out struct {
 			ID     string          `json:"id"`
@@ -305,7 +307,8 @@ func (p *ProtocolEncoder) state(ctx context.Context, checkpoint string, saved *s
 }
 
 // snapshot reads a checkpoint of the thread, nil when it is gone.
-func (p *ProtocolEncoder) snapshot(ctx context.Context, checkpoint string, saved *store.Checkpoint) (*store.Snapshot, error) {
+func (p *ProtocolEncoder) snapshot(ctx context.Context, checkpoint string,
+	saved *store.Checkpoint) (*store.Snapshot, error) {
 	snap, err := shownAt(ctx, p.db, p.run.ThreadID, checkpoint, saved)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -342,7 +345,8 @@ func (p *ProtocolEncoder) halt(ctx context.Context, ev runs.Event) error {
 	}
 	for _, task := range Tasks(*snap, nil) {
 		for _, q := range task.Interrupts {
-			if err := p.put("input", "input.requested", []string{}, "", map[string]any{"interrupt_id": q.ID, "payload": q.Value, "value": q.Value}); err != nil {
+			if err := p.put("input", "input.requested", []string{},
+				"", map[string]any{"interrupt_id": q.ID, "payload": q.Value, "value": q.Value}); err != nil {
 				return err
 			}
 		}

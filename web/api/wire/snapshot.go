@@ -58,7 +58,8 @@ func Tail(snap store.Snapshot) []*agent.Message {
 func Tasks(snap store.Snapshot, failed *runs.Failure) []Task {
 	list := []Task{}
 	for _, node := range snap.Checkpoint.Next {
-		t := Task{ID: runs.TaskID(snap.Checkpoint.ID, node), Name: node, Path: []string{"__pregel_pull", node}, Interrupts: []Interrupt{}}
+		t := Task{ID: runs.TaskID(snap.Checkpoint.ID, node), Name: node, Path: []string{"__pregel_pull", node},
+			Interrupts: []Interrupt{}}
 		if node == agent.NodeInterrupt {
 			if q := agent.Question(&agent.State{Messages: Tail(snap)}); q != nil {
 				var artifact struct {
@@ -90,7 +91,8 @@ func CheckpointMetadata(cp store.Checkpoint) (map[string]any, error) {
 	for k, v := range stored {
 		meta[k] = v
 	}
-	for k, v := range map[string]any{"source": cp.Source, "step": cp.Step, "parents": map[string]string{}, "thread_id": cp.Thread, "graph_id": GraphID} {
+	for k, v := range map[string]any{"source": cp.Source, "step": cp.Step, "parents": map[string]string{},
+		"thread_id": cp.Thread, "graph_id": GraphID} {
 		meta[k] = v
 	}
 	if cp.Run != "" {

@@ -53,7 +53,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	b := &bench{Options: o}
-	b.report.Machine = fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+	b.report.Machine = fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
+		time.Now().UTC().Format(time.DateOnly))
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
@@ -142,7 +143,8 @@ func (b *bench) withTargets(ctx context.Context, noStore bool, f func(relay, faw
 	if err != nil {
 		return err
 	}
-	p, err := start(filepath.Join(b.Dir, "relay.log"), nil, b.Helper[0], append(b.Helper[1:], "relay", "-addr", addr, "-upstream", b.model)...)
+	p, err := start(filepath.Join(b.Dir, "relay.log"), nil, b.Helper[0],
+		append(b.Helper[1:], "relay", "-addr", addr, "-upstream", b.model)...)
 	if err != nil {
 		return err
 	}
@@ -233,7 +235,8 @@ func (b *bench) firstToken(ctx context.Context) error {
 			limit float64
 		}{{"p50", 0.5, limitFirstToken}, {"p95", 0.95, math.NaN()}} {
 			base := quantile(times[direct], q.at)
-			b.add("first token over direct, "+q.name, "ms", quantile(times[fawn], q.at)-base, quantile(times[relay], q.at)-base, q.limit)
+			b.add("first token over direct, "+q.name, "ms", quantile(times[fawn], q.at)-base, quantile(times[relay], q.at)-base,
+				q.limit)
 		}
 		return nil
 	})
@@ -255,7 +258,8 @@ func (b *bench) unpaced(ctx context.Context) error {
 					cost[t] = append(cost[t], got.cpuPerToken)
 				}
 			}
-			b.add(fmt.Sprintf("CPU, %d unpaced streams", c.n), "µs/token", quantile(cost[fawn], 0.5), quantile(cost[relay], 0.5), c.limit)
+			b.add(fmt.Sprintf("CPU, %d unpaced streams", c.n), "µs/token", quantile(cost[fawn], 0.5), quantile(cost[relay], 0.5),
+				c.limit)
 		}
 		return nil
 	})

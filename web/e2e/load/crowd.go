@@ -45,7 +45,8 @@ func (b *bench) crowd(ctx context.Context) error {
 		return err
 	}
 	none := math.NaN()
-	b.add(fmt.Sprintf("%d streams at %d tok/s, tokens late by over 250 ms", n, rate), "%", 100*(1-got.delivered), none, none)
+	b.add(fmt.Sprintf("%d streams at %d tok/s, tokens late by over 250 ms", n, rate), "%", 100*(1-got.delivered), none,
+		none)
 	b.add(fmt.Sprintf("%d streams at %d tok/s, gap p99", n, rate), "ms", quantile(got.gaps, 0.99), none, none)
 	b.add(fmt.Sprintf("GET /ok beside them, p99 of %d", len(asked)), "ms", quantile(asked, 0.99), none, limitOK)
 	return nil

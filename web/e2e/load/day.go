@@ -62,7 +62,8 @@ func (b *bench) day(ctx context.Context) error {
 		return err
 	}
 	none := math.NaN()
-	b.add(fmt.Sprintf("memory at rest after %d runs in %d threads, RSS", threads*turns, threads), "MB", float64(after.RSS)/1e6, none, none)
+	b.add(fmt.Sprintf("memory at rest after %d runs in %d threads, RSS", threads*turns, threads),
+		"MB", float64(after.RSS)/1e6, none, none)
 	b.add("pages of the binary and other files in it", "MB", float64(after.Binary)/1e6, none, none)
 	b.add("memory at rest, over that before", "MB", float64(after.RSS-before.RSS)/1e6, none, limitDay)
 	b.add("peak memory in that time, RSS", "MB", float64(after.Peak)/1e6, none, none)
@@ -108,9 +109,11 @@ func (t *Target) task(ctx context.Context, thread, name string, turn int) error 
 		"turns": []any{
 			call("ls", map[string]any{"path": "/mnt/user-data/uploads"}),
 			call("read_file", map[string]any{"path": "/mnt/user-data/uploads/" + name}),
-			call("write_file", map[string]any{"path": fmt.Sprintf("/mnt/user-data/outputs/report-%d.md", turn), "content": "# Report\n\nAll is well.\n"}),
+			call("write_file", map[string]any{"path": fmt.Sprintf("/mnt/user-data/outputs/report-%d.md", turn),
+				"content": "# Report\n\nAll is well.\n"}),
 		},
-		"final": map[string]any{"text": "## Result\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint(1)\n```\n\n", "tokens": 200, "chunk": 10},
+		"final": map[string]any{"text": "## Result\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint(1)\n```\n\n",
+			"tokens": 200, "chunk": 10},
 	})
 	if err != nil {
 		return fmt.Errorf("write a script: %w", err)

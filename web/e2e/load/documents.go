@@ -73,12 +73,14 @@ func (b *bench) documents(ctx context.Context) error {
 			return err
 		}
 		with = append(with, took)
-		if took, err = t.call(ctx, thread, "ls", map[string]string{"description": "look", "path": "/mnt/user-data/outputs"}, ""); err != nil {
+		if took, err = t.call(ctx, thread, "ls", map[string]string{"description": "look", "path": "/mnt/user-data/outputs"},
+			""); err != nil {
 			return err
 		}
 		without = append(without, took)
 	}
-	b.add(fmt.Sprintf("search in %d of them, over listing a folder", books), "ms", quantile(with, 0.5)-quantile(without, 0.5), none, limitSearch)
+	b.add(fmt.Sprintf("search in %d of them, over listing a folder", books),
+		"ms", quantile(with, 0.5)-quantile(without, 0.5), none, limitSearch)
 	return nil
 }
 
@@ -248,6 +250,7 @@ func book(pages, n int) []byte {
 		fmt.Fprintf(&out, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
 	at := out.Len()
-	fmt.Fprintf(&out, "xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, at)
+	fmt.Fprintf(&out, "xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n",
+		len(objects)+1, table.String(), len(objects)+1, at)
 	return out.Bytes()
 }

@@ -83,10 +83,12 @@ func sending(helpers, tokens, rate int) (string, error) {
 	}
 	var calls []call
 	for i := range helpers {
-		calls = append(calls, call{"task", map[string]string{"description": fmt.Sprint("part ", i), "subagent_type": "general-purpose",
-			"prompt": fmt.Sprintf("echo %d tokens at %d tok/s", tokens, rate)}})
+		calls = append(calls, call{"task", map[string]string{"description": fmt.Sprint("part ", i),
+			"subagent_type": "general-purpose",
+			"prompt":        fmt.Sprintf("echo %d tokens at %d tok/s", tokens, rate)}})
 	}
-	script, err := json.Marshal(map[string]any{"turns": []any{map[string]any{"tool_calls": calls}, map[string]any{"text": "All is said."}}})
+	script, err := json.Marshal(map[string]any{"turns": []any{map[string]any{"tool_calls": calls},
+		map[string]any{"text": "All is said."}}})
 	return "SCRIPT" + string(script), err
 }
 

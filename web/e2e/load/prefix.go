@@ -51,7 +51,8 @@ func (b *bench) prefix(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add(fmt.Sprintf("part of a request that the next one does not repeat, %d turns", prefixTurns), "%", part*100, math.NaN(), limitUnshared)
+	b.add(fmt.Sprintf("part of a request that the next one does not repeat, %d turns", prefixTurns), "%", part*100,
+		math.NaN(), limitUnshared)
 	return nil
 }
 

@@ -79,7 +79,8 @@ func (r *relay) relay(w http.ResponseWriter, req *http.Request, history []turn) 
 	if err != nil {
 		return "", err
 	}
-	up, err := http.NewRequestWithContext(req.Context(), http.MethodPost, r.model+"/v1/chat/completions", bytes.NewReader(body))
+	up, err := http.NewRequestWithContext(req.Context(), http.MethodPost,
+		r.model+"/v1/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}

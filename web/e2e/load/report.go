@@ -50,7 +50,8 @@ func table(w io.Writer, columns string, rows []Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintf(w, "\n| measure | unit | %s | ratio | limit | |\n|---|---|---:|---:|---:|---:|---|\n", columns); err != nil {
+	if _, err := fmt.Fprintf(w, "\n| measure | unit | %s | ratio | limit | |\n|---|---|---:|---:|---:|---:|---|\n",
+		columns); err != nil {
 		return err
 	}
 	for _, row := range rows {

@@ -181,7 +181,8 @@ func (b *bench) idleSandboxes(ctx context.Context, p sandbox.Provider, root stri
 		kind = "resident"
 	}
 	b.sandboxRow(fmt.Sprintf("%d sandboxes at once, started", idleSandboxes), "ms", took, math.NaN(), math.NaN())
-	b.sandboxRow(fmt.Sprintf("%d idle sandboxes, %s, %d processes", idleSandboxes, kind, processes), "MB", float64(sum)/1e6, math.NaN(), limitSandboxes)
+	b.sandboxRow(fmt.Sprintf("%d idle sandboxes, %s, %d processes", idleSandboxes, kind, processes),
+		"MB", float64(sum)/1e6, math.NaN(), limitSandboxes)
 	return nil
 }
 

@@ -149,7 +149,8 @@ func (b *bench) longThread(ctx context.Context) error {
 	none, tenth := math.NaN(), len(times)/10
 	// The first turns after a start are warm-up and no growth.
 	early, late := quantile(times[2:2+tenth], 0.5), quantile(times[len(times)-tenth:], 0.5)
-	b.add(fmt.Sprintf("disk over %d turns of 40 tokens", done), "KB/turn", sizes[len(sizes)-1]/float64(done)/1e3, none, none)
+	b.add(fmt.Sprintf("disk over %d turns of 40 tokens", done), "KB/turn", sizes[len(sizes)-1]/float64(done)/1e3, none,
+		none)
 	b.add("order of disk growth over turns", "", order(turns, sizes), none, limitOrder)
 	b.add("time of a turn, first tenth", "ms", early, none, none)
 	b.add("time of a turn, last tenth", "ms", late, none, none)

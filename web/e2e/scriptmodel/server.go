@@ -292,7 +292,8 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, status, message)
 		return
 	}
-	a := &answer{turn: c.turn, model: q.Model, id: fmt.Sprintf("chatcmpl-%d-%d", m.number(), c.index), promptBytes: len(body), passed: m.passed}
+	a := &answer{turn: c.turn, model: q.Model, id: fmt.Sprintf("chatcmpl-%d-%d", m.number(), c.index),
+		promptBytes: len(body), passed: m.passed}
 	if q.Stream {
 		a.usageFrame = q.StreamOptions.IncludeUsage
 		a.stream(w, r)

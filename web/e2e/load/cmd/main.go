@@ -45,7 +45,8 @@ func bench(ctx context.Context, args []string) error {
 	bin := flags.String("bin", "bin/fawn", "Fawn's binary")
 	quick := flags.Bool("quick", false, "one short round of everything")
 	seconds := flags.Int("seconds", 0, "length of the paced streams (default 10, quick 3)")
-	only := flags.String("only", "", "scenarios by regular expression: start first unpaced paced day thread prefix crowd lists recovery helpers documents sandbox")
+	only := flags.String("only", "",
+		"scenarios by regular expression: start first unpaced paced day thread prefix crowd lists recovery helpers documents sandbox")
 	keep := flags.Bool("keep", false, "keep the scratch folder with data and logs")
 	flags.Parse(args)
 
