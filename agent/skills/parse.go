@@ -164,19 +164,26 @@ func load(text string) (top *yaml.Node, line int, why string) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// plainLine is a key at the margin with a value that is not quoted and opens no block.
-var plainLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^\s"'|>\[{&].*)$`)
+// valueLine is a key at the margin with a value that opens no block.
+var valueLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^\s|>&].*)$`)
+
+// closings are what ends a value that begins so.
+var closings = map[byte]string{'"': `"`, '\'': `'`, '[': `]`, '{': `}`}
 
 // quoteValues puts plain values in quotes, and says in which lines.
 func quoteValues(front string) (string, []int) {
 	lines := strings.Split(front, "\n")
 	var changed []int
 	for i, l := range lines {
-		m := plainLine.FindStringSubmatch(l)
+		m := valueLine.FindStringSubmatch(l)
 		if m == nil || !strings.ContainsAny(m[2], ":#@`*%!?-,[]{}") {
 			continue
 		}
-		lines[i] = m[1] + ": '" + strings.ReplaceAll(strings.TrimSpace(m[2]), "'", "''") + "'"
+		value := strings.TrimSpace(m[2])
+		if end := closings[value[0]]; end != "" && (!strings.Contains(value[1:], end) || strings.HasSuffix(value, end)) {
+			continue // not text that merely begins with a quote or bracket
+		}
+		lines[i] = m[1] + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
 		changed = append(changed, i+1)
 	}
 	return strings.Join(lines, "\n"), changed

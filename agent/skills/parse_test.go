@@ -53,6 +53,8 @@ func TestFaultyFilesAreToldByLine(t *testing.T) {
 		{"description is a map", "---\nname: box\ndescription: {a: b}\n---\n# H\n", "line 3: description must be text", false, ""},
 		{"description with a colon", "---\nname: box\ndescription: Use this: when asked" + rest, "note SKILL.md, line 3: put the value in quotes", true, "box|Use this: when asked"},
 		{"description with a quote", "---\nname: box\ndescription: It's: a \"thing\"" + rest, "line 3: put the value in quotes", true, "box|It's: a \"thing\""},
+		{"description that begins with brackets", "---\nname: box\ndescription: [Beta] draws boxes" + rest, "line 3: put the value in quotes", true, "box|[Beta] draws boxes"},
+		{"text behind a quote", "---\nname: box\ndescription: d\nargument-hint: \"[a] [b]\" [--fast]" + rest, "line 4: put the value in quotes", true, "box|d"},
 		{"description with a tag", "---\nname: box\ndescription: a <b>" + rest, "angle brackets", true, "box|a <b>"},
 		{"description too long", "---\nname: box\ndescription: " + strings.Repeat("é", 1025) + rest, "longer than 1024", true, "box|" + strings.Repeat("é", 1024)},
 		{"a tab", "---\nname: box\n\tdescription: d" + rest, "not valid YAML", false, ""},
