@@ -75,6 +75,9 @@ func invalidAt(text []byte) int {
 	return at
 }
 
+// breaks are ends of lines to YAML and to nobody else. As blanks they leave lines their numbers.
+var breaks = strings.NewReplacer("\r", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ")
+
 // split finds the lines of three dashes.
 func (p *parser) split(text string) (front, body string, ok bool) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -97,7 +100,7 @@ func (p *parser) split(text string) (front, body string, ok bool) {
 		p.find(first+1, Bad, "the front matter has no end: a line of --- is missing")
 		return "", "", false
 	}
-	front = strings.Join(lines[first+1:first+1+end], "\n")
+	front = breaks.Replace(strings.Join(lines[first+1:first+1+end], "\n"))
 	if len(front) > maxFront {
 		p.find(first+1, Bad, "the front matter is larger than %d KiB", maxFront>>10)
 		return "", "", false
