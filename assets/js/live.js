@@ -135,12 +135,13 @@ const open = () => {
   }
 };
 
-// Start to listen from a cursor; used at page load and after a message was sent.
+// Start to listen from a cursor; used at page load and after a message was sent. A page that has
+// not seen the end of the run before goes on where it is.
 export const listen = (from) => {
+  if (from && !running) cursor = from;
   running = true;
   sheet('cards'); // what a run may show is there before it shows it
   since = document.querySelector('.turn.last time.tick')?.dataset.since ?? Date.now();
-  if (from) cursor = from;
   turns()?.setAttribute('data-running', '');
   open();
 };

@@ -111,7 +111,7 @@ test('Enter while the message before is still on its way sends the next one afte
   release();
   await page.waitForFunction(() => document.querySelector('article.turn.last .ans')?.innerText === 'Second.');
   await finished(page);
-  assert.deepEqual((await page.locator('.turn .ans').allInnerTexts()).map((s) => s.trim()), ['Zero.', 'First.', 'Second.']);
+  await page.waitForFunction(() => [...document.querySelectorAll('.turn .ans')].map((a) => a.textContent.trim()).join() === 'Zero.,First.,Second.');
   assert.equal(await page.inputValue('#q'), '');
   clean(page);
 });
