@@ -57,10 +57,11 @@ func (b *book) same(agent, content string) int {
 
 func (b *book) remove(i int) { b.facts = slices.Delete(b.facts, i, i+1) }
 
-// trim leaves an agent the facts it is surest of. Of equally sure ones the newer stay.
+// trim leaves an agent the facts it is surest of. Of equally sure ones the newer stay. 0 leaves
+// all.
 func (b *book) trim(agent string, most int) {
 	mine := b.of(agent)
-	if len(mine) <= most {
+	if most <= 0 || len(mine) <= most {
 		return
 	}
 	slices.SortStableFunc(mine, func(x, y Fact) int {

@@ -50,7 +50,8 @@ func (a *App) routes() error {
 	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits,
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
-		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, Draining: a.draining})
+		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, Memory: a.memory,
+		Draining: a.draining})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

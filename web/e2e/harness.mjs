@@ -113,7 +113,7 @@ export const start = async ({ model = true, scripted = '', models = {}, config =
   const file = join(dir, 'config.yaml'), log = join(dir, 'fawn.log');
   const entry = (name, more) => `  - {name: ${name}, use: "langchain_openai:ChatOpenAI", model: script, base_url: ${script.url}/v1, api_key: test, ${more}}\n`;
   const written = script
-    ? 'title: {model_name: offline}\nmodels:\n' + entry('script', 'display_name: Scripted' + scripted) + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
+    ? 'title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n' + entry('script', 'display_name: Scripted' + scripted) + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
     : '';
   writeFileSync(file, written + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
