@@ -29,7 +29,8 @@ func (a *App) routes() error {
 	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures,
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
-		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, Aside: a.builder, Window: a.builder.WindowOf,
+		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, Memory: a.memory, Aside: a.builder,
+		Window:  a.builder.WindowOf,
 		Compact: a.builder.Compact, Draining: a.leaving})
 	if err != nil {
 		return err

@@ -66,6 +66,8 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/tasks", user, u.addTask},
 		{"POST", "/ui/tasks/:id/:action", user, u.changeTask},
 		{"GET", "/workspace/settings", user, u.settings},
+		{"POST", "/ui/memory", user, u.changeMemory},
+		{"POST", "/ui/memory/import", user, u.importMemory},
 		{"GET", "/workspace/settings/:section", user, u.settings},
 
 		{"GET", "/ui/diagram", anyone, u.diagram},

@@ -1,0 +1,47 @@
+package views
+
+import (
+	"net/url"
+	"time"
+)
+
+// Memory is the section of the settings that shows what is known about a person.
+type Memory struct {
+	Off      bool // by the configuration
+	Waiting  int  // chats that are still to be learned from
+	Sections []MemorySection
+	Groups   []MemoryGroup // in the order of the usual categories
+	Edit     string        // id of the fact whose form is open
+	Problem  string        // why the last change was not made, in the reader's language
+	Draft    string        // what the form held then
+	Undo     bool          // the last change can be taken back
+	Empty    bool
+}
+
+// MemorySection is one summary.
+type MemorySection struct{ Name, Text string }
+
+// MemoryGroup is the facts of one category.
+type MemoryGroup struct {
+	Category string
+	Facts    []MemoryFact
+}
+
+// MemoryFact is one thing that is known.
+type MemoryFact struct {
+	ID, Text string
+	Avoid    string    // of a correction: what was wrong
+	Agent    string    // a custom agent's; its facts are shown and not changed here
+	Origin   string    // manual, import or thread
+	URL      string    // the message it was said in; "" when there is none
+	At       time.Time // of its last change
+}
+
+// MemoryURL is what a form of the memory posts to.
+const MemoryURL = "/ui/memory"
+
+// MemoryExportURL is the whole memory as one file.
+const MemoryExportURL = "/api/memory/export"
+
+// MemoryEditURL opens the form of a fact.
+func MemoryEditURL(id string) string { return SettingsURL("memory") + "?edit=" + url.QueryEscape(id) + "#f-" + url.PathEscape(id) }
