@@ -37,6 +37,28 @@ type MemoryFact struct {
 	At       time.Time // of its last change
 }
 
+// ThreadMemoryPage is GET /ui/threads/{id}/memory: what a chat has to do with memory, or which
+// memories one of its answers used.
+type ThreadMemoryPage struct {
+	Shell    Shell
+	Modal    bool // only the inside of a dialog
+	ThreadID string
+	Title    string
+	Off      bool         // for this chat
+	Disabled bool         // by the configuration
+	Taught   []MemoryFact // that came from this chat
+	Forgot   bool         // what it taught was just deleted, which can be undone
+	Answer   bool         // the page is about an answer
+	Used     []MemoryFact // in the answer, those that still exist
+	Gone     int          // used in the answer and deleted since
+	Summary  bool         // the answer used the summaries, too
+}
+
+// UsedMemoriesURL lists the memories that a run used.
+func UsedMemoriesURL(thread, run string) string {
+	return ActionURL(thread, "memory") + "?run=" + url.QueryEscape(run)
+}
+
 // MemoryURL is what a form of the memory posts to.
 const MemoryURL = "/ui/memory"
 
@@ -44,4 +66,6 @@ const MemoryURL = "/ui/memory"
 const MemoryExportURL = "/api/memory/export"
 
 // MemoryEditURL opens the form of a fact.
-func MemoryEditURL(id string) string { return SettingsURL("memory") + "?edit=" + url.QueryEscape(id) + "#f-" + url.PathEscape(id) }
+func MemoryEditURL(id string) string {
+	return SettingsURL("memory") + "?edit=" + url.QueryEscape(id) + "#f-" + url.PathEscape(id)
+}

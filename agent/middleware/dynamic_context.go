@@ -3,10 +3,16 @@ package middleware
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"fawn/agent"
 )
+
+// MemoryKey is the remark on a run that was told something from memory: how many memories,
+// and their ids.
+const MemoryKey = "memory_used"
 
 // memoryTime is how long the first answer waits for what is remembered about a person.
 const memoryTime = 5 * time.Second
@@ -47,6 +53,7 @@ func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 				if r := recalled(ctx, t, recall); r.Text != "" {
 					notes = append(notes, agent.Note{ID: memoryNote(anchor.ID), Message: anchor.ID, Place: place,
 						Kind: "memory", Text: r.Text, Facts: r.IDs})
+					t.Note(MemoryKey, strconv.Itoa(len(r.IDs))+" "+strings.Join(r.IDs, " "))
 				}
 			}
 			return agent.State{Notes: notes}, nil

@@ -164,20 +164,26 @@ func (u *UI) importMemory(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("memory")+"?changed=1")
 }
 
+// memoryErrorKey is the key of the words for a change that was not made, or "".
+func memoryErrorKey(err error) string {
+	switch {
+	case errors.Is(err, memory.ErrDuplicate):
+		return "memory.wrong.duplicate"
+	case errors.Is(err, memory.ErrEvicted):
+		return "memory.wrong.full"
+	case errors.Is(err, memory.ErrNotFound):
+		return "memory.wrong.gone"
+	case errors.Is(err, memory.ErrChanged), errors.Is(err, memory.ErrNoUndo):
+		return "memory.wrong.changed"
+	}
+	return ""
+}
+
 // memoryProblem shows the section again, with what was wrong and what the form held.
 func (u *UI) memoryProblem(c echo.Context, err error, id, draft string) error {
 	var bad *memory.DocumentError
-	key := ""
-	switch {
-	case errors.Is(err, memory.ErrDuplicate):
-		key = "memory.wrong.duplicate"
-	case errors.Is(err, memory.ErrEvicted):
-		key = "memory.wrong.full"
-	case errors.Is(err, memory.ErrNotFound):
-		key = "memory.wrong.gone"
-	case errors.Is(err, memory.ErrChanged), errors.Is(err, memory.ErrNoUndo):
-		key = "memory.wrong.changed"
-	case !errors.As(err, &bad):
+	key := memoryErrorKey(err)
+	if key == "" && !errors.As(err, &bad) {
 		return err
 	}
 	p, err := u.settingsPage(c, "memory")

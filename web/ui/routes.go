@@ -116,6 +116,8 @@ func (u *UI) routes() []route {
 		{"GET", "/ui/threads/:id/usage", user, u.onThread(u.usage)},
 		{"POST", "/ui/threads/:id/compact", user, u.onThread(u.compact)},
 		{"POST", "/ui/threads/:id/sandbox", user, u.onThread(u.restart)},
+		{"GET", "/ui/threads/:id/memory", user, u.onThread(u.threadMemory)},
+		{"POST", "/ui/threads/:id/memory", user, u.onThread(u.changeThreadMemory)},
 		{"GET", "/ui/threads/:id/share", user, u.onThread(u.sharing)},
 		{"POST", "/ui/threads/:id/share", user, u.onThread(u.share)},
 		{"POST", "/ui/threads/:id/share/remove", user, u.onThread(u.unshare)},
