@@ -43,7 +43,6 @@ type ThreadMemoryPage struct {
 	Shell    Shell
 	Modal    bool // only the inside of a dialog
 	ThreadID string
-	Title    string
 	Off      bool         // for this chat
 	Disabled bool         // by the configuration
 	Taught   []MemoryFact // that came from this chat

@@ -48,11 +48,6 @@ func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
 	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
-	row, err := u.rows(ctx, []store.Thread{t})
-	if err != nil {
-		return err
-	}
-	p.Title = row[0].Title
 	if p.Off, err = u.Memory.Off(ctx, t.ID); err != nil {
 		return err
 	}
