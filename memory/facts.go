@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -158,7 +159,8 @@ func (s *Service) Import(ctx context.Context, owner string, at At, d Document) (
 
 // take replaces what is known by a document.
 func (b *snapshot) take(d Document, now time.Time, most int) {
-	b.sections, b.extra = d.Sections, d.Extra
+	b.sections, b.extra = map[string]Section{}, d.Extra
+	maps.Copy(b.sections, d.Sections)
 	old := map[string]Fact{}
 	for _, f := range b.of("") {
 		old[f.ID] = f
