@@ -16,6 +16,8 @@ import (
 	"syscall"
 	_ "time/tzdata" // dates told to the model need time zones on machines without them
 
+	"fawn/agent/skills/bundled"
+	"fawn/agent/skills/skilltool"
 	"fawn/sandbox"
 	"fawn/uploads/convert"
 	"fawn/web"
@@ -26,6 +28,7 @@ var version string
 
 func main() {
 	convert.Main()
+	skilltool.Main()
 	sandbox.Reexec()
 	// The first signal ends the work in order; after it signals act as usual, so that a second one
 	// ends the process at once.
@@ -41,6 +44,7 @@ Commands:
   doctor    check models, sandbox and files, and report problems with their fixes
   fsck      check the data folder for errors; the server must be stopped
   version   print the version
+  skilltool make documents, slides and charts the way the skills that come with Fawn do; see skilltool help
 
 Flags of every command:
   --data DIR      data folder (default: FAWN_HOME, then your user data folder)
@@ -70,7 +74,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		command, args = args[0], args[1:]
 	}
-	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout}
+	if command == skilltool.Name {
+		return skilltool.Run(args, stdout, stderr)
+	}
+	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout, Skills: bundled.Files()}
 	flags := flag.NewFlagSet("fawn "+command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.Data, "data", "", "")

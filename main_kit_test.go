@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/skills/skilltool"
 	"fawn/sandbox"
 	"fawn/uploads/convert"
 	"fawn/web/e2e/scriptmodel"
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 	// Else a server that starts its own program in a sandbox would start the tests again, and
 	// they more servers, without end.
 	convert.Main()
+	skilltool.Main()
 	sandbox.Reexec()
 	handicap()
 	if os.Getenv(asProgram) == "1" {
@@ -207,7 +209,7 @@ func input(content string) string {
 // configured is a configuration file whose model is a scripted one.
 func configured(t *testing.T, more ...string) string {
 	t.Helper()
-	return file(t, "config.yaml", strings.Join(more, "\n")+"\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+scriptmodel.Start(t).URL+"/v1\"}]\n")
+	return file(t, "config.yaml", strings.Join(more, "\n")+"\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+scriptmodel.Start(t).URL+"/v1\"}]\n")
 }
 
 func file(t *testing.T, name, content string) string {

@@ -25,7 +25,7 @@ const module = "fawn"
 func imports() map[string][]string {
 	leaf := []string{}
 	return map[string][]string{
-		".":                       {"web", "sandbox", "uploads/convert"}, // sandbox.Reexec and convert.Main must come first in main
+		".":                       {"web", "sandbox", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // sandbox.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
 		"agent/community/...":     {"agent", "sandbox/netguard"},
@@ -37,13 +37,15 @@ func imports() map[string][]string {
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
-		"agent/mcp":               {"agent", "sandbox/netguard"},
+		"agent/mcp/...":           {"agent"},
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "uploads"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "store"},
 		"agent/runs/underway":     {"agent", "agent/runs"},
 		"agent/schedule":          {"agent", "agent/runs", "store"},
 		"agent/skills":            leaf,
+		"agent/skills/bundled":    leaf,
+		"agent/skills/skilltool":  {"agent/skills"},
 		"agent/subagent":          {"agent"},
 		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "uploads"},
 		"assets":                  leaf,
@@ -78,13 +80,12 @@ func imports() map[string][]string {
 // reserved packages of others may only be used in one place.
 func reserved() []struct{ path, only, why string } {
 	return []struct{ path, only, why string }{
-		{"database/sql", "store/...", "all SQL is in store, so that moving to another database touches one room"},
-		{"modernc.org/sqlite", "store/...", "all SQL is in store, so that moving to another database touches one room"},
+		{"database/sql", "store/... agent/skills/skilltool", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
+		{"modernc.org/sqlite", "store/... agent/skills/skilltool", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
 		{"github.com/labstack/echo/v4", "web/...", "only the edge speaks HTTP to clients"},
 		{"github.com/a-h/templ", "views/... web/ui", "templates are a matter of the views"},
 		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
 		{"github.com/anthropics/anthropic-sdk-go", "agent/llm/anthropic", "only adapters know a provider's client"},
-		{"github.com/modelcontextprotocol/go-sdk/mcp", "agent/mcp", "one place speaks to MCP servers"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
 		{"testing", "agent/agenttest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},

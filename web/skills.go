@@ -2,6 +2,8 @@ package web
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 
 	"fawn/agent/config"
 	"fawn/agent/skills"
@@ -20,9 +22,23 @@ func (a *App) openSkills() (err error) {
 // skillOptions say where the skills of an installation are.
 func skillOptions(current func() *config.Snapshot, o Options) skills.Options {
 	return skills.Options{
-		Path:  func() string { s := current(); return cmp.Or(s.File.Skills.Path, skills.DefaultPath(s.DataDir)) },
-		State: func() string { return current().ExtensionsPath },
-		Shown: skills.ShownPath(current().DataDir),
-		Log:   o.Log,
+		Path:    func() string { s := current(); return cmp.Or(s.File.Skills.Path, skills.DefaultPath(s.DataDir)) },
+		State:   func() string { return current().ExtensionsPath },
+		Shown:   skills.ShownPath(current().DataDir),
+		Bundled: o.Skills,
+		Tool:    self(),
+		Log:     o.Log,
 	}
+}
+
+// self is the file of this program, which is also the tool of its skills; "" when that is not known.
+func self() string {
+	at, err := os.Executable()
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return ""
+	}
+	return at
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Shown string
 	// Bundled are the skills of the program; nil has none. Files of their name win.
 	Bundled fs.FS
+	// Tool is a program that stands in for the files called skilltool in bundled skills; "" leaves them.
+	Tool string
 	// Log gets what concerns the owner; nil is the default.
 	Log *slog.Logger
 }

@@ -82,6 +82,9 @@ func (l *Library) copy(fsys fs.FS, s Skill, at string) error {
 	}
 	temp := filepath.Join(l.aside(), rand.Text())
 	err := copyFolder(fsys, s.Folder, temp)
+	if err == nil {
+		l.bringTool(s, temp)
+	}
 	to := filepath.Join(l.o.Shown, at)
 	if err == nil {
 		err = l.parents(path.Dir(at))

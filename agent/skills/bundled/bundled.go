@@ -1,0 +1,19 @@
+// Package bundled has the skills that come with the program.
+package bundled
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed public
+var files embed.FS
+
+// Files are the skills, one folder each.
+func Files() fs.FS {
+	sub, err := fs.Sub(files, "public")
+	if err != nil {
+		return nil // the name above is valid
+	}
+	return sub
+}

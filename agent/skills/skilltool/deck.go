@@ -1,0 +1,236 @@
+package skilltool
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/renderer"
+	goldhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxSlides bounds a deck.
+const maxSlides = 300
+
+// slide is one slide: a title and what is below it.
+type slide struct {
+	title  []span
+	cover  bool // has nothing but a title and some lines
+	blocks []block
+	source []byte
+}
+
+// slides splits a document where lines hold nothing but ---; one without such lines, at its headings
+// of the first two levels.
+func (d *doc) slides() (out []slide, err error) {
+	parts := cutAt(d.source, func(line string) bool { return line == "---" }, false)
+	if len(parts) == 1 {
+		parts = cutAt(d.source, func(line string) bool {
+			return strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "## ")
+		}, true)
+	}
+	for _, part := range parts {
+		if len(bytes.TrimSpace(part)) == 0 {
+			continue
+		}
+		s := slide{source: part}
+		if s.blocks, err = d.read(part); err != nil {
+			return nil, fmt.Errorf("slide %d: %w", len(out)+1, err)
+		}
+		for i, b := range s.blocks {
+			if b.kind == heading {
+				s.title = b.spans
+				s.blocks = append(s.blocks[:i:i], s.blocks[i+1:]...)
+				s.cover = b.level == 1 && onlyText(s.blocks)
+				break
+			}
+		}
+		out = append(out, s)
+	}
+	switch {
+	case len(out) == 0:
+		return nil, fmt.Errorf("there are no slides in the text")
+	case len(out) > maxSlides:
+		return nil, fmt.Errorf("%d slides are more than %d", len(out), maxSlides)
+	}
+	return out, nil
+}
+
+func onlyText(blocks []block) bool {
+	for _, b := range blocks {
+		if b.kind != para {
+			return false
+		}
+	}
+	return len(blocks) <= 4
+}
+
+// cutAt splits a text at lines outside of code; keep leaves the line at the beginning of what follows.
+func cutAt(source []byte, at func(line string) bool, keep bool) (out [][]byte) {
+	var now bytes.Buffer
+	fence := ""
+	for line := range bytes.Lines(source) {
+		bare := strings.TrimRight(string(line), " \t\r\n")
+		mark := strings.TrimLeft(bare, " ")
+		switch {
+		case fence != "":
+			if strings.HasPrefix(mark, fence) {
+				fence = ""
+			}
+		case strings.HasPrefix(mark, "```"), strings.HasPrefix(mark, "~~~"):
+			fence = mark[:3]
+		case at(bare):
+			out = append(out, bytes.Clone(now.Bytes()))
+			now.Reset()
+			if !keep {
+				continue
+			}
+		}
+		now.Write(line)
+	}
+	return append(out, now.Bytes())
+}
+
+// inside puts pictures into the page, as what it shows must not depend on other files.
+type inside struct {
+	doc *doc
+}
+
+// RegisterFuncs is for goldmark.
+func (in inside) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindImage, func(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkSkipChildren, nil
+		}
+		img := n.(*ast.Image)
+		p, err := in.doc.picture(string(img.Destination), "")
+		if err != nil {
+			return ast.WalkStop, err
+		}
+		kind := p.format
+		if kind == "svg" {
+			kind = "svg+xml"
+		}
+		r := reader{doc: in.doc, src: src}
+		_, err = fmt.Fprintf(w, `<img alt="%s" src="data:image/%s;base64,%s">`, html.EscapeString(plain(r.spans(img, span{}))), kind,
+			base64.StdEncoding.EncodeToString(p.data))
+		return ast.WalkSkipChildren, err
+	})
+}
+
+// rendered is Markdown as HTML.
+func (d *doc) rendered(source []byte) (string, error) {
+	md := markdown()
+	md.Renderer().AddOptions(goldhtml.WithXHTML(), renderer.WithNodeRenderers(util.Prioritized(inside{d}, 1)))
+	var b bytes.Buffer
+	root := md.Parser().Parse(text.NewReader(source))
+	err := md.Renderer().Render(&b, source, root)
+	return b.String(), err
+}
+
+func writePage(_ call, d *doc) ([]byte, error) {
+	body, err := d.rendered(d.source)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(htmlHead(d.title) + pageStyle + "</head>\n<body>\n<main>\n" + body + "</main>\n</body>\n</html>\n"), nil
+}
+
+func htmlHead(title string) string {
+	return "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + html.EscapeString(title) + "</title>\n"
+}
+
+const pageStyle = `<style>
+body { margin: 0; background: #fff; color: #1d2530; font: 16px/1.6 system-ui, "Segoe UI", Roboto, sans-serif; }
+main { max-width: 46rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; overflow-wrap: break-word; }
+h1, h2, h3 { line-height: 1.25; margin: 1.8em 0 .5em; }
+h1 { font-size: 2rem; margin-top: 0; }
+img { max-width: 100%; height: auto; }
+table { border-collapse: collapse; display: block; overflow-x: auto; font-variant-numeric: tabular-nums; }
+th, td { border: 1px solid #d5dae1; padding: .35rem .7rem; text-align: left; }
+th { background: #f1f4f8; }
+pre { background: #f4f6f8; padding: .9rem 1rem; overflow-x: auto; border-radius: 6px; }
+code { font-family: ui-monospace, Consolas, monospace; font-size: .9em; }
+blockquote { margin: 1em 0; padding-left: 1em; border-left: 4px solid #cfd6df; color: #515c69; }
+a { color: #1459b3; }
+</style>
+`
+
+func writeDeck(_ call, d *doc) ([]byte, error) {
+	list, err := d.slides()
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString(htmlHead(d.title) + deckStyle + "</head>\n<body>\n")
+	for i, s := range list {
+		body, err := d.rendered(s.source)
+		if err != nil {
+			return nil, fmt.Errorf("slide %d: %w", i+1, err)
+		}
+		class := ""
+		if s.cover {
+			class = ` class="cover"`
+		}
+		fmt.Fprintf(&b, "<section%s id=\"s%d\">\n%s</section>\n", class, i+1, body)
+	}
+	b.WriteString("<nav aria-label=\"Slides\"><button id=\"back\" aria-label=\"Previous slide\">‹</button>" +
+		"<output id=\"at\"></output><button id=\"next\" aria-label=\"Next slide\">›</button></nav>\n" +
+		deckScript + "</body>\n</html>\n")
+	return []byte(b.String()), nil
+}
+
+const deckStyle = `<style>
+html, body { margin: 0; height: 100%; background: #10151c; color: #1d2530; }
+body { font: 2.6vmin/1.45 system-ui, "Segoe UI", Roboto, sans-serif; }
+section { box-sizing: border-box; width: min(100vw, 177.78vh); height: min(100vh, 56.25vw); padding: 6vmin 8vmin; background: #fff;
+  position: absolute; inset: 0; margin: auto; overflow: auto; display: none; }
+section.on { display: flex; flex-direction: column; }
+section > * { flex: none; }
+h1, h2 { font-size: 1.9em; line-height: 1.2; margin: 0 0 .7em; color: #14385f; }
+.cover { background: #14385f; justify-content: center; }
+.cover, .cover h1 { color: #fff; }
+.cover h1 { font-size: 2.8em; margin: 0 0 .4em; }
+ul, ol { margin: 0 0 .6em; padding-left: 1.2em; }
+li { margin: .25em 0; }
+img { max-width: 100%; max-height: 52vmin; object-fit: contain; }
+table { border-collapse: collapse; font-size: .85em; }
+th, td { border-bottom: 1px solid #cfd6df; padding: .35em .8em; text-align: left; }
+th { border-bottom-width: 2px; }
+pre { background: #f1f4f8; padding: .7em 1em; overflow: auto; font-size: .75em; }
+nav { position: fixed; right: 1rem; bottom: .7rem; font: 14px system-ui, sans-serif; color: #7d8896; }
+nav button { font: inherit; color: inherit; background: none; border: 0; padding: .3rem .6rem; cursor: pointer; }
+@media print { @page { size: 13.333in 7.5in; margin: 0; } html, body { height: auto; background: none; } nav { display: none; }
+  section, section.on { display: flex; flex-direction: column; position: relative; width: 13.333in; height: 7.5in; break-after: page; }
+  * { print-color-adjust: exact; } }
+</style>
+`
+
+const deckScript = `<script>
+const all = [...document.querySelectorAll('section')];
+let at = Math.max(0, all.findIndex((s) => '#' + s.id === location.hash));
+function show(n) {
+  at = Math.min(Math.max(n, 0), all.length - 1);
+  all.forEach((s, i) => s.classList.toggle('on', i === at));
+  document.getElementById('at').textContent = (at + 1) + ' / ' + all.length;
+  try { history.replaceState(null, '', '#' + all[at].id); } catch { /* a frame without an address */ }
+}
+addEventListener('keydown', (e) => {
+  if (['ArrowRight', 'ArrowDown', 'PageDown', ' '].includes(e.key)) show(at + 1);
+  else if (['ArrowLeft', 'ArrowUp', 'PageUp'].includes(e.key)) show(at - 1);
+  else if (e.key === 'Home') show(0);
+  else if (e.key === 'End') show(all.length - 1);
+  else return;
+  e.preventDefault();
+});
+document.getElementById('back').onclick = () => show(at - 1);
+document.getElementById('next').onclick = () => show(at + 1);
+show(at);
+</script>
+`

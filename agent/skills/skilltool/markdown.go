@@ -1,0 +1,335 @@
+package skilltool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif"  // formats of pictures that documents may have
+	_ "image/jpeg" // likewise
+	_ "image/png"  // likewise
+	"net/url"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// maxPixels bounds a picture.
+const maxPixels = 50_000_000
+
+// doc is a document as its writers need it.
+type doc struct {
+	source        []byte // without the front matter
+	dir           string // where its pictures are
+	title, author string
+	blocks        []block
+}
+
+// kind says what a block is.
+type kind int
+
+const (
+	para kind = iota
+	heading
+	item
+	code
+	table
+	picture
+	rule
+)
+
+// block is a paragraph, or something of that rank.
+type block struct {
+	kind    kind
+	level   int // of a heading from 1, of an item from 0
+	quote   bool
+	spans   []span
+	ordered bool
+	list    int // which list an item belongs to; those of two lists differ
+	number  int // of an ordered item; 0 continues the one before
+	text    string
+	rows    [][][]span // the first is the head
+	pic     *pic
+	start   int // where it begins in the source
+}
+
+// span is text of one look.
+type span struct {
+	text                       string
+	bold, italic, mono, struck bool
+	link                       string
+}
+
+// pic is a picture that a document shows.
+type pic struct {
+	data          []byte
+	format        string // png, jpeg, gif or svg
+	width, height int
+	alt           string
+}
+
+func markdown() goldmark.Markdown {
+	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify))
+}
+
+// parse reads Markdown with, perhaps, a title and an author between lines of ---.
+func parse(source []byte, dir string) (*doc, error) {
+	source = bytes.ReplaceAll(bytes.TrimPrefix(source, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	if !utf8.Valid(source) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	d := &doc{dir: dir}
+	d.source = d.front(source)
+	blocks, err := d.read(d.source)
+	d.blocks = blocks
+	for _, b := range blocks {
+		if d.title == "" && b.kind == heading {
+			d.title = plain(b.spans)
+		}
+	}
+	return d, err
+}
+
+// front takes the front matter off.
+func (d *doc) front(source []byte) []byte {
+	rest, found := bytes.CutPrefix(source, []byte("---\n"))
+	if !found {
+		return source
+	}
+	head, body, found := bytes.Cut(rest, []byte("\n---\n"))
+	if !found {
+		return source
+	}
+	meta := map[string]string{}
+	for line := range strings.Lines(string(head)) {
+		key, value, ok := strings.Cut(line, ":")
+		if !ok || strings.ContainsAny(key, " #*") {
+			return source // slides may begin with a line of ---
+		}
+		meta[strings.ToLower(key)] = strings.Trim(strings.TrimSpace(value), `"'`)
+	}
+	d.title, d.author = meta["title"], meta["author"]
+	return body
+}
+
+// reader turns a tree of Markdown into blocks.
+type reader struct {
+	doc   *doc
+	src   []byte
+	out   []block
+	lists int
+	quote bool
+}
+
+func (d *doc) read(source []byte) ([]block, error) {
+	r := &reader{doc: d, src: source}
+	root := markdown().Parser().Parse(text.NewReader(source))
+	if err := r.children(root, -1, nil); err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+// place is the item that blocks belong to.
+type place struct {
+	list, number int
+	ordered      bool
+}
+
+func (r *reader) children(n ast.Node, depth int, in *place) error {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if err := r.block(c, depth, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) add(b block, depth int, in *place) {
+	b.quote = r.quote
+	if in != nil && b.kind == para {
+		b.kind, b.level, b.list, b.ordered, b.number = item, depth, in.list, in.ordered, in.number
+		in.number = 0
+	}
+	r.out = append(r.out, b)
+}
+
+func (r *reader) block(n ast.Node, depth int, in *place) error {
+	switch n := n.(type) {
+	case *ast.Heading:
+		r.add(block{kind: heading, level: n.Level, spans: r.spans(n, span{})}, depth, nil)
+	case *ast.Paragraph, *ast.TextBlock:
+		if img, ok := n.FirstChild().(*ast.Image); ok && img.NextSibling() == nil {
+			p, err := r.doc.picture(string(img.Destination), plain(r.spans(img, span{})))
+			if err != nil {
+				return err
+			}
+			r.add(block{kind: picture, pic: p}, depth, nil)
+			return nil
+		}
+		r.add(block{kind: para, spans: r.spans(n, span{})}, depth, in)
+	case *ast.List:
+		r.lists++
+		at := r.lists
+		if in != nil {
+			at = in.list // nested lists belong to the one around them
+		}
+		number := max(n.Start, 1)
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			if err := r.children(c, depth+1, &place{at, number, n.IsOrdered()}); err != nil {
+				return err
+			}
+			number++
+		}
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		r.add(block{kind: code, text: r.lines(n)}, depth, nil)
+	case *ast.Blockquote:
+		old := r.quote
+		r.quote = true
+		err := r.children(n, depth, in)
+		r.quote = old
+		return err
+	case *ast.ThematicBreak:
+		r.add(block{kind: rule}, depth, nil)
+	case *east.Table:
+		b := block{kind: table}
+		for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+			var cells [][]span
+			for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+				cells = append(cells, r.spans(c, span{}))
+			}
+			b.rows = append(b.rows, cells)
+		}
+		r.add(b, depth, nil)
+	case *ast.HTMLBlock: // HTML has no meaning in these documents
+	default:
+		return r.children(n, depth, in)
+	}
+	return nil
+}
+
+func (r *reader) lines(n ast.Node) string {
+	var b strings.Builder
+	for i := range n.Lines().Len() {
+		s := n.Lines().At(i)
+		b.Write(s.Value(r.src))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// spans is the text of a block; look is that of what is around it.
+func (r *reader) spans(n ast.Node, look span) (out []span) {
+	put := func(s string) {
+		look := look
+		look.text = s
+		out = append(out, look)
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		inner := look
+		switch c := c.(type) {
+		case *ast.Text:
+			put(unescape(string(c.Segment.Value(r.src))))
+			switch {
+			case c.HardLineBreak():
+				put("\n")
+			case c.SoftLineBreak():
+				put(" ")
+			}
+			continue
+		case *ast.String:
+			put(string(c.Value))
+			continue
+		case *ast.AutoLink:
+			inner.link = string(c.URL(r.src))
+			inner.text = string(c.Label(r.src))
+			out = append(out, inner)
+			continue
+		case *ast.RawHTML:
+			if seg := c.Segments.At(0); strings.HasPrefix(strings.ToLower(string(seg.Value(r.src))), "<br") {
+				put("\n")
+			}
+			continue
+		case *ast.Emphasis:
+			inner.bold = inner.bold || c.Level == 2
+			inner.italic = inner.italic || c.Level == 1
+		case *ast.CodeSpan:
+			inner.mono = true
+		case *east.Strikethrough:
+			inner.struck = true
+		case *ast.Link:
+			inner.link = string(c.Destination)
+		}
+		out = append(out, r.spans(c, inner)...)
+	}
+	return out
+}
+
+// unescape resolves backslashes and the usual character references.
+func unescape(s string) string {
+	if !strings.ContainsAny(s, `\&`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[i+1]) >= 0 {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&quot;", `"`, "&nbsp;", "\u00a0",
+		"&mdash;", "—", "&ndash;", "–", "&hellip;", "…").Replace(b.String())
+}
+
+func plain(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// picture reads a picture beside the document.
+func (d *doc) picture(name, alt string) (*pic, error) {
+	if strings.Contains(name, "://") || strings.HasPrefix(name, "data:") {
+		return nil, fmt.Errorf("picture %.80s: only files can be shown; load it first", name)
+	}
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	at := name
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(d.dir, at)
+	}
+	data, err := readFile(at)
+	if err != nil {
+		return nil, fmt.Errorf("picture %s: %w", name, err)
+	}
+	p := &pic{data: data, alt: alt}
+	if bytes.Contains(data[:min(len(data), 1024)], []byte("<svg")) {
+		p.format = "svg"
+		return p, nil
+	}
+	conf, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("picture %s: neither PNG, JPEG, GIF nor SVG", name)
+	}
+	if conf.Width*conf.Height > maxPixels || conf.Width == 0 || conf.Height == 0 {
+		return nil, fmt.Errorf("picture %s: %d×%d pixels are too many", name, conf.Width, conf.Height)
+	}
+	p.format, p.width, p.height = format, conf.Width, conf.Height
+	return p, nil
+}
+
+// drawn refuses pictures that a format of offices cannot show.
+func (p *pic) drawn() error {
+	if p.format == "svg" {
+		return errors.New("SVG pictures can be shown in html and deck only; use the PNG (chart makes one)")
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+package skilltool
+
+import (
+	"bytes"
+	"compress/zlib"
+	"fmt"
+	"image"
+	"image/color"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf16"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gobolditalic"
+	"golang.org/x/image/font/gofont/goitalic"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// Fonts of a PDF. The last two are not inside it: readers have them, or something like them.
+const (
+	regular = iota
+	boldface
+	italic
+	boldItalic
+	mono
+	gothic
+	korean
+	fonts
+)
+
+// face is a font inside the PDF.
+type face struct {
+	data   []byte
+	font   *sfnt.Font
+	glyphs map[rune]sfnt.GlyphIndex
+	wide   map[sfnt.GlyphIndex]float64
+	used   map[sfnt.GlyphIndex]rune
+}
+
+// pdfPage is one page: its drawing and its links.
+type pdfPage struct {
+	draw  bytes.Buffer
+	links []pdfLink
+	pics  []string
+}
+
+type pdfLink struct {
+	x, y, w, h float64
+	to         string
+}
+
+// pdfFile is a PDF in the making.
+type pdfFile struct {
+	faces   [gothic]*face
+	buf     sfnt.Buffer
+	uses    [fonts]bool
+	missing map[rune]bool
+	pages   []*pdfPage
+	images  []pdfImage
+}
+
+type pdfImage struct {
+	dict string
+	data []byte
+}
+
+func newPDF() (*pdfFile, error) {
+	f := &pdfFile{missing: map[rune]bool{}}
+	for i, data := range [][]byte{goregular.TTF, gobold.TTF, goitalic.TTF, gobolditalic.TTF, gomono.TTF} {
+		parsed, err := sfnt.Parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("read a font: %w", err)
+		}
+		f.faces[i] = &face{data, parsed, map[rune]sfnt.GlyphIndex{}, map[sfnt.GlyphIndex]float64{}, map[sfnt.GlyphIndex]rune{}}
+	}
+	return f, nil
+}
+
+func (f *pdfFile) glyph(font int, r rune) sfnt.GlyphIndex {
+	a := f.faces[font]
+	g, ok := a.glyphs[r]
+	if !ok {
+		g, _ = a.font.GlyphIndex(&f.buf, r) // 0 where there is none
+		a.glyphs[r] = g
+	}
+	return g
+}
+
+func (f *pdfFile) has(font int, r rune) bool { return f.glyph(font, r) != 0 }
+
+// advance is the width of a character in thousandths of its size.
+func (f *pdfFile) advance(i int, r rune) float64 {
+	if i >= gothic {
+		return 1000
+	}
+	a, g := f.faces[i], f.glyph(i, r)
+	w, ok := a.wide[g]
+	if !ok {
+		n, _ := a.font.GlyphAdvance(&f.buf, g, fixed.I(1000), font.HintingNone) // 0 where there is none
+		w = float64(n) / 64
+		a.wide[g] = w
+	}
+	return w
+}
+
+func (f *pdfFile) add() *pdfPage {
+	f.pages = append(f.pages, &pdfPage{})
+	return f.pages[len(f.pages)-1]
+}
+
+// put writes pieces on one line.
+func (f *pdfFile) put(page *pdfPage, x, y float64, list []piece) {
+	for _, p := range list {
+		f.uses[p.font] = true
+		shade := "0.11 0.14 0.19"
+		switch {
+		case p.link != "" && !strings.HasPrefix(p.link, "#"):
+			shade = "0.07 0.33 0.7"
+		case p.gray:
+			shade = "0.36 0.4 0.45"
+		}
+		w := f.width([]piece{p})
+		fmt.Fprintf(&page.draw, "BT %s rg /F%d %.2f Tf %.2f %.2f Td <", shade, p.font, p.size, x, y)
+		for _, r := range p.text {
+			if p.font >= gothic {
+				fmt.Fprintf(&page.draw, "%04X", r)
+				continue
+			}
+			g := f.glyph(p.font, r)
+			f.faces[p.font].used[g] = r
+			fmt.Fprintf(&page.draw, "%04X", uint16(g))
+		}
+		page.draw.WriteString("> Tj ET\n")
+		if p.struck {
+			page.line(x, y+p.size*0.28, x+w, y+p.size*0.28, 0.3)
+		}
+		if strings.Contains(p.link, "://") || strings.HasPrefix(p.link, "mailto:") {
+			page.links = append(page.links, pdfLink{x, y - p.size*0.25, w, p.size * 1.2, p.link})
+		}
+		x += w
+	}
+}
+
+func (p *pdfPage) line(x1, y1, x2, y2, gray float64) {
+	fmt.Fprintf(&p.draw, "%.2f G 0.6 w %.2f %.2f m %.2f %.2f l S\n", gray, x1, y1, x2, y2)
+}
+
+func (p *pdfPage) rect(x, y, w, h, gray float64) {
+	fmt.Fprintf(&p.draw, "%.3f g %.2f %.2f %.2f %.2f re f\n", gray, x, y, w, h)
+}
+
+func (p *pdfPage) image(name string, x, y, w, h float64) {
+	fmt.Fprintf(&p.draw, "q %.2f 0 0 %.2f %.2f %.2f cm /%s Do Q\n", w, h, x, y, name)
+	p.pics = append(p.pics, name)
+}
+
+// image takes a picture in and returns its name.
+func (f *pdfFile) image(p *pic) (string, error) {
+	img, _, err := image.Decode(bytes.NewReader(p.data))
+	if err != nil {
+		return "", fmt.Errorf("picture: %w", err)
+	}
+	name := fmt.Sprintf("I%d", len(f.images))
+	dict := fmt.Sprintf("/Type /XObject /Subtype /Image /Width %d /Height %d /BitsPerComponent 8 /ColorSpace /DeviceRGB",
+		p.width, p.height)
+	if _, ok := img.(*image.YCbCr); ok && p.format == "jpeg" {
+		f.images = append(f.images, pdfImage{dict + " /Filter /DCTDecode", p.data})
+		return name, nil
+	}
+	at := img.Bounds()
+	rgb := make([]byte, 0, at.Dx()*at.Dy()*3)
+	for y := at.Min.Y; y < at.Max.Y; y++ {
+		for x := at.Min.X; x < at.Max.X; x++ {
+			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+			over := func(v uint8) byte { return byte((int(v)*int(c.A) + 255*(255-int(c.A))) / 255) } // on white
+			rgb = append(rgb, over(c.R), over(c.G), over(c.B))
+		}
+	}
+	f.images = append(f.images, pdfImage{dict + " /Filter /FlateDecode", deflate(rgb)})
+	return name, nil
+}
+
+// packedFonts are the fonts as they go into files, each packed when it is first used.
+var packedFonts [gothic]struct {
+	once sync.Once
+	data []byte
+}
+
+func packedFont(i int, data []byte) []byte {
+	p := &packedFonts[i]
+	p.once.Do(func() { p.data = deflate(data) })
+	return p.data
+}
+
+func deflate(data []byte) []byte {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, _ = z.Write(data) // a buffer takes all
+	_ = z.Close()        // likewise
+	return b.Bytes()
+}
+
+// lost names the characters that no font has.
+func (f *pdfFile) lost() string {
+	all := slices.Sorted(maps.Keys(f.missing))
+	more := ""
+	if len(all) > 20 {
+		all, more = all[:20], " …"
+	}
+	return string(all) + more
+}
+
+// objects are numbered as they are added.
+type objects struct {
+	out     bytes.Buffer
+	offsets []int
+}
+
+func (o *objects) reserve() int {
+	o.offsets = append(o.offsets, 0)
+	return len(o.offsets)
+}
+
+func (o *objects) set(id int, body string) {
+	o.offsets[id-1] = o.out.Len()
+	fmt.Fprintf(&o.out, "%d 0 obj\n%s\nendobj\n", id, body)
+}
+
+func (o *objects) add(body string) int {
+	id := o.reserve()
+	o.set(id, body)
+	return id
+}
+
+func (o *objects) stream(dict string, data []byte) int {
+	return o.add(fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data))
+}
+
+// hex is text the way PDFs have titles.
+func hex(s string) string {
+	var b strings.Builder
+	b.WriteString("<FEFF")
+	for _, u := range utf16.Encode([]rune(s)) {
+		fmt.Fprintf(&b, "%04X", u)
+	}
+	b.WriteString(">")
+	return b.String()
+}
+
+// bytes is the whole file.
+func (f *pdfFile) bytes(d *doc) ([]byte, error) {
+	o := &objects{}
+	o.out.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+	catalog, tree := o.reserve(), o.reserve()
+	var names strings.Builder
+	for i := range fonts {
+		if f.uses[i] {
+			fmt.Fprintf(&names, "/F%d %d 0 R ", i, f.font(o, i))
+		}
+	}
+	var pics strings.Builder
+	for i, img := range f.images {
+		fmt.Fprintf(&pics, "/I%d %d 0 R ", i, o.stream(img.dict, img.data))
+	}
+	resources := o.add("<< /Font << " + names.String() + ">> /XObject << " + pics.String() + ">> >>")
+	var kids strings.Builder
+	for _, p := range f.pages {
+		content := o.stream("/Filter /FlateDecode", deflate(p.draw.Bytes()))
+		var links strings.Builder
+		for _, l := range p.links {
+			id := o.add(fmt.Sprintf("<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [%.2f %.2f %.2f %.2f] /A << /S /URI /URI (%s) >> >>",
+				l.x, l.y, l.x+l.w, l.y+l.h, escapePDF(l.to)))
+			fmt.Fprintf(&links, "%d 0 R ", id)
+		}
+		id := o.add(fmt.Sprintf("<< /Type /Page /Parent %d 0 R /MediaBox [0 0 %.2f %.2f] /Resources %d 0 R /Contents %d 0 R /Annots [%s] >>",
+			tree, pageWide, pageHigh, resources, content, links.String()))
+		fmt.Fprintf(&kids, "%d 0 R ", id)
+	}
+	o.set(tree, fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] >>", len(f.pages), kids.String()))
+	o.set(catalog, fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R >>", tree))
+	facts := o.add("<< /Title " + hex(d.title) + " /Author " + hex(d.author) + " >>")
+	at := o.out.Len()
+	fmt.Fprintf(&o.out, "xref\n0 %d\n0000000000 65535 f \n", len(o.offsets)+1)
+	for _, off := range o.offsets {
+		fmt.Fprintf(&o.out, "%010d 00000 n \n", off)
+	}
+	fmt.Fprintf(&o.out, "trailer\n<< /Size %d /Root %d 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(o.offsets)+1, catalog, facts, at)
+	return o.out.Bytes(), nil
+}
+
+// escapePDF makes an address safe for a string of a PDF.
+func escapePDF(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '(' || c == ')' || c == '\\':
+			b.WriteString(`\` + string(rune(c)))
+		case c < 0x20 || c > 0x7e:
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// font adds a font and what belongs to it.
+func (f *pdfFile) font(o *objects, i int) int {
+	if i >= gothic {
+		name, order, cmap := "STSong-Light", "GB1", "UniGB-UCS2-H"
+		if i == korean {
+			name, order, cmap = "HYSMyeongJo-Medium", "Korea1", "UniKS-UCS2-H"
+		}
+		facts := o.add("<< /Type /FontDescriptor /FontName /" + name +
+			" /Flags 6 /FontBBox [-25 -254 1000 880] /ItalicAngle 0 /Ascent 880 /Descent -120 /CapHeight 880 /StemV 93 >>")
+		inner := o.add(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType0 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) /Ordering (%s) /Supplement 2 >> /DW 1000 /FontDescriptor %d 0 R >>",
+			name, order, facts))
+		return o.add(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /%s /DescendantFonts [%d 0 R] >>", name, cmap, inner))
+	}
+	a := f.faces[i]
+	name := "FAWNAA+Go" + []string{"Regular", "Bold", "Italic", "BoldItalic", "Mono"}[i]
+	file := o.stream(fmt.Sprintf("/Filter /FlateDecode /Length1 %d", len(a.data)), packedFont(i, a.data))
+	facts := o.add(fmt.Sprintf("<< /Type /FontDescriptor /FontName /%s /Flags 4 /FontBBox [-440 -432 2160 1075] /ItalicAngle %d "+
+		"/Ascent 935 /Descent -211 /CapHeight 723 /StemV 80 /FontFile2 %d 0 R >>", name, -12*btoi(i == italic || i == boldItalic), file))
+	var wide, uni strings.Builder
+	glyphs := slices.Sorted(maps.Keys(a.used))
+	for _, g := range glyphs {
+		fmt.Fprintf(&wide, "%d [%.0f] ", g, f.advance(i, a.used[g]))
+	}
+	for chunk := range slices.Chunk(glyphs, 100) {
+		fmt.Fprintf(&uni, "%d beginbfchar\n", len(chunk))
+		for _, g := range chunk {
+			fmt.Fprintf(&uni, "<%04X> %s\n", uint16(g), strings.Replace(hex(string(a.used[g])), "FEFF", "", 1))
+		}
+		uni.WriteString("endbfchar\n")
+	}
+	inner := o.add(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) "+
+		"/Ordering (Identity) /Supplement 0 >> /DW 600 /W [%s] /CIDToGIDMap /Identity /FontDescriptor %d 0 R >>", name, wide.String(), facts))
+	cmap := o.stream("/Filter /FlateDecode", deflate([]byte("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"+
+		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n/CMapName /Adobe-Identity-UCS def /CMapType 2 def\n"+
+		"1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+uni.String()+"endcmap CMapName currentdict /CMap defineresource pop end end")))
+	return o.add(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R >>",
+		name, inner, cmap))
+}

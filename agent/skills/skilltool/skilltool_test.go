@@ -1,0 +1,207 @@
+package skilltool
+
+import (
+	"archive/zip"
+	"bytes"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// run carries out a command in a folder with files.
+func run(t *testing.T, files map[string]string, args ...string) (dir, out, warn string, code int) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "@", dir+"/")
+	}
+	var stdout, stderr bytes.Buffer
+	code = Run(args, &stdout, &stderr)
+	return dir, strings.ReplaceAll(stdout.String(), dir+"/", ""), strings.ReplaceAll(stderr.String(), dir+"/", ""), code
+}
+
+func TestWhatCannotBeDoneIsSaid(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	if _, err := book.NewSheet("Two"); err != nil {
+		t.Fatal(err)
+	}
+	for _, sheet := range []string{"Sheet1", "Two"} {
+		if err := book.SetCellValue(sheet, "A1", "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := book.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"a.csv": "x,y\na,1\nb,2\n", "text.csv": "x\na\n", "neg.csv": "x,y\na,-1\n", "big.csv": "x,y\na,1e200\n", "empty.csv": "",
+		"latin.md": "caf\xe9", "far.md": "![x](https://example.com/x.png)", "svg.md": "![x](x.svg)", "x.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>", "no.md": "\n",
+		"emoji.md": "smile 😀", "two.xlsx": b.String(), "broken.xlsx": "PK"}
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"", "Usage:", 0},
+		{"what", `no command "what"`, 2},
+		{"docx @a.md", "takes other arguments", 2},
+		{"chart @a.csv @o.png --colour red", "flag provided but not defined", 2},
+		{"pdf @none.md @o.pdf", "no such file", 1},
+		{"pdf @latin.md @o.pdf", "not UTF-8", 1},
+		{"docx @far.md @o.docx", "only files can be shown", 1},
+		{"docx @svg.md @o.docx", "use the PNG", 1},
+		{"pdf @svg.md @o.pdf", "use the PNG", 1},
+		{"html @svg.md @o.html", "o.html:", 0},
+		{"pptx @no.md @o.pptx", "no slides", 1},
+		{"pdf @emoji.md @o.pdf", "lack these characters, shown as ?: 😀", 0},
+		{"info @empty.csv", "the table is empty", 1},
+		{"info @broken.xlsx", "read broken.xlsx", 1},
+		{"info @a.md", "only .csv, .tsv and .xlsx", 1},
+		{"table @two.xlsx @o.csv", "pick one with --sheet: Sheet1, Two", 1},
+		{"table @two.xlsx @o.csv --sheet Three", `no sheet "Three"`, 1},
+		{"chart @text.csv @o.svg", "no column of numbers", 1},
+		{"chart @a.csv @o.svg --y z", `no column "z"; there are x, y`, 1},
+		{"chart @a.csv @o.gif", "must end in .svg or .png", 1},
+		{"chart @a.csv @o.svg --type radar", `no chart of type "radar"`, 1},
+		{"chart @neg.csv @o.svg --type pie", "negative", 1},
+		{"chart @big.csv @o.svg", "too large to draw", 1},
+		{"chart @a.csv @o.svg --type scatter", "must hold numbers", 1},
+		{"pack @. @o.zip", "end in .skill", 1},
+		{"pack @. @o.skill", "has no SKILL.md", 1},
+	} {
+		dir, out, warn, code := run(t, files, strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(out+warn, c.want) {
+			t.Errorf("%s: %d %q %q, want %d %q", c.args, code, out, warn, c.code, c.want)
+		}
+		if made, _ := filepath.Glob(filepath.Join(dir, ".skilltool-*")); len(made) > 0 {
+			t.Errorf("%s: %v stays", c.args, made)
+		}
+	}
+}
+
+func TestNumbersAndCodes(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{"1": "1", " -2.5 ": "-2.5", "1,234,567.8": "1234567.8", "0": "0", "0.5": "0.5", "007": "", "1,23": "", "12,345,6": "", ",1": "",
+		"": "", "NaN": "", "inf": "", "0x10": "", "1e3": "1000", "1_000": "", "5 %": ""} {
+		got := ""
+		if v, ok := number(cell); ok {
+			got = format(v)
+			if v == 1234567.8 {
+				got = "1234567.8"
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", cell, got, want)
+		}
+	}
+	for _, c := range [][3]string{{"45382", "03-31-24", "2024-03-31"}, {"45382.75", "3/31/24 18:00", "2024-03-31 18:00:00"}, {"1234.5678", "1,234.57", "1234.5678"},
+		{"-45382", "-45382.0", "-45382"}, {"x", "x", "x"}} {
+		if got := cell(c[0], c[1]); got != c[2] {
+			t.Errorf("%v: %s", c, got)
+		}
+	}
+}
+
+func TestTablesOfOtherEncodingsAndSeparators(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a b-2024.csv": "\xef\xbb\xbfStadt;Zahl;Zahl\r\nZürich;1;2\r\nBern;2\r\n", "gb.csv": "\xb3\xc7\xca\xd0,n\n\xb1\xb1\xbe\xa9,1\n", "win.csv": "caf\xe9\ta\nx\ty\n"}
+	_, out, warn, code := run(t, files, "sql", `SELECT Stadt, Zahl, Zahl_2 FROM a_b_2024 ORDER BY 2 DESC`, "@a b-2024.csv")
+	if want := "Stadt | Zahl | Zahl_2\nBern | 2 | \nZürich | 1 | 2\n"; out != want || code != 0 {
+		t.Errorf("%q %q, want %q", out, warn, want)
+	}
+	if _, out, _, _ := run(t, files, "info", "@gb.csv", "@win.csv"); !strings.Contains(out, "城市: text") || !strings.Contains(out, "北京 | 1") || !strings.Contains(out, "café: text") {
+		t.Error(out)
+	}
+}
+
+func TestChartsOfAllKinds(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a.csv": "x,y,z\n1,5,\n2,-3,2\n3,,4\n", "p.csv": "x,y\na,1\nb,0\n销,3\n", "one.csv": "x,y\na,0\n"}
+	for _, args := range []string{"@a.csv --type bar", "@a.csv --type line", "@a.csv --type area", "@a.csv --type scatter --x x --y y,z", "@p.csv --type pie --title T", "@one.csv --type line", "@one.csv --type bar"} {
+		for _, format := range []string{"svg", "png"} {
+			dir, _, warn, code := run(t, files, append([]string{"chart"}, strings.Fields(strings.Replace(args, ".csv", ".csv @o."+format, 1))...)...)
+			if code != 0 || strings.Contains(warn, "销") != (format == "png" && strings.Contains(args, "pie")) {
+				t.Errorf("%s %s: %q", args, format, warn)
+			}
+			b, err := os.ReadFile(filepath.Join(dir, "o."+format))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if format == "svg" && (strings.Contains(string(b), "NaN") || !bytes.HasSuffix(b, []byte("</svg>\n"))) {
+				t.Errorf("%s: %s", args, b)
+			}
+			if format == "png" {
+				if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() != chartWide*sharp {
+					t.Errorf("%s: %v", args, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSlidesBeginAtLinesOrHeadings(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"# A\n\nby me\n---\n## B\n- x\n\n```\n---\n# no\n```\n---\n\n---\nrest": "A* B -",
+		"# A\n## B\ntext\n## C\n### no\n":                                       "A* B C",
+		"---\ntitle: T\n---\n# A\n---\n# B\n- x":                                "A* B",
+		"---\n# A\n---\n# B":                                                    "A* B*",
+	} {
+		d, err := parse([]byte(source), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := d.slides()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range list {
+			name := plain(s.title)
+			if name == "" {
+				name = "-"
+			}
+			if s.cover {
+				name += "*"
+			}
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+}
+
+// FuzzDocuments: whatever the text, each document is made or refused, and can be opened.
+func FuzzDocuments(f *testing.F) {
+	f.Add("# A\n\n- **b** `c`\n  1. d\n\n|a|b|\n|-|-|\n|1|2|3|\n\n> q\n\n---\n\n```\ncode\n```\n[l](http://x)<br>\\* &amp; 中文한국 \x00\t")
+	f.Add("|\n|-|\n")
+	f.Add(strings.Repeat("> ", 50) + strings.Repeat("w", 300))
+	f.Fuzz(func(t *testing.T, source string) {
+		d, err := parse([]byte(source), t.TempDir())
+		if err != nil {
+			return
+		}
+		var warn bytes.Buffer
+		for name, write := range map[string]func(call, *doc) ([]byte, error){"docx": writeDocx, "pptx": writePptx, "pdf": writePDF, "html": writePage, "deck": writeDeck} {
+			b, err := write(call{warn: &warn}, d)
+			if err != nil {
+				continue
+			}
+			if strings.HasSuffix(name, "x") {
+				if _, err := zip.NewReader(bytes.NewReader(b), int64(len(b))); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	})
+}

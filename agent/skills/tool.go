@@ -1,0 +1,81 @@
+package skills
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// toolName is the file of a bundled skill in whose place the program is shown.
+const toolName = "skilltool"
+
+// bringTool puts the program into a copied skill, if the skill has a place for it. Without the
+// program, the file of the skill stays, which says so to whoever runs it.
+func (l *Library) bringTool(s Skill, dir string) {
+	at := filepath.Join(dir, toolName)
+	if _, err := os.Lstat(at); err != nil || !s.Bundled {
+		return
+	}
+	err := os.Chmod(at, 0o755)
+	if l.o.Tool != "" && runtime.GOOS != "windows" { // nothing runs scripts there
+		err = cmp.Or(err, l.linkTool(at))
+	}
+	if err != nil {
+		l.o.Log.Warn("a skill lacks its tool", "skill", s.Name, "problem", reason(err))
+	}
+}
+
+// linkTool replaces a file by the program. A link costs nothing; where there can be none, one copy
+// is kept for all skills and all starts.
+func (l *Library) linkTool(at string) error {
+	info, err := os.Stat(l.o.Tool)
+	if err != nil {
+		return err
+	}
+	temp := at + ".new"
+	if info.Mode()&0o055 != 0o055 || os.Link(l.o.Tool, temp) != nil {
+		kept := filepath.Join(l.toolFolder(), fmt.Sprintf("%x-%x", info.Size(), info.ModTime().UnixNano()))
+		if err := l.keepTool(kept); err != nil {
+			return err
+		}
+		if err := os.Link(kept, temp); err != nil {
+			return err
+		}
+	}
+	return os.Rename(temp, at)
+}
+
+// toolFolder is where a copy of the program is kept.
+func (l *Library) toolFolder() string { return l.o.Shown + ".tool" }
+
+// keepTool makes the copy, and removes those of other versions.
+func (l *Library) keepTool(at string) (err error) {
+	if _, err := os.Stat(at); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(l.toolFolder()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.toolFolder(), 0o700); err != nil {
+		return err
+	}
+	in, err := os.Open(l.o.Tool)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(at+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Chmod(0o755), out.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(at+".new", at)
+}

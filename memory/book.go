@@ -1,0 +1,185 @@
+package memory
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/store"
+)
+
+// book is all that is remembered about one owner. It does not change once others can see it.
+type book struct {
+	revision int64
+	updated  time.Time
+	sections map[string]Section
+	extra    map[string]json.RawMessage
+	facts    []Fact // of all agents, the oldest first
+	indexes  *indexes
+}
+
+func newID() string { return "fact_" + strings.ToLower(rand.Text()[:16]) }
+
+// clone is a copy to be changed. Sections and facts are values, replaced as a whole.
+func (b *book) clone() *book {
+	c := *b
+	c.sections, c.extra, c.facts = maps.Clone(b.sections), maps.Clone(b.extra), slices.Clone(b.facts)
+	return &c
+}
+
+// of are the facts of one agent.
+func (b *book) of(agent string) []Fact {
+	var list []Fact
+	for _, f := range b.facts {
+		if f.Agent == agent {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// find is the place of an agent's fact, or -1.
+func (b *book) find(agent, id string) int {
+	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && f.ID == id })
+}
+
+// same is the place of an agent's fact that says the same, or -1.
+func (b *book) same(agent, content string) int {
+	want := folded(content)
+	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && folded(f.Content) == want })
+}
+
+func (b *book) remove(i int) { b.facts = slices.Delete(b.facts, i, i+1) }
+
+// trim leaves an agent the facts it is surest of. Of equally sure ones the newer stay.
+func (b *book) trim(agent string, most int) {
+	mine := b.of(agent)
+	if len(mine) <= most {
+		return
+	}
+	slices.SortStableFunc(mine, func(x, y Fact) int {
+		if x.Confidence != y.Confidence {
+			return compare(y.Confidence, x.Confidence)
+		}
+		return y.Updated.Compare(x.Updated)
+	})
+	gone := map[string]bool{}
+	for _, f := range mine[most:] {
+		gone[f.ID] = true
+	}
+	b.facts = slices.DeleteFunc(b.facts, func(f Fact) bool { return f.Agent == agent && gone[f.ID] })
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// document is what the API shows of the book: the lead agent's facts.
+func (b *book) document() Document {
+	return Document{Revision: b.revision, Updated: b.updated, Sections: b.sections, Facts: b.of(""), Extra: b.extra}
+}
+
+// read makes a book of what is stored.
+func read(m store.Memory) (*book, error) {
+	d, err := Parse(m.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the stored summaries: %w", err)
+	}
+	b := &book{revision: m.Revision, updated: m.Updated, sections: d.Sections, extra: d.Extra, indexes: &indexes{}}
+	for _, row := range m.Facts {
+		f := Fact{ID: row.ID, Content: row.Content, Category: row.Category, Confidence: row.Confidence, Source: row.Source,
+			Message: row.Message,
+			Agent:   row.Agent, Revision: row.Revision, Created: row.Created, Updated: row.Updated}
+		var known struct {
+			Avoid     string `json:"sourceError"`
+			ValidDays int    `json:"expected_valid_days"`
+		}
+		if err := json.Unmarshal(row.Extra, &known); err != nil {
+			return nil, fmt.Errorf("fact %s: %w", row.ID, err)
+		}
+		if err := json.Unmarshal(row.Extra, &f.Extra); err != nil {
+			return nil, fmt.Errorf("fact %s: %w", row.ID, err)
+		}
+		delete(f.Extra, "sourceError")
+		delete(f.Extra, "expected_valid_days")
+		f.Avoid, f.ValidDays = known.Avoid, known.ValidDays
+		b.facts = append(b.facts, f)
+	}
+	return b, nil
+}
+
+// body is what is stored of a book beside its facts.
+func (b *book) body() (json.RawMessage, error) {
+	d := Document{Sections: b.sections, Extra: b.extra}
+	return d.MarshalJSON()
+}
+
+func row(f Fact) (store.Fact, error) {
+	extra := maps.Clone(f.Extra)
+	if extra == nil {
+		extra = map[string]json.RawMessage{}
+	}
+	for key, v := range map[string]any{"sourceError": f.Avoid, "expected_valid_days": f.ValidDays} {
+		if v == "" || v == 0 {
+			continue
+		}
+		b, err := encode(v)
+		if err != nil {
+			return store.Fact{}, err
+		}
+		extra[key] = b
+	}
+	b, err := encode(extra)
+	return store.Fact{Agent: f.Agent, ID: f.ID, Content: f.Content, Category: f.Category, Confidence: f.Confidence,
+		Source: f.Source, Message: f.Message,
+		Created: f.Created, Updated: f.Updated, Extra: b}, err
+}
+
+// difference is the change that makes after of before. It is nothing when ok is false.
+func difference(before, after *book) (c store.MemoryChange, ok bool, err error) {
+	c.From = before.revision
+	was, err := before.body()
+	if err != nil {
+		return c, false, err
+	}
+	is, err := after.body()
+	if err != nil {
+		return c, false, err
+	}
+	if !bytes.Equal(was, is) || before.revision == 0 {
+		c.Body = is
+	}
+	old := map[store.FactKey]Fact{}
+	for _, f := range before.facts {
+		old[store.FactKey{Agent: f.Agent, ID: f.ID}] = f
+	}
+	for _, f := range after.facts {
+		key := store.FactKey{Agent: f.Agent, ID: f.ID}
+		had, known := old[key]
+		delete(old, key)
+		if known && reflect.DeepEqual(had, f) {
+			continue
+		}
+		r, err := row(f)
+		if err != nil {
+			return c, false, err
+		}
+		c.Put = append(c.Put, r)
+	}
+	for key := range old {
+		c.Delete = append(c.Delete, key)
+	}
+	return c, c.Body != nil && !bytes.Equal(was, is) || len(c.Put)+len(c.Delete) > 0, nil
+}
