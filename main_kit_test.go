@@ -209,7 +209,7 @@ func input(content string) string {
 // configured is a configuration file whose model is a scripted one.
 func configured(t *testing.T, more ...string) string {
 	t.Helper()
-	return file(t, "config.yaml", strings.Join(more, "\n")+"\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+scriptmodel.Start(t).URL+"/v1\"}]\n")
+	return file(t, "config.yaml", strings.Join(more, "\n")+"\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+scriptmodel.Start(t).URL+"/v1\"}]\n")
 }
 
 func file(t *testing.T, name, content string) string {

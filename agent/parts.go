@@ -148,6 +148,9 @@ type Note struct {
 	Kind    string `json:"kind"` // uploads, date, memory, skill, summary, image, …
 	Text    string `json:"text,omitempty"`
 	Blob    string `json:"blob,omitempty"` // virtual path of an image
+
+	// Facts are the ids of what a note of memory tells, for whoever wants to know why.
+	Facts []string `json:"facts,omitempty"`
 }
 
 // View hides the older part of a long thread from requests; the log itself stays whole.

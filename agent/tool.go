@@ -14,11 +14,19 @@ type Tool struct {
 	Name        string
 	Description string
 	Group       string
-	Deferred    bool // its schema may stay hidden until the model looks for it
+	Deferred    bool        // its schema may stay hidden until the model looks for it
+	Server      string      // the MCP server that it is of, whose results are not trusted; empty for our own
+	Prefer      *Preference // when its owner wants it used before others; nil says nothing
 	Schema      json.RawMessage
 	Access      func(c ToolCall) Access // nil touches no file
 	Resumes     bool                    // a call that a crash cut off is made again: Run finds what it had done
 	Run         func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
+}
+
+// Preference says for what a tool should be used rather than others.
+type Preference struct {
+	Priority int      // higher ones first
+	Keywords []string // of texts that ask for it; none means always
 }
 
 // Result is what a tool hands back.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Milliseco
 
 // Document is what is known about an owner.
 func (s *Service) Document(ctx context.Context, owner string) (Document, error) {
-	b, err := s.book(ctx, owner)
+	b, err := s.snapshot(ctx, owner)
 	if err != nil {
 		return Document{}, err
 	}
@@ -34,7 +35,7 @@ func (s *Service) Document(ctx context.Context, owner string) (Document, error) 
 
 // All are the facts of an owner, whichever agent's they are.
 func (s *Service) All(ctx context.Context, owner string) ([]Fact, error) {
-	b, err := s.book(ctx, owner)
+	b, err := s.snapshot(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (s *Service) Add(ctx context.Context, owner string, at At, f Fact) (Documen
 	if err := f.check(); err != nil {
 		return Document{}, err
 	}
-	return s.edit(ctx, owner, at, func(b *book) error {
+	return s.edit(ctx, owner, at, func(b *snapshot) error {
 		if b.same("", f.Content) >= 0 {
 			return ErrDuplicate
 		}
@@ -81,7 +82,7 @@ type Edit struct {
 // Change changes a fact of the lead agent's. Errors: ErrNotFound, ErrDuplicate, ErrChanged,
 // *DocumentError.
 func (s *Service) Change(ctx context.Context, owner string, at At, id string, e Edit) (Document, error) {
-	return s.edit(ctx, owner, at, func(b *book) error {
+	return s.edit(ctx, owner, at, func(b *snapshot) error {
 		i := b.find("", id)
 		if i < 0 {
 			return ErrNotFound
@@ -113,7 +114,7 @@ func (s *Service) Change(ctx context.Context, owner string, at At, id string, e 
 
 // Delete forgets a fact of the lead agent's. Errors: ErrNotFound, ErrChanged.
 func (s *Service) Delete(ctx context.Context, owner string, at At, id string) (Document, error) {
-	return s.edit(ctx, owner, at, func(b *book) error {
+	return s.edit(ctx, owner, at, func(b *snapshot) error {
 		i := b.find("", id)
 		if i < 0 {
 			return ErrNotFound
@@ -135,7 +136,7 @@ func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, err
 			with.put = append(with.put, store.KV{Owner: store.Global, Space: lessonSpace, Key: l.Thread})
 		}
 	}
-	b, err := s.change(ctx, owner, with, func(b *book) error {
+	b, err := s.change(ctx, owner, with, func(b *snapshot) error {
 		if err := at.check(b.revision); err != nil {
 			return err
 		}
@@ -150,15 +151,16 @@ func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, err
 
 // Import replaces the document by another one. Facts of custom agents stay.
 func (s *Service) Import(ctx context.Context, owner string, at At, d Document) (Document, error) {
-	return s.edit(ctx, owner, at, func(b *book) error {
+	return s.edit(ctx, owner, at, func(b *snapshot) error {
 		b.take(d, s.now(), s.Rules().MaxFacts)
 		return nil
 	})
 }
 
-// take puts a document in place of the book's.
-func (b *book) take(d Document, now time.Time, most int) {
-	b.sections, b.extra = d.Sections, d.Extra
+// take replaces what is known by a document.
+func (b *snapshot) take(d Document, now time.Time, most int) {
+	b.sections, b.extra = map[string]Section{}, d.Extra
+	maps.Copy(b.sections, d.Sections)
 	old := map[string]Fact{}
 	for _, f := range b.of("") {
 		old[f.ID] = f
@@ -190,7 +192,7 @@ func (b *book) take(d Document, now time.Time, most int) {
 // Forget deletes what a thread taught, and what it would teach.
 func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err error) {
 	lesson := store.KV{Owner: store.Global, Space: lessonSpace, Key: thread}
-	_, err = s.change(ctx, owner, also{put: []store.KV{lesson}, undo: true}, func(b *book) error {
+	_, err = s.change(ctx, owner, also{put: []store.KV{lesson}, undo: true}, func(b *snapshot) error {
 		had := len(b.facts)
 		b.facts = slices.DeleteFunc(b.facts, func(f Fact) bool { return f.Thread() == thread })
 		n = had - len(b.facts)
@@ -204,7 +206,7 @@ func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err 
 
 // Taught counts the facts of an owner that were said in a thread.
 func (s *Service) Taught(ctx context.Context, owner, thread string) (n int, err error) {
-	b, err := s.book(ctx, owner)
+	b, err := s.snapshot(ctx, owner)
 	if err != nil {
 		return 0, err
 	}
@@ -217,8 +219,8 @@ func (s *Service) Taught(ctx context.Context, owner, thread string) (n int, err 
 }
 
 // edit is a change by hand, which can be undone.
-func (s *Service) edit(ctx context.Context, owner string, at At, f func(*book) error) (Document, error) {
-	b, err := s.change(ctx, owner, also{undo: true}, func(b *book) error {
+func (s *Service) edit(ctx context.Context, owner string, at At, f func(*snapshot) error) (Document, error) {
+	b, err := s.change(ctx, owner, also{undo: true}, func(b *snapshot) error {
 		if err := at.check(b.revision); err != nil {
 			return err
 		}
@@ -233,11 +235,11 @@ func (s *Service) edit(ctx context.Context, owner string, at At, f func(*book) e
 // Undo takes the last change by hand back, as long as nothing has changed since and the server
 // still runs: what somebody deletes is not kept. Errors: ErrNoUndo.
 func (s *Service) Undo(ctx context.Context, owner string) (Document, error) {
-	was := s.shelf(owner).undo.Load()
+	was := s.cache(owner).undo.Load()
 	if was == nil {
 		return Document{}, ErrNoUndo
 	}
-	b, err := s.change(ctx, owner, also{undo: true}, func(b *book) error {
+	b, err := s.change(ctx, owner, also{undo: true}, func(b *snapshot) error {
 		if b.revision != was.revision+1 {
 			return ErrNoUndo
 		}
@@ -274,7 +276,7 @@ func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 		return Document{}, fmt.Errorf("read memory.json: %w", err)
 	}
 	taken := store.KV{Owner: owner, Space: fileSpace, Key: "sha256", Body: hash}
-	b, err := s.change(ctx, owner, also{put: []store.KV{taken}, undo: true}, func(b *book) error {
+	b, err := s.change(ctx, owner, also{put: []store.KV{taken}, undo: true}, func(b *snapshot) error {
 		b.take(d, s.now(), s.Rules().MaxFacts)
 		return nil
 	})

@@ -9,7 +9,7 @@ import (
 // maxDays is the longest a fact may be said to hold.
 const maxDays = 36500
 
-// gate applies what a model says to a book, as far as the rules let it.
+// gate applies what a model says to a snapshot, as far as the rules let it.
 type gate struct {
 	rules   Rules
 	now     time.Time
@@ -22,7 +22,7 @@ type gate struct {
 // outcome counts what came of an answer.
 type outcome struct{ added, confirmed, removed, rejected int }
 
-func (g gate) apply(b *book, a answer) (o outcome) {
+func (g gate) apply(b *snapshot, a answer) (o outcome) {
 	o.rejected = a.rejected
 	g.summaries(b, a)
 	for _, id := range a.reinforce {
@@ -51,7 +51,7 @@ func (g gate) apply(b *book, a answer) (o outcome) {
 }
 
 // summaries takes those that speak of the person as they are.
-func (g gate) summaries(b *book, a answer) {
+func (g gate) summaries(b *snapshot, a answer) {
 	for _, name := range SectionNames() {
 		c, ok := a.sections[name]
 		text := clean(c.Summary)
@@ -64,7 +64,7 @@ func (g gate) summaries(b *book, a answer) {
 }
 
 // admit takes a fact that passes and returns its id; fresh is false when it was known.
-func (g gate) admit(b *book, n *newFact) (id string, fresh bool) {
+func (g gate) admit(b *snapshot, n *newFact) (id string, fresh bool) {
 	if n == nil || n.Scope != "user" || n.Durability != "durable" || n.Authority != "descriptive" ||
 		!(n.Confidence >= g.rules.Confidence) {
 		return "", false
@@ -93,7 +93,7 @@ func (g gate) lifetime(days int) int {
 }
 
 // confirm notes that a fact was said again.
-func (g gate) confirm(b *book, i int, confidence float64) {
+func (g gate) confirm(b *snapshot, i int, confidence float64) {
 	f := b.facts[i]
 	f.Confidence, f.Updated = math.Max(f.Confidence, confidence), g.now
 	b.facts[i] = f
@@ -101,7 +101,7 @@ func (g gate) confirm(b *book, i int, confidence float64) {
 
 // corrections removes what the answer says is not so, as long as what takes its place was
 // admitted.
-func (g gate) corrections(b *book, a answer, landed map[int]string) (n int) {
+func (g gate) corrections(b *snapshot, a answer, landed map[int]string) (n int) {
 	for _, r := range a.remove {
 		if r.Scope != "user" {
 			continue
@@ -121,7 +121,7 @@ func (g gate) corrections(b *book, a answer, landed map[int]string) (n int) {
 }
 
 // review removes old facts that hold no longer, and gives others more time.
-func (g gate) review(b *book, a answer) (n int) {
+func (g gate) review(b *snapshot, a answer) (n int) {
 	for _, id := range a.staleGone {
 		i := b.find(g.agent, id)
 		if n == g.rules.StaleMost || i < 0 || !slices.Contains(g.stale, id) {
@@ -146,7 +146,7 @@ func (g gate) review(b *book, a answer) (n int) {
 
 // stale are an agent's facts that are older than they are likely to hold, when there are enough
 // of them to be worth a review.
-func (r Rules) stale(b *book, agent string, now time.Time) []Fact {
+func (r Rules) stale(b *snapshot, agent string, now time.Time) []Fact {
 	if !r.Review {
 		return nil
 	}

@@ -31,13 +31,13 @@ type posting struct {
 	count float64
 }
 
-// indexes are those of a book's agents, made when they are first needed.
+// indexes are those of a snapshot's agents, made when they are first needed.
 type indexes struct {
 	mu   sync.Mutex
 	made map[string]*index
 }
 
-func (b *book) index(agent string) *index {
+func (b *snapshot) index(agent string) *index {
 	b.indexes.mu.Lock()
 	defer b.indexes.mu.Unlock()
 	x := b.indexes.made[agent]

@@ -215,7 +215,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 
 // drop gives a lesson up, unless a newer one has taken its place.
 func (s *Service) drop(ctx context.Context, l Lesson) {
-	_, err := s.change(ctx, l.Owner, also{drop: []store.KV{l.row()}}, func(*book) error { return nil })
+	_, err := s.change(ctx, l.Owner, also{drop: []store.KV{l.row()}}, func(*snapshot) error { return nil })
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("couldn't give a lesson up", "thread", l.Thread, "err", err)
 	}
@@ -238,7 +238,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 		s.drop(ctx, l)
 		return nil
 	}
-	b, err := s.book(ctx, l.Owner)
+	b, err := s.snapshot(ctx, l.Owner)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	}
 	var o outcome
 	learned := store.KV{Owner: store.Global, Space: learnedSpace, Key: l.Thread, Body: []byte(said[len(said)-1].ID)}
-	_, err = s.change(ctx, l.Owner, also{put: []store.KV{learned}, drop: []store.KV{l.row()}}, func(b *book) error {
+	_, err = s.change(ctx, l.Owner, also{put: []store.KV{learned}, drop: []store.KV{l.row()}}, func(b *snapshot) error {
 		o = g.apply(b, a)
 		return nil
 	})
@@ -280,7 +280,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 }
 
 // extract asks a model.
-func (s *Service) extract(ctx context.Context, l Lesson, said []Said, b *book, stale []Fact) (answer, error) {
+func (s *Service) extract(ctx context.Context, l Lesson, said []Said, b *snapshot, stale []Fact) (answer, error) {
 	text, err := s.Ask(ctx, l, s.prompt(l, said, b, stale))
 	if err != nil {
 		return answer{}, err

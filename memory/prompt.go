@@ -30,7 +30,7 @@ Answer with one JSON object of this form and nothing else. Lists may be empty.
 "staleFactsToExtend":[{"id":"","expected_valid_days":365}]}`
 
 // prompt is what a model is asked about a lesson.
-func (s *Service) prompt(l Lesson, said []Said, b *book, stale []Fact) string {
+func (s *Service) prompt(l Lesson, said []Said, b *snapshot, stale []Fact) string {
 	var p strings.Builder
 	p.WriteString(instructions)
 	for _, hint := range hints(said) {

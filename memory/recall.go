@@ -46,7 +46,7 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	if off, err := s.Off(ctx, q.Thread); off || err != nil {
 		return Recalled{}, err
 	}
-	b, err := s.book(ctx, q.Owner)
+	b, err := s.snapshot(ctx, q.Owner)
 	if err != nil {
 		return Recalled{}, err
 	}
@@ -54,7 +54,7 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 }
 
 // render writes what is chosen within the budget.
-func (s *Service) render(rules Rules, b *book, q Question) (r Recalled) {
+func (s *Service) render(rules Rules, b *snapshot, q Question) (r Recalled) {
 	left := rules.InjectTokens
 	summary := s.summary(b)
 	if id := SummaryID + hash(summary); summary != "" && !slices.Contains(q.Told, id) && tokens(summary) <= left {
@@ -76,7 +76,7 @@ func (s *Service) render(rules Rules, b *book, q Question) (r Recalled) {
 }
 
 // summary writes the summaries there are.
-func (s *Service) summary(b *book) string {
+func (s *Service) summary(b *snapshot) string {
 	var parts []string
 	for _, group := range []struct {
 		title    string

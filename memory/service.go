@@ -69,19 +69,19 @@ type Service struct {
 	pending pending
 	wake    chan struct{} // one token: lessons may be waiting
 
-	mu    sync.Mutex
-	books map[string]*shelf
+	mu     sync.Mutex
+	caches map[string]*ownerCache
 }
 
-// shelf has the book of one owner.
-type shelf struct {
-	mu   sync.Mutex // held while the book is changed
-	book atomic.Pointer[book]
-	undo atomic.Pointer[book] // what was before the last change, when that was made by hand
+// ownerCache holds the newest snapshot of one owner.
+type ownerCache struct {
+	mu      sync.Mutex // held while it is changed
+	current atomic.Pointer[snapshot]
+	undo    atomic.Pointer[snapshot] // what was before the last change, when that was made by hand
 }
 
-// maxShelves bounds the owners whose books are held.
-const maxShelves = 64
+// maxOwners bounds the owners that are cached.
+const maxOwners = 64
 
 // New makes a Service. Call [Service.Run] for it to learn.
 func New(c Config) *Service {
@@ -94,27 +94,27 @@ func New(c Config) *Service {
 	if c.Ask == nil {
 		c.Ask = func(context.Context, Lesson, string) (string, error) { return "", ErrNoModel }
 	}
-	return &Service{Config: c, wake: make(chan struct{}, 1), books: map[string]*shelf{},
+	return &Service{Config: c, wake: make(chan struct{}, 1), caches: map[string]*ownerCache{},
 		pending: pending{runs: map[string]Lesson{}}}
 }
 
-func (s *Service) shelf(owner string) *shelf {
+func (s *Service) cache(owner string) *ownerCache {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sh := s.books[owner]
-	if sh == nil {
-		if len(s.books) >= maxShelves { // whoever still works with one finds out at its commit
-			clear(s.books)
+	oc := s.caches[owner]
+	if oc == nil {
+		if len(s.caches) >= maxOwners { // whoever still works with one finds out at its commit
+			clear(s.caches)
 		}
-		sh = &shelf{}
-		s.books[owner] = sh
+		oc = &ownerCache{}
+		s.caches[owner] = oc
 	}
-	return sh
+	return oc
 }
 
-// load is the book of an owner. sh.mu is held, or the book may be a moment old.
-func (s *Service) load(ctx context.Context, sh *shelf, owner string) (*book, error) {
-	if b := sh.book.Load(); b != nil {
+// load returns the snapshot of an owner. The caller holds oc.mu.
+func (s *Service) load(ctx context.Context, oc *ownerCache, owner string) (*snapshot, error) {
+	if b := oc.current.Load(); b != nil {
 		return b, nil
 	}
 	m, err := s.DB.Memory(ctx, owner)
@@ -125,19 +125,19 @@ func (s *Service) load(ctx context.Context, sh *shelf, owner string) (*book, err
 	if err != nil {
 		return nil, fmt.Errorf("read the memory of %s: %w", owner, err)
 	}
-	sh.book.Store(b)
+	oc.current.Store(b)
 	return b, nil
 }
 
-// book is the book of an owner at this moment.
-func (s *Service) book(ctx context.Context, owner string) (*book, error) {
-	sh := s.shelf(owner)
-	if b := sh.book.Load(); b != nil {
+// snapshot returns what is known of an owner at this moment.
+func (s *Service) snapshot(ctx context.Context, owner string) (*snapshot, error) {
+	oc := s.cache(owner)
+	if b := oc.current.Load(); b != nil {
 		return b, nil
 	}
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return s.load(ctx, sh, owner)
+	oc.mu.Lock()
+	defer oc.mu.Unlock()
+	return s.load(ctx, oc, owner)
 }
 
 // also is what is written in the commit of a change.
@@ -151,12 +151,12 @@ const tries = 3
 
 // change makes a change of an owner's memory, which f makes on a copy. It returns what is there
 // then.
-func (s *Service) change(ctx context.Context, owner string, with also, f func(*book) error) (*book, error) {
-	sh := s.shelf(owner)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
+func (s *Service) change(ctx context.Context, owner string, with also, f func(*snapshot) error) (*snapshot, error) {
+	oc := s.cache(owner)
+	oc.mu.Lock()
+	defer oc.mu.Unlock()
 	for try := 1; ; try++ {
-		before, err := s.load(ctx, sh, owner)
+		before, err := s.load(ctx, oc, owner)
 		if err != nil {
 			return nil, err
 		}
@@ -164,19 +164,19 @@ func (s *Service) change(ctx context.Context, owner string, with also, f func(*b
 		if err := f(after); err != nil {
 			return nil, err
 		}
-		err = s.write(ctx, sh, owner, with, before, after)
+		err = s.write(ctx, oc, owner, with, before, after)
 		if !errors.Is(err, store.ErrConflict) {
-			return sh.book.Load(), err
+			return oc.current.Load(), err
 		}
-		sh.book.Store(nil)
+		oc.current.Store(nil)
 		if try == tries {
 			return nil, fmt.Errorf("%w: %w", ErrChanged, err)
 		}
 	}
 }
 
-// write stores what differs. sh.mu is held.
-func (s *Service) write(ctx context.Context, sh *shelf, owner string, with also, before, after *book) error {
+// write stores what differs. oc.mu is held.
+func (s *Service) write(ctx context.Context, oc *ownerCache, owner string, with also, before, after *snapshot) error {
 	c, differs, err := difference(before, after)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (s *Service) write(ctx context.Context, sh *shelf, owner string, with also,
 	revision, err := s.DB.ChangeMemory(ctx, c)
 	if err != nil {
 		if !errors.Is(err, store.ErrConflict) {
-			sh.book.Store(nil) // whether it was written is not known when the wait was cut off
+			oc.current.Store(nil) // whether it was written is not known when the wait was cut off
 		}
 		return err
 	}
@@ -207,9 +207,9 @@ func (s *Service) write(ctx context.Context, sh *shelf, owner string, with also,
 	}
 	after.revision, after.updated = revision, time.UnixMilli(c.At.UnixMilli()).UTC()
 	after.indexes = &indexes{}
-	sh.book.Store(after)
-	if sh.undo.Store(nil); with.undo {
-		sh.undo.Store(before)
+	oc.current.Store(after)
+	if oc.undo.Store(nil); with.undo {
+		oc.undo.Store(before)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ type SettingsPage struct {
 	Size     int // of the text of answers, in px; 0 is the usual
 	About    About
 	Sandbox  Sandbox
+	Memory   Memory
 	Hosts    []string // open to every chat by an answer of the reader's
 	Models   Models
 	Notify   Notify
@@ -42,7 +43,7 @@ func NotifyPref(kind string) string { return "notify_" + kind }
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "models", "tools", "sandbox", "notifications", "account", "about"}
+	return []string{"appearance", "models", "tools", "sandbox", "memory", "notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.

@@ -125,7 +125,9 @@ type Turn struct {
 	Small  int
 	ReqCut bool
 	Blind  bool
-	Paused bool // a command of its run waits for an answer about a host
+	// Memories is how many memories its run was told.
+	Memories int
+	Paused   bool // a command of its run waits for an answer about a host
 	// Breakpoint means that a stopped turn was not stopped by a person: it waits where its run
 	// was told to.
 	Breakpoint bool

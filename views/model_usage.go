@@ -51,7 +51,7 @@ type UsagePage struct {
 type Spent struct {
 	Name          string // of a model as people call it; empty with Purpose
 	Helpers       bool   // for the helpers of a run
-	Purpose       string // of calls beside the answers: title, summary, goal, suggestions, input_polish
+	Purpose       string // of calls beside the answers: title, summary, goal, suggestions, input_polish, memory
 	Calls         int
 	Input, Output int
 	Cached        int // of Input, read from the provider's cache

@@ -119,7 +119,7 @@ func (s *server) configure(t *testing.T, conf string) {
 // scripted is a configuration whose only model is the scripted one. Titles are made by rule,
 // so that nothing happens to a thread behind the end of its run.
 func scripted(t *testing.T) string {
-	return fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", scriptmodel.Start(t).URL+"/v1")
+	return fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", scriptmodel.Start(t).URL+"/v1")
 }
 
 // answer is what came back from a request.

@@ -24,6 +24,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
+	"fawn/memory"
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
@@ -68,6 +69,7 @@ type App struct {
 	skills    *skills.Library
 	documents *documents.Service
 	pictures  *pictures.Service
+	memory    *memory.Service
 	converter *converter
 	stopProxy context.CancelFunc
 	api       *api.API
@@ -147,11 +149,13 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
+	a.memory = a.openMemory()
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
-			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills})
+			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills,
+			Memory: a.recall, Learn: a.learn})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
-		Copy: a.copyFiles,
+		Copy: a.copyFiles, Ending: a.memory.Ending,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
@@ -165,6 +169,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.api.DeleteStateless(ctx); err != nil {
 		return nil, err
 	}
+	a.takeMemory(ctx)
 	background, stop := context.WithCancel(context.Background())
 	a.stop = stop
 	a.work.Go(func() {
@@ -174,6 +179,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	})
 	a.work.Go(func() { a.sweepUploads(background) })
 	a.work.Go(func() { a.documents.Run(background) })
+	a.work.Go(func() { a.memory.Run(background) })
 	if plan.Enabled {
 		a.work.Go(func() { a.schedule.Run(background) })
 	}

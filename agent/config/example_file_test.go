@@ -120,6 +120,7 @@ func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
 	text = strings.NewReplacer(
 		"backend: sqlite", "backend: memory", "type: memory", "type: redis", "backend: db", "backend: jsonl",
 		"type: null", "type: memory", "track_token_usage: true", "track_token_usage: false", "container_path: /mnt/skills", "container_path: /mnt/other",
+		"manager_class: deermem", "manager_class: other", "token_counting: tiktoken", "token_counting: char", "fact_eviction_policy: confidence", "fact_eviction_policy: age",
 		"plugins: []", "plugins: [a]", "middlewares: []", "middlewares: [a]", "preserve_recent_skill_count: null", "preserve_recent_skill_count: 1",
 		"preserve_recent_skill_tokens: null", "preserve_recent_skill_tokens: 1", "preserve_recent_skill_tokens_per_skill: null", "preserve_recent_skill_tokens_per_skill: 1",
 		"config_version: null", "config_version: 1", "enabled: false", "enabled: true", "channels: ", "channels: {slack: {a: b}} #",

@@ -19,8 +19,8 @@ const (
 	noChannels = "chat channels are not available yet"
 	noExternal = "external agents are not available yet"
 	noMCP      = "MCP servers are not available yet"
-	noMemory   = "memory is not available yet"
 	noEvolving = "the agent cannot write skills yet"
+	oneByOne   = "facts are not merged"
 	sameSkills = "helpers have the skills of the agent that sends them"
 	noWeb      = "web tools are not available yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
@@ -57,7 +57,16 @@ func IgnoredKeys() []Ignored {
 		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},
-		{Key: "memory", Reason: noMemory},
+		{Key: "memory.shutdown_flush_timeout_seconds",
+			Reason: "what is still to be learned is stored, and learned after the next start"},
+		{Key: "memory.manager_class", Reason: "Fawn has one memory", Fine: []string{"deermem"}},
+		{Key: "memory.backend_config.token_counting", Reason: "tokens are estimated", Fine: []string{"tiktoken"}},
+		{Key: "memory.backend_config.fact_eviction_policy", Reason: "the least certain facts are removed",
+			Fine: []string{"confidence"}},
+		{Key: "memory.backend_config.consolidation_enabled", Reason: oneByOne, Fine: []string{"false"}},
+		{Key: "memory.backend_config.consolidation_min_facts", Reason: oneByOne},
+		{Key: "memory.backend_config.consolidation_max_groups_per_cycle", Reason: oneByOne},
+		{Key: "memory.backend_config.consolidation_max_sources", Reason: oneByOne},
 		{Key: "subagents.agents.*.skills", Reason: sameSkills},
 		{Key: "subagents.custom_agents.*.skills", Reason: sameSkills},
 		{Key: "acp_agents", Reason: noExternal},

@@ -237,9 +237,16 @@ func TestStopsOfTheProvider(t *testing.T) {
 // later request begins with the same bytes.
 func TestDateAndMemoryStandStill(t *testing.T) {
 	asked := 0
+	var known []string
 	w := newWorld(t, nil, func(f *config.File, o *lead.Options) {
 		f.Timezone = "Asia/Shanghai"
-		o.Memory = func(context.Context, *agent.Turn) (string, error) { asked++; return "- likes tea", nil }
+		o.Memory = func(_ context.Context, _ *agent.Turn, told []string) (middleware.Recalled, error) {
+			if asked++; asked > 1 {
+				known = told
+				return middleware.Recalled{}, nil
+			}
+			return middleware.Recalled{Text: "- likes tea", IDs: []string{"tea"}}, nil
+		}
 	})
 	w.say(t, "one", `{"timezone":"Europe/Berlin"}`)
 	w.say(t, "two", `{"timezone":"Europe/Berlin"}`)
@@ -248,8 +255,8 @@ func TestDateAndMemoryStandStill(t *testing.T) {
 		t.Error(got)
 	}
 	samePrefix(t, first, second)
-	if strings.Count(lines(second), "<current_date>") != 1 || asked != 1 {
-		t.Errorf("asked %d times\n%s", asked, lines(second))
+	if strings.Count(lines(second), "<current_date>") != 1 || strings.Count(lines(second), "<memory>") != 1 || asked != 2 || len(known) != 1 || known[0] != "tea" {
+		t.Errorf("asked %d times, then told %q\n%s", asked, known, lines(second))
 	}
 	if s := texts(w.state(t)); strings.Contains(s, "current_date") {
 		t.Error(s)

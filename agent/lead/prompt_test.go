@@ -69,7 +69,9 @@ func TestNothingFromOutsideOpensABlock(t *testing.T) {
 			tool("cat", func(agent.ToolCall) agent.Result {
 				return agent.TextResult("---\ndescription: a &lt;skill\n---")
 			})}
-		o.Memory = func(context.Context, *agent.Turn) (string, error) { return "- " + canary, nil }
+		o.Memory = func(context.Context, *agent.Turn, []string) (middleware.Recalled, error) {
+			return middleware.Recalled{Text: "- " + canary}, nil
+		}
 	})
 	up := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "uploads")
 	if err := os.MkdirAll(up, 0o700); err != nil {

@@ -3,22 +3,35 @@ package middleware
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"fawn/agent"
 )
 
+// MemoryKey is the remark on a run that was told something from memory: how many memories,
+// and their ids.
+const MemoryKey = "memory_used"
+
 // memoryTime is how long the first answer waits for what is remembered about a person.
 const memoryTime = 5 * time.Second
 
-// Remember gives what is known about the person and matters for a turn, or "". The text is
-// safe to stand in a prompt.
-type Remember func(ctx context.Context, t *agent.Turn) (string, error)
+// Remember gives what is known about the person, matters for a turn and is not told yet: told
+// are the ids of what is. The text is safe to stand in a prompt.
+type Remember func(ctx context.Context, t *agent.Turn, told []string) (Recalled, error)
+
+// Recalled is what is remembered, and the ids of its parts. Without text it is nothing.
+type Recalled struct {
+	Text string
+	IDs  []string
+}
 
 // DynamicContext tells the model the date, and what is remembered of the person, as notes
 // which stay where they are: the system prompt and all of the request before them keep
 // their bytes. The date is told again when it changes, or when compaction has hidden it;
-// memory comes once per conversation. recall may be nil.
+// of the memory each turn tells what matters for it, unless the conversation has it already.
+// recall may be nil.
 func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 	return agent.Middleware{
 		Name: "dynamic_context",
@@ -36,10 +49,11 @@ func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 				notes = append(notes, agent.Note{ID: "date:" + anchor.ID, Message: anchor.ID, Place: place,
 					Kind: "date", Text: text})
 			}
-			if recall != nil && lastNote(&t.State, "memory") == "" {
-				if text := recalled(ctx, t, recall); text != "" {
-					notes = append(notes, agent.Note{ID: "memory:" + anchor.ID, Message: anchor.ID, Place: place,
-						Kind: "memory", Text: text})
+			if recall != nil && !recalledAt(&t.State, anchor.ID) {
+				if r := recalled(ctx, t, recall); r.Text != "" {
+					notes = append(notes, agent.Note{ID: memoryNote(anchor.ID), Message: anchor.ID, Place: place,
+						Kind: "memory", Text: r.Text, Facts: r.IDs})
+					t.Note(MemoryKey, strconv.Itoa(len(r.IDs))+" "+strings.Join(r.IDs, " "))
 				}
 			}
 			return agent.State{Notes: notes}, nil
@@ -63,30 +77,50 @@ func zone(name string, now time.Time) *time.Location {
 
 // lastNote is the newest note of a kind that requests still show, or "".
 func lastNote(s *agent.State, kind string) string {
-	from := 0
-	if s.View != nil && s.View.From != "" {
-		from = max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0)
-	}
-	for _, n := range slices.Backward(s.Notes) {
-		if n.Kind == kind && slices.ContainsFunc(s.Messages[from:],
-			func(m *agent.Message) bool { return m.ID == n.Message }) {
-			return n.Text
-		}
+	if list := shownNotes(s, kind); len(list) > 0 {
+		return list[len(list)-1].Text
 	}
 	return ""
 }
 
+// shownNotes are the notes of a kind that requests still show, the oldest first.
+func shownNotes(s *agent.State, kind string) []agent.Note {
+	from := 0
+	if s.View != nil && s.View.From != "" {
+		from = max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0)
+	}
+	var list []agent.Note
+	for _, n := range s.Notes {
+		if n.Kind == kind && slices.ContainsFunc(s.Messages[from:],
+			func(m *agent.Message) bool { return m.ID == n.Message }) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func memoryNote(anchor string) string { return "memory:" + anchor }
+
+// recalledAt tells whether a turn was told something already: it goes on.
+func recalledAt(s *agent.State, anchor string) bool {
+	return slices.ContainsFunc(s.Notes, func(n agent.Note) bool { return n.ID == memoryNote(anchor) })
+}
+
 // recalled asks the memory, which must not hold a run up.
-func recalled(ctx context.Context, t *agent.Turn, recall Remember) string {
+func recalled(ctx context.Context, t *agent.Turn, recall Remember) Recalled {
 	ctx, cancel := context.WithTimeout(ctx, memoryTime)
 	defer cancel()
-	text, err := recall(ctx, t)
+	var told []string
+	for _, n := range shownNotes(&t.State, "memory") {
+		told = append(told, n.Facts...)
+	}
+	r, err := recall(ctx, t, told)
 	if err != nil {
 		t.Log.Warn("couldn't read memory; the run continues without it", "err", err)
-		return ""
+		return Recalled{}
 	}
-	if text == "" {
-		return ""
+	if r.Text != "" {
+		r.Text = "<system-reminder>\n<memory>\n" + neutral(r.Text) + "\n</memory>\n</system-reminder>"
 	}
-	return "<system-reminder>\n<memory>\n" + neutral(text) + "\n</memory>\n</system-reminder>"
+	return r
 }

@@ -58,6 +58,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		return rest
 	}
 	done := m.changed(ending, e.run, rec)
+	stored := m.ending(e.run.ID, rec)
 	err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
 	if errors.Is(err, ErrStorage) { // what failed has made room
 		err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
@@ -69,6 +70,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 		return rest
 	}
 	done()
+	stored()
 	return rest
 }
 

@@ -40,6 +40,7 @@ type Config struct {
 	Remove func(thread string) error // deletes a thread's files; may be nil
 	Copy   CopyFiles                 // gives a new thread the files of another; may be nil
 	Watch  Watch                     // tells what runs do to files; may be nil
+	Ending Ending                    // stores something with the ends of runs; may be nil
 	Mark   bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
 	Log    *slog.Logger
 
@@ -57,6 +58,7 @@ type Manager struct {
 
 	copyFiles CopyFiles
 	watch     Watch
+	atEnd     Ending
 	mark      bool
 	limits    func() StepLimits
 	logger    *slog.Logger
@@ -81,7 +83,7 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, watch: cfg.Watch,
-		mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
+		atEnd: cfg.Ending, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
 		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
 		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type recorder struct {
 	settled bool             // the run takes no more changes of the plan
 	halt    []string         // where the run stopped, when it is not complete
 	changed []store.KV       // what the run did to files, stored with its end
+	kept    []store.KV       // what others want stored with its end
 	over    bool             // its end is being written, so nothing may come behind it
 
 	base
@@ -362,7 +364,7 @@ func (r *recorder) lastBatch(run store.Run, f *Failure, threadStatus string) (b 
 	if run.Usage, err = agent.Encode(r.usage); err != nil {
 		return b, err
 	}
-	b.Run, b.KV = &run, append(webhooks(run), r.changed...)
+	b.Run, b.KV = &run, slices.Concat(webhooks(run), r.changed, r.kept)
 	b.Patch = &store.ThreadPatch{Status: &threadStatus, Touch: true}
 	return b, nil
 }

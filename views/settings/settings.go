@@ -18,6 +18,28 @@ func Page(p views.SettingsPage) templ.Component {
 	return i18n.In(p.Shell.Lang, page(p))
 }
 
+// memoryChoices are the categories that people can choose.
+func memoryChoices() []string {
+	return []string{"preference", "knowledge", "context", "behavior", "goal", "correction"}
+}
+
+// memoryCategory is the name of a category; others have invented more.
+func memoryCategory(ctx context.Context, category string) string {
+	key := "memory.category." + category
+	if s := i18n.C(ctx, key); s != key {
+		return s
+	}
+	return views.Safe(category)
+}
+
+// memoryDraft is what the form of the fact with an id, or of a new one, holds.
+func memoryDraft(m views.Memory, text string) string {
+	if m.Draft != "" && (text == "") == (m.Edit == "") {
+		return m.Draft
+	}
+	return text
+}
+
 func state(ctx context.Context, off bool) string {
 	if off {
 		return i18n.C(ctx, "settings.off")

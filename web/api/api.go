@@ -18,6 +18,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
+	"fawn/memory"
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
@@ -54,6 +55,9 @@ type Deps struct {
 	Agents *profile.Library
 	// Skills are what agents can do beside their tools; nil has none.
 	Skills *skills.Library
+
+	// Memory is what is known about people; nil learns nothing.
+	Memory *memory.Service
 
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside
@@ -97,6 +101,10 @@ func New(d Deps) *API {
 	}
 	if d.Pictures == nil {
 		d.Pictures = uploads.NoPictures{}
+	}
+	if d.Memory == nil {
+		d.Memory = memory.New(memory.Config{DB: d.DB, Rules: func() memory.Rules { return memory.Rules{} },
+			Escape: agent.Escape, Log: d.Log})
 	}
 	return &API{Deps: d, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(),
 		probes: make(chan struct{}, maxProbes)}

@@ -27,6 +27,7 @@ func Operations() []openapi.Op {
 		describeModels(),
 		describeProfiles(),
 		describeSkills(),
+		describeMemory(),
 		describeServer(),
 	))
 }
@@ -61,6 +62,7 @@ func PathParams() map[string]openapi.Param {
 		"namespace":     {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
 		"name":          {Name: "name", Schema: openapi.String(), Text: "Name"},
 		"agent_name":    {Name: "agent_name", Schema: openapi.String(), Text: "Name of a custom agent"},
+		"fact_id":       {Name: "fact_id", Schema: openapi.String(), Text: "ID of a fact"},
 		"path":          {Name: "path", Schema: openapi.String(), Text: "Virtual path of a file; may contain slashes"},
 	}
 }

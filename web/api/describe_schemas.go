@@ -54,6 +54,7 @@ func Schemas() map[string]o.Schema {
 	maps.Copy(all, modelSchemas())
 	maps.Copy(all, profileSchemas())
 	maps.Copy(all, skillSchemas())
+	maps.Copy(all, memorySchemas())
 	return all
 }
 

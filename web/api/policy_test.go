@@ -18,7 +18,7 @@ import (
 // TestNoRouteIsWithoutAPolicy: a request of nobody's is refused by every route but those for
 // everybody, before it does anything; those of the installation refuse all but its operator.
 func TestNoRouteIsWithoutAPolicy(t *testing.T) {
-	open, operators := []string{"/api/ok", "/api/info"}, []string{"/api/settings/", "/api/models/discover", "/api/models/probe", "/api/network"}
+	open, operators := []string{"/api/ok", "/api/info"}, []string{"/api/settings/", "/api/models/discover", "/api/models/probe", "/api/network", "/api/memory/reload"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
 		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))

@@ -49,6 +49,7 @@ func newRefusals(t *testing.T) *refusals {
 		t.Fatalf("upload: %d %s", a.status, a.body)
 	}
 	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants", `{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
+	r.ids["fact_id"] = w.ok(t, "POST", "/api/memory/facts", `{"content":"a fact"}`)["facts"].([]any)[0].(map[string]any)["id"].(string)
 	r.ids["feedback_id"] = w.ok(t, "PUT", "/api/threads/t1/runs/"+r.ids["run_id"]+"/feedback", `{"rating":1}`)["feedback_id"].(string)
 	r.ids["task_id"] = "call_1"
 	if a := w.send(t, "POST", "/api/agents", `{"name":"mine"}`); a.status != 201 {

@@ -40,7 +40,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 func served(path string) string {
 	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task",
 		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid",
-		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{path}", "*").Replace(path)
+		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{fact_id}", ":fact", "{path}", "*").Replace(path)
 }
 
 // routes are those of every mount.
@@ -211,6 +211,19 @@ func (m mount) gateway() []route {
 		{"PUT", "/skills/{name}", operator, "switchSkill", m.onSkills(m.switchSkill)},
 		{"GET", "/user-profile", user, "getUserProfile", m.onAgents(m.userProfile)},
 		{"PUT", "/user-profile", user, "putUserProfile", m.onAgents(m.putUserProfile)},
+		{"GET", "/memory", user, "getMemory", m.onMemory(m.memory)},
+		{"DELETE", "/memory", user, "clearMemory", m.onMemory(m.clearMemory)},
+		{"POST", "/memory/reload", operator, "reloadMemory", m.onMemory(m.reloadMemory)},
+		{"GET", "/memory/config", user, "getMemoryConfig", m.onMemory(m.memoryConfig)},
+		{"GET", "/memory/status", user, "getMemoryStatus", m.onMemory(m.memoryStatus)},
+		{"GET", "/memory/export", user, "exportMemory", m.onMemory(m.memory)},
+		{"POST", "/memory/import", user, "importMemory", m.onMemory(m.importMemory)},
+		{"POST", "/memory/facts", user, "addFact", m.onMemory(m.addFact)},
+		{"PATCH", "/memory/facts/{fact_id}", user, "changeFact", m.onMemory(m.changeFact)},
+		{"DELETE", "/memory/facts/{fact_id}", user, "deleteFact", m.onMemory(m.deleteFact)},
+		{"GET", "/threads/{thread_id}/memory", user, "getThreadMemory", m.onThread(m.threadMemory)},
+		{"PUT", "/threads/{thread_id}/memory", user, "putThreadMemory", m.onThread(m.putThreadMemory)},
+		{"DELETE", "/threads/{thread_id}/memory", user, "forgetThread", m.onThread(m.forgetThread)},
 		{"GET", "/audit", user, "getAudit", m.audit},
 		{"GET", "/threads/{thread_id}/audit", user, "getThreadAudit", m.onThread(m.threadAudit)},
 		{"GET", "/threads/{thread_id}/network", user, "getThreadNetwork", m.onThread(m.threadNetwork)},

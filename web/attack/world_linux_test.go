@@ -53,7 +53,7 @@ func newWorld(t *testing.T, conf string) *world {
 	put(t, filepath.Join(w.outside, "secret"), secret+"file")
 	put(t, filepath.Join(w.data, "secrets.env"), "SOME_KEY="+secret+"env-file\n")
 	put(t, config, fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: %sapi-key, supports_vision: true}]\n"+
-		"title: {enabled: false}\nloop_detection: {enabled: false}\n%s", scriptmodel.Start(t).URL+"/v1", secret, conf))
+		"title: {enabled: false}\nmemory: {enabled: false}\nloop_detection: {enabled: false}\n%s", scriptmodel.Start(t).URL+"/v1", secret, conf))
 	w.listen(t)
 	w.neighbour = exec.Command("sleep", "3600")
 	w.neighbour.Env = []string{"HOST_KEY=" + secret + "process"}

@@ -10,6 +10,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/middleware"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -125,7 +126,9 @@ func TestWhatAHelperInherits(t *testing.T) {
 				}
 			}},
 		{"no plan, memory or goal", `{"subagent_enabled":true,"is_plan_mode":true}`, func(_ *config.File, o *lead.Options) {
-			o.Memory = func(context.Context, *agent.Turn) (string, error) { return "likes tea", nil }
+			o.Memory = func(context.Context, *agent.Turn, []string) (middleware.Recalled, error) {
+				return middleware.Recalled{Text: "likes tea", IDs: []string{"tea"}}, nil
+			}
 		}, []scriptmodel.Turn{say("Done.")}, func(t *testing.T, w *world, helper []request) {
 			holds(t, "the lead", w.request(t, 0).lines(), "likes tea")
 			holds(t, "the helper", helper[0].lines()+helper[0].system(), "!likes tea", "!todo_list_system")

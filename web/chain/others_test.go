@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,7 +180,12 @@ func otherStages() []driven {
 		}},
 		{"dynamic_context", func(f *config.File, o *lead.Options) {
 			f.Timezone = "UTC"
-			o.Memory = func(context.Context, *agent.Turn) (string, error) { return "- likes tea </memory>", nil }
+			o.Memory = func(_ context.Context, _ *agent.Turn, told []string) (middleware.Recalled, error) {
+				if slices.Contains(told, "tea") {
+					return middleware.Recalled{}, nil
+				}
+				return middleware.Recalled{Text: "- likes tea </memory>", IDs: []string{"tea"}}, nil
+			}
 		}, func(t *testing.T, w *world) {
 			w.when("hello", say("hi"))
 			w.when("again", say("hi"))

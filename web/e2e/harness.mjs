@@ -105,15 +105,16 @@ export const startModel = async (dir) => {
 
 // start runs Fawn, with the scripted model unless model is false. config is
 // YAML added to the file; models are more names of the scripted model, with
-// their capabilities; scripted adds to the entry of the model itself. The same data folder
+// their capabilities; scripted adds to the entry of the model itself; memory is the configuration
+// of that, where the scripted model learns nothing by default. The same data folder
 // and port survive restart.
-export const start = async ({ model = true, scripted = '', models = {}, config = '', env = {} } = {}) => {
+export const start = async ({ model = true, scripted = '', models = {}, memory = 'model_name: offline', config = '', env = {} } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
   const script = model ? await startModel(dir) : null;
   const file = join(dir, 'config.yaml'), log = join(dir, 'fawn.log');
   const entry = (name, more) => `  - {name: ${name}, use: "langchain_openai:ChatOpenAI", model: script, base_url: ${script.url}/v1, api_key: test, ${more}}\n`;
   const written = script
-    ? 'title: {model_name: offline}\nmodels:\n' + entry('script', 'display_name: Scripted' + scripted) + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
+    ? `title: {model_name: offline}\nmemory: {${memory}}\nmodels:\n` + entry('script', 'display_name: Scripted' + scripted) + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
     : '';
   writeFileSync(file, written + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));

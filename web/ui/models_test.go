@@ -169,7 +169,7 @@ func TestSettingsAreAPageAndTheInsideOfADialog(t *testing.T) {
 	}
 	for path, to := range map[string]string{
 		"/workspace/settings?section=models": "/workspace/settings/models", "/workspace/settings?section=none": "/workspace/settings/appearance",
-		"/workspace/settings/memory": "/workspace/settings/about", "/workspace/settings/channels": "/workspace/settings/about",
+		"/workspace/settings/channels": "/workspace/settings/about",
 	} {
 		if a := w.get(path); a.StatusCode != http.StatusFound || a.Header.Get("Location") != to {
 			t.Errorf("%s: %d to %q, want %s", path, a.StatusCode, a.Header.Get("Location"), to)

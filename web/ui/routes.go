@@ -66,6 +66,8 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/tasks", user, u.addTask},
 		{"POST", "/ui/tasks/:id/:action", user, u.changeTask},
 		{"GET", "/workspace/settings", user, u.settings},
+		{"POST", "/ui/memory", user, u.changeMemory},
+		{"POST", "/ui/memory/import", user, u.importMemory},
 		{"GET", "/workspace/settings/:section", user, u.settings},
 
 		{"GET", "/ui/diagram", anyone, u.diagram},
@@ -114,6 +116,8 @@ func (u *UI) routes() []route {
 		{"GET", "/ui/threads/:id/usage", user, u.onThread(u.usage)},
 		{"POST", "/ui/threads/:id/compact", user, u.onThread(u.compact)},
 		{"POST", "/ui/threads/:id/sandbox", user, u.onThread(u.restart)},
+		{"GET", "/ui/threads/:id/memory", user, u.onThread(u.threadMemory)},
+		{"POST", "/ui/threads/:id/memory", user, u.onThread(u.changeThreadMemory)},
 		{"GET", "/ui/threads/:id/share", user, u.onThread(u.sharing)},
 		{"POST", "/ui/threads/:id/share", user, u.onThread(u.share)},
 		{"POST", "/ui/threads/:id/share/remove", user, u.onThread(u.unshare)},

@@ -35,7 +35,11 @@ func settle(t *views.Turn, list []store.Run) {
 		t.Tokens += tokens(r)
 	}
 	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
-	t.Small, t.ReqCut, t.Blind = 0, false, false
+	t.Small, t.ReqCut, t.Blind, t.Memories = 0, false, false, 0
+	for _, r := range list {
+		n, _ := usedMemories(r)
+		t.Memories += n
+	}
 	if n := len(list); n > 0 {
 		t.State, t.Failure = outcome(list[n-1])
 		remarked(t, list[n-1])

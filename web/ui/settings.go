@@ -31,7 +31,7 @@ func (u *UI) settings(c echo.Context) error {
 		return c.Redirect(http.StatusFound, views.SettingsURL(section))
 	case "skills":
 		return c.Redirect(http.StatusFound, views.SkillsURL)
-	case "memory", "channels": // places of DeerFlow's that have nothing in them yet
+	case "channels": // a place of DeerFlow's that has nothing in it yet
 		return c.Redirect(http.StatusFound, views.SettingsURL("about"))
 	}
 	if !slices.Contains(views.Sections(), section) {
@@ -52,6 +52,10 @@ func (u *UI) settings(c echo.Context) error {
 	case "notifications":
 		chosen := readPrefs(c.Request())
 		p.Notify = views.Notify{On: chosen.Notify == "on", Quiet: chosen.Quiet}
+	case "memory":
+		if p.Memory, err = u.memorySection(c); err != nil {
+			return err
+		}
 	case "tools":
 		p.Tools, p.Servers = u.toolList(), u.mcpServers()
 	case "sandbox":

@@ -20,6 +20,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/assets"
+	"fawn/memory"
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
@@ -46,6 +47,7 @@ type Deps struct {
 	Version  string
 	Addr     string                          // where the server listens, for the about page
 	Sandbox  func() sandbox.Report           // what runs commands; may be nil
+	Memory   *memory.Service                 // what is known about people; may be nil
 	Network  *network.Decisions              // hosts that agents want to reach; may be nil
 	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page

@@ -26,6 +26,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/tools"
+	"fawn/memory"
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
 	"fawn/store"
@@ -47,6 +48,7 @@ type world struct {
 	schedule *schedule.Scheduler
 	agents   *profile.Library
 	skills   *skills.Library
+	memory   *memory.Service
 	model    agent.Model
 	aside    *adviser
 	url      string
@@ -88,10 +90,12 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.memory = memory.New(memory.Config{DB: w.db, Rules: func() memory.Rules { return memory.Rules{Enabled: true, MaxFacts: 4} },
+		Escape: agent.Escape, Log: log})
 	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
 	w.ui, err = ui.New(ui.Deps{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config,
 		Uploads: func() uploads.Config { return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17} },
-		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Aside: w.aside, Draining: w.draining})
+		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Memory: w.memory, Aside: w.aside, Draining: w.draining})
 	if err != nil {
 		t.Fatal(err)
 	}

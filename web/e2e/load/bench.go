@@ -118,7 +118,7 @@ func (b *bench) server(ctx context.Context, name, data string, env ...string) (*
 		return nil, nil, err
 	}
 	config := filepath.Join(b.Dir, "config.yaml")
-	text := "title: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " + b.model + "/v1, api_key: test}\n"
+	text := "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " + b.model + "/v1, api_key: test}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, nil, err
 	}

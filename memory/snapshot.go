@@ -14,8 +14,8 @@ import (
 	"fawn/store"
 )
 
-// book is all that is remembered about one owner. It does not change once others can see it.
-type book struct {
+// snapshot is all that is remembered about one owner at one revision. It does not change once others can see it.
+type snapshot struct {
 	revision int64
 	updated  time.Time
 	sections map[string]Section
@@ -27,14 +27,14 @@ type book struct {
 func newID() string { return "fact_" + strings.ToLower(rand.Text()[:16]) }
 
 // clone is a copy to be changed. Sections and facts are values, replaced as a whole.
-func (b *book) clone() *book {
+func (b *snapshot) clone() *snapshot {
 	c := *b
 	c.sections, c.extra, c.facts = maps.Clone(b.sections), maps.Clone(b.extra), slices.Clone(b.facts)
 	return &c
 }
 
 // of are the facts of one agent.
-func (b *book) of(agent string) []Fact {
+func (b *snapshot) of(agent string) []Fact {
 	var list []Fact
 	for _, f := range b.facts {
 		if f.Agent == agent {
@@ -45,22 +45,23 @@ func (b *book) of(agent string) []Fact {
 }
 
 // find is the place of an agent's fact, or -1.
-func (b *book) find(agent, id string) int {
+func (b *snapshot) find(agent, id string) int {
 	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && f.ID == id })
 }
 
 // same is the place of an agent's fact that says the same, or -1.
-func (b *book) same(agent, content string) int {
+func (b *snapshot) same(agent, content string) int {
 	want := folded(content)
 	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && folded(f.Content) == want })
 }
 
-func (b *book) remove(i int) { b.facts = slices.Delete(b.facts, i, i+1) }
+func (b *snapshot) remove(i int) { b.facts = slices.Delete(b.facts, i, i+1) }
 
-// trim leaves an agent the facts it is surest of. Of equally sure ones the newer stay.
-func (b *book) trim(agent string, most int) {
+// trim leaves an agent the facts it is surest of. Of equally sure ones the newer stay. 0 leaves
+// all.
+func (b *snapshot) trim(agent string, most int) {
 	mine := b.of(agent)
-	if len(mine) <= most {
+	if most <= 0 || len(mine) <= most {
 		return
 	}
 	slices.SortStableFunc(mine, func(x, y Fact) int {
@@ -86,18 +87,18 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// document is what the API shows of the book: the lead agent's facts.
-func (b *book) document() Document {
+// document is what the API shows: the lead agent's facts.
+func (b *snapshot) document() Document {
 	return Document{Revision: b.revision, Updated: b.updated, Sections: b.sections, Facts: b.of(""), Extra: b.extra}
 }
 
-// read makes a book of what is stored.
-func read(m store.Memory) (*book, error) {
+// read decodes what is stored.
+func read(m store.Memory) (*snapshot, error) {
 	d, err := Parse(m.Body)
 	if err != nil {
 		return nil, fmt.Errorf("the stored summaries: %w", err)
 	}
-	b := &book{revision: m.Revision, updated: m.Updated, sections: d.Sections, extra: d.Extra, indexes: &indexes{}}
+	b := &snapshot{revision: m.Revision, updated: m.Updated, sections: d.Sections, extra: d.Extra, indexes: &indexes{}}
 	for _, row := range m.Facts {
 		f := Fact{ID: row.ID, Content: row.Content, Category: row.Category, Confidence: row.Confidence, Source: row.Source,
 			Message: row.Message,
@@ -120,8 +121,8 @@ func read(m store.Memory) (*book, error) {
 	return b, nil
 }
 
-// body is what is stored of a book beside its facts.
-func (b *book) body() (json.RawMessage, error) {
+// body is what is stored beside the facts.
+func (b *snapshot) body() (json.RawMessage, error) {
 	d := Document{Sections: b.sections, Extra: b.extra}
 	return d.MarshalJSON()
 }
@@ -148,7 +149,7 @@ func row(f Fact) (store.Fact, error) {
 }
 
 // difference is the change that makes after of before. It is nothing when ok is false.
-func difference(before, after *book) (c store.MemoryChange, ok bool, err error) {
+func difference(before, after *snapshot) (c store.MemoryChange, ok bool, err error) {
 	c.From = before.revision
 	was, err := before.body()
 	if err != nil {

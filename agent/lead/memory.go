@@ -1,0 +1,40 @@
+package lead
+
+import (
+	"cmp"
+	"context"
+
+	"fawn/agent/config"
+	"fawn/memory"
+)
+
+// memoryModel names the model that the configuration describes for memory alone.
+const memoryModel = "memory"
+
+// Teach is a memory.Ask: it has a model read what a conversation has to teach. That is the one
+// configured for memory, else the cheapest lightweight one, else that of the run. A run of the
+// built-in model asks nobody.
+func (b *Builder) Teach(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
+	snap := b.config()
+	usable := snap.UsableModels()
+	if l.Model == OfflineModel || len(usable) == 0 {
+		return "", memory.ErrNoModel
+	}
+	own, ok := snap.Model(l.Model)
+	if !ok || own.Disabled != "" {
+		own = usable[0]
+	}
+	c := snap.File.Memory.Backend
+	named := c.ModelName
+	if m := c.Model; named == "" && (m.Model != "" || m.Provider != "") {
+		own = config.Model{Name: memoryModel, Use: cmp.Or(m.Provider, "openai"), Model: m.Model, APIKey: m.APIKey,
+			BaseURL: m.BaseURL, Temperature: m.Temperature, Extra: m.Extra}
+	} else {
+		named = sideModel(snap, named, own)
+	}
+	ask := b.helper(snap, named, own, SideCall{Purpose: "memory", Owner: l.Owner, Thread: l.Thread, Run: l.Run})
+	if ask == nil {
+		return "", memory.ErrNoModel
+	}
+	return ask(ctx, prompt)
+}

@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent"
+)
+
+// Limits of calls.
+const (
+	quietTime     = 10 * time.Minute // a call without a limit of its own may be silent so long
+	progressEvery = 250 * time.Millisecond
+	progressBytes = 64 << 10 // shown of one call
+)
+
+var (
+	errQuiet = errors.New("the server went silent")
+	errSlow  = errors.New("the call took too long")
+)
+
+// runner calls a tool of a server, whichever session there is by then.
+func (p *Pool) runner(name, tool string) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+		p.mu.Lock()
+		s := p.servers[name]
+		p.mu.Unlock()
+		if s == nil {
+			return agent.ErrorResult(fmt.Sprintf("Error: the MCP server %q has been switched off or removed.", name)), nil
+		}
+		return s.call(ctx, t, c, tool)
+	}
+}
+
+var callNumber atomic.Uint64
+
+// call makes one call. A server that fails is the model's matter: it gets a result that says so.
+func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string) (agent.Result, error) {
+	failed := func(format string, args ...any) (agent.Result, error) {
+		return agent.ErrorResult("Error: " + s.veil.over(fmt.Sprintf(format, args...))), nil
+	}
+	s.mu.Lock()
+	conf := s.conf
+	s.mu.Unlock()
+	folder := ""
+	args := c.Args
+	if conf.Type == Stdio {
+		var err error
+		if folder, err = s.pool.folder(t.ThreadID); err != nil {
+			return agent.Result{}, fmt.Errorf("open files of thread: %w", err)
+		}
+		if args, err = hostPaths(args, folder); err != nil {
+			return failed("the arguments are not a JSON object")
+		}
+	}
+	e, err := s.session(ctx, t.ThreadID)
+	if err != nil {
+		if ctx.Err() != nil {
+			return agent.Result{}, context.Cause(ctx)
+		}
+		return failed("the MCP server %q can't be used now: %v. Continue without it, or try later.", s.name, err)
+	}
+	defer e.end()
+	calling, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit, why := conf.CallTimeout, errSlow
+	if limit == 0 {
+		limit, why = quietTime, errQuiet
+	}
+	timer := time.AfterFunc(limit, func() { cancel(why) })
+	defer timer.Stop()
+	report := &reporter{turn: t, call: c, veil: s.veil}
+	token := "fawn-" + strconv.FormatUint(callNumber.Add(1), 10)
+	stop := e.follow(token, func(p *sdk.ProgressNotificationParams) {
+		if why == errQuiet && calling.Err() == nil {
+			timer.Reset(limit)
+		}
+		report.tell(p)
+	})
+	defer stop()
+	params := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{}}
+	params.SetProgressToken(token)
+	began := time.Now()
+	r, err := e.client.CallTool(calling, params)
+	report.end()
+	var answer *jsonrpc.Error
+	switch {
+	case err == nil:
+		return s.result(ctx, t, c, r, folder)
+	case ctx.Err() != nil:
+		return agent.Result{}, context.Cause(ctx)
+	case errors.Is(context.Cause(calling), errQuiet), errors.Is(context.Cause(calling), errSlow):
+		return failed("the MCP server %q did not answer within %v.", s.name, limit)
+	case errors.As(err, &answer) && e.alive():
+		return failed("the MCP server %q refused the call: %s", s.name, clip(answer.Message, 2000))
+	}
+	err = s.explain(err, began)
+	e.close() // its next call gets another session
+	return failed("the MCP server %q stopped during the call, which may have had effects: %v", s.name, err)
+}
+
+// hostPaths are arguments in which paths of the thread's files are as the server sees them.
+func hostPaths(args json.RawMessage, folder string) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	if !bytes.Contains(args, []byte(userData)) && !bytes.Contains(args, []byte(`\/`)) {
+		return args, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(mapTexts(v, func(s string) string { return toHost(s, folder) }))
+}
+
+// mapTexts is a JSON value with other texts.
+func mapTexts(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for i := range v {
+			v[i] = mapTexts(v[i], f)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = mapTexts(v[k], f)
+		}
+	}
+	return v
+}
+
+// reporter shows the progress of one call.
+type reporter struct {
+	turn *agent.Turn
+	call agent.ToolCall
+	veil *veil
+
+	mu    sync.Mutex
+	last  time.Time
+	shown int
+	ended bool
+}
+
+// tell shows progress, unless there was some a moment ago.
+func (r *reporter) tell(p *sdk.ProgressNotificationParams) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	if r.ended || now.Sub(r.last) < progressEvery || r.turn.Sink == nil {
+		return
+	}
+	text := strconv.FormatFloat(p.Progress, 'g', -1, 64)
+	if p.Total > 0 {
+		text += "/" + strconv.FormatFloat(p.Total, 'g', -1, 64)
+	}
+	if p.Message != "" {
+		text += " " + p.Message
+	}
+	text = strings.ReplaceAll(agent.Visible(clip(r.veil.over(text), 500)), "\n", " ") + "\n"
+	if r.shown += len(text); r.shown > progressBytes {
+		return
+	}
+	data, err := agent.Encode(text)
+	if err != nil { // a string always encodes
+		return
+	}
+	r.last = now
+	r.turn.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: r.turn.NS, Call: r.call, Data: data})
+}
+
+// end makes sure that nothing is shown from now on: progress may come after the result.
+func (r *reporter) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}

@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"fawn/sandbox/netguard"
+)
+
+// Bounds of what comes over HTTP.
+const (
+	maxMessage   = 32 << 20 // one message, whichever way it comes, unless the pool says otherwise
+	maxRedirects = 5
+)
+
+// errTooLarge is why an answer is not read any further.
+var errTooLarge = errors.New("the answer is too large")
+
+// web is the way to one server over HTTP. Its owner chose the address, which may be a private
+// one. Where the server sends us is the server's choice: headers and tokens do not go there, and
+// the guard judges it.
+type web struct {
+	server  *url.URL
+	headers map[string]string
+	tokens  *tokens // nil sends none
+	direct  *http.Transport
+	guarded *http.Transport
+	most    int64 // bytes of a message
+}
+
+func newWeb(s Server, t *tokens, guard *netguard.Guard, most int) (*web, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the url must begin with http:// or https://")
+	}
+	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	direct := &http.Transport{DialContext: dial.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
+	guarded := &http.Transport{DialContext: guard.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true}
+	return &web{server: u, headers: s.Headers, tokens: t, direct: direct, guarded: guarded,
+		most: int64(most)}, nil
+}
+
+// client is for one session.
+func (w *web) client() *http.Client {
+	return &http.Client{Transport: w, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		return nil
+	}}
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != w.server.Scheme || req.URL.Host != w.server.Host {
+		return w.bounded(w.guarded.RoundTrip(req))
+	}
+	req = req.Clone(req.Context())
+	for k, v := range w.headers {
+		req.Header.Set(k, v)
+	}
+	if w.tokens != nil {
+		value, err := w.tokens.header(req.Context())
+		if err != nil {
+			if req.Body != nil {
+				_ = req.Body.Close() // nothing was sent
+			}
+			return nil, err
+		}
+		req.Header.Set("Authorization", value)
+	}
+	resp, err := w.bounded(w.direct.RoundTrip(req))
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && w.tokens != nil {
+		w.tokens.drop(req.Header.Get("Authorization"))
+	}
+	return resp, err
+}
+
+// bounded limits a body, unless it is a stream, whose messages are limited one by one.
+func (w *web) bounded(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+		resp.Body = &limited{resp.Body, w.most}
+	}
+	return resp, nil
+}
+
+// close ends connections that nobody uses.
+func (w *web) close() { w.direct.CloseIdleConnections() }
+
+// limited is a body that fails, instead of ending early, at its limit.
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}

@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+)
+
+// listed is a tool as its server describes it, within bounds.
+type listed struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+}
+
+// hash is what a tool is approved by.
+func (l listed) hash() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%s", l.Name, l.Description, l.Schema)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// known is what is remembered of a server.
+type known struct {
+	Signature string            `json:"signature"`
+	Tools     []listed          `json:"tools"`
+	Approved  map[string]string `json:"approved"`          // hashes by tool
+	Refresh   string            `json:"refresh,omitempty"` // the newest refresh token
+	From      string            `json:"from,omitempty"`    // hash of the configured token that it came from
+}
+
+// Bounds of what is remembered.
+const (
+	maxKnown      = 64 << 20 // bytes of the file
+	maxApproved   = 4096     // tools of a server
+	memoryVersion = 1
+)
+
+// memory is the file with what is known of servers, so that their tools are there right
+// after a start.
+type memory struct {
+	path string // empty keeps nothing
+
+	mu      sync.Mutex
+	Version int              `json:"version"`
+	Servers map[string]known `json:"servers"`
+}
+
+// remember reads the file. One that cannot be read counts as empty, with the reason.
+func remember(path string) (*memory, error) {
+	m := &memory{path: path, Version: memoryVersion, Servers: map[string]known{}}
+	if path == "" {
+		return m, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, fmt.Errorf("read what is known of MCP servers: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxKnown))
+	if err == nil {
+		err = json.Unmarshal(data, m)
+	}
+	if err != nil || m.Servers == nil {
+		m.Servers = map[string]known{}
+	}
+	if err != nil {
+		return m, fmt.Errorf("read what is known of MCP servers: %w", err)
+	}
+	return m, nil
+}
+
+func (m *memory) get(name string) known {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.Servers[name]
+}
+
+// put remembers something of a server, or forgets it.
+func (m *memory) put(name string, change func(k *known) (keep bool)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, had := m.Servers[name]
+	k := old
+	if !change(&k) {
+		if !had {
+			return nil
+		}
+		delete(m.Servers, name)
+	} else if had && reflect.DeepEqual(k, old) {
+		return nil
+	} else {
+		m.Servers[name] = k
+	}
+	if m.path == "" {
+		return nil
+	}
+	data, err := json.Marshal(m)
+	if err == nil {
+		err = replace(m.path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("remember MCP servers: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file that only its owner can read beside the old one and puts it in its place.
+func replace(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = cmp.Or(err, f.Sync())
+	err = cmp.Or(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent"
+)
+
+// OAuth gets the tokens of a server without asking anybody.
+type OAuth struct {
+	TokenURL     string
+	Grant        string // client_credentials or refresh_token
+	ClientID     string
+	ClientSecret string
+	RefreshToken string
+	Scope        string
+	Audience     string
+	TokenField   string
+	TypeField    string
+	ExpiryField  string
+	DefaultType  string
+	Skew         time.Duration // a token is renewed so long before it ends
+	Params       map[string]string
+}
+
+// Bounds of a request for a token.
+const (
+	tokenTime  = 15 * time.Second
+	tokenBytes = 1 << 20
+	tokenLife  = time.Hour // where the answer does not say
+)
+
+// tokens are those of one server. At most one request for them is under way.
+type tokens struct {
+	conf   OAuth
+	veil   *veil
+	client *http.Client
+	keep   func(refresh string) // keeps a refresh token that has taken the place of another
+	clock  func() time.Time
+
+	turn chan struct{} // held by who renews
+
+	mu      sync.Mutex
+	value   string // of the header
+	until   time.Time
+	refresh string
+}
+
+func newTokens(o OAuth, v *veil, refresh string, keep func(string)) *tokens {
+	t := &tokens{conf: o, veil: v, keep: keep, refresh: cmp.Or(refresh, o.RefreshToken), clock: time.Now,
+		turn: make(chan struct{}, 1)}
+	v.hide(t.refresh)
+	t.client = &http.Client{Timeout: tokenTime, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return errors.New("the token address must not redirect") // the secrets are for nobody else
+	}}
+	return t
+}
+
+// fresh is the header's value while its token is good.
+func (t *tokens) fresh() (string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.value, t.value != "" && t.clock().Add(t.conf.Skew).Before(t.until)
+}
+
+// header is the value of the Authorization header.
+func (t *tokens) header(ctx context.Context) (string, error) {
+	if v, ok := t.fresh(); ok {
+		return v, nil
+	}
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if v, ok := t.fresh(); ok { // somebody else has got one
+		return v, nil
+	}
+	if err := t.renew(ctx); err != nil {
+		return "", fmt.Errorf("get an OAuth token: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.value, nil
+}
+
+// drop forgets a token that the server refused.
+func (t *tokens) drop(value string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.value == value {
+		t.value = ""
+	}
+}
+
+// renew asks for a token. Only who has the turn calls it.
+func (t *tokens) renew(ctx context.Context) error {
+	form := url.Values{"grant_type": {t.conf.Grant}}
+	set := func(key, value string) {
+		if value != "" {
+			form.Set(key, value)
+		}
+	}
+	for k, v := range t.conf.Params {
+		set(k, v)
+	}
+	t.mu.Lock()
+	refresh := t.refresh
+	t.mu.Unlock()
+	switch {
+	case t.conf.Grant == "refresh_token":
+		if refresh == "" {
+			return errors.New("refresh_token is not set")
+		}
+		form.Set("refresh_token", refresh)
+	case t.conf.ClientID == "" || t.conf.ClientSecret == "":
+		return errors.New("client_id and client_secret are needed")
+	}
+	set("client_id", t.conf.ClientID)
+	set("client_secret", t.conf.ClientSecret)
+	set("scope", t.conf.Scope)
+	set("audience", t.conf.Audience)
+	answer, err := t.ask(ctx, form)
+	if err != nil {
+		return err
+	}
+	token, _ := answer[t.conf.TokenField].(string)
+	if token == "" {
+		return fmt.Errorf("the answer has no %q", t.conf.TokenField)
+	}
+	kind, _ := answer[t.conf.TypeField].(string)
+	if kind = cmp.Or(kind, t.conf.DefaultType); strings.EqualFold(kind, "bearer") {
+		kind = "Bearer" // some servers compare it
+	}
+	rotated, _ := answer["refresh_token"].(string)
+	t.veil.hide(token, rotated)
+	t.mu.Lock()
+	t.value, t.until = kind+" "+token, t.clock().Add(lifetime(answer[t.conf.ExpiryField]))
+	if rotated != "" && rotated != t.refresh {
+		t.refresh = rotated
+	} else {
+		rotated = ""
+	}
+	t.mu.Unlock()
+	if rotated != "" && t.conf.Grant == "refresh_token" {
+		t.keep(rotated)
+	}
+	return nil
+}
+
+// lifetime reads how long a token is good.
+func lifetime(v any) time.Duration {
+	seconds := math.NaN()
+	switch v := v.(type) {
+	case float64:
+		seconds = v
+	case string:
+		if n, err := json.Number(v).Float64(); err == nil {
+			seconds = n
+		}
+	}
+	if !(seconds > 0 && seconds < 10*365*24*3600) {
+		return tokenLife
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// ask posts the form. What an answer says of an error is told, as far as it is one of the
+// fields that the standard has for that.
+func (t *tokens) ask(ctx context.Context, form url.Values) (map[string]any, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.conf.TokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, errors.New("token_url is not a valid address")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	resp, err := t.client.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // what is around it repeats the address
+		}
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, tokenBytes))
+	if err != nil {
+		return nil, err
+	}
+	var answer map[string]any
+	bad := json.Unmarshal(body, &answer)
+	if resp.StatusCode/100 != 2 {
+		code, _ := answer["error"].(string)
+		why, _ := answer["error_description"].(string)
+		return nil, fmt.Errorf("%s %s", resp.Status, agent.Head(t.veil.over(strings.TrimSpace(code+" "+why)), 300))
+	}
+	if bad != nil {
+		return nil, errors.New("the answer is not a JSON object")
+	}
+	return answer, nil
+}

@@ -1,0 +1,357 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fawn/agent"
+	"fawn/sandbox/netguard"
+)
+
+// ErrUnknown is the error about a server that is not configured.
+var ErrUnknown = errors.New("there is no MCP server of that name")
+
+// Options are what a Pool is made of.
+type Options struct {
+	// Dir is where the pool keeps what it knows of servers, and where they run while they only
+	// list their tools.
+	Dir string
+	// Folder gives the folder of this machine with a thread's workspace, uploads and outputs,
+	// which it makes if need be.
+	Folder func(thread string) (string, error)
+	// Save writes a file into a thread's outputs, and gives its virtual path.
+	Save func(ctx context.Context, thread, name string, data []byte) (string, error)
+	// Guard judges addresses that servers redirect to.
+	Guard *netguard.Guard
+	// MaxMessage is how many bytes a server may send at once; 0 means 32 MiB.
+	MaxMessage int
+	Log        *slog.Logger
+}
+
+// Pool has the configured servers. Close ends them.
+type Pool struct {
+	o      Options
+	memory *memory
+	ctx    context.Context
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+	now    atomic.Pointer[offer]
+
+	mu      sync.Mutex // also orders what changes the offer
+	servers map[string]*server
+	resting map[string]Server // those that are off or cannot be used
+	closed  bool
+}
+
+// offer is what runs get.
+type offer struct {
+	tools   []*agent.Tool
+	version uint64
+	dropped map[string][]string // tools that are not offered, by server, with the reason
+}
+
+// New makes a pool without servers.
+func New(o Options) *Pool {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Guard == nil {
+		o.Guard = &netguard.Guard{}
+	}
+	if o.MaxMessage == 0 {
+		o.MaxMessage = maxMessage
+	}
+	path := ""
+	if o.Dir != "" {
+		path = filepath.Join(o.Dir, "known.json")
+	}
+	m, err := remember(path)
+	if err != nil {
+		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
+	}
+	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{}}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.now.Store(&offer{})
+	p.work.Go(p.sweep)
+	return p
+}
+
+// Set makes the servers those of the list. What has not changed goes on undisturbed.
+func (p *Pool) Set(list []Server) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	wanted := map[string]Server{}
+	clear(p.resting)
+	for _, conf := range list {
+		if conf.Off || conf.Missing != "" {
+			p.resting[conf.Name] = conf
+		} else {
+			wanted[conf.Name] = conf
+		}
+	}
+	for name, s := range p.servers {
+		conf, ok := wanted[name]
+		if ok && s.adopt(conf) {
+			continue
+		}
+		s.stop()
+		delete(p.servers, name)
+	}
+	for name, conf := range wanted {
+		if p.servers[name] == nil {
+			s := p.newServer(conf)
+			p.servers[name] = s
+			p.work.Go(s.run)
+		}
+	}
+	p.mu.Unlock()
+	p.offer()
+}
+
+// adopt takes a configuration which reaches the same server.
+func (s *server) adopt(conf Server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.conf.same(conf) {
+		return false
+	}
+	s.conf = conf
+	return true
+}
+
+// Close ends all servers and waits for what they have started.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.stop()
+	p.work.Wait()
+	return nil
+}
+
+// Tools are the tools of all servers, and a number that changes with them. It never waits.
+func (p *Pool) Tools() ([]*agent.Tool, uint64) {
+	o := p.now.Load()
+	return o.tools, o.version
+}
+
+// firstWait is how long after its start a server may keep runs waiting that come too early.
+const firstWait = 2 * time.Second
+
+// Await waits for servers that have just been added and never listed their tools, for a moment at
+// most. Those that have had that moment keep nobody.
+func (p *Pool) Await(ctx context.Context) {
+	p.mu.Lock()
+	var young []*server
+	for _, s := range p.servers {
+		s.mu.Lock()
+		if !s.have && time.Since(s.began) < firstWait {
+			young = append(young, s)
+		}
+		s.mu.Unlock()
+	}
+	p.mu.Unlock()
+	for _, s := range young {
+		timer := time.NewTimer(time.Until(s.began.Add(firstWait)))
+		select {
+		case <-s.first:
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-s.ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// Forget ends the sessions of a thread that is deleted.
+func (p *Pool) Forget(thread string) {
+	if thread == "" {
+		return
+	}
+	for _, s := range p.all() {
+		s.sweep(func(of string, _ time.Time) bool { return of == thread })
+	}
+}
+
+// Reconnect ends the sessions of a server and starts it anew.
+func (p *Pool) Reconnect(name string) error {
+	p.mu.Lock()
+	old, ok := p.servers[name]
+	if ok && !p.closed {
+		old.stop()
+		old.mu.Lock()
+		conf := old.conf
+		old.mu.Unlock()
+		s := p.newServer(conf)
+		p.servers[name] = s
+		p.work.Go(s.run)
+	}
+	p.mu.Unlock()
+	if !ok {
+		return ErrUnknown
+	}
+	p.offer()
+	return nil
+}
+
+// Reset starts all servers anew.
+func (p *Pool) Reset() {
+	for _, s := range p.all() {
+		_ = p.Reconnect(s.name) // one that has gone meanwhile needs no start
+	}
+}
+
+// Approve offers the tools of a server as they are now.
+func (p *Pool) Approve(name string) error {
+	p.mu.Lock()
+	s, ok := p.servers[name]
+	p.mu.Unlock()
+	if !ok {
+		return ErrUnknown
+	}
+	k := p.memory.get(name)
+	approved := map[string]string{}
+	for _, l := range k.Tools {
+		approved[l.Name] = l.hash()
+	}
+	s.remember(func(k *known) { k.Approved = approved })
+	s.take(k.Tools, approved)
+	p.offer()
+	return nil
+}
+
+// all are the servers in order.
+func (p *Pool) all() []*server {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*server, 0, len(p.servers))
+	for _, s := range p.servers {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *server) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+// sweep closes sessions that nobody uses.
+func (p *Pool) sweep() {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, s := range p.all() {
+				s.mu.Lock()
+				stdio := s.conf.Type == Stdio
+				s.mu.Unlock()
+				s.sweep(func(thread string, since time.Time) bool {
+					return now.Sub(since) > idleTime && (thread != "" || stdio)
+				})
+			}
+		}
+	}
+}
+
+// folder is where a server finds the files of a thread; "" is for listing tools.
+func (p *Pool) folder(thread string) (string, error) {
+	if thread != "" {
+		return p.o.Folder(thread)
+	}
+	base := filepath.Join(p.o.Dir, "listing")
+	for _, name := range []string{"workspace", "uploads", "outputs"} {
+		if err := os.MkdirAll(filepath.Join(base, name), 0o700); err != nil {
+			return "", fmt.Errorf("make a folder for MCP servers: %w", err)
+		}
+	}
+	return base, nil
+}
+
+func tokenHash(token string) string {
+	sum := sha256.Sum256([]byte("refresh\x00" + token))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Status is what the owner is told of a server.
+type Status struct {
+	Name     string     `json:"name"`
+	State    string     `json:"state"`
+	Error    string     `json:"error,omitempty"`
+	Next     *time.Time `json:"next,omitempty"` // of the next try
+	Tools    []ToolInfo `json:"tools"`
+	Withheld []ToolInfo `json:"withheld"` // changed since they were approved
+	Skipped  []string   `json:"skipped"`  // tools that cannot be offered, with the reason
+	Sessions int        `json:"sessions"` // of threads
+	Log      []Line     `json:"log"`
+}
+
+// ToolInfo is a tool in a Status.
+type ToolInfo struct {
+	Name        string `json:"name"` // as its server calls it
+	Description string `json:"description"`
+}
+
+// Status tells of all servers, in the order of their names.
+func (p *Pool) Status() []Status {
+	var out []Status
+	dropped := p.now.Load().dropped
+	for _, s := range p.all() {
+		out = append(out, s.status(dropped))
+	}
+	p.mu.Lock()
+	for name, conf := range p.resting {
+		st := Status{Name: name, State: StateUnavailable, Error: conf.Missing, Tools: []ToolInfo{}, Withheld: []ToolInfo{},
+			Skipped: []string{}, Log: []Line{}}
+		if conf.Off {
+			st.State, st.Error = StateOff, ""
+		}
+		out = append(out, st)
+	}
+	p.mu.Unlock()
+	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (s *server) status(dropped map[string][]string) Status {
+	known := map[string]string{}
+	for _, l := range s.pool.memory.get(s.name).Tools {
+		known[l.Name] = l.Description
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Status{Name: s.name, State: s.state, Error: s.err, Tools: []ToolInfo{}, Withheld: []ToolInfo{},
+		Skipped: append(slices.Clone(s.skipped), dropped[s.name]...), Log: s.log.all()}
+	if st.Skipped == nil {
+		st.Skipped = []string{}
+	}
+	if !s.next.IsZero() && s.state == StateFailed {
+		next := s.next
+		st.Next = &next
+	}
+	for _, l := range s.listed {
+		st.Tools = append(st.Tools, ToolInfo{l.Name, l.Description})
+	}
+	for _, name := range s.withheld {
+		st.Withheld = append(st.Withheld, ToolInfo{name, known[name]})
+	}
+	for thread := range s.sessions {
+		if thread != "" {
+			st.Sessions++
+		}
+	}
+	return st
+}

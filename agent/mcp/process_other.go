@@ -1,0 +1,26 @@
+//go:build !unix
+
+package mcp
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
+
+// group is a server's process. Those it started are not reached: they leave when their input ends.
+type group struct{}
+
+func newGroup(*exec.Cmd) (*group, error) { return &group{}, nil }
+
+func (g *group) leave(cmd *exec.Cmd) error { return g.kill(cmd) }
+
+func (g *group) kill(cmd *exec.Cmd) error {
+	if cmd.Process == nil {
+		return nil
+	}
+	if err := cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+//go:build unix
+
+package mcp
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// group is the process group of a server. Its leader is a shell that does nothing but wait for
+// the end of its input, which comes when Fawn dies, however that happens: then it kills the
+// group. As the leader lives until the group is killed, its number means no other group.
+type group struct {
+	guard *exec.Cmd // nil where there is no shell
+	life  io.Closer // the input of the guard
+
+	mu   sync.Mutex
+	dead bool // from then on the number may be another group's
+}
+
+const guardShell = "/bin/sh"
+
+// guardScript outlives the signals that tell servers to leave.
+const guardScript = `trap "" TERM INT HUP; read x; kill -9 0`
+
+// newGroup prepares a command to be started in a group of its own.
+func newGroup(cmd *exec.Cmd) (*group, error) {
+	g := &group{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if _, err := os.Stat(guardShell); err != nil {
+		return g, nil // without a shell, servers leave when their input ends
+	}
+	guard := &exec.Cmd{Path: guardShell, Args: []string{"sh", "-c", guardScript}, Env: []string{}, Dir: "/",
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	life, err := guard.StdinPipe()
+	if err != nil {
+		return g, err
+	}
+	if err := guard.Start(); err != nil {
+		return g, errors.Join(err, life.Close())
+	}
+	g.guard, g.life, cmd.SysProcAttr.Pgid = guard, life, guard.Process.Pid
+	return g, nil
+}
+
+// leave tells the group to go.
+func (g *group) leave(cmd *exec.Cmd) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.signal(cmd, syscall.SIGTERM)
+}
+
+// kill ends whatever is left of the group, and its leader.
+func (g *group) kill(cmd *exec.Cmd) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := g.signal(cmd, syscall.SIGKILL)
+	if !g.dead && g.guard != nil {
+		_ = g.life.Close() // the guard does the same, should it not be dead
+		_ = g.guard.Wait() // killed
+	}
+	g.dead = true
+	return err
+}
+
+// signal reaches all of the group; the lock is held.
+func (g *group) signal(cmd *exec.Cmd, s syscall.Signal) error {
+	var err error
+	switch {
+	case g.dead:
+	case g.guard != nil:
+		err = syscall.Kill(-g.guard.Process.Pid, s)
+	case cmd.Process != nil:
+		err = syscall.Kill(-cmd.Process.Pid, s)
+	}
+	if errors.Is(err, syscall.ESRCH) {
+		return nil // nobody is left
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent"
+)
+
+// Bounds of results.
+const (
+	maxText       = 256 << 10 // of a result; a longer one is a file
+	maxStructured = 64 << 10  // shown to clients
+	maxParts      = 200
+)
+
+// result is what a server answered, as the model reads it.
+func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, r *sdk.CallToolResult,
+	folder string) (agent.Result, error) {
+	w := &writer{server: s, ctx: ctx, turn: t, call: c, folder: folder, images: map[string]agent.Image{}}
+	for i, part := range r.Content {
+		if i == maxParts {
+			w.say(fmt.Sprintf("[%d more parts are left out]", len(r.Content)-maxParts))
+			break
+		}
+		w.part(part)
+	}
+	out := agent.Result{IsError: r.IsError}
+	if r.StructuredContent != nil {
+		data, err := agent.Encode(r.StructuredContent)
+		if err != nil {
+			return agent.Result{}, fmt.Errorf("encode a structured result: %w", err)
+		}
+		data = []byte(w.clean(string(data)))
+		if !json.Valid(data) {
+			data = nil // a masked value was part of the notation
+		}
+		if len(r.Content) == 0 {
+			w.say(string(data))
+		}
+		if len(data) > 0 && len(data) <= maxStructured {
+			if out.Artifact, err = agent.Encode(map[string]json.RawMessage{"structured_content": data}); err != nil {
+				return agent.Result{}, fmt.Errorf("encode a structured result: %w", err)
+			}
+		}
+	}
+	text := strings.TrimRight(w.text.String(), "\n")
+	switch {
+	case text == "" && r.IsError:
+		text = "Error: the tool failed without saying why."
+	case text == "":
+		text = "(no output)"
+	}
+	out.Content, out.Whole = w.shorten(text)
+	if len(w.images) > 0 && t.Options.Vision {
+		out.Patch.ViewedImages = w.images
+	}
+	return out, nil
+}
+
+// writer makes text of the parts of a result; what is not text becomes a file.
+type writer struct {
+	server *server
+	ctx    context.Context
+	turn   *agent.Turn
+	call   agent.ToolCall
+	folder string // the thread's, as the server sees it; empty over HTTP
+	text   strings.Builder
+	images map[string]agent.Image
+	files  int
+}
+
+// clean is text without secrets and without paths of this machine.
+func (w *writer) clean(s string) string {
+	s = w.server.veil.over(s)
+	if w.folder != "" {
+		s = strings.ReplaceAll(s, w.folder, userData)
+	}
+	return s
+}
+
+// say adds a text as it is.
+func (w *writer) say(s string) {
+	if w.text.Len() > 0 {
+		w.text.WriteByte('\n')
+	}
+	w.text.WriteString(s)
+}
+
+func (w *writer) part(part sdk.Content) {
+	switch p := part.(type) {
+	case *sdk.TextContent:
+		w.say(w.clean(p.Text))
+	case *sdk.ImageContent:
+		w.file("image", p.MIMEType, p.Data)
+	case *sdk.AudioContent:
+		w.file("audio", p.MIMEType, p.Data)
+	case *sdk.ResourceLink:
+		w.say(w.clean(strings.TrimSpace(fmt.Sprintf("[Resource %s: %s] %s", clip(p.URI, 2000), clip(p.Name, 200),
+			clip(p.Description, 2000)))))
+	case *sdk.EmbeddedResource:
+		switch r := p.Resource; {
+		case r == nil:
+		case r.Blob != nil:
+			w.file("resource "+w.clean(clip(r.URI, 500)), r.MIMEType, r.Blob)
+		default:
+			w.say(w.clean("[Resource " + clip(r.URI, 500) + "]\n" + r.Text))
+		}
+	default:
+		w.say("[a part of a kind that can't be shown is left out]")
+	}
+}
+
+// file keeps bytes among the thread's outputs and says where they are.
+func (w *writer) file(what, kind string, data []byte) {
+	sum := sha256.Sum256(data)
+	at, err := w.save(hex.EncodeToString(sum[:6])+extension(kind), data)
+	if err != nil {
+		w.say(fmt.Sprintf("[The %s of %d bytes could not be kept: %v]", what, len(data), err))
+		return
+	}
+	w.say(fmt.Sprintf("[The %s of %d bytes is in %s]", what, len(data), at))
+	if pictures(data, kind) {
+		w.images[at] = agent.Image{MimeType: kind, Size: int64(len(data)), Path: at}
+	}
+}
+
+// save writes a file of this result.
+func (w *writer) save(name string, data []byte) (string, error) {
+	if w.files++; w.files > 20 {
+		return "", fmt.Errorf("there are too many files in one result")
+	}
+	return w.server.pool.o.Save(w.ctx, w.turn.ThreadID, "mcp/"+w.call.Name+"-"+name, data)
+}
+
+// shorten keeps a long text in a file, and gives its beginning.
+func (w *writer) shorten(text string) (agent.Content, *agent.Whole) {
+	if len(text) <= maxText {
+		return agent.Text(text), nil
+	}
+	sum := sha256.Sum256([]byte(text))
+	head := clip(text, maxText)
+	at, err := w.save(hex.EncodeToString(sum[:6])+".txt", []byte(text))
+	if err != nil {
+		return agent.Text(head + fmt.Sprintf("\n[The rest of %d bytes could not be kept: %v]", len(text), err)), nil
+	}
+	whole := &agent.Whole{Path: at, Bytes: int64(len(text)), Stored: int64(len(text)),
+		Lines: int64(strings.Count(text, "\n"))}
+	return agent.Text(head + "\n" + whole.Note()), whole
+}
+
+// pictures tells whether a file is an image of the kind that its server says, which models may
+// be shown.
+func pictures(data []byte, kind string) bool {
+	begins := map[string][]string{"image/png": {"\x89PNG\r\n\x1a\n"}, "image/jpeg": {"\xff\xd8\xff"},
+		"image/gif": {"GIF87a", "GIF89a"}, "image/webp": {"RIFF"}}
+	for _, b := range begins[kind] {
+		if bytes.HasPrefix(data, []byte(b)) {
+			return true
+		}
+	}
+	return false
+}
+
+// extension is the end of the name of a file of a kind. It never is one that browsers would run.
+func extension(kind string) string {
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
+	known := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+		"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/ogg": ".ogg",
+		"application/pdf": ".pdf", "application/json": ".json", "text/plain": ".txt", "text/csv": ".csv",
+		"text/markdown": ".md", "application/zip": ".zip", "application/gzip": ".gz"}
+	if ext, ok := known[strings.TrimSpace(kind)]; ok {
+		return ext
+	}
+	return ".bin"
+}

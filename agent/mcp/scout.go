@@ -1,0 +1,383 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// States of a server.
+const (
+	StateOff         = "off"         // switched off
+	StateUnavailable = "unavailable" // it cannot be started as it is configured
+	StateConnecting  = "connecting"
+	StateReady       = "ready"
+	StateFailed      = "failed" // it is tried again
+)
+
+// Times of servers.
+const (
+	idleTime   = 10 * time.Minute       // a session that nobody uses is closed after it
+	settle     = 200 * time.Millisecond // changes of a list come in bursts
+	relistTime = 2 * time.Second        // between two listings
+	stableTime = time.Minute            // a server that lives so long has not failed again
+	firstDelay = time.Second
+	lastDelay  = 5 * time.Minute
+)
+
+// server is one of the pool's.
+type server struct {
+	name   string
+	pool   *Pool
+	ctx    context.Context
+	stop   context.CancelFunc
+	wake   chan struct{} // there is something to look at
+	first  chan struct{} // closed after the first try
+	began  time.Time
+	veil   *veil
+	log    *tail
+	tokens *tokens
+
+	mu       sync.Mutex
+	conf     Server
+	state    string
+	err      string
+	next     time.Time // of the next try
+	failures int
+	stale    bool // the list has changed
+	again    bool // its owner wants it tried now
+	listed   []listed
+	have     bool // listed is what a server said, now or earlier
+	skipped  []string
+	withheld []string // tools that have changed since they were approved
+	sessions map[string]*entry
+	barred   time.Time // no session is started before
+	why      string    // the reason
+}
+
+// entry is a session that is there or being started.
+type entry struct {
+	ready chan struct{}
+	s     *session
+	err   error
+}
+
+func (p *Pool) newServer(conf Server) *server {
+	v := newVeil(conf)
+	s := &server{name: conf.Name, pool: p, conf: conf, wake: make(chan struct{}, 1), first: make(chan struct{}),
+		began: time.Now(), veil: v, log: &tail{veil: v}, state: StateConnecting, sessions: map[string]*entry{}}
+	s.ctx, s.stop = context.WithCancel(p.ctx)
+	k := p.memory.get(conf.Name)
+	if k.Signature == conf.signature() {
+		s.take(k.Tools, k.Approved)
+		s.have = true
+	}
+	if o := conf.OAuth; o != nil {
+		refresh := ""
+		if from := tokenHash(o.RefreshToken); k.From == from && o.RefreshToken != "" {
+			refresh = k.Refresh
+		}
+		s.tokens = newTokens(*o, v, refresh, func(rotated string) {
+			s.remember(func(k *known) { k.Refresh, k.From = rotated, tokenHash(o.RefreshToken) })
+		})
+	}
+	return s
+}
+
+// look wakes the server's loop.
+func (s *server) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// changed notes that the tools are others now.
+func (s *server) changed() {
+	s.mu.Lock()
+	s.stale = true
+	s.mu.Unlock()
+	s.look()
+}
+
+// run keeps the list of tools fresh until the server is removed.
+func (s *server) run() {
+	var last time.Time // when the list was asked for
+	first := sync.OnceFunc(func() { close(s.first) })
+	defer first()
+	for s.ctx.Err() == nil {
+		err := s.learn()
+		last = time.Now()
+		first()
+		if s.ctx.Err() != nil {
+			return
+		}
+		s.note(err)
+		if !s.rest(last) {
+			return
+		}
+	}
+}
+
+// note keeps how a try went.
+func (s *server) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again = false
+	if err == nil {
+		s.state, s.err, s.next = StateReady, "", time.Time{}
+		return
+	}
+	s.fail(err.Error())
+}
+
+// fail puts the next try off; the lock is held.
+func (s *server) fail(why string) {
+	s.state, s.err = StateFailed, why
+	s.next = time.Now().Add(min(firstDelay<<min(s.failures, 16), lastDelay))
+	s.failures++
+	s.pool.o.Log.Warn("an MCP server does not work", "server", s.name, "err", why, "next", s.next)
+}
+
+// rest waits until there is something to do: the list has changed, the server has died, or it is
+// time for another try. It is false when the server is removed.
+func (s *server) rest(last time.Time) bool {
+	for {
+		s.mu.Lock()
+		var wait time.Duration
+		due := true
+		scout := s.sessions[""]
+		switch now := time.Now(); {
+		case s.again:
+			s.mu.Unlock()
+			return true
+		case s.state == StateFailed:
+			wait = max(s.next.Sub(now), 0)
+		case s.stale:
+			wait = max(last.Add(relistTime).Sub(now), settle)
+		case scout != nil && scout.s != nil && !scout.s.alive():
+			delete(s.sessions, "")
+			if e := scout.s; e.cause != nil {
+				if time.Since(e.began) > stableTime {
+					s.failures = 0
+				}
+				s.fail(s.explain(fmt.Errorf("the server stopped: %w", e.cause), e.began).Error())
+			}
+			s.mu.Unlock()
+			continue
+		default:
+			wait, due = time.Hour, false
+		}
+		s.mu.Unlock()
+		timer := time.NewTimer(wait)
+		select {
+		case <-s.ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C:
+			if due {
+				return true
+			}
+		case <-s.wake:
+			timer.Stop()
+		}
+	}
+}
+
+// learn asks the server for its tools.
+func (s *server) learn() error {
+	e, err := s.session(s.ctx, "")
+	if err != nil {
+		return err
+	}
+	defer e.end()
+	s.mu.Lock()
+	s.stale = false
+	conf := s.conf
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(s.ctx, conf.startTime(), errors.New("it did not list its tools in time"))
+	defer cancel()
+	list, skipped, err := e.list(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		err = s.explain(err, e.began)
+		e.close()
+		s.mu.Lock()
+		if s.sessions[""] != nil && s.sessions[""].s == e {
+			delete(s.sessions, "")
+		}
+		s.mu.Unlock()
+		return err
+	}
+	if time.Since(e.began) > stableTime {
+		s.mu.Lock()
+		s.failures = 0
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	s.skipped = skipped
+	s.mu.Unlock()
+	s.accept(list, conf)
+	return nil
+}
+
+// accept takes a listing. Tools that were never seen are approved: their server was added by the
+// owner. Those that have become others wait for the owner.
+func (s *server) accept(list []listed, conf Server) {
+	var approved map[string]string
+	s.remember(func(k *known) {
+		if k.Signature != conf.signature() {
+			k.Approved = nil
+		}
+		k.Signature, k.Tools = conf.signature(), list
+		if k.Approved = maps.Clone(k.Approved); k.Approved == nil {
+			k.Approved = map[string]string{}
+		}
+		for _, l := range list {
+			if _, ok := k.Approved[l.Name]; !ok && len(k.Approved) < maxApproved {
+				k.Approved[l.Name] = l.hash()
+			}
+		}
+		approved = k.Approved
+	})
+	s.take(list, approved)
+	s.pool.offer()
+}
+
+// take keeps what is offered of a listing.
+func (s *server) take(list []listed, approved map[string]string) {
+	var offered []listed
+	var withheld []string
+	for _, l := range list {
+		if approved[l.Name] == l.hash() {
+			offered = append(offered, l)
+		} else {
+			withheld = append(withheld, l.Name)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(withheld) > 0 && !slices.Equal(withheld, s.withheld) {
+		s.pool.o.Log.Warn("tools of an MCP server have changed since they were approved; they are withheld",
+			"server", s.name, "tools", len(withheld))
+	}
+	s.listed, s.withheld, s.have = offered, withheld, true
+}
+
+// remember changes what is known of the server.
+func (s *server) remember(change func(k *known)) {
+	err := s.pool.memory.put(s.name, func(k *known) bool { change(k); return true })
+	if err != nil {
+		s.pool.o.Log.Warn("couldn't remember an MCP server", "server", s.name, "err", err)
+	}
+}
+
+// session is that of a thread, which is started if there is none. Whoever gets one calls its end.
+func (s *server) session(ctx context.Context, thread string) (*session, error) {
+	for range 3 {
+		s.mu.Lock()
+		e := s.sessions[thread]
+		if e == nil {
+			if wait := time.Until(s.barred); wait > 0 && thread != "" {
+				why := s.why
+				s.mu.Unlock()
+				return nil, fmt.Errorf("%s; it is tried again in %v", why, wait.Round(time.Second))
+			}
+			if !s.room() {
+				s.mu.Unlock()
+				return nil, fmt.Errorf("more than %d threads use it at the same time", maxSessions)
+			}
+			e = &entry{ready: make(chan struct{})}
+			s.sessions[thread] = e
+			conf := s.conf
+			s.pool.work.Go(func() { s.fill(e, conf, thread) })
+		}
+		s.mu.Unlock()
+		select {
+		case <-e.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if e.err != nil {
+			return nil, e.err
+		}
+		if e.s.begin() {
+			return e.s, nil
+		}
+		s.mu.Lock()
+		if s.sessions[thread] == e {
+			delete(s.sessions, thread) // it has died; another one takes its place
+		}
+		s.mu.Unlock()
+	}
+	return nil, errors.New("the server stops again and again")
+}
+
+// fill starts the session of an entry.
+func (s *server) fill(e *entry, conf Server, thread string) {
+	e.s, e.err = s.open(s.ctx, conf, thread)
+	s.mu.Lock()
+	if e.err != nil {
+		if s.sessions[thread] == e {
+			delete(s.sessions, thread)
+		}
+		if thread != "" {
+			s.barred, s.why = time.Now().Add(firstDelay), e.err.Error()
+		}
+	}
+	s.mu.Unlock()
+	close(e.ready)
+}
+
+// maxSessions bounds the connections to one server.
+const maxSessions = 32
+
+// room tells whether another session may be started, closing one that nobody uses if need be.
+// The lock is held.
+func (s *server) room() bool {
+	if len(s.sessions) <= maxSessions {
+		return true
+	}
+	var oldest string
+	var since time.Time
+	for thread, e := range s.sessions {
+		if e.s == nil || thread == "" {
+			continue
+		}
+		if at, idle := e.s.idle(); idle && (oldest == "" || at.Before(since)) {
+			oldest, since = thread, at
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	s.sessions[oldest].s.close()
+	delete(s.sessions, oldest)
+	return true
+}
+
+// sweep closes the sessions that nobody has used since a moment, or that are of a thread.
+func (s *server) sweep(gone func(thread string, idleSince time.Time) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for thread, e := range s.sessions {
+		select {
+		case <-e.ready:
+		default:
+			continue
+		}
+		if e.s == nil {
+			continue
+		}
+		if at, idle := e.s.idle(); idle && gone(thread, at) {
+			e.s.close()
+			delete(s.sessions, thread)
+		}
+	}
+}

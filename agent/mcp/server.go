@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Transports.
+const (
+	Stdio = "stdio"
+	SSE   = "sse"
+	HTTP  = "http" // streamable
+)
+
+// Server is one server as it is configured.
+type Server struct {
+	Name    string
+	Off     bool   // switched off by its owner
+	Missing string // why it cannot be used; empty = it can
+	Type    string // Stdio, SSE or HTTP
+
+	Command string
+	Args    []string // below /mnt/user-data they mean the files of the thread
+	Env     map[string]string
+
+	URL     string
+	Headers map[string]string
+	OAuth   *OAuth
+
+	Routing      Routing
+	ToolRouting  map[string]Routing
+	NoPrefix     bool          // tools keep the names that the server gives them
+	CallTimeout  time.Duration // of one call; 0 = ten minutes without progress
+	StartTimeout time.Duration // 0 = ten seconds, a minute for launchers that download
+
+	Secrets []string // values that nobody may see
+}
+
+// Routing says whether a tool is preferred, and for what.
+type Routing struct {
+	Prefer   bool
+	Priority int
+	Keywords []string
+}
+
+// startTime is how long a server may take to start.
+func (s Server) startTime() time.Duration {
+	switch {
+	case s.StartTimeout > 0:
+		return s.StartTimeout
+	case s.Type == Stdio && downloads(s.Command):
+		return time.Minute
+	}
+	return 10 * time.Second
+}
+
+// downloads tells whether a command gets the server over the network before it starts it.
+func downloads(command string) bool {
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(command, `\`, "/")), ".exe")
+	return slices.Contains([]string{"npx", "npx.cmd", "bunx", "pnpm", "pnpx", "yarn", "uvx", "uv", "pipx", "docker",
+		"podman", "dnx", "deno"}, name)
+}
+
+// same tells whether two configurations of a server reach the same thing in the same way.
+func (s Server) same(o Server) bool {
+	s.Routing, s.ToolRouting, s.NoPrefix = o.Routing, o.ToolRouting, o.NoPrefix // these are of what is offered
+	return reflect.DeepEqual(s, o)
+}
+
+// signature is what the tools of a server are remembered by. It has no values of variables
+// or headers.
+func (s Server) signature() string {
+	b, err := json.Marshal([]any{s.Type, s.Command, s.Args, s.URL, slices.Sorted(maps.Keys(s.Env)),
+		slices.Sorted(maps.Keys(s.Headers))})
+	if err != nil {
+		return "" // text always encodes
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+// routing is that of a tool.
+func (s Server) routing(tool string) Routing {
+	if r, ok := s.ToolRouting[tool]; ok {
+		return r
+	}
+	return s.Routing
+}

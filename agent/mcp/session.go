@@ -1,0 +1,294 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// legacy is the protocol version that is tried first: servers of the newest one speak it too, and
+// old servers do not understand what the newest begins with.
+const legacy = "2025-11-25"
+
+// session is one connection to a server, for one thread or for learning its tools.
+type session struct {
+	server *server
+	thread string
+	client *sdk.ClientSession
+	proc   *process // nil over HTTP
+	began  time.Time
+	done   chan struct{} // closed when nothing of it is left
+	cause  error         // why it ended, once done is closed
+
+	closing  chan struct{} // closed by us
+	mu       sync.Mutex
+	calls    int
+	used     time.Time
+	closed   bool
+	progress map[string]func(*sdk.ProgressNotificationParams)
+}
+
+// open starts a session. The context is of the server: it ends the session.
+func (s *server) open(ctx context.Context, conf Server, thread string) (*session, error) {
+	limit := conf.startTime()
+	// It lives as long as the session: the stream of SSE belongs to it.
+	starting, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer within %v", limit)) })
+	defer timer.Stop()
+	began := time.Now()
+	e, err := s.connect(ctx, starting, conf, thread, legacy)
+	var refused *jsonrpc.Error
+	if err != nil && starting.Err() == nil && errors.As(err, &refused) {
+		e, err = s.connect(ctx, starting, conf, thread, "") // it may speak the newest version only
+	}
+	if err == nil {
+		s.pool.work.Go(func() {
+			<-e.done
+			cancel(nil)
+		})
+		return e, nil
+	}
+	defer cancel(nil)
+	if cause := context.Cause(starting); cause != nil {
+		err = cause
+	}
+	return nil, s.explain(err, began)
+}
+
+// explain words why a server did not work, with the last of what it said itself.
+func (s *server) explain(err error, began time.Time) error {
+	text := s.veil.over(err.Error())
+	if said := s.log.since(began, 3); said != "" {
+		text += "; it said: " + said
+	}
+	return errors.New(clip(text, 600))
+}
+
+func (s *server) connect(ctx, starting context.Context, conf Server, thread, version string) (*session, error) {
+	e := &session{server: s, thread: thread, began: time.Now(), used: time.Now(), done: make(chan struct{}),
+		closing: make(chan struct{}), progress: map[string]func(*sdk.ProgressNotificationParams){}}
+	transport, finish, err := s.transport(e, conf, thread)
+	if err != nil {
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { e.tell(r.Params) },
+	})
+	if e.proc != nil {
+		// A server that does not answer is ended, which ends the waiting for it too.
+		stop := context.AfterFunc(starting, e.proc.end)
+		defer stop()
+	}
+	e.client, err = client.Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		finish()
+		return nil, err
+	}
+	s.pool.work.Go(func() {
+		select {
+		case <-ctx.Done():
+			e.close()
+		case <-e.closing:
+		case <-e.done:
+			return
+		}
+		if e.proc != nil {
+			e.proc.end() // calls that it does not answer end with it
+		}
+		_ = e.client.Close() // nobody needs to know how it ends
+	})
+	s.pool.work.Go(func() {
+		err := e.client.Wait()
+		_ = e.client.Close() // it has ended
+		finish()
+		e.mu.Lock()
+		if e.cause = err; e.closed {
+			e.cause = nil
+		} else if e.cause == nil {
+			e.cause = errors.New("it has ended")
+		}
+		e.mu.Unlock()
+		close(e.done)
+		s.look()
+	})
+	return e, nil
+}
+
+// transport is the way to the server. What it holds is freed by finish.
+func (s *server) transport(e *session, conf Server, thread string) (_ sdk.Transport, finish func(), err error) {
+	if conf.Type != Stdio {
+		w, err := newWeb(conf, s.tokens, s.pool.o.Guard, s.pool.o.MaxMessage)
+		if err != nil {
+			return nil, nil, err
+		}
+		if conf.Type == SSE {
+			return &sdk.SSEClientTransport{Endpoint: conf.URL, HTTPClient: w.client(),
+				MaxEventSize: s.pool.o.MaxMessage}, w.close, nil
+		}
+		return &sdk.StreamableClientTransport{Endpoint: conf.URL, HTTPClient: w.client(), MaxEventSize: s.pool.o.MaxMessage},
+			w.close, nil
+	}
+	folder, err := s.pool.folder(thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := filepath.Join(folder, "workspace")
+	program, err := look(conf.Command, searchPath(conf.Env), work)
+	if err != nil {
+		return nil, nil, err
+	}
+	tmp := filepath.Join(work, ".mcp", "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	args := make([]string, len(conf.Args))
+	for i, a := range conf.Args {
+		args[i] = toHost(a, folder)
+	}
+	e.proc, err = start(command{path: program, args: args, env: environment(conf.Env, tmp), dir: work}, s.log.add)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &sdk.IOTransport{Reader: e.proc.out, Writer: e.proc.in, MaxLineLength: s.pool.o.MaxMessage}, e.proc.end, nil
+}
+
+// userData is where a thread's files are for models and their tools.
+const userData = "/mnt/user-data"
+
+// toHost is a path of a thread's files as a server on this machine sees it. Other texts stay.
+func toHost(s, folder string) string {
+	rest, ok := strings.CutPrefix(s, userData)
+	if !ok || rest != "" && rest[0] != '/' {
+		return s
+	}
+	return filepath.Join(folder, filepath.FromSlash(filepath.Clean("/"+rest)))
+}
+
+// close ends the session; done is closed when it has ended.
+func (e *session) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.closed = true
+		close(e.closing)
+	}
+}
+
+// alive tells whether calls can be made.
+func (e *session) alive() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.done:
+		return false
+	default:
+		return !e.closed
+	}
+}
+
+// begin and end count the calls under way.
+func (e *session) begin() bool {
+	if !e.alive() {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls++
+	return true
+}
+
+func (e *session) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls--
+	e.used = time.Now()
+}
+
+// idle is since when nobody has used it; false while somebody does.
+func (e *session) idle() (time.Time, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.used, e.calls == 0
+}
+
+// tell hands progress to the call that it is of.
+func (e *session) tell(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	e.mu.Lock()
+	take := e.progress[token]
+	e.mu.Unlock()
+	if take != nil {
+		take(p)
+	}
+}
+
+func (e *session) follow(token string, take func(*sdk.ProgressNotificationParams)) (stop func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.progress[token] = take
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.progress, token)
+	}
+}
+
+// Bounds of a listing.
+const (
+	maxTools       = 512
+	maxDescription = 8 << 10
+	maxSchema      = 64 << 10
+)
+
+// list asks for the tools, page by page.
+func (e *session) list(ctx context.Context) ([]listed, []string, error) {
+	var out []listed
+	var skipped []string
+	skip := func(name, why string) {
+		if len(skipped) < 20 {
+			skipped = append(skipped, fmt.Sprintf("%q %s", clip(name, 80), why))
+		}
+	}
+	cursor := ""
+	for {
+		page, err := e.client.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range page.Tools {
+			if t == nil {
+				continue
+			}
+			schema, err := json.Marshal(t.InputSchema)
+			fields, isObject := t.InputSchema.(map[string]any)
+			switch {
+			case len(out) == maxTools:
+				skip(t.Name, fmt.Sprintf("is one of more than %d tools", maxTools))
+				return out, skipped, nil
+			case !validName(t.Name):
+				skip(t.Name, "is not a name that models can call")
+			case err != nil || !isObject || fields["type"] != "object":
+				skip(t.Name, "has no schema of an object")
+			case len(schema) > maxSchema:
+				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
+			default:
+				out = append(out, listed{Name: t.Name, Description: clip(t.Description, maxDescription), Schema: schema})
+			}
+		}
+		if page.NextCursor == "" || page.NextCursor == cursor {
+			return out, skipped, nil
+		}
+		cursor = page.NextCursor
+	}
+}

@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent"
+)
+
+// Bounds of what a server writes about itself.
+const (
+	tailLines = 200
+	lineBytes = 2000
+)
+
+// Line is one of a server's log.
+type Line struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+// tail keeps the last lines that a server wrote, without secrets.
+type tail struct {
+	veil *veil
+
+	mu    sync.Mutex
+	lines []Line
+}
+
+// add keeps a line.
+func (t *tail) add(text string) {
+	if len(text) > lineBytes {
+		text = text[:lineBytes]
+	}
+	text = strings.TrimSpace(agent.Visible(strings.ToValidUTF8(t.veil.over(text), "\uFFFD")))
+	if text == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, Line{time.Now(), text})
+	if len(t.lines) >= 2*tailLines {
+		t.lines = append([]Line(nil), t.lines[len(t.lines)-tailLines:]...)
+	}
+}
+
+// all are the lines, the oldest first.
+func (t *tail) all() []Line {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Line{}, t.lines[max(0, len(t.lines)-tailLines):]...)
+}
+
+// since are the last lines written after a moment, as one text.
+func (t *tail) since(at time.Time, most int) string {
+	var out []string
+	for _, l := range t.all() {
+		if !l.At.Before(at) {
+			out = append(out, l.Text)
+		}
+	}
+	return strings.Join(out[max(0, len(out)-most):], "\n")
+}
+
+// lineWriter cuts a stream into lines. What is too long for one is dropped.
+type lineWriter struct {
+	take func(string)
+	buf  []byte
+}
+
+// Write takes more of the stream; it never fails.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		line, rest, end := bytes.Cut(p, []byte("\n"))
+		w.buf = append(w.buf, line[:min(len(line), lineBytes-min(len(w.buf), lineBytes))]...)
+		if end {
+			w.take(string(w.buf))
+			w.buf = w.buf[:0]
+		}
+		p = rest
+	}
+	return n, nil
+}
+
+// flush ends the last line.
+func (w *lineWriter) flush() {
+	if len(w.buf) > 0 {
+		w.take(string(w.buf))
+		w.buf = nil
+	}
+}

@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"fawn/agent"
+)
+
+// maxName is the longest name of a tool that providers accept.
+const maxName = 64
+
+// validName tells whether models can call a tool of that name.
+func validName(name string) bool {
+	if name == "" || len(name) > 128 {
+		return false
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// offeredName is what models call a tool: with its server's name before it, and not too long.
+func offeredName(s Server, tool string) string {
+	name := tool
+	if !s.NoPrefix {
+		prefix := strings.Map(func(r rune) rune {
+			if validName(string(r)) {
+				return r
+			}
+			return '_'
+		}, s.Name)
+		name = prefix + "_" + tool
+	}
+	if len(name) > maxName {
+		sum := sha256.Sum256([]byte(name))
+		name = name[:maxName-7] + "_" + hex.EncodeToString(sum[:3])
+	}
+	return name
+}
+
+// offer makes the tools of all servers anew, when they have changed.
+func (p *Pool) offer() {
+	list := p.all()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := &offer{version: p.now.Load().version, dropped: map[string][]string{}}
+	taken := map[string]string{}
+	for _, s := range list {
+		if p.servers[s.name] != s {
+			continue
+		}
+		s.mu.Lock()
+		conf, tools := s.conf, s.listed
+		s.mu.Unlock()
+		for _, l := range tools {
+			name := offeredName(conf, l.Name)
+			if other, ok := taken[name]; ok {
+				next.dropped[conf.Name] = append(next.dropped[conf.Name],
+					fmt.Sprintf("%q has the same name as a tool of %q", clip(l.Name, 80), clip(other, 80)))
+				continue
+			}
+			taken[name] = conf.Name
+			next.tools = append(next.tools, s.tool(name, l, conf.routing(l.Name)))
+		}
+	}
+	if !slices.EqualFunc(p.now.Load().tools, next.tools, func(a, b *agent.Tool) bool {
+		return a.Name == b.Name && a.Description == b.Description && string(a.Schema) == string(b.Schema) &&
+			a.Server == b.Server && samePreference(a.Prefer, b.Prefer)
+	}) {
+		next.version++
+	} else {
+		next.tools = p.now.Load().tools
+	}
+	p.now.Store(next)
+}
+
+func samePreference(a, b *agent.Preference) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Priority == b.Priority && slices.Equal(a.Keywords, b.Keywords)
+}
+
+// tool is what models call.
+func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
+	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Schema: l.Schema,
+		Deferred: true, Server: s.name}
+	if r.Prefer {
+		t.Prefer = &agent.Preference{Priority: max(-1000, min(r.Priority, 1000)), Keywords: r.Keywords}
+	}
+	t.Run = s.pool.runner(s.name, l.Name)
+	return t
+}
+
+// clip is the beginning of a text, of so many bytes at most.
+func clip(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}

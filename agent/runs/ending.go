@@ -1,0 +1,17 @@
+package runs
+
+import "fawn/store"
+
+// Ending is what somebody wants stored in the commit that ends a run, and what to call after
+// that commit.
+type Ending func(run string) (list []store.KV, stored func())
+
+// ending has what is wanted stored with the end of a run. The caller calls stored after that.
+func (m *Manager) ending(run string, rec *recorder) (stored func()) {
+	if m.atEnd == nil {
+		return func() {}
+	}
+	list, stored := m.atEnd(run)
+	rec.kept = list
+	return stored
+}

@@ -1,0 +1,24 @@
+package chat
+
+import (
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// ThreadMemoryPage is what a chat or an answer has to do with memory: the inside of a dialog or a
+// whole page.
+func ThreadMemoryPage(p views.ThreadMemoryPage) templ.Component {
+	if p.Modal {
+		return i18n.In(p.Shell.Lang, threadMemoryModal(p))
+	}
+	return i18n.In(p.Shell.Lang, threadMemoryPage(p))
+}
+
+func threadMemoryTitle(p views.ThreadMemoryPage) string {
+	if p.Answer {
+		return "memory.answer"
+	}
+	return "memory.chat"
+}

@@ -1,0 +1,70 @@
+package views
+
+import (
+	"net/url"
+	"time"
+)
+
+// Memory is the section of the settings that shows what is known about a person.
+type Memory struct {
+	Off      bool // by the configuration
+	Waiting  int  // chats that are still to be learned from
+	Sections []MemorySection
+	Groups   []MemoryGroup // in the order of the usual categories
+	Edit     string        // id of the fact whose form is open
+	Problem  string        // why the last change was not made, in the reader's language
+	Draft    string        // what the form held then
+	Undo     bool          // the last change can be taken back
+	Empty    bool
+}
+
+// MemorySection is one summary.
+type MemorySection struct{ Name, Text string }
+
+// MemoryGroup is the facts of one category.
+type MemoryGroup struct {
+	Category string
+	Facts    []MemoryFact
+}
+
+// MemoryFact is one thing that is known.
+type MemoryFact struct {
+	ID, Text string
+	Avoid    string    // of a correction: what was wrong
+	Agent    string    // a custom agent's; its facts are shown and not changed here
+	Origin   string    // manual, import or thread
+	URL      string    // the message it was said in; "" when there is none
+	At       time.Time // of its last change
+}
+
+// ThreadMemoryPage is GET /ui/threads/{id}/memory: what a chat has to do with memory, or which
+// memories one of its answers used.
+type ThreadMemoryPage struct {
+	Shell    Shell
+	Modal    bool // only the inside of a dialog
+	ThreadID string
+	Off      bool         // for this chat
+	Disabled bool         // by the configuration
+	Taught   []MemoryFact // that came from this chat
+	Forgot   bool         // what it taught was just deleted, which can be undone
+	Answer   bool         // the page is about an answer
+	Used     []MemoryFact // in the answer, those that still exist
+	Gone     int          // used in the answer and deleted since
+	Summary  bool         // the answer used the summaries, too
+}
+
+// UsedMemoriesURL lists the memories that a run used.
+func UsedMemoriesURL(thread, run string) string {
+	return ActionURL(thread, "memory") + "?run=" + url.QueryEscape(run)
+}
+
+// MemoryURL is what a form of the memory posts to.
+const MemoryURL = "/ui/memory"
+
+// MemoryExportURL is the whole memory as one file.
+const MemoryExportURL = "/api/memory/export"
+
+// MemoryEditURL opens the form of a fact.
+func MemoryEditURL(id string) string {
+	return SettingsURL("memory") + "?edit=" + url.QueryEscape(id) + "#f-" + url.PathEscape(id)
+}

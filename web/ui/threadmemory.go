@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/middleware"
+	"fawn/memory"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// usedMemories is how many memories a run was told, and their ids as far as its metadata has room.
+func usedMemories(r store.Run) (n int, ids []string) {
+	var meta map[string]json.RawMessage
+	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
+		return 0, nil
+	}
+	var said string
+	if json.Unmarshal(meta[middleware.MemoryKey], &said) != nil {
+		return 0, nil
+	}
+	count, list, _ := strings.Cut(said, " ")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return 0, nil
+	}
+	ids = strings.Fields(list)
+	return n, ids[:min(n, len(ids))]
+}
+
+// threadMemory is GET /ui/threads/:id/memory: what a chat has to do with memory. With run it
+// is about the memories that the answer of that run used.
+func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
+	if u.Memory == nil {
+		return store.ErrNotFound
+	}
+	ctx := c.Request().Context()
+	p := views.ThreadMemoryPage{Modal: fragment(c.Request()), ThreadID: t.ID,
+		Disabled: !u.Config.Current().File.Memory.Enabled, Forgot: c.QueryParam("forgot") != ""}
+	var err error
+	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+		return err
+	}
+	if p.Off, err = u.Memory.Off(ctx, t.ID); err != nil {
+		return err
+	}
+	facts, err := u.Memory.All(ctx, t.Owner)
+	if err != nil {
+		return err
+	}
+	if run := c.QueryParam("run"); run != "" {
+		p.Answer = true
+		if err := u.answerMemories(c, &p, t, run, facts); err != nil {
+			return err
+		}
+		return html(c, http.StatusOK, chat.ThreadMemoryPage(p))
+	}
+	for _, f := range facts {
+		if f.Thread() == t.ID {
+			p.Taught = append(p.Taught, u.memoryFact(c, f))
+		}
+	}
+	return html(c, http.StatusOK, chat.ThreadMemoryPage(p))
+}
+
+// answerMemories fills in the memories that one run of a thread used.
+func (u *UI) answerMemories(c echo.Context, p *views.ThreadMemoryPage, t store.Thread, run string,
+	facts []memory.Fact) error {
+	r, err := u.DB.Run(c.Request().Context(), run)
+	if err != nil {
+		return err
+	}
+	if r.ThreadID != t.ID {
+		return store.ErrNotFound
+	}
+	n, ids := usedMemories(r)
+	for _, id := range ids {
+		if strings.HasPrefix(id, memory.SummaryID) {
+			p.Summary = true
+			n--
+			continue
+		}
+		if i := slices.IndexFunc(facts, func(f memory.Fact) bool { return f.ID == id }); i >= 0 {
+			p.Used = append(p.Used, u.memoryFact(c, facts[i]))
+		}
+	}
+	p.Gone = n - len(p.Used)
+	return nil
+}
+
+// changeThreadMemory is POST /ui/threads/:id/memory: memory is turned on or off for a chat, what the
+// chat has taught is deleted, or that is undone.
+func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
+	if u.Memory == nil {
+		return store.ErrNotFound
+	}
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	ctx, done := c.Request().Context(), ""
+	switch form.Get("do") {
+	case "on", "off":
+		err = u.Memory.SetOff(ctx, t.ID, form.Get("do") == "off")
+	case "forget":
+		_, err = u.Memory.Forget(ctx, t.Owner, t.ID)
+		done = "?forgot=1"
+	case "undo":
+		_, err = u.Memory.Undo(ctx, t.Owner)
+	}
+	if err != nil {
+		return memoryChanged(c, err)
+	}
+	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "memory")+done)
+}
+
+// memoryChanged words an undo that came too late.
+func memoryChanged(c echo.Context, err error) error {
+	if key := memoryErrorKey(err); key != "" {
+		return echo.NewHTTPError(http.StatusConflict, say(c, key))
+	}
+	return err
+}
