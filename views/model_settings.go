@@ -13,6 +13,7 @@ type SettingsPage struct {
 	About    About
 	Sandbox  Sandbox
 	Memory   Memory
+	Personal Personal
 	Hosts    []string // open to every chat by an answer of the reader's
 	Models   Models
 	Notify   Notify
@@ -41,9 +42,25 @@ func NotifyKinds() []string { return []string{NotifyFinished, NotifyQuestion, No
 // NotifyPref is the choice about one of them: on or off.
 func NotifyPref(kind string) string { return "notify_" + kind }
 
+// Personal is the section of what people tell Fawn about themselves and about how it should be.
+type Personal struct {
+	Texts []PersonalText
+}
+
+// PersonalText is one text of it.
+type PersonalText struct {
+	Name    string // user or soul
+	Text    string
+	Seen    string // tells whether the file has changed since
+	Problem string // why it was not read or saved
+}
+
+// PersonalURL is what its forms post to.
+const PersonalURL = "/ui/personal"
+
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "models", "tools", "sandbox", "memory", "notifications", "account", "about"}
+	return []string{"appearance", "models", "tools", "sandbox", "personal", "memory", "notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.

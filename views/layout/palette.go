@@ -100,6 +100,8 @@ func SectionIcon(section string) string {
 		return "wrench"
 	case "sandbox":
 		return "square-terminal"
+	case "personal":
+		return "sparkles"
 	case "memory":
 		return "lightbulb"
 	case "notifications":

@@ -73,7 +73,7 @@ test('the language changes every text, the size those of answers', { skip }, asy
   await page.goto(`${fawn.base}/workspace/settings/appearance`);
   await page.selectOption('#lang', 'zh-CN');
   await page.waitForFunction(() => document.documentElement.lang === 'zh-CN');
-  for (const s of ['appearance', 'account', 'models', 'memory', 'tools', 'notifications', 'channels']) {
+  for (const s of ['appearance', 'account', 'models', 'personal', 'memory', 'tools', 'notifications', 'channels']) {
     await page.goto(`${fawn.base}/workspace/settings/${s}`);
     const english = (await page.innerText('main h1')) + (await page.innerText('.settings .nav')) + (await page.innerText('main .section h2'));
     assert.doesNotMatch(english.replaceAll('MCP', ''), /[A-Za-z]/, s);

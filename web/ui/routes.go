@@ -66,6 +66,7 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/tasks", user, u.addTask},
 		{"POST", "/ui/tasks/:id/:action", user, u.changeTask},
 		{"GET", "/workspace/settings", user, u.settings},
+		{"POST", "/ui/personal", user, u.savePersonal},
 		{"POST", "/ui/memory", user, u.changeMemory},
 		{"POST", "/ui/memory/import", user, u.importMemory},
 		{"GET", "/workspace/settings/:section", user, u.settings},

@@ -52,6 +52,10 @@ func (u *UI) settings(c echo.Context) error {
 	case "notifications":
 		chosen := readPrefs(c.Request())
 		p.Notify = views.Notify{On: chosen.Notify == "on", Quiet: chosen.Quiet}
+	case "personal":
+		if p.Personal, err = u.personalSection(c); err != nil {
+			return err
+		}
 	case "memory":
 		if p.Memory, err = u.memorySection(c); err != nil {
 			return err
