@@ -131,7 +131,7 @@ tools:
   - {name: ls, use: "deerflow.sandbox.tools:ls_tool"}
 sandbox: {use: "my.own:Sandbox", replicas: 3}
 guardrails: {enabled: true, provider: {use: "my.own:Guard"}}
-memory: {enabled: true, max_facts: 50}
+memory: {enabled: true, max_facts: 50, token_counting: char}
 subagents: {enabled: false}
 stream_bridge: {type: memory}
 database: {backend: postgres}
@@ -143,7 +143,7 @@ database: {backend: postgres}
 		"tool strange is disabled", "my.own:strange_tool", "read_file",
 		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
 		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",
-		"sandbox.replicas has no effect", "memory has no effect", "database.backend has no effect", "SQLite",
+		"sandbox.replicas has no effect", "token_counting has no effect", "database.backend has no effect", "SQLite",
 	}
 	unwanted := []string{"tool ls", "memory.max_facts has", "subagents", "stream_bridge"}
 	check := func(where, text string) {
