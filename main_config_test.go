@@ -126,7 +126,7 @@ func TestUnknownClassesAndKeysInVainAreTold(t *testing.T) {
   - {name: odd, use: "my.own:ChatModel", model: m, api_key: k}
   - {name: azure, use: "langchain_openai:AzureChatOpenAI", model: m, api_key: k}
 tools:
-  - {name: web_search, group: web, use: "deerflow.community.tavily.tools:web_search_tool"}
+  - {name: web_search, group: web, use: "my.own:web_search_tool"}
   - {name: strange, use: "my.own:strange_tool"}
   - {name: ls, use: "deerflow.sandbox.tools:ls_tool"}
 sandbox: {use: "my.own:Sandbox", replicas: 3}
@@ -139,7 +139,7 @@ database: {backend: postgres}
 	want := []string{
 		"model odd is disabled", "my.own:ChatModel", "langchain_openai:ChatOpenAI", "deepseek",
 		"model azure is disabled", "Azure",
-		"tool web_search is disabled", "web tools are not available yet",
+		"tool web_search is disabled", "unknown service", "duckduckgo",
 		"tool strange is disabled", "my.own:strange_tool", "read_file",
 		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
 		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",

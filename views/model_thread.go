@@ -133,9 +133,10 @@ type Turn struct {
 	Breakpoint bool
 	Version    Version
 	Next       Followups
-	Cut        *Shortened // from here on the model reads the conversation word for word; nil as a rule
-	Gap        *Gap       // turns left out in front of this one
-	Last       bool       // the last turn of the thread: its actions are always visible and it may offer to go on
+	Numbers    map[string]int // of pages in the thread, by their PageKey; never changed once it is here
+	Cut        *Shortened     // from here on the model reads the conversation word for word; nil as a rule
+	Gap        *Gap           // turns left out in front of this one
+	Last       bool           // the last turn of the thread: its actions are always visible and it may offer to go on
 }
 
 // Waits tells whether the turn ended with a question that is still open.
@@ -258,6 +259,7 @@ type Step struct {
 	Error  string          // one line: why it failed
 	Exit   int             // exit code of a command that failed; its output is Output, and Error is empty
 	Sites  []string        // names of the sites that a search found, each once
+	Web    *Web            // what a search found or a page says; nil for other tools
 	Helper Helper          // of a call that sent a helper
 
 	Retry Retry // of a StepRetry

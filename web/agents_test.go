@@ -123,7 +123,8 @@ func TestAnAgentHasItsSoulItsModelAndItsTools(t *testing.T) {
 		if strings.Count(system, "</soul>") != 1 {
 			t.Error("the soul closes its own block")
 		}
-		want := []string{"ask_clarification", "glob", "grep", "list_uploaded_files", "ls", "present_files", "read_file", "search_documents", "task", "update_agent"}
+		want := []string{"ask_clarification", "glob", "grep", "image_search", "list_uploaded_files", "ls", "present_files", "read_file", "search_documents", "task",
+			"update_agent", "web_fetch", "web_search"}
 		if tools := got[0].tools(); !slices.Equal(tools, want) {
 			t.Errorf("%s: tools %v", by, tools)
 		}

@@ -28,7 +28,7 @@ func imports() map[string][]string {
 		".":                       {"web", "sandbox", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // sandbox.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
-		"agent/community/...":     {"agent", "sandbox/netguard"},
+		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},
 		"agent/command":           leaf,
 		"agent/config":            {"agent/middleware", "sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
 		"agent/lead":              {"agent/...", "memory", "sandbox", "uploads"},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/profile"
@@ -70,6 +71,7 @@ type App struct {
 	documents *documents.Service
 	pictures  *pictures.Service
 	memory    *memory.Service
+	web       *community.Service
 	converter *converter
 	stopProxy context.CancelFunc
 	api       *api.API
@@ -150,8 +152,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.memory = a.openMemory()
+	a.web = a.openWeb()
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
-		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
+		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
 			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills,
 			Memory: a.recall, Learn: a.learn})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,

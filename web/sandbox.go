@@ -135,6 +135,7 @@ func (a *App) followConfig(ctx context.Context) {
 func (a *App) removeThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
+	a.web.Forget(thread)
 	err := a.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil

@@ -38,6 +38,7 @@ func Default() File {
 		},
 		Suggestions:   Suggestions{Enabled: true, MaxSuggestions: 3},
 		InputPolish:   InputPolish{Enabled: true, MaxChars: 4000},
+		Web:           Web{Enabled: true, Fallback: true},
 		LoopDetection: middleware.DefaultLoop(),
 		ToolProgress: ToolProgress{
 			StagnationThreshold: 3, WarnEscalationCount: 2, InjectAssessment: true, JaccardSimilarityThreshold: 0.8,

@@ -30,6 +30,7 @@ type File struct {
 	Models     []Model                 `yaml:"models"`
 	ToolGroups []ToolGroup             `yaml:"tool_groups"`
 	Tools      []Tool                  `yaml:"tools"`
+	Web        Web                     `yaml:"web"`
 	ToolSearch ToolSearch              `yaml:"tool_search"`
 	ToolOutput middleware.OutputBudget `yaml:"tool_output"`
 

@@ -22,7 +22,6 @@ const (
 	noEvolving = "the agent cannot write skills yet"
 	oneByOne   = "facts are not merged"
 	sameSkills = "helpers have the skills of the agent that sends them"
-	noWeb      = "web tools are not available yet"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
 	onlyOne    = "a single Fawn process owns all its runs"
 	perRun     = "calls are counted per run, not across threads"
@@ -37,7 +36,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},
 		{Key: "models.*.output_version", Reason: "Fawn always uses the newest output format of the Responses API"},
 		{Key: "tool_groups", Reason: "an agent names the groups of its tools itself"},
-		{Key: "tools.*.group", Reason: noWeb},
 		{Key: "tool_search", Reason: noMCP},
 		{Key: "sandbox.image", Reason: containers},
 		{Key: "sandbox.port", Reason: containers},

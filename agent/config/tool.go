@@ -17,6 +17,15 @@ type Tool struct {
 	Origin   Origin `yaml:"-"` // where the entry was written
 }
 
+// Web says what web_search, web_fetch and image_search may do.
+type Web struct {
+	Enabled      bool     `yaml:"enabled"`
+	Fallback     bool     `yaml:"fallback"`      // ask the next service when one fails
+	SearXNGURL   string   `yaml:"searxng_url"`   // a search engine of one's own, asked before the public ones
+	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that web_fetch may read from
+	Ports        []int    `yaml:"ports"`         // ports web_fetch may connect to besides 80, 443, 8080 and 8443
+}
+
 // ToolSearch hides the schemas of MCP tools until the model looks for them.
 type ToolSearch struct {
 	Enabled         bool `yaml:"enabled"`

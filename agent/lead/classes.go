@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/llm"
 	"fawn/agent/tools"
@@ -55,19 +56,20 @@ func toolLimits(f config.File) tools.Limits {
 // checkTool says why there is no tool for an entry of tools[].
 func checkTool(t config.Tool) error {
 	known := toolNames()
+	if name := toolOf(t); slices.Contains(community.Names(), name) {
+		_, err := community.Resolve(name, t.Use)
+		return err
+	}
 	if slices.Contains(known, toolOf(t)) {
 		return nil
 	}
 	list := "the tools there are need no entry: " + strings.Join(known, ", ")
-	if strings.Contains(t.Use, ".community.") {
-		return fmt.Errorf("web tools are not available yet; %s", list)
-	}
 	return fmt.Errorf("unknown tool class %q; %s", t.Use, list)
 }
 
 // toolNames are all tools that models can be offered.
 func toolNames() []string {
-	names := []string{"bash", tools.Todos().Name}
+	names := append(community.Names(), "bash", tools.Todos().Name)
 	for _, t := range tools.Builtin(nil, tools.DefaultLimits(), nil) {
 		names = append(names, t.Name)
 	}

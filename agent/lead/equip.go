@@ -82,6 +82,7 @@ func (b *Builder) equip(f config.File, o agent.Options) equipment {
 	if bash := b.bash(); bash != nil {
 		e.tools = append([]*agent.Tool{bash}, e.tools...)
 	}
+	e.tools = grouped(f, e.tools)
 	if o.PlanMode {
 		e.tools = append(e.tools, tools.Todos())
 	}

@@ -10,11 +10,11 @@ import (
 // reserved are names behind a slash that mean something else.
 var reserved = []string{"bootstrap", "compact", "goal", "help", "memory", "models", "new", "status"}
 
-var slash = regexp.MustCompile(`^/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\s+|$)`)
+var slash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\s+|$)`) })
 
 // Asked takes a message apart that begins with the name of a skill behind a slash.
 func Asked(text string) (name, rest string, ok bool) {
-	m := slash.FindStringSubmatchIndex(text)
+	m := slash().FindStringSubmatchIndex(text)
 	if m == nil {
 		return "", "", false
 	}

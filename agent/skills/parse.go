@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -168,7 +169,9 @@ func load(text string) (top *yaml.Node, line int, why string) {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // valueLine is a key at the margin with a value that opens no block.
-var valueLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^\s|>&].*)$`)
+var valueLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^\s|>&].*)$`)
+})
 
 // closings are what ends a value that begins so.
 var closings = map[byte]string{'"': `"`, '\'': `'`, '[': `]`, '{': `}`}
@@ -178,7 +181,7 @@ func quoteValues(front string) (string, []int) {
 	lines := strings.Split(front, "\n")
 	var changed []int
 	for i, l := range lines {
-		m := valueLine.FindStringSubmatch(l)
+		m := valueLine().FindStringSubmatch(l)
 		if m == nil || !strings.ContainsAny(m[2], ":#@`*%!?-,[]{}") {
 			continue
 		}
@@ -306,7 +309,7 @@ func splitTools(s string) (out []string) {
 }
 
 // variable is what a secret may be called.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`) })
 
 func (p *parser) secrets(n *yaml.Node) (out []Secret) {
 	if isNull(n) {
@@ -331,7 +334,7 @@ func (p *parser) secrets(n *yaml.Node) (out []Secret) {
 				}
 			}
 		}
-		if !variable.MatchString(s.Name) {
+		if !variable().MatchString(s.Name) {
 			p.find(p.offset+item.Line, Warn, "required-secrets must be a list of names of variables")
 			continue
 		}

@@ -82,7 +82,7 @@ func extensions() map[string]format {
 		".ott": office, ".epub": office, ".doc": legacy, ".dot": legacy, ".xls": legacy, ".xlt": legacy, ".ppt": legacy,
 		".pps": legacy,
 		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText,
-		".eml": mailMessage,
+		".eml": mailMessage, PageExt: article,
 	}
 }
 
@@ -103,7 +103,7 @@ const texts = " .txt .text .csv .tsv .md .log .srt .vtt .ini .xml .json .tex .bi
 func Wants(name string, head []byte) bool {
 	ext := strings.ToLower(path.Ext(name))
 	if extensions()[ext] != nil {
-		return true
+		return ext != PageExt // which nobody uploads
 	}
 	if !strings.Contains(texts, " "+ext+" ") || len(head) == 0 {
 		return false

@@ -35,6 +35,11 @@ func markdown(data []byte, kind string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", Limits, err)
 	}
+	return markdownOf(doc)
+}
+
+// markdownOf translates a part of a page.
+func markdownOf(doc *html.Node) (string, error) {
 	shorten(doc)
 	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
 		strikethrough.NewStrikethroughPlugin(), table.NewTablePlugin(table.WithHeaderPromotion(true))))

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,11 +158,39 @@ func ratingAfter(now, thumb int) string {
 	return strconv.Itoa(thumb)
 }
 
-func sourceTitle(s markdown.Source) string {
+// Source is a page that an answer cites.
+type Source struct {
+	markdown.Source
+	Number int // in the thread; 0 where no result gave it one
+}
+
+// Name is the title of the page, or its address.
+func (s Source) Name() string {
 	if s.Title != "" {
 		return s.Title
 	}
 	return s.URL
+}
+
+// SourcesOf are the pages that a turn's answer cites, by their numbers in the thread. Those without
+// come last; where none has one they are counted.
+func SourcesOf(t views.Turn) []Source {
+	var list []Source
+	for _, s := range markdown.Sources(t.Answer.Text) {
+		list = append(list, Source{s, t.Numbers[views.PageKey(s.URL)]})
+	}
+	slices.SortStableFunc(list, func(a, b Source) int {
+		if (a.Number == 0) != (b.Number == 0) {
+			return b.Number - a.Number
+		}
+		return a.Number - b.Number
+	})
+	if len(list) > 0 && list[0].Number == 0 {
+		for i := range list {
+			list[i].Number = i + 1
+		}
+	}
+	return list
 }
 
 func unixMilli(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -37,6 +37,9 @@ func detailOf(s views.Step) detail {
 		Content string
 	}
 	d := detail{silent: s.Error == ""}
+	if s.Web != nil && s.Error == "" {
+		return d
+	}
 	known := json.Unmarshal(s.Args, &a) == nil
 	switch {
 	case known && s.Tool == "bash" && a.Command != "":

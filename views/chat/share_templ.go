@@ -1240,7 +1240,7 @@ func sharedTurn(p views.SharedPage, t views.Turn) templ.Component {
 			}
 		}
 		if t.Answer != nil {
-			templ_7745c5c3_Err = sources(markdown.Sources(t.Answer.Text)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = sources(SourcesOf(t)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

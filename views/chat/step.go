@@ -146,6 +146,8 @@ func describe(ctx context.Context, s views.Step) line {
 		l = line{verb: verb("web_search"), target: oneLine(a.Query), mono: true}
 	case "web_fetch":
 		l = line{verb: verb("web_fetch"), target: shortURL(a.URL), mono: true}
+	case "image_search":
+		l = line{verb: verb("image_search"), target: oneLine(a.Query), mono: true}
 	case "setup_agent", "update_agent":
 		l = line{verb: verb(s.Tool), target: oneLine(a.Description)}
 	case "task":
@@ -211,6 +213,13 @@ func appends(raw json.RawMessage) bool {
 		Append bool `json:"append"`
 	}
 	return json.Unmarshal(raw, &v) == nil && v.Append
+}
+
+func pageTitle(p views.WebPage) string {
+	if t := oneLine(p.Title); t != "" {
+		return t
+	}
+	return shortURL(p.URL)
 }
 
 func fileNames(a args) string {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
+	"fawn/views/chat"
 	"fawn/views/i18n"
 )
 
@@ -69,12 +71,30 @@ func writeTurn(out *strings.Builder, t *views.Turn, lang string) {
 	}
 	if t.Answer != nil {
 		out.WriteString("\n" + strings.TrimSpace(t.Answer.Text) + "\n")
+		writeSources(out, t, lang)
 	}
 	for _, f := range t.Files {
 		out.WriteString("\n- " + oneLine(f.Path))
 	}
 	if len(t.Files) > 0 {
 		out.WriteString("\n")
+	}
+}
+
+// writeSources lists the pages that an answer cites, as the page does.
+func writeSources(out *strings.Builder, t *views.Turn, lang string) {
+	list := chat.SourcesOf(*t)
+	if len(list) == 0 {
+		return
+	}
+	out.WriteString("\n" + i18n.Count(lang, "turn.sources", len(list)) + "\n\n")
+	for _, s := range list {
+		title := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(oneLine(s.Name()))
+		mark := "-"
+		if s.Number > 0 {
+			mark = fmt.Sprintf("%d.", s.Number)
+		}
+		fmt.Fprintf(out, "%s [%s](<%s>)\n", mark, title, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(s.URL))
 	}
 }
 

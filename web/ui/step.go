@@ -57,6 +57,7 @@ func finish(s *views.Step, m *agent.Message) {
 	if s.Tool == "web_search" {
 		s.Sites = sites(text)
 	}
+	s.Web = webOf(m)
 	exit, _ := m.Kwargs[tools.ExitCodeKey].(float64)
 	switch {
 	case text == agent.InterruptedResult:

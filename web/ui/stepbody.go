@@ -46,6 +46,7 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	}
 	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
 	body.Step.Output = head(output, maxStepBody)
+	body.Step.Web = withText(body.Step.Web, body.Step.Output)
 	if step.Tool == "task" {
 		if body.Trail, err = u.trailOf(c, id, step, messages); err != nil {
 			return err

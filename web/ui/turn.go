@@ -34,6 +34,8 @@ type builder struct {
 
 	writes *openCall // writes a file that is shown meanwhile; nil when there is none
 
+	numbers map[string]int // of pages that results brought; replaced, never changed
+
 	gauge views.Gauge       // of the newest answer
 	owner map[string]string // turns of messages
 }
@@ -45,7 +47,7 @@ func newBuilder(thread string, file func(string) views.File) *builder {
 // turn is the newest turn; a thread that does not begin with a person gets one of its own.
 func (b *builder) turn(id string) *views.Turn {
 	if len(b.turns) == 0 {
-		b.turns = append(b.turns, views.Turn{ID: id, State: views.TurnDone})
+		b.turns = append(b.turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers})
 	}
 	return &b.turns[len(b.turns)-1]
 }
@@ -99,7 +101,7 @@ func (b *builder) addHuman(m *agent.Message) {
 		b.turns[n-1].User = &user
 		return
 	}
-	b.turns = append(b.turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone})
+	b.turns = append(b.turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone, Numbers: b.numbers})
 	b.from, b.calls = 0, map[string]string{}
 }
 
@@ -194,6 +196,7 @@ func (b *builder) addResult(m *agent.Message) {
 			continue
 		}
 		finish(s, m)
+		b.number(t, s.Web)
 		if s.Tool == writeTool {
 			b.writes = nil
 		}

@@ -39,6 +39,7 @@ import (
 // world is the pages over a real store and manager, behind a real HTTP server. Its agent
 // has the real file tools and a scripted model.
 type world struct {
+	extra []*agent.Tool // beside the usual ones
 	*testing.T
 	ui       *ui.UI
 	db       *store.DB
@@ -70,7 +71,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	}
 	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}), agenttest.Echo("echo"), tools.Todos(), w.sendsHelpers())
 	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Watch: changes.New(w.dirs), Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
-		return &agent.Agent{Model: w.model, Tools: kit, Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
+		return &agent.Agent{Model: w.model, Tools: append(slices.Clone(kit), w.extra...), Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
 	}})
 	if err := w.runs.Recover(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,106 @@
+package community
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"fawn/agent"
+)
+
+// Source is a page a thread knows, by its number there.
+type Source struct {
+	Number int    `json:"n"`
+	Title  string `json:"title"`
+	URL    string `json:"url"`
+}
+
+// Artifact is what clients may know of a result beyond its text.
+type Artifact struct {
+	Provider string   `json:"provider,omitempty"`
+	Notes    []string `json:"notes,omitempty"` // why others were not used
+	Sources  []Source `json:"sources,omitempty"`
+	Images   []Image  `json:"images,omitempty"`
+	Read     string   `json:"read_at,omitempty"` // when the page was read, RFC 3339
+}
+
+// artifact is the member of a result with what belongs to web tools.
+type artifact struct {
+	Web *Artifact `json:"web"`
+}
+
+// ReadArtifact reads what a result says, nil if it is not one of a web tool.
+func ReadArtifact(raw json.RawMessage) *Artifact {
+	var a artifact
+	if len(raw) == 0 || json.Unmarshal(raw, &a) != nil {
+		return nil
+	}
+	return a.Web
+}
+
+// maxThreads is how many threads' numbers are kept in memory; the results have them too.
+const maxThreads = 1024
+
+// numbers gives each page of a thread a number that stays the same. The results say which are
+// given; memory says which were given in calls that are not stored yet.
+type numbers struct {
+	mu      sync.Mutex
+	threads map[string]map[string]int // by page
+	order   []string                  // oldest thread first
+}
+
+// take numbers pages.
+func (n *numbers) take(t *agent.Turn, pages []string) []int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	known := n.threads[t.ThreadID]
+	if known == nil {
+		if len(n.order) >= maxThreads {
+			delete(n.threads, n.order[0])
+			n.order = n.order[1:]
+		}
+		if n.threads == nil {
+			n.threads = map[string]map[string]int{}
+		}
+		known = map[string]int{}
+		n.threads[t.ThreadID], n.order = known, append(n.order, t.ThreadID)
+	}
+	learn := func(raw json.RawMessage) {
+		if a := ReadArtifact(raw); a != nil {
+			for _, s := range a.Sources {
+				known[pageKey(s.URL)] = s.Number
+			}
+		}
+	}
+	for _, m := range t.State.Messages {
+		if m.Type == agent.TypeTool && slices.Contains(Names(), m.Name) {
+			learn(m.Artifact)
+		}
+	}
+	for _, r := range t.Results {
+		learn(r.Artifact)
+	}
+	last := 0
+	for _, k := range known {
+		last = max(last, k)
+	}
+	out := make([]int, len(pages))
+	for i, p := range pages {
+		key := pageKey(p)
+		if known[key] == 0 {
+			last++
+			known[key] = last
+		}
+		out[i] = known[key]
+	}
+	return out
+}
+
+func (n *numbers) forget(thread string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.threads[thread]; ok {
+		delete(n.threads, thread)
+		n.order = slices.DeleteFunc(n.order, func(id string) bool { return id == thread })
+	}
+}

@@ -1,0 +1,133 @@
+package community
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// provider is one service. A func that is nil means that it cannot do that.
+type provider struct {
+	name    string
+	module  []string // of DeerFlow's class paths
+	base    string
+	env     []string // variables with its key
+	keyless bool
+
+	search func(ctx context.Context, c *call, query string, most int) ([]Hit, error)
+	images func(ctx context.Context, c *call, q imageQuery) ([]Image, error)
+	read   func(ctx context.Context, c *call, address string) (reading, error)
+
+	// classify knows statuses with a meaning of the service's own; "" is the usual one.
+	classify func(status int, body []byte) Class
+}
+
+// providers is the list of all services, in the order in which they are asked when nothing else
+// is said: those with a key first.
+func providers() []*provider {
+	return []*provider{
+		tavily(), brave(), serper(), exa(), firecrawl(), infoquest(), jina(), searxng(), duckduckgo(),
+	}
+}
+
+// direct is the module of the fetcher that asks nobody else.
+const direct = "direct"
+
+// Providers are the names of all services.
+func Providers() []string {
+	var names []string
+	for _, p := range providers() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// can tells whether a service is good for a tool.
+func (p *provider) can(tool string) bool {
+	switch tool {
+	case WebSearch:
+		return p.search != nil
+	case WebFetch:
+		return p.read != nil
+	case ImageSearch:
+		return p.images != nil
+	}
+	return false
+}
+
+// Resolve finds the service that a class path of DeerFlow or a bare name stands for, for one of
+// the tools. The empty path stands for none.
+func Resolve(tool, use string) (name string, err error) {
+	module, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src."), ":")
+	module = strings.TrimSuffix(strings.TrimPrefix(module, "community."), ".tools")
+	if module == "" || tool == WebFetch && module == direct {
+		return "", nil
+	}
+	if tool == ImageSearch && module == ImageSearch { // DeerFlow's own, which asks DuckDuckGo
+		module = "ddg_search"
+	}
+	var good []string
+	for _, p := range providers() {
+		if !p.can(tool) {
+			continue
+		}
+		if module == p.name || slices.Contains(p.module, module) {
+			return p.name, nil
+		}
+		good = append(good, p.name)
+	}
+	return "", fmt.Errorf("unknown service %q for %s; supported are %s", module, tool, strings.Join(good, ", "))
+}
+
+// line is the services to ask for a tool, first the one that was chosen.
+func (s *Service) line(tool string, c Choice, set Settings) []candidate {
+	var chosen, rest []candidate
+	for _, p := range providers() {
+		if !p.can(tool) {
+			continue
+		}
+		own := Choice{Most: c.Most, Time: c.Time, Region: c.Region, SafeSearch: c.SafeSearch}
+		switch {
+		case c.Provider == p.name:
+			own = c
+			if own.Base == "" && p.base == "" {
+				own.Base = set.SearXNG
+			}
+			chosen = append(chosen, candidate{p, own})
+			continue
+		case p.base == "": // an engine of one's own
+			if own.Base = set.SearXNG; own.Base == "" {
+				continue
+			}
+		case !p.keyless || tool == WebFetch:
+			if !set.has(p) {
+				continue
+			}
+		case p.search == nil:
+			continue
+		}
+		rest = append(rest, candidate{p, own})
+	}
+	switch {
+	case len(chosen) == 0 && !set.Fallback && len(rest) > 0:
+		return rest[:1]
+	case len(chosen) > 0 && !set.Fallback:
+		return chosen
+	}
+	return append(chosen, rest...)
+}
+
+// candidate is a service and how it is to be asked.
+type candidate struct {
+	provider *provider
+	choice   Choice
+}
+
+// has tells whether there is a key for a service in the environment.
+func (s Settings) has(p *provider) bool {
+	return s.Env != nil && slices.ContainsFunc(p.env, func(name string) bool {
+		v, ok := s.Env(name)
+		return ok && v != ""
+	})
+}

@@ -1,0 +1,51 @@
+package views
+
+import (
+	"hash/fnv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Web is what a search found on the web, or the page that was read.
+type Web struct {
+	Pages   []WebPage
+	Service string   // that was asked; empty is Fawn itself
+	Notes   []string // why others were not used
+	Read    string   // when the page was read, as people write it
+	Text    string   // Markdown of the page, or the beginning of it
+}
+
+// WebPage is one page, or a picture on one.
+type WebPage struct {
+	Number int    // in the thread; 0 has none
+	Title  string // may be empty
+	URL    string // http or https
+	Text   string // the extract of a search
+}
+
+// PageKey is what addresses of one page have in common.
+func PageKey(address string) string {
+	address, _, _ = strings.Cut(address, "#")
+	return strings.TrimSuffix(address, "/")
+}
+
+// Letter stands for a site: the first of its name.
+func Letter(host string) string {
+	host = strings.TrimPrefix(host, "www.")
+	r, _ := utf8.DecodeRuneInString(host)
+	if !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+		return "?"
+	}
+	return string(unicode.ToUpper(r))
+}
+
+// siteColours is how many classes of colours there are.
+const siteColours = 6
+
+// SiteClass is the class of a site's sign, always the same one for a site.
+func SiteClass(host string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(strings.TrimPrefix(host, "www."))) // it never fails
+	return "site k" + string(rune('0'+h.Sum32()%siteColours))
+}

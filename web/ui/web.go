@@ -1,0 +1,85 @@
+package ui
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/community"
+	"fawn/views"
+)
+
+// webOf is what a result of a web tool brought, nil for any other.
+func webOf(m *agent.Message) *views.Web {
+	a := community.ReadArtifact(m.Artifact)
+	if a == nil || m.Status == "error" && len(a.Notes) == 0 {
+		return nil
+	}
+	w := &views.Web{Service: a.Provider, Notes: a.Notes}
+	for _, s := range a.Sources {
+		w.Pages = append(w.Pages, views.WebPage{Number: s.Number, Title: s.Title, URL: s.URL})
+	}
+	for _, i := range a.Images {
+		at := i.Page
+		if at == "" {
+			at = i.URL
+		}
+		w.Pages = append(w.Pages, views.WebPage{Title: i.Title, URL: at})
+	}
+	if at, err := time.Parse(time.RFC3339, a.Read); err == nil {
+		w.Read = at.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return w
+}
+
+// withText adds what the output of a step says of the pages.
+func withText(w *views.Web, output string) *views.Web {
+	if w == nil {
+		return nil
+	}
+	out := *w
+	out.Pages = append([]views.WebPage(nil), w.Pages...)
+	if w.Read != "" {
+		// A title and the lines about the page come first; in front of a preview of a long page
+		// stands what says so.
+		if _, body, ok := strings.Cut(output, "\n\nSource "); ok && strings.HasPrefix(output, "# ") {
+			_, out.Text, _ = strings.Cut(body, "\n\n")
+		} else {
+			out.Text = output
+		}
+		return &out
+	}
+	var found struct {
+		Results []struct{ URL, Content string }
+	}
+	if json.Unmarshal([]byte(output), &found) != nil {
+		return &out
+	}
+	for i := range out.Pages {
+		for _, r := range found.Results {
+			if r.URL == out.Pages[i].URL {
+				out.Pages[i].Text = r.Content
+			}
+		}
+	}
+	return &out
+}
+
+// number takes the numbers that a result gave its pages.
+func (b *builder) number(t *views.Turn, w *views.Web) {
+	if w == nil {
+		return
+	}
+	known := maps.Clone(b.numbers)
+	if known == nil {
+		known = map[string]int{}
+	}
+	for _, p := range w.Pages {
+		if p.Number > 0 {
+			known[views.PageKey(p.URL)] = p.Number
+		}
+	}
+	b.numbers, t.Numbers = known, known
+}

@@ -1,0 +1,46 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"fawn/agent/community"
+	"fawn/agent/lead"
+	"fawn/sandbox/netguard"
+	"fawn/uploads/convert"
+)
+
+// openWeb makes what searches and reads the web for agents.
+func (a *App) openWeb() *community.Service {
+	a.guardFor("web.allow_private", a.config.Current().File.Web.AllowPrivate) // tells of wrong entries
+	return community.New(community.Config{
+		Settings: func() community.Settings { return lead.WebSettings(a.config.Current()) },
+		Guard: func(private []netip.Prefix) *netguard.Guard {
+			g := a.guardFor("web.allow_private", nil)
+			g.AllowPrivate = private
+			return g
+		},
+		Convert: a.converter.read,
+		Log:     a.opts.Log,
+	})
+}
+
+// read converts what was read from the web.
+func (c *converter) read(ctx context.Context, name string, data []byte) (text, why string, err error) {
+	if !convert.Answers() {
+		return "", "", errors.New("this program does not call convert.Main")
+	}
+	jail, err := c.open(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("prepare conversions: %w", err)
+	}
+	if convert.IsPDF(data[:min(len(data), 1024)]) {
+		c.compile(ctx)
+	}
+	out, err := c.run(ctx, jail, task{convert.Role, name, maxMarkdown}, bytes.NewReader(data),
+		&report{progress: func(int, int) {}})
+	return string(out.Text), string(out.Reason), err
+}
