@@ -41,12 +41,33 @@ func ReadArtifact(raw json.RawMessage) *Artifact {
 // maxThreads is how many threads' numbers are kept in memory; the results have them too.
 const maxThreads = 1024
 
-// numbers gives each page of a thread a number that stays the same. The results say which are
-// given; memory says which were given in calls that are not stored yet.
+// numbers gives each page of a thread a number that stays the same. The results of a thread say
+// which are given; they are read once, and what is given since is remembered.
 type numbers struct {
 	mu      sync.Mutex
 	threads map[string]map[string]int // by page
 	order   []string                  // oldest thread first
+}
+
+// given are the numbers that the results of a thread tell.
+func given(t *agent.Turn) map[string]int {
+	known := map[string]int{}
+	learn := func(raw json.RawMessage) {
+		if a := ReadArtifact(raw); a != nil {
+			for _, s := range a.Sources {
+				known[pageKey(s.URL)] = s.Number
+			}
+		}
+	}
+	for _, m := range t.State.Messages {
+		if m.Type == agent.TypeTool && slices.Contains(Names(), m.Name) {
+			learn(m.Artifact)
+		}
+	}
+	for _, r := range t.Results {
+		learn(r.Artifact)
+	}
+	return known
 }
 
 // take numbers pages.
@@ -62,23 +83,8 @@ func (n *numbers) take(t *agent.Turn, pages []string) []int {
 		if n.threads == nil {
 			n.threads = map[string]map[string]int{}
 		}
-		known = map[string]int{}
+		known = given(t)
 		n.threads[t.ThreadID], n.order = known, append(n.order, t.ThreadID)
-	}
-	learn := func(raw json.RawMessage) {
-		if a := ReadArtifact(raw); a != nil {
-			for _, s := range a.Sources {
-				known[pageKey(s.URL)] = s.Number
-			}
-		}
-	}
-	for _, m := range t.State.Messages {
-		if m.Type == agent.TypeTool && slices.Contains(Names(), m.Name) {
-			learn(m.Artifact)
-		}
-	}
-	for _, r := range t.Results {
-		learn(r.Artifact)
 	}
 	last := 0
 	for _, k := range known {
