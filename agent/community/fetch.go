@@ -191,7 +191,7 @@ func (s *Service) readDirect(ctx context.Context, u *url.URL, c Choice, set Sett
 		}
 		return page{}, problem(ofPage(resp.StatusCode), resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
-	p := page{address: resp.Request.URL.String(), provider: direct}
+	p := page{address: resp.Request.URL.String(), provider: Direct}
 	p.title, p.text, err = s.text(ctx, resp, kind, body)
 	if err == nil && strings.TrimSpace(p.text) == "" {
 		err = problem(Empty, 0, "no content found; the page may need a browser")

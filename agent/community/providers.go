@@ -31,8 +31,8 @@ func providers() []*provider {
 	}
 }
 
-// direct is the module of the fetcher that asks nobody else.
-const direct = "direct"
+// Direct is the name of our own fetcher, which asks nobody else.
+const Direct = "direct"
 
 // Providers are the names of all services.
 func Providers() []string {
@@ -61,7 +61,7 @@ func (p *provider) can(tool string) bool {
 func Resolve(tool, use string) (name string, err error) {
 	module, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src."), ":")
 	module = strings.TrimSuffix(strings.TrimPrefix(module, "community."), ".tools")
-	if module == "" || tool == WebFetch && module == direct {
+	if module == "" || tool == WebFetch && module == Direct {
 		return "", nil
 	}
 	if tool == ImageSearch && module == ImageSearch { // DeerFlow's own, which asks DuckDuckGo

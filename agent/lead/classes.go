@@ -27,8 +27,8 @@ func Classes() config.Classes {
 // toolOf is the name of the built-in tool that an entry of tools[] stands for: the end of its
 // class path, or its own name where it has none.
 func toolOf(t config.Tool) string {
-	if t.Use == "" {
-		return t.Name
+	if t.Use == "" || slices.Contains(community.Names(), t.Name) && !strings.ContainsAny(t.Use, ":.") {
+		return t.Name // a service of web tools may go by its bare name
 	}
 	return strings.TrimSuffix(t.Use[strings.LastIndexAny(t.Use, ":.")+1:], "_tool")
 }

@@ -17,7 +17,10 @@ func webOf(m *agent.Message) *views.Web {
 	if a == nil || m.Status == "error" && len(a.Notes) == 0 {
 		return nil
 	}
-	w := &views.Web{Service: a.Provider, Notes: a.Notes}
+	w := &views.Web{Notes: a.Notes}
+	if a.Provider != community.Direct {
+		w.Service = a.Provider
+	}
 	for _, s := range a.Sources {
 		w.Pages = append(w.Pages, views.WebPage{Number: s.Number, Title: s.Title, URL: s.URL})
 	}

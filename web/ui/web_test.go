@@ -67,7 +67,7 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 				t.Errorf("step %d lacks %s:\n%s", i, part, body)
 			}
 		}
-		for _, part := range []string{"<script>alert", "<img", "<i>only"} {
+		for _, part := range []string{"<script>alert", "<img", "<i>only", "Service: direct"} {
 			if strings.Contains(body, part) {
 				t.Errorf("step %d has %s", i, part)
 			}
