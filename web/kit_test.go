@@ -27,8 +27,13 @@ import (
 // patience bounds every wait of these tests.
 const patience = 3 * time.Minute
 
-// TestMain lets the test binary stand in for the small program that sandboxes start.
+// TestMain lets the test binary stand in for the small program that sandboxes start, and for
+// an MCP server.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == mcpServerArg {
+		serveMCP()
+		return
+	}
 	convert.Main()
 	sandbox.Reexec()
 	os.Exit(m.Run())

@@ -21,6 +21,7 @@ import (
 	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/mcp"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -68,6 +69,7 @@ type App struct {
 	network   *network.Decisions
 	agents    *profile.Library
 	skills    *skills.Library
+	mcp       *mcp.Pool
 	documents *documents.Service
 	pictures  *pictures.Service
 	memory    *memory.Service
@@ -153,10 +155,11 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.pictures = a.openPictures()
 	a.memory = a.openMemory()
 	a.web = a.openWeb()
+	a.openMCP(snap)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
 			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills,
-			Memory: a.recall, Learn: a.learn})
+			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
 		Copy: a.copyFiles, Ending: a.memory.Ending,
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})

@@ -123,6 +123,7 @@ func (a *App) followConfig(ctx context.Context) {
 		if now := a.config.Current(); now != seen {
 			seen = now
 			a.followLog(now)
+			a.mcp.Set(lead.MCPServers(now))
 			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)
@@ -136,6 +137,7 @@ func (a *App) removeThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
 	a.web.Forget(thread)
+	a.mcp.Forget(thread)
 	err := a.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil

@@ -116,6 +116,9 @@ func (a *App) Close() error {
 			a.schedule.Close()
 		}
 		a.work.Wait()
+		if a.mcp != nil {
+			a.closeErr = errors.Join(a.closeErr, a.mcp.Close())
+		}
 		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
 		if a.trail != nil {
 			a.trail.close()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -155,6 +156,14 @@ func (s *Snapshot) checkPostgres(d *decoder) {
 func (s *Snapshot) checkServers() {
 	for _, name := range sorted(s.Extensions.MCPServers) {
 		m := s.Extensions.MCPServers[name]
+		if off, _ := m.Extra["disabled"].(bool); off { // as other programs write it
+			m.Enabled = false
+		}
+		if m.Type == "" && m.Command == "" && m.URL != "" {
+			m.Type = "http"
+		}
+		m.Type = cmp.Or(m.Type, "stdio")
+		s.Extensions.MCPServers[name] = m
 		switch {
 		case m.Disabled != "":
 			continue

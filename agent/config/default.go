@@ -115,7 +115,7 @@ func (p *OIDCProvider) setDefaults() {
 }
 
 func (s *MCPServer) setDefaults() {
-	s.Enabled, s.Type, s.ToolNamePrefix, s.SessionInitTimeout = true, "stdio", true, time.Minute
+	s.Enabled, s.ToolNamePrefix = true, true
 	s.Routing.setDefaults()
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // Extensions is extensions_config.json: the MCP servers and which skills are on.
 type Extensions struct {
-	MCPServers  map[string]MCPServer  `yaml:"mcpServers" alias:"mcp_servers"`
+	MCPServers  map[string]MCPServer  `yaml:"mcpServers" alias:"mcp_servers,servers"`
 	Skills      map[string]SkillState `yaml:"skills"`
 	Middlewares []any                 `yaml:"middlewares"` // Python only; read and ignored
 }
@@ -28,8 +28,8 @@ type MCPServer struct {
 	Routing            Routing            `yaml:"routing"`
 	Tools              map[string]MCPTool `yaml:"tools"`
 	ToolNamePrefix     bool               `yaml:"tool_name_prefix"`
-	ToolCallTimeout    time.Duration      `yaml:"tool_call_timeout" min:"0"` // 0 = no limit of its own
-	SessionInitTimeout time.Duration      `yaml:"session_init_timeout" min:"0"`
+	ToolCallTimeout    time.Duration      `yaml:"tool_call_timeout" min:"0"`    // 0 = no limit of its own
+	SessionInitTimeout time.Duration      `yaml:"session_init_timeout" min:"0"` // 0 = ten seconds, a minute for launchers that download
 	TaskToolsets       []any              `yaml:"task_toolsets"`
 	Extra              Extra              `yaml:",inline"` // kept when the file is written back
 

@@ -18,7 +18,7 @@ const (
 	noAccounts = "accounts are not available yet"
 	noChannels = "chat channels are not available yet"
 	noExternal = "external agents are not available yet"
-	noMCP      = "MCP servers are not available yet"
+	noTasks    = "background tasks of MCP servers are not available yet"
 	noEvolving = "the agent cannot write skills yet"
 	oneByOne   = "facts are not merged"
 	sameSkills = "helpers have the skills of the agent that sends them"
@@ -36,7 +36,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},
 		{Key: "models.*.output_version", Reason: "Fawn always uses the newest output format of the Responses API"},
 		{Key: "tool_groups", Reason: "an agent names the groups of its tools itself"},
-		{Key: "tool_search", Reason: noMCP},
 		{Key: "sandbox.image", Reason: containers},
 		{Key: "sandbox.port", Reason: containers},
 		{Key: "sandbox.replicas", Reason: containers},
@@ -83,7 +82,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "agent_storage", Reason: "custom agents are stored as files"},
 		{Key: "dedupe_storage", Reason: noChannels},
 		{Key: "scheduler.lease_seconds", Reason: onlyOne},
-		{Key: "mcp_tasks", Reason: noMCP},
+		{Key: "mcp_tasks", Reason: noTasks},
 		{Key: "run_ownership", Reason: onlyOne},
 		{Key: "stream_bridge.type", Reason: "streams come from Fawn's own log", Fine: []string{"memory"}},
 		{Key: "stream_bridge.*", Reason: "streams come from Fawn's own log"},
@@ -97,7 +96,7 @@ func IgnoredKeys() []Ignored {
 // ignoredExtensions are those of extensions_config.json.
 func ignoredExtensions() []Ignored {
 	return []Ignored{
-		{Key: "mcpServers.*", Reason: noMCP},
+		{Key: "mcpServers.*.task_toolsets", Reason: noTasks},
 		{Key: "middlewares", Reason: noPython},
 	}
 }

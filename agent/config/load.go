@@ -164,7 +164,7 @@ func (s *Snapshot) decode() error {
 	}
 	if s.ext != nil {
 		s.env.substitute(s.ext)
-		for _, key := range [...]string{"mcpServers", "mcp_servers"} {
+		for _, key := range [...]string{"mcpServers", "mcp_servers", "servers"} {
 			if servers := s.ext.get(key); servers != nil {
 				for _, f := range servers.fields {
 					s.disable(mcpServer, f.key, f.value, false)

@@ -21,8 +21,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.ToolMeta(),
 		// wrap_tool, wrap_model: long results become files
 		when(f.ToolOutput.Enabled, middleware.ToolBudget(b.open, outputBudget(f.ToolOutput, e.model.ContextWindow))),
-		// wrap_tool: nor does anything from the network
-		middleware.ToolResultSanitize(),
+		// wrap_tool: nor does anything from the network, or from servers of others
+		middleware.ToolResultSanitize(k.foreign),
 		// before_agent, wrap_tool: no value of a secret in a result
 		middleware.Secrets(),
 		// before_agent: the folders everything below uses
@@ -73,8 +73,10 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.Sight(f.Runs.AllowDegradation, func() error { return &CapabilityError{e.model.Name, "see images"} }),
 		// wrap_model: images are upright and do not tell where they were taken
 		middleware.Pictures(b.show),
+		// before_model: hidden tools come unasked where their owner says so
+		middleware.ToolRouting(k.deferred, f.ToolSearch.AutoPromoteTopK),
 		// wrap_model, wrap_tool: schemas come when they were found
-		when(f.ToolSearch.Enabled, middleware.DeferredTools(k.deferred)),
+		middleware.DeferredTools(k.deferred),
 		// wrap_model: one system message, at the front
 		middleware.SystemMessages(),
 		// after_model: not too many helpers

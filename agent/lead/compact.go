@@ -35,7 +35,7 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 		return agent.State{}, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	e := b.equip(snap.File, o)
+	e := b.equip(snap.File, o, entry.ContextWindow)
 	e.thread = w.Thread
 	e.fit(entry)
 	rules := b.compaction(snap, e, b.newKit(snap.File, e))

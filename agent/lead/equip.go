@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"slices"
 
 	"fawn/agent"
@@ -65,8 +66,26 @@ func (e *equipment) limit(choose func([]*agent.Tool) []*agent.Tool) {
 	}
 }
 
-// equip chooses the tools of a run.
-func (b *Builder) equip(f config.File, o agent.Options) equipment {
+// Tools of servers are hidden by themselves when what they take is more than this part of what
+// the model reads at once.
+const (
+	guestShare  = 10      // one in so many
+	usualWindow = 128_000 // of a model whose window is not known
+)
+
+// crowded tells whether the tools that can be hidden take too much of a window.
+func crowded(list []*agent.Tool, window int) bool {
+	var guests []*agent.Tool
+	for _, t := range list {
+		if t.Deferred {
+			guests = append(guests, t)
+		}
+	}
+	return front("", guests) > cmp.Or(window, usualWindow)/guestShare
+}
+
+// equip chooses the tools of a run for a model with that window.
+func (b *Builder) equip(f config.File, o agent.Options, window int) equipment {
 	e := equipment{options: o, budget: &middleware.Budget{}}
 	var guests []*agent.Tool
 	guests, e.version = b.more()
@@ -86,7 +105,7 @@ func (b *Builder) equip(f config.File, o agent.Options) equipment {
 	if o.PlanMode {
 		e.tools = append(e.tools, tools.Todos())
 	}
-	if f.ToolSearch.Enabled {
+	if f.ToolSearch.Enabled || crowded(e.tools, window) {
 		for _, t := range e.tools {
 			if t.Deferred {
 				e.hidden = append(e.hidden, t)

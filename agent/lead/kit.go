@@ -37,7 +37,7 @@ func (k *kit) take(e equipment) {
 func (k *kit) step() *agent.Toolset {
 	if _, version := k.builder.more(); version != k.now.version {
 		e := k.now
-		fresh := k.builder.equip(k.file, e.options)
+		fresh := k.builder.equip(k.file, e.options, e.model.ContextWindow)
 		e.tools, e.hidden, e.version = fresh.tools, fresh.hidden, fresh.version
 		e.narrow(k.builder)
 		e.fit(e.model)
@@ -47,6 +47,11 @@ func (k *kit) step() *agent.Toolset {
 }
 
 func (k *kit) deferred() *middleware.Deferred { return k.hidden }
+
+// foreign tells whether a tool is of a server that nobody vouches for.
+func (k *kit) foreign(name string) bool {
+	return slices.ContainsFunc(k.now.tools, func(t *agent.Tool) bool { return t.Name == name && t.Server != "" })
+}
 
 func (k *kit) front() int { return k.tokens }
 

@@ -33,9 +33,10 @@ type Builder struct {
 	audit   func(middleware.AuditRecord)
 	connect func(config.Model) (agent.Model, error)
 	more    func() ([]*agent.Tool, uint64)
-	tools   []*agent.Tool      // stateless but for their file locks, so all runs share them
-	bash    func() *agent.Tool // nil where commands cannot run; waits until that is known
-	reads   *tools.Locks       // of the stage that compares what was read with what is there
+	await   func(context.Context) // until the first tools of more are there, for a moment at most
+	tools   []*agent.Tool         // stateless but for their file locks, so all runs share them
+	bash    func() *agent.Tool    // nil where commands cannot run; waits until that is known
+	reads   *tools.Locks          // of the stage that compares what was read with what is there
 	late    func(ctx context.Context, thread, from, to string)
 	memory  middleware.Remember
 	learn   middleware.Learn
@@ -77,6 +78,9 @@ type Options struct {
 	// when names are equal. Its number is another one whenever they have changed. It is asked
 	// before each model call, so it must be quick.
 	More func() (tools []*agent.Tool, version uint64)
+	// Await waits for tools of More that are about to come; it is asked at the start of each run
+	// and must give up by itself soon. Nil waits for none.
+	Await func(ctx context.Context)
 	// Model connects to a configured model. Without it the provider its entry names is used.
 	Model func(config.Model) (agent.Model, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
@@ -137,6 +141,9 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 	if b.more = o.More; b.more == nil {
 		b.more = func() ([]*agent.Tool, uint64) { return nil, 0 }
 	}
+	if b.await = o.Await; b.await == nil {
+		b.await = func(context.Context) {}
+	}
 	b.memory, b.learn = o.Memory, o.Learn
 	if b.late = o.Retitle; b.late == nil {
 		b.late = func(context.Context, string, string, string) {}
@@ -188,7 +195,8 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	}
 	o.Subagents = o.Subagents && snap.File.Subagents.Enabled
 	entry.ContextWindow = b.window(ctx, entry)
-	r := b.equip(snap.File, *o)
+	b.await(ctx)
+	r := b.equip(snap.File, *o, entry.ContextWindow)
 	r.thread, r.run, r.who = s.ThreadID, s.RunID, c
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)

@@ -1,9 +1,11 @@
 package lead
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,6 +69,9 @@ func system(f config.File, e equipment) string {
 	}
 	if len(e.hidden) > 0 {
 		parts = append(parts, deferred(e.hidden))
+	}
+	if hints := routed(e.tools); hints != "" {
+		parts = append(parts, hints)
 	}
 	if e.options.Subagents && has("task") {
 		parts = append(parts, safe(strings.NewReplacer("{concurrent}",
@@ -132,5 +137,34 @@ func deferred(hidden []*agent.Tool) safe {
 		b.WriteString("\n- " + string(quote(t.Name)))
 	}
 	b.WriteString("\n</available-deferred-tools>")
+	return safe(b.String())
+}
+
+// mostHints bounds how many tools a prompt gives hints on.
+const mostHints = 50
+
+// routed tells which tools their owner wants to be used before others.
+func routed(all []*agent.Tool) safe {
+	var preferred []*agent.Tool
+	for _, t := range all {
+		if t.Prefer != nil {
+			preferred = append(preferred, t)
+		}
+	}
+	if len(preferred) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(preferred, func(a, b *agent.Tool) int {
+		return cmp.Or(cmp.Compare(b.Prefer.Priority, a.Prefer.Priority), strings.Compare(a.Name, b.Name))
+	})
+	var b strings.Builder
+	b.WriteString("<mcp_routing_hints>\nUse these tools before others that could do the same, the first ones most.")
+	for _, t := range preferred[:min(len(preferred), mostHints)] {
+		b.WriteString("\n- " + string(quote(t.Name)))
+		if len(t.Prefer.Keywords) > 0 {
+			b.WriteString(", for: " + string(quote(agent.Head(strings.Join(t.Prefer.Keywords, ", "), 300))))
+		}
+	}
+	b.WriteString("\n</mcp_routing_hints>")
 	return safe(b.String())
 }

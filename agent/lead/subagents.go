@@ -181,7 +181,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 		return nil, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	e := b.equip(snap.File, *s.Options)
+	e := b.equip(snap.File, *s.Options, entry.ContextWindow)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
 	e.who, e.skills = groups, b.skillsOf(groups.Skills)
 	e.narrow(b)

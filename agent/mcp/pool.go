@@ -177,13 +177,17 @@ func (p *Pool) Await(ctx context.Context) {
 	}
 }
 
-// Forget ends the sessions of a thread that is deleted.
+// Forget ends the sessions of a thread that is deleted, and waits for their end.
 func (p *Pool) Forget(thread string) {
 	if thread == "" {
 		return
 	}
+	var closed []*session
 	for _, s := range p.all() {
-		s.sweep(func(of string, _ time.Time) bool { return of == thread })
+		closed = append(closed, s.sweep(func(of string, _ time.Time) bool { return of == thread })...)
+	}
+	for _, e := range closed {
+		<-e.done
 	}
 }
 
@@ -338,7 +342,7 @@ func (s *server) status(dropped map[string][]string) Status {
 	if st.Skipped == nil {
 		st.Skipped = []string{}
 	}
-	if !s.next.IsZero() && s.state == StateFailed {
+	if !s.next.IsZero() {
 		next := s.next
 		st.Next = &next
 	}

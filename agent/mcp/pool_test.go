@@ -90,7 +90,7 @@ func TestDeadServersCostNothing(t *testing.T) {
 	if s := w.state("dead", mcp.StateFailed); !strings.Contains(s.Error, "cannot find my configuration") || s.Next == nil {
 		t.Errorf("the dead server: %+v", s)
 	}
-	if s := w.state("gone", mcp.StateFailed); !strings.Contains(s.Error, `"fawn-no-such-program" isn't installed`) {
+	if s := w.state("gone", mcp.StateUnavailable); !strings.Contains(s.Error, `"fawn-no-such-program" isn't installed`) {
 		t.Errorf("the missing server: %+v", s)
 	}
 	if s := w.status("hangs"); s.State != mcp.StateConnecting {

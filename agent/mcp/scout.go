@@ -133,6 +133,9 @@ func (s *server) note(err error) {
 		return
 	}
 	s.fail(err.Error())
+	if errors.As(err, &errNotFound{}) {
+		s.state = StateUnavailable // until somebody installs it
+	}
 }
 
 // fail puts the next try off; the lock is held.
@@ -155,7 +158,7 @@ func (s *server) rest(last time.Time) bool {
 		case s.again:
 			s.mu.Unlock()
 			return true
-		case s.state == StateFailed:
+		case !s.next.IsZero():
 			wait = max(s.next.Sub(now), 0)
 		case s.stale:
 			wait = max(last.Add(relistTime).Sub(now), settle)
@@ -362,8 +365,8 @@ func (s *server) room() bool {
 	return true
 }
 
-// sweep closes the sessions that nobody has used since a moment, or that are of a thread.
-func (s *server) sweep(gone func(thread string, idleSince time.Time) bool) {
+// sweep closes sessions that nobody uses, and gives them.
+func (s *server) sweep(gone func(thread string, idleSince time.Time) bool) (closed []*session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for thread, e := range s.sessions {
@@ -378,6 +381,8 @@ func (s *server) sweep(gone func(thread string, idleSince time.Time) bool) {
 		if at, idle := e.s.idle(); idle && gone(thread, at) {
 			e.s.close()
 			delete(s.sessions, thread)
+			closed = append(closed, e.s)
 		}
 	}
+	return closed
 }

@@ -66,6 +66,9 @@ func (s *server) open(ctx context.Context, conf Server, thread string) (*session
 
 // explain words why a server did not work, with the last of what it said itself.
 func (s *server) explain(err error, began time.Time) error {
+	if errors.As(err, &errNotFound{}) {
+		return err
+	}
 	text := s.veil.over(err.Error())
 	if said := s.log.since(began, 3); said != "" {
 		text += "; it said: " + said

@@ -10,13 +10,14 @@ import (
 
 // Deferred are the tools a model must look for before it gets their schemas.
 type Deferred struct {
-	names   map[string]bool
-	catalog string
+	names     map[string]bool
+	catalog   string
+	preferred []*agent.Tool
 }
 
 // Defer hides tools. catalog is their hash.
 func Defer(tools []*agent.Tool, catalog string) *Deferred {
-	h := &Deferred{names: make(map[string]bool, len(tools)), catalog: catalog}
+	h := &Deferred{names: make(map[string]bool, len(tools)), catalog: catalog, preferred: prefer(tools)}
 	for _, t := range tools {
 		h.names[t.Name] = true
 	}
@@ -38,6 +39,9 @@ func DeferredTools(now func() *Deferred) agent.Middleware {
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 				hidden := now()
+				if len(hidden.names) == 0 {
+					return next(ctx, t, req)
+				}
 				req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(tool *agent.Tool) bool {
 					return hidden.hides(t, tool.Name)
 				})

@@ -181,15 +181,16 @@ func markedBlocks(blocks []json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// ToolResultSanitize does the same to what comes from the network through tools.
-func ToolResultSanitize() agent.Middleware {
+// ToolResultSanitize does the same to what comes from the network through tools, and from those
+// that are foreign.
+func ToolResultSanitize(foreign func(tool string) bool) agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_result_sanitize",
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 				r, err := next(ctx, t, c)
-				switch c.Name {
-				case "web_fetch", "web_search", "image_search", "web_capture":
+				switch {
+				case slices.Contains([]string{"web_fetch", "web_search", "image_search", "web_capture"}, c.Name), foreign(c.Name):
 					r.Content = neutralContent(r.Content)
 				}
 				return r, err

@@ -1,0 +1,59 @@
+package lead
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fawn/agent/config"
+	"fawn/agent/mcp"
+)
+
+// MCPServers are the servers that the configuration names.
+func MCPServers(s *config.Snapshot) []mcp.Server {
+	all := s.Extensions.MCPServers
+	out := make([]mcp.Server, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, mcpServer(name, all[name]))
+	}
+	return out
+}
+
+func mcpServer(name string, m config.MCPServer) mcp.Server {
+	s := mcp.Server{Name: name, Off: !m.Enabled, Missing: m.Disabled, Type: m.Type, Command: m.Command, Args: m.Args,
+		Env: m.Env.Plain(), URL: m.URL, Headers: m.Headers.Plain(), Routing: mcpRouting(m.Routing),
+		ToolRouting: map[string]mcp.Routing{}, NoPrefix: !m.ToolNamePrefix, CallTimeout: m.ToolCallTimeout,
+		StartTimeout: m.SessionInitTimeout}
+	if m.Type != mcp.Stdio && m.Type != mcp.SSE {
+		s.Type = mcp.HTTP // it has several spellings
+	}
+	for tool, t := range m.Tools {
+		if t.Routing != nil {
+			s.ToolRouting[tool] = mcpRouting(*t.Routing)
+		}
+	}
+	for key, value := range m.Env {
+		if v := value.Value(); config.SecretKey(key) || len(v) >= 8 && !filepath.IsAbs(v) {
+			s.Secrets = append(s.Secrets, v)
+		}
+	}
+	slices.Sort(s.Secrets)
+	if o := m.OAuth; o != nil && o.Enabled && s.Type != mcp.Stdio {
+		s.OAuth = &mcp.OAuth{TokenURL: o.TokenURL, Grant: o.GrantType, ClientID: o.ClientID,
+			ClientSecret: o.ClientSecret.Value(), RefreshToken: o.RefreshToken.Value(), Scope: o.Scope, Audience: o.Audience,
+			TokenField: o.TokenField, TypeField: o.TokenTypeField, ExpiryField: o.ExpiresInField,
+			DefaultType: o.DefaultTokenType, Skew: o.RefreshSkew, Params: o.ExtraTokenParams.Plain()}
+	}
+	return s
+}
+
+func mcpRouting(r config.Routing) mcp.Routing {
+	out := mcp.Routing{Prefer: r.Mode == "prefer", Priority: r.Priority}
+	for _, k := range r.Keywords {
+		if k = strings.ToLower(strings.TrimSpace(k)); k != "" {
+			out.Keywords = append(out.Keywords, k)
+		}
+	}
+	return out
+}
