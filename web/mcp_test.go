@@ -107,3 +107,66 @@ func TestToolsOfMCPServers(t *testing.T) {
 		t.Errorf("the secret is in %q, or in the log:\n%s", found, s.log)
 	}
 }
+
+// TestMCPServersOverTheAPI: added, masked, switched, reset and removed, with everything else in
+// the file left alone.
+func TestMCPServersOverTheAPI(t *testing.T) {
+	t.Setenv("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST", os.Args[0])
+	data := t.TempDir()
+	extensions(t, data, map[string]any{"old": map[string]any{"url": "http://127.0.0.1:9/mcp", "enabled": false,
+		"headers": map[string]string{"Authorization": "Bearer " + mcpCanary}}})
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
+	put := func(want int, servers map[string]any) string {
+		t.Helper()
+		b, err := json.Marshal(map[string]any{"mcp_servers": servers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.send(t, "PUT", "/api/mcp/config", string(b))
+		if a.status != want || strings.Contains(a.body, mcpCanary) {
+			t.Fatalf("PUT: %d %s", a.status, a.body)
+		}
+		return a.body
+	}
+	notes := notesServer()
+	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
+	old := map[string]any{"url": "http://127.0.0.1:9/mcp", "enabled": false, "headers": map[string]string{"Authorization": "***"}}
+	if got := put(200, map[string]any{"notes": notes, "old": old}); !strings.Contains(got, `"NOTES_TOKEN":"***"`) {
+		t.Errorf("the servers are shown as %s", got)
+	}
+	if got := s.offeredTool(t, "one", "notes_tell"); !strings.Contains(got, "with ****") {
+		t.Errorf("the tool says %q", got)
+	}
+	put(400, map[string]any{"bad": map[string]any{"command": "sh", "args": []string{"-c", "id"}}})
+	put(400, map[string]any{"new": map[string]any{"url": "http://x.example", "headers": map[string]string{"K": "***"}}})
+	put(400, map[string]any{"new": map[string]any{"url": "http://x.example", "args": "not a list"}})
+	for body, want := range map[string]int{`{"server_name":"notes","enabled":false}`: 200,
+		`{"server_name":"none","enabled":false}`: 404, `{"server_name":"notes"}`: 422} {
+		if a := s.send(t, "PATCH", "/api/mcp/config", body); a.status != want {
+			t.Errorf("PATCH %s: %d %s", body, a.status, a.body)
+		}
+	}
+	status := s.send(t, "GET", "/api/mcp/status", "")
+	if !strings.Contains(status.body, `"name":"notes","state":"off"`) {
+		t.Errorf("the status is %s", status.body)
+	}
+	for path, want := range map[string]int{"/api/mcp/cache/reset": 200, "/api/mcp/servers/none/reconnect": 404,
+		"/api/mcp/servers/none/approve": 404} {
+		if a := s.send(t, "POST", path, ""); a.status != want {
+			t.Errorf("POST %s: %d %s", path, a.status, a.body)
+		}
+	}
+	file, err := os.ReadFile(filepath.Join(data, "extensions_config.json"))
+	if err != nil || strings.Count(string(file), mcpCanary) != 2 || !strings.Contains(string(file), `"kept"`) {
+		t.Errorf("the file: %v\n%s", err, file)
+	}
+	put(200, map[string]any{})
+	for _, a := range []answer{s.send(t, "GET", "/api/mcp/config", ""), status} {
+		if a.status != 200 || strings.Contains(a.body, mcpCanary) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if strings.Contains(s.log.String(), mcpCanary) {
+		t.Error("the log shows the secret")
+	}
+}

@@ -29,7 +29,7 @@ func (a *App) routes() error {
 	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures,
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
-		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, Memory: a.memory, Aside: a.builder,
+		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
 		Window:  a.builder.WindowOf,
 		Compact: a.builder.Compact, Draining: a.leaving})
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *App) routes() error {
 	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits,
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
-		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, Memory: a.memory,
+		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
 		Draining: a.draining})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)

@@ -14,6 +14,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
+	"fawn/agent/mcp"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -55,6 +56,8 @@ type Deps struct {
 	Agents *profile.Library
 	// Skills are what agents can do beside their tools; nil has none.
 	Skills *skills.Library
+	// MCP are the servers of tools; nil has none.
+	MCP *mcp.Pool
 
 	// Memory is what is known about people; nil learns nothing.
 	Memory *memory.Service

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/mcp"
 	"fawn/store"
 	"fawn/web/principal"
 )
@@ -197,6 +198,13 @@ func (m mount) gateway() []route {
 		{"GET", "/agents/{agent_name}", user, "getAgent", m.onAgents(m.agent)},
 		{"PUT", "/agents/{agent_name}", user, "changeAgent", m.onAgents(m.changeAgent)},
 		{"DELETE", "/agents/{agent_name}", user, "deleteAgent", m.onAgents(m.deleteAgent)},
+		{"GET", "/mcp/config", operator, "getMCPConfig", m.onMCP(m.mcpConfig)},
+		{"PUT", "/mcp/config", operator, "putMCPConfig", m.onMCP(m.putMCPConfig)},
+		{"PATCH", "/mcp/config", operator, "switchMCPServer", m.onMCP(m.switchMCPServer)},
+		{"POST", "/mcp/cache/reset", operator, "resetMCP", m.onMCP(m.resetMCP)},
+		{"GET", "/mcp/status", operator, "getMCPStatus", m.onMCP(m.mcpStatus)},
+		{"POST", "/mcp/servers/{name}/reconnect", operator, "reconnectMCPServer", m.onMCPServer((*mcp.Pool).Reconnect)},
+		{"POST", "/mcp/servers/{name}/approve", operator, "approveMCPServer", m.onMCPServer((*mcp.Pool).Approve)},
 		{"GET", "/skills", user, "listSkills", m.onSkills(m.listSkills)},
 		{"PUT", "/skills", operator, "switchSkills", m.onSkills(m.switchSkills)},
 		{"POST", "/skills/install", operator, "installSkill", m.onSkills(m.installSkill)},

@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/llm"
+	"fawn/agent/mcp"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -53,6 +54,7 @@ type Deps struct {
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
 	Agents   *profile.Library                // the custom agents; nil has none
 	Skills   *skills.Library                 // nil has no skills
+	MCP      *mcp.Pool                       // nil has no MCP servers
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil

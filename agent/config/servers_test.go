@@ -1,0 +1,152 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/agent/config"
+)
+
+const someServers = `{
+  "other": {"kept": [1, 2.50]},
+  "mcpServers": {
+    "b": {"command": "npx", "args": ["-y", "server", "--api-key", "K1", "--token=T1", "$REF"], "env": {"TOKEN": "E1"}, "mine": 1},
+    "a": {"url": "https://u:P1@h.example/mcp?key=Q1&x", "headers": {"Authorization": "H1"}, "routing": {"mode": "prefer"},
+          "oauth": {"token_url": "https://t.example", "client_secret": "S1", "refresh_token": "R1", "extra_token_params": {"p": "X1"}}}
+  },
+  "skills": {"one": {"enabled": false}}
+}`
+
+func serverStore(t *testing.T) (*config.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "extensions_config.json")
+	if err := os.WriteFile(file, []byte(someServers), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Open(config.Options{DataDir: dir}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, file
+}
+
+func TestServersAreShownWithoutSecrets(t *testing.T) {
+	s, _ := serverStore(t)
+	list, err := s.Servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(list.Masked())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"K1", "T1", "E1", "P1", "Q1", "H1", "S1", "R1", "X1"} {
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%s is shown in %s", secret, b)
+		}
+	}
+	for _, want := range []string{`"--token=***"`, `"$REF"`, `"type":"http"`, `"client_secret":null`, `"tool_name_prefix":true`,
+		`"mine":1`, `https://u:***@h.example/mcp?key=***`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s is not in %s", want, b)
+		}
+	}
+}
+
+// TestMaskedServersComeBackWhole: what was shown can be sent back without losing anything.
+func TestMaskedServersComeBackWhole(t *testing.T) {
+	s, file := serverStore(t)
+	list, err := s.Servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(list.Masked())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent config.Servers
+	if err := json.Unmarshal(b, &sent); err != nil {
+		t.Fatal(err)
+	}
+	delete(sent["a"], "routing")
+	sent["b"]["description"] = "new"
+	if err := s.EditServers(sent.Restored); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"K1"`, `"--token=T1"`, `"E1"`, `https://u:P1@h.example/mcp?key=Q1&x`, `"H1"`, `"S1"`, `"R1"`,
+		`"X1"`, `2.50`, `"prefer"`, `"description": "new"`, `"one"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is not in %s", want, data)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+	if d := s.Current().Extensions.MCPServers["b"].Description; d != "new" {
+		t.Errorf("the change is not in force: %q", d)
+	}
+}
+
+func TestSecretsAreKeptClearedAndRefused(t *testing.T) {
+	s, _ := serverStore(t)
+	stored, err := s.Servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := config.Servers{"a": {"url": "https://h.example", "oauth": map[string]any{"token_url": "t", "client_secret": nil,
+		"refresh_token": ""}}}.Restored(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := got["a"]["oauth"].(map[string]any)
+	if _, has := o["refresh_token"]; has || o["client_secret"] != "S1" {
+		t.Errorf("oauth is %v", o)
+	}
+	for _, bad := range []config.Servers{
+		{"a": {"headers": map[string]any{"Other": "***"}}},
+		{"new": {"env": map[string]any{"TOKEN": "***"}}},
+		{"b": {"args": []any{"-y", "other", "--api-key", "x", "--token=***", "more", "--secret=***"}}},
+		{"a": {"url": "https://evil.example/mcp?key=***&x"}},
+		{"a": nil},
+	} {
+		var wrong *config.BadServers
+		if got, err := bad.Restored(stored); !errors.As(err, &wrong) {
+			t.Errorf("%v becomes %v, %v", bad, got, err)
+		}
+	}
+}
+
+func TestServersThatCannotBeReadAreNotWritten(t *testing.T) {
+	s, file := serverStore(t)
+	var wrong *config.BadServers
+	err := s.EditServers(func(list config.Servers) (config.Servers, error) {
+		list["c"] = map[string]any{"command": "npx", "args": map[string]any{"not": "a list"}}
+		return list, nil
+	})
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "args") {
+		t.Errorf("the error is %v", err)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != someServers {
+		t.Errorf("the file was changed: %s, %v", data, err)
+	}
+}
+
+func TestServersOfOtherPrograms(t *testing.T) {
+	s := load(t, files{"config.yaml": "title: {}\n", "extensions_config.json": `{"servers": {
+		"vscode": {"type": "streamable-http", "url": "https://a.example"}, "cursor": {"url": "https://b.example"},
+		"claude": {"command": "npx", "args": ["-y", "x"]}, "off": {"command": "x", "disabled": true}}}`}, nil)
+	all := s.Extensions.MCPServers
+	if all["cursor"].Type != "http" || all["claude"].Type != "stdio" || all["off"].Enabled || len(s.Disabled) > 0 {
+		t.Errorf("the servers are %+v, disabled %v", all, s.Disabled)
+	}
+}

@@ -1,0 +1,75 @@
+package lead
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"fawn/agent/config"
+	"fawn/agent/mcp"
+)
+
+// EditServers changes the servers as somebody who is not at the file may, and puts them in force.
+func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (config.Servers, error)) error {
+	err := s.EditServers(func(stored config.Servers) (config.Servers, error) {
+		next, err := change(maps.Clone(stored))
+		if err != nil {
+			return nil, err
+		}
+		return next, checkServers(s, stored, next)
+	})
+	if err == nil {
+		p.Set(MCPServers(s.Current()))
+	}
+	return err
+}
+
+// checkServers refuses commands that may only be written into the file by hand.
+func checkServers(s *config.Store, stored, next config.Servers) error {
+	extra, _ := s.Current().Env("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST")
+	allowed := strings.FieldsFunc(extra, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		e, was := next[name], stored[name]
+		if strings.TrimSpace(name) == "" || len(name) > 100 {
+			return &config.BadServers{Why: "the name of a server has 1 to 100 characters"}
+		}
+		same := was != nil
+		for _, key := range []string{"type", "transport", "command", "args", "env"} {
+			same = same && reflect.DeepEqual(e[key], was[key])
+		}
+		command, _ := e["command"].(string)
+		if same || command == "" {
+			continue
+		}
+		var args, env []string
+		list, _ := e["args"].([]any)
+		for _, a := range list {
+			args = append(args, fmt.Sprint(a))
+		}
+		variables, _ := e["env"].(map[string]any)
+		for key := range variables {
+			env = append(env, key)
+		}
+		slices.Sort(env)
+		if err := mcp.CheckCommand(command, args, env, allowed); err != nil {
+			return &config.BadServers{Why: name + ": " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// SwitchServer is the change that switches a server.
+func SwitchServer(name string, on bool) func(config.Servers) (config.Servers, error) {
+	return func(list config.Servers) (config.Servers, error) {
+		if list[name] == nil {
+			return nil, config.ErrNoServer
+		}
+		e := maps.Clone(list[name])
+		e["enabled"] = on
+		delete(e, "disabled")
+		list[name] = e
+		return list, nil
+	}
+}

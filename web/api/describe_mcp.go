@@ -1,0 +1,41 @@
+package api
+
+import o "fawn/web/openapi"
+
+// describeMCP are the routes of MCP servers.
+func describeMCP() []o.Op {
+	const tag = "MCP servers"
+	servers := o.Object(o.Req("mcp_servers", o.Map(o.Schema{"type": "object"})))
+	all := answered("The servers, with secrets masked", servers)
+	status := answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
+	return []o.Op{
+		{ID: "getMCPConfig", Tag: tag, Text: "Get the configuration of MCP servers",
+			More: "Values of env and headers, and what else sounds like a secret, are ***; secrets of oauth are null.",
+			Out:  all, Fail: []int{404}},
+		{ID: "putMCPConfig", Tag: tag, Text: "Replace the configuration of MCP servers",
+			More: "A value *** keeps what is stored there, as does a null secret of oauth; an empty one clears it. routing and " +
+				"tools stay when they are left out. New stdio servers must be started with npx or uvx; see docs/mcp.md.",
+			Need: true, Body: o.Body(o.Opt("mcp_servers", o.Map(o.Schema{"type": "object"})),
+				o.Opt("mcpServers", o.Map(o.Schema{"type": "object"}))), Out: all, Fail: []int{400, 404}},
+		{ID: "switchMCPServer", Tag: tag, Text: "Switch an MCP server on or off", Need: true,
+			Body: o.Body(o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all, Fail: []int{400, 404}},
+		{ID: "resetMCP", Tag: tag, Text: "Start all MCP servers anew",
+			Out: answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))), Fail: []int{404}},
+		{ID: "getMCPStatus", Tag: tag, Text: "Get the state, tools and log of MCP servers", Out: status, Fail: []int{404}},
+		{ID: "reconnectMCPServer", Tag: tag, Text: "Start an MCP server anew", Out: status},
+		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
+			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
+	}
+}
+
+// mcpSchemas are the shapes of describeMCP.
+func mcpSchemas() map[string]o.Schema {
+	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
+	return map[string]o.Schema{
+		"MCPStatus": o.Object(o.Req("name", o.String()),
+			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "failed")), o.Opt("error", o.String()),
+			o.Opt("next", o.Time()), o.Req("tools", o.List(tool)), o.Req("withheld", o.List(tool)),
+			o.Req("skipped", o.List(o.String())), o.Req("sessions", o.Schema{"type": "integer"}),
+			o.Req("log", o.List(o.Object(o.Req("at", o.Time()), o.Req("text", o.String()))))),
+	}
+}

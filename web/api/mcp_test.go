@@ -1,0 +1,21 @@
+package api_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"fawn/agent/mcp"
+	"fawn/web/api"
+)
+
+// withMCP has no MCP servers yet.
+func withMCP(t *testing.T) option {
+	t.Helper()
+	p := mcp.New(mcp.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(d *api.Deps) { d.MCP = p }
+}
