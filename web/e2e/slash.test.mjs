@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
+import { ask, clean, finished, launch, newChat, open, shot } from './browser.mjs';
 import { chromium, lacks, start, words } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -11,6 +11,7 @@ let fawn, browser;
 before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
+const skills = ['code-review', 'data-analysis', 'deep-research', 'documents', 'literature-review', 'skill-creator', 'slides', 'web-page-builder'].map((s) => '/' + s);
 const list = (page) => page.locator('#slash:popover-open [role=option]:visible b');
 const offered = async (page, want) => {
   await page.waitForFunction((want) => JSON.stringify([...document.querySelectorAll('#slash:popover-open [role=option]:not([hidden]) b')].map((b) => b.textContent)) === want, JSON.stringify(want));
@@ -27,7 +28,14 @@ test('a slash opens the list, typing filters it, and keys pick', { skip }, async
   assert.deepEqual(early, [], 'loaded with the first slash at the beginning, not before');
   await page.fill('#q', '');
   await page.keyboard.type('/');
-  await offered(page, ['/goal']);
+  await offered(page, ['/goal', ...skills]);
+  for (const [name, colorScheme, width] of [['light', 'light', 1280], ['dark', 'dark', 1280], ['narrow', 'light', 390]]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    await shot(page, 'slash-' + name);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is too wide');
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.fill('#q', '/compact');
   await closed(page);
   await page.keyboard.press('Enter');
@@ -36,11 +44,11 @@ test('a slash opens the list, typing filters it, and keys pick', { skip }, async
   await finished(page);
   await page.focus('#q');
   await page.keyboard.type('/');
-  await offered(page, ['/compact', '/goal', '/new']);
+  await offered(page, ['/compact', '/goal', '/new', ...skills]);
   const active = () => page.evaluate(() => document.getElementById(document.querySelector('#q').getAttribute('aria-activedescendant')).dataset.text);
   assert.equal(await active(), '/compact');
   await page.keyboard.press('ArrowUp');
-  assert.equal(await active(), '/new ');
+  assert.equal(await active(), '/web-page-builder ');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   assert.equal(await active(), '/goal ');
@@ -58,7 +66,7 @@ test('a slash opens the list, typing filters it, and keys pick', { skip }, async
   assert.equal(await page.inputValue('#q'), '/ne');
   await page.fill('#q', '');
   await page.keyboard.type('/c');
-  await offered(page, ['/compact']);
+  await offered(page, ['/compact', '/code-review']);
   await list(page).first().click();
   assert.equal(await page.inputValue('#q'), '/compact');
   await closed(page);

@@ -134,3 +134,22 @@ func TestASkillIsInstalledEditedAndDeleted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTheListOfCommandsHasTheSkillsThatAreOn and can be called by their names.
+func TestTheListOfCommandsHasTheSkillsThatAreOn(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	for _, name := range []string{"paint", "goal", "hidden"} {
+		w.putSkill("public/"+name+"/SKILL.md", skillText(name, "About <"+name+">"))
+	}
+	w.putSkill("public/torn/SKILL.md", "x")
+	w.post("/ui/skills/by-name/hidden/switch", url.Values{"on": {"false"}})
+	list := w.get("/ui/commands?new=1", "X-Fawn", "1").body
+	if !strings.Contains(list, `id="skill-paint" data-text="/paint "`) || !strings.Contains(list, "About &lt;paint&gt;") {
+		t.Error(list)
+	}
+	for _, no := range []string{"skill-goal", "skill-hidden", "skill-torn"} {
+		if strings.Contains(list, no) {
+			t.Errorf("%s is in %s", no, list)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/skills"
 	"fawn/views"
 	"fawn/views/chat"
 )
@@ -24,7 +25,28 @@ func (u *UI) commands(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
 	}
 	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang,
-		chat.Commands(c.QueryParam("new") != "", u.mentions(c.Request().Context()))))
+		chat.Commands(c.QueryParam("new") != "", u.slashSkills(), u.mentions(c.Request().Context()))))
+}
+
+// maxSlashSkills bounds the skills of the list; more can still be written out.
+const maxSlashSkills = 100
+
+// slashSkills are the skills that a message can begin with.
+func (u *UI) slashSkills() (list []views.Partner) {
+	if u.Skills == nil {
+		return nil
+	}
+	all, err := u.Skills.Enabled(nil)
+	if err != nil {
+		u.Log.Warn("the list of commands lacks the skills", "err", err)
+		return nil
+	}
+	for _, s := range all {
+		if _, _, ok := skills.Asked("/" + s.Name); ok && len(list) < maxSlashSkills {
+			list = append(list, views.Partner{Name: s.Name, Text: oneLine(s.Description)})
+		}
+	}
+	return list
 }
 
 // mentions are the agents that a message can be handed to.
