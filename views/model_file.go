@@ -44,6 +44,11 @@ func (f File) RawURL() string {
 	return ArtifactURL(f.ThreadID, f.Path)
 }
 
+// Installs tells whether the file is a skill that its reader may install.
+func (f File) Installs() bool {
+	return f.Share == "" && f.ThreadID != "" && strings.EqualFold(path.Ext(f.Path), ".skill")
+}
+
 // ThumbURL is a small version of a picture.
 func (f File) ThumbURL() string { return f.ViewURL() + "?thumb=96" }
 

@@ -16,13 +16,14 @@ type SkillInfo struct {
 	Name    string
 	Text    string
 	Custom  bool
+	Bundled bool // comes with the program
 	On      bool
 	Problem string // why it cannot be used, in English
 }
 
 // SkillFinding is something about a file of a skill, in English.
 type SkillFinding struct {
-	Severity string // error, warning or note
+	Severity string // error, warning, note, or runs for a file that can be run
 	Text     string
 }
 
@@ -56,3 +57,19 @@ type SkillPage struct {
 
 // SkillFact is a value of the front matter under a name of the catalogue.
 type SkillFact struct{ Key, Value string }
+
+// SkillInstallPage asks whether a skill is to be installed from a file of a chat, or says why it
+// cannot be.
+type SkillInstallPage struct {
+	Shell    Shell
+	Name     string // of the file
+	Action   string
+	Back     string // the chat
+	Sum      string // of the file as it was looked at
+	Skill    SkillInfo
+	Facts    []SkillFact
+	Runs     []string // files that can be run
+	Findings []SkillFinding
+	Files    []SkillFile
+	Problem  string // nothing else is known then
+}

@@ -214,6 +214,9 @@ func AgentActionURL(name, action string) string {
 // SkillInstallURL takes a skill from an archive.
 const SkillInstallURL = "/ui/skills/install"
 
+// SkillFromURL installs the skill in a file of a chat.
+func SkillFromURL(id, file string) string { return ActionURL(id, "skill/"+escapePath(file)) }
+
 // SkillURL is the page of a skill.
 func SkillURL(name string) string { return SkillsURL + "/" + url.PathEscape(name) }
 

