@@ -43,6 +43,7 @@ Commands:
   serve     start the server (the default)
   doctor    check models, sandbox and files, and report problems with their fixes
   fsck      check the data folder for errors; the server must be stopped
+  skills    list them (skills list), or check each one (skills doctor)
   version   print the version
   skilltool make documents, slides and charts the way the skills that come with Fawn do; see skilltool help
 
@@ -52,6 +53,9 @@ Flags of every command:
 
 Flags of doctor:
   --apparmor   only print the AppArmor profile that lets Fawn create user namespaces
+
+Flags of skills doctor:
+  --prompt TEXT   say also which skills this message would use
 
 Flags of fsck:
   --repair   back up the database, then fix what can be fixed without losing data
@@ -82,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.Data, "data", "", "")
 	flags.StringVar(&o.Config, "config", "", "")
-	showVersion, appArmor, repair := false, false, false
+	showVersion, appArmor, repair, prompt := false, false, false, ""
 
 	var do func() error
 	switch command {
@@ -103,6 +107,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "fsck":
 		flags.BoolVar(&repair, "repair", false, "")
 		do = func() error { return fsck(ctx, o, repair) }
+	case "skills":
+		if len(args) == 0 || args[0] != "list" && args[0] != "doctor" {
+			return misuse(stderr, errors.New("skills needs list or doctor behind it"))
+		}
+		if args[0] == "doctor" {
+			flags.StringVar(&prompt, "prompt", "", "")
+		}
+		what := args[0]
+		args = args[1:]
+		do = func() error { return skillsCommand(ctx, o, what, prompt) }
 	case "version":
 		do = func() error { return printVersion(o) }
 	case "help":
@@ -151,6 +165,17 @@ func doctor(ctx context.Context, o web.Options) error {
 
 func fsck(ctx context.Context, o web.Options, repair bool) error {
 	ok, err := web.Fsck(ctx, o, repair)
+	if err == nil && !ok {
+		err = errUnhealthy
+	}
+	return err
+}
+
+func skillsCommand(ctx context.Context, o web.Options, what, prompt string) error {
+	if what == "list" {
+		return web.ListSkills(o)
+	}
+	ok, err := web.DoctorSkills(ctx, o, prompt)
 	if err == nil && !ok {
 		err = errUnhealthy
 	}

@@ -38,6 +38,7 @@ type Library struct {
 	all   []Skill          // by name
 	state map[string]bool
 	torn  string            // why the state cannot be read
+	reads bool              // shows nothing
 	shown map[string]string // folder below Shown to the mark of what is there
 }
 
@@ -146,6 +147,9 @@ func (l *Library) refresh() error {
 		}
 	}
 	l.known, l.all = known, l.settle(all)
+	if l.reads {
+		return nil
+	}
 	return l.show(from)
 }
 

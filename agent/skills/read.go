@@ -1,0 +1,59 @@
+package skills
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Read is all skills by name, as a Library has them, for those who only look: what is installed
+// stays as it is. With a folder to show, those that are on are shown there.
+func Read(o Options) ([]Skill, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	l := &Library{o: o, shown: map[string]string{}, reads: o.Shown == ""}
+	return l.List()
+}
+
+// common are words that say nothing of what a skill is for.
+const common = " a an and are as at be but by can do file files for from has have how i if in into is it its make makes me my new of on or " +
+	"please that the their them then this to use uses used user want wants was what when which with you your "
+
+// Shared are the words of a request that a skill's name and description have too: a hint on whether
+// a model would pick it, no more. Languages without spaces are compared by pairs of characters.
+func (s Skill) Shared(request string) []string {
+	own := map[string]bool{}
+	for _, w := range terms(strings.ReplaceAll(s.Name, "-", " ") + " " + s.Description) {
+		own[w] = true
+	}
+	var out []string
+	for _, w := range terms(request) {
+		if own[w] && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// terms are the words of a text in lower case, without their plural.
+func terms(text string) (out []string) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		runes := []rune(word)
+		if unicode.In(runes[0], unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			for i := range len(runes) - 1 {
+				out = append(out, string(runes[i:i+2]))
+			}
+			continue
+		}
+		if strings.Contains(common, " "+word+" ") || len(runes) < 2 {
+			continue
+		}
+		if len(runes) > 3 {
+			word = strings.TrimSuffix(word, "s")
+		}
+		out = append(out, word)
+	}
+	return out
+}
