@@ -2,6 +2,7 @@ package community
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -47,6 +48,7 @@ type numbers struct {
 	mu      sync.Mutex
 	threads map[string]map[string]int // by page
 	order   []string                  // oldest thread first
+	read    map[string]bool           // threads whose own results were read: a helper sees only its own
 }
 
 // given are the numbers that the results of a thread tell.
@@ -78,6 +80,7 @@ func (n *numbers) take(t *agent.Turn, pages []string) []int {
 	if known == nil {
 		if len(n.order) >= maxThreads {
 			delete(n.threads, n.order[0])
+			delete(n.read, n.order[0])
 			n.order = n.order[1:]
 		}
 		if n.threads == nil {
@@ -85,6 +88,13 @@ func (n *numbers) take(t *agent.Turn, pages []string) []int {
 		}
 		known = given(t)
 		n.threads[t.ThreadID], n.order = known, append(n.order, t.ThreadID)
+	}
+	if t.NS == "" && !n.read[t.ThreadID] {
+		maps.Copy(known, given(t))
+		if n.read == nil {
+			n.read = map[string]bool{}
+		}
+		n.read[t.ThreadID] = true
 	}
 	last := 0
 	for _, k := range known {
@@ -107,6 +117,7 @@ func (n *numbers) forget(thread string) {
 	defer n.mu.Unlock()
 	if _, ok := n.threads[thread]; ok {
 		delete(n.threads, thread)
+		delete(n.read, thread)
 		n.order = slices.DeleteFunc(n.order, func(id string) bool { return id == thread })
 	}
 }

@@ -284,6 +284,17 @@ func TestAPageKeepsItsNumber(t *testing.T) {
 	if got := found(t, other.call(community.WebSearch, `{"query":"q"}`)); got != want {
 		t.Errorf("after a restart:\n%s", got)
 	}
+	helped := newWorld(t, nil)
+	chosen(helped, community.WebSearch, "tavily", s.URL)
+	helped.turn.ThreadID, helped.turn.NS = w.turn.ThreadID, "tools:c1"
+	whole := answer
+	answer = `{"results":[{"title":"B","url":"https://b.example","content":"b"}]}`
+	helped.call(community.WebSearch, `{"query":"q"}`) // it does not know the thread's results
+	helped.turn.NS, helped.turn.State = "", w.turn.State
+	if got := found(t, helped.call(community.WebSearch, `{"query":"q"}`)); !strings.HasSuffix(got, "2 B https://b.example b") {
+		t.Errorf("after a helper:\n%s", got)
+	}
+	answer = whole
 	w.s.Forget(w.turn.ThreadID)
 	w.turn.State.Messages = nil
 	if got := found(t, w.call(community.WebSearch, `{"query":"q"}`)); got != "1 C https://c.example/ c\n2 B https://b.example b" {
