@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -103,11 +104,60 @@ func TestNumbersAndCodes(t *testing.T) {
 			t.Errorf("%q: %q, want %q", cell, got, want)
 		}
 	}
-	for _, c := range [][3]string{{"45382", "03-31-24", "2024-03-31"}, {"45382.75", "3/31/24 18:00", "2024-03-31 18:00:00"}, {"1234.5678", "1,234.57", "1234.5678"},
-		{"-45382", "-45382.0", "-45382"}, {"x", "x", "x"}} {
-		if got := cell(c[0], c[1]); got != c[2] {
-			t.Errorf("%v: %s", c, got)
+}
+
+// TestBooksOfExcelAreRead as another library writes them, and those written here by that library.
+func TestBooksOfExcelAreRead(t *testing.T) {
+	t.Parallel()
+	f := excelize.NewFile()
+	set := func(at string, value any, format string) {
+		t.Helper()
+		err := f.SetCellValue("Sheet1", at, value)
+		if err == nil && format != "" {
+			var style int
+			if style, err = f.NewStyle(&excelize.Style{CustomNumFmt: &format}); err == nil {
+				err = f.SetCellStyle("Sheet1", at, at, style)
+			}
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	day := time.Date(2024, 3, 31, 18, 0, 0, 0, time.UTC)
+	for i, name := range []string{"day", "when", "money", "name", "code", "yes"} {
+		set(string(rune('A'+i))+"1", name, "")
+	}
+	set("A2", day.Truncate(24*time.Hour), "yyyy-mm-dd")
+	set("B2", day, "d/m/yy h:mm")
+	set("C2", 1234.5678, "[$€-407] #,##0.00 \"days\"")
+	set("D2", "Müller & <Söhne>", "")
+	set("E2", "007", "")
+	set("F2", true, "")
+	set("D4", "after an empty row", "")
+	b, err := f.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, out, warn, code := run(t, map[string]string{"a.xlsx": b.String()}, "table", "@a.xlsx", "@a.csv")
+	const want = "day,when,money,name,code,yes\n2024-03-31,2024-03-31 18:00:00,1234.5678,Müller & <Söhne>,007,TRUE\n,,,after an empty row,,\n"
+	if got, err := os.ReadFile(filepath.Join(dir, "a.csv")); err != nil || string(got) != want {
+		t.Errorf("%d %q %q %v\n%s", code, out, warn, err, got)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Run([]string{"table", filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.xlsx")}, &stdout, &stderr); code != 0 {
+		t.Fatal(stderr.String())
+	}
+	back, err := excelize.OpenFile(filepath.Join(dir, "b.xlsx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	rows, err := back.GetRows("Sheet1")
+	if err != nil || len(rows) != 3 || strings.Join(rows[1], "|") != "2024-03-31|2024-03-31 18:00:00|1234.5678|Müller & <Söhne>|007|TRUE" {
+		t.Errorf("%v %v", rows, err)
+	}
+	if kind, err := back.GetCellType("Sheet1", "C2"); err != nil || kind == excelize.CellTypeInlineString {
+		t.Errorf("a number became %v, %v", kind, err)
 	}
 }
 

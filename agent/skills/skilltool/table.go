@@ -12,7 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
@@ -47,91 +46,6 @@ func load(file, sheet string) ([]grid, error) {
 		return []grid{g}, nil
 	}
 	return nil, fmt.Errorf("%s: only .csv, .tsv and .xlsx are read", file)
-}
-
-func loadBook(file, sheet string) (out []grid, err error) {
-	f, err := excelize.OpenFile(file, excelize.Options{UnzipSizeLimit: 1 << 30, UnzipXMLSizeLimit: 16 << 20})
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	defer f.Close()
-	left := maxCells
-	for _, name := range f.GetSheetList() {
-		if sheet != "" && name != sheet {
-			continue
-		}
-		g := grid{name: name}
-		if g.rows, err = readSheet(f, name, &left); err != nil {
-			return nil, fmt.Errorf("read sheet %s: %w", name, err)
-		}
-		if len(g.rows) > 0 {
-			out = append(out, g.tidy())
-		}
-	}
-	if len(out) == 0 {
-		if sheet != "" {
-			return nil, fmt.Errorf("the book has no sheet %q with something in it; it has %s", sheet, strings.Join(f.GetSheetList(), ", "))
-		}
-		return nil, errors.New("the book is empty")
-	}
-	return out, nil
-}
-
-// readSheet reads cells both as they are stored and as they are shown: the former are exact, the
-// latter tell dates from numbers.
-func readSheet(f *excelize.File, name string, left *int) (out [][]string, err error) {
-	stored, err := f.Rows(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, stored.Close()) }()
-	shown, err := f.Rows(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, shown.Close()) }()
-	for stored.Next() && shown.Next() {
-		raw, err := stored.Columns(excelize.Options{RawCellValue: true})
-		if err != nil {
-			return nil, err
-		}
-		row, err := shown.Columns()
-		if err != nil {
-			return nil, err
-		}
-		if *left -= len(row) + 1; *left < 0 {
-			return nil, fmt.Errorf("the book has more than %d cells", maxCells)
-		}
-		for i := range row {
-			if i < len(raw) {
-				row[i] = cell(raw[i], row[i])
-			}
-		}
-		if len(row) > 0 {
-			out = append(out, row)
-		}
-	}
-	return out, nil
-}
-
-// cell is what a cell says: dates as 2006-01-02, numbers in full.
-func cell(raw, shown string) string {
-	v, ok := number(raw)
-	if !ok || raw == shown {
-		return shown
-	}
-	if len(shown) >= 5 && strings.ContainsAny(shown, "-/:") && !strings.HasPrefix(shown, "-") {
-		if t, err := excelize.ExcelDateToTime(v, false); err == nil {
-			switch {
-			case v == math.Trunc(v):
-				return t.Format("2006-01-02")
-			case v < 1:
-				return t.Format("15:04:05")
-			}
-			return t.Format("2006-01-02 15:04:05")
-		}
-	}
-	return raw
 }
 
 func loadText(data []byte) (grid, error) {
@@ -305,47 +219,4 @@ func saveTables(c call, name string, list []grid) error {
 		return err
 	}
 	return save(c, name, b.Bytes())
-}
-
-// book is tables as an Excel file; numbers are numbers there, and formulas are text.
-func book(list []grid) ([]byte, error) {
-	f := excelize.NewFile()
-	defer f.Close()
-	for n, g := range list {
-		name := g.name
-		if name == "" {
-			name = "Sheet1"
-		}
-		if n == 0 {
-			if err := f.SetSheetName("Sheet1", name); err != nil {
-				return nil, err
-			}
-		} else if _, err := f.NewSheet(name); err != nil {
-			return nil, err
-		}
-		w, err := f.NewStreamWriter(name)
-		if err != nil {
-			return nil, err
-		}
-		for i, row := range append([][]string{g.head}, g.rows...) {
-			cells := make([]any, len(row))
-			for j, cell := range row {
-				cells[j] = cell
-				if v, ok := number(cell); ok && i > 0 {
-					cells[j] = v
-				}
-			}
-			if err := w.SetRow(fmt.Sprintf("A%d", i+1), cells); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.Flush(); err != nil {
-			return nil, err
-		}
-	}
-	b, err := f.WriteToBuffer()
-	if err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }
