@@ -12,7 +12,7 @@ type starter struct{ key, icon string }
 // starters are the ideas under the message box; unknown ids are left out.
 func starters(ids []string) []starter {
 	if ids == nil {
-		ids = []string{"write", "analyse", "learn", "page"} // research waits for a tool that reads the web
+		ids = []string{"write", "research", "analyse", "learn", "page"}
 	}
 	icons := map[string]string{"write": "pencil", "research": "microscope", "analyse": "chart-line",
 		"learn": "graduation-cap",

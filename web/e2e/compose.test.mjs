@@ -25,7 +25,7 @@ test('the welcome page is ready to type, and a starter waits for its placeholder
   await page.goto(fawn.base + newChat);
   assert.ok((await page.innerText('h1')).length > 3);
   assert.equal(await focused(page), 'q');
-  assert.equal(await page.locator('[data-starter]').count(), 4);
+  assert.equal(await page.locator('[data-starter]').count(), 5);
   await page.click('[data-starter] >> nth=0');
   assert.equal(await selected(page), '[topic]');
   await page.press('#q', 'End');

@@ -40,8 +40,13 @@ func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
 	}
 	p.Composer.New, p.Composer.Autofocus = true, true
 	p.Composer.Text, p.Composer.Problem = d.text, d.problem
-	if len(u.Config.Current().UsableModels()) == 0 {
+	snap := u.Config.Current()
+	connected := len(snap.UsableModels()) > 0
+	if !connected {
 		p.FirstRun = u.firstRun(c.Request().Context())
+	}
+	if !connected || !snap.File.Web.Enabled { // nothing reads the web
+		p.Starters = []string{"write", "analyse", "learn", "page"}
 	}
 	return html(c, max(d.status, http.StatusOK), chat.WelcomePage(p))
 }

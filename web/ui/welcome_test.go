@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/config"
 	"fawn/agent/llm"
 )
 
@@ -48,5 +49,22 @@ func TestWelcomeNamesKeysButNeverShowsThem(t *testing.T) {
 	page := w.page("/workspace/chats/new")
 	if !strings.Contains(page, "OPENAI_API_KEY") || strings.Contains(page, "very-secret") || strings.Contains(w.page("/workspace/settings/about"), "very-secret") {
 		t.Error("the key is shown, or its name is not")
+	}
+}
+
+// TestResearchIsOfferedWhereTheWebCanBeRead: with a model, unless the web tools are off.
+func TestResearchIsOfferedWhereTheWebCanBeRead(t *testing.T) {
+	model := []config.Model{{Name: "m", Use: "openai", Model: "m", APIKey: "k"}}
+	for name, c := range map[string]struct {
+		models []config.Model
+		web    bool
+		want   bool
+	}{"model": {model, true, true}, "no web": {model, false, false}, "no model": {nil, true, false}} {
+		f := config.Default()
+		f.Models, f.Web.Enabled = c.models, c.web
+		w := open(t, &agenttest.Script{}, &config.Snapshot{File: f})
+		if got := strings.Contains(w.page("/workspace/chats/new"), "data-starter=\"Look into"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
