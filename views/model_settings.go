@@ -19,6 +19,9 @@ type SettingsPage struct {
 	Notify   Notify
 	Tools    []ToolInfo
 	Servers  []ServerInfo
+	MayAdd   bool    // servers, and change them
+	Pasted   string  // into the form for servers
+	Problem  string  // why it was not taken
 	Config   *Notice // what is wrong with the configuration; nil when nothing is
 	Loopback bool    // only this machine can reach the server
 }
@@ -78,6 +81,18 @@ type ServerInfo struct {
 	Text   string
 	Off    bool   // switched off by its owner
 	Reason string // why it cannot be used
+
+	State    string // connecting, ready, failed or unavailable; empty where nobody knows
+	Tools    []ServerTool
+	Withheld []ServerTool // changed since they were accepted
+	Skipped  []string     // tools that cannot be offered, with the reason
+	Log      []string
+}
+
+// ServerTool is a tool of an MCP server.
+type ServerTool struct {
+	Name string
+	Text string
 }
 
 // About is the section that says what is running.

@@ -224,3 +224,11 @@ func SkillURL(name string) string { return SkillsURL + "/" + url.PathEscape(name
 func SkillActionURL(name, action string) string {
 	return "/ui/skills/by-name/" + url.PathEscape(name) + "/" + action
 }
+
+// ServersURL is where MCP servers are added.
+const ServersURL = "/ui/mcp/add"
+
+// ServerActionURL is an action on an MCP server: switch, reconnect, approve, remove.
+func ServerActionURL(name, action string) string {
+	return "/ui/mcp/by-name/" + url.PathEscape(name) + "/" + action
+}

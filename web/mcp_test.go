@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,5 +169,59 @@ func TestMCPServersOverTheAPI(t *testing.T) {
 	}
 	if strings.Contains(s.log.String(), mcpCanary) {
 		t.Error("the log shows the secret")
+	}
+}
+
+// TestMCPServersOnThePage: pasted, shown with their tools, switched off and removed.
+func TestMCPServersOnThePage(t *testing.T) {
+	t.Setenv("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST", os.Args[0])
+	s := start(t, scripted(t))
+	post := func(path string, form url.Values, want int) string {
+		t.Helper()
+		a := s.send(t, "POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
+		if a.status != want {
+			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
+		}
+		return a.body
+	}
+	notes := notesServer()
+	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
+	pasted, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"my notes": notes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post("/ui/mcp/add", url.Values{"json": {string(pasted)}}, 303)
+	page := func(want string) string {
+		t.Helper()
+		for end := time.Now().Add(patience); ; {
+			a := s.send(t, "GET", "/workspace/settings/tools", "", "Accept", "text/html")
+			if strings.Contains(a.body, mcpCanary) {
+				t.Fatal("the page shows the secret")
+			}
+			if strings.Contains(a.body, want) {
+				return a.body
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the page never has %q:\n%s", want, a.body)
+			}
+		}
+	}
+	if got := page("Connected"); !strings.Contains(got, "Tools (2)") || !strings.Contains(got, "tells where it works") {
+		t.Errorf("the page is %s", got)
+	}
+	for text, want := range map[string]string{string(pasted): "already", "nonsense": "not a JSON object",
+		`{"x": {"command": "sh", "args": ["-c", "id"]}}`: "not allowed"} {
+		if got := post("/ui/mcp/add", url.Values{"json": {text}}, 422); !strings.Contains(got, want) {
+			t.Errorf("%q is not told: %s", want, got)
+		}
+	}
+	const of = "/ui/mcp/by-name/my%20notes/"
+	post(of+"reconnect", nil, 303)
+	post(of+"approve", nil, 303)
+	post(of+"switch", url.Values{"on": {"false"}}, 303)
+	page("Turn on: my notes")
+	post(of+"remove", nil, 303)
+	if got := page("MCP servers"); strings.Contains(got, "my notes") {
+		t.Error("a removed server is still on the page")
 	}
 }

@@ -150,3 +150,25 @@ func TestServersOfOtherPrograms(t *testing.T) {
 		t.Errorf("the servers are %+v, disabled %v", all, s.Disabled)
 	}
 }
+
+func TestPastedServers(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"mcpServers": {"a": {"command": "npx", "args": ["-y", "x"]}}}`: `{"a":{"args":["-y","x"],"command":"npx"}}`,
+		`{"inputs": [], "servers": {"a": {"type": "http", "url": "u", "headers": {"K": "${input:api-key}"}}}}`: `{"a":{"headers":{` +
+			`"K":"$API_KEY"},"type":"http","url":"u"}}`,
+		`{"mcp": {"servers": {"a": {"command": "x", "args": ["${workspaceFolder}/d"], "env": {"T": "${env:Tok}"}}}}}`: `{"a":{"args":[` +
+			`"/mnt/user-data/workspace/d"],"command":"x","env":{"T":"$Tok"}}}`,
+		`{"a": {"serverUrl": "u"}, "b": {"command": "x"}}`: `{"a":{"url":"u"},"b":{"command":"x"}}`,
+		`[]`: "that is not a JSON object", `{"a": 1}`: `"a" has neither a command nor a url`, `{}`: "there is no server in it",
+		`{"a": {"url": "u", "headers": {"A": "Bearer ${input:k}"}}}`: "a has a variable inside a longer value; make the whole value $NAME",
+	} {
+		got, err := config.ParseServers(text)
+		b, _ := json.Marshal(got)
+		if err != nil {
+			b = []byte(err.Error())
+		}
+		if string(b) != want {
+			t.Errorf("%s becomes %s", text, b)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,10 @@ func (s *server) open(ctx context.Context, conf Server, thread string) (*session
 func (s *server) explain(err error, began time.Time) error {
 	if errors.As(err, &errNotFound{}) {
 		return err
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // what is around it repeats the address
 	}
 	text := s.veil.over(err.Error())
 	if said := s.log.since(began, 3); said != "" {

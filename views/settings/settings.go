@@ -149,3 +149,29 @@ func version(a views.About) string {
 }
 
 func platform(a views.About) string { return strings.TrimSpace(a.Platform + " " + a.Go) }
+
+// serverState names how an MCP server is.
+func serverState(s views.ServerInfo) string {
+	switch {
+	case s.Off:
+		return "settings.off"
+	case s.State == "connecting":
+		return "mcp.connecting"
+	case s.State == "ready":
+		return "mcp.ready"
+	case s.State == "failed":
+		return "mcp.failed"
+	}
+	return "mcp.unavailable"
+}
+
+func serverFailed(s views.ServerInfo) bool {
+	return !s.Off && (s.State == "" || s.State == "failed" || s.State == "unavailable")
+}
+
+func serverVerb(s views.ServerInfo) string {
+	if s.Off {
+		return "skills.on"
+	}
+	return "skills.off"
+}

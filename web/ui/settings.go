@@ -61,7 +61,7 @@ func (u *UI) settings(c echo.Context) error {
 			return err
 		}
 	case "tools":
-		p.Tools, p.Servers = u.toolList(), u.mcpServers()
+		p.Tools, p.Servers, p.MayAdd = u.toolList(), u.mcpServers(), u.MCP != nil && mayChange(c)
 	case "sandbox":
 		p.Sandbox = u.box()
 		if p.Hosts, err = u.openHosts(c.Request().Context()); err != nil {
@@ -122,23 +122,6 @@ func (u *UI) toolList() []views.ToolInfo {
 		}
 	}
 	return out
-}
-
-// mcpServers are those of the configuration, in the order of their names.
-func (u *UI) mcpServers() []views.ServerInfo {
-	var out []views.ServerInfo
-	for name, s := range u.Config.Current().Extensions.MCPServers {
-		out = append(out, views.ServerInfo{Name: name, Text: mcpText(s), Off: !s.Enabled, Reason: s.Disabled})
-	}
-	slices.SortFunc(out, func(a, b views.ServerInfo) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-func mcpText(s config.MCPServer) string {
-	if s.Description != "" {
-		return head(oneLine(s.Description), maxTitle)
-	}
-	return s.Type
 }
 
 // configWarnings lists what the configuration says in vain; nil when there is nothing.
