@@ -374,3 +374,21 @@ func (h *held) ended() {
 		c.Close()
 	}
 }
+
+// TestALinkOfTheThreadLeadsNoServerOutside: commands in the sandbox write to the workspace, too.
+func TestALinkOfTheThreadLeadsNoServerOutside(t *testing.T) {
+	w := newWorld(t, stdio("s", "good"))
+	outside, work := t.TempDir(), filepath.Join(w.dir, "threads/t1/user-data/workspace")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(work, ".mcp")); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.call("t1", "s_count", ""); !r.IsError {
+		t.Errorf("the server starts: %q", r.Content.Text)
+	}
+	if made, err := os.ReadDir(outside); err != nil || len(made) > 0 {
+		t.Errorf("made outside: %v, %v", made, err)
+	}
+}

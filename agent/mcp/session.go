@@ -156,9 +156,9 @@ func (s *server) transport(e *session, conf Server, thread string) (_ sdk.Transp
 	if err != nil {
 		return nil, nil, err
 	}
-	tmp := filepath.Join(work, ".mcp", "tmp")
-	if err := os.MkdirAll(tmp, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make a folder for temporary files: %w", err)
+	tmp, err := temporary(work)
+	if err != nil {
+		return nil, nil, err
 	}
 	args := make([]string, len(conf.Args))
 	for i, a := range conf.Args {
@@ -169,6 +169,30 @@ func (s *server) transport(e *session, conf Server, thread string) (_ sdk.Transp
 		return nil, nil, err
 	}
 	return &sdk.IOTransport{Reader: e.proc.out, Writer: e.proc.in, MaxLineLength: s.pool.o.MaxMessage}, e.proc.end, nil
+}
+
+// tempFolder is where servers put their temporary files, in a thread's workspace.
+const tempFolder = ".mcp/tmp"
+
+// temporary makes the folder for them. Commands of the thread write to the workspace, too, and a link
+// of theirs must not lead the server elsewhere.
+func temporary(work string) (string, error) {
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return "", fmt.Errorf("open the workspace for an MCP server: %w", err)
+	}
+	defer root.Close()
+	err = root.MkdirAll(tempFolder, 0o700)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = root.Stat(tempFolder); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a folder", tempFolder)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for temporary files of an MCP server: %w", err)
+	}
+	return filepath.Join(work, filepath.FromSlash(tempFolder)), nil
 }
 
 // userData is where a thread's files are for models and their tools.
