@@ -16,7 +16,6 @@ type wire struct {
 	want         []string
 	answer       string
 	empty        string
-	path         string // of the second request, which search has for some
 }
 
 const duckPage = `<!DOCTYPE html><html><body><div id="links" class="results">

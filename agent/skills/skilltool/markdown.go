@@ -56,7 +56,6 @@ type block struct {
 	text    string
 	rows    [][][]span // the first is the head
 	pic     *pic
-	start   int // where it begins in the source
 }
 
 // span is text of one look.
