@@ -17,7 +17,7 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 # Packages whose tests run under the race detector: those with goroutines or
 # shared state. The rest runs without, which is several times faster.
-RACE := ^fawn/(agent|agent/(runs|lead|llm|mcp|middleware|subagent|tools).*|store.*|sandbox.*|uploads.*|memory.*|web|web/(api|api/wire|attack|chain|httpx|ui))$$
+RACE := ^fawn/(agent|agent/(community|extensions|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|chain|httpx|ui))$$
 
 .PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench soak docker release clean
 
