@@ -134,7 +134,7 @@ for (const javaScriptEnabled of [true, false]) {
     await form.getByLabel('Model').selectOption('careful');
     await form.getByLabel('Temperature').fill('7');
     await form.getByLabel('All tools').uncheck();
-    for (const name of ['Write files', 'Run commands']) await form.getByLabel(name).uncheck();
+    for (const name of ['Write files', 'Run commands', 'Search the web']) await form.getByLabel(name).uncheck();
     await form.getByRole('button', { name: 'Create agent' }).click();
     await form.getByRole('alert').getByText('from 0 to 2').waitFor();
     assert.equal(await form.getByLabel('Instructions').inputValue(), 'Sum up in three bullets.');
