@@ -130,6 +130,7 @@ test('a skill that the agent made is installed from its card, and gone from the 
     await shot(page, 'card-' + name);
   }
   assert.deepEqual(await violations(page), []);
+  await page.setViewportSize({ width: 1280, height: 900 }); // the panel of files covers a narrow page
   await button.click();
   await page.getByRole('heading', { level: 1, name: 'Install “stock-check”?' }).waitFor();
   await page.getByText('scripts/count.sh').first().waitFor();
