@@ -149,20 +149,26 @@ type failed struct {
 	again time.Time
 }
 
+// batch is the least time between two looks at what waits, so that lessons which become due one
+// after the other are read together.
+const batch = time.Second
+
 // Run learns what is due until ctx ends. What waits then is stored and learned by the next
 // server.
 func (s *Service) Run(ctx context.Context) {
 	tried := map[string]failed{}
 	for ctx.Err() == nil {
 		next := s.work(ctx, tried)
-		var timer <-chan time.Time
-		if !next.IsZero() {
-			timer = s.After(next.Sub(s.Now()))
+		for next.IsZero() && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-s.wake:
+				next = s.Now().Add(s.Rules().Debounce) // when what was just stored is due at the earliest
+			}
 		}
 		select {
 		case <-ctx.Done():
-		case <-s.wake:
-		case <-timer:
+		case <-s.After(max(next.Sub(s.Now()), batch)):
 		}
 	}
 }
