@@ -29,10 +29,42 @@ type Lesson struct {
 // maxPending bounds the runs that have taught something and not ended yet.
 const maxPending = 4096
 
-// pending are the lessons of runs that are about to end.
+// pending are the lessons of runs that are about to end, and the threads whose lessons are stored.
 type pending struct {
-	mu   sync.Mutex
-	runs map[string]Lesson
+	mu      sync.Mutex
+	runs    map[string]Lesson
+	waiting map[string]bool // set anew with each look at what is stored, so it may be off for a moment
+}
+
+// full tells whether no lesson of another thread should be stored.
+func (p *pending) full(thread string, depth int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return depth > 0 && len(p.waiting) >= depth && !p.waiting[thread]
+}
+
+// stored notes that a thread's lesson waits.
+func (p *pending) stored(thread string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[thread] = true
+}
+
+// seen are the lessons that wait at this moment.
+func (p *pending) seen(list []Lesson) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.waiting)
+	for _, l := range list {
+		p.waiting[l.Thread] = true
+	}
+}
+
+// done notes that nothing waits of a thread.
+func (p *pending) done(thread string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, thread)
 }
 
 // Learn takes what was said in a thread, at the end of a run. It is stored with the run's end:
@@ -52,15 +84,9 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	if l.Said = Filter(since(l.Said, last)); l.Said == nil {
 		return nil
 	}
-	if rules.QueueDepth > 0 && len(hints(l.Said)) == 0 {
-		waiting, err := s.DB.Keys(ctx, store.Global, lessonSpace)
-		if err != nil {
-			return fmt.Errorf("count lessons: %w", err)
-		}
-		if len(waiting) >= rules.QueueDepth && !slices.Contains(waiting, l.Thread) {
-			s.Log.Warn("too much waits to be learned; a conversation is left out", "thread", l.Thread, "waiting", len(waiting))
-			return nil
-		}
+	if s.pending.full(l.Thread, rules.QueueDepth) && len(hints(l.Said)) == 0 {
+		s.Log.Warn("too much waits to be learned; a conversation is left out", "thread", l.Thread, "waiting", rules.QueueDepth)
+		return nil
 	}
 	l.Due = s.Now().Add(rules.Debounce).UnixMilli()
 	s.pending.mu.Lock()
@@ -86,7 +112,10 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 		s.Log.Warn("couldn't store what a conversation has to teach", "thread", l.Thread, "err", err)
 		return nil, func() {}
 	}
-	return []store.KV{{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: body}}, s.nudge
+	return []store.KV{{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: body}}, func() {
+		s.pending.stored(l.Thread)
+		s.nudge()
+	}
 }
 
 func (s *Service) nudge() {
@@ -182,6 +211,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 		}
 		return s.Now().Add(pause)
 	}
+	s.pending.seen(list)
 	for _, l := range list {
 		due := time.UnixMilli(l.Due)
 		was := tried[l.Thread]
@@ -203,6 +233,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 		}
 		delete(tried, l.Thread)
 		if err == nil {
+			s.pending.done(l.Thread)
 			continue
 		}
 		s.Log.Warn("couldn't learn from a conversation", "thread", l.Thread, "attempt", was.times+1, "err", err)

@@ -95,7 +95,7 @@ func New(c Config) *Service {
 		c.Ask = func(context.Context, Lesson, string) (string, error) { return "", ErrNoModel }
 	}
 	return &Service{Config: c, wake: make(chan struct{}, 1), caches: map[string]*ownerCache{},
-		pending: pending{runs: map[string]Lesson{}}}
+		pending: pending{runs: map[string]Lesson{}, waiting: map[string]bool{}}}
 }
 
 func (s *Service) cache(owner string) *ownerCache {

@@ -34,6 +34,7 @@ type Library struct {
 	o  Options
 	mu sync.Mutex // guards what follows, and the files below custom and Shown
 
+	built []Skill          // the bundled skills, which do not change
 	known map[string]Skill // by place
 	all   []Skill          // by name
 	state map[string]bool
@@ -136,7 +137,7 @@ func (l *Library) refresh() error {
 	known := map[string]Skill{}
 	from := map[string]fs.FS{}
 	for _, s := range sources {
-		found, err := s.discover(l.known)
+		found, err := l.discover(s)
 		if err != nil {
 			return fmt.Errorf("look for %s skills: %s", s.category, reason(err))
 		}
@@ -151,6 +152,18 @@ func (l *Library) refresh() error {
 		return nil
 	}
 	return l.show(from)
+}
+
+// discover finds the skills of a source, those of the program only once.
+func (l *Library) discover(s source) ([]Skill, error) {
+	if s.bundled && l.built != nil {
+		return l.built, nil
+	}
+	found, err := s.discover(l.known)
+	if s.bundled {
+		l.built = found
+	}
+	return found, err
 }
 
 // readState keeps the last state while the file cannot be read; without one, nothing is on.
