@@ -26,6 +26,7 @@ type equipment struct {
 
 	who    custom
 	skills []skills.Skill
+	off    []string        // names of skills that are off
 	task   *agent.Tool     // sends helpers; nil where none can be sent
 	kinds  []subagent.Kind // of helpers
 	helper *subagent.Job   // what this is the equipment for; nil for a lead agent

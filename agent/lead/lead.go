@@ -201,7 +201,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)
 	}
-	r.skills = b.skillsOf(c.Skills)
+	r.skills, r.off = b.skillsOf(c.Skills), b.offOf(c.Skills)
 	r.narrow(b)
 	if r.fit(entry); r.brief != "" {
 		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))

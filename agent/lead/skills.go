@@ -32,6 +32,26 @@ func (b *Builder) skillsOf(allowed []string) []skills.Skill {
 	return list
 }
 
+// maxOff bounds the names of skills that are off.
+const maxOff = 50
+
+// offOf are the names of skills that the agent could have if they were on.
+func (b *Builder) offOf(allowed []string) (names []string) {
+	if b.skills == nil {
+		return nil
+	}
+	all, err := b.skills.List()
+	if err != nil {
+		return nil // skillsOf has said so
+	}
+	for _, s := range all {
+		if !s.Enabled && s.Usable() && len(names) < maxOff && (allowed == nil || slices.Contains(allowed, s.Name)) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // skillStage is the stage of skills, or none.
 func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
 	if b.skills == nil || e.who.making {
@@ -60,5 +80,10 @@ func (e equipment) listed(f config.Skills) safe {
 		}
 		b.WriteString(line)
 	}
-	return safe(strings.Replace(string(ours("skills")), "{list}", b.String(), 1))
+	off := ""
+	if len(e.off) > 0 {
+		off = "\n<disabled_skills>\nTurned off by the user: `" + string(quote(strings.Join(e.off, "`, `"))) +
+			"`. Do not use them, or what you know of them; if one is asked for, say that it is off.\n</disabled_skills>"
+	}
+	return safe(strings.NewReplacer("{list}", b.String(), "{off}", off).Replace(string(ours("skills"))))
 }

@@ -59,10 +59,11 @@ func TestThePromptListsEnabledSkills(t *testing.T) {
 	const draw = "\n- `draw`: About draw (/mnt/skills/custom/draw/SKILL.md)"
 	for i, want := range []string{
 		draw + "\n- `paint`: About paint (/mnt/skills/custom/paint/SKILL.md)\n- `torn`: About torn (/mnt/skills/custom/torn/SKILL.md)\n</available_skills>",
-		draw + "\n- `paint`: About paint (/mnt/skills/custom/paint/SKILL.md)\n</available_skills>",
-		draw + "\n</available_skills>",
+		draw + "\n- `paint`: About paint (/mnt/skills/custom/paint/SKILL.md)\n</available_skills>\n<disabled_skills>\nTurned off by the user: `torn`.",
+		draw + "\n</available_skills>\n<disabled_skills>\nTurned off by the user: `paint`, `torn`.",
 	} {
-		if got := w.request(t, i).System; !strings.Contains(got, want) || strings.Contains(got, "Secret") {
+		if got := w.request(t, i).System; !strings.Contains(got, want) || strings.Contains(got, "Secret") ||
+			strings.Contains(got, "<disabled_skills>") != (i > 0) || strings.Contains(got, "{off}") {
 			t.Errorf("prompt %d lacks %q:\n%s", i, want, got)
 		}
 	}

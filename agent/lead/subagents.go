@@ -183,7 +183,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	entry.ContextWindow = b.window(ctx, entry)
 	e := b.equip(snap.File, *s.Options, entry.ContextWindow)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
-	e.who, e.skills = groups, b.skillsOf(groups.Skills)
+	e.who, e.skills, e.off = groups, b.skillsOf(groups.Skills), b.offOf(groups.Skills)
 	e.narrow(b)
 	e.fit(entry)
 	return b.assemble(snap, e, model), nil
