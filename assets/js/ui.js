@@ -55,9 +55,10 @@ const swipe = (e) => {
     if (!t || Math.abs(t.clientY - y) > 40) off();
     else if (t.clientX - x > 60) { off(); openSheet(); }
   };
-  const off = () => { document.removeEventListener('touchmove', move); document.removeEventListener('touchend', off); };
+  const ends = ['touchend', 'touchcancel'];
+  const off = () => { document.removeEventListener('touchmove', move); for (const end of ends) document.removeEventListener(end, off); };
   on(document, 'touchmove', move, {passive: true});
-  on(document, 'touchend', off);
+  for (const end of ends) on(document, end, off);
 };
 
 // The lines between the columns can be moved.
