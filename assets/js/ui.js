@@ -26,7 +26,8 @@ const list = async () => {
 const second = () => {
   if (document.hidden) return;
   clocks();
-  if (++ticks % 5 === 0 && ($('later') || document.querySelector('.tl:not([aria-current]) .running'))) list();
+  // A task of the schedule may begin at any time.
+  if (++ticks % 5 === 0 && (ticks % 30 === 0 && $('threads') || $('later') || document.querySelector('.tl:not([aria-current]) .running'))) list();
 };
 
 // The side bar is one element: on small screens it moves into a dialog.

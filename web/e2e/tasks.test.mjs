@@ -57,6 +57,25 @@ for (const javaScriptEnabled of [true, false]) {
 
 const post = (path, body) => fetch(fawn.base + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }).then((r) => r.json());
 
+test('who looks at another page sees in the side bar that a task has worked', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.clock.install();
+  await page.goto(fawn.base + '/workspace/chats/new');
+  await page.locator('#threads').waitFor();
+  const task = await post('/api/scheduled-tasks', { title: 'Beside you', prompt: words(3), schedule_type: 'cron', schedule_spec: { cron: '0 0 1 1 *' }, timezone: 'UTC' });
+  await post(`/api/scheduled-tasks/${task.id}/trigger`, {});
+  let run;
+  await until('the run has ended', async () => {
+    [run] = await fetch(`${fawn.base}/api/scheduled-tasks/${task.id}/runs`).then((r) => r.json());
+    return run?.status === 'success';
+  });
+  await page.clock.runFor(31_000);
+  await page.locator(`#tl-${run.thread_id} .dot.unread`).waitFor();
+  await fetch(`${fawn.base}/api/scheduled-tasks/${task.id}`, { method: 'DELETE' });
+  clean(page);
+  await page.context().close();
+});
+
 test('a task fires at its time and shows its chat', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const task = await until('it is scheduled', async () => { // a busy machine may need longer than until then
