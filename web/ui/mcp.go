@@ -106,7 +106,7 @@ func (u *UI) showServers(c echo.Context, status int, text, problem string) error
 	if err != nil {
 		return err
 	}
-	p.Tools, p.Servers, p.MayAdd = u.toolList(), u.mcpServers(), mayChange(c)
+	p.Tools, p.Servers, p.MayAdd = u.toolList(c), u.mcpServers(), mayChange(c)
 	p.Pasted, p.Problem = text, problem
 	return html(c, status, settings.Page(p))
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/community"
 	"fawn/agent/config"
+	"fawn/agent/subagent"
 	"fawn/agent/tools"
 	"fawn/assets"
 	"fawn/store"
@@ -61,7 +63,7 @@ func (u *UI) settings(c echo.Context) error {
 			return err
 		}
 	case "tools":
-		p.Tools, p.Servers, p.MayAdd = u.toolList(), u.mcpServers(), u.MCP != nil && mayChange(c)
+		p.Tools, p.Servers, p.MayAdd = u.toolList(c), u.mcpServers(), u.MCP != nil && mayChange(c)
 	case "sandbox":
 		p.Sandbox = u.box()
 		if p.Hosts, err = u.openHosts(c.Request().Context()); err != nil {
@@ -105,8 +107,15 @@ func (u *UI) about() views.About {
 		Sandbox: u.box(), Parts: assets.Notices()}
 }
 
-// tools are what models can call, in the order they are told about it.
-func (u *UI) toolList() []views.ToolInfo {
+// toolList is what of ours models can call, in the order they are told about it.
+func (u *UI) toolList(c echo.Context) []views.ToolInfo {
+	f := u.Config.Current().File
+	off := func(on bool, key string) string {
+		if on {
+			return ""
+		}
+		return say(c, "settings.tool.switched", key)
+	}
 	var out []views.ToolInfo
 	for _, t := range tools.Builtin(u.Dirs.Open, tools.DefaultLimits(), u.Documents) {
 		out = append(out, views.ToolInfo{Name: t.Name})
@@ -115,7 +124,12 @@ func (u *UI) toolList() []views.ToolInfo {
 	if box := u.box(); box.State == views.SandboxOff {
 		bash.Reason = cmp.Or(box.Reason, box.Provider)
 	}
-	out = append(out, bash, views.ToolInfo{Name: tools.Todos().Name})
+	out = append(out, bash)
+	for _, name := range community.Names() {
+		out = append(out, views.ToolInfo{Name: name, Reason: off(f.Web.Enabled, "web.enabled")})
+	}
+	out = append(out, views.ToolInfo{Name: subagent.Tool, Reason: off(f.Subagents.Enabled, "subagents.enabled")},
+		views.ToolInfo{Name: tools.Todos().Name})
 	for _, d := range u.Config.Current().Disabled {
 		if d.Kind == "tool" {
 			out = append(out, views.ToolInfo{Name: d.Name, Reason: d.Reason})
