@@ -43,6 +43,7 @@ Commands:
   serve     start the server (the default)
   doctor    check models, sandbox and files, and report problems with their fixes
   fsck      check the data folder for errors; the server must be stopped
+  import    take over chats, files, agents and memory from DeerFlow (import DIR); the server must be stopped
   skills    list them (skills list), or check each one (skills doctor)
   version   print the version
   skilltool make documents, slides and charts the way the skills that come with Fawn do; see skilltool help
@@ -59,6 +60,10 @@ Flags of skills doctor:
 
 Flags of fsck:
   --repair   back up the database, then fix what can be fixed without losing data
+
+Flags of import:
+  --user ID   whose chats to take, where DeerFlow has several users
+  --dry-run   only say what would be imported
 
 Flags of serve:
   --addr HOST:PORT   address to listen on (default: 127.0.0.1:2026)
@@ -102,11 +107,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				_, err := io.WriteString(stdout, sandbox.AppArmorProfile())
 				return err
 			}
-			return doctor(ctx, o)
+			return checked(web.Doctor(ctx, o))
 		}
 	case "fsck":
 		flags.BoolVar(&repair, "repair", false, "")
-		do = func() error { return fsck(ctx, o, repair) }
+		do = func() error { return checked(web.Fsck(ctx, o, repair)) }
+	case "import":
+		if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+			return misuse(stderr, errors.New("import needs the folder of DeerFlow behind it"))
+		}
+		from := web.ImportOptions{From: args[0]}
+		args = args[1:]
+		flags.StringVar(&from.User, "user", "", "")
+		flags.BoolVar(&from.Dry, "dry-run", false, "")
+		do = func() error { return checked(web.Import(ctx, o, from)) }
 	case "skills":
 		if len(args) == 0 || args[0] != "list" && args[0] != "doctor" {
 			return misuse(stderr, errors.New("skills needs list or doctor behind it"))
@@ -152,19 +166,11 @@ func misuse(stderr io.Writer, err error) int {
 	return exitUsage
 }
 
-// errUnhealthy ends doctor and fsck with an exit code; they have already said what is wrong.
+// errUnhealthy ends doctor, fsck and import with an exit code; they have already said what is wrong.
 var errUnhealthy = errors.New("something needs mending")
 
-func doctor(ctx context.Context, o web.Options) error {
-	ok, err := web.Doctor(ctx, o)
-	if err == nil && !ok {
-		err = errUnhealthy
-	}
-	return err
-}
-
-func fsck(ctx context.Context, o web.Options, repair bool) error {
-	ok, err := web.Fsck(ctx, o, repair)
+// checked is the error of a command that has told what is not right, if something is not.
+func checked(ok bool, err error) error {
 	if err == nil && !ok {
 		err = errUnhealthy
 	}
@@ -175,11 +181,7 @@ func skillsCommand(ctx context.Context, o web.Options, what, prompt string) erro
 	if what == "list" {
 		return web.ListSkills(o)
 	}
-	ok, err := web.DoctorSkills(ctx, o, prompt)
-	if err == nil && !ok {
-		err = errUnhealthy
-	}
-	return err
+	return checked(web.DoctorSkills(ctx, o, prompt))
 }
 
 func printVersion(o web.Options) error {

@@ -21,10 +21,6 @@ func (d Dirs) Copy(ctx context.Context, from, to string) error {
 	if err := d.Create(to); err != nil {
 		return err
 	}
-	target, err := d.thread(to)
-	if err != nil {
-		return err
-	}
 	src, err := os.OpenRoot(filepath.Join(source, "user-data"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -33,9 +29,32 @@ func (d Dirs) Copy(ctx context.Context, from, to string) error {
 		return opError("copy files of thread", from, err)
 	}
 	defer src.Close()
+	if err := d.copyTree(ctx, src, to); err != nil {
+		return opError("copy files of thread", from, err)
+	}
+	return nil
+}
+
+// CopyIn gives thread to, which has no files yet, those of a folder that is laid out like
+// its own. It takes the same as Copy.
+func (d Dirs) CopyIn(ctx context.Context, from *os.Root, to string) error {
+	if err := d.Create(to); err != nil {
+		return err
+	}
+	if err := d.copyTree(ctx, from, to); err != nil {
+		return opError("copy files to thread", to, err)
+	}
+	return nil
+}
+
+func (d Dirs) copyTree(ctx context.Context, src *os.Root, to string) error {
+	target, err := d.thread(to)
+	if err != nil {
+		return err
+	}
 	dst, err := os.OpenRoot(filepath.Join(target, "user-data"))
 	if err != nil {
-		return opError("copy files to thread", to, err)
+		return err
 	}
 	defer dst.Close()
 	for queue := []string{"."}; len(queue) > 0; {
@@ -65,7 +84,7 @@ func (d Dirs) Copy(ctx context.Context, from, to string) error {
 			return nil
 		})
 		if err != nil {
-			return opError("copy files of thread", from, err)
+			return err
 		}
 	}
 	return nil

@@ -56,13 +56,14 @@ func imports() map[string][]string {
 		"sandbox/linediff":        leaf,
 		"sandbox/netguard":        leaf,
 		"store/...":               {"store"},
+		"store/deerflow":          leaf,
 		"uploads/...":             {"uploads/..."},
 		"views/i18n":              leaf,
 		"views/mathml":            leaf,
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "uploads/...", "web/api", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
+		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "web/api", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
 		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
@@ -88,6 +89,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
 		{"github.com/anthropics/anthropic-sdk-go", "agent/llm/anthropic", "only adapters know a provider's client"},
 		{"github.com/modelcontextprotocol/go-sdk/mcp", "agent/mcp", "one place speaks to MCP servers"},
+		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
 		{"testing", "agent/agenttest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},

@@ -1,0 +1,120 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// PastRun is a run that another server made.
+type PastRun struct {
+	ID, Assistant, Status, Error string
+	Model                        string // "" is not known
+	Input, Output, Total, Calls  int    // tokens, and calls of the model
+	Created, Updated             time.Time
+}
+
+// Restore makes a thread with the state that values describes, as one checkpoint of source "update",
+// in one write: it is whole or not there. t has its id, its owner, its metadata and its times.
+// Fields that cannot be read are left out and returned by name. Errors: store.ErrExists when the id
+// is taken, ErrInput for messages that cannot be read, ErrStorage.
+func (m *Manager) Restore(ctx context.Context, t store.Thread,
+	values map[string]json.RawMessage) (left []string, err error) {
+	var state agent.State
+	for name, raw := range values {
+		one, err := agent.Encode(map[string]json.RawMessage{name: raw})
+		if err != nil {
+			return nil, err
+		}
+		patch, unknown, err := agent.ParsePatch(one)
+		if err == nil {
+			patch.Sandbox, patch.ThreadData = nil, nil // the server's own
+			err = state.Apply(patch)
+		}
+		if err != nil && name == "messages" {
+			return nil, fmt.Errorf("%w: %v", ErrInput, err)
+		}
+		if err != nil || len(unknown) > 0 {
+			left = append(left, name)
+		}
+	}
+	for _, msg := range state.Messages {
+		if msg.ID == "" {
+			msg.ID = newMessageID()
+		}
+	}
+	var b store.Batch
+	card := store.Card{Fields: map[string]int64{}}
+	for i, msg := range state.Messages {
+		body, err := agent.Encode(msg)
+		if err != nil {
+			return nil, fmt.Errorf("encode message %s: %w", msg.ID, err)
+		}
+		b.Messages = append(b.Messages, store.MessageRow{N: int64(i + 1), ID: msg.ID, Body: body})
+	}
+	if n := int64(len(b.Messages)); n > 0 {
+		card.Messages = []store.Range{{From: 1, To: n}}
+	}
+	for _, f := range agent.Fields {
+		if !f.Set(&state) {
+			continue
+		}
+		body, err := f.Encode(&state)
+		if err != nil {
+			return nil, fmt.Errorf("encode field %s: %w", f.Name, err)
+		}
+		b.Fields = append(b.Fields, store.FieldRow{Name: f.Name, Version: 1, Body: body})
+		card.Fields[f.Name] = 1
+	}
+	next := agent.Next(&state, "")
+	cp := store.Checkpoint{ID: checkpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`), Card: card, At: t.UpdatedAt}
+	b.Checkpoints = []store.Checkpoint{cp}
+	t.Head, t.Status, t.StateUpdatedAt = cp.ID, Idle, t.UpdatedAt
+	if len(next) > 0 {
+		t.Status = ThreadInterrupted
+	}
+	if state.Title != nil {
+		t.Title = *state.Title
+	}
+	b.Thread, b.NewThread = &t, true
+	if err := m.db.Commit(ctx, b); errors.Is(err, store.ErrExists) {
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return left, nil
+}
+
+// RestoreRun writes down what another server's run of a thread took. It has no events. A run that
+// did not end there has failed.
+func (m *Manager) RestoreRun(ctx context.Context, thread, owner string, past PastRun) error {
+	u := usage{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
+	if past.Total > 0 {
+		name := past.Model
+		if name == "" {
+			name = unnamedModel
+		}
+		u.ByModel = map[string]modelCost{name: {Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}}
+	}
+	spent, err := agent.Encode(u)
+	if err != nil {
+		return err
+	}
+	run := store.Run{ID: past.ID, ThreadID: thread, AssistantID: past.Assistant, Owner: owner, Status: past.Status,
+		Error: past.Error, Usage: spent, CreatedAt: past.Created, UpdatedAt: past.Updated}
+	switch run.Status {
+	case Success, Failed, Timeout, Interrupted:
+	default:
+		run.Status = Failed
+		run.Error = "The server stopped before this run ended"
+	}
+	if err := m.db.Commit(ctx, store.Batch{Run: &run}); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fawn/agent/config"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/store/deerflow"
+)
+
+// ImportOptions say what [Import] takes.
+type ImportOptions struct {
+	From string // DeerFlow's data folder, or the project it is in
+	User string // id of one of its users; "" is the only one
+	Dry  bool   // only say what would be imported
+}
+
+// Import takes the chats, files, agents, profile and memory of a DeerFlow 2.x installation, whose
+// folder it leaves as it is. What is there already stays, so that an import which was cut off can be
+// repeated. It tells what it does on o.Out, a line each; ok is false when something was left behind.
+func Import(ctx context.Context, o Options, from ImportOptions) (ok bool, err error) {
+	old, err := findDeerFlow(from.From)
+	if err != nil {
+		return false, err
+	}
+	dir, err := config.DataDir(o.Data)
+	if err != nil {
+		return false, err
+	}
+	if err := writable(dir); err != nil {
+		return false, err
+	}
+	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	m := migration{o: o, ImportOptions: from, old: old, dir: dir, db: db, dirs: sandbox.Dirs{Root: dir}}
+	m.runs = runs.New(runs.Config{DB: db, Log: o.Log})
+	defer m.runs.Close()
+	if err := m.do(ctx); err != nil {
+		return false, err
+	}
+	return m.left == 0, nil
+}
+
+// deerFlow is where an installation keeps its things.
+type deerFlow struct {
+	project  string // folder with config.yaml and skills, the same as home where they are together
+	home     string // the data folder
+	database string
+}
+
+// findDeerFlow looks for the data folder and the database where DeerFlow puts them.
+func findDeerFlow(from string) (d deerFlow, err error) {
+	if info, err := os.Stat(from); err != nil {
+		return d, fmt.Errorf("look for DeerFlow: %w", err)
+	} else if !info.IsDir() {
+		return d, fmt.Errorf("look for DeerFlow: %s is not a folder", from)
+	}
+	for _, home := range []string{from, filepath.Join(from, ".deer-flow"), filepath.Join(from, "backend", ".deer-flow")} {
+		for _, name := range []string{"data/deerflow.db", "deerflow.db", "data/checkpoints.db", "checkpoints.db"} {
+			at := filepath.Join(home, filepath.FromSlash(name))
+			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
+				return deerFlow{project: from, home: home, database: at}, nil
+			}
+		}
+	}
+	return d, fmt.Errorf("look for DeerFlow: there is no data/deerflow.db in %s, nor in .deer-flow or backend/.deer-flow "+
+		"below it. A database in PostgreSQL can't be imported", from)
+}
+
+// migration is one import under way.
+type migration struct {
+	ImportOptions
+	o    Options
+	old  deerFlow
+	dir  string
+	db   *store.DB
+	runs *runs.Manager
+	dirs sandbox.Dirs
+	left int // things that could not be taken
+}
+
+func (m *migration) say(format string, args ...any) { fmt.Fprintf(m.o.Out, format+"\n", args...) }
+
+// done is what happened, or what would happen.
+func (m *migration) done(verb string) string {
+	if m.Dry {
+		return "would be " + verb
+	}
+	return verb
+}
+
+// fail says what stays behind, and why.
+func (m *migration) fail(what string, err error) {
+	m.left++
+	m.say("Not imported: %s: %v", what, err)
+}
+
+func (m *migration) do(ctx context.Context) error {
+	src, err := deerflow.Open(ctx, m.old.database)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if err := m.chooseUser(ctx, src); err != nil {
+		return err
+	}
+	ids, err := src.IDs(ctx, m.User)
+	if err != nil {
+		return err
+	}
+	taken, known := 0, 0
+	for _, id := range ids {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		isNew, err := m.thread(ctx, src, id)
+		switch {
+		case errors.Is(err, runs.ErrStorage) || ctx.Err() != nil:
+			return err
+		case err != nil:
+			m.fail("chat "+id, err)
+		case isNew:
+			taken++
+		default:
+			known++
+		}
+	}
+	m.say("Chats: %d of %d %s, %d are here already.", taken, len(ids), m.done("imported"), known)
+	if err := m.agents(); err != nil {
+		return err
+	}
+	if err := m.profile(); err != nil {
+		return err
+	}
+	if err := m.remember(ctx); err != nil {
+		return err
+	}
+	return m.settings()
+}
+
+// chooseUser makes sure that what belongs to several people is not mixed.
+func (m *migration) chooseUser(ctx context.Context, src *deerflow.Source) error {
+	users, err := src.Users(ctx)
+	switch {
+	case err != nil:
+		return err
+	case m.User != "" && !slices.Contains(users, m.User):
+		return fmt.Errorf("DeerFlow has no chats of user %q, only of: %s", m.User, strings.Join(users, ", "))
+	case m.User == "" && len(users) > 1:
+		return fmt.Errorf("DeerFlow has chats of several users: choose one with --user: %s", strings.Join(users, ", "))
+	case m.User == "" && len(users) == 1:
+		m.User = users[0]
+	}
+	return nil
+}
+
+// places are folders or files of the chosen user, the newer layout first.
+func (m *migration) places(name string) (out []string) {
+	if m.User != "" && filepath.IsLocal(m.User) {
+		out = append(out, filepath.Join(m.old.home, "users", m.User, name))
+	}
+	return append(out, filepath.Join(m.old.home, name))
+}
+
+// thread takes one chat: its files first, so that whoever sees it sees them.
+func (m *migration) thread(ctx context.Context, src *deerflow.Source, id string) (isNew bool, err error) {
+	_, err = m.db.Thread(ctx, id)
+	isNew = errors.Is(err, store.ErrNotFound)
+	if err != nil && !isNew {
+		return false, err
+	}
+	if m.Dry {
+		return isNew, nil
+	}
+	if isNew {
+		if err := m.newThread(ctx, src, id); err != nil {
+			return false, err
+		}
+	}
+	return isNew, m.pastRuns(ctx, src, id)
+}
+
+func (m *migration) newThread(ctx context.Context, src *deerflow.Source, id string) error {
+	old, err := src.Thread(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := m.files(ctx, id); err != nil {
+		return err
+	}
+	values := map[string]json.RawMessage{}
+	for name, v := range old.Values {
+		if strings.HasPrefix(name, "__") || strings.HasPrefix(name, "branch:") { // LangGraph's own channels
+			continue
+		}
+		if values[name], err = json.Marshal(v); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	old.Metadata["imported_from"] = "deer-flow"
+	if old.Agent != "" {
+		old.Metadata["agent_name"] = old.Agent
+	}
+	meta, err := json.Marshal(old.Metadata)
+	if err != nil {
+		return fmt.Errorf("read metadata: %w", err)
+	}
+	t := store.Thread{ID: id, Owner: store.DefaultOwner, Title: old.Title, Metadata: meta, CreatedAt: old.Created,
+		UpdatedAt: old.Updated}
+	left, err := m.runs.Restore(ctx, t, values)
+	if err != nil {
+		return errors.Join(err, m.dirs.Remove(id))
+	}
+	left = slices.DeleteFunc(left, func(name string) bool { return name == "thread_data" || name == "sandbox" })
+	if len(left) > 0 {
+		slices.Sort(left)
+		m.say("Chat %s is imported without what Fawn has no place for: %s.", id, strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// files copies what a chat has in its folders.
+func (m *migration) files(ctx context.Context, id string) error {
+	if !filepath.IsLocal(id) {
+		return fmt.Errorf("%q is no name for a folder", id)
+	}
+	for _, at := range m.places(filepath.Join("threads", id, "user-data")) {
+		root, err := os.OpenRoot(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("copy its files: %w", err)
+		}
+		if err := m.dirs.Remove(id); err != nil { // of an import that was cut off
+			return errors.Join(err, root.Close())
+		}
+		if err := errors.Join(m.dirs.CopyIn(ctx, root, id), root.Close()); err != nil {
+			return fmt.Errorf("copy its files: %w", errors.Join(err, m.dirs.Remove(id)))
+		}
+		return nil
+	}
+	return nil
+}
+
+// pastRuns writes down the runs of an imported chat which are not there yet.
+func (m *migration) pastRuns(ctx context.Context, src *deerflow.Source, thread string) error {
+	t, err := m.db.Thread(ctx, thread)
+	if err != nil || !strings.Contains(string(t.Metadata), `"imported_from"`) {
+		return err
+	}
+	list, err := src.Runs(ctx, thread)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if _, err := m.db.Run(ctx, r.ID); err == nil {
+			continue
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		err := m.runs.RestoreRun(ctx, thread, t.Owner, runs.PastRun{ID: r.ID, Assistant: r.Assistant, Status: r.Status,
+			Error: r.Error, Model: r.Model, Input: int(r.Input), Output: int(r.Output), Total: int(r.Total),
+			Calls: int(r.Calls), Created: r.Created, Updated: r.Updated})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
