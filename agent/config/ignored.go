@@ -21,7 +21,6 @@ const (
 	noTasks    = "background tasks of MCP servers are not available yet"
 	noEvolving = "the agent cannot write skills yet"
 	oneByOne   = "facts are not merged"
-	sameSkills = "helpers have the skills of the agent that sends them"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
 	onlyOne    = "a single Fawn process owns all its runs"
 	perRun     = "calls are counted per run, not across threads"
@@ -64,8 +63,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "memory.backend_config.consolidation_min_facts", Reason: oneByOne},
 		{Key: "memory.backend_config.consolidation_max_groups_per_cycle", Reason: oneByOne},
 		{Key: "memory.backend_config.consolidation_max_sources", Reason: oneByOne},
-		{Key: "subagents.agents.*.skills", Reason: sameSkills},
-		{Key: "subagents.custom_agents.*.skills", Reason: sameSkills},
 		{Key: "acp_agents", Reason: noExternal},
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},

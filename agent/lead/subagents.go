@@ -60,8 +60,8 @@ func kinds(f config.File, bash bool) []subagent.Kind {
 	for _, name := range slices.Sorted(maps.Keys(c.CustomAgents)) {
 		a := c.CustomAgents[name]
 		k := subagent.Kind{Name: name, Description: a.Description, Prompt: a.SystemPrompt, Tools: a.Tools,
-			Denied: a.DisallowedTools,
-			Model:  a.Model, MaxTurns: a.MaxTurns, Timeout: a.Timeout}
+			Denied: a.DisallowedTools, Skills: a.Skills,
+			Model: a.Model, MaxTurns: a.MaxTurns, Timeout: a.Timeout}
 		if k.Denied == nil {
 			k.Denied = subagent.Withheld()
 		}
@@ -79,6 +79,9 @@ func kinds(f config.File, bash bool) []subagent.Kind {
 // tweaked is a kind with the owner's changes to it.
 func tweaked(k subagent.Kind, f config.File, t config.SubagentTweak) subagent.Kind {
 	k.Timeout, k.MaxTurns, k.Model = cmp.Or(t.Timeout, k.Timeout), cmp.Or(t.MaxTurns, k.MaxTurns), cmp.Or(t.Model, k.Model)
+	if t.Skills != nil {
+		k.Skills = t.Skills
+	}
 	if t.TokenBudget != nil {
 		k = budgeted(k, f, t.TokenBudget)
 	}
@@ -183,6 +186,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	entry.ContextWindow = b.window(ctx, entry)
 	e := b.equip(snap.File, *s.Options, entry.ContextWindow)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
+	groups.Skills = j.Kind.Learned(groups.Skills)
 	e.who, e.skills, e.off = groups, b.skillsOf(groups.Skills), b.offOf(groups.Skills)
 	e.narrow(b)
 	e.fit(entry)

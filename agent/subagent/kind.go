@@ -21,6 +21,7 @@ type Kind struct {
 	Prompt      string        // what it is told about itself
 	Tools       []string      // the tools it may use, as far as the run has them; nil = all
 	Denied      []string      // tools it never has
+	Skills      []string      // the skills it may use, as far as its agent has them; nil = all
 	Model       string        // "" = that of the run
 	MaxTurns    int           // model calls before the one that ends its work
 	Timeout     time.Duration // from the start of its work
@@ -51,6 +52,18 @@ func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
 		}
 		return len(groups) > 0 && t.Group != "" && !slices.Contains(groups, t.Group) && !slices.Contains(groups, t.Name)
 	})
+}
+
+// Learned are the skills that a helper of this kind may use when its agent may use those of
+// allowed. In both, nil means all.
+func (k Kind) Learned(allowed []string) []string {
+	switch {
+	case k.Skills == nil:
+		return allowed
+	case allowed == nil:
+		return k.Skills
+	}
+	return slices.DeleteFunc(slices.Clone(k.Skills), func(name string) bool { return !slices.Contains(allowed, name) })
 }
 
 // FirstLine is what a model is told of a kind.
