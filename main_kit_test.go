@@ -230,3 +230,25 @@ func until(t *testing.T, done func() bool) {
 		}
 	}
 }
+
+// status of a thread, as GET tells it.
+func status(t *testing.T, s *server, thread string) string {
+	t.Helper()
+	return call[struct{ Status string }](t, s, "GET", "/threads/"+thread, "").Status
+}
+
+type runRow struct {
+	ID         string `json:"run_id"`
+	Status     string `json:"status"`
+	StopReason string `json:"stop_reason"`
+}
+
+// runsOf are a thread's runs, the oldest first.
+func runsOf(t *testing.T, s *server, thread string) []runRow {
+	t.Helper()
+	list := call[[]runRow](t, s, "GET", "/threads/"+thread+"/runs", "")
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list
+}

@@ -17,12 +17,6 @@ type message struct {
 	Content any    `json:"content"`
 }
 
-type runRow struct {
-	ID         string `json:"run_id"`
-	Status     string `json:"status"`
-	StopReason string `json:"stop_reason"`
-}
-
 // messages are the texts of a thread.
 func messages(t *testing.T, s *server, thread string) string {
 	t.Helper()
@@ -35,21 +29,6 @@ func messages(t *testing.T, s *server, thread string) string {
 		b.WriteString(m.Type + ":" + text + "\n")
 	}
 	return b.String()
-}
-
-func status(t *testing.T, s *server, thread string) string {
-	t.Helper()
-	return call[struct{ Status string }](t, s, "GET", "/threads/"+thread, "").Status
-}
-
-// runsOf are a thread's runs, the oldest first.
-func runsOf(t *testing.T, s *server, thread string) []runRow {
-	t.Helper()
-	list := call[[]runRow](t, s, "GET", "/threads/"+thread+"/runs", "")
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
-	return list
 }
 
 const speaking = `SCRIPT{"turns": [{"text": "first words, ", "chunk": 9, "tokens": 100000, "rate": 200}]}`
