@@ -44,7 +44,7 @@ Commands:
   doctor    check models, sandbox and files, and report problems with their fixes
   fsck      check the data folder for errors; the server must be stopped
   import    take over chats, files, agents and memory from DeerFlow (import DIR); the server must be stopped
-  skills    list them (skills list), or check each one (skills doctor)
+  skills    list them (skills list), check each one (skills doctor), or install one (skills install SOURCE)
   version   print the version
   skilltool make documents, slides and charts the way the skills that come with Fawn do; see skilltool help
 
@@ -57,6 +57,9 @@ Flags of doctor:
 
 Flags of skills doctor:
   --prompt TEXT   say also which skills this message would use
+
+Flags of skills install, whose SOURCE is a .skill file, a folder, or the address of a file or a git repository:
+  --yes   install it even if it brings files that can be run, or if the check warns
 
 Flags of fsck:
   --repair   back up the database, then fix what can be fixed without losing data
@@ -122,15 +125,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.BoolVar(&from.Dry, "dry-run", false, "")
 		do = func() error { return checked(web.Import(ctx, o, from)) }
 	case "skills":
-		if len(args) == 0 || args[0] != "list" && args[0] != "doctor" {
-			return misuse(stderr, errors.New("skills needs list or doctor behind it"))
-		}
-		if args[0] == "doctor" {
-			flags.StringVar(&prompt, "prompt", "", "")
+		if len(args) == 0 {
+			return misuse(stderr, errors.New("skills needs list, doctor or install behind it"))
 		}
 		what := args[0]
 		args = args[1:]
-		do = func() error { return skillsCommand(ctx, o, what, prompt) }
+		switch what {
+		case "list":
+			do = func() error { return web.ListSkills(o) }
+		case "doctor":
+			flags.StringVar(&prompt, "prompt", "", "")
+			do = func() error { return checked(web.DoctorSkills(ctx, o, prompt)) }
+		case "install":
+			if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+				return misuse(stderr, errors.New("skills install needs a file, a folder or an address behind it"))
+			}
+			in := web.SkillInstall{From: args[0]}
+			args = args[1:]
+			flags.BoolVar(&in.Consent, "yes", false, "")
+			do = func() error { return checked(web.InstallSkill(ctx, o, in)) }
+		default:
+			return misuse(stderr, fmt.Errorf("skills has no command %q; it has list, doctor and install", what))
+		}
 	case "version":
 		do = func() error { return printVersion(o) }
 	case "help":
@@ -175,13 +191,6 @@ func checked(ok bool, err error) error {
 		err = errUnhealthy
 	}
 	return err
-}
-
-func skillsCommand(ctx context.Context, o web.Options, what, prompt string) error {
-	if what == "list" {
-		return web.ListSkills(o)
-	}
-	return checked(web.DoctorSkills(ctx, o, prompt))
 }
 
 func printVersion(o web.Options) error {

@@ -9,6 +9,7 @@ type SkillsPage struct {
 	Operator bool // the reader may change them
 	Problem  string
 	Findings []SkillFinding // why an archive was refused, in English
+	Address  string         // that was asked for
 }
 
 // SkillInfo is a skill in a list.
@@ -23,7 +24,7 @@ type SkillInfo struct {
 
 // SkillFinding is something about a file of a skill, in English.
 type SkillFinding struct {
-	Severity string // error, warning, note, or runs for a file that can be run
+	Severity string // error, warning or note
 	Text     string
 }
 
@@ -58,13 +59,13 @@ type SkillPage struct {
 // SkillFact is a value of the front matter under a name of the catalogue.
 type SkillFact struct{ Key, Value string }
 
-// SkillInstallPage asks whether a skill is to be installed from a file of a chat, or says why it
-// cannot be.
+// SkillInstallPage asks whether a skill is to be installed, or says why it cannot be.
 type SkillInstallPage struct {
 	Shell    Shell
-	Name     string // of the file
+	Name     string // of the file, or the address it came from
 	Action   string
-	Back     string // the chat
+	Back     string
+	Chat     bool   // it comes from a chat, and goes back there
 	Sum      string // of the file as it was looked at
 	Skill    SkillInfo
 	Facts    []SkillFact

@@ -214,6 +214,12 @@ func AgentActionURL(name, action string) string {
 // SkillInstallURL takes a skill from an archive.
 const SkillInstallURL = "/ui/skills/install"
 
+// SkillFetchURL takes a skill from an address.
+const SkillFetchURL = "/ui/skills/fetch"
+
+// SkillWaitingURL installs the skill of an archive that was looked at, by its sum.
+func SkillWaitingURL(sum string) string { return "/ui/skills/waiting/" + sum }
+
 // SkillFromURL installs the skill in a file of a chat.
 func SkillFromURL(id, file string) string { return ActionURL(id, "skill/"+escapePath(file)) }
 

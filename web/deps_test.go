@@ -46,6 +46,7 @@ func imports() map[string][]string {
 		"agent/schedule":          {"agent", "agent/runs", "store"},
 		"agent/skills":            {"agent/extensions"},
 		"agent/skills/bundled":    leaf,
+		"agent/skills/fetch":      {"agent/skills", "sandbox/netguard"},
 		"agent/skills/skilltool":  {"agent/skills"},
 		"agent/subagent":          {"agent"},
 		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "uploads"},

@@ -17,17 +17,25 @@ import (
 	"fawn/sandbox"
 )
 
-// readSkills looks at the skills without changing anything; shown is a folder to show them in, or "".
-func readSkills(o Options, shown string) ([]skills.Skill, *config.Snapshot, error) {
+// skillsBeside says where the skills are, for commands that work beside a running server.
+func skillsBeside(o Options) (skills.Options, *config.Snapshot, error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
-		return nil, nil, err
+		return skills.Options{}, nil, err
 	}
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
+		return skills.Options{}, nil, err
+	}
+	return skillOptions(func() *config.Snapshot { return snap }, o), snap, nil
+}
+
+// readSkills looks at the skills without changing anything; shown is a folder to show them in, or "".
+func readSkills(o Options, shown string) ([]skills.Skill, *config.Snapshot, error) {
+	opts, snap, err := skillsBeside(o)
+	if err != nil {
 		return nil, nil, err
 	}
-	opts := skillOptions(func() *config.Snapshot { return snap }, o)
 	opts.Shown = shown
 	list, err := skills.Read(opts)
 	return list, snap, err

@@ -10,10 +10,8 @@ import (
 // Read is all skills by name, as a Library has them, for those who only look: what is installed
 // stays as it is. With a folder to show, those that are on are shown there.
 func Read(o Options) ([]Skill, error) {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	l := &Library{o: o, shown: map[string]string{}, reads: o.Shown == ""}
+	l := Beside(o)
+	l.reads = o.Shown == ""
 	return l.List()
 }
 
@@ -56,4 +54,13 @@ func terms(text string) (out []string) {
 		out = append(out, word)
 	}
 	return out
+}
+
+// Beside is a Library for a program that installs beside a running server: it shows nothing, and
+// sweeps nothing away that the server is about to install.
+func Beside(o Options) *Library {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Library{o: o, shown: map[string]string{}, reads: true}
 }

@@ -1,96 +1,173 @@
 package ui
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/skills"
+	"fawn/agent/skills/fetch"
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/agents"
 )
 
-// keptArchive is an archive in a file of its own, which nobody changes while it is looked at.
-type keptArchive struct {
-	*os.File
-	size int64
-	sum  string
-}
-
-func (u *UI) keepArchive() (*keptArchive, error) {
-	f, err := os.CreateTemp(u.Dirs.Root, ".skill-*")
+// keepArchive makes a file for an archive; drop removes it.
+func (u *UI) keepArchive() (archive *fetch.Archive, drop func(), err error) {
+	archive, err = fetch.Keep(u.Dirs.Root)
 	if err != nil {
-		return nil, fmt.Errorf("keep an archive: %w", err)
+		return nil, nil, err
 	}
-	return &keptArchive{File: f}, nil
+	return archive, func() { u.dropArchive(archive) }, nil
 }
 
-// take fills the file.
-func (a *keptArchive) take(from io.Reader) (err error) {
-	h := sha256.New()
-	a.size, err = io.Copy(io.MultiWriter(a.File, h), from)
-	a.sum = hex.EncodeToString(h.Sum(nil))
-	return err
-}
-
-func (u *UI) dropArchive(a *keptArchive) {
-	if err := errors.Join(a.Close(), os.Remove(a.Name())); err != nil {
+func (u *UI) dropArchive(archive *fetch.Archive) {
+	if err := archive.Drop(); err != nil {
 		u.Log.Warn("a copy of an archive stays", "err", err)
 	}
 }
 
-// installSkill is POST /ui/skills/install. The archive goes to a file first, as its list of files
+// undecided are archives that somebody has been asked about.
+func (u *UI) undecided() fetch.Waiting {
+	return fetch.Waiting(filepath.Join(u.Dirs.Root, "skills-waiting"))
+}
+
+// uploadSkill is POST /ui/skills/install. The archive goes to a file first, as its list of files
 // stands at the end.
-func (u *UI) installSkill(c echo.Context) error {
+func (u *UI) uploadSkill(c echo.Context) error {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, skills.MaxArchive+maxSmallForm)
-	archive, err := u.keepArchive()
+	archive, drop, err := u.keepArchive()
 	if err != nil {
 		return err
 	}
-	defer u.dropArchive(archive)
-	form, _, err := readFormFiles(r, maxSmallForm, func(_ url.Values, files *multipart.Reader) error {
+	defer drop()
+	name := ""
+	_, _, err = readFormFiles(r, maxSmallForm, func(_ url.Values, files *multipart.Reader) error {
 		part, err := files.NextPart()
 		if err != nil {
 			return formError(err)
 		}
-		return formErrorOrNil(archive.take(part))
+		name = part.FileName()
+		return formErrorOrNil(archive.Take(part))
 	})
 	if err != nil {
 		return err
 	}
-	scan := u.skillEdit().Scan
-	p, err := u.Skills.Inspect(archive, archive.size, scan)
-	if err != nil {
-		return u.skillsPage(c, http.StatusUnprocessableEntity, err)
-	}
-	if p.Risky() && form.Get("consent") != "yes" {
-		return u.skillsPage(c, http.StatusUnprocessableEntity, &unseenSkill{p})
-	}
-	s, err := u.Skills.Install(archive, archive.size, scan)
-	if err != nil {
-		return u.skillsPage(c, http.StatusUnprocessableEntity, err)
-	}
-	return c.Redirect(http.StatusSeeOther, views.SkillURL(s.Name)+"?saved=1")
+	return u.proposeOrAsk(c, archive, name)
 }
 
-// unseenSkill is a skill whose risks nobody has accepted yet.
-type unseenSkill struct{ skills.Proposal }
+// fetchSkill is POST /ui/skills/fetch: a skill at an address.
+func (u *UI) fetchSkill(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	address := strings.TrimSpace(form.Get("address"))
+	source, err := fetch.Parse(address)
+	if err != nil {
+		return u.skillsPage(c, http.StatusUnprocessableEntity, &notFetched{err, address})
+	}
+	archive, drop, err := u.keepArchive()
+	if err != nil {
+		return err
+	}
+	defer drop()
+	err = archive.Fill(func(to io.Writer) error { return source.Write(c.Request().Context(), u.Fetch, u.Dirs.Root, to) })
+	if errors.As(err, new(*skills.Refused)) {
+		return u.skillsPage(c, http.StatusUnprocessableEntity, &notFetched{err, address})
+	}
+	if err != nil {
+		return err
+	}
+	return u.proposeOrAsk(c, archive, address)
+}
 
-// Error is for logs.
-func (u *unseenSkill) Error() string { return "the skill brings files that can be run" }
+// notFetched is why no skill came from an address, which the form keeps.
+type notFetched struct {
+	error
+	address string
+}
+
+func (n *notFetched) Unwrap() error { return n.error }
+
+// proposeOrAsk installs the skill in an archive, or lets it wait for an answer.
+func (u *UI) proposeOrAsk(c echo.Context, archive *fetch.Archive, from string) error {
+	p, done, err := u.propose(archive, "")
+	switch {
+	case err != nil:
+		return u.skillsPage(c, http.StatusUnprocessableEntity, err)
+	case done:
+		return c.Redirect(http.StatusSeeOther, views.SkillURL(p.Skill.Name)+"?saved=1")
+	}
+	if err := u.undecided().Put(archive); err != nil {
+		return err
+	}
+	return u.askForSkill(c, views.SkillInstallPage{Name: from, Action: views.SkillWaitingURL(archive.Sum), Back: views.SkillsURL, Sum: archive.Sum}, p, nil)
+}
+
+// installWaiting is POST /ui/skills/waiting/:sum: the answer to what proposeOrAsk has asked.
+func (u *UI) installWaiting(c echo.Context) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	archive, err := u.undecided().Open(param(c, "sum"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return u.skillsPage(c, http.StatusUnprocessableEntity, errNotWaiting)
+	}
+	if err != nil {
+		return fmt.Errorf("open an archive: %w", err)
+	}
+	defer u.dropArchive(archive)
+	p, done, err := u.propose(archive, form.Get("consent"))
+	if err != nil || !done {
+		return u.skillsPage(c, http.StatusUnprocessableEntity, cmp.Or(err, errNotWaiting))
+	}
+	return c.Redirect(http.StatusSeeOther, views.SkillURL(p.Skill.Name)+"?saved=1")
+}
+
+var errNotWaiting = errors.New("the archive does not wait any more")
+
+// propose looks at an archive, and installs its skill if nothing in it can be run and the check has
+// found nothing, or if somebody has consented to this very file.
+func (u *UI) propose(archive *fetch.Archive, consent string) (p skills.Proposal, done bool, err error) {
+	scan := u.skillEdit().Scan
+	p, err = u.Skills.Inspect(archive, archive.Size, scan)
+	if err != nil || p.Risky() && consent != archive.Sum {
+		return p, false, err
+	}
+	_, err = u.Skills.Install(archive, archive.Size, scan)
+	return p, err == nil, err
+}
+
+// askForSkill is the page that asks whether a skill is to be installed, or says why it cannot be.
+func (u *UI) askForSkill(c echo.Context, page views.SkillInstallPage, p skills.Proposal, failed error) (err error) {
+	page.Skill, page.Facts, page.Runs, page.Findings = skillInfo(p.Skill), skillFacts(p.Skill), p.Runs, skillFindings(p.Findings)
+	for _, f := range p.Files[:min(len(p.Files), 200)] {
+		page.Files = append(page.Files, views.SkillFile{Name: f.Name, Size: f.Size})
+	}
+	status := http.StatusOK
+	if failed != nil {
+		status = http.StatusUnprocessableEntity
+		page.Problem, page.Findings = u.skillProblem(c, failed)
+	}
+	if page.Shell, err = u.shell(c, views.NavSkills, ""); err != nil {
+		return err
+	}
+	return html(c, status, agents.InstallSkill(page))
+}
 
 // installFile is POST /ui/threads/:id/skill/*: the skill in a file of a chat. One with nothing to run
 // and nothing found in it is installed at once; else a page asks, and its answer holds for that very
@@ -110,42 +187,27 @@ func (u *UI) installFile(c echo.Context, t store.Thread) error {
 	if !strings.EqualFold(path.Ext(clean), ".skill") {
 		return store.ErrNotFound
 	}
-	archive, err := u.keepArchive()
+	archive, drop, err := u.keepArchive()
 	if err != nil {
 		return err
 	}
-	defer u.dropArchive(archive)
+	defer drop()
 	if err := u.takeFile(archive, t.ID, clean); isMissing(err) {
 		return store.ErrNotFound
 	} else if err != nil {
 		return err
 	}
-	scan := u.skillEdit().Scan
-	p, err := u.Skills.Inspect(archive, archive.size, scan)
-	if err == nil && (!p.Risky() || form.Get("consent") == archive.sum) {
-		var s skills.Skill
-		if s, err = u.Skills.Install(archive, archive.size, scan); err == nil {
-			return c.Redirect(http.StatusSeeOther, views.SkillURL(s.Name)+"?saved=1")
-		}
+	p, done, err := u.propose(archive, form.Get("consent"))
+	if done {
+		return c.Redirect(http.StatusSeeOther, views.SkillURL(p.Skill.Name)+"?saved=1")
 	}
 	page := views.SkillInstallPage{Name: path.Base(clean), Action: views.SkillFromURL(t.ID, trimSlash(clean)), Back: views.ThreadURL(t.ID),
-		Skill: skillInfo(p.Skill), Facts: skillFacts(p.Skill), Runs: p.Runs, Findings: skillFindings(p.Findings), Sum: archive.sum}
-	for _, f := range p.Files[:min(len(p.Files), 200)] {
-		page.Files = append(page.Files, views.SkillFile{Name: f.Name, Size: f.Size})
-	}
-	status := http.StatusOK
-	if err != nil {
-		status = http.StatusUnprocessableEntity
-		page.Problem, page.Findings = u.skillProblem(c, err)
-	}
-	if page.Shell, err = u.shell(c, views.NavSkills, ""); err != nil {
-		return err
-	}
-	return html(c, status, agents.InstallSkill(page))
+		Chat: true, Sum: archive.Sum}
+	return u.askForSkill(c, page, p, err)
 }
 
 // takeFile copies a file of a chat; one that is too large is cut off where it is refused anyway.
-func (u *UI) takeFile(archive *keptArchive, thread, clean string) error {
+func (u *UI) takeFile(archive *fetch.Archive, thread, clean string) error {
 	dir, err := u.Dirs.Open(thread)
 	if err != nil {
 		return err
@@ -156,5 +218,5 @@ func (u *UI) takeFile(archive *keptArchive, thread, clean string) error {
 		return err
 	}
 	defer file.Close()
-	return archive.take(io.LimitReader(file, skills.MaxArchive+1))
+	return archive.Take(io.LimitReader(file, skills.MaxArchive+1))
 }

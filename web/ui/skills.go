@@ -42,6 +42,9 @@ func (u *UI) skillsPage(c echo.Context, status int, failed error) error {
 	}
 	p := views.SkillsPage{Shell: shell, Operator: mayChange(c)}
 	p.Problem, p.Findings = u.skillProblem(c, failed)
+	if missed := new(notFetched); errors.As(failed, &missed) {
+		p.Address = missed.address
+	}
 	if u.Skills != nil {
 		list, err := u.Skills.List()
 		if err != nil {
@@ -80,16 +83,11 @@ func skillFindings(list []skills.Finding) (out []views.SkillFinding) {
 // skillProblem words why a skill was not taken.
 func (u *UI) skillProblem(c echo.Context, err error) (string, []views.SkillFinding) {
 	var refused *skills.Refused
-	var unseen *unseenSkill
 	switch {
 	case err == nil:
 		return "", nil
-	case errors.As(err, &unseen):
-		list := skillFindings(unseen.Findings)
-		for _, name := range unseen.Runs {
-			list = append(list, views.SkillFinding{Severity: "runs", Text: name})
-		}
-		return say(c, "skills.wrong.unseen"), list
+	case errors.Is(err, errNotWaiting):
+		return say(c, "skills.wrong.waited"), nil
 	case errors.Is(err, skills.ErrExists):
 		return say(c, "skills.wrong.taken"), nil
 	case errors.As(err, &refused):

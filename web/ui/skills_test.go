@@ -3,8 +3,10 @@ package ui_test
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,7 +29,7 @@ func (w *world) putSkill(name, text string) {
 	}
 }
 
-// upload sends an archive with files, given by name and text; "consent" at the end ticks the box.
+// upload sends an archive with files, given by name and text.
 func (w *world) upload(files ...string) (status int, location, body string) {
 	w.Helper()
 	var form, archive bytes.Buffer
@@ -51,11 +53,6 @@ func (w *world) upload(files ...string) (status int, location, body string) {
 	}
 	if _, err := part.Write(archive.Bytes()); err != nil {
 		w.Fatal(err)
-	}
-	if len(files)%2 == 1 {
-		if err := m.WriteField("consent", "yes"); err != nil {
-			w.Fatal(err)
-		}
 	}
 	if err := m.Close(); err != nil {
 		w.Fatal(err)
@@ -234,17 +231,70 @@ func TestASkillThatAnAgentMadeIsInstalledFromItsCard(t *testing.T) {
 	}
 }
 
-// TestAnUploadedSkillWithSomethingToRunNeedsATick.
-func TestAnUploadedSkillWithSomethingToRunNeedsATick(t *testing.T) {
+// TestAnUploadedSkillWithSomethingToRunWaitsForAnAnswer, and is there once it has one.
+func TestAnUploadedSkillWithSomethingToRunWaitsForAnAnswer(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	files := []string{"SKILL.md", skillText("runs", "d"), "scripts/a.py", "print(1)\n"}
-	if status, _, body := w.upload(files...); status != http.StatusUnprocessableEntity || !strings.Contains(body, "scripts/a.py") || !strings.Contains(body, "Can be run") {
+	status, _, body := w.upload("SKILL.md", skillText("runs", "d"), "scripts/a.py", "print(1)\n")
+	if status != http.StatusOK || !strings.Contains(body, "scripts/a.py") || !strings.Contains(body, "Files that can be run") {
 		t.Error(status, body)
 	}
 	if _, err := w.skills.Get("runs"); err == nil {
 		t.Fatal("it was installed")
 	}
-	if status, to, body := w.upload(append(files, "consent")...); status != http.StatusSeeOther || to != "/workspace/skills/runs?saved=1" {
-		t.Error(status, to, body)
+	_, sum, _ := strings.Cut(body, `name="consent" value="`)
+	sum, _, _ = strings.Cut(sum, `"`)
+	for _, other := range []string{strings.Repeat("0", 64), "..", "x", strings.ToUpper(sum[:60]) + "....", ""} {
+		if a := w.post("/ui/skills/waiting/"+url.PathEscape(other), url.Values{"consent": {other}}); a.StatusCode < 400 {
+			t.Errorf("%q: %d", other, a.StatusCode)
+		}
+	}
+	if a := w.post("/ui/skills/waiting/"+sum, url.Values{"consent": {sum}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/skills/runs?saved=1" {
+		t.Error(a.StatusCode, a.body)
+	}
+	if a := w.post("/ui/skills/waiting/"+sum, url.Values{"consent": {sum}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "no longer waiting") {
+		t.Error(a.StatusCode, a.body)
+	}
+	for i := range 6 {
+		w.upload("SKILL.md", skillText("many", "d"), "scripts/a.py", strings.Repeat("#", i))
+	}
+	if left, err := filepath.Glob(filepath.Join(w.dirs.Root, "skills-waiting", "*")); err != nil || len(left) != 4 {
+		t.Error(left, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.dirs.Root, ".skill-*")); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
+
+// TestASkillComesFromAnAddress, but not from this machine's own network.
+func TestASkillComesFromAnAddress(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	f, err := z.Create("SKILL.md")
+	if err == nil {
+		_, err = f.Write([]byte(skillText("far", "From afar")))
+	}
+	if err = cmp.Or(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/far.skill" {
+			http.NotFound(rw, r)
+			return
+		}
+		_, _ = rw.Write(archive.Bytes())
+	}))
+	defer srv.Close()
+	for address, want := range map[string]string{"ftp://x/y": "must begin with https://", srv.URL + "/far.skill": "is not open", "http://127.0.0.1/far.skill": "does not lead to the public internet"} {
+		if a := w.post("/ui/skills/fetch", url.Values{"address": {address}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) || !strings.Contains(a.body, `value="`+address+`"`) {
+			t.Errorf("%s: %d %s", address, a.StatusCode, a.body)
+		}
+	}
+	w.ui.Fetch = srv.Client()
+	if a := w.post("/ui/skills/fetch", url.Values{"address": {srv.URL + "/none.skill"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "404") {
+		t.Error(a.StatusCode, a.body)
+	}
+	if a := w.post("/ui/skills/fetch", url.Values{"address": {srv.URL + "/far.skill"}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/skills/far?saved=1" {
+		t.Error(a.StatusCode, a.body)
 	}
 }

@@ -9,6 +9,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
+	"fawn/agent/skills/fetch"
 	"fawn/assets"
 	"fawn/memory"
 	"fawn/sandbox"
@@ -54,6 +56,7 @@ type Deps struct {
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
 	Agents   *profile.Library                // the custom agents; nil has none
 	Skills   *skills.Library                 // nil has no skills
+	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
 	MCP      *mcp.Pool                       // nil has no MCP servers
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
@@ -92,6 +95,9 @@ func New(d Deps) (*UI, error) {
 	}
 	if d.Pictures == nil {
 		d.Pictures = uploads.NoPictures{}
+	}
+	if d.Fetch == nil {
+		d.Fetch = fetch.Client()
 	}
 	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes),
 		zips: make(chan struct{}, maxZips), tick: tick,

@@ -1,0 +1,4 @@
+package fetch
+
+// Weigh is weigh.
+var Weigh = weigh
