@@ -37,7 +37,8 @@ type SkillFile struct {
 // SkillChange is a line of a skill's history.
 type SkillChange struct {
 	Index  int
-	Action string // edit, delete or rollback
+	Action string // create, edit, delete or rollback
+	File   string // "" is SKILL.md
 	At     time.Time
 	Undo   bool // there is a text to go back to
 }

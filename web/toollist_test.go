@@ -13,7 +13,7 @@ import (
 func TestSettingsListEveryToolThatModelsAreOffered(t *testing.T) {
 	t.Parallel()
 	a := startAgents(t)
-	a.configure(t, fmt.Sprintf("title: {enabled: false}\nmodels: [{name: one, use: openai, model: one, base_url: %q, "+
+	a.configure(t, fmt.Sprintf("title: {enabled: false}\nskill_evolution: {enabled: true}\nmodels: [{name: one, use: openai, model: one, base_url: %q, "+
 		"api_key: test, supports_vision: true}]\n", a.script.URL+"/v1"))
 	all, _ := a.say(t, "t1", "hi", `"context":{"subagent_enabled":true,"is_plan_mode":true}`)
 	offered := all[0].tools()

@@ -19,7 +19,6 @@ const (
 	noChannels = "chat channels are not available yet"
 	noExternal = "external agents are not available yet"
 	noTasks    = "background tasks of MCP servers are not available yet"
-	noEvolving = "the agent cannot write skills yet"
 	oneByOne   = "facts are not merged"
 	onlySQLite = "Fawn stores everything in SQLite in its data folder"
 	onlyOne    = "a single Fawn process owns all its runs"
@@ -49,7 +48,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "sandbox.provisioner_api_key", Reason: containers},
 		{Key: "uploads.pdf_converter", Reason: "Fawn has one converter"},
 		{Key: "skills.container_path", Reason: "skills are always at /mnt/skills", Fine: []string{"/mnt/skills"}},
-		{Key: "skill_evolution", Reason: noEvolving},
 		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},

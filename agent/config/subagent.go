@@ -64,6 +64,6 @@ type Skills struct {
 // SkillEvolution lets the agent write skills of its own.
 type SkillEvolution struct {
 	Enabled             bool   `yaml:"enabled"`
-	ModerationModelName string `yaml:"moderation_model_name"` // empty = the first model
+	ModerationModelName string `yaml:"moderation_model_name"` // empty = that of the run
 	SecurityFailClosed  bool   `yaml:"security_fail_closed"`  // no moderation model = no writes at all
 }

@@ -27,6 +27,7 @@ type equipment struct {
 	who    custom
 	skills []skills.Skill
 	off    []string        // names of skills that are off
+	manage *agent.Tool     // writes skills; nil where that is not allowed
 	task   *agent.Tool     // sends helpers; nil where none can be sent
 	kinds  []subagent.Kind // of helpers
 	helper *subagent.Job   // what this is the equipment for; nil for a lead agent
@@ -51,6 +52,9 @@ func (e *equipment) fit(m config.Model) {
 func (e *equipment) narrow(b *Builder) {
 	if e.task != nil {
 		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == subagent.Tool }), e.task)
+	}
+	if e.manage != nil {
+		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.SkillManage }), e.manage)
 	}
 	e.who.equip(b, e)
 	if e.helper != nil {

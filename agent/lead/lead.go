@@ -202,6 +202,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 		b.delegates(snap, &r, entry)
 	}
 	r.skills, r.off = b.skillsOf(c.Skills), b.offOf(c.Skills)
+	r.manage = b.manages(snap, r, entry)
 	r.narrow(b)
 	if r.fit(entry); r.brief != "" {
 		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))

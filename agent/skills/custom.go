@@ -27,7 +27,7 @@ const history = ".history"
 
 // Change is one line of a custom skill's history, as DeerFlow writes it.
 type Change struct {
-	Action string    `json:"action"` // edit, delete or rollback
+	Action string    `json:"action"` // create, edit, patch, write_file, remove_file, delete or rollback
 	Author string    `json:"author"`
 	Thread string    `json:"thread_id"`
 	File   string    `json:"file_path"`
@@ -46,7 +46,9 @@ type Scan struct {
 // Edit is who changes a custom skill, and how careful to be.
 type Edit struct {
 	Author, Thread string
+	Action         string // in the history; "" is edit
 	Scan           bool
+	Verdict        *Scan // what a model said of the text; nil asked none
 }
 
 // change is the line of a history for what is done now to a text.
@@ -60,7 +62,7 @@ func (e Edit) change(action, before string) Change {
 func (l *Library) Write(name, text string, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.write("edit", name, text, by)
+	return l.write(cmp.Or(by.Action, "edit"), name, text, by)
 }
 
 func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
@@ -75,15 +77,9 @@ func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
 	if fresh.Name != name {
 		return s, refuse("a skill keeps its name: it must be %s, not %s", name, fresh.Name)
 	}
-	scan := Scan{Decision: "allow"}
-	if by.Scan {
-		found := scanText(File, text)
-		if has(found, Bad) {
-			return s, &Refused{Why: "the text is not safe: " + worst(found).String(), Findings: found}
-		}
-		if len(found) > 0 {
-			scan = Scan{"warn", found[0].String()}
-		}
+	scan, err := by.judge(File, text)
+	if err != nil {
+		return s, err
 	}
 	root, err := l.custom()
 	if err != nil {
@@ -184,6 +180,9 @@ func (l *Library) Rollback(name string, index int, by Edit) (Skill, error) {
 	}
 	if index < 0 || index >= len(list) || list[index].Before == nil {
 		return Skill{}, refuse("the history of %s has no such change", name)
+	}
+	if file := list[index].File; file != File {
+		return l.writeFile("rollback", name, file, list[index].Before, by)
 	}
 	return l.write("rollback", name, *list[index].Before, by)
 }

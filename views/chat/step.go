@@ -35,6 +35,7 @@ type args struct {
 	Helper, Prompt                                  string // the kind of a helper, and what it is told
 	Start, End                                      int
 	Files                                           []string
+	Name, Action                                    string // of a skill, and what becomes of it
 }
 
 // growing names where more of a helper's trail comes from while it works.
@@ -73,7 +74,7 @@ func readArgs(raw json.RawMessage) args {
 		Pattern: text("pattern", "regex", "glob"), Query: text("query", "q"), URL: text("url"),
 		Description: text("description", "instruction", "title", "name"),
 		Helper:      text("subagent_type"), Prompt: text("prompt"),
-		Start: number("start_line", "offset"), End: number("end_line"),
+		Start: number("start_line", "offset"), End: number("end_line"), Name: text("name"), Action: text("action"),
 	}
 	for _, n := range []string{"filepaths", "file_paths", "files", "paths"} {
 		if v, ok := m[n]; ok && json.Unmarshal(v, &a.Files) == nil {
@@ -150,6 +151,11 @@ func describe(ctx context.Context, s views.Step) line {
 		l = line{verb: verb("image_search"), target: oneLine(a.Query), mono: true}
 	case "setup_agent", "update_agent":
 		l = line{verb: verb(s.Tool), target: oneLine(a.Description)}
+	case "skill_manage":
+		l = line{verb: verb("skill_manage"), target: strings.TrimSpace(oneLine(a.Name + " " + a.Path)), mono: true}
+		if a.Action == "delete" || a.Action == "remove_file" {
+			l.verb = verb("skill_remove")
+		}
 	case "task":
 		l = line{verb: verb("task"), target: oneLine(a.Description)}
 	}

@@ -130,6 +130,9 @@ func (u *UI) toolList(c echo.Context) []views.ToolInfo {
 	}
 	out = append(out, views.ToolInfo{Name: subagent.Tool, Reason: off(f.Subagents.Enabled, "subagents.enabled")},
 		views.ToolInfo{Name: tools.Todos().Name})
+	if f.SkillEvolution.Enabled && u.Skills != nil {
+		out = append(out, views.ToolInfo{Name: tools.SkillManage})
+	}
 	for _, d := range u.Config.Current().Disabled {
 		if d.Kind == "tool" {
 			out = append(out, views.ToolInfo{Name: d.Name, Reason: d.Reason})

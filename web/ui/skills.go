@@ -138,8 +138,11 @@ func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) e
 			return err
 		}
 		for i := len(changes) - 1; i >= 0; i-- {
-			p.Changes = append(p.Changes, views.SkillChange{Index: i, Action: skillAction(changes[i].Action),
-				At: changes[i].At.UTC(), Undo: changes[i].Before != nil})
+			change := views.SkillChange{Index: i, Action: skillAction(changes[i].Action), At: changes[i].At.UTC(), Undo: changes[i].Before != nil}
+			if f := changes[i].File; f != skills.File {
+				change.File = f
+			}
+			p.Changes = append(p.Changes, change)
 		}
 	}
 	return html(c, status, agents.Skill(p))
@@ -148,8 +151,10 @@ func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) e
 // skillAction is a name of the catalogue; what others have written there counts as an edit.
 func skillAction(action string) string {
 	switch action {
-	case "delete", "rollback":
+	case "create", "delete", "rollback":
 		return action
+	case "remove_file":
+		return "delete"
 	}
 	return "edit"
 }

@@ -9,8 +9,8 @@ package ui
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
