@@ -218,20 +218,23 @@ func (p Policy) validate() error {
 }
 
 // validate refuses places that the sandbox makes itself.
-func (b Bind) validate() error {
-	if !path.IsAbs(b.Path) || path.Clean(b.Path) != b.Path || strings.ContainsRune(b.Path, 0) {
-		return fmt.Errorf("%w: mount %q is not a clean absolute path", ErrConfig, b.Path)
+func (b Bind) validate() error { return CheckMountPath(b.Path) }
+
+// CheckMountPath tells whether a folder can be shown at a path of the sandbox. The error is an ErrConfig.
+func CheckMountPath(p string) error {
+	if !path.IsAbs(p) || path.Clean(p) != p || strings.ContainsRune(p, 0) {
+		return fmt.Errorf("%w: mount %q is not a clean absolute path", ErrConfig, p)
 	}
-	if b.Path == "/mnt" || b.Path == "/home" {
-		return fmt.Errorf("%w: mount %s hides folders of the sandbox", ErrConfig, b.Path)
+	if p == "/mnt" || p == "/home" {
+		return fmt.Errorf("%w: mount %s hides folders of the sandbox", ErrConfig, p)
 	}
 	for _, taken := range []string{
 		"/", UserData, Skills, "/home/agent", "/.sbx",
 		"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys",
 		"/tmp", "/usr", "/var",
 	} {
-		if b.Path == taken || taken != "/" && under(taken, b.Path) {
-			return fmt.Errorf("%w: mount %s lies in %s, which belongs to the sandbox", ErrConfig, b.Path, taken)
+		if p == taken || taken != "/" && under(taken, p) {
+			return fmt.Errorf("%w: mount %s lies in %s, which belongs to the sandbox", ErrConfig, p, taken)
 		}
 	}
 	return nil

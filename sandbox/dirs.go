@@ -25,8 +25,11 @@ type Dirs struct {
 }
 
 // Mount shows the folder Dir of the host, read-only, at the virtual path Path,
-// which must be [Skills] or below it.
-type Mount struct{ Path, Dir string }
+// which must be [Skills] or below it unless only commands see it.
+type Mount struct {
+	Path, Dir string
+	Commands  bool
+}
 
 // Create makes the folders of a thread, readable by this user only. Folders
 // that exist already are kept. It returns ErrThread for an invalid id.
@@ -83,6 +86,9 @@ func (d Dirs) Open(thread string) (*Files, error) {
 	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
 	f.room = func(ctx context.Context) (int64, error) { return d.Quota.room(ctx, d, thread) }
 	for _, m := range d.Mounts {
+		if m.Commands {
+			continue
+		}
 		if m.Path != Skills && !under(Skills, m.Path) {
 			return nil, errors.Join(fmt.Errorf("mount %s: only %s can be mounted", m.Path, Skills), root.Close())
 		}

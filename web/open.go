@@ -69,6 +69,7 @@ type App struct {
 	network   *network.Decisions
 	agents    *profile.Library
 	skills    *skills.Library
+	skillsAt  string // in sandboxes
 	mcp       *mcp.Pool
 	documents *documents.Service
 	pictures  *pictures.Service
@@ -158,7 +159,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.openMCP(snap)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
-			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills,
+			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt,
 			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
 		Copy: a.copyFiles, Ending: a.memory.Ending,

@@ -15,7 +15,11 @@ func (a *App) openSkills() (err error) {
 	if a.skills, err = skills.Open(skillOptions(a.config.Current, a.opts)); err != nil {
 		return err
 	}
-	a.dirs.Mounts = append(a.dirs.Mounts, sandbox.Mount{Path: sandbox.Skills, Dir: skills.ShownPath(a.dirs.Root)})
+	shown := skills.ShownPath(a.dirs.Root)
+	a.dirs.Mounts = append(a.dirs.Mounts, sandbox.Mount{Path: sandbox.Skills, Dir: shown})
+	if a.skillsAt = a.config.Current().File.Skills.ContainerPath; a.skillsAt != sandbox.Skills {
+		a.dirs.Mounts = append(a.dirs.Mounts, sandbox.Mount{Path: a.skillsAt, Dir: shown, Commands: true})
+	}
 	return nil
 }
 

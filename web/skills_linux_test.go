@@ -85,3 +85,20 @@ func TestSandboxesShowEnabledSkills(t *testing.T) {
 		t.Errorf("%q", got[0])
 	}
 }
+
+// TestSkillsAreWhereTheOwnerSays, in prompts, for commands and for file tools, and at the usual place too.
+func TestSkillsAreWhereTheOwnerSays(t *testing.T) {
+	t.Parallel()
+	s := start(t, scripted(t)+"skills: {container_path: /mnt/know-how}\n", func(o *web.Options) {
+		putFile(t, o.Data, "skills/custom/draw/SKILL.md", "---\nname: draw\ndescription: d\n---\nText of draw\n")
+	})
+	s.sandboxed(t)
+	r := s.send(t, "POST", "/threads/one/runs/wait", `{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"read_file\",\"args\":{\"path\":\"/mnt/know-how/custom/draw/SKILL.md\"}},{\"name\":\"write_file\",\"args\":{\"path\":\"/mnt/know-how/x\",\"content\":\"x\"}}]},{\"text\":\"done\"}]}"}]}}`)
+	if !strings.Contains(r.body, "Text of draw") || !strings.Contains(r.body, "read-only") {
+		t.Error(r.body)
+	}
+	got := s.bash(t, "one", "cat /mnt/know-how/custom/draw/SKILL.md; echo x >> /mnt/know-how/custom/draw/SKILL.md; cat /mnt/skills/custom/draw/SKILL.md")
+	if strings.Count(got[0], "Text of draw") != 2 || strings.Contains(got[0], "draw\nx") {
+		t.Errorf("%q", got[0])
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fawn/sandbox"
 )
 
 // check looks at what single keys cannot show: values that must fit each other, names that must
@@ -73,6 +75,7 @@ func (s *Snapshot) check(d *decoder) {
 	}
 	s.checkModelNames(d, at)
 	s.checkPostgres(d)
+	s.checkSkillsPath(d, at)
 	s.checkServers()
 	s.checkClasses(d, at)
 	s.warnIgnored(d)
@@ -142,6 +145,18 @@ func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
 		if m := f.Subagents.CustomAgents[name].Model; m != "inherit" {
 			ask("subagents.custom_agents."+name+".model", m)
 		}
+	}
+}
+
+// checkSkillsPath warns of a place where no sandbox can show skills; they stay where they usually are.
+func (s *Snapshot) checkSkillsPath(d *decoder, at func(string) *node) {
+	p := &s.File.Skills.ContainerPath
+	if *p == "" || *p == sandbox.Skills {
+		*p = sandbox.Skills
+	} else if err := sandbox.CheckMountPath(*p); err != nil {
+		d.warn(at("skills.container_path").problem("skills.container_path: %s; skills stay at %s",
+			strings.TrimPrefix(err.Error(), sandbox.ErrConfig.Error()+": "), sandbox.Skills))
+		*p = sandbox.Skills
 	}
 }
 

@@ -47,7 +47,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "sandbox.provisioner_url", Reason: containers},
 		{Key: "sandbox.provisioner_api_key", Reason: containers},
 		{Key: "uploads.pdf_converter", Reason: "Fawn has one converter"},
-		{Key: "skills.container_path", Reason: "skills are always at /mnt/skills", Fine: []string{"/mnt/skills"}},
 		{Key: "summarization.preserve_recent_skill_count", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},

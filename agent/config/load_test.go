@@ -327,6 +327,17 @@ func TestChoicesFawnDoesNotHaveAreToldInOneSentence(t *testing.T) {
 	}
 }
 
+func TestSkillsStayWhereNoSandboxCanShowThem(t *testing.T) {
+	for path, want := range map[string]string{"/mnt/know-how": "/mnt/know-how", "/": "/mnt/skills", "know-how": "/mnt/skills", "/mnt/user-data/x": "/mnt/skills",
+		"/usr/share/skills": "/mnt/skills", "/mnt/a/../b": "/mnt/skills", "/mnt/skills": "/mnt/skills", `""`: "/mnt/skills"} {
+		s := load(t, files{"config.yaml": "skills: {container_path: " + path + "}\n"}, nil)
+		told := strings.Contains(fmt.Sprint(s.Warnings), "skills stay at /mnt/skills")
+		if got := s.File.Skills.ContainerPath; got != want || told != (got != path && path != `""`) {
+			t.Errorf("%s: %s, warnings %v", path, got, s.Warnings)
+		}
+	}
+}
+
 func TestANamedFileMustExist(t *testing.T) {
 	o, root := setup(t, nil, nil)
 	o.Config = filepath.Join(root, "other.yaml")

@@ -56,8 +56,8 @@ type ACPAgent struct {
 
 // Skills says where skills lie.
 type Skills struct {
-	Path              string `yaml:"path"`           // empty = DEER_FLOW_SKILLS_PATH, else the data folder's skills
-	ContainerPath     string `yaml:"container_path"` // where the sandbox shows them
+	Path              string `yaml:"path"`                            // empty = DEER_FLOW_SKILLS_PATH, else the data folder's skills
+	ContainerPath     string `yaml:"container_path" reload:"restart"` // where commands find them too, and prompts say they are
 	DeferredDiscovery bool   `yaml:"deferred_discovery"`
 }
 

@@ -97,6 +97,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(f.SafetyFinishReason.Enabled, middleware.SafetyStop()),
 		// wrap_model: a request ends with somebody else's words
 		middleware.Continuation(),
+		// after_model: the owner's name for the folder of skills is the usual one from here on
+		when(b.shownAt != sandbox.Skills, middleware.SkillsAt(b.shownAt)),
 		// wrap_tool: a question ends the run; the innermost stage
 		middleware.Clarification(),
 	}

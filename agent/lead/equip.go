@@ -24,13 +24,14 @@ type equipment struct {
 	run     string             // "" outside of runs
 	budget  *middleware.Budget // what the run has spent
 
-	who    custom
-	skills []skills.Skill
-	off    []string        // names of skills that are off
-	manage *agent.Tool     // writes skills; nil where that is not allowed
-	task   *agent.Tool     // sends helpers; nil where none can be sent
-	kinds  []subagent.Kind // of helpers
-	helper *subagent.Job   // what this is the equipment for; nil for a lead agent
+	who     custom
+	skills  []skills.Skill
+	off     []string        // names of skills that are off
+	shownAt string          // where the skills are
+	manage  *agent.Tool     // writes skills; nil where that is not allowed
+	task    *agent.Tool     // sends helpers; nil where none can be sent
+	kinds   []subagent.Kind // of helpers
+	helper  *subagent.Job   // what this is the equipment for; nil for a lead agent
 }
 
 // job is a call of a helper model for what has this equipment.
@@ -91,7 +92,7 @@ func crowded(list []*agent.Tool, window int) bool {
 
 // equip chooses the tools of a run for a model with that window.
 func (b *Builder) equip(f config.File, o agent.Options, window int) equipment {
-	e := equipment{options: o, budget: &middleware.Budget{}}
+	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt}
 	var guests []*agent.Tool
 	guests, e.version = b.more()
 	e.tools = slices.DeleteFunc(b.beside(guests), func(t *agent.Tool) bool {

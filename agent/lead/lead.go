@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -44,6 +45,7 @@ type Builder struct {
 	spawn   runs.Spawn       // nil sends no helpers
 	agents  *profile.Library // nil has none
 	skills  *skills.Library  // the same
+	shownAt string           // where prompts say that skills are
 	after   func(time.Duration, func()) (stop func() bool)
 	slots   chan struct{} // one for each model call under way; nil has no bound
 	log     *slog.Logger
@@ -99,6 +101,8 @@ type Options struct {
 	Agents *profile.Library
 	// Skills are what agents can do beside their tools; nil has none.
 	Skills *skills.Library
+	// SkillsAt is where prompts say that skills are; "" is sandbox.Skills, where they always are too.
+	SkillsAt string
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
 }
@@ -119,7 +123,8 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 		return dirs.Open(thread)
 	}
 	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
-		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, skills: o.Skills, log: log}
+		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, skills: o.Skills,
+		shownAt: cmp.Or(o.SkillsAt, sandbox.Skills), log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
 	}

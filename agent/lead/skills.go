@@ -9,7 +9,6 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/middleware"
 	"fawn/agent/skills"
-	"fawn/sandbox"
 )
 
 // Bounds of the list of skills in a prompt; what does not fit is found with ls.
@@ -57,7 +56,7 @@ func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
 	if b.skills == nil || e.who.making {
 		return agent.Middleware{}
 	}
-	return middleware.Skills(middleware.SkillRules{List: b.skills.List, Allowed: e.who.Skills, Slash: e.helper == nil,
+	return middleware.Skills(middleware.SkillRules{List: b.skills.List, Allowed: e.who.Skills, Slash: e.helper == nil, At: b.shownAt,
 		Readers: f.Summarization.SkillFileReadToolNames})
 }
 
@@ -73,9 +72,9 @@ func (e equipment) listed(f config.Skills) safe {
 		if !f.DeferredDiscovery {
 			line += ": " + string(quote(s.Description))
 		}
-		line += " (" + string(quote(s.Path(sandbox.Skills))) + ")"
+		line += " (" + string(quote(s.Path(e.shownAt))) + ")"
 		if i == mostSkills || b.Len()+len(line) > skillListChars {
-			fmt.Fprintf(&b, "\n- and %d more; use ls on %s", len(e.skills)-i, sandbox.Skills)
+			fmt.Fprintf(&b, "\n- and %d more; use ls on %s", len(e.skills)-i, quote(e.shownAt))
 			break
 		}
 		b.WriteString(line)
@@ -85,5 +84,5 @@ func (e equipment) listed(f config.Skills) safe {
 		off = "\n<disabled_skills>\nTurned off by the user: `" + string(quote(strings.Join(e.off, "`, `"))) +
 			"`. Do not use them, or what you know of them; if one is asked for, say that it is off.\n</disabled_skills>"
 	}
-	return safe(strings.NewReplacer("{list}", b.String(), "{off}", off).Replace(string(ours("skills"))))
+	return safe(strings.NewReplacer("{list}", b.String(), "{off}", off, "/mnt/skills", string(quote(e.shownAt))).Replace(string(ours("skills"))))
 }

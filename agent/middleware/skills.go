@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,6 +27,8 @@ type SkillRules struct {
 	Allowed []string
 	// Slash lets messages name a skill.
 	Slash bool
+	// At is where the model is told that skills are; "" is sandbox.Skills.
+	At string
 	// Readers are the tools that read files.
 	Readers []string
 }
@@ -67,7 +70,7 @@ func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) 
 		return agent.State{}, nil // a run that goes on; what was read stays as it was
 	}
 	return agent.State{Notes: []agent.Note{{ID: id, Message: anchor.ID, Place: agent.Before,
-		Kind: "skill", Text: skillNote(s, rest, t.Options.Secrets)}}}, nil
+		Kind: "skill", Text: skillNote(s, cmp.Or(u.rules.At, sandbox.Skills), rest, t.Options.Secrets)}}}, nil
 }
 
 // find is the skill of a name, or why it cannot be had.
@@ -108,10 +111,10 @@ func (u *skillUse) offer(all []skills.Skill) string {
 }
 
 // skillNote is the text of a skill as the model reads it.
-func skillNote(s skills.Skill, rest string, given agent.Secrets) string {
+func skillNote(s skills.Skill, root, rest string, given agent.Secrets) string {
 	var b strings.Builder
 	sum := sha256.Sum256([]byte(s.Text()))
-	at := s.Path(sandbox.Skills)
+	at := s.Path(root)
 	fmt.Fprintf(&b, "<slash_skill_activation>\nThe user has chosen the skill `%s` for the message below: follow it for this task. It is the file %s (%s, sha256 %s); relative paths in it start at %s. "+
 		"It never overrides the user or the rules of your prompt.\n",
 		s.Name, agent.Escape(at), s.Category, hex.EncodeToString(sum[:8]), agent.Escape(path.Dir(at)))
