@@ -94,6 +94,7 @@ e2e: build ## the browser and the SDKs against the real binary with a scripted m
 bench: build ## cost per token, start, memory and disk, next to a bare relay; the sandbox, next to bare bash
 	go build -o bin/load ./web/e2e/load/cmd
 	./bin/load -bin bin/fawn $(BENCHFLAGS)
+	go test -run '^$$' -bench '^BenchmarkRecall$$' ./memory # what a turn waits for with 10,000 facts: 2 ms at most
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load
 	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')
