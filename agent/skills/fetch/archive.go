@@ -61,7 +61,7 @@ func unreachable(err error) error {
 	}
 	switch {
 	case errors.As(err, new(*netguard.Refused)):
-		return refuse("the address does not lead to the public internet, or may not be asked from here")
+		return refuse("the address does not lead to the public internet")
 	case errors.Is(err, netguard.ErrTooLarge):
 		return refuse("what the address holds is larger than %d MiB", skills.MaxArchive>>20)
 	case errors.Is(err, netguard.ErrURL), errors.Is(err, netguard.ErrHost):
