@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
+	"fawn/web/proxy"
 )
 
 // NewLog writes lines of text to w from level info on. A server that is opened with it follows
@@ -80,7 +81,7 @@ func (a *App) traced(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			c.Error(err) // answers, so that the status is known
 		}
-		line := []any{"trace_id", id, "method", r.Method, "path", r.URL.Path, "status", c.Response().Status,
+		line := []any{"trace_id", id, "method", r.Method, "path", r.URL.Path, "client", proxy.Of(r).IP(), "status", c.Response().Status,
 			"took", time.Since(began).String()}
 		if at := c.Response().Header().Get("Content-Location"); at != "" {
 			line = append(line, "made", at)

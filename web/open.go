@@ -36,6 +36,7 @@ import (
 	"fawn/uploads/pictures"
 	"fawn/web/api"
 	"fawn/web/network"
+	"fawn/web/proxy"
 	"fawn/web/ui"
 )
 
@@ -48,6 +49,7 @@ type Options struct {
 	Data     string // data folder; empty is found by the environment
 	Config   string // config file; empty is found by the environment
 	Insecure bool   // allow an address other people can reach
+	Base     string // path below which a proxy shows this server; empty is server.base_path
 	Version  string
 	Log      *slog.Logger
 	Out      io.Writer // gets the one line that says Fawn is ready
@@ -58,6 +60,8 @@ type Options struct {
 type App struct {
 	opts      Options
 	config    *config.Store
+	trust     proxy.Trust
+	base      string // "" or such as /fawn
 	dirs      sandbox.Dirs
 	db        *store.DB
 	runs      *runs.Manager
@@ -128,6 +132,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.dirs.Quota = sandbox.NewQuota(snap.File.Sandbox.Limits.Disk)
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
+	if err := a.openProxy(snap.File.Server); err != nil {
+		return nil, err
+	}
 	addrErr := a.listen(ctx)
 	bound := o.Addr
 	if len(a.listeners) > 0 {

@@ -73,6 +73,7 @@ func (a *App) handler() http.Handler {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)
 		}
+		r = a.resolved(r)
 		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
 		a.echo.ServeHTTP(w, r)
 	})

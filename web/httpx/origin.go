@@ -3,15 +3,14 @@ package httpx
 import (
 	"net/http"
 	"net/url"
+
+	"fawn/web/proxy"
 )
 
 // Origin is the address of this server as the client knows it: in front of it may be a server
-// that speaks TLS, and that server or the browser's own page tells.
+// that speaks TLS, which a trusted proxy or the browser's own page tells.
 func Origin(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
-	}
+	scheme := proxy.Of(r).Scheme
 	for _, name := range []string{"Origin", "Referer"} {
 		if from, err := url.Parse(r.Header.Get(name)); err == nil && from.Host == r.Host && from.Scheme == "https" {
 			scheme = from.Scheme
@@ -19,3 +18,6 @@ func Origin(r *http.Request) string {
 	}
 	return scheme + "://" + r.Host
 }
+
+// Root is Origin with the path below which the client sees this server.
+func Root(r *http.Request) string { return Origin(r) + proxy.Of(r).Base }

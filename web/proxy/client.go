@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+)
+
+// Client is who sent a request, and how it reached this server.
+type Client struct {
+	Addr   netip.Addr // of the client, not of a trusted proxy; invalid only if nobody knows
+	Scheme string     // http or https, as the client sees it
+	Host   string     // host, and port if there is one, as the client sees it
+	Base   string     // path below which the client sees this server: "" or, for example, /fawn
+}
+
+// IP is the client's address as text, "" if it is not known.
+func (c Client) IP() string {
+	if !c.Addr.IsValid() {
+		return ""
+	}
+	return c.Addr.String()
+}
+
+// Secure tells whether the client's connection is encrypted, so that its cookies must be too.
+func (c Client) Secure() bool { return c.Scheme == "https" }
+
+// Root is the address of this server as the client knows it, without a slash at its end.
+func (c Client) Root() string { return c.Scheme + "://" + c.Host + c.Base }
+
+type key struct{}
+
+// Of is the client of a request. Without Trust.Resolve before it, it is whoever holds the
+// connection.
+func Of(r *http.Request) Client {
+	if c, ok := r.Context().Value(key{}).(Client); ok {
+		return c
+	}
+	return direct(r)
+}
+
+// With is ctx with c in it.
+func With(ctx context.Context, c Client) context.Context { return context.WithValue(ctx, key{}, c) }
+
+// direct is the other end of the connection.
+func direct(r *http.Request) Client {
+	c := Client{Addr: address(r.RemoteAddr), Scheme: "http", Host: r.Host}
+	if r.TLS != nil {
+		c.Scheme = "https"
+	}
+	return c
+}
+
+// address reads host:port. Whoever calls through a Unix socket is on this machine.
+func address(s string) netip.Addr {
+	if at, err := netip.ParseAddrPort(s); err == nil {
+		return at.Addr().Unmap().WithZone("")
+	}
+	if s == "" || s == "@" || s[0] == '/' || s[0] == '@' {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.Addr{}
+}
+
+// Resolve finds out who sent a request and puts the Client into its context. In the result,
+// Host and RemoteAddr are the client's, and the headers of proxies are gone: nothing behind
+// can believe them by mistake.
+func (t Trust) Resolve(r *http.Request) *http.Request {
+	c := direct(r)
+	if t.Contains(c.Addr) {
+		t.forwarded(r.Header, &c)
+	}
+	for _, name := range [...]string{headerFor, headerProto, headerHost, headerPrefix, "X-Forwarded-Port",
+		"X-Forwarded-Server", "X-Real-Ip", headerForwarded} {
+		delete(r.Header, name)
+	}
+	out := r.WithContext(With(r.Context(), c))
+	out.Host = c.Host
+	if at := address(r.RemoteAddr); at != c.Addr && c.Addr.IsValid() {
+		out.RemoteAddr = net.JoinHostPort(c.Addr.String(), "0")
+	}
+	return out
+}
