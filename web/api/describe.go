@@ -30,6 +30,7 @@ func Operations() []openapi.Op {
 		describeMemory(),
 		describeMCP(),
 		describeServer(),
+		describeUnavailable(),
 	))
 }
 
@@ -40,7 +41,7 @@ func placed(ops []openapi.Op) []openapi.Op {
 	for i, o := range ops {
 		at[o.ID] = i
 	}
-	for native, table := range map[bool][]route{false: m.routes(), true: m.gateway()} {
+	for native, table := range map[bool][]route{false: m.routes(), true: append(m.gateway(), m.unavailable()...)} {
 		for _, r := range table {
 			if i, ok := at[r.op]; ok {
 				ops[i].Method, ops[i].Path, ops[i].Native = r.method, r.path, native

@@ -30,7 +30,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 	m := mount{a, native}
 	table := m.routes()
 	if native {
-		table = append(table, m.gateway()...)
+		table = append(append(table, m.gateway()...), m.unavailable()...)
 	}
 	for _, r := range table {
 		g.Add(r.method, served(r.path), principal.Allow(r.who, r.do))

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"fawn/agent/skills/skilltool"
+	"fawn/sandbox"
+	"fawn/web"
+)
+
+// command is a line of the table of commands. Help, completions and parsing are made from it.
+type command struct {
+	name  string // one word, or two such as "skills list"
+	args  string // what stands behind it; [X] may be left out, and nothing may follow but flags
+	about string
+	// set declares the flags and returns what does the work once they are parsed. The text of a flag
+	// begins with the name of its value in backquotes: FILE and DIR are completed as paths, a|b as words.
+	set func(c *invocation) func() error
+}
+
+// invocation is one use of a command.
+type invocation struct {
+	context.Context
+	*flag.FlagSet
+	o      *web.Options
+	words  []string // what stands behind the command and is no flag
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// word is the nth word behind the command, "" if there are fewer.
+func (c *invocation) word(n int) string {
+	if n < len(c.words) {
+		return c.words[n]
+	}
+	return ""
+}
+
+// commandTable is the table, in the order of the help.
+func commandTable() []command {
+	return []command{
+		{"serve", "", "start the server (the default)", serveCommand},
+		{"doctor", "", "check models, sandbox and files, and report problems with their fixes", doctorCommand},
+		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
+		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",
+			importCommand},
+		{"skills list", "", "list the skills", func(c *invocation) func() error {
+			return func() error { return web.ListSkills(*c.o) }
+		}},
+		{"skills doctor", "", "check each skill", skillsDoctorCommand},
+		{"skills install", "SOURCE", "install a skill: a .skill file, a folder, or the address of a file or a git repository",
+			skillsInstallCommand},
+		{"completion", "bash|zsh|fish", "print what makes a shell complete commands and flags", completionCommand},
+		{"version", "", "print the version", func(c *invocation) func() error {
+			return func() error { return printVersion(*c.o) }
+		}},
+	}
+}
+
+func serveCommand(c *invocation) func() error {
+	version := c.Bool("version", false, "only print the version")
+	c.StringVar(&c.o.Addr, "addr", web.DefaultAddr, "`HOST:PORT` address to listen on (default: "+web.DefaultAddr+")")
+	c.BoolVar(&c.o.Insecure, "insecure", false,
+		"allow an address that other machines can reach, although there are no accounts yet")
+	return func() error {
+		if *version {
+			return printVersion(*c.o)
+		}
+		return web.Serve(c, *c.o)
+	}
+}
+
+func doctorCommand(c *invocation) func() error {
+	appArmor := c.Bool("apparmor", false, "only print the AppArmor profile that lets Fawn create user namespaces")
+	return func() error {
+		if *appArmor {
+			_, err := io.WriteString(c.stdout, sandbox.AppArmorProfile())
+			return err
+		}
+		return checked(web.Doctor(c, *c.o))
+	}
+}
+
+func fsckCommand(c *invocation) func() error {
+	repair := c.Bool("repair", false, "back up the database, then fix what can be fixed without losing data")
+	return func() error { return checked(web.Fsck(c, *c.o, *repair)) }
+}
+
+func importCommand(c *invocation) func() error {
+	var from web.ImportOptions
+	c.StringVar(&from.User, "user", "", "`ID` whose chats to take, where DeerFlow has several users")
+	c.BoolVar(&from.Dry, "dry-run", false, "only say what would be imported")
+	return func() error {
+		from.From = c.word(0)
+		return checked(web.Import(c, *c.o, from))
+	}
+}
+
+func skillsDoctorCommand(c *invocation) func() error {
+	prompt := c.String("prompt", "", "`TEXT` say also which skills this message would use")
+	return func() error { return checked(web.DoctorSkills(c, *c.o, *prompt)) }
+}
+
+func skillsInstallCommand(c *invocation) func() error {
+	var in web.SkillInstall
+	c.BoolVar(&in.Consent, "yes", false, "install it even if it brings files that can be run, or if the check warns")
+	return func() error {
+		in.From = c.word(0)
+		return checked(web.InstallSkill(c, *c.o, in))
+	}
+}
+
+// common declares the flags of every command.
+func common(c *invocation) {
+	c.StringVar(&c.o.Data, "data", "", "`DIR` data folder (default: FAWN_HOME, then your user data folder)")
+	c.StringVar(&c.o.Config, "config", "",
+		"`FILE` configuration file (default: FAWN_CONFIG, ./config.yaml, DIR/config.yaml)")
+}
+
+// find takes the command off a command line. No command is serve.
+func find(args []string) (cmd command, rest []string, err error) {
+	table := commandTable()
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return table[0], args, nil
+	}
+	var under []string // second words
+	for _, n := range []int{2, 1} {
+		if len(args) < n {
+			continue
+		}
+		name := strings.Join(args[:n], " ")
+		for _, cmd := range table {
+			if cmd.name == name {
+				return cmd, args[n:], nil
+			}
+			if second, ok := strings.CutPrefix(cmd.name, name+" "); ok {
+				under = append(under, second)
+			}
+		}
+	}
+	switch {
+	case len(under) == 0:
+		return cmd, nil, fmt.Errorf("there is no command %q", args[0])
+	case len(args) > 1 && !strings.HasPrefix(args[1], "-"):
+		return cmd, nil, fmt.Errorf("%s has no command %q; it has %s", args[0], args[1], strings.Join(under, ", "))
+	}
+	return cmd, nil, fmt.Errorf("%s needs one of these behind it: %s", args[0], strings.Join(under, ", "))
+}
+
+// parse reads flags and words, which may stand in any order.
+func (c *invocation) parse(cmd command, args []string) error {
+	for {
+		if err := c.Parse(args); err != nil {
+			return err
+		}
+		rest := c.Args()
+		if len(rest) == 0 {
+			break
+		}
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			c.words = append(c.words, rest...)
+			break
+		}
+		c.words, args = append(c.words, rest[0]), rest[1:]
+	}
+	want := strings.Fields(cmd.args)
+	if len(c.words) > len(want) {
+		return fmt.Errorf("%s takes no argument %q", cmd.name, c.words[len(want)])
+	}
+	for i, w := range want {
+		if i >= len(c.words) && !strings.HasPrefix(w, "[") {
+			return fmt.Errorf("%s needs %s behind it", cmd.name, w)
+		}
+		if i < len(c.words) && strings.Contains(w, "|") && !slices.Contains(strings.Split(w, "|"), c.words[i]) {
+			return fmt.Errorf("%s takes %s, not %q", cmd.name, w, c.words[i])
+		}
+	}
+	return nil
+}
+
+// newInvocation declares the flags of a command.
+func newInvocation(ctx context.Context, cmd command, o *web.Options, stdout, stderr io.Writer) (*invocation,
+	func() error) {
+	c := &invocation{Context: ctx, FlagSet: flag.NewFlagSet("fawn "+cmd.name, flag.ContinueOnError), o: o, stdout: stdout,
+		stderr: stderr}
+	c.SetOutput(io.Discard)
+	do := cmd.set(c)
+	common(c)
+	return c, do
+}
+
+// usage is the help.
+func usage() string {
+	var b strings.Builder
+	b.WriteString("Usage: fawn [command] [flags]\n\nCommands:\n")
+	table := commandTable()
+	for _, cmd := range table {
+		fmt.Fprintf(&b, "  %-26s %s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.about)
+	}
+	fmt.Fprintf(&b, "  %-26s %s\n", skilltool.Name,
+		"make documents, slides and charts the way the skills that come with Fawn do; see skilltool help")
+	c := &invocation{FlagSet: flag.NewFlagSet("", flag.ContinueOnError), o: new(web.Options)}
+	common(c)
+	shared := c.FlagSet
+	b.WriteString("\nFlags of every command:\n")
+	shared.VisitAll(func(f *flag.Flag) { writeFlag(&b, f) })
+	for _, cmd := range table {
+		c, _ := newInvocation(context.Background(), cmd, new(web.Options), io.Discard, io.Discard)
+		head := fmt.Sprintf("\nFlags of %s:\n", cmd.name)
+		c.VisitAll(func(f *flag.Flag) {
+			if shared.Lookup(f.Name) == nil {
+				b.WriteString(head)
+				head = ""
+				writeFlag(&b, f)
+			}
+		})
+	}
+	return b.String()
+}
+
+func writeFlag(b *strings.Builder, f *flag.Flag) {
+	value, text := explain(f)
+	fmt.Fprintf(b, "  %-26s %s\n", strings.TrimSpace("--"+f.Name+" "+value), text)
+}
+
+// explain splits what a flag is for into the name of its value, "" if it takes none, and the text.
+func explain(f *flag.Flag) (value, text string) {
+	if rest, ok := strings.CutPrefix(f.Usage, "`"); ok {
+		value, text, _ = strings.Cut(rest, "`")
+		return value, strings.TrimSpace(text)
+	}
+	return "", f.Usage
+}
+
+// isBool tells whether a flag takes no value.
+func isBool(f *flag.Flag) bool {
+	v, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && v.IsBoolFlag()
+}
+
+func misuse(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "fawn: %v\n\n%s", err, usage())
+	return exitUsage
+}
+
+// errUnhealthy ends doctor, fsck and import with an exit code; they have already said what is wrong.
+var errUnhealthy = errors.New("something needs mending")
+
+// checked is the error of a command that has told what is not right, if something is not.
+func checked(ok bool, err error) error {
+	if err == nil && !ok {
+		err = errUnhealthy
+	}
+	return err
+}
