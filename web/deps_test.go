@@ -64,7 +64,8 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "web/api", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy", "web/ui"},
+		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "web/api", "web/errstatus", "web/httpx", "web/mcpserver", "web/network", "web/openapi", "web/principal", "web/proxy", "web/ui"},
+		"web/mcpserver":           {"agent", "agent/runs", "web/httpx"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
 		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
@@ -90,7 +91,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/a-h/templ", "views/... web/ui", "templates are a matter of the views"},
 		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
 		{"github.com/anthropics/anthropic-sdk-go", "agent/llm/anthropic", "only adapters know a provider's client"},
-		{"github.com/modelcontextprotocol/go-sdk/mcp", "agent/mcp", "one place speaks to MCP servers"},
+		{"github.com/modelcontextprotocol/go-sdk/mcp", "agent/mcp web/mcpserver", "one place speaks to MCP servers, and one is one"},
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},

@@ -3,12 +3,18 @@ package web
 import (
 	"context"
 	"errors"
+	"net/http"
 	"path/filepath"
+
+	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/sandbox"
+	"fawn/web/errstatus"
+	"fawn/web/mcpserver"
+	"fawn/web/openapi"
 )
 
 // openMCP starts the MCP servers of the configuration, in the background.
@@ -35,4 +41,26 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 	defer func() { err = errors.Join(err, files.Close()) }()
 	at := sandbox.Outputs + "/" + name
 	return at, files.WriteFile(ctx, at, data, false)
+}
+
+// toolServer is Fawn as an MCP server. It asks the API without the checks in front of it, which
+// its own requests have passed, as the principal those have found.
+func (a *App) toolServer() http.Handler {
+	inner := echo.New()
+	inner.HTTPErrorHandler = errstatus.Handler(a.opts.Log)
+	a.api.Routes(inner.Group("/api"), true)
+	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
+		Draining: a.draining, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
+}
+
+// describeMCP is the route of the MCP server.
+func describeMCP() []openapi.Op {
+	message := openapi.Map(nil)
+	return []openapi.Op{{ID: "callMCP", Method: http.MethodPost, Path: "/mcp", Tag: "Model Context Protocol",
+		RPC: true, Text: "Use Fawn as an MCP server, over streamable HTTP", More: "One message of JSON-RPC 2.0. There are no sessions: " +
+			"GET and DELETE answer with 405. The Accept header must include application/json and text/event-stream.",
+		Need: true, Body: openapi.Body(openapi.Req("jsonrpc", openapi.Enum("2.0")), openapi.Req("method", openapi.String()),
+			openapi.Opt("id", openapi.AnyOf(openapi.String(), openapi.Number())), openapi.Opt("params", message)),
+		Out: []openapi.Answer{{Status: 200, Text: "Events named message: progress, and the answer", Schema: message},
+			{Status: 202, Text: "A notification was taken"}}, Fail: []int{400, 415}}}
 }

@@ -56,6 +56,10 @@ func (a *App) routes() error {
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)
+	tools := echo.WrapHandler(a.toolServer())
+	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		e.Add(method, "/mcp", principal.Allow(principal.User, tools))
+	}
 	a.echo = e
 	return nil
 }

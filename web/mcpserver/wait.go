@@ -1,0 +1,159 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+)
+
+// maxStep is how many bytes of a step's text are told.
+const maxStep = 200
+
+// outcome waits for a run and tells its task as it stands then.
+func (s *Server) outcome(ctx context.Context, req *sdk.CallToolRequest, thread, run string,
+	wait time.Duration) (*sdk.CallToolResult, *task, error) {
+	if err := s.follow(ctx, req, run, wait); err != nil {
+		return nil, nil, err
+	}
+	return s.told(ctx, thread, run)
+}
+
+// follow tells the steps of a run as progress until it ends or the time is over. The caller has
+// seen that the run is the asker's.
+func (s *Server) follow(ctx context.Context, req *sdk.CallToolRequest, run string, wait time.Duration) error {
+	if wait == 0 {
+		return nil
+	}
+	release, err := s.waiting.Acquire(s.Readers())
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, done := s.waits(ctx)
+	defer done()
+	reader, err := s.Runs.Follow(ctx, run)
+	if err != nil {
+		return err
+	}
+	p := &progress{session: req.Session, token: req.Params.GetProgressToken()}
+	end := time.Now().Add(wait)
+	for at := int64(0); ; {
+		left := time.Until(end)
+		if left <= 0 {
+			return nil
+		}
+		one, cancel := context.WithTimeout(ctx, min(left, s.beat))
+		events, err := reader.Next(one, at)
+		late := one.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case late:
+			if err := p.beat(ctx); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return err
+		case len(events) == 0: // rolled back, or the next server goes on with it
+			return nil
+		}
+		for _, ev := range events {
+			if at = ev.To; ev.Kind == runs.KindEnd {
+				return nil
+			}
+			if err := p.tell(ctx, ev); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// progress tells a client what happens in a run. Its numbers only count what was told.
+type progress struct {
+	session *sdk.ServerSession
+	token   any
+	count   int
+	last    string // what was told
+	answer  string // id of the message that is being written
+}
+
+func (p *progress) send(ctx context.Context, text string) error {
+	if p.token == nil {
+		return nil
+	}
+	p.count++
+	p.last = text
+	return p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token,
+		Progress: float64(p.count), Message: text})
+}
+
+// beat shows that the server is still there: clients count the time since they heard of it.
+func (p *progress) beat(ctx context.Context) error {
+	if p.last == "" {
+		p.last = "Working"
+	}
+	return p.send(ctx, p.last)
+}
+
+func (p *progress) tell(ctx context.Context, ev runs.Event) error {
+	who := ""
+	if ev.NS != "" {
+		who = "Helper: "
+	}
+	switch ev.Kind {
+	case runs.KindReasoning, runs.KindText:
+		if ev.NS != "" || ev.Msg.ID == p.answer {
+			return nil
+		}
+		p.answer = ev.Msg.ID
+		if ev.Kind == runs.KindReasoning {
+			return p.send(ctx, "Thinking")
+		}
+		return p.send(ctx, "Writing")
+	case runs.KindToolStart:
+		var c agent.ToolCall
+		if json.Unmarshal(ev.Data, &c) != nil {
+			return nil
+		}
+		return p.send(ctx, who+step(c))
+	case runs.KindToolResult:
+		var e runs.ToolEnd
+		if json.Unmarshal(ev.Data, &e) != nil || e.Name == "" {
+			return nil
+		}
+		return p.send(ctx, who+e.Name+" done")
+	}
+	return nil
+}
+
+// step is a call of a tool in one line: its name and what it is about.
+func step(c agent.ToolCall) string {
+	var args map[string]any
+	if json.Unmarshal(c.Args, &args) != nil {
+		return c.Name
+	}
+	for _, name := range []string{"description", "query", "url", "path", "file_path", "command", "question", "name"} {
+		if about, ok := args[name].(string); ok && about != "" {
+			about = strings.Join(strings.Fields(about), " ")
+			if len(about) > maxStep {
+				cut := maxStep
+				for cut > 0 && !utf8.RuneStart(about[cut]) {
+					cut--
+				}
+				about = about[:cut] + "…"
+			}
+			return c.Name + ": " + about
+		}
+	}
+	return c.Name
+}
