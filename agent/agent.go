@@ -70,7 +70,7 @@ func (a *Agent) Run(ctx context.Context, t *Turn) (Outcome, error) {
 
 // fold builds the two onions, first stage outermost.
 func (l *loop) fold() (ModelFunc, ToolFunc) {
-	model, tool := l.agent.stream, l.call
+	model, tool := ModelFunc(l.agent.stream), ToolFunc(l.call)
 	for _, m := range slices.Backward(l.agent.Chain) {
 		if m.WrapModel != nil {
 			model = m.WrapModel(model)
@@ -79,7 +79,7 @@ func (l *loop) fold() (ModelFunc, ToolFunc) {
 			tool = m.WrapTool(tool)
 		}
 	}
-	return model, tool
+	return model, l.observed(tool)
 }
 
 // loop is the state of one Run call.

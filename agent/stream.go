@@ -5,7 +5,7 @@ import "context"
 // stream is the innermost ModelFunc: it shows each chunk under the id the message will
 // have. Nothing is shown before there is something to see, so a call that fails until then
 // leaves no trace and can be made again: it comes back with no message.
-func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (*Message, error) {
+func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (msg *Message, err error) {
 	id := t.NewID()
 	var c Collector
 	var held []Chunk
@@ -20,6 +20,8 @@ func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (*Message, er
 	if req.Model != nil {
 		model = req.Model
 	}
+	call := watch(t, model, req)
+	defer func() { call.ended(ctx, t, msg, err) }()
 	for k, err := range model.Stream(ctx, req) {
 		if err != nil {
 			return partial(), err
@@ -29,6 +31,7 @@ func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (*Message, er
 			held = holdBack(held, k)
 			continue
 		}
+		call.saw()
 		for _, h := range held {
 			show(h)
 		}

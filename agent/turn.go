@@ -54,6 +54,9 @@ type Turn struct {
 	// use [Turn.Todos].
 	Plan func() []Todo
 
+	// Observer is told what calls took. It may be nil.
+	Observer Observer
+
 	// Remark notes something about the run that its caller should find in the run's metadata.
 	// It may be nil; use [Turn.Note].
 	Remark func(key, text string)

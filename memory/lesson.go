@@ -67,6 +67,13 @@ func (p *pending) done(thread string) {
 	delete(p.waiting, thread)
 }
 
+// Queued counts the threads from which something is still to be learned, as of the last look.
+func (s *Service) Queued() int {
+	s.pending.mu.Lock()
+	defer s.pending.mu.Unlock()
+	return len(s.pending.waiting)
+}
+
 // Learn takes what was said in a thread, at the end of a run. It is stored with the run's end:
 // see [Service.Ending].
 func (s *Service) Learn(ctx context.Context, l Lesson) error {

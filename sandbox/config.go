@@ -75,6 +75,8 @@ type Config struct {
 	Proxy func(thread string, l net.Listener)
 	// Audit gets a record of each command after it ended; it must not block.
 	Audit func(Record)
+	// Started is told how long the start of a sandbox took, or why it failed; nil = nobody.
+	Started func(took time.Duration, err error)
 	// Log gets what concerns the owner.
 	Log *slog.Logger
 

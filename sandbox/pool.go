@@ -233,8 +233,12 @@ func (p *pool) launch(ctx context.Context, thread string, policy Policy) (box, e
 		p.release()
 		return nil, err
 	}
+	began := time.Now()
 	b, err := p.start(ctx, thread, policy)
 	p.started(err)
+	if p.cfg.Started != nil {
+		p.cfg.Started(time.Since(began), err)
+	}
 	if err != nil {
 		p.release()
 		p.work.Done()

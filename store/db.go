@@ -37,12 +37,14 @@ const DefaultOwner = "default"
 
 // Config says where the data are and how careful writes are.
 type Config struct {
-	Dir      string       // data folder, made with mode 0700 when missing
-	Sync     string       // "normal" (default; a power cut may lose the last moments) or "full"
-	Readers  int          // most read connections at once, default 4
-	Addr     string       // address this process serves, written into the lock for whoever is refused
-	Log      *slog.Logger // nil means slog.Default()
-	NoEvents bool         // for measurements only: appended deltas and events are dropped and called durable at once
+	Dir     string       // data folder, made with mode 0700 when missing
+	Sync    string       // "normal" (default; a power cut may lose the last moments) or "full"
+	Readers int          // most read connections at once, default 4
+	Addr    string       // address this process serves, written into the lock for whoever is refused
+	Log     *slog.Logger // nil means slog.Default()
+	// Committed is told how long each commit took, and what became of it; nil = nobody.
+	Committed func(took time.Duration, err error)
+	NoEvents  bool // for measurements only: appended deltas and events are dropped and called durable at once
 }
 
 // DB is an open data folder. Its methods are safe for concurrent use.
@@ -82,6 +84,9 @@ func (db *DB) Close() error {
 // Healthy is nil, or the last write error until writing works again. When the
 // disk was the cause the error wraps ErrFull.
 func (db *DB) Healthy() error { return db.w.healthy() }
+
+// Queued counts the batches and deltas that wait for a commit.
+func (db *DB) Queued() int { return db.w.queued() }
 
 // Size returns the bytes of the database file and its write-ahead log.
 func (db *DB) Size(ctx context.Context) (int64, error) {

@@ -9,13 +9,18 @@ import (
 
 // write commits g. Jobs that fail for reasons of their own keep their error and
 // do not hurt the others; the error returned means that nothing was written.
-func (w *writer) write(g *group) error {
+func (w *writer) write(g *group) (err error) {
 	if len(g.buf) == 0 && !g.hasWork() {
 		return nil
 	}
 	w.tidy = false
 	frames := w.soundFrames(g)
-	swept, err := w.inTx(func() (func(), error) {
+	if w.committed != nil {
+		began := time.Now()
+		defer func() { w.committed(time.Since(began), err) }()
+	}
+	var swept func()
+	swept, err = w.inTx(func() (func(), error) {
 		if len(frames) > 0 {
 			if err := w.exec(`INSERT INTO tail(id, data) VALUES (?, ?)`, w.nextTail, frames); err != nil {
 				return nil, err

@@ -57,22 +57,23 @@ type job struct {
 // writer owns the only writing connection. Fields without a note belong to its
 // goroutine.
 type writer struct {
-	pool     *sql.DB
-	conn     *sql.Conn
-	dir      string
-	log      *slog.Logger
-	noEvents bool
-	stmts    map[string]*sql.Stmt
-	last     time.Time     // end of the last commit
-	patience time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
-	due      time.Time     // when the next of them may be
-	tailLow  int64         // tail rows below are deleted, an earlier process's excepted
-	lookAt   int64         // tail row at which to look for garbage again
-	shrink   bool          // much was deleted since the log was last cut off
-	tidy     bool          // nothing was committed since the last housekeeping
-	cut      bool          // the group being written deletes messages
-	probed   time.Time     // last try of a failed disk
-	tell     []*Lane       // lanes of the group being finished, reused
+	pool      *sql.DB
+	conn      *sql.Conn
+	dir       string
+	log       *slog.Logger
+	noEvents  bool
+	committed func(time.Duration, error) // may be nil
+	stmts     map[string]*sql.Stmt
+	last      time.Time     // end of the last commit
+	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
+	due       time.Time     // when the next of them may be
+	tailLow   int64         // tail rows below are deleted, an earlier process's excepted
+	lookAt    int64         // tail row at which to look for garbage again
+	shrink    bool          // much was deleted since the log was last cut off
+	tidy      bool          // nothing was committed since the last housekeeping
+	cut       bool          // the group being written deletes messages
+	probed    time.Time     // last try of a failed disk
+	tell      []*Lane       // lanes of the group being finished, reused
 
 	auditRows, auditBytes int64
 	cuts                  atomic.Uint64 // the age of message numbers, see Snapshot.Age; even while a commit changes it
@@ -99,7 +100,7 @@ type writer struct {
 
 func newWriter(ctx context.Context, pool *sql.DB, conn *sql.Conn, dir string, cfg Config) (*writer, error) {
 	w := &writer{
-		pool: pool, conn: conn, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, auditRows: AuditRows, auditBytes: AuditBytes,
+		pool: pool, conn: conn, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed, auditRows: AuditRows, auditBytes: AuditBytes,
 		stmts: map[string]*sql.Stmt{}, tails: map[string]*threadTail{}, tidy: true,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
@@ -368,6 +369,17 @@ func (w *writer) change(query string, args ...any) (int64, error) {
 	}
 	w.works.Add(1)
 	return r.RowsAffected()
+}
+
+// queued counts what waits to be written.
+func (w *writer) queued() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.cur.items
+	for _, g := range w.full {
+		n += g.items
+	}
+	return n
 }
 
 func (w *writer) healthy() error {

@@ -18,7 +18,8 @@ func (a *App) spec() openapi.Spec {
 	return openapi.Spec{Title: "Fawn", Version: a.opts.Version,
 		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
 			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
-		Ops: slices.Concat(api.Operations(), describeHealth(), describeMCP()), Schemas: api.Schemas(), Params: api.PathParams(),
+		Ops: slices.Concat(api.Operations(), describeHealth(), describeMCP(), describeMetrics()), Schemas: api.Schemas(),
+		Params: api.PathParams(),
 		Mounts: []string{"/api/langgraph", "/api"}}
 }
 

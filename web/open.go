@@ -35,6 +35,8 @@ import (
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
 	"fawn/web/api"
+	"fawn/web/httpx"
+	"fawn/web/metrics"
 	"fawn/web/network"
 	"fawn/web/proxy"
 	"fawn/web/ui"
@@ -83,6 +85,8 @@ type App struct {
 	stopProxy context.CancelFunc
 	api       *api.API
 	pages     *ui.UI
+	metrics   *metrics.Metrics // nil counts nothing
+	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler
 	listeners []net.Listener
 	server    *http.Server
@@ -135,12 +139,13 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openProxy(snap.File.Server); err != nil {
 		return nil, err
 	}
+	a.openMetrics(snap)
 	addrErr := a.listen(ctx)
 	bound := o.Addr
 	if len(a.listeners) > 0 {
 		bound = a.listeners[0].Addr().String()
 	}
-	a.db, err = store.Open(ctx, store.Config{Dir: dir, Sync: snap.File.Store.Sync, Addr: bound, Log: o.Log,
+	a.db, err = store.Open(ctx, store.Config{Dir: dir, Sync: snap.File.Store.Sync, Addr: bound, Log: o.Log, Committed: a.committed(),
 		NoEvents: os.Getenv("FAWN_BENCH_NOSTORE") == "1"})
 	if err != nil { // says who holds the folder, which explains a taken port too
 		return nil, err
@@ -169,7 +174,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt,
 			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
-		Copy: a.copyFiles, Ending: a.memory.Ending,
+		Copy: a.copyFiles, Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
@@ -180,6 +185,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
+	a.gauge()
 	if err := a.api.DeleteStateless(ctx); err != nil {
 		return nil, err
 	}

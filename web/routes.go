@@ -23,6 +23,9 @@ func (a *App) routes() error {
 	if a.config.Current().File.Logging.Enhance.Enabled {
 		e.Use(a.traced)
 	}
+	if a.metrics != nil {
+		e.Use(a.metrics.HTTP)
+	}
 	e.Use(a.recovered, a.guard, principal.Middleware(principal.Single))
 
 	spec, document := a.describe()
@@ -45,6 +48,9 @@ func (a *App) routes() error {
 			e.Add(method, path, principal.Allow(principal.Anyone, a.health))
 		}
 	}
+	if a.metrics != nil {
+		e.GET("/metrics", principal.Allow(principal.Anyone, a.serveMetrics))
+	}
 	if document != nil {
 		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
@@ -52,7 +58,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
-		Draining: a.draining})
+		Draining: a.draining, Readers: &a.readers})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

@@ -42,6 +42,9 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))
 	}
 	c.Audit = a.trail.ran
+	if a.metrics != nil {
+		c.Started = a.metrics.Sandbox
+	}
 	serving, stop := context.WithCancel(context.Background())
 	a.stopProxy = stop
 	c.Proxy = func(thread string, l net.Listener) {

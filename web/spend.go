@@ -16,6 +16,9 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
 	u := c.Usage
+	if a.metrics != nil {
+		a.metrics.Spend(u)
+	}
 	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{{Owner: c.Owner, Thread: c.Thread, Run: c.Run,
 		Purpose: c.Purpose,
 		Model:   u.Model, Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}}})

@@ -15,6 +15,7 @@ func Default() File {
 			MaxBodyBytes: 16 << 20, MaxMessageBytes: 4 << 20, MaxMetadataBytes: 64 << 10, MaxIDBytes: 64,
 			MaxReaders: 2048, MaxHeaderBytes: 32 << 10, HeaderTimeout: 10 * time.Second,
 		},
+		Metrics:    Metrics{Enabled: true},
 		Store:      Storage{Sync: "normal"},
 		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100, OnRecursionLimit: "answer"},
 		Retention:  Retention{SweepEvery: time.Minute},

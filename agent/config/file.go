@@ -18,6 +18,7 @@ type File struct {
 	MaxRecursionLimit int    `yaml:"max_recursion_limit" min:"1"`                             // most steps a client may ask for in one run
 
 	Logging    Logging    `yaml:"logging"`
+	Metrics    Metrics    `yaml:"metrics"`
 	Server     Server     `yaml:"server"`
 	Store      Storage    `yaml:"store"`
 	Runs       Runs       `yaml:"runs"`

@@ -27,6 +27,9 @@ func meter(connect func(config.Model) (agent.Model, error)) func(config.Model) (
 	}
 }
 
+// Name implements agent.Named.
+func (m metered) Name() string { return m.entry.Name }
+
 // Stream implements agent.Model.
 func (m metered) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {

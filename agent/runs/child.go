@@ -132,7 +132,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	sink := &childSink{recorder: parent.rec, ns: place.NS, tell: task.Tell}
 	turn := &agent.Turn{Owner: t.Owner, ThreadID: t.ThreadID, RunID: run.ID, NS: sink.ns, Options: task.Options,
 		MaxSteps: task.MaxSteps, Sink: sink,
-		Log: t.Log.With("run", run.ID, "parent", t.RunID), NewID: newMessageID, Remark: t.Remark}
+		Log: t.Log.With("run", run.ID, "parent", t.RunID), NewID: newMessageID, Remark: t.Remark, Observer: m.calls()}
 	if err := fill(turn, task.Input); err != nil {
 		return run, turn.State, err
 	}
@@ -166,7 +166,9 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	var out agent.Outcome
 	switch {
 	case on:
-		out, err = m.driveChild(ctx, run, turn, task.Build)
+		seen, ended := m.observe(ctx, run)
+		out, err = m.driveChild(seen, run, turn, task.Build)
+		defer func() { ended(run) }()
 	case was.broken():
 		err = ErrInterrupted
 	}

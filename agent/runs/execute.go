@@ -22,6 +22,8 @@ const patience = 10 * time.Second
 // execute drives one run from its first event to its last. It owns e.run. It returns the
 // status of the thread when nothing else is left to run.
 func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
+	ctx, ended := m.observe(e.req.traced(ctx), e.run)
+	defer func() { ended(e.run) }()
 	rec, outcome, err := m.drive(ctx, e)
 	e.family.end(cmp.Or(context.Cause(ctx), errParentEnded))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -127,7 +129,7 @@ func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent
 	turn := &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
 		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
 		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add,
-		Plan: rec.todos}
+		Plan: rec.todos, Observer: m.calls()}
 	defer func() {
 		if lost := rec.settlePlan(kept, &turn.State, out.Next); lost != nil {
 			err = errors.Join(err, lost)

@@ -35,14 +35,15 @@ type Build func(ctx context.Context, s Spec) (*agent.Agent, error)
 
 // Config are the parts a Manager needs.
 type Config struct {
-	DB     *store.DB
-	Build  Build
-	Remove func(thread string) error // deletes a thread's files; may be nil
-	Copy   CopyFiles                 // gives a new thread the files of another; may be nil
-	Watch  Watch                     // tells what runs do to files; may be nil
-	Ending Ending                    // stores something with the ends of runs; may be nil
-	Mark   bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
-	Log    *slog.Logger
+	DB      *store.DB
+	Build   Build
+	Remove  func(thread string) error // deletes a thread's files; may be nil
+	Copy    CopyFiles                 // gives a new thread the files of another; may be nil
+	Watch   Watch                     // tells what runs do to files; may be nil
+	Ending  Ending                    // stores something with the ends of runs; may be nil
+	Observe Observer                  // is told what runs and their calls take; may be nil
+	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
+	Log     *slog.Logger
 
 	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
 	// MaxRecursionLimit, with a last turn.
@@ -59,6 +60,7 @@ type Manager struct {
 	copyFiles CopyFiles
 	watch     Watch
 	atEnd     Ending
+	observer  Observer
 	mark      bool
 	limits    func() StepLimits
 	logger    *slog.Logger
@@ -83,7 +85,7 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, watch: cfg.Watch,
-		atEnd: cfg.Ending, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
+		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
 		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
 		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }

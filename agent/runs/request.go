@@ -41,6 +41,8 @@ type Request struct {
 	HeaderModel string `json:"header_model,omitempty"` // the X-Model header
 	Origin      string `json:"origin,omitempty"`       // "api" or "ui", for the log, or OriginCron
 
+	Trace string `json:"traceparent,omitempty"` // W3C trace context of whoever asks
+
 	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; gone after a restart
 	SecretNames []string      `json:"secret_names,omitempty"` // what Secrets held when the run was made
 }

@@ -11,6 +11,9 @@ const MaxReaders = 2048
 // Limiter counts open event streams. The zero value is ready.
 type Limiter struct{ open atomic.Int64 }
 
+// Open counts the streams that are open now.
+func (l *Limiter) Open() int64 { return l.open.Load() }
+
 // Acquire takes a place among limit ones, or returns a 503 that says when to try again.
 // release must be called once.
 func (l *Limiter) Acquire(limit int) (release func(), err error) {

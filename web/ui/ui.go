@@ -85,6 +85,9 @@ type UI struct {
 	suggesting turnstile // threads whose follow-ups are being made
 }
 
+// Streams counts the pages that follow something now.
+func (u *UI) Streams() int64 { return u.streams.Open() }
+
 // New checks that everything the pages load is embedded.
 func New(d Deps) (*UI, error) {
 	if err := assets.Check(); err != nil {

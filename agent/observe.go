@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"context"
+	"time"
+)
+
+// Observer is told what the calls of runs took. Its methods are called by many goroutines, once or
+// twice for each call and never for a token, and must not block.
+type Observer interface {
+	// Model is told of a call of a model that has ended. Each attempt is one.
+	Model(ctx context.Context, t *Turn, c *ModelCall)
+	// Tool is told that a call of a tool begins; known says that there is one of that name. It
+	// returns the context the tool works in, and what is to be called with how the call ended.
+	Tool(ctx context.Context, t *Turn, c ToolCall, known bool) (context.Context, func(Result, error))
+}
+
+// ModelCall is one attempt to get an answer from a model.
+type ModelCall struct {
+	Began   time.Time
+	First   time.Duration // until there was something to see; 0 when nothing came
+	Took    time.Duration
+	Model   string   // as it is configured, "" for one without a name
+	Request *Request // as the model got it; it must not be changed
+	Message *Message // the answer as far as it came; nil when nothing came
+	Err     error
+}
+
+// Named is a model that knows the name it is configured under.
+type Named interface{ Name() string }
+
+// watch is the call of a model that has begun, for the observer of a turn.
+func watch(t *Turn, model Model, req *Request) *ModelCall {
+	if t.Observer == nil {
+		return nil
+	}
+	c := &ModelCall{Began: time.Now(), Request: req}
+	if n, ok := model.(Named); ok {
+		c.Model = n.Name()
+	}
+	return c
+}
+
+// saw notes that there is something to see now.
+func (c *ModelCall) saw() {
+	if c != nil && c.First == 0 {
+		c.First = max(time.Since(c.Began), 1)
+	}
+}
+
+// ended tells how the call ended.
+func (c *ModelCall) ended(ctx context.Context, t *Turn, m *Message, err error) {
+	if c != nil {
+		c.Took, c.Message, c.Err = time.Since(c.Began), m, err
+		t.Observer.Model(ctx, t, c)
+	}
+}
+
+// observed is f, with the observer of the turn told about each call.
+func (l *loop) observed(f ToolFunc) ToolFunc {
+	return func(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
+		if t.Observer == nil {
+			return f(ctx, t, c)
+		}
+		ctx, ended := t.Observer.Tool(ctx, t, c, l.set.tool(c.Name) != nil)
+		defer func() { ended(r, err) }()
+		return f(ctx, t, c)
+	}
+}
+
+// Observers are several observers as one.
+type Observers []Observer
+
+// Model implements Observer.
+func (o Observers) Model(ctx context.Context, t *Turn, c *ModelCall) {
+	for _, one := range o {
+		one.Model(ctx, t, c)
+	}
+}
+
+// Tool implements Observer. The last of the observers is told first how the call ended.
+func (o Observers) Tool(ctx context.Context, t *Turn, c ToolCall, known bool) (context.Context, func(Result, error)) {
+	ends := make([]func(Result, error), len(o))
+	for i, one := range o {
+		ctx, ends[i] = one.Tool(ctx, t, c, known)
+	}
+	return ctx, func(r Result, err error) {
+		for i := len(ends) - 1; i >= 0; i-- {
+			ends[i](r, err)
+		}
+	}
+}

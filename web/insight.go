@@ -1,0 +1,93 @@
+package web
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/agent/mcp"
+	"fawn/agent/runs"
+	"fawn/web/metrics"
+	"fawn/web/openapi"
+	"fawn/web/principal"
+)
+
+// openMetrics makes the counters, unless the configuration wants none.
+func (a *App) openMetrics(snap *config.Snapshot) {
+	if snap.File.Metrics.Enabled {
+		a.metrics = metrics.New(a.opts.Version, a.opts.Log)
+	}
+}
+
+// committed is what the store tells about its commits, or nil.
+func (a *App) committed() func(time.Duration, error) {
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics.Commit
+}
+
+// observer is told what runs do; nil when nobody wants to know.
+func (a *App) observer() runs.Observer {
+	var all runs.Observers
+	if a.metrics != nil {
+		all = append(all, a.metrics)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// gauge adds what is read only when somebody asks.
+func (a *App) gauge() {
+	m := a.metrics
+	if m == nil {
+		return
+	}
+	m.Gauges("fawn_runs", "Runs that work, and runs that wait.", "state", func() map[string]float64 {
+		c := a.runs.Counts()
+		return map[string]float64{"active": float64(c.Active), "queued": float64(c.Waiting)}
+	})
+	m.Gauges("fawn_event_streams", "Open event streams.", "kind", func() map[string]float64 {
+		return map[string]float64{"api": float64(a.readers.Open()), "page": float64(a.pages.Streams())}
+	})
+	m.Gauges("fawn_mcp_servers", "MCP servers by state.", "state", func() map[string]float64 {
+		count := map[string]float64{mcp.StateReady: 0}
+		for _, s := range a.mcp.Status() {
+			count[s.State]++
+		}
+		return count
+	})
+	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
+		func() float64 { return float64(a.db.Queued()) })
+	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
+		func() float64 { return float64(a.memory.Queued()) })
+	m.Gauge("fawn_audit_dropped", "Audit rows that were lost since the start.",
+		func() float64 { return float64(a.trail.lost()) })
+}
+
+// serveMetrics answers whoever runs the installation, and whoever has the token.
+func (a *App) serveMetrics(c echo.Context) error {
+	token := a.config.Current().File.Metrics.Token.Value()
+	sent, isBearer := strings.CutPrefix(c.Request().Header.Get("Authorization"), "Bearer ")
+	if token == "" || !isBearer || subtle.ConstantTimeCompare([]byte(sent), []byte(token)) != 1 {
+		if err := principal.Allowed(c, principal.Operator); err != nil {
+			return err
+		}
+	}
+	a.metrics.ServeHTTP(c.Response(), c.Request())
+	return nil
+}
+
+// describeMetrics are the routes for whoever watches the server.
+func describeMetrics() []openapi.Op {
+	return []openapi.Op{{ID: "getMetrics", Method: http.MethodGet, Path: "/metrics", Tag: "Server",
+		Text: "Counters and gauges for Prometheus, for whoever runs the installation or sends metrics.token",
+		Out: []openapi.Answer{{Status: 200, Text: "The values", Type: "text/plain", Schema: openapi.String()},
+			{Status: 401, Text: "Not signed in"}, {Status: 403, Text: "Not for this account"}}}}
+}

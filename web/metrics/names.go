@@ -1,0 +1,50 @@
+package metrics
+
+import (
+	"sync"
+	"unicode/utf8"
+)
+
+// Bounds of a label: how many values it has at most, and how long they are.
+const (
+	maxNames = 200
+	maxName  = 64
+)
+
+// Labels for what has no name, and for what is one name too many.
+const (
+	unnamed = "unknown"
+	others  = "other"
+)
+
+// names are the values of a label. The zero value is ready.
+type names struct {
+	mu   sync.RWMutex
+	seen map[string]bool
+}
+
+// bounded is a name as the label may have it.
+func (n *names) bounded(name string) string {
+	if name == "" {
+		return unnamed
+	}
+	if len(name) > maxName || !utf8.ValidString(name) {
+		return others
+	}
+	n.mu.RLock()
+	known := n.seen[name]
+	n.mu.RUnlock()
+	if known {
+		return name
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.seen) >= maxNames && !n.seen[name] {
+		return others
+	}
+	if n.seen == nil {
+		n.seen = map[string]bool{}
+	}
+	n.seen[name] = true
+	return name
+}
