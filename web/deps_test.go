@@ -64,11 +64,12 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "web/api", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/ui"},
+		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "web/account", "web/api", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/runs", "web/httpx"},
+		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/account", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
 		"web/errstatus":           {"agent", "agent/runs", "memory", "sandbox", "store", "uploads", "web/httpx"},
 		"web/httpx":               {"web/proxy"},
@@ -77,7 +78,7 @@ func imports() map[string][]string {
 		"web/openapi":             leaf,
 		"web/proxy":               leaf,
 		"web/principal":           {"store", "web/httpx"},
-		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}

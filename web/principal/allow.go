@@ -22,13 +22,33 @@ func Allow(p Policy, h echo.HandlerFunc) echo.HandlerFunc {
 func Allowed(c echo.Context, p Policy) error {
 	who := Of(c.Request().Context())
 	switch {
-	case p.Admits(who):
+	case p.AdmitsRequest(who, c.Request().Method):
 		return nil
 	case p == Nobody:
 		return httpx.Errorf(http.StatusForbidden, "Nobody may use this route")
 	case !who.Known():
-		return httpx.Errorf(http.StatusUnauthorized, "Not signed in")
+		return unknown(who)
+	case p == Person:
+		return httpx.Errorf(http.StatusForbidden, "A token can't do this: it concerns the account itself")
+	case who.ReadOnly && p.Admits(who):
+		return httpx.Errorf(http.StatusForbidden, "This token may only read")
 	}
 	return httpx.Errorf(http.StatusForbidden,
 		"This concerns everybody: only the owner of the installation may see or change it")
+}
+
+// unknown is the answer for whoever is not signed in, with the code that DeerFlow has for it.
+func unknown(who Principal) error {
+	code, message := who.Why, "Authentication required"
+	switch code {
+	case "token_expired":
+		message = "The session is over: sign in again"
+	case "token_invalid":
+		message = "The session or token isn't valid (any more)"
+	case "user_not_found":
+		message = "This account can't be used"
+	default:
+		code = "not_authenticated"
+	}
+	return &httpx.Detail{Status: http.StatusUnauthorized, Detail: map[string]string{"code": code, "message": message}}
 }

@@ -18,17 +18,39 @@ const Default = store.DefaultOwner
 // nobody owns nothing: no account can have this name.
 const nobody = "\x00"
 
+// Role is what a user may do besides its own work.
+type Role string
+
+// The roles.
+const (
+	RoleOwner Role = "owner" // runs the installation, and says who else does
+	RoleAdmin Role = "admin" // runs the installation
+	RoleUser  Role = "user"
+)
+
 // Principal is who asks.
 type Principal struct {
-	Owner string // whose threads, runs, tasks and files it works with
+	Owner    string // whose threads, runs, tasks and files it works with
+	Email    string
+	Name     string
+	Role     Role   // of the account; "" where there are none
+	Session  string // id of the session that lets it in, if one does
+	Token    string // id of the token that lets it in, if one does
+	ReadOnly bool   // the token may only read
+	Why      string // code of DeerFlow's for why nobody is known
 }
 
 // Operator tells whether the principal runs the installation: models, settings and open
 // hosts concern everybody.
-func (p Principal) Operator() bool { return p.Owner == Default }
+func (p Principal) Operator() bool {
+	return p.Role == RoleOwner || p.Role == RoleAdmin || p.Role == "" && p.Owner == Default
+}
 
 // Known tells whether anybody asks who has an account.
 func (p Principal) Known() bool { return p.Owner != nobody && p.Owner != "" }
+
+// Stranger is who asks without an account, and why.
+func Stranger(why string) Principal { return Principal{Owner: nobody, Why: why} }
 
 type key struct{}
 
@@ -40,7 +62,7 @@ func Of(ctx context.Context) Principal {
 	if p, ok := ctx.Value(key{}).(Principal); ok && p.Owner != "" {
 		return p
 	}
-	return Principal{Owner: nobody}
+	return Stranger("not_authenticated")
 }
 
 // Owner is short for the owner of what the principal of ctx works with.
@@ -58,4 +80,4 @@ func Middleware(who func(*http.Request) Principal) echo.MiddlewareFunc {
 }
 
 // Single finds the default principal for every request: there are no accounts.
-func Single(*http.Request) Principal { return Principal{Owner: Default} }
+func Single(*http.Request) Principal { return Principal{Owner: Default, Role: RoleOwner} }

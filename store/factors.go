@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Link is the right to do something once, for whoever has it.
+type Link struct {
+	Hash      []byte // of what the address carries
+	Kind      string // setup, invite or reset
+	User      string // whose password it sets
+	Email     string // of the user to be
+	Role      string // of the user to be
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// Identity is who a user is to a service that vouches for it.
+type Identity struct {
+	Issuer, Subject string
+	User            string
+	Email           string
+	CreatedAt       time.Time
+}
+
+// Factor is what proves a user besides a password.
+type Factor struct {
+	ID        string
+	User      string
+	Kind      string // totp, recovery or passkey
+	Ref       string // what a device presents, "" for none; no two of a kind have the same
+	Name      string
+	Data      []byte
+	Step      int64 // the last one used
+	Confirmed bool
+	CreatedAt time.Time
+	UsedAt    time.Time // zero: never
+}
+
+// PutLink stores a link. Those that are over go, and so does the earlier one of the same kind for
+// the same user or address.
+func (db *DB) PutLink(ctx context.Context, l Link) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		err := w.exec(`DELETE FROM link WHERE expires_at <= ? OR kind = ? AND user = ? AND email = ?`,
+			l.CreatedAt.UnixMilli(), l.Kind, l.User, l.Email)
+		if err != nil {
+			return err
+		}
+		return w.exec(`INSERT INTO link(hash, kind, user, email, role, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			l.Hash, l.Kind, l.User, l.Email, l.Role, l.CreatedAt.UnixMilli(), l.ExpiresAt.UnixMilli())
+	}})
+	if err != nil {
+		return fmt.Errorf("store link: %w", err)
+	}
+	return nil
+}
+
+// LinkByHash returns a link, also one that is over, or ErrNotFound.
+func (db *DB) LinkByHash(ctx context.Context, hash []byte) (l Link, err error) {
+	var created, expires int64
+	err = db.queryRow(ctx, `SELECT hash, kind, user, email, role, created_at, expires_at FROM link WHERE hash = ?`,
+		[]any{hash}, &l.Hash, &l.Kind, &l.User, &l.Email, &l.Role, &created, &expires)
+	if err != nil {
+		return Link{}, fmt.Errorf("link: %w", err)
+	}
+	l.CreatedAt, l.ExpiresAt = fromMillis(created), fromMillis(expires)
+	return l, nil
+}
+
+// TakeLink removes a link: whoever gets no error may use it, and nobody else. ErrNotFound
+// when it is not there any more.
+func (db *DB) TakeLink(ctx context.Context, hash []byte) error {
+	return db.deleteOne(ctx, "use link", `DELETE FROM link WHERE hash = ?`, hash)
+}
+
+// AddIdentity binds an identity to a user. ErrConflict when it is bound already, ErrNotFound when
+// the user is not there.
+func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`INSERT INTO identity(issuer, subject, user, email, created_at) SELECT ?, ?, ?, ?, ?
+			WHERE EXISTS (SELECT 1 FROM user WHERE id = ?)`, i.Issuer, i.Subject, i.User, i.Email,
+			orNow(i.CreatedAt, time.Now().UnixMilli()), i.User)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return translate(err)
+	}})
+	if err != nil {
+		return fmt.Errorf("add identity: %w", err)
+	}
+	return nil
+}
+
+// Identity returns the one a service knows by subject, or ErrNotFound.
+func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
+	list, err := db.identities(ctx, `SELECT issuer, subject, user, email, created_at FROM identity
+		WHERE issuer = ? AND subject = ?`, issuer, subject)
+	if err == nil && len(list) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("identity: %w", err)
+	}
+	return list[0], nil
+}
+
+// Identities lists a user's, oldest first.
+func (db *DB) Identities(ctx context.Context, user string) ([]Identity, error) {
+	list, err := db.identities(ctx, `SELECT issuer, subject, user, email, created_at FROM identity
+		WHERE user = ? ORDER BY created_at, issuer, subject`, user)
+	if err != nil {
+		return nil, fmt.Errorf("identities: %w", err)
+	}
+	return list, nil
+}
+
+func (db *DB) identities(ctx context.Context, query string, args ...any) (list []Identity, err error) {
+	err = db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		var i Identity
+		var created int64
+		err := rows.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
+		i.CreatedAt = fromMillis(created)
+		list = append(list, i)
+		return true, err
+	})
+	return list, err
+}
+
+// DeleteIdentity takes an identity from a user. ErrNotFound when it has no such.
+func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) error {
+	return db.deleteOne(ctx, "delete identity", `DELETE FROM identity WHERE user = ? AND issuer = ? AND subject = ?`,
+		user, issuer, subject)
+}
+
+// AddFactor stores a factor of a user's. ErrConflict when its ref is taken, ErrNotFound when the
+// user is not there.
+func (db *DB) AddFactor(ctx context.Context, f Factor) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`INSERT INTO factor(id, user, kind, ref, name, data, step, confirmed, created_at)
+			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM user WHERE id = ?)`, f.ID, f.User, f.Kind, f.Ref,
+			f.Name, blob(f.Data), f.Step, f.Confirmed, orNow(f.CreatedAt, time.Now().UnixMilli()), f.User)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return translate(err)
+	}})
+	if err != nil {
+		return fmt.Errorf("add factor: %w", err)
+	}
+	return nil
+}
+
+const factorColumns = `SELECT id, user, kind, ref, name, data, step, confirmed, created_at, used_at FROM factor `
+
+// Factors lists a user's of one kind, or of all when kind is "", oldest first.
+func (db *DB) Factors(ctx context.Context, user, kind string) ([]Factor, error) {
+	list, err := db.factors(ctx, factorColumns+`WHERE user = ? AND (? = '' OR kind = ?) ORDER BY created_at, id`, user, kind, kind)
+	if err != nil {
+		return nil, fmt.Errorf("factors: %w", err)
+	}
+	return list, nil
+}
+
+// FactorByRef returns the factor of a kind that a device presents, or ErrNotFound.
+func (db *DB) FactorByRef(ctx context.Context, kind, ref string) (Factor, error) {
+	list, err := db.factors(ctx, factorColumns+`WHERE kind = ? AND ref = ? AND ref <> ''`, kind, ref)
+	if err == nil && len(list) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Factor{}, fmt.Errorf("factor: %w", err)
+	}
+	return list[0], nil
+}
+
+func (db *DB) factors(ctx context.Context, query string, args ...any) (list []Factor, err error) {
+	err = db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		var f Factor
+		var created, used int64
+		err := rows.Scan(&f.ID, &f.User, &f.Kind, &f.Ref, &f.Name, &f.Data, &f.Step, &f.Confirmed, &created, &used)
+		f.CreatedAt, f.UsedAt, f.Data = fromMillis(created), fromMillis(used), blob(f.Data)
+		list = append(list, f)
+		return true, err
+	})
+	return list, err
+}
+
+// UseFactor stores what a use of a factor changes: its data, step, confirmation and time of use.
+// ErrConflict when before is not its step any more: of two that use the same one only one may.
+func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?
+			WHERE id = ? AND user = ? AND step = ?`, blob(f.Data), f.Step, f.Confirmed,
+			orNow(f.UsedAt, time.Now().UnixMilli()), f.ID, f.User, before)
+		if err == nil && n == 0 {
+			return ErrConflict
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("use factor: %w", err)
+	}
+	return nil
+}
+
+// DeleteFactor takes a factor from a user. ErrNotFound when it has no such: of two that use a
+// recovery code only one may.
+func (db *DB) DeleteFactor(ctx context.Context, user, id string) error {
+	return db.deleteOne(ctx, "delete factor", `DELETE FROM factor WHERE user = ? AND id = ?`, user, id)
+}
+
+// DeleteFactors takes all factors of a kind from a user.
+func (db *DB) DeleteFactors(ctx context.Context, user, kind string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`DELETE FROM factor WHERE user = ? AND kind = ?`, user, kind)
+	}})
+	if err != nil {
+		return fmt.Errorf("delete factors: %w", err)
+	}
+	return nil
+}

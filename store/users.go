@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// User is an account.
+type User struct {
+	ID        string // what it owns bears it
+	Email     string // in lower case; no two users have the same
+	Name      string
+	Role      string // owner, admin or user
+	Password  string // a hash, "" for a user that cannot sign in with one
+	Disabled  bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+const userColumns = `id, email, name, role, password, disabled, created_at, updated_at`
+
+func scanUser(scan func(...any) error) (u User, err error) {
+	var created, updated int64
+	err = scan(&u.ID, &u.Email, &u.Name, &u.Role, &u.Password, &u.Disabled, &created, &updated)
+	u.CreatedAt, u.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return u, err
+}
+
+// AddUser stores a new user. ErrExists when its id or e-mail address is taken, ErrConflict when
+// there is no user yet: the first is [DB.AddFirstUser]'s.
+func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
+	now := time.Now().UnixMilli()
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.ownerLeft(); err != nil {
+			return err
+		}
+		n, err := w.change(`INSERT INTO user(`+userColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+			WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = ? OR id = ?)`,
+			u.ID, u.Email, u.Name, u.Role, u.Password, u.Disabled, now, now, u.Email, u.ID)
+		if err == nil && n == 0 {
+			return ErrExists
+		}
+		return err
+	}})
+	if err != nil {
+		return User{}, fmt.Errorf("add user: %w", err)
+	}
+	return db.User(ctx, u.ID)
+}
+
+// AddFirstUser stores the owner of a server that has no user yet. ErrExists when it has one.
+func (db *DB) AddFirstUser(ctx context.Context, u User) (User, error) {
+	now := time.Now().UnixMilli()
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`INSERT INTO user(`+userColumns+`) SELECT ?, ?, ?, ?, ?, 0, ?, ?
+			WHERE NOT EXISTS (SELECT 1 FROM user)`, DefaultOwner, u.Email, u.Name, u.Role, u.Password, now, now)
+		if err == nil && n == 0 {
+			return ErrExists
+		}
+		return err
+	}})
+	if err != nil {
+		return User{}, fmt.Errorf("add the first user: %w", err)
+	}
+	return db.User(ctx, DefaultOwner)
+}
+
+// User returns the user with an id, or ErrNotFound.
+func (db *DB) User(ctx context.Context, id string) (User, error) {
+	return db.oneUser(ctx, `SELECT `+userColumns+` FROM user WHERE id = ?`, id)
+}
+
+// UserByEmail returns the user with an e-mail address in lower case, or ErrNotFound.
+func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
+	return db.oneUser(ctx, `SELECT `+userColumns+` FROM user WHERE email = ?`, email)
+}
+
+func (db *DB) oneUser(ctx context.Context, query, arg string) (u User, err error) {
+	s, err := db.stmt(ctx, query)
+	if err == nil {
+		u, err = scanUser(s.QueryRowContext(ctx, arg).Scan)
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("user: %w", translate(err))
+	}
+	return u, nil
+}
+
+// Users lists all users, oldest first.
+func (db *DB) Users(ctx context.Context) (list []User, err error) {
+	err = db.each(ctx, `SELECT `+userColumns+` FROM user ORDER BY created_at, id`, nil, func(rows *sql.Rows) (bool, error) {
+		u, err := scanUser(rows.Scan)
+		list = append(list, u)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("users: %w", err)
+	}
+	return list, nil
+}
+
+// HasUsers tells whether there is an account.
+func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
+	if err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM user)`, nil, &has); err != nil {
+		return false, fmt.Errorf("users: %w", err)
+	}
+	return has, nil
+}
+
+// ChangeUser lets change edit a user, whose id, e-mail address and times it cannot choose freely.
+// ErrNotFound when it is not there, ErrExists when the new address is taken, ErrConflict when
+// no enabled owner would be left.
+func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (out User, err error) {
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		s, err := w.stmt(`SELECT ` + userColumns + ` FROM user WHERE id = ?`)
+		if err != nil {
+			return err
+		}
+		u, err := scanUser(s.QueryRowContext(context.Background(), id).Scan)
+		if err != nil {
+			return translate(err)
+		}
+		change(&u)
+		now := time.Now().UnixMilli()
+		n, err := w.change(`UPDATE user SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
+			WHERE id = ? AND NOT EXISTS (SELECT 1 FROM user WHERE email = ? AND id <> ?)`,
+			u.Email, u.Name, u.Role, u.Password, u.Disabled, now, id, u.Email, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrExists
+		}
+		u.UpdatedAt, out = fromMillis(now), u
+		return w.ownerLeft()
+	}})
+	if err != nil {
+		return User{}, fmt.Errorf("change user: %w", err)
+	}
+	return out, nil
+}
+
+// ownerLeft is ErrConflict when nobody could run the installation any more.
+func (w *writer) ownerLeft() error {
+	s, err := w.stmt(`SELECT EXISTS (SELECT 1 FROM user WHERE role = 'owner' AND disabled = 0)`)
+	if err != nil {
+		return err
+	}
+	var left bool
+	if err := s.QueryRowContext(context.Background()).Scan(&left); err != nil {
+		return err
+	}
+	if !left {
+		return ErrConflict
+	}
+	return nil
+}
+
+// DeleteUser removes an account with its sessions, tokens, links, identities and factors; what it
+// owned stays. ErrNotFound when it is not there, ErrConflict when no enabled owner would be left.
+func (db *DB) DeleteUser(ctx context.Context, id string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM user WHERE id = ?`, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return ErrNotFound
+		}
+		if err := w.ownerLeft(); err != nil {
+			return err
+		}
+		for _, query := range []string{`DELETE FROM session WHERE user = ?`, `DELETE FROM token WHERE user = ?`,
+			`DELETE FROM link WHERE user = ?`, `DELETE FROM identity WHERE user = ?`, `DELETE FROM factor WHERE user = ?`} {
+			if err := w.exec(query, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("delete user: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"fawn/store"
+)
+
+// Roles of users. An owner or admin runs the installation; only an owner may change owners and admins.
+const (
+	RoleOwner = "owner"
+	RoleAdmin = "admin"
+	RoleUser  = "user"
+)
+
+// What can go wrong, for errors.Is.
+var (
+	ErrCredentials  = errors.New("the e-mail address or the password is wrong")
+	ErrDisabled     = errors.New("this account is disabled")
+	ErrSecondFactor = errors.New("a code from the second factor is needed")
+	ErrPassword     = errors.New("the password is too short or too long: use 8 to 256 characters")
+	ErrEmail        = errors.New("this isn't an e-mail address")
+	ErrRole         = errors.New("a role is owner, admin or user")
+	ErrForbidden    = errors.New("only an owner may change owners and admins")
+	ErrLastOwner    = errors.New("the last owner can't be removed, disabled or given another role")
+	ErrEmailTaken   = errors.New("another account has this e-mail address")
+	ErrSetUp        = errors.New("this server has an owner already")
+	ErrLink         = errors.New("this link has been used, replaced or is too old")
+	ErrName         = errors.New("a name has 1 to 100 characters")
+	ErrScope        = errors.New("the scope of a token is read or write")
+	ErrTooMany      = errors.New("there are too many of these; remove some first")
+	ErrBusy         = errors.New("too many sign-ins at once")
+)
+
+// Options are what a Service works with.
+type Options struct {
+	DB       *store.DB
+	Log      *slog.Logger
+	Required bool // whether accounts are in force; else everybody is the owner of the installation
+
+	// Where a request came from and whether it came over TLS; nil looks at the connection only. A
+	// trusted proxy's headers are a matter of who sets these.
+	ClientIP func(*http.Request) string
+	Secure   func(*http.Request) bool
+	Path     string           // below which cookies are sent; empty is "/"
+	Now      func() time.Time // nil is time.Now
+}
+
+// Service keeps accounts. Its methods are safe for concurrent use.
+type Service struct {
+	Options
+
+	// SecondFactor checks the code that a user gives besides a password. It is nil for a user without
+	// one, and ErrSecondFactor for a code that is missing or wrong. A nil func needs none of anybody.
+	SecondFactor func(ctx context.Context, user store.User, code string) error
+
+	limits *limits
+	hashes *hasher
+	live   live
+}
+
+// New returns the service of an installation.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.ClientIP == nil {
+		o.ClientIP = peer
+	}
+	if o.Secure == nil {
+		o.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	if o.Path == "" {
+		o.Path = "/"
+	}
+	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher()}
+}
+
+// Required tells whether accounts are in force. If not, everybody is the owner of the installation.
+func (s *Service) Required() bool { return s.Options.Required }
+
+// NeedsSetup tells whether accounts are in force and there is none yet.
+func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
+	if !s.Required() {
+		return false, nil
+	}
+	has, err := s.DB.HasUsers(ctx)
+	return !has && err == nil, err
+}
+
+// secret is 256 random bits as text.
+func secret() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// hashed is what is stored of a secret: it is random, so that one round is enough.
+func hashed(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// newID names what is not secret.
+func newID() string {
+	var b [12]byte
+	rand.Read(b[:])
+	return fmt.Sprintf("%x", b)
+}

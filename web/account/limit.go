@@ -1,0 +1,181 @@
+package account
+
+import (
+	"container/list"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// How many wrong passwords are taken.
+const (
+	freeTries    = 5             // of an address before it has to wait
+	firstWait    = time.Minute   // then, and twice as long after each further one
+	longestWait  = time.Hour     // but no longer
+	accountTries = 100           // of all addresses for one account; then only those it is known from may try
+	forgetAfter  = 2 * time.Hour // without another
+	maxEntries   = 20000         // counters that are kept; the oldest go
+)
+
+// ErrLocked says that an address has to wait before it may try another password.
+type ErrLocked struct{ Wait time.Duration }
+
+// Error says how long.
+func (e *ErrLocked) Error() string {
+	return fmt.Sprintf("too many failed sign-ins; try again in %d seconds", e.Seconds())
+}
+
+// Seconds is the wait, rounded up, as a Retry-After header takes it.
+func (e *ErrLocked) Seconds() int { return int((e.Wait + time.Second - 1) / time.Second) }
+
+// limits count wrong passwords by address, by account, and by both.
+type limits struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	entries map[string]*list.Element
+	order   *list.List // of *tries, last failed first
+}
+
+type tries struct {
+	key   string
+	n     int
+	last  time.Time
+	until time.Time
+}
+
+func newLimits(now func() time.Time) *limits {
+	return &limits{now: now, entries: map[string]*list.Element{}, order: list.New()}
+}
+
+func (l *limits) find(key string) *tries {
+	e := l.entries[key]
+	if e == nil {
+		return nil
+	}
+	t := e.Value.(*tries)
+	if l.now().Sub(t.last) > forgetAfter {
+		l.drop(e)
+		return nil
+	}
+	return t
+}
+
+func (l *limits) drop(e *list.Element) {
+	delete(l.entries, e.Value.(*tries).key)
+	l.order.Remove(e)
+}
+
+// begin counts an attempt, or is an *ErrLocked when the address has to wait. An account that too
+// many addresses have tried lets in only those that known tells it has been signed in from.
+func (l *limits) begin(ip, email string, known func() bool) error {
+	l.mu.Lock()
+	all := l.find("to " + email)
+	crowded := all != nil && all.n >= accountTries
+	l.mu.Unlock()
+	if crowded && !known() {
+		return &ErrLocked{firstWait}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.find("ip " + ip); t != nil {
+		if wait := t.until.Sub(l.now()); wait > 0 {
+			return &ErrLocked{wait}
+		}
+	}
+	l.count(ip, email)
+	return nil
+}
+
+// failed counts a failure that begin has not counted.
+func (l *limits) failed(ip, email string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count(ip, email)
+}
+
+func (l *limits) count(ip, email string) {
+	now := l.now()
+	for _, key := range keys(ip, email) {
+		t := l.find(key)
+		if t == nil {
+			t = &tries{key: key}
+			l.entries[key] = l.order.PushFront(t)
+		} else {
+			l.order.MoveToFront(l.entries[key])
+		}
+		t.n, t.last = t.n+1, now
+		if t.n >= freeTries {
+			t.until = now.Add(min(firstWait<<min(t.n-freeTries, 10), longestWait))
+		}
+	}
+	for l.order.Len() > maxEntries {
+		l.drop(l.order.Back())
+	}
+}
+
+// undo takes an attempt back that was no failure.
+func (l *limits) undo(ip, email string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forgive(ip, email, 1)
+}
+
+// passed forgives an address what it did wrong with an account: not what it did with others.
+func (l *limits) passed(ip, email string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if by := l.find("by " + ip + " " + email); by != nil {
+		l.forgive(ip, email, by.n)
+	}
+}
+
+func (l *limits) forgive(ip, email string, n int) {
+	for _, key := range keys(ip, email) {
+		t := l.find(key)
+		if t == nil {
+			continue
+		}
+		if t.n -= n; t.n < freeTries {
+			t.until = time.Time{}
+		}
+		if t.n <= 0 {
+			l.drop(l.entries[key])
+		}
+	}
+}
+
+// keys are the counters of an attempt: of the address, of the account, and of the two.
+func keys(ip, email string) [3]string {
+	return [3]string{"ip " + ip, "to " + email, "by " + ip + " " + email}
+}
+
+// peer is the address at the other end of a connection.
+func peer(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// network is what counts as one address: an IPv4 one, or the 64 bits of an IPv6 one that a
+// household has.
+func network(ip string) string {
+	a, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip
+	}
+	a = a.Unmap().WithZone("")
+	if a.Is4() {
+		return a.String()
+	}
+	p, err := a.Prefix(64)
+	if err != nil {
+		return ip
+	}
+	return p.String()
+}

@@ -1,0 +1,126 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"fawn/store"
+)
+
+// Kinds of links.
+const (
+	LinkSetup  = "setup"  // makes the owner's account
+	LinkInvite = "invite" // makes an account
+	LinkReset  = "reset"  // sets a new password
+)
+
+// How long links can be used.
+const (
+	setupLife  = 30 * 24 * time.Hour // a start makes a new one
+	inviteLife = 7 * 24 * time.Hour
+	resetLife  = 24 * time.Hour
+)
+
+// SetupLink returns the secret of a link that makes the owner's account. Earlier ones end.
+func (s *Service) SetupLink(ctx context.Context) (string, error) {
+	return s.newLink(ctx, store.Link{Kind: LinkSetup}, setupLife)
+}
+
+// InviteLink returns the secret of a link that makes an account. An empty address leaves it to
+// whoever uses the link.
+func (s *Service) InviteLink(ctx context.Context, email, role string) (string, error) {
+	if !validRole(role) {
+		return "", ErrRole
+	}
+	if email != "" {
+		var err error
+		if email, err = Email(email); err != nil {
+			return "", err
+		}
+		if _, err := s.DB.UserByEmail(ctx, email); !errors.Is(err, store.ErrNotFound) {
+			return "", errors.Join(err, ErrEmailTaken)
+		}
+	}
+	return s.newLink(ctx, store.Link{Kind: LinkInvite, Email: email, Role: role}, inviteLife)
+}
+
+// ResetLink returns the secret of a link that sets a user's password.
+func (s *Service) ResetLink(ctx context.Context, user string) (string, error) {
+	return s.newLink(ctx, store.Link{Kind: LinkReset, User: user}, resetLife)
+}
+
+func (s *Service) newLink(ctx context.Context, l store.Link, life time.Duration) (string, error) {
+	out := secret()
+	l.Hash, l.CreatedAt = hashed(out), s.Now()
+	l.ExpiresAt = l.CreatedAt.Add(life)
+	return out, s.DB.PutLink(ctx, l)
+}
+
+// Link returns what a link is for, or ErrLink.
+func (s *Service) Link(ctx context.Context, secret string) (store.Link, error) {
+	l, err := s.DB.LinkByHash(ctx, hashed(secret))
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Now().Before(l.ExpiresAt) {
+		return store.Link{}, ErrLink
+	}
+	return l, err
+}
+
+// UseLink does what a link is for, and returns whose account was made or changed. The link can't be
+// used again, unless what was given with it is refused: a password that is too short, an address
+// that isn't one or is taken.
+func (s *Service) UseLink(ctx context.Context, secret string, n NewUser) (store.User, error) {
+	l, err := s.Link(ctx, secret)
+	if err != nil {
+		return store.User{}, err
+	}
+	hash, err := s.hashes.hash(ctx, n.Password)
+	if err != nil {
+		return store.User{}, err
+	}
+	if l.Kind == LinkReset {
+		if err := s.take(ctx, l); err != nil {
+			return store.User{}, err
+		}
+		u, err := s.change(ctx, l.User, func(u *store.User) { u.Password = hash })
+		if err == nil {
+			err = s.RevokeOthers(ctx, u.ID, "")
+		}
+		return u, err
+	}
+	email := l.Email
+	if email == "" {
+		if email, err = Email(n.Email); err != nil {
+			return store.User{}, err
+		}
+	}
+	if _, err := s.DB.UserByEmail(ctx, email); !errors.Is(err, store.ErrNotFound) {
+		return store.User{}, errors.Join(err, ErrEmailTaken)
+	}
+	if err := s.take(ctx, l); err != nil {
+		return store.User{}, err
+	}
+	u := store.User{ID: newID(), Email: email, Name: strings.TrimSpace(short(n.Name, maxDevice)), Role: l.Role, Password: hash}
+	if l.Kind == LinkSetup {
+		u.Role = RoleOwner
+		u, err = s.DB.AddFirstUser(ctx, u)
+		if errors.Is(err, store.ErrExists) {
+			err = ErrSetUp
+		}
+		return u, err
+	}
+	u, err = s.DB.AddUser(ctx, u)
+	if errors.Is(err, store.ErrExists) {
+		err = ErrEmailTaken
+	}
+	return u, err
+}
+
+func (s *Service) take(ctx context.Context, l store.Link) error {
+	err := s.DB.TakeLink(ctx, l.Hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return ErrLink
+	}
+	return err
+}

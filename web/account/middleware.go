@@ -1,0 +1,224 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// Cookies, as DeerFlow's clients know them.
+const (
+	CookieSession = "access_token"
+	CookieCSRF    = "csrf_token"
+	HeaderCSRF    = "X-CSRF-Token"
+)
+
+// ErrEnded is why a request ends whose session or token was revoked.
+var ErrEnded = errors.New("the session has ended")
+
+// Middleware finds out who asks and puts it into the context of the request, which ends when what
+// lets it in does. It refuses nobody: the policy of a route does. Only an unsafe request to the
+// API that a cookie lets in needs the token of [CookieCSRF] in [HeaderCSRF] too.
+func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if !s.Required() {
+			c.SetRequest(r.WithContext(principal.With(r.Context(), principal.Single(r))))
+			return next(c)
+		}
+		if strings.HasPrefix(r.URL.Path, "/assets/") {
+			return next(c)
+		}
+		for {
+			since := s.live.now()
+			who, x, err := s.who(r)
+			if err != nil {
+				return err
+			}
+			ctx := principal.With(r.Context(), who)
+			if !who.Known() {
+				c.SetRequest(r.WithContext(ctx))
+				return next(c)
+			}
+			ctx, cancel := context.WithCancelCause(ctx)
+			l := &liveRequest{user: who.Owner, by: who.Session + who.Token, session: who.Session != "", cancel: cancel}
+			if !s.live.add(l, since) {
+				cancel(nil)
+				continue
+			}
+			defer cancel(nil)
+			defer s.live.remove(l)
+			c.SetRequest(r.WithContext(ctx))
+			if who.Session != "" {
+				if err := checkCSRF(r); err != nil {
+					return err
+				}
+				if s.touch(ctx, x, s.ClientIP(r)) && x.Lasting {
+					if cookie, err := r.Cookie(CookieSession); err == nil {
+						s.setCookie(c, CookieSession, cookie.Value, Lifetime, true)
+					}
+				}
+			}
+			return next(c)
+		}
+	}
+}
+
+// who finds the principal of a request: by its token, else by its cookie.
+func (s *Service) who(r *http.Request) (principal.Principal, store.Session, error) {
+	if given, ok := bearer(r); ok {
+		t, u, err := s.FindToken(r.Context(), given)
+		if why, err := refusal(err); err != nil || why != "" {
+			return principal.Stranger(why), store.Session{}, err
+		}
+		p := of(u)
+		p.Token, p.ReadOnly = t.ID, t.Scope != "write"
+		return p, store.Session{}, nil
+	}
+	cookie, err := r.Cookie(CookieSession)
+	if err != nil || cookie.Value == "" {
+		return principal.Stranger("not_authenticated"), store.Session{}, nil
+	}
+	x, u, err := s.Find(r.Context(), cookie.Value)
+	if why, err := refusal(err); err != nil || why != "" {
+		return principal.Stranger(why), store.Session{}, err
+	}
+	p := of(u)
+	p.Session = x.ID
+	return p, x, nil
+}
+
+// refusal is the code of DeerFlow's for why nobody is let in, or an error that is another matter.
+func refusal(err error) (string, error) {
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, store.ErrNotFound):
+		return "token_invalid", nil
+	case errors.Is(err, errExpired):
+		return "token_expired", nil
+	case errors.Is(err, ErrDisabled):
+		return "user_not_found", nil
+	}
+	return "", err
+}
+
+func of(u store.User) principal.Principal {
+	return principal.Principal{Owner: u.ID, Email: u.Email, Name: u.Name, Role: principal.Role(u.Role)}
+}
+
+// bearer is the token a request carries in a header: Authorization, or x-api-key, which clients
+// for LangGraph send also when they have none of ours.
+func bearer(r *http.Request) (string, bool) {
+	if kind, given, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
+		return strings.TrimSpace(given), true
+	}
+	if given := r.Header.Get("X-Api-Key"); strings.HasPrefix(given, tokenPrefix) {
+		return given, true
+	}
+	return "", false
+}
+
+// checkCSRF compares what a script of ours read from a cookie with the cookie. The pages' own
+// actions need no more than the check of the origin that all requests pass.
+func checkCSRF(r *http.Request) error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return nil
+	}
+	if p := r.URL.Path; strings.HasPrefix(p, "/ui/") || !strings.HasPrefix(p, "/api/") && strings.Count(p, "/") == 1 &&
+		(p == "/login" || p == "/logout" || p == "/setup" || p == "/reset") || authPost(p) {
+		return nil
+	}
+	cookie, err := r.Cookie(CookieCSRF)
+	given := r.Header.Get(HeaderCSRF)
+	if err != nil || cookie.Value == "" || given == "" {
+		return httpx.Errorf(http.StatusForbidden, "CSRF token missing. Include X-CSRF-Token header.")
+	}
+	if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(given)) != 1 {
+		return httpx.Errorf(http.StatusForbidden, "CSRF token mismatch.")
+	}
+	return nil
+}
+
+// authPost: signing in and out needs no token, which a client gets only then.
+func authPost(path string) bool {
+	switch strings.TrimPrefix(path, "/api/v1/auth/") {
+	case "login/local", "register", "initialize", "logout":
+		return strings.HasPrefix(path, "/api/v1/auth/")
+	}
+	return false
+}
+
+// Visit is from where a request comes.
+func (s *Service) Visit(r *http.Request, remember bool) Visit {
+	return Visit{Device: r.UserAgent(), IP: s.ClientIP(r), Remember: remember}
+}
+
+// SignIn starts a session for a user and sets its cookies. A session that the browser had ends.
+func (s *Service) SignIn(c echo.Context, user store.User, remember bool) error {
+	r := c.Request()
+	value, _, err := s.Start(r.Context(), user.ID, s.Visit(r, remember))
+	if err != nil {
+		return err
+	}
+	if err := s.endCookie(r); err != nil {
+		return err
+	}
+	s.setCookie(c, CookieSession, value, Lifetime, remember)
+	s.SetCSRF(c, remember)
+	s.Log.Info("signed in", "email", user.Email, "from", s.ClientIP(r))
+	return nil
+}
+
+// SignOut ends the session of a request and removes its cookies.
+func (s *Service) SignOut(c echo.Context) error {
+	if err := s.endCookie(c.Request()); err != nil {
+		return err
+	}
+	for _, name := range []string{CookieSession, CookieCSRF} {
+		s.setCookie(c, name, "", -time.Second, true)
+	}
+	return nil
+}
+
+func (s *Service) endCookie(r *http.Request) error {
+	cookie, err := r.Cookie(CookieSession)
+	if err != nil {
+		return nil
+	}
+	x, _, err := s.DB.SessionByHash(r.Context(), hashed(cookie.Value))
+	if err == nil {
+		err = s.Revoke(context.WithoutCancel(r.Context()), x.User, x.ID)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// SetCSRF gives a browser a token for its unsafe requests.
+func (s *Service) SetCSRF(c echo.Context, remember bool) {
+	s.setCookie(c, CookieCSRF, secret(), Lifetime, remember)
+}
+
+func (s *Service) setCookie(c echo.Context, name, value string, life time.Duration, lasting bool) {
+	cookie := &http.Cookie{Name: name, Value: value, Path: s.Path, Secure: s.Secure(c.Request()), HttpOnly: true,
+		SameSite: http.SameSiteLaxMode}
+	if name == CookieCSRF {
+		cookie.HttpOnly, cookie.SameSite = false, http.SameSiteStrictMode
+	}
+	if lasting {
+		cookie.MaxAge = int(life / time.Second)
+	}
+	c.SetCookie(cookie)
+}

@@ -1,0 +1,188 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fawn/store"
+)
+
+// How long a user stays signed in.
+const (
+	Lifetime     = 30 * 24 * time.Hour // of a session that nobody uses
+	shortLife    = 24 * time.Hour      // of one that need not be remembered
+	touchEvery   = time.Minute         // how often a use is noted
+	maxSessions  = 100                 // of one user; the longest unused go
+	maxTokens    = 100                 // of one user
+	maxDevice    = 200                 // bytes of what a device says of itself
+	tokenPrefix  = "fawn_"
+	maxTokenName = 100
+)
+
+// Visit is from where somebody signs in.
+type Visit struct {
+	Device   string // what it says about itself, as User-Agent does
+	IP       string
+	Remember bool // the session outlives the browser's window
+}
+
+// Start signs a user in. The secret is for the cookie and is not kept.
+func (s *Service) Start(ctx context.Context, user string, v Visit) (secretOut string, x store.Session, err error) {
+	now := s.Now()
+	secretOut = secret()
+	x = store.Session{ID: newID(), Hash: hashed(secretOut), User: user, Device: short(v.Device, maxDevice), IP: v.IP,
+		Lasting: v.Remember, CreatedAt: now, UsedAt: now, ExpiresAt: now.Add(life(v.Remember))}
+	if err := s.DB.PutSession(ctx, x, maxSessions); err != nil {
+		return "", store.Session{}, err
+	}
+	if u, err := s.DB.User(ctx, user); err == nil {
+		s.limits.passed(network(v.IP), u.Email)
+	}
+	return secretOut, x, nil
+}
+
+func life(lasting bool) time.Duration {
+	if lasting {
+		return Lifetime
+	}
+	return shortLife
+}
+
+// short is s in at most n bytes, and without what could break a line.
+func short(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+	for len(s) > n {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return s
+}
+
+// Find returns the session of a cookie and its user: store.ErrNotFound when there is none,
+// errExpired when it is over, ErrDisabled when its user may not sign in.
+func (s *Service) Find(ctx context.Context, cookie string) (store.Session, store.User, error) {
+	x, u, err := s.DB.SessionByHash(ctx, hashed(cookie))
+	switch {
+	case err != nil:
+	case !s.Now().Before(x.ExpiresAt):
+		err = errExpired
+	case u.Disabled:
+		err = ErrDisabled
+	}
+	return x, u, err
+}
+
+// touch notes a use of a session now and then, and tells whether it did.
+func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
+	now := s.Now()
+	if now.Sub(x.UsedAt) < touchEvery && ip == x.IP {
+		return false
+	}
+	if err := s.DB.TouchSession(ctx, x.ID, ip, now, now.Add(life(x.Lasting))); err != nil {
+		if ctx.Err() == nil {
+			s.Log.Warn("couldn't note the use of a session", "err", err)
+		}
+		return false
+	}
+	return true
+}
+
+// Sessions lists where a user is signed in, last used first.
+func (s *Service) Sessions(ctx context.Context, user string) ([]store.Session, error) {
+	return s.DB.Sessions(ctx, user, s.Now())
+}
+
+// Revoke ends a session of a user's, with all that goes on in it.
+func (s *Service) Revoke(ctx context.Context, user, id string) error {
+	if err := s.DB.DeleteSession(ctx, user, id); err != nil {
+		return err
+	}
+	s.live.end(func(r *liveRequest) bool { return r.by == id })
+	return nil
+}
+
+// RevokeOthers ends all sessions of a user but one, which may be "". With "" whatever its tokens
+// do at the moment ends too.
+func (s *Service) RevokeOthers(ctx context.Context, user, but string) error {
+	if err := s.DB.DeleteSessions(ctx, user, but); err != nil {
+		return err
+	}
+	s.live.end(func(r *liveRequest) bool { return r.user == user && (but == "" || r.session && r.by != but) })
+	return nil
+}
+
+// NewToken is which token to create.
+type NewToken struct {
+	Name    string
+	Scope   string        // read or write
+	Expires time.Duration // 0 is never
+}
+
+// CreateToken makes a token that acts for a user. The secret is shown once and is not kept.
+func (s *Service) CreateToken(ctx context.Context, user string, n NewToken) (secretOut string, t store.Token, err error) {
+	n.Name = strings.TrimSpace(n.Name)
+	if c := utf8.RuneCountInString(n.Name); c == 0 || c > maxTokenName {
+		return "", store.Token{}, ErrName
+	}
+	if !slices.Contains([]string{"read", "write"}, n.Scope) {
+		return "", store.Token{}, ErrScope
+	}
+	now := s.Now()
+	secretOut = tokenPrefix + secret()
+	t = store.Token{ID: newID(), Hash: hashed(secretOut), User: user, Name: n.Name, Scope: n.Scope, CreatedAt: now}
+	if n.Expires > 0 {
+		t.ExpiresAt = now.Add(n.Expires)
+	}
+	err = s.DB.AddToken(ctx, t, maxTokens)
+	if errors.Is(err, store.ErrConflict) {
+		err = ErrTooMany
+	}
+	if err != nil {
+		return "", store.Token{}, err
+	}
+	return secretOut, t, nil
+}
+
+// FindToken returns the token of a secret and its user, with the errors of [Service.Find].
+func (s *Service) FindToken(ctx context.Context, secret string) (store.Token, store.User, error) {
+	t, u, err := s.DB.TokenByHash(ctx, hashed(secret))
+	switch {
+	case err != nil:
+	case !t.ExpiresAt.IsZero() && !s.Now().Before(t.ExpiresAt):
+		err = errExpired
+	case u.Disabled:
+		err = ErrDisabled
+	default:
+		if now := s.Now(); now.Sub(t.UsedAt) >= touchEvery {
+			if err := s.DB.TouchToken(ctx, t.ID, now); err != nil && ctx.Err() == nil {
+				s.Log.Warn("couldn't note the use of a token", "err", err)
+			}
+		}
+	}
+	return t, u, err
+}
+
+// Tokens lists a user's, newest first.
+func (s *Service) Tokens(ctx context.Context, user string) ([]store.Token, error) {
+	return s.DB.Tokens(ctx, user)
+}
+
+// RevokeToken ends a token of a user's, with all that it does at the moment.
+func (s *Service) RevokeToken(ctx context.Context, user, id string) error {
+	if err := s.DB.DeleteToken(ctx, user, id); err != nil {
+		return err
+	}
+	s.live.end(func(r *liveRequest) bool { return r.by == id })
+	return nil
+}
+
+var errExpired = errors.New("the session is over")

@@ -1,0 +1,230 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"fawn/store"
+	"fawn/web/principal"
+)
+
+// Email is an address as it is stored, or ErrEmail.
+func Email(s string) (string, error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || len(s) > 254 {
+		return "", ErrEmail
+	}
+	return s, nil
+}
+
+// NewUser is who to create.
+type NewUser struct {
+	Email, Name, Role string
+	Password          string // "" for one that signs in otherwise, or sets it through a link
+}
+
+// Create makes an account. The first of a server is its owner, and has what there is.
+func (s *Service) Create(ctx context.Context, n NewUser) (store.User, error) {
+	u := store.User{ID: newID(), Name: strings.TrimSpace(n.Name), Role: n.Role}
+	var err error
+	if u.Email, err = Email(n.Email); err != nil {
+		return store.User{}, err
+	}
+	if utf8.RuneCountInString(u.Name) > 100 {
+		return store.User{}, ErrName
+	}
+	if !validRole(u.Role) {
+		return store.User{}, ErrRole
+	}
+	if n.Password != "" {
+		if u.Password, err = s.hashes.hash(ctx, n.Password); err != nil {
+			return store.User{}, err
+		}
+	}
+	made, err := s.DB.AddUser(ctx, u)
+	if errors.Is(err, store.ErrConflict) && u.Role == RoleOwner {
+		made, err = s.DB.AddFirstUser(ctx, u)
+	}
+	switch {
+	case errors.Is(err, store.ErrExists):
+		return store.User{}, ErrEmailTaken
+	case errors.Is(err, store.ErrConflict):
+		return store.User{}, fmt.Errorf("the first account has to be an owner's")
+	}
+	return made, err
+}
+
+// Initialize makes the owner's account of a server that has none. ErrSetUp when it has.
+func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error) {
+	email, err := Email(n.Email)
+	if err != nil {
+		return store.User{}, err
+	}
+	if has, err := s.DB.HasUsers(ctx); err != nil || has {
+		return store.User{}, errors.Join(err, ErrSetUp)
+	}
+	hash, err := s.hashes.hash(ctx, n.Password)
+	if err != nil {
+		return store.User{}, err
+	}
+	u, err := s.DB.AddFirstUser(ctx, store.User{Email: email, Name: strings.TrimSpace(n.Name), Role: RoleOwner, Password: hash})
+	if errors.Is(err, store.ErrExists) {
+		err = ErrSetUp
+	}
+	if err == nil {
+		s.Log.Info("the owner's account was created", "email", u.Email)
+	}
+	return u, err
+}
+
+func validRole(role string) bool {
+	return slices.Contains([]string{RoleOwner, RoleAdmin, RoleUser}, role)
+}
+
+// ByID returns a user, or store.ErrNotFound.
+func (s *Service) ByID(ctx context.Context, id string) (store.User, error) { return s.DB.User(ctx, id) }
+
+// ByEmail returns a user, or store.ErrNotFound.
+func (s *Service) ByEmail(ctx context.Context, email string) (store.User, error) {
+	return s.DB.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+}
+
+// List returns all users, oldest first.
+func (s *Service) List(ctx context.Context) ([]store.User, error) { return s.DB.Users(ctx) }
+
+// May is nil if somebody may change an account, and make its role what is given ("" leaves it).
+func May(by principal.Principal, target store.User, role string) error {
+	switch {
+	case by.Role == principal.RoleOwner:
+		return nil
+	case by.Operator() && target.Role == RoleUser && (role == "" || role == RoleUser):
+		return nil
+	}
+	return ErrForbidden
+}
+
+// SetRole gives a user another role. Its sessions go on, with the new role from the next request.
+func (s *Service) SetRole(ctx context.Context, id, role string) error {
+	if !validRole(role) {
+		return ErrRole
+	}
+	_, err := s.change(ctx, id, func(u *store.User) { u.Role = role })
+	if err == nil {
+		s.live.end(func(r *liveRequest) bool { return r.user == id })
+	}
+	return err
+}
+
+// SetDisabled keeps a user out, or lets it in again. Its sessions end; its tokens wait.
+func (s *Service) SetDisabled(ctx context.Context, id string, disabled bool) error {
+	if _, err := s.change(ctx, id, func(u *store.User) { u.Disabled = disabled }); err != nil || !disabled {
+		return err
+	}
+	return s.RevokeOthers(ctx, id, "")
+}
+
+// SetName changes how a user is called.
+func (s *Service) SetName(ctx context.Context, id, name string) error {
+	name = strings.TrimSpace(name)
+	if utf8.RuneCountInString(name) > 100 {
+		return ErrName
+	}
+	_, err := s.change(ctx, id, func(u *store.User) { u.Name = name })
+	return err
+}
+
+// SetEmail changes what a user signs in with.
+func (s *Service) SetEmail(ctx context.Context, id, email string) error {
+	email, err := Email(email)
+	if err == nil {
+		_, err = s.change(ctx, id, func(u *store.User) { u.Email = email })
+	}
+	return err
+}
+
+// SetPassword changes a password and ends all sessions but one, which may be "".
+func (s *Service) SetPassword(ctx context.Context, id, password, but string) error {
+	hash, err := s.hashes.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	if _, err := s.change(ctx, id, func(u *store.User) { u.Password = hash }); err != nil {
+		return err
+	}
+	return s.RevokeOthers(ctx, id, but)
+}
+
+// Delete removes an account and ends whatever it is doing. What it owned is not touched.
+func (s *Service) Delete(ctx context.Context, id string) error {
+	err := s.DB.DeleteUser(ctx, id)
+	if errors.Is(err, store.ErrConflict) {
+		return ErrLastOwner
+	}
+	if err == nil {
+		s.live.end(func(r *liveRequest) bool { return r.user == id })
+	}
+	return err
+}
+
+func (s *Service) change(ctx context.Context, id string, f func(*store.User)) (store.User, error) {
+	u, err := s.DB.ChangeUser(ctx, id, f)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		err = ErrLastOwner
+	case errors.Is(err, store.ErrExists):
+		err = ErrEmailTaken
+	}
+	return u, err
+}
+
+// CheckPassword returns the user whom an e-mail address and a password belong to: ErrCredentials
+// when they don't, *ErrLocked when an address has to wait before it may try again.
+func (s *Service) CheckPassword(ctx context.Context, ip, email, password string) (store.User, error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	if len(email) > 254 {
+		email = email[:254]
+	}
+	ip = network(ip)
+	u, err := s.DB.UserByEmail(ctx, email)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.User{}, err
+	}
+	if err := s.limits.begin(ip, email, func() bool { return s.knows(ctx, u, ip) }); err != nil {
+		return store.User{}, err
+	}
+	ok, err := s.hashes.matches(ctx, u.Password, password)
+	switch {
+	case err != nil:
+		s.limits.undo(ip, email)
+		return store.User{}, err
+	case !ok:
+		s.Log.Warn("a sign-in failed", "email", email, "from", ip)
+		return store.User{}, ErrCredentials
+	}
+	s.limits.undo(ip, email)
+	if u.Disabled {
+		return store.User{}, ErrDisabled
+	}
+	return u, nil
+}
+
+// Failed counts a failed attempt of an address to sign in as somebody, also with a second factor.
+func (s *Service) Failed(ip, email string) {
+	s.limits.failed(network(ip), email)
+	s.Log.Warn("a sign-in failed", "email", email, "from", ip)
+}
+
+// knows tells whether a user has a session from an address.
+func (s *Service) knows(ctx context.Context, u store.User, ip string) bool {
+	if u.ID == "" {
+		return false
+	}
+	list, err := s.DB.Sessions(ctx, u.ID, s.Now())
+	return err == nil && slices.ContainsFunc(list, func(x store.Session) bool { return network(x.IP) == ip })
+}
