@@ -13,12 +13,18 @@ import (
 
 	"fawn/agent/config"
 	"fawn/web/proxy"
+	"fawn/web/redact"
 )
 
-// NewLog writes lines of text to w from level info on. A server that is opened with it follows
-// log_level and logging.enhance.format of its configuration.
+// tailBytes is how much of its log a server keeps in memory for whoever looks for a fault.
+const tailBytes = 256 << 10
+
+// NewLog writes lines of text to w from level info on, without secrets. A server that is opened
+// with it follows log_level and logging.enhance.format of its configuration, and masks the secrets
+// that are in it.
 func NewLog(w io.Writer) *slog.Logger {
-	h := &logHandler{out: w}
+	h := &logHandler{tail: redact.Tail{Max: tailBytes}}
+	h.out = h.secrets.Writer(io.MultiWriter(w, &h.tail))
 	h.format("text")
 	return slog.New(h)
 }
@@ -26,9 +32,11 @@ func NewLog(w io.Writer) *slog.Logger {
 // logHandler is a handler whose level and form come with the configuration, after the first
 // lines may have been written.
 type logHandler struct {
-	out   io.Writer
-	level slog.LevelVar
-	form  atomic.Pointer[slog.Handler]
+	out     io.Writer
+	secrets redact.Redactor
+	tail    redact.Tail // the end of what was written
+	level   slog.LevelVar
+	form    atomic.Pointer[slog.Handler]
 }
 
 func (h *logHandler) format(name string) {
@@ -58,7 +66,9 @@ func (a *App) openLog(snap *config.Snapshot) {
 
 // followLog takes the level, which may change while the server runs.
 func (a *App) followLog(snap *config.Snapshot) {
+	a.secrets.Know(snap.SecretValues())
 	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
+		h.secrets.Know(snap.SecretValues())
 		h.setLevel(snap.File.LogLevel)
 	}
 }

@@ -39,6 +39,7 @@ import (
 	"fawn/web/metrics"
 	"fawn/web/network"
 	"fawn/web/proxy"
+	"fawn/web/redact"
 	"fawn/web/ui"
 )
 
@@ -85,6 +86,7 @@ type App struct {
 	stopProxy context.CancelFunc
 	api       *api.API
 	pages     *ui.UI
+	secrets   redact.Redactor  // of the configuration, for what is written down
 	metrics   *metrics.Metrics // nil counts nothing
 	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"os"
+	"reflect"
+	"strings"
+)
+
+// SecretValues are the values, in clear, that must not show anywhere: of every key that holds a
+// secret, of extensions_config.json, of the .env files, and of variables whose name says so.
+func (s *Snapshot) SecretValues() []string {
+	seen := map[string]bool{}
+	var out []string
+	add := func(v string) {
+		if v != "" && !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	collect(reflect.ValueOf(s.File), false, add)
+	collect(reflect.ValueOf(s.Extensions), false, add)
+	for _, pair := range os.Environ() {
+		if name, v, ok := strings.Cut(pair, "="); ok && SecretKey(name) {
+			add(v)
+		}
+	}
+	if s.env == nil {
+		return out
+	}
+	for _, file := range s.env.files {
+		for name, v := range file.values {
+			if SecretKey(name) {
+				add(v)
+			}
+		}
+	}
+	return out
+}
+
+// collect walks through a value for secrets; secret says that all below it is one.
+func collect(v reflect.Value, secret bool, add func(string)) {
+	switch v.Kind() {
+	case reflect.String:
+		if secret || v.Type() == reflect.TypeFor[Secret]() {
+			add(v.String())
+		}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			collect(v.Elem(), secret, add)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				collect(v.Field(i), secret, add)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := range v.Len() {
+			collect(v.Index(i), secret, add)
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			key := it.Key()
+			collect(it.Value(), secret || key.Kind() == reflect.String && SecretKey(key.String()), add)
+		}
+	}
+}
