@@ -20,10 +20,10 @@ func canary(place string) string { return "cAnArY-" + place + "-7f3aQz19" }
 // TestNoSecretIsLogged: keys of models, tools, servers and variables stay out of the log of a
 // server that says all it can, in whatever way a failure quotes them.
 func TestNoSecretIsLogged(t *testing.T) {
-	// A provider that repeats what it was sent, as some do.
+	// A provider that repeats what it was sent, as some do, and a key that was sent to somebody else.
 	echoes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, fmt.Sprintf(`{"error":{"message":"no access with %s or %s at %s"}}`,
-			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Key"), r.URL), http.StatusUnauthorized)
+		http.Error(w, fmt.Sprintf(`{"error":{"message":"no access with %s, %s or %s at %s"}}`,
+			canary("model2"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Key"), r.URL), http.StatusUnauthorized)
 	}))
 	t.Cleanup(echoes.Close)
 	t.Setenv("OTHER_API_KEY", canary("environment"))
