@@ -66,6 +66,8 @@ func commandTable() []command {
 func serveCommand(c *invocation) func() error {
 	version := c.Bool("version", false, "only print the version")
 	c.StringVar(&c.o.Addr, "addr", web.DefaultAddr, "`HOST:PORT` address to listen on (default: "+web.DefaultAddr+")")
+	c.StringVar(&c.o.Base, "base-path", "",
+		"`PATH` below which a reverse proxy shows Fawn, such as /fawn (default: server.base_path)")
 	c.BoolVar(&c.o.Insecure, "insecure", false,
 		"allow an address that other machines can reach, although there are no accounts yet")
 	return func() error {

@@ -2,11 +2,8 @@ package views
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-
-	"github.com/a-h/templ"
 
 	"fawn/views/markdown"
 )
@@ -118,17 +115,6 @@ type FileGrowth struct {
 	Path string `json:"path"` // virtual, without its leading slash
 	At   int    `json:"at"`   // where Text begins, in UTF-16 units; -1 when the file is written
 	Text string `json:"text,omitempty"`
-}
-
-// Put renders a component and adds a swap with it. Components that need a
-// language take it from the context (i18n.With).
-func (f *Frame) Put(ctx context.Context, how How, target string, c templ.Component) error {
-	var b bytes.Buffer
-	if err := c.Render(ctx, &b); err != nil {
-		return fmt.Errorf("render %s: %w", target, err)
-	}
-	f.Swap = append(f.Swap, Swap{Target: target, How: how, HTML: b.String()})
-	return nil
 }
 
 // Do adds a swap without a component: remove, class, close.

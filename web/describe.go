@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/views"
 	"fawn/web/api"
 	"fawn/web/openapi"
 )
@@ -54,6 +55,15 @@ func (a *App) describe() (func() openapi.Spec, echo.HandlerFunc) {
 	}
 	document := sync.OnceValues(func() ([]byte, error) { return a.spec().JSON() })
 	return a.spec, func(c echo.Context) error {
+		if base := views.Base(c.Request().Context()); base != "" {
+			below := a.spec()
+			below.Base = base
+			b, err := below.JSON()
+			if err != nil {
+				return err
+			}
+			return c.JSONBlob(http.StatusOK, b)
+		}
 		b, err := document()
 		if err != nil {
 			return err

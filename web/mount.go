@@ -4,8 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
+	"fawn/views"
 	"fawn/web/proxy"
 )
 
@@ -22,5 +27,87 @@ func (a *App) openProxy(s config.Server) (err error) {
 	return nil
 }
 
-// resolved is the request as the client sent it, before proxies.
-func (a *App) resolved(r *http.Request) *http.Request { return a.trust.Resolve(r) }
+// resolved is a request as if there were no proxy in front: from the client itself, and for a
+// path from the root. Proxies may pass the base path on or take it away.
+func (a *App) resolved(r *http.Request) *http.Request {
+	r = a.trust.Resolve(r)
+	client := proxy.Of(r)
+	client.Base = cmp.Or(client.Base, a.base)
+	if client.Base == "" {
+		return r
+	}
+	r = r.WithContext(views.WithBase(proxy.With(r.Context(), client), client.Base))
+	if path, ok := withoutBase(r.URL.Path, a.base); ok {
+		if raw, ok := withoutBase(r.URL.RawPath, a.base); ok || r.URL.RawPath == "" {
+			r.URL.Path, r.URL.RawPath = path, raw
+		}
+	}
+	for _, name := range [...]string{"Referer", "Hx-Current-Url"} {
+		if from, err := url.Parse(r.Header.Get(name)); err == nil && from.Host == r.Host {
+			if path, ok := withoutBase(from.Path, client.Base); ok {
+				from.Path, from.RawPath = path, ""
+				r.Header.Set(name, from.String())
+			}
+		}
+	}
+	return r
+}
+
+// withoutBase is a path seen from the base.
+func withoutBase(path, base string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, base)
+	if base == "" || !ok || rest != "" && rest[0] != '/' {
+		return path, false
+	}
+	return cmp.Or(rest, "/"), true
+}
+
+// addresses are the headers of answers that name an address of this server. Location is one
+// only in a redirect: that of a run is read by SDKs, which put their own base in front.
+var addresses = [...]string{"Content-Location", "Hx-Redirect", "Hx-Location", "Hx-Push-Url", "Hx-Replace-Url"}
+
+// based puts the base path in front of the addresses and cookies in the headers of an answer.
+func based(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		base := views.Base(c.Request().Context())
+		if base == "" {
+			return next(c)
+		}
+		res := c.Response()
+		res.Before(func() {
+			h := res.Header()
+			for _, name := range addresses {
+				below(h, name, base)
+			}
+			if res.Status >= 300 && res.Status < 400 {
+				below(h, "Location", base)
+			}
+			for i, cookie := range h["Set-Cookie"] {
+				h["Set-Cookie"][i] = cookieBelow(cookie, base)
+			}
+		})
+		return next(c)
+	}
+}
+
+// below changes a header with an address that begins at the root.
+func below(h http.Header, name, base string) {
+	if v := h.Get(name); strings.HasPrefix(v, "/") && !strings.HasPrefix(v, "//") {
+		h.Set(name, base+v)
+	}
+}
+
+// cookieBelow sends a cookie of the whole server to what is below the base only. Those with
+// the prefix __Host- must be for the root.
+func cookieBelow(cookie, base string) string {
+	if strings.HasPrefix(cookie, "__Host-") {
+		return cookie
+	}
+	parts := strings.Split(cookie, "; ")
+	for i, p := range parts[1:] {
+		if name, path, _ := strings.Cut(p, "="); strings.EqualFold(name, "Path") && strings.HasPrefix(path, "/") {
+			parts[i+1] = "Path=" + base + strings.TrimSuffix(path, "/")
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -12,7 +12,12 @@ import (
 // cardAddress is the address that the server gives of itself in an agent card.
 func cardAddress(t *testing.T, s *server, headers ...string) string {
 	t.Helper()
-	a := s.send(t, "GET", "/.well-known/agent-card.json?assistant_id=lead_agent", "", headers...)
+	return cardAddressAt(t, s, "", headers...)
+}
+
+func cardAddressAt(t *testing.T, s *server, base string, headers ...string) string {
+	t.Helper()
+	a := s.send(t, "GET", base+"/.well-known/agent-card.json?assistant_id=lead_agent", "", headers...)
 	var card struct{ URL string }
 	if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &card) != nil {
 		t.Fatalf("the card: %d %s", a.status, a.body)

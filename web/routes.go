@@ -26,7 +26,7 @@ func (a *App) routes() error {
 	if a.metrics != nil {
 		e.Use(a.metrics.HTTP)
 	}
-	e.Use(a.recovered, a.guard, principal.Middleware(principal.Single))
+	e.Use(based, a.recovered, a.guard, principal.Middleware(principal.Single))
 
 	spec, document := a.describe()
 	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
@@ -79,11 +79,11 @@ func (a *App) uploadLimits() uploads.Config {
 // nothing.
 func (a *App) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = a.resolved(r)
 		if p := tidy(r.URL.Path); p != r.URL.Path {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)
 		}
-		r = a.resolved(r)
 		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
 		a.echo.ServeHTTP(w, r)
 	})

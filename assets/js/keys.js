@@ -1,6 +1,7 @@
 // The keyboard map: keys with Ctrl or ⌘ work everywhere, single ones outside of
 // fields and unless the reader switched them off.
 import {$, later, on, toast, word} from './dom.js';
+import {at} from './at.js';
 import * as panel from './panel.js';
 import {savePref} from './ui.js';
 
@@ -49,8 +50,8 @@ const commands = {
   edit: () => click('[data-act=edit]'),
   regenerate: () => click('.turn.last [data-act=regenerate]'),
   trail: () => click('.turn.last .trail > summary'),
-  new: () => { location.href = '/workspace/chats/new'; },
-  settings: () => { location.href = '/workspace/settings/appearance'; },
+  new: () => { location.href = at('/workspace/chats/new'); },
+  settings: () => { location.href = at('/workspace/settings/appearance'); },
 };
 const act = (name) => commands[name]();
 

@@ -1,9 +1,11 @@
 // What a reader is told who does not look at the page: a mark in the title of the tab, and
 // for those who want it a notification. Loaded when a tab with a run at work is hidden, when
 // a run took long, and by the settings.
+import {at} from './at.js';
+
 const mark = '(●) ', every = 3000;
 const script = {'X-Fawn': '1', Accept: 'application/json'};
-const save = (notify) => fetch('/ui/prefs', {method: 'POST', body: new URLSearchParams({notify}), headers: script});
+const save = (notify) => fetch(at('/ui/prefs'), {method: 'POST', body: new URLSearchParams({notify}), headers: script});
 
 // What the browser thinks of notifications.
 const state = () => {
@@ -22,7 +24,7 @@ const tell = (news, tag) => {
 
 const poll = async (thread) => {
   try {
-    const res = await fetch(`/ui/threads/${thread}/status`, {headers: script});
+    const res = await fetch(at(`/ui/threads/${thread}/status`), {headers: script});
     if (res.status === 404) return;
     const now = await res.json();
     if (!document.hidden) return;
@@ -54,7 +56,7 @@ document.addEventListener('visibilitychange', () => {
 // offer asks, once a run took long, a reader who never said anything about notifications.
 export const offer = async () => {
   if (/\bnotify=/.test(document.cookie) || !/default|granted/.test(state()) || document.getElementById('notify-offer')) return;
-  const res = await fetch('/ui/notifications', {headers: script});
+  const res = await fetch(at('/ui/notifications'), {headers: script});
   if (!res.ok) return;
   document.querySelector('.dockwrap').insertAdjacentHTML('afterbegin', await res.text());
   const el = document.getElementById('notify-offer');

@@ -1,10 +1,12 @@
 // The dialog that finds chats and commands, and the one that lists the keys. The
 // server renders both; here are the arrows, the search and the closing.
+import {at} from './at.js';
+
 let dialog, timer, asked = 0;
 
 const load = async (query) => {
   const chat = document.getElementById('turns') ? '&chat=1' : '';
-  const res = await fetch('/ui/palette?' + query + chat, {headers: {'X-Fawn': '1'}});
+  const res = await fetch(at('/ui/palette?' + query + chat), {headers: {'X-Fawn': '1'}});
   if (!res.ok) throw new Error(res.status);
   return res.text();
 };
@@ -17,7 +19,7 @@ const press = {
   'export-md': '#thread-menu [href$="export.md"]', 'export-json': '#thread-menu [href$="export.json"]',
 };
 const choice = async (name, value) => {
-  const res = await fetch('/ui/prefs', {method: 'POST', body: new URLSearchParams({[name]: value}), headers: {'X-Fawn': '1', Accept: 'application/json'}});
+  const res = await fetch(at('/ui/prefs'), {method: 'POST', body: new URLSearchParams({[name]: value}), headers: {'X-Fawn': '1', Accept: 'application/json'}});
   if (!res.ok) throw new Error(res.status);
   if (name === 'lang') location.reload();
   else document.documentElement.dataset[name] = value;

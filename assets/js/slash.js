@@ -1,5 +1,7 @@
 // The list of commands that opens with a slash in the message box. The server
 // renders it; here it filters, moves and picks.
+import {at} from './at.js';
+
 let list, box, away = false;
 
 const opens = (c) => c === '/' || c === '@';
@@ -56,7 +58,7 @@ const keydown = (e) => {
 // open loads the list and shows what fits the words in the box.
 export const open = async (field) => {
   if (list?.isConnected) return;
-  const res = await fetch('/ui/commands' + (field.form.hasAttribute('data-new') ? '?new=1' : ''), {headers: {'X-Fawn': '1'}});
+  const res = await fetch(at('/ui/commands' + (field.form.hasAttribute('data-new') ? '?new=1' : '')), {headers: {'X-Fawn': '1'}});
   if (!res.ok) throw new Error(res.status);
   const html = await res.text();
   if (list?.isConnected) return;

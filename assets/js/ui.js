@@ -1,5 +1,6 @@
 // Clocks, folds, sheets, dialogs and settings.
 import {$, apply, fade, later, on, toast, word} from './dom.js';
+import {at} from './at.js';
 import {copy} from './copy.js';
 
 const clocks = () => {
@@ -16,11 +17,11 @@ let listed, ticks = 0;
 const list = async () => {
   const chat = $('turns')?.dataset.thread ?? '';
   try {
-    const headers = {'X-Fawn': '1'}, res = await fetch('/ui/threads?current=' + chat, {headers});
+    const headers = {'X-Fawn': '1'}, res = await fetch(at('/ui/threads?current=' + chat), {headers});
     const html = await res.text();
     if (res.ok && html !== listed) apply({swap: [{target: 'threads', how: 'outer', html: listed = html}]});
     const waits = document.querySelectorAll('#later li').length;
-    if (waits && (await fetch(`/ui/threads/${chat}/status`, {headers}).then((r) => r.json())).later < waits) location.reload();
+    if (waits && (await fetch(at(`/ui/threads/${chat}/status`), {headers}).then((r) => r.json())).later < waits) location.reload();
   } catch { /* the next time may go better */ }
 };
 const second = () => {
@@ -120,7 +121,7 @@ const click = (e) => {
   if (s) s.parentElement.dataset.touched = '';
 };
 
-export const savePref = (body) => fetch('/ui/prefs', {method: 'POST', body: new URLSearchParams(body), headers: {'X-Fawn': '1', Accept: 'application/json'}})
+export const savePref = (body) => fetch(at('/ui/prefs'), {method: 'POST', body: new URLSearchParams(body), headers: {'X-Fawn': '1', Accept: 'application/json'}})
   .then((r) => { if (!r.ok) throw new Error(r.status); });
 
 const change = async (e) => {

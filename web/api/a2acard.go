@@ -30,7 +30,7 @@ func (m mount) cardOf(c echo.Context, id string) error {
 		prefix = strings.TrimSuffix(prefix, end)
 	}
 	return httpx.JSON(c, http.StatusOK,
-		m.card(a, httpx.Origin(c.Request())+strings.TrimRight(prefix, "/")+"/a2a/"+wire.Canonical(a.ID)))
+		m.card(a, httpx.Root(c.Request())+strings.TrimRight(prefix, "/")+"/a2a/"+wire.Canonical(a.ID)))
 }
 
 // card is how an assistant introduces itself. It speaks both versions of the protocol.

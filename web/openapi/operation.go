@@ -102,6 +102,7 @@ type Spec struct {
 	Schemas              map[string]Schema
 	Params               map[string]Param // of paths, by name
 	Mounts               []string         // prefixes under which all but native routes are served too
+	Base                 string           // path below which the server stands; empty is the root
 }
 
 // Tags are the groups of the operations, in their order.
@@ -148,9 +149,9 @@ func (s Spec) JSON() ([]byte, error) {
 		}
 		paths[full][method] = one
 	}
-	servers := []any{map[string]string{"url": "/"}}
+	servers := []any{map[string]string{"url": s.Base + "/"}}
 	for _, m := range s.Mounts {
-		servers = append(servers, map[string]string{"url": m})
+		servers = append(servers, map[string]string{"url": s.Base + m})
 	}
 	tags := []any{}
 	for _, t := range s.Tags() {
@@ -172,7 +173,7 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 		one["description"] = o.More
 	}
 	if o.Native { // the mounts of the document do not hold for it
-		one["servers"] = []any{map[string]string{"url": "/"}}
+		one["servers"] = []any{map[string]string{"url": s.Base + "/"}}
 	}
 	if o.Endless {
 		one["x-endless"] = true

@@ -16,7 +16,6 @@ import (
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/views/part"
-	"fawn/web/httpx"
 )
 
 // Compactor shortens a conversation for the model: lead.Builder.Compact.
@@ -44,7 +43,7 @@ func (u *UI) compact(c echo.Context, t store.Thread) error {
 	case problem == "":
 		return err
 	case wantsFrame(c.Request()):
-		return httpx.JSON(c, status, views.Frame{Error: problem})
+		return sendFrame(c, status, views.Frame{Error: problem})
 	}
 	return u.usagePage(c, t, &views.Notice{Kind: views.NoticeError, Text: problem}, status)
 }
@@ -78,7 +77,7 @@ func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
 	if err := f.Put(localized(c), views.SwapAppend, "toasts", part.Toast(toast)); err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, f)
+	return sendFrame(c, http.StatusOK, f)
 }
 
 // What a compaction came to, as the address of the page that says it has it.

@@ -1,11 +1,11 @@
 package ui
 
 import (
-	"bytes"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/views"
 	"fawn/views/files"
 	"fawn/web/httpx"
 )
@@ -18,8 +18,8 @@ const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'se
 // diagram is GET /ui/diagram: the frame that draws the diagram behind the # of its
 // address, which is never sent here.
 func (u *UI) diagram(c echo.Context) error {
-	var b bytes.Buffer
-	if err := files.Diagram().Render(localized(c), &b); err != nil {
+	b, err := views.Render(localized(c), files.Diagram())
+	if err != nil {
 		return err
 	}
 	h := c.Response().Header()
@@ -27,5 +27,5 @@ func (u *UI) diagram(c echo.Context) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "private, no-cache")
-	return httpx.Compressed(c, http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+	return httpx.Compressed(c, http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b)
 }

@@ -326,7 +326,7 @@ func (d *screen) text(element, was, now string, wasOpen, open bool) (bool, error
 		return true, nil
 	}
 	if ops := differ.Patch(now, !open); len(ops) > 0 {
-		d.patches = append(d.patches, views.Patch{Element: element, Ops: ops})
+		d.patches = append(d.patches, views.Patch{Element: element, Ops: views.OpsBelow(views.Base(d.ctx), ops)})
 	}
 	if !open {
 		delete(d.differs, element)

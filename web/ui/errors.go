@@ -85,7 +85,7 @@ func (u *UI) answerError(c echo.Context, err error) error {
 	}
 	switch {
 	case wantsFrame(r):
-		return httpx.JSON(c, status, views.Frame{Error: toast.Text})
+		return sendFrame(c, status, views.Frame{Error: toast.Text})
 	case scripted(r):
 		return html(c, status, inLang(lang, part.Notice(views.Notice{Kind: views.NoticeError, Text: toast.Text})))
 	case r.Header.Get("HX-Request") != "":

@@ -24,7 +24,7 @@ type feeds struct {
 	memory int
 }
 
-type feedKey struct{ thread, lang string }
+type feedKey struct{ thread, lang, base string }
 
 // feed is what the pages of one thread get. It has no goroutine of its own: whichever of its
 // pages holds turn waits for the run and does the work for all of them.
@@ -68,7 +68,7 @@ var errBehind = errors.New("the page is too far behind")
 func (a *feeds) join(l *live) (f *feed, first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	key := feedKey{l.thread, l.lang}
+	key := feedKey{l.thread, l.lang, l.base}
 	f = a.open[key]
 	if f == nil {
 		first = true

@@ -39,7 +39,7 @@ func (u *UI) stream(c echo.Context, t store.Thread) error {
 		return err
 	}
 	defer out.Close()
-	l := &live{out: out, progress: progress{ui: u, thread: id, lang: readPrefs(r).Lang}}
+	l := &live{out: out, progress: progress{ui: u, thread: id, lang: readPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
 	if err != nil && ctx.Err() == nil {
 		u.Log.Error("a page's stream was cut off", "thread", id, "err", err)

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -29,8 +28,8 @@ const sidebarRows = 30
 // html answers with a page or fragment. It is rendered whole before the first byte goes
 // out, so a failure is still an error page.
 func html(c echo.Context, status int, view templ.Component) error {
-	var b bytes.Buffer
-	if err := view.Render(c.Request().Context(), &b); err != nil {
+	b, err := views.Render(c.Request().Context(), view)
+	if err != nil {
 		return err
 	}
 	h := c.Response().Header()
@@ -41,7 +40,7 @@ func html(c echo.Context, status int, view templ.Component) error {
 	if forLink(c.Request()) {
 		private(h)
 	}
-	return httpx.Compressed(c, status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+	return httpx.Compressed(c, status, echo.MIMETextHTMLCharsetUTF8, b)
 }
 
 // private keeps what a link shows out of search engines and caches, and its address from
@@ -66,9 +65,17 @@ func wantsFrame(r *http.Request) bool {
 // frame answers an action: the script gets f, a plain form goes to the page where.
 func frame(c echo.Context, f views.Frame, where string) error {
 	if scripted(c.Request()) {
-		return httpx.JSON(c, http.StatusOK, f)
+		return sendFrame(c, http.StatusOK, f)
 	}
 	return c.Redirect(http.StatusSeeOther, where)
+}
+
+// sendFrame answers the script, whatever it asked for.
+func sendFrame(c echo.Context, status int, f views.Frame) error {
+	if f.Location != "" {
+		f.Location = views.Base(c.Request().Context()) + f.Location
+	}
+	return httpx.JSON(c, status, f)
 }
 
 // localPath is next when it is a path of this server, else other.

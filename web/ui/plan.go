@@ -14,7 +14,6 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/httpx"
 )
 
 // editPlan is POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or
@@ -38,7 +37,7 @@ func (u *UI) editPlan(c echo.Context, t store.Thread) error {
 	if err := f.Put(localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, todos(now))); err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, f)
+	return sendFrame(c, http.StatusOK, f)
 }
 
 // changedPlan is a plan with what a form does to it.

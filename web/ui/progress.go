@@ -42,6 +42,7 @@ type progress struct {
 	ui     *UI
 	thread string
 	lang   string
+	base   string // path below which the page stands
 	v      *conversation
 	screen *screen
 }

@@ -13,7 +13,6 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/httpx"
 )
 
 // queue are the messages that wait in a thread, oldest first, and the files they bring.
@@ -48,7 +47,7 @@ func (u *UI) queued(c echo.Context, thread string) error {
 		"queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, f)
+	return sendFrame(c, http.StatusOK, f)
 }
 
 // unqueue is POST /ui/threads/:id/queue/:run/remove, and with /edit, which puts the text
@@ -72,7 +71,7 @@ func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 			if err := u.putLater(localized(c), &f, id); err != nil {
 				return err
 			}
-			return httpx.JSON(c, http.StatusOK, f)
+			return sendFrame(c, http.StatusOK, f)
 		case scripted(c.Request()):
 			return u.queued(c, id)
 		}

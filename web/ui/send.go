@@ -16,7 +16,6 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/web/errstatus"
-	"fawn/web/httpx"
 )
 
 // create is POST /ui/threads: the first message of a thread.
@@ -43,7 +42,7 @@ func (u *UI) create(c echo.Context) error {
 		case problem == "":
 			return err
 		case scripted(c.Request()):
-			return httpx.JSON(c, status, views.Frame{Error: problem})
+			return sendFrame(c, status, views.Frame{Error: problem})
 		}
 		if !isThreadID(thread) {
 			thread = uuid.Must(uuid.NewV7()).String()
@@ -82,7 +81,7 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 	}
 	if _, named := u.mention(ctx, text); named || form.Get("making") != "" {
 		if now, err := u.mine(ctx, id); err == nil && u.otherTalk(ctx, t, now, form) {
-			return httpx.JSON(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
+			return sendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
 		}
 	}
 	return u.sent(c, was)
@@ -96,7 +95,7 @@ func (u *UI) refuse(c echo.Context, err error, text string) error {
 	case problem == "":
 		return err
 	case scripted(c.Request()):
-		return httpx.JSON(c, status, views.Frame{Error: problem})
+		return sendFrame(c, status, views.Frame{Error: problem})
 	}
 	return u.threadPage(c, boxDraft{text: text, problem: problem, status: status})
 }
@@ -116,14 +115,14 @@ func (u *UI) sent(c echo.Context, was *conversation) error {
 		func(t views.Turn) bool { return indexTurn(before.turns, t.ID) >= 0 }); first > 0 {
 		after.turns = after.turns[first:]
 	} else if first < 0 && was.cutOff() {
-		return httpx.JSON(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})
+		return sendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})
 	}
 	_, f, err := newScreen(localized(c), before).show(after)
 	if err != nil {
 		return err
 	}
 	f.Running, f.Cursor = now.running(), now.cursor()
-	return httpx.JSON(c, http.StatusOK, f)
+	return sendFrame(c, http.StatusOK, f)
 }
 
 // messageForm reads a message; files in it are stored in the uploads of thread, or of the

@@ -31,7 +31,7 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 	p.Title, p.Local = row[0].Title, loopbackOf(c.Request().Host)
 	s, err := u.DB.ShareOf(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID)
 	if err == nil {
-		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Origin(c.Request()) + views.SharedURL(s.Token),
+		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Root(c.Request()) + views.SharedURL(s.Token),
 			At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"mime/multipart"
@@ -92,13 +91,15 @@ func (u *UI) upload(c echo.Context, id string) error {
 	if !scripted(r) {
 		return u.backToBox(c, id, plainText(form.Get("text")))
 	}
-	var b bytes.Buffer
+	var chips []byte
 	for _, f := range result.Files {
-		if err := chat.UploadChip(id, attachment(f)).Render(localized(c), &b); err != nil {
+		one, err := views.Render(localized(c), chat.UploadChip(id, attachment(f)))
+		if err != nil {
 			return err
 		}
+		chips = append(chips, one...)
 	}
-	return httpx.JSON(c, http.StatusOK, uploaded{Chip: b.String()})
+	return httpx.JSON(c, http.StatusOK, uploaded{Chip: string(chips)})
 }
 
 func (u *UI) uploadError(c echo.Context, err error) error {
