@@ -50,6 +50,11 @@ func commandTable() []command {
 		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
 		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",
 			importCommand},
+		{"backup", "FILE", "write everything in the data folder to a file, also while the server runs", backupCommand},
+		{"backup verify", "FILE", "check that a backup is whole", func(c *invocation) func() error {
+			return func() error { return web.VerifyBackup(c, *c.o, c.word(0)) }
+		}},
+		{"restore", "FILE", "put a backup into the data folder; the server must be stopped", restoreCommand},
 		{"skills list", "", "list the skills", func(c *invocation) func() error {
 			return func() error { return web.ListSkills(*c.o) }
 		}},
@@ -102,6 +107,16 @@ func importCommand(c *invocation) func() error {
 		from.From = c.word(0)
 		return checked(web.Import(c, *c.o, from))
 	}
+}
+
+func backupCommand(c *invocation) func() error {
+	secrets := c.Bool("secrets", false, "also back up keys, such as those in secrets.env")
+	return func() error { return checked(web.Backup(c, *c.o, c.word(0), *secrets)) }
+}
+
+func restoreCommand(c *invocation) func() error {
+	force := c.Bool("force", false, "move what is in the data folder aside, into a folder inside")
+	return func() error { return web.Restore(c, *c.o, c.word(0), *force) }
 }
 
 func skillsDoctorCommand(c *invocation) func() error {
@@ -251,7 +266,7 @@ func misuse(stderr io.Writer, err error) int {
 	return exitUsage
 }
 
-// errUnhealthy ends doctor, fsck and import with an exit code; they have already said what is wrong.
+// errUnhealthy ends commands that check or copy something with an exit code; they have already said what is wrong.
 var errUnhealthy = errors.New("something needs mending")
 
 // checked is the error of a command that has told what is not right, if something is not.

@@ -90,11 +90,9 @@ func complete(w io.Writer, words []string) {
 		}
 	}
 	cmd, rest, err := find(before)
-	if len(before) == 0 || err != nil {
-		offerCommands(before, cur, offer)
-		if len(before) > 0 || !strings.HasPrefix(cur, "-") {
-			return
-		}
+	offerCommands(before, offer)
+	if err != nil || len(before) == 0 && !strings.HasPrefix(cur, "-") {
+		return
 	}
 	c, _ := newInvocation(context.Background(), cmd, new(web.Options), io.Discard, io.Discard)
 	given, open := 0, (*flag.Flag)(nil) // words that are no flags, and the flag whose value is next
@@ -125,7 +123,7 @@ func complete(w io.Writer, words []string) {
 }
 
 // offerCommands offers the first word of a command, or the second.
-func offerCommands(before []string, cur string, offer func(value, about string)) {
+func offerCommands(before []string, offer func(value, about string)) {
 	var seen []string
 	for _, cmd := range commandTable() {
 		first, second, two := strings.Cut(cmd.name, " ")

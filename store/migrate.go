@@ -19,11 +19,19 @@ var migrationFiles embed.FS
 type VersionError struct {
 	File   int // schema version of the file
 	Binary int // newest schema version this program knows
+	Dir    string
+	Copy   string // made before a migration, and fit for this program; "" when there is none
 }
 
-// Error names both versions.
+// Error names both versions, and how to go back.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the database has schema version %d, this program knows only up to %d; use the newer program or restore an older copy", e.File, e.Binary)
+	back := "restore a backup that an older program made: fawn restore FILE --force"
+	if e.Copy != "" {
+		back = fmt.Sprintf("go back to the copy from before the update, without what was written since: "+
+			"fawn restore %s --data %s --force", e.Copy, e.Dir)
+	}
+	return fmt.Sprintf("the database has schema version %d, written by a newer program, and this one knows only up "+
+		"to %d. Use the newer program, or %s", e.File, e.Binary, back)
 }
 
 // migrate brings the schema to the newest version of files, each of which is
@@ -48,7 +56,7 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 	case have == len(names):
 		return nil
 	case have > len(names):
-		return &VersionError{File: have, Binary: len(names)}
+		return &VersionError{File: have, Binary: len(names), Dir: dir, Copy: olderCopy(dir, len(names))}
 	case have > 0:
 		name := fmt.Sprintf("fawn-v%d-%s.db", have, now.UTC().Format("20060102T150405.000"))
 		if err := copyInto(ctx, conn, filepath.Join(dir, name)); err != nil {

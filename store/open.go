@@ -144,7 +144,12 @@ func syncMode(s string) (string, error) {
 // the address, any other a pragma for every new connection; the driver sets the
 // busy timeout first and chooses the order of the others.
 func openPool(dir string, options ...string) (*sql.DB, error) {
-	path := filepath.ToSlash(filepath.Join(dir, fileName))
+	return openFile(filepath.Join(dir, fileName), options...)
+}
+
+// openFile is openPool for a file of another name.
+func openFile(path string, options ...string) (*sql.DB, error) {
+	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive letter
 	}

@@ -52,6 +52,7 @@ func imports() map[string][]string {
 		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "uploads"},
 		"assets":                  leaf,
 		"assets/notices":          leaf, // writes the list of licences
+		"backup":                  {"store"},
 		"memory":                  {"store"},
 		"sandbox/...":             {"sandbox/..."},
 		"sandbox/linediff":        leaf,
@@ -64,7 +65,7 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account", "web/api", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account", "web/api", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only

@@ -90,6 +90,7 @@ type App struct {
 	metrics   *metrics.Metrics // nil counts nothing
 	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler
+	backups   backups
 	listeners []net.Listener
 	server    *http.Server
 	echo      *echo.Echo
@@ -207,6 +208,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.work.Go(func() { a.followConfig(background) })
 	a.work.Go(func() { a.retain(background) })
+	a.work.Go(func() { a.backUp(background) })
 	a.work.Go(func() { a.pages.EmptyTrash(background) })
 	a.work.Go(func() { a.api.TellWebhooks(background) })
 	return a, nil

@@ -19,6 +19,7 @@ func Default() File {
 		Store:      Storage{Sync: "normal"},
 		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100, OnRecursionLimit: "answer"},
 		Retention:  Retention{SweepEvery: time.Minute},
+		Backup:     Backup{Keep: 7, Dir: "backups"},
 		ThreadData: ThreadData{LazyInit: true},
 		ToolSearch: ToolSearch{AutoPromoteTopK: 3},
 		ToolOutput: middleware.DefaultOutputBudget(),

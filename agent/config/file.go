@@ -23,6 +23,7 @@ type File struct {
 	Store      Storage    `yaml:"store"`
 	Runs       Runs       `yaml:"runs"`
 	Retention  Retention  `yaml:"retention"`
+	Backup     Backup     `yaml:"backup"`
 	Webhooks   Webhooks   `yaml:"webhooks"`
 	ThreadData ThreadData `yaml:"thread_data"`
 
@@ -130,6 +131,15 @@ type Retention struct {
 	KeepLatest time.Duration `yaml:"keep_latest" min:"0"`           // threads untouched for longer lose their history; 0 = never
 	MaxSize    int64         `yaml:"max_size" unit:"bytes" min:"0"` // of the database; past it the oldest threads lose their history, then go; 0 = no limit
 	SweepEvery time.Duration `yaml:"sweep_every" min:"1"`           // how often that is looked at
+}
+
+// Backup says when the server backs itself up.
+type Backup struct {
+	Every   time.Duration `yaml:"every" min:"0"` // time from one to the next; 0 = only as cron says
+	Cron    string        `yaml:"cron"`          // minute hour day month weekday, by the clocks of the server
+	Keep    int           `yaml:"keep" min:"1"`  // how many stay
+	Dir     string        `yaml:"dir"`           // where to; relative to the data folder
+	Secrets bool          `yaml:"secrets"`       // with keys
 }
 
 // Webhooks says where Fawn may tell that a run has ended.

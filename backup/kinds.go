@@ -1,0 +1,62 @@
+package backup
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// class is what something in a data folder is to a backup.
+type class int
+
+const (
+	data          class = iota
+	passing             // made anew, or of this machine only
+	secret              // keys and certificates
+	configuration       // may have keys in it
+	thread              // the folder of a thread
+)
+
+// kind says what a path in a data folder is.
+func kind(name string, dir bool) class {
+	parts := strings.Split(name, "/")
+	base := path.Base(name)
+	switch {
+	case len(parts) == 1 && isPassing(name, dir),
+		len(parts) >= 4 && parts[0] == "threads" && parts[2] == "sandbox" && parts[3] == "tmp":
+		return passing
+	case len(parts) == 2 && parts[0] == "threads" && dir:
+		return thread
+	case parts[0] == "threads":
+		return data
+	case len(parts) == 1 && dir && slices.Contains([]string{"acme", "certs", "tls"}, name), !dir && isSecret(base):
+		return secret
+	case !dir && slices.Contains([]string{"config.yaml", "extensions_config.json", "settings.yaml"}, name):
+		return configuration
+	}
+	return data
+}
+
+// isPassing tells of entries of a data folder that are caches, locks, or left by work that was cut off.
+func isPassing(name string, dir bool) bool {
+	if dir {
+		return slices.Contains([]string{"backups", "converter", "documents", "pictures", "program", "run", "shown",
+			"skills-shown", "skills-shown.tmp", "skills-waiting"}, name) ||
+			strings.HasPrefix(name, ".") || strings.HasPrefix(name, asidePrefix)
+	}
+	return name == "lock" || name == "reserve" || strings.HasPrefix(name, ".probe-") ||
+		strings.HasPrefix(name, "fawn") && (strings.HasSuffix(name, ".db") || strings.HasSuffix(name, ".db-wal") ||
+			strings.HasSuffix(name, ".db-shm"))
+}
+
+// isSecret tells of files which hold nothing but keys.
+func isSecret(base string) bool {
+	return slices.Contains([]string{".pem", ".key", ".p12", ".pfx"}, strings.ToLower(path.Ext(base))) ||
+		base == ".env" || strings.HasSuffix(base, ".env")
+}
+
+// inThread tells of paths among the files of a thread, where links may be.
+func inThread(name string) bool {
+	parts := strings.Split(name, "/")
+	return len(parts) >= 4 && parts[0] == "threads"
+}

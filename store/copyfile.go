@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FileName is the name of the database in a data folder.
+const FileName = fileName
+
+// Schema is the newest schema version that this program knows.
+func Schema() int {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return 0 // the pattern is a constant
+	}
+	return len(names)
+}
+
+// Copy writes a consistent, compact copy of the database of a data folder to path, which must not exist.
+// It doesn't need the folder's lock: a server may go on writing to it.
+func Copy(ctx context.Context, dir, path string) error {
+	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
+		return fmt.Errorf("copy database: %w", err)
+	}
+	mode := "mode=rw" // without a server, the log must be made or taken up
+	if f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_RDWR, 0); err != nil {
+		mode = "mode=ro"
+	} else if err := f.Close(); err != nil {
+		return fmt.Errorf("copy database: %w", err)
+	}
+	pool, err := openPool(dir, mode, "cache_size(-4000)")
+	if err != nil {
+		return fmt.Errorf("copy database: %w", err)
+	}
+	return errors.Join(copyInto(ctx, pool, path), pool.Close())
+}
+
+// Copied is what a copy of a database holds.
+type Copied struct {
+	Schema  int
+	Threads int
+	Problem string // what SQLite finds wrong with the file, "" for nothing
+	pool    *sql.DB
+}
+
+// OpenCopied looks into a copy of a database without changing it. The caller closes it.
+func OpenCopied(ctx context.Context, path string) (_ *Copied, err error) {
+	dir, name := filepath.Split(path)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	pool, err := openFile(filepath.Join(dir, name), "mode=ro", "immutable=1", "query_only(1)", "cache_size(-4000)")
+	if err != nil {
+		return nil, err
+	}
+	c := &Copied{pool: pool}
+	row := func(query string, into any) {
+		if err == nil {
+			err = translate(pool.QueryRowContext(ctx, query).Scan(into))
+		}
+	}
+	row("PRAGMA quick_check(1)", &c.Problem)
+	row("PRAGMA user_version", &c.Schema)
+	row("SELECT count(*) FROM thread", &c.Threads)
+	if c.Problem == "ok" {
+		c.Problem = ""
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), pool.Close())
+	}
+	return c, nil
+}
+
+// Has tells whether a thread is in the copy.
+func (c *Copied) Has(ctx context.Context, thread string) (bool, error) {
+	var n int
+	err := c.pool.QueryRowContext(ctx, `SELECT count(*) FROM thread WHERE id = ?`, thread).Scan(&n)
+	return n > 0, translate(err)
+}
+
+// Close lets go of the file.
+func (c *Copied) Close() error { return c.pool.Close() }
+
+// Hold takes a data folder without opening its database, until release. A folder that another process
+// holds gives a *LockedError.
+func Hold(dir string) (release func() error, err error) {
+	l, err := lockDir(dir, "")
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
+// Holder is the process that has a data folder, if one has.
+func Holder(dir string) (*LockedError, error) {
+	f, held, err := holdForReading(filepath.Join(dir, "lock"))
+	switch {
+	case held:
+		h := readHolder(filepath.Join(dir, "lock"))
+		return &LockedError{Dir: dir, PID: h.PID, Addr: h.Addr}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, f.Close()
+}
+
+// olderCopy is the newest copy in a data folder that a program with an older schema can read, "" if
+// there is none. Migrations leave them, named after the schema they have.
+func olderCopy(dir string, schema int) string {
+	best, at := "", 0
+	copies, err := filepath.Glob(filepath.Join(dir, "fawn-v*.db"))
+	if err != nil {
+		return ""
+	}
+	for _, path := range copies { // sorted, so that of one schema the newest comes last
+		n := 0
+		_, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), "fawn-v"), "%d-", &n)
+		if err == nil && n <= schema && n >= at {
+			best, at = path, n
+		}
+	}
+	return best
+}
