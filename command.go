@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -61,6 +62,7 @@ func commandTable() []command {
 		{"skills doctor", "", "check each skill", skillsDoctorCommand},
 		{"skills install", "SOURCE", "install a skill: a .skill file, a folder, or the address of a file or a git repository",
 			skillsInstallCommand},
+		{"mcp", "", "be an MCP server on standard input and output, for programs that start one", mcpCommand},
 		{"completion", "bash|zsh|fish", "print what makes a shell complete commands and flags", completionCommand},
 		{"version", "", "print the version", func(c *invocation) func() error {
 			return func() error { return printVersion(*c.o) }
@@ -117,6 +119,10 @@ func backupCommand(c *invocation) func() error {
 func restoreCommand(c *invocation) func() error {
 	force := c.Bool("force", false, "move what is in the data folder aside, into a folder inside")
 	return func() error { return web.Restore(c, *c.o, c.word(0), *force) }
+}
+
+func mcpCommand(c *invocation) func() error {
+	return func() error { return web.ServeMCP(c, *c.o, os.Stdin, c.stdout) }
 }
 
 func skillsDoctorCommand(c *invocation) func() error {

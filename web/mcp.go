@@ -57,8 +57,8 @@ func (a *App) toolServer() http.Handler {
 func describeMCP() []openapi.Op {
 	message := openapi.Map(nil)
 	return []openapi.Op{{ID: "callMCP", Method: http.MethodPost, Path: "/mcp", Tag: "Model Context Protocol",
-		RPC: true, Text: "Use Fawn as an MCP server, over streamable HTTP", More: "One message of JSON-RPC 2.0. There are no sessions: " +
-			"GET and DELETE answer with 405. The Accept header must include application/json and text/event-stream.",
+		RPC: true, Text: "Use Fawn as an MCP server, over streamable HTTP",
+		More: "One message of JSON-RPC 2.0. There are no sessions: GET and DELETE answer with 405. The Accept header must include application/json and text/event-stream.",
 		Need: true, Body: openapi.Body(openapi.Req("jsonrpc", openapi.Enum("2.0")), openapi.Req("method", openapi.String()),
 			openapi.Opt("id", openapi.AnyOf(openapi.String(), openapi.Number())), openapi.Opt("params", message)),
 		Out: []openapi.Answer{{Status: 200, Text: "Events named message: progress, and the answer", Schema: message},

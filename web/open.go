@@ -323,12 +323,5 @@ func (a *App) Addr() string { return a.listeners[0].Addr().String() }
 
 // URL is what a person opens.
 func (a *App) URL() string {
-	host, port, err := net.SplitHostPort(a.Addr())
-	if err != nil {
-		return "http://" + a.Addr() + a.base
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port) + a.base
+	return localURL(a.Addr()) + a.base
 }

@@ -95,10 +95,12 @@ func (s *Server) addTools(server *sdk.Server) {
 	sdk.AddTool(server, &sdk.Tool{Name: "start_task", Title: "Start a task", InputSchema: begin, Annotations: acts,
 		Description: "Give Fawn a task and return at once. Its outcome comes from wait_task or get_task."}, s.start)
 	sdk.AddTool(server, &sdk.Tool{Name: "wait_task", Title: "Wait for a task", Annotations: reads,
+		InputSchema: schemaOf[waiting](),
 		Description: "Wait until a task has ended or has a question. Steps are told as progress meanwhile."}, s.wait)
 	sdk.AddTool(server, &sdk.Tool{Name: "get_task", Title: "Status of a task", Annotations: reads,
 		Description: "What has become of a task: its status, answer, question and files."}, s.get)
 	sdk.AddTool(server, &sdk.Tool{Name: "answer_question", Title: "Answer Fawn's question", Annotations: acts,
+		InputSchema: schemaOf[answering](),
 		Description: "Answer the question of a task whose status is input_required, and wait as ask does."}, s.answer)
 	sdk.AddTool(server, &sdk.Tool{Name: "cancel_task", Title: "Cancel a task",
 		Description: "End a task. What it has written so far stays."}, s.cancel)
@@ -111,11 +113,17 @@ func (s *Server) addTools(server *sdk.Server) {
 			"other files of up to 4 MiB come as they are, larger ones as a link."}, s.read)
 }
 
-// schemaOf is the schema of a tool's input, to be added to.
+// schemaOf is the schema of a tool's input, to be added to. What may be left out is not said to
+// be null as well: some models know one type only.
 func schemaOf[T any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
 		panic(err) // a type of this package
+	}
+	for _, p := range schema.Properties {
+		if len(p.Types) == 2 && p.Types[0] == "null" {
+			p.Type, p.Types = p.Types[1], nil
+		}
 	}
 	return schema
 }
