@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 
 	"fawn/store"
@@ -17,7 +18,7 @@ import (
 func ServeMCP(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	o.Addr, o.Out = "127.0.0.1:0", io.Discard // out is the client's
 	own := &ownServer{o: o}
-	bridge := mcpserver.Bridge{Find: own.find, In: in, Out: out}
+	bridge := mcpserver.Bridge{Find: own.find, In: in, Out: out, Token: os.Getenv("FAWN_TOKEN")}
 	return errors.Join(bridge.Run(ctx), own.close())
 }
 

@@ -28,6 +28,8 @@ type Bridge struct {
 	Find func(context.Context) (string, error)
 	In   io.Reader
 	Out  io.Writer
+	// Token says who asks, where there are accounts.
+	Token string
 
 	client  *http.Client
 	work    sync.WaitGroup
@@ -183,6 +185,9 @@ func (b *Bridge) post(ctx context.Context, m rpc, line []byte) (*http.Response, 
 		}
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
+		if b.Token != "" {
+			r.Header.Set("Authorization", "Bearer "+b.Token)
+		}
 		b.versions(r.Header, m)
 		res, err := b.client.Do(r)
 		var dial *net.OpError
