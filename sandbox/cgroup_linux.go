@@ -44,15 +44,16 @@ type cgroup struct {
 // openCgroups finds and prepares the delegated folder. It never takes one that
 // other programs use: the error then says why there is none.
 func openCgroups(proc string) (*cgroups, error) {
-	dir, err := ownCgroup(proc)
+	dir, top, err := ownCgroup(proc)
 	if err != nil {
 		return nil, err
 	}
-	// systemd can start the server in a leaf of the folder that it delegates.
-	if filepath.Base(dir) == "server" && delegated(filepath.Dir(dir)) {
+	// systemd can start the server in a leaf of the folder that it delegates, and so does who enters a
+	// container whose server has moved into one.
+	if filepath.Base(dir) == "server" && dir != top && delegated(filepath.Dir(dir), top) {
 		dir = filepath.Dir(dir)
 	}
-	if !delegated(dir) {
+	if !delegated(dir, top) {
 		return nil, errors.New("no control group is delegated to the server")
 	}
 	has, err := words(filepath.Join(dir, "cgroup.controllers"))
@@ -71,11 +72,12 @@ func openCgroups(proc string) (*cgroups, error) {
 	return c, nil
 }
 
-// ownCgroup is the folder of the control group that the server is in.
-func ownCgroup(proc string) (string, error) {
+// ownCgroup is the folder of the control group that the server is in, and the highest of those that
+// the server can see.
+func ownCgroup(proc string) (dir, top string, err error) {
 	b, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	own := ""
 	for line := range strings.Lines(string(b)) {
@@ -84,7 +86,7 @@ func ownCgroup(proc string) (string, error) {
 		}
 	}
 	if b, err = os.ReadFile(filepath.Join(proc, "self/mountinfo")); err != nil {
-		return "", err
+		return "", "", err
 	}
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
@@ -94,22 +96,32 @@ func ownCgroup(proc string) (string, error) {
 		}
 		// Above the mount the path starts with /.., which leads nowhere here.
 		if rel, err := filepath.Rel(f[3], own); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(own, "/..") {
-			return filepath.Join(f[4], rel), nil
+			return filepath.Join(f[4], rel), f[4], nil
 		}
 	}
-	return "", errors.New("no cgroup v2 hierarchy is mounted")
+	return "", "", errors.New("no cgroup v2 hierarchy is mounted")
 }
 
 // delegated asks for the mark that systemd leaves. A user who may write here
-// needs none: the folder of another is not writable.
-func delegated(dir string) bool {
+// needs none: the folder of another is not writable. Nor does root at the top of
+// what a container sees, if it may write there: that group is the container's.
+func delegated(dir, top string) bool {
 	mark := make([]byte, 1)
 	for _, name := range []string{"trusted.delegate", "user.delegate"} {
 		if n, err := unix.Getxattr(dir, name, mark); err == nil && n == 1 && mark[0] == '1' {
 			return true
 		}
 	}
-	return os.Geteuid() != 0 && unix.Access(dir, unix.W_OK) == nil
+	if unix.Access(dir, unix.W_OK) != nil {
+		return false
+	}
+	return os.Geteuid() != 0 || dir == top && !rootCgroup(dir)
+}
+
+// rootCgroup tells whether a group is that of the whole machine: only there is no such file.
+func rootCgroup(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
+	return err != nil
 }
 
 // enable gives the controllers to groups below. A group with processes cannot

@@ -69,3 +69,65 @@ func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 		})
 	}
 }
+
+func TestTheControlGroupOfAContainerIsUsed(t *testing.T) {
+	own := fmt.Sprint(os.Getpid())
+	good := map[string]string{"cgroup.controllers": "memory pids\n", "cgroup.procs": own + "\n", "cgroup.subtree_control": "",
+		"cgroup.type": "domain\n"}
+	// inside turns the group into the top of what the server sees, as a container with a namespace of groups has it.
+	inside := func(t *testing.T, path string, files map[string]string) (proc, group string) {
+		t.Helper()
+		proc, group = groupTree(t, files)
+		mustWrite(t, proc+"/self/cgroup", "0::"+path+"\n")
+		mustWrite(t, proc+"/self/mountinfo", fmt.Sprintf("31 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", group))
+		return proc, group
+	}
+	limits := sandbox.DefaultPolicy().Limits
+	for name, path := range map[string]string{"its server": "/", "a program that enters it": "/server"} {
+		t.Run(name, func(t *testing.T) {
+			proc, group := inside(t, path, good)
+			if path != "/" { // the server has left the top
+				mustWrite(t, group+"/cgroup.procs", "")
+				mustWrite(t, group+"/server/cgroup.procs", "1\n"+own+"\n")
+			}
+			dir, err := sandbox.OpenCgroup(proc, limits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := os.ReadFile(dir + "/memory.max"); err != nil || string(b) != "1073741824" || filepath.Dir(dir) != group {
+				t.Errorf("%s has %q, %v", dir, b, err)
+			}
+		})
+	}
+	t.Run("others in it", func(t *testing.T) {
+		proc, group := inside(t, "/", good)
+		mustWrite(t, group+"/cgroup.procs", own+"\n1\n")
+		if _, err := sandbox.OpenCgroup(proc, limits); err == nil || !strings.Contains(err.Error(), "other programs") {
+			t.Error(err)
+		}
+	})
+	t.Run("the machine's own", func(t *testing.T) {
+		if os.Geteuid() != 0 {
+			t.Skip("only root may write to the group of the whole machine")
+		}
+		proc, group := inside(t, "/", good)
+		if err := os.Remove(group + "/cgroup.type"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sandbox.OpenCgroup(proc, limits); err == nil || !strings.Contains(err.Error(), "delegated") {
+			t.Error(err)
+		}
+	})
+	t.Run("below the top", func(t *testing.T) {
+		if os.Geteuid() != 0 {
+			t.Skip("what another user may write to is that user's")
+		}
+		proc, group := inside(t, "/fawn.service", good)
+		for name, content := range good {
+			mustWrite(t, filepath.Join(group, "fawn.service", name), content)
+		}
+		if _, err := sandbox.OpenCgroup(proc, limits); err == nil || !strings.Contains(err.Error(), "delegated") {
+			t.Error(err)
+		}
+	})
+}

@@ -25,7 +25,7 @@ func machineMemory(proc string) int64 {
 		return 0
 	}
 	total := kib << 10
-	dir, err := ownCgroup(proc)
+	dir, _, err := ownCgroup(proc)
 	if err != nil {
 		return total
 	}
