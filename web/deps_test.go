@@ -65,7 +65,7 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account", "web/api", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account", "web/api", "web/api/wire", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/tracing", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only
@@ -76,6 +76,7 @@ func imports() map[string][]string {
 		"web/httpx":               {"web/proxy"},
 		"web/redact":              leaf,
 		"web/metrics":             {"agent", "agent/runs", "store"},
+		"web/tracing":             {"agent", "agent/runs", "store"},
 		"web/network":             {"agent", "sandbox/egress", "sandbox/netguard", "store"},
 		"web/openapi":             leaf,
 		"web/proxy":               leaf,

@@ -18,6 +18,7 @@ import (
 	"fawn/agent/llm"
 	"fawn/sandbox"
 	"fawn/store"
+	"fawn/web/tracing"
 )
 
 // Doctor looks at everything a start needs and says what it found, line by line. Like a
@@ -48,6 +49,7 @@ func Doctor(ctx context.Context, o Options) (ok bool, err error) {
 	d.configuration(snap)
 	d.sandbox(ctx, snap, dir)
 	d.models(ctx, snap)
+	d.insight(ctx, snap)
 	return d.ok, d.err
 }
 
@@ -188,4 +190,29 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 		class = fmt.Sprintf("%s, status %d", class, status)
 	}
 	d.line("bad", "model", fmt.Sprintf("%s doesn't answer%s (%s):\n%s", what, at, class, text))
+}
+
+// tryTime is how long a collector may take to answer.
+const tryTime = 5 * time.Second
+
+// insight tells who can see what the server does.
+func (d *doctor) insight(ctx context.Context, s *config.Snapshot) {
+	switch m := s.File.Metrics; {
+	case !m.Enabled:
+		d.line("note", "metrics", "off")
+	case m.Token == "":
+		d.line("good", "metrics", "/metrics answers whoever runs the installation")
+	default:
+		d.line("good", "metrics", "/metrics answers whoever runs the installation, or sends metrics.token")
+	}
+	for _, t := range traceTargets(s) {
+		ctx, cancel := context.WithTimeout(ctx, tryTime)
+		err := tracing.Try(ctx, t)
+		cancel()
+		if err != nil {
+			d.line("note", "tracing", fmt.Sprintf("%s doesn't take traces: %v", t.Name, err))
+		} else {
+			d.line("good", "tracing", fmt.Sprintf("%s at %s takes traces", t.Name, t.URL))
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/subtle"
 	"net/http"
 	"strings"
@@ -11,15 +12,51 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/mcp"
 	"fawn/agent/runs"
+	"fawn/web/api/wire"
 	"fawn/web/metrics"
 	"fawn/web/openapi"
 	"fawn/web/principal"
+	"fawn/web/tracing"
 )
 
 // openMetrics makes the counters, unless the configuration wants none.
 func (a *App) openMetrics(snap *config.Snapshot) {
 	if snap.File.Metrics.Enabled {
 		a.metrics = metrics.New(a.opts.Version, a.opts.Log)
+	}
+}
+
+// traceTime is how long the last spans may take to leave when the server stops.
+const traceTime = 3 * time.Second
+
+// openTracing starts to send traces, if the configuration or the environment says where to.
+func (a *App) openTracing(snap *config.Snapshot) {
+	c := snap.File.Tracing
+	if targets := traceTargets(snap); len(targets) > 0 {
+		a.tracer = tracing.New(tracing.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
+			Ratio: c.SampleRatio, Content: c.Content, Redact: a.secrets.Text,
+			Agents: map[string]string{wire.LeadAssistant(): wire.GraphID}, Log: a.opts.Log})
+	}
+}
+
+// traceTargets are all collectors that get traces.
+func traceTargets(snap *config.Snapshot) []tracing.Target {
+	targets := tracing.Hosted(snap.Env)
+	if c := snap.File.Tracing; c.Endpoint != "" {
+		targets = append(targets, tracing.OTLP(c.Endpoint, c.Headers.Plain()))
+	}
+	return targets
+}
+
+// closeTracing sends what is left, unless that takes too long: nobody waits for a collector.
+func (a *App) closeTracing() {
+	if a.tracer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), traceTime)
+	defer cancel()
+	if err := a.tracer.Close(ctx); err != nil {
+		a.opts.Log.Warn("the last traces couldn't be sent", "err", err)
 	}
 }
 
@@ -34,6 +71,9 @@ func (a *App) committed() func(time.Duration, error) {
 // observer is told what runs do; nil when nobody wants to know.
 func (a *App) observer() runs.Observer {
 	var all runs.Observers
+	if a.tracer != nil { // first: what it puts into the context is for all
+		all = append(all, a.tracer)
+	}
 	if a.metrics != nil {
 		all = append(all, a.metrics)
 	}

@@ -40,6 +40,7 @@ import (
 	"fawn/web/network"
 	"fawn/web/proxy"
 	"fawn/web/redact"
+	"fawn/web/tracing"
 	"fawn/web/ui"
 )
 
@@ -88,6 +89,7 @@ type App struct {
 	pages     *ui.UI
 	secrets   redact.Redactor  // of the configuration, for what is written down
 	metrics   *metrics.Metrics // nil counts nothing
+	tracer    *tracing.Tracer  // nil tells nobody
 	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler
 	backups   backups
@@ -143,6 +145,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.openMetrics(snap)
+	a.openTracing(snap)
 	addrErr := a.listen(ctx)
 	bound := o.Addr
 	if len(a.listeners) > 0 {

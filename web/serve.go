@@ -123,6 +123,7 @@ func (a *App) Close() error {
 		if a.trail != nil {
 			a.trail.close()
 		}
+		a.closeTracing()
 		if a.agents != nil {
 			a.closeErr = errors.Join(a.closeErr, a.agents.Close())
 		}

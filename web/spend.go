@@ -16,6 +16,9 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
 	u := c.Usage
+	if a.tracer != nil {
+		a.tracer.Side(ctx, c.Purpose, c.Took, u)
+	}
 	if a.metrics != nil {
 		a.metrics.Spend(u)
 	}

@@ -40,10 +40,11 @@ func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, 
 			return "", fmt.Errorf("model %s: %w", entry.Name, err)
 		}
 		req := &agent.Request{Messages: []*agent.Message{{ID: "helper", Type: agent.TypeHuman, Content: agent.Text(prompt)}}}
+		began := time.Now()
 		answer, err := agent.Collect("helper", m.Stream(ctx, req))
 		if answer != nil && answer.Usage != nil {
 			job := job
-			job.Usage = *answer.Usage
+			job.Usage, job.Took = *answer.Usage, time.Since(began)
 			job.budget.Spend(middleware.SpendingOf(answer.Usage))
 			b.spent(context.WithoutCancel(ctx), job)
 		}

@@ -3,6 +3,7 @@ package lead
 import (
 	"context"
 	"iter"
+	"time"
 
 	"fawn/agent"
 	"fawn/agent/config"
@@ -68,6 +69,7 @@ type SideCall struct {
 	Purpose            string // title, summary, suggestions, input_polish, goal, memory, skills
 	Owner, Thread, Run string
 	Usage              agent.Usage
+	Took               time.Duration
 
 	budget *middleware.Budget // of the run that pays; nil for none
 }

@@ -18,6 +18,9 @@ import (
 	"fawn/web/httpx"
 )
 
+// maxTraceparent is the length of the longest header that is kept.
+const maxTraceparent = 128
+
 // runRequest is a checked request for a run.
 type runRequest struct {
 	runs.Request
@@ -47,6 +50,9 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 		return req, err
 	}
 	req.Hold = false // the page's own way to queue
+	if req.Trace = c.Request().Header.Get("traceparent"); len(req.Trace) > maxTraceparent {
+		req.Trace = ""
+	}
 	req.Origin, req.Owner, req.HeaderModel = "api", m.owner(c), c.Request().Header.Get("X-Model")
 	for _, raw := range []*json.RawMessage{&req.Input, &req.Command, &req.Metadata, &req.Config, &req.Context,
 		&req.Checkpoint} {
