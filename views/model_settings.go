@@ -19,11 +19,13 @@ type SettingsPage struct {
 	Notify   Notify
 	Tools    []ToolInfo
 	Servers  []ServerInfo
-	MayAdd   bool    // servers, and change them
-	Pasted   string  // into the form for servers
-	Problem  string  // why it was not taken
-	Config   *Notice // what is wrong with the configuration; nil when nothing is
-	Loopback bool    // only this machine can reach the server
+	MayAdd   bool // servers, and change them
+	Known    []KnownServer
+	Login    ServerLogin // under way or failed
+	Pasted   string      // into the form for servers
+	Problem  string      // why it was not taken
+	Config   *Notice     // what is wrong with the configuration; nil when nothing is
+	Loopback bool        // only this machine can reach the server
 }
 
 // Notify is the section of notifications: what the reader chose.
@@ -82,11 +84,27 @@ type ServerInfo struct {
 	Off    bool   // switched off by its owner
 	Reason string // why it cannot be used
 
-	State    string // connecting, ready, failed or unavailable; empty where nobody knows
+	State    string // connecting, ready, login, failed or unavailable; empty where nobody knows
+	Login    string // in where somebody has logged in, out where somebody has to
 	Tools    []ServerTool
 	Withheld []ServerTool // changed since they were accepted
 	Skipped  []string     // tools that cannot be offered, with the reason
 	Log      []string
+}
+
+// ServerLogin is a login at an MCP server.
+type ServerLogin struct {
+	Server string
+	URL    string // where its person goes on
+	Host   string // of the URL
+	Failed string // why it has ended without success
+}
+
+// KnownServer is an MCP server that can be added with a click.
+type KnownServer struct {
+	Name   string
+	Text   string // the key of what it is for
+	Remote bool   // it runs elsewhere
 }
 
 // ServerTool is a tool of an MCP server.

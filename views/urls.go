@@ -234,7 +234,7 @@ func SkillActionURL(name, action string) string {
 // ServersURL is where MCP servers are added.
 const ServersURL = "/ui/mcp/add"
 
-// ServerActionURL is an action on an MCP server: switch, reconnect, approve, remove.
+// ServerActionURL is an action on an MCP server: switch, reconnect, approve, remove, login, logout.
 func ServerActionURL(name, action string) string {
 	return "/ui/mcp/by-name/" + url.PathEscape(name) + "/" + action
 }

@@ -225,3 +225,20 @@ func TestMCPServersOnThePage(t *testing.T) {
 		t.Error("a removed server is still on the page")
 	}
 }
+
+// TestKnownMCPServers: one of the short list is added with a click, and is not offered again.
+func TestKnownMCPServers(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no launcher: nothing is downloaded
+	s := start(t, scripted(t))
+	a := s.send(t, "POST", "/ui/mcp/add", "known=time", "Content-Type", "application/x-www-form-urlencoded",
+		"Sec-Fetch-Site", "same-origin")
+	page := s.send(t, "GET", "/workspace/settings/tools", "", "Accept", "text/html").body
+	if a.status != 303 || !strings.Contains(page, "Remove: time") || strings.Contains(page, "Add: time") ||
+		!strings.Contains(page, "Add: fetch") {
+		t.Errorf("added with %d %s:\n%s", a.status, a.body, page)
+	}
+	got := s.send(t, "GET", "/api/mcp/config", "").body
+	if !strings.Contains(got, `"mcp-server-time"`) || !strings.Contains(got, `"uvx"`) {
+		t.Errorf("the configuration is %s", got)
+	}
+}

@@ -186,6 +186,8 @@ func (s *Snapshot) checkServers() {
 			m.Disabled = "a stdio server needs a command"
 		case m.Type != "stdio" && m.URL == "":
 			m.Disabled = "a server of type " + m.Type + " needs a url"
+		case m.OAuth != nil && m.OAuth.Enabled && m.OAuth.TokenURL == "" && m.OAuth.GrantType != GrantCode:
+			m.Disabled = "oauth of grant type " + m.OAuth.GrantType + " needs a token_url"
 		default:
 			continue
 		}

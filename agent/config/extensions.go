@@ -50,11 +50,14 @@ type Routing struct {
 	Keywords []string `yaml:"keywords"`
 }
 
-// MCPOAuth gets a token for a server without asking anybody.
+// GrantCode is the grant type of servers that people log in to.
+const GrantCode = "authorization_code"
+
+// MCPOAuth says how a token for a server is got. Only with GrantCode somebody is asked.
 type MCPOAuth struct {
 	Enabled          bool          `yaml:"enabled"`
-	TokenURL         string        `yaml:"token_url" required:"true"`
-	GrantType        string        `yaml:"grant_type" enum:"client_credentials|refresh_token"`
+	TokenURL         string        `yaml:"token_url"`
+	GrantType        string        `yaml:"grant_type" enum:"client_credentials|refresh_token|authorization_code"`
 	ClientID         string        `yaml:"client_id"`
 	ClientSecret     Secret        `yaml:"client_secret"`
 	RefreshToken     Secret        `yaml:"refresh_token"`

@@ -39,7 +39,11 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 		}
 	}
 	slices.Sort(s.Secrets)
-	if o := m.OAuth; o != nil && o.Enabled && s.Type != mcp.Stdio {
+	switch o := m.OAuth; {
+	case o == nil || !o.Enabled || s.Type == mcp.Stdio:
+	case o.GrantType == config.GrantCode:
+		s.Client = &mcp.Client{ID: o.ClientID, Secret: o.ClientSecret.Value(), Scope: o.Scope}
+	default:
 		s.OAuth = &mcp.OAuth{TokenURL: o.TokenURL, Grant: o.GrantType, ClientID: o.ClientID,
 			ClientSecret: o.ClientSecret.Value(), RefreshToken: o.RefreshToken.Value(), Scope: o.Scope, Audience: o.Audience,
 			TokenField: o.TokenField, TypeField: o.TokenTypeField, ExpiryField: o.ExpiresInField,

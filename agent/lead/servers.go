@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,15 +14,23 @@ import (
 
 // EditServers changes the servers as somebody who is not at the file may, and puts them in force.
 func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (config.Servers, error)) error {
+	var gone []string
 	err := s.EditServers(func(stored config.Servers) (config.Servers, error) {
 		next, err := change(maps.Clone(stored))
 		if err != nil {
 			return nil, err
 		}
+		gone = slices.DeleteFunc(slices.Collect(maps.Keys(stored)), func(name string) bool { return next[name] != nil })
 		return next, checkServers(s, stored, next)
 	})
-	if err == nil {
-		p.Set(MCPServers(s.Current()))
+	if err != nil {
+		return err
+	}
+	p.Set(MCPServers(s.Current()))
+	for _, name := range gone {
+		if problem := p.Logout(name); !errors.Is(problem, mcp.ErrUnknown) {
+			err = errors.Join(err, problem)
+		}
 	}
 	return err
 }

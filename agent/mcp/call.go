@@ -69,6 +69,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		if ctx.Err() != nil {
 			return agent.Result{}, context.Cause(ctx)
 		}
+		s.outside()
 		return failed("the MCP server %q can't be used now: %v. Continue without it, or try later.", s.name, err)
 	}
 	defer e.end()
@@ -102,12 +103,26 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		return agent.Result{}, context.Cause(ctx)
 	case errors.Is(context.Cause(calling), errQuiet), errors.Is(context.Cause(calling), errSlow):
 		return failed("the MCP server %q did not answer within %v.", s.name, limit)
-	case errors.As(err, &answer) && e.alive():
+	case errors.As(err, &answer) && e.alive() && !s.unknown.Load():
 		return failed("the MCP server %q refused the call: %s", s.name, clip(answer.Message, 2000))
 	}
 	err = s.explain(err, began)
 	e.close() // its next call gets another session
+	if s.outside() {
+		return failed("the MCP server %q did nothing: %v. Continue without it, or try later.", s.name, err)
+	}
 	return failed("the MCP server %q stopped during the call, which may have had effects: %v", s.name, err)
+}
+
+// outside notes that the server wants its owner to log in, if it does.
+func (s *server) outside() bool {
+	if !s.unknown.Load() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.err, s.next = StateLogin, errLogin.Error(), time.Time{}
+	return true
 }
 
 // hostPaths are arguments in which paths of the thread's files are as the server sees them.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,10 +29,13 @@ var errTooLarge = errors.New("the answer is too large")
 type web struct {
 	server  *url.URL
 	headers map[string]string
-	tokens  *tokens // nil sends none
+	tokens  *tokens            // nil sends none
+	told    func(refused bool) // whether the server knew who asked; nil does not care
 	direct  *http.Transport
 	guarded *http.Transport
 	most    int64 // bytes of a message
+
+	life context.Context // ends requests, which the library keeps apart from its contexts; nil does not
 }
 
 func newWeb(s Server, t *tokens, guard *netguard.Guard, most int) (*web, error) {
@@ -60,28 +64,88 @@ func (w *web) client() *http.Client {
 
 // RoundTrip implements [http.RoundTripper].
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	if w.life == nil {
+		return w.roundTrip(req)
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	stop := context.AfterFunc(w.life, func() { cancel(context.Cause(w.life)) })
+	end := func() { stop(); cancel(nil) }
+	resp, err := w.roundTrip(req.WithContext(ctx))
+	if err != nil {
+		end()
+		return nil, err
+	}
+	resp.Body = &ending{resp.Body, end}
+	return resp, nil
+}
+
+// ending is a body with something to be done at its end.
+type ending struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements [io.Closer].
+func (b *ending) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
+
+func (w *web) roundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != w.server.Scheme || req.URL.Host != w.server.Host {
 		return w.bounded(w.guarded.RoundTrip(req))
 	}
+	resp, sent, err := w.ask(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && w.tokens != nil {
+		w.tokens.drop(sent)
+		if again, ok := repeat(req); ok { // what it refuses it has not done
+			_ = resp.Body.Close() // nobody reads it
+			resp, sent, err = w.ask(again)
+			if err == nil && resp.StatusCode == http.StatusUnauthorized {
+				w.tokens.drop(sent)
+			}
+		}
+	}
+	if w.told != nil && (err == nil || errors.Is(err, errLogin)) {
+		w.told(err != nil || resp.StatusCode == http.StatusUnauthorized)
+	}
+	return resp, err
+}
+
+// repeat is a request that can be sent once more.
+func repeat(req *http.Request) (*http.Request, bool) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, true
+	}
+	if req.GetBody == nil {
+		return nil, false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	again := req.Clone(req.Context())
+	again.Body = body
+	return again, true
+}
+
+// ask sends a request to the server itself, with what identifies us there.
+func (w *web) ask(req *http.Request) (_ *http.Response, sent string, err error) {
 	req = req.Clone(req.Context())
 	for k, v := range w.headers {
 		req.Header.Set(k, v)
 	}
 	if w.tokens != nil {
-		value, err := w.tokens.header(req.Context())
-		if err != nil {
+		if sent, err = w.tokens.header(req.Context()); err != nil {
 			if req.Body != nil {
 				_ = req.Body.Close() // nothing was sent
 			}
-			return nil, err
+			return nil, "", err
 		}
-		req.Header.Set("Authorization", value)
+		req.Header.Set("Authorization", sent)
 	}
 	resp, err := w.bounded(w.direct.RoundTrip(req))
-	if err == nil && resp.StatusCode == http.StatusUnauthorized && w.tokens != nil {
-		w.tokens.drop(req.Header.Get("Authorization"))
-	}
-	return resp, err
+	return resp, sent, err
 }
 
 // bounded limits a body, unless it is a stream, whose messages are limited one by one.

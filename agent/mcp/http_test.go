@@ -69,6 +69,25 @@ func TestSSE(t *testing.T) {
 	}
 }
 
+// TestStreamThatNeverBegins: a server that accepts the request for its stream and says nothing ends with its time.
+func TestStreamThatNeverBegins(t *testing.T) {
+	s := overHTTP(t, newServer(), func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				<-r.Context().Done()
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	s.StartTimeout = 100 * time.Millisecond
+	w := newWorld(t, s)
+	w.state("h", mcp.StateFailed)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRefusalTellsNoSecret(t *testing.T) {
 	s := overHTTP(t, newServer(), func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -45,6 +45,9 @@ func newVeil(s Server) *veil {
 			all = append(all, p)
 		}
 	}
+	if s.Client != nil {
+		all = append(all, s.Client.Secret)
+	}
 	v.hide(all...)
 	return v
 }

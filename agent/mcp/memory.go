@@ -36,6 +36,7 @@ type known struct {
 	Approved  map[string]string `json:"approved"`          // hashes by tool
 	Refresh   string            `json:"refresh,omitempty"` // the newest refresh token
 	From      string            `json:"from,omitempty"`    // hash of the configured token that it came from
+	Login     *grant            `json:"login,omitempty"`
 }
 
 // Bounds of what is remembered.

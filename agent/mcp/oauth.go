@@ -23,6 +23,7 @@ type OAuth struct {
 	Grant        string // client_credentials or refresh_token
 	ClientID     string
 	ClientSecret string
+	Basic        bool // the client's id and secret go into a header instead of the form
 	RefreshToken string
 	Scope        string
 	Audience     string
@@ -41,6 +42,9 @@ const (
 	tokenLife  = time.Hour // where the answer does not say
 )
 
+// errSpent marks a refusal of the refresh token.
+var errSpent = errors.New("the refresh token is refused")
+
 // tokens are those of one server. At most one request for them is under way.
 type tokens struct {
 	conf   OAuth
@@ -48,6 +52,9 @@ type tokens struct {
 	client *http.Client
 	keep   func(refresh string) // keeps a refresh token that has taken the place of another
 	clock  func() time.Time
+
+	login   bool                                          // somebody has to log in when there is nothing to renew with
+	renewed func(access, refresh string, until time.Time) // told of each new token; nil tells nobody
 
 	turn chan struct{} // held by who renews
 
@@ -89,6 +96,9 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 		return v, nil
 	}
 	if err := t.renew(ctx); err != nil {
+		if errors.Is(err, errLogin) {
+			return "", err
+		}
 		return "", fmt.Errorf("get an OAuth token: %w", err)
 	}
 	t.mu.Lock()
@@ -121,18 +131,29 @@ func (t *tokens) renew(ctx context.Context) error {
 	t.mu.Unlock()
 	switch {
 	case t.conf.Grant == "refresh_token":
-		if refresh == "" {
+		switch {
+		case refresh == "" && t.login:
+			return errLogin
+		case refresh == "":
 			return errors.New("refresh_token is not set")
 		}
 		form.Set("refresh_token", refresh)
 	case t.conf.ClientID == "" || t.conf.ClientSecret == "":
 		return errors.New("client_id and client_secret are needed")
 	}
-	set("client_id", t.conf.ClientID)
-	set("client_secret", t.conf.ClientSecret)
+	if !t.conf.Basic {
+		set("client_id", t.conf.ClientID)
+		set("client_secret", t.conf.ClientSecret)
+	}
 	set("scope", t.conf.Scope)
 	set("audience", t.conf.Audience)
 	answer, err := t.ask(ctx, form)
+	if errors.Is(err, errSpent) && t.login {
+		t.mu.Lock()
+		t.refresh = "" // it is of no use any more
+		t.mu.Unlock()
+		return errLogin
+	}
 	if err != nil {
 		return err
 	}
@@ -153,8 +174,12 @@ func (t *tokens) renew(ctx context.Context) error {
 	} else {
 		rotated = ""
 	}
+	refresh, until := t.refresh, t.until
 	t.mu.Unlock()
-	if rotated != "" && t.conf.Grant == "refresh_token" {
+	switch {
+	case t.renewed != nil:
+		t.renewed(token, refresh, until)
+	case rotated != "" && t.conf.Grant == "refresh_token":
 		t.keep(rotated)
 	}
 	return nil
@@ -186,6 +211,9 @@ func (t *tokens) ask(ctx context.Context, form url.Values) (map[string]any, erro
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
+	if t.conf.Basic {
+		req.SetBasicAuth(url.QueryEscape(t.conf.ClientID), url.QueryEscape(t.conf.ClientSecret))
+	}
 	resp, err := t.client.Do(req)
 	if err != nil {
 		var u *url.Error
@@ -204,7 +232,11 @@ func (t *tokens) ask(ctx context.Context, form url.Values) (map[string]any, erro
 	if resp.StatusCode/100 != 2 {
 		code, _ := answer["error"].(string)
 		why, _ := answer["error_description"].(string)
-		return nil, fmt.Errorf("%s %s", resp.Status, agent.Head(t.veil.over(strings.TrimSpace(code+" "+why)), 300))
+		err := fmt.Errorf("%s %s", resp.Status, agent.Head(t.veil.over(strings.TrimSpace(code+" "+why)), 300))
+		if code == "invalid_grant" {
+			err = fmt.Errorf("%w: %w", errSpent, err)
+		}
+		return nil, err
 	}
 	if bad != nil {
 		return nil, errors.New("the answer is not a JSON object")

@@ -51,6 +51,7 @@ type Pool struct {
 	mu      sync.Mutex // also orders what changes the offer
 	servers map[string]*server
 	resting map[string]Server // those that are off or cannot be used
+	logins  map[string]*login // under way, by their states
 	closed  bool
 }
 
@@ -80,7 +81,8 @@ func New(o Options) *Pool {
 	if err != nil {
 		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
 	}
-	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{}}
+	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{},
+		logins: map[string]*login{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.now.Store(&offer{})
 	p.work.Go(p.sweep)
@@ -300,8 +302,16 @@ type Status struct {
 	Withheld []ToolInfo `json:"withheld"` // changed since they were approved
 	Skipped  []string   `json:"skipped"`  // tools that cannot be offered, with the reason
 	Sessions int        `json:"sessions"` // of threads
+	Login    string     `json:"login"`    // LoginNone, LoginOut or LoginIn
 	Log      []Line     `json:"log"`
 }
+
+// Whether people log in to a server.
+const (
+	LoginNone = "none" // there is no login, or nobody has asked for one yet
+	LoginOut  = "out"  // somebody has to log in
+	LoginIn   = "in"   // somebody has
+)
 
 // ToolInfo is a tool in a Status.
 type ToolInfo struct {
@@ -319,7 +329,7 @@ func (p *Pool) Status() []Status {
 	p.mu.Lock()
 	for name, conf := range p.resting {
 		st := Status{Name: name, State: StateUnavailable, Error: conf.Missing, Tools: []ToolInfo{}, Withheld: []ToolInfo{},
-			Skipped: []string{}, Log: []Line{}}
+			Skipped: []string{}, Log: []Line{}, Login: LoginNone}
 		if conf.Off {
 			st.State, st.Error = StateOff, ""
 		}
@@ -332,7 +342,8 @@ func (p *Pool) Status() []Status {
 
 func (s *server) status(dropped map[string][]string) Status {
 	known := map[string]string{}
-	for _, l := range s.pool.memory.get(s.name).Tools {
+	k := s.pool.memory.get(s.name)
+	for _, l := range k.Tools {
 		known[l.Name] = l.Description
 	}
 	s.mu.Lock()
@@ -341,6 +352,12 @@ func (s *server) status(dropped map[string][]string) Status {
 		Skipped: append(slices.Clone(s.skipped), dropped[s.name]...), Log: s.log.all()}
 	if st.Skipped == nil {
 		st.Skipped = []string{}
+	}
+	switch st.Login = LoginNone; {
+	case s.state == StateLogin:
+		st.Login = LoginOut
+	case k.Login != nil && k.Login.For == s.conf.URL:
+		st.Login = LoginIn
 	}
 	if !s.next.IsZero() {
 		next := s.next

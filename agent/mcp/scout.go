@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,7 @@ const (
 	StateConnecting  = "connecting"
 	StateReady       = "ready"
 	StateFailed      = "failed" // it is tried again
+	StateLogin       = "login"  // its owner has to log in
 )
 
 // Times of servers.
@@ -41,6 +43,8 @@ type server struct {
 	veil   *veil
 	log    *tail
 	tokens *tokens
+
+	unknown atomic.Bool // the server wants to know who asks
 
 	mu       sync.Mutex
 	conf     Server
@@ -85,6 +89,7 @@ func (p *Pool) newServer(conf Server) *server {
 			s.remember(func(k *known) { k.Refresh, k.From = rotated, tokenHash(o.RefreshToken) })
 		})
 	}
+	s.useLogin(k.Login)
 	return s
 }
 
@@ -140,6 +145,10 @@ func (s *server) note(err error) {
 
 // fail puts the next try off; the lock is held.
 func (s *server) fail(why string) {
+	if s.unknown.Load() { // trying again would not help
+		s.state, s.err, s.next = StateLogin, errLogin.Error(), time.Time{}
+		return
+	}
 	s.state, s.err = StateFailed, why
 	s.next = time.Now().Add(min(firstDelay<<min(s.failures, 16), lastDelay))
 	s.failures++

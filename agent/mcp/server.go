@@ -33,6 +33,7 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 	OAuth   *OAuth
+	Client  *Client // for logins; nil registers itself
 
 	Routing      Routing
 	ToolRouting  map[string]Routing

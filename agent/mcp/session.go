@@ -70,6 +70,9 @@ func (s *server) explain(err error, began time.Time) error {
 	if errors.As(err, &errNotFound{}) {
 		return err
 	}
+	if s.unknown.Load() {
+		return errLogin
+	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err // what is around it repeats the address
@@ -84,7 +87,7 @@ func (s *server) explain(err error, began time.Time) error {
 func (s *server) connect(ctx, starting context.Context, conf Server, thread, version string) (*session, error) {
 	e := &session{server: s, thread: thread, began: time.Now(), used: time.Now(), done: make(chan struct{}),
 		closing: make(chan struct{}), progress: map[string]func(*sdk.ProgressNotificationParams){}}
-	transport, finish, err := s.transport(e, conf, thread)
+	transport, finish, err := s.transport(starting, e, conf, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -134,18 +137,23 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 }
 
 // transport is the way to the server. What it holds is freed by finish.
-func (s *server) transport(e *session, conf Server, thread string) (_ sdk.Transport, finish func(), err error) {
+func (s *server) transport(life context.Context, e *session, conf Server, thread string) (_ sdk.Transport, finish func(),
+	err error) {
 	if conf.Type != Stdio {
 		w, err := newWeb(conf, s.tokens, s.pool.o.Guard, s.pool.o.MaxMessage)
 		if err != nil {
 			return nil, nil, err
 		}
+		w.life = life
+		if conf.mayLogIn() {
+			w.told = s.unknown.Store
+		}
 		if conf.Type == SSE {
 			return &sdk.SSEClientTransport{Endpoint: conf.URL, HTTPClient: w.client(),
 				MaxEventSize: s.pool.o.MaxMessage}, w.close, nil
 		}
-		return &sdk.StreamableClientTransport{Endpoint: conf.URL, HTTPClient: w.client(), MaxEventSize: s.pool.o.MaxMessage},
-			w.close, nil
+		return &sdk.StreamableClientTransport{Endpoint: conf.URL, HTTPClient: w.client(),
+			MaxEventSize: s.pool.o.MaxMessage, MaxRetries: 2}, w.close, nil
 	}
 	folder, err := s.pool.folder(thread)
 	if err != nil {

@@ -161,12 +161,14 @@ func serverState(s views.ServerInfo) string {
 		return "mcp.ready"
 	case s.State == "failed":
 		return "mcp.failed"
+	case s.State == "login":
+		return "mcp.out"
 	}
 	return "mcp.unavailable"
 }
 
 func serverFailed(s views.ServerInfo) bool {
-	return !s.Off && (s.State == "" || s.State == "failed" || s.State == "unavailable")
+	return !s.Off && (s.State == "" || s.State == "failed" || s.State == "login" || s.State == "unavailable")
 }
 
 func serverVerb(s views.ServerInfo) string {

@@ -23,6 +23,11 @@ func describeMCP() []o.Op {
 			Out: answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))), Fail: []int{404}},
 		{ID: "getMCPStatus", Tag: tag, Text: "Get the state, tools and log of MCP servers", Out: status, Fail: []int{404}},
 		{ID: "reconnectMCPServer", Tag: tag, Text: "Start an MCP server anew", Out: status},
+		{ID: "loginMCPServer", Tag: tag, Text: "Begin a login at an MCP server",
+			More: "Open authorization_url in the browser that asks: a cookie lets only that one end the login, within ten " +
+				"minutes.", Out: answered("Where to go", o.Object(o.Req("authorization_url", o.String()))),
+			Fail: []int{400, 404, 502}},
+		{ID: "logoutMCPServer", Tag: tag, Text: "Forget the tokens of an MCP server", Out: status},
 		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
 			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
 	}
@@ -33,9 +38,10 @@ func mcpSchemas() map[string]o.Schema {
 	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
 	return map[string]o.Schema{
 		"MCPStatus": o.Object(o.Req("name", o.String()),
-			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "failed")), o.Opt("error", o.String()),
+			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")), o.Opt("error", o.String()),
 			o.Opt("next", o.Time()), o.Req("tools", o.List(tool)), o.Req("withheld", o.List(tool)),
 			o.Req("skipped", o.List(o.String())), o.Req("sessions", o.Schema{"type": "integer"}),
+			o.Req("login", o.Enum("none", "out", "in")),
 			o.Req("log", o.List(o.Object(o.Req("at", o.Time()), o.Req("text", o.String()))))),
 	}
 }

@@ -100,6 +100,21 @@ func (m mount) mcpStatus(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"servers": list})
 }
 
+// loginMCPServer begins a login. It belongs to the browser that asks.
+func (m mount) loginMCPServer(c echo.Context) error {
+	to, err := m.MCP.Login(c.Request().Context(), pathParam(c, "name"), httpx.Origin(c.Request())+httpx.MCPCallback)
+	switch {
+	case errors.Is(err, mcp.ErrUnknown):
+		return mcpError(err)
+	case errors.Is(err, mcp.ErrNoLogin):
+		return httpx.Errorf(http.StatusBadRequest, "%v", err)
+	case err != nil:
+		return httpx.Errorf(http.StatusBadGateway, "%s", cut(err.Error(), 500))
+	}
+	httpx.BindLogin(c, to.State)
+	return httpx.JSON(c, http.StatusOK, map[string]any{"authorization_url": to.URL})
+}
+
 // onMCPServer does something with one server.
 func (m mount) onMCPServer(do func(p *mcp.Pool, name string) error) echo.HandlerFunc {
 	return m.onMCP(func(c echo.Context) error {

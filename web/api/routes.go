@@ -204,6 +204,8 @@ func (m mount) gateway() []route {
 		{"POST", "/mcp/cache/reset", operator, "resetMCP", m.onMCP(m.resetMCP)},
 		{"GET", "/mcp/status", operator, "getMCPStatus", m.onMCP(m.mcpStatus)},
 		{"POST", "/mcp/servers/{name}/reconnect", operator, "reconnectMCPServer", m.onMCPServer((*mcp.Pool).Reconnect)},
+		{"POST", "/mcp/servers/{name}/login", operator, "loginMCPServer", m.onMCP(m.loginMCPServer)},
+		{"POST", "/mcp/servers/{name}/logout", operator, "logoutMCPServer", m.onMCPServer((*mcp.Pool).Logout)},
 		{"POST", "/mcp/servers/{name}/approve", operator, "approveMCPServer", m.onMCPServer((*mcp.Pool).Approve)},
 		{"GET", "/skills", user, "listSkills", m.onSkills(m.listSkills)},
 		{"PUT", "/skills", operator, "switchSkills", m.onSkills(m.switchSkills)},

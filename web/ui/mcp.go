@@ -44,7 +44,7 @@ func (u *UI) mcpServers() []views.ServerInfo {
 	for name, s := range u.Config.Current().Extensions.MCPServers {
 		info := views.ServerInfo{Name: name, Text: mcpText(s), Off: !s.Enabled, Reason: s.Disabled}
 		if st, ok := status[name]; ok && !info.Off {
-			info.State, info.Reason = st.State, cmp.Or(info.Reason, st.Error)
+			info.State, info.Reason, info.Login = st.State, cmp.Or(info.Reason, st.Error), st.Login
 			info.Tools, info.Withheld, info.Skipped = mcpTools(st.Tools), mcpTools(st.Withheld), st.Skipped
 			for _, l := range st.Log[max(0, len(st.Log)-40):] {
 				info.Log = append(info.Log, l.At.Format("15:04:05")+" "+l.Text)
@@ -77,7 +77,10 @@ func (u *UI) addServers(c echo.Context) error {
 		return err
 	}
 	text := plainText(form.Get("json"))
-	added, err := config.ParseServers(text)
+	added := pickedServer(form.Get("known"))
+	if added == nil {
+		added, err = config.ParseServers(text)
+	}
 	if err == nil {
 		err = lead.EditServers(u.Config, u.MCP, func(list config.Servers) (config.Servers, error) {
 			for _, name := range slices.Sorted(maps.Keys(added)) {
@@ -107,7 +110,7 @@ func (u *UI) showServers(c echo.Context, status int, text, problem string) error
 		return err
 	}
 	p.Tools, p.Servers, p.MayAdd = u.toolList(c), u.mcpServers(), mayChange(c)
-	p.Pasted, p.Problem = text, problem
+	p.Pasted, p.Problem, p.Known = text, problem, u.knownToAdd()
 	return html(c, status, settings.Page(p))
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/web/httpx"
 	"fawn/web/principal"
 )
 
@@ -62,6 +63,9 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/mcp/by-name/:name/reconnect", operator, u.onServer(u.reconnectServer)},
 		{"POST", "/ui/mcp/by-name/:name/approve", operator, u.onServer(u.approveServer)},
 		{"POST", "/ui/mcp/by-name/:name/remove", operator, u.onServer(u.removeServer)},
+		{"POST", "/ui/mcp/by-name/:name/login", operator, u.withMCP(u.beginLogin)},
+		{"POST", "/ui/mcp/by-name/:name/logout", operator, u.onServer(u.logout)},
+		{"GET", httpx.MCPCallback, operator, u.withMCP(u.endLogin)},
 		{"POST", "/ui/skills/install", operator, u.withSkills(u.uploadSkill)},
 		{"POST", "/ui/skills/fetch", operator, u.withSkills(u.fetchSkill)},
 		{"POST", "/ui/skills/waiting/:sum", operator, u.withSkills(u.installWaiting)},

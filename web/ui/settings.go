@@ -64,6 +64,7 @@ func (u *UI) settings(c echo.Context) error {
 		}
 	case "tools":
 		p.Tools, p.Servers, p.MayAdd = u.toolList(c), u.mcpServers(), u.MCP != nil && mayChange(c)
+		p.Known = u.knownToAdd()
 	case "sandbox":
 		p.Sandbox = u.box()
 		if p.Hosts, err = u.openHosts(c.Request().Context()); err != nil {
