@@ -95,7 +95,8 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 	if v, ok := t.fresh(); ok { // somebody else has got one
 		return v, nil
 	}
-	if err := t.renew(ctx); err != nil {
+	// What is spent for a token must not be lost because one of those who wait has gone.
+	if err := t.renew(context.WithoutCancel(ctx)); err != nil {
 		if errors.Is(err, errLogin) {
 			return "", err
 		}
