@@ -35,7 +35,8 @@ const killGroup = (child, signal) => {
 process.on('exit', () => { for (const c of children) killGroup(c, 'SIGKILL'); });
 for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
 
-const launch = (log, bin, args, env) => {
+// launch starts a process in a group of its own that ends with the tests.
+export const launch = (log, bin, args, env) => {
   const fd = openSync(log, 'a');
   const child = spawn(bin, args, { detached: true, stdio: ['ignore', fd, fd], env: { ...process.env, ...env } });
   closeSync(fd);
@@ -44,7 +45,7 @@ const launch = (log, bin, args, env) => {
   return child;
 };
 
-const end = async (child, signal = 'SIGTERM') => {
+export const end = async (child, signal = 'SIGTERM') => {
   if (!children.has(child)) return child.ended;
   child.kill(signal);
   const ended = new AbortController(); // a timer left behind would keep the whole test file waiting
@@ -56,7 +57,7 @@ const end = async (child, signal = 'SIGTERM') => {
   return out;
 };
 
-const freePort = () => new Promise((resolve, reject) => {
+export const freePort = () => new Promise((resolve, reject) => {
   const s = createServer();
   s.once('error', reject);
   s.listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => resolve(port)); });
