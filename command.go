@@ -76,7 +76,7 @@ func serveCommand(c *invocation) func() error {
 	c.StringVar(&c.o.Base, "base-path", "",
 		"`PATH` below which a reverse proxy shows Fawn, such as /fawn (default: server.base_path)")
 	c.BoolVar(&c.o.Insecure, "insecure", false,
-		"allow an address that other machines can reach, although there are no accounts yet")
+		"let everyone in without an account, also on an address that other machines can reach")
 	return func() error {
 		if *version {
 			return printVersion(*c.o)

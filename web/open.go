@@ -34,6 +34,7 @@ import (
 	"fawn/uploads"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
+	"fawn/web/account"
 	"fawn/web/api"
 	"fawn/web/httpx"
 	"fawn/web/metrics"
@@ -75,6 +76,7 @@ type App struct {
 	egress    *egress.Proxy
 	trail     *trail
 	network   *network.Decisions
+	accounts  *account.Service
 	agents    *profile.Library
 	skills    *skills.Library
 	skillsAt  string // in sandboxes
@@ -159,6 +161,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if addrErr != nil {
 		return nil, addrErr
 	}
+	a.openAccounts(snap)
 	if a.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
 		return nil, err
 	}
@@ -234,15 +237,10 @@ func logWarnings(log *slog.Logger, snap *config.Snapshot) {
 	}
 }
 
-// checkAddr refuses an address the network can reach: there are no accounts yet.
+// checkAddr refuses what isn't an address.
 func checkAddr(o Options) error {
-	host, _, err := net.SplitHostPort(o.Addr)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
 		return fmt.Errorf("--addr %q isn't a valid address: use host:port, for example %s", o.Addr, DefaultAddr)
-	}
-	if !isLoopback(host) && !o.Insecure {
-		return fmt.Errorf("--addr %s can be reached from other machines, and Fawn has no accounts yet: anyone there could use it. "+
-			"Listen on 127.0.0.1, or add --insecure if something in front of it controls access", o.Addr)
 	}
 	return nil
 }

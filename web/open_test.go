@@ -203,8 +203,6 @@ func TestAFailedStartHoldsNothing(t *testing.T) {
 	}{
 		{"address without port", func(_ *testing.T, o *web.Options) { o.Addr = "localhost" }, "use host:port"},
 		{"port that is none", func(_ *testing.T, o *web.Options) { o.Addr = "127.0.0.1:99999" }, "invalid port"},
-		{"address others reach", func(_ *testing.T, o *web.Options) { o.Addr = "0.0.0.0:0" }, "--insecure"},
-		{"every address", func(_ *testing.T, o *web.Options) { o.Addr = ":0" }, "--insecure"},
 		{"folder is a file", func(t *testing.T, o *web.Options) {
 			o.Data = filepath.Join(o.Data, "file")
 			write(t, o.Data, "")

@@ -26,7 +26,7 @@ func (a *App) routes() error {
 	if a.metrics != nil {
 		e.Use(a.metrics.HTTP)
 	}
-	e.Use(based, a.recovered, a.guard, principal.Middleware(principal.Single))
+	e.Use(based, a.recovered, a.guard, a.accounts.Middleware)
 
 	spec, document := a.describe()
 	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
@@ -34,11 +34,11 @@ func (a *App) routes() error {
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
 		Window:  a.builder.WindowOf,
-		Compact: a.builder.Compact, Draining: a.leaving})
+		Compact: a.builder.Compact, Draining: a.leaving, Accounts: a.accounts})
 	if err != nil {
 		return err
 	}
-	e.HTTPErrorHandler = pages.ErrorHandler(errstatus.Handler(a.opts.Log))
+	e.HTTPErrorHandler = a.toLogin(pages.ErrorHandler(errstatus.Handler(a.opts.Log)))
 	e.GET("/assets/*", principal.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
 	a.pages = pages
@@ -58,7 +58,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
-		Draining: a.draining, Readers: &a.readers})
+		Draining: a.draining, Readers: &a.readers, Accounts: a.accounts})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)
@@ -67,7 +67,7 @@ func (a *App) routes() error {
 		e.Add(method, "/mcp", principal.Allow(principal.User, tools))
 	}
 	a.echo = e
-	return nil
+	return principal.Check(e.Routes())
 }
 
 func (a *App) uploadLimits() uploads.Config {
@@ -121,10 +121,20 @@ func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // health tells monitors whether the server can do its work.
+//
+// Whoever isn't signed in learns no more than that.
 func (a *App) health(c echo.Context) error {
-	h := map[string]any{"status": "healthy", "service": "fawn", "version": a.opts.Version, "sandbox": a.publicReport(),
-		"audit":   map[string]int64{"dropped": a.trail.lost()},
-		"storage": map[string]int64{"thread_limit": a.dirs.Quota.Limit(), "full_threads": int64(a.dirs.Quota.Full())}}
+	h := map[string]any{"status": "healthy", "service": "fawn"}
+	if !principal.Of(c.Request().Context()).Known() {
+		if a.db.Healthy() != nil {
+			h["status"] = "unhealthy"
+			return c.JSON(http.StatusServiceUnavailable, h)
+		}
+		return c.JSON(http.StatusOK, h)
+	}
+	h["version"], h["sandbox"] = a.opts.Version, a.publicReport()
+	h["audit"] = map[string]int64{"dropped": a.trail.lost()}
+	h["storage"] = map[string]int64{"thread_limit": a.dirs.Quota.Limit(), "full_threads": int64(a.dirs.Quota.Full())}
 	if problem := a.config.Problem(); problem != "" {
 		h["config_problem"] = problem
 	}

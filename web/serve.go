@@ -53,6 +53,7 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	fmt.Fprintf(a.opts.Out, "Fawn is ready at %s\n", a.URL())
+	g.Go(func() error { return a.announceSetup(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)

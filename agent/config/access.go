@@ -16,8 +16,11 @@ type Authorization struct {
 	Provider    Provider `yaml:"provider"`
 }
 
-// Auth says who may log in, once a server has accounts.
+// Auth says who may log in.
 type Auth struct {
+	// Whether people need an account: auto asks for one on addresses that other machines can reach.
+	Required string `yaml:"required" enum:"auto|always|never" reload:"restart"`
+
 	Local LocalAuth `yaml:"local"`
 	OIDC  OIDC      `yaml:"oidc"`
 }

@@ -56,7 +56,7 @@ func Default() File {
 		CircuitBreaker:     middleware.DefaultLine(),
 		Guardrails:         Guardrails{FailClosed: true},
 		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
-		Auth:               Auth{Local: LocalAuth{AllowRegistration: true}},
+		Auth:               Auth{Required: "auto"},
 		Database:           Database{Backend: "sqlite", CheckpointChannelMode: "full"},
 		RunEvents:          RunEvents{Backend: "db", MaxTraceContent: 10240, TrackTokenUsage: true},
 		AgentStorage:       Backend{Backend: "file"},

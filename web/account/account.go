@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"fawn/store"
@@ -40,18 +39,16 @@ var (
 	ErrBusy         = errors.New("too many sign-ins at once")
 )
 
+// Provider is a service that vouches for people.
+type Provider struct{ ID, Name string }
+
 // Options are what a Service works with.
 type Options struct {
 	DB       *store.DB
 	Log      *slog.Logger
 	Required bool // whether accounts are in force; else everybody is the owner of the installation
 
-	// Where a request came from and whether it came over TLS; nil looks at the connection only. A
-	// trusted proxy's headers are a matter of who sets these.
-	ClientIP func(*http.Request) string
-	Secure   func(*http.Request) bool
-	Path     string           // below which cookies are sent; empty is "/"
-	Now      func() time.Time // nil is time.Now
+	Now func() time.Time // nil is time.Now
 }
 
 // Service keeps accounts. Its methods are safe for concurrent use.
@@ -74,15 +71,6 @@ func New(o Options) *Service {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
-	}
-	if o.ClientIP == nil {
-		o.ClientIP = peer
-	}
-	if o.Secure == nil {
-		o.Secure = func(r *http.Request) bool { return r.TLS != nil }
-	}
-	if o.Path == "" {
-		o.Path = "/"
 	}
 	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher()}
 }

@@ -3,8 +3,6 @@ package account
 import (
 	"container/list"
 	"fmt"
-	"net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -151,15 +149,6 @@ func (l *limits) forgive(ip, email string, n int) {
 // keys are the counters of an attempt: of the address, of the account, and of the two.
 func keys(ip, email string) [3]string {
 	return [3]string{"ip " + ip, "to " + email, "by " + ip + " " + email}
-}
-
-// peer is the address at the other end of a connection.
-func peer(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // network is what counts as one address: an IPv4 one, or the 64 bits of an IPv6 one that a

@@ -23,6 +23,12 @@ const (
 	resetLife  = 24 * time.Hour
 )
 
+// SetupPath is where the page of a link is that makes an account.
+func SetupPath(secret string) string { return "/setup?token=" + secret }
+
+// ResetPath is where the page of a link is that sets a password.
+func ResetPath(secret string) string { return "/reset?token=" + secret }
+
 // SetupLink returns the secret of a link that makes the owner's account. Earlier ones end.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	return s.newLink(ctx, store.Link{Kind: LinkSetup}, setupLife)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/proxy"
 )
 
 // Cookies, as DeerFlow's clients know them.
@@ -20,6 +22,9 @@ const (
 	CookieSession = "access_token"
 	CookieCSRF    = "csrf_token"
 	HeaderCSRF    = "X-CSRF-Token"
+
+	// CookieSetup keeps the token of the set-up link, for clients that know nothing of links.
+	CookieSetup = "fawn_setup"
 )
 
 // ErrEnded is why a request ends whose session or token was revoked.
@@ -62,7 +67,7 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 				if err := checkCSRF(r); err != nil {
 					return err
 				}
-				if s.touch(ctx, x, s.ClientIP(r)) && x.Lasting {
+				if s.touch(ctx, x, clientIP(r)) && x.Lasting {
 					if cookie, err := r.Cookie(CookieSession); err == nil {
 						s.setCookie(c, CookieSession, cookie.Value, Lifetime, true)
 					}
@@ -159,9 +164,11 @@ func authPost(path string) bool {
 	return false
 }
 
+func clientIP(r *http.Request) string { return cmp.Or(proxy.Of(r).IP(), r.RemoteAddr) }
+
 // Visit is from where a request comes.
 func (s *Service) Visit(r *http.Request, remember bool) Visit {
-	return Visit{Device: r.UserAgent(), IP: s.ClientIP(r), Remember: remember}
+	return Visit{Device: r.UserAgent(), IP: clientIP(r), Remember: remember}
 }
 
 // SignIn starts a session for a user and sets its cookies. A session that the browser had ends.
@@ -176,7 +183,7 @@ func (s *Service) SignIn(c echo.Context, user store.User, remember bool) error {
 	}
 	s.setCookie(c, CookieSession, value, Lifetime, remember)
 	s.SetCSRF(c, remember)
-	s.Log.Info("signed in", "email", user.Email, "from", s.ClientIP(r))
+	s.Log.Info("signed in", "email", user.Email, "from", clientIP(r))
 	return nil
 }
 
@@ -212,7 +219,8 @@ func (s *Service) SetCSRF(c echo.Context, remember bool) {
 }
 
 func (s *Service) setCookie(c echo.Context, name, value string, life time.Duration, lasting bool) {
-	cookie := &http.Cookie{Name: name, Value: value, Path: s.Path, Secure: s.Secure(c.Request()), HttpOnly: true,
+	client := proxy.Of(c.Request())
+	cookie := &http.Cookie{Name: name, Value: value, Path: client.Base + "/", Secure: client.Secure(), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
 	if name == CookieCSRF {
 		cookie.HttpOnly, cookie.SameSite = false, http.SameSiteStrictMode

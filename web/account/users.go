@@ -83,6 +83,14 @@ func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error)
 	return u, err
 }
 
+// Register is [Service.Create] for whoever asks from an address, which may not do so often.
+func (s *Service) Register(ctx context.Context, ip string, n NewUser) (store.User, error) {
+	if err := s.limits.begin("new "+network(ip), "", func() bool { return true }); err != nil {
+		return store.User{}, err
+	}
+	return s.Create(ctx, n)
+}
+
 func validRole(role string) bool {
 	return slices.Contains([]string{RoleOwner, RoleAdmin, RoleUser}, role)
 }
@@ -101,6 +109,8 @@ func (s *Service) List(ctx context.Context) ([]store.User, error) { return s.DB.
 // May is nil if somebody may change an account, and make its role what is given ("" leaves it).
 func May(by principal.Principal, target store.User, role string) error {
 	switch {
+	case role != "" && !validRole(role):
+		return ErrRole
 	case by.Role == principal.RoleOwner:
 		return nil
 	case by.Operator() && target.Role == RoleUser && (role == "" || role == RoleUser):
@@ -212,6 +222,19 @@ func (s *Service) CheckPassword(ctx context.Context, ip, email, password string)
 		return store.User{}, ErrDisabled
 	}
 	return u, nil
+}
+
+// Login is [Service.CheckPassword] and, for a user who has one, the second factor: with a code that
+// is missing or wrong it is ErrSecondFactor.
+func (s *Service) Login(ctx context.Context, ip, email, password, code string) (store.User, error) {
+	u, err := s.CheckPassword(ctx, ip, email, password)
+	if err != nil || s.SecondFactor == nil {
+		return u, err
+	}
+	if err = s.SecondFactor(ctx, u, code); errors.Is(err, ErrSecondFactor) && code != "" {
+		s.Failed(ip, u.Email)
+	}
+	return u, err
 }
 
 // Failed counts a failed attempt of an address to sign in as somebody, also with a second factor.

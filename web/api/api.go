@@ -23,6 +23,7 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/web/account"
 	"fawn/web/httpx"
 	"fawn/web/network"
 )
@@ -51,6 +52,11 @@ type Deps struct {
 	Window func(name, provider string) int
 	// Compact shortens a conversation for the model; nil cannot.
 	Compact func(ctx context.Context, s *agent.State, w lead.Wish) (agent.State, error)
+
+	// Accounts knows who may use the server; nil is of a server that has none.
+	Accounts *account.Service
+	// Providers are the services to sign in with; nil has none.
+	Providers func() []account.Provider
 
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
@@ -92,6 +98,9 @@ func New(d Deps) *API {
 	}
 	if d.Network == nil {
 		d.Network = network.New(d.DB, func(string, json.RawMessage) {}, d.Log)
+	}
+	if d.Accounts == nil {
+		d.Accounts = account.New(account.Options{DB: d.DB, Log: d.Log})
 	}
 	if d.Discover == nil {
 		d.Discover = llm.Discover

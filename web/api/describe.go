@@ -30,6 +30,7 @@ func Operations() []openapi.Op {
 		describeMemory(),
 		describeMCP(),
 		describeServer(),
+		describeAuth(),
 		describeUnavailable(),
 	))
 }
@@ -41,7 +42,7 @@ func placed(ops []openapi.Op) []openapi.Op {
 	for i, o := range ops {
 		at[o.ID] = i
 	}
-	for native, table := range map[bool][]route{false: m.routes(), true: append(m.gateway(), m.unavailable()...)} {
+	for native, table := range map[bool][]route{false: m.routes(), true: slices.Concat(m.gateway(), m.accounts(), m.unavailable())} {
 		for _, r := range table {
 			if i, ok := at[r.op]; ok {
 				ops[i].Method, ops[i].Path, ops[i].Native = r.method, r.path, native
@@ -65,6 +66,9 @@ func PathParams() map[string]openapi.Param {
 		"name":          {Name: "name", Schema: openapi.String(), Text: "Name"},
 		"agent_name":    {Name: "agent_name", Schema: openapi.String(), Text: "Name of a custom agent"},
 		"fact_id":       {Name: "fact_id", Schema: openapi.String(), Text: "ID of a fact"},
+		"session_id":    {Name: "session_id", Schema: openapi.String(), Text: "ID of a session"},
+		"token_id":      {Name: "token_id", Schema: openapi.String(), Text: "ID of a token"},
+		"user_id":       {Name: "user_id", Schema: openapi.String(), Text: "ID of a user"},
 		"path":          {Name: "path", Schema: openapi.String(), Text: "Virtual path of a file; may contain slashes"},
 	}
 }

@@ -55,6 +55,7 @@ func Schemas() map[string]o.Schema {
 	maps.Copy(all, profileSchemas())
 	maps.Copy(all, skillSchemas())
 	maps.Copy(all, memorySchemas())
+	maps.Copy(all, authSchemas())
 	maps.Copy(all, mcpSchemas())
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/openapi"
 )
@@ -27,7 +28,7 @@ const smallBody = 4096
 
 // newRefusals opens an API with a thread that has everything a path can name.
 func newRefusals(t *testing.T) *refusals {
-	w := open(t, toolAgent(), withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\nagents_api: {enabled: true}\n", smallBody)), withLibrary(t), withSkills(t, nil), withMCP(t))
+	w := open(t, toolAgent(), withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\nagents_api: {enabled: true}\n", smallBody)), withLibrary(t), withSkills(t, nil), withMCP(t), withAccounts)
 	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "name": "a.txt", "agent_name": "mine", "path": "mnt/user-data/uploads/a.txt"}}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/threads/t1/runs/wait", toolBody)
@@ -52,6 +53,11 @@ func newRefusals(t *testing.T) *refusals {
 	r.ids["fact_id"] = w.ok(t, "POST", "/api/memory/facts", `{"content":"a fact"}`)["facts"].([]any)[0].(map[string]any)["id"].(string)
 	r.ids["feedback_id"] = w.ok(t, "PUT", "/api/threads/t1/runs/"+r.ids["run_id"]+"/feedback", `{"rating":1}`)["feedback_id"].(string)
 	r.ids["task_id"] = "call_1"
+	if _, err := w.db.AddFirstUser(t.Context(), store.User{Email: "ann@x.org", Role: "owner"}); err != nil {
+		t.Fatal(err)
+	}
+	r.ids["user_id"] = store.DefaultOwner
+	r.ids["session_id"], r.ids["token_id"] = "none", "none"
 	if a := w.send(t, "POST", "/api/agents", `{"name":"mine"}`); a.status != 201 {
 		t.Fatalf("make an agent: %d %s", a.status, a.body)
 	}

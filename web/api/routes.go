@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -14,6 +15,7 @@ import (
 const (
 	anyone   = principal.Anyone
 	user     = principal.User
+	reader   = principal.Reader
 	operator = principal.Operator
 )
 
@@ -30,7 +32,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 	m := mount{a, native}
 	table := m.routes()
 	if native {
-		table = append(append(table, m.gateway()...), m.unavailable()...)
+		table = slices.Concat(table, m.gateway(), m.accounts(), m.unavailable())
 	}
 	for _, r := range table {
 		g.Add(r.method, served(r.path), principal.Allow(r.who, r.do))
@@ -41,7 +43,8 @@ func (a *API) Routes(g *echo.Group, native bool) {
 func served(path string) string {
 	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task",
 		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid",
-		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{fact_id}", ":fact", "{path}", "*").Replace(path)
+		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{fact_id}", ":fact",
+		"{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid", "{path}", "*").Replace(path)
 }
 
 // routes are those of every mount.
@@ -50,13 +53,13 @@ func (m mount) routes() []route {
 		{"GET", "/ok", anyone, "getOK", m.ok},
 		{"GET", "/info", anyone, "getInfo", m.info},
 
-		{"POST", "/assistants/search", user, "searchAssistants", m.searchAssistants},
-		{"POST", "/assistants/count", user, "countAssistants", m.countAssistants},
+		{"POST", "/assistants/search", reader, "searchAssistants", m.searchAssistants},
+		{"POST", "/assistants/count", reader, "countAssistants", m.countAssistants},
 		{"POST", "/assistants", user, "createAssistant", m.createAssistant},
 		{"GET", "/assistants/{assistant_id}", user, "getAssistant", m.assistant},
 		{"PATCH", "/assistants/{assistant_id}", user, "patchAssistant", m.patchAssistant},
 		{"DELETE", "/assistants/{assistant_id}", user, "deleteAssistant", m.deleteAssistant},
-		{"POST", "/assistants/{assistant_id}/versions", user, "searchAssistantVersions", m.assistantVersions},
+		{"POST", "/assistants/{assistant_id}/versions", reader, "searchAssistantVersions", m.assistantVersions},
 		{"POST", "/assistants/{assistant_id}/latest", user, "useAssistantVersion", m.useVersion},
 		{"GET", "/assistants/{assistant_id}/graph", user, "getAssistantGraph", m.assistantGraph},
 		{"GET", "/assistants/{assistant_id}/schemas", user, "getAssistantSchemas", m.assistantSchemas},
@@ -73,13 +76,13 @@ func (m mount) routes() []route {
 		{"PUT", "/store/items", user, "putItem", m.putItem},
 		{"GET", "/store/items", user, "getItem", m.item},
 		{"DELETE", "/store/items", user, "deleteItem", m.deleteItem},
-		{"POST", "/store/items/search", user, "searchItems", m.searchItems},
-		{"POST", "/store/namespaces", user, "listNamespaces", m.namespaces},
+		{"POST", "/store/items/search", reader, "searchItems", m.searchItems},
+		{"POST", "/store/namespaces", reader, "listNamespaces", m.namespaces},
 
 		{"POST", "/threads", user, "createThread", m.createThread},
 		{"GET", "/threads", user, "listThreads", m.listThreads},
-		{"POST", "/threads/search", user, "searchThreads", m.searchThreads},
-		{"POST", "/threads/count", user, "countThreads", m.countThreads},
+		{"POST", "/threads/search", reader, "searchThreads", m.searchThreads},
+		{"POST", "/threads/count", reader, "countThreads", m.countThreads},
 		{"POST", "/threads/prune", user, "pruneThreads", m.pruneThreads},
 		{"GET", "/threads/{thread_id}/stream", user, "streamThread", m.onThread(m.threadStream)},
 		{"GET", "/threads/{thread_id}/storage", user, "threadStorage", m.onThread(m.threadStorage)},
@@ -92,10 +95,10 @@ func (m mount) routes() []route {
 		{"GET", "/threads/{thread_id}/state", user, "getState", m.onThread(m.state)},
 		{"POST", "/threads/{thread_id}/state", user, "updateState", m.onThread(m.updateState)},
 		{"PATCH", "/threads/{thread_id}/state", user, "patchState", m.onThread(m.patchState)},
-		{"POST", "/threads/{thread_id}/state/checkpoint", user, "getStateAtCheckpoint", m.onThread(m.stateAtCheckpoint)},
+		{"POST", "/threads/{thread_id}/state/checkpoint", reader, "getStateAtCheckpoint", m.onThread(m.stateAtCheckpoint)},
 		{"GET", "/threads/{thread_id}/state/{checkpoint_id}", user, "getStateAt", m.onThread(m.state)},
 		{"GET", "/threads/{thread_id}/history", user, "listHistory", m.onThread(m.listHistory)},
-		{"POST", "/threads/{thread_id}/history", user, "searchHistory", m.onThread(m.history)},
+		{"POST", "/threads/{thread_id}/history", reader, "searchHistory", m.onThread(m.history)},
 
 		{"POST", "/threads/{thread_id}/runs", user, "createRun", m.onThreadID(m.createRun)},
 		{"GET", "/threads/{thread_id}/runs", user, "listRuns", m.onThread(m.listRuns)},
@@ -110,7 +113,7 @@ func (m mount) routes() []route {
 		{"POST", "/threads/{thread_id}/runs/{run_id}/stream", user, "cancelAndFollowRun", m.onRun(m.joinStream)},
 
 		{"POST", "/threads/{thread_id}/commands", user, "sendCommand", m.onThreadID(m.commands)},
-		{"POST", "/threads/{thread_id}/stream/events", user, "followThread", m.onThreadID(m.threadEvents)},
+		{"POST", "/threads/{thread_id}/stream/events", reader, "followThread", m.onThreadID(m.threadEvents)},
 
 		{"POST", "/runs", user, "createStatelessRun", m.without(m.createRun)},
 		{"POST", "/runs/stream", user, "streamStatelessRun", m.without(m.streamRun)},
@@ -119,8 +122,8 @@ func (m mount) routes() []route {
 		{"POST", "/runs/cancel", user, "cancelRuns", m.cancelMany},
 		{"POST", "/runs/crons", user, "createCron", m.without(m.createCron)},
 		{"POST", "/threads/{thread_id}/runs/crons", user, "createThreadCron", m.onThreadID(m.createCron)},
-		{"POST", "/runs/crons/search", user, "searchCrons", m.searchCrons},
-		{"POST", "/runs/crons/count", user, "countCrons", m.countCrons},
+		{"POST", "/runs/crons/search", reader, "searchCrons", m.searchCrons},
+		{"POST", "/runs/crons/count", reader, "countCrons", m.countCrons},
 		{"GET", "/runs/crons/{cron_id}", user, "getCron", m.cron},
 		{"PATCH", "/runs/crons/{cron_id}", user, "patchCron", m.patchCron},
 		{"DELETE", "/runs/crons/{cron_id}", user, "deleteCron", m.deleteCron},

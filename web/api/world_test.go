@@ -24,6 +24,7 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/web/account"
 	"fawn/web/api"
 	"fawn/web/errstatus"
 	"fawn/web/principal"
@@ -41,7 +42,10 @@ type world struct {
 
 // asked makes the header X-Owner say whom a request acts for.
 func asked(r *http.Request) principal.Principal {
-	return principal.Principal{Owner: cmp.Or(r.Header.Get("X-Owner"), principal.Default)}
+	if owner := cmp.Or(r.Header.Get("X-Owner"), principal.Default); owner != principal.Default {
+		return principal.Principal{Owner: owner, Role: principal.RoleUser}
+	}
+	return principal.Single(r)
 }
 
 type option func(*api.Deps)
@@ -269,4 +273,9 @@ func withConfig(change func(*config.Snapshot)) option {
 
 func withUploads(c uploads.Config) option {
 	return func(d *api.Deps) { d.Uploads = func() uploads.Config { return c } }
+}
+
+// withAccounts puts accounts in force, for the handlers: who asks is still said by a header.
+func withAccounts(d *api.Deps) {
+	d.Accounts = account.New(account.Options{DB: d.DB, Log: d.Log, Required: true})
 }

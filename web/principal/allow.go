@@ -1,21 +1,44 @@
 package principal
 
 import (
+	"fmt"
 	"net/http"
+	"reflect"
+	"runtime"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/httpx"
 )
 
-// Allow is h for those whom a policy lets in; all others get a 401 or 403.
+// Allow is h for those whom a policy lets in; all others get a 401 or 403. It is not inlined, so
+// that Check knows its handlers.
+//
+//go:noinline
 func Allow(p Policy, h echo.HandlerFunc) echo.HandlerFunc {
+	if p == Nobody {
+		return refuseAll
+	}
 	return func(c echo.Context) error {
 		if err := Allowed(c, p); err != nil {
 			return err
 		}
 		return h(c)
 	}
+}
+
+// refuseAll answers for a route without a policy.
+func refuseAll(c echo.Context) error { return Allowed(c, Nobody) }
+
+// Check is an error for a route whose handler is not from [Allow]: nobody has said who may ask.
+func Check(routes []*echo.Route) error {
+	guarded := runtime.FuncForPC(reflect.ValueOf(Allow(User, nil)).Pointer()).Name()
+	for _, r := range routes {
+		if r.Method != echo.RouteNotFound && r.Name != guarded {
+			return fmt.Errorf("%s %s has no policy", r.Method, r.Path)
+		}
+	}
+	return nil
 }
 
 // Allowed is nil if a policy lets the principal of a request in, or else a 401 or 403.
@@ -28,8 +51,8 @@ func Allowed(c echo.Context, p Policy) error {
 		return httpx.Errorf(http.StatusForbidden, "Nobody may use this route")
 	case !who.Known():
 		return unknown(who)
-	case p == Person:
-		return httpx.Errorf(http.StatusForbidden, "A token can't do this: it concerns the account itself")
+	case (p == Person || p == Manager) && who.Token != "":
+		return httpx.Errorf(http.StatusForbidden, "A token can't do this: it concerns accounts. Sign in instead")
 	case who.ReadOnly && p.Admits(who):
 		return httpx.Errorf(http.StatusForbidden, "This token may only read")
 	}

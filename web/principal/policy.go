@@ -14,6 +14,7 @@ const (
 	Operator        // who runs the installation: it concerns everybody
 	Reader          // as User, and also a token that may only read, whatever the method
 	Person          // as User, but no token: it concerns the account itself
+	Manager         // as Operator, but no token: it concerns the accounts of others
 )
 
 // Admits tells whether the policy lets a principal in.
@@ -27,6 +28,8 @@ func (p Policy) Admits(who Principal) bool {
 		return who.Known() && who.Operator()
 	case Person:
 		return who.Known() && who.Token == ""
+	case Manager:
+		return who.Known() && who.Operator() && who.Token == ""
 	}
 	return false
 }

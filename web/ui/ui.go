@@ -27,6 +27,7 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/web/account"
 	"fawn/web/httpx"
 	"fawn/web/network"
 	"fawn/web/openapi"
@@ -42,6 +43,8 @@ type Deps struct {
 	Dirs    sandbox.Dirs
 	Config  *config.Store
 	Uploads func() uploads.Config // the limits of this moment
+	// Accounts knows who may use the server; nil is of a server that has none.
+	Accounts *account.Service
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
 	// Pictures makes thumbnails; nil makes none.

@@ -1,0 +1,331 @@
+package web_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fawn/web"
+	"fawn/web/account"
+)
+
+// guarded starts a server on an address that other machines can reach.
+func guarded(t *testing.T, conf string) *server {
+	t.Helper()
+	return start(t, conf, func(o *web.Options) { o.Addr = "0.0.0.0:0" })
+}
+
+// setupToken is that of the link on the console.
+func (s *server) setupToken(t *testing.T) string {
+	t.Helper()
+	link := regexp.MustCompile(`http://\S+/setup\?token=(\S+)`)
+	var found []string
+	eventually(t, func() bool {
+		found = link.FindStringSubmatch(s.out.String())
+		return found != nil
+	}, s.out.String)
+	return found[1]
+}
+
+// browser keeps the cookies of somebody who is signed in.
+type browser struct {
+	*server
+	cookies map[string]string
+}
+
+func (b *browser) keep(a answer) {
+	for _, c := range (&http.Response{Header: a.header}).Cookies() {
+		if b.cookies[c.Name] = c.Value; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+}
+
+// headers are the cookies and the CSRF token, as DeerFlow's front end sends them.
+func (b *browser) headers() []string {
+	var list []string
+	for name, value := range b.cookies {
+		list = append(list, name+"="+value)
+	}
+	return []string{"Cookie", strings.Join(list, "; "), account.HeaderCSRF, b.cookies[account.CookieCSRF]}
+}
+
+func (b *browser) do(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	a := b.send(t, method, path, body, append(b.headers(), headers...)...)
+	b.keep(a)
+	return a
+}
+
+// decodeAs is the JSON of a body.
+func decodeAs[T any](t *testing.T, body string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return v
+}
+
+const correct = "correct horse"
+
+// owner sets a guarded server up.
+func (s *server) owner(t *testing.T) *browser {
+	t.Helper()
+	b := &browser{s, map[string]string{}}
+	if a := b.do(t, "POST", "/api/v1/auth/initialize", `{"email":"ann@x.org","password":"`+correct+`","token":"`+s.setupToken(t)+`"}`); a.status != http.StatusCreated {
+		t.Fatalf("initialize: %d %s", a.status, a.body)
+	}
+	return b
+}
+
+// member joins a server by an invitation of the owner's.
+func (b *browser) member(t *testing.T, email, role string) *browser {
+	t.Helper()
+	a := b.do(t, "POST", "/api/v1/auth/users", `{"email":"`+email+`","role":"`+role+`"}`)
+	if a.status != http.StatusCreated {
+		t.Fatalf("invite: %d %s", a.status, a.body)
+	}
+	link := decodeAs[struct{ Link, Token string }](t, a.body)
+	m := &browser{b.server, map[string]string{}}
+	if !strings.Contains(link.Link, "/setup?token="+link.Token) {
+		t.Errorf("the link is %s", link.Link)
+	}
+	if a := m.do(t, "POST", "/api/v1/auth/link", `{"token":"`+link.Token+`","password":"`+correct+`"}`); a.status != http.StatusCreated {
+		t.Fatalf("join: %d %s", a.status, a.body)
+	}
+	return m
+}
+
+// token makes one for a browser's user.
+func (b *browser) token(t *testing.T, scope string) string {
+	t.Helper()
+	a := b.do(t, "POST", "/api/v1/auth/pats", `{"name":"`+scope+`","scopes":["`+scope+`"],"expires_in_days":7}`)
+	if a.status != http.StatusCreated {
+		t.Fatalf("token: %d %s", a.status, a.body)
+	}
+	return decodeAs[struct{ Token string }](t, a.body).Token
+}
+
+// TestAnAddressOthersReachNeedsAnOwner goes the way of DeerFlow's front end, from the first
+// look at a new server on.
+func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, "")
+	a := s.send(t, "POST", "/api/threads/search", "{}")
+	if a.status != http.StatusUnauthorized || strings.TrimSpace(a.body) != `{"detail":{"code":"not_authenticated","message":"Authentication required"}}` {
+		t.Errorf("without a session: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", "/workspace/chats?x=1", "", "Accept", "text/html"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/login?next=%2Fworkspace%2Fchats%3Fx%3D1" {
+		t.Errorf("a page: %d %s", a.status, a.header.Get("Location"))
+	}
+	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusOK || strings.Contains(a.body, "sandbox") {
+		t.Errorf("health: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", "/api/v1/auth/setup-status", ""); strings.TrimSpace(a.body) != `{"needs_setup":true,"registration_enabled":false}` {
+		t.Errorf("setup-status: %s", a.body)
+	}
+	const who = `{"email":"ann@x.org","password":"correct horse"}`
+	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusForbidden {
+		t.Errorf("whoever comes first owns the server: %d %s", a.status, a.body)
+	}
+	b := &browser{s, map[string]string{account.CookieSetup: s.setupToken(t)}}
+	a = b.do(t, "POST", "/api/v1/auth/initialize", who)
+	if a.status != http.StatusCreated || !strings.Contains(a.body, `"id":"default"`) || !strings.Contains(a.body, `"system_role":"admin"`) {
+		t.Fatalf("initialize: %d %s", a.status, a.body)
+	}
+	var session, csrf string
+	for _, c := range a.header.Values("Set-Cookie") {
+		if strings.HasPrefix(c, account.CookieSession) {
+			session = c
+		} else if strings.HasPrefix(c, account.CookieCSRF) {
+			csrf = c
+		}
+	}
+	if !strings.Contains(session, "HttpOnly") || !strings.Contains(session, "SameSite=Lax") || !strings.Contains(session, "Path=/;") || strings.Contains(session, "Secure") {
+		t.Errorf("session: %s", session)
+	}
+	if strings.Contains(csrf, "HttpOnly") || !strings.Contains(csrf, "SameSite=Strict") {
+		t.Errorf("csrf: %s", csrf)
+	}
+	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusConflict || !strings.Contains(a.body, "system_already_initialized") {
+		t.Errorf("again: %d %s", a.status, a.body)
+	}
+	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK || !strings.Contains(a.body, `"email":"ann@x.org"`) || !strings.Contains(a.body, `"oauth_provider":null`) || !strings.Contains(a.body, `"needs_setup":false`) {
+		t.Errorf("me: %d %s", a.status, a.body)
+	}
+	for want, header := range map[string]string{"CSRF token missing. Include X-CSRF-Token header.": "", "CSRF token mismatch.": "wrong"} {
+		if a := s.send(t, "POST", "/api/threads", "{}", "Cookie", b.headers()[1], account.HeaderCSRF, header); a.status != http.StatusForbidden || !strings.Contains(a.body, want) {
+			t.Errorf("CSRF header %q: %d %s", header, a.status, a.body)
+		}
+	}
+	for _, path := range []string{"/api/threads", "/api/langgraph/threads", "/threads"} {
+		if a := b.do(t, "POST", path, "{}"); a.status != http.StatusOK {
+			t.Errorf("POST %s: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := b.do(t, "GET", "/", "", "Accept", "text/html"); a.status >= 400 || strings.Contains(a.header.Get("Location"), "login") {
+		t.Errorf("the first page: %d %s", a.status, a.header.Get("Location"))
+	}
+	old := b.headers()
+	if a := b.do(t, "POST", "/api/v1/auth/logout", ""); a.status != http.StatusOK || len(b.cookies) != 1 {
+		t.Errorf("logout: %d %v", a.status, b.cookies)
+	}
+	if a := s.send(t, "GET", "/api/v1/auth/me", "", old...); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "token_invalid") {
+		t.Errorf("after the logout: %d %s", a.status, a.body)
+	}
+	form := url.Values{"username": {"Ann@x.org"}, "password": {correct}, "remember_me": {"true"}}
+	const kind = "application/x-www-form-urlencoded"
+	if a := b.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", kind); a.status != http.StatusOK || strings.TrimSpace(a.body) != `{"expires_in":2592000,"needs_setup":false}` {
+		t.Fatalf("login: %d %s", a.status, a.body)
+	}
+	if a := b.do(t, "POST", "/api/v1/auth/change-password", `{"current_password":"wrong horse","new_password":"battery staple"}`); a.status != http.StatusBadRequest || !strings.Contains(a.body, "invalid_credentials") {
+		t.Errorf("change-password: %d %s", a.status, a.body)
+	}
+	if a := b.do(t, "POST", "/api/v1/auth/change-password", `{"current_password":"`+correct+`","new_password":"battery staple"}`); a.status != http.StatusOK {
+		t.Errorf("change-password: %d %s", a.status, a.body)
+	}
+	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK {
+		t.Errorf("after the change: %d %s", a.status, a.body)
+	}
+	for i := range 6 {
+		a := s.send(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", kind)
+		if i < 5 && a.status == http.StatusUnauthorized && strings.Contains(a.body, "invalid_credentials") ||
+			i == 5 && a.status == http.StatusTooManyRequests && a.header.Get("Retry-After") == "60" {
+			continue
+		}
+		t.Errorf("wrong password %d: %d %s", i+1, a.status, a.body)
+	}
+}
+
+func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
+	t.Parallel()
+	s := start(t, "")
+	for path, want := range map[string]string{
+		"/api/v1/auth/setup-status": `{"needs_setup":false,"registration_enabled":false}`,
+		"/api/v1/auth/providers":    `{"providers":[]}`,
+		"/api/v1/auth/me":           `{"id":"default","email":"default@test.local","name":"","system_role":"admin","role":"owner","needs_setup":false,"oauth_provider":null}`,
+	} {
+		if a := s.send(t, "GET", path, ""); a.status != http.StatusOK || strings.TrimSpace(a.body) != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	a := s.send(t, "POST", "/api/v1/auth/login/local", "username=a%40b.c&password=x", "Content-Type", "application/x-www-form-urlencoded")
+	if a.status != http.StatusOK || !strings.Contains(a.body, "expires_in") {
+		t.Errorf("login: %d %s", a.status, a.body)
+	}
+	for _, path := range []string{"register", "change-password", "pats"} {
+		if a := s.send(t, "POST", "/api/v1/auth/"+path, "{}"); a.status != http.StatusBadRequest && a.status != http.StatusForbidden {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+func TestAccountsCanBeAskedForOnLoopbackAndTurnedOff(t *testing.T) {
+	t.Parallel()
+	if a := start(t, "auth: {required: always}\n").send(t, "GET", "/api/threads", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("always: %d", a.status)
+	}
+	for name, s := range map[string]*server{
+		"never":      guarded(t, "auth: {required: never}\n"),
+		"--insecure": start(t, "", func(o *web.Options) { o.Addr, o.Insecure = "0.0.0.0:0", true }),
+	} {
+		if a := s.send(t, "GET", "/api/threads", ""); a.status != http.StatusOK {
+			t.Errorf("%s: %d", name, a.status)
+		}
+		if !strings.Contains(s.log.String(), "accounts are off") {
+			t.Errorf("%s: nothing is said", name)
+		}
+	}
+}
+
+func TestTokensDoWhatTheirScopeSays(t *testing.T) {
+	t.Parallel()
+	b := guarded(t, "").owner(t)
+	read, write := b.token(t, "read"), b.token(t, "write")
+	for _, c := range []struct {
+		header, value, method, path, body string
+		want                              int
+	}{
+		{"Authorization", "Bearer " + read, "GET", "/threads", "", 200},
+		{"X-Api-Key", read, "POST", "/threads/search", "{}", 200},
+		{"X-Api-Key", read, "POST", "/api/store/items/search", "{}", 200},
+		{"X-Api-Key", read, "POST", "/threads", "{}", 403},
+		{"X-Api-Key", read, "POST", "/runs/wait", "{}", 403},
+		{"X-Api-Key", read, "POST", "/mcp", "{}", 403},
+		{"X-Api-Key", read, "POST", "/ui/prefs", "", 403},
+		{"Authorization", "Bearer " + write, "POST", "/threads", "{}", 200},
+		{"X-Api-Key", write, "POST", "/api/threads", "{}", 200},
+		{"X-Api-Key", write, "POST", "/api/v1/auth/pats", "{}", 403},
+		{"X-Api-Key", write, "GET", "/api/v1/auth/users", "", 403},
+		{"X-Api-Key", write, "POST", "/api/v1/auth/change-password", "{}", 403},
+		{"Authorization", "Bearer " + write + "x", "GET", "/threads", "", 401},
+		{"X-Api-Key", "lsv2_of_somebody", "GET", "/threads", "", 401},
+	} {
+		if a := b.send(t, c.method, c.path, c.body, c.header, c.value); a.status != c.want {
+			t.Errorf("%s %s with %.22s...: %d %s", c.method, c.path, c.value, a.status, a.body)
+		}
+	}
+	for _, x := range decodeAs[[]struct {
+		ID, Name, Token string
+		Used            *string `json:"last_used_at"`
+	}](t, b.do(t, "GET", "/api/v1/auth/pats", "").body) {
+		if x.Token != "" || x.Used == nil {
+			t.Errorf("listed: %+v", x)
+		}
+		if a := b.do(t, "DELETE", "/api/v1/auth/pats/"+x.ID, ""); a.status != http.StatusOK {
+			t.Errorf("revoke: %d %s", a.status, a.body)
+		}
+	}
+	if a := b.send(t, "GET", "/threads", "", "X-Api-Key", read); a.status != http.StatusUnauthorized {
+		t.Errorf("revoked: %d", a.status)
+	}
+}
+
+// TestAStreamEndsWithItsSession: whoever ends a stolen session ends what it reads, too.
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	b := guarded(t, "").owner(t)
+	if a := b.do(t, "POST", "/threads", `{"thread_id":"watched"}`); a.status != http.StatusOK {
+		t.Fatal(a.body)
+	}
+	thief := &browser{b.server, map[string]string{}}
+	form := url.Values{"username": {"ann@x.org"}, "password": {correct}}
+	thief.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "User-Agent", "thief")
+	res, err := b.request(t.Context(), "GET", "/threads/watched/stream", nil, thief.headers()...)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%v %v", res, err)
+	}
+	defer res.Body.Close()
+	list := decodeAs[[]struct {
+		ID, Device string
+		Current    bool
+	}](t, b.do(t, "GET", "/api/v1/auth/sessions", "").body)
+	if len(list) != 2 {
+		t.Fatalf("sessions: %v", list)
+	}
+	for _, x := range list {
+		if x.Current == (x.Device == "thief") {
+			t.Errorf("which is this one: %+v", x)
+		}
+		if x.Device == "thief" {
+			if a := b.do(t, "DELETE", "/api/v1/auth/sessions/"+x.ID, ""); a.status != http.StatusOK {
+				t.Errorf("end: %d %s", a.status, a.body)
+			}
+		}
+	}
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); { // ends when the stream does, or the client's patience
+	}
+	if t.Context().Err() != nil {
+		t.Error("the stream goes on")
+	}
+	if a := thief.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("the session goes on: %d", a.status)
+	}
+	if a := b.do(t, "GET", "/threads", ""); a.status != http.StatusOK {
+		t.Errorf("the owner's own: %d", a.status)
+	}
+}
