@@ -70,7 +70,7 @@ func imports() map[string][]string {
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
-		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/account", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/account", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
 		"web/errstatus":           {"agent", "agent/runs", "memory", "sandbox", "store", "uploads", "web/httpx"},
 		"web/httpx":               {"web/proxy"},
@@ -81,7 +81,7 @@ func imports() map[string][]string {
 		"web/openapi":             leaf,
 		"web/proxy":               leaf,
 		"web/principal":           {"store", "web/httpx"},
-		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal"},
+		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}
