@@ -14,7 +14,6 @@ import (
 	"fawn/web/account"
 	"fawn/web/errstatus"
 	"fawn/web/principal"
-	"fawn/web/proxy"
 )
 
 // openAccounts makes what knows who may use the server.
@@ -75,7 +74,7 @@ func (a *App) toLogin(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 			return
 		}
 		c.Response().Header().Set("Cache-Control", "no-store")
-		to := proxy.Of(r).Base + "/login"
+		to := "/login"
 		if r.URL.Path != "/" {
 			to += "?next=" + url.QueryEscape(r.URL.RequestURI())
 		}

@@ -219,8 +219,7 @@ func (s *Service) SetCSRF(c echo.Context, remember bool) {
 }
 
 func (s *Service) setCookie(c echo.Context, name, value string, life time.Duration, lasting bool) {
-	client := proxy.Of(c.Request())
-	cookie := &http.Cookie{Name: name, Value: value, Path: client.Base + "/", Secure: client.Secure(), HttpOnly: true,
+	cookie := &http.Cookie{Name: name, Value: value, Path: "/", Secure: proxy.Of(c.Request()).Secure(), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
 	if name == CookieCSRF {
 		cookie.HttpOnly, cookie.SameSite = false, http.SameSiteStrictMode
