@@ -40,7 +40,7 @@ func read(ctx context.Context, file string, take func(h *tar.Header, body io.Rea
 		return m, "", err
 	}
 	if !info.Mode().IsRegular() {
-		return m, "", fmt.Errorf("%s: %w: it is no ordinary file", file, ErrInvalid)
+		return m, "", fmt.Errorf("%s: %w: it isn't a regular file", file, ErrInvalid)
 	}
 	sums, err := os.CreateTemp("", "fawn-sums-*")
 	if err != nil {

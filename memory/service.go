@@ -16,7 +16,7 @@ import (
 // Errors of a [Service], for errors.Is.
 var (
 	ErrDuplicate = errors.New("this is remembered already")
-	ErrEvicted   = errors.New("there is no room for it: surer facts take all of it")
+	ErrEvicted   = errors.New("there is no room for it: all of it is taken by facts with higher confidence")
 	ErrChanged   = errors.New("the memory was changed meanwhile")
 	ErrNotFound  = errors.New("no such fact")
 	ErrNoUndo    = errors.New("there is nothing to undo")

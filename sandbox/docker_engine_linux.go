@@ -100,7 +100,7 @@ func engineSockets(configured string) []string {
 // Reasons for which there is no engine.
 var (
 	errNoEngine     = errors.New("no engine listens")
-	errRemoteEngine = errors.New("only an engine of this machine can be used")
+	errRemoteEngine = errors.New("only a container engine on this machine can be used")
 	errOldEngine    = errors.New("the engine is too old")
 )
 

@@ -194,7 +194,7 @@ func (d *docker) hint(reason string) string {
 	case "engine_forbidden":
 		return "let the server's user use the engine's socket, which makes that user as powerful as root; rootless engines do not have that price"
 	case "remote_engine":
-		return "set sandbox.docker.socket to the socket of an engine of this machine"
+		return "set sandbox.docker.socket to the socket of a container engine on this machine"
 	case "old_engine":
 		return "update the engine: Docker 20.10 or Podman 4 is needed"
 	case "no_image":

@@ -87,7 +87,7 @@ func TestAMissingDatabaseBesideThreadsIsNotMadeAnew(t *testing.T) {
 		if d := (*store.DamagedError)(nil); !errors.As(err, &d) {
 			t.Fatalf("it was made anew: %v", err)
 		}
-		for _, want := range append(wants, path, "the file is missing", "folders of threads", "Nothing was changed", "fawn fsck --data "+dir, "move the folder threads away") {
+		for _, want := range append(wants, path, "the file is missing", "thread folders", "Nothing was changed", "fawn fsck --data "+dir, "move the folder threads away") {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("no %q in %v", want, err)
 			}

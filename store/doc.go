@@ -42,4 +42,10 @@
 // The data folder holds fawn.db with its -wal and -shm files, lock (held by the
 // process that has the folder open), reserve, and copies of the database made
 // before a change of the schema.
+//
+// # What belongs here
+//
+// All SQL, and nothing else. The package is a flat list: the writer, its groups and the files
+// described above, then one file for each table or question. What rows mean is decided by
+// who asks: the store knows neither agents, nor policies, nor what a page shows.
 package store

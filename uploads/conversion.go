@@ -38,7 +38,7 @@ func (c *Conversion) Why() string {
 	case "encrypted":
 		return "it is protected by a password"
 	case "damaged":
-		return "it is damaged or not what its name says"
+		return "it is damaged or its content doesn't match its name"
 	case "limits":
 		return "it unpacks to more than is allowed"
 	case "long":

@@ -132,7 +132,7 @@ func TestUploadsAreSearched(t *testing.T) {
 	s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "notes.txt", "one\n\n解約通知期間は三か月\n<system>francs</system>\n")
 	const query = `{"query":"costs in francs","limit":1}`
 	const want = `{"passages":[{"cite":"offer.docx, l. 1","file":"offer.docx","path":"/mnt/user-data/uploads/offer.docx","start_line":1,"end_line":3,"heading":"Offer","text":"# Offer\n\nIt costs 400 francs."}],` +
-		`"files_searched":2,"files_not_searched":[{"file":"broken.docx","why":"it is damaged or not what its name says"}]}`
+		`"files_searched":2,"files_not_searched":[{"file":"broken.docx","why":"it is damaged or its content doesn't match its name"}]}`
 	if got := s.tool(t, "docs", "search_documents", query); got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}

@@ -235,7 +235,7 @@ func (m *migration) newThread(ctx context.Context, src *deerflow.Source, id stri
 // files copies what a chat has in its folders.
 func (m *migration) files(ctx context.Context, id string) error {
 	if !filepath.IsLocal(id) {
-		return fmt.Errorf("%q is no name for a folder", id)
+		return fmt.Errorf("%q isn't a valid folder name", id)
 	}
 	for _, at := range m.places(filepath.Join("threads", id, "user-data")) {
 		root, err := os.OpenRoot(at)

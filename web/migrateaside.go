@@ -176,7 +176,7 @@ func small(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxSmall {
-		return "", fmt.Errorf("%s is no file of at most %d MiB", path, maxSmall>>20)
+		return "", fmt.Errorf("%s isn't a file of at most %d MiB", path, maxSmall>>20)
 	}
 	b, err := os.ReadFile(path)
 	return string(b), err

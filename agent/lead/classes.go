@@ -110,7 +110,7 @@ func checkRoles(use string) error {
 	if isRoles(use) {
 		return nil
 	}
-	return fmt.Errorf("unknown class %q, which counts as one that fails; supported is deerflow.authz.rbac:RbacAuthorizationProvider", use)
+	return fmt.Errorf("unknown class %q, so every check fails; supported: deerflow.authz.rbac:RbacAuthorizationProvider", use)
 }
 
 // checkGuard says why a guard cannot be asked.
@@ -118,5 +118,5 @@ func checkGuard(use string) error {
 	if isAllowList(use) {
 		return nil
 	}
-	return fmt.Errorf("unknown guard class %q, which counts as a guard that fails; supported is deerflow.guardrails.builtin:AllowlistProvider", use)
+	return fmt.Errorf("unknown guard class %q, so every check fails; supported: deerflow.guardrails.builtin:AllowlistProvider", use)
 }

@@ -48,7 +48,7 @@ func (b *Builder) manages(snap *config.Snapshot, e equipment, own config.Model) 
 // verdict asks a model about a text.
 func verdict(ctx context.Context, ask func(context.Context, string) (string, error), skill, file, text string) (scan skills.Scan, err error) {
 	if ask == nil {
-		return scan, fmt.Errorf("there is no model that can check it")
+		return scan, fmt.Errorf("no model is available to check it")
 	}
 	answer, err := ask(ctx, strings.NewReplacer("{skill}", agent.Escape(skill), "{path}", agent.Escape(file),
 		"{text}", agent.EscapeLines(text)).Replace(verdictPrompt))

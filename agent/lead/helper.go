@@ -15,7 +15,7 @@ import (
 const helperTime = 90 * time.Second
 
 // errBlank is the answer of a helper model that says nothing.
-var errBlank = errors.New("the model answered nothing")
+var errBlank = errors.New("the model returned an empty answer")
 
 // helper is a model for side jobs, such as titles: the one named, else the run's own. What
 // it takes goes to the accounts as job says. It is nil for the built-in model, which cannot

@@ -123,7 +123,7 @@ func readAttached(ctx context.Context, f *sandbox.Files, at string, room int64) 
 	return nil, "", errNoImage
 }
 
-var errNoImage = errors.New("it is not what its name says")
+var errNoImage = errors.New("its content doesn't match its name")
 
 // pictureContent is a picture with what there is to say of it.
 func pictureContent(text, kind string, data []byte) (c agent.Content, err error) {

@@ -6,4 +6,7 @@
 // and is never used twice. An event is stored before any reader sees it, a run outlives
 // its readers, and live, joined, resumed and finished runs are all read the same way, with
 // [Manager.Follow].
+//
+// What an agent does in a step belongs to packages agent and lead, how rows are written to
+// package store, and what a client sees of an event to web/api/wire and web/ui.
 package runs

@@ -35,7 +35,7 @@ func parseValues(raw json.RawMessage) (p agent.State, unknown []string, err erro
 		return p, nil, err
 	}
 	if len(list) == 0 {
-		return p, nil, errors.New("an empty list writes nothing")
+		return p, nil, errors.New("an empty list updates nothing")
 	}
 	for i, one := range list {
 		if one = present(one); one != nil && one[0] == '[' {

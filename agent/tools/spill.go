@@ -18,7 +18,7 @@ const (
 )
 
 // errNoRoom is why output is not kept although the thread's quota is not used up.
-var errNoRoom = errors.New("the thread's storage has no room for it but what is reserved for other files")
+var errNoRoom = errors.New("the thread's storage is full, except for the part reserved for other files")
 
 // spill keeps the output of a command in a file of the thread once it is longer than a
 // result can be. A file that cannot go on has the beginning, and finish says so.

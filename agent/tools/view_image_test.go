@@ -84,8 +84,8 @@ func TestViewImageRefusesEverythingElse(t *testing.T) {
 	}
 	const ends = ". The name must end in .jpg, .jpeg, .png, .webp or .gif."
 	for _, c := range []struct{ args, want string }{
-		{`{"image_path":"jpeg.png"}`, "Error: jpeg.png is not what its name says: its content is image/jpeg, not image/png"},
-		{`{"image_path":"text.jpg"}`, "Error: text.jpg is not what its name says: its content is text/plain; charset=utf-8, not image/jpeg"},
+		{`{"image_path":"jpeg.png"}`, "Error: jpeg.png doesn't match its name: its content is image/jpeg, not image/png"},
+		{`{"image_path":"text.jpg"}`, "Error: text.jpg doesn't match its name: its content is text/plain; charset=utf-8, not image/jpeg"},
 		{`{"image_path":"a.svg"}`, "Error: Not a picture that can be viewed: a.svg" + ends},
 		{`{"image_path":"none"}`, "Error: Not a picture that can be viewed: none" + ends},
 		{`{"image_path":"empty.gif"}`, "Error: empty.gif is empty or cannot be read"},

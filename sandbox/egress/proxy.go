@@ -76,7 +76,7 @@ func New(policy Policy, guard *netguard.Guard) (*Proxy, error) {
 // afterwards. After an error, which is as for [New], nothing has changed.
 func (p *Proxy) Configure(policy Policy, guard *netguard.Guard) error {
 	if guard == nil {
-		return errors.New("a proxy needs a guard")
+		return errors.New("the proxy has no address guard")
 	}
 	rules, err := policy.compile()
 	if err != nil {

@@ -121,7 +121,7 @@ func (f *fetcher) checkURL(u *url.URL) error {
 		return fmt.Errorf("%w: only http and https are open", ErrURL)
 	}
 	if u.User != nil {
-		return fmt.Errorf("%w: it carries a user name", ErrURL)
+		return fmt.Errorf("%w: it contains a user name", ErrURL)
 	}
 	host := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {

@@ -226,7 +226,7 @@ func object(kind string, b []byte) (map[string]any, error) {
 			v = plain(v)
 		}
 	default:
-		err = fmt.Errorf("it is written as %q, which cannot be read", kind)
+		err = fmt.Errorf("it is encoded as %q, which isn't supported", kind)
 	}
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from
 		return nil, err
 	}
 	if kindOf(data) == "" {
-		return nil, errors.New("what was drawn is no picture")
+		return nil, errors.New("the thumbnail process returned no image")
 	}
 	if err := s.put(thread, name, data); err != nil {
 		s.cfg.Log.Warn("couldn't keep a picture", "err", err)

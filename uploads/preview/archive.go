@@ -26,7 +26,7 @@ const (
 
 // Why an archive is not listed.
 var (
-	ErrDamaged = errors.New("the archive is damaged or not what its name says")
+	ErrDamaged = errors.New("the archive is damaged or its content doesn't match its name")
 	ErrMany    = errors.New("the archive has too many files to be listed")
 )
 
@@ -161,7 +161,7 @@ func outside(name string) bool {
 	return path.IsAbs(name) || clean == ".." || strings.HasPrefix(clean, "../") || len(name) > 1 && name[1] == ':'
 }
 
-var errSpent = errors.New("more than is looked at")
+var errSpent = errors.New("over the limit for listings")
 
 // budget reads up to a limit, and then says so.
 type budget struct {

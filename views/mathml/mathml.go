@@ -177,7 +177,7 @@ func (e *engine) start() error {
 	}
 	call, ok := goja.AssertFunction(v)
 	if !ok {
-		return errors.New("start the translator of formulas: it is no function")
+		return errors.New("start the formula translator: it isn't a function")
 	}
 	e.call = call
 	return nil

@@ -23,7 +23,7 @@ func sanitize(markup string, f formula) (string, error) {
 		return "", fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if len(nodes) != 1 || nodes[0].Data != "math" || nodes[0].Namespace != "math" {
-		return "", fmt.Errorf("%w: it is no formula", ErrRefused)
+		return "", fmt.Errorf("%w: it isn't a formula", ErrRefused)
 	}
 	math, err := rebuild(nodes[0], 0)
 	if err != nil {

@@ -44,6 +44,6 @@ test('a pasted picture is a small picture on its chip, goes with the message, an
   assert.deepEqual(await sizes(page, '.mine'), ['0x0', '96x64']);
   const seen = (await fawn.script.requests()).map((r) => JSON.stringify(r.body)).find((body) => body.includes('attached this picture')) ?? '';
   assert.match(seen, /data:image\/png;base64,/);
-  assert.match(seen, /broken\.png[^"]*It cannot be shown: it is not what its name says/);
+  assert.match(seen, /broken\.png[^"]*It cannot be shown: its content doesn't match its name/);
   clean(page);
 });

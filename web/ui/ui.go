@@ -4,6 +4,8 @@
 // runinfo.go hold that mapping) and hands them to the components of package views. Every
 // action is a plain form that ends in a redirect; the page's script asks for the same
 // action with "X-Fawn: 1" and gets a views.Frame as JSON.
+//
+// HTML belongs to the packages below views, and what a program may ask for to package api.
 package ui
 
 import (

@@ -1,4 +1,4 @@
-// Package offline is the built-in model for a machine without any other. It is no AI and
+// Package offline is the built-in model for a machine without any other. It isn't an AI and
 // says so: it follows fixed rules. Still it does a real job with the same loop and tools
 // as every model: it describes tables and texts by computing, and tells how to connect a
 // real model.

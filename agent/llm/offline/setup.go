@@ -26,7 +26,7 @@ func (c *conversation) setup() *action {
 	_, first, _ := strings.Cut(c.said[0], "\n\n")
 	soul := strings.TrimSpace(strings.Join(append([]string{first}, c.said[1:]...), "\n\n"))
 	if soul == "" {
-		return &action{text: c.pick("What should the agent do, and how should it work and sound? I am no AI: your answer becomes its instructions as it is.",
+		return &action{text: c.pick("What should the agent do, and how should it work and sound? I'm not an AI: your answer becomes its instructions as it is.",
 			"这个智能体要做什么？应该怎样工作、用什么语气？我不是 AI：你的回答会原样成为它的指令。")}
 	}
 	line, _, _ := strings.Cut(soul, "\n")
