@@ -47,6 +47,8 @@ func (c *invocation) word(n int) string {
 func commandTable() []command {
 	return []command{
 		{"serve", "", "start the server (the default)", serveCommand},
+		{"run", "TASK", "carry out a task and print the answer, for scripts; - reads the task from standard input",
+			runCommand},
 		{"doctor", "", "check models, sandbox and files, and report problems with their fixes", doctorCommand},
 		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
 		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",

@@ -72,6 +72,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err = do(); err == nil {
 		return exitOK
 	}
+	if code, ok := errors.AsType[exitCode](err); ok {
+		return int(code)
+	}
+	if wrong, ok := errors.AsType[usageError](err); ok {
+		return misuse(stderr, wrong)
+	}
 	if !errors.Is(err, errUnhealthy) {
 		fmt.Fprintf(stderr, "fawn: %v\n", err)
 	}

@@ -65,13 +65,14 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account", "web/api", "web/api/wire", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/tracing", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account", "web/api", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/tracing", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
 		"web/api":                 {"agent/...", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "web/account", "web/api/wire", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/underway", "store", "web/httpx"},
+		"web/headless":            leaf,
 		"web/errstatus":           {"agent", "agent/runs", "memory", "sandbox", "store", "uploads", "web/httpx"},
 		"web/httpx":               {"web/proxy"},
 		"web/redact":              leaf,

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"fawn/web"
+)
+
+// Exit codes of run, beside those of every command.
+const (
+	exitWaits     = 3   // it needs an answer
+	exitTimeout   = 124 // as timeout(1) has it
+	exitCancelled = 130 // as shells tell of an interrupt
+)
+
+// exitCode ends a command that has told what there is to tell.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// maxTask bounds a task from standard input, in bytes.
+const maxTask = 16 << 20
+
+// reach declares the flags that say which server a command uses.
+func reach(c *invocation) *web.Reach {
+	to := new(web.Reach)
+	c.StringVar(&to.URL, "server", "",
+		"`URL` of a server to use (default: the one that has the data folder, or one of its own)")
+	c.StringVar(&to.Token, "token", "", "`TOKEN` for a server with accounts (default: FAWN_TOKEN)")
+	c.BoolVar(&to.Verbose, "verbose", false, "show the log of a server of its own")
+	return to
+}
+
+func runCommand(c *invocation) func() error {
+	to, task := reach(c), web.RunTask{}
+	c.Func("file", "`FILE` to upload first; can be given several times", func(name string) error {
+		task.Files = append(task.Files, name)
+		return nil
+	})
+	c.StringVar(&task.Model, "model", "", "`NAME` of the model (default: the server's)")
+	c.Func("mode", "`flash|thinking|pro|ultra` how much the agent thinks, plans and delegates", func(mode string) error {
+		switch mode {
+		case "flash", "thinking", "pro", "ultra":
+			task.Mode = mode
+			return nil
+		}
+		return errors.New("must be flash, thinking, pro or ultra")
+	})
+	c.StringVar(&task.Agent, "agent", "", "`NAME` of a custom agent")
+	c.StringVar(&task.Thread, "thread", "", "`ID` of a chat to go on with (default: a new one)")
+	c.StringVar(&task.Out, "out", "", "`DIR` to copy the files of the answer to")
+	c.DurationVar(&task.Timeout, "timeout", 0, "`TIME` after which the run is cancelled, such as 10m (default: never)")
+	asJSON := c.Bool("json", false, "print one JSON object instead of the answer")
+	c.BoolVar(&to.Ephemeral, "ephemeral", false, "use a data folder that is deleted afterwards, with your configuration")
+	return func() error {
+		task.Text = c.word(0)
+		if task.Text == "-" {
+			b, err := io.ReadAll(io.LimitReader(os.Stdin, maxTask+1))
+			if err != nil || len(b) > maxTask {
+				return errors.Join(errors.New("read the task from standard input: at most 16 MB of text"), err)
+			}
+			task.Text = string(b)
+		}
+		if strings.TrimSpace(task.Text) == "" {
+			return usageError{errors.New("the task is empty")}
+		}
+		if to.Ephemeral && (task.Thread != "" || to.URL != "") {
+			return usageError{errors.New("--ephemeral has no chats yet and a server of its own: leave out --thread and " +
+				"--server")}
+		}
+		status, err := web.Run(c, *c.o, *to, task, *asJSON, c.stderr)
+		if err != nil {
+			return err
+		}
+		switch status {
+		case web.RunSucceeded:
+			return nil
+		case web.RunWaits:
+			return exitCode(exitWaits)
+		case web.RunTimedOut:
+			return exitCode(exitTimeout)
+		case web.RunCancelled:
+			return exitCode(exitCancelled)
+		}
+		return exitCode(exitError)
+	}
+}
+
+// usageError is a mistake in the command line which only the command itself can see.
+type usageError struct{ error }

@@ -1,0 +1,145 @@
+package headless
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxAnswer bounds a response that is read whole, in bytes.
+const maxAnswer = 256 << 20
+
+// do makes a request. An answer that is not a success becomes an error with the server's reason.
+func (s Server) do(ctx context.Context, method, path, kind string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	if s.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.Token)
+	}
+	res, err := s.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode < 300 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	var why struct {
+		Detail any `json:"detail"`
+	}
+	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
+	if err == nil && json.Unmarshal(b, &why) == nil && why.Detail != nil {
+		return nil, fmt.Errorf("the server refuses it (%d): %v", res.StatusCode, why.Detail)
+	}
+	if res.StatusCode == http.StatusUnauthorized {
+		return nil, errors.New("the server wants to know who you are: give it a token with --token or FAWN_TOKEN")
+	}
+	return nil, fmt.Errorf("the server answers %s", res.Status)
+}
+
+// call sends a body as JSON, nil for none, and decodes the answer.
+func (s Server) call(ctx context.Context, method, path string, body, into any) error {
+	var from io.Reader
+	kind := ""
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		from, kind = bytes.NewReader(b), "application/json"
+	}
+	res, err := s.do(ctx, method, path, kind, from)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
+}
+
+// Save writes what a GET answers to w.
+func (s Server) Save(ctx context.Context, path string, w io.Writer) error {
+	res, err := s.do(ctx, http.MethodGet, path, "", nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(w, res.Body)
+	return err
+}
+
+// uploaded is a file that a thread has got.
+type uploaded struct {
+	Filename string `json:"filename"`
+	Size     any    `json:"size"`
+	Path     string `json:"virtual_path"`
+}
+
+// upload sends files to a thread, without holding them.
+func (s Server) upload(ctx context.Context, thread string, files []string) ([]uploaded, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	for _, name := range files { // a typing error is told before anything is sent
+		if info, err := os.Stat(name); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no file", name)
+		}
+	}
+	from, to := io.Pipe()
+	form := multipart.NewWriter(to)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		to.CloseWithError(writeForm(form, files))
+	}()
+	res, err := s.do(ctx, http.MethodPost, "/api/threads/"+url.PathEscape(thread)+"/uploads", form.FormDataContentType(),
+		from)
+	from.CloseWithError(errors.New("the server reads no more"))
+	<-done
+	if err != nil {
+		return nil, fmt.Errorf("upload: %w", err)
+	}
+	defer res.Body.Close()
+	var answer struct{ Files []uploaded }
+	err = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer)
+	if err == nil && len(answer.Files) != len(files) {
+		err = fmt.Errorf("upload: the server took %d of %d files", len(answer.Files), len(files))
+	}
+	return answer.Files, err
+}
+
+func writeForm(form *multipart.Writer, files []string) error {
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		w, err := form.CreateFormFile("files", filepath.Base(name))
+		if err == nil {
+			_, err = io.Copy(w, f)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return form.Close()
+}
