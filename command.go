@@ -45,7 +45,7 @@ func (c *invocation) word(n int) string {
 
 // commandTable is the table, in the order of the help.
 func commandTable() []command {
-	return []command{
+	table := []command{
 		{"serve", "", "start the server (the default)", serveCommand},
 		{"run", "TASK", "carry out a task and print the answer, for scripts; - reads the task from standard input",
 			runCommand},
@@ -70,6 +70,7 @@ func commandTable() []command {
 			return func() error { return printVersion(*c.o) }
 		}},
 	}
+	return append(table, userCommands()...)
 }
 
 func serveCommand(c *invocation) func() error {

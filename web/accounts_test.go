@@ -2,9 +2,11 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -327,5 +329,66 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	}
 	if a := b.do(t, "GET", "/threads", ""); a.status != http.StatusOK {
 		t.Errorf("the owner's own: %d", a.status)
+	}
+}
+
+// TestTheConsoleWorksOnAccounts of a server that runs, and of one that doesn't.
+func TestTheConsoleWorksOnAccounts(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "fawn") // short enough for the name of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := start(t, "", func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
+	b := s.owner(t)
+	console := func(job web.UserJob) (string, error) {
+		t.Helper()
+		var out bytes.Buffer
+		err := web.Users(t.Context(), web.Options{Data: dir, Out: &out}, job)
+		return out.String(), err
+	}
+	if out, err := console(web.UserJob{Do: "list"}); err != nil || !strings.Contains(out, "ann@x.org") {
+		t.Fatalf("list: %v\n%s", err, out)
+	}
+	link := regexp.MustCompile(`token=(\S+)`)
+	out, err := console(web.UserJob{Do: "add", Email: "eve@x.org", Role: "user"})
+	found := link.FindStringSubmatch(out)
+	if err != nil || found == nil {
+		t.Fatalf("add: %v\n%s", err, out)
+	}
+	eve := &browser{s, map[string]string{}}
+	if a := eve.do(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"`+correct+`"}`); a.status != http.StatusCreated {
+		t.Fatalf("join: %d %s", a.status, a.body)
+	}
+	if _, err := console(web.UserJob{Do: "role", Email: "ann@x.org", Role: "user"}); err == nil || !strings.Contains(err.Error(), "last owner") {
+		t.Errorf("the last owner: %v", err)
+	}
+	if _, err := console(web.UserJob{Do: "disable", Email: "eve@x.org"}); err != nil {
+		t.Error(err)
+	}
+	if a := eve.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("disabled: %d", a.status)
+	}
+	if out, err = console(web.UserJob{Do: "reset", Email: "ANN@x.org"}); err != nil {
+		t.Fatal(err)
+	}
+	if found = link.FindStringSubmatch(out); found == nil {
+		t.Fatal(out)
+	}
+	if a := b.send(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"battery staple"}`); a.status != http.StatusCreated {
+		t.Errorf("reset: %d %s", a.status, a.body)
+	}
+	if a := b.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("a session from before the reset: %d", a.status)
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := console(web.UserJob{Do: "list"}); err != nil || !strings.Contains(out, "disabled") {
+		t.Errorf("without a server: %v\n%s", err, out)
+	}
+	if _, err := console(web.UserJob{Do: "reset", Email: "nobody@x.org"}); err == nil {
+		t.Error("nobody was reset")
 	}
 }

@@ -206,6 +206,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			o.Log.Error("configuration changes are no longer watched", "err", err)
 		}
 	})
+	a.openConsole(background)
 	a.work.Go(func() { a.sweepUploads(background) })
 	a.work.Go(func() { a.documents.Run(background) })
 	a.work.Go(func() { a.memory.Run(background) })
