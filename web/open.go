@@ -30,6 +30,7 @@ import (
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/render"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/uploads/documents"
@@ -85,6 +86,7 @@ type App struct {
 	pictures  *pictures.Service
 	memory    *memory.Service
 	web       *community.Service
+	browser   render.Browser
 	converter *converter
 	stopProxy context.CancelFunc
 	api       *api.API

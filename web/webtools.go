@@ -10,11 +10,14 @@ import (
 	"fawn/agent/community"
 	"fawn/agent/lead"
 	"fawn/sandbox/netguard"
+	"fawn/sandbox/render"
 	"fawn/uploads/convert"
 )
 
 // openWeb makes what searches and reads the web for agents.
 func (a *App) openWeb() *community.Service {
+	a.browser.Where = func() string { return a.config.Current().File.Web.Browser }
+	a.browser.Log = a.opts.Log
 	a.guardFor("web.allow_private", a.config.Current().File.Web.AllowPrivate) // tells of wrong entries
 	return community.New(community.Config{
 		Settings: func() community.Settings { return lead.WebSettings(a.config.Current()) },
@@ -24,8 +27,26 @@ func (a *App) openWeb() *community.Service {
 			return g
 		},
 		Convert: a.converter.read,
+		Render:  a.render,
 		Log:     a.opts.Log,
 	})
+}
+
+// render shows a page in a browser.
+func (a *App) render(ctx context.Context, address string, private []netip.Prefix, ports []int) (r community.Rendered,
+	err error) {
+	g := a.guardFor("web.allow_private", nil)
+	g.AllowPrivate = private
+	p, err := a.browser.Render(ctx, render.Request{URL: address, Guard: g, Ports: ports})
+	switch {
+	case errors.Is(err, render.ErrNone):
+		return community.Rendered{None: true}, nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return community.Rendered{Why: "the browser took too long"}, nil
+	case errors.Is(err, render.ErrPage), errors.Is(err, render.ErrLarge):
+		return community.Rendered{Why: err.Error()}, nil
+	}
+	return community.Rendered{Address: p.Address, HTML: p.HTML, Status: p.Status}, err
 }
 
 // read converts what was read from the web.

@@ -39,14 +39,15 @@ type reading struct {
 const PageExt = ".webpage"
 
 // fetch reads a page, from memory if the thread read it lately.
-func (s *Service) fetch(ctx context.Context, thread, raw string, fresh bool) (p page, kept bool, err error) {
+func (s *Service) fetch(ctx context.Context, thread string, a fetchArgs) (p page, kept bool, err error) {
 	set := s.cfg.Settings()
-	u, err := s.target(raw, set)
+	set.render = a.Render
+	u, err := s.target(a.URL, set)
 	if err != nil {
 		return page{}, false, err
 	}
 	key := pageKey(u.String())
-	if p, ok := s.pages.get(thread, key, s.cfg.Now()); ok && !fresh {
+	if p, ok := s.pages.get(thread, key, s.cfg.Now()); ok && !a.Fresh && (!a.Render || p.provider == InBrowser) {
 		return p, true, nil
 	}
 	p, err = s.read(ctx, u, set)
@@ -116,7 +117,7 @@ func (s *Service) read(ctx context.Context, u *url.URL, set Settings) (page, err
 	for _, c := range line {
 		p, err := s.readBy(ctx, c, u, set)
 		if err == nil {
-			p.notes = notes
+			p.notes = append(notes, p.notes...)
 			return p, nil
 		}
 		var why *Problem
@@ -193,8 +194,11 @@ func (s *Service) readDirect(ctx context.Context, u *url.URL, c Choice, set Sett
 	}
 	p := page{address: resp.Request.URL.String(), provider: Direct}
 	p.title, p.text, err = s.text(ctx, resp, kind, body)
+	if err == nil && (set.render || needsBrowser(kind, body, p.text)) {
+		p, err = s.shown(ctx, u, p, set)
+	}
 	if err == nil && strings.TrimSpace(p.text) == "" {
-		err = problem(Empty, 0, "no content found; the page may need a browser")
+		err = problem(Empty, 0, "no content found")
 		if challenges(resp, body) {
 			err = problem(Captcha, 0, "")
 		}

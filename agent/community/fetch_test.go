@@ -124,7 +124,7 @@ func TestWhatAPageAnswersWith(t *testing.T) {
 		"login":       {401, "text/html", "login", "Error: web_fetch: the request was rejected: Unauthorized (HTTP 401)"},
 		"limit":       {429, "text/html", "slow", "Error: web_fetch: rate limit reached: Too Many Requests (HTTP 429)"},
 		"captcha":     {403, "text/html", `<script src="/cdn-cgi/challenge-platform/x.js">`, "Error: web_fetch: asks for a captcha (HTTP 403)"},
-		"empty":       {200, "text/html", "<html><body><div id=root></div></body></html>", "Error: web_fetch: no results found: no content found; the page may need a browser"},
+		"empty":       {200, "text/html", "<html><body><div id=root></div></body></html>", "Error: web_fetch: no results found: no content found"},
 		"broken docx": {200, "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "PK\x03\x04 nothing", "Error: web_fetch: can't be read as text: the converter says"},
 		"too large":   {200, "text/plain", strings.Repeat("x", 10<<20+1), "Error: web_fetch: too large"},
 		"short page":  {200, "text/html", "<title>T</title><nav>menu</nav><p>Just <b>this</b>.</p>", "Just **this**."},

@@ -34,6 +34,9 @@ func providers() []*provider {
 // Direct is the name of our own fetcher, which asks nobody else.
 const Direct = "direct"
 
+// InBrowser is the name of our own fetcher where it showed the page in a browser.
+const InBrowser = "browser"
+
 // Providers are the names of all services.
 func Providers() []string {
 	var names []string

@@ -46,6 +46,8 @@ type Settings struct {
 	Ports []int
 	// Env looks up a variable; nil knows none.
 	Env func(name string) (string, bool)
+
+	render bool // the model asks for a browser
 }
 
 // Config is what a Service needs.
@@ -58,9 +60,21 @@ type Config struct {
 	// Convert makes Markdown of a document or page apart from this process. Why says in a word
 	// what is missing, or why there is no text. Nil reads plain text only.
 	Convert func(ctx context.Context, name string, data []byte) (text, why string, err error)
+	// Render shows a page in a browser, which may connect to the given networks and ports besides
+	// the usual ones. Nil has none.
+	Render func(ctx context.Context, address string, private []netip.Prefix, ports []int) (Rendered, error)
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 	Log *slog.Logger
+}
+
+// Rendered is a page as a browser shows it. Without HTML there is a Why.
+type Rendered struct {
+	Address string
+	HTML    string
+	Status  int    // of the HTTP answer; 0 if it isn't known
+	Why     string // the browser can't show it
+	None    bool   // there is no browser
 }
 
 // Service searches and reads. Its methods may be called from any goroutine.

@@ -27,8 +27,9 @@ type searchArgs struct {
 }
 
 type fetchArgs struct {
-	URL   string `json:"url" jsonschema:"the whole address, beginning with https:// or http://"`
-	Fresh bool   `json:"refresh,omitempty" jsonschema:"read it again although it was read within the hour"`
+	URL    string `json:"url" jsonschema:"the whole address, beginning with https:// or http://"`
+	Render bool   `json:"render,omitempty" jsonschema:"show the page in a browser, for pages that scripts write"`
+	Fresh  bool   `json:"refresh,omitempty" jsonschema:"read it again although it was read within the hour"`
 }
 
 type imageArgs struct {
@@ -138,7 +139,7 @@ func nothing(q, text string, notes []string, err error) (agent.Result, error) {
 }
 
 func (s *Service) webFetch(ctx context.Context, t *agent.Turn, a fetchArgs) (agent.Result, error) {
-	p, kept, err := s.fetch(ctx, t.ThreadID, a.URL, a.Fresh)
+	p, kept, err := s.fetch(ctx, t.ThreadID, a)
 	if err != nil {
 		var why *Problem
 		if !errors.As(err, &why) {

@@ -23,6 +23,7 @@ type Web struct {
 	Fallback     bool     `yaml:"fallback"`      // ask the next service when one fails
 	SearXNGURL   string   `yaml:"searxng_url"`   // a search engine of one's own, asked before the public ones
 	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that web_fetch may read from
+	Browser      string   `yaml:"browser"`       // for pages that need scripts: a path, an address, off; "" looks
 	Ports        []int    `yaml:"ports"`         // ports web_fetch may connect to besides 80, 443, 8080 and 8443
 }
 

@@ -64,6 +64,7 @@ var phrases = []struct{ phrase, license string }{
 	{"SIL OPEN FONT LICENSE", "OFL-1.1"},
 	{"Apache License Version 2.0", "Apache-2.0"},
 	{"Permission is hereby granted, free of charge", "MIT"},
+	{"Permission to use, copy, modify, and distribute this software for any", "ISC"},
 	{"ISC License", "ISC"},
 	{"Zero-Clause BSD", "0BSD"},
 	{"Redistribution and use in source and binary forms", "BSD-3-Clause"},

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package render
+
+import "errors"
+
+// installed is where a browser is found: here it needs an address.
+func installed() string { return "" }
+
+func launch(string, string) (wire, error) {
+	return nil, errors.New("on this system, web.browser is the address of a browser that runs")
+}

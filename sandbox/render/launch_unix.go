@@ -1,0 +1,175 @@
+//go:build unix
+
+package render
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// installed is where a browser is found.
+func installed() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+		"/Applications/Chromium.app/Contents/MacOS/Chromium"} {
+		if at, err := exec.LookPath(name); err == nil {
+			return at
+		}
+	}
+	return ""
+}
+
+// process is a browser of our own, in a process group and with a profile of its own. It is told
+// commands over pipes, and leaves when they end, however that happens.
+type process struct {
+	cmd  *exec.Cmd
+	dir  string
+	to   *os.File
+	from *os.File
+	in   *bufio.Reader
+}
+
+// flags keep a browser from everything but the page: it resolves no names itself, sends nothing
+// past the proxy, and calls nobody for its own sake.
+func flags(dir, proxy string) []string {
+	return []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + proxy,
+		"--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-quic",
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-first-run", "--no-default-browser-check",
+		"--no-pings", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--disable-default-apps", "--disable-extensions", "--disable-domain-reliability", "--disable-breakpad",
+		"--disable-client-side-phishing-detection", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
+		"--password-store=basic", "--use-mock-keychain", "--window-size=1280,1600", "about:blank"}
+}
+
+func launch(program, proxy string) (_ wire, err error) {
+	p := &process{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if p.dir, err = os.MkdirTemp("", "fawn-browser-*"); err != nil {
+		return nil, err
+	}
+	theirs, err := p.pipes()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close() // the browser has its own
+		}
+	}()
+	p.cmd = &exec.Cmd{Path: program, Args: append([]string{program}, flags(p.dir, proxy)...), Dir: p.dir,
+		Env:        []string{"HOME=" + p.dir, "TMPDIR=" + p.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"},
+		ExtraFiles: theirs, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	if p.cmd.SysProcAttr.Credential, err = unprivileged(p.dir); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		p.cmd = nil
+		return nil, err
+	}
+	return p, nil
+}
+
+// pipes makes those of the commands and returns the browser's ends, which become 3 and 4.
+func (p *process) pipes() (theirs []*os.File, err error) {
+	read, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.to = to
+	from, write, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, read.Close())
+	}
+	p.from, p.in = from, bufio.NewReaderSize(from, 64<<10)
+	return []*os.File{read, write}, nil
+}
+
+// unprivileged makes root's browser somebody else's: its sandbox works for others only.
+func unprivileged(dir string) (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	uid, gid := 65534, 65534
+	if u, err := user.Lookup("nobody"); err == nil {
+		if n, err := strconv.Atoi(u.Uid); err == nil {
+			uid = n
+		}
+		if n, err := strconv.Atoi(u.Gid); err == nil {
+			gid = n
+		}
+	}
+	if err := os.Chown(dir, uid, gid); err != nil {
+		return nil, fmt.Errorf("give the profile away: %w", err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), NoSetGroups: false}, nil
+}
+
+func (p *process) send(ctx context.Context, m []byte) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := p.to.SetWriteDeadline(deadline); err != nil {
+			return err
+		}
+	}
+	_, err := p.to.Write(append(m, 0))
+	return err
+}
+
+func (p *process) receive() ([]byte, error) {
+	var all []byte
+	for {
+		part, err := p.in.ReadSlice(0)
+		if len(all)+len(part) > maxMessage {
+			return nil, ErrLarge
+		}
+		all = append(all, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(all, []byte{0}), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+// close ends the browser with all its processes and removes its profile.
+func (p *process) close() error {
+	var errs []error
+	if p.to != nil {
+		errs = append(errs, p.to.Close())
+	}
+	if p.cmd != nil {
+		if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, err)
+		}
+		_ = p.cmd.Wait() // killed
+	}
+	if p.from != nil {
+		errs = append(errs, p.from.Close())
+	}
+	if p.dir != "" {
+		errs = append(errs, remove(p.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes a profile, into which a process that is just being killed may still write.
+func remove(dir string) (err error) {
+	for range 10 {
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
+		}
+	}
+	return err
+}

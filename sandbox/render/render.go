@@ -1,0 +1,316 @@
+// Package render reads pages as a browser shows them: in Chromium, which runs their scripts. All
+// that a page asks of the network goes through a proxy that judges each address.
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
+)
+
+// Limits of one page.
+const (
+	maxTime  = 30 * time.Second
+	settle   = 6 * time.Second // for scripts to go on behind the page's own end
+	maxHTML  = 8 << 20         // characters
+	maxIn    = 64 << 20        // bytes from the network
+	maxOut   = 2 << 20         // bytes to it
+	maxPages = 2               // at a time
+)
+
+var (
+	// ErrNone means that no browser is installed or configured.
+	ErrNone = errors.New("no browser is installed: install Chromium, or set web.browser")
+	// ErrPage means that the browser could not show a page.
+	ErrPage = errors.New("the browser can't show the page")
+	// ErrLarge means that a page is too large.
+	ErrLarge = errors.New("the page is too large")
+)
+
+// Off is the name of a browser that turns rendering off.
+const Off = "off"
+
+// Browser shows pages. Its methods may be called from any goroutine.
+type Browser struct {
+	// Where says which: the path of a program, the address of a Chromium on this machine that takes
+	// commands (--remote-debugging-port), [Off], or "", which looks for a program.
+	Where func() string
+	Log   *slog.Logger
+
+	once  sync.Once
+	slots chan struct{}
+}
+
+// Request says what to show and what may be reached for it.
+type Request struct {
+	URL   string
+	Guard *netguard.Guard
+	Ports []int // besides 80, 443, 8080 and 8443
+}
+
+// Page is what a browser shows.
+type Page struct {
+	Address string // where redirects and scripts led
+	HTML    string
+	Status  int // of the HTTP answer; 0 if it isn't known
+}
+
+// Ready tells whether there is a browser.
+func (b *Browser) Ready() bool {
+	_, err := b.find()
+	return err == nil
+}
+
+// find is the browser: an address or the path of a program.
+func (b *Browser) find() (string, error) {
+	switch where := b.Where(); {
+	case where == Off:
+		return "", ErrNone
+	case where != "":
+		return where, nil
+	}
+	if at := installed(); at != "" {
+		return at, nil
+	}
+	return "", ErrNone
+}
+
+// Render shows a page and returns what it is then. The error wraps [ErrNone], [ErrPage] or
+// [ErrLarge], or is that of the context.
+func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
+	if u, err := url.Parse(r.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return p, fmt.Errorf("%w: only http and https are open", ErrPage)
+	}
+	where, err := b.find()
+	if err != nil {
+		return p, err
+	}
+	b.once.Do(func() { b.slots = make(chan struct{}, maxPages) })
+	select {
+	case b.slots <- struct{}{}:
+		defer func() { <-b.slots }()
+	case <-ctx.Done():
+		return p, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	proxy, stop, err := serve(ctx, r)
+	if err != nil {
+		return p, err
+	}
+	defer stop()
+	w, err := open(ctx, where, proxy)
+	if err != nil {
+		return p, fmt.Errorf("start the browser: %w", err)
+	}
+	c := newConversation(ctx, w)
+	defer func() {
+		if failed := c.close(); failed != nil && b.Log != nil {
+			b.Log.Warn("the browser ended badly", "err", failed)
+		}
+	}()
+	p, err = c.show(ctx, r.URL, proxy)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return p, err
+}
+
+// serve opens the proxy of one page on loopback and returns its address.
+func serve(ctx context.Context, r Request) (string, func(), error) {
+	proxy, err := egress.New(egress.Policy{Allow: []string{"*"}}, r.Guard)
+	if err != nil {
+		return "", nil, err
+	}
+	proxy.Limits = egress.Limits{In: maxIn, Out: maxOut, HTTPPorts: append([]int{80, 8080}, r.Ports...),
+		TLSPorts: append([]int{443, 8443}, r.Ports...)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = proxy.Serve(ctx, l, "page") // what it could not carry the page lacks
+	}()
+	return "http://" + l.Addr().String(), func() {
+		cancel()
+		<-done
+	}, nil
+}
+
+// open starts or reaches a browser.
+func open(ctx context.Context, where, proxy string) (wire, error) {
+	u, err := url.Parse(where)
+	if err == nil && strings.Contains(where, "://") && u.Host != "" {
+		return dial(ctx, u)
+	}
+	if _, err := os.Stat(where); err != nil {
+		return nil, err
+	}
+	return launch(where, proxy)
+}
+
+// show loads a page and reads it once it has come to rest.
+func (c *conversation) show(ctx context.Context, address, proxy string) (p Page, err error) {
+	var made struct {
+		Context string `json:"browserContextId"`
+		Target  string `json:"targetId"`
+		Session string `json:"sessionId"`
+	}
+	for _, step := range []struct {
+		method string
+		params func() any
+	}{
+		{"Target.createBrowserContext", func() any {
+			return map[string]any{"disposeOnDetach": true, "proxyServer": proxy, "proxyBypassList": "<-loopback>"}
+		}},
+		{"Browser.setDownloadBehavior", func() any {
+			return map[string]any{"behavior": "deny", "browserContextId": made.Context}
+		}},
+		{"Target.createTarget", func() any {
+			return map[string]any{"url": "about:blank", "browserContextId": made.Context}
+		}},
+		{"Target.attachToTarget", func() any { return map[string]any{"targetId": made.Target, "flatten": true} }},
+	} {
+		if err := c.call(ctx, "", step.method, step.params(), &made); err != nil {
+			return p, err
+		}
+	}
+	defer func() { // a browser that goes on forgets all about the page
+		left, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_ = c.call(left, "", "Target.disposeBrowserContext", map[string]any{"browserContextId": made.Context}, nil)
+	}()
+	for _, method := range []string{"Page.enable", "Network.enable", "Page.setLifecycleEventsEnabled"} {
+		if err := c.call(ctx, made.Session, method, map[string]any{"enabled": true}, nil); err != nil {
+			return p, err
+		}
+	}
+	c.frame, c.session = made.Target, made.Session // the frame of a page has the name of its target
+	var gone struct {
+		Error string `json:"errorText"`
+	}
+	if err := c.call(ctx, made.Session, "Page.navigate", map[string]any{"url": address}, &gone); err != nil {
+		return p, err
+	}
+	switch {
+	case gone.Error != "" && c.status >= http.StatusBadRequest: // with nothing to show
+		return Page{Address: address, Status: c.status}, nil
+	case gone.Error != "":
+		return p, fmt.Errorf("%w: %s", ErrPage, strings.TrimPrefix(gone.Error, "net::"))
+	}
+	if err := c.rest(ctx); err != nil {
+		return p, err
+	}
+	var read struct {
+		Result struct {
+			Value struct{ Address, HTML string } `json:"value"`
+		} `json:"result"`
+	}
+	expression := fmt.Sprintf("({Address: location.href, HTML: document.documentElement.outerHTML.slice(0, %d)})",
+		maxHTML+1)
+	if err := c.call(ctx, made.Session, "Runtime.evaluate", map[string]any{"expression": expression,
+		"returnByValue": true, "timeout": 5000}, &read); err != nil {
+		return p, err
+	}
+	p = Page{Address: read.Result.Value.Address, HTML: read.Result.Value.HTML, Status: c.status}
+	switch u, err := url.Parse(p.Address); {
+	case len(p.HTML) > maxHTML:
+		return Page{}, ErrLarge
+	case err != nil || u.Scheme != "http" && u.Scheme != "https":
+		return Page{}, fmt.Errorf("%w: it led elsewhere", ErrPage)
+	}
+	return p, nil
+}
+
+// rest waits until the page is there and its requests have ended, which some never do.
+func (c *conversation) rest(ctx context.Context) error {
+	for !c.loaded {
+		if err := c.next(ctx); err != nil {
+			return err
+		}
+	}
+	quiet, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	for !c.idle {
+		if err := c.next(quiet); err != nil {
+			if quiet.Err() != nil && ctx.Err() == nil {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// event takes in what the browser tells by itself.
+func (c *conversation) event(ctx context.Context, session, method string, raw json.RawMessage) error {
+	if session == "" || session != c.session {
+		return nil
+	}
+	var e struct {
+		Frame    string `json:"frameId"`
+		Name     string `json:"name"`
+		Type     string `json:"type"`
+		Response struct {
+			Status int `json:"status"`
+		} `json:"response"`
+	}
+	switch method {
+	case "Page.javascriptDialogOpening": // it would wait for a person
+		return c.send(ctx, session, "Page.handleJavaScriptDialog", map[string]any{"accept": false})
+	case "Page.lifecycleEvent", "Network.responseReceived":
+		if err := json.Unmarshal(raw, &e); err != nil || e.Frame != c.frame {
+			return err
+		}
+	}
+	switch {
+	case method == "Network.responseReceived" && e.Type == "Document":
+		c.status = e.Response.Status
+	case e.Name == "init": // a page leads on to another one
+		c.loaded, c.idle = false, false
+	case e.Name == "load":
+		c.loaded = true
+	case e.Name == "networkIdle":
+		c.idle = c.loaded
+	}
+	return nil
+}
+
+// dial reaches a browser at an address: that of its commands, or the one where it tells that.
+func dial(ctx context.Context, u *url.URL) (wire, error) {
+	if u.Scheme == "ws" || u.Scheme == "wss" {
+		return connect(ctx, u.String())
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("json", "version").String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var told struct {
+		At string `json:"webSocketDebuggerUrl"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(nil, res.Body, 64<<10)).Decode(&told); err != nil || told.At == "" {
+		return nil, fmt.Errorf("no browser answers at %s", u.Redacted())
+	}
+	return connect(ctx, told.At)
+}
