@@ -60,8 +60,7 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 				cancel(nil)
 				continue
 			}
-			defer cancel(nil)
-			defer s.live.remove(l)
+			defer s.live.remove(l) // the context ends with the server's: errors are answered behind this
 			c.SetRequest(r.WithContext(ctx))
 			if who.Session != "" {
 				if err := checkCSRF(r); err != nil {
