@@ -81,6 +81,10 @@ const (
 	// PreviewScript is that of sheets, PDFs and pictures in the panel.
 	PreviewScript = "preview.js"
 
+	// Those of signing in and of accounts.
+	AccountScript = "account.js"
+	AccountStyle  = "account.css"
+
 	// TrailScript follows a helper at work in the panel.
 	TrailScript = "trail.js"
 
@@ -98,7 +102,7 @@ func Names() []string {
 	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", "fonts/math.woff2",
 		"fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript,
 		HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript,
-		PreviewScript, TrailScript, Mermaid, DiagramScript, DiagramStyle}
+		PreviewScript, TrailScript, AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

@@ -19,6 +19,7 @@ script enter enter esm
 script edit edit esm
 script preview preview esm
 script trail trail esm
+script account account iife
 style app
 style pages
 style palette
@@ -26,4 +27,5 @@ style slash
 style files
 style hello
 style cards
+style account
 style diagram

@@ -37,11 +37,13 @@ type Shell struct {
 	Current string      // id of the thread on screen, empty on other pages
 	Path    string      // path and query of this page; forms which come back use it
 	Nav     Nav         // which entry of the side bar is current
+	Who     *Who        // who is signed in; nil where there are no accounts
 }
 
 // Palette is what the palette of commands and chats shows.
 type Palette struct {
 	Query  string
+	Who    *Who        // who is signed in; nil where there are no accounts
 	InChat bool        // a chat is on screen
 	Chats  []ThreadRow // the newest, or those the query finds
 }

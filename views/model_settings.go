@@ -26,6 +26,11 @@ type SettingsPage struct {
 	Problem  string      // why it was not taken
 	Config   *Notice     // what is wrong with the configuration; nil when nothing is
 	Loopback bool        // only this machine can reach the server
+
+	Account  Account
+	Sessions []Session
+	Tokens   Tokens
+	Users    Users
 }
 
 // Notify is the section of notifications: what the reader chose.

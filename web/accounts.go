@@ -2,24 +2,31 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
-	"strings"
-
-	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
+	"fawn/store"
 	"fawn/web/account"
-	"fawn/web/errstatus"
-	"fawn/web/principal"
+	"fawn/web/account/factor"
 )
 
 // openAccounts makes what knows who may use the server.
 func (a *App) openAccounts(snap *config.Snapshot) {
 	required := a.accountsRequired(snap.File.Auth.Required)
 	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required})
+	factors := factor.Factors{DB: a.db}
+	a.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
+		owes, _, err := factors.Required(ctx, user.ID)
+		if err != nil || !owes {
+			return err
+		}
+		if err = factors.Check(ctx, user.ID, code); errors.Is(err, factor.ErrCode) {
+			return account.ErrSecondFactor
+		}
+		return err
+	}
 	if !required && !a.local() {
 		a.opts.Log.Warn("accounts are off: whoever can reach this address can use everything Fawn may do, with the owner's rights",
 			"addr", a.Addr())
@@ -60,26 +67,4 @@ func (a *App) announceSetup(ctx context.Context) error {
 	_, err = fmt.Fprintf(a.opts.Out, "This server has no owner yet. To create the owner's account, open this link once:\n  %s\n",
 		a.URL()+account.SetupPath(token))
 	return err
-}
-
-// toLogin sends browsers that ask for a page without being signed in to where they can.
-func (a *App) toLogin(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
-	return func(err error, c echo.Context) {
-		r := c.Request()
-		status, _ := errstatus.Of(err)
-		page := (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") &&
-			strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("X-Fawn") == ""
-		if status != http.StatusUnauthorized || !page || c.Response().Committed || principal.Of(r.Context()).Known() {
-			next(err, c)
-			return
-		}
-		c.Response().Header().Set("Cache-Control", "no-store")
-		to := "/login"
-		if r.URL.Path != "/" {
-			to += "?next=" + url.QueryEscape(r.URL.RequestURI())
-		}
-		if err := c.Redirect(http.StatusSeeOther, to); err != nil {
-			next(err, c)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"fawn/assets"
 	"fawn/uploads"
+	"fawn/web/account/sso"
 	"fawn/web/api"
 	"fawn/web/errstatus"
 	"fawn/web/principal"
@@ -34,11 +35,12 @@ func (a *App) routes() error {
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
 		Window:  a.builder.WindowOf,
-		Compact: a.builder.Compact, Draining: a.leaving, Accounts: a.accounts})
+		Compact: a.builder.Compact, Draining: a.leaving,
+		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil)), RemoveUser: a.accounts.Delete})
 	if err != nil {
 		return err
 	}
-	e.HTTPErrorHandler = a.toLogin(pages.ErrorHandler(errstatus.Handler(a.opts.Log)))
+	e.HTTPErrorHandler = pages.ErrorHandler(errstatus.Handler(a.opts.Log))
 	e.GET("/assets/*", principal.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
 	a.pages = pages

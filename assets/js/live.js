@@ -98,6 +98,7 @@ const handlers = {
   },
   html(data) { apply(JSON.parse(data)); },
   reset(data) { apply(JSON.parse(data)); },
+  gone: recover, // the session has ended: what a reload shows says so
   done(data) {
     if (data) apply(JSON.parse(data));
     const last = [...document.querySelectorAll('.turn .ans > .md')].pop();

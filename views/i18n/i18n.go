@@ -1,8 +1,8 @@
 // Package i18n is the catalogue of every sentence the pages show. Texts for models and programs are not
 // translated and not here.
 //
-// Each language has two text files of "key = sentence" lines with fmt verbs: one
-// for the conversation, one for the pages around it. They are read on first use.
+// Each language has three text files of "key = sentence" lines with fmt verbs: for the
+// conversation, for the pages around it, and for accounts. They are read on first use.
 package i18n
 
 import (
@@ -86,10 +86,10 @@ var (
 	chinese = sync.OnceValue(func() map[string]string { return load("zh-CN") })
 )
 
-// load reads the sentences of the conversation and those of the pages around it.
+// load reads all sentences of a language.
 func load(lang string) map[string]string {
 	m := make(map[string]string, 512)
-	for _, name := range []string{lang + ".txt", lang + ".pages.txt"} {
+	for _, name := range []string{lang + ".txt", lang + ".pages.txt", lang + ".account.txt"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
 			continue

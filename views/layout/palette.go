@@ -79,9 +79,9 @@ func more() []command {
 
 // sections are those of the settings. They come below the commands, so that the list without
 // a query stays short.
-func sections() (list []command) {
-	for _, s := range views.Sections() {
-		list = append(list, command{Label: "settings." + s, Icon: SectionIcon(s), URL: views.SettingsURL(s),
+func sections(who *views.Who) (list []command) {
+	for _, s := range views.SectionsOf(views.Shell{Who: who}) {
+		list = append(list, command{Label: views.SectionKey(views.Shell{Who: who}, s), Icon: SectionIcon(s), URL: views.SettingsURL(s),
 			Section: true, Also: "also.settings." + s})
 	}
 	return list
@@ -92,8 +92,12 @@ func SectionIcon(section string) string {
 	switch section {
 	case "appearance":
 		return "sun"
-	case "account":
+	case "account", "users":
 		return "user"
+	case "sessions":
+		return "monitor"
+	case "tokens":
+		return "key"
 	case "models":
 		return "bot"
 	case "tools":
@@ -130,7 +134,7 @@ func offered(ctx context.Context, p views.Palette) (list []command) {
 	words := strings.Fields(strings.ToLower(p.Query))
 	all := commands()
 	if len(words) > 0 {
-		all = append(append(all, more()...), sections()...)
+		all = append(append(all, more()...), sections(p.Who)...)
 	}
 	named := map[string]int{} // by label, how many of the words are in it
 next:

@@ -72,7 +72,10 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 					}
 				}
 			}
-			return next(c)
+			if err := next(c); err != nil {
+				c.Error(err) // while the context is still alive: an error page reads the store
+			}
+			return nil
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"fawn/views/part"
 	"fawn/web/errstatus"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // isMissing tells whether a file is not there; below a file, too, there is nothing.
@@ -47,7 +48,7 @@ func (u *UI) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 func ours(r *http.Request) bool {
 	p := r.URL.Path
 	if p == "/" || strings.HasPrefix(p, "/workspace") || strings.HasPrefix(p, "/ui") {
-		return fragment(r) || wantsPage(r)
+		return fragment(r) || wantsPage(r) || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 	}
 	// A person who mistypes an address gets a page, also outside of these.
 	return r.Method == http.MethodGet && wantsPage(r) && !strings.HasPrefix(p, "/api/") &&
@@ -60,6 +61,9 @@ func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 func (u *UI) answerError(c echo.Context, err error) error {
 	r := c.Request()
 	status, detail := errstatus.Of(err)
+	if status == http.StatusUnauthorized && u.guarded() && !principal.Of(r.Context()).Known() {
+		return toSignIn(c)
+	}
 	if errors.Is(err, sandbox.ErrThread) { // on a page an impossible id is one that is not there
 		status, detail = http.StatusNotFound, nil
 	}

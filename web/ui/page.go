@@ -111,6 +111,7 @@ func (u *UI) shell(c echo.Context, nav views.Nav, current string) (views.Shell, 
 	if err != nil {
 		return s, err
 	}
+	s.Who = u.who(c)
 	s.Total, s.More = total, total > len(rows)
 	if token := c.QueryParam("undo"); token != "" {
 		n, err := u.restorable(c.Request().Context(), token)

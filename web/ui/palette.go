@@ -26,7 +26,7 @@ func (u *UI) palette(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := views.Palette{Query: found.Query, InChat: c.QueryParam("chat") != ""}
+	p := views.Palette{Query: found.Query, Who: u.who(c), InChat: c.QueryParam("chat") != ""}
 	for _, r := range found.Rows[:min(len(found.Rows), paletteRows)] {
 		p.Chats = append(p.Chats, r.ThreadRow)
 	}

@@ -17,7 +17,7 @@ func TestThePaletteFindsCommandsByTheWordsPeopleUse(t *testing.T) {
 		"title name": "Rename", "public": "Share", "download json": "Export as JSON", "tokens": "Usage", "dark mode": "Theme: dark",
 		"night dark": "Theme: dark", "locale": "Switch to Chinese (简体中文)", "cron": "Scheduled tasks", "llm switch": "Model", "hotkeys": "Keyboard shortcuts",
 		"font": "Settings: Appearance", "ollama": "Settings: Models", "mcp": "Settings: Tools", "isolation": "Settings: Sandbox",
-		"alerts": "Settings: Notifications", "backup folder": "Settings: Account", "licence": "Settings: About",
+		"alerts": "Settings: Notifications", "backup folder": "Settings: Accounts", "licence": "Settings: About",
 	} {
 		list := w.get("/ui/palette?chat=1&q="+url.QueryEscape(query), "X-Fawn", "1").body
 		if m := first.FindStringSubmatch(list); m == nil || m[1] != want {

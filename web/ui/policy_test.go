@@ -18,7 +18,8 @@ import (
 // TestNoPageIsWithoutAPolicy: without an account only what is shared is open, and what concerns
 // the installation refuses all but its operator, before it does anything.
 func TestNoPageIsWithoutAPolicy(t *testing.T) {
-	open, operators := []string{"/share/", "/ui/diagram"}, []string{"/ui/models", "/ui/hosts"}
+	open, operators := []string{"/share/", "/ui/diagram", "/login", "/ui/login/", "/logout", "/setup", "/reset",
+		"/api/v1/auth/"}, []string{"/ui/models", "/ui/hosts", "/ui/users"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
 		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))

@@ -14,6 +14,7 @@ const (
 	anyone   = principal.Anyone
 	user     = principal.User
 	operator = principal.Operator
+	person   = principal.Person
 )
 
 // route is a line of the table of routes.
@@ -81,6 +82,27 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/memory", user, u.changeMemory},
 		{"POST", "/ui/memory/import", user, u.importMemory},
 		{"GET", "/workspace/settings/:section", user, u.settings},
+
+		{"GET", "/login", anyone, u.withAccounts(u.loginPage)},
+		{"POST", "/login", anyone, u.withAccounts(u.login)},
+		{"POST", "/logout", anyone, u.withAccounts(u.signOut)},
+		{"GET", "/ui/login/code", anyone, u.withAccounts(u.codePage)},
+		{"POST", "/ui/login/code", anyone, u.withAccounts(u.code)},
+		{"POST", "/ui/login/passkey", anyone, u.withAccounts(u.keySignIn)},
+		{"POST", "/ui/login/passkey/options", anyone, u.withAccounts(u.keyOptions)},
+		{"GET", "/setup", anyone, u.openLink(false)},
+		{"POST", "/setup", anyone, u.useLink(false)},
+		{"GET", "/reset", anyone, u.openLink(true)},
+		{"POST", "/reset", anyone, u.useLink(true)},
+		{"GET", "/api/v1/auth/oauth/:provider", anyone, u.withAccounts(u.oauth)},
+		{"GET", "/api/v1/auth/callback/:provider", anyone, u.withAccounts(u.oauthCallback)},
+		{"POST", "/ui/account", person, u.withAccounts(u.changeAccount)},
+		{"POST", "/ui/account/passkey", person, u.withAccounts(u.newKey)},
+		{"POST", "/ui/account/passkey/options", person, u.withAccounts(u.newKeyOptions)},
+		{"POST", "/ui/account/sessions", person, u.withAccounts(u.changeSessions)},
+		{"POST", "/ui/account/tokens", person, u.withAccounts(u.changeTokens)},
+		{"POST", "/ui/users", operator, u.withAccounts(u.invite)},
+		{"POST", "/ui/users/:id/:action", operator, u.withAccounts(u.changeUser)},
 
 		{"GET", "/ui/diagram", anyone, u.diagram},
 		{"GET", "/ui/palette", user, u.palette},

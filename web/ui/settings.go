@@ -27,7 +27,7 @@ func (u *UI) settings(c echo.Context) error {
 	section := param(c, "section")
 	switch section {
 	case "":
-		if section = c.QueryParam("section"); !slices.Contains(views.Sections(), section) {
+		if section = c.QueryParam("section"); !slices.Contains(u.sections(c), section) {
 			section = "appearance"
 		}
 		return c.Redirect(http.StatusFound, views.SettingsURL(section))
@@ -36,7 +36,7 @@ func (u *UI) settings(c echo.Context) error {
 	case "channels": // a place of DeerFlow's that has nothing in it yet
 		return c.Redirect(http.StatusFound, views.SettingsURL("about"))
 	}
-	if !slices.Contains(views.Sections(), section) {
+	if !slices.Contains(u.sections(c), section) {
 		return store.ErrNotFound
 	}
 	p, err := u.settingsPage(c, section)
@@ -47,6 +47,24 @@ func (u *UI) settings(c echo.Context) error {
 	case "account", "about":
 		p.About = u.about()
 		p.Config = cmp.Or(p.Config, u.configWarnings(c))
+		if section == "account" && p.Shell.Who != nil {
+			p.Config = nil
+			if p.Account, err = u.accountSection(c); err != nil {
+				return err
+			}
+		}
+	case "sessions":
+		if p.Sessions, err = u.sessionsSection(c); err != nil {
+			return err
+		}
+	case "tokens":
+		if p.Tokens, err = u.tokensSection(c); err != nil {
+			return err
+		}
+	case "users":
+		if p.Users, err = u.usersSection(c); err != nil {
+			return err
+		}
 	case "models":
 		if p.Models, err = u.modelsSection(c); err != nil {
 			return err
@@ -73,6 +91,9 @@ func (u *UI) settings(c echo.Context) error {
 	}
 	return html(c, http.StatusOK, settings.Page(p))
 }
+
+// sections are those that whoever asks may see.
+func (u *UI) sections(c echo.Context) []string { return views.SectionsOf(views.Shell{Who: u.who(c)}) }
 
 func (u *UI) settingsPage(c echo.Context, section string) (views.SettingsPage, error) {
 	chosen := readPrefs(c.Request())

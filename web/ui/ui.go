@@ -30,6 +30,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/account"
+	"fawn/web/account/sso"
 	"fawn/web/httpx"
 	"fawn/web/network"
 	"fawn/web/openapi"
@@ -68,8 +69,11 @@ type Deps struct {
 	Compact  Compactor                       // shortens conversations; may be nil
 	// Restart ends every process of a thread's commands and says whether there were any;
 	// nil where no commands run.
-	Restart  func(ctx context.Context, thread string) (bool, error)
-	Draining <-chan struct{} // closed when live streams should end; nil never is
+	Restart func(ctx context.Context, thread string) (bool, error)
+	SSO     *sso.Client // signs in through other services; nil has none
+	// RemoveUser deletes an account with all that it owns; nil where there are none.
+	RemoveUser func(ctx context.Context, id string) error
+	Draining   <-chan struct{} // closed when live streams should end; nil never is
 }
 
 // UI is the set of page handlers. It holds no state of its own but counters, what was last
@@ -86,6 +90,8 @@ type UI struct {
 
 	feeds feeds
 	drawn atomic.Int64 // changes of pages that were worked out
+
+	sealed *sealer // what browsers keep between the steps of signing in
 
 	suggesting turnstile // threads whose follow-ups are being made
 }
@@ -107,7 +113,11 @@ func New(d Deps) (*UI, error) {
 	if d.Fetch == nil {
 		d.Fetch = fetch.Client()
 	}
-	return &UI{Deps: d, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes),
+	sealed, err := newSealer()
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	return &UI{Deps: d, sealed: sealed, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes),
 		zips: make(chan struct{}, maxZips), tick: tick,
 		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil
 }

@@ -1,0 +1,211 @@
+package views
+
+import (
+	"slices"
+	"time"
+)
+
+// Who is the account that a page is shown to.
+type Who struct {
+	Name     string // what people call themselves; empty shows the address
+	Email    string
+	Operator bool // runs the installation
+}
+
+// Label is how the account is called.
+func (w Who) Label() string {
+	if w.Name != "" {
+		return w.Name
+	}
+	return w.Email
+}
+
+// The addresses of signing in and of accounts.
+const (
+	LoginURL        = "/login"
+	LoginCodeURL    = "/ui/login/code"
+	LoginPasskeyURL = "/ui/login/passkey"
+	SetupURL        = "/setup"
+	ResetURL        = "/reset"
+	LogoutURL       = "/logout"
+
+	AccountURL        = "/ui/account"
+	AccountPasskeyURL = "/ui/account/passkey"
+	SessionsURL       = "/ui/account/sessions"
+	TokensURL         = "/ui/account/tokens"
+	UsersURL          = "/ui/users"
+)
+
+// SignIn is GET /login, and the page of the second step.
+type SignIn struct {
+	Shell    Shell
+	Code     bool // the password was right, a code of the second step is wanted
+	Email    string
+	Next     string // the page that somebody wanted
+	Keep     bool   // keep me signed in
+	Local    bool   // with an address and a password
+	Services []Service
+	Passkeys bool   // this address can have them
+	Problem  string // why it did not work
+	Notice   string // what happened before, such as a new password
+}
+
+// Service is another service that people can sign in with.
+type Service struct {
+	Name  string
+	Label string
+	URL   string // begins
+}
+
+// LinkPage is the page of a one-time link: /setup and /reset.
+type LinkPage struct {
+	Shell    Shell
+	Reset    bool   // a new password for an account that is there
+	Owner    bool   // makes the account that runs the installation
+	Gone     bool   // the link was used or is too old
+	Missing  bool   // there is no link in the address
+	Done     bool   // there is an owner already
+	Token    string // of the link
+	Email    string
+	Fixed    bool // the address is that of the invitation
+	Name     string
+	Shortest int // characters of a password
+	Problem  string
+}
+
+// Account is the section of one's own account.
+type Account struct {
+	Name, Email string
+	Role        string
+	Password    bool   // there is one, so it can be asked for
+	Saved       string // what was saved: name, password, ...
+	Wrong       string // the form that was refused
+	Problem     string // why
+	Shortest    int    // characters of a password
+
+	TOTP      bool // is on
+	Setup     *TOTPSetup
+	Recovery  []string // new recovery codes, shown once
+	Left      int      // recovery codes that were not used yet
+	Passkeys  []Passkey
+	CanKey    bool // this address can have passkeys
+	Linked    []Linked
+	Services  []Service // that can be linked
+	ProxyUser bool      // a proxy signs in, so that nothing can be changed here
+}
+
+// TOTPSetup is an authenticator app that is being set up.
+type TOTPSetup struct {
+	Secret string
+	URI    string
+	QR     QR
+}
+
+// QR is a square picture of black and white modules.
+type QR struct {
+	Size int    // modules on a side, with the border
+	Path string // of the black ones, for SVG
+}
+
+// Passkey is one of an account.
+type Passkey struct {
+	ID    string
+	Name  string
+	Added time.Time
+	Used  time.Time // zero: never
+}
+
+// Linked is an account at another service that one can sign in with.
+type Linked struct {
+	ID      string
+	Service string
+	Email   string
+}
+
+// Session is a browser that is signed in.
+type Session struct {
+	ID     string
+	Device string // such as Firefox on Linux
+	Addr   string
+	Used   time.Time
+	Since  time.Time
+	This   bool
+}
+
+// Tokens is the section of API tokens.
+type Tokens struct {
+	List    []Token
+	Secret  string // of the token that was just made, shown once
+	Made    string // its name
+	Scopes  []string
+	Days    []int // for how long a token can be good; 0 is for ever
+	Name    string
+	Problem string
+}
+
+// Token is one API token.
+type Token struct {
+	ID      string
+	Name    string
+	Hint    string // how it begins
+	Scope   string
+	Made    time.Time
+	Used    time.Time // zero: never
+	Expires time.Time // zero: never
+	Expired bool
+}
+
+// Users is the section of everybody's accounts, for who runs the installation.
+type Users struct {
+	List    []User
+	Link    string // that was just made, shown once
+	For     string // whom it is for
+	Reset   bool   // it sets a new password
+	Roles   []string
+	Email   string
+	Confirm string // id of the account that is to be deleted
+	Problem string
+}
+
+// User is one account.
+type User struct {
+	ID       string
+	Name     string
+	Email    string
+	Role     string
+	Disabled bool
+	Invited  bool // has not signed in yet
+	You      bool
+	Code     bool      // signs in with a code after the password
+	Fixed    bool      // whoever looks may not change it
+	Seen     time.Time // zero: never
+	Added    time.Time
+}
+
+// SectionsOf are the sections of the settings that somebody sees.
+func SectionsOf(s Shell) []string {
+	list := Sections()
+	if s.Who == nil {
+		return list
+	}
+	more := []string{"account", "sessions", "tokens"}
+	if s.Who.Operator {
+		more = append(more, "users")
+	}
+	at := slices.Index(list, "account")
+	return slices.Concat(list[:at], more, list[at+1:])
+}
+
+// SectionKey is the key of the catalogue for the name of a section.
+func SectionKey(s Shell, section string) string {
+	if section == "account" && s.Who == nil {
+		return "settings.accounts"
+	}
+	return "settings." + section
+}
+
+// When writes a moment.
+func When(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// Date writes a day.
+func Date(t time.Time) string { return t.Local().Format("2006-01-02") }
