@@ -53,6 +53,8 @@ func commandTable() []command {
 		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
 		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",
 			importCommand},
+		{"export", "FILE", "write chats with their files, agents and memory to an archive of Markdown and JSON",
+			exportCommand},
 		{"backup", "FILE", "write everything in the data folder to a file, also while the server runs", backupCommand},
 		{"backup verify", "FILE", "check that a backup is whole", func(c *invocation) func() error {
 			return func() error { return web.VerifyBackup(c, *c.o, c.word(0)) }

@@ -14,6 +14,7 @@ type SettingsPage struct {
 	Sandbox  Sandbox
 	Memory   Memory
 	Personal Personal
+	Data     Data
 	Hosts    []string // open to every chat by an answer of the reader's
 	Models   Models
 	Notify   Notify
@@ -70,7 +71,7 @@ const PersonalURL = "/ui/personal"
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "models", "tools", "sandbox", "personal", "memory", "notifications", "account", "about"}
+	return []string{"appearance", "models", "tools", "sandbox", "personal", "memory", "data", "notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.

@@ -15,6 +15,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/schedule"
 	"fawn/backup"
+	"fawn/views"
 )
 
 // backups are those that the server makes by itself.
@@ -164,4 +165,28 @@ func (a *App) backUpNow(ctx context.Context, snap *config.Snapshot) error {
 		return fmt.Errorf("delete old backups: %w", err)
 	}
 	return nil
+}
+
+// backupState is how the pages show the backups.
+func (a *App) backupState() views.Backups {
+	snap := a.config.Current()
+	plan := snap.File.Backup
+	s := views.Backups{Dir: backupDir(snap)}
+	if _, err := schedule.Check(plan.Cron); err != nil {
+		plan.Cron = ""
+	}
+	if names, err := kept(s.Dir); err == nil && len(names) > 0 {
+		s.Count = len(names)
+		s.Last, _ = madeAt(names[len(names)-1])
+		if info, err := os.Stat(filepath.Join(s.Dir, names[len(names)-1])); err == nil {
+			s.Size = info.Size()
+		}
+	}
+	s.Next, s.Planned = nextBackup(plan, s.Last, time.Now())
+	a.backups.mu.Lock()
+	defer a.backups.mu.Unlock()
+	if a.backups.failed != nil {
+		s.Problem = a.backups.failed.Error()
+	}
+	return s
 }

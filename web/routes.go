@@ -30,7 +30,8 @@ func (a *App) routes() error {
 	e.Use(based, a.recovered, a.guard, a.accounts.Middleware)
 
 	spec, document := a.describe()
-	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
+	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, Backups: a.backupState,
+		DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures,
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
@@ -60,7 +61,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
-		Draining: a.draining, Readers: &a.readers, Accounts: a.accounts})
+		Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

@@ -108,6 +108,8 @@ func SectionIcon(section string) string {
 		return "sparkles"
 	case "memory":
 		return "lightbulb"
+	case "data":
+		return "download"
 	case "notifications":
 		return "bell"
 	}

@@ -68,6 +68,9 @@ type Deps struct {
 	// Memory is what is known about people; nil learns nothing.
 	Memory *memory.Service
 
+	// Export writes chats as files; nil cannot.
+	Export Exporter
+
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside
 

@@ -28,6 +28,7 @@ func Operations() []openapi.Op {
 		describeProfiles(),
 		describeSkills(),
 		describeMemory(),
+		describeExport(),
 		describeMCP(),
 		describeServer(),
 		describeAuth(),

@@ -224,6 +224,8 @@ func (m mount) gateway() []route {
 		{"PUT", "/skills/{name}", operator, "switchSkill", m.onSkills(m.switchSkill)},
 		{"GET", "/user-profile", user, "getUserProfile", m.onAgents(m.userProfile)},
 		{"PUT", "/user-profile", user, "putUserProfile", m.onAgents(m.putUserProfile)},
+		{"GET", "/threads/{thread_id}/export", user, "exportThread", m.onThread(m.exportThread)},
+		{"GET", "/export", user, "exportAll", m.exportAll},
 		{"GET", "/memory", user, "getMemory", m.onMemory(m.memory)},
 		{"DELETE", "/memory", user, "clearMemory", m.onMemory(m.clearMemory)},
 		{"POST", "/memory/reload", operator, "reloadMemory", m.onMemory(m.reloadMemory)},

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent"
-	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -19,26 +16,11 @@ import (
 
 // exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
 func (u *UI) exportMarkdown(c echo.Context, t store.Thread) error {
-	snap, err := u.whole(c, t)
+	title, body, err := u.ExportMarkdown(c.Request().Context(), t, readPrefs(c.Request()).Lang)
 	if err != nil {
 		return err
 	}
-	lang := readPrefs(c.Request()).Lang
-	b := newBuilder(t.ID, u.describer(t.ID))
-	for _, row := range snap.Messages {
-		m, err := agent.ParseMessage(row.Body)
-		if err != nil {
-			return err
-		}
-		b.add(m)
-	}
-	title := exportTitle(t, b.turns, lang)
-	var out strings.Builder
-	out.WriteString("# " + title + "\n")
-	for i := range b.turns {
-		writeTurn(&out, &b.turns[i], lang)
-	}
-	return download(c, title+".md", "text/markdown; charset=utf-8", []byte(out.String()))
+	return download(c, title+".md", "text/markdown; charset=utf-8", body)
 }
 
 // writeTurn writes a turn as Markdown: the message, the names of its files, the words on
@@ -100,25 +82,11 @@ func writeSources(out *strings.Builder, t *views.Turn, lang string) {
 
 // exportJSON is GET /ui/threads/:id/export.json: the state as it is stored, for programs.
 func (u *UI) exportJSON(c echo.Context, t store.Thread) error {
-	snap, err := u.whole(c, t)
+	body, err := u.ExportJSON(c.Request().Context(), t)
 	if err != nil {
 		return err
 	}
-	lang := readPrefs(c.Request()).Lang
-	body, err := json.MarshalIndent(map[string]any{"thread_id": t.ID, "title": t.Title, "created_at": t.CreatedAt.UTC(),
-		"updated_at": t.UpdatedAt.UTC(), "metadata": t.Metadata, "values": runs.Values(snap, true)}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return download(c, exportTitle(t, nil, lang)+".json", "application/json", append(body, '\n'))
-}
-
-// whole reads a thread with all its messages.
-func (u *UI) whole(c echo.Context, t store.Thread) (store.Snapshot, error) {
-	if t.Head == "" {
-		return store.Snapshot{}, nil
-	}
-	return u.DB.Snapshot(c.Request().Context(), t.ID, t.Head)
+	return download(c, exportTitle(t, nil, readPrefs(c.Request()).Lang)+".json", "application/json", body)
 }
 
 // exportTitle is the title of a thread, or what stands in its place.

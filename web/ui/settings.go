@@ -76,6 +76,12 @@ func (u *UI) settings(c echo.Context) error {
 		if p.Personal, err = u.personalSection(c); err != nil {
 			return err
 		}
+	case "data":
+		p.Data = views.Data{Lang: readPrefs(c.Request()).Lang}
+		if u.Backups != nil && mayChange(c) {
+			b := u.Backups()
+			p.Data.Backups = &b
+		}
 	case "memory":
 		if p.Memory, err = u.memorySection(c); err != nil {
 			return err

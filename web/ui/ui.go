@@ -29,6 +29,7 @@ import (
 	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/views"
 	"fawn/web/account"
 	"fawn/web/account/sso"
 	"fawn/web/httpx"
@@ -67,6 +68,8 @@ type Deps struct {
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil
+	// Backups says how the server backs itself up; nil says nothing.
+	Backups func() views.Backups
 	// Restart ends every process of a thread's commands and says whether there were any;
 	// nil where no commands run.
 	Restart func(ctx context.Context, thread string) (bool, error)

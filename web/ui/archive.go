@@ -1,0 +1,254 @@
+package ui
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/store"
+	"fawn/views/i18n"
+	"fawn/web/httpx"
+)
+
+// exportPage is how many chats are listed at once.
+const exportPage = 200
+
+// ExportMarkdown is what was said in a chat, for people. lang is that of its headings.
+func (u *UI) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (title string, body []byte, err error) {
+	snap, err := u.wholeThread(ctx, t)
+	if err != nil {
+		return "", nil, err
+	}
+	b := newBuilder(t.ID, u.describer(t.ID))
+	for _, row := range snap.Messages {
+		m, err := agent.ParseMessage(row.Body)
+		if err != nil {
+			return "", nil, err
+		}
+		b.add(m)
+	}
+	title = exportTitle(t, b.turns, lang)
+	var out strings.Builder
+	out.WriteString("# " + title + "\n")
+	for i := range b.turns {
+		writeTurn(&out, &b.turns[i], lang)
+	}
+	return title, []byte(out.String()), nil
+}
+
+// ExportJSON is the state of a chat as it is stored, for programs.
+func (u *UI) ExportJSON(ctx context.Context, t store.Thread) ([]byte, error) {
+	snap, err := u.wholeThread(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.MarshalIndent(map[string]any{"thread_id": t.ID, "title": t.Title, "created_at": t.CreatedAt.UTC(),
+		"updated_at": t.UpdatedAt.UTC(), "metadata": t.Metadata, "values": runs.Values(snap, true)}, "", "  ")
+	return append(body, '\n'), err
+}
+
+// wholeThread reads a thread with all its messages.
+func (u *UI) wholeThread(ctx context.Context, t store.Thread) (store.Snapshot, error) {
+	if t.Head == "" {
+		return store.Snapshot{}, nil
+	}
+	return u.DB.Snapshot(ctx, t.ID, t.Head)
+}
+
+// ExportThread writes a chat with its files as a zip archive. begin is called before the first byte.
+func (u *UI) ExportThread(ctx context.Context, t store.Thread, lang string, begin func(name string) io.Writer) error {
+	return u.exporting(func() error {
+		title := exportTitle(t, nil, lang)
+		e := newExport(u, lang, begin(title+".zip"))
+		if err := e.thread(ctx, t, ""); err != nil {
+			return err
+		}
+		return e.Close()
+	})
+}
+
+// ExportAll writes all that belongs to an owner as a zip archive: chats with their files, agents, profile and
+// memory. It holds one chat at a time.
+func (u *UI) ExportAll(ctx context.Context, owner, lang string, begin func(name string) io.Writer) error {
+	return u.exporting(func() error {
+		e := newExport(u, lang, begin("fawn-export-"+time.Now().UTC().Format("2006-01-02")+".zip"))
+		if err := e.all(ctx, owner); err != nil {
+			return err
+		}
+		return e.Close()
+	})
+}
+
+// exporting takes one of the places for archives, or refuses with a 503.
+func (u *UI) exporting(do func() error) error {
+	select {
+	case u.zips <- struct{}{}:
+		defer func() { <-u.zips }()
+		return do()
+	default:
+		d := httpx.Errorf(http.StatusServiceUnavailable, "Too many archives are being made: try again in a moment")
+		d.Header = http.Header{"Retry-After": {"10"}}
+		return d
+	}
+}
+
+// export is an archive being written.
+type export struct {
+	*zip.Writer
+	u     *UI
+	lang  string
+	taken map[string]bool // folders
+}
+
+func newExport(u *UI, lang string, w io.Writer) *export {
+	z := zip.NewWriter(w)
+	z.RegisterCompressor(zip.Deflate,
+		func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+	return &export{Writer: z, u: u, lang: lang, taken: map[string]bool{}}
+}
+
+// exported is a line of the list of chats.
+type exported struct {
+	ThreadID string    `json:"thread_id"`
+	Title    string    `json:"title"`
+	Folder   string    `json:"folder"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+}
+
+func (e *export) all(ctx context.Context, owner string) error {
+	list := []exported{}
+	for page := 0; ; page++ {
+		threads, _, err := e.u.DB.Threads(ctx, store.ThreadQuery{Owner: owner, Limit: exportPage,
+			Offset: page * exportPage, SortBy: "created_at", SortOrder: "asc"})
+		if err != nil {
+			return err
+		}
+		for _, t := range threads {
+			title := exportTitle(t, nil, e.lang)
+			folder := "chats/" + unique(zipName(strings.ReplaceAll(firstWords(title), "/", "-")), e.taken)
+			if err := e.thread(ctx, t, folder+"/"); err != nil {
+				return fmt.Errorf("chat %s: %w", t.ID, err)
+			}
+			list = append(list, exported{t.ID, t.Title, folder, t.CreatedAt.UTC(), t.UpdatedAt.UTC()})
+		}
+		if len(threads) < exportPage {
+			break
+		}
+	}
+	if err := e.json("chats.json", list); err != nil {
+		return err
+	}
+	return e.person(ctx, owner)
+}
+
+// person adds what belongs to no chat.
+func (e *export) person(ctx context.Context, owner string) error {
+	if e.u.Memory != nil {
+		d, err := e.u.Memory.Document(ctx, owner)
+		if err != nil {
+			return err
+		}
+		if err := e.json("memory.json", d); err != nil {
+			return err
+		}
+	}
+	if e.u.Agents == nil {
+		return nil
+	}
+	if text, err := e.u.Agents.User(owner); err == nil && text != "" {
+		if err := e.file("USER.md", time.Now(), []byte(text)); err != nil {
+			return err
+		}
+	}
+	agents, err := e.u.Agents.List(owner)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		b, err := e.u.Agents.Export(owner, a.Name)
+		if err != nil {
+			continue // one that cannot be read says so on its page
+		}
+		if err := e.file("agents/"+zipName(a.Name)+".md", time.Now(), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// thread adds a chat below a folder.
+func (e *export) thread(ctx context.Context, t store.Thread, folder string) error {
+	_, text, err := e.u.ExportMarkdown(ctx, t, e.lang)
+	if err != nil {
+		return err
+	}
+	if err := e.file(folder+"chat.md", t.UpdatedAt, text); err != nil {
+		return err
+	}
+	body, err := e.u.ExportJSON(ctx, t)
+	if err != nil {
+		return err
+	}
+	if err := e.file(folder+"chat.json", t.UpdatedAt, body); err != nil {
+		return err
+	}
+	dir, err := e.u.Dirs.Open(t.ID)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return e.files(ctx, dir, folder+"files/")
+}
+
+// files adds the ordinary files of a chat. Links are neither shown nor followed.
+func (e *export) files(ctx context.Context, dir *sandbox.Files, to string) error {
+	for _, folder := range zipFolders {
+		base, taken := sandbox.UserData+"/"+folder, map[string]bool{}
+		err := dir.Walk(ctx, base, sandbox.WalkOptions{All: true}, func(f sandbox.Entry) error {
+			if f.Dir || f.Link {
+				return nil
+			}
+			name := unique(zipName(strings.TrimPrefix(f.Path, base+"/")), taken)
+			return zipFile(e.Writer, dir, zipEntry{f, to + path.Join(folder, name)})
+		})
+		if errors.Is(err, sandbox.ErrLimit) {
+			err = e.file(to+folder+"/INCOMPLETE.txt", time.Now(), []byte(i18n.T(e.lang, "files.zip.many")+"\n"))
+		}
+		if err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *export) json(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return e.file(name, time.Now(), append(b, '\n'))
+}
+
+func (e *export) file(name string, at time.Time, body []byte) error {
+	w, err := e.CreateHeader(&zip.FileHeader{Name: name, Modified: at.UTC(), Method: zip.Deflate})
+	if err == nil {
+		_, err = io.Copy(w, bytes.NewReader(body))
+	}
+	return err
+}
