@@ -245,6 +245,9 @@ func (w *writer) remove(thread string, d *Delete) error {
 		if err := w.exec(`DELETE FROM run WHERE id = ? AND thread = ?`, id, thread); err != nil {
 			return fmt.Errorf("delete run %s: %w", id, err)
 		}
+		if err := w.exec(`DELETE FROM span WHERE thread = ? AND run = ?`, thread, id); err != nil {
+			return fmt.Errorf("delete what run %s took: %w", id, err)
+		}
 		if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ?`, thread, id); err != nil {
 			return fmt.Errorf("delete feedback on run %s: %w", id, err)
 		}

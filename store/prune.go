@@ -41,7 +41,7 @@ func (w *writer) removeRows(thread string) error {
 		`DELETE FROM event WHERE thread = ?`, `DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`,
 		`DELETE FROM audit WHERE thread = ?`,
 		`DELETE FROM blob WHERE thread = ?`, `DELETE FROM blob_use WHERE thread = ?`, `DELETE FROM spending WHERE thread = ?`,
-		`DELETE FROM share WHERE thread = ?`,
+		`DELETE FROM share WHERE thread = ?`, `DELETE FROM span WHERE thread = ?`, `DELETE FROM prompt WHERE thread = ?`,
 		`DELETE FROM cron_run WHERE cron IN (SELECT id FROM cron WHERE thread = ?)`, `DELETE FROM cron WHERE thread = ?`,
 		`DELETE FROM thread WHERE id = ?`,
 	} {

@@ -32,6 +32,7 @@ func imports() map[string][]string {
 		"agent/command":           leaf,
 		"agent/extensions":        leaf,
 		"agent/config":            {"agent/extensions", "agent/middleware", "sandbox", "store", "uploads", "memory", "agent/mcp", "agent/skills", "agent/subagent"},
+		"agent/inspect":           {"agent", "agent/runs", "store"},
 		"agent/lead":              {"agent/...", "memory", "sandbox", "uploads"},
 		"agent/llm":               {"agent", "agent/llm/..."},
 		"agent/llm/llmerr":        leaf,

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
+	"fawn/agent/inspect"
 	"fawn/agent/mcp"
 	"fawn/agent/runs"
 	"fawn/web/api/wire"
@@ -48,6 +49,16 @@ func traceTargets(snap *config.Snapshot) []tracing.Target {
 	return targets
 }
 
+// openInspector starts to keep what calls of runs took, unless the configuration wants nothing kept.
+func (a *App) openInspector(snap *config.Snapshot) {
+	if snap.File.Inspector.Enabled {
+		a.inspect = inspect.New(a.db, func() inspect.Rules {
+			i := a.config.Current().File.Inspector
+			return inspect.Rules{Prompts: i.Prompts, Keep: i.Keep}
+		}, a.opts.Log)
+	}
+}
+
 // closeTracing sends what is left, unless that takes too long: nobody waits for a collector.
 func (a *App) closeTracing() {
 	if a.tracer == nil {
@@ -76,6 +87,9 @@ func (a *App) observer() runs.Observer {
 	}
 	if a.metrics != nil {
 		all = append(all, a.metrics)
+	}
+	if a.inspect != nil {
+		all = append(all, a.inspect)
 	}
 	if len(all) == 0 {
 		return nil

@@ -20,6 +20,7 @@ import (
 
 	"fawn/agent/community"
 	"fawn/agent/config"
+	"fawn/agent/inspect"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/agent/profile"
@@ -93,6 +94,7 @@ type App struct {
 	pages     *ui.UI
 	secrets   redact.Redactor  // of the configuration, for what is written down
 	metrics   *metrics.Metrics // nil counts nothing
+	inspect   *inspect.Service // nil keeps nothing
 	tracer    *tracing.Tracer  // nil tells nobody
 	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler
@@ -171,6 +173,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.trail = newTrail(a.db, o.Log)
+	a.openInspector(snap)
 	a.network = network.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
 	if err := a.openSandbox(ctx, snap); err != nil {
 		return nil, err
@@ -216,6 +219,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		a.work.Go(func() { a.schedule.Run(background) })
 	}
 	a.work.Go(func() { a.followConfig(background) })
+	if a.inspect != nil {
+		a.work.Go(func() { a.inspect.Forget(background) })
+	}
 	a.work.Go(func() { a.retain(background) })
 	a.work.Go(func() { a.backUp(background) })
 	a.work.Go(func() { a.pages.EmptyTrash(background) })

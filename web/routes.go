@@ -36,7 +36,7 @@ func (a *App) routes() error {
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
 		Window:  a.builder.WindowOf,
-		Compact: a.builder.Compact, Draining: a.leaving,
+		Compact: a.builder.Compact, Inspect: a.inspect, Draining: a.leaving,
 		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil)), RemoveUser: a.accounts.Delete})
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
-		Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts})
+		Inspect: a.inspect, Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

@@ -124,6 +124,9 @@ func (a *App) Close() error {
 		if a.trail != nil {
 			a.trail.close()
 		}
+		if a.inspect != nil {
+			a.inspect.Close()
+		}
 		a.closeTracing()
 		if a.agents != nil {
 			a.closeErr = errors.Join(a.closeErr, a.agents.Close())

@@ -19,6 +19,9 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 	if a.tracer != nil {
 		a.tracer.Side(ctx, c.Purpose, c.Took, u)
 	}
+	if a.inspect != nil {
+		a.inspect.Side(c.Thread, c.Run, c.Purpose, c.Took, u)
+	}
 	if a.metrics != nil {
 		a.metrics.Spend(u)
 	}

@@ -16,6 +16,7 @@ func Default() File {
 			MaxReaders: 2048, MaxHeaderBytes: 32 << 10, HeaderTimeout: 10 * time.Second,
 		},
 		Metrics:    Metrics{Enabled: true},
+		Inspector:  Inspector{Enabled: true, Prompts: true, Keep: 30 * 24 * time.Hour},
 		Tracing:    Tracing{ServiceName: "fawn", SampleRatio: 1},
 		Store:      Storage{Sync: "normal"},
 		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100, OnRecursionLimit: "answer"},

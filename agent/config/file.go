@@ -19,6 +19,7 @@ type File struct {
 
 	Logging    Logging    `yaml:"logging"`
 	Metrics    Metrics    `yaml:"metrics"`
+	Inspector  Inspector  `yaml:"inspector"`
 	Tracing    Tracing    `yaml:"tracing" reload:"restart"`
 	Server     Server     `yaml:"server"`
 	Store      Storage    `yaml:"store"`

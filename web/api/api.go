@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/config"
+	"fawn/agent/inspect"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
@@ -44,9 +45,10 @@ type Deps struct {
 	Discover func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
 	Log      *slog.Logger
 	Version  string
-	Post     Post            // calls webhooks; nil refuses them
-	Draining <-chan struct{} // closed when event streams should end
-	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
+	Post     Post             // calls webhooks; nil refuses them
+	Draining <-chan struct{}  // closed when event streams should end
+	Inspect  *inspect.Service // what calls of runs took; nil has nothing
+	Readers  *httpx.Limiter   // shared by everybody who holds a stream open
 
 	// Window is how many tokens the model reads that made an answer; nil = as configured.
 	Window func(name, provider string) int

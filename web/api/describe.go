@@ -61,6 +61,7 @@ func PathParams() map[string]openapi.Param {
 		"checkpoint_id": {Name: "checkpoint_id", Schema: openapi.String(), Text: "ID of a checkpoint of the thread"},
 		"assistant_id":  {Name: "assistant_id", Schema: openapi.String(), Text: "Assistant ID, or lead_agent"},
 		"feedback_id":   {Name: "feedback_id", Schema: openapi.String(), Text: "Feedback ID"},
+		"span_id":       {Name: "span_id", Schema: openapi.Int(0), Text: "ID of a call of a run"},
 		"task_id":       {Name: "task_id", Schema: openapi.String(), Text: "ID of the call that sent a subagent"},
 		"cron_id":       {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":     {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},

@@ -23,6 +23,12 @@ func describeRuns() []o.Op {
 				{Name: "select", Schema: o.String()}},
 			Out: answered("The runs", o.List(o.Ref("RunPart")))},
 		{ID: "getRun", Tag: tag, Text: "Get a run", Out: answered("The run", o.Ref("Run"))},
+		{ID: "getTrace", Tag: tag, Text: "Get what each call of a run took",
+			More: "Calls of models and tools, side calls and helpers, in the order in which they began, as long as they are kept " +
+				"(inspector.keep). Times are in microseconds.",
+			Out: answered("The calls", o.Ref("Trace"))},
+		{ID: "getTraceCall", Tag: tag, Text: "Get one call of a run, with the prompt that its model was sent",
+			Out: answered("The call", o.Ref("TraceCall"))},
 		{ID: "deleteRun", Tag: tag, Text: "Delete a finished run", Out: emptied("Deleted"), Fail: []int{409}},
 		{ID: "cancelRun", Tag: tag, Text: "Cancel a run, keeping partial answers", Query: wait,
 			Out: append(emptied("Cancelled"), o.Answer{Status: 202, Text: "Cancellation requested"}), Fail: []int{409}},

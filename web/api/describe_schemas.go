@@ -57,6 +57,7 @@ func Schemas() map[string]o.Schema {
 	maps.Copy(all, memorySchemas())
 	maps.Copy(all, authSchemas())
 	maps.Copy(all, mcpSchemas())
+	maps.Copy(all, traceSchemas())
 	return all
 }
 

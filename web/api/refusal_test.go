@@ -58,6 +58,7 @@ func newRefusals(t *testing.T) *refusals {
 	}
 	r.ids["user_id"] = store.DefaultOwner
 	r.ids["session_id"], r.ids["token_id"] = "none", "none"
+	r.ids["span_id"] = "1"
 	if a := w.send(t, "POST", "/api/agents", `{"name":"mine"}`); a.status != 201 {
 		t.Fatalf("make an agent: %d %s", a.status, a.body)
 	}

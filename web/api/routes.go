@@ -41,7 +41,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 
 // served is a path of the table as the router takes it.
 func served(path string) string {
-	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task",
+	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task", "{span_id}", ":span",
 		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid",
 		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{fact_id}", ":fact",
 		"{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid", "{path}", "*").Replace(path)
@@ -105,6 +105,8 @@ func (m mount) routes() []route {
 		{"POST", "/threads/{thread_id}/runs/stream", user, "streamRun", m.onThreadID(m.streamRun)},
 		{"POST", "/threads/{thread_id}/runs/wait", user, "waitRun", m.onThreadID(m.waitRun)},
 		{"GET", "/threads/{thread_id}/runs/{run_id}", user, "getRun", m.onRun(m.run)},
+		{"GET", "/threads/{thread_id}/runs/{run_id}/trace", user, "getTrace", m.onRun(m.trace)},
+		{"GET", "/threads/{thread_id}/runs/{run_id}/trace/{span_id}", user, "getTraceCall", m.onRun(m.traceCall)},
 		{"DELETE", "/threads/{thread_id}/runs/{run_id}", user, "deleteRun", m.onRun(m.deleteRun)},
 		{"POST", "/threads/{thread_id}/runs/{run_id}/cancel", user, "cancelRun", m.onRun(m.cancelRun)},
 		{"POST", "/threads/{thread_id}/tasks/{task_id}/cancel", user, "cancelTask", m.onThread(m.cancelTask)},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/agent/config"
+	"fawn/agent/inspect"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
 	"fawn/agent/profile"
@@ -68,6 +69,7 @@ type Deps struct {
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil
+	Inspect  *inspect.Service                // what calls of runs took; nil has no such pages
 	// Backups says how the server backs itself up; nil says nothing.
 	Backups func() views.Backups
 	// Restart ends every process of a thread's commands and says whether there were any;

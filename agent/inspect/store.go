@@ -1,0 +1,232 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"weak"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// agentOf is the name of the agent that a run is made for.
+func agentOf(run store.Run) string {
+	var meta struct {
+		Kind string `json:"subagent_type"`
+		Name string `json:"agent_name"`
+	}
+	_ = json.Unmarshal(run.Metadata, &meta) // what is missing is not named
+	return agent.Head(cmp.Or(meta.Kind, meta.Name, "lead_agent"), 100)
+}
+
+// store writes what waits until the service is closed.
+func (s *Service) store() {
+	defer close(s.done)
+	for {
+		s.mu.Lock()
+		batch := s.queue[:min(len(s.queue), together)]
+		s.queue = s.queue[len(batch):]
+		if len(s.queue) == 0 {
+			s.queue = nil
+		}
+		closed, dropped, waiting := s.closed, s.dropped, s.flushed
+		s.dropped = 0
+		if len(batch) == 0 {
+			s.flushed = nil
+		}
+		s.mu.Unlock()
+		if dropped > 0 {
+			s.log.Warn("some calls of runs can't be inspected: the store is too slow", "calls", dropped)
+		}
+		if len(batch) > 0 {
+			s.write(batch)
+			continue
+		}
+		for _, c := range waiting {
+			close(c)
+		}
+		if closed {
+			return
+		}
+		<-s.wake
+	}
+}
+
+// Flush waits until everything that was handed over is stored.
+func (s *Service) Flush(ctx context.Context) error {
+	c := make(chan struct{})
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.flushed = append(s.flushed, c)
+	s.mu.Unlock()
+	s.nudge()
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// writeTime is how long a commit may take.
+const writeTime = 10 * time.Second
+
+func (s *Service) write(batch []record) {
+	var spans []store.Span
+	var parts []store.PromptPart
+	for _, r := range batch {
+		if r.request != nil {
+			k := s.known.of(r.thread)
+			p := &pieces{thread: r.thread, known: k}
+			r.span.Prompt = p.prompt(r.request)
+			parts = append(parts, p.parts...)
+		}
+		body, err := agent.Encode(r.span)
+		if err != nil {
+			s.log.Warn("a call of a run can't be inspected", "run", r.run, "err", err)
+			continue
+		}
+		spans = append(spans, store.Span{Thread: r.thread, Run: r.run, N: r.span.N, Body: packed(body)})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	if err := s.db.PutTrace(ctx, spans, parts, time.Now()); err != nil {
+		s.known = threads{} // nobody knows what is stored
+		s.log.Warn("some calls of runs can't be inspected", "calls", len(batch), "err", err)
+	}
+}
+
+// threads are those whose prompts were stored last, with what is stored of them.
+type threads struct {
+	list []*known // the last used one last
+}
+
+// maxThreads is how many threads are remembered.
+const maxThreads = 32
+
+// known is what is stored of a thread's prompts. It keeps no message alive.
+type known struct {
+	thread string
+	hashes map[[hashLen]byte]time.Time // when it was stored or used
+	msgs   map[weak.Pointer[agent.Message]][hashLen]byte
+	tools  []*agent.Tool
+	offer  []byte // hash of tools
+}
+
+// Bounds of what is remembered of a thread.
+const maxKnown = 4096
+
+func (t *threads) of(thread string) *known {
+	i := slices.IndexFunc(t.list, func(k *known) bool { return k.thread == thread })
+	if i < 0 {
+		if len(t.list) >= maxThreads {
+			t.list = slices.Delete(t.list, 0, 1)
+		}
+		t.list = append(t.list, &known{thread: thread})
+		i = len(t.list) - 1
+	}
+	k := t.list[i]
+	t.list = append(slices.Delete(t.list, i, i+1), k)
+	if k.hashes == nil || len(k.hashes) > maxKnown || len(k.msgs) > maxKnown {
+		k.hashes, k.msgs, k.tools = map[[hashLen]byte]time.Time{}, map[weak.Pointer[agent.Message]][hashLen]byte{}, nil
+	}
+	return k
+}
+
+// pieces takes a prompt apart.
+type pieces struct {
+	thread string
+	known  *known
+	parts  []store.PromptPart
+}
+
+// add has a piece stored unless it is, and returns its hash.
+func (p *pieces) add(b []byte) [hashLen]byte {
+	sum := sha256.Sum256(b)
+	hash := [hashLen]byte(sum[:hashLen])
+	p.use(hash, func() []byte { return b })
+	return hash
+}
+
+// use has a piece stored, or counted as used. Half of what the store counts in is near enough.
+func (p *pieces) use(hash [hashLen]byte, body func() []byte) {
+	if at, ok := p.known.hashes[hash]; ok && time.Since(at) < 12*time.Hour {
+		return
+	}
+	p.known.hashes[hash] = time.Now()
+	p.parts = append(p.parts, store.PromptPart{Thread: p.thread, Hash: hash[:], Body: packed(body())})
+}
+
+func (p *pieces) prompt(r *agent.Request) *stored {
+	out := &stored{With: r.Options}
+	if r.System != "" {
+		h := p.add([]byte(r.System))
+		out.System = h[:]
+	}
+	if len(r.Tools) > 0 {
+		out.Tools = p.toolset(r.Tools)
+	}
+	for chunk := range slices.Chunk(r.Messages, listLen) {
+		var list []byte
+		for _, m := range chunk {
+			h := p.message(m)
+			list = append(list, h[:]...)
+		}
+		h := p.add(list)
+		out.Lists = append(out.Lists, h[:])
+	}
+	return out
+}
+
+func (p *pieces) toolset(tools []*agent.Tool) []byte {
+	if slices.Equal(tools, p.known.tools) {
+		return p.known.offer
+	}
+	list := make([]Tool, len(tools))
+	for i, t := range tools {
+		list[i] = Tool{t.Name, t.Description, t.Schema}
+	}
+	b, err := agent.Encode(list)
+	if err != nil { // a schema that is no JSON
+		return nil
+	}
+	h := p.add(b)
+	p.known.tools, p.known.offer = tools, h[:]
+	return p.known.offer
+}
+
+// message is the hash of a message. One that was hashed before is not encoded again.
+func (p *pieces) message(m *agent.Message) [hashLen]byte {
+	at := weak.Make(m)
+	if h, ok := p.known.msgs[at]; ok {
+		if _, stored := p.known.hashes[h]; stored {
+			p.use(h, func() []byte { return encoded(m) })
+			return h
+		}
+	}
+	h := p.add(encoded(m))
+	p.known.msgs[at] = h
+	return h
+}
+
+// encoded is a message as it is kept; a very long one is cut.
+func encoded(m *agent.Message) []byte {
+	b, err := agent.Encode(m)
+	if err == nil && len(b) <= maxPart {
+		return b
+	}
+	text := fmt.Sprintf("%s\n[%d bytes of this message are not kept]", agent.Head(m.Content.String(), keptPart), len(b))
+	b, err = agent.Encode(&agent.Message{ID: m.ID, Type: m.Type, Name: m.Name, ToolCallID: m.ToolCallID, Content: agent.Text(text)})
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Span is what one call of a run took, in a form only its writer knows.
+type Span struct {
+	Thread, Run string
+	N           int64 // when it began, in microseconds; unique
+	Body        []byte
+}
+
+// PromptPart is a piece of what models were sent, under its hash.
+type PromptPart struct {
+	Thread string
+	Hash   []byte
+	Body   []byte
+}
+
+// usedEvery is how exactly the last use of a part is known.
+const usedEvery = 24 * time.Hour
+
+// PutTrace stores spans and the parts they refer to. Those of threads and runs which are not
+// there, or not any more, are left out, and a part that is stored already only counts as used.
+func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, now time.Time) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		for _, p := range parts {
+			if err := w.exec(`INSERT INTO prompt(thread, hash, used, body) SELECT id, ?, ?, ? FROM thread WHERE id = ?
+				ON CONFLICT(thread, hash) DO UPDATE SET used = excluded.used WHERE prompt.used < excluded.used - ?`,
+				p.Hash, millis(now), p.Body, p.Thread, usedEvery.Milliseconds()); err != nil {
+				return err
+			}
+		}
+		for _, s := range spans {
+			if err := w.exec(`INSERT OR IGNORE INTO span(thread, run, n, body) SELECT thread, id, ?, ? FROM run
+				WHERE id = ? AND thread = ?`, s.N, s.Body, s.Run, s.Thread); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("store what calls took: %w", err)
+	}
+	return nil
+}
+
+// Spans are those of a run in the order in which they began.
+func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
+	list := []Span{}
+	err := db.each(ctx, `SELECT n, body FROM span WHERE thread = ? AND run = ? ORDER BY n`, []any{thread, run},
+		func(rows *sql.Rows) (bool, error) {
+			s := Span{Thread: thread, Run: run}
+			err := rows.Scan(&s.N, &s.Body)
+			list = append(list, s)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read what the calls of run %s took: %w", run, err)
+	}
+	return list, nil
+}
+
+// PromptPart is a part of a thread's prompts. Error: ErrNotFound.
+func (db *DB) PromptPart(ctx context.Context, thread string, hash []byte) (body []byte, err error) {
+	err = db.each(ctx, `SELECT body FROM prompt WHERE thread = ? AND hash = ?`, []any{thread, hash},
+		func(rows *sql.Rows) (bool, error) { return false, rows.Scan(&body) })
+	if err == nil && body == nil {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read part of a prompt: %w", err)
+	}
+	return body, nil
+}
+
+// forgotten is how many old rows are deleted in one go.
+const forgotten = 2000
+
+// ForgetTraces deletes some of the spans that began before a moment, and of the parts nobody has used
+// since. It tells whether there may be more of them.
+func (db *DB) ForgetTraces(ctx context.Context, before time.Time) (more bool, err error) {
+	var gone int64
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM span WHERE (thread, run, n) IN (SELECT thread, run, n FROM span WHERE n < ? LIMIT ?)`,
+			before.UnixMicro(), forgotten)
+		if err != nil {
+			return err
+		}
+		gone = n
+		n, err = w.change(`DELETE FROM prompt WHERE (thread, hash) IN (SELECT thread, hash FROM prompt WHERE used < ? LIMIT ?)`,
+			millis(before.Add(-usedEvery)), forgotten)
+		gone = max(gone, n)
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("delete old traces: %w", err)
+	}
+	return gone == forgotten, nil
+}

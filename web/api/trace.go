@@ -1,0 +1,91 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/inspect"
+	"fawn/store"
+	"fawn/web/httpx"
+	"fawn/web/openapi"
+)
+
+// traceJSON is what the calls of a run took.
+type traceJSON struct {
+	Thread string         `json:"thread_id"`
+	Run    string         `json:"run_id"`
+	Status string         `json:"status"`
+	Spans  []inspect.Span `json:"spans"`
+}
+
+// spans are the calls of a run, without where their prompts are.
+func (m mount) spans(c echo.Context, r store.Run) ([]inspect.Span, error) {
+	if m.Inspect == nil {
+		return nil, httpx.Errorf(http.StatusNotFound, "What calls of runs take isn't kept here (inspector.enabled in the config)")
+	}
+	return m.Inspect.Spans(c.Request().Context(), r.ThreadID, r.ID)
+}
+
+// trace tells what each call of a run took.
+func (m mount) trace(c echo.Context, r store.Run) error {
+	list, err := m.spans(c, r)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Prompt = nil
+	}
+	return httpx.JSON(c, http.StatusOK, traceJSON{r.ThreadID, r.ID, r.Status, list})
+}
+
+// traceCall tells of one call, with what its model was sent.
+func (m mount) traceCall(c echo.Context, r store.Run) error {
+	list, err := m.spans(c, r)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(pathParam(c, "span"), 10, 64)
+	if err != nil {
+		return httpx.Errorf(http.StatusNotFound, "Call not found")
+	}
+	for _, s := range list {
+		if s.N != id {
+			continue
+		}
+		prompt, err := m.Inspect.Prompt(c.Request().Context(), r.ThreadID, s)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		out := struct {
+			inspect.Span
+			Sent *inspect.Prompt `json:"prompt"` // takes the place of the other one
+		}{Span: s}
+		if err == nil {
+			out.Sent = &prompt
+		}
+		return httpx.JSON(c, http.StatusOK, out)
+	}
+	return httpx.Errorf(http.StatusNotFound, "Call not found")
+}
+
+// traceSchemas describe both.
+func traceSchemas() map[string]openapi.Schema {
+	call := func(more ...openapi.Prop) openapi.Schema {
+		str, num := openapi.String(), openapi.Int(0)
+		return openapi.Object(append([]openapi.Prop{openapi.Req("id", num), openapi.Req("kind", openapi.Enum(inspect.KindRun,
+			inspect.KindModel, inspect.KindTool, inspect.KindSide)), openapi.Req("name", str), openapi.Opt("helper", str),
+			openapi.Opt("call_id", str), openapi.Req("began", num), openapi.Opt("first_token", num), openapi.Req("took", num),
+			openapi.Req("status", str), openapi.Opt("error", str), openapi.Opt("response_model", str),
+			openapi.Opt("finish_reason", str), openapi.Opt("message_id", str), openapi.Opt("usage", openapi.Map(nil)),
+			openapi.Opt("arguments", str), openapi.Opt("result", str), openapi.Opt("answer", str), openapi.Opt("messages", num),
+			openapi.Opt("tools", num)}, more...)...)
+	}
+	return map[string]openapi.Schema{
+		"Trace": openapi.Object(openapi.Req("thread_id", openapi.ID()), openapi.Req("run_id", openapi.String()),
+			openapi.Req("status", openapi.String()), openapi.Req("spans", openapi.List(call()))),
+		"TraceCall": call(openapi.Req("prompt", openapi.Nullable(openapi.Map(nil)))),
+	}
+}

@@ -1,0 +1,210 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fawn/web/e2e/scriptmodel"
+)
+
+// call is one of a run's calls in the API.
+type call struct {
+	ID      int64  `json:"id"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Helper  string `json:"helper"`
+	Began   int64  `json:"began"`
+	First   int64  `json:"first_token"`
+	Took    int64  `json:"took"`
+	Status  string `json:"status"`
+	Error   string `json:"error"`
+	Args    string `json:"arguments"`
+	Result  string `json:"result"`
+	Answer  string `json:"answer"`
+	Message string `json:"message_id"`
+	Usage   struct {
+		Input int     `json:"input_tokens"`
+		Cost  float64 `json:"cost"`
+	} `json:"usage"`
+	Prompt *struct {
+		System   string `json:"system"`
+		Messages []struct {
+			Type    string          `json:"type"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+		Missing int `json:"missing"`
+	} `json:"prompt"`
+}
+
+// traceOf are the calls of a thread's only run, and where they are.
+func (s *server) traceOf(t *testing.T, thread string) (calls []call, at string) {
+	t.Helper()
+	list := decoded[[]map[string]any](t, s.send(t, "GET", "/threads/"+thread+"/runs", ""))
+	if len(list) != 1 {
+		t.Fatalf("%d runs", len(list))
+	}
+	at = fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"])
+	return decoded[struct{ Spans []call }](t, s.send(t, "GET", at, "")).Spans, at
+}
+
+// kinds counts calls by kind and name.
+func kinds(list []call) map[string]int {
+	out := map[string]int{}
+	for _, c := range list {
+		out[c.Kind+" "+c.Name]++
+	}
+	return out
+}
+
+// TestEachCallOfARunCanBeLookedInto: its models, tools and helpers are there with what they took,
+// and the prompt of a model call is what its provider got, word for word.
+func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
+	s, thread := paintedRun(t, "")
+	calls, at := s.traceOf(t, thread)
+	got := kinds(calls)
+	for what, n := range map[string]int{"run lead_agent": 1, "run general-purpose": 1, "model script": 3, "tool task": 1, "tool read_file": 1} {
+		if got[what] != n {
+			t.Errorf("%d × %s, want %d: %v", got[what], what, n, got)
+		}
+	}
+	for _, c := range calls {
+		switch {
+		case c.Began == 0 || c.Took <= 0:
+			t.Errorf("no time: %+v", c)
+		case c.Kind == "model" && (c.First <= 0 || c.First > c.Took || c.Usage.Input == 0 || c.Usage.Cost == 0 || c.Message == "" || c.Answer == ""):
+			t.Errorf("a model call: %+v", c)
+		case c.Kind == "tool" && c.Name == "read_file" && (c.Status != "error" || !strings.Contains(c.Args, "none.txt") || !strings.Contains(c.Result, "not found")):
+			t.Errorf("a tool call: %+v", c)
+		case c.Prompt != nil:
+			t.Errorf("the list has a prompt: %+v", c)
+		}
+		if c.Kind != "model" {
+			continue
+		}
+		one := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), ""))
+		if one.Prompt == nil || one.Prompt.Missing > 0 || !strings.Contains(one.Prompt.System, "You are Fawn") || len(one.Prompt.Tools) == 0 {
+			t.Fatalf("the prompt: %+v", one.Prompt)
+		}
+		last := one.Prompt.Messages[len(one.Prompt.Messages)-1]
+		want := map[int]string{1000: "--- BEGIN USER INPUT ---\\npaint it\\n--- END USER INPUT ---", 5000: "\\nmix the colour\\n", 2000: "none.txt"}[one.Usage.Input]
+		if !strings.Contains(string(last.Content), want) {
+			t.Errorf("the last message of the prompt with %d tokens is %s", one.Usage.Input, last.Content)
+		}
+		if helper := one.Usage.Input == 5000; helper != (c.Helper == "general-purpose") {
+			t.Errorf("the helper of the prompt with %d tokens is %q", one.Usage.Input, c.Helper)
+		}
+	}
+	if a := s.send(t, "GET", at+"/1", ""); a.status != http.StatusNotFound {
+		t.Errorf("a call that is not there: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "DELETE", "/threads/"+thread, ""); a.status/100 != 2 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", at, ""); a.status != http.StatusNotFound {
+		t.Errorf("of a thread that is deleted: %d %s", a.status, a.body)
+	}
+}
+
+// TestRetriesCanBeLookedInto: each attempt is a call with what went wrong.
+func TestRetriesCanBeLookedInto(t *testing.T) {
+	model := scriptmodel.Start(t)
+	model.When("try hard", scriptmodel.Script{Turns: []scriptmodel.Turn{{Error: &scriptmodel.Failure{Status: 503, Message: "overloaded", Times: 1}, Text: "Done."}}})
+	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}\nllm_call: {retry_base_delay_ms: 1, retry_cap_delay_ms: 1}", 1))
+	const thread = "11111111-1111-4111-8111-111111111111"
+	if a := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("try hard")); !strings.Contains(a.body, "Done.") {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	calls, _ := s.traceOf(t, thread)
+	var how []string
+	for _, c := range calls {
+		if c.Kind == "model" {
+			how = append(how, c.Status)
+		}
+	}
+	if strings.Join(how, " ") != "error ok" {
+		t.Errorf("the attempts went %v: %+v", how, calls)
+	}
+}
+
+// TestNothingIsKeptThatTheOwnerDoesNotWant.
+func TestNothingIsKeptThatTheOwnerDoesNotWant(t *testing.T) {
+	s, thread := paintedRun(t, "inspector: {prompts: false}\n")
+	calls, at := s.traceOf(t, thread)
+	for _, c := range calls {
+		if c.Kind != "model" {
+			continue
+		}
+		if one := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), "")); one.Prompt != nil || one.Took == 0 {
+			t.Errorf("a call: %+v", one)
+		}
+	}
+	off, thread := paintedRun(t, "inspector: {enabled: false}\n")
+	list := decoded[[]map[string]any](t, off.send(t, "GET", "/threads/"+thread+"/runs", ""))
+	if a := off.send(t, "GET", fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"]), ""); a.status != http.StatusNotFound {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestThePromptIsWhatTheProviderGot, also after a call of a tool and with what stages put in.
+func TestThePromptIsWhatTheProviderGot(t *testing.T) {
+	model := scriptmodel.Start(t)
+	model.When("look there", scriptmodel.Script{Turns: []scriptmodel.Turn{
+		{ToolCalls: []scriptmodel.Call{{Name: "ls", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace"}`)}}}, {Text: "Nothing there."}}})
+	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}", 1))
+	const thread = "11111111-1111-4111-8111-111111111111"
+	if a := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("look <b>there</b>, look there")); !strings.Contains(a.body, "Nothing there.") {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	calls, at := s.traceOf(t, thread)
+	sent, n := model.Requests(), 0
+	for _, c := range calls {
+		if c.Kind != "model" {
+			continue
+		}
+		p := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), "")).Prompt
+		var got struct {
+			Messages []struct{ Content json.RawMessage }
+			Tools    []struct{ Function struct{ Name string } }
+		}
+		if err := json.Unmarshal(sent[n].Body, &got); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		texts := []string{p.System}
+		for _, m := range p.Messages {
+			var text string
+			if err := json.Unmarshal(m.Content, &text); err != nil {
+				t.Fatalf("%v: %s", err, m.Content)
+			}
+			texts = append(texts, text)
+		}
+		if len(texts) != len(got.Messages) || len(p.Tools) != len(got.Tools) {
+			t.Fatalf("%d messages and %d tools, the provider got %d and %d", len(texts), len(p.Tools), len(got.Messages), len(got.Tools))
+		}
+		for i, m := range got.Messages {
+			var text string
+			if string(m.Content) != "null" && m.Content != nil {
+				if err := json.Unmarshal(m.Content, &text); err != nil {
+					t.Fatalf("%v: %s", err, m.Content)
+				}
+			}
+			if text != texts[i] {
+				t.Errorf("message %d is %q, the provider got %q", i, texts[i], text)
+			}
+		}
+		for i, tool := range got.Tools {
+			if tool.Function.Name != p.Tools[i].Name {
+				t.Errorf("tool %d is %s, the provider got %s", i, p.Tools[i].Name, tool.Function.Name)
+			}
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d calls", n)
+	}
+}
