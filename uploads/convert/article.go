@@ -51,6 +51,10 @@ func article(d *draft, data []byte) error {
 	body := found.Node
 	if err != nil || body == nil || len(strings.TrimSpace(found.TextContent)) < shortArticle {
 		body = whole(doc)
+	} else if more := fuller(doc, visible(found.TextContent)); more != nil {
+		body = more
+	} else {
+		prune(body, false)
 	}
 	if t := oneLine(found.Title); t != "" {
 		title = t

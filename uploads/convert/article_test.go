@@ -107,6 +107,23 @@ Iniciar sesión`), lines("Un cielo sin luces"), lines("Las cúpulas\nEl invierno
 Реклама: окна со скидкой
 Все права защищены
 Войти в кабинет`), lines("Мельница снова мелет"), lines("История\nРемонт\nКак доехать")},
+		{"ar", lines(`بُنيت المنارة القديمة سنة 1874 فوق الصخرة البعيدة عند مدخل الخليج.
+كان الحارس يصعد 212 درجة كل مساء ويكتب حالة الطقس في دفتر أحمر.
+في شتاء سنة 1903 اقتلعت العاصفة الباب ووصل البحر إلى الطابق الثالث.
+لم يستطع أحد الوصول أحد عشر يوما فعاشت العائلة على السمك المجفف.
+بعد الحرب رُكّب مصباح جديد يعمل بالكهرباء من كابل تحت الماء.
+اليوم يشغّل الحاسوب الضوء لكن العدسة القديمة ما زالت تدور بلا صوت.
+يأتي الزوار بين مايو وسبتمبر عندما يرسو القارب قرب الدرج.
+يعرض المتحف في الطابق الأرضي أدوات ورسائل والدفاتر الحمراء.
+وجد المهندسون أن البرج يميل أربعة سنتيمترات فقط.
+يبدأ الترميم القادم سنة 2027 ويكلف نحو مليونين.`), lines(`الرئيسية من نحن اتصل بنا
+اشترك في النشرة البريدية
+نستخدم ملفات الارتباط
+شارك هذه الصفحة
+مواضيع ذات صلة
+إعلان: عروض السفر
+جميع الحقوق محفوظة
+تسجيل الدخول`), lines("منارة على الصخرة البعيدة"), lines("العواصف\nالمصباح\nالزيارة")},
 		{"zh", lines(`这座石桥建于明代，横跨城东的小河，已有五百多年的历史。
 桥身由三百块青石砌成，石缝里填着糯米和石灰做的灰浆。
 过去每逢集市，商人们牵着骡子从桥上经过，桥头有三家茶馆。
@@ -172,6 +189,19 @@ func layouts() map[string]func(title, b string, a func(int) string) string {
 				half += i + 4
 			}
 			return page(t, "", `<header>`+a(0)+`</header><main><section class="post"><h1>`+t+`</h1>`+b[:half]+`<figure><img src="/a.jpg" alt=""><figcaption></figcaption></figure></section><div class="promo">`+a(5)+`</div><section class="post">`+b[half:]+`</section></main><footer>`+a(6)+`</footer>`)
+		},
+		"forum": func(t, b string, a func(int) string) string {
+			post := `<div class="post"><div class="postprofile"><a href="/u">` + a(7) + `</a></div><div class="postbody"><p>`
+			return page(t, "", `<ul class="linklist">`+links(a, 5)+`</ul><div id="page-body"><h2 class="topic-title">`+t+`</h2>`+strings.NewReplacer("<p>", post, "</p>", `</p></div></div>`).Replace(b)+`</div><div class="jumpbox"><ul>`+links(a, 8)+`</ul></div>`)
+		},
+		"product": func(t, b string, a func(int) string) string {
+			return page(t, `<meta property="og:type" content="product">`, `<div class="breadcrumbs"><a href="/">`+a(0)+`</a></div><div class="product"><div class="gallery"><img src="/1.jpg" alt=""></div><div class="info"><h1>`+t+`</h1><form><button>`+a(5)+`</button></form></div><div class="tabs"><div class="tab">`+b+`</div></div></div><div class="upsell related"><ul>`+links(a, 6)+`</ul></div>`)
+		},
+		"recipe": func(t, b string, a func(int) string) string {
+			return page(t, "", `<nav>`+a(0)+`</nav><div itemscope itemtype="https://schema.org/Recipe"><h1 itemprop="name">`+t+`</h1><ol class="steps">`+strings.NewReplacer("<p>", "<li><p>", "</p>", "</p></li>", "<h2>", "<li><b>", "</h2>", "</b></li>").Replace(b)+`</ol><div class="share">`+a(3)+`</div></div><aside>`+a(4)+`</aside>`)
+		},
+		"manual": func(t, b string, a func(int) string) string {
+			return page(t, "", `<div id="header"><h1>`+t+`</h1></div><div id="content"><div class="sect1">`+strings.ReplaceAll(b, "<h2>", `</div><div class="sect1"><h2>`)+`</div></div><div id="footer">`+a(6)+`</div>`)
 		},
 		"inline": func(t, b string, a func(int) string) string {
 			return page(t, "", `<div id="header">`+a(0)+`</div><div class="entry-content"><h1 class="entry-title">`+t+`</h1>`+strings.Replace(b, "</p>", `</p><div class="newsletter-signup"><p>`+a(1)+`</p><form><input><button>`+a(7)+`</button></form></div>`, 2)+`</div><div class="social">`+a(3)+`</div>`)
@@ -255,7 +285,7 @@ func withoutTargets(s string) string {
 	}
 }
 
-// TestArticlesAreFound keeps the word F1 of 60 pages over a floor. With FAWN_PAGES=folder it writes them
+// TestArticlesAreFound keeps the word F1 of 98 pages over a floor. With FAWN_PAGES=folder it writes them
 // there, with their texts and ours, to be compared with other programs.
 func TestArticlesAreFound(t *testing.T) {
 	t.Parallel()
@@ -291,7 +321,7 @@ func TestArticlesAreFound(t *testing.T) {
 	for layout, s := range sums {
 		t.Logf("%-9s %.3f", layout, s/float64(counts[layout]))
 	}
-	if mean := total / float64(len(all)); mean < 0.95 {
+	if mean := total / float64(len(all)); mean < 0.97 {
 		t.Errorf("the mean of F1 is %.3f", mean)
 	}
 }
