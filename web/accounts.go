@@ -15,7 +15,7 @@ import (
 // openAccounts makes what knows who may use the server.
 func (a *App) openAccounts(snap *config.Snapshot) {
 	required := a.accountsRequired(snap.File.Auth.Required)
-	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required})
+	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
 	factors := factor.Factors{DB: a.db}
 	a.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
 		owes, _, err := factors.Required(ctx, user.ID)

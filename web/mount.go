@@ -15,9 +15,12 @@ import (
 )
 
 // openProxy takes over what the configuration and the command line say about proxies.
-func (a *App) openProxy(s config.Server) (err error) {
+func (a *App) openProxy(s config.Server, userHeader string) (err error) {
 	if a.trust, err = proxy.Parse(s.TrustedProxies); err != nil {
 		return fmt.Errorf("server.trusted_proxies in the config: %w", err)
+	}
+	if a.vouches = userHeader; userHeader != "" && len(s.TrustedProxies) == 0 {
+		return fmt.Errorf("auth.proxy_header in the config needs server.trusted_proxies: the addresses of the proxies that may say who asks")
 	}
 	base, ok := cmp.Or(a.opts.Base, s.BasePath), false
 	if a.base, ok = proxy.CleanBase(base); !ok {
@@ -30,6 +33,9 @@ func (a *App) openProxy(s config.Server) (err error) {
 // resolved is a request as if there were no proxy in front: from the client itself, and for a
 // path from the root. Proxies may pass the base path on or take it away.
 func (a *App) resolved(r *http.Request) *http.Request {
+	if a.vouches != "" && !a.trust.Contains(proxy.Of(r).Addr) {
+		r.Header.Del(a.vouches) // nobody else may say who asks
+	}
 	r = a.trust.Resolve(r)
 	client := proxy.Of(r)
 	client.Base = cmp.Or(client.Base, a.base)

@@ -69,6 +69,7 @@ type App struct {
 	config    *config.Store
 	trust     proxy.Trust
 	base      string // "" or such as /fawn
+	vouches   string // header with whom a trusted proxy has signed in
 	dirs      sandbox.Dirs
 	db        *store.DB
 	runs      *runs.Manager
@@ -147,7 +148,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.dirs.Quota = sandbox.NewQuota(snap.File.Sandbox.Limits.Disk)
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
-	if err := a.openProxy(snap.File.Server); err != nil {
+	if err := a.openProxy(snap.File.Server, snap.File.Auth.ProxyHeader); err != nil {
 		return nil, err
 	}
 	a.openMetrics(snap)

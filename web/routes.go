@@ -61,7 +61,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
-		Inspect: a.inspect, Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts})
+		Inspect: a.inspect, Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

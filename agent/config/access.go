@@ -21,6 +21,9 @@ type Auth struct {
 	// Whether people need an account: auto asks for one on addresses that other machines can reach.
 	Required string `yaml:"required" enum:"auto|always|never" reload:"restart"`
 
+	// ProxyHeader is the header with the e-mail address of whoever a trusted proxy has signed in.
+	ProxyHeader string `yaml:"proxy_header" reload:"restart"`
+
 	Local LocalAuth `yaml:"local"`
 	OIDC  OIDC      `yaml:"oidc"`
 }

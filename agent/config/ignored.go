@@ -15,7 +15,6 @@ type Ignored struct {
 
 // Reasons that several keys share.
 const (
-	noSSO      = "single sign-on is not available yet"
 	noChannels = "chat channels are not available yet"
 	noExternal = "external agents are not available yet"
 	noTasks    = "background tasks of MCP servers are not available yet"
@@ -64,7 +63,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},
 		{Key: "safety_finish_reason.detectors", Reason: "the detectors are built in"},
-		{Key: "auth.oidc", Reason: noSSO},
 		{Key: "database.backend", Reason: onlySQLite, Fine: []string{"sqlite"}},
 		{Key: "database.*", Reason: onlySQLite},
 		{Key: "checkpointer.type", Reason: onlySQLite, Fine: []string{"sqlite"}},

@@ -15,7 +15,7 @@ const passkey = async (form) => {
     const made = create
       ? await navigator.credentials.create({publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options)})
       : await navigator.credentials.get({publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options)});
-    const query = new URLSearchParams({next: form.dataset.next, name: form.elements.name?.value ?? ''});
+    const query = new URLSearchParams({next: form.dataset.to, name: form.elements.name?.value ?? ''});
     const done = await post(form.action + '?' + query, JSON.stringify(made), 'application/json');
     const said = await done.json();
     if (!done.ok) throw new Error(said.error);

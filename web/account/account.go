@@ -44,9 +44,12 @@ type Provider struct{ ID, Name string }
 
 // Options are what a Service works with.
 type Options struct {
-	DB       *store.DB
-	Log      *slog.Logger
-	Required bool // whether accounts are in force; else everybody is the owner of the installation
+	DB  *store.DB
+	Log *slog.Logger
+	// UserHeader carries the address of whoever a proxy has signed in; empty is none. The header is
+	// only in requests of proxies that the owner trusts.
+	UserHeader string
+	Required   bool // whether accounts are in force; else everybody is the owner of the installation
 
 	Now func() time.Time // nil is time.Now
 }

@@ -50,6 +50,14 @@ func (u *UI) services() (list []views.Service) {
 	return list
 }
 
+// Providers are the services that people can sign in with, for clients of the API.
+func (u *UI) Providers() (list []account.Provider) {
+	for _, s := range u.services() {
+		list = append(list, account.Provider{ID: s.Name, Name: s.Label})
+	}
+	return list
+}
+
 // service is one of the configuration; ok is false when it has no such.
 func (u *UI) service(name string) (p sso.Provider, set config.OIDCProvider, label string, ok bool) {
 	o := u.Config.Current().File.Auth.OIDC

@@ -1,0 +1,43 @@
+package account
+
+import (
+	"errors"
+	"net/http"
+
+	"fawn/store"
+	"fawn/web/principal"
+)
+
+// vouched is who a trusted proxy says it has signed in. People it knows and the server does not
+// get an account, once there is an owner.
+func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
+	ctx := r.Context()
+	email, err := Email(r.Header.Get(s.UserHeader))
+	if err != nil {
+		s.Log.Warn("a proxy names somebody who isn't an e-mail address", "header", s.UserHeader)
+		return principal.Stranger("token_invalid"), nil
+	}
+	u, err := s.DB.UserByEmail(ctx, email)
+	if errors.Is(err, store.ErrNotFound) {
+		empty, err := s.NeedsSetup(ctx)
+		if err != nil || empty {
+			return principal.Stranger("user_not_found"), err
+		}
+		u, err = s.Create(ctx, NewUser{Email: email, Role: RoleUser})
+		if errors.Is(err, ErrEmailTaken) { // two requests at once
+			u, err = s.DB.UserByEmail(ctx, email)
+		}
+		if err != nil {
+			return principal.Stranger("user_not_found"), err
+		}
+		s.Log.Info("a proxy brought a new user", "email", email)
+		return of(u), nil
+	}
+	if err != nil {
+		return principal.Stranger("user_not_found"), err
+	}
+	if u.Disabled {
+		return principal.Stranger("user_not_found"), nil
+	}
+	return of(u), nil
+}

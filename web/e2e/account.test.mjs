@@ -1,0 +1,258 @@
+// Accounts, on a server that asks for them: set up by a link, chat, sign out, wrong passwords, an
+// authenticator app, a passkey, tokens with the real SDK, a second user, a session that is ended.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { Client } from '@langchain/langgraph-sdk';
+import { answer, ask, atLeast, clean, finished, launch, newChat, open, shot, violations } from './browser.mjs';
+import { chromium, lacks, start, until, words } from './harness.mjs';
+
+const skip = lacks('Chromium', existsSync(chromium));
+const password = 'correct horse';
+let fawn, base, browser, owner, token;
+
+// Passkeys need a name, which an address is not.
+const named = (url) => url.replace('127.0.0.1', 'localhost');
+
+before(async () => {
+  if (skip) return;
+  [fawn, browser] = await Promise.all([start({ config: 'auth: {required: always}\n' }), launch()]);
+  base = named(fawn.base);
+});
+after(async () => { await browser?.close(); await fawn?.stop(); });
+
+const setupLink = () => named(fawn.log().match(/http:\/\/\S+\/setup\?token=\S+/)[0]);
+
+const signIn = async (page, email, secret = password) => {
+  await page.goto(base + '/login');
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(secret);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+};
+
+const section = async (page, name) => page.goto(`${base}/workspace/settings/${name}`);
+
+const decode32 = (s) => {
+  const bits = [...s].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
+  return Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
+};
+
+// code is what an app shows, so many periods from now.
+const code = (secret, off = 0) => {
+  const step = Buffer.alloc(8);
+  step.writeBigInt64BE(BigInt(Math.floor(Date.now() / 30_000) + off));
+  const sum = createHmac('sha1', decode32(secret)).update(step).digest();
+  return String((sum.readUInt32BE(sum.at(-1) & 15) & 0x7fffffff) % 1e6).padStart(6, '0');
+};
+
+test('a server without an owner is set up by its link, and then serves its owner', { skip }, async () => {
+  owner = await open(browser, base, { colorScheme: 'light' });
+  await owner.goto(base + '/');
+  await owner.getByText('Open the one-time link').waitFor();
+  await owner.goto(setupLink());
+  assert.deepEqual(await violations(owner), []);
+  await shot(owner, 'account-setup');
+  await owner.getByLabel('Email').fill('ann@example.org');
+  await owner.getByLabel('Name').fill('Ann');
+  await owner.getByLabel('New password').fill(password);
+  await owner.getByRole('button', { name: 'Create account' }).click();
+  await owner.waitForURL(base + newChat);
+  await ask(owner, base, words(12));
+  await finished(owner);
+  assert.match(await answer(owner), /\w/);
+  await owner.locator('.who summary').click();
+  await shot(owner, 'account-menu');
+  await owner.getByRole('button', { name: 'Sign out' }).click();
+  await owner.waitForURL(base + '/login');
+  const link = await fetch(setupLink());
+  assert.equal(link.status, 410);
+  clean(owner);
+});
+
+test('signing in leads to where one wanted, with a passkey too', { skip }, async () => {
+  await owner.goto(base + '/workspace/skills');
+  await owner.waitForURL(/\/login\?next=/);
+  await shot(owner, 'account-login');
+  await owner.getByLabel('Email').fill('ann@example.org');
+  await owner.getByLabel('Password').fill(password);
+  await owner.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await owner.waitForURL(base + '/workspace/skills');
+
+  const cdp = await owner.context().newCDPSession(owner);
+  await cdp.send('WebAuthn.enable');
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { protocol: 'ctap2', transport: 'internal',
+    hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
+  await section(owner, 'account');
+  await owner.getByLabel(/^Name, such as/).fill('Laptop');
+  await owner.getByRole('button', { name: 'Add a passkey' }).click();
+  await owner.getByText('Laptop', { exact: true }).waitFor();
+  assert.equal((await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials.length, 1);
+  await shot(owner, 'account-passkey');
+  await owner.locator('.who summary').click();
+  await owner.getByRole('button', { name: 'Sign out' }).click();
+  await owner.waitForURL(base + '/login');
+  await owner.goto(base + '/login?next=%2Fworkspace%2Fchats');
+  await owner.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await owner.waitForURL(base + '/workspace/chats');
+  await section(owner, 'account');
+  assert.match(await owner.locator('main').innerText(), /Laptop\s+added .* last used/);
+
+  // One that was taken away counts no more.
+  await owner.getByRole('button', { name: 'Remove: Laptop' }).click();
+  await owner.waitForURL(/saved=passkey/);
+  const other = await owner.context().newPage();
+  await owner.locator('.who summary').click();
+  await owner.getByRole('button', { name: 'Sign out' }).click();
+  await owner.waitForURL(base + '/login');
+  await owner.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await owner.getByText('The passkey didn’t work.').waitFor();
+  await other.close();
+  clean(owner);
+});
+
+test('an authenticator app, with its recovery codes', { skip }, async () => {
+  await signIn(owner, 'ann@example.org');
+  await owner.waitForURL(base + newChat);
+  await section(owner, 'account');
+  await owner.getByRole('button', { name: 'Set up an authenticator app' }).click();
+  await owner.locator('svg.qr').waitFor();
+  assert.deepEqual(await violations(owner), []);
+  await shot(owner, 'account-totp');
+  const secret = await owner.locator('code.secret').innerText();
+  await owner.getByLabel('Code', { exact: true }).fill(code(secret, -1));
+  await owner.getByRole('button', { name: 'Turn on' }).click();
+  await owner.getByText('Save your recovery codes now').waitFor();
+  await shot(owner, 'account-recovery');
+  const recovery = await owner.locator('.codes code').allInnerTexts();
+  assert.equal(recovery.length, 10);
+  const page = await open(browser, base);
+  await signIn(page, 'ann@example.org');
+  await page.getByLabel('Code').waitFor();
+  await shot(page, 'account-code');
+  assert.deepEqual(await violations(page), []);
+  await page.getByLabel('Code').fill(code(secret, 1));
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.waitForURL(base + newChat);
+  await page.context().close();
+  await section(owner, 'account');
+  await owner.locator('summary', { hasText: 'Change' }).click();
+  await owner.locator('#totp-now').fill(password);
+  await owner.getByRole('button', { name: 'Turn off' }).click();
+  await owner.getByRole('button', { name: 'Set up an authenticator app' }).waitFor();
+  clean(owner);
+});
+
+test('a token lets programs in, with the SDK too, until it is revoked', { skip }, async () => {
+  await section(owner, 'tokens');
+  await owner.getByLabel('Name').fill('Scripts');
+  await owner.getByRole('button', { name: 'Create token' }).click();
+  await owner.getByText('Copy it now').waitFor();
+  await shot(owner, 'account-token');
+  token = await owner.locator('#token-secret').innerText();
+  const get = (path, headers = {}) => fetch(base + path, { headers });
+  assert.equal((await get('/api/v1/auth/me')).status, 401);
+  const me = await get('/api/v1/auth/me', { Authorization: 'Bearer ' + token }).then((r) => r.json());
+  assert.equal(me.email, 'ann@example.org');
+  const sdk = new Client({ apiUrl: base, apiKey: token });
+  const thread = await sdk.threads.create();
+  let said = '';
+  for await (const part of sdk.runs.stream(thread.thread_id, 'lead_agent', { input: { messages: [{ role: 'user', content: words(5) }] }, streamMode: 'values' })) {
+    said = part.data?.messages?.at(-1)?.content ?? said;
+  }
+  assert.equal(said.trim().split(/\s+/).length, 5);
+  await section(owner, 'tokens');
+  await owner.getByRole('button', { name: 'Revoke: Scripts' }).click();
+  await until('the token is gone', async () => !(await owner.content()).includes('Revoke: Scripts'));
+  assert.equal((await get('/api/v1/auth/me', { Authorization: 'Bearer ' + token })).status, 401);
+  await assert.rejects(new Client({ apiUrl: base, apiKey: 'fawn_guess', callerOptions: { maxRetries: 0 } }).threads.search());
+  clean(owner);
+});
+
+test('a second user comes by invitation and sees nothing of the first', { skip }, async () => {
+  await section(owner, 'users');
+  await owner.getByLabel('Email').fill('bob@example.org');
+  await owner.getByRole('button', { name: 'Create an invitation' }).click();
+  const link = await owner.locator('#user-link').innerText();
+  await shot(owner, 'account-users');
+  const bob = await open(browser, base, { javaScriptEnabled: false }); // all of it are forms
+  await bob.goto(link);
+  assert.equal(await bob.getByLabel('Email').inputValue(), 'bob@example.org');
+  await bob.getByLabel('New password').fill(password);
+  await bob.getByRole('button', { name: 'Create account' }).click();
+  await bob.waitForURL(base + newChat);
+  await bob.goto(base + '/workspace/chats');
+  assert.match(await bob.locator('main').innerText(), /No chats yet/);
+  await owner.goto(base + '/workspace/chats');
+  const chat = await owner.locator('main a[href^="/workspace/chats/"]:not([href$="/new"])').first().getAttribute('href');
+  assert.equal((await bob.goto(base + chat)).status(), 404);
+  assert.equal((await bob.goto(base + '/workspace/settings/users')).status(), 404);
+  await bob.goto(base + '/workspace/settings/sessions');
+  await bob.getByText('This device').waitFor();
+  await bob.locator('.who summary').click();
+  await bob.getByRole('button', { name: 'Sign out' }).last().click();
+  await bob.waitForURL(base + '/login');
+  await bob.context().close();
+  await section(owner, 'users');
+  await owner.locator('summary', { hasText: 'bob@example.org' }).click();
+  await owner.getByRole('button', { name: 'Delete: bob@example.org' }).click();
+  await owner.getByText('It can’t be undone').waitFor();
+  await owner.getByRole('button', { name: 'Delete account' }).click();
+  await until('bob is gone', async () => !(await owner.content()).includes('bob@example.org'));
+  clean(owner);
+});
+
+test('a session that is ended stops what it does, and its page leads to the way in', { skip }, async () => {
+  const stolen = await open(browser, base);
+  await signIn(stolen, 'ann@example.org');
+  await stolen.waitForURL(base + newChat);
+  await ask(stolen, base, words(20_000, 50));
+  await atLeast(stolen, 10);
+  await section(owner, 'sessions');
+  assert.deepEqual(await violations(owner), []);
+  await shot(owner, 'account-sessions');
+  await owner.getByRole('button', { name: 'Sign out everywhere else' }).click();
+  await stolen.waitForURL(/\/login/);
+  assert.equal((await stolen.goto(base + '/workspace/chats')).url().startsWith(base + '/login'), true);
+  await owner.goto(base + '/workspace/chats');
+  assert.equal(new URL(owner.url()).pathname, '/workspace/chats');
+  await stolen.context().close();
+});
+
+test('how the pages look', { skip }, async (t) => {
+  const state = await owner.context().storageState();
+  for (const form of [{ name: 'light', colorScheme: 'light' }, { name: 'dark', colorScheme: 'dark' },
+    { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    { name: 'narrow', locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 320, height: 640 } }]) {
+    await t.test(form.name, async () => {
+      const { name, ...options } = form;
+      const inside = await open(browser, base, { ...options, storageState: state }), outside = await open(browser, base, options);
+      for (const [page, path] of [[outside, '/login'], [outside, '/setup'], [outside, '/reset?token=x'], [inside, '/workspace/settings/account'],
+        [inside, '/workspace/settings/sessions'], [inside, '/workspace/settings/tokens'], [inside, '/workspace/settings/users']]) {
+        await page.goto(base + path);
+        await page.evaluate(() => document.fonts.ready);
+        await shot(page, `account-${path.split('/').pop().split('?')[0]}-${name}`);
+        assert.deepEqual(await violations(page), [], path);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${path} is ${wide} px too wide`);
+        clean(page);
+      }
+      await inside.context().close();
+      await outside.context().close();
+    });
+  }
+});
+
+test('after five wrong passwords an address has to wait', { skip }, async () => {
+  const page = await open(browser, base);
+  for (let n = 0; n < 5; n++) {
+    await signIn(page, 'ann@example.org', 'wrong horse');
+    await page.getByText('Wrong email or password.').waitFor();
+  }
+  await signIn(page, 'ann@example.org');
+  await page.getByText('Too many attempts. Try again in 1 minute.').waitFor();
+  await shot(page, 'account-wait');
+  await owner.goto(base + '/workspace/chats'); // whoever is signed in stays so
+  assert.equal(new URL(owner.url()).pathname, '/workspace/chats');
+  await page.context().close();
+});
