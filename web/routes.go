@@ -37,7 +37,7 @@ func (a *App) routes() error {
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
 		Window:  a.builder.WindowOf,
 		Compact: a.builder.Compact, Inspect: a.inspect, Draining: a.leaving,
-		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil)), RemoveUser: a.accounts.Delete})
+		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package ui_test
 
 import (
+	"context"
+	"errors"
 	"html"
 	"io"
 	"log/slog"
@@ -8,6 +10,8 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,7 +19,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent"
 	"fawn/agent/config"
+	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/netguard"
 	"fawn/store"
@@ -31,6 +37,7 @@ type guarded struct {
 	*testing.T
 	db       *store.DB
 	accounts *account.Service
+	dirs     sandbox.Dirs
 	url      string
 }
 
@@ -44,9 +51,15 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 		t.Fatal(err)
 	}
 	h := &guarded{T: t, db: db, accounts: account.New(account.Options{DB: db, Log: log, Required: true})}
+	h.dirs = sandbox.Dirs{Root: dir}
+	manager := runs.New(runs.Config{DB: db, Log: log, Remove: h.dirs.Remove,
+		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return nil, errors.New("nobody runs here") }})
+	if err := manager.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	u, err := ui.New(ui.Deps{DB: db, Dirs: sandbox.Dirs{Root: dir}, Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}),
 		Log: log, Version: "test", Addr: "127.0.0.1:0", Accounts: h.accounts, SSO: sso.New(&netguard.Guard{}),
-		RemoveUser: h.accounts.Delete})
+		Runs: manager})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +71,7 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 	h.url = server.URL
 	t.Cleanup(func() {
 		server.Close()
+		manager.Close()
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
@@ -383,7 +397,27 @@ func TestUsersAreInvitedChangedAndDeleted(t *testing.T) {
 	if _, err := h.accounts.ByEmail(t.Context(), "bob@example.org"); err != nil {
 		t.Fatalf("deleted without being asked: %v", err)
 	}
+	for id, owner := range map[string]string{"hers": store.DefaultOwner, "his": user.ID} {
+		th := &store.Thread{ID: id, Owner: owner, Title: "Chat", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		if err := errors.Join(h.db.Commit(t.Context(), store.Batch{Thread: th, NewThread: true}), h.dirs.Create(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.db.CreateCron(t.Context(), store.Cron{ID: "task", Owner: user.ID, Kind: "page", Assistant: "lead_agent", Schedule: "0 * * * *",
+		Timezone: "UTC"}); err != nil {
+		t.Fatal(err)
+	}
 	g.want(g.post(at+"/delete", url.Values{"sure": {"1"}}), http.StatusSeeOther, "users")
+	left, _, err := h.db.Threads(t.Context(), store.ThreadQuery{})
+	if err != nil || len(left) != 1 || left[0].ID != "hers" {
+		t.Errorf("left of the chats: %v, %v", left, err)
+	}
+	if _, err := os.Stat(filepath.Join(h.dirs.Root, "threads", "his")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("his files: %v", err)
+	}
+	if _, err := h.db.Cron(t.Context(), user.ID, "task"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("his task: %v", err)
+	}
 	if _, err := h.accounts.ByEmail(t.Context(), "bob@example.org"); err == nil {
 		t.Error("the account is still there")
 	}

@@ -74,11 +74,9 @@ type Deps struct {
 	Backups func() views.Backups
 	// Restart ends every process of a thread's commands and says whether there were any;
 	// nil where no commands run.
-	Restart func(ctx context.Context, thread string) (bool, error)
-	SSO     *sso.Client // signs in through other services; nil has none
-	// RemoveUser deletes an account with all that it owns; nil where there are none.
-	RemoveUser func(ctx context.Context, id string) error
-	Draining   <-chan struct{} // closed when live streams should end; nil never is
+	Restart  func(ctx context.Context, thread string) (bool, error)
+	SSO      *sso.Client     // signs in through other services; nil has none
+	Draining <-chan struct{} // closed when live streams should end; nil never is
 }
 
 // UI is the set of page handlers. It holds no state of its own but counters, what was last

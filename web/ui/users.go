@@ -129,7 +129,7 @@ func (u *UI) changeUser(c echo.Context) error {
 		if form.Get("sure") == "" {
 			return u.showUsers(c, http.StatusOK, func(v *views.Users) { v.Confirm = id })
 		}
-		err = u.RemoveUser(ctx, id)
+		err = u.removeUser(ctx, id)
 	default:
 		return store.ErrNotFound
 	}
