@@ -91,6 +91,9 @@ const (
 	// EnterScript leads from a first message into its chat.
 	EnterScript = "enter.js"
 
+	// InsightStyle is that of the pages that show what runs did and took.
+	InsightStyle = "insight.css"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -102,7 +105,7 @@ func Names() []string {
 	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", "fonts/math.woff2",
 		"fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript,
 		HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript,
-		PreviewScript, TrailScript, AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
+		PreviewScript, TrailScript, InsightStyle, AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

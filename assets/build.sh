@@ -29,3 +29,4 @@ style hello
 style cards
 style account
 style diagram
+style insight

@@ -126,3 +126,13 @@ func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, er
 	}
 	return list, nil
 }
+
+// SpentByAgent adds up everything owner spent in runs since a moment, by agent, as Caller, and
+// currency. Helpers count for their kind, side calls for the agent whose run they were for.
+func (db *DB) SpentByAgent(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
+	return db.spent(ctx, `SELECT '', agent, '', currency, count(DISTINCT run), sum(total), sum(input), sum(output), sum(cost) FROM (
+		SELECT spent.*, (SELECT coalesce(r.metadata ->> 'subagent_type', json_extract(r.kwargs, '$.context.agent_name'),
+			json_extract(r.kwargs, '$.config.configurable.agent_name'), 'lead_agent') FROM run r WHERE r.id = spent.run) AS agent
+		FROM spent WHERE owner = ? AND at >= ? AND run <> '') WHERE agent IS NOT NULL GROUP BY 2, 4 ORDER BY 2, 4`,
+		orDefault(owner, DefaultOwner), millis(since))
+}

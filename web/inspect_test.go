@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/web/e2e/scriptmodel"
 )
@@ -206,5 +207,50 @@ func TestThePromptIsWhatTheProviderGot(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d calls", n)
+	}
+}
+
+// TestARunIsInspectedInThePage: its calls, one of them with its prompt, and nobody else's run.
+func TestARunIsInspectedInThePage(t *testing.T) {
+	s, thread := paintedRun(t, "")
+	calls, at := s.traceOf(t, thread)
+	page := "/workspace/chats" + strings.TrimSuffix(strings.TrimPrefix(at, "/threads"), "/trace")
+	if chat := s.send(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body; !strings.Contains(chat, `href="`+page+`"`) {
+		t.Error("the chat has no way to its run's calls")
+	}
+	list := s.send(t, "GET", page, "", "Accept", "text/html")
+	for _, want := range []string{"general-purpose", "read_file", "8.0k", "0.021", "<rect"} {
+		if !strings.Contains(list.body, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	for _, c := range calls {
+		open := s.send(t, "GET", fmt.Sprint(page, "?call=", c.ID), "", "Accept", "text/html").body
+		switch {
+		case c.Name == "read_file" && !strings.Contains(open, "File not found"),
+			c.Kind == "model" && c.Usage.Input == 1000 && (!strings.Contains(open, "--- BEGIN USER INPUT ---\npaint it") || !strings.Contains(open, "You are Fawn")):
+			t.Errorf("%s %s: %s", c.Kind, c.Name, open)
+		}
+	}
+	other := strings.Replace(page, thread, "22222222-2222-4222-8222-222222222222", 1)
+	s.send(t, "POST", "/threads", `{"thread_id":"22222222-2222-4222-8222-222222222222"}`)
+	if a := s.send(t, "GET", other, "", "Accept", "text/html"); a.status != http.StatusNotFound {
+		t.Errorf("the run in another chat: %d", a.status)
+	}
+}
+
+// TestUsageIsShownByDayModelAndAgent.
+func TestUsageIsShownByDayModelAndAgent(t *testing.T) {
+	s, _ := paintedRun(t, "token_budget: {max_tokens: 123456}\n")
+	for _, path := range []string{"/workspace/usage", "/workspace/usage?days=7"} {
+		a := s.send(t, "GET", path, "", "Accept", "text/html")
+		for _, want := range []string{"8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k", time.Now().UTC().Format("2006-01-02"), "<rect"} {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("%q is not on %s", want, path)
+			}
+		}
+	}
+	if a := s.send(t, "GET", "/workspace/usage?days=0", "", "Accept", "text/html"); a.status/100 != 4 {
+		t.Errorf("no days: %d", a.status)
 	}
 }

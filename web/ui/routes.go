@@ -40,6 +40,8 @@ func (u *UI) routes() []route {
 		{"GET", "/workspace/chats/:id", user, u.onThread(u.thread)},
 		{"GET", "/workspace/chats/:id/files", user, u.onThread(u.filePage)},
 		{"GET", "/workspace/chats/:id/files/*", user, u.onThread(u.filePage)},
+		{"GET", "/workspace/chats/:id/runs/:run", user, u.onThread(u.inspectPage)},
+		{"GET", "/workspace/usage", user, u.usageHome},
 		{"GET", "/workspace/chats/:id/changes/:run", user, u.onThread(u.changesPage)},
 		{"GET", "/share/:token", anyone, u.shared},
 		{"GET", "/share/:token/files/*", anyone, u.sharedFile},

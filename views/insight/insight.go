@@ -1,0 +1,145 @@
+// Package insight has the pages that show what runs did and what they took.
+package insight
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// Inspect is the page of a run's calls.
+func Inspect(p views.InspectPage) templ.Component { return i18n.In(p.Shell.Lang, inspect(p)) }
+
+// Usage is the page of what everything took.
+func Usage(p views.UsageHome) templ.Component { return i18n.In(p.Shell.Lang, usage(p)) }
+
+func kindKey(kind string) string { return "inspect.kind." + kind }
+
+// callName is what a call is called; side calls by what they are for.
+func callName(ctx context.Context, c views.Call) string {
+	if c.Kind == "side" {
+		key := "usage.for." + c.Name
+		if s := i18n.C(ctx, key); s != key {
+			return s
+		}
+	}
+	return views.Safe(c.Name)
+}
+
+func statusText(ctx context.Context, c views.Call) string {
+	key := "inspect.status." + c.Status
+	if s := i18n.C(ctx, key); s != key {
+		return s
+	}
+	return views.Safe(c.Status)
+}
+
+func tokens(s views.Spent) string {
+	if s.Input+s.Output == 0 {
+		return ""
+	}
+	return views.Number(s.Input) + " → " + views.Number(s.Output)
+}
+
+func money(s views.Spent) string {
+	var parts []string
+	for _, m := range s.Money {
+		parts = append(parts, views.Price(m))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// took is a duration, in milliseconds when it is short.
+func took(lang string, d time.Duration) string {
+	if d < time.Second {
+		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + " ms"
+	}
+	return views.Duration(lang, d)
+}
+
+func number(n int) string { return strconv.Itoa(n) }
+
+// width is that of a part of a bar; a call that took nothing is seen all the same.
+func width(from, to int) string { return strconv.Itoa(max(to-from, 4)) }
+
+// callURL is the page with one call open.
+func callURL(p views.InspectPage, c views.Call) templ.SafeURL {
+	return templ.SafeURL(views.InspectURL(p.ThreadID, p.RunID) + "?call=" + c.ID + "#call")
+}
+
+func isOpen(p views.InspectPage, c views.Call) bool { return p.Open != nil && p.Open.ID == c.ID }
+
+// Sizes of the chart, in its own units.
+const (
+	chartHigh = 120
+	chartBar  = 10
+	chartStep = 14
+)
+
+// column is a day in the chart.
+type column struct{ X, Y, High, Out string }
+
+// columns draws the days: input below, output on top.
+func columns(days []views.DaySpent) []column {
+	most := 1
+	for _, d := range days {
+		most = max(most, d.Spent.Input+d.Spent.Output)
+	}
+	out := make([]column, len(days))
+	for i, d := range days {
+		all := (d.Spent.Input + d.Spent.Output) * chartHigh / most
+		if all == 0 && d.Spent.Input+d.Spent.Output > 0 {
+			all = 1
+		}
+		out[i] = column{X: strconv.Itoa(i * chartStep), Y: strconv.Itoa(chartHigh - all), High: strconv.Itoa(all),
+			Out: strconv.Itoa(d.Spent.Output * chartHigh / most)}
+	}
+	return out
+}
+
+func chartBox(days []views.DaySpent) string {
+	return "0 0 " + strconv.Itoa(max(len(days), 1)*chartStep) + " " + strconv.Itoa(chartHigh)
+}
+
+func daysURL(n int) templ.SafeURL {
+	return templ.SafeURL(views.UsageHomeURL + "?days=" + strconv.Itoa(n))
+}
+
+func spans() []int { return []int{7, 30, 90} }
+
+func spentName(ctx context.Context, s views.Spent) string {
+	if s.Name == "" {
+		return i18n.C(ctx, "usage.for.other")
+	}
+	return views.Safe(s.Name)
+}
+
+// tableRow is a line of a table of what was spent.
+type tableRow struct {
+	Name  string
+	Runs  int
+	Spent views.Spent
+}
+
+// dayRows are the days with something in them, newest first.
+func dayRows(days []views.DaySpent) (out []tableRow) {
+	for i := len(days) - 1; i >= 0; i-- {
+		if d := days[i]; d.Runs+d.Spent.Input+d.Spent.Output > 0 {
+			out = append(out, tableRow{d.Date, d.Runs, d.Spent})
+		}
+	}
+	return out
+}
+
+func modelRows(ctx context.Context, list []views.Spent) (out []tableRow) {
+	for _, s := range list {
+		out = append(out, tableRow{spentName(ctx, s), s.Calls, s})
+	}
+	return out
+}
