@@ -21,6 +21,8 @@ const (
 	calmEach  = 2 * time.Second // how often it is asked whether work is over
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is
 	worthIt   = 2 << 20         // and so much since memory was given back
+
+	worthDropping = 4 << 20 // bytes of the program file that came in since its pages were dropped
 )
 
 // keepHeap sets how often memory is collected, and gives it back to the system when nothing
@@ -81,7 +83,7 @@ func onCollection(f func() bool) {
 func giveBack(ctx context.Context, each time.Duration, rest func()) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
-	var last, given uint64
+	var last, given, files uint64
 	for {
 		select {
 		case <-ctx.Done():
@@ -89,16 +91,29 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 		case <-tick.C:
 		}
 		now := heapMetric("/gc/heap/allocs:bytes")
-		if now-last < calmBytes && now-given > worthIt {
-			rest()
-			runtime.GC() // what pools keep is let go of by the second collection
-			debug.FreeOSMemory()
-			dropProgram()
-			now = heapMetric("/gc/heap/allocs:bytes")
-			given = now
+		if now-last < calmBytes {
+			if now-given > worthIt {
+				rest()
+				runtime.GC() // what pools keep is let go of by the second collection
+				debug.FreeOSMemory()
+				now = heapMetric("/gc/heap/allocs:bytes")
+				given = now
+			}
+			files = dropGrown(files)
 		}
 		last = now
 	}
+}
+
+// dropGrown drops the pages of the program file if more of them came in than is worth the look since
+// there were so many bytes of files in memory, and returns how many there are after the last drop. The
+// little that a server does at rest brings pages in but hands out nothing to be given back.
+func dropGrown(files uint64) uint64 {
+	if fileBytes() < files+worthDropping {
+		return files
+	}
+	dropProgram()
+	return fileBytes()
 }
 
 func heapMetric(name string) uint64 {

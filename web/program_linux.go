@@ -28,6 +28,20 @@ func dropProgram() {
 	}
 }
 
+// fileBytes is how much of this process's memory are pages of files, 0 when that is not known.
+func fileBytes() uint64 {
+	b, err := os.ReadFile("/proc/self/statm")
+	words := strings.Fields(string(b))
+	if err != nil || len(words) < 3 {
+		return 0
+	}
+	pages, err := strconv.ParseUint(words[2], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * uint64(os.Getpagesize())
+}
+
 type mapping struct{ start, size uintptr }
 
 // cleanMappings returns where a file is mapped without the right to write and without a page

@@ -10,9 +10,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestProgramPagesAreLetGo brings all of the program in first: how much of it the tests before have
-// used depends on their order.
 func TestProgramPagesAreLetGo(t *testing.T) {
+	bringProgramIn(t)
+	before := rssOfFiles(t)
+	dropProgram()
+	if after := rssOfFiles(t); after > before*3/4 {
+		t.Errorf("%d kB of files in memory, %d before: the program's pages stayed", after, before)
+	}
+}
+
+// TestProgramPagesThatCameInLaterAreLetGo: what is done at rest must not bring the program in for good.
+func TestProgramPagesThatCameInLaterAreLetGo(t *testing.T) {
+	dropProgram()
+	files := fileBytes()
+	if again := dropGrown(files); again != files {
+		t.Errorf("dropped at %d bytes, although nothing had come in since %d", again, files)
+	}
+	bringProgramIn(t)
+	before := rssOfFiles(t)
+	if again := dropGrown(files); again >= uint64(before)<<10*3/4 {
+		t.Errorf("%d bytes of files are in memory, %d kB before: the program's pages stayed", again, before)
+	}
+}
+
+// bringProgramIn brings all of the program into memory: how much of it the tests before have used
+// depends on their order.
+func bringProgramIn(t *testing.T) {
+	t.Helper()
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Skip("no /proc: ", err)
@@ -26,16 +50,11 @@ func TestProgramPagesAreLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := unix.Munmap(program); err != nil {
 			t.Error(err)
 		}
-	}()
-	before := rssOfFiles(t)
-	dropProgram()
-	if after := rssOfFiles(t); after > before*3/4 {
-		t.Errorf("%d kB of files in memory, %d before: the program's pages stayed", after, before)
-	}
+	})
 }
 
 // rssOfFiles is RssFile of this process in kB.
