@@ -105,31 +105,67 @@ test('the conformance suite passes for servers', async () => {
   }
 });
 
-// Used as a client, Fawn is given the server of a scenario in its settings, and has a run call its tool.
-const asClient = async (call) => {
-  const url = process.argv.at(-1);
-  const json = async (path, method, body) => {
-    const r = await fetch(process.env.FAWN + path, { method, headers: { 'Content-Type': 'application/json' }, body: body && JSON.stringify(body) });
-    if (!r.ok) throw new Error(`${path}: ${r.status} ${await r.text()}`);
+// Used as a client, Fawn is given the server of a scenario in its settings, logs in where that is asked for, and
+// has a run call a tool. Then the server is removed: the suite waits until nobody is connected.
+const asClient = async () => {
+  const base = process.env.FAWN, url = process.argv.at(-1), scenario = process.env.MCP_CONFORMANCE_SCENARIO;
+  const known = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+  const send = (to, method = 'GET', body, headers) => fetch(new URL(to, base), { method, redirect: 'manual', headers: { 'Content-Type': 'application/json', ...headers }, body: body && JSON.stringify(body) });
+  const json = async (...args) => {
+    const r = await send(...args);
+    if (!r.ok) throw new Error(`${args[0]}: ${r.status} ${await r.text()}`);
     return r.json();
   };
-  await json('/api/mcp/config', 'PUT', { mcp_servers: { suite: { enabled: true, type: 'http', url } } });
-  for (let state; state !== 'ready'; await new Promise((next) => setTimeout(next, 50))) {
-    state = (await json('/api/mcp/status', 'GET')).servers.find((s) => s.name === 'suite')?.state;
-    if (state === 'failed') throw new Error('no connection');
+  const configure = (servers) => json('/api/mcp/config', 'PUT', { mcp_servers: servers });
+  const reached = async (...states) => {
+    for (let n = 0; n < 400; n++) {
+      const found = (await json('/api/mcp/status')).servers.find((s) => s.name === 'suite');
+      if (states.includes(found?.state)) return found.state;
+      await new Promise((next) => setTimeout(next, 50));
+    }
+    throw new Error(`the server becomes none of ${states}`);
+  };
+  const login = async () => {
+    const begun = await send('/api/mcp/servers/suite/login', 'POST', {});
+    const cookie = begun.headers.getSetCookie().map((c) => c.split(';')[0]).join('; ');
+    const { authorization_url: at, detail } = await begun.json();
+    if (!at) return console.log('no login: ' + detail);
+    const back = (await send(at)).headers.get('location');
+    const done = await send(back, 'GET', undefined, { Cookie: cookie, Accept: 'text/html' });
+    if (done.status >= 400) throw new Error(`the login ends with ${done.status}`);
+    return true;
+  };
+  const oauth = known.client_id && { enabled: true, grant_type: 'authorization_code', client_id: known.client_id, client_secret: known.client_secret };
+  await configure({ suite: { enabled: true, type: 'http', url, ...(oauth && { oauth }) } });
+  const ready = await reached('ready', 'login') === 'ready' || await login() && await reached('ready', 'failed') === 'ready';
+  if (ready && scenario !== 'initialize') {
+    const call = scenario === 'tools_call' ? { name: 'suite_add_numbers', args: { a: 5, b: 3 } } : { name: 'suite_test-tool', args: {} };
+    const content = 'SCRIPT' + JSON.stringify({ turns: [{ tool_calls: [call] }, { text: 'done' }] });
+    await json('/runs/wait', 'POST', { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content }] } });
   }
-  if (!call) return;
-  const content = 'SCRIPT' + JSON.stringify({ turns: [{ tool_calls: [call] }, { text: 'done' }] });
-  await json('/runs/wait', 'POST', { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content }] } });
+  await configure({});
 };
 
+// What is not here: sse-retry passes, but measures time; elicitation-sep1034-client-defaults has questions for a person;
+// auth/basic-cimd wants a client with a public address, auth/scope-step-up a second login in mid-call (both are a SHOULD), and
+// auth/2025-03-26-oauth-metadata-backcompat an authorization server that calls itself something else than its address,
+// which RFC 8414 forbids. The extensions for logins without a person need keys that Fawn's settings do not take.
+const clients = ['initialize', 'tools_call', ...['metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3',
+  'scope-from-www-authenticate', 'scope-from-scopes-supported', 'scope-omitted-when-undefined', 'scope-retry-limit',
+  'token-endpoint-auth-basic', 'token-endpoint-auth-post', 'token-endpoint-auth-none', 'pre-registration', 'resource-mismatch',
+  'offline-access-scope', 'offline-access-not-supported', '2025-03-26-oauth-endpoint-fallback'].map((name) => 'auth/' + name)];
+
 test('the conformance suite passes for clients', async () => {
-  const calls = { initialize: null, tools_call: { name: 'suite_add_numbers', args: { a: 5, b: 3 } } };
-  process.env.FAWN = fawn.base;
-  for (const [scenario, call] of Object.entries(calls)) {
-    const client = join(dir, scenario + '.mjs');
-    writeFileSync(client, `await (${asClient})(${JSON.stringify(call)});\n`);
-    const said = await conform('client', '--command', `${process.execPath} ${client}`, '--scenario', scenario);
-    assert.match(said, /OVERALL: PASSED/, said);
+  const client = join(dir, 'client.mjs');
+  writeFileSync(client, `await (${asClient})();\n`);
+  const used = await start({ config: 'sandbox: {network: {allow_private: [127.0.0.0/8, "::1/128"]}}\n' });
+  process.env.FAWN = used.base;
+  try {
+    for (const scenario of clients) {
+      const said = await conform('client', '--command', `${process.execPath} ${client}`, '--scenario', scenario);
+      assert.match(said, /OVERALL: PASSED/, scenario + '\n' + said);
+    }
+  } finally {
+    await used.stop();
   }
 });
