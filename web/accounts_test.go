@@ -257,7 +257,6 @@ func TestTokensDoWhatTheirScopeSays(t *testing.T) {
 		{"X-Api-Key", read, "POST", "/api/store/items/search", "{}", 200},
 		{"X-Api-Key", read, "POST", "/threads", "{}", 403},
 		{"X-Api-Key", read, "POST", "/runs/wait", "{}", 403},
-		{"X-Api-Key", read, "POST", "/mcp", "{}", 403},
 		{"X-Api-Key", read, "POST", "/ui/prefs", "", 403},
 		{"Authorization", "Bearer " + write, "POST", "/threads", "{}", 200},
 		{"X-Api-Key", write, "POST", "/api/threads", "{}", 200},

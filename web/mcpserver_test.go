@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/web"
+	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -369,5 +370,54 @@ func TestToolsRefuseWhatTheyCannotDo(t *testing.T) {
 	}
 	if list, _, _ := use[struct{ Threads []any }](t, o, "list_threads", nil); len(list.Threads) != 0 {
 		t.Errorf("what was refused left %v", list.Threads)
+	}
+}
+
+// bearing is a client that carries a token.
+type bearing struct {
+	token string
+	base  http.RoundTripper
+}
+
+func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.base.RoundTrip(r)
+}
+
+// TestAgentsAreTheUsersOfTheirTokens: each sees its user's conversations, one whose token may only read
+// begins nothing, and nobody gets in without.
+func TestAgentsAreTheUsersOfTheirTokens(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, scripted(t))
+	ann := s.owner(t)
+	eve := ann.member(t, "eve@x.org", account.RoleUser)
+	with := func(token string) *outside {
+		client := *s.client
+		client.Transport = bearing{token, s.client.Transport}
+		return connectTo(t, &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &client, MaxRetries: -1})
+	}
+	writes, reads, other := with(ann.token(t, "write")), with(ann.token(t, "read")), with(eve.token(t, "write"))
+	done, _, _ := use[toolTask](t, writes, "ask", map[string]any{"message": script(writesReport)})
+	for who, o := range map[string]*outside{"of ann's that reads": reads, "of eve's": other} {
+		_, text, failed := use[toolTask](t, o, "get_task", map[string]any{"thread_id": done.Thread})
+		list, _, _ := use[struct{ Threads []any }](t, o, "list_threads", nil)
+		all, err := o.ListResources(t.Context(), nil)
+		if mine := o == reads; err != nil || failed == mine || len(list.Threads) == 1 != mine || len(all.Resources) == 1 != mine {
+			t.Errorf("a token %s: %q, %d threads, %v %v", who, text, len(list.Threads), all, err)
+		}
+	}
+	if _, text, failed := use[any](t, reads, "ask", map[string]any{"message": "hi"}); !failed {
+		t.Errorf("a token that may only read begins a task: %q", text)
+	}
+	if _, text, failed := use[any](t, reads, "ask", map[string]any{"message": "hi", "thread_id": done.Thread}); !failed {
+		t.Errorf("or goes on with one: %q", text)
+	}
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
+	for _, headers := range [][]string{nil, {"Authorization", "Bearer fawn_none"}} {
+		a := s.send(t, "POST", "/mcp", body, append(headers, "Accept", "application/json, text/event-stream", "Content-Type", "application/json")...)
+		if a.status != http.StatusUnauthorized {
+			t.Errorf("%v: %d %s", headers, a.status, a.body)
+		}
 	}
 }
