@@ -169,6 +169,37 @@ test('a token lets programs in, with the SDK too, until it is revoked', { skip }
   clean(owner);
 });
 
+test('the same in the dialog over a chat', { skip }, async () => {
+  const cdp = await owner.context().newCDPSession(owner);
+  await owner.goto(base + newChat);
+  await owner.locator('.who summary').click();
+  await owner.locator('.who').getByRole('link', { name: 'Account' }).click();
+  const dialog = owner.getByRole('dialog', { name: 'Settings' });
+  await dialog.getByLabel('Name', { exact: true }).fill('Ann of the dialog');
+  await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+  await dialog.getByText('Saved ✓').waitFor();
+  await dialog.getByLabel(/^Name, such as/).fill('Dialog');
+  await dialog.getByRole('button', { name: 'Add a passkey' }).click();
+  await owner.getByText('Dialog', { exact: true }).waitFor();
+  await owner.getByRole('button', { name: 'Remove: Dialog' }).click();
+  await until('the passkey is gone', async () => !(await owner.content()).includes('Remove: Dialog'));
+  await owner.goto(base + newChat);
+  assert.match(await owner.locator('.who summary').innerText(), /Ann of the dialog/);
+  await owner.getByRole('link', { name: 'Settings' }).click();
+  await dialog.getByRole('link', { name: 'API tokens' }).click();
+  await dialog.getByLabel('Name').fill('Dialog');
+  await dialog.getByRole('button', { name: 'Create token' }).click();
+  await dialog.getByText('Copy it now').waitFor();
+  await owner.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: base });
+  await dialog.getByRole('button', { name: 'Copy' }).click();
+  await dialog.getByRole('button', { name: 'Copied' }).waitFor();
+  assert.match(await owner.evaluate(() => navigator.clipboard.readText()), /^fawn_/);
+  await dialog.getByRole('button', { name: 'Revoke: Dialog' }).click();
+  await until('the token is gone', async () => !(await owner.content()).includes('Revoke: Dialog'));
+  clean(owner);
+  await cdp.detach();
+});
+
 test('a second user comes by invitation and sees nothing of the first', { skip }, async () => {
   await section(owner, 'users');
   await owner.getByLabel('Email').fill('bob@example.org');
