@@ -50,6 +50,10 @@ func commandTable() []command {
 		{"run", "TASK", "carry out a task and print the answer, for scripts; - reads the task from standard input",
 			runCommand},
 		{"doctor", "", "check models, sandbox and files, and report problems with their fixes", doctorCommand},
+		{"support-bundle", "FILE", "write doctor, configuration and counts to an archive for whoever helps, without secrets and chats",
+			func(c *invocation) func() error {
+				return func() error { return web.SupportBundle(c, *c.o, c.word(0)) }
+			}},
 		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
 		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",
 			importCommand},

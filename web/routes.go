@@ -51,6 +51,7 @@ func (a *App) routes() error {
 			e.Add(method, path, principal.Allow(principal.Anyone, a.health))
 		}
 	}
+	e.GET("/api/support-bundle", principal.Allow(principal.Operator, a.supportBundle))
 	if a.metrics != nil {
 		e.GET("/metrics", principal.Allow(principal.Anyone, a.serveMetrics))
 	}
@@ -127,13 +128,21 @@ func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 //
 // Whoever isn't signed in learns no more than that.
 func (a *App) health(c echo.Context) error {
+	h := a.state(principal.Of(c.Request().Context()).Known())
+	if h["status"] != "healthy" {
+		return c.JSON(http.StatusServiceUnavailable, h)
+	}
+	return c.JSON(http.StatusOK, h)
+}
+
+// state is how the server is; strangers learn only whether it is well.
+func (a *App) state(known bool) map[string]any {
 	h := map[string]any{"status": "healthy", "service": "fawn"}
-	if !principal.Of(c.Request().Context()).Known() {
+	if !known {
 		if a.db.Healthy() != nil {
 			h["status"] = "unhealthy"
-			return c.JSON(http.StatusServiceUnavailable, h)
 		}
-		return c.JSON(http.StatusOK, h)
+		return h
 	}
 	h["version"], h["sandbox"] = a.opts.Version, a.publicReport()
 	h["audit"] = map[string]int64{"dropped": a.trail.lost()}
@@ -143,7 +152,6 @@ func (a *App) health(c echo.Context) error {
 	}
 	if err := a.db.Healthy(); err != nil {
 		h["status"], h["reason"] = "unhealthy", err.Error()
-		return c.JSON(http.StatusServiceUnavailable, h)
 	}
-	return c.JSON(http.StatusOK, h)
+	return h
 }
