@@ -57,10 +57,11 @@ func filePath(thread, at string) string {
 	return threadPath(thread, "artifacts") + (&url.URL{Path: at}).EscapedPath()
 }
 
-// described adds to paths what the files are. Those that are gone are left out.
+// described adds to paths, of which it takes the last ones, what the files are. Those that are gone
+// are left out.
 func (s *Server) described(ctx context.Context, thread string, paths []string) ([]artifact, error) {
 	var out []artifact
-	for _, p := range paths {
+	for _, p := range paths[max(0, len(paths)-listedFiles):] {
 		a, err := s.stat(ctx, thread, p)
 		if gone(err) {
 			continue
