@@ -47,6 +47,7 @@ func Doctor(ctx context.Context, o Options) (ok bool, err error) {
 		return false, d.err
 	}
 	d.configuration(snap)
+	d.accounts(o, snap)
 	d.sandbox(ctx, snap, dir)
 	d.models(ctx, snap)
 	d.insight(ctx, snap)

@@ -37,6 +37,9 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if allowed {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", exposed)
+			if a.accounts.Required() && slices.Contains(a.config.Current().File.Server.CORSOrigins, origin) {
+				h.Set("Access-Control-Allow-Credentials", "true") // the session's cookie
+			}
 		}
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			if !allowed {
