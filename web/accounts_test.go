@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -389,5 +390,51 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	}
 	if _, err := console(web.UserJob{Do: "reset", Email: "nobody@x.org"}); err == nil {
 		t.Error("nobody was reset")
+	}
+}
+
+// TestOnlyConfiguredOriginsMaySendTheSession: a front end on another origin of the owner's choice
+// may use the cookie, nobody else, and nobody on a server without accounts.
+func TestOnlyConfiguredOriginsMaySendTheSession(t *testing.T) {
+	t.Parallel()
+	const front = "https://front.example"
+	conf := "server: {cors_origins: [" + front + "]}\n"
+	for _, c := range []struct {
+		s      *server
+		origin string
+		want   string
+	}{
+		{guarded(t, conf), front, "true"},
+		{guarded(t, conf), "https://else.example", ""},
+		{start(t, conf), front, ""},
+		{start(t, conf+"auth: {required: always}\n"), "http://localhost:3000", ""},
+	} {
+		a := c.s.send(t, "OPTIONS", "/api/threads", "", "Origin", c.origin, "Access-Control-Request-Method", "POST")
+		if got := a.header.Get("Access-Control-Allow-Credentials"); got != c.want {
+			t.Errorf("%s on %s: %q", c.origin, c.s.app.Addr(), got)
+		}
+	}
+}
+
+func TestDoctorSaysWhoMayUseTheServer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ addr, conf, says string }{
+		{"127.0.0.1:0", "", "not needed"},
+		{"0.0.0.0:0", "", "ok    accounts      needed"},
+		{"127.0.0.1:0", "server: {base_path: /fawn}\n", "Set auth.required: always"},
+		{"127.0.0.1:0", "auth: {required: always}\n", "name it in server.trusted_proxies"},
+		{"0.0.0.0:0", "auth: {required: never}\n", "has the owner's rights"},
+	} {
+		conf := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(conf, []byte(c.conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if _, err := web.Doctor(t.Context(), web.Options{Addr: c.addr, Data: t.TempDir(), Config: conf, Out: &out}); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s with %q says no %q:\n%s", c.addr, c.conf, c.says, out.String())
+		}
 	}
 }

@@ -49,3 +49,6 @@ func (a *App) Route() []*echo.Route { return a.echo.Routes() }
 
 // DB is the program's database.
 func (a *App) DB() *store.DB { return a.db }
+
+// DataDir is where everything is kept.
+func (a *App) DataDir() string { return a.dirs.Root }

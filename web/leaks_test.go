@@ -123,7 +123,7 @@ func (h *house) ask(t *testing.T, r route, headers ...string) answer {
 // open are the routes that answer people without an account.
 func open(r route) bool {
 	return slices.Contains([]string{"/assets/*", "/health", "/healthz", "/api/health", "/ui/diagram", "/login", "/setup", "/reset", "/logout"}, r.pattern) ||
-		strings.HasPrefix(r.pattern, "/share/") || strings.HasPrefix(r.pattern, "/login/") ||
+		strings.HasPrefix(r.pattern, "/share/") || strings.HasPrefix(r.pattern, "/login/") || strings.HasPrefix(r.pattern, "/ui/login/") ||
 		strings.HasPrefix(r.pattern, "/api/v1/auth/oauth/") || strings.HasPrefix(r.pattern, "/api/v1/auth/callback/") ||
 		slices.ContainsFunc([]string{"/ok", "/info"}, func(p string) bool { return strings.HasSuffix(r.pattern, p) }) ||
 		slices.Contains([]string{"setup-status", "providers", "initialize", "register", "login/local", "link", "logout"}, strings.TrimPrefix(r.pattern, "/api/v1/auth/"))
@@ -195,5 +195,29 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 	}
 	if after := h.everything(t); after != before {
 		t.Errorf("something was done to what ann owns:\n%s\n%s", before, after)
+	}
+}
+
+// TestSettingsShowTheInstallationToWhoeverRunsIt: paths, servers, open hosts and what is wrong with
+// the configuration are no matter of other users.
+func TestSettingsShowTheInstallationToWhoeverRunsIt(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, "runs: {resume: auto}\nacp_agents: {x: {command: y}}\n")
+	ann := s.owner(t)
+	eve := ann.member(t, "eve@x.org", account.RoleUser)
+	if a := ann.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"innermost":{"enabled":false,"type":"http","url":"https://innermost.example/mcp"}}}`); a.status != http.StatusOK {
+		t.Fatalf("add a server: %d %s", a.status, a.body)
+	}
+	for section, shown := range map[string]string{"about": s.app.DataDir(), "tools": "innermost", "sandbox": `id="hosts"`} {
+		path := "/workspace/settings/" + section
+		for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
+			a := b.do(t, "GET", path, "", "Accept", "text/html")
+			if a.status != http.StatusOK || strings.Contains(a.body, shown) != (who == "ann") {
+				t.Errorf("%s sees %q in %s: %v (%d)", who, shown, section, who != "ann", a.status)
+			}
+			if who == "eve" && strings.Contains(a.body, "acp_agents") {
+				t.Errorf("eve sees what is wrong with the configuration in %s", section)
+			}
+		}
 	}
 }

@@ -226,6 +226,10 @@ func (a *App) openConsole(ctx context.Context) {
 		a.opts.Log.Info("fawn user needs the server stopped", "err", err)
 		return
 	}
+	if err := os.Chmod(name, 0o600); err != nil {
+		a.opts.Log.Warn("fawn user needs the server stopped", "err", errors.Join(err, l.Close()))
+		return
+	}
 	server := &http.Server{Handler: http.HandlerFunc(a.console), ReadTimeout: consoleTime, MaxHeaderBytes: 16 << 10}
 	a.work.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

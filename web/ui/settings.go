@@ -45,7 +45,7 @@ func (u *UI) settings(c echo.Context) error {
 	}
 	switch section {
 	case "account", "about":
-		p.About = u.about()
+		p.About = u.about(c)
 		p.Config = cmp.Or(p.Config, u.configWarnings(c))
 		if section == "account" && p.Shell.Who != nil {
 			p.Config = nil
@@ -87,12 +87,17 @@ func (u *UI) settings(c echo.Context) error {
 			return err
 		}
 	case "tools":
-		p.Tools, p.Servers, p.MayAdd = u.toolList(c), u.mcpServers(), u.MCP != nil && mayChange(c)
+		p.Tools, p.MayAdd = u.toolList(c), u.MCP != nil && mayChange(c)
+		if mayChange(c) { // commands and addresses are the installation's
+			p.Servers = u.mcpServers()
+		}
 		p.Known = u.knownToAdd()
 	case "sandbox":
 		p.Sandbox = u.box()
-		if p.Hosts, err = u.openHosts(c.Request().Context()); err != nil {
-			return err
+		if mayChange(c) {
+			if p.Hosts, err = u.openHosts(c.Request().Context()); err != nil {
+				return err
+			}
 		}
 	}
 	return html(c, http.StatusOK, settings.Page(p))
@@ -128,11 +133,14 @@ func (u *UI) loopback() bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-func (u *UI) about() views.About {
+func (u *UI) about(c echo.Context) views.About {
 	snap := u.Config.Current()
-	return views.About{Version: u.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Address: u.Addr, DataDir: snap.DataDir, ConfigPath: snap.ConfigPath, SettingsPath: snap.SettingsPath(),
+	a := views.About{Version: u.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Sandbox: u.box(), Parts: assets.Notices()}
+	if mayChange(c) {
+		a.Address, a.DataDir, a.ConfigPath, a.SettingsPath = u.Addr, snap.DataDir, snap.ConfigPath, snap.SettingsPath()
+	}
+	return a
 }
 
 // toolList is what of ours models can call, in the order they are told about it.
@@ -171,6 +179,9 @@ func (u *UI) toolList(c echo.Context) []views.ToolInfo {
 
 // configWarnings lists what the configuration says in vain; nil when there is nothing.
 func (u *UI) configWarnings(c echo.Context) *views.Notice {
+	if !mayChange(c) {
+		return nil
+	}
 	snap := u.Config.Current()
 	var lines []string
 	for _, w := range snap.Warnings {
@@ -187,6 +198,9 @@ func (u *UI) configWarnings(c echo.Context) *views.Notice {
 
 // restartNotice names settings that were changed but are not in force yet; nil without any.
 func (u *UI) restartNotice(c echo.Context) *views.Notice {
+	if !mayChange(c) {
+		return nil
+	}
 	keys := u.Config.Restart()
 	if keys == "" {
 		return nil
@@ -196,6 +210,9 @@ func (u *UI) restartNotice(c echo.Context) *views.Notice {
 
 // configNotice says that the configuration cannot be used as it is now; nil when it can.
 func (u *UI) configNotice(c echo.Context) *views.Notice {
+	if !mayChange(c) {
+		return nil
+	}
 	problem := u.Config.Problem()
 	if problem == "" {
 		return nil
