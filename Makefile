@@ -13,11 +13,17 @@ ADDR     ?= 127.0.0.1:2026
 FUZZTIME ?= 5s
 # Size budget of the binary, in MB.
 MAX_MB   := 70
-GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+# Packages that no token and no step waits for are compiled without inlining, for the size.
+LEAN := $(foreach p,github.com/anthropics github.com/coreos github.com/dop251 github.com/fxamacker github.com/go-git \
+  github.com/go-jose github.com/go-webauthn github.com/google github.com/klippa-app github.com/modelcontextprotocol \
+  github.com/prometheus github.com/sashabaranov github.com/xuri go.opentelemetry.io google.golang.org \
+  fawn/views/account fawn/views/agents fawn/views/chat fawn/views/files fawn/views/reference fawn/views/settings \
+  fawn/views/tasks,-gcflags=$(p)/...=-l)
+GOBUILD  := CGO_ENABLED=0 go build -trimpath $(LEAN) -ldflags '$(LDFLAGS)'
 
 # Packages whose tests run under the race detector: those with goroutines or
 # shared state. The rest runs without, which is several times faster.
-RACE := ^fawn/(agent|agent/(community|extensions|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|chain|httpx|ui))$$
+RACE := ^fawn/(agent|agent/(community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|chain|httpx|metrics|redact|tracing|ui))$$
 
 .PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench soak docker release clean
 

@@ -252,3 +252,5 @@ func runsOf(t *testing.T, s *server, thread string) []runRow {
 	}
 	return list
 }
+
+const speaking = `SCRIPT{"turns": [{"text": "first words, ", "chunk": 9, "tokens": 100000, "rate": 200}]}`

@@ -31,8 +31,6 @@ func messages(t *testing.T, s *server, thread string) string {
 	return b.String()
 }
 
-const speaking = `SCRIPT{"turns": [{"text": "first words, ", "chunk": 9, "tokens": 100000, "rate": 200}]}`
-
 // TestAnEndKeepsWhatWasShown stops a server that speaks, queues and streams, in order and
 // without any, and starts another on its folder.
 func TestAnEndKeepsWhatWasShown(t *testing.T) {
