@@ -145,7 +145,7 @@ func (c *crawler) all(t *testing.T) {
 				continue
 			}
 			a := c.send(t, "GET", path, "", headers...)
-			without := strings.Contains(path, "/ui/login/") // a part of a page that only a server with accounts has
+			without := strings.Contains(path, "/ui/login/")                     // a part of a page that only a server with accounts has
 			if a.status >= 500 || a.status == http.StatusNotFound && !without { // some are for POST
 				t.Errorf("GET %s: %d %.200s", path, a.status, a.body)
 			}
