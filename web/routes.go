@@ -83,12 +83,14 @@ func (a *App) uploadLimits() uploads.Config {
 // nothing.
 func (a *App) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The server's own request takes the paced body, not a copy of it: it then waits for
+		// clients that are still sending when the answer is there, instead of resetting them.
+		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
 		r = a.resolved(r)
 		if p := tidy(r.URL.Path); p != r.URL.Path {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)
 		}
-		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
 		a.echo.ServeHTTP(w, r)
 	})
 }
