@@ -49,6 +49,8 @@ func TestWithoutAModelTheStagesCanBeSeen(t *testing.T) {
 		t.Errorf("title %s", title)
 	}
 	holds(t, "suggestions", w.send(t, "POST", "/api/threads/t1/suggestions", `{"messages":[{"role":"user","content":"make a report"}]}`), "Show the distribution as a histogram.")
+	holds(t, "suggestions after a summary", w.send(t, "POST", "/api/threads/t1/suggestions",
+		`{"messages":[{"role":"user","content":"Summarise these notes"}]}`), "Which files did I upload?", "!histogram")
 	if r := w.last(t); r.Status != runs.Success || len(w.model.Requests()) != 0 {
 		t.Errorf("%+v, %d requests", r, len(w.model.Requests()))
 	}

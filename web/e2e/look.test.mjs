@@ -1,12 +1,10 @@
 // How the pages look and what they weigh: accessibility in both themes and on a
 // phone, no policy violation, sizes, requests and layout shift.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, atLeast, clean, finished, launch, newChat, open, send, shot, violations } from './browser.mjs';
-import { chromium, here, lacks, start, words } from './harness.mjs';
-import { makeSales, notes, toCSV } from './table.mjs';
+import { chromium, lacks, start, words } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const report = [
@@ -138,47 +136,4 @@ test('assets may be kept for a year and come compressed', { skip }, async () => 
   const res = await fetch(fawn.base + path, { headers: { 'Accept-Encoding': 'gzip' } });
   assert.match(res.headers.get('cache-control'), /immutable/);
   assert.match(res.headers.get('content-type'), /javascript/);
-});
-
-test('the pictures of the README', { skip: skip || (process.env.FAWN_README !== '1' && 'only with FAWN_README=1') }, async () => {
-  const own = await start({ model: false });
-  const img = join(here, '..', '..', 'docs', 'img');
-  mkdirSync(img, { recursive: true });
-  const picture = async (page, name) => {
-    await page.evaluate(() => document.fonts.ready);
-    await page.waitForFunction(() => [...document.images].every((i) => i.complete));
-    await page.screenshot({ path: join(img, name) });
-    assert.ok(statSync(join(img, name)).size <= 200_000, name);
-  };
-  try {
-    const page = await open(browser, own.base, { colorScheme: 'light' });
-    let summary;
-    for (const [name, text, ask] of [['notes.md', notes, 'Summarise these notes'], ['sales-2025.csv', toCSV(makeSales()), 'Analyse our sales of 2025']]) {
-      await page.goto(own.base + newChat);
-      await page.setInputFiles('#pick', { name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-      await page.waitForSelector('#chips li:not(:has(progress))');
-      await send(page, ask);
-      await page.waitForURL(/\/workspace\/chats\/(?!new)/);
-      await finished(page);
-      summary ??= new URL(page.url()).pathname;
-    }
-    const url = page.url().split('?')[0];
-    const report = await page.locator('.cards .file a.open', { hasText: '.md' }).getAttribute('data-push');
-    await page.goto(own.base + report);
-    await page.click('.turn.last .trail > summary');
-    await page.evaluate(() => { document.activeElement.blur(); document.querySelector('#scroll').scrollTop = 0; });
-    await picture(page, 'thread.png');
-    const night = await open(browser, own.base, { colorScheme: 'dark', viewport: { width: 1280, height: 800 } });
-    await night.goto(own.base + summary);
-    await night.click('.turn.last .trail > summary');
-    await night.keyboard.press('Control+k');
-    await night.locator('#pal-q').pressSequentially('set');
-    await night.waitForFunction(() => document.querySelector('#pal-list')?.innerText.includes('Settings: Sandbox'));
-    await picture(night, 'palette-dark.png');
-    const phone = await open(browser, own.base, { colorScheme: 'dark', viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true });
-    await phone.goto(url);
-    await picture(phone, 'phone-dark.png');
-  } finally {
-    await own.stop();
-  }
 });

@@ -19,7 +19,7 @@ func Suggest(said []string, n int) []string {
 	switch {
 	case c.command() != "":
 		list = []string{"run: ls -la", "run: df -h .", "run: env"}
-	case c.asksForWork():
+	case c.asksForWork() && !c.mentions("summar", "outline", "概括", "总结", "摘要", "大纲"): // of a text there are no charts
 		list = []string{
 			c.pick("Show the distribution as a histogram.", "用直方图显示分布。"),
 			c.pick("Compare the groups as bars.", "用柱状图比较各组。"),
