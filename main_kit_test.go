@@ -254,3 +254,22 @@ func runsOf(t *testing.T, s *server, thread string) []runRow {
 }
 
 const speaking = `SCRIPT{"turns": [{"text": "first words, ", "chunk": 9, "tokens": 100000, "rate": 200}]}`
+
+type message struct {
+	Type    string `json:"type"`
+	Content any    `json:"content"`
+}
+
+// messages are the texts of a thread.
+func messages(t *testing.T, s *server, thread string) string {
+	t.Helper()
+	state := call[struct {
+		Values struct{ Messages []message }
+	}](t, s, "GET", "/threads/"+thread+"/state", "")
+	var b strings.Builder
+	for _, m := range state.Values.Messages {
+		text, _ := m.Content.(string)
+		b.WriteString(m.Type + ":" + text + "\n")
+	}
+	return b.String()
+}

@@ -12,25 +12,6 @@ import (
 	"time"
 )
 
-type message struct {
-	Type    string `json:"type"`
-	Content any    `json:"content"`
-}
-
-// messages are the texts of a thread.
-func messages(t *testing.T, s *server, thread string) string {
-	t.Helper()
-	state := call[struct {
-		Values struct{ Messages []message }
-	}](t, s, "GET", "/threads/"+thread+"/state", "")
-	var b strings.Builder
-	for _, m := range state.Values.Messages {
-		text, _ := m.Content.(string)
-		b.WriteString(m.Type + ":" + text + "\n")
-	}
-	return b.String()
-}
-
 // TestAnEndKeepsWhatWasShown stops a server that speaks, queues and streams, in order and
 // without any, and starts another on its folder.
 func TestAnEndKeepsWhatWasShown(t *testing.T) {
