@@ -130,6 +130,7 @@ type About struct {
 	ConfigPath   string // empty: no configuration file
 	SettingsPath string // what the settings page writes
 	Sandbox      Sandbox
+	Bundle       bool            // whether the support bundle may be downloaded
 	Parts        []assets.Notice // of others, built in
 }
 

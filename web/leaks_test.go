@@ -208,7 +208,8 @@ func TestSettingsShowTheInstallationToWhoeverRunsIt(t *testing.T) {
 	if a := ann.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"innermost":{"enabled":false,"type":"http","url":"https://innermost.example/mcp"}}}`); a.status != http.StatusOK {
 		t.Fatalf("add a server: %d %s", a.status, a.body)
 	}
-	for section, shown := range map[string]string{"about": s.app.DataDir(), "tools": "innermost", "sandbox": `id="hosts"`} {
+	for shown, section := range map[string]string{s.app.DataDir(): "about", "/api/support-bundle": "about", "innermost": "tools",
+		`id="hosts"`: "sandbox"} {
 		path := "/workspace/settings/" + section
 		for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
 			a := b.do(t, "GET", path, "", "Accept", "text/html")

@@ -139,6 +139,7 @@ func (u *UI) about(c echo.Context) views.About {
 		Sandbox: u.box(), Parts: assets.Notices()}
 	if mayChange(c) {
 		a.Address, a.DataDir, a.ConfigPath, a.SettingsPath = u.Addr, snap.DataDir, snap.ConfigPath, snap.SettingsPath()
+		a.Bundle = true
 	}
 	return a
 }

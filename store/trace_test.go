@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"fawn/store"
+)
+
+// TestWhatCallsTookIsForgottenInTime: what is too old goes, a part that was used since stays, and
+// with the run or the thread everything goes.
+func TestWhatCallsTookIsForgottenInTime(t *testing.T) {
+	db, ctx := open(t), t.Context()
+	now := time.Now()
+	for _, thread := range []string{"a", "b"} {
+		for _, run := range []string{"1", "2"} {
+			b := store.Batch{ThreadID: thread, Run: &store.Run{ID: thread + run, ThreadID: thread, Status: "success", CreatedAt: now, UpdatedAt: now}}
+			if run == "1" {
+				b.Thread, b.NewThread = &store.Thread{ID: thread, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now}, true
+			}
+			if err := db.Commit(ctx, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put := func(thread, run string, at time.Time, parts ...string) {
+		t.Helper()
+		var list []store.PromptPart
+		for _, p := range parts {
+			list = append(list, store.PromptPart{Thread: thread, Hash: []byte(p), Body: []byte("body of " + p)})
+		}
+		if err := db.PutTrace(ctx, []store.Span{{Thread: thread, Run: run, N: at.UnixMicro(), Body: []byte("{}")}}, list, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const month = 30 * 24 * time.Hour
+	put("a", "a1", now.Add(-2*month), "old", "shared")
+	put("a", "a2", now, "shared", "new")
+	put("b", "b1", now, "new")
+	put("b", "gone", now)
+	put("gone", "b1", now, "lost")
+	spans := func(thread, run string) int { return len(must(db.Spans(ctx, thread, run))(t)) }
+	for more := true; more; {
+		more = must(db.ForgetTraces(ctx, now.Add(-month)))(t)
+	}
+	if spans("a", "a1") != 0 || spans("a", "a2") != 1 || spans("b", "b1") != 1 || spans("b", "gone")+spans("gone", "b1") != 0 {
+		t.Errorf("left: %d %d %d", spans("a", "a1"), spans("a", "a2"), spans("b", "b1"))
+	}
+	for part, want := range map[string]bool{"old": false, "shared": true, "new": true} {
+		if _, err := db.PromptPart(ctx, "a", []byte(part)); (err == nil) != want || err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("part %s: %v", part, err)
+		}
+	}
+	if err := db.Commit(ctx, store.Batch{ThreadID: "b", Delete: &store.Delete{Runs: []string{"b1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}); err != nil {
+		t.Fatal(err)
+	}
+	shape := must(db.Shape(ctx))(t)
+	if shape.Rows["span"] != 0 || shape.Rows["prompt"] != 1 || shape.Rows["thread"] != 1 || shape.Schema < 14 {
+		t.Errorf("in the end: %+v", shape)
+	}
+}
