@@ -62,5 +62,7 @@ func describeMCP() []openapi.Op {
 		Need: true, Body: openapi.Body(openapi.Req("jsonrpc", openapi.Enum("2.0")), openapi.Req("method", openapi.String()),
 			openapi.Opt("id", openapi.AnyOf(openapi.String(), openapi.Number())), openapi.Opt("params", message)),
 		Out: []openapi.Answer{{Status: 200, Text: "Events named message: progress, and the answer", Schema: message},
-			{Status: 202, Text: "A notification was taken"}}, Fail: []int{400, 415}}}
+			{Status: 202, Text: "A notification was taken"},
+			{Status: 400, Text: "No message, or one that isn't known", Type: "text/plain", Schema: openapi.String()},
+			{Status: 415, Text: "The body isn't application/json", Type: "text/plain", Schema: openapi.String()}}}}
 }

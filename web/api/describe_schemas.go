@@ -12,6 +12,7 @@ func Schemas() map[string]o.Schema {
 		o.Req("checkpoint_id", o.String()),
 		o.Req("checkpoint_map", o.Nullable(o.Map(nil))), o.Opt("id", o.String()), o.Opt("ts", o.Time()))
 	problem := o.Object(o.Req("detail", o.AnyOf(o.String(),
+		o.Object(o.Req("code", o.String()), o.Req("message", o.String())),
 		o.List(o.Object(o.Req("loc", o.List(o.String())), o.Req("msg", o.String()), o.Req("type", o.String()))))))
 	all := map[string]o.Schema{
 		"Problem":    problem,

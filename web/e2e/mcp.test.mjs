@@ -74,7 +74,8 @@ test('servers are pasted, used and removed', { skip }, async () => {
 
   await page.locator('.mrow', { hasText: 'graph' }).getByText('Remove', { exact: true }).first().click();
   await page.getByRole('button', { name: 'Remove: graph' }).click();
-  await page.getByText('graph', { exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Remove: graph', includeHidden: true }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Add: graph', includeHidden: true }).waitFor({ state: 'attached' }); // it is among the known ones again
   assert.ok(!fawn.log().includes(secret));
   clean(page);
 });

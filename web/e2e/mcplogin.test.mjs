@@ -76,6 +76,7 @@ test('logging in brings the tools to a chat that is open', { skip }, async () =>
   await shot(page, 'mcp-known');
   await page.locator('#mcp-json').fill(JSON.stringify({ mcpServers: { gate: { url: base + '/mcp' } } }));
   await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.locator('.mrow', { hasText: 'gate' }).waitFor();
   await until('the login is asked for', async () => {
     await page.reload();
     return page.getByRole('button', { name: 'Log in: gate' }).isVisible();
