@@ -43,6 +43,7 @@ import (
 	"fawn/web/network"
 	"fawn/web/proxy"
 	"fawn/web/redact"
+	"fawn/web/systemd"
 	"fawn/web/tracing"
 	"fawn/web/ui"
 )
@@ -56,11 +57,14 @@ type Options struct {
 	Data     string // data folder; empty is found by the environment
 	Config   string // config file; empty is found by the environment
 	Insecure bool   // allow an address other people can reach
-	Base     string // path below which a proxy shows this server; empty is server.base_path
-	Version  string
-	Log      *slog.Logger
-	Out      io.Writer // gets the one line that says Fawn is ready
-	Skills   fs.FS     // skills that come with the program; nil has none
+	// Listeners are TCP sockets that the service manager has opened; without any, Addr is opened.
+	Listeners []net.Listener
+	Manager   systemd.Manager // is told when the server is ready and when it stops
+	Base      string          // path below which a proxy shows this server; empty is server.base_path
+	Version   string
+	Log       *slog.Logger
+	Out       io.Writer // gets the one line that says Fawn is ready
+	Skills    fs.FS     // skills that come with the program; nil has none
 }
 
 // App is the running program. Its parts are built bottom-up and closed top-down.
@@ -123,6 +127,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	if o.Out == nil {
 		o.Out = io.Discard
+	}
+	if len(o.Listeners) > 0 {
+		o.Addr = o.Listeners[0].Addr().String()
 	}
 	if err := checkAddr(o); err != nil {
 		return nil, err
@@ -278,6 +285,10 @@ func writable(dir string) error {
 
 // listen opens the address, and for the IPv4 loopback also ::1 where there is one.
 func (a *App) listen(ctx context.Context) error {
+	if len(a.opts.Listeners) > 0 {
+		a.listeners = a.opts.Listeners
+		return nil
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", a.opts.Addr)
 	if err != nil {

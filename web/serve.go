@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fawn/agent/llm"
+	"fawn/web/systemd"
 )
 
 // drainTime is how long requests may go on after the signal to stop.
@@ -22,6 +23,11 @@ const idleTime = 2 * time.Minute
 
 // Serve opens the program, serves until ctx ends, and closes it.
 func Serve(ctx context.Context, o Options) error {
+	var err error
+	o.Manager = systemd.Find()
+	if o.Listeners, err = systemd.Listeners(); err != nil {
+		return err
+	}
 	var opened atomic.Pointer[App]
 	defer keepHeap(ctx, func() {
 		if a := opened.Load(); a != nil {
@@ -53,11 +59,17 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	fmt.Fprintf(a.opts.Out, "Fawn is ready at %s\n", a.URL())
+	a.manage(a.opts.Manager.Ready())
+	g.Go(func() error {
+		a.opts.Manager.Watch(gctx, a.db.Healthy)
+		return nil
+	})
 	g.Go(func() error { return a.announceSetup(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
+		a.manage(a.opts.Manager.Stopping())
 		close(a.leaving)
 		a.stopRuns(drain)
 		close(a.draining)
@@ -67,6 +79,13 @@ func (a *App) Run(ctx context.Context) error {
 		return nil
 	})
 	return g.Wait()
+}
+
+// manage logs that the service manager couldn't be told something.
+func (a *App) manage(err error) {
+	if err != nil {
+		a.opts.Log.Warn("couldn't notify the service manager", "err", err)
+	}
 }
 
 // stopRuns ends the runs, or leaves them to the next server, while their readers are still

@@ -1,0 +1,109 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// handed makes a command one that a service manager starts with sockets: LISTEN_PID is its own.
+func handed(t *testing.T, env []string, sockets ...net.Listener) *server {
+	t.Helper()
+	cmd := program(t, env, "serve")
+	cmd.Args = append([]string{"sh", "-c", `LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	for _, l := range sockets {
+		f, err := l.(interface{ File() (*os.File, error) }).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
+	return started(t, cmd)
+}
+
+func listening(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func TestAServiceManagerPassesSocketsAndHearsOfTheServer(t *testing.T) {
+	t.Parallel()
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	hears := func(want string) {
+		t.Helper()
+		for b := make([]byte, 4096); ; {
+			if err := manager.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			n, err := manager.Read(b)
+			if err != nil {
+				t.Fatalf("the manager doesn't hear %s: %v", want, err)
+			}
+			if strings.Contains("\n"+string(b[:n])+"\n", "\n"+want+"\n") {
+				return
+			}
+		}
+	}
+	first, second := listening(t), listening(t)
+	s := handed(t, []string{"LISTEN_FDS=2", "NOTIFY_SOCKET=" + manager.LocalAddr().String(), "WATCHDOG_USEC=200000"}, first, second)
+	if want := "http://" + first.Addr().String(); s.url != want {
+		t.Errorf("it is at %s, not at %s", s.url, want)
+	}
+	for _, l := range []net.Listener{first, second} {
+		s.url = "http://" + l.Addr().String()
+		if ok := call[map[string]any](t, s, "GET", "/ok", ""); ok["ok"] != true {
+			t.Errorf("%s: %v", s.url, ok)
+		}
+	}
+	hears("READY=1")
+	hears("WATCHDOG=1")
+	hears("WATCHDOG=1")
+	env := call[map[string]any](t, s, "POST", "/threads/t1/runs/wait", input("run: env"))
+	if text := fmt.Sprint(env); strings.Contains(text, "LISTEN_") || strings.Contains(text, "NOTIFY_SOCKET") || strings.Contains(text, "WATCHDOG") {
+		t.Errorf("what the manager said is passed on: %s", text)
+	}
+	if code, _ := s.end(t, syscall.SIGTERM); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	hears("STOPPING=1")
+}
+
+func TestWhatIsNoTCPSocketIsRefused(t *testing.T) {
+	t.Parallel()
+	unix, err := net.Listen("unix", filepath.Join(t.TempDir(), "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close()
+	f, err := unix.(*net.UnixListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for count, want := range map[string]string{"1": "isn't a TCP socket", "many": "not a number of sockets"} {
+		cmd := program(t, []string{"LISTEN_FDS=" + count}, "serve")
+		cmd.Args = append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path, cmd.ExtraFiles = "/bin/sh", []*os.File{f}
+		if r := finished(t, cmd); r.code == exitOK || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %d %s", count, r.code, r.stderr)
+		}
+	}
+}
