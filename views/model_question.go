@@ -28,6 +28,8 @@ type Field struct {
 	Type        string // text, textarea, number, select, multi_select, checkbox or date
 	Required    bool
 	Placeholder string
+	Values      []string // of the choices of a multi_select that are ticked at first
+	Value       string   // what the field begins with; of a select the Value of a choice, "true" ticks a checkbox
 	Options     []Choice
 }
 

@@ -60,7 +60,29 @@ type NetworkQuestion struct {
 	Host     string
 	Port     int
 	Waiting  bool // a command is paused until it is answered
+
+	Form *ServerForm // what an MCP server asks instead of a host, while its call waits
 }
+
+// ServerForm is a form that an MCP server wants to be filled in.
+type ServerForm struct {
+	ID      string
+	Server  string
+	Text    string
+	Fields  []Field
+	Problem string // why the last answer was not taken
+}
+
+// Same tells whether a question looks like another one.
+func (q NetworkQuestion) Same(o NetworkQuestion) bool {
+	if q.Form == nil || o.Form == nil {
+		return q == o
+	}
+	return q.ThreadID == o.ThreadID && q.Form.ID == o.Form.ID && q.Form.Problem == o.Form.Problem
+}
+
+// SameAsks tells whether lists of questions look the same.
+func SameAsks(a, b []NetworkQuestion) bool { return slices.EqualFunc(a, b, NetworkQuestion.Same) }
 
 // Notice is one sentence at the top of a page.
 type Notice struct {

@@ -2,9 +2,11 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -27,9 +29,22 @@ func (a *App) openMCP(snap *config.Snapshot) {
 			}
 			return filepath.Abs(filepath.Join(a.dirs.Root, "threads", thread, "user-data"))
 		},
-		Save: a.saveOutput,
+		Save: a.saveOutput, Patience: a.formPatience,
+		Announce: func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) },
 	})
 	a.mcp.Set(lead.MCPServers(snap))
+}
+
+// formTime is how long a call waits for a person to fill in its server's form.
+const formTime = 10 * time.Minute
+
+// formPatience is how long a call waits for a person. Only in runs that were started on a page
+// somebody is there.
+func (a *App) formPatience(ctx context.Context, thread string) time.Duration {
+	if a.watched(ctx, thread) == "" {
+		return 0
+	}
+	return formTime
 }
 
 // saveOutput writes a file into the outputs of a thread.

@@ -63,16 +63,26 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 // patience is how long a connection waits until somebody decides about its host. Only in runs
 // that were started on a page somebody is there to be asked.
 func (a *App) patience(ctx context.Context, thread string) (run string, d time.Duration) {
-	run, d = a.runs.Active(thread), a.config.Current().File.Sandbox.Network.AskTimeout
-	if run == "" || d <= 0 {
+	if d = a.config.Current().File.Sandbox.Network.AskTimeout; d <= 0 {
 		return "", 0
+	}
+	if run = a.watched(ctx, thread); run == "" {
+		return "", 0
+	}
+	return run, d
+}
+
+// watched is the run of a thread, if it was started on a page.
+func (a *App) watched(ctx context.Context, thread string) (run string) {
+	if run = a.runs.Active(thread); run == "" {
+		return ""
 	}
 	row, err := a.db.Run(ctx, run)
 	var req runs.Request
 	if err != nil || json.Unmarshal(row.Kwargs, &req) != nil || req.Origin != "ui" {
-		return "", 0
+		return ""
 	}
-	return run, d
+	return run
 }
 
 func egressPolicy(ctx context.Context, snap *config.Snapshot) egress.Policy {

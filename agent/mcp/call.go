@@ -83,12 +83,16 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	defer timer.Stop()
 	report := &reporter{turn: t, call: c, veil: s.veil}
 	token := "fawn-" + strconv.FormatUint(callNumber.Add(1), 10)
-	stop := e.follow(token, func(p *sdk.ProgressNotificationParams) {
-		if why == errQuiet && calling.Err() == nil {
+	stop := e.follow(token, watcher{tell: func(p *sdk.ProgressNotificationParams) {
+		if why == errQuiet && calling.Err() == nil && !e.paused() {
 			timer.Reset(limit)
 		}
 		report.tell(p)
-	})
+	}, pause: func(on bool) {
+		if timer.Stop(); !on {
+			timer.Reset(limit)
+		}
+	}})
 	defer stop()
 	params := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{}}
 	params.SetProgressToken(token)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,11 @@ type Options struct {
 	Save func(ctx context.Context, thread, name string, data []byte) (string, error)
 	// Guard judges addresses that servers redirect to.
 	Guard *netguard.Guard
+	// Patience is how long a call in a thread may wait for a person to answer its server; 0, or no
+	// such function, asks nobody.
+	Patience func(ctx context.Context, thread string) time.Duration
+	// Announce shows an event to the readers of a thread's run.
+	Announce func(thread string, event json.RawMessage)
 	// MaxMessage is how many bytes a server may send at once; 0 means 32 MiB.
 	MaxMessage int
 	Log        *slog.Logger
@@ -52,6 +58,7 @@ type Pool struct {
 	servers map[string]*server
 	resting map[string]Server // those that are off or cannot be used
 	logins  map[string]*login // under way, by their states
+	asked   []*open           // questions to people, the oldest first
 	closed  bool
 }
 

@@ -30,12 +30,20 @@ type session struct {
 	done   chan struct{} // closed when nothing of it is left
 	cause  error         // why it ended, once done is closed
 
-	closing  chan struct{} // closed by us
-	mu       sync.Mutex
-	calls    int
-	used     time.Time
-	closed   bool
-	progress map[string]func(*sdk.ProgressNotificationParams)
+	closing chan struct{} // closed by us
+	mu      sync.Mutex
+	calls   int
+	used    time.Time
+	closed  bool
+	calling map[string]watcher // the calls under way
+	asking  int                // questions that calls wait for
+	nobody  chan struct{}      // closed when no call is under way; nil while none has been
+}
+
+// watcher is told what happens to a call.
+type watcher struct {
+	tell  func(*sdk.ProgressNotificationParams)
+	pause func(bool) // its time does not run while somebody is asked
 }
 
 // open starts a session. The context is of the server: it ends the session.
@@ -86,7 +94,7 @@ func (s *server) explain(err error, began time.Time) error {
 
 func (s *server) connect(ctx, starting context.Context, conf Server, thread, version string) (*session, error) {
 	e := &session{server: s, thread: thread, began: time.Now(), used: time.Now(), done: make(chan struct{}),
-		closing: make(chan struct{}), progress: map[string]func(*sdk.ProgressNotificationParams){}}
+		closing: make(chan struct{}), calling: map[string]watcher{}}
 	transport, finish, err := s.transport(starting, e, conf, thread)
 	if err != nil {
 		return nil, err
@@ -95,6 +103,9 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 		Capabilities:                &sdk.ClientCapabilities{},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { e.tell(r.Params) },
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return s.elicit(ctx, e, r.Params)
+		},
 	})
 	if e.proc != nil {
 		// A server that does not answer is ended, which ends the waiting for it too.
@@ -266,21 +277,63 @@ func (e *session) idle() (time.Time, bool) {
 func (e *session) tell(p *sdk.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	e.mu.Lock()
-	take := e.progress[token]
+	take := e.calling[token].tell
 	e.mu.Unlock()
 	if take != nil {
 		take(p)
 	}
 }
 
-func (e *session) follow(token string, take func(*sdk.ProgressNotificationParams)) (stop func()) {
+// follow watches a call until its stop.
+func (e *session) follow(token string, w watcher) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.progress[token] = take
+	if len(e.calling) == 0 {
+		e.nobody = make(chan struct{})
+	}
+	e.calling[token] = w
+	if e.asking > 0 {
+		w.pause(true)
+	}
 	return func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.progress, token)
+		delete(e.calling, token)
+		if len(e.calling) == 0 {
+			close(e.nobody)
+		}
+	}
+}
+
+// unused is closed when no call is under way any more. Nothing says which call a question belongs to.
+func (e *session) unused() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.nobody == nil {
+		none := make(chan struct{})
+		close(none)
+		return none
+	}
+	return e.nobody
+}
+
+func (e *session) paused() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asking > 0
+}
+
+// pause stops the time of calls while somebody is asked.
+func (e *session) pause(on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if on {
+		e.asking++
+	} else {
+		e.asking--
+	}
+	for _, w := range e.calling {
+		w.pause(e.asking > 0)
 	}
 }
 

@@ -73,7 +73,15 @@ func poolIn(dir string, log *slog.Logger) *mcp.Pool {
 		return base, nil
 	}
 	return mcp.New(mcp.Options{Dir: filepath.Join(dir, "mcp"), Log: log, Guard: &netguard.Guard{}, MaxMessage: 2 << 20,
-		Folder: folder,
+		Folder: folder, Patience: func(_ context.Context, thread string) time.Duration {
+			switch thread {
+			case "nobody":
+				return 0
+			case "hurry":
+				return 20 * time.Millisecond
+			}
+			return patience
+		},
 		Save: func(_ context.Context, thread, name string, data []byte) (string, error) {
 			base, err := folder(thread)
 			if err != nil {

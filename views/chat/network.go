@@ -14,3 +14,13 @@ func hostHint(list []views.NetworkQuestion) string {
 	}
 	return "network.hint"
 }
+
+// serverForms are the questions that MCP servers ask.
+func serverForms(list []views.NetworkQuestion) []views.NetworkQuestion {
+	return slices.DeleteFunc(slices.Clone(list), func(q views.NetworkQuestion) bool { return q.Form == nil })
+}
+
+// hostAsks are the questions about hosts.
+func hostAsks(list []views.NetworkQuestion) []views.NetworkQuestion {
+	return slices.DeleteFunc(slices.Clone(list), func(q views.NetworkQuestion) bool { return q.Form != nil })
+}

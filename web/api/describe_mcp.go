@@ -8,6 +8,7 @@ func describeMCP() []o.Op {
 	servers := o.Object(o.Req("mcp_servers", o.Map(o.Schema{"type": "object"})))
 	all := answered("The servers, with secrets masked", servers)
 	status := answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
+	questions := answered("The questions that are open", o.Object(o.Req("questions", o.List(o.Ref("MCPQuestion")))))
 	return []o.Op{
 		{ID: "getMCPConfig", Tag: tag, Text: "Get the configuration of MCP servers",
 			More: "Values of env and headers, and what else sounds like a secret, are ***; secrets of oauth are null.",
@@ -28,6 +29,11 @@ func describeMCP() []o.Op {
 				"minutes.", Out: answered("Where to go", o.Object(o.Req("authorization_url", o.String()))),
 			Fail: []int{400, 404, 502}},
 		{ID: "logoutMCPServer", Tag: tag, Text: "Forget the tokens of an MCP server", Out: status},
+		{ID: "listMCPQuestions", Tag: tag, Text: "Get what MCP servers ask the person in a thread", Out: questions},
+		{ID: "answerMCPQuestion", Tag: tag, Text: "Answer an MCP server's question",
+			More: "The call that waits for it goes on. content has what schema wants, with action accept.",
+			Body: o.Body(o.Req("action", o.Enum("accept", "decline", "cancel")), o.Opt("content", o.Map(nil))),
+			Out:  questions, Fail: []int{404, 422}},
 		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
 			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
 	}
@@ -37,6 +43,8 @@ func describeMCP() []o.Op {
 func mcpSchemas() map[string]o.Schema {
 	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
 	return map[string]o.Schema{
+		"MCPQuestion": o.Object(o.Req("id", o.String()), o.Req("thread_id", o.String()), o.Req("server", o.String()),
+			o.Req("message", o.String()), o.Req("schema", o.Map(nil)), o.Req("until", o.Time())),
 		"MCPStatus": o.Object(o.Req("name", o.String()),
 			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")), o.Opt("error", o.String()),
 			o.Opt("next", o.Time()), o.Req("tools", o.List(tool)), o.Req("withheld", o.List(tool)),

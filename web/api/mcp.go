@@ -3,12 +3,14 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
+	"fawn/store"
 	"fawn/web/httpx"
 )
 
@@ -113,6 +115,42 @@ func (m mount) loginMCPServer(c echo.Context) error {
 	}
 	httpx.BindLogin(c, to.State)
 	return httpx.JSON(c, http.StatusOK, map[string]any{"authorization_url": to.URL})
+}
+
+// mcpQuestions is GET /threads/:tid/mcp/questions.
+func (m mount) mcpQuestions(c echo.Context, t store.Thread) error {
+	list := []*mcp.Question{}
+	if m.MCP != nil {
+		list = m.MCP.Questions(t.ID)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"questions": list})
+}
+
+// answerMCP is POST /threads/:tid/mcp/questions/:qid.
+func (m mount) answerMCP(c echo.Context, t store.Thread) error {
+	var b struct {
+		Action  string         `json:"action"`
+		Content map[string]any `json:"content"`
+	}
+	if err := m.strict(c, &b); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{mcp.Accept, mcp.Decline, mcp.Cancel}, b.Action) {
+		return httpx.Invalid("body", "action", "must be accept, decline or cancel")
+	}
+	err := mcp.ErrNoQuestion
+	if m.MCP != nil {
+		err = m.MCP.Answer(t.ID, pathParam(c, "qid"), mcp.Reply{Action: b.Action, Content: b.Content})
+	}
+	switch {
+	case errors.Is(err, mcp.ErrNoQuestion):
+		return httpx.Errorf(http.StatusNotFound, "Question not found")
+	case errors.Is(err, mcp.ErrContent):
+		return httpx.Invalid("body", "content", "%s", cut(err.Error(), 400))
+	case err != nil:
+		return err
+	}
+	return m.mcpQuestions(c, t)
 }
 
 // onMCPServer does something with one server.

@@ -42,7 +42,7 @@ func (a *API) Routes(g *echo.Group, native bool) {
 // served is a path of the table as the router takes it.
 func served(path string) string {
 	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid", "{task_id}", ":task", "{span_id}", ":span",
-		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid",
+		"{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{feedback_id}", ":fid", "{question_id}", ":qid",
 		"{namespace}", ":ns", "{agent_name}", ":agent", "{name}", ":name", "{fact_id}", ":fact",
 		"{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid", "{path}", "*").Replace(path)
 }
@@ -245,6 +245,8 @@ func (m mount) gateway() []route {
 		{"GET", "/threads/{thread_id}/audit", user, "getThreadAudit", m.onThread(m.threadAudit)},
 		{"GET", "/threads/{thread_id}/network", user, "getThreadNetwork", m.onThread(m.threadNetwork)},
 		{"POST", "/threads/{thread_id}/network", user, "answerThreadNetwork", m.onThread(m.decideNetwork)},
+		{"GET", "/threads/{thread_id}/mcp/questions", user, "listMCPQuestions", m.onThread(m.mcpQuestions)},
+		{"POST", "/threads/{thread_id}/mcp/questions/{question_id}", user, "answerMCPQuestion", m.onThread(m.answerMCP)},
 		{"GET", "/network", operator, "listOpenHosts", m.openHosts},
 		{"DELETE", "/network", operator, "closeHost", m.closeHost},
 	}

@@ -67,9 +67,13 @@ func (d *screen) around(was, s scene) error {
 			return err
 		}
 	}
-	if !slices.Equal(s.asks, was.asks) {
-		if n := len(s.asks); n > 0 && !slices.Contains(was.asks, s.asks[n-1]) {
-			d.frame.Say = i18n.T(d.lang, "network.ask", s.asks[n-1].Host)
+	if !views.SameAsks(s.asks, was.asks) {
+		if n := len(s.asks); n > 0 && !slices.ContainsFunc(was.asks, s.asks[n-1].Same) {
+			if f := s.asks[n-1].Form; f != nil {
+				d.frame.Say = i18n.T(d.lang, "mcp.asks", f.Server)
+			} else {
+				d.frame.Say = i18n.T(d.lang, "network.ask", s.asks[n-1].Host)
+			}
 		}
 		if err := d.frame.Put(d.ctx, views.SwapOuter, "network", chat.Asks(s.asks)); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/mcp"
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
@@ -63,16 +64,16 @@ func (u *UI) closeHost(c echo.Context) error {
 	return frame(c, views.Frame{Location: where}, where)
 }
 
-// asks are the hosts a thread wants to reach.
+// asks are the hosts a thread wants to reach, and what MCP servers ask there.
 func (u *UI) asks(ctx context.Context, thread string) ([]views.NetworkQuestion, error) {
+	out := u.serverForms(thread)
 	if u.Network == nil {
-		return nil, nil
+		return out, nil
 	}
 	open, err := u.Network.Questions(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	var out []views.NetworkQuestion
 	for _, q := range open {
 		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port,
 			Waiting: u.Network.Waiting(thread, q.Host)})
@@ -80,7 +81,7 @@ func (u *UI) asks(ctx context.Context, thread string) ([]views.NetworkQuestion, 
 	return out, nil
 }
 
-// aboutHosts tells whether an event changes what is asked.
+// aboutHosts tells whether an event changes what is asked about hosts or by MCP servers.
 func aboutHosts(ev runs.Event) bool {
 	if ev.Kind != runs.KindCustom {
 		return false
@@ -89,8 +90,8 @@ func aboutHosts(ev runs.Event) bool {
 		Type string `json:"type"`
 	}
 	return json.Unmarshal(ev.Data, &custom) == nil &&
-		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused},
-			custom.Type)
+		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused,
+			mcp.TypeQuestion, mcp.TypeAnswer}, custom.Type)
 }
 
 // openHosts are the hosts that are open to every chat.

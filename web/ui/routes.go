@@ -145,6 +145,7 @@ func (u *UI) routes() []route {
 		{"POST", "/ui/threads/:id/followups", user, u.onThread(u.followUp)},
 		{"POST", "/ui/threads/:id/feedback", user, u.onThread(u.rate)},
 		{"POST", "/ui/threads/:id/network", user, u.onThread(u.answerHost)},
+		{"POST", "/ui/threads/:id/mcp", user, u.onThread(u.answerForm)},
 		{"POST", "/ui/hosts", operator, u.closeHost},
 		{"GET", "/ui/threads/:id/menu", user, u.onThread(u.menu)},
 		{"POST", "/ui/threads/:id/rename", user, u.onThread(u.rename)},

@@ -1,0 +1,93 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/mcp"
+)
+
+// asked begins a call that asks and gives the question.
+func (w *world) asked(ctx context.Context, thread string) (*mcp.Question, <-chan agent.Result) {
+	w.t.Helper()
+	done := make(chan agent.Result, 1)
+	w.has("s_asks")
+	go func() {
+		r, err := w.callIn(ctx, thread, "s_asks", map[string]string{"text": ""}, &sink{})
+		if err != nil {
+			r = agent.ErrorResult(err.Error())
+		}
+		done <- r
+	}()
+	var q *mcp.Question
+	until(w.t, "a question", func() bool {
+		if open := w.Questions(thread); len(open) > 0 {
+			q = open[0]
+		}
+		return q != nil
+	})
+	return q, done
+}
+
+// TestServerAsksThePerson: the call waits for the answer, which must fit, and goes on with it.
+func TestServerAsksThePerson(t *testing.T) {
+	s := stdio("s", "good")
+	s.Env["API_TOKEN"] = canary
+	s.Secrets = []string{canary}
+	s.CallTimeout = 2 * time.Second // which does not run meanwhile
+	w := newWorld(t, s)
+	q, done := w.asked(t.Context(), "t")
+	if q.Server != "s" || q.Message != "Which size, ****?" || len(q.Fields) != 3 || q.Fields[0].Name != "size" ||
+		!q.Fields[0].Required || q.Fields[0].Options[1] != (mcp.Option{Value: "m", Title: "Medium"}) ||
+		q.Fields[1].Default != "2" || q.Fields[2].Kind != "boolean" || q.Fields[2].Description != "wrap it" {
+		t.Errorf("the question is %+v", q)
+	}
+	for _, bad := range []mcp.Reply{{Action: mcp.Accept}, {Action: "maybe"},
+		{Action: mcp.Accept, Content: map[string]any{"size": "xl"}},
+		{Action: mcp.Accept, Content: map[string]any{"size": "s", "count": 0.0}}} {
+		if err := w.Answer("t", q.ID, bad); !errors.Is(err, mcp.ErrContent) {
+			t.Errorf("%+v is taken: %v", bad, err)
+		}
+	}
+	if err := w.Answer("other", q.ID, mcp.Reply{Action: mcp.Accept}); err != mcp.ErrNoQuestion {
+		t.Errorf("another thread answers: %v", err)
+	}
+	if err := w.Answer("t", q.ID, mcp.Reply{Action: mcp.Accept, Content: map[string]any{"size": "m", "gift": true}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r.Content.Text != "accept m 2 true" {
+		t.Errorf("the call ends with %q", r.Content.Text)
+	}
+	if err := w.Answer("t", q.ID, mcp.Reply{Action: mcp.Cancel}); err != mcp.ErrNoQuestion {
+		t.Errorf("answered twice: %v", err)
+	}
+	for _, no := range []string{mcp.Decline, mcp.Cancel} {
+		q, done := w.asked(t.Context(), "t")
+		if err := w.Answer("t", q.ID, mcp.Reply{Action: no, Content: map[string]any{"size": "m"}}); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-done; !strings.HasPrefix(r.Content.Text, no+" <nil>") {
+			t.Errorf("%s: the call ends with %q", no, r.Content.Text)
+		}
+	}
+	w.noCanary()
+}
+
+// TestQuestionsEnd: with their time, with the call, and at once where nobody is there.
+func TestQuestionsEnd(t *testing.T) {
+	w := newWorld(t, stdio("s", "good"))
+	for _, thread := range []string{"nobody", "hurry"} {
+		if got := w.says(thread, "s_asks", ""); !strings.HasPrefix(got, "cancel") {
+			t.Errorf("in %s the call ends with %q", thread, got)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, done := w.asked(ctx, "t")
+	cancel()
+	<-done
+	until(t, "the end of the question", func() bool { return len(w.Questions("t")) == 0 })
+}

@@ -1,0 +1,142 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/mcp"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// serverForms are what MCP servers ask in a thread.
+func (u *UI) serverForms(thread string) (out []views.NetworkQuestion) {
+	if u.MCP == nil {
+		return nil
+	}
+	for _, q := range u.MCP.Questions(thread) {
+		out = append(out, views.NetworkQuestion{ThreadID: thread, Waiting: true, Form: &views.ServerForm{ID: q.ID,
+			Server: q.Server, Text: q.Message, Fields: fieldsOf(q.Fields)}})
+	}
+	return out
+}
+
+func fieldsOf(list []mcp.Field) (out []views.Field) {
+	for _, f := range list {
+		v := views.Field{Name: f.Name, Label: f.Title, Type: f.Kind, Required: f.Required, Value: f.Default, Values: f.Chosen}
+		switch {
+		case f.Kind == "array":
+			v.Type = "multi_select"
+		case len(f.Options) > 0:
+			v.Type = "select"
+		case f.Kind == "integer":
+			v.Type = "number"
+		case f.Kind == "boolean":
+			v.Type = "checkbox"
+		case f.Format == "date":
+			v.Type = "date"
+		case f.Kind == "string":
+			v.Type = "text"
+		}
+		if f.Description != "" {
+			v.Label += ": " + f.Description
+		}
+		for _, o := range f.Options {
+			v.Options = append(v.Options, views.Choice{Label: o.Title, Value: o.Value})
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// contentOf is what was filled in, in the types that the server wants. What was left empty is left out.
+func contentOf(fields []mcp.Field, form url.Values) map[string]any {
+	out := map[string]any{}
+	for i, f := range fields {
+		given := form["f"+strconv.Itoa(i)]
+		text := ""
+		if len(given) > 0 {
+			text = plainText(given[0])
+		}
+		switch {
+		case f.Kind == "boolean":
+			out[f.Name] = text != ""
+		case f.Kind == "array":
+			chosen := []any{}
+			for _, g := range given {
+				if n, err := strconv.Atoi(g); err == nil && n >= 0 && n < len(f.Options) {
+					chosen = append(chosen, f.Options[n].Value)
+				}
+			}
+			if len(chosen) > 0 || f.Required {
+				out[f.Name] = chosen
+			}
+		case text == "":
+		case len(f.Options) > 0:
+			if n, err := strconv.Atoi(text); err == nil && n >= 0 && n < len(f.Options) {
+				out[f.Name] = f.Options[n].Value
+			}
+		case f.Kind == "number" || f.Kind == "integer":
+			if n, err := strconv.ParseFloat(text, 64); err == nil {
+				out[f.Name] = n
+			} else {
+				out[f.Name] = text // which does not fit
+			}
+		default:
+			out[f.Name] = text
+		}
+	}
+	return out
+}
+
+// answerForm is POST /ui/threads/:id/mcp: what a person says to an MCP server.
+func (u *UI) answerForm(c echo.Context, t store.Thread) error {
+	form, err := readForm(c.Request(), maxSmallForm)
+	if err != nil {
+		return err
+	}
+	id, reply := form.Get("question"), mcp.Reply{Action: form.Get("action")}
+	open := []*mcp.Question{}
+	if u.MCP != nil {
+		open = u.MCP.Questions(t.ID)
+	}
+	problem := ""
+	if i := slices.IndexFunc(open, func(q *mcp.Question) bool { return q.ID == id }); i >= 0 {
+		if reply.Action == mcp.Accept {
+			reply.Content = contentOf(open[i].Fields, form)
+		}
+		err = u.MCP.Answer(t.ID, id, reply)
+		if errors.Is(err, mcp.ErrContent) {
+			problem, err = err.Error(), nil
+		}
+		if err != nil && !errors.Is(err, mcp.ErrNoQuestion) { // it is over meanwhile
+			return err
+		}
+	}
+	if !fragment(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, back(c, t.ID, views.ThreadURL(t.ID)))
+	}
+	asks, err := u.asks(c.Request().Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range asks {
+		if q.Form != nil && q.Form.ID == id {
+			q.Form.Problem = problem
+		}
+	}
+	if !wantsFrame(c.Request()) {
+		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Asks(asks)))
+	}
+	var f views.Frame
+	if err := f.Put(localized(c), views.SwapOuter, "network", chat.Asks(asks)); err != nil {
+		return err
+	}
+	return frame(c, f, views.ThreadURL(t.ID))
+}
