@@ -24,7 +24,8 @@ type Assistant struct {
 	UpdatedAt   time.Time
 }
 
-const assistantColumns = `id, owner, graph, name, description, version, config, context, metadata, created_at, updated_at`
+const assistantColumns = `id, owner, graph, name, description, version, config, context, metadata,
+	created_at, updated_at`
 
 func scanAssistant(row interface{ Scan(...any) error }) (a Assistant, err error) {
 	var created, updated int64
@@ -54,9 +55,9 @@ func (db *DB) Assistant(ctx context.Context, owner, id string) (Assistant, error
 // EachAssistant calls f with the assistants of owner, oldest first, without their Config
 // and Context, until f returns false.
 func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant) bool) error {
-	err := db.each(ctx, `SELECT id, owner, graph, name, description, version, '{}', '{}', metadata, created_at, updated_at
-		FROM assistant WHERE owner = ? ORDER BY created_at, id`, []any{orDefault(owner, DefaultOwner)},
-		func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT id, owner, graph, name, description, version, '{}', '{}', metadata,
+		created_at, updated_at FROM assistant WHERE owner = ? ORDER BY created_at, id`,
+		[]any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 			a, err := scanAssistant(rows)
 			return err == nil && f(a), err
 		})
@@ -75,8 +76,8 @@ func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, erro
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO assistant(`+assistantColumns+
 			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`,
-			a.ID, a.Owner, a.Graph, a.Name, a.Description, a.Version, object(a.Config), object(a.Context), object(a.Metadata),
-			a.CreatedAt.UnixMilli(), a.UpdatedAt.UnixMilli())
+			a.ID, a.Owner, a.Graph, a.Name, a.Description, a.Version,
+			object(a.Config), object(a.Context), object(a.Metadata), a.CreatedAt.UnixMilli(), a.UpdatedAt.UnixMilli())
 		if err == nil && n == 0 {
 			return ErrExists
 		}
@@ -130,13 +131,14 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 		if a, err = w.assistant(owner, id); err != nil {
 			return err
 		}
-		s, err := w.stmt(`SELECT graph, name, description, config, context, metadata FROM assistant_version WHERE assistant = ? AND version = ?`)
+		s, err := w.stmt(`SELECT graph, name, description, config, context, metadata FROM assistant_version
+			WHERE assistant = ? AND version = ?`)
 		if err != nil {
 			return err
 		}
 		var config, ctx, meta []byte
-		if err := s.QueryRowContext(context.Background(), id, version).Scan(&a.Graph, &a.Name, &a.Description, &config, &ctx,
-			&meta); err != nil {
+		row := s.QueryRowContext(context.Background(), id, version)
+		if err := row.Scan(&a.Graph, &a.Name, &a.Description, &config, &ctx, &meta); err != nil {
 			return translate(err)
 		}
 		a.Version, a.Config, a.Context, a.Metadata = version, config, ctx, meta
@@ -158,8 +160,9 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 		return nil, err
 	}
 	list := []Assistant{}
-	err = db.each(ctx, `SELECT assistant, '', graph, name, description, version, config, context, metadata, created_at, created_at
-		FROM assistant_version WHERE assistant = ? ORDER BY version DESC`, []any{id}, func(rows *sql.Rows) (bool, error) {
+	err = db.each(ctx, `SELECT assistant, '', graph, name, description, version, config, context, metadata,
+		created_at, created_at FROM assistant_version WHERE assistant = ? ORDER BY version DESC`,
+		[]any{id}, func(rows *sql.Rows) (bool, error) {
 		a, err := scanAssistant(rows)
 		if err != nil || !keep(a) {
 			return true, err
@@ -208,13 +211,15 @@ func (w *writer) assistant(owner, id string) (Assistant, error) {
 }
 
 func (w *writer) putAssistant(a Assistant) error {
-	return w.exec(`UPDATE assistant SET graph = ?, name = ?, description = ?, version = ?, config = ?, context = ?, metadata = ?, updated_at = ? WHERE id = ?`,
+	return w.exec(`UPDATE assistant SET graph = ?, name = ?, description = ?, version = ?, config = ?, context = ?,
+		metadata = ?, updated_at = ? WHERE id = ?`,
 		a.Graph, a.Name, a.Description, a.Version, object(a.Config), object(a.Context), object(a.Metadata),
 		a.UpdatedAt.UnixMilli(), a.ID)
 }
 
 func (w *writer) keepVersion(a Assistant) error {
-	return w.exec(`INSERT INTO assistant_version(assistant, version, graph, name, description, config, context, metadata, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return w.exec(`INSERT INTO assistant_version(assistant, version, graph, name, description, config, context,
+		metadata, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.Version, a.Graph, a.Name, a.Description, object(a.Config), object(a.Context), object(a.Metadata),
 		a.UpdatedAt.UnixMilli())
 }

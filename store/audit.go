@@ -71,7 +71,8 @@ func (w *writer) putAudit(p *batch) error {
 	for _, r := range p.Audit {
 		size := len(r.Body) + len(r.Thread) + len(r.Kind) + auditCosts
 		err := w.exec(`INSERT INTO audit(owner, thread, kind, upto, body)
-			SELECT owner, id, ?, coalesce((SELECT upto FROM audit ORDER BY id DESC LIMIT 1), 0) + ?, ? FROM thread WHERE id = ?`,
+			SELECT owner, id, ?, coalesce((SELECT upto FROM audit ORDER BY id DESC LIMIT 1), 0) + ?, ?
+			FROM thread WHERE id = ?`,
 			r.Kind, size, string(r.Body), r.Thread)
 		if err != nil {
 			return fmt.Errorf("record audit of thread %s: %w", r.Thread, err)

@@ -16,7 +16,7 @@ import (
 type Batch struct {
 	Thread      *Thread      // written whole, in place of what is there
 	NewThread   bool         // with Thread: ErrExists when the id is taken
-	CopyFrom    string       // with Thread: a thread whose messages, fields and checkpoints up to Thread.Head come along
+	CopyFrom    string       // with Thread: its messages, fields and checkpoints up to Thread.Head come along
 	Patch       *ThreadPatch // parts of the row of ThreadID
 	ThreadID    string       // owner of Patch, Messages, Fields, Checkpoints, Events and Delete; Thread.ID when empty
 	Run         *Run         // written whole, in place of what is there
@@ -180,8 +180,8 @@ func (w *writer) apply(p *batch) error {
 		}
 	}
 	for _, f := range p.Fields {
-		if err := w.exec(`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`, p.ThreadID, f.Name, f.Version,
-			blob(f.Body)); err != nil {
+		if err := w.exec(`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`,
+			p.ThreadID, f.Name, f.Version, blob(f.Body)); err != nil {
 			return fmt.Errorf("write field %s version %d of thread %s: %w", f.Name, f.Version, p.ThreadID, err)
 		}
 	}
@@ -266,8 +266,8 @@ func (w *writer) remove(thread string, d *Delete) error {
 		}
 	}
 	if d.EventsTo > 0 {
-		if err := w.exec(`DELETE FROM event WHERE thread = ? AND "to" >= ? AND seq BETWEEN ? AND ?`, thread, d.EventsFrom,
-			d.EventsFrom, d.EventsTo); err != nil {
+		if err := w.exec(`DELETE FROM event WHERE thread = ? AND "to" >= ? AND seq BETWEEN ? AND ?`,
+			thread, d.EventsFrom, d.EventsFrom, d.EventsTo); err != nil {
 			return fmt.Errorf("delete events of thread %s: %w", thread, err)
 		}
 		if err := w.raiseSeq(thread, d.EventsTo); err != nil {

@@ -47,7 +47,8 @@ func (p *batch) takeBlobs() {
 		}
 	}
 	for i, f := range p.Fields {
-		if body, ok := p.withoutBlobs(f.Body, blobUse{thread: p.ThreadID, kind: "field", name: f.Name, n: f.Version}); ok {
+		use := blobUse{thread: p.ThreadID, kind: "field", name: f.Name, n: f.Version}
+		if body, ok := p.withoutBlobs(f.Body, use); ok {
 			p.Fields = slices.Clone(p.Fields)
 			p.Fields[i].Body = body
 		}
@@ -133,13 +134,14 @@ func isBase64(c byte) bool {
 // putBlobs writes what the rows of p refer to.
 func (w *writer) putBlobs(p *batch) error {
 	for _, b := range p.blobs {
-		if err := w.exec(`INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, b.thread, b.hash[:],
-			b.data); err != nil {
+		if err := w.exec(`INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+			b.thread, b.hash[:], b.data); err != nil {
 			return fmt.Errorf("write blob of thread %s: %w", b.thread, err)
 		}
 	}
 	for _, u := range p.uses {
-		if err := w.exec(`INSERT INTO blob_use(thread, kind, name, n, hash) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		if err := w.exec(`INSERT INTO blob_use(thread, kind, name, n, hash) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`,
 			u.thread, u.kind, u.name, u.n, u.hash[:]); err != nil {
 			return fmt.Errorf("write blob of thread %s: %w", u.thread, err)
 		}
@@ -151,7 +153,8 @@ func (w *writer) putBlobs(p *batch) error {
 const (
 	unusedUses = ` FROM blob_use WHERE CASE kind
 		WHEN 'message' THEN NOT EXISTS (SELECT 1 FROM message m WHERE m.thread = blob_use.thread AND m.n = blob_use.n)
-		WHEN 'field' THEN NOT EXISTS (SELECT 1 FROM field f WHERE f.thread = blob_use.thread AND f.name = blob_use.name AND f.version = blob_use.n)
+		WHEN 'field' THEN NOT EXISTS (SELECT 1 FROM field f
+			WHERE f.thread = blob_use.thread AND f.name = blob_use.name AND f.version = blob_use.n)
 		ELSE NOT EXISTS (SELECT 1 FROM run r WHERE r.id = blob_use.name AND r.thread = blob_use.thread) END`
 	unusedBlobs = ` FROM blob WHERE (thread, hash) NOT IN (SELECT thread, hash FROM blob_use)`
 )
@@ -188,7 +191,8 @@ func filled(ctx context.Context, one *sql.Stmt, thread string, body []byte) ([]b
 		if len(body) < at+markLen {
 			return append(out, body...), nil
 		}
-		if _, err := hex.Decode(hash[:], body[at+len(blobMark):at+markLen]); err != nil { // from before there were references
+		if _, err := hex.Decode(hash[:], body[at+len(blobMark):at+markLen]); err != nil {
+			// From before there were references.
 			out, body = append(out, body[:at+len(blobMark)]...), body[at+len(blobMark):]
 			continue
 		}

@@ -126,7 +126,8 @@ func checkpointQuery(thread, ns, id string) (string, []any) {
 			` FROM checkpoint c WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1`, []any{thread, ns}
 	}
 	return `SELECT ` + checkpointColumns +
-		` FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`, []any{thread}
+		` FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head
+		WHERE t.id = ?`, []any{thread}
 }
 
 // Checkpoints returns checkpoints of one namespace, newest first. With before
@@ -167,7 +168,8 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
 	var fields []byte
 	err := db.queryRow(ctx, `SELECT head, coalesce((SELECT max(n) FROM message WHERE thread = t.id), 0),
-		(SELECT json_group_object(name, version) FROM (SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name))
+		(SELECT json_group_object(name, version) FROM
+			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name))
 		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.MaxMessage, &fields)
 	if err == nil && len(fields) > len("{}") {
 		err = json.Unmarshal(fields, &s.Fields)
@@ -181,7 +183,8 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 // MaxMessage returns the greatest message number of a thread, 0 when none.
 func (db *DB) MaxMessage(ctx context.Context, thread string) (int64, error) {
 	var n int64
-	if err := db.queryRow(ctx, `SELECT coalesce(max(n), 0) FROM message WHERE thread = ?`, []any{thread}, &n); err != nil {
+	err := db.queryRow(ctx, `SELECT coalesce(max(n), 0) FROM message WHERE thread = ?`, []any{thread}, &n)
+	if err != nil {
 		return 0, fmt.Errorf("read messages of thread %s: %w", thread, err)
 	}
 	return n, nil
@@ -206,7 +209,8 @@ func (db *DB) FieldVersions(ctx context.Context, thread string) (map[string]int6
 
 func (w *writer) putCheckpoints(p *batch) error {
 	for i, c := range p.Checkpoints {
-		err := w.exec(`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		err := w.exec(`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, p.cps[i].next, object(c.Meta), p.cps[i].card,
 			orNow(c.At, p.now))
 		if err != nil {

@@ -18,8 +18,10 @@ type Totals struct {
 func (db *DB) Totals(ctx context.Context, owner string) (Totals, error) {
 	owner = orDefault(owner, DefaultOwner)
 	var t Totals
-	err := db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ? AND deleted_at = 0), (SELECT count(*) FROM assistant WHERE owner = ?), count(*),
-		count(*) FILTER (WHERE status IN ('pending', 'running')), count(*) FILTER (WHERE status IN ('error', 'timeout')),
+	err := db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ? AND deleted_at = 0),
+		(SELECT count(*) FROM assistant WHERE owner = ?), count(*),
+		count(*) FILTER (WHERE status IN ('pending', 'running')),
+		count(*) FILTER (WHERE status IN ('error', 'timeout')),
 		(SELECT coalesce(sum(total), 0) FROM spent WHERE owner = ?) FROM run WHERE owner = ? AND parent = ''`,
 		[]any{owner, owner, owner, owner},
 		&t.Threads, &t.Assistants, &t.Runs, &t.ActiveRuns, &t.Failed, &t.Tokens)
@@ -39,14 +41,17 @@ type TitledRun struct {
 // status means any.
 func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offset int) ([]TitledRun, error) {
 	list := []TitledRun{}
-	err := db.each(ctx, `SELECT r.id, r.thread, r.assistant, r.status, r.stop_reason, r.error, r.usage, r.created_at, r.updated_at, t.title, `+helperSums("r.id")+`
-		FROM run r JOIN thread t ON t.id = r.thread AND t.deleted_at = 0 WHERE r.owner = ? AND r.parent = '' AND (? = '' OR r.status = ?) ORDER BY r.created_at DESC, r.id DESC LIMIT ? OFFSET ?`,
+	err := db.each(ctx, `SELECT r.id, r.thread, r.assistant, r.status, r.stop_reason, r.error, r.usage,
+			r.created_at, r.updated_at, t.title, `+helperSums("r.id")+`
+		FROM run r JOIN thread t ON t.id = r.thread AND t.deleted_at = 0
+		WHERE r.owner = ? AND r.parent = '' AND (? = '' OR r.status = ?)
+		ORDER BY r.created_at DESC, r.id DESC LIMIT ? OFFSET ?`,
 		[]any{orDefault(owner, DefaultOwner), status, status, limit, offset}, func(rows *sql.Rows) (bool, error) {
 			var r TitledRun
 			var usage, helpers []byte
 			var created, updated int64
-			err := rows.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Status, &r.StopReason, &r.Error, &usage, &created, &updated,
-				&r.Title, &helpers)
+			err := rows.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Status, &r.StopReason, &r.Error, &usage,
+				&created, &updated, &r.Title, &helpers)
 			if err == nil {
 				r.Helpers, err = helpersOf(helpers)
 			}
@@ -65,7 +70,8 @@ func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offse
 func (db *DB) RunsByDay(ctx context.Context, owner string, since time.Time,
 	ahead time.Duration) (map[string]int, error) {
 	days := map[string]int{}
-	err := db.each(ctx, `SELECT strftime('%Y-%m-%d', (created_at + ?) / 1000, 'unixepoch'), count(*) FROM run WHERE owner = ? AND parent = '' AND created_at >= ? GROUP BY 1`,
+	err := db.each(ctx, `SELECT strftime('%Y-%m-%d', (created_at + ?) / 1000, 'unixepoch'), count(*)
+		FROM run WHERE owner = ? AND parent = '' AND created_at >= ? GROUP BY 1`,
 		[]any{ahead.Milliseconds(), orDefault(owner, DefaultOwner), millis(since)}, func(rows *sql.Rows) (bool, error) {
 			var day string
 			var n int

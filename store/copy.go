@@ -18,13 +18,16 @@ func (w *writer) copyThread(p *batch) error {
 	}{
 		{"messages", `INSERT INTO message(thread, n, id, body) SELECT ?, n, id, body FROM message WHERE thread = ?`,
 			[]any{p.ThreadID, p.CopyFrom}},
-		{"fields", `INSERT INTO field(thread, name, version, body) SELECT ?, name, version, body FROM field WHERE thread = ?`,
+		{"fields", `INSERT INTO field(thread, name, version, body)
+			SELECT ?, name, version, body FROM field WHERE thread = ?`,
 			[]any{p.ThreadID, p.CopyFrom}},
 		{"checkpoints", `INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at)
-			SELECT ?, ns, id, parent, run, step, source, next, meta, card, at FROM checkpoint WHERE thread = ? AND id <= ?`,
+			SELECT ?, ns, id, parent, run, step, source, next, meta, card, at
+			FROM checkpoint WHERE thread = ? AND id <= ?`,
 			[]any{p.ThreadID, p.CopyFrom, head}},
 		{"blobs", `INSERT INTO blob(thread, hash, data) SELECT ?1, hash, data FROM blob WHERE thread = ?2
-			AND hash IN (SELECT hash FROM blob_use WHERE thread = ?2 AND kind <> 'run')`, []any{p.ThreadID, p.CopyFrom}},
+			AND hash IN (SELECT hash FROM blob_use WHERE thread = ?2 AND kind <> 'run')`,
+			[]any{p.ThreadID, p.CopyFrom}},
 		{"blobs", `INSERT INTO blob_use(thread, kind, name, n, hash) SELECT ?, kind, name, n, hash FROM blob_use
 			WHERE thread = ? AND kind <> 'run'`, []any{p.ThreadID, p.CopyFrom}},
 	} {

@@ -24,7 +24,8 @@ func (db *DB) Shape(ctx context.Context) (Shape, error) {
 		return s, fmt.Errorf("read the schema: %w", translate(err))
 	}
 	var tables []string
-	err = db.each(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`,
+	err = db.each(ctx, `SELECT name FROM sqlite_master
+		WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`,
 		nil, func(rows *sql.Rows) (bool, error) {
 			var name string
 			err := rows.Scan(&name)

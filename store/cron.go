@@ -39,7 +39,8 @@ type Cron struct {
 	UpdatedAt time.Time
 }
 
-const cronColumns = `id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled, "after", "overlap", title, task, payload, metadata, created_at, updated_at`
+const cronColumns = `id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled,
+	"after", "overlap", title, task, payload, metadata, created_at, updated_at`
 
 func scanCron(row interface{ Scan(...any) error }) (c Cron, err error) {
 	var runAt, endAt, nextAt, created, updated int64
@@ -63,13 +64,14 @@ func millis(t time.Time) int64 {
 
 func (w *writer) putCron(c Cron) error {
 	return w.exec(`INSERT INTO cron(`+cronColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT(id) DO UPDATE SET kind = excluded.kind, assistant = excluded.assistant, thread = excluded.thread, schedule = excluded.schedule,
-		timezone = excluded.timezone, run_at = excluded.run_at, end_at = excluded.end_at, next_at = excluded.next_at, enabled = excluded.enabled,
-		"after" = excluded."after", "overlap" = excluded."overlap", title = excluded.title, payload = excluded.payload, metadata = excluded.metadata,
-		updated_at = excluded.updated_at`,
+		ON CONFLICT(id) DO UPDATE SET kind = excluded.kind, assistant = excluded.assistant, thread = excluded.thread,
+		schedule = excluded.schedule, timezone = excluded.timezone,
+		run_at = excluded.run_at, end_at = excluded.end_at, next_at = excluded.next_at, enabled = excluded.enabled,
+		"after" = excluded."after", "overlap" = excluded."overlap", title = excluded.title,
+		payload = excluded.payload, metadata = excluded.metadata, updated_at = excluded.updated_at`,
 		c.ID, c.Owner, c.Kind, c.Assistant, c.Thread, c.Schedule, c.Timezone, millis(c.RunAt), millis(c.EndAt),
-		millis(c.NextAt), c.Enabled,
-		c.After, c.Overlap, c.Title, c.Task, object(c.Payload), object(c.Metadata), millis(c.CreatedAt), millis(c.UpdatedAt))
+		millis(c.NextAt), c.Enabled, c.After, c.Overlap, c.Title, c.Task, object(c.Payload), object(c.Metadata),
+		millis(c.CreatedAt), millis(c.UpdatedAt))
 }
 
 // CreateCron stores a new cron and returns it as stored. A thread it names must be there,
@@ -110,8 +112,9 @@ func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
 // EachCron calls f with the crons of owner, newest first, without their payload, until f
 // returns false.
 func (db *DB) EachCron(ctx context.Context, owner string, f func(Cron) bool) error {
-	err := db.each(ctx, `SELECT id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled, "after", "overlap", title, task, '{}',
-		metadata, created_at, updated_at FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`,
+	err := db.each(ctx, `SELECT id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at,
+		enabled, "after", "overlap", title, task, '{}', metadata, created_at, updated_at
+		FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`,
 		[]any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 			c, err := scanCron(rows)
 			return err == nil && f(c), err
@@ -171,7 +174,8 @@ func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 // DueCrons returns crons of all owners whose time has come, the longest due first.
 func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, error) {
 	due := []Cron{}
-	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron WHERE next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?`,
+	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron
+		WHERE next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?`,
 		[]any{millis(now), limit}, func(rows *sql.Rows) (bool, error) {
 			c, err := scanCron(rows)
 			due = append(due, c)

@@ -49,7 +49,8 @@ func scanCronRun(row interface{ Scan(...any) error }) (r CronRun, err error) {
 func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if !was.IsZero() {
-			n, err := w.change(`UPDATE cron SET next_at = ? WHERE id = ? AND next_at = ?`, millis(next), r.Cron, millis(was))
+			n, err := w.change(`UPDATE cron SET next_at = ? WHERE id = ? AND next_at = ?`,
+				millis(next), r.Cron, millis(was))
 			if err != nil {
 				return err
 			}
@@ -62,7 +63,8 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 			millis(r.FinishedAt)); err != nil {
 			return err
 		}
-		return w.exec(`DELETE FROM cron_run WHERE cron = ? AND finished_at > 0 AND due_at < (SELECT due_at FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT 1 OFFSET ?)`,
+		return w.exec(`DELETE FROM cron_run WHERE cron = ? AND finished_at > 0 AND due_at <
+			(SELECT due_at FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT 1 OFFSET ?)`,
 			r.Cron, r.Cron, keptCronRuns-1)
 	}})
 	if err != nil {
@@ -74,8 +76,8 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 // PutCronRun stores how a start goes on. One whose cron was deleted is forgotten.
 func (db *DB) PutCronRun(ctx context.Context, r CronRun) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`UPDATE cron_run SET status = ?, error = ?, started_at = ?, finished_at = ? WHERE id = ?`, r.Status,
-			r.Error, millis(r.StartedAt), millis(r.FinishedAt), r.ID)
+		return w.exec(`UPDATE cron_run SET status = ?, error = ?, started_at = ?, finished_at = ? WHERE id = ?`,
+			r.Status, r.Error, millis(r.StartedAt), millis(r.FinishedAt), r.ID)
 	}})
 	if err != nil {
 		return fmt.Errorf("start %s of cron %s: %w", r.ID, r.Cron, err)
@@ -97,7 +99,8 @@ func (db *DB) CronRuns(ctx context.Context, cron string, limit, offset int) ([]C
 // CountCronRuns tells how many starts of a cron are remembered which started something, and
 // how many of them are open.
 func (db *DB) CountCronRuns(ctx context.Context, cron string) (started, open int, err error) {
-	err = db.queryRow(ctx, `SELECT count(*) FILTER (WHERE started_at > 0), count(*) FILTER (WHERE finished_at = 0) FROM cron_run WHERE cron = ?`, []any{cron}, &started, &open)
+	err = db.queryRow(ctx, `SELECT count(*) FILTER (WHERE started_at > 0), count(*) FILTER (WHERE finished_at = 0)
+		FROM cron_run WHERE cron = ?`, []any{cron}, &started, &open)
 	if err != nil {
 		err = fmt.Errorf("count starts of cron %s: %w", cron, err)
 	}

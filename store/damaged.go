@@ -34,7 +34,8 @@ func (e *DamagedError) Remedy() string {
 	if e.Backup == "" {
 		return "There is no copy next to it; restore one from your backups"
 	}
-	return fmt.Sprintf("The last copy is %s of %s: to go back to it, move %[3]s, %[3]s-wal and %[3]s-shm away and copy it to %[3]s",
+	return fmt.Sprintf("The last copy is %s of %s: to go back to it, "+
+		"move %[3]s, %[3]s-wal and %[3]s-shm away and copy it to %[3]s",
 		e.Backup, e.At.Format("2006-01-02 15:04"), filepath.Base(e.Path))
 }
 
@@ -42,11 +43,13 @@ func (e *DamagedError) Remedy() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // errEmpty means that the database is an empty file although threads have files.
-var errEmpty = errors.New("the file is empty although thread folders exist beside it; it was probably truncated or replaced. " +
+var errEmpty = errors.New("the file is empty although thread folders exist beside it; " +
+	"it was probably truncated or replaced. " +
 	"To begin anew, move the folder threads away")
 
 // errMissing means that there is no database although threads have files.
-var errMissing = errors.New("the file is missing although thread folders exist beside it; it was probably deleted or moved. " +
+var errMissing = errors.New("the file is missing although thread folders exist beside it; " +
+	"it was probably deleted or moved. " +
 	"To begin anew, move the folder threads away")
 
 // checkPresent refuses a data folder where a new database would take the place of one that

@@ -120,7 +120,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 func copyInto(ctx context.Context, q interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }, path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // SQLite alone would leave it readable to others
+	// SQLite alone would leave it readable to others.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("back up store: %w", err)
 	}

@@ -23,7 +23,8 @@ type Event struct {
 func (db *DB) Events(ctx context.Context, thread string, after, until int64, limitBytes int) ([]Event, error) {
 	events := []Event{}
 	size := 0
-	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? AND "to" > ? AND (? = 0 OR seq <= ?) ORDER BY "to"`,
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event
+		WHERE thread = ? AND "to" > ? AND (? = 0 OR seq <= ?) ORDER BY "to"`,
 		[]any{thread, after, until, until}, func(rows *sql.Rows) (bool, error) {
 			e := Event{Thread: thread}
 			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
@@ -42,8 +43,8 @@ func (db *DB) Events(ctx context.Context, thread string, after, until int64, lim
 // LastEvents calls more for the rows of a thread's log, the newest first, until it
 // says stop.
 func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (bool, error)) error {
-	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? ORDER BY "to" DESC`, []any{thread},
-		func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? ORDER BY "to" DESC`,
+		[]any{thread}, func(rows *sql.Rows) (bool, error) {
 			e := Event{Thread: thread}
 			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
 				return false, err
@@ -59,9 +60,9 @@ func (db *DB) LastEvents(ctx context.Context, thread string, more func(Event) (b
 // EventsBack calls more for the rows of a thread's log that end at or before a cursor, the
 // newest first, until it says stop.
 func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more func(Event) (bool, error)) error {
-	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event WHERE thread = ? AND "to" <= ? ORDER BY "to" DESC`,
-		[]any{thread, until},
-		func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event
+		WHERE thread = ? AND "to" <= ? ORDER BY "to" DESC`,
+		[]any{thread, until}, func(rows *sql.Rows) (bool, error) {
 			e := Event{Thread: thread}
 			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {
 				return false, err

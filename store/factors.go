@@ -49,7 +49,8 @@ func (db *DB) PutLink(ctx context.Context, l Link) error {
 		if err != nil {
 			return err
 		}
-		return w.exec(`INSERT INTO link(hash, kind, user, email, role, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		return w.exec(`INSERT INTO link(hash, kind, user, email, role, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			l.Hash, l.Kind, l.User, l.Email, l.Role, l.CreatedAt.UnixMilli(), l.ExpiresAt.UnixMilli())
 	}})
 	if err != nil {
@@ -140,8 +141,9 @@ func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) 
 func (db *DB) AddFactor(ctx context.Context, f Factor) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO factor(id, user, kind, ref, name, data, step, confirmed, created_at)
-			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM user WHERE id = ?)`, f.ID, f.User, f.Kind, f.Ref,
-			f.Name, blob(f.Data), f.Step, f.Confirmed, orNow(f.CreatedAt, time.Now().UnixMilli()), f.User)
+			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM user WHERE id = ?)`,
+			f.ID, f.User, f.Kind, f.Ref, f.Name, blob(f.Data), f.Step, f.Confirmed,
+			orNow(f.CreatedAt, time.Now().UnixMilli()), f.User)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
@@ -157,7 +159,8 @@ const factorColumns = `SELECT id, user, kind, ref, name, data, step, confirmed, 
 
 // Factors lists a user's of one kind, or of all when kind is "", oldest first.
 func (db *DB) Factors(ctx context.Context, user, kind string) ([]Factor, error) {
-	list, err := db.factors(ctx, factorColumns+`WHERE user = ? AND (? = '' OR kind = ?) ORDER BY created_at, id`, user, kind, kind)
+	list, err := db.factors(ctx, factorColumns+`WHERE user = ? AND (? = '' OR kind = ?) ORDER BY created_at, id`,
+		user, kind, kind)
 	if err != nil {
 		return nil, fmt.Errorf("factors: %w", err)
 	}

@@ -28,8 +28,8 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 	f.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if replace {
-			if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ? AND message = ? AND owner = ?`, f.Thread, f.Run,
-				f.Message, f.Owner); err != nil {
+			if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ? AND message = ? AND owner = ?`,
+				f.Thread, f.Run, f.Message, f.Owner); err != nil {
 				return err
 			}
 		}
@@ -71,8 +71,8 @@ func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedba
 // when there is none.
 func (db *DB) DeleteFeedback(ctx context.Context, owner, thread, run, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`, thread,
-			run, orDefault(owner, DefaultOwner), id, id)
+		n, err := w.change(`DELETE FROM feedback WHERE thread = ? AND run = ? AND owner = ? AND (? = '' OR id = ?)`,
+			thread, run, orDefault(owner, DefaultOwner), id, id)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

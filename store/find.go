@@ -105,8 +105,9 @@ func (db *DB) hit(ctx context.Context, t *Found, f Find, pattern string) (bool, 
 		return true, nil
 	}
 	hit := false
-	err := db.each(ctx, `SELECT id, body FROM message WHERE thread = ? AND CAST(body AS TEXT) LIKE ? ESCAPE '\' ORDER BY n DESC`, []any{t.ID, pattern},
-		func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT id, body FROM message
+		WHERE thread = ? AND CAST(body AS TEXT) LIKE ? ESCAPE '\' ORDER BY n DESC`,
+		[]any{t.ID, pattern}, func(rows *sql.Rows) (bool, error) {
 			var id string
 			var body sql.RawBytes
 			if err := rows.Scan(&id, &body); err != nil {

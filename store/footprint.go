@@ -21,7 +21,8 @@ type Rows struct{ Count, Bytes int64 }
 // Footprint measures a thread's state. A thread that is not there takes nothing.
 func (db *DB) Footprint(ctx context.Context, thread string) (Footprint, error) {
 	f := Footprint{Fields: map[string]Rows{}}
-	err := db.each(ctx, `SELECT 0, '', count(*), coalesce(sum(octet_length(id) + octet_length(parent) + octet_length(next) + octet_length(meta) + octet_length(card)), 0)
+	err := db.each(ctx, `SELECT 0, '', count(*), coalesce(sum(octet_length(id) + octet_length(parent) +
+				octet_length(next) + octet_length(meta) + octet_length(card)), 0)
 			FROM checkpoint WHERE thread = ?1
 		UNION ALL SELECT 1, '', count(*), coalesce(sum(octet_length(body)), 0) FROM message WHERE thread = ?1
 		UNION ALL SELECT 3, '', count(*), coalesce(sum(octet_length(data)), 0) FROM blob WHERE thread = ?1

@@ -73,12 +73,13 @@ func (c *checker) file() error {
 
 func (c *checker) heads() error {
 	return c.each(`SELECT id, head FROM thread t WHERE head <> '' AND NOT EXISTS
-		(SELECT 1 FROM checkpoint c WHERE c.thread = t.id AND c.ns = '' AND c.id = t.head)`, nil, func(rows *sql.Rows) error {
-		var thread, head string
-		err := rows.Scan(&thread, &head)
-		c.add("Thread %s has head %s, which does not exist.", thread, head)
-		return err
-	})
+		(SELECT 1 FROM checkpoint c WHERE c.thread = t.id AND c.ns = '' AND c.id = t.head)`,
+		nil, func(rows *sql.Rows) error {
+			var thread, head string
+			err := rows.Scan(&thread, &head)
+			c.add("Thread %s has head %s, which does not exist.", thread, head)
+			return err
+		})
 }
 
 func (c *checker) parents() error {
@@ -116,7 +117,8 @@ func (c *checker) cards() error {
 		}
 		for _, r := range card.Messages {
 			if !covered(have, r) {
-				c.add("Checkpoint %s of thread %s needs messages %d to %d, which are not all there.", id, t, r.From, r.To)
+				c.add("Checkpoint %s of thread %s needs messages %d to %d, which are not all there.",
+					id, t, r.From, r.To)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(card.Fields)) {

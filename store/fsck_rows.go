@@ -13,8 +13,8 @@ var owned = [...]struct {
 	table string
 	loose bool
 }{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false},
-	{"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false}, {"span", false},
-	{"prompt", false}}
+	{"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false},
+	{"span", false}, {"prompt", false}}
 
 // without selects the rows of an owned table whose thread does not exist.
 func without(table string, loose bool) string {
@@ -47,7 +47,8 @@ func (c *checker) orphans() error {
 // uploaded before the first message of their thread.
 const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" +
 	`' AND space <> '` + DocumentSpace + `'
-	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END NOT IN (SELECT id FROM thread)`
+	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END
+		NOT IN (SELECT id FROM thread)`
 
 // values are kept for threads that do not exist.
 func (c *checker) values() error {
@@ -69,7 +70,8 @@ func (c *checker) busy() error {
 	})
 }
 
-const idleBusy = ` WHERE status = 'busy' AND NOT EXISTS (SELECT 1 FROM run r WHERE r.thread = t.id AND r.status IN ('pending', 'running'))`
+const idleBusy = ` WHERE status = 'busy' AND NOT EXISTS
+	(SELECT 1 FROM run r WHERE r.thread = t.id AND r.status IN ('pending', 'running'))`
 
 // events checks that what ended runs say about their numbers is so, and that no thread
 // could give a number a second time.
@@ -79,7 +81,9 @@ func (c *checker) events() error {
 		first, last int64
 	}
 	var list []ended
-	err := c.each(`SELECT thread, id, first_seq, last_seq FROM run WHERE first_seq > 0 AND status NOT IN ('pending', 'running') ORDER BY thread, first_seq`, nil, func(rows *sql.Rows) error {
+	err := c.each(`SELECT thread, id, first_seq, last_seq FROM run
+		WHERE first_seq > 0 AND status NOT IN ('pending', 'running')
+		ORDER BY thread, first_seq`, nil, func(rows *sql.Rows) error {
 		var r ended
 		err := rows.Scan(&r.thread, &r.id, &r.first, &r.last)
 		list = append(list, r)
@@ -107,7 +111,8 @@ func (c *checker) events() error {
 			c.gap(r.thread, r.id, next, r.last)
 		}
 	}
-	return c.each(`SELECT t.id, t.seq, max(e."to") FROM thread t JOIN event e ON e.thread = t.id GROUP BY t.id HAVING max(e."to") > t.seq`, nil, func(rows *sql.Rows) error {
+	return c.each(`SELECT t.id, t.seq, max(e."to") FROM thread t JOIN event e ON e.thread = t.id
+		GROUP BY t.id HAVING max(e."to") > t.seq`, nil, func(rows *sql.Rows) error {
 		var thread string
 		var seq, last int64
 		err := rows.Scan(&thread, &seq, &last)

@@ -33,10 +33,12 @@ func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
 		if err := w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now); err != nil {
 			return err
 		}
-		return w.exec(`INSERT INTO item(owner, namespace, key, value, ttl, expires_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT(owner, namespace, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
-			orDefault(owner, DefaultOwner), strings.Join(it.Namespace, "."), it.Key, object(it.Value), it.TTL.Milliseconds(),
-			expiry(now, it.TTL), now, now)
+		return w.exec(`INSERT INTO item(owner, namespace, key, value, ttl, expires_at, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT(owner, namespace, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl,
+			expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
+			orDefault(owner, DefaultOwner), strings.Join(it.Namespace, "."), it.Key, object(it.Value),
+			it.TTL.Milliseconds(), expiry(now, it.TTL), now, now)
 	}})
 	if err != nil {
 		return fmt.Errorf("put item %s: %w", it.Key, err)
@@ -54,7 +56,8 @@ func expiry(now int64, ttl time.Duration) int64 {
 // Item returns an item of owner, or ErrNotFound. refresh starts its time to live anew.
 func (db *DB) Item(ctx context.Context, owner string, namespace []string, key string, refresh bool) (Item, error) {
 	now := time.Now().UnixMilli()
-	s, err := db.stmt(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item WHERE owner = ? AND namespace = ? AND key = ? AND `+itemLive)
+	s, err := db.stmt(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item
+		WHERE owner = ? AND namespace = ? AND key = ? AND `+itemLive)
 	if err != nil {
 		return Item{}, fmt.Errorf("item %s: %w", key, translate(err))
 	}
@@ -82,7 +85,8 @@ func scanItem(row interface{ Scan(...any) error }) (id int64, it Item, err error
 func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, row := range rows {
-			if err := w.exec(`UPDATE item SET expires_at = ? + max(ttl, 1) WHERE rowid = ? AND ttl > 0`, now, row); err != nil {
+			err := w.exec(`UPDATE item SET expires_at = ? + max(ttl, 1) WHERE rowid = ? AND ttl > 0`, now, row)
+			if err != nil {
 				return err
 			}
 		}
@@ -111,7 +115,9 @@ func (db *DB) ExpireItems(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = db.w.do(ctx, &job{apply: func(w *writer) error { return w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now) }})
+		err = db.w.do(ctx, &job{apply: func(w *writer) error {
+			return w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now)
+		}})
 	}
 	if err != nil {
 		return fmt.Errorf("remove expired items: %w", err)
@@ -143,8 +149,8 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 		value = "value"
 	}
 	low, high := prefixRange(q.Prefix)
-	queries := []string{`SELECT rowid, key, ` + value +
-		`, updated_at FROM item WHERE owner = ? AND (namespace = ? OR namespace >= ? AND namespace < ?) AND ` + itemLive,
+	queries := []string{`SELECT rowid, key, ` + value + `, updated_at FROM item
+		WHERE owner = ? AND (namespace = ? OR namespace >= ? AND namespace < ?) AND ` + itemLive,
 		`SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item WHERE rowid = ?`}
 	found := []FoundItem{}
 	var expiring []int64
@@ -154,7 +160,8 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 			score        float64
 		}
 		var hits []hit
-		err := eachRow(ctx, v.stmts[0], []any{orDefault(owner, DefaultOwner), strings.Join(q.Prefix, "."), low, high, now},
+		args := []any{orDefault(owner, DefaultOwner), strings.Join(q.Prefix, "."), low, high, now}
+		err := eachRow(ctx, v.stmts[0], args,
 			func(rows *sql.Rows) (bool, error) {
 				h := hit{score: 1}
 				var key string
@@ -174,7 +181,7 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 			return err
 		}
 		slices.SortFunc(hits, func(a, b hit) int {
-			return cmp.Or(-cmp.Compare(a.score, b.score), -cmp.Compare(a.updated, b.updated), -cmp.Compare(a.row, b.row))
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.updated, a.updated), cmp.Compare(b.row, a.row))
 		})
 		hits = hits[min(q.Offset, len(hits)):]
 		for _, h := range hits[:min(q.Limit, len(hits))] {
@@ -226,7 +233,8 @@ func (db *DB) Namespaces(ctx context.Context, owner string, q NamespaceQuery) ([
 			}
 			labels := strings.Split(joined, ".")
 			if len(q.Prefix) > len(labels) || len(q.Suffix) > len(labels) ||
-				!sameLabels(q.Prefix, labels[:len(q.Prefix)]) || !sameLabels(q.Suffix, labels[len(labels)-len(q.Suffix):]) {
+				!sameLabels(q.Prefix, labels[:len(q.Prefix)]) ||
+				!sameLabels(q.Suffix, labels[len(labels)-len(q.Suffix):]) {
 				return true, nil
 			}
 			if q.MaxDepth > 0 && len(labels) > q.MaxDepth {

@@ -9,8 +9,8 @@ import (
 // KV returns a value, or ErrNotFound.
 func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) {
 	var body []byte
-	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`, []any{owner, space, key},
-		&body); err != nil {
+	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`,
+		[]any{owner, space, key}, &body); err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", space, key, err)
 	}
 	return blob(body), nil
@@ -35,7 +35,9 @@ func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 // KVs returns the values of a space whose keys begin with prefix, in the order of keys.
 func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error) {
 	out := []KV{}
-	err := db.each(ctx, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND substr(key, 1, length(?)) = ? ORDER BY key`, []any{owner, space, prefix, prefix}, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT key, body FROM kv
+		WHERE owner = ? AND space = ? AND substr(key, 1, length(?)) = ?
+		ORDER BY key`, []any{owner, space, prefix, prefix}, func(rows *sql.Rows) (bool, error) {
 		kv := KV{Owner: owner, Space: space}
 		err := rows.Scan(&kv.Key, &kv.Body)
 		kv.Body = blob(kv.Body)
@@ -54,7 +56,8 @@ func (w *writer) putKV(p *batch) error {
 		if kv.Body == nil {
 			err = w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ?`, kv.Owner, kv.Space, kv.Key)
 		} else {
-			err = w.exec(`INSERT INTO kv(owner, space, key, body) VALUES (?, ?, ?, ?) ON CONFLICT(owner, space, key) DO UPDATE SET body = excluded.body`,
+			err = w.exec(`INSERT INTO kv(owner, space, key, body) VALUES (?, ?, ?, ?)
+				ON CONFLICT(owner, space, key) DO UPDATE SET body = excluded.body`,
 				kv.Owner, kv.Space, kv.Key, kv.Body)
 		}
 		if err != nil {

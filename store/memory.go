@@ -51,7 +51,8 @@ type MemoryChange struct {
 // Memory returns what is remembered about an owner.
 func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 	queries := []string{`SELECT revision, updated_at, body FROM memory WHERE owner = ?`,
-		`SELECT agent, id, content, category, confidence, source, message, revision, created_at, updated_at, extra FROM fact WHERE owner = ? ORDER BY n`}
+		`SELECT agent, id, content, category, confidence, source, message, revision, created_at, updated_at, extra
+			FROM fact WHERE owner = ? ORDER BY n`}
 	err = db.view(ctx, queries, func(v view) error {
 		var updated int64
 		var body string
@@ -68,8 +69,8 @@ func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 			var f Fact
 			var created, updated int64
 			var extra string
-			err := rows.Scan(&f.Agent, &f.ID, &f.Content, &f.Category, &f.Confidence, &f.Source, &f.Message, &f.Revision,
-				&created, &updated, &extra)
+			err := rows.Scan(&f.Agent, &f.ID, &f.Content, &f.Category, &f.Confidence, &f.Source, &f.Message,
+				&f.Revision, &created, &updated, &extra)
 			f.Created, f.Updated, f.Extra = fromMillis(created), fromMillis(updated), json.RawMessage(extra)
 			m.Facts = append(m.Facts, f)
 			return true, err
@@ -97,8 +98,8 @@ func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64,
 			}
 		}
 		for _, kv := range c.Drop {
-			if err := w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ? AND body = ?`, kv.Owner, kv.Space, kv.Key,
-				kv.Body); err != nil {
+			if err := w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ? AND body = ?`,
+				kv.Owner, kv.Space, kv.Key, kv.Body); err != nil {
 				return err
 			}
 		}
@@ -114,14 +115,15 @@ func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64,
 func (w *writer) raiseMemory(c MemoryChange) (int64, error) {
 	next := c.From + 1
 	if c.From == 0 {
-		return next, translate(w.exec(`INSERT INTO memory(owner, revision, updated_at, body) VALUES (?, ?, ?, ?)`, c.Owner,
-			next, c.At.UnixMilli(), object(c.Body)))
+		return next, translate(w.exec(`INSERT INTO memory(owner, revision, updated_at, body) VALUES (?, ?, ?, ?)`,
+			c.Owner, next, c.At.UnixMilli(), object(c.Body)))
 	}
 	var body any
 	if c.Body != nil {
 		body = string(c.Body)
 	}
-	n, err := w.change(`UPDATE memory SET revision = ?, updated_at = ?, body = coalesce(?, body) WHERE owner = ? AND revision = ?`,
+	n, err := w.change(`UPDATE memory SET revision = ?, updated_at = ?, body = coalesce(?, body)
+		WHERE owner = ? AND revision = ?`,
 		next, c.At.UnixMilli(), body, c.Owner, c.From)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: the memory has changed since revision %d", ErrConflict, c.From)
@@ -137,16 +139,19 @@ func (w *writer) putFacts(c MemoryChange, revision int64) error {
 		w.shrink = true
 	}
 	for _, k := range c.Delete {
-		if err := w.exec(`DELETE FROM fact WHERE owner = ? AND agent = ? AND id = ?`, c.Owner, k.Agent, k.ID); err != nil {
+		err := w.exec(`DELETE FROM fact WHERE owner = ? AND agent = ? AND id = ?`, c.Owner, k.Agent, k.ID)
+		if err != nil {
 			return err
 		}
 		w.shrink = true
 	}
 	for _, f := range c.Put {
-		err := w.exec(`INSERT INTO fact(owner, agent, id, content, category, confidence, source, message, revision, created_at, updated_at, extra)
+		err := w.exec(`INSERT INTO fact(owner, agent, id, content, category, confidence, source, message, revision,
+				created_at, updated_at, extra)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (owner, agent, id) DO UPDATE SET content = excluded.content, category = excluded.category, confidence = excluded.confidence,
-			source = excluded.source, message = excluded.message, revision = excluded.revision, updated_at = excluded.updated_at, extra = excluded.extra`,
+			ON CONFLICT (owner, agent, id) DO UPDATE SET content = excluded.content, category = excluded.category,
+			confidence = excluded.confidence, source = excluded.source, message = excluded.message,
+			revision = excluded.revision, updated_at = excluded.updated_at, extra = excluded.extra`,
 			c.Owner, f.Agent, f.ID, f.Content, f.Category, f.Confidence, f.Source, f.Message, revision,
 			f.Created.UnixMilli(), f.Updated.UnixMilli(), object(f.Extra))
 		if err != nil {

@@ -38,7 +38,8 @@ func (db *DB) FindPassages(ctx context.Context, thread, query string, files []st
 			return nil, err
 		}
 		// The plus keeps SQLite from asking the index for one passage after the other.
-		matches += ` AND +rowid IN (SELECT id FROM passage WHERE thread = ? AND file IN (SELECT value FROM json_each(?)))`
+		matches += ` AND +rowid IN (SELECT id FROM passage
+			WHERE thread = ? AND file IN (SELECT value FROM json_each(?)))`
 		args = append(args, thread, string(names))
 	}
 	type candidate struct {
@@ -95,7 +96,8 @@ func (db *DB) rank(ctx context.Context, thread string, words []string) (string, 
 			t.match += "*"
 		}
 		count := func() error {
-			return db.queryRow(ctx, `SELECT count(*) FROM passage_word WHERE passage_word MATCH ?`, []any{t.match}, &t.hits)
+			return db.queryRow(ctx, `SELECT count(*) FROM passage_word WHERE passage_word MATCH ?`,
+				[]any{t.match}, &t.hits)
 		}
 		err := count()
 		if err == nil && t.hits == 0 && !single && utf8.RuneCountInString(w) >= minPrefix {

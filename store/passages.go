@@ -61,12 +61,14 @@ func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list 
 		size := 0
 		for _, p := range list {
 			size += len(p.Text)
-			s, err := w.stmt(`INSERT INTO passage(thread, file, kind, page, first, last, heading, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+			s, err := w.stmt(`INSERT INTO passage(thread, file, kind, page, first, last, heading, body)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
 			if err != nil {
 				return err
 			}
 			var id int64
-			row := s.QueryRowContext(context.Background(), thread, file, p.Kind, p.Page, p.First, p.Last, p.Heading, p.Text)
+			row := s.QueryRowContext(context.Background(), thread, file, p.Kind, p.Page, p.First, p.Last,
+				p.Heading, p.Text)
 			if err := row.Scan(&id); err != nil {
 				return err
 			}
@@ -76,8 +78,8 @@ func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list 
 			}
 		}
 		return w.exec(`INSERT INTO passage_file(thread, file, stamp, bytes) VALUES (?, ?, ?, ?)
-			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = bytes + excluded.bytes`, thread, file,
-			stamp, size)
+			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = bytes + excluded.bytes`,
+			thread, file, stamp, size)
 	}})
 	if err != nil {
 		return fmt.Errorf("index %s of thread %s: %w", file, thread, translate(err))

@@ -37,12 +37,14 @@ func (w *writer) removeThread(thread string) error {
 func (w *writer) removeRows(thread string) error {
 	for _, table := range []string{
 		`DELETE FROM message WHERE thread = ?`, `DELETE FROM field WHERE thread = ?`,
-		`DELETE FROM checkpoint WHERE thread = ?`,
-		`DELETE FROM event WHERE thread = ?`, `DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`,
-		`DELETE FROM audit WHERE thread = ?`,
-		`DELETE FROM blob WHERE thread = ?`, `DELETE FROM blob_use WHERE thread = ?`, `DELETE FROM spending WHERE thread = ?`,
-		`DELETE FROM share WHERE thread = ?`, `DELETE FROM span WHERE thread = ?`, `DELETE FROM prompt WHERE thread = ?`,
-		`DELETE FROM cron_run WHERE cron IN (SELECT id FROM cron WHERE thread = ?)`, `DELETE FROM cron WHERE thread = ?`,
+		`DELETE FROM checkpoint WHERE thread = ?`, `DELETE FROM event WHERE thread = ?`,
+		`DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`,
+		`DELETE FROM audit WHERE thread = ?`, `DELETE FROM blob WHERE thread = ?`,
+		`DELETE FROM blob_use WHERE thread = ?`, `DELETE FROM spending WHERE thread = ?`,
+		`DELETE FROM share WHERE thread = ?`, `DELETE FROM span WHERE thread = ?`,
+		`DELETE FROM prompt WHERE thread = ?`,
+		`DELETE FROM cron_run WHERE cron IN (SELECT id FROM cron WHERE thread = ?)`,
+		`DELETE FROM cron WHERE thread = ?`,
 		`DELETE FROM thread WHERE id = ?`,
 	} {
 		if err := w.exec(table, thread); err != nil {
@@ -62,7 +64,8 @@ func (w *writer) removeRows(thread string) error {
 func (w *writer) removeHistory(thread string) error {
 	var head string
 	var raw []byte
-	s, err := w.stmt(`SELECT t.head, c.card FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`)
+	s, err := w.stmt(`SELECT t.head, c.card FROM thread t
+		JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`)
 	if err != nil {
 		return err
 	}
@@ -86,11 +89,14 @@ func (w *writer) removeHistory(thread string) error {
 			return err
 		}
 	}
-	ranges := slices.SortedFunc(slices.Values(card.Messages), func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	ranges := slices.SortedFunc(slices.Values(card.Messages), func(a, b Range) int {
+		return cmp.Compare(a.From, b.From)
+	})
 	next := int64(0) // numbers below are dealt with
 	for _, r := range append(ranges, Range{From: math.MaxInt64, To: math.MaxInt64}) {
 		if r.From > next {
-			if err := w.exec(`DELETE FROM message WHERE thread = ? AND n >= ? AND n < ?`, thread, next, r.From); err != nil {
+			err := w.exec(`DELETE FROM message WHERE thread = ? AND n >= ? AND n < ?`, thread, next, r.From)
+			if err != nil {
 				return err
 			}
 		}

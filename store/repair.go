@@ -28,11 +28,14 @@ func (db *DB) Repair(ctx context.Context) ([]string, error) {
 		for _, m := range []struct{ did, query string }{
 			{"deleted %d values of threads that do not exist", `DELETE` + strayValues},
 			{"gave %d threads the newest checkpoint there is as their head",
-				`UPDATE thread SET head = coalesce((SELECT max(c.id) FROM checkpoint c WHERE c.thread = thread.id AND c.ns = ''), '')
-				WHERE head <> '' AND NOT EXISTS (SELECT 1 FROM checkpoint c WHERE c.thread = thread.id AND c.ns = '' AND c.id = thread.head)`},
+				`UPDATE thread SET head = coalesce(
+					(SELECT max(c.id) FROM checkpoint c WHERE c.thread = thread.id AND c.ns = ''), '')
+				WHERE head <> '' AND NOT EXISTS
+				(SELECT 1 FROM checkpoint c WHERE c.thread = thread.id AND c.ns = '' AND c.id = thread.head)`},
 			{"made %d checkpoints whose parent is gone first ones",
 				`UPDATE checkpoint SET parent = '' WHERE parent <> '' AND NOT EXISTS
-				(SELECT 1 FROM checkpoint p WHERE p.thread = checkpoint.thread AND p.ns = checkpoint.ns AND p.id = checkpoint.parent)`},
+				(SELECT 1 FROM checkpoint p
+					WHERE p.thread = checkpoint.thread AND p.ns = checkpoint.ns AND p.id = checkpoint.parent)`},
 			{"raised the event counters of %d threads",
 				`UPDATE thread SET seq = (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)
 				WHERE seq < (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)`},

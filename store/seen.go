@@ -20,7 +20,8 @@ type Mark struct {
 const latestRuns = "8"
 
 // ended selects the run of thread t that ended last.
-const ended = `(SELECT id FROM (SELECT id, last_seq FROM run WHERE thread = t.id AND parent = '' AND status NOT IN ('pending', 'running')
+const ended = `(SELECT id FROM (SELECT id, last_seq FROM run
+	WHERE thread = t.id AND parent = '' AND status NOT IN ('pending', 'running')
 	ORDER BY created_at DESC, id DESC LIMIT ` + latestRuns + `) ORDER BY last_seq DESC LIMIT 1)`
 
 // Marks returns the marks of threads by their ids. Those that do not exist have none.
@@ -30,9 +31,10 @@ func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, err
 	if err != nil {
 		return nil, err
 	}
-	err = db.each(ctx, `SELECT t.id, coalesce(c.next, '[]'), coalesce(r.last_seq, 0) > t.seen, coalesce(r.status, ''), coalesce(r.stop_reason, '')
-		FROM thread t LEFT JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head LEFT JOIN run r ON r.id = `+
-		ended+`
+	err = db.each(ctx, `SELECT t.id, coalesce(c.next, '[]'), coalesce(r.last_seq, 0) > t.seen,
+			coalesce(r.status, ''), coalesce(r.stop_reason, '')
+		FROM thread t LEFT JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head
+		LEFT JOIN run r ON r.id = `+ended+`
 		WHERE t.id IN (SELECT value FROM json_each(?))`, []any{string(ids)}, func(rows *sql.Rows) (bool, error) {
 		var id string
 		var next []byte
@@ -58,8 +60,9 @@ func (db *DB) See(ctx context.Context, thread string) error {
 		return err
 	}
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`UPDATE thread AS t SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+
-			`), 0)) WHERE id = ?`, thread)
+		return w.exec(`UPDATE thread AS t
+			SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+`), 0))
+			WHERE id = ?`, thread)
 	}})
 	if err != nil {
 		return fmt.Errorf("mark thread %s as seen: %w", thread, err)

@@ -40,7 +40,8 @@ const (
 
 func scanSession(scan func(...any) error, more ...any) (s Session, err error) {
 	var created, used, expires int64
-	err = scan(append([]any{&s.ID, &s.Hash, &s.User, &s.Device, &s.IP, &s.Lasting, &created, &used, &expires}, more...)...)
+	into := []any{&s.ID, &s.Hash, &s.User, &s.Device, &s.IP, &s.Lasting, &created, &used, &expires}
+	err = scan(append(into, more...)...)
 	s.CreatedAt, s.UsedAt, s.ExpiresAt = fromMillis(created), fromMillis(used), fromMillis(expires)
 	return s, err
 }
@@ -77,7 +78,8 @@ func (db *DB) PutSession(ctx context.Context, s Session, most int) error {
 		if n == 0 {
 			return ErrNotFound
 		}
-		if err := w.exec(`DELETE FROM session WHERE user = ? AND expires_at <= ?`, s.User, s.CreatedAt.UnixMilli()); err != nil {
+		err = w.exec(`DELETE FROM session WHERE user = ? AND expires_at <= ?`, s.User, s.CreatedAt.UnixMilli())
+		if err != nil {
 			return err
 		}
 		return w.exec(`DELETE FROM session WHERE user = ? AND id NOT IN
@@ -104,7 +106,8 @@ func (db *DB) TouchSession(ctx context.Context, id, ip string, used, expires tim
 // SessionByHash returns a session, also one that is over, and its user, or ErrNotFound.
 func (db *DB) SessionByHash(ctx context.Context, hash []byte) (s Session, u User, err error) {
 	into, made := userFields()
-	st, err := db.stmt(ctx, `SELECT `+sessionColumns+withUser+` FROM session s JOIN user u ON u.id = s.user WHERE s.hash = ?`)
+	st, err := db.stmt(ctx, `SELECT `+sessionColumns+withUser+`
+		FROM session s JOIN user u ON u.id = s.user WHERE s.hash = ?`)
 	if err == nil {
 		s, err = scanSession(st.QueryRowContext(ctx, hash).Scan, into...)
 	}
@@ -152,9 +155,9 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 		expires = t.ExpiresAt.UnixMilli()
 	}
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO token(id, hash, user, name, scope, created_at, expires_at) SELECT ?, ?, ?, ?, ?, ?, ?
-			WHERE (SELECT count(*) FROM token WHERE user = ?) < ?`, t.ID, t.Hash, t.User, t.Name, t.Scope,
-			t.CreatedAt.UnixMilli(), expires, t.User, most)
+		n, err := w.change(`INSERT INTO token(id, hash, user, name, scope, created_at, expires_at)
+			SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM token WHERE user = ?) < ?`,
+			t.ID, t.Hash, t.User, t.Name, t.Scope, t.CreatedAt.UnixMilli(), expires, t.User, most)
 		if err == nil && n == 0 {
 			return ErrConflict
 		}
@@ -169,7 +172,8 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 // TokenByHash returns a token, also one that is over, and its user, or ErrNotFound.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte) (t Token, u User, err error) {
 	into, made := userFields()
-	st, err := db.stmt(ctx, `SELECT `+tokenColumns+withUser+` FROM token t JOIN user u ON u.id = t.user WHERE t.hash = ?`)
+	st, err := db.stmt(ctx, `SELECT `+tokenColumns+withUser+`
+		FROM token t JOIN user u ON u.id = t.user WHERE t.hash = ?`)
 	if err == nil {
 		t, err = scanToken(st.QueryRowContext(ctx, hash).Scan, into...)
 	}

@@ -53,7 +53,8 @@ func (db *DB) ShareByToken(ctx context.Context, token string) (Share, error) {
 
 func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, err error) {
 	var created int64
-	err = db.queryRow(ctx, `SELECT s.thread, s.owner, s.token, s.checkpoint, s.created_at FROM share s JOIN thread t ON t.id = s.thread AND t.owner = s.owner AND t.deleted_at = 0
+	err = db.queryRow(ctx, `SELECT s.thread, s.owner, s.token, s.checkpoint, s.created_at
+		FROM share s JOIN thread t ON t.id = s.thread AND t.owner = s.owner AND t.deleted_at = 0
 		WHERE `+where, args, &s.Thread, &s.Owner, &s.Token, &s.Checkpoint, &created)
 	if err != nil {
 		return Share{}, fmt.Errorf("share: %w", err)
@@ -79,7 +80,8 @@ func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
 
 // dropShare takes a thread's link back when what it showed is gone.
 func (w *writer) dropShare(thread string) error {
-	err := w.exec(`DELETE FROM share WHERE thread = ? AND checkpoint NOT IN (SELECT id FROM checkpoint WHERE thread = ? AND ns = '')`, thread, thread)
+	err := w.exec(`DELETE FROM share WHERE thread = ? AND checkpoint NOT IN
+		(SELECT id FROM checkpoint WHERE thread = ? AND ns = '')`, thread, thread)
 	if err != nil {
 		return fmt.Errorf("unshare thread %s: %w", thread, err)
 	}

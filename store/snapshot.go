@@ -91,8 +91,8 @@ func cardMessages(v view, cp Checkpoint, recent *recent) (all, fresh []MessageRo
 				return nil, nil, err
 			}
 			if got := int64(len(all) - before); got != gap.To-gap.From+1 {
-				return nil, nil, fmt.Errorf("checkpoint %s: messages %d to %d: %d rows: %w", cp.ID, gap.From, gap.To, got,
-					ErrNotFound)
+				return nil, nil, fmt.Errorf("checkpoint %s: messages %d to %d: %d rows: %w",
+					cp.ID, gap.From, gap.To, got, ErrNotFound)
 			}
 			for i, m := range all[before:] {
 				if all[before+i].Body, err = filled(v.ctx, v.stmts[2], cp.Thread, m.Body); err != nil {

@@ -21,7 +21,8 @@ type Spending struct {
 // putSpending adds rows. Those of a thread belong to its owner, and are left out when it was
 // deleted meanwhile.
 func (w *writer) putSpending(p *batch) error {
-	const columns = `INSERT INTO spending(owner, thread, run, purpose, model, input, output, total, cost, currency, at) `
+	const columns = `INSERT INTO spending(owner, thread, run, purpose, model, input, output, total,
+		cost, currency, at) `
 	for _, s := range p.Spending {
 		query, owner := columns+`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, orDefault(s.Owner, DefaultOwner)
 		if s.Thread != "" {
@@ -43,7 +44,8 @@ func (w *writer) putSpending(p *batch) error {
 // helperSums selects what the calls beside a run's answers cost, as the row of Run.Helpers.
 // id is the column that names the run.
 func helperSums(id string) string {
-	return `(SELECT json_array(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0)) FROM spending WHERE spending.run = ` + id + `)`
+	return `(SELECT json_array(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0))
+		FROM spending WHERE spending.run = ` + id + `)`
 }
 
 // Helpers adds up the model calls that were made beside a run's answers.
@@ -92,7 +94,8 @@ func (db *DB) SpentByModel(ctx context.Context, owner string, since time.Time) (
 // which have not ended only when active is set.
 func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', caller, model, currency, `+spentSums+`WHERE thread = ? AND
-		(? OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running'))) GROUP BY 2, 3, 4 ORDER BY 2, 3, 4`,
+		(? OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running')))
+		GROUP BY 2, 3, 4 ORDER BY 2, 3, 4`,
 		thread, active)
 }
 
@@ -100,8 +103,9 @@ func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent,
 // model and currency. Those outside of any run have the run "".
 func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error) {
 	list := []SideCalls{}
-	err := db.each(ctx, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost) FROM spending
-		WHERE thread = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, []any{thread}, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost)
+		FROM spending WHERE thread = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+		[]any{thread}, func(rows *sql.Rows) (bool, error) {
 		var s SideCalls
 		err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output, &s.Total, &s.Cost)
 		list = append(list, s)
@@ -130,9 +134,12 @@ func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, er
 // SpentByAgent adds up everything owner spent in runs since a moment, by agent, as Caller, and
 // currency. Helpers count for their kind, side calls for the agent whose run they were for.
 func (db *DB) SpentByAgent(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
-	return db.spent(ctx, `SELECT '', agent, '', currency, count(DISTINCT run), sum(total), sum(input), sum(output), sum(cost) FROM (
-		SELECT spent.*, (SELECT coalesce(r.metadata ->> 'subagent_type', json_extract(r.kwargs, '$.context.agent_name'),
-			json_extract(r.kwargs, '$.config.configurable.agent_name'), 'lead_agent') FROM run r WHERE r.id = spent.run) AS agent
+	return db.spent(ctx, `SELECT '', agent, '', currency, count(DISTINCT run),
+			sum(total), sum(input), sum(output), sum(cost)
+		FROM (SELECT spent.*, (SELECT coalesce(r.metadata ->> 'subagent_type',
+			json_extract(r.kwargs, '$.context.agent_name'),
+			json_extract(r.kwargs, '$.config.configurable.agent_name'), 'lead_agent')
+			FROM run r WHERE r.id = spent.run) AS agent
 		FROM spent WHERE owner = ? AND at >= ? AND run <> '') WHERE agent IS NOT NULL GROUP BY 2, 4 ORDER BY 2, 4`,
 		orDefault(owner, DefaultOwner), millis(since))
 }

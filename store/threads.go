@@ -36,7 +36,8 @@ type ThreadQuery struct {
 	SortOrder string // asc or desc; without both, pinned threads come first, then the latest updated
 }
 
-const threadColumns = `id, owner, status, title, metadata, config, head, created_at, updated_at, state_updated_at, deleted_at`
+const threadColumns = `id, owner, status, title, metadata, config, head,
+	created_at, updated_at, state_updated_at, deleted_at`
 
 func scanThread(row interface{ Scan(...any) error }) (t Thread, err error) {
 	var created, updated, state, deleted int64
@@ -123,8 +124,8 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 		})
 		return page, total, err
 	}
-	queries := []string{`SELECT count(*) FROM thread` + where, `SELECT ` + threadColumns + ` FROM thread` + where + order +
-		` LIMIT ? OFFSET ?`}
+	queries := []string{`SELECT count(*) FROM thread` + where,
+		`SELECT ` + threadColumns + ` FROM thread` + where + order + ` LIMIT ? OFFSET ?`}
 	plain := q.Status == "" && len(q.IDs) == 0
 	known, at := db.counted(q.Owner)
 	err = db.view(ctx, queries, func(v view) error {
@@ -285,14 +286,15 @@ func (w *writer) putThread(p *batch) error {
 	query := `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET owner = excluded.owner, status = excluded.status, title = excluded.title,
 		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
-		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at, deleted_at = excluded.deleted_at`
+		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
+		deleted_at = excluded.deleted_at`
 	if p.NewThread {
 		query = `INSERT INTO thread(` + threadColumns +
 			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
 	n, err := w.change(query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
-		object(t.Metadata), object(t.Config),
-		t.Head, orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt))
+		object(t.Metadata), object(t.Config), t.Head,
+		orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt))
 	if err == nil && n == 0 {
 		err = ErrExists
 	}

@@ -86,13 +86,15 @@ const forgotten = 2000
 func (db *DB) ForgetTraces(ctx context.Context, before time.Time) (more bool, err error) {
 	var gone int64
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM span WHERE (thread, run, n) IN (SELECT thread, run, n FROM span WHERE n < ? LIMIT ?)`,
+		n, err := w.change(`DELETE FROM span WHERE (thread, run, n) IN
+			(SELECT thread, run, n FROM span WHERE n < ? LIMIT ?)`,
 			before.UnixMicro(), forgotten)
 		if err != nil {
 			return err
 		}
 		gone = n
-		n, err = w.change(`DELETE FROM prompt WHERE (thread, hash) IN (SELECT thread, hash FROM prompt WHERE used < ? LIMIT ?)`,
+		n, err = w.change(`DELETE FROM prompt WHERE (thread, hash) IN
+			(SELECT thread, hash FROM prompt WHERE used < ? LIMIT ?)`,
 			millis(before.Add(-usedEvery)), forgotten)
 		gone = max(gone, n)
 		return err

@@ -15,8 +15,8 @@ import (
 // has no such thread, or it is there already.
 func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) error {
 	err := db.trash(ctx, func(w *writer) error {
-		n, err := w.change(`UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`, at.UnixMilli(),
-			thread, owner)
+		n, err := w.change(`UPDATE thread SET deleted_at = ? WHERE id = ? AND owner = ? AND deleted_at = 0`,
+			at.UnixMilli(), thread, owner)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
@@ -36,7 +36,8 @@ func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
 		if !at.Add(keep).After(time.Now()) { // nobody else changes the trash between this and the update
 			return nil
 		}
-		s, err := w.stmt(`UPDATE thread SET deleted_at = 0 WHERE deleted_at = ? AND deleted_at > 0 AND owner = ? RETURNING id`)
+		s, err := w.stmt(`UPDATE thread SET deleted_at = 0
+			WHERE deleted_at = ? AND deleted_at > 0 AND owner = ? RETURNING id`)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,8 @@ func (db *DB) Overdue(ctx context.Context, keep time.Duration) (threads []string
 		if threads, err = w.ids(s, now.Add(-keep).UnixMilli()); err != nil {
 			return err
 		}
-		if s, err = w.stmt(`SELECT coalesce(min(deleted_at), 0) FROM thread WHERE deleted_at > 0 AND deleted_at > ?`); err != nil {
+		s, err = w.stmt(`SELECT coalesce(min(deleted_at), 0) FROM thread WHERE deleted_at > 0 AND deleted_at > ?`)
+		if err != nil {
 			return err
 		}
 		var at int64

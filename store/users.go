@@ -90,7 +90,8 @@ func (db *DB) oneUser(ctx context.Context, query, arg string) (u User, err error
 
 // Users lists all users, oldest first.
 func (db *DB) Users(ctx context.Context) (list []User, err error) {
-	err = db.each(ctx, `SELECT `+userColumns+` FROM user ORDER BY created_at, id`, nil, func(rows *sql.Rows) (bool, error) {
+	query := `SELECT ` + userColumns + ` FROM user ORDER BY created_at, id`
+	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
 		u, err := scanUser(rows.Scan)
 		list = append(list, u)
 		return true, err
@@ -173,7 +174,8 @@ func (db *DB) DeleteUser(ctx context.Context, id string) error {
 			return err
 		}
 		for _, query := range []string{`DELETE FROM session WHERE user = ?`, `DELETE FROM token WHERE user = ?`,
-			`DELETE FROM link WHERE user = ?`, `DELETE FROM identity WHERE user = ?`, `DELETE FROM factor WHERE user = ?`} {
+			`DELETE FROM link WHERE user = ?`, `DELETE FROM identity WHERE user = ?`,
+			`DELETE FROM factor WHERE user = ?`} {
 			if err := w.exec(query, id); err != nil {
 				return err
 			}

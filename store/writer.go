@@ -100,9 +100,9 @@ type writer struct {
 
 func newWriter(ctx context.Context, pool *sql.DB, conn *sql.Conn, dir string, cfg Config) (*writer, error) {
 	w := &writer{
-		pool: pool, conn: conn, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed, auditRows: AuditRows, auditBytes: AuditBytes,
-		stmts: map[string]*sql.Stmt{}, tails: map[string]*threadTail{}, tidy: true,
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		pool: pool, conn: conn, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
+		auditRows: AuditRows, auditBytes: AuditBytes, stmts: map[string]*sql.Stmt{}, tails: map[string]*threadTail{},
+		tidy: true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if err := conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&w.oldTail); err != nil {
 		return nil, translate(err)

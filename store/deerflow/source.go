@@ -274,7 +274,8 @@ func (s *Source) Runs(ctx context.Context, thread string) (out []Run, err error)
 		return nil
 	}, `SELECT run_id, coalesce(assistant_id, ''), status, coalesce(model_name, ''), coalesce(error, ''),
 		total_input_tokens, total_output_tokens, total_tokens, llm_call_count,
-		CAST(created_at AS TEXT), CAST(updated_at AS TEXT) FROM runs WHERE thread_id = ? ORDER BY created_at, run_id`, thread)
+		CAST(created_at AS TEXT), CAST(updated_at AS TEXT)
+		FROM runs WHERE thread_id = ? ORDER BY created_at, run_id`, thread)
 	if err != nil {
 		return nil, fmt.Errorf("read runs of thread %s: %w", thread, err)
 	}
