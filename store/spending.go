@@ -106,11 +106,11 @@ func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error)
 	err := db.each(ctx, `SELECT run, purpose, model, currency, count(*), sum(input), sum(output), sum(total), sum(cost)
 		FROM spending WHERE thread = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
 		[]any{thread}, func(rows *sql.Rows) (bool, error) {
-		var s SideCalls
-		err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output, &s.Total, &s.Cost)
-		list = append(list, s)
-		return true, err
-	})
+			var s SideCalls
+			err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output, &s.Total, &s.Cost)
+			list = append(list, s)
+			return true, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read side calls of thread %s: %w", thread, err)
 	}
