@@ -163,17 +163,17 @@ func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func
 	err = db.each(ctx, `SELECT assistant, '', graph, name, description, version, config, context, metadata,
 		created_at, created_at FROM assistant_version WHERE assistant = ? ORDER BY version DESC`,
 		[]any{id}, func(rows *sql.Rows) (bool, error) {
-		a, err := scanAssistant(rows)
-		if err != nil || !keep(a) {
-			return true, err
-		}
-		if offset--; offset >= 0 {
-			return true, nil
-		}
-		a.Owner, a.CreatedAt = now.Owner, now.CreatedAt
-		list = append(list, a)
-		return len(list) < limit, nil
-	})
+			a, err := scanAssistant(rows)
+			if err != nil || !keep(a) {
+				return true, err
+			}
+			if offset--; offset >= 0 {
+				return true, nil
+			}
+			a.Owner, a.CreatedAt = now.Owner, now.CreatedAt
+			list = append(list, a)
+			return len(list) < limit, nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list versions of assistant %s: %w", id, err)
 	}
