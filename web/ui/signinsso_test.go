@@ -124,8 +124,12 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 	begun := ann.get("/api/v1/auth/oauth/corp")
 	ann.want(begun, http.StatusFound, "/authorize")
 	ann.want(ann.get(back), http.StatusBadRequest, "started in another browser")
-	for _, ck := range begun.Cookies() {
-		if strings.Contains(ck.Value, "42") || !ck.HttpOnly || ck.Name != "fawn_sso" {
+	at, err := url.Parse(begun.Header.Get("Location"))
+	if err != nil || at.Query().Get("state") == "" {
+		t.Fatalf("the sign-in begins at %q: %v", begun.Header.Get("Location"), err)
+	}
+	for _, ck := range begun.Cookies() { // sealed: what the service gets is not to be read there
+		if strings.Contains(ck.Value, at.Query().Get("state")) || !ck.HttpOnly || ck.Name != "fawn_sso" {
 			t.Errorf("cookie %v", ck)
 		}
 	}
