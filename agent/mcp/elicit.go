@@ -237,7 +237,10 @@ func (s *server) question(thread string, params *sdk.ElicitParams, patience time
 	}
 	slices.SortFunc(q.Fields, func(a, b Field) int { // the library doesn't keep the server's order
 		if a.Required != b.Required {
-			return map[bool]int{true: -1, false: 1}[a.Required]
+			if a.Required {
+				return -1
+			}
+			return 1
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})

@@ -37,10 +37,23 @@ test('a server asks in the chat, and goes on with what was filled in', { skip },
   await form.waitFor();
   await page.reload(); // the question is still there
   await form.waitFor();
-  assert.deepEqual(await violations(page), []);
-  await shot(page, 'mcp-form');
   assert.equal(await form.getByLabel('Favorite first line').inputValue(), 'It was a dark and stormy night.');
   await form.getByLabel('Your full, legal name').fill('Ada');
+  await form.getByLabel('Your favorite integer').fill('500'); // 100 at most
+  await form.getByLabel('favorite type of pet').selectOption({ label: 'Dogs' });
+  await form.getByLabel('Piano').check();
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.getByRole('alert').waitFor();
+  assert.ok(await form.getByRole('alert').evaluate((p) => { // and seen, though the form is longer than the window
+    const at = p.getBoundingClientRect();
+    return at.top >= 0 && at.bottom < innerHeight;
+  }), 'what is wrong is on the screen');
+  assert.equal(await form.getByLabel('Your full, legal name').inputValue(), 'Ada', 'what was filled in stays');
+  assert.equal(await form.getByLabel('favorite type of pet').evaluate((s) => s.selectedOptions[0].label), 'Dogs');
+  assert.ok(await form.getByLabel('Piano').isChecked());
+  assert.match(await form.getByRole('alert').innerText(), /“Integer”/);
+  await shot(page, 'mcp-form-problem');
+  assert.deepEqual(await violations(page), []);
   await form.getByLabel('Your favorite integer').fill('7');
   await form.getByRole('button', { name: 'Send' }).click();
   await finished(page);

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,6 +14,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/httpx"
 )
 
 // serverForms are what MCP servers ask in a thread.
@@ -95,6 +97,37 @@ func contentOf(fields []mcp.Field, form url.Values) map[string]any {
 	return out
 }
 
+// refilled are the fields with what was sent in them.
+func refilled(fields []views.Field, form url.Values) []views.Field {
+	for i := range fields {
+		f, given := &fields[i], form["f"+strconv.Itoa(i)]
+		f.Value, f.Values = "", nil
+		for _, g := range given {
+			switch f.Type {
+			case "select", "multi_select":
+				if n, err := strconv.Atoi(g); err == nil && n >= 0 && n < len(f.Options) {
+					f.Value, f.Values = f.Options[n].Value, append(f.Values, f.Options[n].Value)
+				}
+			case "checkbox":
+				f.Value = "true"
+			default:
+				f.Value = plainText(g)
+			}
+		}
+	}
+	return fields
+}
+
+// misfit says which field an answer doesn't fit, as far as the error names one.
+func misfit(c echo.Context, fields []mcp.Field, err error) string {
+	for _, f := range fields {
+		if strings.Contains(err.Error(), "/properties/"+f.Name+":") {
+			return say(c, "mcp.asks.problem", f.Title)
+		}
+	}
+	return say(c, "mcp.asks.problem.all")
+}
+
 // answerForm is POST /ui/threads/:id/mcp: what a person says to an MCP server.
 func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 	form, err := readForm(c.Request(), maxSmallForm)
@@ -113,13 +146,16 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 		}
 		err = u.MCP.Answer(t.ID, id, reply)
 		if errors.Is(err, mcp.ErrContent) {
-			problem, err = err.Error(), nil
+			problem, err = misfit(c, open[i].Fields, err), nil
 		}
 		if err != nil && !errors.Is(err, mcp.ErrNoQuestion) { // it is over meanwhile
 			return err
 		}
 	}
 	if !fragment(c.Request()) {
+		if problem != "" {
+			return httpx.Errorf(http.StatusUnprocessableEntity, "%s", problem) // the browser's way back keeps the form
+		}
 		return c.Redirect(http.StatusSeeOther, back(c, t.ID, views.ThreadURL(t.ID)))
 	}
 	asks, err := u.asks(c.Request().Context(), t.ID)
@@ -128,7 +164,9 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 	}
 	for _, q := range asks {
 		if q.Form != nil && q.Form.ID == id {
-			q.Form.Problem = problem
+			if q.Form.Problem = problem; problem != "" {
+				q.Form.Fields = refilled(q.Form.Fields, form)
+			}
 		}
 	}
 	if !wantsFrame(c.Request()) {
