@@ -51,6 +51,11 @@ func Judge(command string) Verdict {
 	}
 	var j judge
 	j.script(command)
+	// The parser takes CR LF for the end of a line; to the shell a CR is a letter like
+	// others, which a backslash or the end word of a here-document may turn on.
+	if strings.Contains(command, "\r") {
+		j.script(strings.ReplaceAll(command, "\r", "\x7f"))
+	}
 	switch {
 	case j.block != "":
 		return Verdict{Block, j.block}
