@@ -14,9 +14,9 @@ const (
 	// heapFloor is the size in bytes below which memory is not collected while there is
 	// work. A collection costs what is alive, and little is: with 10 MB alive Go would
 	// collect after every 10 MB handed out, many times a second under load.
-	heapFloor = 40 << 20
+	heapFloor = 36 << 20
 
-	heapGrowth = 60 // percent that a larger heap grows by before it is collected; Go's own is 100
+	heapGrowth = 50 // percent that a larger heap grows by before it is collected; Go's own is 100
 
 	calmEach  = 2 * time.Second // how often it is asked whether work is over
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is
@@ -25,9 +25,10 @@ const (
 	worthDropping = 4 << 20 // bytes of the program file that came in since its pages were dropped
 )
 
-// keepHeap sets how often memory is collected, and gives it back to the system when nothing
+// keepHeap sets how often memory is collected and how much there may be, and gives it back to the system when nothing
 // goes on, after rest has let go of what is not needed then, until the function it returns is
-// called. Who sets GOGC decides alone.
+// called. Who sets GOGC decides alone, and
+// so does GOMEMLIMIT about the limit.
 func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -36,14 +37,20 @@ func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	var mu sync.Mutex // a collection under way must not have the last word
 	over := false
 	before := debug.SetGCPercent(collectAfter(0, 0))
+	limit := debug.SetMemoryLimit(-1)
+	bounded := os.Getenv("GOMEMLIMIT") == ""
 	onCollection(func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if !over {
-			roots := heapMetric("/gc/scan/stack:bytes") + heapMetric("/gc/scan/globals:bytes")
-			debug.SetGCPercent(collectAfter(heapMetric("/gc/heap/live:bytes"), roots))
+		if over {
+			return false
 		}
-		return !over
+		live := heapMetric("/gc/heap/live:bytes")
+		debug.SetGCPercent(collectAfter(live, heapMetric("/gc/scan/stack:bytes")+heapMetric("/gc/scan/globals:bytes")))
+		if bounded {
+			debug.SetMemoryLimit(memoryFor(live, otherMemory()))
+		}
+		return true
 	})
 	done := make(chan struct{})
 	go func() {
@@ -57,6 +64,9 @@ func keepHeap(ctx context.Context, rest func()) (stop func()) {
 		defer mu.Unlock()
 		over = true
 		debug.SetGCPercent(before)
+		if bounded {
+			debug.SetMemoryLimit(limit)
+		}
 	}
 }
 
@@ -67,6 +77,21 @@ func collectAfter(live, roots uint64) int {
 	const smallest = 4 << 20 // Go counts no heap as smaller
 	live = max(live, smallest)
 	return max(heapGrowth, int((heapFloor-min(live, heapFloor))*100/(live+roots)))
+}
+
+// memoryFor is the limit of memory in bytes until the next collection, where live bytes are alive and
+// other is what the runtime has beside objects. Go applies a percentage to what the next collection
+// finds alive, which is several times as much when many runs end at once; the limit holds the heap to
+// what was meant.
+func memoryFor(live, other uint64) int64 {
+	const slack = 4 << 20 // stacks that grow meanwhile
+	return int64(other + max(heapFloor, live+live*heapGrowth/100) + slack)
+}
+
+// otherMemory is how many bytes the runtime has from the system for other things than objects.
+func otherMemory() uint64 {
+	held := heapMetric("/memory/classes/total:bytes") - heapMetric("/memory/classes/heap/released:bytes")
+	return held - min(held, heapMetric("/memory/classes/heap/free:bytes")+heapMetric("/memory/classes/heap/objects:bytes"))
 }
 
 // onCollection calls f after each collection for as long as it says so.
@@ -83,7 +108,8 @@ func onCollection(f func() bool) {
 func giveBack(ctx context.Context, each time.Duration, rest func()) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
-	var last, given, files uint64
+	var last, given uint64
+	files := dropGrown(0) // most of what starting touched is not needed again
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,23 +117,22 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 		case <-tick.C:
 		}
 		now := heapMetric("/gc/heap/allocs:bytes")
-		if now-last < calmBytes {
-			if now-given > worthIt {
-				rest()
-				runtime.GC() // what pools keep is let go of by the second collection
-				debug.FreeOSMemory()
-				now = heapMetric("/gc/heap/allocs:bytes")
-				given = now
-			}
-			files = dropGrown(files)
+		if now-last < calmBytes && now-given > worthIt {
+			rest()
+			runtime.GC() // what pools keep is let go of by the second collection
+			debug.FreeOSMemory()
+			now = heapMetric("/gc/heap/allocs:bytes")
+			given = now
 		}
+		files = dropGrown(files)
 		last = now
 	}
 }
 
 // dropGrown drops the pages of the program file if more of them came in than is worth the look since
-// there were so many bytes of files in memory, and returns how many there are after the last drop. The
-// little that a server does at rest brings pages in but hands out nothing to be given back.
+// there were so many bytes of files in memory, and returns how many there are after the last drop. What
+// is in use comes back in a millisecond, also under load; the system maps a page with many around it,
+// and so the rest is far more.
 func dropGrown(files uint64) uint64 {
 	if fileBytes() < files+worthDropping {
 		return files

@@ -27,9 +27,24 @@ func TestCollectionsAreSpacedByBytes(t *testing.T) {
 	}
 }
 
+// TestTheLimitHoldsTheHeapToItsSpacing, whatever else the runtime keeps.
+func TestTheLimitHoldsTheHeapToItsSpacing(t *testing.T) {
+	const mb = 1 << 20
+	for _, live := range []uint64{0, 8 * mb, 30 * mb, 200 * mb} {
+		for _, other := range []uint64{0, 5 * mb, 60 * mb} {
+			heap := uint64(memoryFor(live, other)) - other
+			meant := max(heapFloor, live+live*heapGrowth/100)
+			if heap < meant || heap > meant+8*mb {
+				t.Errorf("%d bytes alive, %d of other kinds: %d bytes for objects, %d are meant", live, other, heap, meant)
+			}
+		}
+	}
+}
+
 // TestTheSpacingFollowsTheHeap, and is put back at the end.
 func TestTheSpacingFollowsTheHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
 	before := debug.SetGCPercent(77)
 	defer debug.SetGCPercent(before)
 	percent := func() int {
@@ -49,6 +64,9 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 		}
 		runtime.GC()
 	}
+	if limit := debug.SetMemoryLimit(-1); limit == math.MaxInt64 {
+		t.Error("no limit beside the spacing")
+	}
 	runtime.KeepAlive(alive)
 	stop()
 	for range 3 {
@@ -56,6 +74,9 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 	}
 	if got := percent(); got != 77 {
 		t.Errorf("%d %% after the end", got)
+	}
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		t.Errorf("a limit of %d bytes is left behind", limit)
 	}
 	t.Setenv("GOGC", "200")
 	keepHeap(context.Background(), func() {})()
