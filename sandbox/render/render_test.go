@@ -220,13 +220,28 @@ func TestWhatNeverEnds(t *testing.T) {
 // TestABrowserThatRunsAlready shows a page in a context of its own and goes on.
 func TestABrowserThatRunsAlready(t *testing.T) {
 	at := chromium(t)
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), at, "--headless", "--no-sandbox", "--remote-debugging-port=0", "--user-data-dir="+dir, "--disable-gpu", "about:blank")
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			err := os.RemoveAll(dir)
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) { // its other processes end after it, and write until then
+				t.Fatal(err)
+			}
+		}
+	})
 	var port string
 	for end := time.Now().Add(2 * time.Minute); port == ""; time.Sleep(20 * time.Millisecond) {
 		if b, err := os.ReadFile(filepath.Join(dir, "DevToolsActivePort")); err == nil {
