@@ -25,7 +25,7 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath $(LEAN) -ldflags '$(LDFLAGS)'
 
 # Packages whose tests run under the race detector: those with goroutines or
 # shared state. The rest runs without, which is several times faster.
-RACE := ^fawn/(agent|agent/(community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|chain|httpx|metrics|redact|tracing|ui))$$
+RACE := ^fawn/(agent|agent/(community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|chain|httpx|metrics|redact|tlsport|tracing|ui))$$
 
 .PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench soak docker release clean
 

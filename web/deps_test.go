@@ -66,7 +66,7 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tracing", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only
@@ -88,6 +88,7 @@ func imports() map[string][]string {
 		"web/openapi":             leaf,
 		"web/proxy":               leaf,
 		"web/systemd":             leaf,
+		"web/tlsport":             leaf,
 		"web/principal":           {"store", "web/httpx"},
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account/...", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},

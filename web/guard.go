@@ -91,7 +91,7 @@ func (a *App) hostAllowed(r *http.Request) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(a.config.Current().File.Server.Hosts,
+	return slices.ContainsFunc(a.names(),
 		func(s string) bool { return strings.EqualFold(s, host) })
 }
 

@@ -45,7 +45,7 @@ func (s *ownServer) find(ctx context.Context) (string, error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.work.Go(func() { s.err = errors.Join(a.Run(running), a.Close()) })
-	return a.URL(), nil
+	return localURL(a.Addr()) + a.base, nil
 }
 
 func (s *ownServer) close() error {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,6 +106,7 @@ type App struct {
 	schedule  *schedule.Scheduler
 	backups   backups
 	listeners []net.Listener
+	tls       *tls.Config // nil speaks plain HTTP
 	server    *http.Server
 	echo      *echo.Echo
 	leaving   chan struct{} // closed when the server begins to stop: pages come back by themselves
@@ -156,6 +158,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
 	if err := a.openProxy(snap.File.Server, snap.File.Auth.ProxyHeader); err != nil {
+		return nil, err
+	}
+	if err := a.openTLS(snap.File.Server); err != nil {
 		return nil, err
 	}
 	a.openMetrics(snap)
@@ -345,5 +350,5 @@ func (a *App) Addr() string { return a.listeners[0].Addr().String() }
 
 // URL is what a person opens.
 func (a *App) URL() string {
-	return localURL(a.Addr()) + a.base
+	return a.url() + a.base
 }

@@ -87,6 +87,9 @@ func (a *App) handler() http.Handler {
 		// clients that are still sending when the answer is there, instead of resetting them.
 		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
 		r = a.resolved(r)
+		if a.toTLS(w, r) {
+			return
+		}
 		if p := tidy(r.URL.Path); p != r.URL.Path {
 			r.URL.Path = p
 			r.URL.RawPath = tidy(r.URL.RawPath)

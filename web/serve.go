@@ -48,11 +48,11 @@ func (a *App) Run(ctx context.Context) error {
 	server := a.config.Current().File.Server
 	a.server = &http.Server{Handler: a.handler(), ReadHeaderTimeout: server.HeaderTimeout,
 		MaxHeaderBytes: int(server.MaxHeaderBytes),
-		IdleTimeout:    idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn)}
+		IdleTimeout:    idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn), TLSConfig: a.tls}
 	g, gctx := errgroup.WithContext(ctx)
 	for _, l := range a.listeners {
 		g.Go(func() error {
-			if err := a.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			if err := a.server.Serve(a.secured(l, server)); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 			}
 			return nil

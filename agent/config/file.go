@@ -104,6 +104,7 @@ type Server struct {
 	Hosts            []string      `yaml:"hosts"`                                     // extra host names that may appear in the Host header
 	BasePath         string        `yaml:"base_path" reload:"restart"`                // path below which a reverse proxy shows this server
 	TrustedProxies   []string      `yaml:"trusted_proxies" reload:"restart"`          // addresses, networks or the word loopback: whose X-Forwarded headers count
+	TLS              TLS           `yaml:"tls" reload:"restart"`                      // whether the port speaks TLS itself
 	CORSOrigins      []string      `yaml:"cors_origins"`                              // other origins that may call; GATEWAY_CORS_ORIGINS adds to it
 	MaxBodyBytes     int64         `yaml:"max_body_bytes" unit:"bytes" min:"1024"`    // one JSON body
 	MaxMessageBytes  int64         `yaml:"max_message_bytes" unit:"bytes" min:"1024"` // the text of one message

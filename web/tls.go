@@ -1,0 +1,91 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	"fawn/agent/config"
+	"fawn/web/proxy"
+	"fawn/web/tlsport"
+)
+
+// openTLS lets the listeners speak TLS if the configuration has a certificate, or says where one comes from.
+func (a *App) openTLS(s config.Server) (err error) {
+	t := s.TLS
+	switch {
+	case len(t.Domains) > 0 && t.Cert+t.Key != "":
+		return errors.New("server.tls in the config has both files and domains: the certificate comes from one of them")
+	case len(t.Domains) > 0:
+		a.tls, err = tlsport.ACME(tlsport.Authority{Domains: t.Domains, Email: t.Email, Directory: t.Directory,
+			Root: t.DirectoryCA, Cache: filepath.Join(a.dirs.Root, "acme")})
+	case t.Cert != "" && t.Key != "":
+		a.tls, err = tlsport.Files(t.Cert, t.Key, a.opts.Log)
+	case t.Cert+t.Key != "":
+		return errors.New("server.tls in the config needs both files: cert and key")
+	}
+	if err != nil {
+		return fmt.Errorf("server.tls in the config: %w", err)
+	}
+	return nil
+}
+
+// secured is a listener as clients meet it.
+func (a *App) secured(l net.Listener, s config.Server) net.Listener {
+	if a.tls == nil {
+		return l
+	}
+	return tlsport.Listen(l, a.tls, s.HeaderTimeout)
+}
+
+// toTLS sends who came without TLS to the same place with it, where the port speaks it. Programs
+// on this machine may come without: what they say leaves it on no wire.
+func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
+	client := proxy.Of(r)
+	if a.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {
+		return false
+	}
+	if !safe(r.Method) { // it was heard already, and must not be sent that way again
+		http.Error(w, "this server speaks HTTPS only", http.StatusForbidden)
+		return true
+	}
+	u := *r.URL
+	u.Scheme, u.Host, u.Path, u.RawPath = "https", r.Host, client.Base+u.Path, ""
+	w.Header().Set("Connection", "close")
+	http.Redirect(w, r, u.String(), http.StatusPermanentRedirect)
+	return true
+}
+
+// fromHere tells whether a client is on this machine, at the address that it called.
+func fromHere(r *http.Request, client proxy.Client) bool {
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && client.Addr == at.AddrPort().Addr().Unmap()
+}
+
+// url is where this machine finds the server, for people: with the name that its certificate has.
+func (a *App) url() string {
+	if a.tls == nil {
+		return localURL(a.Addr())
+	}
+	host, port, err := net.SplitHostPort(a.Addr())
+	if err != nil {
+		return localURL(a.Addr())
+	}
+	if hosts := a.names(); len(hosts) > 0 {
+		host = hosts[0]
+	} else if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	if port == "443" {
+		return "https://" + host
+	}
+	return "https://" + net.JoinHostPort(host, port)
+}
+
+// names are the host names that the configuration gives to this server.
+func (a *App) names() []string {
+	s := a.config.Current().File.Server
+	return append(append([]string{}, s.TLS.Domains...), s.Hosts...)
+}

@@ -1,0 +1,173 @@
+package tlsport
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// maxWaiting bounds the connections that have not said yet what they speak.
+const maxWaiting = 512
+
+// Listen tells connections that begin with a TLS handshake from plain ones, on one port: what
+// it returns hands out the first as [tls.Conn]. A client has so long to send its first byte;
+// others don't wait for it. Closing it closes l.
+func Listen(l net.Listener, c *tls.Config, patience time.Duration) net.Listener {
+	s := &splitter{Listener: l, config: c, patience: patience, ready: make(chan net.Conn),
+		free: make(chan struct{}, maxWaiting), closed: make(chan struct{})}
+	s.work.Go(s.accept)
+	return s
+}
+
+type splitter struct {
+	net.Listener
+	config   *tls.Config
+	patience time.Duration
+	ready    chan net.Conn
+	free     chan struct{} // a place for each connection that waits
+	closed   chan struct{}
+	once     sync.Once
+	work     sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting map[net.Conn]struct{}
+	err     error // of accepting
+}
+
+// Accept is the next connection that has begun to speak.
+func (s *splitter) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.ready:
+		return c, nil
+	case <-s.closed:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return nil, s.err
+	}
+}
+
+// Close ends the listener, and the connections that it has not handed out.
+func (s *splitter) Close() error {
+	err := s.end(net.ErrClosed)
+	s.work.Wait()
+	return err
+}
+
+func (s *splitter) end(why error) (err error) {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.err = why
+		for c := range s.waiting {
+			err = errors.Join(err, ignoreClosed(c.Close()))
+		}
+		s.mu.Unlock()
+		close(s.closed)
+		err = errors.Join(err, s.Listener.Close())
+	})
+	return err
+}
+
+func (s *splitter) accept() {
+	for {
+		select {
+		case s.free <- struct{}{}:
+		case <-s.closed:
+			return
+		}
+		c, err := s.Listener.Accept()
+		if temporary(err) { // too many open files, for example: others will end
+			<-s.free
+			select {
+			case <-time.After(50 * time.Millisecond):
+				continue
+			case <-s.closed:
+				return
+			}
+		}
+		if err != nil {
+			s.end(err)
+			return
+		}
+		s.work.Go(func() {
+			defer func() { <-s.free }()
+			s.sort(c)
+		})
+	}
+}
+
+// temporary tells whether accepting may work again soon.
+func temporary(err error) bool {
+	var ne interface{ Temporary() bool }
+	return err != nil && errors.As(err, &ne) && ne.Temporary()
+}
+
+// sort waits for the first byte of a connection and hands it out, or closes it.
+func (s *splitter) sort(c net.Conn) {
+	if !s.wait(c) {
+		c.Close()
+		return
+	}
+	first := make([]byte, 1)
+	err := c.SetReadDeadline(time.Now().Add(s.patience))
+	if err == nil {
+		_, err = c.Read(first)
+	}
+	s.mu.Lock()
+	delete(s.waiting, c)
+	s.mu.Unlock()
+	if err != nil || c.SetReadDeadline(time.Time{}) != nil {
+		c.Close()
+		return
+	}
+	var out net.Conn = &begun{Conn: c, first: first}
+	if first[0] == recordHandshake {
+		out = tls.Server(out, s.config)
+	}
+	select {
+	case s.ready <- out:
+	case <-s.closed:
+		c.Close()
+	}
+}
+
+// wait notes a connection that Close has to end, and tells whether it isn't over yet.
+func (s *splitter) wait(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return false
+	}
+	if s.waiting == nil {
+		s.waiting = map[net.Conn]struct{}{}
+	}
+	s.waiting[c] = struct{}{}
+	return true
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// recordHandshake is the first byte of a TLS handshake (RFC 8446, section 5.1). No method of
+// HTTP begins with it.
+const recordHandshake = 0x16
+
+// begun is a connection whose first byte was read.
+type begun struct {
+	net.Conn
+	first []byte
+}
+
+func (c *begun) Read(p []byte) (int, error) {
+	if len(c.first) > 0 && len(p) > 0 {
+		n := copy(p, c.first)
+		c.first = c.first[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}

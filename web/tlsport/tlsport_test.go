@@ -1,0 +1,192 @@
+package tlsport
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// write makes a certificate for a name that vouches for itself, in two files.
+func write(t *testing.T, dir, name string) (cert, key string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestARenewedCertificateIsTaken, and one that is broken is not.
+func TestARenewedCertificateIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := write(t, dir, "one.test")
+	var log strings.Builder
+	p := &pair{cert: cert, key: key, log: slog.New(slog.NewTextHandler(&log, nil))}
+	if err := p.load(); err != nil {
+		t.Fatal(err)
+	}
+	name := func() string {
+		c, err := p.certificate(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Leaf.Subject.CommonName
+	}
+	if got := name(); got != "one.test" {
+		t.Fatal(got)
+	}
+	write(t, dir, "two.longer.test")
+	if got := name(); got != "two.longer.test" {
+		t.Errorf("%s after the renewal", got)
+	}
+	if err := os.WriteFile(cert, []byte("half a certif"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := name(); got != "two.longer.test" {
+		t.Errorf("%s after a broken renewal", got)
+	}
+	if !strings.Contains(log.String(), "can't be used") {
+		t.Errorf("the log does not tell of it:\n%s", log.String())
+	}
+}
+
+func listen(t *testing.T, patience time.Duration) net.Listener {
+	t.Helper()
+	cert, key := write(t, t.TempDir(), "fawn.test")
+	c, err := Files(cert, key, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Listen(l, c, patience)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func dial(t *testing.T, l net.Listener) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestSilentClientsKeepNobodyWaiting: they neither hold up those that speak nor stay for ever.
+func TestSilentClientsKeepNobodyWaiting(t *testing.T) {
+	l := listen(t, time.Hour)
+	for range 20 {
+		dial(t, l)
+	}
+	client := dial(t, l)
+	said := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(client, "GET")
+		said <- err
+	}()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := <-said; err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 3)
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != "GET" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, encrypted := c.(*tls.Conn); encrypted {
+		t.Error("plain words are taken for TLS")
+	}
+
+	impatient := listen(t, time.Millisecond)
+	silent := dial(t, impatient)
+	if _, err := silent.Read(got); err == nil {
+		t.Error("a silent client is kept")
+	}
+}
+
+// TestClosingEndsThoseThatWait, and whoever waits for the next connection.
+func TestClosingEndsThoseThatWait(t *testing.T) {
+	l := listen(t, time.Hour)
+	silent := dial(t, l)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.Accept()
+		ended <- err
+	}()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("a connection out of a closed listener")
+	}
+	if _, err := silent.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection outlives its listener")
+	}
+}
+
+// TestTLSIsHandedOutAsSuch: net/http finds HTTP/2 only in a connection of that type.
+func TestTLSIsHandedOutAsSuch(t *testing.T) {
+	l := listen(t, time.Hour)
+	client := tls.Client(dial(t, l), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	shaken := make(chan error, 1)
+	go func() { shaken <- client.Handshake() }()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	server, ok := c.(*tls.Conn)
+	if !ok {
+		t.Fatalf("%T", c)
+	}
+	if err := server.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-shaken; err != nil {
+		t.Fatal(err)
+	}
+	if got := client.ConnectionState().NegotiatedProtocol; got != "h2" {
+		t.Errorf("they speak %q", got)
+	}
+}
