@@ -101,7 +101,7 @@ func (a *API) deleteEnded(ctx context.Context, r store.Run) error {
 	if err := a.Runs.DeleteThread(ctx, r.ThreadID); err != nil && !gone(err) {
 		return err
 	}
-	return a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID, KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID}}})
+	return a.DB.Commit(ctx, store.Batch{KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID}}}) // the thread is gone
 }
 
 // gone tells whether an error says that what is looked for is deleted.

@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/store"
 )
 
 // TestAStatelessRunLeavesNoChat: unless it is told to, or has been given a thread.
@@ -36,6 +37,10 @@ func TestAStatelessRunLeavesNoChat(t *testing.T) {
 				continue
 			}
 			w.eventually(t, func() bool { return threads(w) == "[]" })
+			w.eventually(t, func() bool {
+				marks, err := w.db.KVs(t.Context(), store.Global, "stateless", "")
+				return err == nil && len(marks) == 0
+			})
 		}
 	}
 }
