@@ -126,7 +126,11 @@ func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, e
 			return nil, err
 		}
 		events, err := u.follow(ctx, v, run, everything)
-		if err != nil || v.run.ID != "" && !runs.Done(v.run.Status) && !over(events) {
+		if err == nil && v.run.ID == "" { // not stored yet, or gone already: there is nothing to show, nor to wait for
+			v.thread, err = u.mine(ctx, v.thread.ID)
+			return nil, err
+		}
+		if err != nil || !runs.Done(v.run.Status) && !over(events) {
 			return events, err
 		}
 		// It ended just now: what it wrote is stored, and a queued one may be next.
