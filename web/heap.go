@@ -25,10 +25,9 @@ const (
 	worthDropping = 4 << 20 // bytes of the program file that came in since its pages were dropped
 )
 
-// keepHeap sets how often memory is collected and how much there may be, and gives it back to the system when nothing
-// goes on, after rest has let go of what is not needed then, until the function it returns is
-// called. Who sets GOGC decides alone, and
-// so does GOMEMLIMIT about the limit.
+// keepHeap sets how often memory is collected and how much there may be, and gives it back to the
+// system when nothing goes on, after rest has let go of what is not needed then, until the function
+// it returns is called. If GOGC is set, it does nothing; GOMEMLIMIT replaces its limit.
 func keepHeap(ctx context.Context, rest func()) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
