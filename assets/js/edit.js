@@ -45,7 +45,7 @@ export const start = (f, putPanel, say) => {
   toast = say;
   saving = false;
   box = form.elements.text;
-  was = 'dirty' in form.dataset ? null : box.value;
+  was = 'dirty' in form.dataset ? null : box.defaultValue; // somebody may have typed before this script came
   form.addEventListener('submit', (e) => { e.preventDefault(); save(); });
   box.focus({preventScroll: true});
 };

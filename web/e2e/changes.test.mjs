@@ -64,12 +64,16 @@ test('a text is edited in the panel, and a change made meanwhile shows both', { 
   const file = 'mnt/user-data/outputs/shown.md', api = `${fawn.base}/api/threads/${thread}/artifacts/${file}`;
   await page.goto(`${fawn.base}/workspace/chats/${thread}?file=${encodeURIComponent(file)}`);
   const edit = page.locator('#panel').getByRole('link', { name: 'Edit' }), box = page.locator('#panel textarea');
+  // What asks is loaded with the form, and a quick hand has typed before it is there.
+  let script;
+  const typed = new Promise((done) => page.route('**/edit.js', async (route) => {
+    script = route.request().url();
+    await box.fill('# Mine\n');
+    await route.continue();
+    done();
+  }));
   await edit.click();
-  assert.equal(await box.inputValue(), '# Shown\n');
-  await box.fill('# Mine\n');
-  // What asks is loaded with the form, and a quick hand may be there before it.
-  const script = await page.waitForFunction(() =>
-    performance.getEntriesByType('resource').find((r) => r.name.endsWith('/edit.js'))?.name).then((h) => h.jsonValue());
+  await typed;
   await page.evaluate((url) => import(url).then(() => {}), script);
   // What is not saved is not lost by a click.
   const asked = [];
@@ -83,6 +87,7 @@ test('a text is edited in the panel, and a change made meanwhile shows both', { 
   assert.equal(await fetch(api).then((r) => r.text()), '# Mine\n');
 
   await edit.click();
+  assert.equal(await box.inputValue(), '# Mine\n');
   await box.fill('# Mine again\n');
   const sum = createHash('sha256').update('# Mine\n').digest('hex');
   const put = await fetch(api, { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ content: '# Theirs\n', expected_sha256: sum }) });
