@@ -11,6 +11,8 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 ADDR     ?= 127.0.0.1:2026
 FUZZTIME ?= 5s
+DIST     ?= dist
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # Size budget of the binary, in MB.
 MAX_MB   := 70
 # Packages that no token and no step waits for are compiled without inlining, for the size.
@@ -86,7 +88,7 @@ lint: ## formatting, vet, staticcheck, fresh generated files, tidy modules
 	go mod tidy -diff
 
 cross: ## vet for every system and processor that Fawn is built for
-	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+	@for p in $(PLATFORMS); do \
 	  echo "vet $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
 
 format: ## format Go files and templates
@@ -118,16 +120,15 @@ soak: build ## the long version of the tests: many kill points, long fuzzing, 60
 docker: ## build the image fawn:VERSION
 	docker build --build-arg VERSION=$(VERSION) -t fawn:$(VERSION) .
 
-release: ## binaries for Linux and macOS with checksums, in dist/
-	@rm -rf dist && mkdir -p dist
+release: ## archives, packages, lists of parts and checksums for PLATFORMS, in DIST (dist/)
+	@mkdir -p $(DIST) && rm -f $(DIST)/fawn[-_]* $(DIST)/SHA256SUMS
+	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT; for p in $(PLATFORMS); do \
+	  os=$${p%/*} arch=$${p#*/}; echo "build $$p"; \
+	  if [ $$os = linux ] && [ -f sandbox/sbxinit/main.go ]; then \
+	    CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi; \
+	  GOOS=$$os GOARCH=$$arch $(GOBUILD) -buildvcs=false -o $$work/$$os-$$arch .; done; \
+	  go run ./release -version '$(VERSION)' -time "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)}" -out $(DIST) $$work/*
 	$(initbin)
-	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
-	  out=dist/fawn-$(VERSION)-$${p%/*}-$${p#*/}; echo "$$out"; \
-	  if [ $${p%/*} = linux ] && [ -f sandbox/sbxinit/main.go ]; then \
-	    CGO_ENABLED=0 GOOS=linux GOARCH=$${p#*/} go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GOBUILD) -o $$out .; done
-	$(initbin)
-	@cd dist && sha256sum * >SHA256SUMS
 
 clean: ## remove what the targets made
 	rm -rf bin dist web/e2e/node_modules web/e2e/shots

@@ -55,6 +55,7 @@ func imports() map[string][]string {
 		"assets/notices":          leaf, // writes the list of licences
 		"backup":                  {"store"},
 		"memory":                  {"store"},
+		"release":                 {"assets"}, // makes what is handed out
 		"sandbox/...":             {"sandbox/..."},
 		"sandbox/linediff":        leaf,
 		"sandbox/netguard":        leaf,
