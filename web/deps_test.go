@@ -40,6 +40,7 @@ func imports() map[string][]string {
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
 		"agent/mcp":               {"agent", "sandbox/netguard"},
+		"agent/mcp/mcptest":       leaf, // bad servers for tests
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "uploads"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "store"},
@@ -93,7 +94,7 @@ func imports() map[string][]string {
 		"web/principal":           {"store", "web/httpx"},
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account/...", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
-		"web/e2e/load/...":        {"sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
+		"web/e2e/load/...":        {"agent/mcp/mcptest", "sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
 	}
 }
 

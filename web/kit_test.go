@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/mcp/mcptest"
 	"fawn/sandbox"
 	"fawn/uploads/convert"
 	"fawn/web"
@@ -32,6 +33,9 @@ const patience = 3 * time.Minute
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == mcpServerArg {
 		serveMCP()
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == mcpServerArg && mcptest.Serve(os.Args[2]) {
 		return
 	}
 	convert.Main()

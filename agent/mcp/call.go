@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,6 +110,9 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		return failed("the MCP server %q did not answer within %v.", s.name, limit)
 	case errors.As(err, &answer) && e.alive() && !s.unknown.Load():
 		return failed("the MCP server %q refused the call: %s", s.name, clip(answer.Message, 2000))
+	}
+	if e.proc != nil && errors.Is(err, io.EOF) {
+		e.proc.lastWords()
 	}
 	err = s.explain(err, began)
 	e.close() // its next call gets another session

@@ -247,7 +247,7 @@ func TestChangedToolsAreWithheld(t *testing.T) {
 }
 
 func TestOddTools(t *testing.T) {
-	s := stdio("a-server-with-quite-a-long-name", "names")
+	s := stdio("a-server-with-quite-a-long-name", "odd")
 	w := newWorld(t, s)
 	w.has("a-server-with-quite-a-long-name_echo")
 	skipped := strings.Join(w.status(s.Name).Skipped, "\n")

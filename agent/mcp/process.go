@@ -21,9 +21,10 @@ const grace = time.Second
 type process struct {
 	cmd    *exec.Cmd
 	group  *group
-	in     *os.File // its standard input
-	out    *os.File // what it says
-	err    *os.File // what it complains of
+	in     *os.File      // its standard input
+	out    *os.File      // what it says
+	err    *os.File      // what it complains of
+	said   chan struct{} // closed when it complains no more
 	exited chan struct{}
 	status error // of the exit, once exited is closed
 
@@ -116,7 +117,7 @@ func searchPath(own map[string]string) string {
 
 // start runs a command. Each line that it complains of goes to complain.
 func start(c command, complain func(string)) (_ *process, err error) {
-	p := &process{exited: make(chan struct{})}
+	p := &process{exited: make(chan struct{}), said: make(chan struct{})}
 	var closers []io.Closer
 	defer func() {
 		if err != nil {
@@ -159,8 +160,11 @@ func start(c command, complain func(string)) (_ *process, err error) {
 	}
 	p.work.Go(func() {
 		lines := &lineWriter{take: complain}
-		_, _ = io.Copy(lines, complaints) // the end of the stream, however it comes about
+		slow := &paced{File: complaints, end: p.exited, burst: errBurst, rate: errRate}
+		// A file's own way of copying does not know of the pace. The stream ends, however that comes about.
+		_, _ = io.Copy(lines, struct{ io.Reader }{slow})
 		lines.flush()
+		close(p.said)
 	})
 	p.work.Go(func() {
 		p.status = p.cmd.Wait()
@@ -171,6 +175,16 @@ func start(c command, complain func(string)) (_ *process, err error) {
 		close(p.exited)
 	})
 	return p, nil
+}
+
+// lastWords waits for what a process that has just died complained of: it comes on a way of its own.
+func (p *process) lastWords() {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.said:
+	case <-timer.C:
+	}
 }
 
 // end stops the process and all that it started, and waits for them.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/mcp/mcptest"
 )
 
 // serverArg makes the test binary a server of the kind that follows.
@@ -37,14 +37,7 @@ func behave(kind string, args []string) {
 	switch kind {
 	case "good":
 		serve(newServer())
-	case "hangs":
-		_, _ = io.Copy(io.Discard, os.Stdin)
-	case "dies":
-		fmt.Fprintln(os.Stderr, "cannot find my configuration, token", os.Getenv("API_TOKEN"))
-		os.Exit(3)
-	case "floods":
-		flood()
-	case "names":
+	case "odd":
 		serve(oddNames())
 	case "changes":
 		serve(changing())
@@ -52,6 +45,10 @@ func behave(kind string, args []string) {
 		stubborn(args[0], args[1:])
 	case "host":
 		host(args[0])
+	default:
+		if !mcptest.Serve(kind) {
+			panic(kind)
+		}
 	}
 }
 
@@ -193,23 +190,6 @@ func changing() *sdk.Server {
 		}
 	})
 	return s
-}
-
-// flood answers nothing, and writes on and on.
-func flood() {
-	line := strings.Repeat("x", 1<<20)
-	go func() {
-		for {
-			fmt.Fprint(os.Stderr, line)
-		}
-	}()
-	for {
-		_, err := fmt.Print(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` +
-			line[:1000] + "\"}}\n")
-		if err != nil {
-			return
-		}
-	}
 }
 
 // stubborn works, but does not leave when it is told to, and starts another process that does

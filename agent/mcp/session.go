@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,25 +70,6 @@ func (s *server) open(ctx context.Context, conf Server, thread string) (*session
 		err = cause
 	}
 	return nil, s.explain(err, began)
-}
-
-// explain words why a server did not work, with the last of what it said itself.
-func (s *server) explain(err error, began time.Time) error {
-	if errors.As(err, &errNotFound{}) {
-		return err
-	}
-	if s.unknown.Load() {
-		return errLogin
-	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // what is around it repeats the address
-	}
-	text := s.veil.over(err.Error())
-	if said := s.log.since(began, 3); said != "" {
-		text += "; it said: " + said
-	}
-	return errors.New(clip(text, 600))
 }
 
 func (s *server) connect(ctx, starting context.Context, conf Server, thread, version string) (*session, error) {
@@ -187,7 +167,7 @@ func (s *server) transport(life context.Context, e *session, conf Server, thread
 	if err != nil {
 		return nil, nil, err
 	}
-	return &sdk.IOTransport{Reader: e.proc.out, Writer: e.proc.in, MaxLineLength: s.pool.o.MaxMessage}, e.proc.end, nil
+	return &sdk.IOTransport{Reader: e.proc.output(), Writer: e.proc.in, MaxLineLength: s.pool.o.MaxMessage}, e.proc.end, nil
 }
 
 // tempFolder is where servers put their temporary files, in a thread's workspace.

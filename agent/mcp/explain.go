@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// explain words why a server did not work, with the last of what it said itself.
+func (s *server) explain(err error, began time.Time) error {
+	if errors.As(err, &errNotFound{}) {
+		return err
+	}
+	if s.unknown.Load() {
+		return errLogin
+	}
+	var u *url.Error
+	switch {
+	case tooLarge(err):
+		err = fmt.Errorf("it sent a message of more than %d MiB, which is refused", s.pool.o.MaxMessage>>20)
+	case errors.As(err, &u):
+		err = u.Err // what is around it repeats the address
+	case errors.Is(err, io.EOF):
+		err = errors.New("it has ended")
+	}
+	text := s.veil.over(err.Error())
+	if said := s.log.since(began, 3); said != "" {
+		text += "; it said: " + said
+	}
+	return errors.New(clip(text, 600))
+}
+
+// tooLarge tells whether a message was larger than it may be. The library has no names for its errors.
+func tooLarge(err error) bool {
+	return errors.Is(err, errTooLarge) ||
+		strings.Contains(err.Error(), "exceeded the configured maximum line length") ||
+		strings.Contains(err.Error(), "SSE event exceeded") || strings.Contains(err.Error(), errTooLarge.Error())
+}
