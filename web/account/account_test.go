@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +139,28 @@ func TestAFloodOfSignInsLocksOutTheAttacker(t *testing.T) {
 	}
 	if _, err := w.CheckPassword(t.Context(), "198.51.100.7", "ann@x.org", "correct horse"); err != nil {
 		t.Errorf("the owner from elsewhere: %v", err)
+	}
+}
+
+// TestCountersOfFailuresTakeLittleMemory however many addresses and accounts are tried.
+func TestCountersOfFailuresTakeLittleMemory(t *testing.T) {
+	w := newWorld(t)
+	used := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, padding := used(), strings.Repeat("x", 200)
+	for i := range 100_000 {
+		w.Failed(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff), fmt.Sprint(i, padding, "@x.org"))
+	}
+	if grown := int64(used()) - int64(before); grown > 20<<20 {
+		t.Errorf("%d MB are kept of 100,000 failures", grown>>20)
+	}
+	w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
+	if _, err := w.CheckPassword(t.Context(), "198.51.100.7", "ann@x.org", "correct horse"); err != nil {
+		t.Errorf("the owner: %v", err)
 	}
 }
 

@@ -6,7 +6,8 @@ func describeRuns() []o.Op {
 	const tag, alone = "Runs", "Stateless runs"
 	body := o.Ref("RunCreate")
 	wait := []o.Param{{Name: "wait", Schema: o.Bool(), Text: "Respond only when the run has stopped"}, cancelWord()}
-	leave := o.Param{Name: "cancel_on_disconnect", Schema: o.Bool(), Text: "Cancel the run when this reader disconnects"}
+	leave := o.Param{Name: "cancel_on_disconnect", Schema: o.Bool(),
+		Text: "Cancel the run when this reader disconnects. Refused for a token that may only read"}
 	follow := []o.Param{leave, {Name: "stream_mode", Schema: o.String()}, {Name: "stream_subgraphs", Schema: o.Bool()}}
 	result := answered("The final state; __error__ if the run failed", o.Ref("Values"))
 	joined := []o.Answer{result[0]}

@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // writeAt is the size in bytes past which a stream's buffer is handed to the connection, without
@@ -53,7 +54,7 @@ func (m mount) joinStream(c echo.Context, r store.Run) error {
 	if err != nil {
 		return err
 	}
-	leave, err := httpx.Bool(q, "cancel_on_disconnect", false)
+	leave, err := cancelsOnLeave(c)
 	if err != nil {
 		return err
 	}
@@ -129,6 +130,16 @@ func unlessLeft(c echo.Context, err error) error {
 		return nil
 	}
 	return err
+}
+
+// cancelsOnLeave tells whether a run ends when the client that joins it leaves. That changes something,
+// which a token that may only read can't, although it is a GET.
+func cancelsOnLeave(c echo.Context) (bool, error) {
+	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
+	if err == nil && leave && principal.Of(c.Request().Context()).ReadOnly {
+		err = httpx.Errorf(http.StatusForbidden, "This token may only read: it can't cancel a run by leaving")
+	}
+	return leave && err == nil, err
 }
 
 // left ends the run of a client that is gone, if it asked for that.

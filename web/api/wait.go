@@ -15,7 +15,6 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/api/wire"
-	"fawn/web/httpx"
 	"fawn/web/principal"
 )
 
@@ -41,7 +40,7 @@ func (m mount) joinRun(c echo.Context, r store.Run) error {
 	if strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
 		return m.joinStream(c, r)
 	}
-	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
+	leave, err := cancelsOnLeave(c)
 	if err != nil {
 		return err
 	}
