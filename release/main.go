@@ -1,6 +1,7 @@
 // Command release makes what is handed out from built binaries: an archive and a list of parts
-// (SBOM) for each, a Debian package for those of Linux, and the checksums of all. The same
-// binaries give the same bytes, wherever and whenever. `make release` runs it.
+// (SBOM) for each, a Debian package for those of Linux, the script that installs them, and the
+// checksums of all. The same binaries give the same bytes, wherever and whenever. `make release`
+// runs it.
 package main
 
 import (
@@ -54,6 +55,13 @@ func (r release) make(binaries []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+	}
+	script, err := os.ReadFile(filepath.Join(r.root, "release/install.sh"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(r.out, "install.sh"), script, 0o755); err != nil {
+		return err
 	}
 	return sums(r.out)
 }

@@ -1,7 +1,8 @@
 // What is handed out: make release for this machine, looked at as those do who get it.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -60,4 +61,72 @@ print(JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).rea
   const broken = join(dir, 'broken.json'); // so that it is known to look
   writeFileSync(broken, readFileSync(sbom, 'utf8').replace('"type": "library"', '"type": "libary"'));
   assert.match(run(join(venv, 'bin', 'python'), ['-c', check, broken]), /libary/);
+});
+
+const script = join(here, '..', '..', 'release', 'install.sh');
+
+// install runs the script as somebody new to Fawn would, not as root, with what the test says.
+const install = (env, { uname } = {}) => new Promise((done) => {
+  const home = mkdtempSync(join(dir, 'home-'));
+  let path = process.env.PATH;
+  if (uname) {
+    mkdirSync(join(home, 'fake'));
+    writeFileSync(join(home, 'fake', 'uname'), `#!/bin/sh\ncase $1 in -s) echo ${uname[0]};; *) echo ${uname[1]};; esac\n`, { mode: 0o755 });
+    path = `${join(home, 'fake')}:${path}`;
+  }
+  const to = join(home, '.local', 'bin');
+  execFile('sh', [script], { timeout: 120_000, env: { PATH: path, HOME: home, FAWN_TO: to, ...env } },
+    (err, stdout, stderr) => done({ code: err?.code ?? 0, stdout, stderr, program: join(to, 'fawn') }));
+});
+
+// serving is a web server with the files of a folder.
+const serving = async (t, folder) => {
+  const server = http.createServer((req, res) => {
+    const file = join(folder, decodeURIComponent(req.url));
+    if (!existsSync(file)) { res.writeHead(404).end('<html>not here</html>'); return; }
+    res.end(readFileSync(file));
+  });
+  await new Promise((up) => server.listen(0, '127.0.0.1', up));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${server.address().port}`;
+};
+
+test('the install script installs from an address and from a folder', { skip, timeout: 300_000 }, async (t) => {
+  const from = await serving(t, dist);
+  const out = await install({ FAWN_FROM: `${from}/` });
+  assert.equal(out.code, 0, out.stderr);
+  assert.match(out.stdout, /Installed .*fawn v0\.0\.1-test /);
+  assert.ok(out.stdout.includes(`Start it with: ${out.program} serve\n`), out.stdout);
+  assert.match(run(out.program, ['version']), /^fawn v0\.0\.1-test /);
+
+  const busy = await install({ FAWN_FROM: dist }); // over a program that is there
+  assert.equal(busy.code, 0, busy.stderr);
+  run('sh', [join(dist, 'install.sh')], { env: { PATH: process.env.PATH, HOME: dir, FAWN_TO: join(busy.program, '..') } });
+  assert.deepEqual(readdirSync(join(busy.program, '..')), ['fawn']);
+});
+
+test('the install script installs nothing that is wrong', { skip, timeout: 300_000 }, async (t) => {
+  const bad = mkdtempSync(join(dir, 'bad-'));
+  for (const f of [`${archive}.tar.gz`, 'SHA256SUMS']) copyFileSync(join(dist, f), join(bad, f));
+  appendFileSync(join(bad, `${archive}.tar.gz`), 'x');
+  const from = await serving(t, bad);
+  for (const [what, env, options, says] of [
+    ['a changed archive', { FAWN_FROM: from }, {}, /checksum/],
+    ['an unknown system', { FAWN_FROM: dist }, { uname: ['Plan9', 'x86_64'] }, /no Fawn for Plan9/],
+    ['an unknown processor', { FAWN_FROM: dist }, { uname: ['Linux', 'riscv64'] }, /kind riscv64/],
+    ['a system that this release lacks', { FAWN_FROM: dist }, { uname: ['Darwin', 'arm64'] }, /nothing for darwin-arm64/],
+    ['an address without a release', { FAWN_FROM: `${from}/nowhere` }, {}, /can't be had/],
+    ['no place at all', {}, {}, /set FAWN_FROM/],
+  ]) {
+    const out = await install(env, options);
+    assert.notEqual(out.code, 0, what);
+    assert.match(out.stderr, says, what);
+    assert.ok(!existsSync(out.program), `${what}: something was installed`);
+  }
+});
+
+test('the scripts are what every shell understands', { skip }, (t) => {
+  const missing = lacks('shellcheck', spawnSync('shellcheck', ['--version']).status === 0);
+  if (missing) return t.skip(missing);
+  run('shellcheck', [script, ...['postinst', 'postrm', 'prerm'].map((f) => join(here, '..', '..', 'release', 'deb', f))]);
 });
