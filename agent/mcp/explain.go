@@ -39,3 +39,15 @@ func tooLarge(err error) bool {
 		strings.Contains(err.Error(), "exceeded the configured maximum line length") ||
 		strings.Contains(err.Error(), "SSE event exceeded") || strings.Contains(err.Error(), errTooLarge.Error())
 }
+
+// fail puts the next try off; the lock is held.
+func (s *server) fail(why string) {
+	if s.unknown.Load() { // trying again would not help
+		s.state, s.err, s.next = StateLogin, errLogin.Error(), time.Time{}
+		return
+	}
+	s.state, s.err = StateFailed, why
+	s.next = time.Now().Add(min(firstDelay<<min(s.failures, 16), lastDelay))
+	s.failures++
+	s.pool.o.Log.Warn("an MCP server does not work", "server", s.name, "err", why, "next", s.next)
+}

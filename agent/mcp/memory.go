@@ -37,6 +37,7 @@ type known struct {
 	Refresh   string            `json:"refresh,omitempty"` // the newest refresh token
 	From      string            `json:"from,omitempty"`    // hash of the configured token that it came from
 	Login     *grant            `json:"login,omitempty"`
+	Late      string            `json:"late,omitempty"` // the signature of what did not list its tools in time
 }
 
 // Bounds of what is remembered.
@@ -116,6 +117,17 @@ func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 		return fmt.Errorf("remember MCP servers: %w", err)
 	}
 	return nil
+}
+
+// tooLate notes that the server has not listed its tools when it should have.
+func (s *server) tooLate() {
+	s.mu.Lock()
+	have, now := s.have, s.conf.signature()
+	s.late = true
+	s.mu.Unlock()
+	if !have {
+		s.remember(func(k *known) { k.Late = now })
+	}
 }
 
 // replace writes a file that only its owner can read beside the old one and puts it in its place.

@@ -162,13 +162,13 @@ func (p *Pool) Tools() ([]*agent.Tool, uint64) {
 const firstWait = 2 * time.Second
 
 // Await waits for servers that have just been added and never listed their tools, for a moment at
-// most. Those that have had that moment keep nobody.
+// most. Those that have had that moment keep nobody, nor do they after a restart.
 func (p *Pool) Await(ctx context.Context) {
 	p.mu.Lock()
 	var young []*server
 	for _, s := range p.servers {
 		s.mu.Lock()
-		if !s.have && time.Since(s.began) < firstWait {
+		if !s.have && !s.late && time.Since(s.began) < firstWait {
 			young = append(young, s)
 		}
 		s.mu.Unlock()
@@ -179,6 +179,7 @@ func (p *Pool) Await(ctx context.Context) {
 		select {
 		case <-s.first:
 		case <-timer.C:
+			s.tooLate()
 		case <-ctx.Done():
 		case <-s.ctx.Done():
 		}

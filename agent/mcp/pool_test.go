@@ -79,38 +79,6 @@ func TestFilesOfThread(t *testing.T) {
 	}
 }
 
-func TestDeadServersCostNothing(t *testing.T) {
-	dead := stdio("dead", "dies")
-	dead.Env["API_TOKEN"], dead.Secrets = canary, []string{canary}
-	gone := mcp.Server{Name: "gone", Type: mcp.Stdio, Command: "fawn-no-such-program"}
-	w := newWorld(t, stdio("good", "good"), stdio("hangs", "hangs"), dead, stdio("floods", "floods"), gone)
-	if got := w.says("t", "good_echo", "x"); got != "x" {
-		t.Errorf("echo says %q beside broken servers", got)
-	}
-	if s := w.state("dead", mcp.StateFailed); !strings.Contains(s.Error, "cannot find my configuration") || s.Next == nil {
-		t.Errorf("the dead server: %+v", s)
-	}
-	if s := w.state("gone", mcp.StateUnavailable); !strings.Contains(s.Error, `"fawn-no-such-program" isn't installed`) {
-		t.Errorf("the missing server: %+v", s)
-	}
-	if s := w.status("hangs"); s.State != mcp.StateConnecting {
-		t.Errorf("the hanging server: %+v", s)
-	}
-	if strings.Contains(w.logs.String(), canary) {
-		t.Error("the log shows the secret")
-	}
-}
-
-func TestHungStartEnds(t *testing.T) {
-	s := stdio("hangs", "hangs")
-	s.StartTimeout = 50 * time.Millisecond
-	w := newWorld(t, s)
-	if st := w.state("hangs", mcp.StateFailed); !strings.Contains(st.Error, "did not answer within 50ms") {
-		t.Errorf("the status: %+v", st)
-	}
-	w.Await(t.Context()) // it has had its time
-}
-
 func TestServerDiesInCall(t *testing.T) {
 	w := newWorld(t, stdio("s", "good"))
 	r := w.call("t", "s_dies", "")

@@ -56,6 +56,7 @@ type server struct {
 	again    bool // its owner wants it tried now
 	listed   []listed
 	have     bool // listed is what a server said, now or earlier
+	late     bool // nobody waits for it any more
 	skipped  []string
 	withheld []string // tools that have changed since they were approved
 	sessions map[string]*entry
@@ -80,6 +81,7 @@ func (p *Pool) newServer(conf Server) *server {
 		s.take(k.Tools, k.Approved)
 		s.have = true
 	}
+	s.late = k.Late == conf.signature()
 	if o := conf.OAuth; o != nil {
 		refresh := ""
 		if from := tokenHash(o.RefreshToken); k.From == from && o.RefreshToken != "" {
@@ -121,7 +123,9 @@ func (s *server) run() {
 		if s.ctx.Err() != nil {
 			return
 		}
-		s.note(err)
+		if s.note(err); err != nil {
+			s.tooLate()
+		}
 		if !s.rest(last) {
 			return
 		}
@@ -141,18 +145,6 @@ func (s *server) note(err error) {
 	if errors.As(err, &errNotFound{}) {
 		s.state = StateUnavailable // until somebody installs it
 	}
-}
-
-// fail puts the next try off; the lock is held.
-func (s *server) fail(why string) {
-	if s.unknown.Load() { // trying again would not help
-		s.state, s.err, s.next = StateLogin, errLogin.Error(), time.Time{}
-		return
-	}
-	s.state, s.err = StateFailed, why
-	s.next = time.Now().Add(min(firstDelay<<min(s.failures, 16), lastDelay))
-	s.failures++
-	s.pool.o.Log.Warn("an MCP server does not work", "server", s.name, "err", why, "next", s.next)
 }
 
 // rest waits until there is something to do: the list has changed, the server has died, or it is

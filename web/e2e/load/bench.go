@@ -83,6 +83,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		{"lists", b.lists},
 		{"recovery", b.recovery},
 		{"helpers", b.helpers},
+		{"chaos", b.chaos},
 		{"documents", b.documents},
 		{"sandbox", b.sandboxes},
 	} {

@@ -1,8 +1,8 @@
 // Command cmd measures Fawn under load and prints a Markdown table; it exits
 // with 1 when a figure is over its limit. `make bench` runs it.
 //
-// It starts itself again as the scripted model and as the relay, so that their
-// CPU time is not its own.
+// It starts itself again as the scripted model, as the relay and as MCP servers, so that
+// their CPU time is not its own.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"fawn/agent/mcp/mcptest"
 	"fawn/sandbox"
 	"fawn/web/e2e/load"
 	"fawn/web/e2e/scriptmodel"
@@ -31,6 +32,9 @@ func main() {
 	defer stop()
 	run := bench
 	args := os.Args[1:]
+	if len(args) == 2 && args[0] == "mcp" && mcptest.Serve(args[1]) {
+		return
+	}
 	if len(args) > 0 && (args[0] == "model" || args[0] == "relay") {
 		run = serve
 	}
@@ -46,7 +50,7 @@ func bench(ctx context.Context, args []string) error {
 	quick := flags.Bool("quick", false, "one short round of everything")
 	seconds := flags.Int("seconds", 0, "length of the paced streams (default 10, quick 3)")
 	only := flags.String("only", "",
-		"scenarios by regular expression: start first unpaced paced day thread prefix crowd lists recovery helpers documents sandbox")
+		"scenarios by regular expression: start first unpaced paced day thread prefix crowd lists recovery helpers chaos documents sandbox")
 	keep := flags.Bool("keep", false, "keep the scratch folder with data and logs")
 	flags.Parse(args)
 
