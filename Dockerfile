@@ -1,27 +1,26 @@
 # Build: docker build -t fawn .
-# Run:   docker run --rm -p 127.0.0.1:2026:2026 -v fawn-data:/data fawn
+# Run:   docker run --rm --init -p 127.0.0.1:2026:2026 -v fawn-data:/data fawn
 #
-# Fawn has no accounts yet. The server inside must listen on all addresses for
-# the published port to reach it, hence --insecure; publish it on a loopback
-# address only, or put a proxy with a login in front and name its host in
-# server.hosts.
+# The log has a link that creates the owner's account. docs/docker.md has the rest: the settings that let
+# commands run in namespaces, an example for compose, and images with more programs for commands.
 
 FROM golang:1.26 AS build
+RUN apt-get update && apt-get install -y --no-install-recommends busybox-static ca-certificates
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN make build VERSION=${VERSION}
-RUN mkdir -p /empty/data /empty/tmp
+RUN make build VERSION=${VERSION} && release/image.sh /image && cp bin/fawn /image/usr/bin/fawn && mkdir -m 700 /data
 
 FROM scratch
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /src/bin/fawn /fawn
-COPY --from=build --chown=65532:65532 /empty/ /
+COPY --from=build /image/ /
+COPY --from=build --chown=65532:65532 /data/ /data/
 USER 65532:65532
-ENV FAWN_HOME=/data
+ENV FAWN_HOME=/data HOME=/data PATH=/usr/bin
+WORKDIR /data
 VOLUME /data
 EXPOSE 2026
-ENTRYPOINT ["/fawn"]
-CMD ["serve", "--addr", "0.0.0.0:2026", "--insecure"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:2026/health"]
+ENTRYPOINT ["/usr/bin/fawn"]
+CMD ["serve", "--addr", "0.0.0.0:2026"]
