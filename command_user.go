@@ -1,6 +1,10 @@
 package main
 
-import "fawn/web"
+import (
+	"os"
+
+	"fawn/web"
+)
 
 // userCommands are those on accounts.
 func userCommands() []command {
@@ -16,7 +20,7 @@ func userCommands() []command {
 		{"user disable", "EMAIL", "keep a user out; sessions end", job("disable")},
 		{"user enable", "EMAIL", "let a user in again", job("enable")},
 		{"user reset", "EMAIL", "make a link that sets a new password", userResetCommand},
-		{"user delete", "EMAIL", "delete an account; what it owns stays", job("delete")},
+		{"user delete", "EMAIL", "delete an account with all that it owns", userDeleteCommand},
 	}
 }
 
@@ -28,4 +32,10 @@ func userAddCommand(c *invocation) func() error {
 func userResetCommand(c *invocation) func() error {
 	factor := c.Bool("second-factor", false, "also remove authenticator app, recovery codes and passkeys")
 	return func() error { return web.Users(c, *c.o, web.UserJob{Do: "reset", Email: c.word(0), Factor: *factor}) }
+}
+
+func userDeleteCommand(c *invocation) func() error {
+	keep := c.Bool("keep-data", false, "delete the account only; its chats and files stay in the data folder")
+	sure := c.Bool("yes", false, "don't ask")
+	return func() error { return web.DeleteUser(c, *c.o, os.Stdin, c.word(0), *keep, *sure) }
 }

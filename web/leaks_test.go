@@ -32,6 +32,14 @@ func newHouse(t *testing.T) *house {
 	s := guarded(t, "agents_api: {enabled: true}\n")
 	h := &house{server: s, ann: s.owner(t)}
 	h.eve = h.ann.member(t, "eve@x.org", account.RoleUser)
+	h.furnish(t)
+	return h
+}
+
+// furnish gives ann something of every kind.
+func (h *house) furnish(t *testing.T) {
+	t.Helper()
+	s := h.server
 	do := func(method, path, body string) answer {
 		t.Helper()
 		a := h.ann.do(t, method, path, body)
@@ -70,7 +78,6 @@ func newHouse(t *testing.T) *house {
 	h.watched = []string{"/threads/anns", "/threads/anns/state", "/api/threads/anns/uploads/list", "/api/memory", "/api/agents",
 		"/assistants/" + assistant, "/runs/crons/" + cron, "/store/items?namespace=a&key=k", "/api/threads/anns/runs", "/api/v1/auth/users",
 		"/api/threads/anns/runs/" + run + "/feedback", "/api/skills", "/api/settings/models", "/api/mcp/config"}
-	return h
 }
 
 // everything is all that ann owns, and what the installation is.

@@ -155,8 +155,14 @@ func (a *App) removeThread(thread string) error {
 	if errors.Is(err, sandbox.ErrGone) {
 		err = nil
 	}
-	return errors.Join(err, a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread),
-		a.pictures.Forget(thread))
+	return errors.Join(err, a.forgetThread(thread))
+}
+
+// forgetThread deletes a thread's files and what was made of them.
+func (a *App) forgetThread(thread string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
+	defer cancel()
+	return errors.Join(a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread), a.pictures.Forget(thread))
 }
 
 // restartSandbox ends what commands of a thread run, as its user asked.

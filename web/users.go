@@ -21,18 +21,22 @@ import (
 
 // UserJob is what fawn user has to do.
 type UserJob struct {
-	Do     string `json:"do"` // list, add, role, disable, enable, reset or delete
+	Do     string `json:"do"` // list, add, role, disable, enable, reset, owned or delete
 	Email  string `json:"email"`
 	Role   string `json:"role"`
 	Factor bool   `json:"factor"` // reset also removes the second factor
+	Keep   bool   `json:"keep"`   // delete leaves what the account owns
 }
 
 // consoleName is the socket in the data folder through which the console reaches a running server.
 // Whoever can open it owns the folder anyway.
 const consoleName = "console.sock"
 
-// consoleTime is how long a job of the console may take.
-const consoleTime = time.Minute
+// How long a request of the console may take to come, and its job: a user may have many chats.
+const (
+	consoleTime = time.Minute
+	consoleJob  = 30 * time.Minute
+)
 
 // ErrUserJob is why a job was refused; the text says what is wrong with it.
 type ErrUserJob struct{ Why string }
@@ -57,11 +61,16 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 		return err
 	}
 	s := account.New(account.Options{DB: db, Log: o.Log, Required: true})
-	return errors.Join(runUserJob(ctx, s, "http://ADDRESS-OF-THE-SERVER", o.Out, job), db.Close())
+	b, done, err := offlineBelongings(dir, db, o.Log)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	s.RemoveOwned = b.remove
+	return errors.Join(runUserJob(ctx, s, b, "http://ADDRESS-OF-THE-SERVER", o.Out, job), done(), db.Close())
 }
 
 // runUserJob does a job and says what came of it. base is the address in front of links.
-func runUserJob(ctx context.Context, s *account.Service, base string, out io.Writer, job UserJob) error {
+func runUserJob(ctx context.Context, s *account.Service, b belongings, base string, out io.Writer, job UserJob) error {
 	if job.Do == "list" {
 		return listUsers(ctx, s, out)
 	}
@@ -84,10 +93,13 @@ func runUserJob(ctx context.Context, s *account.Service, base string, out io.Wri
 		if err = s.SetDisabled(ctx, u.ID, job.Do == "disable"); err == nil {
 			_, err = fmt.Fprintf(out, "%s is %sd\n", u.Email, job.Do)
 		}
-	case "delete":
-		if err = s.Delete(ctx, u.ID); err == nil {
-			_, err = fmt.Fprintf(out, "the account of %s is deleted; its chats and files stay in the data folder\n", u.Email)
+	case "owned":
+		var what string
+		if what, err = b.tell(ctx, u.ID); err == nil {
+			_, err = fmt.Fprintf(out, "%s has %s.\n", u.Email, what)
 		}
+	case "delete":
+		err = deleteUser(ctx, s, out, u, job.Keep)
 	case "reset":
 		err = resetUser(ctx, s, base, out, u, job.Factor)
 	default:
@@ -180,7 +192,7 @@ type jobResult struct {
 // askServer lets the server that has the folder do a job.
 func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, locked *store.LockedError) error {
 	var dial net.Dialer
-	client := &http.Client{Timeout: consoleTime, Transport: &http.Transport{DisableKeepAlives: true,
+	client := &http.Client{Timeout: consoleJob, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dial.DialContext(ctx, "unix", filepath.Join(dir, consoleName))
 		}}}
@@ -253,7 +265,7 @@ func (a *App) console(w http.ResponseWriter, r *http.Request) {
 	}
 	var out bytes.Buffer
 	result := jobResult{}
-	if err := runUserJob(r.Context(), a.accounts, a.URL(), &out, job); err != nil {
+	if err := runUserJob(r.Context(), a.accounts, a.belongings(), a.URL(), &out, job); err != nil {
 		result.Why = err.Error()
 	}
 	result.Out = out.String()

@@ -62,6 +62,9 @@ type Service struct {
 	// one, and ErrSecondFactor for a code that is missing or wrong. A nil func needs none of anybody.
 	SecondFactor func(ctx context.Context, user store.User, code string) error
 
+	// RemoveOwned deletes all that a user owns besides the account. A nil func deletes nothing.
+	RemoveOwned func(ctx context.Context, user string) error
+
 	limits *limits
 	hashes *hasher
 	live   live

@@ -71,7 +71,7 @@ func TestTheFirstAccountOwnsWhatThereIs(t *testing.T) {
 	for what, err := range map[string]error{
 		"demote":  w.SetRole(t.Context(), owner.ID, account.RoleUser),
 		"disable": w.SetDisabled(t.Context(), owner.ID, true),
-		"delete":  w.Delete(t.Context(), owner.ID),
+		"delete":  w.Delete(t.Context(), owner.ID, false),
 	} {
 		if !errors.Is(err, account.ErrLastOwner) {
 			t.Errorf("%s the last owner: %v", what, err)

@@ -170,14 +170,22 @@ func (s *Service) SetPassword(ctx context.Context, id, password, but string) err
 	return s.RevokeOthers(ctx, id, but)
 }
 
-// Delete removes an account and ends whatever it is doing. What it owned is not touched.
-func (s *Service) Delete(ctx context.Context, id string) error {
+// Delete removes an account with all that it owns, or with keep leaves that where it is. Whatever it is
+// doing ends first, and it is kept out, so that nothing new begins. What fails can be tried again: the
+// account goes last.
+func (s *Service) Delete(ctx context.Context, id string, keep bool) error {
+	ctx = context.WithoutCancel(ctx) // it may be a request of the account itself
+	if err := s.SetDisabled(ctx, id, true); err != nil {
+		return err
+	}
+	if !keep && s.RemoveOwned != nil {
+		if err := s.RemoveOwned(ctx, id); err != nil {
+			return err
+		}
+	}
 	err := s.DB.DeleteUser(ctx, id)
 	if errors.Is(err, store.ErrConflict) {
 		return ErrLastOwner
-	}
-	if err == nil {
-		s.live.end(func(r *liveRequest) bool { return r.user == id })
 	}
 	return err
 }

@@ -238,9 +238,13 @@ func (m mount) changeUser(c echo.Context) error {
 
 // deleteUser is DELETE /v1/auth/users/:uid.
 func (m mount) deleteUser(c echo.Context) error {
+	keep, err := httpx.Bool(c.QueryParams(), "keep_data", false)
+	if err != nil {
+		return err
+	}
 	u, err := m.managed(c, "")
 	if err == nil {
-		err = authError(m.Accounts.Delete(c.Request().Context(), u.ID))
+		err = authError(m.Accounts.Delete(c.Request().Context(), u.ID, keep))
 	}
 	if err != nil {
 		return err

@@ -59,7 +59,10 @@ func describeAuth() []o.Op {
 		{ID: "changeUser", Tag: tag, Text: "Change the role of a user, or disable or rename it",
 			Body: o.Body(o.Opt("role", role), o.Opt("disabled", o.Bool()), o.Opt("name", o.String())),
 			Out:  answered("The user", o.Ref("User")), Fail: []int{400, 409}},
-		{ID: "deleteUser", Tag: tag, Text: "Delete an account", Out: said, Fail: []int{409}},
+		{ID: "deleteUser", Tag: tag, Text: "Delete an account and all that it owns",
+			More:  "Its runs end; threads with their files, memory, agents, tasks, settings, sessions and tokens are deleted for good.",
+			Query: []o.Param{{Name: "keep_data", Schema: o.Bool(), Text: "Delete the account only"}},
+			Out:   said, Fail: []int{409}},
 		{ID: "resetUser", Tag: tag, Text: "Make a link that sets a user's password", Out: link},
 	}
 }

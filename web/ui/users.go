@@ -129,7 +129,7 @@ func (u *UI) changeUser(c echo.Context) error {
 		if form.Get("sure") == "" {
 			return u.showUsers(c, http.StatusOK, func(v *views.Users) { v.Confirm = id })
 		}
-		err = u.removeUser(ctx, id)
+		err = u.Accounts.Delete(ctx, id, false)
 	default:
 		return store.ErrNotFound
 	}

@@ -1,0 +1,15 @@
+package profile
+
+import "fmt"
+
+// Remove deletes all that an owner has here: its agents, what it says about itself, and its folder.
+func (l *Library) Remove(owner string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, at := range append(l.shelves(owner), l.userFile(owner), home(owner)) {
+		if err := l.root.RemoveAll(at); err != nil {
+			return fmt.Errorf("delete the folder of a user: %w", err)
+		}
+	}
+	return nil
+}

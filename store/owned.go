@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Owned counts what somebody owns.
+type Owned struct {
+	Threads int // also those in the trash
+	Crons   int
+	Facts   int
+}
+
+// Owned counts what an owner has.
+func (db *DB) Owned(ctx context.Context, owner string) (o Owned, err error) {
+	err = db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ?1), (SELECT count(*) FROM cron WHERE owner = ?1),
+		(SELECT count(*) FROM fact WHERE owner = ?1)`, []any{owner}, &o.Threads, &o.Crons, &o.Facts)
+	if err != nil {
+		return Owned{}, fmt.Errorf("count what %s owns: %w", owner, err)
+	}
+	return o, nil
+}
+
+// ThreadsOf returns all threads of an owner, also those in the trash.
+func (db *DB) ThreadsOf(ctx context.Context, owner string) (ids []string, err error) {
+	err = db.each(ctx, `SELECT id FROM thread WHERE owner = ?`, []any{owner}, func(rows *sql.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the threads of %s: %w", owner, err)
+	}
+	return ids, nil
+}
+
+// RemoveOwned deletes and overwrites all rows of an owner but its threads, which have files, too,
+// and its account.
+func (db *DB) RemoveOwned(ctx context.Context, owner string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		w.shrink, w.cut = true, true
+		return w.overwriting(func() error { return w.removeOwned(owner) })
+	}})
+	if err != nil {
+		return fmt.Errorf("delete what %s owns: %w", owner, err)
+	}
+	return nil
+}
+
+func (w *writer) removeOwned(owner string) error {
+	for _, query := range []string{
+		`DELETE FROM cron_run WHERE cron IN (SELECT id FROM cron WHERE owner = ?)`, `DELETE FROM cron WHERE owner = ?`,
+		`DELETE FROM assistant_version WHERE assistant IN (SELECT id FROM assistant WHERE owner = ?)`,
+		`DELETE FROM assistant WHERE owner = ?`, `DELETE FROM item WHERE owner = ?`,
+		`DELETE FROM feedback WHERE owner = ?`, `DELETE FROM audit WHERE owner = ?`,
+		`DELETE FROM spending WHERE owner = ?`, `DELETE FROM share WHERE owner = ?`,
+		`DELETE FROM fact WHERE owner = ?`, `DELETE FROM memory WHERE owner = ?`, `DELETE FROM kv WHERE owner = ?`,
+	} {
+		if err := w.exec(query, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"fawn/store"
+	"fawn/web/account"
+)
+
+// DeleteUser deletes an account with all that it owns, once whoever asks has read what that is and said
+// yes; keep leaves it, and sure asks nothing. The answer is a line of in.
+func DeleteUser(ctx context.Context, o Options, in io.Reader, email string, keep, sure bool) error {
+	if !keep && !sure {
+		if err := Users(ctx, o, UserJob{Do: "owned", Email: email}); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(o.Out, "All of it is deleted with the account, also files, settings and tokens. There is no way back. Go on? [y/N] ")
+		if err != nil {
+			return err
+		}
+		line, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+		default:
+			return &ErrUserJob{"nothing was deleted: say y, or use --yes; --keep-data deletes the account only"}
+		}
+	}
+	return Users(ctx, o, UserJob{Do: "delete", Email: email, Keep: keep})
+}
+
+// deleteUser does so for the console.
+func deleteUser(ctx context.Context, s *account.Service, out io.Writer, u store.User, keep bool) error {
+	if err := s.Delete(ctx, u.ID, keep); err != nil {
+		return err
+	}
+	what := "with all that it owned"
+	if keep {
+		what = "its chats and files stay in the data folder"
+	}
+	_, err := fmt.Fprintf(out, "the account of %s is deleted, %s\n", u.Email, what)
+	return err
+}
+
+// belongings are what users of this server own.
+func (a *App) belongings() belongings {
+	return belongings{db: a.db, runs: a.runs, agents: a.agents, memory: a.memory}
+}
