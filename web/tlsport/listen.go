@@ -4,12 +4,18 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
-// maxWaiting bounds the connections that have not said yet what they speak.
-const maxWaiting = 512
+// How many connections may wait that have not said yet what they speak: in all, and from one
+// address, so that a single client can't take every place.
+const (
+	maxWaiting    = 512
+	maxOfOneOwner = 64
+)
 
 // Listen tells connections that begin with a TLS handshake from plain ones, on one port: what
 // it returns hands out the first as [tls.Conn]. A client has so long to send its first byte;
@@ -32,8 +38,8 @@ type splitter struct {
 	work     sync.WaitGroup
 
 	mu      sync.Mutex
-	waiting map[net.Conn]struct{}
-	err     error // of accepting
+	waiting map[netip.Prefix][]net.Conn // the oldest first
+	err     error                       // of accepting
 }
 
 // Accept is the next connection that has begun to speak.
@@ -59,8 +65,10 @@ func (s *splitter) end(why error) (err error) {
 	s.once.Do(func() {
 		s.mu.Lock()
 		s.err = why
-		for c := range s.waiting {
-			err = errors.Join(err, ignoreClosed(c.Close()))
+		for _, all := range s.waiting {
+			for _, c := range all {
+				err = errors.Join(err, ignoreClosed(c.Close()))
+			}
 		}
 		s.mu.Unlock()
 		close(s.closed)
@@ -114,9 +122,7 @@ func (s *splitter) sort(c net.Conn) {
 	if err == nil {
 		_, err = c.Read(first)
 	}
-	s.mu.Lock()
-	delete(s.waiting, c)
-	s.mu.Unlock()
+	s.leave(c)
 	if err != nil || c.SetReadDeadline(time.Time{}) != nil {
 		c.Close()
 		return
@@ -132,7 +138,8 @@ func (s *splitter) sort(c net.Conn) {
 	}
 }
 
-// wait notes a connection that Close has to end, and tells whether it isn't over yet.
+// wait notes a connection that Close has to end, and tells whether it isn't over yet. Where an
+// address has too many, its oldest ends: whoever means to speak has done so long before.
 func (s *splitter) wait(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,10 +147,45 @@ func (s *splitter) wait(c net.Conn) bool {
 		return false
 	}
 	if s.waiting == nil {
-		s.waiting = map[net.Conn]struct{}{}
+		s.waiting = map[netip.Prefix][]net.Conn{}
 	}
-	s.waiting[c] = struct{}{}
+	who := owner(c.RemoteAddr())
+	all := append(s.waiting[who], c)
+	if len(all) > maxOfOneOwner {
+		all[0].Close() // which its reader notices
+		all = slices.Delete(all, 0, 1)
+	}
+	s.waiting[who] = all
 	return true
+}
+
+// leave forgets a connection that has spoken or ended.
+func (s *splitter) leave(c net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	who := owner(c.RemoteAddr())
+	all := s.waiting[who]
+	if i := slices.Index(all, c); i >= 0 {
+		all = slices.Delete(all, i, i+1)
+	}
+	if s.waiting[who] = all; len(all) == 0 {
+		delete(s.waiting, who)
+	}
+}
+
+// owner is the network that one client can choose its address from: all of an IPv4 address, and
+// the first half of one of IPv6.
+func owner(client net.Addr) netip.Prefix {
+	a, ok := client.(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	ip := a.AddrPort().Addr().Unmap().WithZone("")
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
+	}
+	return netip.PrefixFrom(ip, bits).Masked()
 }
 
 func ignoreClosed(err error) error {

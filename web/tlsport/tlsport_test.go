@@ -12,8 +12,10 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +144,58 @@ func TestSilentClientsKeepNobodyWaiting(t *testing.T) {
 	silent := dial(t, impatient)
 	if _, err := silent.Read(got); err == nil {
 		t.Error("a silent client is kept")
+	}
+}
+
+// TestOneAddressHoldsUpNoOther, nor for long itself, however many connections it keeps silent.
+func TestOneAddressHoldsUpNoOther(t *testing.T) {
+	l := listen(t, time.Hour)
+	for range maxWaiting + 50 {
+		dial(t, l)
+	}
+	for _, from := range []string{"127.0.0.2", "127.0.0.1"} {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}
+		client, err := d.Dial("tcp", l.Addr().String())
+		if err != nil && runtime.GOOS != "linux" {
+			t.Skip(err) // the only address of loopback there is the first
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if _, err := io.WriteString(client, "GET"); err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			c, _ := l.Accept() // nil at the end of the test
+			accepted <- c
+		}()
+		select {
+		case c := <-accepted:
+			if got := c.RemoteAddr().String(); got != client.LocalAddr().String() {
+				t.Errorf("%s came before %s", got, client.LocalAddr())
+			}
+			c.Close()
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s has to wait", from)
+		}
+	}
+	s := l.(*splitter)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.waiting); n > 1 {
+		t.Errorf("%d addresses are remembered", n)
+	}
+}
+
+// TestAClientIsItsNetwork where it can take one address of very many.
+func TestAClientIsItsNetwork(t *testing.T) {
+	for addr, want := range map[string]string{"192.0.2.7:1": "192.0.2.7/32", "[::ffff:192.0.2.7]:1": "192.0.2.7/32",
+		"[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64"} {
+		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))
+		if got := owner(a).String(); got != want {
+			t.Errorf("%s: %s", addr, got)
+		}
 	}
 }
 
