@@ -48,6 +48,7 @@ func Doctor(ctx context.Context, o Options) (ok bool, err error) {
 	}
 	d.configuration(snap)
 	d.accounts(o, snap)
+	d.tls(ctx, snap, dir)
 	d.sandbox(ctx, snap, dir)
 	d.models(ctx, snap)
 	d.insight(ctx, snap)

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -14,22 +16,32 @@ import (
 
 // openTLS lets the listeners speak TLS if the configuration has a certificate, or says where one comes from.
 func (a *App) openTLS(s config.Server) (err error) {
-	t := s.TLS
+	a.tls, err = tlsOf(s.TLS, a.dirs.Root, a.opts.Log)
+	return err
+}
+
+// tlsOf is what the configuration says about TLS, or nil for plain HTTP.
+func tlsOf(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err error) {
 	switch {
 	case len(t.Domains) > 0 && t.Cert+t.Key != "":
-		return errors.New("server.tls in the config has both files and domains: the certificate comes from one of them")
+		err = errors.New("it has both files and domains: the certificate comes from one of them")
 	case len(t.Domains) > 0:
-		a.tls, err = tlsport.ACME(tlsport.Authority{Domains: t.Domains, Email: t.Email, Directory: t.Directory,
-			Root: t.DirectoryCA, Cache: filepath.Join(a.dirs.Root, "acme")})
+		c, err = tlsport.ACME(authority(t, data))
 	case t.Cert != "" && t.Key != "":
-		a.tls, err = tlsport.Files(t.Cert, t.Key, a.opts.Log)
+		c, err = tlsport.Files(t.Cert, t.Key, log)
 	case t.Cert+t.Key != "":
-		return errors.New("server.tls in the config needs both files: cert and key")
+		err = errors.New("it needs both files: cert and key")
 	}
 	if err != nil {
-		return fmt.Errorf("server.tls in the config: %w", err)
+		return nil, fmt.Errorf("server.tls in the config: %w", err)
 	}
-	return nil
+	return c, nil
+}
+
+// authority is who gives the certificates, which stay in the data folder.
+func authority(t config.TLS, data string) tlsport.Authority {
+	return tlsport.Authority{Domains: t.Domains, Email: t.Email, Directory: t.Directory, Root: t.DirectoryCA,
+		Cache: filepath.Join(data, "acme")}
 }
 
 // secured is a listener as clients meet it.

@@ -25,18 +25,9 @@ type Authority struct {
 // renewed 30 days before they end. The authority asks for a proof on port 443 of the name
 // (TLS-ALPN-01, RFC 8737), so that is where the port must be reachable.
 func ACME(a Authority) (*tls.Config, error) {
-	client := &acme.Client{DirectoryURL: a.Directory}
-	if a.Root != "" {
-		pem, err := os.ReadFile(a.Root)
-		if err != nil {
-			return nil, err
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s has no certificate in PEM form", a.Root)
-		}
-		client.HTTPClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	client, err := a.client()
+	if err != nil {
+		return nil, err
 	}
 	m := &autocert.Manager{Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(a.Domains...),
 		Cache: autocert.DirCache(a.Cache), Email: a.Email, Client: client}
@@ -53,4 +44,23 @@ func ACME(a Authority) (*tls.Config, error) {
 	})
 	c.NextProtos = append(c.NextProtos, acme.ALPNProto)
 	return c, nil
+}
+
+// client speaks to the authority.
+func (a Authority) client() (*acme.Client, error) {
+	client := &acme.Client{DirectoryURL: a.URL()}
+	if a.Root == "" {
+		return client, nil
+	}
+	pem, err := os.ReadFile(a.Root)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s has no certificate in PEM form", a.Root)
+	}
+	client.HTTPClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	return client, nil
 }
