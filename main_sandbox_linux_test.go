@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // needs skips a test where a provider cannot work anyway, which CI does not accept.
 func needs(t *testing.T, provider string) {
 	t.Helper()
 	cfg := sandbox.DefaultConfig()
-	cfg.Provider, cfg.Dirs = provider, sandbox.Dirs{Root: openDir(t)}
+	cfg.Provider, cfg.Dirs = provider, files.Dirs{Root: openDir(t)}
 	p, err := sandbox.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

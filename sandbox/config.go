@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fawn/sandbox/files"
 	"fmt"
 	"log/slog"
 	"net"
@@ -43,7 +44,7 @@ type Config struct {
 	// Provider is one of the Provider constants.
 	Provider string
 	// Dirs are the folders of the threads; Dirs.Mounts is shown read-only.
-	Dirs Dirs
+	Dirs files.Dirs
 	// Secrets are files and folders of the host that stay hidden even if a folder
 	// above them is shown. Dirs.Root, the home and the working folder of the
 	// server always belong to them.
@@ -231,11 +232,11 @@ func CheckMountPath(p string) error {
 		return fmt.Errorf("%w: mount %s hides folders of the sandbox", ErrConfig, p)
 	}
 	for _, taken := range []string{
-		"/", UserData, Skills, "/home/agent", "/.sbx",
+		"/", files.UserData, files.Skills, "/home/agent", "/.sbx",
 		"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys",
 		"/tmp", "/usr", "/var",
 	} {
-		if p == taken || taken != "/" && under(taken, p) {
+		if p == taken || taken != "/" && files.Under(taken, p) {
 			return fmt.Errorf("%w: mount %s lies in %s, which belongs to the sandbox", ErrConfig, p, taken)
 		}
 	}

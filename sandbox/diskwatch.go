@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ type diskWatch struct {
 	pool   *pool
 	thread string
 	limit  int64
-	meter  *meter
+	meter  *files.Meter
 
 	mu      sync.Mutex
 	blind   bool            // the box does not know what is open
@@ -53,7 +54,7 @@ type watched struct {
 }
 
 func (p *pool) watch(b box, thread string, policy Policy) *diskWatch {
-	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.meter(thread),
+	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.Meter(thread),
 		calls: map[int]watched{}}
 }
 
@@ -89,15 +90,15 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (exit,
 // start is what there is before a command. Where it may be too much, it is counted anew:
 // what an earlier command wrote at its end is not for this one to answer for.
 func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
-	used, deep = w.meter.last()
-	if used <= w.limit-diskUnseen && !deep {
+	used, deep = w.meter.Last()
+	if used <= w.limit-files.Unseen && !deep {
 		return used, deep
 	}
-	ctx, cancel := context.WithTimeout(ctx, countTime)
+	ctx, cancel := context.WithTimeout(ctx, files.CountTime)
 	defer cancel()
 	// Without an answer, or a count, the last one holds.
 	_, _ = w.look(ctx)
-	if n, err := w.meter.recount(ctx, w.pool.cfg.Dirs, w.thread); err == nil || errors.Is(err, errNesting) {
+	if n, err := w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread); err == nil || errors.Is(err, files.ErrNesting) {
 		return n, err != nil
 	}
 	return used, deep
@@ -105,15 +106,15 @@ func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
 
 // loop ends with the last process.
 func (w *diskWatch) loop() {
-	defer w.meter.hold(0)
+	defer w.meter.Hold(0)
 	tick := time.NewTicker(diskLook)
 	defer tick.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	root := w.pool.cfg.Dirs.Root
 	counted, pause := time.Now(), diskCount
-	free, _ := freeSpace(root)
-	used, _ := w.meter.last()
+	free, _ := files.FreeSpace(root)
+	used, _ := w.meter.Last()
 	for {
 		select {
 		case <-w.box.done():
@@ -121,7 +122,7 @@ func (w *diskWatch) loop() {
 			return
 		case <-tick.C:
 		}
-		now, known := freeSpace(root)
+		now, known := files.FreeSpace(root)
 		room := min(max(w.limit-used, diskStep), w.limit/8)
 		if time.Since(counted) < pause && (!known || free-now < room) {
 			continue
@@ -131,9 +132,9 @@ func (w *diskWatch) loop() {
 			return
 		}
 		before := used
-		used, err = w.meter.count(ctx, w.pool.cfg.Dirs, w.thread)
+		used, err = w.meter.Count(ctx, w.pool.cfg.Dirs, w.thread)
 		counted, free = time.Now(), now
-		if err != nil && !errors.Is(err, errNesting) {
+		if err != nil && !errors.Is(err, files.ErrNesting) {
 			continue // a file that went away meanwhile
 		}
 		pause = min(2*pause, diskRest)
@@ -145,8 +146,8 @@ func (w *diskWatch) loop() {
 		}
 		// What was counted may be gone, and a command that begins now wrote none of it.
 		begun := w.begun()
-		used, err = w.meter.recount(ctx, w.pool.cfg.Dirs, w.thread)
-		if (err == nil || errors.Is(err, errNesting)) && w.over(used, err != nil) {
+		used, err = w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread)
+		if (err == nil || errors.Is(err, files.ErrNesting)) && w.over(used, err != nil) {
 			w.endWriter(ctx, begun)
 		}
 	}
@@ -164,7 +165,7 @@ func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
 	defer cancel()
 	u, err := w.box.stat(ctx, true)
 	if err == nil {
-		w.meter.hold(max(0, u.gone))
+		w.meter.Hold(max(0, u.gone))
 		w.mu.Lock()
 		w.blind = u.gone < 0
 		w.mu.Unlock()

@@ -1,11 +1,5 @@
-// Package sandbox keeps what belongs to a thread apart from everything else:
-// its files, and the programs the agent runs on them.
-//
-// [Dirs] owns the folders of all threads. [Files] is one thread's view of its
-// folder under the virtual paths that the agent, the API and the UI share
-// (/mnt/user-data/...). Every access goes through an [os.Root], so neither
-// "..", nor links, nor a folder swapped at the wrong moment reach beyond it,
-// and no error carries a path of the host.
+// Package sandbox runs the programs of a thread apart from everything else. Their files are those
+// of package files, below.
 //
 // A [Provider] runs commands. [New] chooses one by trying its whole sequence of
 // steps, and never settles for less than was asked: where nothing works, the

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -229,7 +230,7 @@ func (d *docker) hostPath(path string) (string, error) {
 	d.mu.Lock()
 	root := d.system.secrets[0]
 	d.mu.Unlock()
-	if path != root && !under(root, path) {
+	if path != root && !files.Under(root, path) {
 		return "", fmt.Errorf("%w: %s is not in the data folder, so the engine cannot find it", ErrConfig, path)
 	}
 	return filepath.Join(d.cfg.Engine.HostDataDir, path[len(root):]), nil

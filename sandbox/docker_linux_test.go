@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // eachEngine runs a test with the engine that plays its part here, and with a
@@ -96,7 +97,7 @@ func TestContainerRunsCommands(t *testing.T) {
 		mustWrite(t, filepath.Join(skills, "secret/key"), "SECRET-key")
 		mustWrite(t, filepath.Join(skills, "secret.txt"), "SECRET-file")
 		w := open(func(c *sandbox.Config) {
-			c.Dirs.Mounts = []sandbox.Mount{{Path: sandbox.Skills + "/public", Dir: skills}}
+			c.Dirs.Mounts = []files.Mount{{Path: files.Skills + "/public", Dir: skills}}
 			c.Secrets = []string{filepath.Join(skills, "secret"), filepath.Join(skills, "secret.txt")}
 		})
 		s := w.thread("a")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"io/fs"
 	"os"
@@ -167,13 +168,13 @@ func (d *docker) tryOut(ctx context.Context) (r Report, err error) {
 	token := rand.Text()
 	view, err := d.cfg.Dirs.Open(thread)
 	if err == nil {
-		err = errors.Join(view.WriteFile(ctx, Workspace+"/.token", []byte(token+"\n"), false), view.Close())
+		err = errors.Join(view.WriteFile(ctx, files.Workspace+"/.token", []byte(token+"\n"), false), view.Close())
 	}
 	var missed []string
 	if err == nil {
 		env := commandEnvironment(NetworkNone)
 		env["TOKEN"], env["DATA"], env["WANT_UID"] = token, d.cfg.Dirs.Root, strconv.Itoa(b.launch.inside())
-		missed, err = d.runTest(ctx, b, containerTest, Workspace, env)
+		missed, err = d.runTest(ctx, b, containerTest, files.Workspace, env)
 	}
 	r.tested(missed, err)
 	return r, nil

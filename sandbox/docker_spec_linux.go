@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -198,7 +199,7 @@ func (l *containerLaunch) mounts() ([]containerMount, error) {
 		}
 	}
 	for _, at := range l.spec.Masks {
-		i := slices.IndexFunc(shown, func(b jail.Bind) bool { return under(b.Dst, at) })
+		i := slices.IndexFunc(shown, func(b jail.Bind) bool { return files.Under(b.Dst, at) })
 		if i < 0 {
 			continue
 		}
@@ -227,7 +228,7 @@ func (l *containerLaunch) mounts() ([]containerMount, error) {
 
 // isOwn says whether a place inside is not one of the host's programs.
 func (l *containerLaunch) isOwn(dst string) bool {
-	if dst == jail.Home || dst == Skills || under(Skills, dst) || under(UserData, dst) {
+	if dst == jail.Home || dst == files.Skills || files.Under(files.Skills, dst) || files.Under(files.UserData, dst) {
 		return true
 	}
 	return slices.ContainsFunc(l.policy.Binds, func(b Bind) bool { return filepath.Clean(b.Path) == dst })

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"maps"
 	"os"
@@ -99,7 +100,7 @@ type setting struct {
 	policy   Policy
 	env      map[string]string
 	paths    PathMapper
-	quota    *Quota
+	quota    *files.Quota
 }
 
 // execute runs one command in a box to its end.
@@ -113,7 +114,7 @@ func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(fun
 	ctx, stop := context.WithTimeoutCause(ctx, cmp.Or(req.Timeout, s.policy.Timeout), errTimeout)
 	defer stop()
 	e, err := b.run(ctx, job{
-		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, Workspace)),
+		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, files.Workspace)),
 		stdin: req.Stdin, out: w[0], errs: w[1],
 		env: s.environment(req),
 	})
@@ -165,7 +166,7 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 	}
 	if res.TimedOut {
 		notes = append(notes, fmt.Sprintf("Command timed out after %s and was terminated. To run a long-lived process such as a web server, start it in the background and redirect its output, e.g. \"your-command > %s/server.log 2>&1 &\".",
-			seconds(cmp.Or(req.Timeout, s.policy.Timeout)), Workspace))
+			seconds(cmp.Or(req.Timeout, s.policy.Timeout)), files.Workspace))
 	}
 	if res.OOM {
 		notes = append(notes, e.oom)
@@ -175,7 +176,7 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 	}
 	if e.signal == "SIGXFSZ" || e.code == fileTooLarge {
 		notes = append(notes, fmt.Sprintf("file size limit reached: one file can have at most %s",
-			amount(s.policy.Limits.FileSize)))
+			files.Amount(s.policy.Limits.FileSize)))
 	}
 	if e.cleared > 0 {
 		notes = append(notes, fmt.Sprintf("Processes that earlier commands had left running filled the sandbox (%d of at most %d); they were ended.", e.cleared, s.policy.Limits.Pids))
@@ -187,7 +188,7 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 	if e.lost != "" {
 		notes = append(notes, restartNote(e.lost))
 	}
-	if note := s.quota.meter(s.thread).fullNote(context.WithoutCancel(ctx), s.cfg.Dirs, s.thread,
+	if note := s.quota.Meter(s.thread).FullNote(context.WithoutCancel(ctx), s.cfg.Dirs, s.thread,
 		s.policy.Limits.Disk); note != "" {
 		notes = append(notes, note)
 	}
@@ -201,7 +202,7 @@ func (s setting) notes(ctx context.Context, res ExecResult, e exit, req ExecReq)
 }
 
 // translationNote tells what a program would see that looks at its paths.
-const translationNote = "path translation active: paths under " + UserData + " and " + Skills +
+const translationNote = "path translation active: paths under " + files.UserData + " and " + files.Skills +
 	" in the command and its output stand for other folders of this host; programs that build such paths themselves should use relative ones."
 
 func restartNote(reason string) string {
@@ -227,7 +228,7 @@ func (s setting) audit(start time.Time, layers []string, req ExecReq, res ExecRe
 	r := Record{
 		Time: start, Thread: s.thread, Origin: req.Origin, Provider: s.provider, Layers: layers,
 		SHA256: hex.EncodeToString(sum[:]), Head: firstChars(newReplacer(req.Secrets).text(req.Command), 500),
-		Cwd: cmp.Or(req.Cwd, Workspace), Env: names,
+		Cwd: cmp.Or(req.Cwd, files.Workspace), Env: names,
 		Exit: res.ExitCode, Signal: res.Signal, Took: res.Took, Bytes: res.TotalBytes,
 		Truncated: res.Truncated, TimedOut: res.TimedOut, Cancelled: res.Cancelled, OOM: res.OOM, Quota: res.Quota,
 		Restarted: res.SandboxRestarted, Background: res.Background,

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"maps"
 	"os"
@@ -78,8 +79,8 @@ func (h *host) paths(thread string) PathMapper { return newTranslator(h.folderMa
 func (h *host) folderMap(thread string, more map[string]string) map[string]string {
 	base := filepath.Join(h.root, "threads", thread)
 	folders := map[string]string{
-		UserData: filepath.Join(base, "user-data"),
-		hostHome: filepath.Join(base, "sandbox", "home"),
+		files.UserData: filepath.Join(base, "user-data"),
+		hostHome:       filepath.Join(base, "sandbox", "home"),
 	}
 	maps.Copy(folders, more)
 	for _, m := range h.cfg.Dirs.Mounts {
@@ -97,7 +98,7 @@ func (h *host) Acquire(_ context.Context, thread ThreadRef, policy Policy) (Sand
 	}
 	home := filepath.Join(h.root, "threads", thread.ID, "sandbox", "home")
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, opError("make home of thread", thread.ID, err)
+		return nil, files.OpError("make home of thread", thread.ID, err)
 	}
 	return m, nil
 }

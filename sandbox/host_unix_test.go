@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func openHost(t *testing.T) (sandbox.Provider, sandbox.Config) {
@@ -19,7 +20,7 @@ func openHost(t *testing.T) (sandbox.Provider, sandbox.Config) {
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.AllowHostBash = sandbox.ProviderHost, true
 	cfg.Dirs.Root = filepath.Join(t.TempDir(), "data")
-	cfg.Dirs.Mounts = []sandbox.Mount{{Path: sandbox.Skills, Dir: t.TempDir()}}
+	cfg.Dirs.Mounts = []files.Mount{{Path: files.Skills, Dir: t.TempDir()}}
 	p, err := sandbox.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

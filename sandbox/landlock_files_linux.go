@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -29,10 +30,10 @@ func (s *system) plainSpec(cfg Config, base string, p Policy) (jail.Spec, error)
 		return jail.Spec{}, err
 	}
 	own := []jail.Bind{
-		{Src: base + "/user-data", Dst: UserData, List: true},
-		{Src: base + "/user-data/workspace", Dst: Workspace, Write: true},
-		{Src: base + "/user-data/uploads", Dst: Uploads, Write: !p.UploadsReadOnly},
-		{Src: base + "/user-data/outputs", Dst: Outputs, Write: true},
+		{Src: base + "/user-data", Dst: files.UserData, List: true},
+		{Src: base + "/user-data/workspace", Dst: files.Workspace, Write: true},
+		{Src: base + "/user-data/uploads", Dst: files.Uploads, Write: !p.UploadsReadOnly},
+		{Src: base + "/user-data/outputs", Dst: files.Outputs, Write: true},
 		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
 		{Src: base + "/sandbox/tmp", Dst: plainTmp, Write: true},
 	}
@@ -71,7 +72,7 @@ type pieces struct {
 func (p *pieces) add(b jail.Bind) error {
 	var inside []string
 	for _, secret := range p.secrets {
-		if under(b.Src, secret) {
+		if files.Under(b.Src, secret) {
 			inside = append(inside, secret)
 		}
 	}
@@ -154,7 +155,7 @@ func removeTmp(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	return errors.Join(loosen(dir), os.RemoveAll(dir))
+	return errors.Join(files.Loosen(dir), os.RemoveAll(dir))
 }
 
 // freshTmp makes an empty temporary folder. What lies above it belongs to the
@@ -183,7 +184,7 @@ func (l *landlock) openWay(base string) error {
 	dirs := []string{root, filepath.Join(root, "run"), filepath.Dir(base), base, filepath.Join(base, "sandbox")}
 	for _, m := range l.cfg.Dirs.Mounts {
 		real, err := filepath.EvalSymlinks(m.Dir)
-		if err != nil || !under(root, real) {
+		if err != nil || !files.Under(root, real) {
 			continue
 		}
 		for real != root {

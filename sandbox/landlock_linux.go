@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -59,9 +60,9 @@ func (l *landlock) Name() string { return ProviderLandlock }
 func (l *landlock) paths(thread string) PathMapper {
 	base := filepath.Join(l.root(), "threads", thread)
 	folders := map[string]string{
-		UserData:  filepath.Join(base, "user-data"),
-		jail.Home: filepath.Join(base, "sandbox", "home"),
-		plainTmp:  filepath.Join(base, "sandbox", "tmp"),
+		files.UserData: filepath.Join(base, "user-data"),
+		jail.Home:      filepath.Join(base, "sandbox", "home"),
+		plainTmp:       filepath.Join(base, "sandbox", "tmp"),
 	}
 	for _, m := range l.cfg.Dirs.Mounts {
 		if real, err := filepath.EvalSymlinks(m.Dir); err == nil && plainPath(real) {

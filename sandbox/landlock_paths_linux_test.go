@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func TestPlainCommandsUseVirtualPaths(t *testing.T) {
 	skills := openDir(t)
 	mustWrite(t, filepath.Join(skills, "tool/run.sh"), "echo skill $1\n")
 	w := newPlainWorld(t, func(c *sandbox.Config) {
-		c.Dirs.Mounts = []sandbox.Mount{{Path: sandbox.Skills + "/public", Dir: skills}}
+		c.Dirs.Mounts = []files.Mount{{Path: files.Skills + "/public", Dir: skills}}
 	})
 	s := w.thread("a")
 	if s.ID() != "landlock:a" || s.Paths().Identity() {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -156,8 +157,8 @@ func (l *landlock) check(ctx context.Context, b *nsBox, paths PathMapper, env ma
 	for name, value := range plainEnvironment() {
 		env[name] = paths.In(value)
 	}
-	env["FILES"] = paths.In(UserData)
-	return l.runTest(ctx, b, plainTest, paths.In(Workspace), env)
+	env["FILES"] = paths.In(files.UserData)
+	return l.runTest(ctx, b, plainTest, paths.In(files.Workspace), env)
 }
 
 // plainHint says what the owner can do.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -156,7 +157,7 @@ func TestPlainSecretsBelowShownFoldersStayHidden(t *testing.T) {
 	mustWrite(t, filepath.Join(shown, "deep/other"), "other")
 	link(t, filepath.Join(shown, "deep/keys/key"), filepath.Join(shown, "alias"))
 	w := newPlainWorld(t, func(c *sandbox.Config) {
-		c.Dirs.Mounts = []sandbox.Mount{{Path: sandbox.Skills, Dir: shown}}
+		c.Dirs.Mounts = []files.Mount{{Path: files.Skills, Dir: shown}}
 		c.Secrets = []string{filepath.Join(shown, "deep/keys")}
 	})
 	res := bash(t, w.thread("a"), "cat /mnt/skills/skill.md /mnt/skills/deep/other; cat /mnt/skills/deep/keys/key /mnt/skills/alias; ls /mnt/skills/deep/keys; touch /mnt/skills/x /mnt/skills/deep/y; echo z >> /mnt/skills/skill.md")

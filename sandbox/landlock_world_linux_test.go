@@ -111,3 +111,10 @@ func noneLeft(t testing.TB, m string) {
 		}
 	}
 }
+
+func link(t *testing.T, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func TestForkBombEndsWithTheCommand(t *testing.T) {
@@ -177,7 +178,7 @@ func TestTimeOfTheProcessorIsLimitedForCommandsOnly(t *testing.T) {
 }
 
 func TestDiskQuotaEndsTheWriterAndLetsItDelete(t *testing.T) {
-	w := newWorld(t, func(c *sandbox.Config) { c.Dirs.Quota = sandbox.NewQuota(32 << 20) })
+	w := newWorld(t, func(c *sandbox.Config) { c.Dirs.Quota = files.NewQuota(32 << 20) })
 	s := w.thread("a", func(p *sandbox.Policy) { p.Limits.Disk = 32 << 20 })
 	start := time.Now()
 	res := bash(t, s, "i=0; while :; do head -c 1048576 /dev/zero > f$i; i=$((i+1)); [ $i -lt 100 ] || sleep 20; done")
@@ -187,22 +188,22 @@ func TestDiskQuotaEndsTheWriterAndLetsItDelete(t *testing.T) {
 	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, "Thread storage is full (") || !strings.Contains(notes, "of 32.0 MiB). Delete files under /mnt/user-data") {
 		t.Errorf("notes: %q", res.Notes)
 	}
-	files, err := w.cfg.Dirs.Open("a")
+	tree, err := w.cfg.Dirs.Open("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer files.Close()
-	if err := files.WriteFile(t.Context(), "x", []byte("x"), false); !isQuota(err) {
+	defer tree.Close()
+	if err := tree.WriteFile(t.Context(), "x", []byte("x"), false); !isQuota(err) {
 		t.Errorf("WriteFile on a full thread: %v", err)
 	}
-	if _, err := files.Create("y"); !isQuota(err) {
+	if _, err := tree.Create("y"); !isQuota(err) {
 		t.Errorf("Create on a full thread: %v", err)
 	}
 	// A little more than before is what a disk may still write down for the command that was ended.
 	if res := bash(t, s, "head -c 65536 /dev/zero > late; sleep 2.5; rm f* late"); res.ExitCode != 0 || res.Quota || len(res.Notes) > 0 {
 		t.Errorf("deleting: %+v", res)
 	}
-	if err := files.WriteFile(t.Context(), "x", []byte("x"), false); err != nil {
+	if err := tree.WriteFile(t.Context(), "x", []byte("x"), false); err != nil {
 		t.Errorf("WriteFile after deleting: %v", err)
 	}
 	// Nesting does not hide anything.

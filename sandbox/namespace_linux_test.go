@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func TestCommandsSeeRealPathsAndNothingElse(t *testing.T) {
 	w := newWorld(t, func(c *sandbox.Config) {
 		skills := filepath.Join(t.TempDir(), "skills")
 		mustWrite(t, filepath.Join(skills, "pdf", "SKILL.md"), "how to")
-		c.Dirs.Mounts = []sandbox.Mount{{Path: sandbox.Skills + "/public", Dir: skills}}
+		c.Dirs.Mounts = []files.Mount{{Path: files.Skills + "/public", Dir: skills}}
 	})
 	s := w.thread("a")
 	for name, c := range map[string]struct{ command, want string }{
@@ -51,28 +52,35 @@ func TestCommandsSeeRealPathsAndNothingElse(t *testing.T) {
 	}
 }
 
+func put(t *testing.T, f *files.Files, p, content string) {
+	t.Helper()
+	if err := f.WriteFile(t.Context(), p, []byte(content), false); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestFilesAreSharedWithTheServer(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a")
-	files, err := w.cfg.Dirs.Open("a")
+	tree, err := w.cfg.Dirs.Open("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer files.Close()
-	put(t, files, "/mnt/user-data/uploads/in.txt", "given")
+	defer tree.Close()
+	put(t, tree, "/mnt/user-data/uploads/in.txt", "given")
 	bash(t, s, "mkdir -p deep/er; cat ../uploads/in.txt > deep/er/out.txt; ln -s /mnt/user-data/uploads/in.txt link")
 	for _, p := range []string{"deep/er/out.txt", "link"} {
-		if b, err := files.ReadFile(t.Context(), p, 100); err != nil || string(b) != "given" {
+		if b, err := tree.ReadFile(t.Context(), p, 100); err != nil || string(b) != "given" {
 			t.Errorf("%s = %q, %v", p, b, err)
 		}
 	}
 	// What the server makes after the first command belongs to the commands too.
-	put(t, files, "new/folder/file", "1")
-	put(t, files, "deep/er/out.txt", "changed")
-	if err := files.Mkdir("made/by/server"); err != nil {
+	put(t, tree, "new/folder/file", "1")
+	put(t, tree, "deep/er/out.txt", "changed")
+	if err := tree.Mkdir("made/by/server"); err != nil {
 		t.Fatal(err)
 	}
-	f, err := files.Create("/mnt/user-data/uploads/created")
+	f, err := tree.Create("/mnt/user-data/uploads/created")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +108,7 @@ func TestRequestReachesTheCommand(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	res := do(t, s, sandbox.ExecReq{
 		Command: `echo "$# $1 ${#2} $POLICY $BOTH $(cat) $PWD"; exit 3`,
-		Args:    []string{"one 'two'", long}, Env: map[string]string{"BOTH": "call"}, Stdin: []byte("input"), Cwd: sandbox.Outputs,
+		Args:    []string{"one 'two'", long}, Env: map[string]string{"BOTH": "call"}, Stdin: []byte("input"), Cwd: files.Outputs,
 	})
 	if want := fmt.Sprintf("2 one 'two' %d p call input /mnt/user-data/outputs\n", len(long)); string(res.Output) != want || res.ExitCode != 3 || res.Signal != "" {
 		t.Errorf("%q, exit %d; want %q", res.Output, res.ExitCode, want)
@@ -150,7 +158,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.provider.Acquire(t.Context(), sandbox.ThreadRef{ID: "../x"}, sandbox.DefaultPolicy()); !errors.Is(err, sandbox.ErrThread) {
+	if _, err := w.provider.Acquire(t.Context(), sandbox.ThreadRef{ID: "../x"}, sandbox.DefaultPolicy()); !errors.Is(err, files.ErrThread) {
 		t.Errorf("thread id: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -92,7 +93,7 @@ func (n *namespace) Acquire(ctx context.Context, thread ThreadRef, policy Policy
 	return m, nil
 }
 
-func createFolders(d Dirs, thread string) error {
+func createFolders(d files.Dirs, thread string) error {
 	if err := d.Create(thread); err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (n *namespace) startBox(ctx context.Context, thread string, p Policy) (*nsB
 // ownFolders are those of the thread on the host.
 func ownFolders(spec jail.Spec) (dirs []string) {
 	for _, b := range spec.Binds {
-		if b.Dst == jail.Home || under(UserData, b.Dst) {
+		if b.Dst == jail.Home || files.Under(files.UserData, b.Dst) {
 			dirs = append(dirs, b.Src)
 		}
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
@@ -74,15 +75,15 @@ func widest(file string) (r [2]int) {
 // claim finds the user id of a thread and makes it the owner of its files. A
 // thread keeps the one that owns its files already if it can. release must be
 // called when no process of the thread is left.
-func (o *owners) claim(ctx context.Context, d Dirs, thread string) (uid int, release func(), err error) {
-	base, err := d.thread(thread)
+func (o *owners) claim(ctx context.Context, d files.Dirs, thread string) (uid int, release func(), err error) {
+	base, err := d.Folder(thread)
 	if err != nil {
 		return 0, nil, err
 	}
 	data, home := filepath.Join(base, "user-data"), filepath.Join(base, "sandbox", "home")
 	var st, sth unix.Stat_t
 	if err := errors.Join(unix.Lstat(data, &st), unix.Lstat(home, &sth)); err != nil {
-		return 0, nil, opError("look at files of thread", thread, err)
+		return 0, nil, files.OpError("look at files of thread", thread, err)
 	}
 	uid, err = o.pick(thread, int(st.Uid))
 	if err != nil {
@@ -97,7 +98,7 @@ func (o *owners) claim(ctx context.Context, d Dirs, thread string) (uid int, rel
 	err = os.Lchown(data, uid, uid)
 	for _, dir := range []string{data, home} {
 		if err == nil {
-			err = eachFile(ctx, dir, func(parent int, name string, _ *unix.Stat_t) error {
+			err = files.EachFile(ctx, dir, func(parent int, name string, _ *unix.Stat_t) error {
 				if err := unix.Fchownat(parent, name, uid, uid, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.ENOENT) {
 					return err
 				}
@@ -110,7 +111,7 @@ func (o *owners) claim(ctx context.Context, d Dirs, thread string) (uid int, rel
 	}
 	if err != nil {
 		release()
-		return 0, nil, opError("give files to the user of thread", thread, err)
+		return 0, nil, files.OpError("give files to the user of thread", thread, err)
 	}
 	return uid, release, nil
 }
@@ -152,16 +153,16 @@ func (o *owners) release(uid int) {
 
 // createHome makes the home of a thread's commands, which belongs to the disk
 // space of the thread but is no file of the user.
-func createHome(d Dirs, thread string) error {
-	base, err := d.thread(thread)
+func createHome(d files.Dirs, thread string) error {
+	base, err := d.Folder(thread)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(base, "sandbox"), 0o700); err != nil {
-		return opError("make home of thread", thread, err)
+		return files.OpError("make home of thread", thread, err)
 	}
 	if err := os.Mkdir(filepath.Join(base, "sandbox", "home"), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return opError("make home of thread", thread, err)
+		return files.OpError("make home of thread", thread, err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -106,7 +107,7 @@ func (n *namespace) selfTest(ctx context.Context, b *nsBox, layers []string) (mi
 	if slices.Contains(layers, "seccomp") {
 		env["WANT_SECCOMP"] = "2"
 	}
-	return n.runTest(ctx, b, selfTest, Workspace, env)
+	return n.runTest(ctx, b, selfTest, files.Workspace, env)
 }
 
 // runTest runs a test in a box and returns the names of what does not hold.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func TestOutputKeepsBeginningAndEnd(t *testing.T) {
@@ -168,7 +169,7 @@ func FuzzPathsTranslateBack(f *testing.F) {
 	f.Add("cat /mnt/user-data/workspace/a /mnt/skills/x")
 	f.Add("//mnt/user-data /mnt/user-data-2 x/mnt/skills")
 	f.Fuzz(func(t *testing.T, text string) {
-		m := sandbox.Translator(map[string]string{sandbox.UserData: "/srv/fawn/threads/a/user-data", sandbox.Skills: "/srv/skills"})
+		m := sandbox.Translator(map[string]string{files.UserData: "/srv/fawn/threads/a/user-data", files.Skills: "/srv/skills"})
 		if strings.Contains(text, "/srv/") {
 			return
 		}

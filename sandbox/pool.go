@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"reflect"
 	"slices"
@@ -26,7 +27,7 @@ type pool struct {
 	paths  func(thread string) PathMapper
 	env    func(Policy) map[string]string
 	start  starter
-	quota  *Quota
+	quota  *files.Quota
 	memory int64          // of the machine, in bytes; 0 is unknown
 	work   sync.WaitGroup // calls, pumps and the sweeper
 	quit   chan struct{}
@@ -42,7 +43,7 @@ func newPool(cfg *Config, name string, start starter) *pool {
 	p := &pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{},
 		quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.machine, machineMemory("/proc"))}
 	if p.quota == nil {
-		p.quota = NewQuota(0)
+		p.quota = files.NewQuota(0)
 	}
 	p.paths = func(string) PathMapper { return samePaths{} }
 	p.work.Go(p.sweep)
@@ -85,7 +86,7 @@ func (p *pool) destroy(thread, reason string) {
 	if m != nil {
 		m.end(reason)
 	}
-	p.quota.forget(thread)
+	p.quota.Forget(thread)
 }
 
 // restart ends what a thread runs and says whether there was anything.

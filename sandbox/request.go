@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fawn/sandbox/files"
 	"fmt"
 	"maps"
 	"path"
@@ -32,7 +33,7 @@ func (r ExecReq) validate() error {
 		return refuse("the command contains a NUL byte or is not valid UTF-8")
 	case len(r.Stdin) > maxStdinBytes:
 		return refuse("the input is longer than %d bytes", maxStdinBytes)
-	case r.Cwd != "" && (!path.IsAbs(r.Cwd) || !plain(r.Cwd) || len(r.Cwd) > maxPathBytes):
+	case r.Cwd != "" && (!path.IsAbs(r.Cwd) || !plain(r.Cwd) || len(r.Cwd) > files.MaxPath):
 		return refuse("the working folder is not an absolute path")
 	}
 	total := 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fawn/sandbox/files"
 	"fmt"
 	"io"
 	"io/fs"
@@ -119,13 +120,13 @@ func (s *seatbelt) selfTest(ctx context.Context) (missed []string, err error) {
 	defer r.Close()
 	paths := s.paths(thread)
 	env := []string{
-		"PATH=/usr/bin:/bin", "HOME=" + paths.In(hostHome), "TMPDIR=" + paths.In(seatbeltTmp), "FILES=" + paths.In(UserData),
+		"PATH=/usr/bin:/bin", "HOME=" + paths.In(hostHome), "TMPDIR=" + paths.In(seatbeltTmp), "FILES=" + paths.In(files.UserData),
 		"NEIGHBOUR=" + neighbour,
 		"PORT=" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port), "SERVER=" + strconv.Itoa(os.Getpid()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := b.run(ctx, job{command: seatbeltTest, env: env, cwd: paths.In(Workspace), out: w, errs: w}); err != nil {
+	if _, err := b.run(ctx, job{command: seatbeltTest, env: env, cwd: paths.In(files.Workspace), out: w, errs: w}); err != nil {
 		return nil, err
 	}
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
@@ -157,7 +158,7 @@ func (s *seatbelt) folders(thread string) error {
 	}
 	for _, name := range []string{"home", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(s.root, "threads", thread, "sandbox", name), 0o700); err != nil {
-			return opError("make folders of thread", thread, err)
+			return files.OpError("make folders of thread", thread, err)
 		}
 	}
 	return nil
@@ -211,7 +212,7 @@ func (s *seatbelt) start(_ context.Context, thread string, p Policy) (box, error
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
-		case under(s.root, real):
+		case files.Under(s.root, real):
 			// Secrets are closed later than what may be read.
 			rules.own, rules.closed = append(rules.own, real), append(rules.closed, real)
 		default:

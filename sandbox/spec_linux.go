@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"fawn/sandbox/files"
 	"fawn/sandbox/jail"
 )
 
@@ -104,7 +105,7 @@ func (s *system) findPrivate(ctx context.Context, cfg Config, own int) error {
 
 // shows says whether a folder is one of programs or lies in one.
 func (s *system) shows(dir string) bool {
-	return slices.ContainsFunc(s.bound, func(b string) bool { return dir == b || under(b, dir) })
+	return slices.ContainsFunc(s.bound, func(b string) bool { return dir == b || files.Under(b, dir) })
 }
 
 // findSecrets lists what must not be seen even below something that is shown.
@@ -117,7 +118,7 @@ func (s *system) findSecrets(cfg Config) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	for _, dir := range s.bound {
-		if root == dir || root == "/" || under(root, dir) {
+		if root == dir || root == "/" || files.Under(root, dir) {
 			return fmt.Errorf("%w: the data folder %s holds programs that commands need to see; use another", ErrConfig, root)
 		}
 	}
@@ -160,7 +161,7 @@ func (s *system) masks(binds []jail.Bind) []string {
 func masksIn(binds []jail.Bind, secrets []string) (masks []string) {
 	for _, secret := range secrets {
 		for _, b := range binds {
-			if under(b.Src, secret) {
+			if files.Under(b.Src, secret) {
 				masks = append(masks, b.Dst+secret[len(b.Src):])
 			}
 		}
@@ -170,15 +171,15 @@ func masksIn(binds []jail.Bind, secrets []string) (masks []string) {
 
 // spec describes the sandbox of a thread.
 func (s *system) spec(cfg Config, thread string, p Policy) (jail.Spec, error) {
-	base, err := cfg.Dirs.thread(thread)
+	base, err := cfg.Dirs.Folder(thread)
 	if err != nil {
 		return jail.Spec{}, err
 	}
 	if base, err = filepath.EvalSymlinks(base); err != nil {
-		return jail.Spec{}, opError("open files of thread", thread, err)
+		return jail.Spec{}, files.OpError("open files of thread", thread, err)
 	}
 	if base, err = filepath.Abs(base); err != nil {
-		return jail.Spec{}, opError("open files of thread", thread, err)
+		return jail.Spec{}, files.OpError("open files of thread", thread, err)
 	}
 	shown, err := s.withMounts(slices.Clone(s.binds), cfg, p)
 	if err != nil {
@@ -186,22 +187,22 @@ func (s *system) spec(cfg Config, thread string, p Policy) (jail.Spec, error) {
 	}
 	masks := s.masks(shown)
 	own := []jail.Bind{
-		{Src: base + "/user-data/workspace", Dst: Workspace, Write: true},
-		{Src: base + "/user-data/uploads", Dst: Uploads, Write: !p.UploadsReadOnly},
-		{Src: base + "/user-data/outputs", Dst: Outputs, Write: true},
+		{Src: base + "/user-data/workspace", Dst: files.Workspace, Write: true},
+		{Src: base + "/user-data/uploads", Dst: files.Uploads, Write: !p.UploadsReadOnly},
+		{Src: base + "/user-data/outputs", Dst: files.Outputs, Write: true},
 		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
 	}
 	for _, b := range own {
 		if info, err := os.Lstat(b.Src); err != nil || !info.IsDir() {
-			return jail.Spec{}, opError("open", b.Dst, errors.Join(err, ErrNotDir))
+			return jail.Spec{}, files.OpError("open", b.Dst, errors.Join(err, files.ErrNotDir))
 		}
 	}
-	files, err := syntheticFiles(p.Network)
+	synthetic, err := syntheticFiles(p.Network)
 	if err != nil {
 		return jail.Spec{}, err
 	}
 	return jail.Spec{
-		Binds: append(shown, own...), Links: s.links, Files: files, Masks: masks,
+		Binds: append(shown, own...), Links: s.links, Files: synthetic, Masks: masks,
 		Loopback: p.Network != NetworkHost, Listen: p.Network == NetworkProxy, ScopeSockets: p.Network == NetworkHost,
 		Limits:  innerLimits(p.Limits),
 		Require: cfg.RequireLayers, Strict: cfg.Strict,
@@ -248,7 +249,7 @@ func (s *system) bind(b Bind) (jail.Bind, error) {
 		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s is neither a folder nor a file", ErrConfig, b.Path, b.Dir)
 	}
 	data := s.secrets[0]
-	if real == "/" || real == data || under(real, data) || under(data, real) {
+	if real == "/" || real == data || files.Under(real, data) || files.Under(data, real) {
 		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s holds the data folder or lies in it", ErrConfig, b.Path, b.Dir)
 	}
 	if slices.Contains(s.secrets, real) && !info.IsDir() {
@@ -259,7 +260,7 @@ func (s *system) bind(b Bind) (jail.Bind, error) {
 
 // syntheticFiles are the files of /etc that must not be those of the host.
 func syntheticFiles(network string) (map[string]string, error) {
-	files := map[string]string{
+	synthetic := map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home +
 			":/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		"/etc/group":         "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n",
@@ -273,9 +274,9 @@ func syntheticFiles(network string) (map[string]string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("name servers: %w", err)
 		}
-		files["/etc/resolv.conf"] = strings.ToValidUTF8(string(b), "?")
+		synthetic["/etc/resolv.conf"] = strings.ToValidUTF8(string(b), "?")
 	}
-	return files, nil
+	return synthetic, nil
 }
 
 func innerLimits(l Limits) jail.Limits {

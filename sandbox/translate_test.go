@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 )
 
 func translatorOfThread() sandbox.PathMapper {
-	return sandbox.Translator(map[string]string{sandbox.UserData: hostFiles, "/tmp": hostTmp, sandbox.Skills + "/public": hostSkills})
+	return sandbox.Translator(map[string]string{files.UserData: hostFiles, "/tmp": hostTmp, files.Skills + "/public": hostSkills})
 }
 
 func TestPathsAreTranslatedAsTokens(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 const (
@@ -127,16 +128,16 @@ func waitFor(t testing.TB, what string, so func() bool) {
 	}
 }
 
-func isQuota(err error) bool { return errors.Is(err, sandbox.ErrQuota) }
+func isQuota(err error) bool { return errors.Is(err, files.ErrQuota) }
 
 // readFile reads a file of a thread as the server does.
 func readFile(w *world, thread, name string) ([]byte, error) {
-	files, err := w.cfg.Dirs.Open(thread)
+	tree, err := w.cfg.Dirs.Open(thread)
 	if err != nil {
 		return nil, err
 	}
-	defer files.Close()
-	return files.ReadFile(context.Background(), name, 1<<20)
+	defer tree.Close()
+	return tree.ReadFile(context.Background(), name, 1<<20)
 }
 
 // kill ends processes of the host that a test found to be its own.

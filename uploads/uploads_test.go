@@ -16,16 +16,16 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
 const thread = "t-1"
 
 // folder gives a thread's real files and the host folder of its uploads.
-func folder(t testing.TB) (*sandbox.Files, string) {
+func folder(t testing.TB) (*files.Files, string) {
 	t.Helper()
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	if err := dirs.Create(thread); err != nil {
 		t.Fatal(err)
 	}

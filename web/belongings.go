@@ -11,7 +11,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/memory"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/network"
 )
@@ -30,7 +30,7 @@ func offlineBelongings(dir string, db *store.DB, log *slog.Logger) (b belongings
 	if err != nil {
 		return b, nil, err
 	}
-	a := &App{opts: Options{Log: log}, dirs: sandbox.Dirs{Root: dir}, db: db}
+	a := &App{opts: Options{Log: log}, dirs: files.Dirs{Root: dir}, db: db}
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.network = network.New(db, func(string, json.RawMessage) {}, log)

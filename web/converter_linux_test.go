@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads/convert"
 )
 
@@ -39,7 +40,7 @@ func openFolder(t *testing.T) string {
 // system calls and limits hold for what reads documents and draws pictures.
 func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	dir := openFolder(t)
-	c := &converter{cache: filepath.Join(dir, "cache"), dirs: sandbox.Dirs{Root: filepath.Join(dir, "documents")}, log: slog.New(slog.DiscardHandler),
+	c := &converter{cache: filepath.Join(dir, "cache"), dirs: files.Dirs{Root: filepath.Join(dir, "documents")}, log: slog.New(slog.DiscardHandler),
 		provider: sandbox.ProviderLandlock, program: copied{dir: filepath.Join(dir, "program")}}
 	jail, err := c.open(t.Context())
 	if err != nil {
@@ -60,13 +61,13 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		if err := c.dirs.Create(ref.ID); err != nil {
 			t.Fatal(err)
 		}
-		files, err := c.dirs.Open(ref.ID)
+		tree, err := c.dirs.Open(ref.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer files.Close()
+		defer tree.Close()
 		said := &report{progress: func(int, int) {}}
-		err = c.put(files, strings.NewReader(data))
+		err = c.put(tree, strings.NewReader(data))
 		var why convert.Reason
 		if err == nil {
 			why, err = c.inside(t.Context(), jail, ref, k, said)
@@ -76,7 +77,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		}
 		var out []byte
 		if said.end != nil && said.end.Text {
-			if out, err = files.ReadFile(t.Context(), jobOutput, k.most); err != nil {
+			if out, err = tree.ReadFile(t.Context(), jobOutput, k.most); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/tracing"
 )
@@ -123,7 +124,7 @@ func (d *doctor) configuration(s *config.Snapshot) {
 
 // sandbox tries the providers with a throw-away thread and shows every layer.
 func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
-	c := lead.SandboxConfig(s.File.Sandbox, sandbox.Dirs{Root: dir}, slog.New(slog.DiscardHandler))
+	c := lead.SandboxConfig(s.File.Sandbox, files.Dirs{Root: dir}, slog.New(slog.DiscardHandler))
 	c.Provider = lead.SandboxProvider(s)
 	p, err := sandbox.New(ctx, c)
 	if err != nil {

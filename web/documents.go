@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/uploads/convert"
@@ -76,7 +77,7 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
 	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"),
-		dirs: sandbox.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log,
+		dirs: files.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log,
 		before: func() { a.report() }, program: copied{dir: filepath.Join(a.dirs.Root, "program")}}
 	return documents.New(documents.Config{
 		Store:   shelf{a.db},
@@ -116,7 +117,7 @@ const (
 // else as a plain process that limits itself. The folders of a job are those of a thread
 // that nobody else knows.
 type converter struct {
-	dirs  sandbox.Dirs
+	dirs  files.Dirs
 	cache string // of the compiled PDF reader
 	log   *slog.Logger
 	// before returns when commands have a sandbox: that of jobs may need the way to the data
@@ -135,8 +136,8 @@ type converter struct {
 
 // Paths of a job, as virtual ones.
 const (
-	jobInput  = sandbox.Uploads + "/document"
-	jobOutput = sandbox.Outputs + "/document.md"
+	jobInput  = files.Uploads + "/document"
+	jobOutput = files.Outputs + "/document.md"
 	jobSelf   = "/fawn"
 	jobCache  = "/fawn-cache"
 )
@@ -224,12 +225,12 @@ func (c *converter) run(ctx context.Context, jail sandbox.Provider, t task, data
 		return out, err
 	}
 	defer func() { err = errors.Join(err, c.dirs.Remove(ref.ID)) }()
-	files, err := c.dirs.Open(ref.ID)
+	tree, err := c.dirs.Open(ref.ID)
 	if err != nil {
 		return out, err
 	}
-	defer files.Close()
-	if err := c.put(files, data); err != nil {
+	defer tree.Close()
+	if err := c.put(tree, data); err != nil {
 		return out, err
 	}
 	why, err := c.inside(ctx, jail, ref, t, said)
@@ -242,7 +243,7 @@ func (c *converter) run(ctx context.Context, jail sandbox.Provider, t task, data
 	if out.Reason = why; said.end != nil {
 		out.Reason = said.end.Lack
 		if said.end.Text {
-			out.Text, err = files.ReadFile(ctx, jobOutput, t.most)
+			out.Text, err = tree.ReadFile(ctx, jobOutput, t.most)
 		}
 	}
 	return out, err
@@ -298,8 +299,8 @@ func (c *converter) command(ctx context.Context, temp, role, in, out, arg string
 	return cmd, nil
 }
 
-func (c *converter) put(files *sandbox.Files, from io.Reader) error {
-	w, err := files.Create(jobInput)
+func (c *converter) put(tree *files.Files, from io.Reader) error {
+	w, err := tree.Create(jobInput)
 	if err != nil {
 		return err
 	}
@@ -348,7 +349,7 @@ func (c *converter) outside(ctx context.Context, ref sandbox.ThreadRef, t task, 
 	defer cancel()
 	base := filepath.Join(c.dirs.Root, "threads", ref.ID)
 	host := func(virtual string) string {
-		return filepath.Join(base, "user-data", filepath.FromSlash(strings.TrimPrefix(virtual, sandbox.UserData)))
+		return filepath.Join(base, "user-data", filepath.FromSlash(strings.TrimPrefix(virtual, files.UserData)))
 	}
 	cmd, err := c.command(ctx, base, t.role, host(jobInput), host(jobOutput), t.arg)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 )
 
@@ -45,7 +45,7 @@ func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	f := fsck{db: db, dirs: sandbox.Dirs{Root: dir}}
+	f := fsck{db: db, dirs: files.Dirs{Root: dir}}
 	if repair {
 		if err := f.repair(ctx, o); err != nil {
 			return false, err
@@ -73,7 +73,7 @@ func readOnly(err error) bool {
 
 type fsck struct {
 	db   *store.DB
-	dirs sandbox.Dirs
+	dirs files.Dirs
 }
 
 // check are the findings in the database and beside it.

@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/web/errstatus"
 	"fawn/web/mcpserver"
 	"fawn/web/openapi"
@@ -49,13 +49,13 @@ func (a *App) formPatience(ctx context.Context, thread string) time.Duration {
 
 // saveOutput writes a file into the outputs of a thread.
 func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) (_ string, err error) {
-	files, err := a.dirs.Open(thread)
+	tree, err := a.dirs.Open(thread)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, files.Close()) }()
-	at := sandbox.Outputs + "/" + name
-	return at, files.WriteFile(ctx, at, data, false)
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	at := files.Outputs + "/" + name
+	return at, tree.WriteFile(ctx, at, data, false)
 }
 
 // toolServer is Fawn as an MCP server. It asks the API without the checks in front of it, which

@@ -13,7 +13,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/store/deerflow"
 )
@@ -45,7 +45,7 @@ func Import(ctx context.Context, o Options, from ImportOptions) (ok bool, err er
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	m := migration{o: o, ImportOptions: from, old: old, dir: dir, db: db, dirs: sandbox.Dirs{Root: dir}}
+	m := migration{o: o, ImportOptions: from, old: old, dir: dir, db: db, dirs: files.Dirs{Root: dir}}
 	m.runs = runs.New(runs.Config{DB: db, Log: o.Log})
 	defer m.runs.Close()
 	if err := m.do(ctx); err != nil {
@@ -88,7 +88,7 @@ type migration struct {
 	dir  string
 	db   *store.DB
 	runs *runs.Manager
-	dirs sandbox.Dirs
+	dirs files.Dirs
 	left int // things that could not be taken
 }
 

@@ -32,6 +32,7 @@ import (
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
+	"fawn/sandbox/files"
 	"fawn/sandbox/render"
 	"fawn/store"
 	"fawn/uploads"
@@ -75,7 +76,7 @@ type App struct {
 	trust     proxy.Trust
 	base      string // "" or such as /fawn
 	vouches   string // header with whom a trusted proxy has signed in
-	dirs      sandbox.Dirs
+	dirs      files.Dirs
 	db        *store.DB
 	runs      *runs.Manager
 	builder   *lead.Builder
@@ -143,7 +144,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := writable(dir); err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: sandbox.Dirs{Root: dir}, leaving: make(chan struct{}), draining: make(chan struct{})}
+	a := &App{opts: o, dirs: files.Dirs{Root: dir}, leaving: make(chan struct{}), draining: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -154,7 +155,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	snap := a.config.Current()
-	a.dirs.Quota = sandbox.NewQuota(snap.File.Sandbox.Limits.Disk)
+	a.dirs.Quota = files.NewQuota(snap.File.Sandbox.Limits.Disk)
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
 	if err := a.openProxy(snap.File.Server, snap.File.Auth.ProxyHeader); err != nil {
@@ -327,12 +328,12 @@ func (a *App) sweepUploads(ctx context.Context) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		files, err := a.dirs.Open(thread)
+		tree, err := a.dirs.Open(thread)
 		if err != nil {
 			return nil // not a thread with files
 		}
-		defer files.Close()
-		if _, err := uploads.Sweep(ctx, files, before); err != nil && ctx.Err() == nil {
+		defer tree.Close()
+		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
 		}
 		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {

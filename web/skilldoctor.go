@@ -15,6 +15,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/skills"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // skillsBeside says where the skills are, for commands that work beside a running server.
@@ -122,7 +123,7 @@ func DoctorSkills(ctx context.Context, o Options, request string) (ok bool, err 
 
 // skill says how a skill is.
 func (d *doctor) skill(s skills.Skill, seen []string, why string) {
-	at := s.Path(sandbox.Skills)
+	at := s.Path(files.Skills)
 	if !s.Usable() {
 		d.line("bad", s.Name, "cannot be used")
 	} else {
@@ -159,7 +160,7 @@ func (d *doctor) trigger(s skills.Skill, request string) {
 // inSandbox are the paths of texts that commands can read, or why that could not be tried. Skills
 // with a tool count only if it runs.
 func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string, list []skills.Skill) (seen []string, why string) {
-	dirs := sandbox.Dirs{Root: temp, Mounts: []sandbox.Mount{{Path: sandbox.Skills, Dir: shown}}}
+	dirs := files.Dirs{Root: temp, Mounts: []files.Mount{{Path: files.Skills, Dir: shown}}}
 	c := lead.SandboxConfig(snap.File.Sandbox, dirs, slog.New(slog.DiscardHandler))
 	c.Provider = lead.SandboxProvider(snap)
 	p, err := sandbox.New(ctx, c)
@@ -179,16 +180,16 @@ func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string, l
 	var paths []string
 	for _, s := range list {
 		if s.Usable() && s.Enabled {
-			paths = append(paths, s.Path(sandbox.Skills))
+			paths = append(paths, s.Path(files.Skills))
 		}
 	}
-	const try = `for f; do cat "$f" >/dev/null && { t="${f%/*}/skilltool"; [ ! -e "$t" ] || "$t" help >/dev/null; } && echo "${f#` + sandbox.Skills + `/}"; done 2>/dev/null`
+	const try = `for f; do cat "$f" >/dev/null && { t="${f%/*}/skilltool"; [ ! -e "$t" ] || "$t" help >/dev/null; } && echo "${f#` + files.Skills + `/}"; done 2>/dev/null`
 	res, err := box.Exec(ctx, sandbox.ExecReq{Command: try, Args: paths})
 	if err != nil {
 		return nil, err.Error()
 	}
 	for line := range strings.Lines(string(res.Output)) {
-		seen = append(seen, path.Join(sandbox.Skills, strings.TrimSpace(line)))
+		seen = append(seen, path.Join(files.Skills, strings.TrimSpace(line)))
 	}
 	return seen, ""
 }

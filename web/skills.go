@@ -7,7 +7,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/skills"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // openSkills looks at the skills, and shows those that are on to every thread.
@@ -16,9 +16,9 @@ func (a *App) openSkills() (err error) {
 		return err
 	}
 	shown := skills.ShownPath(a.dirs.Root)
-	a.dirs.Mounts = append(a.dirs.Mounts, sandbox.Mount{Path: sandbox.Skills, Dir: shown})
-	if a.skillsAt = a.config.Current().File.Skills.ContainerPath; a.skillsAt != sandbox.Skills {
-		a.dirs.Mounts = append(a.dirs.Mounts, sandbox.Mount{Path: a.skillsAt, Dir: shown, Commands: true})
+	a.dirs.Mounts = append(a.dirs.Mounts, files.Mount{Path: files.Skills, Dir: shown})
+	if a.skillsAt = a.config.Current().File.Skills.ContainerPath; a.skillsAt != files.Skills {
+		a.dirs.Mounts = append(a.dirs.Mounts, files.Mount{Path: a.skillsAt, Dir: shown, Commands: true})
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // check looks at what single keys cannot show: values that must fit each other, names that must
@@ -151,12 +152,12 @@ func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
 // checkSkillsPath warns of a place where no sandbox can show skills; they stay where they usually are.
 func (s *Snapshot) checkSkillsPath(d *decoder, at func(string) *node) {
 	p := &s.File.Skills.ContainerPath
-	if *p == "" || *p == sandbox.Skills {
-		*p = sandbox.Skills
+	if *p == "" || *p == files.Skills {
+		*p = files.Skills
 	} else if err := sandbox.CheckMountPath(*p); err != nil {
 		d.warn(at("skills.container_path").problem("skills.container_path: %s; skills stay at %s",
-			strings.TrimPrefix(err.Error(), sandbox.ErrConfig.Error()+": "), sandbox.Skills))
-		*p = sandbox.Skills
+			strings.TrimPrefix(err.Error(), sandbox.ErrConfig.Error()+": "), files.Skills))
+		*p = files.Skills
 	}
 }
 

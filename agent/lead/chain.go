@@ -7,7 +7,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // chain is the ordered list of stages, first outermost. Before-hooks run in this order,
@@ -52,7 +52,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// before_agent, wrap_model, wrap_tool: skills that messages name, and the tools they allow
 		b.skillStage(f, e),
 		// before_model, after_model: what must outlive compaction
-		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, sandbox.Skills),
+		middleware.DurableContext(f.Summarization.SkillFileReadToolNames, files.Skills),
 		// before_model, wrap_model, after_model: no request is longer than the model can read
 		middleware.Compaction(b.compaction(snap, e, k)),
 		// before_agent, wrap_model, after_model: the thread's goal is pursued
@@ -98,7 +98,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// wrap_model: a request ends with somebody else's words
 		middleware.Continuation(),
 		// after_model: the owner's name for the folder of skills is the usual one from here on
-		when(b.shownAt != sandbox.Skills, middleware.SkillsAt(b.shownAt)),
+		when(b.shownAt != files.Skills, middleware.SkillsAt(b.shownAt)),
 		// wrap_tool: a question ends the run; the innermost stage
 		middleware.Clarification(),
 	}

@@ -17,6 +17,7 @@ import (
 	"fawn/agent/skills"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -26,7 +27,7 @@ const OfflineModel = "offline"
 // Builder makes the agents of runs.
 type Builder struct {
 	config  func() *config.Snapshot
-	dirs    sandbox.Dirs
+	dirs    files.Dirs
 	open    middleware.Files
 	docs    uploads.Documents
 	show    uploads.Pictures
@@ -101,7 +102,7 @@ type Options struct {
 	Agents *profile.Library
 	// Skills are what agents can do beside their tools; nil has none.
 	Skills *skills.Library
-	// SkillsAt is where prompts say that skills are; "" is sandbox.Skills, where they always are too.
+	// SkillsAt is where prompts say that skills are; "" is files.Skills, where they always are too.
 	SkillsAt string
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
@@ -109,14 +110,14 @@ type Options struct {
 
 // New makes a Builder which asks current for the configuration at each run. Its agents run
 // no commands.
-func New(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger) *Builder {
+func New(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger) *Builder {
 	return NewWith(current, dirs, log, Options{})
 }
 
 // NewWith is New with options.
-func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logger, o Options) *Builder {
+func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger, o Options) *Builder {
 	limits := toolLimits(current().File)
-	open := func(thread string) (*sandbox.Files, error) { // a tool may be the first to need the folders
+	open := func(thread string) (*files.Files, error) { // a tool may be the first to need the folders
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}
@@ -124,7 +125,7 @@ func NewWith(current func() *config.Snapshot, dirs sandbox.Dirs, log *slog.Logge
 	}
 	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
 		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, skills: o.Skills,
-		shownAt: cmp.Or(o.SkillsAt, sandbox.Skills), log: log}
+		shownAt: cmp.Or(o.SkillsAt, files.Skills), log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
 	}

@@ -18,14 +18,14 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
-func builder(t *testing.T, log *slog.Logger, models ...config.Model) (*lead.Builder, sandbox.Dirs) {
+func builder(t *testing.T, log *slog.Logger, models ...config.Model) (*lead.Builder, files.Dirs) {
 	t.Helper()
 	file := config.Default()
 	file.Models = models
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -87,7 +87,7 @@ func TestModelIsTheOneAskedForElseTheFirstUsable(t *testing.T) {
 // TestConfigurationIsReadAtEachRun: a model added later is there for the next run.
 func TestConfigurationIsReadAtEachRun(t *testing.T) {
 	snap := &config.Snapshot{File: config.Default()}
-	b := lead.New(func() *config.Snapshot { return snap }, sandbox.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
+	b := lead.New(func() *config.Snapshot { return snap }, files.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
 	for _, want := range []string{lead.OfflineModel, "new"} {
 		o := agent.Options{}
 		if _, err := b.Build(t.Context(), runs.Spec{Options: &o}); err != nil || o.ModelName != want {
@@ -244,7 +244,7 @@ func TestToolsMakeFoldersTheyNeed(t *testing.T) {
 func TestNoLimitMeansNoLimit(t *testing.T) {
 	file := config.Default()
 	file.Sandbox.ReadFileOutputMaxChars, file.Sandbox.LsOutputMaxChars = 0, 0
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	b := lead.New(config.Fixed(&config.Snapshot{File: file}).Current, dirs, slog.New(slog.DiscardHandler))
 	if err := dirs.Create("t1"); err != nil {
 		t.Fatal(err)

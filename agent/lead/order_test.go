@@ -10,7 +10,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // TestTheStagesStandInTheirOrder: with all of them on. What must stand before what is in
@@ -72,7 +72,7 @@ func sharedPrefix(tb testing.TB) float64 {
 		replies = append(replies, agenttest.Call(fmt.Sprint("c", i), "ls", fmt.Sprintf(`{"description":"look","path":"/mnt/user-data/%d"}`, i)), agenttest.Say("Answer ", strings.Repeat("word ", 100)))
 	}
 	script := &agenttest.Script{Replies: replies}
-	builder := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, sandbox.Dirs{Root: tb.TempDir()}, quietLog(), lead.Options{
+	builder := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: tb.TempDir()}, quietLog(), lead.Options{
 		Model: func(config.Model) (agent.Model, error) { return script, nil }})
 	turn := agenttest.Turn("", &agenttest.Sink{})
 	turn.State = agent.State{}

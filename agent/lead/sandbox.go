@@ -6,11 +6,12 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/middleware"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // SandboxConfig is what a sandbox provider is opened with, as the configuration says.
 // Proxy, Audit and Secrets are left to the caller.
-func SandboxConfig(s config.Sandbox, dirs sandbox.Dirs, log *slog.Logger) sandbox.Config {
+func SandboxConfig(s config.Sandbox, dirs files.Dirs, log *slog.Logger) sandbox.Config {
 	c := sandbox.DefaultConfig()
 	c.Provider, c.Dirs, c.Log = s.Provider, dirs, log
 	c.Strict, c.RequireLayers = s.Strict, s.RequireLayers

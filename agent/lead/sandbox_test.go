@@ -17,6 +17,7 @@ import (
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // echo is a provider whose commands say what they are.
@@ -48,7 +49,7 @@ func toolNames(a *agent.Agent) []string {
 
 func build(t *testing.T, file config.File, o lead.Options) (*agent.Agent, *agent.Turn) {
 	t.Helper()
-	b := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, sandbox.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler), o)
+	b := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler), o)
 	turn := agenttest.Turn("go", &agenttest.Sink{})
 	a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: turn.RunID, Options: &turn.Options})
 	if err != nil {
@@ -81,7 +82,7 @@ func TestToolsAreOfferedToThoseWhoCanUseThem(t *testing.T) {
 	blind := config.Default()
 	blind.Models = []config.Model{{Name: "m", Use: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "key"}}
 	cfg := sandbox.DefaultConfig()
-	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, sandbox.Dirs{Root: t.TempDir()}
+	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}
 	off, err := sandbox.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func TestThePolicyIsWhatTheConfigurationSays(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
-		cfg := lead.SandboxConfig(config.Default().Sandbox, sandbox.Dirs{}, nil)
+		cfg := lead.SandboxConfig(config.Default().Sandbox, files.Dirs{}, nil)
 		if !reflect.DeepEqual(cfg, sandbox.DefaultConfig()) {
 			t.Errorf("got %+v\nwant %+v", cfg, sandbox.DefaultConfig())
 		}
@@ -175,7 +176,7 @@ func TestThePolicyIsWhatTheConfigurationSays(t *testing.T) {
 		!maps.Equal(p.Env, map[string]string{"LANG": "de"}) || !slices.Equal(p.Binds, []sandbox.Bind{{Dir: "/srv/x", Path: "/mnt/x", ReadOnly: true}}) {
 		t.Errorf("%+v", p)
 	}
-	c := lead.SandboxConfig(s, sandbox.Dirs{Root: "/data"}, nil)
+	c := lead.SandboxConfig(s, files.Dirs{Root: "/data"}, nil)
 	if c.Provider != "host" || !c.Strict || !c.AllowHostBash || !c.AllowEngine || c.MaxSandboxes != 3 || c.UIDBase != 5000 ||
 		c.IdleTimeout != time.Minute || c.BackgroundTimeout != 2*time.Minute || !slices.Equal(c.RequireLayers, []string{"pidns"}) || c.Dirs.Root != "/data" {
 		t.Errorf("%+v", c)

@@ -17,7 +17,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/subagent"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // Names of the prompts of built-in kinds of helpers.
@@ -210,7 +210,7 @@ func (b *Builder) keepReport(ctx context.Context, t *agent.Turn, call, text stri
 	}
 	defer f.Close()
 	sum := sha256.Sum256([]byte(t.RunID + "\x00" + call + "\x00" + text))
-	at := sandbox.Outputs + "/" + b.resultFolder() + "/task-" + hex.EncodeToString(sum[:6]) + ".md"
+	at := files.Outputs + "/" + b.resultFolder() + "/task-" + hex.EncodeToString(sum[:6]) + ".md"
 	if err := f.WriteFile(ctx, at, []byte(text), false); err != nil {
 		return "", fmt.Errorf("write a helper's report: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 )
 
@@ -25,7 +25,7 @@ type world struct {
 	m      *runs.Manager
 	b      *lead.Builder
 	script *agenttest.Script
-	dirs   sandbox.Dirs
+	dirs   files.Dirs
 	log    *logged
 }
 
@@ -68,7 +68,7 @@ func newWorld(t *testing.T, replies []agenttest.Reply, change ...setup) *world {
 	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	w.dirs = sandbox.Dirs{Root: dir}
+	w.dirs = files.Dirs{Root: dir}
 	w.b = lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, w.dirs, log, o)
 	w.m = runs.New(runs.Config{DB: w.db, Build: w.b.Build, Log: log})
 	if err := w.m.Recover(t.Context()); err != nil {

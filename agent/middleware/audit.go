@@ -12,11 +12,11 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/command"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // Files opens the files of a thread; the caller closes them.
-type Files func(thread string) (*sandbox.Files, error)
+type Files func(thread string) (*files.Files, error)
 
 // AuditRecord is one thing a model wanted to do to the sandbox: a command, or a path it
 // must not reach.
@@ -150,19 +150,19 @@ func pathsOf(c agent.ToolCall) []string {
 
 // refused says why nobody may do this at a path, or nil.
 func (a auditor) refused(thread, p string, writes bool) error {
-	clean, err := sandbox.Clean(p)
+	clean, err := files.Clean(p)
 	if err != nil {
 		return err
 	}
-	if writes && within(sandbox.Skills, clean) {
-		return sandbox.ErrReadOnly
+	if writes && within(files.Skills, clean) {
+		return files.ErrReadOnly
 	}
 	f, err := a.open(thread)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if _, err := f.Stat(clean); errors.Is(err, sandbox.ErrEscape) {
+	if _, err := f.Stat(clean); errors.Is(err, files.ErrEscape) {
 		return err
 	}
 	return nil

@@ -12,12 +12,12 @@ import (
 	"fawn/agent"
 	"fawn/agent/command"
 	"fawn/agent/middleware"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func auditBench(t *testing.T) (*bench, *[]middleware.AuditRecord) {
 	var rows []middleware.AuditRecord
-	b := newBench(t, func(open func(string) (*sandbox.Files, error)) []agent.Middleware {
+	b := newBench(t, func(open func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.Audit(open, func(r middleware.AuditRecord) { rows = append(rows, r) })}
 	})
 	return b, &rows

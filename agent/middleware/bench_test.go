@@ -14,7 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -29,9 +29,9 @@ type bench struct {
 }
 
 // newBench hands make what stages open files with.
-func newBench(t *testing.T, build func(open func(string) (*sandbox.Files, error)) []agent.Middleware) *bench {
+func newBench(t *testing.T, build func(open func(string) (*files.Files, error)) []agent.Middleware) *bench {
 	t.Helper()
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	b := &bench{t: t, turn: agenttest.Turn("go", &agenttest.Sink{}), tools: map[string]agent.ToolFunc{}}
 	if err := dirs.Create(b.turn.ThreadID); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -17,9 +17,9 @@ import (
 const documentPatience = 3 * time.Second
 
 // settled lists the uploads of a thread after a moment in which new documents may be converted.
-func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Files, thread string,
+func settled(ctx context.Context, documents uploads.Documents, tree *files.Files, thread string,
 	known []agent.ToldFile) ([]uploads.File, error) {
-	list, err := documents.Files(ctx, files, thread)
+	list, err := documents.Files(ctx, tree, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Fi
 	if err := documents.Await(wait, thread, names...); err != nil && wait.Err() == nil {
 		return nil, err
 	}
-	if list, err = documents.Files(ctx, files, thread); err != nil {
+	if list, err = documents.Files(ctx, tree, thread); err != nil {
 		return nil, err
 	}
 	return list.Files, nil
@@ -45,7 +45,7 @@ func settled(ctx context.Context, documents uploads.Documents, files *sandbox.Fi
 
 // aboutFiles says of a document where its Markdown is and what stands in it, or why there
 // is none. Readable ones can be searched.
-func aboutFiles(files *sandbox.Files, list []uploads.File) aboutFile {
+func aboutFiles(tree *files.Files, list []uploads.File) aboutFile {
 	return func(name string) (string, bool) {
 		i := slices.IndexFunc(list, func(f uploads.File) bool { return f.Filename == name })
 		if i < 0 || list[i].Conversion == nil {
@@ -63,15 +63,15 @@ func aboutFiles(files *sandbox.Files, list []uploads.File) aboutFile {
 		if why := c.Why(); why != "" {
 			fmt.Fprintf(&b, "  Not all of it: %s.\n", why)
 		}
-		writeOutline(&b, files, f.MarkdownVirtualPath)
+		writeOutline(&b, tree, f.MarkdownVirtualPath)
 		return b.String(), true
 	}
 }
 
 // writeOutline writes the headings of a text with their lines, or its beginning. What cannot be
 // read has none.
-func writeOutline(b *strings.Builder, files *sandbox.Files, path string) {
-	file, _, err := files.Open(path)
+func writeOutline(b *strings.Builder, tree *files.Files, path string) {
+	file, _, err := tree.Open(path)
 	if err != nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // readMark is the key in a tool message's kwargs that tells which version of a file its
@@ -125,7 +125,7 @@ func pathOf(c agent.ToolCall) string {
 	if json.Unmarshal(c.Args, &args) != nil {
 		return ""
 	}
-	clean, err := sandbox.Clean(args.Path)
+	clean, err := files.Clean(args.Path)
 	if err != nil {
 		return ""
 	}
@@ -176,7 +176,7 @@ func (g readGate) hash(ctx context.Context, thread, path string) (string, error)
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	if n > maxHashed {
-		return "", sandbox.ErrTooLarge
+		return "", files.ErrTooLarge
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -12,12 +12,12 @@ import (
 	"fawn/agent"
 	"fawn/agent/middleware"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func gateBench(t *testing.T) *bench {
 	locks := tools.NewLocks()
-	return newBench(t, func(open func(string) (*sandbox.Files, error)) []agent.Middleware {
+	return newBench(t, func(open func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.ReadGate(open, locks.Lock)}
 	})
 }
@@ -77,8 +77,8 @@ func TestWhatTheGateCannotJudgePasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wants("OK", "write_file", arg{"path": "large.bin", "content": "x"})
-	broken := newBench(t, func(func(string) (*sandbox.Files, error)) []agent.Middleware {
-		return []agent.Middleware{middleware.ReadGate(func(string) (*sandbox.Files, error) { return nil, errors.New("no disk") }, tools.NewLocks().Lock)}
+	broken := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
+		return []agent.Middleware{middleware.ReadGate(func(string) (*files.Files, error) { return nil, errors.New("no disk") }, tools.NewLocks().Lock)}
 	})
 	broken.put("workspace/a.txt", "x")
 	broken.wants("OK", "write_file", arg{"path": "a.txt", "content": "y"})

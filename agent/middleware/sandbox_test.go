@@ -8,6 +8,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/middleware"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // provider only counts who asks for a sandbox.
@@ -27,7 +28,7 @@ func (p *provider) Acquire(_ context.Context, thread sandbox.ThreadRef, _ sandbo
 
 func TestTheStateNamesTheSandboxOnce(t *testing.T) {
 	p := &provider{name: "namespace"}
-	b := newBench(t, func(func(string) (*sandbox.Files, error)) []agent.Middleware {
+	b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.Sandbox(p, sandbox.DefaultPolicy, true)}
 	})
 	b.says("web_search", "x")
@@ -52,7 +53,7 @@ func TestAnEagerSandboxIsReadyBeforeTheFirstCall(t *testing.T) {
 		id   string
 	}{"ready": {nil, "landlock:t1"}, "not available": {&sandbox.UnavailableError{Reason: "x"}, ""}} {
 		p := &provider{name: "landlock", fail: c.fail}
-		b := newBench(t, func(func(string) (*sandbox.Files, error)) []agent.Middleware {
+		b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 			return []agent.Middleware{middleware.Sandbox(p, sandbox.DefaultPolicy, false)}
 		})
 		patch, err := b.chain[0].BeforeAgent(t.Context(), b.turn)
@@ -77,7 +78,7 @@ func TestWithoutASandboxNoneIsNamed(t *testing.T) {
 	if m := middleware.Sandbox(nil, sandbox.DefaultPolicy, false); m.BeforeAgent != nil || m.WrapTool != nil {
 		t.Error("the stage does something")
 	}
-	b := newBench(t, func(func(string) (*sandbox.Files, error)) []agent.Middleware {
+	b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.Sandbox(&provider{name: sandbox.ProviderOff}, sandbox.DefaultPolicy, false)}
 	})
 	b.says("ls", "x")
@@ -88,7 +89,7 @@ func TestWithoutASandboxNoneIsNamed(t *testing.T) {
 
 func TestWithoutASandboxTheModelIsToldWhy(t *testing.T) {
 	p := &provider{name: sandbox.ProviderOff, fail: &sandbox.UnavailableError{Reason: "userns_forbidden; landlock: not supported"}}
-	b := newBench(t, func(func(string) (*sandbox.Files, error)) []agent.Middleware {
+	b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.Sandbox(p, sandbox.DefaultPolicy, true)}
 	})
 	const want = `Error: bash is disabled: no sandbox is available on this host (reason: userns_forbidden; landlock: not supported). Ask the owner to run "fawn doctor", or set sandbox.provider explicitly.`

@@ -13,7 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/skills"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // maxSkillText is how many characters of a skill come with a message; the rest is in its file.
@@ -27,7 +27,7 @@ type SkillRules struct {
 	Allowed []string
 	// Slash lets messages name a skill.
 	Slash bool
-	// At is where the model is told that skills are; "" is sandbox.Skills.
+	// At is where the model is told that skills are; "" is files.Skills.
 	At string
 	// Readers are the tools that read files.
 	Readers []string
@@ -70,7 +70,7 @@ func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) 
 		return agent.State{}, nil // a run that goes on; what was read stays as it was
 	}
 	return agent.State{Notes: []agent.Note{{ID: id, Message: anchor.ID, Place: agent.Before,
-		Kind: "skill", Text: skillNote(s, cmp.Or(u.rules.At, sandbox.Skills), rest, t.Options.Secrets)}}}, nil
+		Kind: "skill", Text: skillNote(s, cmp.Or(u.rules.At, files.Skills), rest, t.Options.Secrets)}}}, nil
 }
 
 // find is the skill of a name, or why it cannot be had.
@@ -220,7 +220,7 @@ func (u *skillUse) read(t *agent.Turn) (out []skills.Skill) {
 		return []skills.Skill{{Name: path.Base(path.Dir(paths[0])), AllowedTools: []string{}}}
 	}
 	for _, s := range all {
-		if slices.Contains(paths, s.Path(sandbox.Skills)) {
+		if slices.Contains(paths, s.Path(files.Skills)) {
 			out = append(out, s)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // SkillsAt lets models name the folder of skills the way the owner does. In calls of tools, paths
-// below root become paths below [sandbox.Skills] before they are stored; commands find the folder at
+// below root become paths below [files.Skills] before they are stored; commands find the folder at
 // both.
 func SkillsAt(root string) agent.Middleware {
 	return agent.Middleware{
@@ -36,7 +36,7 @@ func usualPaths(raw json.RawMessage, root string) json.RawMessage {
 		if !strings.Contains(key, "path") || json.Unmarshal(value, &p) != nil || p != root && !strings.HasPrefix(p, root+"/") {
 			continue
 		}
-		b, err := agent.Encode(sandbox.Skills + p[len(root):])
+		b, err := agent.Encode(files.Skills + p[len(root):])
 		if err != nil {
 			return raw
 		}

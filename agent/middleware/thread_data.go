@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // ThreadData tells the state the virtual paths of the thread's folders, once, as they are
 // the same in every thread. The folders are made now, or lazily by who first needs them.
-func ThreadData(dirs sandbox.Dirs, lazy bool) agent.Middleware {
+func ThreadData(dirs files.Dirs, lazy bool) agent.Middleware {
 	return agent.Middleware{
 		Name: "thread_data",
 		BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
@@ -22,8 +22,8 @@ func ThreadData(dirs sandbox.Dirs, lazy bool) agent.Middleware {
 			if t.State.ThreadData != nil {
 				return agent.State{}, nil
 			}
-			return agent.State{ThreadData: &agent.ThreadData{Workspace: sandbox.Workspace, Uploads: sandbox.Uploads,
-				Outputs: sandbox.Outputs}}, nil
+			return agent.State{ThreadData: &agent.ThreadData{Workspace: files.Workspace, Uploads: files.Uploads,
+				Outputs: files.Outputs}}, nil
 		},
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/middleware"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
-func title(sandbox.Dirs) agent.Middleware { return middleware.Title(middleware.TitleRules{}) }
+func title(files.Dirs) agent.Middleware { return middleware.Title(middleware.TitleRules{}) }
 
 func TestTitleIsTheFirstWords(t *testing.T) {
 	for _, c := range []struct{ name, message, want string }{
@@ -124,7 +124,7 @@ func TestTitleOfAModel(t *testing.T) {
 		rules := middleware.TitleRules{TitleOptions: middleware.DefaultTitle(), Go: func(f func(context.Context)) { f(t.Context()) },
 			Ask:  func(context.Context, string) (string, error) { asked++; return c.says, nil },
 			Late: func(context.Context, string, string, string) { t.Errorf("%s: it came late", c.name) }}
-		d := newDesk(t, func(sandbox.Dirs) agent.Middleware { return middleware.Title(rules) })
+		d := newDesk(t, func(files.Dirs) agent.Middleware { return middleware.Title(rules) })
 		d.model.Replies = []agenttest.Reply{agenttest.Say(strings.Repeat("a", 499), "a")}
 		d.turn.Sink = hearing{d.sink, func() {
 			if n := len(d.sink.Events()); n == 1 && asked != 0 || n == 2 && asked != 1 {

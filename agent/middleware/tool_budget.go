@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // OutputBudget bounds what a model reads of a tool's result. Lengths are characters; 0
@@ -112,7 +112,7 @@ func (b OutputBudget) store(ctx context.Context, thread string, open Files, tool
 		ext = ".log"
 	}
 	sum := sha256.Sum256([]byte(text))
-	at := sandbox.Outputs + "/" + b.Folder + "/" + fileName(tool) + "-" + hex.EncodeToString(sum[:6]) + ext
+	at := files.Outputs + "/" + b.Folder + "/" + fileName(tool) + "-" + hex.EncodeToString(sum[:6]) + ext
 	if err := f.WriteFile(ctx, at, []byte(text), false); err != nil {
 		return "", fmt.Errorf("write the result: %w", err)
 	}

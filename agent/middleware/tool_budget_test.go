@@ -15,7 +15,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/middleware"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func budgetBench(t *testing.T, change func(*middleware.OutputBudget)) *bench {
@@ -23,7 +23,7 @@ func budgetBench(t *testing.T, change func(*middleware.OutputBudget)) *bench {
 	if change != nil {
 		change(&budget)
 	}
-	return newBench(t, func(open func(string) (*sandbox.Files, error)) []agent.Middleware {
+	return newBench(t, func(open func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.ToolBudget(open, budget)}
 	})
 }
@@ -117,8 +117,8 @@ func TestNamesOfToolsAndFoldersStayInside(t *testing.T) {
 }
 
 func TestWithoutAFileBothEndsAreKept(t *testing.T) {
-	broken := func(string) (*sandbox.Files, error) { return nil, errors.New("no disk") }
-	b := newBench(t, func(func(string) (*sandbox.Files, error)) []agent.Middleware {
+	broken := func(string) (*files.Files, error) { return nil, errors.New("no disk") }
+	b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.ToolBudget(broken, middleware.DefaultOutputBudget())}
 	})
 	text := lines(5000, "line %d é")
@@ -233,7 +233,7 @@ func FuzzPreviewIsBounded(f *testing.F) {
 	for _, s := range []string{"a,b\n1,2\n3,4\n", `{"a":[1,{"b":null}]}`, "# x\n## y\n", "--- a\n+++ b\n", "\xff\xfe\x00", "é\u2028", "1234567890:"} {
 		f.Add(s, 20)
 	}
-	dirs := sandbox.Dirs{Root: f.TempDir()}
+	dirs := files.Dirs{Root: f.TempDir()}
 	if err := dirs.Create("t1"); err != nil {
 		f.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -25,7 +25,7 @@ const maxListed = 10
 //
 // Pictures that the message brings are shown to a model that sees, each by a note behind it.
 // Documents are told with what their Markdown is about, for which the turn waits a moment.
-func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
+func Uploads(dirs files.Dirs, documents uploads.Documents) agent.Middleware {
 	return agent.Middleware{
 		Name: "uploads",
 		BeforeAgent: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
@@ -33,15 +33,15 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 			if anchor == nil {
 				return agent.State{}, nil
 			}
-			files, err := dirs.Open(t.ThreadID)
+			tree, err := dirs.Open(t.ThreadID)
 			if errors.Is(err, fs.ErrNotExist) {
 				return tellUploads(&t.State, anchor, nil, func(string) bool { return false }, nil), nil
 			}
 			if err != nil {
 				return agent.State{}, err
 			}
-			defer files.Close()
-			list, err := settled(ctx, documents, files, t.ThreadID, knownFiles(&t.State))
+			defer tree.Close()
+			list, err := settled(ctx, documents, tree, t.ThreadID, knownFiles(&t.State))
 			if err != nil {
 				return agent.State{}, fmt.Errorf("list uploads: %w", err)
 			}
@@ -50,8 +50,8 @@ func Uploads(dirs sandbox.Dirs, documents uploads.Documents) agent.Middleware {
 				onDisk = append(onDisk, agent.Upload{Filename: f.Filename, Size: f.Size, Path: f.VirtualPath,
 					Extension: f.Extension})
 			}
-			there := func(p string) bool { _, err := files.Stat(p); return err == nil }
-			patch := tellUploads(&t.State, anchor, onDisk, there, aboutAll(t.Options.Vision, aboutFiles(files, list)))
+			there := func(p string) bool { _, err := tree.Stat(p); return err == nil }
+			patch := tellUploads(&t.State, anchor, onDisk, there, aboutAll(t.Options.Vision, aboutFiles(tree, list)))
 			switch pictures := attached(anchor, patch.Told); {
 			case len(pictures) == 0:
 			case t.Options.Vision:
@@ -140,8 +140,8 @@ func posted(f agent.Upload) (agent.Upload, bool) {
 	if f.Filename == "" || f.Filename != path.Base(f.Filename) {
 		return f, false
 	}
-	if clean := path.Clean(f.Path); clean != f.Path || !strings.HasPrefix(clean, sandbox.UserData+"/") {
-		f.Path = sandbox.Uploads + "/" + f.Filename
+	if clean := path.Clean(f.Path); clean != f.Path || !strings.HasPrefix(clean, files.UserData+"/") {
+		f.Path = files.Uploads + "/" + f.Filename
 	}
 	return f, true
 }
@@ -178,9 +178,9 @@ func namedFiles(m *agent.Message) []string {
 	return names
 }
 
-func uploadNote(s *agent.State, anchor *agent.Message, files []agent.ToldFile, about aboutFile) agent.Note {
+func uploadNote(s *agent.State, anchor *agent.Message, all []agent.ToldFile, about aboutFile) agent.Note {
 	n := agent.Note{ID: "uploads:" + anchor.ID, Message: anchor.ID, Place: agent.Prefix,
-		Kind: "uploads", Text: uploadList(files, about)}
+		Kind: "uploads", Text: uploadList(all, about)}
 	if last := s.Messages[len(s.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
 		n.ID, n.Message, n.Place = "uploads:"+last.ID, last.ID, agent.After
 	}
@@ -193,7 +193,7 @@ func uploadList(told []agent.ToldFile, about aboutFile) string {
 	searchable := false
 	for i, f := range told {
 		if i == maxListed {
-			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(told)-maxListed, sandbox.Uploads)
+			fmt.Fprintf(&b, "- and %d more; use ls or glob on %s\n", len(told)-maxListed, files.Uploads)
 			break
 		}
 		big := size(f.Size)

@@ -12,14 +12,14 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/middleware"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
 // desk is one thread's conversation with a scripted model and its own folders.
 type desk struct {
 	t     *testing.T
-	dirs  sandbox.Dirs
+	dirs  files.Dirs
 	model *agenttest.Script
 	chain []agent.Middleware
 	turn  *agent.Turn
@@ -27,16 +27,16 @@ type desk struct {
 }
 
 // plainUploads tells of files and converts none.
-func plainUploads(dirs sandbox.Dirs) agent.Middleware {
+func plainUploads(dirs files.Dirs) agent.Middleware {
 	return middleware.Uploads(dirs, uploads.NoDocuments{})
 }
 
 // eager makes the folders at the start of a run.
-func eager(dirs sandbox.Dirs) agent.Middleware { return middleware.ThreadData(dirs, false) }
+func eager(dirs files.Dirs) agent.Middleware { return middleware.ThreadData(dirs, false) }
 
-func newDesk(t *testing.T, stages ...func(sandbox.Dirs) agent.Middleware) *desk {
+func newDesk(t *testing.T, stages ...func(files.Dirs) agent.Middleware) *desk {
 	t.Helper()
-	d := &desk{t: t, dirs: sandbox.Dirs{Root: t.TempDir()}, model: &agenttest.Script{}, sink: &agenttest.Sink{}}
+	d := &desk{t: t, dirs: files.Dirs{Root: t.TempDir()}, model: &agenttest.Script{}, sink: &agenttest.Sink{}}
 	d.turn = agenttest.Turn("", d.sink)
 	d.turn.State = agent.State{}
 	for _, s := range stages {
@@ -65,12 +65,12 @@ func (d *desk) remove(name string) {
 }
 
 // ask runs a turn with a message which names files, and returns the request the model got.
-func (d *desk) ask(text string, files ...string) *agent.Request {
+func (d *desk) ask(text string, all ...string) *agent.Request {
 	d.t.Helper()
 	m := &agent.Message{ID: fmt.Sprint("h", len(d.turn.State.Messages)), Type: agent.TypeHuman, Content: agent.Text(text)}
-	if len(files) > 0 {
+	if len(all) > 0 {
 		var list []any
-		for _, f := range files {
+		for _, f := range all {
 			list = append(list, map[string]any{"filename": f})
 		}
 		m.Kwargs = map[string]any{"files": list}
@@ -113,8 +113,8 @@ func TestUploadsAreListedOnceInFrontOfTheMessage(t *testing.T) {
 	if m := d.turn.State.Message("h0"); m.Content.Text != "look at these" {
 		t.Errorf("the message itself became %q", m.Content.Text)
 	}
-	for _, files := range [][]string{nil, {"year report.pdf"}} {
-		again := sent(d.ask("and now?", files...))
+	for _, all := range [][]string{nil, {"year report.pdf"}} {
+		again := sent(d.ask("and now?", all...))
 		if again[0] != want {
 			t.Errorf("the first message is sent as\n%s", again[0])
 		}
@@ -172,8 +172,8 @@ func TestTheStateShowsTheFilesOfItsTurn(t *testing.T) {
 		}
 		return out
 	}
-	post := func(files ...agent.Upload) {
-		if err := d.turn.State.Apply(agent.State{UploadedFiles: append([]agent.Upload{}, files...)}); err != nil {
+	post := func(all ...agent.Upload) {
+		if err := d.turn.State.Apply(agent.State{UploadedFiles: append([]agent.Upload{}, all...)}); err != nil {
 			t.Fatal(err)
 		}
 	}

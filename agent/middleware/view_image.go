@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 
 	"github.com/gabriel-vasile/mimetype"
 )
@@ -120,7 +120,7 @@ var (
 )
 
 // readImage gives the bytes of an image that still is what the state says.
-func readImage(ctx context.Context, f *sandbox.Files, img agent.Image, room int64) ([]byte, error) {
+func readImage(ctx context.Context, f *files.Files, img agent.Image, room int64) ([]byte, error) {
 	if max(img.Size, int64(base64.StdEncoding.DecodedLen(len(img.Base64)))) > min(room, maxImage) {
 		return nil, errImageRoom
 	}
@@ -133,7 +133,7 @@ func readImage(ctx context.Context, f *sandbox.Files, img agent.Image, room int6
 	}
 	data, err := f.ReadFile(ctx, img.Path, maxImage)
 	switch {
-	case errors.Is(err, sandbox.ErrTooLarge):
+	case errors.Is(err, files.ErrTooLarge):
 		return nil, errImageChanged
 	case err != nil:
 		return nil, errImageGone

@@ -13,13 +13,13 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/middleware"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU"
 
 func imageBench(t *testing.T) *bench {
-	b := newBench(t, func(open func(string) (*sandbox.Files, error)) []agent.Middleware {
+	b := newBench(t, func(open func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.ViewImage(open)}
 	})
 	b.turn.Options.Vision = true

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // maxNamed bounds the paths of one command that are looked at.
@@ -47,7 +47,7 @@ func named(c agent.ToolCall) []string {
 
 func cleaned(paths []string) (out []string) {
 	for _, p := range paths {
-		if clean, err := sandbox.Clean(p); err == nil && p != "" && !slices.Contains(out, clean) {
+		if clean, err := files.Clean(p); err == nil && p != "" && !slices.Contains(out, clean) {
 			out = append(out, clean)
 		}
 	}
@@ -71,7 +71,7 @@ func commandAccess(c agent.ToolCall) agent.Access {
 		func(w string) bool { return strings.HasPrefix(w, "-i") })
 	var a agent.Access
 	for i, w := range words {
-		clean, err := sandbox.Clean(w)
+		clean, err := files.Clean(w)
 		if err != nil || w == ">" || strings.HasPrefix(w, "-") || len(a.Writes)+len(a.Perhaps) == maxNamed {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // TestCommandsSayWhichFilesTheyMayTouch, so that they keep their place among other calls.
@@ -33,7 +33,7 @@ func TestCommandsSayWhichFilesTheyMayTouch(t *testing.T) {
 		}{{c.writes, got.Writes}, {c.perhaps, got.Perhaps}} {
 			for _, p := range strings.Fields(want.in) {
 				if !filepath.IsAbs(p) {
-					p = sandbox.Workspace + "/" + p
+					p = files.Workspace + "/" + p
 				}
 				if !slices.Contains(want.paths, p) {
 					t.Errorf("%s: %s is missing in %+v", c.command, p, got)

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 //go:embed bash.md
@@ -119,7 +120,7 @@ func notRun(ctx context.Context, err error) (agent.Result, error) {
 		return failed("%s", missing)
 	case errors.Is(err, sandbox.ErrBusy), errors.Is(err, sandbox.ErrRequest):
 		return failed("%s", err)
-	case errors.Is(err, sandbox.ErrQuota):
+	case errors.Is(err, files.ErrQuota):
 		return failed("%s. Delete files under /mnt/user-data before running commands.", err)
 	case errors.Is(err, sandbox.ErrInit):
 		return failed("%s. Nothing was run. Try once more; if it fails again, go on without bash and tell the user.", err)

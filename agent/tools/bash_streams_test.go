@@ -12,7 +12,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func TestStandardErrorIsLabelled(t *testing.T) {
@@ -48,7 +48,7 @@ func TestStandardErrorIsLabelled(t *testing.T) {
 // TestLongErrorsLeaveRoomForOutput: both share the room of a result, and a file has all bytes.
 func TestLongErrorsLeaveRoomForOutput(t *testing.T) {
 	p, host := real(t)
-	dirs := sandbox.Dirs{Root: strings.TrimSuffix(host, "/threads/t1/user-data"), Quota: sandbox.NewQuota(0)}
+	dirs := files.Dirs{Root: strings.TrimSuffix(host, "/threads/t1/user-data"), Quota: files.NewQuota(0)}
 	for name, c := range map[string]struct {
 		command         string
 		start, mid, end string

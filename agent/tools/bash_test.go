@@ -16,6 +16,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // TestMain lets the real sandbox start this program as a part of itself.
@@ -56,7 +57,7 @@ func policy() sandbox.Policy {
 }
 
 // nowhere is a thread whose files cannot be opened.
-func nowhere(string) (*sandbox.Files, error) { return nil, errors.New("no files here") }
+func nowhere(string) (*files.Files, error) { return nil, errors.New("no files here") }
 
 func results() string { return ".tool-results" }
 
@@ -153,7 +154,7 @@ func TestBashSaysWhyNothingRan(t *testing.T) {
 			`Error: bash is disabled: no sandbox is available on this host (reason: userns_forbidden; landlock: not supported). Ask the owner to run "fawn doctor", or set sandbox.provider explicitly.`},
 		{"gone at the call", nil, &sandbox.UnavailableError{Reason: "x"}, "Error: bash is disabled: no sandbox is available on this host (reason: x)."},
 		{"busy", sandbox.ErrBusy, nil, "Error: all sandboxes are busy, try again later"},
-		{"full", nil, sandbox.ErrQuota, "Error: thread storage is full. Delete files under /mnt/user-data before running commands."},
+		{"full", nil, files.ErrQuota, "Error: thread storage is full. Delete files under /mnt/user-data before running commands."},
 		{"bad request", nil, sandbox.ErrRequest, "Error: invalid request"},
 		{"no start", nil, &sandbox.InitError{Step: "mount proc", Err: syscall.EPERM, Detail: "/srv/secret"}, "Error: the sandbox did not start: mount proc: operation not permitted. Nothing was run."},
 	} {
@@ -189,7 +190,7 @@ func TestACancelledCommandStaysCancelled(t *testing.T) {
 
 func TestBashIsNotOfferedWithoutASandbox(t *testing.T) {
 	cfg := sandbox.DefaultConfig()
-	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, sandbox.Dirs{Root: t.TempDir()}
+	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}
 	off, err := sandbox.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +214,7 @@ func TestBashIsNotOfferedWithoutASandbox(t *testing.T) {
 func real(t *testing.T) (sandbox.Provider, string) {
 	t.Helper()
 	cfg := sandbox.DefaultConfig()
-	cfg.Dirs = sandbox.Dirs{Root: t.TempDir()}
+	cfg.Dirs = files.Dirs{Root: t.TempDir()}
 	p, err := sandbox.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +280,7 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 			"of 588895 bytes are in /mnt/user-data/outputs/.tool-results/bash-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dirs := sandbox.Dirs{Root: root, Quota: sandbox.NewQuota(c.quota)}
+			dirs := files.Dirs{Root: root, Quota: files.NewQuota(c.quota)}
 			for _, name := range []string{"outputs/.tool-results", "workspace/report.md"} {
 				if err := os.RemoveAll(filepath.Join(host, name)); err != nil {
 					t.Fatal(err)
@@ -298,12 +299,12 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 			if err != nil || w.Stored < c.least || w.Stored > c.most || string(got) != want.String()[:w.Stored] || w.Lines != 100000 {
 				t.Errorf("the file has %d bytes: %v", len(got), err)
 			}
-			files, err := dirs.Open("t1")
+			tree, err := dirs.Open("t1")
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer files.Close()
-			if err := files.WriteFile(t.Context(), "report.md", make([]byte, 256<<10), false); err != nil {
+			defer tree.Close()
+			if err := tree.WriteFile(t.Context(), "report.md", make([]byte, 256<<10), false); err != nil {
 				t.Errorf("no room is left for a report: %v", err)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -22,9 +22,9 @@ const documentWait = 2 * time.Minute
 
 // textOf finds the Markdown of an upload that is a document, and waits until there is one. A
 // file that is none comes back as nil.
-func (s *set) textOf(ctx context.Context, f *sandbox.Files, thread, name string) (*uploads.File, error) {
-	clean, err := sandbox.Clean(name)
-	if err != nil || path.Dir(clean) != sandbox.Uploads {
+func (s *set) textOf(ctx context.Context, f *files.Files, thread, name string) (*uploads.File, error) {
+	clean, err := files.Clean(name)
+	if err != nil || path.Dir(clean) != files.Uploads {
 		return nil, nil
 	}
 	for waited := false; ; waited = true {
@@ -56,7 +56,7 @@ func (s *set) textOf(ctx context.Context, f *sandbox.Files, thread, name string)
 
 // document opens the text of a document in place of the document, which file is open for. Files
 // that are text stay what they are. Without a file the result says why.
-func (s *set) document(ctx context.Context, f *sandbox.Files, thread string, file *os.File,
+func (s *set) document(ctx context.Context, f *files.Files, thread string, file *os.File,
 	a readFileArgs) (*os.File, agent.Result, error) {
 	head := make([]byte, 8<<10)
 	n, err := file.ReadAt(head, 0)

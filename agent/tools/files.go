@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
 // Files opens the files of a thread; the tool closes them. It makes missing
 // folders. Its error means that the files cannot be reached at all.
-type Files func(thread string) (*sandbox.Files, error)
+type Files func(thread string) (*files.Files, error)
 
 // set is what the built-in tools share.
 type set struct {
@@ -29,7 +29,7 @@ type set struct {
 }
 
 // with runs do on the files of the turn's thread.
-func (s *set) with(t *agent.Turn, do func(f *sandbox.Files) (agent.Result, error)) (agent.Result, error) {
+func (s *set) with(t *agent.Turn, do func(f *files.Files) (agent.Result, error)) (agent.Result, error) {
 	f, err := s.open(t.ThreadID)
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("open files of thread: %w", err)
@@ -57,9 +57,9 @@ func explain(err error, path string, want wanted) (agent.Result, error) {
 		return failed("%s not found: %s", want, show(path))
 	case errors.Is(err, fs.ErrPermission):
 		return failed("Permission denied: %s", show(path))
-	case errors.Is(err, sandbox.ErrNotDir), want == wantFolder && errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, files.ErrNotDir), want == wantFolder && errors.Is(err, syscall.ENOTDIR):
 		return failed("Not a directory: %s", show(path))
-	case errors.Is(err, sandbox.ErrNotRegular):
+	case errors.Is(err, files.ErrNotRegular):
 		return failed("Not a regular file (directories, pipes and devices cannot be used here): %s", show(path))
 	case errors.Is(err, syscall.ENOSPC):
 		return failed("The storage is full. Delete files under /mnt/user-data before writing.")

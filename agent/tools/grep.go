@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 //go:embed grep.md
@@ -24,15 +24,15 @@ type grepArgs struct {
 }
 
 func (s *set) grep(ctx context.Context, t *agent.Turn, a grepArgs) (agent.Result, error) {
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
-		r, err := f.Grep(ctx, sandbox.GrepQuery{
+	return s.with(t, func(f *files.Files) (agent.Result, error) {
+		r, err := f.Grep(ctx, files.GrepQuery{
 			Pattern: a.Pattern, Path: a.Path, Glob: a.Glob, Literal: a.Literal, CaseSensitive: a.CaseSensitive,
 			Max: results(a.MaxResults, 100, s.limits.GrepResults),
 		})
 		switch {
-		case errors.Is(err, sandbox.ErrRegexp):
+		case errors.Is(err, files.ErrRegexp):
 			return failed("Invalid regex pattern: %s", err)
-		case errors.Is(err, sandbox.ErrGlob):
+		case errors.Is(err, files.ErrGlob):
 			return failed("Invalid glob pattern: %s", err)
 		}
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -30,8 +30,8 @@ func newKit(t *testing.T, change func(*tools.Limits)) *kit {
 	if change != nil {
 		change(&limits)
 	}
-	dirs := sandbox.Dirs{Root: t.TempDir()}
-	open := func(thread string) (*sandbox.Files, error) {
+	dirs := files.Dirs{Root: t.TempDir()}
+	open := func(thread string) (*files.Files, error) {
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -42,19 +42,19 @@ func (s *set) listUploads(ctx context.Context, t *agent.Turn, a listUploadsArgs)
 	if a.MaxResults < 1 || a.MaxResults > 100 {
 		return failed("max_results must be from 1 to 100")
 	}
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
+	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		list, err := s.documents.Files(ctx, f, t.ThreadID)
 		if err != nil {
 			return agent.Result{}, fmt.Errorf("list uploads: %w", err)
 		}
-		files := list.Files
-		slices.SortStableFunc(files, func(x, y uploads.File) int { return strings.Compare(y.Modified, x.Modified) })
+		all := list.Files
+		slices.SortStableFunc(all, func(x, y uploads.File) int { return strings.Compare(y.Modified, x.Modified) })
 		out := struct {
 			Files     []listedUpload `json:"files"`
 			Total     int            `json:"total_count"`
 			Truncated bool           `json:"truncated,omitempty"`
-		}{Files: []listedUpload{}, Total: len(files), Truncated: len(files) > a.MaxResults}
-		for _, u := range files[:min(len(files), a.MaxResults)] {
+		}{Files: []listedUpload{}, Total: len(all), Truncated: len(all) > a.MaxResults}
+		for _, u := range all[:min(len(all), a.MaxResults)] {
 			out.Files = append(out.Files, describeUpload(f, u, a.IncludeOutline))
 		}
 		b, err := json.Marshal(out)
@@ -62,7 +62,7 @@ func (s *set) listUploads(ctx context.Context, t *agent.Turn, a listUploadsArgs)
 	})
 }
 
-func describeUpload(f *sandbox.Files, u uploads.File, outline bool) listedUpload {
+func describeUpload(f *files.Files, u uploads.File, outline bool) listedUpload {
 	l := listedUpload{Filename: u.Filename, Size: u.Size, Path: u.VirtualPath, Extension: u.Extension,
 		Markdown: u.MarkdownVirtualPath}
 	if u.Conversion != nil {

@@ -11,13 +11,13 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
 func TestTroubleOfTheServerIsNotForTheModel(t *testing.T) {
 	broken := errors.New("disk gone")
-	list := tools.Builtin(func(string) (*sandbox.Files, error) { return nil, broken }, tools.DefaultLimits(), uploads.NoDocuments{})
+	list := tools.Builtin(func(string) (*files.Files, error) { return nil, broken }, tools.DefaultLimits(), uploads.NoDocuments{})
 	for _, tool := range list {
 		if tool.Name != "ls" {
 			continue
@@ -79,8 +79,8 @@ func FuzzArgumentsNeverBreakATool(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	dirs := sandbox.Dirs{Root: f.TempDir()}
-	open := func(thread string) (*sandbox.Files, error) {
+	dirs := files.Dirs{Root: f.TempDir()}
+	open := func(thread string) (*files.Files, error) {
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 //go:embed ls.md
@@ -18,7 +18,7 @@ type lsArgs struct {
 }
 
 func (s *set) ls(ctx context.Context, t *agent.Turn, a lsArgs) (agent.Result, error) {
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
+	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		l, err := f.List(ctx, a.Path, 2)
 		if err != nil {
 			return explain(err, a.Path, wantFolder)

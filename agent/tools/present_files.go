@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 //go:embed present_files.md
@@ -51,16 +51,16 @@ func (s *set) presentFiles(_ context.Context, t *agent.Turn, a presentFilesArgs)
 	if len(a.Filepaths) == 0 {
 		return failed("argument \"filepaths\" names no file")
 	}
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
+	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		var shown []string
 		for _, p := range a.Filepaths {
-			clean, err := sandbox.Clean(p)
-			if err != nil || !strings.HasPrefix(clean, sandbox.Outputs+"/") {
+			clean, err := files.Clean(p)
+			if err != nil || !strings.HasPrefix(clean, files.Outputs+"/") {
 				return failed("Only files in /mnt/user-data/outputs can be presented: %s", show(p))
 			}
 			info, err := f.Stat(clean)
 			if err == nil && !info.Mode().IsRegular() {
-				err = sandbox.ErrNotRegular
+				err = files.ErrNotRegular
 			}
 			if err != nil {
 				return explain(err, p, wantFile)

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 
 	"github.com/gabriel-vasile/mimetype"
 )
@@ -44,7 +44,7 @@ func (s *set) readFile(ctx context.Context, t *agent.Turn, a readFileArgs) (agen
 	case a.EndLine != nil && first > last:
 		return agent.TextResult("(start_line > end_line — no lines in range)"), nil
 	}
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
+	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		file, _, err := f.Open(a.Path)
 		if err != nil {
 			return explain(err, a.Path, wantFile)

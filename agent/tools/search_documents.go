@@ -8,7 +8,7 @@ import (
 	"path"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -76,7 +76,7 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 			break
 		}
 		out.Passages = append(out.Passages,
-			foundPassage{Cite: p.Cite(), File: p.File, Path: sandbox.Uploads + "/" + p.File, Kind: p.Kind,
+			foundPassage{Cite: p.Cite(), File: p.File, Path: files.Uploads + "/" + p.File, Kind: p.Kind,
 				Page: p.Page, First: p.First, Last: p.Last, Heading: p.Heading, Text: p.Text})
 	}
 	for i, l := range found.Left {

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 const (
@@ -30,7 +31,7 @@ type spill struct {
 	keep   int // bytes that certainly fit into a result
 	most   int64
 
-	files *sandbox.Files
+	files *files.Files
 	buf   []byte
 	whole agent.Whole
 	err   error // why nothing more is written
@@ -41,7 +42,7 @@ func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, 
 	p sandbox.Policy) *spill {
 	sum := sha256.Sum256([]byte(t.RunID + "\x00" + t.NS + "\x00" + c.ID))
 	s := &spill{ctx: ctx, open: open, thread: t.ThreadID, keep: 4 * p.OutputChars, most: p.Limits.Disk,
-		path: sandbox.Outputs + "/" + folder + "/bash-" + hex.EncodeToString(sum[:6]) + ".log"}
+		path: files.Outputs + "/" + folder + "/bash-" + hex.EncodeToString(sum[:6]) + ".log"}
 	if s.keep <= 0 || s.keep > 4<<20 {
 		s.keep = 4 << 20
 	}

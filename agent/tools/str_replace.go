@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 //go:embed str_replace.md
@@ -25,9 +25,9 @@ func (s *set) strReplace(ctx context.Context, t *agent.Turn, a strReplaceArgs) (
 	if a.OldStr == "" {
 		return agent.TextResult("OK"), nil
 	}
-	return s.change(ctx, t, a.Path, func(f *sandbox.Files, path string) (agent.Result, error) {
+	return s.change(ctx, t, a.Path, func(f *files.Files, path string) (agent.Result, error) {
 		content, err := f.ReadFile(ctx, path, s.limits.ScanBytes)
-		if errors.Is(err, sandbox.ErrTooLarge) {
+		if errors.Is(err, files.ErrTooLarge) {
 			return failed("%s is larger than %d MiB; change it with a program in bash", show(a.Path), s.limits.ScanBytes>>20)
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -30,19 +30,19 @@ type viewImageArgs struct {
 }
 
 func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agent.Result, error) {
-	clean, err := sandbox.Clean(a.ImagePath)
+	clean, err := files.Clean(a.ImagePath)
 	if err != nil {
 		return explain(err, a.ImagePath, wantFile)
 	}
-	if !strings.HasPrefix(clean, sandbox.UserData+"/") {
-		return failed("Only pictures below %s can be viewed: %s", sandbox.UserData, show(a.ImagePath))
+	if !strings.HasPrefix(clean, files.UserData+"/") {
+		return failed("Only pictures below %s can be viewed: %s", files.UserData, show(a.ImagePath))
 	}
 	kind := imageKind(path.Ext(clean))
 	if kind == "" {
 		return failed("Not a picture that can be viewed: %s. The name must end in .jpg, .jpeg, .png, .webp or .gif.",
 			show(a.ImagePath))
 	}
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) {
+	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		file, info, err := f.Open(clean)
 		if err != nil {
 			return explain(err, a.ImagePath, wantFile)

@@ -5,7 +5,7 @@ import (
 	_ "embed" // the texts of the tools
 
 	"fawn/agent"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 //go:embed write_file.md
@@ -23,7 +23,7 @@ func (s *set) writeFile(ctx context.Context, t *agent.Turn, a writeFileArgs) (ag
 		return failed("the content has %d bytes, more than the %d that one call can write to %s. Write the first part, then add the others with append set to true.",
 			len(a.Content), most, show(a.Path))
 	}
-	return s.change(ctx, t, a.Path, func(f *sandbox.Files, path string) (agent.Result, error) {
+	return s.change(ctx, t, a.Path, func(f *files.Files, path string) (agent.Result, error) {
 		if err := f.WriteFile(ctx, path, []byte(a.Content), a.Append); err != nil {
 			return explain(err, a.Path, wantFile)
 		}
@@ -33,8 +33,8 @@ func (s *set) writeFile(ctx context.Context, t *agent.Turn, a writeFileArgs) (ag
 
 // change runs do while nobody else changes the file.
 func (s *set) change(ctx context.Context, t *agent.Turn, path string,
-	do func(f *sandbox.Files, path string) (agent.Result, error)) (agent.Result, error) {
-	clean, err := sandbox.Clean(path)
+	do func(f *files.Files, path string) (agent.Result, error)) (agent.Result, error) {
+	clean, err := files.Clean(path)
 	if err != nil {
 		return explain(err, path, wantFile)
 	}
@@ -43,5 +43,5 @@ func (s *set) change(ctx context.Context, t *agent.Turn, path string,
 		return agent.Result{}, err
 	}
 	defer unlock()
-	return s.with(t, func(f *sandbox.Files) (agent.Result, error) { return do(f, clean) })
+	return s.with(t, func(f *files.Files) (agent.Result, error) { return do(f, clean) })
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/sandbox/linediff"
 )
 
@@ -24,14 +24,14 @@ const patience = 10 * time.Second
 
 // History knows the versions of files. The value holds no open files and may be copied and used by
 // many goroutines, at most one of them with the runs of a thread.
-type History struct{ dirs sandbox.Dirs }
+type History struct{ dirs files.Dirs }
 
 // New makes a History for the threads of dirs.
-func New(dirs sandbox.Dirs) History { return History{dirs} }
+func New(dirs files.Dirs) History { return History{dirs} }
 
 // work is one look at a thread's files.
 type work struct {
-	files *sandbox.Files // nil while the thread has none
+	files *files.Files // nil while the thread has none
 	kept  *os.Root
 	cap   int64
 	more  bool // versions were added
@@ -46,7 +46,7 @@ func (h History) open(thread string) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := h.dirs.Open(thread)
+	tree, err := h.dirs.Open(thread)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, kept.Close())
 	}
@@ -54,7 +54,7 @@ func (h History) open(thread string) (*work, error) {
 	if h.dirs.Quota != nil && h.dirs.Quota.Limit() > 0 {
 		limit = min(limit, h.dirs.Quota.Limit()/8)
 	}
-	return &work{files: files, kept: kept, cap: limit}, nil
+	return &work{files: tree, kept: kept, cap: limit}, nil
 }
 
 func (w *work) close() error {
@@ -218,10 +218,10 @@ func (w *work) file(ctx context.Context, name string, was, now map[string]state)
 }
 
 func rootOf(name string) string {
-	if strings.HasPrefix(name, sandbox.Outputs+"/") {
-		return sandbox.Outputs
+	if strings.HasPrefix(name, files.Outputs+"/") {
+		return files.Outputs
 	}
-	return sandbox.Workspace
+	return files.Workspace
 }
 
 func hash(s state) *string {

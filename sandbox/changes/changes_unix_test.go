@@ -13,22 +13,22 @@ import (
 	"testing"
 	"time"
 
-	"fawn/sandbox"
 	"fawn/sandbox/changes"
+	"fawn/sandbox/files"
 	"fawn/sandbox/linediff"
 )
 
 // world is a thread and what is known of its changes.
 type world struct {
 	*testing.T
-	dirs    sandbox.Dirs
+	dirs    files.Dirs
 	history changes.History
 	at      string
 }
 
 func open(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, dirs: sandbox.Dirs{Root: t.TempDir()}}
+	w := &world{T: t, dirs: files.Dirs{Root: t.TempDir()}}
 	w.history = changes.New(w.dirs)
 	w.at = filepath.Join(w.dirs.Root, "threads", "t", "user-data")
 	w.must(w.dirs.Create("t"))
@@ -203,7 +203,7 @@ func TestAChangeWithinTheSameTimesIsSeen(t *testing.T) {
 
 func TestListsAndVersionsAreBounded(t *testing.T) {
 	w := open(t)
-	w.dirs.Quota = sandbox.NewQuota(8 << 20)
+	w.dirs.Quota = files.NewQuota(8 << 20)
 	w.history = changes.New(w.dirs)
 	big := strings.Repeat("line\n", 40_000) // 200 KB each
 	r := w.run("r1", func() {

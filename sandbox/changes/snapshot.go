@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // snapshotName is the file with what is known of a thread's files.
@@ -88,8 +88,8 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 		return now, nil
 	}
 	left := int64(maxReading)
-	for _, top := range []string{sandbox.Outputs, sandbox.Workspace} {
-		err := w.files.Walk(ctx, top, sandbox.WalkOptions{}, func(e sandbox.Entry) error {
+	for _, top := range []string{files.Outputs, files.Workspace} {
+		err := w.files.Walk(ctx, top, files.WalkOptions{}, func(e files.Entry) error {
 			if e.Dir || len(e.Path) > maxPath {
 				return nil
 			}
@@ -105,9 +105,9 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 			return context.Cause(ctx)
 		})
 		switch {
-		case errors.Is(err, sandbox.ErrLimit):
+		case errors.Is(err, files.ErrLimit):
 			now.Cut = true
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, sandbox.ErrNotDir): // a program took the folder away
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, files.ErrNotDir): // a program took the folder away
 		case err != nil:
 			return now, err
 		}

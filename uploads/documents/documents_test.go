@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/uploads/convert"
 	"fawn/uploads/documents"
@@ -45,7 +45,7 @@ func (m *memory) Put(_ context.Context, key string, body []byte) error {
 // desk is a thread with uploads and a converter that does as it is told.
 type desk struct {
 	t     *testing.T
-	dirs  sandbox.Dirs
+	dirs  files.Dirs
 	store *memory
 	index *shelf
 	docs  *documents.Service
@@ -58,7 +58,7 @@ type desk struct {
 const thread = "t1"
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, dirs: sandbox.Dirs{Root: t.TempDir()}, store: &memory{values: map[string][]byte{}},
+	d := &desk{t: t, dirs: files.Dirs{Root: t.TempDir()}, store: &memory{values: map[string][]byte{}},
 		index: &shelf{stamps: map[string]string{}}}
 	if err := d.dirs.Create(thread); err != nil {
 		t.Fatal(err)
@@ -142,10 +142,10 @@ func (d *desk) files() (all []string) {
 	return all
 }
 
-func (d *desk) want(files ...string) {
+func (d *desk) want(items ...string) {
 	d.t.Helper()
-	if got := d.files(); !slices.Equal(got, files) {
-		d.t.Errorf("files are %q, want %q", got, files)
+	if got := d.files(); !slices.Equal(got, items) {
+		d.t.Errorf("files are %q, want %q", got, items)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestDocumentsGetAText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if b, err := dir.ReadFile(t.Context(), sandbox.Uploads+"/a.pdf.md", 100); string(b) != "# A" || err != nil {
+	if b, err := dir.ReadFile(t.Context(), files.Uploads+"/a.pdf.md", 100); string(b) != "# A" || err != nil {
 		t.Errorf("the text is %q: %v", b, err)
 	}
 	if err := errors.Join(uploads.Delete(dir, "a.pdf"), d.docs.Remove(t.Context(), dir, thread, "a.pdf")); err != nil {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads/convert"
 	"fawn/uploads/documents"
 )
@@ -19,7 +19,7 @@ func (d *desk) shows(name string) string {
 		d.t.Fatal(err)
 	}
 	defer dir.Close()
-	c, text, err := d.docs.Show(d.t.Context(), dir, thread, sandbox.Outputs+"/"+name)
+	c, text, err := d.docs.Show(d.t.Context(), dir, thread, files.Outputs+"/"+name)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func TestDocumentsThatAnAgentMadeAreConvertedWhenTheyAreShown(t *testing.T) {
 
 	// A folder that was cleared, and a thread that is gone.
 	kept := filepath.Join(d.dirs.Root, "shown", thread)
-	if files, err := os.ReadDir(kept); err != nil || len(files) != 2 {
-		t.Errorf("%d texts are kept: %v", len(files), err)
+	if list, err := os.ReadDir(kept); err != nil || len(list) != 2 {
+		t.Errorf("%d texts are kept: %v", len(list), err)
 	}
 	if err := os.RemoveAll(kept); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/memory"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/account"
@@ -34,7 +34,7 @@ type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
 	Network *network.Decisions // nil makes one that announces nothing
-	Dirs    sandbox.Dirs
+	Dirs    files.Dirs
 	Uploads func() uploads.Config
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents

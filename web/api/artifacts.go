@@ -13,7 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/web/httpx"
 )
@@ -32,15 +32,15 @@ func (m mount) artifact(c echo.Context, id string) error {
 		return err
 	}
 	p := "/" + strings.TrimPrefix(pathParam(c, "*"), "/")
-	if p != sandbox.UserData && !strings.HasPrefix(p, sandbox.UserData+"/") {
-		return httpx.Errorf(http.StatusBadRequest, "Path must start with %s", sandbox.UserData)
+	if p != files.UserData && !strings.HasPrefix(p, files.UserData+"/") {
+		return httpx.Errorf(http.StatusBadRequest, "Path must start with %s", files.UserData)
 	}
 	dir, err := m.files(id)
 	if err != nil {
 		return err
 	}
 	if dir == nil {
-		if _, err := sandbox.Clean(p); errors.Is(err, sandbox.ErrEscape) {
+		if _, err := files.Clean(p); errors.Is(err, files.ErrEscape) {
 			return escape()
 		}
 		return missing(p)
@@ -74,12 +74,12 @@ func (m mount) artifact(c echo.Context, id string) error {
 }
 
 // openArtifact opens a file, wording what can go wrong for clients.
-func openArtifact(dir *sandbox.Files, p string) (*os.File, fs.FileInfo, error) {
+func openArtifact(dir *files.Files, p string) (*os.File, fs.FileInfo, error) {
 	file, info, err := dir.Open(p)
 	switch {
-	case errors.Is(err, sandbox.ErrEscape):
+	case errors.Is(err, files.ErrEscape):
 		return nil, nil, escape()
-	case errors.Is(err, sandbox.ErrNotRegular):
+	case errors.Is(err, files.ErrNotRegular):
 		return nil, nil, httpx.Errorf(http.StatusBadRequest, "Path is not a file: %s", p)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR),
 		errors.Is(err, syscall.EINVAL): // the last: a name that became another kind of thing meanwhile

@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -42,7 +42,7 @@ func (m mount) editArtifact(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	clean, err := sandbox.Clean(p)
+	clean, err := files.Clean(p)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func TestATextArtifactIsReplacedByItsHash(t *testing.T) {
@@ -21,10 +21,10 @@ func TestATextArtifactIsReplacedByItsHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := func(text, was string) string {
-		return fmt.Sprintf(`{"content":%q,"expected_sha256":%q}`, text, sandbox.Sum([]byte(was)))
+		return fmt.Sprintf(`{"content":%q,"expected_sha256":%q}`, text, files.Sum([]byte(was)))
 	}
 	const path = "/api/threads/t1/artifacts/mnt/user-data/outputs/a.md"
-	want := fmt.Sprintf(`{"path":"/mnt/user-data/outputs/a.md","sha256":%q,"size":5}`, sandbox.Sum([]byte("zwei\n")))
+	want := fmt.Sprintf(`{"path":"/mnt/user-data/outputs/a.md","sha256":%q,"size":5}`, files.Sum([]byte("zwei\n")))
 	if a := w.send(t, "PUT", path, body("zwei\n", "one")); a.status != 200 || a.body != want {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -35,7 +35,7 @@ func TestATextArtifactIsReplacedByItsHash(t *testing.T) {
 		{path, body("three", "one"), 412},
 		{path, `{"content":"x"}`, 422},
 		{path, `{"expected_sha256":"` + strings.Repeat("0", 64) + `"}`, 422},
-		{path, body(strings.Repeat("x", sandbox.MaxEdit+1), "zwei\n"), 413},
+		{path, body(strings.Repeat("x", files.MaxEdit+1), "zwei\n"), 413},
 		{"/threads/t1/artifacts/mnt/user-data/outputs/none.md", body("x", "y"), 404},
 		{"/threads/t1/artifacts/mnt/user-data/workspace/a.md", body("x", "y"), 400},
 		{"/threads/t1/artifacts/mnt/user-data/outputs/x.skill", body("x", "y"), 415},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/web/httpx"
 )
@@ -25,7 +25,7 @@ func skillPath(p string) (archive, inner string, ok bool) {
 
 // skillFile serves one file of an archive without unpacking the rest. The name may leave
 // out the folder that archives usually have on top.
-func (m mount) skillFile(c echo.Context, dir *sandbox.Files, archive, inner string, download bool) error {
+func (m mount) skillFile(c echo.Context, dir *files.Files, archive, inner string, download bool) error {
 	file, info, err := openArtifact(dir, archive)
 	if err != nil {
 		return err

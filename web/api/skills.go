@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/skills"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/web/httpx"
 )
 
@@ -179,7 +179,7 @@ func (m mount) installSkill(c echo.Context) error {
 		return httpx.Errorf(http.StatusBadRequest, "The path must end in .skill")
 	}
 	clean := path.Clean("/" + b.Path)
-	if clean != sandbox.UserData && !strings.HasPrefix(clean, sandbox.UserData+"/") {
+	if clean != files.UserData && !strings.HasPrefix(clean, files.UserData+"/") {
 		return escape()
 	}
 	dir, err := m.Dirs.Open(b.Thread)

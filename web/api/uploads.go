@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/web/httpx"
 )
@@ -53,9 +53,9 @@ func (m mount) upload(c echo.Context, id string) error {
 }
 
 // describe has the documents among new files converted and says so.
-func (m mount) describe(ctx context.Context, dir *sandbox.Files, thread string, files []uploads.File) error {
+func (m mount) describe(ctx context.Context, dir *files.Files, thread string, all []uploads.File) error {
 	var names []string
-	for _, f := range files {
+	for _, f := range all {
 		names = append(names, f.Filename)
 	}
 	if err := m.Documents.Add(ctx, thread, names...); err != nil {
@@ -64,15 +64,15 @@ func (m mount) describe(ctx context.Context, dir *sandbox.Files, thread string, 
 	list, err := m.Documents.Files(ctx, dir, thread)
 	for _, f := range list.Files {
 		if i := slices.Index(names, f.Filename); i >= 0 {
-			f.OriginalFilename, f.Modified = files[i].OriginalFilename, files[i].Modified
-			files[i] = f
+			f.OriginalFilename, f.Modified = all[i].OriginalFilename, all[i].Modified
+			all[i] = f
 		}
 	}
 	return err
 }
 
 // files opens a thread's folder; nil when it has none yet.
-func (a *API) files(thread string) (*sandbox.Files, error) {
+func (a *API) files(thread string) (*files.Files, error) {
 	dir, err := a.Dirs.Open(thread)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -21,7 +21,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/account"
@@ -35,7 +35,7 @@ type world struct {
 	url   string
 	db    *store.DB
 	m     *runs.Manager
-	dirs  sandbox.Dirs
+	dirs  files.Dirs
 	api   *api.API
 	drain func()
 }
@@ -58,7 +58,7 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dirs := sandbox.Dirs{Root: dir}
+	dirs := files.Dirs{Root: dir}
 	m := runs.New(runs.Config{DB: db, Log: log, Remove: dirs.Remove,
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
 	if err := m.Recover(t.Context()); err != nil {

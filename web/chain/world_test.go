@@ -27,6 +27,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/e2e/scriptmodel"
@@ -84,7 +85,7 @@ func open(t *testing.T, change ...setup) *world {
 		t.Fatal(err)
 	}
 	w.db = db
-	dirs := sandbox.Dirs{Root: dir}
+	dirs := files.Dirs{Root: dir}
 	snapshot := config.Fixed(&config.Snapshot{File: file}).Current
 	var m *runs.Manager
 	o.Retitle = func(ctx context.Context, thread, from, to string) {

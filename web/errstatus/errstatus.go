@@ -17,7 +17,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/httpx"
@@ -61,16 +61,16 @@ func Of(err error) (status int, detail any) {
 		{uploads.ErrName, http.StatusBadRequest},
 		{uploads.ErrPicture, http.StatusUnsupportedMediaType},
 		{uploads.ErrNotFound, http.StatusNotFound},
-		{sandbox.ErrThread, http.StatusUnprocessableEntity},
-		{sandbox.ErrEscape, http.StatusForbidden},
-		{sandbox.ErrReadOnly, http.StatusForbidden},
-		{sandbox.ErrPath, http.StatusBadRequest},
-		{sandbox.ErrNotRegular, http.StatusBadRequest},
-		{sandbox.ErrNotDir, http.StatusBadRequest},
-		{sandbox.ErrTooLarge, http.StatusRequestEntityTooLarge},
-		{sandbox.ErrChanged, http.StatusPreconditionFailed},
-		{sandbox.ErrNotText, http.StatusUnsupportedMediaType},
-		{sandbox.ErrQuota, http.StatusInsufficientStorage},
+		{files.ErrThread, http.StatusUnprocessableEntity},
+		{files.ErrEscape, http.StatusForbidden},
+		{files.ErrReadOnly, http.StatusForbidden},
+		{files.ErrPath, http.StatusBadRequest},
+		{files.ErrNotRegular, http.StatusBadRequest},
+		{files.ErrNotDir, http.StatusBadRequest},
+		{files.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{files.ErrChanged, http.StatusPreconditionFailed},
+		{files.ErrNotText, http.StatusUnsupportedMediaType},
+		{files.ErrQuota, http.StatusInsufficientStorage},
 		{fs.ErrNotExist, http.StatusNotFound},
 		{syscall.ENOTDIR, http.StatusNotFound}, // below a file there is nothing
 	} {

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/errstatus"
@@ -30,7 +30,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		{runs.ErrClosed, 503}, {store.ErrNotFound, 404}, {store.ErrExists, 409}, {store.ErrFull, 507}, {store.ErrClosed, 503},
 		{fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrFull), 507}, {fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrNotFound), 404},
 		{&uploads.TooManyError{Limit: 3}, 413}, {uploads.ErrNoFiles, 400}, {uploads.ErrName, 400}, {&uploads.NotFoundError{Name: "x"}, 404},
-		{uploads.ErrForm, 400}, {sandbox.ErrEscape, 403}, {sandbox.ErrThread, 422}, {sandbox.ErrPath, 400}, {sandbox.ErrNotRegular, 400},
+		{uploads.ErrForm, 400}, {files.ErrEscape, 403}, {files.ErrThread, 422}, {files.ErrPath, 400}, {files.ErrNotRegular, 400},
 		{fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404}, {httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
 	} {
 		status, detail := errstatus.Of(fmt.Errorf("do it: %w", c.err))

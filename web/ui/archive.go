@@ -16,7 +16,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/views/i18n"
 	"fawn/web/httpx"
@@ -217,17 +217,17 @@ func (e *export) thread(ctx context.Context, t store.Thread, folder string) erro
 }
 
 // files adds the ordinary files of a chat. Links are neither shown nor followed.
-func (e *export) files(ctx context.Context, dir *sandbox.Files, to string) error {
+func (e *export) files(ctx context.Context, dir *files.Files, to string) error {
 	for _, folder := range zipFolders {
-		base, taken := sandbox.UserData+"/"+folder, map[string]bool{}
-		err := dir.Walk(ctx, base, sandbox.WalkOptions{All: true}, func(f sandbox.Entry) error {
+		base, taken := files.UserData+"/"+folder, map[string]bool{}
+		err := dir.Walk(ctx, base, files.WalkOptions{All: true}, func(f files.Entry) error {
 			if f.Dir || f.Link {
 				return nil
 			}
 			name := unique(zipName(strings.TrimPrefix(f.Path, base+"/")), taken)
 			return zipFile(e.Writer, dir, zipEntry{f, to + path.Join(folder, name)})
 		})
-		if errors.Is(err, sandbox.ErrLimit) {
+		if errors.Is(err, files.ErrLimit) {
 			err = e.file(to+folder+"/INCOMPLETE.txt", time.Now(), []byte(i18n.T(e.lang, "files.zip.many")+"\n"))
 		}
 		if err != nil && !isMissing(err) {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads/preview"
 	"fawn/views"
 	"fawn/views/i18n"
 )
 
 // contents lists what is in an archive or a skill, or says why that cannot be.
-func contents(ctx context.Context, dir *sandbox.Files, clean string, view *views.FileView) error {
+func contents(ctx context.Context, dir *files.Files, clean string, view *views.FileView) error {
 	file, info, err := dir.Open(clean)
 	if err != nil {
 		return err
@@ -46,9 +46,9 @@ func contents(ctx context.Context, dir *sandbox.Files, clean string, view *views
 
 // notebook reads the cells of a notebook. What is none, or too large, is shown as
 // the text that it is.
-func notebook(ctx context.Context, dir *sandbox.Files, clean string, view *views.FileView) error {
+func notebook(ctx context.Context, dir *files.Files, clean string, view *views.FileView) error {
 	data, err := dir.ReadFile(ctx, clean, preview.MaxNotebook)
-	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
+	if err != nil && !errors.Is(err, files.ErrTooLarge) {
 		return err
 	}
 	nb, ok := preview.ReadNotebook(data)

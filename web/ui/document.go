@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/uploads/preview"
 	"fawn/views"
@@ -57,7 +57,7 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 	if isMissing(err) {
 		return nil
 	}
-	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
+	if err != nil && !errors.Is(err, files.ErrTooLarge) {
 		return err
 	}
 	convertedTo(view, text)

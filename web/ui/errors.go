@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/i18n"
@@ -64,7 +64,7 @@ func (u *UI) answerError(c echo.Context, err error) error {
 	if status == http.StatusUnauthorized && u.guarded() && !principal.Of(r.Context()).Known() {
 		return toSignIn(c)
 	}
-	if errors.Is(err, sandbox.ErrThread) { // on a page an impossible id is one that is not there
+	if errors.Is(err, files.ErrThread) { // on a page an impossible id is one that is not there
 		status, detail = http.StatusNotFound, nil
 	}
 	text, id, level := "", uuid.NewString(), slog.LevelDebug

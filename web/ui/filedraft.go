@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/views"
 )
 
@@ -153,7 +153,7 @@ func (c *openCall) read(args string) bool {
 			Path string `json:"path"`
 		}
 		if json.Unmarshal(wholeFields(c.args), &a) == nil && a.Path != "" {
-			if clean, err := sandbox.Clean(a.Path); err == nil {
+			if clean, err := files.Clean(a.Path); err == nil {
 				c.path = strings.TrimPrefix(clean, "/")
 			}
 		}

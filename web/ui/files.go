@@ -14,11 +14,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
-	"fawn/views/files"
+	fileviews "fawn/views/files"
 	"fawn/views/i18n"
 	"fawn/views/markdown"
 	"fawn/web/httpx"
@@ -43,7 +43,7 @@ func (u *UI) panel(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, files.Panel(p)))
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, fileviews.Panel(p)))
 }
 
 // filePage is GET /workspace/chats/:id/files and /files/*.
@@ -64,7 +64,7 @@ func (u *UI) filePage(c echo.Context, t store.Thread) error {
 	if p.File != nil && p.File.Missing {
 		status = http.StatusNotFound
 	}
-	return html(c, status, files.FilePage(views.FilePage{Shell: shell, Panel: p}))
+	return html(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
 // panelOf is the list of a thread's files, or one of them; file is a virtual path with or
@@ -91,7 +91,7 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 	if view != nil {
 		view.Editable = editable(view) && !v.running()
 		if c.QueryParam("edit") != "" && view.Editable {
-			view.Editing, view.Sum = true, sandbox.Sum([]byte(view.Text))
+			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
 	}
 	if w := v.turns.writing(); err == nil && w.path == view.Path && w.path != "" && (p.Code || view.Missing) {
@@ -106,7 +106,7 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 
 // fileView reads as much of a file as its preview needs.
 func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views.FileView, error) {
-	clean, err := sandbox.Clean("/" + trimSlash(file))
+	clean, err := files.Clean("/" + trimSlash(file))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 		return nil, err
 	}
 	first, err := dir.ReadFile(ctx, clean, uploads.HeadBytes)
-	if err != nil && !errors.Is(err, sandbox.ErrTooLarge) {
+	if err != nil && !errors.Is(err, files.ErrTooLarge) {
 		return nil, err
 	}
 	kind, _ := uploads.ContentType(clean, first)
@@ -146,7 +146,7 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 		}
 	}
 	text, err := dir.ReadFile(ctx, clean, views.PreviewBytes)
-	if errors.Is(err, sandbox.ErrTooLarge) {
+	if errors.Is(err, files.ErrTooLarge) {
 		view.Cut, err = true, nil
 	}
 	if err != nil {
@@ -194,7 +194,7 @@ const (
 
 // view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.
 func (u *UI) view(c echo.Context, id string) error {
-	clean, err := sandbox.Clean("/" + param(c, "*"))
+	clean, err := files.Clean("/" + param(c, "*"))
 	if err != nil {
 		return err
 	}

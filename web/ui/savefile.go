@@ -7,11 +7,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/sandbox/linediff"
 	"fawn/store"
 	"fawn/views"
-	"fawn/views/files"
+	fileviews "fawn/views/files"
 	"fawn/views/i18n"
 	"fawn/web/errstatus"
 )
@@ -19,7 +19,7 @@ import (
 // editable tells whether a file's whole text is there, and can come back from a form as it was.
 func editable(f *views.FileView) bool {
 	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted &&
-		strings.HasPrefix("/"+f.Path, sandbox.Outputs+"/") &&
+		strings.HasPrefix("/"+f.Path, files.Outputs+"/") &&
 		!strings.ContainsRune(f.Text, '\uFFFD') && !strings.Contains(strings.ReplaceAll(f.Text, "\r\n", ""), "\r")
 }
 
@@ -28,11 +28,11 @@ func editable(f *views.FileView) bool {
 func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := readForm(c.Request(),
-		3*sandbox.MaxEdit+maxSmallForm) // as a form writes them, letters may take three times as much
+		3*files.MaxEdit+maxSmallForm) // as a form writes them, letters may take three times as much
 	if err != nil {
 		return err
 	}
-	clean, err := sandbox.Clean("/" + trimSlash(param(c, "*")))
+	clean, err := files.Clean("/" + trimSlash(param(c, "*")))
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	if u.Runs.Active(t.ID) == "" {
 		_, err = dir.Edit(ctx, clean, text, form.Get("sum"))
 	}
-	if errors.Is(err, sandbox.ErrChanged) && string(now) == text { // somebody else wrote the same
+	if errors.Is(err, files.ErrChanged) && string(now) == text { // somebody else wrote the same
 		err = nil
 	}
 	if err == nil && !scripted(c.Request()) {
@@ -72,30 +72,30 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	}
 	status := http.StatusOK
 	if err != nil {
-		if status = u.unsaved(c, p.File, err); status >= http.StatusInternalServerError && !errors.Is(err, sandbox.ErrQuota) {
+		if status = u.unsaved(c, p.File, err); status >= http.StatusInternalServerError && !errors.Is(err, files.ErrQuota) {
 			return err
 		}
 		p.File.Editing, p.File.Text, p.File.Sum = true, text, form.Get("sum")
-		if errors.Is(err, sandbox.ErrChanged) {
-			p.File.Sum = sandbox.Sum(now)
+		if errors.Is(err, files.ErrChanged) {
+			p.File.Sum = files.Sum(now)
 			p.File.Theirs = linediff.Fold(linediff.Compare(string(now), text))
 			p.File.Theirs = p.File.Theirs[:min(len(p.File.Theirs), maxFileLines)]
 		}
 	}
 	if fragment(c.Request()) {
-		return html(c, status, inLang(readPrefs(c.Request()).Lang, files.Panel(p)))
+		return html(c, status, inLang(readPrefs(c.Request()).Lang, fileviews.Panel(p)))
 	}
 	shell, shellErr := u.shell(c, views.NavNone, t.ID)
 	if shellErr != nil {
 		return shellErr
 	}
-	return html(c, status, files.FilePage(views.FilePage{Shell: shell, Panel: p}))
+	return html(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
 // unsaved says in the form why a text was not saved.
 func (u *UI) unsaved(c echo.Context, f *views.FileView, err error) int {
 	switch {
-	case errors.Is(err, sandbox.ErrChanged): // its differences say it
+	case errors.Is(err, files.ErrChanged): // its differences say it
 		return http.StatusConflict
 	case errors.Is(err, errBusy):
 		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, "edit.busy")

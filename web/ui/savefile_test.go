@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // TestATextIsEditedInItsForm: what a form brings replaces the text that was read, and never one
@@ -36,13 +36,13 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	}
 	const path, page = "/ui/threads/t1/save/mnt/user-data/outputs/a.txt", "/workspace/chats/t1/files/mnt/user-data/outputs/a.txt"
 	form := func(text, was string) url.Values {
-		return url.Values{"text": {text}, "sum": {sandbox.Sum([]byte(was))}}
+		return url.Values{"text": {text}, "sum": {files.Sum([]byte(was))}}
 	}
 	write("outputs/a.txt", "\n<one>\n")
 	if body := w.page(page); !strings.Contains(body, page+"?edit=1") {
 		t.Error("there is no way to edit it")
 	}
-	if body := w.page(page + "?edit=1"); !strings.Contains(body, ">\n\n&lt;one&gt;\n</textarea>") || !strings.Contains(body, sandbox.Sum([]byte("\n<one>\n"))) {
+	if body := w.page(page + "?edit=1"); !strings.Contains(body, ">\n\n&lt;one&gt;\n</textarea>") || !strings.Contains(body, files.Sum([]byte("\n<one>\n"))) {
 		t.Errorf("the form has another text: %s", body)
 	}
 	a := w.post(path, form("two\r\nlines\r\n", "\n<one>\n"))
@@ -52,7 +52,7 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	write("outputs/a.txt", "from\r\nelsewhere\r\n")
 	for _, header := range [][]string{nil, {"X-Fawn", "1"}} {
 		a = w.post(path, form("mine\r\nelsewhere\r\n", "two\nlines\n"), header...)
-		for _, want := range []string{"<del>- from</del>", "<ins>+ mine</ins>", ">\nmine\r\nelsewhere\r\n</textarea>", sandbox.Sum([]byte("from\r\nelsewhere\r\n")), "Save anyway"} {
+		for _, want := range []string{"<del>- from</del>", "<ins>+ mine</ins>", ">\nmine\r\nelsewhere\r\n</textarea>", files.Sum([]byte("from\r\nelsewhere\r\n")), "Save anyway"} {
 			if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, want) {
 				t.Errorf("%d, without %q: %s", a.StatusCode, want, a.body)
 			}
@@ -92,7 +92,7 @@ func TestNoTextIsSavedDuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"more"}})
-	a := w.post("/ui/threads/t1/save/mnt/user-data/outputs/a.txt", url.Values{"text": {"two"}, "sum": {sandbox.Sum([]byte("one"))}}, "X-Fawn", "1")
+	a := w.post("/ui/threads/t1/save/mnt/user-data/outputs/a.txt", url.Values{"text": {"two"}, "sum": {files.Sum([]byte("one"))}}, "X-Fawn", "1")
 	if b, err := os.ReadFile(at); err != nil || string(b) != "one" || a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "A run is in progress") || !strings.Contains(a.body, ">\ntwo</textarea>") {
 		t.Errorf("%d %q %v %s", a.StatusCode, b, err, a.body)
 	}

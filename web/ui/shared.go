@@ -7,11 +7,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/views/files"
+	fileviews "fawn/views/files"
 )
 
 // sharedThread is what a link lets people read.
@@ -47,7 +47,7 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 		return nil, err
 	}
 	for _, p := range slices.Backward(artifacts) {
-		if clean, err := sandbox.Clean(p); err == nil && !s.files[trimSlash(clean)] {
+		if clean, err := files.Clean(p); err == nil && !s.files[trimSlash(clean)] {
 			s.files[trimSlash(clean)] = true
 			s.list = append(s.list, b.file(clean))
 		}
@@ -138,7 +138,7 @@ func (u *UI) sharedFile(c echo.Context) error {
 	if view.Missing {
 		status = http.StatusNotFound
 	}
-	return html(c, status, files.FilePage(views.FilePage{Shell: sharedShell(c), Panel: p}))
+	return html(c, status, fileviews.FilePage(views.FilePage{Shell: sharedShell(c), Panel: p}))
 }
 
 // sharedView is GET /share/:token/view/*: that file itself.
@@ -152,7 +152,7 @@ func (u *UI) sharedView(c echo.Context) error {
 
 // sharedPath is the file a request asks for. ErrNotFound for one the link does not cover.
 func (u *UI) sharedPath(c echo.Context) (*sharedThread, string, error) {
-	clean, err := sandbox.Clean("/" + trimSlash(param(c, "*")))
+	clean, err := files.Clean("/" + trimSlash(param(c, "*")))
 	if err != nil {
 		return nil, "", store.ErrNotFound
 	}

@@ -22,7 +22,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/runs"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/web/account"
@@ -37,7 +37,7 @@ type guarded struct {
 	*testing.T
 	db       *store.DB
 	accounts *account.Service
-	dirs     sandbox.Dirs
+	dirs     files.Dirs
 	url      string
 }
 
@@ -51,13 +51,13 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 		t.Fatal(err)
 	}
 	h := &guarded{T: t, db: db, accounts: account.New(account.Options{DB: db, Log: log, Required: true})}
-	h.dirs = sandbox.Dirs{Root: dir}
+	h.dirs = files.Dirs{Root: dir}
 	manager := runs.New(runs.Config{DB: db, Log: log, Remove: h.dirs.Remove,
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return nil, errors.New("nobody runs here") }})
 	if err := manager.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	u, err := ui.New(ui.Deps{DB: db, Dirs: sandbox.Dirs{Root: dir}, Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}),
+	u, err := ui.New(ui.Deps{DB: db, Dirs: files.Dirs{Root: dir}, Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}),
 		Log: log, Version: "test", Addr: "127.0.0.1:0", Accounts: h.accounts, SSO: sso.New(&netguard.Guard{}),
 		Runs: manager})
 	if err != nil {

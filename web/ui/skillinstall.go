@@ -17,7 +17,7 @@ import (
 
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/agents"
@@ -54,8 +54,8 @@ func (u *UI) uploadSkill(c echo.Context) error {
 	}
 	defer drop()
 	name := ""
-	_, _, err = readFormFiles(r, maxSmallForm, func(_ url.Values, files *multipart.Reader) error {
-		part, err := files.NextPart()
+	_, _, err = readFormFiles(r, maxSmallForm, func(_ url.Values, parts *multipart.Reader) error {
+		part, err := parts.NextPart()
 		if err != nil {
 			return formError(err)
 		}
@@ -180,7 +180,7 @@ func (u *UI) installFile(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	clean, err := sandbox.Clean("/" + trimSlash(param(c, "*")))
+	clean, err := files.Clean("/" + trimSlash(param(c, "*")))
 	if err != nil {
 		return err
 	}

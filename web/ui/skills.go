@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/skills"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/agents"
@@ -114,7 +114,7 @@ func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) e
 	if err != nil {
 		return err
 	}
-	p := views.SkillPage{Skill: skillInfo(s), Path: s.Path(sandbox.Skills), Findings: skillFindings(s.Findings),
+	p := views.SkillPage{Skill: skillInfo(s), Path: s.Path(files.Skills), Findings: skillFindings(s.Findings),
 		Source: s.Text(), Operator: mayChange(c)}
 	if text != nil {
 		p.Source = *text
@@ -124,12 +124,12 @@ func (u *UI) skillPage(c echo.Context, status int, text *string, failed error) e
 		return err
 	}
 	p.Facts = skillFacts(s)
-	files, found, err := u.Skills.Look(name)
+	all, found, err := u.Skills.Look(name)
 	if err != nil && !errors.Is(err, skills.ErrNotFound) {
 		return err
 	}
 	p.Findings = append(p.Findings, skillFindings(found)...)
-	for _, f := range files[:min(len(files), 200)] {
+	for _, f := range all[:min(len(all), 200)] {
 		p.Files = append(p.Files, views.SkillFile{Name: f.Name, Size: f.Size})
 	}
 	if s.Editable() {

@@ -9,7 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/underway"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/views"
 )
@@ -213,7 +213,7 @@ func (b *builder) addResult(m *agent.Message) {
 // present adds cards of files to a turn, each once.
 func (b *builder) present(t *views.Turn, paths []string) {
 	for _, p := range paths {
-		clean, err := sandbox.Clean(p)
+		clean, err := files.Clean(p)
 		if err != nil {
 			continue
 		}
@@ -243,7 +243,7 @@ func userMessage(m *agent.Message) views.UserMessage {
 		a := views.Attachment{Name: name, Bytes: int64(size), Unseen: uploads.UnseenPicture(name)}
 		a.Document, _ = f["conversion"].(string)
 		if at, _ := f["path"].(string); at != "" {
-			if clean, err := sandbox.Clean(at); err == nil {
+			if clean, err := files.Clean(at); err == nil {
 				a.Path = strings.TrimPrefix(clean, "/")
 			}
 		}

@@ -28,6 +28,7 @@ import (
 	"fawn/assets"
 	"fawn/memory"
 	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -45,7 +46,7 @@ const maxStreams = 512
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
-	Dirs    sandbox.Dirs
+	Dirs    files.Dirs
 	Config  *config.Store
 	Uploads func() uploads.Config // the limits of this moment
 	// Accounts knows who may use the server; nil is of a server that has none.

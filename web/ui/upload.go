@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -36,12 +36,12 @@ func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (
 	if err := u.Dirs.Create(thread); err != nil {
 		return uploads.Result{}, err
 	}
-	files, err := u.Dirs.Open(thread)
+	tree, err := u.Dirs.Open(thread)
 	if err != nil {
 		return uploads.Result{}, err
 	}
-	defer files.Close()
-	result, err := uploads.Save(ctx, files, thread, form, u.Uploads())
+	defer tree.Close()
+	result, err := uploads.Save(ctx, tree, thread, form, u.Uploads())
 	if err != nil {
 		return result, err
 	}
@@ -52,7 +52,7 @@ func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (
 	if err := u.Documents.Add(ctx, thread, names...); err != nil {
 		return result, err
 	}
-	list, err := u.Documents.Files(ctx, files, thread)
+	list, err := u.Documents.Files(ctx, tree, thread)
 	for _, f := range list.Files {
 		for i := range result.Files {
 			if result.Files[i].Filename == f.Filename {
@@ -75,8 +75,8 @@ func (u *UI) upload(c echo.Context, id string) error {
 	limits := u.Uploads()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+maxSmallForm*maxFields)
 	var result uploads.Result
-	form, had, err := readFormFiles(r, maxSmallForm*maxFields, func(_ url.Values, files *multipart.Reader) (err error) {
-		result, err = u.store(r.Context(), id, files)
+	form, had, err := readFormFiles(r, maxSmallForm*maxFields, func(_ url.Values, parts *multipart.Reader) (err error) {
+		result, err = u.store(r.Context(), id, parts)
 		return err
 	})
 	if err == nil && !had {
@@ -128,7 +128,7 @@ func uploadProblem(c echo.Context, err error) string {
 		return say(c, "live.total", views.Bytes(total.Limit))
 	}
 	status, detail := errstatus.Of(err)
-	if errors.Is(err, sandbox.ErrQuota) || status < http.StatusInternalServerError {
+	if errors.Is(err, files.ErrQuota) || status < http.StatusInternalServerError {
 		if s, ok := detail.(string); ok {
 			return s
 		}
@@ -149,15 +149,15 @@ type reading struct {
 // by name.
 func (u *UI) documents(c echo.Context, id string) error {
 	said := map[string]reading{}
-	files, err := u.Dirs.Open(id)
+	tree, err := u.Dirs.Open(id)
 	if isMissing(err) {
 		return httpx.JSON(c, http.StatusOK, said)
 	}
 	if err != nil {
 		return err
 	}
-	defer files.Close()
-	list, err := u.Documents.Files(c.Request().Context(), files, id)
+	defer tree.Close()
+	list, err := u.Documents.Files(c.Request().Context(), tree, id)
 	if err != nil {
 		return err
 	}
@@ -176,15 +176,15 @@ func (u *UI) removeUpload(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	files, err := u.Dirs.Open(id)
+	tree, err := u.Dirs.Open(id)
 	if err != nil {
 		return err
 	}
-	defer files.Close()
-	if err := uploads.Delete(files, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+	defer tree.Close()
+	if err := uploads.Delete(tree, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 		return err
 	}
-	if err := errors.Join(u.Documents.Remove(c.Request().Context(), files, id, name), u.Pictures.Forget(id)); err != nil {
+	if err := errors.Join(u.Documents.Remove(c.Request().Context(), tree, id, name), u.Pictures.Forget(id)); err != nil {
 		return err
 	}
 	if scripted(c.Request()) {

@@ -27,8 +27,8 @@ import (
 	"fawn/agent/skills"
 	"fawn/agent/tools"
 	"fawn/memory"
-	"fawn/sandbox"
 	"fawn/sandbox/changes"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/errstatus"
@@ -44,7 +44,7 @@ type world struct {
 	ui       *ui.UI
 	db       *store.DB
 	runs     *runs.Manager
-	dirs     sandbox.Dirs
+	dirs     files.Dirs
 	config   *config.Store
 	schedule *schedule.Scheduler
 	agents   *profile.Library
@@ -64,7 +64,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	dir := t.TempDir()
-	w := &world{T: t, dirs: sandbox.Dirs{Root: dir}, model: model, aside: &adviser{}, draining: make(chan struct{})}
+	w := &world{T: t, dirs: files.Dirs{Root: dir}, model: model, aside: &adviser{}, draining: make(chan struct{})}
 	var err error
 	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)

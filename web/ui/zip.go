@@ -17,7 +17,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/httpx"
@@ -83,14 +83,14 @@ func (u *UI) filesZip(c echo.Context, t store.Thread) error {
 
 // zipEntry is a file with its name in the archive.
 type zipEntry struct {
-	sandbox.Entry
+	files.Entry
 	name string
 }
 
 // zipList is what goes into an archive: ordinary files, links neither shown nor followed.
 // ErrNotFound when there is none; too many or too large ones are refused before the first
 // byte is sent.
-func zipList(ctx context.Context, dir *sandbox.Files, all bool) ([]zipEntry, error) {
+func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error) {
 	folders := zipFolders
 	if !all {
 		folders = folders[:1]
@@ -99,8 +99,8 @@ func zipList(ctx context.Context, dir *sandbox.Files, all bool) ([]zipEntry, err
 	var total int64
 	taken := map[string]bool{}
 	for _, folder := range folders {
-		base := sandbox.UserData + "/" + folder
-		err := dir.Walk(ctx, base, sandbox.WalkOptions{All: true}, func(e sandbox.Entry) error {
+		base := files.UserData + "/" + folder
+		err := dir.Walk(ctx, base, files.WalkOptions{All: true}, func(e files.Entry) error {
 			if e.Dir || e.Link {
 				return nil
 			}
@@ -114,7 +114,7 @@ func zipList(ctx context.Context, dir *sandbox.Files, all bool) ([]zipEntry, err
 			list = append(list, zipEntry{e, unique(name, taken)})
 			return nil
 		})
-		if errors.Is(err, sandbox.ErrLimit) {
+		if errors.Is(err, files.ErrLimit) {
 			return nil, errZipMany
 		}
 		if err != nil && !isMissing(err) {
@@ -156,7 +156,7 @@ func unique(name string, taken map[string]bool) string {
 	return name
 }
 
-func writeZip(ctx context.Context, to io.Writer, dir *sandbox.Files, list []zipEntry) error {
+func writeZip(ctx context.Context, to io.Writer, dir *files.Files, list []zipEntry) error {
 	z := zip.NewWriter(to)
 	z.RegisterCompressor(zip.Deflate,
 		func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
@@ -173,7 +173,7 @@ func writeZip(ctx context.Context, to io.Writer, dir *sandbox.Files, list []zipE
 
 // zipFile adds one file, as far as it went when the list was made. What is gone, closed or
 // something else by now is left out.
-func zipFile(z *zip.Writer, dir *sandbox.Files, e zipEntry) error {
+func zipFile(z *zip.Writer, dir *files.Files, e zipEntry) error {
 	named, err := dir.Lstat(e.Path)
 	if err != nil || !named.Mode().IsRegular() {
 		return nil
@@ -227,14 +227,14 @@ func (u *UI) zipOffers(ctx context.Context, thread string) (made, more bool, err
 	defer dir.Close()
 	for i, folder := range zipFolders {
 		some := false
-		err := dir.Walk(ctx, sandbox.UserData+"/"+folder, sandbox.WalkOptions{All: true}, func(e sandbox.Entry) error {
+		err := dir.Walk(ctx, files.UserData+"/"+folder, files.WalkOptions{All: true}, func(e files.Entry) error {
 			if e.Dir || e.Link {
 				return nil
 			}
 			some = true
 			return fs.SkipAll
 		})
-		if err != nil && !isMissing(err) && !errors.Is(err, sandbox.ErrLimit) {
+		if err != nil && !isMissing(err) && !errors.Is(err, files.ErrLimit) {
 			return false, false, err
 		}
 		made, more = made || some && i == 0, more || some && i > 0

@@ -17,7 +17,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/llm/offline"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -25,7 +25,7 @@ import (
 type desk struct {
 	t    *testing.T
 	host string
-	dirs sandbox.Dirs
+	dirs files.Dirs
 	turn *agent.Turn
 	sink *agenttest.Sink
 	a    *agent.Agent
@@ -37,8 +37,8 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 	if change != nil {
 		change(&limits)
 	}
-	dirs := sandbox.Dirs{Root: t.TempDir()}
-	open := func(thread string) (*sandbox.Files, error) {
+	dirs := files.Dirs{Root: t.TempDir()}
+	open := func(thread string) (*files.Files, error) {
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}
@@ -57,20 +57,20 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 }
 
 // say runs one turn; files are uploaded with it and told in a note, as the lead does.
-func (d *desk) say(text string, files map[string]string) string {
+func (d *desk) say(text string, list map[string]string) string {
 	d.t.Helper()
 	id := d.turn.NewID()
 	d.turn.State.Messages = append(d.turn.State.Messages, &agent.Message{ID: id, Type: agent.TypeHuman, Content: agent.Text(text)})
-	if len(files) > 0 {
+	if len(list) > 0 {
 		note := "<uploaded_files>\nThe user gave these files to this conversation:\n"
 		var names []string
-		for name := range files {
+		for name := range list {
 			names = append(names, name)
 		}
 		sort.Strings(names)
 		for _, name := range names {
-			d.put("uploads/"+name, files[name])
-			note += fmt.Sprintf("- %s (%.1f KB)\n  Path: /mnt/user-data/uploads/%s\n", agent.Escape(name), float64(len(files[name]))/1024, agent.Escape(name))
+			d.put("uploads/"+name, list[name])
+			note += fmt.Sprintf("- %s (%.1f KB)\n  Path: /mnt/user-data/uploads/%s\n", agent.Escape(name), float64(len(list[name]))/1024, agent.Escape(name))
 		}
 		d.turn.State.Notes = append(d.turn.State.Notes, agent.Note{ID: "uploads:" + id, Message: id, Place: agent.Prefix, Kind: "uploads", Text: note + "</uploaded_files>"})
 	}

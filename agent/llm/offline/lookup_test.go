@@ -6,7 +6,7 @@ import (
 
 	"fawn/agent/llm/offline"
 	"fawn/agent/tools"
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/uploads"
 )
 
@@ -41,7 +41,7 @@ func withDocuments(t *testing.T, found []uploads.Passage, pairs ...string) (*des
 		originals[pairs[i]] = "%PDF-1.7\n\x00\x01"
 		d.put("uploads/"+pairs[i]+".md", pairs[i+1])
 	}
-	open := func(thread string) (*sandbox.Files, error) { return d.dirs.Open(thread) }
+	open := func(thread string) (*files.Files, error) { return d.dirs.Open(thread) }
 	d.a.Model, d.a.Tools = offline.New(nil), tools.Builtin(open, tools.DefaultLimits(), s)
 	return d, originals, s.asked
 }
@@ -61,8 +61,8 @@ The tenant of the house returns the keys to the owner of the house on the last d
 `
 
 func TestDocumentsAreDescribedByPage(t *testing.T) {
-	d, files, _ := withDocuments(t, nil, "lease.pdf", lease)
-	holds(t, d.say("Summarise it", files), "- Lease (p. 1)", "  - Notice (p. 2)", "to the other party. [lease.pdf, p. 2]", "isn't an AI")
+	d, list, _ := withDocuments(t, nil, "lease.pdf", lease)
+	holds(t, d.say("Summarise it", list), "- Lease (p. 1)", "  - Notice (p. 2)", "to the other party. [lease.pdf, p. 2]", "isn't an AI")
 	answer := d.say("What does page 2 say?", nil)
 	holds(t, answer, "From page 2", "Either party may end this lease", "[lease.pdf, p. 2]", "isn't an AI")
 	if n := d.calls(); n["read_file"] != 2 {
@@ -73,24 +73,24 @@ func TestDocumentsAreDescribedByPage(t *testing.T) {
 }
 
 func TestQuestionsAreAnsweredWithPassages(t *testing.T) {
-	d, files, asked := withDocuments(t, []uploads.Passage{
+	d, list, asked := withDocuments(t, []uploads.Passage{
 		{File: "lease [1].pdf", Kind: "page", Page: 7, Text: "# Notice\n\nFirst things are always said first here.\nEither party may end this lease with three months' notice in writing."},
 		{File: "rates.xlsx", Kind: "sheet", Page: 2, Text: "| kind | months |\n| --- | --- |\n| rent | 1 |\n| notice | 3 |"},
 	}, "lease [1].pdf", lease)
-	answer := d.say("How long is the notice?", files)
+	answer := d.say("How long is the notice?", list)
 	holds(t, answer, "- Either party may end this lease with three months' notice in writing. [lease \\[1\\].pdf, p. 7]",
 		"- notice, 3 [rates.xlsx, sheet 2]", "isn't an AI")
 	if asked.Words != "How long is the notice?" || len(asked.Files) != 1 || asked.Files[0] != "lease [1].pdf" {
 		t.Errorf("searched %+v", *asked)
 	}
-	d, files, _ = withDocuments(t, nil, "lease.pdf", lease)
-	holds(t, d.say("Where is the zebra?", files), "None of these words")
+	d, list, _ = withDocuments(t, nil, "lease.pdf", lease)
+	holds(t, d.say("Where is the zebra?", list), "None of these words")
 }
 
 func TestSheetsAreTables(t *testing.T) {
-	d, files, _ := withDocuments(t, nil, "book.xlsx", "<!-- sheet 1 -->\n\n## Sales\n\n| region | amount |\n| --- | --- |\n| North \\| East | 10 |\n| South \"S\" | 30 |\n| South \"S\" | 5 |\n\n"+
+	d, list, _ := withDocuments(t, nil, "book.xlsx", "<!-- sheet 1 -->\n\n## Sales\n\n| region | amount |\n| --- | --- |\n| North \\| East | 10 |\n| South \"S\" | 30 |\n| South \"S\" | 5 |\n\n"+
 		"<!-- sheet 2 -->\n\n## Empty\n\n<!-- sheet 3 -->\n\n## Days\n\n| day | n |\n| --- | --- |\n| 2024-01-01 | 1 |\n| 2024-01-02 | 2 |\n")
-	holds(t, d.say("analyse it", files), "**book.xlsx · Sales** has 3 rows and 2 columns", "**book.xlsx · Days** has 2 rows", "sum 45", "Saved: `report.md`, `chart.svg`")
+	holds(t, d.say("analyse it", list), "**book.xlsx · Sales** has 3 rows and 2 columns", "**book.xlsx · Days** has 2 rows", "sum 45", "Saved: `report.md`, `chart.svg`")
 	holds(t, d.output("report.md"), "# book.xlsx · Sales", `North \| East`, `South "S" (2`)
 	drawing(t, d.output("chart.svg"))
 }

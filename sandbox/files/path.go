@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"errors"
@@ -25,7 +25,8 @@ const (
 )
 
 const (
-	maxPathBytes = 4096
+	// MaxPath is the longest path, in bytes.
+	MaxPath      = 4096
 	maxNameBytes = 255
 	maxLinks     = 40
 )
@@ -86,10 +87,10 @@ func Clean(p string) (string, error) {
 	if inside(clean) {
 		return clean, nil
 	}
-	if under(UserData, rooted) && clean != UserData && !under(UserData, clean) {
+	if Under(UserData, rooted) && clean != UserData && !Under(UserData, clean) {
 		return "", refuse(ErrEscape, "Access denied: path traversal detected: only paths under /mnt/user-data/ and /mnt/skills/ are allowed")
 	}
-	if clean == UserData || under(UserData, clean) {
+	if clean == UserData || Under(UserData, clean) {
 		return "", refuse(ErrPath, "the folders of /mnt/user-data are workspace, uploads and outputs; name one of them")
 	}
 	return "", refuse(ErrPath, "only paths under /mnt/user-data/ and /mnt/skills/ are allowed")
@@ -99,7 +100,7 @@ func wellFormed(p string) error {
 	switch {
 	case p == "":
 		return refuse(ErrPath, "the path is empty")
-	case len(p) > maxPathBytes:
+	case len(p) > MaxPath:
 		return refuse(ErrPath, "the path is longer than 4096 bytes")
 	case !utf8.ValidString(p):
 		return refuse(ErrPath, "the path is not valid UTF-8")
@@ -117,21 +118,21 @@ func wellFormed(p string) error {
 // inside reports whether a clean path is in a folder that Files serves.
 func inside(clean string) bool {
 	for _, root := range []string{Workspace, Uploads, Outputs, Skills} {
-		if clean == root || under(root, clean) {
+		if clean == root || Under(root, clean) {
 			return true
 		}
 	}
 	return false
 }
 
-// under compares whole names: /mnt/user-data-evil is not under /mnt/user-data.
-func under(root, p string) bool {
+// Under compares whole names: /mnt/user-data-evil is not under /mnt/user-data.
+func Under(root, p string) bool {
 	return len(p) > len(root) && p[len(root)] == '/' && p[:len(root)] == root
 }
 
-// opError names the operation and the virtual path. What the system said is
+// OpError names the operation and the virtual path. What the system said is
 // kept without its own path, which belongs to the host.
-func opError(op, virtual string, err error) error {
+func OpError(op, virtual string, err error) error {
 	for {
 		var (
 			pe *fs.PathError

@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // is left out. A thread without folders is not an error; more than the quota is ErrQuota.
 // What was copied before an error stays.
 func (d Dirs) Copy(ctx context.Context, from, to string) error {
-	source, err := d.thread(from)
+	source, err := d.Folder(from)
 	if err != nil {
 		return err
 	}
@@ -26,11 +26,11 @@ func (d Dirs) Copy(ctx context.Context, from, to string) error {
 		return nil
 	}
 	if err != nil {
-		return opError("copy files of thread", from, err)
+		return OpError("copy files of thread", from, err)
 	}
 	defer src.Close()
 	if err := d.copyTree(ctx, src, to); err != nil {
-		return opError("copy files of thread", from, err)
+		return OpError("copy files of thread", from, err)
 	}
 	return nil
 }
@@ -42,13 +42,13 @@ func (d Dirs) CopyIn(ctx context.Context, from *os.Root, to string) error {
 		return err
 	}
 	if err := d.copyTree(ctx, from, to); err != nil {
-		return opError("copy files to thread", to, err)
+		return OpError("copy files to thread", to, err)
 	}
 	return nil
 }
 
 func (d Dirs) copyTree(ctx context.Context, src *os.Root, to string) error {
-	target, err := d.thread(to)
+	target, err := d.Folder(to)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (f *Files) WriteFile(ctx context.Context, p string, data []byte, add bool) 
 	case err == nil:
 		mode = info.Mode().Perm()
 	case !errors.Is(err, fs.ErrNotExist):
-		return opError("write", real, err)
+		return OpError("write", real, err)
 	}
 	if isRoot(real) {
 		return refuse(ErrNotRegular, "not a regular file: it is a directory")
@@ -36,7 +36,7 @@ func (f *Files) WriteFile(ctx context.Context, p string, data []byte, add bool) 
 		return err
 	}
 	if err := f.mkdirAll(at, path.Dir(at.rel)); err != nil {
-		return opError("write", real, err)
+		return OpError("write", real, err)
 	}
 	if add {
 		err = f.appendTo(ctx, at, data)
@@ -44,7 +44,7 @@ func (f *Files) WriteFile(ctx context.Context, p string, data []byte, add bool) 
 		err = f.replace(ctx, at, data, mode)
 	}
 	if err != nil {
-		return opError("write", real, err)
+		return OpError("write", real, err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (f *Files) Create(p string) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		return nil, opError("create", real, err)
+		return nil, OpError("create", real, err)
 	}
 	return file, nil
 }
@@ -141,7 +141,7 @@ func (f *Files) Mkdir(p string) error {
 		return err
 	}
 	if err := f.mkdirAll(at, at.rel); err != nil {
-		return opError("make folder", real, err)
+		return OpError("make folder", real, err)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (f *Files) Rename(old, to string) error {
 		return refuse(ErrPath, "workspace, uploads and outputs themselves cannot be renamed")
 	}
 	if err := src.root.Rename(src.rel, dst.rel); err != nil {
-		return opError("rename", from, err)
+		return OpError("rename", from, err)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (f *Files) Remove(p string) error {
 		return refuse(ErrPath, "workspace, uploads and outputs themselves cannot be removed")
 	}
 	if err := at.root.Remove(at.rel); err != nil {
-		return opError("remove", real, err)
+		return OpError("remove", real, err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"cmp"
@@ -158,7 +158,7 @@ func (w *walker) dir(rel, virtual string, depth int) error {
 			// A folder that went away or cannot be read hides only itself.
 			return nil
 		}
-		return opError("list", virtual, err)
+		return OpError("list", virtual, err)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {

@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"context"
@@ -17,15 +17,16 @@ import (
 const (
 	// Counting may take this part of the time at most.
 	countShare = 20
-	// What is written since the last count goes unseen up to this, in bytes.
-	diskUnseen = 64 << 20
-	// countTime bounds a count that a command waits for.
-	countTime = 2 * time.Second
+	// Unseen is how much may be written since the last count before it is made again, in bytes.
+	Unseen = 64 << 20
+	// CountTime bounds a count that a command waits for.
+	CountTime = 2 * time.Second
 	// A tree nested deeper than this is not counted but taken as too much.
 	maxNesting = 256
 )
 
-var errNesting = errors.New("folders are nested too deeply")
+// ErrNesting is a tree nested too deeply to be counted.
+var ErrNesting = errors.New("folders are nested too deeply")
 
 // Quota knows how much the files of threads take up. Counting takes a walk over
 // all of them, so it remembers the last answer and what was written since. All
@@ -33,13 +34,13 @@ var errNesting = errors.New("folders are nested too deeply")
 type Quota struct {
 	limit  atomic.Int64
 	mu     sync.Mutex
-	meters map[string]*meter // guarded by mu
+	meters map[string]*Meter // guarded by mu
 }
 
 // NewQuota makes the account for the threads of one Dirs, each of which may
 // have limit bytes on the disk; 0 means no limit.
 func NewQuota(limit int64) *Quota {
-	q := &Quota{meters: map[string]*meter{}}
+	q := &Quota{meters: map[string]*Meter{}}
 	q.limit.Store(limit)
 	return q
 }
@@ -66,18 +67,20 @@ func (q *Quota) Full() (n int) {
 	return n
 }
 
-func (q *Quota) meter(thread string) *meter {
+// Meter is that of a thread.
+func (q *Quota) Meter(thread string) *Meter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	m := q.meters[thread]
 	if m == nil {
-		m = &meter{walk: make(chan struct{}, 1)}
+		m = &Meter{walk: make(chan struct{}, 1)}
 		q.meters[thread] = m
 	}
 	return m
 }
 
-func (q *Quota) forget(thread string) {
+// Forget drops what is known about a thread.
+func (q *Quota) Forget(thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.meters, thread)
@@ -90,9 +93,9 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 		return nil
 	}
 	limit := q.Limit()
-	m := q.meter(thread)
-	used, err := m.count(ctx, d, thread)
-	if err != nil && !errors.Is(err, errNesting) {
+	m := q.Meter(thread)
+	used, err := m.Count(ctx, d, thread)
+	if err != nil && !errors.Is(err, ErrNesting) {
 		return err
 	}
 	if err != nil || used+n > limit {
@@ -116,15 +119,15 @@ func (q *Quota) room(ctx context.Context, d Dirs, thread string) (int64, error) 
 	if limit <= 0 {
 		return math.MaxInt64, nil
 	}
-	used, err := q.meter(thread).count(ctx, d, thread)
-	if errors.Is(err, errNesting) {
+	used, err := q.Meter(thread).Count(ctx, d, thread)
+	if errors.Is(err, ErrNesting) {
 		return 0, nil
 	}
 	return max(0, limit-reserve(limit)-used), err
 }
 
-// meter remembers the use of one thread.
-type meter struct {
+// Meter remembers the use of one thread.
+type Meter struct {
 	// One walk at a time: each opens folders that programs have closed, and closes them again.
 	walk  chan struct{}
 	mu    sync.Mutex
@@ -138,30 +141,30 @@ type meter struct {
 	known bool
 }
 
-// hold notes how much lies in files that were deleted but are still open.
-func (m *meter) hold(gone int64) {
+// Hold notes how much lies in files that were deleted but are still open.
+func (m *Meter) Hold(gone int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.gone = gone
 }
 
-// last is the count that was made last.
-func (m *meter) last() (used int64, deep bool) {
+// Last is the count that was made last.
+func (m *Meter) Last() (used int64, deep bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used + m.gone, m.deep
 }
 
-// count returns bytes on the disk, as of now or, where counting takes long, of
+// Count returns bytes on the disk, as of now or, where counting takes long, of
 // a moment ago.
-func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error) {
-	free, _ := freeSpace(d.Root)
+func (m *Meter) Count(ctx context.Context, d Dirs, thread string) (int64, error) {
+	free, _ := FreeSpace(d.Root)
 	m.mu.Lock()
-	recent := time.Since(m.at) < countShare*m.took && m.free-free < diskUnseen
+	recent := time.Since(m.at) < countShare*m.took && m.free-free < Unseen
 	if m.known && (recent || m.busy) {
 		defer m.mu.Unlock()
 		if m.deep {
-			return m.used + m.gone, errNesting
+			return m.used + m.gone, ErrNesting
 		}
 		return m.used + m.gone, nil
 	}
@@ -172,24 +175,24 @@ func (m *meter) count(ctx context.Context, d Dirs, thread string) (int64, error)
 		defer m.mu.Unlock()
 		m.busy = false
 	}()
-	return m.recount(ctx, d, thread)
+	return m.Recount(ctx, d, thread)
 }
 
-// recount returns bytes on the disk as of now.
-func (m *meter) recount(ctx context.Context, d Dirs, thread string) (int64, error) {
+// Recount returns bytes on the disk as of now.
+func (m *Meter) Recount(ctx context.Context, d Dirs, thread string) (int64, error) {
 	select {
 	case m.walk <- struct{}{}:
 		defer func() { <-m.walk }()
 	case <-ctx.Done():
-		used, _ := m.last()
+		used, _ := m.Last()
 		return used, ctx.Err()
 	}
-	free, _ := freeSpace(d.Root)
+	free, _ := FreeSpace(d.Root)
 	start := time.Now()
 	used, err := d.Usage(ctx, thread)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err != nil && !errors.Is(err, errNesting) {
+	if err != nil && !errors.Is(err, ErrNesting) {
 		return m.used + m.gone, err
 	}
 	m.used, m.free, m.at, m.took, m.deep, m.known = used, free, start, time.Since(start), err != nil, true
@@ -199,7 +202,7 @@ func (m *meter) recount(ctx context.Context, d Dirs, thread string) (int64, erro
 // Usage counts what the files of a thread, their former versions, its home and its temporary
 // files take up on the disk, in bytes. It does not follow links and stops with the context's error.
 func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
-	base, err := d.thread(thread)
+	base, err := d.Folder(thread)
 	if err != nil {
 		return 0, err
 	}
@@ -208,26 +211,26 @@ func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 		filepath.Join(base, "sandbox", "home"), filepath.Join(base, "sandbox", "tmp")} {
 		n, err := diskUsage(ctx, dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return sum + n, opError("count files of thread", thread, err)
+			return sum + n, OpError("count files of thread", thread, err)
 		}
 		sum += n
 	}
 	return sum, nil
 }
 
-// fullNote tells when a thread that may have limit bytes has no room left; "" otherwise.
-func (m *meter) fullNote(ctx context.Context, d Dirs, thread string, limit int64) string {
+// FullNote tells when a thread that may have limit bytes has no room left; "" otherwise.
+func (m *Meter) FullNote(ctx context.Context, d Dirs, thread string, limit int64) string {
 	if limit <= 0 {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, countTime)
+	ctx, cancel := context.WithTimeout(ctx, CountTime)
 	defer cancel()
-	used, err := m.count(ctx, d, thread)
+	used, err := m.Count(ctx, d, thread)
 	if err != nil || used > limit {
 		// The command may have deleted since.
-		used, err = m.recount(ctx, d, thread)
+		used, err = m.Recount(ctx, d, thread)
 	}
-	if err != nil && !errors.Is(err, errNesting) || err == nil && used <= limit {
+	if err != nil && !errors.Is(err, ErrNesting) || err == nil && used <= limit {
 		return ""
 	}
 	return fullNote(used, limit, err)
@@ -237,11 +240,12 @@ func fullNote(used, limit int64, deep error) string {
 	if deep != nil {
 		return "Thread storage cannot be counted: folders are nested too deeply. Delete them before writing."
 	}
-	return fmt.Sprintf("Thread storage is full (%s of %s). Delete files under %s before writing.", amount(used),
-		amount(limit), UserData)
+	return fmt.Sprintf("Thread storage is full (%s of %s). Delete files under %s before writing.", Amount(used),
+		Amount(limit), UserData)
 }
 
-func amount(n int64) string {
+// Amount writes a number of bytes for people.
+func Amount(n int64) string {
 	if n < 1<<30 {
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}

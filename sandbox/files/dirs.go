@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"context"
@@ -34,13 +34,13 @@ type Mount struct {
 // Create makes the folders of a thread, readable by this user only. Folders
 // that exist already are kept. It returns ErrThread for an invalid id.
 func (d Dirs) Create(thread string) error {
-	base, err := d.thread(thread)
+	base, err := d.Folder(thread)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"workspace", "uploads", "outputs"} {
 		if err := os.MkdirAll(filepath.Join(base, "user-data", name), 0o700); err != nil {
-			return opError("create folder of thread", thread, err)
+			return OpError("create folder of thread", thread, err)
 		}
 	}
 	return nil
@@ -50,21 +50,21 @@ func (d Dirs) Create(thread string) error {
 // unreadable or nested beyond the limits of a path. A thread without folders is
 // not an error; an invalid id is ErrThread.
 func (d Dirs) Remove(thread string) error {
-	base, err := d.thread(thread)
+	base, err := d.Folder(thread)
 	if err != nil {
 		return err
 	}
 	if d.Quota != nil {
-		d.Quota.forget(thread)
+		d.Quota.Forget(thread)
 	}
 	if os.RemoveAll(base) == nil {
 		return nil
 	}
-	if err := loosen(base); err != nil {
-		return opError("remove files of thread", thread, err)
+	if err := Loosen(base); err != nil {
+		return OpError("remove files of thread", thread, err)
 	}
 	if err := os.RemoveAll(base); err != nil {
-		return opError("remove files of thread", thread, err)
+		return OpError("remove files of thread", thread, err)
 	}
 	return nil
 }
@@ -74,13 +74,13 @@ func (d Dirs) Remove(thread string) error {
 // request or tool call and close it after. A thread whose folders were never
 // created gives an error that matches fs.ErrNotExist.
 func (d Dirs) Open(thread string) (*Files, error) {
-	base, err := d.thread(thread)
+	base, err := d.Folder(thread)
 	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(filepath.Join(base, "user-data"))
 	if err != nil {
-		return nil, opError("open files of thread", thread, err)
+		return nil, OpError("open files of thread", thread, err)
 	}
 	f := &Files{user: root, host: root.Name(), limits: d.Limits.orDefault()}
 	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
@@ -89,7 +89,7 @@ func (d Dirs) Open(thread string) (*Files, error) {
 		if m.Commands {
 			continue
 		}
-		if m.Path != Skills && !under(Skills, m.Path) {
+		if m.Path != Skills && !Under(Skills, m.Path) {
 			return nil, errors.Join(fmt.Errorf("mount %s: only %s can be mounted", m.Path, Skills), root.Close())
 		}
 		f.mounts = append(f.mounts, &mount{Mount: m})
@@ -116,7 +116,8 @@ func (d Dirs) Threads(visit func(thread string) error) error {
 	return err
 }
 
-func (d Dirs) thread(id string) (string, error) {
+// Folder is that of a thread on the host, whether it exists or not. An invalid id is ErrThread.
+func (d Dirs) Folder(id string) (string, error) {
 	if !validThread(id) {
 		return "", ErrThread
 	}
@@ -137,9 +138,9 @@ func validThread(id string) bool {
 	return true
 }
 
-// loosen makes a tree removable: folders become accessible again, and folders
+// Loosen makes a tree removable: folders become accessible again, and folders
 // nested deeper than a removal with open parents can go are moved to the top.
-func loosen(base string) error {
+func Loosen(base string) error {
 	const deep = 64
 	root, err := os.OpenRoot(base)
 	if err != nil {

@@ -7,13 +7,6 @@ import (
 	"syscall"
 )
 
-const (
-	// A pipe or terminal put in the place of a file must neither hang the
-	// server nor become its terminal.
-	readFlags = syscall.O_NONBLOCK | syscall.O_NOCTTY
-	dirFlags  = readFlags | syscall.O_DIRECTORY
-)
-
 // readNow reads what a pipe holds at this moment and never waits.
 func readNow(r *os.File, buf []byte) (n int) {
 	raw, err := r.SyscallConn()

@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func (f *Files) Edit(ctx context.Context, p, text, sum string) (string, error) {
 		return "", err
 	}
 	if err := f.replace(ctx, at, []byte(text), mode.Perm()); err != nil {
-		return "", opError("write", p, err)
+		return "", OpError("write", p, err)
 	}
 	return Sum([]byte(text)), nil
 }
@@ -76,7 +76,7 @@ func (f *Files) editable(p string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	if !under(Outputs, clean) {
+	if !Under(Outputs, clean) {
 		return place{}, refuse(ErrPath, "only files in "+Outputs+" can be edited")
 	}
 	if strings.EqualFold(path.Ext(clean), ".skill") {
@@ -84,7 +84,7 @@ func (f *Files) editable(p string) (place, error) {
 	}
 	at, err := f.locate(clean)
 	if err != nil {
-		return at, opError("open", clean, err)
+		return at, OpError("open", clean, err)
 	}
 	for end := 0; end < len(at.rel); end++ {
 		next := strings.IndexByte(at.rel[end:], '/')
@@ -94,7 +94,7 @@ func (f *Files) editable(p string) (place, error) {
 		info, err := at.root.Lstat(at.rel[:end])
 		switch {
 		case err != nil:
-			return at, opError("open", clean, err)
+			return at, OpError("open", clean, err)
 		case info.Mode()&fs.ModeSymlink != 0:
 			return at, ErrNotText
 		}

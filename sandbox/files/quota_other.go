@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sandbox
+package files
 
 import (
 	"context"
@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-func freeSpace(string) (int64, bool) { return 0, false }
+// FreeSpace is not known on this system.
+func FreeSpace(string) (int64, bool) { return 0, false }
 
 func diskUsage(ctx context.Context, dir string) (sum int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeSpace is what is left on the disk of a folder, in bytes.
-func freeSpace(dir string) (int64, bool) {
+// FreeSpace is what is left on the disk of a folder, in bytes.
+func FreeSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, false
@@ -25,17 +25,17 @@ const entryCost = 1 << 10
 
 // diskUsage counts blocks, so that holes cost nothing.
 func diskUsage(ctx context.Context, dir string) (sum int64, err error) {
-	err = eachFile(ctx, dir, func(_ int, _ string, st *unix.Stat_t) error {
+	err = EachFile(ctx, dir, func(_ int, _ string, st *unix.Stat_t) error {
 		sum += st.Blocks*512 + entryCost
 		return nil
 	})
 	return sum, err
 }
 
-// eachFile visits everything below a folder through open folders: names that
+// EachFile visits everything below a folder through open folders: names that
 // programs change meanwhile lead nowhere else, and paths may be of any length.
-// Nesting beyond maxNesting ends with errNesting.
-func eachFile(ctx context.Context, dir string, visit func(parent int, name string, st *unix.Stat_t) error) error {
+// Nesting beyond maxNesting ends with ErrNesting.
+func EachFile(ctx context.Context, dir string, visit func(parent int, name string, st *unix.Stat_t) error) error {
 	fd, leave, err := enter(unix.AT_FDCWD, dir)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: dir, Err: err}
@@ -92,7 +92,7 @@ func eachBelow(ctx context.Context, fd, depth int, visit func(int, string, *unix
 	dir := os.NewFile(uintptr(fd), "folder")
 	defer dir.Close()
 	if depth > maxNesting {
-		return errNesting
+		return ErrNesting
 	}
 	for {
 		names, err := dir.Readdirnames(512)

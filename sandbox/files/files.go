@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"context"
@@ -81,11 +81,11 @@ func (f *Files) locate(clean string) (place, error) {
 	if clean == UserData {
 		return place{f.user, ".", false}, nil
 	}
-	if under(UserData, clean) {
+	if Under(UserData, clean) {
 		return place{f.user, clean[len(UserData)+1:], false}, nil
 	}
 	for _, m := range f.mounts {
-		if clean != m.Path && !under(m.Path, clean) {
+		if clean != m.Path && !Under(m.Path, clean) {
 			continue
 		}
 		root, err := m.open()
@@ -145,7 +145,7 @@ func (f *Files) resolve(clean string, last bool) (string, error) {
 // virtual turns a path of the host into the thread's own files into a virtual one: commands
 // whose paths are translated make such links.
 func (f *Files) virtual(target string) string {
-	if !path.IsAbs(target) || under(UserData, target) {
+	if !path.IsAbs(target) || Under(UserData, target) {
 		return target
 	}
 	host, err := filepath.Abs(f.host)
@@ -157,7 +157,7 @@ func (f *Files) virtual(target string) string {
 		roots = append(roots, real)
 	}
 	for _, root := range roots {
-		if under(filepath.ToSlash(root), path.Clean(target)) {
+		if Under(filepath.ToSlash(root), path.Clean(target)) {
 			target = path.Clean(target)
 			return UserData + target[len(root):]
 		}
@@ -215,16 +215,16 @@ func (f *Files) withPath(op, p string, do func(place) error) error {
 		if errors.As(rerr, new(*refusal)) {
 			return rerr
 		}
-		return opError(op, clean, rerr)
+		return OpError(op, clean, rerr)
 	}
 	if real == clean {
-		return opError(op, clean, err)
+		return OpError(op, clean, err)
 	}
 	if at, err = f.locate(real); err == nil {
 		err = do(at)
 	}
 	if err != nil {
-		return opError(op, clean, err)
+		return OpError(op, clean, err)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (f *Files) target(op, p string, last bool) (place, string, error) {
 	if err != nil {
 		return place{}, "", err
 	}
-	if under(Skills, clean) || clean == Skills {
+	if Under(Skills, clean) || clean == Skills {
 		return place{}, "", refuse(ErrReadOnly, Skills+" is read-only")
 	}
 	real, err := f.resolve(clean, last)
@@ -243,14 +243,14 @@ func (f *Files) target(op, p string, last bool) (place, string, error) {
 		if errors.As(err, new(*refusal)) {
 			return place{}, "", err
 		}
-		return place{}, "", opError(op, clean, err)
+		return place{}, "", OpError(op, clean, err)
 	}
 	at, err := f.locate(real)
-	if at.readOnly || under(Skills, real) {
+	if at.readOnly || Under(Skills, real) {
 		return place{}, "", refuse(ErrReadOnly, Skills+" is read-only")
 	}
 	if err != nil {
-		return place{}, "", opError(op, clean, err)
+		return place{}, "", OpError(op, clean, err)
 	}
 	return at, real, nil
 }

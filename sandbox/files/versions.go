@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"os"
@@ -13,25 +13,25 @@ const versionsFolder = "versions"
 // quota. The caller closes it. One that was never made gives an error that matches
 // fs.ErrNotExist.
 func (d Dirs) Versions(thread string) (*os.Root, error) {
-	base, err := d.thread(thread)
+	base, err := d.Folder(thread)
 	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(filepath.Join(base, versionsFolder))
 	if err != nil {
-		return nil, opError("open versions of thread", thread, err)
+		return nil, OpError("open versions of thread", thread, err)
 	}
 	return root, nil
 }
 
 // CreateVersions makes the folder that [Dirs.Versions] opens. The thread need not have files yet.
 func (d Dirs) CreateVersions(thread string) error {
-	base, err := d.thread(thread)
+	base, err := d.Folder(thread)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(base, versionsFolder), 0o700); err != nil {
-		return opError("make folder of versions", thread, err)
+		return OpError("make folder of versions", thread, err)
 	}
 	return nil
 }

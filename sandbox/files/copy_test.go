@@ -1,4 +1,4 @@
-package sandbox_test
+package files_test
 
 import (
 	"errors"
@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 // TestCopyTakesFilesFoldersAndLinks: links are copied as they are written, also those that
 // lead out, and nothing is read through them.
 func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	if err := dirs.Create("old"); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
 	if b, err := f.ReadFile(t.Context(), "/mnt/user-data/outputs/outside", 100); err == nil {
 		t.Errorf("a link led out of the copy: %q", b)
 	}
-	if err := dirs.Copy(t.Context(), "never was", "other"); !errors.Is(err, sandbox.ErrThread) {
+	if err := dirs.Copy(t.Context(), "never was", "other"); !errors.Is(err, files.ErrThread) {
 		t.Errorf("an invalid id: %v", err)
 	}
 	if err := dirs.Copy(t.Context(), "nothing", "other"); err != nil {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sandbox
+package files
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package sandbox_test
+package files_test
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 const thread = "t-1"
 
 // open gives the files of a fresh thread and the folder that holds them.
-func open(t *testing.T) (*sandbox.Files, string) {
+func open(t *testing.T) (*files.Files, string) {
 	t.Helper()
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	return openIn(t, dirs)
 }
 
-func openIn(t *testing.T, dirs sandbox.Dirs) (*sandbox.Files, string) {
+func openIn(t *testing.T, dirs files.Dirs) (*files.Files, string) {
 	t.Helper()
 	if err := dirs.Create(thread); err != nil {
 		t.Fatal(err)
@@ -36,14 +36,14 @@ func openIn(t *testing.T, dirs sandbox.Dirs) (*sandbox.Files, string) {
 	return f, filepath.Join(dirs.Root, "threads", thread, "user-data")
 }
 
-func put(t *testing.T, f *sandbox.Files, p, content string) {
+func put(t *testing.T, f *files.Files, p, content string) {
 	t.Helper()
 	if err := f.WriteFile(t.Context(), p, []byte(content), false); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func text(t *testing.T, f *sandbox.Files, p string) string {
+func text(t *testing.T, f *files.Files, p string) string {
 	t.Helper()
 	b, err := f.ReadFile(t.Context(), p, 1<<20)
 	if err != nil {
@@ -67,23 +67,23 @@ func TestCleanGivesOneNamePerFile(t *testing.T) {
 		{"spaces and other scripts", "报告 2.txt", "/mnt/user-data/workspace/报告 2.txt", nil},
 		{"skills", "/mnt/skills/public/a/SKILL.md", "/mnt/skills/public/a/SKILL.md", nil},
 		{"name of 255 bytes", long, "/mnt/user-data/workspace/" + long, nil},
-		{"empty", "", "", sandbox.ErrPath},
-		{"root itself", "/mnt/user-data", "", sandbox.ErrPath},
-		{"root by dots", "..", "", sandbox.ErrPath},
-		{"unknown folder", "/mnt/user-data/other/x", "", sandbox.ErrPath},
-		{"sibling with the same prefix", "/mnt/user-data-evil/x", "", sandbox.ErrPath},
-		{"folder with the same prefix", "/mnt/user-data/workspace-evil/x", "", sandbox.ErrPath},
-		{"host path", "/etc/passwd", "", sandbox.ErrPath},
-		{"climbs out", "../../../etc/passwd", "", sandbox.ErrEscape},
-		{"climbs out of the absolute form", "/mnt/user-data/workspace/../../../etc/passwd", "", sandbox.ErrEscape},
-		{"to a neighbour of the root", "/mnt/user-data/../x", "", sandbox.ErrEscape},
-		{"NUL", "a\x00b", "", sandbox.ErrPath},
-		{"not UTF-8", "a\xff", "", sandbox.ErrPath},
-		{"name of 256 bytes", long + "n", "", sandbox.ErrPath},
-		{"4097 bytes", strings.Repeat("a/", 2048) + "b", "", sandbox.ErrPath},
+		{"empty", "", "", files.ErrPath},
+		{"root itself", "/mnt/user-data", "", files.ErrPath},
+		{"root by dots", "..", "", files.ErrPath},
+		{"unknown folder", "/mnt/user-data/other/x", "", files.ErrPath},
+		{"sibling with the same prefix", "/mnt/user-data-evil/x", "", files.ErrPath},
+		{"folder with the same prefix", "/mnt/user-data/workspace-evil/x", "", files.ErrPath},
+		{"host path", "/etc/passwd", "", files.ErrPath},
+		{"climbs out", "../../../etc/passwd", "", files.ErrEscape},
+		{"climbs out of the absolute form", "/mnt/user-data/workspace/../../../etc/passwd", "", files.ErrEscape},
+		{"to a neighbour of the root", "/mnt/user-data/../x", "", files.ErrEscape},
+		{"NUL", "a\x00b", "", files.ErrPath},
+		{"not UTF-8", "a\xff", "", files.ErrPath},
+		{"name of 256 bytes", long + "n", "", files.ErrPath},
+		{"4097 bytes", strings.Repeat("a/", 2048) + "b", "", files.ErrPath},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := sandbox.Clean(c.in)
+			got, err := files.Clean(c.in)
 			if got != c.want || !errors.Is(err, c.err) {
 				t.Fatalf("Clean(%q) = %q, %v; want %q, %v", c.in, got, err, c.want, c.err)
 			}
@@ -96,18 +96,18 @@ func FuzzCleanNeverLeaves(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		got, err := sandbox.Clean(in)
+		got, err := files.Clean(in)
 		if err != nil {
-			if got != "" || !errors.Is(err, sandbox.ErrPath) && !errors.Is(err, sandbox.ErrEscape) {
+			if got != "" || !errors.Is(err, files.ErrPath) && !errors.Is(err, files.ErrEscape) {
 				t.Fatalf("Clean(%q) = %q, %v", in, got, err)
 			}
 			return
 		}
 		ok := false
-		for _, root := range []string{sandbox.Workspace, sandbox.Uploads, sandbox.Outputs, sandbox.Skills} {
+		for _, root := range []string{files.Workspace, files.Uploads, files.Outputs, files.Skills} {
 			ok = ok || got == root || strings.HasPrefix(got, root+"/")
 		}
-		again, err := sandbox.Clean(got)
+		again, err := files.Clean(got)
 		if !ok || again != got || err != nil || strings.Contains(got+"/", "/../") {
 			t.Fatalf("Clean(%q) = %q, then %q, %v", in, got, again, err)
 		}
@@ -115,15 +115,15 @@ func FuzzCleanNeverLeaves(f *testing.F) {
 }
 
 func TestThreadIDsAreChecked(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	for _, id := range []string{"", ".", "..", "a/b", "a b", "ä", "a\x00", strings.Repeat("a", 65)} {
-		if err := dirs.Create(id); !errors.Is(err, sandbox.ErrThread) {
+		if err := dirs.Create(id); !errors.Is(err, files.ErrThread) {
 			t.Errorf("Create(%q) = %v", id, err)
 		}
-		if err := dirs.Remove(id); !errors.Is(err, sandbox.ErrThread) {
+		if err := dirs.Remove(id); !errors.Is(err, files.ErrThread) {
 			t.Errorf("Remove(%q) = %v", id, err)
 		}
-		if _, err := dirs.Open(id); !errors.Is(err, sandbox.ErrThread) {
+		if _, err := dirs.Open(id); !errors.Is(err, files.ErrThread) {
 			t.Errorf("Open(%q) = %v", id, err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestThreadIDsAreChecked(t *testing.T) {
 }
 
 func TestFoldersArePrivateAndCreatedOnce(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	f, base := openIn(t, dirs)
 	put(t, f, "keep.txt", "kept")
 	if err := dirs.Create(thread); err != nil {
@@ -207,7 +207,7 @@ func TestReadFileStopsAtTheLimit(t *testing.T) {
 		limit int64
 		want  int
 		err   error
-	}{{2000, 1000, nil}, {1000, 1000, nil}, {999, 999, sandbox.ErrTooLarge}, {0, 0, sandbox.ErrTooLarge}} {
+	}{{2000, 1000, nil}, {1000, 1000, nil}, {999, 999, files.ErrTooLarge}, {0, 0, files.ErrTooLarge}} {
 		b, err := f.ReadFile(t.Context(), "a.bin", c.limit)
 		if len(b) != c.want || !errors.Is(err, c.err) {
 			t.Errorf("limit %d: %d bytes, %v", c.limit, len(b), err)
@@ -236,7 +236,7 @@ func TestErrorsNameVirtualPathsOnly(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if !errors.Is(missing, fs.ErrNotExist) || !errors.Is(dir, sandbox.ErrNotRegular) {
+	if !errors.Is(missing, fs.ErrNotExist) || !errors.Is(dir, files.ErrNotRegular) {
 		t.Errorf("missing = %v, directory = %v", missing, dir)
 	}
 }
@@ -279,7 +279,7 @@ func TestMountsAreReadOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(skills, "SKILL.md"), []byte("how"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, base := openIn(t, sandbox.Dirs{Root: t.TempDir(), Mounts: []sandbox.Mount{{Path: "/mnt/skills/public", Dir: skills}}})
+	f, base := openIn(t, files.Dirs{Root: t.TempDir(), Mounts: []files.Mount{{Path: "/mnt/skills/public", Dir: skills}}})
 	if got := text(t, f, "/mnt/skills/public/SKILL.md"); got != "how" {
 		t.Fatalf("got %q", got)
 	}
@@ -289,7 +289,7 @@ func TestMountsAreReadOnly(t *testing.T) {
 		"remove": f.Remove("/mnt/skills/public/SKILL.md"),
 		"rename": f.Rename("/mnt/skills/public/SKILL.md", "x"),
 	} {
-		if !errors.Is(err, sandbox.ErrReadOnly) {
+		if !errors.Is(err, files.ErrReadOnly) {
 			t.Errorf("%s = %v", name, err)
 		}
 	}
@@ -299,7 +299,7 @@ func TestMountsAreReadOnly(t *testing.T) {
 	if got := text(t, f, "skill"); got != "how" {
 		t.Fatalf("through a link: %q", got)
 	}
-	if err := f.WriteFile(t.Context(), "skill", nil, false); !errors.Is(err, sandbox.ErrReadOnly) {
+	if err := f.WriteFile(t.Context(), "skill", nil, false); !errors.Is(err, files.ErrReadOnly) {
 		t.Errorf("write through a link = %v", err)
 	}
 	if _, err := f.Stat("/mnt/skills/custom/x"); !errors.Is(err, fs.ErrNotExist) {
@@ -308,7 +308,7 @@ func TestMountsAreReadOnly(t *testing.T) {
 }
 
 func TestMountsElsewhereAreRefused(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir(), Mounts: []sandbox.Mount{{Path: "/mnt/user-data/workspace", Dir: t.TempDir()}}}
+	dirs := files.Dirs{Root: t.TempDir(), Mounts: []files.Mount{{Path: "/mnt/user-data/workspace", Dir: t.TempDir()}}}
 	if err := dirs.Create(thread); err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestMountsElsewhereAreRefused(t *testing.T) {
 }
 
 func TestThreadsNamesThoseWithFolders(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	none := func(string) error { return errors.New("none is there") }
 	if err := dirs.Threads(none); err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func TestThreadsNamesThoseWithFolders(t *testing.T) {
 }
 
 func TestReadDirShowsLinksAndStopsAtTheLimit(t *testing.T) {
-	f, base := openIn(t, sandbox.Dirs{Root: t.TempDir(), Limits: sandbox.SearchLimits{Entries: 3}})
+	f, base := openIn(t, files.Dirs{Root: t.TempDir(), Limits: files.SearchLimits{Entries: 3}})
 	put(t, f, "a", "12")
 	put(t, f, ".git", "")
 	if err := os.Symlink("a", filepath.Join(base, "workspace/l")); err != nil {
@@ -383,7 +383,7 @@ func TestCloseEndsFilesAndKeepsOpenedOnes(t *testing.T) {
 }
 
 func BenchmarkOpenReadClose(b *testing.B) {
-	dirs := sandbox.Dirs{Root: b.TempDir()}
+	dirs := files.Dirs{Root: b.TempDir()}
 	if err := dirs.Create(thread); err != nil {
 		b.Fatal(err)
 	}

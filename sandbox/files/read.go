@@ -1,4 +1,4 @@
-package sandbox
+package files
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ func (f *Files) ReadFile(ctx context.Context, p string, limit int64) ([]byte, er
 			return buf.Bytes(), nil
 		}
 		if err != nil {
-			return nil, opError("read", p, err)
+			return nil, OpError("read", p, err)
 		}
 		if n == 0 {
 			break
@@ -110,7 +110,7 @@ func (f *Files) Lstat(p string) (fs.FileInfo, error) {
 		info, err = at.root.Lstat(at.rel)
 	}
 	if err != nil {
-		return nil, opError("stat", clean, err)
+		return nil, OpError("stat", clean, err)
 	}
 	return info, nil
 }

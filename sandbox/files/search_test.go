@@ -1,4 +1,4 @@
-package sandbox_test
+package files_test
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
-func paths(entries []sandbox.Entry) []string {
+func paths(entries []files.Entry) []string {
 	var all []string
 	for _, e := range entries {
-		p := strings.TrimPrefix(e.Path, sandbox.Workspace+"/")
+		p := strings.TrimPrefix(e.Path, files.Workspace+"/")
 		if e.Dir {
 			p += "/"
 		}
@@ -41,14 +41,14 @@ func TestListIsSortedAndLeavesOutNoise(t *testing.T) {
 		t.Fatalf("got %q, %v", got, err)
 	}
 	var all int
-	err = f.Walk(t.Context(), ".", sandbox.WalkOptions{All: true}, func(sandbox.Entry) error { all++; return nil })
+	err = f.Walk(t.Context(), ".", files.WalkOptions{All: true}, func(files.Entry) error { all++; return nil })
 	if err != nil || all != 23 {
 		t.Fatalf("everything: %d, %v", all, err)
 	}
 	if l, err := f.List(t.Context(), "build", 1); err != nil || len(l.Entries) != 1 {
 		t.Fatalf("a folder asked for by name: %+v, %v", l, err)
 	}
-	if _, err := f.List(t.Context(), "b.txt", 1); !errors.Is(err, sandbox.ErrNotDir) {
+	if _, err := f.List(t.Context(), "b.txt", 1); !errors.Is(err, files.ErrNotDir) {
 		t.Fatalf("a file: %v", err)
 	}
 }
@@ -56,15 +56,15 @@ func TestListIsSortedAndLeavesOutNoise(t *testing.T) {
 func TestWalkLimitsAreTold(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		limits sandbox.SearchLimits
+		limits files.SearchLimits
 		want   int
 	}{
-		{"entries", sandbox.SearchLimits{Entries: 7}, 7},
-		{"depth is no truncation", sandbox.SearchLimits{Depth: 1}, 30},
-		{"time", sandbox.SearchLimits{Time: time.Nanosecond}, 0},
+		{"entries", files.SearchLimits{Entries: 7}, 7},
+		{"depth is no truncation", files.SearchLimits{Depth: 1}, 30},
+		{"time", files.SearchLimits{Time: time.Nanosecond}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, _ := openIn(t, sandbox.Dirs{Root: t.TempDir(), Limits: c.limits})
+			f, _ := openIn(t, files.Dirs{Root: t.TempDir(), Limits: c.limits})
 			for i := range 30 {
 				put(t, f, fmt.Sprintf("d%02d/x", i), "needle")
 			}
@@ -73,7 +73,7 @@ func TestWalkLimitsAreTold(t *testing.T) {
 				t.Fatalf("%d entries, truncated %v, %v", len(l.Entries), l.Truncated, err)
 			}
 			if c.limits.Depth == 0 {
-				g, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "needle", Path: ".", Max: 100})
+				g, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 100})
 				if err != nil || !g.Truncated {
 					t.Fatalf("Grep: %+v %v", g, err)
 				}
@@ -87,7 +87,7 @@ func TestCancelEndsAWalk(t *testing.T) {
 	put(t, f, "a/b", "x")
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	err := f.Walk(ctx, ".", sandbox.WalkOptions{}, func(sandbox.Entry) error { seen++; cancel(); return nil })
+	err := f.Walk(ctx, ".", files.WalkOptions{}, func(files.Entry) error { seen++; cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || seen != 1 {
 		t.Fatalf("%d seen, %v", seen, err)
 	}
@@ -123,10 +123,10 @@ func TestGlobMeaning(t *testing.T) {
 		{"nothing*", false, nil},
 	} {
 		t.Run(c.pattern, func(t *testing.T) {
-			r, err := f.Glob(t.Context(), sandbox.GlobQuery{Pattern: c.pattern, Path: ".", Dirs: c.dirs, Max: 50})
+			r, err := f.Glob(t.Context(), files.GlobQuery{Pattern: c.pattern, Path: ".", Dirs: c.dirs, Max: 50})
 			var got []string
 			for _, p := range r.Paths {
-				got = append(got, strings.TrimPrefix(p, sandbox.Workspace+"/"))
+				got = append(got, strings.TrimPrefix(p, files.Workspace+"/"))
 			}
 			if err != nil || !slices.Equal(got, c.want) || r.More || r.Truncated {
 				t.Fatalf("got %q, %v", got, err)
@@ -134,22 +134,22 @@ func TestGlobMeaning(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "  ", "[a", `a\`, "../x", strings.Repeat("a", 1001), strings.Repeat("{a,b}", 7)} {
-		if _, err := f.Glob(t.Context(), sandbox.GlobQuery{Pattern: bad, Path: ".", Max: 5}); !errors.Is(err, sandbox.ErrGlob) {
+		if _, err := f.Glob(t.Context(), files.GlobQuery{Pattern: bad, Path: ".", Max: 5}); !errors.Is(err, files.ErrGlob) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	r, err := f.Glob(t.Context(), sandbox.GlobQuery{Pattern: "*.py", Path: ".", Max: 2})
+	r, err := f.Glob(t.Context(), files.GlobQuery{Pattern: "*.py", Path: ".", Max: 2})
 	if err != nil || len(r.Paths) != 2 || !r.More {
 		t.Errorf("first 2 = %+v, %v", r, err)
 	}
 }
 
 func TestStarsCannotMakeASearchSlow(t *testing.T) {
-	f, _ := openIn(t, sandbox.Dirs{Root: t.TempDir(), Limits: sandbox.SearchLimits{Time: time.Minute}})
+	f, _ := openIn(t, files.Dirs{Root: t.TempDir(), Limits: files.SearchLimits{Time: time.Minute}})
 	put(t, f, strings.Repeat("a/", 18)+strings.Repeat("a", 200), "x")
 	start := time.Now()
 	for _, p := range []string{strings.Repeat("**/", 300) + "b", strings.Repeat("*a", 100) + "b", strings.Repeat("{", 900)} {
-		if r, err := f.Glob(t.Context(), sandbox.GlobQuery{Pattern: p, Path: ".", Max: 5}); err != nil || len(r.Paths) > 0 {
+		if r, err := f.Glob(t.Context(), files.GlobQuery{Pattern: p, Path: ".", Max: 5}); err != nil || len(r.Paths) > 0 {
 			t.Errorf("%.20q: %v %v", p, r.Paths, err)
 		}
 	}
@@ -170,17 +170,17 @@ func TestGrepFindsLines(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		q    sandbox.GrepQuery
+		q    files.GrepQuery
 		want []string
 	}{
-		{"any case", sandbox.GrepQuery{Pattern: "two"}, []string{"a.txt:2:Two two", "b/c.py:1:def two():", "ctl.txt:1:bad \uFFFD two"}},
-		{"case", sandbox.GrepQuery{Pattern: "Two", CaseSensitive: true}, []string{"a.txt:2:Two two"}},
-		{"anchors are those of the line", sandbox.GrepQuery{Pattern: "^one$"}, []string{"a.txt:1:one"}},
-		{"literal", sandbox.GrepQuery{Pattern: "two():", Literal: true}, []string{"b/c.py:1:def two():"}},
-		{"glob", sandbox.GrepQuery{Pattern: "two", Glob: "*.py"}, []string{"b/c.py:1:def two():"}},
-		{"one file", sandbox.GrepQuery{Pattern: "t", Path: "a.txt"}, []string{"a.txt:2:Two two", "a.txt:3:three"}},
-		{"last line without an end", sandbox.GrepQuery{Pattern: "pass"}, []string{"b/c.py:2:    pass"}},
-		{"nothing", sandbox.GrepQuery{Pattern: "absent"}, nil},
+		{"any case", files.GrepQuery{Pattern: "two"}, []string{"a.txt:2:Two two", "b/c.py:1:def two():", "ctl.txt:1:bad \uFFFD two"}},
+		{"case", files.GrepQuery{Pattern: "Two", CaseSensitive: true}, []string{"a.txt:2:Two two"}},
+		{"anchors are those of the line", files.GrepQuery{Pattern: "^one$"}, []string{"a.txt:1:one"}},
+		{"literal", files.GrepQuery{Pattern: "two():", Literal: true}, []string{"b/c.py:1:def two():"}},
+		{"glob", files.GrepQuery{Pattern: "two", Glob: "*.py"}, []string{"b/c.py:1:def two():"}},
+		{"one file", files.GrepQuery{Pattern: "t", Path: "a.txt"}, []string{"a.txt:2:Two two", "a.txt:3:three"}},
+		{"last line without an end", files.GrepQuery{Pattern: "pass"}, []string{"b/c.py:2:    pass"}},
+		{"nothing", files.GrepQuery{Pattern: "absent"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.q.Path == "" {
@@ -190,7 +190,7 @@ func TestGrepFindsLines(t *testing.T) {
 			r, err := f.Grep(t.Context(), c.q)
 			var got []string
 			for _, m := range r.Matches {
-				got = append(got, fmt.Sprintf("%s:%d:%s", strings.TrimPrefix(m.Path, sandbox.Workspace+"/"), m.Line, m.Text))
+				got = append(got, fmt.Sprintf("%s:%d:%s", strings.TrimPrefix(m.Path, files.Workspace+"/"), m.Line, m.Text))
 			}
 			if err != nil || !slices.Equal(got, c.want) {
 				t.Fatalf("got %q, %v", got, err)
@@ -198,15 +198,15 @@ func TestGrepFindsLines(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "(", "a{2,1}", "(?<x", strings.Repeat("a", 1001)} {
-		_, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: bad, Path: ".", Max: 1})
-		if !errors.Is(err, sandbox.ErrRegexp) || strings.Contains(err.Error(), "(?i)") {
+		_, err := f.Grep(t.Context(), files.GrepQuery{Pattern: bad, Path: ".", Max: 1})
+		if !errors.Is(err, files.ErrRegexp) || strings.Contains(err.Error(), "(?i)") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if _, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "a", Glob: "[", Path: ".", Max: 1}); !errors.Is(err, sandbox.ErrGlob) {
+	if _, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "a", Glob: "[", Path: ".", Max: 1}); !errors.Is(err, files.ErrGlob) {
 		t.Errorf("bad glob: %v", err)
 	}
-	r, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "two", Path: ".", Max: 1})
+	r, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "two", Path: ".", Max: 1})
 	if err != nil || len(r.Matches) != 1 || !r.More {
 		t.Errorf("first 1 = %+v, %v", r, err)
 	}
@@ -215,7 +215,7 @@ func TestGrepFindsLines(t *testing.T) {
 func TestGrepShowsTheMatchOfALongLine(t *testing.T) {
 	f, _ := open(t)
 	put(t, f, "min.js", strings.Repeat("é", 5000)+"needle"+strings.Repeat("ü", 5000)+"\n"+"needle"+strings.Repeat("z", 400)+"\n"+strings.Repeat("y", 400)+"needle")
-	r, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
+	r, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
 	if err != nil || len(r.Matches) != 3 {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -228,29 +228,29 @@ func TestGrepShowsTheMatchOfALongLine(t *testing.T) {
 }
 
 func TestGrepTellsOfFilesTooLargeToSearch(t *testing.T) {
-	f, _ := openIn(t, sandbox.Dirs{Root: t.TempDir(), Limits: sandbox.SearchLimits{FileSize: 100_000}})
+	f, _ := openIn(t, files.Dirs{Root: t.TempDir(), Limits: files.SearchLimits{FileSize: 100_000}})
 	put(t, f, "fits", strings.Repeat("a", 99_994)+"needle")
 	put(t, f, "large", strings.Repeat("a", 99_995)+"needle")
-	r, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
+	r, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
 	if err != nil || len(r.Matches) != 1 || r.Skipped != 1 {
 		t.Fatalf("%d matches, %d skipped, %v", len(r.Matches), r.Skipped, err)
 	}
 }
 
 func FuzzGlobPatternsAreSafe(f *testing.F) {
-	files, _ := func() (*sandbox.Files, error) {
-		dirs := sandbox.Dirs{Root: f.TempDir()}
+	tree, _ := func() (*files.Files, error) {
+		dirs := files.Dirs{Root: f.TempDir()}
 		if err := dirs.Create(thread); err != nil {
 			return nil, err
 		}
 		return dirs.Open(thread)
 	}()
-	if files == nil {
+	if tree == nil {
 		f.Fatal("no files")
 	}
-	f.Cleanup(func() { files.Close() })
+	f.Cleanup(func() { tree.Close() })
 	for _, p := range []string{"a/b.py", "c/d/[x].md", "e"} {
-		if err := files.WriteFile(context.Background(), p, []byte("x"), false); err != nil {
+		if err := tree.WriteFile(context.Background(), p, []byte("x"), false); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -258,12 +258,12 @@ func FuzzGlobPatternsAreSafe(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, pattern string) {
-		r, err := files.Glob(t.Context(), sandbox.GlobQuery{Pattern: pattern, Path: ".", Dirs: true, Max: 10})
-		if err != nil && !errors.Is(err, sandbox.ErrGlob) {
+		r, err := tree.Glob(t.Context(), files.GlobQuery{Pattern: pattern, Path: ".", Dirs: true, Max: 10})
+		if err != nil && !errors.Is(err, files.ErrGlob) {
 			t.Fatalf("%q: %v", pattern, err)
 		}
 		for _, p := range r.Paths {
-			if !strings.HasPrefix(p, sandbox.Workspace+"/") {
+			if !strings.HasPrefix(p, files.Workspace+"/") {
 				t.Fatalf("%q found %q", pattern, p)
 			}
 		}

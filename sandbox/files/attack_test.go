@@ -1,6 +1,6 @@
 //go:build unix
 
-package sandbox_test
+package files_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/sandbox"
+	"fawn/sandbox/files"
 )
 
 func link(t *testing.T, target, name string) {
@@ -52,20 +52,20 @@ func TestLinksThatLeaveAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, err := f.ReadFile(t.Context(), name, 100)
-			if !errors.Is(err, sandbox.ErrEscape) || len(b) > 0 {
+			if !errors.Is(err, files.ErrEscape) || len(b) > 0 {
 				t.Errorf("ReadFile = %q, %v", b, err)
 			}
-			if _, err := f.Stat(name); !errors.Is(err, sandbox.ErrEscape) {
+			if _, err := f.Stat(name); !errors.Is(err, files.ErrEscape) {
 				t.Errorf("Stat = %v", err)
 			}
 			for _, add := range []bool{true, false} {
-				if err := f.WriteFile(t.Context(), name, []byte("x"), add); !errors.Is(err, sandbox.ErrEscape) {
+				if err := f.WriteFile(t.Context(), name, []byte("x"), add); !errors.Is(err, files.ErrEscape) {
 					t.Errorf("WriteFile(add %v) = %v", add, err)
 				}
 			}
 		})
 	}
-	if err := f.Walk(t.Context(), "folder", sandbox.WalkOptions{}, func(sandbox.Entry) error { return nil }); !errors.Is(err, sandbox.ErrEscape) {
+	if err := f.Walk(t.Context(), "folder", files.WalkOptions{}, func(files.Entry) error { return nil }); !errors.Is(err, files.ErrEscape) {
 		t.Errorf("Walk = %v", err)
 	}
 	if b, _ := os.ReadFile(secret); string(b) != "secret" {
@@ -116,19 +116,19 @@ func TestPipesSocketsAndDevicesDoNotHang(t *testing.T) {
 	go func() {
 		defer close(done)
 		for _, name := range []string{"pipe", "socket"} {
-			if _, _, err := f.Open(name); !errors.Is(err, sandbox.ErrNotRegular) {
+			if _, _, err := f.Open(name); !errors.Is(err, files.ErrNotRegular) {
 				t.Errorf("Open(%s) = %v", name, err)
 			}
 			for _, add := range []bool{true, false} {
-				if err := f.WriteFile(t.Context(), name, []byte("x"), add); !errors.Is(err, sandbox.ErrNotRegular) {
+				if err := f.WriteFile(t.Context(), name, []byte("x"), add); !errors.Is(err, files.ErrNotRegular) {
 					t.Errorf("WriteFile(%s, add %v) = %v", name, add, err)
 				}
 			}
-			if err := f.Walk(t.Context(), name, sandbox.WalkOptions{}, nil); !errors.Is(err, sandbox.ErrNotDir) {
+			if err := f.Walk(t.Context(), name, files.WalkOptions{}, nil); !errors.Is(err, files.ErrNotDir) {
 				t.Errorf("Walk(%s) = %v", name, err)
 			}
 		}
-		r, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
+		r, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
 		if err != nil || len(r.Matches) != 1 {
 			t.Errorf("Grep = %+v, %v", r, err)
 		}
@@ -151,7 +151,7 @@ func TestSparseFileIsReadOnlyUpToTheLimit(t *testing.T) {
 		t.Skip(err)
 	}
 	b, err := f.ReadFile(t.Context(), "huge", 1<<20)
-	if len(b) != 1<<20 || !errors.Is(err, sandbox.ErrTooLarge) {
+	if len(b) != 1<<20 || !errors.Is(err, files.ErrTooLarge) {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -162,7 +162,7 @@ func TestSparseFileIsReadOnlyUpToTheLimit(t *testing.T) {
 }
 
 func TestDeepAndLockedTreesAreRemoved(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	f, base := openIn(t, dirs)
 	put(t, f, "locked/in/x", "x")
 	// Deeper than a path of 4096 bytes can name, as "mkdir a; cd a" makes it.
@@ -190,7 +190,7 @@ func TestDeepAndLockedTreesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var l sandbox.Listing
+	var l files.Listing
 	if l, err = f.List(t.Context(), ".", 0); err != nil || len(l.Entries) > 30 {
 		t.Fatalf("List of a deep tree: %d entries, %v", len(l.Entries), err)
 	}
@@ -206,7 +206,7 @@ func TestDeepAndLockedTreesAreRemoved(t *testing.T) {
 }
 
 func TestRemoveDoesNotFollowLinks(t *testing.T) {
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	_, base := openIn(t, dirs)
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "x"), nil, 0o600); err != nil {
@@ -247,7 +247,7 @@ func TestManyOpensLeaveNoDescriptors(t *testing.T) {
 		}
 		return len(names)
 	}
-	dirs := sandbox.Dirs{Root: t.TempDir()}
+	dirs := files.Dirs{Root: t.TempDir()}
 	if err := dirs.Create(thread); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestManyOpensLeaveNoDescriptors(t *testing.T) {
 		name := fmt.Sprintf("d%d/x", i%3)
 		put(t, f, name, "needle")
 		_ = text(t, f, name)
-		if _, err := f.Grep(t.Context(), sandbox.GrepQuery{Pattern: "needle", Path: ".", Max: 5}); err != nil {
+		if _, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 5}); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := f.Open("d0"); err == nil {
