@@ -99,6 +99,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.Continuation(),
 		// after_model: the owner's name for the folder of skills is the usual one from here on
 		when(b.shownAt != files.Skills, middleware.SkillsAt(b.shownAt)),
+		// wrap_tool: servers of tools may ask for model calls, within limits
+		b.sampling(snap, e),
 		// wrap_tool: a question ends the run; the innermost stage
 		middleware.Clarification(),
 	}

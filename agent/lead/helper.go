@@ -21,6 +21,23 @@ var errBlank = errors.New("the model returned an empty answer")
 // it takes goes to the accounts as job says. It is nil for the built-in model, which cannot
 // do them.
 func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, job SideCall) middleware.Ask {
+	call := b.sideCall(snap, named, own, job)
+	if call == nil {
+		return nil
+	}
+	return func(ctx context.Context, prompt string) (string, error) {
+		answer, err := call(ctx, &agent.Request{Messages: []*agent.Message{
+			{ID: "helper", Type: agent.TypeHuman, Content: agent.Text(prompt)}}})
+		if err != nil {
+			return "", err
+		}
+		return answer.Content.String(), nil
+	}
+}
+
+// sideCall is helper for whole requests.
+func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model,
+	job SideCall) func(context.Context, *agent.Request) (*agent.Message, error) {
 	entry := own
 	if m, ok := snap.Model(named); ok && m.Disabled == "" {
 		entry = m
@@ -32,14 +49,13 @@ func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, 
 	if entry.Name == OfflineModel {
 		return nil
 	}
-	return func(ctx context.Context, prompt string) (string, error) {
+	return func(ctx context.Context, req *agent.Request) (*agent.Message, error) {
 		ctx, cancel := context.WithTimeout(ctx, helperTime)
 		defer cancel()
 		m, err := b.connect(entry)
 		if err != nil {
-			return "", fmt.Errorf("model %s: %w", entry.Name, err)
+			return nil, fmt.Errorf("model %s: %w", entry.Name, err)
 		}
-		req := &agent.Request{Messages: []*agent.Message{{ID: "helper", Type: agent.TypeHuman, Content: agent.Text(prompt)}}}
 		began := time.Now()
 		answer, err := agent.Collect("helper", m.Stream(ctx, req))
 		if answer != nil && answer.Usage != nil {
@@ -49,12 +65,12 @@ func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, 
 			b.spent(context.WithoutCancel(ctx), job)
 		}
 		if err != nil {
-			return "", fmt.Errorf("model %s: %w", entry.Name, err)
+			return nil, fmt.Errorf("model %s: %w", entry.Name, err)
 		}
 		if answer.Content.String() == "" {
-			return "", fmt.Errorf("model %s: %w", entry.Name, errBlank)
+			return nil, fmt.Errorf("model %s: %w", entry.Name, errBlank)
 		}
-		return answer.Content.String(), nil
+		return answer, nil
 	}
 }
 

@@ -66,7 +66,7 @@ func (m metered) priced(u agent.Usage) *agent.Usage {
 // SideCall is a model call beside the answers of runs, for whoever keeps the accounts.
 // Thread and Run are "" where there is none, and then Owner says whose call it was.
 type SideCall struct {
-	Purpose            string // title, summary, suggestions, input_polish, goal, memory, skills
+	Purpose            string // title, summary, suggestions, input_polish, goal, memory, skills, mcp
 	Owner, Thread, Run string
 	Usage              agent.Usage
 	Took               time.Duration

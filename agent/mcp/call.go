@@ -93,7 +93,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		if timer.Stop(); !on {
 			timer.Reset(limit)
 		}
-	}})
+	}, ctx: calling, sample: samplerOf(ctx)})
 	defer stop()
 	params := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{}}
 	params.SetProgressToken(token)

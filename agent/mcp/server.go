@@ -39,6 +39,7 @@ type Server struct {
 	ToolRouting  map[string]Routing
 	NoPrefix     bool          // tools keep the names that the server gives them
 	CallTimeout  time.Duration // of one call; 0 = ten minutes without progress
+	Sampling     bool          // it may ask for model calls
 	StartTimeout time.Duration // 0 = ten seconds, a minute for launchers that download
 
 	Secrets []string // values that nobody may see

@@ -43,6 +43,9 @@ type session struct {
 type watcher struct {
 	tell  func(*sdk.ProgressNotificationParams)
 	pause func(bool) // its time does not run while somebody is asked
+
+	ctx    context.Context // of the call
+	sample Sampler         // nil makes no model calls
 }
 
 // open starts a session. The context is of the server: it ends the session.
@@ -79,14 +82,14 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	if err != nil {
 		return nil, err
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, &sdk.ClientOptions{
+	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, s.sampling(e, conf, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { e.tell(r.Params) },
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return s.elicit(ctx, e, r.Params)
 		},
-	})
+	}))
 	if e.proc != nil {
 		// A server that does not answer is ended, which ends the waiting for it too.
 		stop := context.AfterFunc(starting, e.proc.end)

@@ -77,6 +77,22 @@ func (b *Budget) Spend(s Spending) Spending {
 	return b.spent
 }
 
+// Over tells whether so much was spent that nothing should be any more.
+func (b *Budget) Over(o BudgetOptions) bool {
+	part, _ := b.judge(o, b.Spend(Spending{}))
+	return o.Enabled && part >= o.HardStopThreshold
+}
+
+// judge is the greatest part of what a run and its thread may spend, and of what.
+func (b *Budget) judge(o BudgetOptions, run Spending) (part float64, what string) {
+	part, what = run.part(Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens, Money: o.MaxCost})
+	ofThread := Spending{Tokens: o.MaxThreadTokens, Money: o.MaxThreadCost}
+	if p, w := b.earlier().plus(run).part(ofThread); p > part {
+		return p, w + " of this conversation"
+	}
+	return part, what + " of this run"
+}
+
 // begin sets what the thread had spent before the run.
 func (b *Budget) begin(s Spending) {
 	if b != nil {
@@ -105,24 +121,15 @@ func HelperBudget(o BudgetOptions) agent.Middleware {
 // TokenBudget ends a run that spends too much: near the limit the model is warned once;
 // behind it the open calls are still done, and the run gets its last turn.
 func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
-	ofRun := Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens, Money: o.MaxCost}
-	ofThread := Spending{Tokens: o.MaxThreadTokens, Money: o.MaxThreadCost}
 	var warning string
 	warned, over := false, ""
-	judge := func(run Spending) (part float64, what string) {
-		part, what = run.part(ofRun)
-		if p, w := budget.earlier().plus(run).part(ofThread); p > part {
-			return p, w + " of this conversation"
-		}
-		return part, what + " of this run"
-	}
 	return agent.Middleware{
 		Name: "token_budget",
 		BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
 			if t.NS == "" { // a helper has its parent's
 				budget.begin(spentBefore(t.State.Messages))
 			}
-			if part, what := judge(budget.Spend(Spending{})); part >= o.HardStopThreshold {
+			if part, what := budget.judge(o, budget.Spend(Spending{})); part >= o.HardStopThreshold {
 				over = what
 			}
 			return agent.State{}, nil
@@ -148,7 +155,7 @@ func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 			if r.Message.Usage != nil {
 				cost = SpendingOf(r.Message.Usage)
 			}
-			part, what := judge(budget.Spend(cost))
+			part, what := budget.judge(o, budget.Spend(cost))
 			switch {
 			case over != "":
 				if !r.Final {
