@@ -16,6 +16,7 @@ type Tool struct {
 	Group       string
 	Deferred    bool        // its schema may stay hidden until the model looks for it
 	Server      string      // the MCP server that it is of, whose results are not trusted; empty for our own
+	Native      string      // what that server calls it
 	Prefer      *Preference // when its owner wants it used before others; nil says nothing
 	Schema      json.RawMessage
 	Access      func(c ToolCall) Access // nil touches no file

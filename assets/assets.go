@@ -60,6 +60,10 @@ const (
 	SlashScript = "slash.js"
 	SlashStyle  = "slash.css"
 
+	// Those of the tools that a chat has.
+	ToolsScript = "tools.js"
+	ToolsStyle  = "tools.css"
+
 	// GripScript moves the lines between the columns.
 	GripScript = "grip.js"
 
@@ -104,7 +108,7 @@ const (
 func Names() []string {
 	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", "fonts/math.woff2",
 		"fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript,
-		HelloStyle, CardsStyle, SlashScript, SlashStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript,
+		HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript,
 		PreviewScript, TrailScript, InsightStyle, AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 

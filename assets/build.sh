@@ -9,6 +9,7 @@ style() { go tool esbuild "css/$1.css" --bundle --minify --target=chrome120,fire
 script main app iife
 script palette palette esm
 script slash slash esm
+script tools tools esm
 script grip grip esm
 script share share iife
 script diagram diagram iife
@@ -24,6 +25,7 @@ style app
 style pages
 style palette
 style slash
+style tools
 style files
 style hello
 style cards

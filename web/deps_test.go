@@ -41,6 +41,7 @@ func imports() map[string][]string {
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
 		"agent/mcp":               {"agent", "sandbox/netguard"},
 		"agent/mcp/mcptest":       leaf, // bad servers for tests
+		"agent/mcp/switches":      {"store"},
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "store"},

@@ -101,7 +101,7 @@ func (a *App) copyFiles(ctx context.Context, from, to string) error {
 	if err := a.dirs.Copy(ctx, from, to); err != nil {
 		return err
 	}
-	return a.documents.Copy(ctx, from, to)
+	return errors.Join(a.documents.Copy(ctx, from, to), a.switches.Copy(ctx, from, to))
 }
 
 // What a conversion may take.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
@@ -33,6 +34,12 @@ func (a *App) openMCP(snap *config.Snapshot) {
 		Announce: func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) },
 	})
 	a.mcp.Set(lead.MCPServers(snap))
+}
+
+// switchedOff tells which tools of servers a thread has switched off.
+func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
+	off, err := a.switches.Off(ctx, thread)
+	return func(t *agent.Tool) bool { return t.Server != "" && off.Has(t.Server, t.Native) }, err
 }
 
 // formTime is how long a call waits for a person to fill in its server's form.

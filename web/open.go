@@ -24,6 +24,7 @@ import (
 	"fawn/agent/inspect"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -90,6 +91,7 @@ type App struct {
 	skills    *skills.Library
 	skillsAt  string // in sandboxes
 	mcp       *mcp.Pool
+	switches  *switches.Service
 	documents *documents.Service
 	pictures  *pictures.Service
 	memory    *memory.Service
@@ -197,10 +199,12 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.memory = a.openMemory()
 	a.web = a.openWeb()
 	a.openMCP(snap)
+	a.switches = switches.New(a.db)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
 			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt,
-			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await})
+			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await,
+			Without: a.switchedOff})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
 		Copy: a.copyFiles, Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})

@@ -34,8 +34,8 @@ func (a *App) routes() error {
 		DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures,
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
-		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory, Aside: a.builder,
-		Window:  a.builder.WindowOf,
+		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
+		Aside: a.builder, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Inspect: a.inspect, Draining: a.leaving,
 		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
@@ -61,8 +61,8 @@ func (a *App) routes() error {
 	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits,
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
-		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Memory: a.memory,
-		Inspect: a.inspect, Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers})
+		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches,
+		Memory: a.memory, Inspect: a.inspect, Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

@@ -35,7 +35,11 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 		return agent.State{}, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	e := b.equip(snap.File, o, entry.ContextWindow)
+	without, err := b.without(ctx, w.Thread)
+	if err != nil {
+		return agent.State{}, err
+	}
+	e := b.equip(snap.File, o, entry.ContextWindow, without)
 	e.thread = w.Thread
 	e.fit(entry)
 	rules := b.compaction(snap, e, b.newKit(snap.File, e))

@@ -17,7 +17,8 @@ type equipment struct {
 	options agent.Options
 	model   config.Model
 	tools   []*agent.Tool
-	version uint64        // of the tools that come and go
+	version uint64 // of the tools that come and go
+	without func(*agent.Tool) bool
 	hidden  []*agent.Tool // of tools, those whose schemas must be found first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
@@ -90,11 +91,13 @@ func crowded(list []*agent.Tool, window int) bool {
 	return front("", guests) > cmp.Or(window, usualWindow)/guestShare
 }
 
-// equip chooses the tools of a run for a model with that window.
-func (b *Builder) equip(f config.File, o agent.Options, window int) equipment {
-	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt}
+// equip chooses the tools of a run for a model with that window, without those that its thread does
+// without.
+func (b *Builder) equip(f config.File, o agent.Options, window int, without func(*agent.Tool) bool) equipment {
+	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt, without: without}
 	var guests []*agent.Tool
 	guests, e.version = b.more()
+	guests = slices.DeleteFunc(slices.Clone(guests), without)
 	e.tools = slices.DeleteFunc(b.beside(guests), func(t *agent.Tool) bool {
 		switch t.Name {
 		case tools.ViewImage:

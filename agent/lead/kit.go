@@ -37,7 +37,7 @@ func (k *kit) take(e equipment) {
 func (k *kit) step() *agent.Toolset {
 	if _, version := k.builder.more(); version != k.now.version {
 		e := k.now
-		fresh := k.builder.equip(k.file, e.options, e.model.ContextWindow)
+		fresh := k.builder.equip(k.file, e.options, e.model.ContextWindow, e.without)
 		e.tools, e.hidden, e.version = fresh.tools, fresh.hidden, fresh.version
 		e.narrow(k.builder)
 		e.fit(e.model)

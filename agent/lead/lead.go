@@ -36,9 +36,10 @@ type Builder struct {
 	connect func(config.Model) (agent.Model, error)
 	more    func() ([]*agent.Tool, uint64)
 	await   func(context.Context) // until the first tools of more are there, for a moment at most
-	tools   []*agent.Tool         // stateless but for their file locks, so all runs share them
-	bash    func() *agent.Tool    // nil where commands cannot run; waits until that is known
-	reads   *tools.Locks          // of the stage that compares what was read with what is there
+	without Without
+	tools   []*agent.Tool      // stateless but for their file locks, so all runs share them
+	bash    func() *agent.Tool // nil where commands cannot run; waits until that is known
+	reads   *tools.Locks       // of the stage that compares what was read with what is there
 	late    func(ctx context.Context, thread, from, to string)
 	memory  middleware.Remember
 	learn   middleware.Learn
@@ -84,6 +85,9 @@ type Options struct {
 	// Await waits for tools of More that are about to come; it is asked at the start of each run
 	// and must give up by itself soon. Nil waits for none.
 	Await func(ctx context.Context)
+	// Without tells which tools a thread does without; it is asked at the start of each run and of
+	// each helper. Nil leaves all.
+	Without Without
 	// Model connects to a configured model. Without it the provider its entry names is used.
 	Model func(config.Model) (agent.Model, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
@@ -107,6 +111,9 @@ type Options struct {
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
 }
+
+// Without gives what tells of a tool whether a thread does without it.
+type Without func(ctx context.Context, thread string) (func(*agent.Tool) bool, error)
 
 // New makes a Builder which asks current for the configuration at each run. Its agents run
 // no commands.
@@ -149,6 +156,11 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	}
 	if b.await = o.Await; b.await == nil {
 		b.await = func(context.Context) {}
+	}
+	if b.without = o.Without; b.without == nil {
+		b.without = func(context.Context, string) (func(*agent.Tool) bool, error) {
+			return func(*agent.Tool) bool { return false }, nil
+		}
 	}
 	b.memory, b.learn = o.Memory, o.Learn
 	if b.late = o.Retitle; b.late == nil {
@@ -202,7 +214,11 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	o.Subagents = o.Subagents && snap.File.Subagents.Enabled
 	entry.ContextWindow = b.window(ctx, entry)
 	b.await(ctx)
-	r := b.equip(snap.File, *o, entry.ContextWindow)
+	without, err := b.without(ctx, s.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	r := b.equip(snap.File, *o, entry.ContextWindow, without)
 	r.thread, r.run, r.who = s.ThreadID, s.RunID, c
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)

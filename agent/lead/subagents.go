@@ -184,7 +184,11 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 		return nil, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	e := b.equip(snap.File, *s.Options, entry.ContextWindow)
+	without, err := b.without(ctx, s.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	e := b.equip(snap.File, *s.Options, entry.ContextWindow, without)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
 	groups.Skills = j.Kind.Learned(groups.Skills)
 	e.who, e.skills, e.off = groups, b.skillsOf(groups.Skills), b.offOf(groups.Skills)

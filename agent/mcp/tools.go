@@ -76,7 +76,7 @@ func (p *Pool) offer() {
 	}
 	if !slices.EqualFunc(p.now.Load().tools, next.tools, func(a, b *agent.Tool) bool {
 		return a.Name == b.Name && a.Description == b.Description && string(a.Schema) == string(b.Schema) &&
-			a.Server == b.Server && samePreference(a.Prefer, b.Prefer)
+			a.Server == b.Server && a.Native == b.Native && samePreference(a.Prefer, b.Prefer)
 	}) {
 		next.version++
 	} else {
@@ -95,7 +95,7 @@ func samePreference(a, b *agent.Preference) bool {
 // tool is what models call.
 func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
 	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Schema: l.Schema,
-		Deferred: true, Server: s.name}
+		Deferred: true, Server: s.name, Native: l.Name}
 	if r.Prefer {
 		t.Prefer = &agent.Preference{Priority: max(-1000, min(r.Priority, 1000)), Keywords: r.Keywords}
 	}

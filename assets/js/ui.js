@@ -97,7 +97,7 @@ const click = (e) => {
   const row = t.closest('[data-row]');
   if (row && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
     e.preventDefault();
-    later('rowmenu').then((m) => m.open(row, apply)).catch(() => { location.href = row.href; });
+    later(row.dataset.row || 'rowmenu').then((m) => m.open(row, apply)).catch(() => { location.href = row.href; });
     return;
   }
   const sh = t.closest('[data-sheet]');

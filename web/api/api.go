@@ -16,6 +16,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -66,6 +67,8 @@ type Deps struct {
 	Skills *skills.Library
 	// MCP are the servers of tools; nil has none.
 	MCP *mcp.Pool
+	// Switches are which of their tools are off in which threads; nil switches nothing.
+	Switches *switches.Service
 
 	// Memory is what is known about people; nil learns nothing.
 	Memory *memory.Service

@@ -9,6 +9,7 @@ func describeMCP() []o.Op {
 	all := answered("The servers, with secrets masked", servers)
 	status := answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
 	questions := answered("The questions that are open", o.Object(o.Req("questions", o.List(o.Ref("MCPQuestion")))))
+	tools := answered("The servers with their tools", o.Object(o.Req("servers", o.List(o.Ref("ThreadServer")))))
 	return []o.Op{
 		{ID: "getMCPConfig", Tag: tag, Text: "Get the configuration of MCP servers",
 			More: "Values of env and headers, and what else sounds like a secret, are ***; secrets of oauth are null.",
@@ -29,6 +30,11 @@ func describeMCP() []o.Op {
 				"minutes.", Out: answered("Where to go", o.Object(o.Req("authorization_url", o.String()))),
 			Fail: []int{400, 404, 502}},
 		{ID: "logoutMCPServer", Tag: tag, Text: "Forget the tokens of an MCP server", Out: status},
+		{ID: "getThreadTools", Tag: tag, Text: "Get the tools of MCP servers that a thread has", Out: tools},
+		{ID: "putThreadTools", Tag: tag, Text: "Switch tools of MCP servers off in a thread",
+			More: "It replaces what was off, and counts from the next run on. servers are off with all their tools, also those " +
+				"that come later; tools are names by server, as the server calls them.",
+			Body: o.Body(o.Opt("servers", o.List(o.String())), o.Opt("tools", o.Map(o.List(o.String())))), Out: tools},
 		{ID: "listMCPQuestions", Tag: tag, Text: "Get what MCP servers ask the person in a thread", Out: questions},
 		{ID: "answerMCPQuestion", Tag: tag, Text: "Answer an MCP server's question",
 			More: "The call that waits for it goes on. content has what schema wants, with action accept.",
@@ -43,6 +49,9 @@ func describeMCP() []o.Op {
 func mcpSchemas() map[string]o.Schema {
 	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
 	return map[string]o.Schema{
+		"ThreadServer": o.Object(o.Req("name", o.String()), o.Req("state", o.String()), o.Req("enabled", o.Bool()),
+			o.Req("tools", o.List(o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
+				o.Req("enabled", o.Bool()))))),
 		"MCPQuestion": o.Object(o.Req("id", o.String()), o.Req("thread_id", o.String()), o.Req("server", o.String()),
 			o.Req("message", o.String()), o.Req("schema", o.Map(nil)), o.Req("until", o.Time())),
 		"MCPStatus": o.Object(o.Req("name", o.String()),

@@ -245,6 +245,8 @@ func (m mount) gateway() []route {
 		{"GET", "/threads/{thread_id}/audit", user, "getThreadAudit", m.onThread(m.threadAudit)},
 		{"GET", "/threads/{thread_id}/network", user, "getThreadNetwork", m.onThread(m.threadNetwork)},
 		{"POST", "/threads/{thread_id}/network", user, "answerThreadNetwork", m.onThread(m.decideNetwork)},
+		{"GET", "/threads/{thread_id}/mcp/tools", user, "getThreadTools", m.onThread(m.threadTools)},
+		{"PUT", "/threads/{thread_id}/mcp/tools", user, "putThreadTools", m.onThread(m.putThreadTools)},
 		{"GET", "/threads/{thread_id}/mcp/questions", user, "listMCPQuestions", m.onThread(m.mcpQuestions)},
 		{"POST", "/threads/{thread_id}/mcp/questions/{question_id}", user, "answerMCPQuestion", m.onThread(m.answerMCP)},
 		{"GET", "/network", operator, "listOpenHosts", m.openHosts},

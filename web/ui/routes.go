@@ -153,6 +153,8 @@ func (u *UI) routes() []route {
 		{"GET", "/ui/threads/:id/usage", user, u.onThread(u.usage)},
 		{"POST", "/ui/threads/:id/compact", user, u.onThread(u.compact)},
 		{"POST", "/ui/threads/:id/sandbox", user, u.onThread(u.restart)},
+		{"GET", "/ui/threads/:id/tools", user, u.onThreadID(u.threadTools)},
+		{"POST", "/ui/threads/:id/tools", user, u.onThreadID(u.switchTools)},
 		{"GET", "/ui/threads/:id/memory", user, u.onThread(u.threadMemory)},
 		{"POST", "/ui/threads/:id/memory", user, u.onThread(u.changeThreadMemory)},
 		{"GET", "/ui/threads/:id/share", user, u.onThread(u.sharing)},

@@ -107,6 +107,13 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 		box.Partner = u.partner(c.Request().Context(), u.talkOf(c.Request().Context(), t))
 	}
 	u.choices(c, t, &box)
+	if box.Servers = u.hasServers(); box.Servers {
+		off, err := u.Switches.Off(c.Request().Context(), thread)
+		if err != nil {
+			return box, err
+		}
+		box.ToolsOff = !off.Empty()
+	}
 	waiting, err := u.waiting(c.Request().Context(), thread, sent)
 	for _, f := range waiting {
 		box.Attachments = append(box.Attachments, attachment(f))

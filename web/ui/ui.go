@@ -20,6 +20,7 @@ import (
 	"fawn/agent/inspect"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -67,6 +68,7 @@ type Deps struct {
 	Skills   *skills.Library                 // nil has no skills
 	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
 	MCP      *mcp.Pool                       // nil has no MCP servers
+	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil

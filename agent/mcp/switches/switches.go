@@ -1,0 +1,153 @@
+// Package switches keeps which tools of MCP servers are switched off in which threads.
+//
+// It is the one place that knows: the page, the API and the builder of agents ask here. What a
+// thread has switched off goes along to its copies and is deleted with it.
+package switches
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"fawn/store"
+)
+
+// space is where a thread's switches are, by its id. Its name has it deleted with the thread.
+const space = "thread_tools_off"
+
+// maxBytes bounds what is stored for one thread.
+const maxBytes = 256 << 10
+
+// ErrTooMany is the error about more switches than a thread can have.
+var ErrTooMany = errors.New("too many tools are switched off")
+
+// Off is what is switched off in a thread. The zero value leaves everything on.
+type Off struct {
+	Servers []string            `json:"servers"` // with all their tools, also those that come later
+	Tools   map[string][]string `json:"tools"`   // by server, as the server calls them
+}
+
+// Has tells whether a tool is switched off, by itself or with its server.
+func (o Off) Has(server, tool string) bool { return o.HasServer(server) || o.HasTool(server, tool) }
+
+// HasServer tells whether a server is switched off.
+func (o Off) HasServer(name string) bool { return slices.Contains(o.Servers, name) }
+
+// HasTool tells whether a tool is switched off by itself.
+func (o Off) HasTool(server, tool string) bool { return slices.Contains(o.Tools[server], tool) }
+
+// Empty tells whether everything is on.
+func (o Off) Empty() bool { return len(o.Servers) == 0 && len(o.Tools) == 0 }
+
+// Turn switches a tool, or with tool "" a server. What is switched off in a server stays so while
+// the server itself is switched.
+func (o *Off) Turn(server, tool string, on bool) {
+	if tool == "" {
+		o.Servers = with(o.Servers, server, !on)
+		return
+	}
+	if o.Tools == nil {
+		o.Tools = map[string][]string{}
+	}
+	if o.Tools[server] = with(o.Tools[server], tool, !on); len(o.Tools[server]) == 0 {
+		delete(o.Tools, server)
+	}
+}
+
+func with(list []string, name string, have bool) []string {
+	i, found := slices.BinarySearch(list, name)
+	switch {
+	case have && !found:
+		return slices.Insert(list, i, name)
+	case !have && found:
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
+// tidy is the same in the one form that is stored: sorted, without repetitions and empty lists.
+func (o Off) tidy() Off {
+	out := Off{Servers: sorted(o.Servers), Tools: map[string][]string{}}
+	for server, list := range o.Tools {
+		if list = sorted(list); len(list) > 0 {
+			out.Tools[server] = list
+		}
+	}
+	return out
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	if list = slices.Compact(list); list == nil {
+		list = []string{}
+	}
+	return list
+}
+
+// Service reads and changes the switches of threads.
+type Service struct {
+	db *store.DB
+	mu sync.Mutex // of changes, which read what they change
+}
+
+// New makes a Service.
+func New(db *store.DB) *Service { return &Service{db: db} }
+
+// Off is what is switched off in a thread, which need not exist yet.
+func (s *Service) Off(ctx context.Context, thread string) (Off, error) {
+	var o Off
+	body, err := s.db.KV(ctx, store.Global, space, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		return o.tidy(), nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &o)
+	}
+	if err != nil {
+		return Off{}, fmt.Errorf("read the tools that are off in thread %s: %w", thread, err)
+	}
+	return o.tidy(), nil
+}
+
+// Change makes of what is off in a thread something else, and gives that.
+func (s *Service) Change(ctx context.Context, thread string, change func(*Off)) (Off, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, err := s.Off(ctx, thread)
+	if err != nil {
+		return o, err
+	}
+	change(&o)
+	o = o.tidy()
+	return o, s.put(ctx, thread, o)
+}
+
+// Copy gives a copy of a thread the same switches.
+func (s *Service) Copy(ctx context.Context, from, to string) error {
+	o, err := s.Off(ctx, from)
+	if err != nil || o.Empty() {
+		return err
+	}
+	return s.put(ctx, to, o)
+}
+
+func (s *Service) put(ctx context.Context, thread string, o Off) error {
+	kv := store.KV{Owner: store.Global, Space: space, Key: thread}
+	if !o.Empty() {
+		body, err := json.Marshal(o)
+		if err != nil {
+			return fmt.Errorf("encode the tools that are off: %w", err)
+		}
+		if kv.Body = body; len(body) > maxBytes {
+			return ErrTooMany
+		}
+	}
+	if err := s.db.Commit(ctx, store.Batch{KV: []store.KV{kv}}); err != nil {
+		return fmt.Errorf("store the tools that are off in thread %s: %w", thread, err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// ThreadTools is the tools of MCP servers that a chat has, with their switches: the menu of the message
+// box, or a whole page.
+func ThreadTools(p views.ThreadTools) templ.Component {
+	if p.Menu {
+		return i18n.In(p.Shell.Lang, toolsMenu(p))
+	}
+	return i18n.In(p.Shell.Lang, toolsPage(p))
+}
+
+// toolsBack is where a page of tools leads back to.
+func toolsBack(p views.ThreadTools) string {
+	if p.New {
+		return views.NewChatURL + "?thread=" + p.ThreadID
+	}
+	return views.ThreadURL(p.ThreadID)
+}
+
+// toolsLabel is what the button of the menu says.
+func toolsLabel(ctx context.Context, off bool) string {
+	if off {
+		return i18n.C(ctx, "tools.button.off")
+	}
+	return i18n.C(ctx, "tools.button")
+}
+
+// serverState says how a server is that does not work.
+func serverState(ctx context.Context, s views.ToolServer) string {
+	switch s.State {
+	case "connecting":
+		return i18n.C(ctx, "mcp.connecting")
+	case "login":
+		return i18n.C(ctx, "mcp.out")
+	case "failed":
+		return i18n.C(ctx, "mcp.failed")
+	case "unavailable":
+		return i18n.C(ctx, "mcp.unavailable")
+	}
+	return i18n.C(ctx, "tools.none")
+}

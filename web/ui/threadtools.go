@@ -1,0 +1,110 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+)
+
+// hasServers tells whether there are MCP servers that chats may have.
+func (u *UI) hasServers() bool {
+	if u.MCP == nil || u.Switches == nil {
+		return false
+	}
+	for _, s := range u.Config.Current().Extensions.MCPServers {
+		if s.Enabled {
+			return true
+		}
+	}
+	return false
+}
+
+// threadTools is GET /ui/threads/:id/tools: the tools of MCP servers that a chat has. The chat need not
+// have begun.
+func (u *UI) threadTools(c echo.Context, id string) error {
+	if u.MCP == nil || u.Switches == nil {
+		return store.ErrNotFound
+	}
+	ctx := c.Request().Context()
+	p := views.ThreadTools{Menu: fragment(c.Request()), ThreadID: id, Text: plainText(c.QueryParam("text")),
+		Manage: mayChange(c)}
+	var err error
+	if p.Shell, err = u.shell(c, views.NavNone, id); err != nil {
+		return err
+	}
+	if _, err := u.mine(ctx, id); errors.Is(err, store.ErrNotFound) {
+		p.New = true
+	} else if err != nil {
+		return err
+	}
+	if p.Servers, err = u.toolServers(ctx, id); err != nil {
+		return err
+	}
+	return html(c, http.StatusOK, chat.ThreadTools(p))
+}
+
+// toolServers are the MCP servers and their tools, as they are in a chat.
+func (u *UI) toolServers(ctx context.Context, thread string) ([]views.ToolServer, error) {
+	off, err := u.Switches.Off(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	var out []views.ToolServer
+	for _, st := range u.MCP.Status() {
+		if st.State == mcp.StateOff {
+			continue
+		}
+		s := views.ToolServer{Name: st.Name, State: st.State, Off: off.HasServer(st.Name)}
+		for _, t := range mcpTools(st.Tools) {
+			s.Tools = append(s.Tools, views.ToolSwitch{Name: t.Name, Text: t.Text, Off: off.HasTool(st.Name, t.Name)})
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// switchTools is POST /ui/threads/:id/tools. What the form does not show stays as it is.
+func (u *UI) switchTools(c echo.Context, id string) error {
+	if u.MCP == nil || u.Switches == nil {
+		return store.ErrNotFound
+	}
+	form, err := readForm(c.Request(), maxServerForm)
+	if err != nil {
+		return err
+	}
+	off, err := u.Switches.Change(c.Request().Context(), id, func(o *switches.Off) { turn(o, form) })
+	if err != nil {
+		return err
+	}
+	if !scripted(c.Request()) {
+		return u.backToBox(c, id, plainText(form.Get("text")))
+	}
+	button, err := views.Render(localized(c), chat.ToolsButton(id, !off.Empty()))
+	if err != nil {
+		return err
+	}
+	var f views.Frame
+	f.Do(views.SwapOuter, "tools-btn", string(button))
+	return sendFrame(c, http.StatusOK, f)
+}
+
+// turn carries out a form of switches.
+func turn(o *switches.Off, form url.Values) {
+	for _, name := range form["had"] {
+		at := strings.LastIndexByte(name, '/') // no tool has one in its name
+		if at > 0 {
+			o.Turn(name[:at], name[at+1:], slices.Contains(form["on"], name))
+		}
+	}
+}
