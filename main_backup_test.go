@@ -24,7 +24,7 @@ func streams() int {
 	if os.Getenv("FAWN_SOAK") == "1" {
 		return 200
 	}
-	return 12
+	return 20
 }
 
 // putFile uploads a file to a thread.
