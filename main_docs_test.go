@@ -4,56 +4,16 @@ import (
 	"flag"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"fawn/agent/config"
+	"fawn/agent/lead"
 	"fawn/web"
 )
-
-// TestTheExamplesOfTheCommandLineWork: every block of the shell in these pages runs as it stands.
-func TestTheExamplesOfTheCommandLineWork(t *testing.T) {
-	t.Parallel()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
-	for _, page := range []string{"docs/cli.md", "docs/backup.md"} {
-		t.Run(page, func(t *testing.T) {
-			t.Parallel()
-			b, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(b), -1)
-			if len(blocks) == 0 {
-				t.Fatal("there are none")
-			}
-			cmd := program(t, nil)
-			bin, data := t.TempDir(), t.TempDir()
-			if err := os.WriteFile(filepath.Join(bin, "fawn"), []byte("#!/bin/sh\nexec '"+cmd.Path+"' \"$@\"\n"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			s := serve(t, nil, "--data", data) // so that there is something to back up, and a server that has it
-			call[any](t, s, "POST", "/threads", "{}")
-			cmd.Env = append(cmd.Env, "FAWN_HOME="+data, "PATH="+bin+":"+os.Getenv("PATH"))
-			cmd.Path, cmd.Args = bash, []string{"bash", "-eu"}
-			var all strings.Builder
-			for _, block := range blocks {
-				if !strings.Contains(block[1], "fawn-v") { // a copy that only an update leaves
-					all.WriteString(block[1])
-				}
-			}
-			cmd.Stdin = strings.NewReader(all.String())
-			if r := finished(t, cmd); r.code != 0 {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-}
 
 // TestThePageOfTheCommandLineIsTrue: the commands it lists are there with their flags, and run has all of its.
 func TestThePageOfTheCommandLineIsTrue(t *testing.T) {
@@ -89,5 +49,46 @@ func TestThePageOfTheCommandLineIsTrue(t *testing.T) {
 	}
 	if lines < 12 {
 		t.Errorf("the table has %d commands", lines)
+	}
+}
+
+// TestTheExamplesOfTheConfigurationAreTaken: every block of YAML in README and docs is what the
+// program reads, without a key that it doesn't know.
+func TestTheExamplesOfTheConfigurationAreTaken(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := 0
+	for _, file := range append(files, "README.md") {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(b), -1) {
+			text := m[1]
+			if strings.HasPrefix(text, "# prometheus.yml") { // of another program
+				continue
+			}
+			if strings.HasPrefix(text, "- {name: ") { // an entry to copy
+				text = "models:\n" + text
+			}
+			blocks++
+			conf := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := config.Load(config.Options{Config: conf, DataDir: t.TempDir(), Classes: lead.Classes(),
+				LookupEnv: func(name string) (string, bool) { return "set", strings.Contains(text, "$"+name) }})
+			if err != nil {
+				t.Errorf("%s: %v\n%s", file, err, text)
+			} else if len(s.Warnings)+len(s.Disabled) > 0 {
+				t.Errorf("%s: %v %v\n%s", file, s.Warnings, s.Disabled, text)
+			}
+		}
+	}
+	if blocks < 20 {
+		t.Errorf("there are only %d", blocks)
 	}
 }

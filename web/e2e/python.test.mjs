@@ -36,7 +36,7 @@ const python = (t, program, args) => {
   });
 };
 
-for (const file of ['methods_check.py', 'sdk_check.py', 'runs_check.py', 'records_check.py', 'samples_check.py', 'protocol_check.py', 'remote_check.py']) {
+for (const file of ['methods_check.py', 'sdk_check.py', 'runs_check.py', 'records_check.py', 'samples_check.py', 'protocol_check.py', 'remote_check.py', 'docs_check.py']) {
   test(`the Python SDK: ${file}`, { timeout: 450_000 }, async (t) => {
     const out = await python(t, 'python', [join(here, file), fawn?.base]);
     if (!out) return;

@@ -6,6 +6,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { here, lacks } from './harness.mjs';
 
 const run = (cmd, args, options = {}) => {
@@ -103,6 +104,19 @@ test('the install script installs from an address and from a folder', { skip, ti
   assert.equal(busy.code, 0, busy.stderr);
   run('sh', [join(dist, 'install.sh')], { env: { PATH: process.env.PATH, HOME: dir, FAWN_TO: join(busy.program, '..') } });
   assert.deepEqual(readdirSync(join(busy.program, '..')), ['fawn']);
+});
+
+test('what docs/operations.md says about a release works', { skip, timeout: 300_000 }, async (t) => {
+  const page = readFileSync(join(here, '..', '..', 'docs', 'operations.md'), 'utf8');
+  const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map((m) => m[1]);
+  const [fetching, checking] = [/install\.sh \|/, /sha256sum/].map((words) => blocks.find((b) => words.test(b)));
+  const from = await serving(t, dist), home = mkdtempSync(join(dir, 'home-'));
+  const line = fetching.replaceAll('https://fawn.example.org/release', from);
+  assert.notEqual(line, fetching);
+  await promisify(execFile)('sh', ['-eu', '-c', line], { cwd: home, env: { PATH: process.env.PATH, HOME: home, FAWN_TO: join(home, 'bin') } });
+  assert.match(run(join(home, 'bin', 'fawn'), ['version']), /^fawn v0\.0\.1-test /);
+  const harmless = checking.split('\n').filter((l) => !l.startsWith('sudo ')).join('\n');
+  assert.match(run('sh', ['-eu', '-c', harmless], { cwd: dir }), /: OK$/m);
 });
 
 test('the install script installs nothing that is wrong', { skip, timeout: 300_000 }, async (t) => {
