@@ -29,9 +29,9 @@ type Restored struct {
 }
 
 // Restore puts a backup into a data folder that no server uses. The whole backup is checked, then
-// unpacked beside what is there, and only then put in place. A folder that has something in it is
-// ErrNotEmpty, unless force moves that into a folder inside. A bare copy of a database, such as
-// migrations leave, replaces only the database.
+// unpacked beside what is there, and only then put in place; from then on [Finish] goes on with it,
+// should it be cut off. A folder that has something in it is ErrNotEmpty, unless force moves that into
+// a folder inside. A bare copy of a database, such as migrations leave, replaces only the database.
 func Restore(ctx context.Context, file, dir string, force bool) (r Restored, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return r, err
@@ -41,6 +41,9 @@ func Restore(ctx context.Context, file, dir string, force bool) (r Restored, err
 		return r, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	if _, err := finishAll(dir); err != nil {
+		return r, err
+	}
 	there, err := contents(dir)
 	if err != nil {
 		return r, err
@@ -48,14 +51,33 @@ func Restore(ctx context.Context, file, dir string, force bool) (r Restored, err
 	if len(there) > 0 && !force {
 		return r, fmt.Errorf("restore to %s: %w", dir, ErrNotEmpty)
 	}
-	now := time.Now().UTC().Format("20060102T150405.000")
-	stage := filepath.Join(dir, stagePrefix+now)
+	name := stagePrefix + time.Now().UTC().Format("20060102T150405.000")
+	stage := filepath.Join(dir, name)
 	if err := os.Mkdir(stage, 0o700); err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	if err := r.prepare(ctx, file, stage); err != nil {
+		return r, errors.Join(err, os.RemoveAll(stage))
+	}
+	next := statePlace
+	if r.Database {
+		there, next = databaseOf(there), stateDatabase
+	} else if len(there) > 0 {
+		next = stateAside
+	}
+	if len(there) > 0 {
+		r.Aside = filepath.Join(dir, asideOf(name))
+	}
+	if err := os.Rename(stage, stage+next); err != nil {
+		return r, errors.Join(err, os.RemoveAll(stage))
+	}
+	return r, finish(dir, name+next)
+}
+
+// prepare unpacks a backup and checks it.
+func (r *Restored) prepare(ctx context.Context, file, stage string) (err error) {
 	if r.Database, err = isDatabase(file); err != nil {
-		return r, err
+		return err
 	}
 	if r.Database {
 		err = copyDatabase(file, filepath.Join(stage, store.FileName))
@@ -63,28 +85,9 @@ func Restore(ctx context.Context, file, dir string, force bool) (r Restored, err
 		r.Manifest, err = unpack(ctx, file, stage)
 	}
 	if err != nil {
-		return r, err
+		return err
 	}
-	if err := fits(ctx, filepath.Join(stage, store.FileName), &r.Manifest); err != nil {
-		return r, err
-	}
-	if r.Database {
-		there = databaseOf(there)
-	}
-	if len(there) > 0 {
-		r.Aside = filepath.Join(dir, asidePrefix+now)
-		if err := os.Mkdir(r.Aside, 0o700); err != nil {
-			return r, err
-		}
-		if err := move(dir, r.Aside, there); err != nil {
-			return r, fmt.Errorf("put the old data aside: %w", err)
-		}
-	}
-	fresh, err := contents(stage)
-	if err != nil {
-		return r, err
-	}
-	return r, move(stage, dir, fresh)
+	return fits(ctx, filepath.Join(stage, store.FileName), &r.Manifest)
 }
 
 // contents are the names in a folder that a restore is about; the lock is held meanwhile.

@@ -35,7 +35,7 @@ func Doctor(ctx context.Context, o Options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := writable(dir); err != nil {
+	if err := ready(dir, o.Log); err != nil {
 		d.line("bad", "data folder", err.Error())
 	} else {
 		d.line("good", "data folder", dir)

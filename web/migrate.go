@@ -37,7 +37,7 @@ func Import(ctx context.Context, o Options, from ImportOptions) (ok bool, err er
 	if err != nil {
 		return false, err
 	}
-	if err := writable(dir); err != nil {
+	if err := ready(dir, o.Log); err != nil {
 		return false, err
 	}
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})

@@ -29,6 +29,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
+	"fawn/backup"
 	"fawn/memory"
 	"fawn/sandbox"
 	"fawn/sandbox/changes"
@@ -143,7 +144,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writable(dir); err != nil {
+	if err := ready(dir, o.Log); err != nil {
 		return nil, err
 	}
 	a := &App{opts: o, dirs: files.Dirs{Root: dir}, leaving: make(chan struct{}), draining: make(chan struct{})}
@@ -291,6 +292,18 @@ func writable(dir string) error {
 	}
 	name := probe.Name()
 	return errors.Join(probe.Close(), os.Remove(name))
+}
+
+// ready is [writable], and goes on with a restore that was cut off.
+func ready(dir string, log *slog.Logger) error {
+	if err := writable(dir); err != nil {
+		return err
+	}
+	done, err := backup.Finish(dir)
+	if done && err == nil && log != nil {
+		log.Warn("a restore that was cut off is finished now", "dir", dir)
+	}
+	return err
 }
 
 // listen opens the address, and for the IPv4 loopback also ::1 where there is one.

@@ -1,0 +1,121 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fawn/store"
+)
+
+// How far a restore is stands at the end of the name of the folder with what was unpacked, so that it
+// can go on after a crash. Without any of these it is not all unpacked, and nothing else has changed.
+const (
+	stateAside    = ".aside"    // what was there is being put aside
+	stateDatabase = ".database" // the same, but only the database
+	statePlace    = ".place"    // what was unpacked is being put in place
+)
+
+// Finish goes on with restores of a data folder that were cut off, and removes what those left that had
+// not changed anything yet. done tells whether there was one to go on with. A folder that another process
+// uses is left alone.
+func Finish(dir string) (done bool, err error) {
+	if list, err := stages(dir); err != nil || len(list) == 0 {
+		return false, err
+	}
+	release, err := store.Hold(dir)
+	if locked := (*store.LockedError)(nil); errors.As(err, &locked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	done, err = finishAll(dir)
+	return done, errors.Join(err, release())
+}
+
+// stages are the folders of restores that are under way or were cut off.
+func stages(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), stagePrefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// finishAll is Finish while the folder is held.
+func finishAll(dir string) (done bool, err error) {
+	list, err := stages(dir)
+	for _, name := range list {
+		if base, _ := stateOf(name); base == name {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+			continue
+		}
+		done = true
+		if e := finish(dir, name); e != nil {
+			err = errors.Join(err, fmt.Errorf("go on with the restore in %s: %w", filepath.Join(dir, name), e))
+		}
+	}
+	return done, err
+}
+
+// stateOf takes the name of a stage apart.
+func stateOf(name string) (base, state string) {
+	for _, state := range []string{stateAside, stateDatabase, statePlace} {
+		if base, ok := strings.CutSuffix(name, state); ok {
+			return base, state
+		}
+	}
+	return name, ""
+}
+
+// asideOf is the folder for what was there before a restore.
+func asideOf(stage string) string {
+	base, _ := stateOf(stage)
+	return asidePrefix + strings.TrimPrefix(base, stagePrefix)
+}
+
+// finish goes on with the restore whose stage has a name.
+func finish(dir, name string) error {
+	base, state := stateOf(name)
+	stage := filepath.Join(dir, name)
+	if state != statePlace {
+		there, err := contents(dir)
+		if err != nil {
+			return err
+		}
+		if state == stateDatabase {
+			there = databaseOf(there)
+		}
+		if err := putAside(dir, filepath.Join(dir, asideOf(name)), there); err != nil {
+			return fmt.Errorf("put the old data aside: %w", err)
+		}
+		next := filepath.Join(dir, base+statePlace)
+		if err := os.Rename(stage, next); err != nil {
+			return err
+		}
+		stage = next
+	}
+	fresh, err := contents(stage)
+	if err != nil {
+		return err
+	}
+	if err := move(stage, dir, fresh); err != nil {
+		return err
+	}
+	return os.RemoveAll(stage)
+}
+
+func putAside(dir, aside string, there []string) error {
+	if len(there) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(aside, 0o700); err != nil {
+		return err
+	}
+	return move(dir, aside, there)
+}
