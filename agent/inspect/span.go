@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"encoding/json"
 	"io"
+	"sync"
 
 	"fawn/agent"
 )
@@ -78,17 +79,25 @@ const (
 	maxNote  = 500       // an error
 )
 
+// packers are kept while there is work: each has tables of 800 KB, for a text of some hundred bytes.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
 // packed is a text as it is stored.
 func packed(b []byte) []byte {
 	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err != nil { // the level is a constant
-		return b
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&out)
+	if _, err := w.Write(b); err != nil { // of a buffer
+		return nil
 	}
-	if _, err = w.Write(b); err == nil {
-		err = w.Close()
-	}
-	if err != nil { // of a buffer
+	if err := w.Close(); err != nil {
 		return nil
 	}
 	return out.Bytes()
