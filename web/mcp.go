@@ -72,7 +72,7 @@ func (a *App) toolServer() http.Handler {
 	inner.HTTPErrorHandler = errstatus.Handler(a.opts.Log)
 	a.api.Routes(inner.Group("/api"), true)
 	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
-		Draining: a.draining, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
+		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
 // describeMCP is the route of the MCP server.

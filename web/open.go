@@ -113,8 +113,8 @@ type App struct {
 	tls       *tls.Config // nil speaks plain HTTP
 	server    *http.Server
 	echo      *echo.Echo
-	leaving   chan struct{} // closed when the server begins to stop: pages come back by themselves
-	draining  chan struct{} // closed when the runs have stopped and whoever still reads should go
+	leaving   ending // when the server begins to stop: pages come back by themselves
+	draining  ending // when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -147,7 +147,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := ready(dir, o.Log); err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: files.Dirs{Root: dir}, leaving: make(chan struct{}), draining: make(chan struct{})}
+	a := &App{opts: o, dirs: files.Dirs{Root: dir}, leaving: newEnding(), draining: newEnding()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

@@ -36,7 +36,7 @@ func (a *App) routes() error {
 		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
 		Aside: a.builder, Window: a.builder.WindowOf,
-		Compact: a.builder.Compact, Inspect: a.inspect, Draining: a.leaving,
+		Compact: a.builder.Compact, Inspect: a.inspect, Draining: a.leaving.ctx,
 		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches,
-		Memory: a.memory, Inspect: a.inspect, Export: pages, Draining: a.draining, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers})
+		Memory: a.memory, Inspect: a.inspect, Export: pages, Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers})
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)

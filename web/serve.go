@@ -70,15 +70,26 @@ func (a *App) Run(ctx context.Context) error {
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		a.manage(a.opts.Manager.Stopping())
-		close(a.leaving)
+		a.leaving.end()
 		a.stopRuns(drain)
-		close(a.draining)
+		a.draining.end()
 		if err := a.server.Shutdown(drain); err != nil {
 			return errors.Join(a.server.Close(), ignoreDeadline(err))
 		}
 		return nil
 	})
 	return g.Wait()
+}
+
+// ending is the moment when something is over.
+type ending struct {
+	ctx context.Context
+	end context.CancelFunc
+}
+
+func newEnding() ending {
+	ctx, end := context.WithCancel(context.Background())
+	return ending{ctx, end}
 }
 
 // manage logs that the service manager couldn't be told something.

@@ -47,7 +47,7 @@ type Deps struct {
 	Log      *slog.Logger
 	Version  string
 	Post     Post             // calls webhooks; nil refuses them
-	Draining <-chan struct{}  // closed when event streams should end
+	Draining context.Context  // over when event streams should end
 	Inspect  *inspect.Service // what calls of runs took; nil has nothing
 	Readers  *httpx.Limiter   // shared by everybody who holds a stream open
 

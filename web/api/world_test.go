@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -64,7 +63,8 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	if err := m.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	draining := make(chan struct{})
+	draining, drain := context.WithCancel(context.Background())
+	t.Cleanup(drain)
 	d := api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Draining: draining}
 	for _, o := range opts {
 		o(&d)
@@ -77,7 +77,7 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	gateway.Routes(e.Group("/api/langgraph"), false)
 	gateway.Routes(e.Group("/api"), true)
 	srv := httptest.NewServer(e)
-	w := &world{url: srv.URL, db: db, m: m, dirs: dirs, api: gateway, drain: sync.OnceFunc(func() { close(draining) })}
+	w := &world{url: srv.URL, db: db, m: m, dirs: dirs, api: gateway, drain: drain}
 	t.Cleanup(func() {
 		w.drain()
 		m.Close()

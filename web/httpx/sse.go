@@ -25,14 +25,14 @@ var heartbeat = []byte(": heartbeat\n")
 
 // Stream writes server-sent events. Write belongs to one goroutine.
 type Stream struct {
-	ctl  *http.ResponseController
-	stop chan struct{}
-	done chan struct{}
+	ctl   *http.ResponseController
+	every time.Duration // between two heartbeats
 
-	mu   sync.Mutex // guards w, sent and err
-	w    http.ResponseWriter
-	sent bool // the headers have left
-	err  error
+	mu    sync.Mutex // guards what follows
+	w     http.ResponseWriter
+	timer *time.Timer // of the next heartbeat; a stream needs no goroutine to wait for it
+	sent  bool        // the headers have left
+	err   error
 }
 
 // NewStream sends the headers, with the first event or alone if none comes at once, lifts
@@ -43,7 +43,7 @@ func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	h.Set("Cache-Control", "no-cache, no-transform") // a front end that compresses would hold events back
 	h.Set("Connection", "keep-alive")
 	h.Set("X-Accel-Buffering", "no")
-	s := &Stream{ctl: http.NewResponseController(w), w: w, stop: make(chan struct{}), done: make(chan struct{})}
+	s := &Stream{ctl: http.NewResponseController(w), w: w, every: beat}
 	if err := s.ctl.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
@@ -51,45 +51,34 @@ func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	if r, ok := w.(*echo.Response); ok { // its books are kept by now, and each event would pass through them
 		s.w, s.ctl = r.Writer, http.NewResponseController(r.Writer)
 	}
-	go s.beat(beat)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(min(alone, beat), s.beat)
 	return s, nil
 }
 
-func (s *Stream) beat(every time.Duration) {
-	defer close(s.done)
-	t := time.NewTimer(min(alone, every))
-	defer t.Stop()
-	for show := s.begin; ; show = func() error { return s.write(heartbeat, true) } {
-		select {
-		case <-s.stop:
-			return
-		case <-t.C:
-		}
-		if show() != nil {
-			return
-		}
-		t.Reset(every)
-	}
-}
-
-// begin sends the headers if nothing took them along.
-func (s *Stream) begin() error {
+// beat sends the headers if nothing took them along, and a heartbeat after them.
+func (s *Stream) beat() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sent {
-		return s.err
+	if s.timer == nil { // closed
+		return
 	}
-	return s.put(nil, true)
+	var show []byte
+	if s.sent {
+		show = heartbeat
+	}
+	if s.put(show, true) == nil {
+		s.timer.Reset(s.every)
+	}
 }
 
 // Write sends whole frames; with flush they leave the machine now. After an error every
 // write fails with it.
-func (s *Stream) Write(frames []byte, flush bool) error { return s.write(frames, flush) }
-
-func (s *Stream) write(b []byte, flush bool) error {
+func (s *Stream) Write(frames []byte, flush bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.put(b, flush)
+	return s.put(frames, flush)
 }
 
 // put is called with mu held.
@@ -104,10 +93,12 @@ func (s *Stream) put(b []byte, flush bool) error {
 	return s.err
 }
 
-// Close ends the heartbeat and waits for it.
+// Close ends the heartbeat: nothing is written after it.
 func (s *Stream) Close() {
-	close(s.stop)
-	<-s.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer.Stop()
+	s.timer = nil
 }
 
 // AppendFrame adds one event. data is JSON; line breaks between its tokens become spaces,

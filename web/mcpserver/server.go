@@ -25,7 +25,7 @@ type Options struct {
 	Runs     *runs.Manager
 	URL      func() string // where people find the pages
 	Version  string
-	Draining <-chan struct{} // closed when waiting should end
+	Draining context.Context // over when waiting should end
 	Readers  func() int      // how many may wait at once
 }
 

@@ -333,7 +333,7 @@ func TestDrainingEndsStreams(t *testing.T) {
 	w := open(t, model)
 	w.begin("t1", "Go")
 	r := w.reader("t1")
-	close(w.draining)
+	w.drain()
 	r.read(0)
 	if r.dom.done {
 		t.Fatal("the stream said that the run is over")

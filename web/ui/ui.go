@@ -79,7 +79,7 @@ type Deps struct {
 	// nil where no commands run.
 	Restart  func(ctx context.Context, thread string) (bool, error)
 	SSO      *sso.Client     // signs in through other services; nil has none
-	Draining <-chan struct{} // closed when live streams should end; nil never is
+	Draining context.Context // over when live streams should end; nil never is
 }
 
 // UI is the set of page handlers. It holds no state of its own but counters, what was last

@@ -54,7 +54,8 @@ type world struct {
 	aside    *adviser
 	url      string
 	handler  http.Handler // behind url
-	draining chan struct{}
+	draining context.Context
+	drain    context.CancelFunc
 	chain    []agent.Middleware  // in front of the usual one
 	helpers  chan map[string]any // what a helper tells that waits
 	client   *http.Client
@@ -64,7 +65,9 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	dir := t.TempDir()
-	w := &world{T: t, dirs: files.Dirs{Root: dir}, model: model, aside: &adviser{}, draining: make(chan struct{})}
+	w := &world{T: t, dirs: files.Dirs{Root: dir}, model: model, aside: &adviser{}}
+	w.draining, w.drain = context.WithCancel(context.Background())
+	t.Cleanup(w.drain)
 	var err error
 	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
