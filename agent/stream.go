@@ -9,7 +9,7 @@ func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (msg *Message
 	id := t.NewID()
 	var c Collector
 	var held []Chunk
-	show := func(k Chunk) { t.Sink.Emit(Event{Kind: EventChunk, NS: t.NS, Message: id, Chunk: k}) }
+
 	partial := func() *Message {
 		if c.Empty() {
 			return nil
@@ -32,17 +32,17 @@ func (a *Agent) stream(ctx context.Context, t *Turn, req *Request) (msg *Message
 			continue
 		}
 		call.saw()
-		for _, h := range held {
-			show(h)
+		for i := range held {
+			t.emit(id, &held[i])
 		}
 		held = nil
-		show(k)
+		t.emit(id, &k)
 	}
 	if err := ctx.Err(); err != nil {
 		return partial(), context.Cause(ctx)
 	}
-	for _, h := range held {
-		show(h)
+	for i := range held {
+		t.emit(id, &held[i])
 	}
 	return c.Message(id, true), nil
 }
@@ -54,4 +54,12 @@ func holdBack(held []Chunk, k Chunk) []Chunk {
 		return held
 	}
 	return append(held, k)
+}
+
+// emit shows a chunk of a message. It is not inlined: an event has half a kilobyte, for which the
+// stack of each stream that waits would keep room.
+//
+//go:noinline
+func (t *Turn) emit(id string, k *Chunk) {
+	t.Sink.Emit(Event{Kind: EventChunk, NS: t.NS, Message: id, Chunk: *k})
 }

@@ -114,11 +114,8 @@ func (p *pursuit) reply(next agent.ModelFunc) agent.ModelFunc {
 		if p.answer == "" {
 			return next(ctx, t, req)
 		}
-		m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(p.answer),
-			Meta: map[string]any{"finish_reason": "stop"}}
+		text := p.answer
 		p.answer = ""
-		t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID,
-			Chunk: agent.Chunk{Text: m.Content.Text, Finish: "stop"}})
-		return m, nil
+		return say(t, text), nil
 	}
 }

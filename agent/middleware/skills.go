@@ -153,13 +153,18 @@ func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 		if u.answer == "" {
 			return next(ctx, t, req)
 		}
-		m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(u.answer),
-			Meta: map[string]any{"finish_reason": "stop"}}
+		text := u.answer
 		u.answer = ""
-		t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID,
-			Chunk: agent.Chunk{Text: m.Content.Text, Finish: "stop"}})
-		return m, nil
+		return say(t, text), nil
 	}
+}
+
+// say shows an answer that no model gave.
+func say(t *agent.Turn, text string) *agent.Message {
+	m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(text),
+		Meta: map[string]any{"finish_reason": "stop"}}
+	t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID, Chunk: agent.Chunk{Text: text, Finish: "stop"}})
+	return m
 }
 
 // limit refuses calls of tools that the skills in use do not allow.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,6 +24,12 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 	ctx, ended := m.observe(e.req.traced(ctx), e.run)
 	defer func() { ended(e.run) }()
 	rec, outcome, err := m.drive(ctx, e)
+	return m.conclude(ctx, e, rec, outcome, err)
+}
+
+// conclude stores how a run ended. It is apart from execute since a stack keeps room for what a
+// function has yet to do, here for as long as a model answers.
+func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder, outcome agent.Outcome, err error) (rest string) {
 	e.family.end(cmp.Or(context.Cause(ctx), errParentEnded))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
@@ -86,86 +91,6 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
 		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
 	e.log.abandon()
-}
-
-// drive loads, records the input and runs the agent. The recorder is nil when not even
-// the thread's log could be opened.
-func (m *Manager) drive(ctx context.Context, e *entry) (rec *recorder, out agent.Outcome, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			m.logger.Error("run panicked", "run", e.run.ID, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("internal error: %v", p)
-		}
-	}()
-	// A cancel must not lose the input, so the run's own context comes in with the agent.
-	kept := context.WithoutCancel(ctx)
-	opts, state, b, failed := m.prepare(kept, e)
-	rec, err = m.recorder(kept, e.run.ThreadID, e.run.ID, e.log, b)
-	if err != nil {
-		return nil, out, err
-	}
-	rec.ctx, rec.cancel, rec.goesOn = ctx, e.cancel, !m.mark
-	if m.watch != nil {
-		rec.watch = m.watching(e.run)
-	}
-	if rec.one = e.req.leavesOne(); rec.one {
-		rec.from = b.head
-	}
-	rec.plan = state.Todos
-	if e.goOn != nil {
-		rec.takeEdit(e.goOn.open)
-		e.goOn.open = nil
-		rec.from = e.run.BaseCheckpoint
-		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
-	} else {
-		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.head, time.Now()
-		if err := rec.begin(e.run, !e.in.given); err != nil {
-			return rec, out, err
-		}
-	}
-	if failed != nil {
-		return rec, out, failed
-	}
-	turn := &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: opts.Options, State: state,
-		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
-		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add,
-		Plan: rec.todos, Observer: m.calls()}
-	defer func() {
-		if lost := rec.settlePlan(kept, &turn.State, out.Next); lost != nil {
-			err = errors.Join(err, lost)
-		}
-	}()
-	m.limitSteps(turn, opts)
-	switch {
-	case e.goOn != nil && e.goOn.past.last != "":
-		var on bool
-		if out, on = e.standOn(turn); !on {
-			return rec, out, nil
-		}
-	case e.in.given:
-		if err := rec.input(kept, turn, e.in.patch); err != nil {
-			return rec, out, err
-		}
-		out.Next = []string{agent.NodeModel}
-	default:
-		out.Next = m.from(kept, e.run.ThreadID, b.head, &state)
-		if out.Next, err = rec.command(kept, turn, e.cmd, out.Next); err != nil || !runsNext(out.Next) {
-			return rec, out, err
-		}
-		turn.From = out.Next
-	}
-	if ctx.Err() != nil {
-		return rec, out, context.Cause(ctx)
-	}
-	m.attach(e, rec)
-	a, err := m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID,
-		AssistantID: e.run.AssistantID,
-		Options:     &turn.Options, Remark: turn.Remark})
-	if err != nil {
-		return rec, out, err
-	}
-	out, err = a.Run(ctx, turn)
-	return rec, out, err
 }
 
 // prepare reads what a run starts from.

@@ -22,75 +22,120 @@ const writeAt = 64 << 10
 
 // streamRun creates a run and follows it.
 func (m mount) streamRun(c echo.Context, thread string) error {
+	r, f, err := m.startStream(c, thread)
+	if err != nil {
+		return err
+	}
+	defer f.release()
+	return m.follow(c, r, f)
+}
+
+// startStream creates a run to follow.
+func (m mount) startStream(c echo.Context, thread string) (*store.Run, *following, error) {
 	req, err := m.bindRun(c, thread)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	release, err := m.Readers.Acquire(m.limits().MaxReaders)
+	reader, err := m.Readers.Acquire(m.limits().MaxReaders)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer release()
-	defer m.stateless.read(req.Thread)()
+	read := m.stateless.read(req.Thread)
+	f := &following{modes: req.modes, subgraphs: req.StreamSubgraphs, leave: req.OnDisconnect == "cancel",
+		release: func() { read(); reader() }}
 	r, err := m.start(c, req)
 	if err != nil {
-		return err
+		f.release()
+		return nil, nil, err
 	}
 	m.contentLocation(c, r)
 	resumable(c, r, "stream")
-	return m.follow(c, r, req.modes, req.StreamSubgraphs, httpx.ID{}, req.OnDisconnect == "cancel")
+	return &r, f, nil
 }
 
 // joinStream follows a run that is there, from the cursor the client names. With an action
 // the run is cancelled first.
 func (m mount) joinStream(c echo.Context, r store.Run) error {
-	defer m.stateless.read(r.ThreadID)()
+	f, err := m.joining(c, &r)
+	if err != nil {
+		return err
+	}
+	defer f.release()
+	return m.follow(c, &r, f)
+}
+
+// joining reads how a client wants to follow a run that is there.
+func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
+	f := &following{after: httpx.ParseID(c.Request().Header.Get("Last-Event-ID")), release: m.stateless.read(r.ThreadID)}
+	defer func() {
+		if err != nil {
+			f.release()
+		}
+	}()
 	q := c.QueryParams()
 	names := httpx.List(q, "stream_mode")
 	if len(names) == 0 {
-		names = modesOf(r)
+		names = modesOf(*r)
 	}
-	set, err := parseModes(names)
+	if f.modes, err = parseModes(names); err != nil {
+		return nil, err
+	}
+	if f.leave, err = cancelsOnLeave(c); err != nil {
+		return nil, err
+	}
+	f.subgraphs, err = httpx.Bool(q, "stream_subgraphs", strings.Contains(string(r.Kwargs), `"stream_subgraphs":true`))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	leave, err := cancelsOnLeave(c)
+	reader, err := m.Readers.Acquire(m.limits().MaxReaders)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	subgraphs, err := httpx.Bool(q, "stream_subgraphs", strings.Contains(string(r.Kwargs), `"stream_subgraphs":true`))
-	if err != nil {
-		return err
-	}
-	release, err := m.Readers.Acquire(m.limits().MaxReaders)
-	if err != nil {
-		return err
-	}
-	defer release()
+	read := f.release
+	f.release = func() { reader(); read() }
 	wait, err := httpx.Bool(q, "wait", false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if action := q.Get("action"); action != "" && c.Request().Method == http.MethodPost { // a GET changes nothing
 		rollback, err := cancelAction(action)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := m.cancel(c, r, rollback, wait); err != nil {
-			return err
+		if err := m.cancel(c, *r, rollback, wait); err != nil {
+			return nil, err
 		}
 	}
-	m.contentLocation(c, r)
-	resumable(c, r, "stream")
-	return m.follow(c, r, set, subgraphs, httpx.ParseID(c.Request().Header.Get("Last-Event-ID")), leave)
+	m.contentLocation(c, *r)
+	resumable(c, *r, "stream")
+	return f, nil
+}
+
+// cancelsOnLeave tells whether a run ends when the client that joins it leaves. That changes something,
+// which a token that may only read can't, although it is a GET.
+func cancelsOnLeave(c echo.Context) (bool, error) {
+	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
+	if err == nil && leave && principal.Of(c.Request().Context()).ReadOnly {
+		err = httpx.Errorf(http.StatusForbidden, "This token may only read: it can't cancel a run by leaving")
+	}
+	return leave && err == nil, err
+}
+
+// following is how a client follows a run.
+type following struct {
+	modes     wire.Modes
+	subgraphs bool
+	after     httpx.ID // the last event it has
+	leave     bool     // the run is cancelled when it goes
+	release   func()   // to be called when it is done
 }
 
 // follow sends a run's frames past a cursor until it ends, the client leaves or the server
-// stops. leave cancels the run with the client.
-func (m mount) follow(c echo.Context, r store.Run, set wire.Modes, subgraphs bool, after httpx.ID, leave bool) error {
+// stops.
+func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 	ctx, done := m.draining(c.Request().Context())
 	defer done()
-	reader, err := m.Runs.FollowRow(ctx, r)
+	reader, err := m.Runs.FollowRow(ctx, *r)
 	if err != nil {
 		return err
 	}
@@ -99,17 +144,23 @@ func (m mount) follow(c echo.Context, r store.Run, set wire.Modes, subgraphs boo
 		return err
 	}
 	defer out.Close()
-	if now := reader.Run(); runs.Done(now.Status) && now.LastSeq == 0 && after.Seq > 0 {
-		return m.gap(out, now, after)
+	if m.gone(reader, f) {
+		return m.gap(out, reader.Run(), f.after)
 	}
-	err = m.pump(ctx, out, reader, wire.NewEncoder(m.DB, r, set, subgraphs, after))
+	err = m.pump(ctx, out, reader, wire.NewEncoder(m.DB, *r, f.modes, f.subgraphs, f.after))
 	switch {
 	case c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft):
-		return m.left(c, r, leave)
+		return m.left(c, r, f.leave)
 	case errors.Is(err, runs.ErrClosed):
 		return nil
 	}
 	return err
+}
+
+// gone tells whether what a reader who comes back has not seen is there no more.
+func (m mount) gone(reader *runs.Reader, f *following) bool {
+	now := reader.Run()
+	return runs.Done(now.Status) && now.LastSeq == 0 && f.after.Seq > 0
 }
 
 // gap tells a reader who comes back that the run's events are gone: its thread keeps only its
@@ -132,18 +183,8 @@ func unlessLeft(c echo.Context, err error) error {
 	return err
 }
 
-// cancelsOnLeave tells whether a run ends when the client that joins it leaves. That changes something,
-// which a token that may only read can't, although it is a GET.
-func cancelsOnLeave(c echo.Context) (bool, error) {
-	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
-	if err == nil && leave && principal.Of(c.Request().Context()).ReadOnly {
-		err = httpx.Errorf(http.StatusForbidden, "This token may only read: it can't cancel a run by leaving")
-	}
-	return leave && err == nil, err
-}
-
 // left ends the run of a client that is gone, if it asked for that.
-func (m mount) left(c echo.Context, r store.Run, leave bool) error {
+func (m mount) left(c echo.Context, r *store.Run, leave bool) error {
 	if !leave {
 		return nil
 	}

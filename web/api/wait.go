@@ -83,7 +83,7 @@ func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, e
 			return r, nil
 		case ctx.Err() != nil:
 			if c.Request().Context().Err() != nil {
-				return none, m.left(c, r, leave)
+				return none, m.left(c, &r, leave)
 			}
 			return none, context.Cause(ctx)
 		case !late:

@@ -1,0 +1,130 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"fawn/agent"
+)
+
+// drive loads, records the input and runs the agent. The recorder is nil when not even
+// the thread's log could be opened.
+func (m *Manager) drive(ctx context.Context, e *entry) (*recorder, agent.Outcome, error) {
+	// A cancel must not lose the input, so the run's own context comes in with the agent.
+	d := &drive{m: m, e: e, kept: context.WithoutCancel(ctx)}
+	err := d.run(ctx)
+	return d.rec, d.out, err
+}
+
+// drive is a run at work.
+type drive struct {
+	m    *Manager
+	e    *entry
+	kept context.Context // is not cancelled with the run
+	rec  *recorder
+	turn *agent.Turn // nil until the run has begun
+	out  agent.Outcome
+}
+
+func (d *drive) run(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.m.logger.Error("run panicked", "run", d.e.run.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	opts, head, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if lost := d.rec.settlePlan(d.kept, &d.turn.State, d.out.Next); lost != nil {
+			err = errors.Join(err, lost)
+		}
+	}()
+	if goes, err := d.enter(opts, head); err != nil || !goes {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	a, err := d.agent(ctx)
+	if err != nil {
+		return err
+	}
+	d.out, err = a.Run(ctx, d.turn)
+	return err
+}
+
+// begin opens the log and makes the turn. It returns the run's choices and the checkpoint it starts from.
+func (d *drive) begin(ctx context.Context) (opts *choices, head string, err error) {
+	m, e := d.m, d.e
+	asked, state, b, failed := m.prepare(d.kept, e)
+	rec, err := m.recorder(d.kept, e.run.ThreadID, e.run.ID, e.log, b)
+	if err != nil {
+		return nil, "", err
+	}
+	d.rec = rec
+	rec.ctx, rec.cancel, rec.goesOn = ctx, e.cancel, !m.mark
+	if m.watch != nil {
+		rec.watch = m.watching(e.run)
+	}
+	if rec.one = e.req.leavesOne(); rec.one {
+		rec.from = b.head
+	}
+	rec.plan = state.Todos
+	if e.goOn != nil {
+		rec.takeEdit(e.goOn.open)
+		e.goOn.open = nil
+		rec.from = e.run.BaseCheckpoint
+		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
+	} else {
+		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.head, time.Now()
+		if err := rec.begin(e.run, !e.in.given); err != nil {
+			return nil, "", err
+		}
+	}
+	if failed != nil {
+		return nil, "", failed
+	}
+	d.turn = &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: asked.Options, State: state,
+		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
+		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add,
+		Plan: rec.todos, Observer: m.calls()}
+	return &asked, b.head, nil
+}
+
+// enter stores what comes before the agent: the input or a command. The run may be over with it.
+func (d *drive) enter(opts *choices, head string) (goes bool, err error) {
+	m, e := d.m, d.e
+	m.limitSteps(d.turn, *opts)
+	switch {
+	case e.goOn != nil && e.goOn.past.last != "":
+		if d.out, goes = e.standOn(d.turn); !goes {
+			return false, nil
+		}
+	case e.in.given:
+		if err := d.rec.input(d.kept, d.turn, e.in.patch); err != nil {
+			return false, err
+		}
+		d.out.Next = []string{agent.NodeModel}
+	default:
+		d.out.Next = m.from(d.kept, e.run.ThreadID, head, &d.turn.State)
+		if d.out.Next, err = d.rec.command(d.kept, d.turn, e.cmd, d.out.Next); err != nil || !runsNext(d.out.Next) {
+			return false, err
+		}
+		d.turn.From = d.out.Next
+	}
+	return true, nil
+}
+
+// agent builds the agent and lets others reach the run.
+func (d *drive) agent(ctx context.Context) (*agent.Agent, error) {
+	e := d.e
+	d.m.attach(e, d.rec)
+	return d.m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, AssistantID: e.run.AssistantID,
+		Options: &d.turn.Options, Remark: d.turn.Remark})
+}
