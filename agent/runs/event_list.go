@@ -11,19 +11,39 @@ const eventBlock = 64
 // eventList is an ascending list of events in blocks: a long answer never has all its events
 // copied to make room for one more, and what is dropped is let go of. Slices of it that readers
 // hold do not change.
+//
+// Nearly all events are small pieces of one text, of which few readers want any but the newest. Such
+// a block is packed once the one behind it is full: a piece takes what its text does and 2 bytes
+// instead of some 110.
 type eventList struct {
-	blocks [][]Event // none is empty
+	blocks []block // none is empty
+}
+
+// block is a part of the list, open or packed.
+type block struct {
+	open []Event
+	text *texts
+}
+
+// texts are pieces of one message's text, or of its reasoning, with numbers that follow each other.
+type texts struct {
+	first Event // without its text
+	text  string
+	ends  [eventBlock]uint16 // where each piece ends in text
 }
 
 func (l *eventList) add(ev Event) {
 	n := len(l.blocks)
 	if n == 0 {
-		l.blocks = append(l.blocks, nil) // grows as it must: most runs are short
-	} else if len(l.blocks[n-1]) == eventBlock {
-		l.blocks = append(l.blocks, make([]Event, 0, eventBlock))
+		l.blocks = append(l.blocks, block{}) // grows as it must: most runs are short
+	} else if len(l.blocks[n-1].open) == eventBlock || l.blocks[n-1].text != nil {
+		if n > 1 {
+			l.blocks[n-2].pack()
+		}
+		l.blocks = append(l.blocks, block{open: make([]Event, 0, eventBlock)})
 	}
 	end := &l.blocks[len(l.blocks)-1]
-	*end = append(*end, ev)
+	end.open = append(end.open, ev)
 }
 
 // last is nil when there are none.
@@ -31,14 +51,14 @@ func (l *eventList) last() *Event {
 	if len(l.blocks) == 0 {
 		return nil
 	}
-	end := l.blocks[len(l.blocks)-1]
+	end := l.blocks[len(l.blocks)-1].events()
 	return &end[len(end)-1]
 }
 
 func (l *eventList) dropLast() {
 	n := len(l.blocks) - 1
-	if end := l.blocks[n]; len(end) > 1 {
-		l.blocks[n] = end[:len(end)-1]
+	if end := l.blocks[n].events(); len(end) > 1 {
+		l.blocks[n] = block{open: end[:len(end)-1]}
 		return
 	}
 	l.blocks = l.blocks[:n]
@@ -47,13 +67,13 @@ func (l *eventList) dropLast() {
 // dropWhile drops the oldest events for which f says so.
 func (l *eventList) dropWhile(f func(*Event) bool) {
 	for len(l.blocks) > 0 {
-		first, n := l.blocks[0], 0
+		first, n := l.blocks[0].events(), 0
 		for n < len(first) && f(&first[n]) {
 			n++
 		}
 		if n < len(first) {
 			if n > 0 {
-				l.blocks[0] = slices.Clone(first[n:])
+				l.blocks[0] = block{open: slices.Clone(first[n:])}
 			}
 			return
 		}
@@ -63,13 +83,57 @@ func (l *eventList) dropWhile(f func(*Event) bool) {
 
 // after returns the events past seq that are in one block; none when there are none at all.
 func (l *eventList) after(seq int64) []Event {
-	at := sort.Search(len(l.blocks), func(i int) bool {
-		b := l.blocks[i]
-		return b[len(b)-1].To > seq
-	})
+	at := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].to() > seq })
 	if at == len(l.blocks) {
 		return nil
 	}
-	b := l.blocks[at]
+	b := l.blocks[at].events()
 	return b[sort.Search(len(b), func(i int) bool { return b[i].To > seq }):]
+}
+
+// to is the last number of the block.
+func (b *block) to() int64 {
+	if b.text != nil {
+		return b.text.first.To + eventBlock - 1
+	}
+	return b.open[len(b.open)-1].To
+}
+
+// events are those of the block. They are made anew when it is packed.
+func (b *block) events() []Event {
+	if b.text == nil {
+		return b.open
+	}
+	out, from := make([]Event, eventBlock), uint16(0)
+	for i, to := range b.text.ends {
+		ev := b.text.first
+		ev.Seq += int64(i)
+		ev.To += int64(i)
+		ev.Text = b.text.text[from:to]
+		out[i], from = ev, to
+	}
+	return out
+}
+
+// pack packs a full block if its events are alike.
+func (b *block) pack() {
+	if len(b.open) != eventBlock {
+		return
+	}
+	first, size := b.open[0], 0
+	first.Text = ""
+	for i, ev := range b.open {
+		size += len(ev.Text)
+		if (ev.Kind != KindText && ev.Kind != KindReasoning) || ev.Kind != first.Kind || ev.Msg != first.Msg || ev.NS != first.NS ||
+			ev.Seq != first.Seq+int64(i) || ev.To != ev.Seq || ev.Data != nil || ev.Step != nil || size > 1<<16-1 {
+			return
+		}
+	}
+	t, text := &texts{first: first}, make([]byte, 0, size)
+	for i, ev := range b.open {
+		text = append(text, ev.Text...)
+		t.ends[i] = uint16(len(text))
+	}
+	t.text = string(text)
+	*b = block{text: t}
 }

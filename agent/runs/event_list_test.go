@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,16 +16,21 @@ func TestAnEventListIsASlice(t *testing.T) {
 		var l eventList
 		var want, held, copied []Event
 		next := int64(1)
-		sequences := func(list []Event) (out []int64) {
-			for _, ev := range list {
-				out = append(out, ev.Seq)
-			}
-			return out
+		same := func(a, b []Event) bool {
+			return slices.EqualFunc(a, b, func(x, y Event) bool { return reflect.DeepEqual(x, y) })
 		}
+		msg := &Msg{ID: "m"}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				for range rapid.IntRange(1, 2*eventBlock).Draw(t, "events") {
+				texts, alike := rapid.Bool().Draw(t, "texts"), rapid.Bool().Draw(t, "alike")
+				for range rapid.IntRange(1, 4*eventBlock).Draw(t, "events") {
 					ev := Event{Seq: next, To: next + int64(next%3)}
+					if texts {
+						ev = Event{Seq: next, To: next, Kind: KindText, Msg: msg, Text: strings.Repeat("é", int(next%5))}
+					}
+					if texts && !alike && next%100 == 0 {
+						ev.Kind, ev.Msg = KindReasoning, &Msg{ID: "n"}
+					}
 					next = ev.To + 1
 					l.add(ev)
 					want = append(want, ev)
@@ -57,21 +64,42 @@ func TestAnEventListIsASlice(t *testing.T) {
 				if from < 0 {
 					from = len(want)
 				}
-				if !slices.Equal(sequences(got), sequences(want[from:])) {
-					t.Fatalf("past %d: %v, want %v", cursor, sequences(got), sequences(want[from:]))
+				if !same(got, want[from:]) {
+					t.Fatalf("past %d: %v, want %v", cursor, got, want[from:])
 				}
 			},
 			"": func(t *rapid.T) {
-				if got := slices.Concat(l.blocks...); !slices.Equal(sequences(got), sequences(want)) {
-					t.Fatalf("%v, want %v", sequences(got), sequences(want))
+				if got := l.all(); !same(got, want) {
+					t.Fatalf("%v, want %v", got, want)
 				}
 				if last := l.last(); (last == nil) != (len(want) == 0) || last != nil && last.Seq != want[len(want)-1].Seq {
 					t.Fatalf("the last is %v", last)
 				}
-				if !slices.Equal(sequences(held), sequences(copied)) {
-					t.Fatalf("what a reader holds became %v, was %v", sequences(held), sequences(copied))
+				if !same(held, copied) {
+					t.Fatalf("what a reader holds became %v, was %v", held, copied)
 				}
 			},
 		})
 	})
+}
+
+// TestALongTextTakesLittleMemory: a piece of a long answer takes a fraction of an event.
+func TestALongTextTakesLittleMemory(t *testing.T) {
+	var l eventList
+	msg := &Msg{ID: "m"}
+	for i := range int64(100 * eventBlock) {
+		l.add(Event{Seq: i + 1, To: i + 1, Kind: KindText, Msg: msg, Text: "word "})
+	}
+	for i, b := range l.blocks[:len(l.blocks)-2] {
+		if b.text == nil || b.open != nil {
+			t.Fatalf("block %d of %d is not packed", i, len(l.blocks))
+		}
+	}
+}
+
+func (l *eventList) all() (list []Event) {
+	for _, b := range l.blocks {
+		list = append(list, b.events()...)
+	}
+	return list
 }

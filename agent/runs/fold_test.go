@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -216,7 +215,7 @@ func TestFoldedEventsReadAsTheyStreamed(t *testing.T) {
 			b.step(t, agent.NodeTools, results...)
 		}
 		got, _ := b.stored(t)
-		sameEvents(rt, got, slices.Concat(b.rec.log.events.blocks...))
+		sameEvents(rt, got, b.rec.log.events.all())
 		b.rec.lane.Close()
 	})
 }
@@ -357,5 +356,5 @@ func TestFoldKeepsSlotsAndCallsApart(t *testing.T) {
 	}
 	b.step(t, agent.NodeTools, agent.TextResult("x").Message("r", agent.ToolCall{ID: "c", Name: "look"}))
 	got, _ := b.stored(t)
-	sameEvents(t, got, slices.Concat(b.rec.log.events.blocks...))
+	sameEvents(t, got, b.rec.log.events.all())
 }
