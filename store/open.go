@@ -86,7 +86,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 		}
 	}
 
-	pool, err := openPool(dir, "_txlock=immediate", "journal_mode(WAL)", "synchronous("+sync+")", "cache_size(-8000)",
+	pool, err := openPool(dir, "_txlock=immediate", "journal_mode(WAL)", "synchronous("+sync+")", "cache_size(-4000)",
 		"temp_store(memory)", "secure_delete(FAST)", "wal_autocheckpoint(1000)", "journal_size_limit(67108864)")
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 
 // openReaders opens the connections that read.
 func openReaders(dir string, cfg Config, options ...string) (*sql.DB, error) {
-	readers, err := openPool(dir, append(options, "mode=ro", "query_only(1)", "cache_size(-4000)",
+	readers, err := openPool(dir, append(options, "mode=ro", "query_only(1)", "cache_size(-2000)",
 		"temp_store(memory)")...)
 	if err != nil {
 		return nil, err

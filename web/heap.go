@@ -22,7 +22,8 @@ const (
 	calmBytes = 512 << 10       // at most so much was handed out since, when it is
 	worthIt   = 2 << 20         // and so much since memory was given back
 
-	worthDropping = 4 << 20 // bytes of the program file that came in since its pages were dropped
+	worthDropping = 4 << 20  // bytes of the program file that came in since its pages were dropped
+	plentyOfFiles = 28 << 20 // bytes of files in memory that are too many in any case
 )
 
 // keepHeap sets how often memory is collected and how much there may be, and gives it back to the
@@ -129,11 +130,11 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 }
 
 // dropGrown drops the pages of the program file if more of them came in than is worth the look since
-// there were so many bytes of files in memory, and returns how many there are after the last drop. What
-// is in use comes back in a millisecond, also under load; the system maps a page with many around it,
-// and so the rest is far more.
+// there were so many bytes of files in memory, or if there are plenty, and returns how many there are
+// after the last drop. What is in use comes back in a millisecond, also under load; the system maps a
+// page with many around it, and so the rest is far more.
 func dropGrown(files uint64) uint64 {
-	if fileBytes() < files+worthDropping {
+	if fileBytes() < min(files+worthDropping, plentyOfFiles) {
 		return files
 	}
 	dropProgram()
