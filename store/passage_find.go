@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // What a search looks at, at most.
@@ -23,7 +25,8 @@ const (
 // FindPassages returns the passages of a thread that fit a query best, the best first. Files,
 // if there are any, limit it to these.
 func (db *DB) FindPassages(ctx context.Context, thread, query string, files []string, limit int) ([]Passage, error) {
-	words := telling(terms(clipped(query, 4096), false))
+	query = clipped(query, 4096)
+	words := telling(terms(query, false), names(query))
 	wanted, err := db.rank(ctx, thread, words)
 	if err != nil {
 		return nil, fmt.Errorf("search thread %s: %w", thread, err)
@@ -121,17 +124,35 @@ func (db *DB) rank(ctx context.Context, thread string, words []string) (string, 
 	return strings.Join(parts, " OR "), nil
 }
 
-// telling leaves out words of one or two letters, which are mostly grammar, unless there is
-// little else. Inside a query they would count like any rare word of a short document.
-func telling(words []string) []string {
+// telling leaves out words of one or two letters, which are mostly grammar, unless they are names
+// or there is little else. Inside a query they would count like any rare word of a short document.
+func telling(words []string, names map[string]bool) []string {
 	long := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		r, _ := utf8.DecodeRuneInString(w)
-		return utf8.RuneCountInString(w) <= 2 && unicode.IsLetter(r) && !isDense(r)
+		return utf8.RuneCountInString(w) <= 2 && unicode.IsLetter(r) && !isDense(r) && !names[w]
 	})
 	if len(long) < 2 {
 		return words
 	}
 	return long
+}
+
+// names are the short words, in lower case, that a query writes as a name: "G" in "the budget of
+// project G", "EU" or "Q3". In a query all in capitals, or at its beginning, capitals say nothing.
+func names(query string) map[string]bool {
+	if !strings.ContainsFunc(query, unicode.IsLower) {
+		return nil
+	}
+	list := map[string]bool{}
+	for i, w := range strings.FieldsFunc(norm.NFKC.String(query), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}) {
+		digit := strings.ContainsFunc(w, unicode.IsDigit)
+		if utf8.RuneCountInString(w) <= 2 && (digit || i > 0 && w != "I" && !strings.ContainsFunc(w, unicode.IsLower)) {
+			list[strings.ToLower(w)] = true
+		}
+	}
+	return list
 }
 
 // inOrder is the share of neighbouring words of a query that are neighbours in a text too.

@@ -82,6 +82,22 @@ func TestPassagesAreFoundByTheirWords(t *testing.T) {
 
 // TestRemovedPassagesAreGone: from searches, and from the files on disk, the words of the index
 // too.
+// TestAShortNameIsFound: a letter or two in capitals, or with a digit, names something.
+func TestAShortNameIsFound(t *testing.T) {
+	db := open(t)
+	var texts []string
+	for _, name := range []string{"A", "B", "C", "D", "E", "F", "G", "EU", "Q3"} {
+		texts = append(texts, fmt.Sprintf("Project %s has a budget of its own. The budget is the last word of the plan for it.", name))
+	}
+	add(t, db, "t", "plan.pdf", texts...)
+	for query, page := range map[string]int{"What is the budget of project G?": 7, "What is the budget of project A?": 1,
+		"How large is the EU budget?": 8, "Tell me of q3 and its budget.": 9, "What did I say of a budget for G?": 7} {
+		if want, got := fmt.Sprintf("plan.pdf/%d", page), find(t, db, "t", query); len(got) == 0 || got[0] != want {
+			t.Errorf("%q finds %v first, want %s", query, got, want)
+		}
+	}
+}
+
 func TestRemovedPassagesAreGone(t *testing.T) {
 	dir := t.TempDir()
 	db := openAt(t, dir)
