@@ -129,6 +129,8 @@ type Policy struct {
 	UploadsReadOnly bool
 	// Env adds variables for every command.
 	Env map[string]string
+	// Proxy takes the place of Config.Proxy; nil does not.
+	Proxy func(thread string, l net.Listener)
 }
 
 // Limits bound one sandbox; zero means no limit of that kind.

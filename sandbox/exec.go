@@ -50,6 +50,7 @@ type job struct {
 	env     []string
 	cwd     string
 	stdin   []byte
+	in      *os.File // in place of stdin; may be nil
 	out     *os.File
 	errs    *os.File
 }
@@ -57,6 +58,9 @@ type job struct {
 // close lets go of the outputs: their end is then a matter of the command alone.
 func (j job) close() error {
 	err := j.out.Close()
+	if j.in != nil {
+		err = errors.Join(err, j.in.Close())
+	}
 	if j.errs != j.out {
 		err = errors.Join(err, j.errs.Close())
 	}
@@ -110,12 +114,16 @@ func (s setting) execute(ctx context.Context, b box, req ExecReq, start func(fun
 		return res, fmt.Errorf("make a pipe: %w", err)
 	}
 	start(func() { out.run(b.done()) })
+	if req.Out != nil {
+		_ = w[0].Close() // nobody has it
+		w[0] = req.Out
+	}
 
 	ctx, stop := context.WithTimeoutCause(ctx, cmp.Or(req.Timeout, s.policy.Timeout), errTimeout)
 	defer stop()
 	e, err := b.run(ctx, job{
 		command: s.paths.In(req.Command), args: s.inside(req.Args), cwd: s.paths.In(cmp.Or(req.Cwd, files.Workspace)),
-		stdin: req.Stdin, out: w[0], errs: w[1],
+		stdin: req.Stdin, in: req.In, out: w[0], errs: w[1],
 		env: s.environment(req),
 	})
 	cause := context.Cause(ctx)

@@ -33,8 +33,14 @@ func (m *member) ID() string { return m.pool.name + ":" + m.thread }
 func (m *member) Paths() PathMapper { return m.pool.paths(m.thread) }
 
 func (m *member) Exec(ctx context.Context, req ExecReq) (ExecResult, error) {
+	defer req.closeEnds()
 	if err := req.validate(); err != nil {
 		return ExecResult{}, err
+	}
+	if req.Apart != nil || req.In != nil || req.Out != nil {
+		if err := req.validateApart(m.pool.name); err != nil {
+			return ExecResult{}, err
+		}
 	}
 	if err := context.Cause(ctx); err != nil {
 		return ExecResult{}, err
@@ -44,7 +50,7 @@ func (m *member) Exec(ctx context.Context, req ExecReq) (ExecResult, error) {
 	}
 	defer m.pool.work.Done()
 	start := time.Now()
-	b, policy, lost, err := m.take(ctx)
+	b, policy, lost, err := m.take(ctx, req.Apart)
 	s := setting{cfg: m.pool.cfg, provider: m.pool.name, thread: m.thread, policy: policy, paths: m.Paths(),
 		quota: m.pool.quota}
 	var res ExecResult
@@ -53,7 +59,7 @@ func (m *member) Exec(ctx context.Context, req ExecReq) (ExecResult, error) {
 		layers = b.layers()
 		s.env = m.pool.env(policy)
 		res, err = s.execute(ctx, b, req, m.pool.work.Go)
-		m.leave(b, res, policy)
+		m.leave(b, res, policy, req.Apart != nil)
 	}
 	res.Took = time.Since(start)
 	if gone := m.destroyed(); gone != "" && err == nil && res.SandboxRestarted {
@@ -75,7 +81,15 @@ func (m *member) destroyed() string {
 }
 
 // take returns a running box and counts the call.
-func (m *member) take(ctx context.Context) (b box, p Policy, lost string, err error) {
+func (m *member) take(ctx context.Context, apart *Policy) (b box, p Policy, lost string, err error) {
+	if apart != nil {
+		p = *apart
+		m.mu.Lock()
+		p.Limits.Memory = m.policy.Limits.Memory // what this machine has to give
+		m.mu.Unlock()
+		b, err = m.once(ctx, p)
+		return b, p, "", err
+	}
 	for {
 		m.mu.Lock()
 		if m.gone != "" {
@@ -95,7 +109,11 @@ func (m *member) take(ctx context.Context) (b box, p Policy, lost string, err er
 			p = m.policy
 			m.calls++
 			m.mu.Unlock()
-			b, err = m.once(ctx, p)
+			if b, err = m.once(ctx, p); err != nil {
+				m.mu.Lock()
+				m.calls--
+				m.mu.Unlock()
+			}
 			return b, p, "", err
 		}
 		if m.box != nil && ended(m.box) {
@@ -142,7 +160,7 @@ func (m *member) take(ctx context.Context) (b box, p Policy, lost string, err er
 	}
 }
 
-// once starts a box for one call, which was counted.
+// once starts a box for one call.
 func (m *member) once(ctx context.Context, p Policy) (box, error) {
 	b, err := m.pool.launch(ctx, m.thread, p)
 	m.mu.Lock()
@@ -154,7 +172,6 @@ func (m *member) once(ctx context.Context, p Policy) (box, error) {
 		m.mu.Unlock()
 		return b, nil
 	}
-	m.calls--
 	m.mu.Unlock()
 	if err == nil {
 		b.stop()
@@ -177,12 +194,14 @@ func ended(b box) bool {
 	}
 }
 
-// leave counts a call out.
-func (m *member) leave(b box, res ExecResult, p Policy) {
+// leave counts a call out, unless it had a box apart.
+func (m *member) leave(b box, res ExecResult, p Policy, apart bool) {
 	m.mu.Lock()
-	m.calls--
-	m.lastUsed = time.Now()
-	m.background += res.Background
+	if !apart {
+		m.calls--
+		m.lastUsed = time.Now()
+		m.background += res.Background
+	}
 	if res.SandboxRestarted && m.box == b {
 		// The model was told with this result.
 		m.drop("")

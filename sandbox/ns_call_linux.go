@@ -182,9 +182,13 @@ func (b *nsBox) send(id int, j job) error {
 		}
 	}
 	fds := []int{int(files[0].Fd())}
-	for _, out := range []*os.File{j.out, j.errs} {
+	streams := []*os.File{j.out, j.errs}
+	if j.in != nil {
+		streams = append(streams, j.in)
+	}
+	for _, out := range streams {
 		fd := int(out.Fd())
-		// Programs expect output that blocks.
+		// Programs expect streams that block.
 		if err := unix.SetNonblock(fd, false); err != nil {
 			return fmt.Errorf("prepare output: %w", err)
 		}
@@ -199,7 +203,7 @@ func (b *nsBox) send(id int, j job) error {
 	for _, f := range files[1:] {
 		fds = append(fds, int(f.Fd()))
 	}
-	_, err = b.write(&jail.Message{Op: jail.OpExec, ID: id, Stdin: j.stdin != nil, Script: r.Script}, fds...)
+	_, err = b.write(&jail.Message{Op: jail.OpExec, ID: id, Stdin: j.stdin != nil || j.in != nil, Script: r.Script}, fds...)
 	return err
 }
 

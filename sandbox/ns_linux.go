@@ -155,8 +155,12 @@ func (n *namespace) startBox(ctx context.Context, thread string, p Policy) (*nsB
 			return nil, &InitError{Step: "cgroup", Err: err}
 		}
 	}
-	if n.cfg.Proxy != nil {
-		l.proxy = func(listener net.Listener) { n.cfg.Proxy(thread, listener) }
+	serve := n.cfg.Proxy
+	if p.Proxy != nil {
+		serve = p.Proxy
+	}
+	if serve != nil {
+		l.proxy = func(listener net.Listener) { serve(thread, listener) }
 	}
 	b, err := startBox(ctx, l)
 	if err != nil {

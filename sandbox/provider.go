@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 )
@@ -89,6 +90,12 @@ type ExecReq struct {
 	All io.Writer
 	// Origin is copied into the audit record.
 	Origin Origin
+	// In and Out are standard input and output, in place of Stdin and of the result's Output. Exec
+	// closes them. Sandboxes without namespaces refuse them, and Apart.
+	In, Out *os.File
+	// Apart gives the command a sandbox of its own with that policy, beside the one of the thread. Its
+	// lifetime is the call.
+	Apart *Policy
 }
 
 // Origin says on whose behalf a command runs.

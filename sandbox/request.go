@@ -4,6 +4,7 @@ import (
 	"fawn/sandbox/files"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -107,4 +108,28 @@ func firstChars(text string, n int) string {
 		n--
 	}
 	return strings.ToValidUTF8(text, string(utf8.RuneError))
+}
+
+// validateApart says why what only sandboxes of namespaces can do cannot be done.
+func (r ExecReq) validateApart(provider string) error {
+	if provider != ProviderNamespace {
+		return fmt.Errorf("%w: a sandbox of the kind %q has neither streams nor policies of its own for a command",
+			ErrRequest, provider)
+	}
+	if r.Apart == nil {
+		return nil
+	}
+	if r.Apart.Lifetime != LifetimeCall {
+		return fmt.Errorf("%w: a policy for one command lives for the call", ErrRequest)
+	}
+	return r.Apart.validate()
+}
+
+// closeEnds lets go of the streams that came with a request; closing them again does nothing.
+func (r ExecReq) closeEnds() {
+	for _, f := range []*os.File{r.In, r.Out} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
 }

@@ -31,6 +31,7 @@ func (a *App) openMCP(snap *config.Snapshot) {
 			return filepath.Abs(filepath.Join(a.dirs.Root, "threads", thread, "user-data"))
 		},
 		Save: a.saveOutput, Patience: a.formPatience,
+		Confine:  a.confine,
 		Announce: func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) },
 	})
 	a.mcp.Set(lead.MCPServers(snap))

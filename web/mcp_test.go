@@ -36,6 +36,7 @@ func serveMCP() {
 			return nil, nil, nil
 		})
 	addDraft(s)
+	addProbe(s)
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 	}
@@ -207,7 +208,7 @@ func TestMCPServersOnThePage(t *testing.T) {
 			}
 		}
 	}
-	if got := page("Connected"); !strings.Contains(got, "Tools (3)") || !strings.Contains(got, "tells where it works") {
+	if got := page("Connected"); !strings.Contains(got, "Tools (4)") || !strings.Contains(got, "tells where it works") {
 		t.Errorf("the page is %s", got)
 	}
 	for text, want := range map[string]string{string(pasted): "already", "nonsense": "not a JSON object",

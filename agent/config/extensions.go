@@ -21,6 +21,9 @@ type MCPServer struct {
 	Command            string             `yaml:"command"`
 	Args               []string           `yaml:"args"`
 	Env                Headers            `yaml:"env"`
+	Sandboxed          bool               `yaml:"sandboxed"` // it runs in a sandbox
+	Folders            []string           `yaml:"folders"`   // that it sees there: HOST[:INSIDE][:rw]
+	Hosts              []string           `yaml:"hosts"`     // that it may reach from there
 	URL                string             `yaml:"url"`
 	Headers            Headers            `yaml:"headers"`
 	OAuth              *MCPOAuth          `yaml:"oauth"`

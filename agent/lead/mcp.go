@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/mcp"
+	"fawn/sandbox"
 )
 
 // MCPServers are the servers that the configuration names.
@@ -27,6 +29,12 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 		StartTimeout: m.SessionInitTimeout, Sampling: m.Sampling}
 	if m.Type != mcp.Stdio && m.Type != mcp.SSE {
 		s.Type = mcp.HTTP // it has several spellings
+	}
+	if s.Sandboxed, s.Hosts = m.Sandboxed, m.Hosts; s.Sandboxed {
+		var err error
+		if s.Folders, err = mcpFolders(m.Folders); err != nil && s.Missing == "" {
+			s.Missing = err.Error()
+		}
 	}
 	for tool, t := range m.Tools {
 		if t.Routing != nil {
@@ -50,6 +58,27 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 			DefaultType: o.DefaultTokenType, Skew: o.RefreshSkew, Params: o.ExtraTokenParams.Plain()}
 	}
 	return s
+}
+
+// mcpFolders reads what a server in a sandbox sees of this machine.
+func mcpFolders(list []string) ([]mcp.Folder, error) {
+	var out []mcp.Folder
+	for _, text := range list {
+		var f mcp.Folder
+		text, f.Write = strings.CutSuffix(text, ":rw")
+		var ok bool
+		if f.Dir, f.Path, ok = strings.Cut(text, ":"); !ok {
+			f.Path = f.Dir
+		}
+		if !filepath.IsAbs(f.Dir) {
+			return nil, fmt.Errorf("folders: %q is not an absolute path", f.Dir)
+		}
+		if err := sandbox.CheckMountPath(f.Path); err != nil {
+			return nil, fmt.Errorf("folders: %w; give it another place with %s:/name", err, f.Dir)
+		}
+		out = append(out, f)
+	}
+	return out, nil
 }
 
 func mcpRouting(r config.Routing) mcp.Routing {

@@ -45,7 +45,7 @@ func checkServers(s *config.Store, stored, next config.Servers) error {
 			return &config.BadServers{Why: "the name of a server has 1 to 100 characters"}
 		}
 		same := was != nil
-		for _, key := range []string{"type", "transport", "command", "args", "env"} {
+		for _, key := range []string{"type", "transport", "command", "args", "env", "sandboxed", "folders"} {
 			same = same && reflect.DeepEqual(e[key], was[key])
 		}
 		command, _ := e["command"].(string)

@@ -56,7 +56,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	s.mu.Unlock()
 	folder := ""
 	args := c.Args
-	if conf.Type == Stdio {
+	if conf.Type == Stdio && !conf.Sandboxed {
 		var err error
 		if folder, err = s.pool.folder(t.ThreadID); err != nil {
 			return agent.Result{}, fmt.Errorf("open files of thread: %w", err)

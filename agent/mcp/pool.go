@@ -33,6 +33,9 @@ type Options struct {
 	Folder func(thread string) (string, error)
 	// Save writes a file into a thread's outputs, and gives its virtual path.
 	Save func(ctx context.Context, thread, name string, data []byte) (string, error)
+	// Confine runs a server in a sandbox until it ends, or ctx does. An error says why it does not run
+	// there. Nil means that there are no sandboxes.
+	Confine func(ctx context.Context, j Job) error
 	// Guard judges addresses that servers redirect to.
 	Guard *netguard.Guard
 	// Patience is how long a call in a thread may wait for a person to answer its server; 0, or no

@@ -19,11 +19,12 @@ const grace = time.Second
 
 // process is a server that runs as a child, with everything it has started.
 type process struct {
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd // nil in a sandbox
 	group  *group
+	ways   []func()      // to end it, the mildest first
 	in     *os.File      // its standard input
 	out    *os.File      // what it says
-	err    *os.File      // what it complains of
+	err    *os.File      // what it complains of; nil in a sandbox
 	said   chan struct{} // closed when it complains no more
 	exited chan struct{}
 	status error // of the exit, once exited is closed
@@ -150,6 +151,9 @@ func start(c command, complain func(string)) (_ *process, err error) {
 	if p.group, err = newGroup(p.cmd); err != nil {
 		return nil, err
 	}
+	for _, tell := range []func(*exec.Cmd) error{p.group.leave, p.group.kill} {
+		p.ways = append(p.ways, func() { _ = tell(p.cmd) }) // if it cannot be told, it has gone
+	}
 	if err = p.cmd.Start(); err != nil {
 		return nil, errors.Join(err, p.group.kill(p.cmd))
 	}
@@ -191,12 +195,12 @@ func (p *process) lastWords() {
 func (p *process) end() {
 	p.once.Do(func() {
 		_ = p.in.Close() // the sign to leave
-		for _, tell := range []func(*exec.Cmd) error{p.group.leave, p.group.kill} {
+		for _, tell := range p.ways {
 			left := time.NewTimer(grace)
 			select {
 			case <-p.exited:
 			case <-left.C:
-				_ = tell(p.cmd) // if it cannot be told, it has gone
+				tell()
 			}
 			left.Stop()
 		}

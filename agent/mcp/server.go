@@ -30,6 +30,10 @@ type Server struct {
 	Args    []string // below /mnt/user-data they mean the files of the thread
 	Env     map[string]string
 
+	Sandboxed bool // its process runs in a sandbox
+	Folders   []Folder
+	Hosts     []string // that it may reach from there; none reaches nothing
+
 	URL     string
 	Headers map[string]string
 	OAuth   *OAuth

@@ -97,7 +97,9 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	}
 	e.client, err = client.Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		finish()
+		if finish(); e.proc != nil && e.proc.cmd == nil && e.proc.status != nil {
+			err = e.proc.status
+		}
 		return nil, err
 	}
 	s.pool.work.Go(func() {
@@ -149,6 +151,12 @@ func (s *server) transport(life context.Context, e *session, conf Server, thread
 		return &sdk.StreamableClientTransport{Endpoint: conf.URL, HTTPClient: w.client(),
 			MaxEventSize: s.pool.o.MaxMessage, MaxRetries: 2}, w.close, nil
 	}
+	if conf.Sandboxed {
+		if e.proc, err = s.confined(conf, thread); err != nil {
+			return nil, nil, err
+		}
+		return s.pipes(e.proc), e.proc.end, nil
+	}
 	folder, err := s.pool.folder(thread)
 	if err != nil {
 		return nil, nil, err
@@ -170,7 +178,11 @@ func (s *server) transport(life context.Context, e *session, conf Server, thread
 	if err != nil {
 		return nil, nil, err
 	}
-	return &sdk.IOTransport{Reader: e.proc.output(), Writer: e.proc.in, MaxLineLength: s.pool.o.MaxMessage}, e.proc.end, nil
+	return s.pipes(e.proc), e.proc.end, nil
+}
+
+func (s *server) pipes(p *process) sdk.Transport {
+	return &sdk.IOTransport{Reader: p.output(), Writer: p.in, MaxLineLength: s.pool.o.MaxMessage}
 }
 
 // tempFolder is where servers put their temporary files, in a thread's workspace.

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/mcp"
+	"fawn/sandbox"
+	"fawn/sandbox/egress"
+)
+
+// confinedTime is how long an MCP server may run in a sandbox. Sessions that nobody uses end sooner.
+const confinedTime = 365 * 24 * time.Hour
+
+// confine runs an MCP server in a sandbox of its own, with the files of its thread, until it ends. Where
+// there are no namespaces it does not run at all.
+func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
+	defer func() {
+		_, _ = j.In.Close(), j.Out.Close() // the sandbox may have closed them
+	}()
+	if r := a.report(); !r.OK {
+		return fmt.Errorf("it may only run in a sandbox, and there is none here: %s", r)
+	}
+	if name := a.sandbox.Name(); name != sandbox.ProviderNamespace {
+		return fmt.Errorf("it may only run in a sandbox of namespaces, and commands here run in one of the kind %q", name)
+	}
+	snap := a.config.Current()
+	apart, err := a.confinement(snap, j.Server)
+	if err != nil {
+		return err
+	}
+	ref := sandbox.ThreadRef{ID: j.Thread}
+	if ref.ID == "" {
+		ref.ID = "job-" + rand.Text()
+		defer func() {
+			gone := a.sandbox.Destroy(context.WithoutCancel(ctx), ref, "the server has ended")
+			err = errors.Join(err, gone, a.dirs.Remove(ref.ID))
+		}()
+	}
+	box, err := a.sandbox.Acquire(ctx, ref, lead.SandboxPolicy(snap.File.Sandbox))
+	if err != nil {
+		return err
+	}
+	res, err := box.Exec(ctx, sandbox.ExecReq{Command: `exec "$@"`, Args: append([]string{j.Server.Command}, j.Server.Args...),
+		Env: j.Server.Env, In: j.In, Out: j.Out, All: j.Complain, Apart: &apart})
+	switch {
+	case err != nil:
+		return err
+	case res.ExitCode == 126, res.ExitCode == 127:
+		return fmt.Errorf("%q can't be started in the sandbox, which has the programs of the system and its folders only",
+			j.Server.Command)
+	case len(res.Notes) > 0:
+		return errors.New(strings.Join(res.Notes, " "))
+	}
+	return nil
+}
+
+// confinement is what an MCP server may do in its sandbox: what commands may, with folders and hosts of
+// its own.
+func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, error) {
+	p := lead.SandboxPolicy(snap.File.Sandbox)
+	p.Lifetime, p.Timeout, p.Limits.CPUTime = sandbox.LifetimeCall, confinedTime, 0
+	p.Network, p.Binds, p.Env = sandbox.NetworkNone, nil, nil
+	for _, f := range s.Folders {
+		p.Binds = append(p.Binds, sandbox.Bind{Dir: f.Dir, Path: f.Path, ReadOnly: !f.Write})
+	}
+	if len(s.Hosts) == 0 {
+		return p, nil
+	}
+	proxy, err := egress.New(egress.Policy{Allow: s.Hosts, Deny: snap.File.Sandbox.Network.Deny}, a.egressGuard(snap))
+	if err != nil {
+		return p, fmt.Errorf("hosts: %w", err)
+	}
+	proxy.Audit = a.egress.Audit
+	p.Network, p.Proxy = sandbox.NetworkProxy, func(thread string, l net.Listener) {
+		if err := proxy.Serve(context.Background(), l, thread); err != nil { // the sandbox closes the listener
+			a.opts.Log.Warn("couldn't serve the network of an MCP server", "server", s.Name, "err", err)
+		}
+	}
+	return p, nil
+}
