@@ -35,7 +35,7 @@ type Reader struct {
 
 // New reads r. onRead is called before each wait that follows an event.
 func New(r io.Reader, onRead func()) *Reader {
-	return &Reader{r: r, onRead: onRead, buf: make([]byte, 0, 4<<10)}
+	return &Reader{r: r, onRead: onRead, buf: make([]byte, 0, 2<<10)}
 }
 
 // Event is the payload of one event, valid until the next call of Read.

@@ -44,6 +44,7 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	t := base.Clone()
+	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10 // each answer under way has both, and events are short
 	t.DisableCompression = true
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 512, 256
 	return t
