@@ -37,6 +37,7 @@ func serveMCP() {
 		})
 	addDraft(s)
 	addProbe(s)
+	addExtras(s)
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 	}

@@ -45,6 +45,7 @@ type server struct {
 	tokens *tokens
 
 	unknown atomic.Bool // the server wants to know who asks
+	extras  atomic.Pointer[extras]
 
 	mu       sync.Mutex
 	conf     Server
@@ -125,6 +126,8 @@ func (s *server) run() {
 		}
 		if s.note(err); err != nil {
 			s.tooLate()
+		} else {
+			s.learnExtras()
 		}
 		if !s.rest(last) {
 			return

@@ -41,6 +41,8 @@ func behave(kind string, args []string) {
 		serve(oddNames())
 	case "changes":
 		serve(changing())
+	case "extras":
+		serve(withExtras(args[0]))
 	case "stubborn":
 		stubborn(args[0], args[1:])
 	case "host":

@@ -85,6 +85,8 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, s.sampling(e, conf, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
+		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.changed() },
+		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { e.tell(r.Params) },
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return s.elicit(ctx, e, r.Params)

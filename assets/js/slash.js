@@ -2,7 +2,7 @@
 // renders it; here it filters, moves and picks.
 import {at} from './at.js';
 
-let list, box, away = false;
+let list, box, away = false, at0 = 0;
 
 const opens = (c) => c === '/' || c === '@';
 const shown = () => [...list.querySelectorAll('[role=option]:not([hidden])')];
@@ -36,7 +36,65 @@ const filter = () => {
   select(found[0]);
 };
 
+const headers = {'X-Fawn': '1', Accept: 'application/json'};
+const ask = async (url, body) => {
+  const res = await fetch(url, {method: 'POST', body, headers});
+  const said = await res.json().catch(() => ({}));
+  if (!res.ok) throw new Error(said.error || list.dataset.problem);
+  return said;
+};
+
+// put takes over a prompt or files from a server. What was typed meanwhile stays.
+const put = ({text, chip}) => {
+  const chips = document.getElementById('chips'), t = document.createElement('template');
+  t.innerHTML = chip ?? '';
+  for (const li of t.content.children) [...chips.children].find((old) => old.dataset.name === li.dataset.name)?.remove();
+  chips.append(t.content);
+  if (text) box.value = box.value.trim() ? box.value + '\n' + text : text;
+  away = true;
+  box.dispatchEvent(new Event('input'));
+  document.dispatchEvent(new Event('fawn:frame')); // documents among the files are followed
+  box.focus();
+};
+
+// Prompts that want to be told something have a form; what else a server has is fetched at once.
+const fetched = async (el) => {
+  box.value = '';
+  box.dispatchEvent(new Event('input'));
+  const link = el.querySelector('a');
+  if (link) { link.click(); return; }
+  const {post, text, ...body} = el.dataset;
+  box.form.setAttribute('aria-busy', 'true');
+  try { put(await ask(post, new URLSearchParams(body))); } catch (err) {
+    const p = document.getElementById('problem');
+    p.textContent = err.message;
+    p.hidden = false;
+  }
+  box.form.removeAttribute('aria-busy');
+};
+
+// The form of a prompt and the list of resources stand in the dialog.
+const submit = async (e) => {
+  const form = e.target;
+  if (!form.matches('[data-prompt]')) return;
+  e.preventDefault();
+  e.submitter.disabled = true;
+  try {
+    put(await ask(form.action, new URLSearchParams(new FormData(form))));
+    form.closest('dialog').close();
+    box.focus();
+  } catch (err) {
+    const p = form.closest('dialog').querySelector('.why');
+    p.textContent = err.message;
+    p.hidden = false;
+    e.submitter.disabled = false;
+  }
+};
+
+document.addEventListener('submit', submit);
+
 const pick = (el) => {
+  if (el.dataset.post) { fetched(el); return; }
   box.value = el.dataset.text;
   box.setSelectionRange(box.value.length, box.value.length);
   box.dispatchEvent(new Event('input'));
@@ -57,26 +115,32 @@ const keydown = (e) => {
 
 // open loads the list and shows what fits the words in the box.
 export const open = async (field) => {
-  if (list?.isConnected) return;
-  const res = await fetch(at('/ui/commands' + (field.form.hasAttribute('data-new') ? '?new=1' : '')), {headers: {'X-Fawn': '1'}});
+  if (list?.isConnected && (field.value.length > 1 || Date.now() - at0 < 5000)) return;
+  const was = list, form = field.form;
+  const res = await fetch(at(`/ui/commands?thread=${form.dataset.thread}${form.hasAttribute('data-new') ? '&new=1' : ''}`), {headers: {'X-Fawn': '1'}});
   if (!res.ok) throw new Error(res.status);
   const html = await res.text();
-  if (list?.isConnected) return;
+  if (list !== was) return;
   const t = document.createElement('template');
   t.innerHTML = html;
+  was?.remove();
   list = t.content.firstElementChild;
-  box = field;
-  box.after(list);
-  box.setAttribute('aria-autocomplete', 'list');
-  box.addEventListener('keydown', keydown, true);
-  box.addEventListener('input', filter);
-  box.addEventListener('blur', close);
+  at0 = Date.now();
+  field.after(list);
+  if (box !== field) {
+    box = field;
+    box.setAttribute('aria-autocomplete', 'list');
+    box.addEventListener('keydown', keydown, true);
+    box.addEventListener('input', filter);
+    box.addEventListener('blur', close);
+  }
   list.addEventListener('pointerdown', (e) => e.preventDefault()); // the box keeps the focus
   list.addEventListener('click', (e) => {
     const o = e.target.closest('[role=option]');
-    if (o) pick(o);
+    if (o && !e.target.closest('a')) pick(o);
   });
   const sheet = list.querySelector('link');
-  await new Promise((done) => { sheet.onload = sheet.onerror = done; document.head.append(sheet); }); // not seen unstyled
+  if (was) sheet.remove();
+  else await new Promise((done) => { sheet.onload = sheet.onerror = done; document.head.append(sheet); }); // not seen unstyled
   filter();
 };

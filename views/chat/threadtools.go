@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/a-h/templ"
 
@@ -18,12 +19,9 @@ func ThreadTools(p views.ThreadTools) templ.Component {
 	return i18n.In(p.Shell.Lang, toolsPage(p))
 }
 
-// toolsBack is where a page of tools leads back to.
-func toolsBack(p views.ThreadTools) string {
-	if p.New {
-		return views.NewChatURL + "?thread=" + p.ThreadID
-	}
-	return views.ThreadURL(p.ThreadID)
+// resourcesURL is the page of what can be attached, which keeps the text of the box.
+func resourcesURL(p views.ThreadTools) string {
+	return views.ActionURL(p.ThreadID, "resources") + "?text=" + url.QueryEscape(p.Text)
 }
 
 // toolsLabel is what the button of the menu says.

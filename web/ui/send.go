@@ -27,12 +27,16 @@ func (u *UI) create(c echo.Context) error {
 	}
 	text := plainText(form.Get("text"))
 	if err == nil {
+		at := u.promptIn(c.Request().Context(), thread, text)
 		switch name, rest := slash(text); name {
 		case slashNew:
 			return newChat(c, rest)
 		case slashCompact:
 			err = errShort
 		default:
+			if at != "" {
+				return frame(c, views.Frame{Location: at}, at)
+			}
 			err = u.start(c, thread, nil, text, form)
 		}
 	}
@@ -64,6 +68,9 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 			return newChat(c, rest)
 		case slashCompact:
 			return u.compactHere(c, t, text)
+		}
+		if at := u.promptIn(ctx, id, text); at != "" {
+			return frame(c, views.Frame{Location: at}, at)
 		}
 	}
 	var was *conversation // what the message answers, and what the page shows

@@ -24,8 +24,19 @@ func (u *UI) commands(c echo.Context) error {
 	if !fragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang,
-		chat.Commands(c.QueryParam("new") != "", u.slashSkills(), u.mentions(c.Request().Context()))))
+	ctx := c.Request().Context()
+	list := views.Commands{Fresh: c.QueryParam("new") != "", Skills: u.slashSkills(), Agents: u.mentions(ctx)}
+	if id := c.QueryParam("thread"); u.free(ctx, id) == nil {
+		list.ThreadID = id
+		var err error
+		if list.Prompts, err = u.promptsOf(ctx, id); err != nil {
+			return err
+		}
+		if list.Resources, err = u.resourcesOf(ctx, id); err != nil {
+			return err
+		}
+	}
+	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Commands(list)))
 }
 
 // maxSlashSkills bounds the skills of the list; more can still be written out.

@@ -1,0 +1,58 @@
+package views
+
+import "net/url"
+
+// Commands is the list that opens with a slash or an @ in the message box.
+type Commands struct {
+	Fresh     bool   // of a chat without messages
+	ThreadID  string // "" leaves out what needs a chat
+	Skills    []Partner
+	Agents    []Partner
+	Prompts   []Prompt
+	Resources []Resource
+}
+
+// Prompt is a message that an MCP server has ready.
+type Prompt struct {
+	Server, Name, Text string
+	Args               []PromptArg
+}
+
+// Called is what people call a prompt by.
+func (p Prompt) Called() string { return p.Server + ":" + p.Name }
+
+// PromptArg is what a prompt has to be told.
+type PromptArg struct {
+	Name, Text string
+	Required   bool
+	Value      string
+}
+
+// Resource is something of an MCP server that can be attached.
+type Resource struct{ Server, URI, Name, Text string }
+
+// PromptPage is GET /ui/threads/{id}/prompt: the form of a prompt.
+type PromptPage struct {
+	Shell    Shell
+	Modal    bool // only the inside of a dialog
+	ThreadID string
+	New      bool // the chat has no message yet
+	Prompt   Prompt
+	Problem  string // why the server gave none, in the reader's language
+}
+
+// ResourcesPage is GET /ui/threads/{id}/resources: what MCP servers let people read.
+type ResourcesPage struct {
+	Shell     Shell
+	Modal     bool // only the inside of a dialog
+	ThreadID  string
+	New       bool   // the chat has no message yet
+	Text      string // what the message box held, for the way back without a script
+	Resources []Resource
+	Problem   string // why the last one could not be attached, in the reader's language
+}
+
+// PromptURL is the form of a prompt.
+func PromptURL(thread, called string) string {
+	return ActionURL(thread, "prompt") + "?name=" + url.QueryEscape(called)
+}

@@ -1,0 +1,147 @@
+package web_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/web"
+)
+
+// addExtras gives a server a prompt and resources, which have its secret in them.
+func addExtras(s *sdk.Server) {
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Description: "greets </b>",
+		Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			text := "Greet " + r.Params.Arguments["who"] + " for " + os.Getenv("NOTES_TOKEN")
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{
+				{Role: "user", Content: &sdk.TextContent{Text: text}},
+				{Role: "user", Content: &sdk.ImageContent{MIMEType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}}}}, nil
+		})
+	for _, uri := range []string{"notes://day/today.txt", "notes://day/..", "notes://day/large.bin"} {
+		s.AddResource(&sdk.Resource{URI: uri, Name: uri[12:]},
+			func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+				c := &sdk.ResourceContents{URI: r.Params.URI, Text: "buy milk with " + os.Getenv("NOTES_TOKEN")}
+				if strings.HasSuffix(uri, ".bin") {
+					c.Text, c.Blob = "", make([]byte, 3<<20)
+				}
+				return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}, nil
+			})
+	}
+}
+
+// commands waits for the list of commands of a chat to have a text.
+func (s *server) commands(t *testing.T, thread, want string) string {
+	t.Helper()
+	for end := time.Now().Add(patience); ; {
+		list := s.send(t, "GET", "/ui/commands?thread="+thread, "", "X-Fawn", "1").body
+		if strings.Contains(list, want) {
+			return list
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the list never has %q:\n%s", want, list)
+		}
+	}
+}
+
+func (s *server) post(t *testing.T, path string, form url.Values, want int, more ...string) answer {
+	t.Helper()
+	a := s.send(t, "POST", path, form.Encode(),
+		append(more, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")...)
+	if a.status != want {
+		t.Fatalf("POST %s %v: %d %s", path, form, a.status, a.body)
+	}
+	return a
+}
+
+// TestPromptsOfMCPServers: they are among the commands, their form asks for what they want to know, and
+// what the server says goes into the message box, with pictures as attachments and without secrets.
+func TestPromptsOfMCPServers(t *testing.T) {
+	t.Setenv("NOTES_SECRET", mcpCanary)
+	data := t.TempDir()
+	extensions(t, data, map[string]any{"notes": notesServer()})
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
+	if list := s.commands(t, "fresh", "/notes:greet"); !strings.Contains(list, "greets &lt;/b&gt;") {
+		t.Errorf("the list is %s", list)
+	}
+	const at = "/ui/threads/fresh/prompt"
+	script := []string{"X-Fawn", "1", "Accept", "application/json"}
+	form := s.send(t, "GET", at+"?name=notes:greet", "").body
+	if !strings.Contains(form, `name="a:who"`) || !strings.Contains(form, `name="a:how"`) {
+		t.Errorf("the form is %s", form)
+	}
+	given := url.Values{"name": {"notes:greet"}, "a:who": {"Ada & Bob"}}
+	if a := s.post(t, at, given, 200, script...); !strings.Contains(a.body, `"text":"Greet Ada \u0026 Bob for ****"`) &&
+		!strings.Contains(a.body, `"text":"Greet Ada & Bob for ****"`) || !strings.Contains(a.body, "image-1.png") {
+		t.Errorf("the script gets %s", a.body)
+	}
+	if to := s.post(t, at, given, 303).header.Get("Location"); !strings.HasPrefix(to, "/workspace/chats/new?") ||
+		!strings.Contains(to, "q=Greet+Ada+%26+Bob+for+") {
+		t.Errorf("the form leads to %s", to)
+	}
+	if a := s.post(t, at, url.Values{"name": {"notes:greet"}}, 422); !strings.Contains(a.body, "Fill in everything") {
+		t.Errorf("without what it needs: %s", a.body)
+	}
+	s.post(t, at, url.Values{"name": {"notes:none"}}, 404, script...)
+	// Sent as a message it leads to the form.
+	sent := url.Values{"thread": {"fresh"}, "text": {"/notes:greet"}}
+	if to := s.post(t, "/ui/threads", sent, 303).header.Get("Location"); to != at+"?name=notes%3Agreet" {
+		t.Errorf("the message leads to %s", to)
+	}
+	s.tool(t, "begun", "notes_tell", "{}")
+	if a := s.post(t, "/ui/threads/begun/messages", url.Values{"text": {"/notes:greet"}}, 200, script...); !strings.Contains(a.body,
+		`"location":"/ui/threads/begun/prompt?name=notes%3Agreet"`) {
+		t.Errorf("the message is answered with %s", a.body)
+	}
+	s.post(t, "/ui/threads/fresh/tools", url.Values{"had": {"notes/"}}, 303)
+	if list := s.commands(t, "fresh", "/goal"); strings.Contains(list, "notes:") {
+		t.Errorf("a server that is off has prompts: %s", list)
+	}
+	s.post(t, at, given, 404, script...)
+}
+
+// TestResourcesOfMCPServers: they are read into the uploads of a chat, within its limits and below a name
+// that is one.
+func TestResourcesOfMCPServers(t *testing.T) {
+	t.Setenv("NOTES_SECRET", mcpCanary)
+	data := t.TempDir()
+	extensions(t, data, map[string]any{"notes": notesServer()})
+	s := start(t, scripted(t)+"uploads: {max_file_size: 1MB}\n", func(o *web.Options) { o.Data = data })
+	if list := s.commands(t, "fresh", "@notes:today.txt"); !strings.Contains(list, `data-uri="notes://day/today.txt"`) {
+		t.Errorf("the list is %s", list)
+	}
+	const at = "/ui/threads/fresh/resources"
+	script := []string{"X-Fawn", "1", "Accept", "application/json"}
+	if page := s.send(t, "GET", at+"?text=a+draft", "").body; !strings.Contains(page, "Attach: today.txt") {
+		t.Errorf("the page is %s", page)
+	}
+	one := func(uri string) url.Values { return url.Values{"server": {"notes"}, "uri": {uri}, "text": {"a draft"}} }
+	if a := s.post(t, at, one("notes://day/today.txt"), 200, script...); !strings.Contains(a.body, "today.txt") ||
+		strings.Contains(a.body, "a draft") {
+		t.Errorf("the script gets %s", a.body)
+	}
+	file := filepath.Join(data, "threads", "fresh", "user-data", "uploads", "today.txt")
+	if b, err := os.ReadFile(file); err != nil || string(b) != "buy milk with ****" {
+		t.Errorf("the file is %q, %v", b, err)
+	}
+	if to := s.post(t, at, one("notes://day/.."), 303).header.Get("Location"); !strings.Contains(to, "q=a+draft") {
+		t.Errorf("the form leads to %s", to)
+	}
+	if page := s.send(t, "GET", "/workspace/chats/new?thread=fresh", "").body; !strings.Contains(page, `data-name="today.txt"`) ||
+		!strings.Contains(page, `data-name="resource.txt"`) {
+		t.Errorf("the chips are not there: %s", page)
+	}
+	if a := s.post(t, at, one("notes://day/large.bin"), 413, script...); !strings.Contains(a.body, "too large") {
+		t.Errorf("a file that is too large: %s", a.body)
+	}
+	s.post(t, at, one("file:///etc/passwd"), 404, script...)
+	if a := s.tool(t, "fresh", "read_file", `{"path": "/mnt/user-data/uploads/today.txt"}`); !strings.Contains(a, "buy milk") {
+		t.Errorf("the model reads %s", a)
+	}
+}

@@ -1,0 +1,310 @@
+package ui
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/mcp"
+	"fawn/agent/mcp/switches"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/errstatus"
+	"fawn/web/httpx"
+)
+
+// inserted is what the script puts into the message box: text, and chips of files.
+type inserted struct {
+	Text  string `json:"text,omitempty"`
+	Chip  string `json:"chip,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// errNoPrompt and errNoResource are about something that no server of the chat has any more.
+var (
+	errNoPrompt   = errors.New("the prompt has gone")
+	errNoResource = errors.New("the resource has gone")
+	errNoArgument = errors.New("a prompt lacks an argument")
+)
+
+// offIn is what is switched off in a chat.
+func (u *UI) offIn(ctx context.Context, thread string) (switches.Off, error) {
+	if u.MCP == nil || u.Switches == nil {
+		return switches.Off{}, nil
+	}
+	return u.Switches.Off(ctx, thread)
+}
+
+// promptsOf are the prompts of MCP servers that are on in a chat. It waits for no server.
+func (u *UI) promptsOf(ctx context.Context, thread string) (list []views.Prompt, err error) {
+	off, err := u.offIn(ctx, thread)
+	if err != nil || u.MCP == nil {
+		return nil, err
+	}
+	for _, p := range u.MCP.Prompts() {
+		if off.HasServer(p.Server) {
+			continue
+		}
+		one := views.Prompt{Server: p.Server, Name: p.Name, Text: oneLine(p.Description)}
+		for _, a := range p.Arguments {
+			one.Args = append(one.Args, views.PromptArg{Name: a.Name, Text: oneLine(a.Description), Required: a.Required})
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// resourcesOf are the resources of MCP servers that are on in a chat. It waits for no server.
+func (u *UI) resourcesOf(ctx context.Context, thread string) (list []views.Resource, err error) {
+	off, err := u.offIn(ctx, thread)
+	if err != nil || u.MCP == nil {
+		return nil, err
+	}
+	for _, r := range u.MCP.Resources() {
+		if !off.HasServer(r.Server) {
+			list = append(list, views.Resource{Server: r.Server, URI: r.URI, Name: cmp.Or(oneLine(r.Name), r.URI),
+				Text: oneLine(cmp.Or(r.Description, r.URI))})
+		}
+	}
+	return list, nil
+}
+
+// promptCalled finds a prompt by server and name.
+func (u *UI) promptCalled(ctx context.Context, thread, called string) (views.Prompt, error) {
+	list, err := u.promptsOf(ctx, thread)
+	if err != nil {
+		return views.Prompt{}, err
+	}
+	i := slices.IndexFunc(list, func(p views.Prompt) bool { return p.Called() == called })
+	if i < 0 {
+		return views.Prompt{}, errNoPrompt
+	}
+	return list[i], nil
+}
+
+// promptIn is the address of the form of the prompt that a message is about; "" for any other message.
+func (u *UI) promptIn(ctx context.Context, thread, text string) string {
+	called, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok || !strings.Contains(called, ":") {
+		return ""
+	}
+	if _, err := u.promptCalled(ctx, thread, called); err != nil {
+		return ""
+	}
+	return views.PromptURL(thread, called)
+}
+
+// prompt is GET /ui/threads/:id/prompt: the form of a prompt.
+func (u *UI) prompt(c echo.Context, id string) error {
+	p, err := u.promptCalled(c.Request().Context(), id, c.QueryParam("name"))
+	if errors.Is(err, errNoPrompt) && !fragment(c.Request()) { // it has gone since it was listed
+		return u.backToBox(c, id, "")
+	}
+	if errors.Is(err, errNoPrompt) {
+		return store.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return u.promptForm(c, id, http.StatusOK, p, "")
+}
+
+func (u *UI) promptForm(c echo.Context, id string, status int, prompt views.Prompt, problem string) (err error) {
+	p := views.PromptPage{Modal: fragment(c.Request()), ThreadID: id, Prompt: prompt, Problem: problem}
+	if p.Shell, p.New, err = u.besideBox(c, id); err != nil {
+		return err
+	}
+	return html(c, status, chat.PromptForm(p))
+}
+
+// besideBox is what a page needs that leads back to a message box.
+func (u *UI) besideBox(c echo.Context, id string) (shell views.Shell, fresh bool, err error) {
+	if _, err = u.mine(c.Request().Context(), id); errors.Is(err, store.ErrNotFound) {
+		fresh = true
+	} else if err != nil {
+		return shell, false, err
+	}
+	shell, err = u.shell(c, views.NavNone, id)
+	return shell, fresh, err
+}
+
+// usePrompt is POST /ui/threads/:id/prompt: the server is asked for a prompt, which becomes what stands
+// in the message box.
+func (u *UI) usePrompt(c echo.Context, id string) error {
+	form, err := readForm(c.Request(), maxServerForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	p, err := u.promptCalled(ctx, id, form.Get("name"))
+	var args map[string]string
+	if err == nil {
+		args, err = arguments(&p, form)
+	}
+	var told mcp.Told
+	if err == nil {
+		told, err = u.MCP.Prompt(ctx, id, p.Server, p.Name, args)
+	}
+	var kept []uploads.File
+	if err == nil {
+		kept, err = u.keepFiles(ctx, id, told.Files)
+	}
+	if err == nil {
+		return u.insert(c, id, plainText(told.Text), kept)
+	}
+	problem, status := u.extraProblem(c, err)
+	switch {
+	case problem == "":
+		return err
+	case scripted(c.Request()):
+		return httpx.JSON(c, status, inserted{Error: problem})
+	}
+	if errors.Is(err, errNoPrompt) {
+		return u.backToBox(c, id, "")
+	}
+	return u.promptForm(c, id, status, p, problem)
+}
+
+// arguments are those of a prompt as a form has them, which they are kept in, too.
+func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
+	args := map[string]string{}
+	var err error
+	p.Args = slices.Clone(p.Args)
+	for i := range p.Args {
+		a := &p.Args[i]
+		if a.Value = plainText(form.Get("a:" + a.Name)); a.Value != "" {
+			args[a.Name] = a.Value
+		} else if a.Required {
+			err = errNoArgument
+		}
+	}
+	return args, err
+}
+
+// resources is GET /ui/threads/:id/resources.
+func (u *UI) resources(c echo.Context, id string) error {
+	return u.resourceList(c, id, http.StatusOK, plainText(c.QueryParam("text")), "")
+}
+
+func (u *UI) resourceList(c echo.Context, id string, status int, text, problem string) (err error) {
+	p := views.ResourcesPage{Modal: fragment(c.Request()), ThreadID: id, Text: text, Problem: problem}
+	if p.Shell, p.New, err = u.besideBox(c, id); err != nil {
+		return err
+	}
+	if p.Resources, err = u.resourcesOf(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return html(c, status, chat.Resources(p))
+}
+
+// attachResource is POST /ui/threads/:id/resources: a resource is read and becomes an upload.
+func (u *UI) attachResource(c echo.Context, id string) error {
+	form, err := readForm(c.Request(), maxServerForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	kept, err := u.readResource(ctx, id, form.Get("server"), form.Get("uri"))
+	text := plainText(form.Get("text"))
+	if err == nil {
+		if scripted(c.Request()) {
+			text = ""
+		}
+		return u.insert(c, id, text, kept)
+	}
+	problem, status := u.extraProblem(c, err)
+	switch {
+	case problem == "":
+		return err
+	case scripted(c.Request()):
+		return httpx.JSON(c, status, inserted{Error: problem})
+	}
+	return u.resourceList(c, id, status, text, problem)
+}
+
+func (u *UI) readResource(ctx context.Context, id, server, uri string) ([]uploads.File, error) {
+	list, err := u.resourcesOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(list, func(r views.Resource) bool { return r.Server == server && r.URI == uri }) {
+		return nil, errNoResource
+	}
+	files, err := u.MCP.Read(ctx, id, server, uri)
+	if err != nil {
+		return nil, err
+	}
+	return u.keepFiles(ctx, id, files)
+}
+
+// keepFiles stores what a server has handed over among a chat's uploads, by the rules for all uploads.
+func (u *UI) keepFiles(ctx context.Context, id string, files []mcp.File) ([]uploads.File, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for _, f := range files {
+		part, err := w.CreateFormFile("files", f.Name)
+		if err == nil {
+			_, err = part.Write(f.Data)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	result, err := u.store(ctx, id, multipart.NewReader(&body, w.Boundary()))
+	if err == nil && len(result.Files) == 0 {
+		err = uploads.ErrName
+	}
+	return result.Files, err
+}
+
+// insert answers with what goes into the message box.
+func (u *UI) insert(c echo.Context, id, text string, files []uploads.File) error {
+	if !scripted(c.Request()) {
+		return u.backToBox(c, id, text)
+	}
+	out := inserted{Text: text}
+	for _, f := range files {
+		one, err := views.Render(localized(c), chat.UploadChip(id, attachment(f)))
+		if err != nil {
+			return err
+		}
+		out.Chip += string(one)
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// extraProblem is the sentence about a prompt or a resource that could not be had; "" for what is no
+// matter of theirs.
+func (u *UI) extraProblem(c echo.Context, err error) (string, int) {
+	var refused *mcp.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return say(c, "extras.refused", views.Safe(oneLine(refused.Why))), http.StatusUnprocessableEntity
+	case errors.Is(err, errNoArgument):
+		return say(c, "prompt.missing"), http.StatusUnprocessableEntity
+	case errors.Is(err, errNoPrompt), errors.Is(err, errNoResource), errors.Is(err, mcp.ErrGone),
+		errors.Is(err, mcp.ErrUnknown):
+		return say(c, "extras.gone"), http.StatusNotFound
+	}
+	if status, _ := errstatus.Of(err); status < http.StatusInternalServerError ||
+		status == http.StatusInsufficientStorage {
+		return uploadProblem(c, err), status
+	}
+	return "", 0
+}
