@@ -143,3 +143,34 @@ func (db *DB) SpentByAgent(ctx context.Context, owner string, since time.Time) (
 		FROM spent WHERE owner = ? AND at >= ? AND run <> '') WHERE agent IS NOT NULL GROUP BY 2, 4 ORDER BY 2, 4`,
 		orDefault(owner, DefaultOwner), millis(since))
 }
+
+// SpentByUser adds up what everybody spent since a moment, by owner, as Caller, and currency.
+func (db *DB) SpentByUser(ctx context.Context, since time.Time) ([]Spent, error) {
+	return db.spent(ctx, `SELECT '', owner, '', currency, `+spentSums+`WHERE at >= ? GROUP BY 2, 4 ORDER BY 2, 4`,
+		millis(since))
+}
+
+// ThreadSpent is what the runs of a thread took, side calls left out, as budgets count it.
+type ThreadSpent struct {
+	Thread, Title, Currency string
+	Tokens                  int64
+	Cost                    float64
+}
+
+// SpentMost are the threads of owner whose runs took the most, at most limit. Those in the trash count not.
+func (db *DB) SpentMost(ctx context.Context, owner string, limit int) ([]ThreadSpent, error) {
+	var list []ThreadSpent
+	err := db.each(ctx, `SELECT t.id, t.title, max(s.currency), sum(s.total), sum(s.cost)
+		FROM spent s JOIN thread t ON t.id = s.thread AND t.deleted_at = 0
+		WHERE s.owner = ? AND s.caller <> 'middleware' GROUP BY t.id HAVING sum(s.total) > 0 ORDER BY 4 DESC, 1 LIMIT ?`,
+		[]any{orDefault(owner, DefaultOwner), limit}, func(rows *sql.Rows) (bool, error) {
+			var s ThreadSpent
+			err := rows.Scan(&s.Thread, &s.Title, &s.Currency, &s.Tokens, &s.Cost)
+			list = append(list, s)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the spending of threads: %w", err)
+	}
+	return list, nil
+}

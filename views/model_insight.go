@@ -80,9 +80,11 @@ type UsageHome struct {
 	ByDay    []DaySpent // oldest first, without gaps
 	ByModel  []Spent
 	ByAgent  []Spent
+	ByUser   []Spent // for whoever runs the installation
 	Sum      Spent
 	Runs     int
 	Budget   []BudgetLine
+	Chats    []ChatBudget // the dearest first; none without a budget for chats
 	Unpriced bool
 }
 
@@ -96,5 +98,14 @@ type DaySpent struct {
 // BudgetLine is a limit of the configuration.
 type BudgetLine struct {
 	What  string // key of its name
-	Limit int    // tokens
+	Limit int    // tokens, 0 is none
+	Money Money  // an amount of 0 is none
+}
+
+// ChatBudget is what a chat has taken, and what is left of its budget.
+type ChatBudget struct {
+	Thread, Title string
+	Used          int
+	Spent         []Money
+	Budget        BudgetLine // what is left
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest"
+	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -252,5 +254,63 @@ func TestUsageIsShownByDayModelAndAgent(t *testing.T) {
 	}
 	if a := s.send(t, "GET", "/workspace/usage?days=0", "", "Accept", "text/html"); a.status/100 != 4 {
 		t.Errorf("no days: %d", a.status)
+	}
+}
+
+// TestUsageIsShownByUserWithWhatIsLeftOfBudgets to whoever runs the installation; others see their own only.
+func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)+"token_budget: {max_tokens: 50000, max_thread_tokens: 20000}\n").owner(t)
+	eve := ann.member(t, "eve@x.org", account.RoleUser)
+	show := func(b *browser) string { return b.do(t, "GET", "/workspace/usage", "", "Accept", "text/html").body }
+	for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
+		if page := show(b); strings.Contains(page, `class="chart"`) || !strings.Contains(page, "No usage yet.") || !strings.Contains(page, "50.0k") {
+			t.Errorf("%s, who has used nothing, sees a chart, or no budget", who)
+		}
+	}
+	for thread, tokens := range map[string]int{"small": 5000, "great": 25000} {
+		said := fmt.Sprintf(`SCRIPT{"turns":[{"text":"x","usage":{"prompt":%d,"completion":0}}]}`, tokens)
+		if a := eve.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs", human(said))); a.status != http.StatusOK {
+			t.Fatal(a.body)
+		}
+		if a := eve.do(t, "POST", "/threads/"+thread+"/state", `{"values":{"title":"The `+thread+` one"}}`); a.status != http.StatusOK {
+			t.Fatal(a.body)
+		}
+	}
+	type usage struct {
+		ByUser []struct {
+			Email  string
+			Tokens int
+			Runs   int
+		} `json:"by_user"`
+		Budgets struct {
+			Run, Thread struct {
+				Max int `json:"max_tokens"`
+			}
+			Threads []struct {
+				ID   string `json:"thread_id"`
+				Used int    `json:"used_tokens"`
+				Left int    `json:"left_tokens"`
+				Cost *int   `json:"left_cost"`
+			}
+		}
+	}
+	of := func(b *browser) usage { return decodeAs[usage](t, b.do(t, "GET", "/api/console/usage", "").body) }
+	if got := of(ann); len(got.ByUser) != 1 || got.ByUser[0].Email != "eve@x.org" || got.ByUser[0].Runs != 2 || got.ByUser[0].Tokens < 30000 || len(got.Budgets.Threads) != 0 {
+		t.Errorf("ann: %+v", got)
+	}
+	got := of(eve)
+	list := got.Budgets.Threads
+	if got.ByUser != nil || got.Budgets.Run.Max != 50000 || got.Budgets.Thread.Max != 20000 || len(list) != 2 ||
+		list[0].ID != "great" || list[0].Left != 0 || list[1].Used < 5000 || list[1].Left != 20000-list[1].Used || list[1].Cost != nil {
+		t.Errorf("eve: %+v", got)
+	}
+	for _, want := range []string{"The great one", "The small one", ">None<", "15.0k tokens", `class="chart"`} {
+		if !strings.Contains(show(eve), want) {
+			t.Errorf("eve's page has no %q", want)
+		}
+	}
+	if strings.Contains(show(eve), "By user") || !strings.Contains(show(ann), "eve@x.org") || strings.Contains(show(ann), "The great one") {
+		t.Error("who sees what others took, and in which chats?")
 	}
 }

@@ -28,6 +28,18 @@ type BudgetOptions struct {
 	HardStopThreshold float64 `yaml:"hard_stop_threshold" min:"0" max:"1"`
 }
 
+// ThreadLeft is what a thread that has spent so much may still spend: nothing once it has reached one of
+// its limits. What has no limit is 0; limited tells whether anything has one.
+func (o BudgetOptions) ThreadLeft(spent Spending) (left Spending, limited bool) {
+	if !o.Enabled || o.MaxThreadTokens == 0 && o.MaxThreadCost == 0 {
+		return left, false
+	}
+	if o.MaxThreadTokens > 0 && spent.Tokens >= o.MaxThreadTokens || o.MaxThreadCost > 0 && spent.Money >= o.MaxThreadCost {
+		return left, true
+	}
+	return Spending{Tokens: max(o.MaxThreadTokens-spent.Tokens, 0), Money: max(o.MaxThreadCost-spent.Money, 0)}, true
+}
+
 // DefaultBudget is ten million tokens for a run and ten times that for a thread.
 func DefaultBudget() BudgetOptions {
 	return BudgetOptions{

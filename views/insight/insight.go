@@ -143,3 +143,38 @@ func modelRows(ctx context.Context, list []views.Spent) (out []tableRow) {
 	}
 	return out
 }
+
+// limit names what a budget allows, in tokens and money, whichever it has.
+func limit(ctx context.Context, b views.BudgetLine) string {
+	var parts []string
+	if b.Limit > 0 {
+		parts = append(parts, i18n.C(ctx, "usage.limit", views.Number(b.Limit)))
+	}
+	if b.Money.Amount > 0 {
+		parts = append(parts, views.Price(b.Money))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// left is limit of what is left, which may be nothing.
+func left(ctx context.Context, b views.BudgetLine) string {
+	if text := limit(ctx, b); text != "" {
+		return text
+	}
+	return i18n.C(ctx, "usage.budget.none")
+}
+
+func used(ctx context.Context, b views.ChatBudget) string {
+	text := i18n.C(ctx, "usage.limit", views.Number(b.Used))
+	if m := money(views.Spent{Money: b.Spent}); m != "" {
+		text += ", " + m
+	}
+	return text
+}
+
+func chatName(ctx context.Context, b views.ChatBudget) string {
+	if b.Title == "" {
+		return i18n.C(ctx, "thread.untitled")
+	}
+	return views.Safe(b.Title)
+}

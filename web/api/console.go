@@ -89,6 +89,8 @@ type usageSums struct {
 	Cost     *float64               `json:"total_cost"`
 	Currency *string                `json:"currency"`
 	Costs    map[string]float64     `json:"costs"`
+	ByUser   []*userSpent           `json:"by_user,omitempty"` // for whoever runs the installation
+	Budgets  *budgets               `json:"budgets"`           // null where they are off
 }
 
 // consoleUsage adds up tokens and money for each of the last days of the asker's clock. Days without
@@ -150,5 +152,11 @@ func (m mount) consoleUsage(c echo.Context) error {
 	}
 	out.Cost, out.Currency = all.sum()
 	out.Costs = all.amounts()
+	if out.ByUser, err = m.spentByUser(ctx, first.Add(-ahead)); err != nil {
+		return err
+	}
+	if out.Budgets, err = m.budgets(ctx); err != nil {
+		return err
+	}
 	return httpx.JSON(c, http.StatusOK, out)
 }

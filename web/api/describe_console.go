@@ -23,11 +23,13 @@ func describeConsole() []o.Op {
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxConsole)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")}},
 			Out: answered("A page of runs", o.Object(o.Req("runs", o.List(run)), o.Req("has_more", o.Bool())))},
-		{ID: "getConsoleUsage", Tag: tag, Text: "Get tokens and cost by day and by model",
+		{ID: "getConsoleUsage", Tag: tag, Text: "Get tokens and cost by day, model and user, and what is left of budgets",
+			More: "by_user is there for whoever runs an installation with accounts. budgets is null when they are off; limits of 0 are none.",
 			Query: []o.Param{{Name: "days", Schema: o.Range(1, maxDays)},
 				{Name: "tz_offset_minutes", Schema: o.Range(-14*60, 14*60),
 					Text: "Time zone of the client, in minutes ahead of UTC"}},
 			Out: answered("The totals", o.Object(append(cost[:3:3], o.Req("days", o.List(day)), o.Req("by_model", o.Map(nil)),
+				o.Opt("by_user", o.List(o.Map(nil))), o.Req("budgets", o.Nullable(o.Map(nil))),
 				o.Req("total_tokens", o.Int(0)), o.Req("total_runs", o.Int(0)))...))},
 	}
 }

@@ -1,12 +1,15 @@
 package ui
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/middleware"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/insight"
@@ -17,7 +20,10 @@ import (
 // usageDays is how many days the page of usage shows unless it is asked for others.
 const usageDays = 30
 
-// usageHome is GET /workspace/usage: what everything of the reader's took, by day, model and agent.
+// dearChats is how many chats that page shows with what is left of their budget.
+const dearChats = 10
+
+// usageHome is GET /workspace/usage: what everything of the reader's took, by day, model, agent and user.
 // Days are those of UTC.
 func (u *UI) usageHome(c echo.Context) error {
 	ctx, owner := c.Request().Context(), principal.Owner(c.Request().Context())
@@ -65,13 +71,11 @@ func (u *UI) usageHome(c echo.Context) error {
 	for _, s := range byAgent {
 		p.ByAgent = merged(p.ByAgent, asSpent(s.Caller, s))
 	}
-	if b := u.Config.Current().File.TokenBudget; b.Enabled {
-		for _, line := range []views.BudgetLine{{What: "usage.budget.run", Limit: b.MaxTokens},
-			{What: "usage.budget.thread", Limit: b.MaxThreadTokens}} {
-			if line.Limit > 0 {
-				p.Budget = append(p.Budget, line)
-			}
-		}
+	if p.ByUser, err = u.spentByUser(ctx, first); err != nil {
+		return err
+	}
+	if err := u.budgets(ctx, &p); err != nil {
+		return err
 	}
 	return html(c, http.StatusOK, insight.Usage(p))
 }
@@ -88,4 +92,55 @@ func merged(list []views.Spent, s views.Spent) []views.Spent {
 		return list
 	}
 	return append(list, s)
+}
+
+// spentByUser is what everybody took, for whoever runs an installation with accounts.
+func (u *UI) spentByUser(ctx context.Context, since time.Time) (list []views.Spent, err error) {
+	if u.Accounts == nil || !u.Accounts.Required() || !principal.Of(ctx).Operator() {
+		return nil, nil
+	}
+	users, err := u.Accounts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, user := range users {
+		names[user.ID] = user.Email
+	}
+	spent, err := u.DB.SpentByUser(ctx, since)
+	for _, s := range spent {
+		list = merged(list, asSpent(cmp.Or(names[s.Caller], s.Caller), s))
+	}
+	return list, err
+}
+
+// budgets adds the limits of runs and chats, and what chats have left.
+func (u *UI) budgets(ctx context.Context, p *views.UsageHome) error {
+	b := u.Config.Current().File.TokenBudget
+	if !b.Enabled {
+		return nil
+	}
+	currency := ""
+	if len(p.Sum.Money) == 1 {
+		currency = p.Sum.Money[0].Currency
+	}
+	for _, line := range []views.BudgetLine{
+		{What: "usage.budget.run", Limit: b.MaxTokens, Money: views.Money{Amount: b.MaxCost, Currency: currency}},
+		{What: "usage.budget.thread", Limit: b.MaxThreadTokens, Money: views.Money{Amount: b.MaxThreadCost, Currency: currency}},
+	} {
+		if line.Limit > 0 || line.Money.Amount > 0 {
+			p.Budget = append(p.Budget, line)
+		}
+	}
+	if _, limited := b.ThreadLeft(middleware.Spending{}); !limited {
+		return nil
+	}
+	dear, err := u.DB.SpentMost(ctx, principal.Owner(ctx), dearChats)
+	for _, t := range dear {
+		left, _ := b.ThreadLeft(middleware.Spending{Tokens: int(t.Tokens), Money: t.Cost})
+		one := views.ChatBudget{Thread: t.Thread, Title: t.Title, Used: int(t.Tokens), Spent: price(t.Cost, t.Currency)}
+		one.Budget = views.BudgetLine{Limit: left.Tokens, Money: views.Money{Amount: left.Money, Currency: t.Currency}}
+		p.Chats = append(p.Chats, one)
+	}
+	return err
 }
