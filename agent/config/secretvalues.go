@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"os"
 	"reflect"
 	"strings"
@@ -19,6 +20,11 @@ func (s *Snapshot) SecretValues() []string {
 	}
 	collect(reflect.ValueOf(s.File), false, add)
 	collect(reflect.ValueOf(s.Extensions), false, add)
+	for _, m := range s.Extensions.MCPServers {
+		for _, v := range parameters(m.URL) {
+			add(v)
+		}
+	}
 	for _, pair := range os.Environ() {
 		if name, v, ok := strings.Cut(pair, "="); ok && SecretKey(name) {
 			add(v)
@@ -31,6 +37,25 @@ func (s *Snapshot) SecretValues() []string {
 		for name, v := range file.values {
 			if SecretKey(name) {
 				add(v)
+			}
+		}
+	}
+	return out
+}
+
+// shortParameter is how long a parameter of an address is that tells nobody anything.
+const shortParameter = 8
+
+// parameters are the values in an address that may be secrets, whatever they are called.
+func parameters(address string) (out []string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			if len(v) >= shortParameter {
+				out = append(out, v, url.QueryEscape(v))
 			}
 		}
 	}

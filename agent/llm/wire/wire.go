@@ -57,6 +57,9 @@ func CloseIdle() {
 	}
 }
 
+// longHeader is how long a header's value is that counts as a secret whatever its name.
+const longHeader = 16
+
 // Secrets are the values that must not show in an error.
 func Secrets(key string, headers map[string]string) []string {
 	var out []string
@@ -66,7 +69,7 @@ func Secrets(key string, headers map[string]string) []string {
 	for k, v := range headers {
 		k = strings.ToLower(k)
 		if strings.Contains(k, "key") || strings.Contains(k, "auth") || strings.Contains(k, "token") ||
-			strings.Contains(k, "cookie") {
+			strings.Contains(k, "cookie") || len(v) >= longHeader {
 			out = append(out, strings.TrimPrefix(v, "Bearer "))
 		}
 	}
