@@ -132,7 +132,7 @@ release: ## archives, packages, lists of parts and checksums for PLATFORMS, in D
 	  if [ $$os = linux ] && [ -f sandbox/sbxinit/main.go ]; then \
 	    CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi; \
 	  GOOS=$$os GOARCH=$$arch $(GOBUILD) -buildvcs=false -o $$work/$$os-$$arch .; done; \
-	  go run ./release -version '$(VERSION)' -time "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)}" -out $(DIST) $$work/*
+	  go run ./release -version '$(VERSION)' -time "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}" -out $(DIST) $$work/*
 	$(initbin)
 
 clean: ## remove what the targets made
