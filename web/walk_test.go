@@ -1,0 +1,94 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/web/account"
+)
+
+// TestATokenThatReadsChangesNothingOverMCP: neither by a tool nor by leaving while it waits.
+func TestATokenThatReadsChangesNothingOverMCP(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, scripted(t))
+	ann := s.owner(t)
+	client := *s.client
+	client.Transport = bearing{ann.token(t, "read"), s.client.Transport}
+	reads := connectTo(t, &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &client, MaxRetries: -1})
+	run := decodeAs[struct {
+		ID string `json:"run_id"`
+	}](t, ann.do(t, "POST", "/threads/t1/runs", human(`SCRIPT{"turns":[{"text":"first","gate":"never"}]}`)).body).ID
+	running := func() bool {
+		return strings.Contains(ann.do(t, "GET", "/threads/t1/runs/"+run, "").body, `"status":"running"`)
+	}
+	eventually(t, running, func() string { return "the run doesn't begin" })
+	for name, args := range map[string]map[string]any{"ask": {"message": "hi"}, "start_task": {"message": "hi"},
+		"answer_question": {"answer": "x"}, "cancel_task": {"run_id": run}} {
+		args["thread_id"] = "t1"
+		if _, text, failed := use[any](t, reads, name, args); !failed {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer leave()
+	if _, err := reads.CallTool(ctx, &sdk.CallToolParams{Name: "wait_task", Arguments: map[string]any{"thread_id": "t1", "run_id": run}}); err == nil {
+		t.Error("the run is over")
+	}
+	if !running() {
+		t.Error("the run was cancelled")
+	}
+	if a := ann.do(t, "POST", "/threads/t1/runs/"+run+"/cancel", ""); a.status >= 300 {
+		t.Errorf("its owner: %d %s", a.status, a.body)
+	}
+}
+
+// TestSharedLinksAreTheirOwners: another user neither sees, makes nor ends the link of a chat, and one that
+// was ended shows nothing any more, nor do its files.
+func TestSharedLinksAreTheirOwners(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, "")
+	ann := s.owner(t)
+	eve := ann.member(t, "eve@x.org", account.RoleUser)
+	if a := ann.do(t, "POST", "/threads/t1/runs/wait", human(secretWord)); a.status != http.StatusOK {
+		t.Fatal(a.body)
+	}
+	if a := eve.do(t, "POST", "/ui/threads/t1/share", ""); a.status != http.StatusNotFound {
+		t.Errorf("eve shares: %d", a.status)
+	}
+	if a := ann.do(t, "POST", "/ui/threads/t1/share", ""); a.status != http.StatusSeeOther {
+		t.Fatalf("share: %d %s", a.status, a.body)
+	}
+	link := regexp.MustCompile(`/share/[A-Z0-9]{20,}`).FindString(ann.do(t, "GET", "/ui/threads/t1/share", "").body)
+	if link == "" {
+		t.Fatal("there is no link")
+	}
+	if a := eve.do(t, "GET", "/ui/threads/t1/share", ""); a.status != http.StatusNotFound || strings.Contains(a.body, link) {
+		t.Errorf("eve sees the link: %d", a.status)
+	}
+	for _, r := range s.app.Route() {
+		if strings.Contains(r.Path, "/threads/:id/share") && r.Method != http.MethodGet {
+			if a := eve.do(t, r.Method, strings.ReplaceAll(r.Path, ":id", "t1"), ""); a.status != http.StatusNotFound {
+				t.Errorf("eve: %s %s: %d", r.Method, r.Path, a.status)
+			}
+		}
+	}
+	page := func(b *browser) answer { return b.do(t, "GET", link, "", "Accept", "text/html") }
+	stranger := &browser{s, map[string]string{}}
+	if a := page(stranger); a.status != http.StatusOK || !strings.Contains(a.body, secretWord) {
+		t.Errorf("who has the link sees nothing: %d", a.status)
+	}
+	if a := ann.do(t, "DELETE", "/threads/t1", ""); a.status != http.StatusNoContent {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	for _, b := range []*browser{ann, eve, stranger} {
+		if a := page(b); a.status != http.StatusNotFound || strings.Contains(a.body, secretWord) {
+			t.Errorf("after the deletion: %d", a.status)
+		}
+	}
+}
