@@ -51,14 +51,14 @@ export const toast = (text, kind = 'error') => {
   while (box.children.length > 2) box.firstElementChild.remove();
   const t = document.createElement('div');
   t.className = 'toast ' + kind;
-  t.setAttribute('role', kind === 'error' ? 'alert' : 'status');
+  t.role = kind === 'error' ? 'alert' : 'status';
   const s = document.createElement('span');
   s.textContent = text;
   const b = document.createElement('button');
   b.type = 'button';
   b.className = 'btn sq';
   b.dataset.close = '';
-  b.setAttribute('aria-label', word('toast-close'));
+  b.ariaLabel = word('toast-close');
   b.append(icon('x'));
   t.append(icon(kind === 'error' ? 'circle-alert' : 'info'), s, b);
   box.append(t);
@@ -116,7 +116,11 @@ const replace = (old, html) => {
   keepFolds(old, now);
   old.replaceWith(now);
   window.htmx?.process(now);
-  for (const i of old.querySelectorAll('input[id]')) if (i.value !== i.defaultValue && $(i.id)) $(i.id).value = i.value;
+  for (const i of old.querySelectorAll('input, textarea, select')) {
+    const n = $(i.id) ?? i;
+    if (i.value !== i.defaultValue) n.value = i.value;
+    if (i.checked !== i.defaultChecked) n.checked = i.checked;
+  }
   if (focused) {
     // The element with the focus is gone: its successor, by id or by place, takes it.
     const next = (focused.id && $(focused.id)) || now.querySelector('button, a, summary') || now;

@@ -40,7 +40,7 @@ const openSheet = () => {
   side.before(home);
   sheet = document.createElement('dialog');
   sheet.className = 'sheet';
-  sheet.setAttribute('aria-label', side.getAttribute('aria-label'));
+  sheet.ariaLabel = side.ariaLabel;
   sheet.append(side);
   document.body.append(sheet);
   on(sheet, 'click', (e) => { if (e.target === sheet) sheet.close(); });
@@ -97,7 +97,7 @@ const click = (e) => {
   const row = t.closest('[data-row]');
   if (row && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
     e.preventDefault();
-    later(row.dataset.row || 'rowmenu').then((m) => m.open(row, apply)).catch(() => { location.href = row.href; });
+    later(row.dataset.row).then((m) => m.open(row, apply)).catch(() => { location.href = row.href; });
     return;
   }
   const sh = t.closest('[data-sheet]');

@@ -44,12 +44,12 @@ const chip = (file) => {
   const x = document.createElement('button');
   x.className = 'btn x';
   x.dataset.remove = '';
-  x.setAttribute('aria-label', word('compose-cancel', file.name));
+  x.ariaLabel = word('compose-cancel', file.name);
   x.append(icon('x'));
   const bar = document.createElement('progress');
   bar.max = 1;
   bar.value = 0;
-  bar.setAttribute('aria-label', file.name);
+  bar.ariaLabel = file.name;
   li.append(icon('file-up'), name, size, x, bar);
   return li;
 };
@@ -126,7 +126,7 @@ const follow = async () => {
 // Browsers call each pasted picture image.png, and a file takes the place of one with its name.
 const named = (f, i) => f.name === 'image.png' ? new File([f], `image-${Date.now() + i}.png`, f) : f;
 
-const hasFiles = (e) => [...(e.dataTransfer?.types ?? [])].includes('Files');
+const hasFiles = (e) => e.dataTransfer?.types.includes('Files');
 let drop, depth;
 const showDrop = (yes) => {
   if (!yes) { drop?.remove(); drop = null; return; }

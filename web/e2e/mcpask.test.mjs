@@ -89,6 +89,30 @@ test('a question is declined on a phone, and another answered over REST', { skip
   await page.context().close();
 });
 
+test('what was filled in stays when another question comes or goes', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const call = { name: 'all_trigger-elicitation-request', args: {} };
+  const id = await ask(page, fawn.base, scripted({ tool_calls: [call, call] }, { text: 'Thank you.' }));
+  const path = `${fawn.base}/api/threads/${id}/mcp/questions`;
+  await page.locator('#network form').nth(1).waitFor();
+  const [one, other] = (await (await fetch(path)).json()).questions;
+  const form = page.locator(`#network form:has([name=question][value="${one.id}"])`);
+  await form.getByLabel('Your full, legal name').fill('Ada');
+  await form.getByLabel('favorite type of pet').selectOption({ label: 'Dogs' });
+  await form.getByLabel('Piano').check();
+  const done = await fetch(`${path}/${other.id}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ action: 'decline' }) });
+  assert.equal(done.status, 200);
+  await page.locator(`#network [value="${other.id}"]`).waitFor({ state: 'detached' }); // the element has come anew
+  assert.equal(await form.getByLabel('Your full, legal name').inputValue(), 'Ada');
+  assert.equal(await form.getByLabel('favorite type of pet').evaluate((s) => s.selectedOptions[0].label), 'Dogs');
+  assert.ok(await form.getByLabel('Piano').isChecked());
+  await form.getByRole('button', { name: 'Send' }).click();
+  await finished(page);
+  assert.match(await result(id) + JSON.stringify((await (await fetch(`${fawn.base}/threads/${id}/state`)).json()).values.messages), /Ada/);
+  clean(page);
+  await page.context().close();
+});
+
 test('where nobody sees the question, it is cancelled', { skip }, async () => {
   const res = await fetch(fawn.base + '/threads/api/runs/wait', { method: 'POST', headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: asking() }] }, if_not_exists: 'create' }) });
