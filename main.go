@@ -17,7 +17,7 @@ import (
 
 	"fawn/agent/skills/bundled"
 	"fawn/agent/skills/skilltool"
-	"fawn/sandbox"
+	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web"
 )
@@ -28,7 +28,7 @@ var version string
 func main() {
 	convert.Main()
 	skilltool.Main()
-	sandbox.Reexec()
+	ns.Reexec()
 	// The first signal ends the work in order; after it signals act as usual, so that a second one
 	// ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -18,7 +18,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/agent/skills/skilltool"
-	"fawn/sandbox"
+	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	// they more servers, without end.
 	convert.Main()
 	skilltool.Main()
-	sandbox.Reexec()
+	ns.Reexec()
 	handicap()
 	if os.Getenv(asProgram) == "1" {
 		main()

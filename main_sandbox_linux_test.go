@@ -15,6 +15,7 @@ import (
 
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/providers"
 )
 
 // needs skips a test where a provider cannot work anyway, which CI does not accept.
@@ -22,7 +23,7 @@ func needs(t *testing.T, provider string) {
 	t.Helper()
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.Dirs = provider, files.Dirs{Root: openDir(t)}
-	p, err := sandbox.New(t.Context(), cfg)
+	p, err := providers.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fawn/sandbox/files"
 	"fmt"
 	"log/slog"
 	"net"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fawn/sandbox/files"
 )
 
 // Names of providers.
@@ -81,14 +82,21 @@ type Config struct {
 	// Log gets what concerns the owner.
 	Log *slog.Logger
 
-	// For tests: initProgram replaces the embedded one, failStep fails with
-	// failErrno, killTime replaces what ending a command may take, and machine is the
-	// memory of the machine.
-	initProgram string
-	failStep    string
-	failErrno   int
-	killTime    time.Duration
-	machine     int64
+	// TestOnly is for tests; servers leave it empty.
+	TestOnly TestOnly
+}
+
+// TestOnly are faults and replacements that tests ask for.
+type TestOnly struct {
+	// Init is a program to start in sandboxes in place of the embedded one.
+	Init string
+	// FailStep fails with the error number FailErrno.
+	FailStep  string
+	FailErrno int
+	// KillTime is what ending a command may take.
+	KillTime time.Duration
+	// Machine is the memory of the machine, in bytes.
+	Machine int64
 }
 
 // Engine says which container engine runs commands, and how.
@@ -178,8 +186,8 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// validate finds what no provider can follow.
-func (c Config) validate() error {
+// Validate finds what no provider can follow.
+func (c Config) Validate() error {
 	providers := []string{ProviderAuto, ProviderNamespace, ProviderLandlock, ProviderDocker, ProviderSeatbelt,
 		ProviderHost, ProviderOff}
 	switch {
@@ -198,9 +206,9 @@ func (c Config) validate() error {
 	return nil
 }
 
-// validate finds what no sandbox can follow. Paths of binds are checked against
+// Validate finds what no sandbox can follow. Paths of binds are checked against
 // the host when the sandbox starts.
-func (p Policy) validate() error {
+func (p Policy) Validate() error {
 	switch {
 	case p.Lifetime != LifetimeThread && p.Lifetime != LifetimeCall:
 		return fmt.Errorf("%w: lifetime %q is unknown, want thread or call", ErrConfig, p.Lifetime)
@@ -215,7 +223,7 @@ func (p Policy) validate() error {
 		}
 	}
 	for name := range p.Env {
-		if err := validVariable(name); err != nil {
+		if err := ValidVariable(name); err != nil {
 			return fmt.Errorf("%w: %w", ErrConfig, err)
 		}
 	}

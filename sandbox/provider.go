@@ -52,6 +52,17 @@ type Sandbox interface {
 	Paths() PathMapper
 }
 
+// PathMapper translates between the paths that the agent uses and those that
+// commands see, for providers that cannot show files at their virtual paths.
+type PathMapper interface {
+	// Identity says that nothing is translated.
+	Identity() bool
+	// In rewrites virtual paths in a command or a value to what works inside.
+	In(text string) string
+	// Out rewrites paths of the host in output or errors to virtual ones.
+	Out(text string) string
+}
+
 // ThreadRef names a thread.
 type ThreadRef struct {
 	// ID is the id of the thread, as for Dirs.

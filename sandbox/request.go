@@ -1,14 +1,14 @@
 package sandbox
 
 import (
-	"fawn/sandbox/files"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"fawn/sandbox/files"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 	maxEnvBytes   = 1 << 20
 )
 
-// validate says what is wrong with a request, for the model.
-func (r ExecReq) validate() error {
+// Validate says what is wrong with a request, for the model.
+func (r ExecReq) Validate() error {
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrRequest}, a...)...)
 	}
@@ -46,7 +46,7 @@ func (r ExecReq) validate() error {
 	}
 	for _, vars := range []map[string]string{r.Env, r.Secrets} {
 		for name, value := range vars {
-			if err := validVariable(name); err != nil {
+			if err := ValidVariable(name); err != nil {
 				return refuse("%w", err)
 			}
 			if !plain(value) || len(value) > maxValueBytes {
@@ -63,12 +63,9 @@ func (r ExecReq) validate() error {
 
 func plain(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// ValidVariable says why commands cannot have a variable of that name, or nil.
-func ValidVariable(name string) error { return validVariable(name) }
-
-// validVariable refuses names that are none, and variables that make every
-// program load or run something else.
-func validVariable(name string) error {
+// ValidVariable says why commands cannot have a variable of that name, or nil. It refuses names
+// that are none, and variables that make every program load or run something else.
+func ValidVariable(name string) error {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
 			return fmt.Errorf("%q is not the name of a variable", name)
@@ -84,34 +81,8 @@ func validVariable(name string) error {
 	return nil
 }
 
-// environment builds the variables of a command from nothing.
-func environment(base, policy map[string]string, r ExecReq) []string {
-	all := maps.Clone(base)
-	for _, vars := range []map[string]string{policy, r.Env, r.Secrets} {
-		maps.Copy(all, vars)
-	}
-	env := make([]string, 0, len(all))
-	for name, value := range all {
-		env = append(env, name+"="+value)
-	}
-	slices.Sort(env)
-	return env
-}
-
-// firstChars cuts a text after n characters and mends broken ones.
-func firstChars(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			text = text[:i]
-			break
-		}
-		n--
-	}
-	return strings.ToValidUTF8(text, string(utf8.RuneError))
-}
-
-// validateApart says why what only sandboxes of namespaces can do cannot be done.
-func (r ExecReq) validateApart(provider string) error {
+// ValidateApart says why what only sandboxes of namespaces can do cannot be done.
+func (r ExecReq) ValidateApart(provider string) error {
 	if provider != ProviderNamespace {
 		return fmt.Errorf("%w: a sandbox of the kind %q has neither streams nor policies of its own for a command",
 			ErrRequest, provider)
@@ -122,11 +93,11 @@ func (r ExecReq) validateApart(provider string) error {
 	if r.Apart.Lifetime != LifetimeCall {
 		return fmt.Errorf("%w: a policy for one command lives for the call", ErrRequest)
 	}
-	return r.Apart.validate()
+	return r.Apart.Validate()
 }
 
-// closeEnds lets go of the streams that came with a request; closing them again does nothing.
-func (r ExecReq) closeEnds() {
+// CloseEnds lets go of the streams that came with a request; closing them again does nothing.
+func (r ExecReq) CloseEnds() {
 	for _, f := range []*os.File{r.In, r.Out} {
 		if f != nil {
 			_ = f.Close()

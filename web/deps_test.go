@@ -25,7 +25,7 @@ const module = "fawn"
 func imports() map[string][]string {
 	leaf := []string{}
 	return map[string][]string{
-		".":                       {"web", "sandbox", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // sandbox.Reexec and the other roles must come first in main
+		".":                       {"web", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
 		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},
@@ -58,7 +58,21 @@ func imports() map[string][]string {
 		"backup":                  {"store"},
 		"memory":                  {"store"},
 		"release":                 {"assets"}, // makes what is handed out
-		"sandbox/...":             {"sandbox/..."},
+		"sandbox":                 {"sandbox/files"},
+		"sandbox/changes":         {"sandbox/files", "sandbox/linediff"},
+		"sandbox/docker":          {"sandbox", "sandbox/files", "sandbox/jail", "sandbox/ns", "sandbox/pool"},
+		"sandbox/egress":          {"sandbox/netguard"},
+		"sandbox/files":           leaf,
+		"sandbox/host":            {"sandbox", "sandbox/files", "sandbox/pool"},
+		"sandbox/initbin":         leaf,
+		"sandbox/jail":            leaf,
+		"sandbox/landlock":        {"sandbox", "sandbox/files", "sandbox/jail", "sandbox/ns", "sandbox/pool"},
+		"sandbox/ns":              {"sandbox", "sandbox/files", "sandbox/initbin", "sandbox/jail", "sandbox/pool"},
+		"sandbox/pool":            {"sandbox", "sandbox/files"},
+		"sandbox/providers":       {"sandbox", "sandbox/docker", "sandbox/host", "sandbox/landlock", "sandbox/ns", "sandbox/seatbelt"},
+		"sandbox/render":          {"sandbox/egress", "sandbox/netguard"},
+		"sandbox/sbxinit":         {"sandbox/jail"},
+		"sandbox/seatbelt":        {"sandbox", "sandbox/files", "sandbox/host", "sandbox/pool"},
 		"sandbox/linediff":        leaf,
 		"sandbox/netguard":        leaf,
 		"store/...":               {"store"},
@@ -69,7 +83,7 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox/...", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/attack":              leaf, // tests only
@@ -95,7 +109,7 @@ func imports() map[string][]string {
 		"web/principal":           {"store", "web/httpx"},
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account/...", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/proxy"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
-		"web/e2e/load/...":        {"agent/mcp/mcptest", "sandbox", "web/e2e/load", "web/e2e/scriptmodel"},
+		"web/e2e/load/...":        {"agent/mcp/mcptest", "sandbox", "sandbox/ns", "sandbox/providers", "web/e2e/load", "web/e2e/scriptmodel"},
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
-	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/providers"
 	"fawn/store"
 	"fawn/web/tracing"
 )
@@ -126,7 +126,7 @@ func (d *doctor) configuration(s *config.Snapshot) {
 func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
 	c := lead.SandboxConfig(s.File.Sandbox, files.Dirs{Root: dir}, slog.New(slog.DiscardHandler))
 	c.Provider = lead.SandboxProvider(s)
-	p, err := sandbox.New(ctx, c)
+	p, err := providers.New(ctx, c)
 	if err != nil {
 		d.line("bad", "sandbox", err.Error())
 		return

@@ -20,6 +20,7 @@ import (
 
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/providers"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/uploads/convert"
@@ -159,7 +160,7 @@ func (c *converter) open(ctx context.Context) (sandbox.Provider, error) {
 		if c.before != nil {
 			c.before()
 		}
-		if c.jail, c.err = sandbox.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
+		if c.jail, c.err = providers.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
 			c.log.Warn("documents are converted without a sandbox, only with limits", "reason", c.jail.Probe(ctx).Reason)
 		}
 	})

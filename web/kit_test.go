@@ -19,7 +19,7 @@ import (
 
 	"fawn/agent/agenttest"
 	"fawn/agent/mcp/mcptest"
-	"fawn/sandbox"
+	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	convert.Main()
-	sandbox.Reexec()
+	ns.Reexec()
 	os.Exit(m.Run())
 }
 

@@ -18,6 +18,7 @@ import (
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
+	"fawn/sandbox/providers"
 )
 
 // sandboxCloseTime is how long the processes of all sandboxes may take to end.
@@ -53,7 +54,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 		}
 	}
 	a.egress = proxy
-	if a.sandbox, err = sandbox.NewLate(c); err != nil {
+	if a.sandbox, err = providers.NewLate(c); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
 	a.report = sync.OnceValue(func() sandbox.Report { return a.sandbox.Probe(serving) })

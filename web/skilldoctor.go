@@ -16,6 +16,7 @@ import (
 	"fawn/agent/skills"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/providers"
 )
 
 // skillsBeside says where the skills are, for commands that work beside a running server.
@@ -163,7 +164,7 @@ func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string, l
 	dirs := files.Dirs{Root: temp, Mounts: []files.Mount{{Path: files.Skills, Dir: shown}}}
 	c := lead.SandboxConfig(snap.File.Sandbox, dirs, slog.New(slog.DiscardHandler))
 	c.Provider = lead.SandboxProvider(snap)
-	p, err := sandbox.New(ctx, c)
+	p, err := providers.New(ctx, c)
 	if err != nil {
 		return nil, err.Error()
 	}

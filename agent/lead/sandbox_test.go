@@ -18,6 +18,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/providers"
 )
 
 // echo is a provider whose commands say what they are.
@@ -83,7 +84,7 @@ func TestToolsAreOfferedToThoseWhoCanUseThem(t *testing.T) {
 	blind.Models = []config.Model{{Name: "m", Use: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "key"}}
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}
-	off, err := sandbox.New(t.Context(), cfg)
+	off, err := providers.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

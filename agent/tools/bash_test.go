@@ -17,11 +17,13 @@ import (
 	"fawn/agent/tools"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/ns"
+	"fawn/sandbox/providers"
 )
 
 // TestMain lets the real sandbox start this program as a part of itself.
 func TestMain(m *testing.M) {
-	sandbox.Reexec()
+	ns.Reexec()
 	os.Exit(m.Run())
 }
 
@@ -191,7 +193,7 @@ func TestACancelledCommandStaysCancelled(t *testing.T) {
 func TestBashIsNotOfferedWithoutASandbox(t *testing.T) {
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.Dirs = sandbox.ProviderOff, files.Dirs{Root: t.TempDir()}
-	off, err := sandbox.New(t.Context(), cfg)
+	off, err := providers.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,7 @@ func real(t *testing.T) (sandbox.Provider, string) {
 	t.Helper()
 	cfg := sandbox.DefaultConfig()
 	cfg.Dirs = files.Dirs{Root: t.TempDir()}
-	p, err := sandbox.New(t.Context(), cfg)
+	p, err := providers.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"fawn/sandbox"
+	"fawn/sandbox/ns"
 )
 
 // TestMain lets the test binary stand in for the small program that sandboxes start.
 func TestMain(m *testing.M) {
-	sandbox.Reexec()
+	ns.Reexec()
 	if err := os.Setenv("FAWN_ATTACK_KEY", secret+"environment"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

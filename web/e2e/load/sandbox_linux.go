@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fawn/sandbox"
+	"fawn/sandbox/providers"
 )
 
 // Red lines of sandboxes.
@@ -30,7 +31,7 @@ func (b *bench) sandboxes(ctx context.Context) (err error) {
 	cfg := sandbox.DefaultConfig()
 	cfg.Provider, cfg.MaxSandboxes = sandbox.ProviderNamespace, idleSandboxes+2
 	cfg.Dirs.Root = filepath.Join(b.Dir, "sandboxes")
-	p, err := sandbox.New(ctx, cfg)
+	p, err := providers.New(ctx, cfg)
 	if err != nil {
 		return err
 	}

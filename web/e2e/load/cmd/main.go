@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"fawn/agent/mcp/mcptest"
-	"fawn/sandbox"
+	"fawn/sandbox/ns"
 	"fawn/web/e2e/load"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -27,7 +27,7 @@ import (
 var errOverLimit = errors.New("a figure is over its limit")
 
 func main() {
-	sandbox.Reexec()
+	ns.Reexec()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	run := bench

@@ -1,4 +1,0 @@
-package sandbox
-
-// candidates are the providers of this system: none.
-func candidates() []candidate { return nil }

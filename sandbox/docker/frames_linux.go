@@ -1,0 +1,154 @@
+package docker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Streams of a connection to a container.
+const (
+	frameOutput = 1
+	frameErrors = 2
+)
+
+// errFrame is a connection that does not speak as engines do.
+var errFrame = errors.New("the engine sent data that is not framed")
+
+// readFrames passes on what comes in frames: 8 bytes that name the stream and
+// the length, then as many bytes. It returns nil when the connection ends
+// between two frames.
+func readFrames(r io.Reader, take func(stream byte, p []byte) error) error {
+	var head [8]byte
+	buf := make([]byte, 32<<10)
+	for {
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("read frame: %w", err)
+		}
+		if head[0] > frameErrors || head[1]|head[2]|head[3] != 0 {
+			return errFrame
+		}
+		for n := int(binary.BigEndian.Uint32(head[4:])); n > 0; {
+			k, err := r.Read(buf[:min(n, len(buf))])
+			if k > 0 {
+				if err := take(head[0], buf[:k]); err != nil {
+					return err
+				}
+				n -= k
+			}
+			if err != nil && n > 0 {
+				return fmt.Errorf("read frame: %w", err)
+			}
+		}
+	}
+}
+
+// maxReport bounds the line that follows the mark, in bytes.
+const maxReport = 64 << 10
+
+// markedOutputs finds the report of a command in its outputs. It calls report once
+// both have come to their mark: all that the command wrote was passed on then.
+type markedOutputs struct {
+	out, errs *markedOutput
+	line      []byte
+	missing   int // marks
+}
+
+func newMarkedOutputs(mark []byte, out, errs io.Writer, report func(line []byte)) *markedOutputs {
+	m := &markedOutputs{missing: 2}
+	reached := func() {
+		if m.missing--; m.missing == 0 {
+			report(m.line)
+		}
+	}
+	m.out = &markedOutput{mark: mark, out: out, report: func(line []byte) { m.line = bytes.Clone(line); reached() }}
+	m.errs = &markedOutput{mark: mark, out: errs, report: func([]byte) { reached() }}
+	return m
+}
+
+// take is what readFrames calls.
+func (m *markedOutputs) take(stream byte, p []byte) error {
+	to := m.out
+	if stream == frameErrors {
+		to = m.errs
+	}
+	_, err := to.Write(p)
+	return err
+}
+
+// flush passes on what will not become a mark any more.
+func (m *markedOutputs) flush() error { return errors.Join(m.out.flush(), m.errs.flush()) }
+
+// markedOutput finds the report of a command in one output: what comes before
+// the mark is the command's, a line follows, and the rest belongs to what it
+// left in the background.
+type markedOutput struct {
+	mark    []byte
+	out     io.Writer
+	report  func(line []byte) // called once
+	pending []byte            // may be the start of the mark, or is the start of the line
+	found   bool              // the mark was
+	over    bool              // the line too
+}
+
+// Write passes output on as soon as it cannot be part of the mark. Its error is
+// that of out.
+func (m *markedOutput) Write(p []byte) (int, error) {
+	n := len(p)
+	if m.over {
+		_, err := m.out.Write(p)
+		return n, err
+	}
+	p = append(m.pending, p...)
+	m.pending = nil
+	if !m.found {
+		before, after, found := bytes.Cut(p, m.mark)
+		if !found {
+			keep := m.partial(p)
+			m.pending = bytes.Clone(p[len(p)-keep:])
+			_, err := m.out.Write(p[:len(p)-keep])
+			return n, err
+		}
+		if _, err := m.out.Write(before); err != nil {
+			return n, err
+		}
+		m.found, p = true, after
+	}
+	line, rest, ended := bytes.Cut(p, []byte{'\n'})
+	switch {
+	case !ended && len(line) > maxReport:
+		return n, errFrame
+	case !ended:
+		m.pending = bytes.Clone(line)
+		return n, nil
+	}
+	m.over = true
+	m.report(line)
+	_, err := m.out.Write(rest)
+	return n, err
+}
+
+// flush passes on what will not become a mark any more.
+func (m *markedOutput) flush() error {
+	if m.found {
+		return nil
+	}
+	_, err := m.out.Write(m.pending)
+	m.pending = nil
+	return err
+}
+
+// partial is how many bytes at the end may be the start of the mark.
+func (m *markedOutput) partial(p []byte) int {
+	for k := min(len(p), len(m.mark)-1); k > 0; k-- {
+		if bytes.HasPrefix(m.mark, p[len(p)-k:]) {
+			return k
+		}
+	}
+	return 0
+}

@@ -1,0 +1,143 @@
+package landlock
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fawn/sandbox"
+	"fawn/sandbox/files"
+	"fawn/sandbox/jail"
+	"fawn/sandbox/ns"
+	"fawn/sandbox/pool"
+)
+
+// landlockABI is the first version that guards the length of files too.
+const landlockABI = 3
+
+// plainTmp stands for the temporary folder of a thread in the table of binds.
+const plainTmp = "/tmp"
+
+// provider keeps threads apart where the host has no namespaces to give: rules
+// about files, a filter of system calls, and a user of their own if the server
+// is root. Commands live among the processes of the host, see no network, and
+// find their files by translated paths. It shares the start of programs, users
+// and control groups with namespaces.
+type provider struct {
+	*ns.Base
+	group int // may pass through the data folder, if the server is root
+	temps temps
+}
+
+// New makes the provider.
+func New(cfg sandbox.Config) (sandbox.Provider, error) {
+	l := &provider{}
+	l.Base = ns.NewBase(cfg, sandbox.ProviderLandlock, "sandbox", l.start, l.probe)
+	if l.Users != nil {
+		l.group = l.Users.TakeLast()
+	}
+	l.UseGroups()
+	l.Pool.Paths = l.paths
+	l.Pool.Env = func(sandbox.Policy) map[string]string { return plainEnvironment() }
+	return l, nil
+}
+
+// plainEnvironment is what commands start with. Git ends where it may not look
+// for the settings of the system.
+func plainEnvironment() map[string]string {
+	env := ns.CommandEnvironment(sandbox.NetworkNone)
+	env["GIT_CONFIG_NOSYSTEM"] = "1"
+	return env
+}
+
+// paths are those of the folders that commands may use. A folder whose path
+// means something to a shell cannot be translated.
+func (l *provider) paths(thread string) sandbox.PathMapper {
+	base := filepath.Join(l.Root(), "threads", thread)
+	folders := map[string]string{
+		files.UserData: filepath.Join(base, "user-data"),
+		jail.Home:      filepath.Join(base, "sandbox", "home"),
+		plainTmp:       filepath.Join(base, "sandbox", "tmp"),
+	}
+	for _, m := range l.Config.Dirs.Mounts {
+		if real, err := filepath.EvalSymlinks(m.Dir); err == nil && pool.PlainPath(real) {
+			folders[m.Path] = real
+		}
+	}
+	return pool.NewTranslator(folders)
+}
+
+// start is the starter of the pool.
+func (l *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
+	b, err := l.startBox(ctx, thread, p)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy) (*ns.Box, error) {
+	sys, init := l.Found()
+	if sys.Shell == "" {
+		return nil, &sandbox.UnavailableError{Reason: "no_bash", Hint: ns.Hint("no_bash")}
+	}
+	if err := ns.CreateFolders(l.Config.Dirs, thread); err != nil {
+		return nil, err
+	}
+	base := filepath.Join(l.Root(), "threads", thread)
+	spec, err := plainSpec(&sys, *l.Config, base, p)
+	if err != nil {
+		return nil, err
+	}
+	spec.Init, spec.Cgroup = init, l.Groups != nil
+	if spec.Seccomp, err = ns.NewFilter(ns.FilterOptions{Allow: p.SeccompAllow, UnnamedFiles: spec.Cgroup ||
+		p.Limits.Memory <= 0, Shared: true}); err != nil {
+		return nil, err
+	}
+	at := ns.Launch{Spec: spec, KillTime: l.Config.TestOnly.KillTime, Shell: sys.Shell, Roots: ns.OwnFolders(spec),
+		Owner: -1, Release: func() {}}
+	if l.Users != nil {
+		if at.Owner, at.Release, err = l.Users.Claim(ctx, l.Config.Dirs, thread); err != nil {
+			return nil, err
+		}
+		at.Spec.Switch, at.Spec.User, at.Spec.Group = true, at.Owner, l.group
+		err = l.openWay(base)
+	} else if at.Spec.Limits.Pids > 0 {
+		// The limit counts all processes of the user, also those outside.
+		at.Spec.Others = ns.TasksOf(os.Getuid(), 0)
+		at.Spec.Limits.Pids += at.Spec.Others
+	}
+	if err == nil {
+		err = l.useTmp(base, &at)
+	}
+	if err == nil && l.Groups != nil {
+		if at.Group, err = l.Groups.Create(p.Limits); err != nil {
+			err = &sandbox.InitError{Step: "cgroup", Err: err}
+		}
+	}
+	if err != nil {
+		at.Release()
+		return nil, err
+	}
+	b, err := ns.StartBox(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	b.Add(l.gaps(at, p)...)
+	return b, nil
+}
+
+// gaps are the layers that limits have and those that are missing here.
+func (l *provider) gaps(at ns.Launch, p sandbox.Policy) []string {
+	layers := append(ns.LimitLayers(at.Spec, l.Groups != nil), "no_network", "DEGRADED:no-mountns", "DEGRADED:no-pidns",
+		"DEGRADED:path-translation",
+		"DEGRADED:no-loopback", "DEGRADED:shared-disk-tmp", "DEGRADED:no-dev-shm")
+	if slices.Contains(p.SeccompAllow, "connect") {
+		layers = append(layers, "DEGRADED:sockets-of-host")
+	}
+	if at.Spec.Switch {
+		return append(layers, "own_uid")
+	}
+	return append(layers, "DEGRADED:user-of-server")
+}

@@ -1,0 +1,393 @@
+package ns
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox"
+	"fawn/sandbox/jail"
+)
+
+// startTime bounds the start of a sandbox, which takes milliseconds.
+const startTime = 15 * time.Second
+
+// Box is a running sandbox in namespaces of its own.
+type Box struct {
+	cmd    *exec.Cmd
+	conn   *net.UnixConn
+	shell  string
+	limits jail.Limits
+	pids   int64    // the limit of processes as the policy has it
+	shared bool     // the system counts other processes of the user for it too
+	roots  []string // folders of the thread on the host
+	owner  int      // user id of commands on the host, -1 for that of the server
+	group  *Cgroup
+	about  []string
+	stderr *LastBytes
+	proxy  net.Listener
+	// killTime is what the supervisor gets to end a command.
+	killTime time.Duration
+	line     *os.File       // its end is the end of the keeper; nil where there are namespaces
+	work     sync.WaitGroup // receiver and proxy
+
+	dead   chan struct{} // closed when the supervisor answers no more
+	over   chan struct{} // closed when no process is left and all is released
+	mu     sync.Mutex
+	late   *time.Timer                     // guarded by mu
+	next   int                             // guarded by mu
+	waiter map[int]chan *jail.Message      // guarded by mu
+	cancel map[int]context.CancelCauseFunc // of running commands, guarded by mu
+}
+
+// Launch is what the start of a box needs besides its spec.
+type Launch struct {
+	Spec  jail.Spec
+	Shell string
+	Roots []string
+	Owner int
+	Group *Cgroup
+	Proxy func(net.Listener)
+	// KillTime is how long ending a command may take; 0 means the usual time.
+	KillTime time.Duration
+	Release  func() // called when all is over, also after a failed start
+}
+
+// StartBox starts the processes and waits until commands can run. Errors match
+// ErrInit or are those of ctx.
+func StartBox(ctx context.Context, l Launch) (*Box, error) {
+	b := &Box{
+		shell: l.Shell, roots: l.Roots, limits: l.Spec.Limits, pids: l.Spec.Limits.Pids - l.Spec.Others,
+		shared: l.Spec.Others > 0, owner: l.Owner, group: l.Group, stderr: &LastBytes{},
+		killTime: cmp.Or(l.KillTime, jail.KillTime),
+		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{},
+		cancel: map[int]context.CancelCauseFunc{},
+	}
+	if err := b.spawn(l.Spec); err != nil {
+		l.Release()
+		return nil, err
+	}
+	err := b.handshake(ctx, l)
+	if err == nil {
+		b.work.Go(b.receive)
+	} else {
+		close(b.dead)
+	}
+	go func() {
+		// The exit of process 1 comes after that of all others inside. Its status
+		// says nothing that its last message did not.
+		err := b.cmd.Wait()
+		if b.line != nil {
+			b.dismissed(err, l)
+		}
+		if b.proxy != nil {
+			_ = b.proxy.Close()
+		}
+		_ = b.conn.Close()
+		b.work.Wait()
+		if b.group != nil {
+			b.group.remove()
+		}
+		l.Release()
+		close(b.over)
+	}()
+	if err != nil {
+		b.Stop()
+		if init := new(sandbox.InitError); errors.As(err, &init) && init.Detail == "" {
+			init.Detail = b.stderr.String()
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// spawn makes the namespaces and the first process in them.
+func (b *Box) spawn(spec jail.Spec) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return &sandbox.InitError{Step: "socket", Err: err}
+	}
+	inside := os.NewFile(uintptr(pair[1]), "control")
+	defer inside.Close()
+	outside := os.NewFile(uintptr(pair[0]), "control")
+	conn, err := net.FileConn(outside)
+	if err = errors.Join(err, outside.Close()); err != nil {
+		return &sandbox.InitError{Step: "socket", Err: err}
+	}
+	var ok bool
+	if b.conn, ok = conn.(*net.UnixConn); !ok {
+		return errors.Join(&sandbox.InitError{Step: "socket", Err: unix.EPROTOTYPE}, conn.Close())
+	}
+	b.cmd = exec.Command(spec.Init)
+	b.cmd.Args = []string{jail.RoleSetup}
+	b.cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"}
+	b.cmd.Dir = "/"
+	b.cmd.ExtraFiles = []*os.File{inside}
+	b.cmd.Stderr = b.stderr
+	b.cmd.SysProcAttr = b.attributes(spec)
+	if spec.Plain {
+		listening, err := b.keep(spec)
+		if err != nil {
+			return errors.Join(&sandbox.InitError{Step: "socket", Err: err}, b.conn.Close())
+		}
+		defer listening.Close()
+	}
+	if err := b.cmd.Start(); err != nil {
+		if b.line != nil {
+			_ = b.line.Close()
+		}
+		return errors.Join(spawnError(err, spec, b.owner), b.conn.Close())
+	}
+	return nil
+}
+
+// attributes are the namespaces and users of the first process.
+func (b *Box) attributes(spec jail.Spec) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{
+		Setsid:     true,
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
+	}
+	if spec.Loopback {
+		a.Cloneflags |= unix.CLONE_NEWNET
+	}
+	if b.group != nil {
+		a.UseCgroupFD, a.CgroupFD = true, b.group.fd
+	}
+	mapUsers(a, b.owner)
+	return a
+}
+
+// mapUsers: root maps itself for the setup, and commands to a user of their
+// own: the limit of processes does not hold for root. Another user can map only
+// itself, and then needs ambient capabilities, which others than root lose when
+// a program starts.
+func mapUsers(a *syscall.SysProcAttr, owner int) {
+	if owner >= 0 {
+		ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: jail.UID, HostID: owner, Size: 1}}
+		a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = ids, ids, true
+		return
+	}
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: jail.UID, HostID: os.Getuid(), Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: jail.UID, HostID: os.Getgid(), Size: 1}}
+	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE,
+		unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_CHROOT}
+}
+
+// spawnError finds out which part of the start was refused, for Go tells only
+// the error number: it makes a user namespace and nothing else.
+func spawnError(err error, spec jail.Spec, owner int) error {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return &sandbox.InitError{Step: "clone", Err: err, Detail: err.Error()}
+	}
+	for _, trial := range []struct {
+		step string
+		attr *syscall.SysProcAttr
+	}{
+		{"program", &syscall.SysProcAttr{}},
+		{"clone", &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}},
+		{"uid_map", func() *syscall.SysProcAttr {
+			a := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
+			mapUsers(a, owner)
+			return a
+		}()},
+	} {
+		if spec.Plain && trial.attr.Cloneflags != 0 {
+			break
+		}
+		cmd := exec.Command(spec.Init)
+		cmd.Args = []string{jail.RoleVersion}
+		cmd.Env = []string{}
+		cmd.SysProcAttr = trial.attr
+		if e := cmd.Start(); e != nil {
+			return &sandbox.InitError{Step: trial.step, Err: errno, Detail: e.Error()}
+		}
+		// Only the start matters.
+		_ = cmd.Wait()
+	}
+	return &sandbox.InitError{Step: "clone", Err: errno, Detail: err.Error()}
+}
+
+// handshake sends the spec and waits until the supervisor is ready.
+func (b *Box) handshake(ctx context.Context, l Launch) error {
+	watching := context.AfterFunc(ctx, func() { _ = b.conn.SetDeadline(time.Now()) })
+	defer watching()
+	if err := b.conn.SetDeadline(time.Now().Add(startTime)); err != nil {
+		return &sandbox.InitError{Step: "spec", Err: err}
+	}
+	text, err := json.Marshal(l.Spec)
+	if err != nil {
+		return &sandbox.InitError{Step: "spec", Err: err}
+	}
+	if len(text) > jail.MaxMessage {
+		return &sandbox.InitError{Step: "spec", Err: unix.E2BIG, Detail: "too many mounts"}
+	}
+	if _, err := b.conn.Write(text); err != nil {
+		return b.initError(ctx, "spec", err)
+	}
+	for {
+		m, fd, err := b.read()
+		if err != nil {
+			return b.initError(ctx, "start", err)
+		}
+		switch m.Op {
+		case jail.OpFail:
+			return &sandbox.InitError{Step: m.Step, Err: syscall.Errno(m.Errno), Detail: m.Detail}
+		case jail.OpListen:
+			if err := b.listen(fd, l.Proxy); err != nil {
+				return &sandbox.InitError{Step: "listener", Err: err}
+			}
+		case jail.OpLayers:
+			b.about = m.Layers
+		case jail.OpReady:
+			if !watching() {
+				return fmt.Errorf("start sandbox: %w", context.Cause(ctx))
+			}
+			return b.conn.SetDeadline(time.Time{})
+		}
+	}
+}
+
+func (b *Box) initError(ctx context.Context, step string, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("start sandbox: %w", cause)
+	}
+	return &sandbox.InitError{Step: step, Err: err}
+}
+
+// listen serves the listener that setup made in the network of the sandbox.
+func (b *Box) listen(fd int, serve func(net.Listener)) error {
+	if fd < 0 {
+		return unix.EBADF
+	}
+	file := os.NewFile(uintptr(fd), "listener")
+	defer file.Close()
+	if serve == nil {
+		return nil
+	}
+	l, err := net.FileListener(file)
+	if err != nil {
+		return err
+	}
+	b.proxy = l
+	b.work.Go(func() { serve(l) })
+	return nil
+}
+
+// read returns one message and the descriptor that came with it, or -1.
+func (b *Box) read() (*jail.Message, int, error) {
+	buf := make([]byte, 32<<10)
+	rights := make([]byte, unix.CmsgSpace(4))
+	n, nr, _, _, err := b.conn.ReadMsgUnix(buf, rights)
+	if err != nil {
+		return nil, -1, err
+	}
+	fd := -1
+	if nr > 0 {
+		messages, err := unix.ParseSocketControlMessage(rights[:nr])
+		if err != nil {
+			return nil, -1, err
+		}
+		for _, c := range messages {
+			fds, err := unix.ParseUnixRights(&c)
+			if err != nil {
+				return nil, -1, err
+			}
+			fd = fds[0]
+		}
+	}
+	m := new(jail.Message)
+	if err := json.Unmarshal(buf[:n], m); err != nil {
+		return nil, fd, err
+	}
+	return m, fd, nil
+}
+
+// receive hands messages to those who wait for them.
+func (b *Box) receive() {
+	defer close(b.dead)
+	for {
+		m, fd, err := b.read()
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+		if err != nil {
+			// Without its answers the box is of no use.
+			b.end()
+			return
+		}
+		b.mu.Lock()
+		if w := b.waiter[m.ID]; w != nil {
+			select {
+			case w <- m:
+			default:
+			}
+		}
+		b.mu.Unlock()
+	}
+}
+
+// Add notes more layers, before the box is used.
+func (b *Box) Add(layers ...string) { b.about = append(b.about, layers...) }
+
+// User is the user id of commands on the host, -1 for that of the server.
+func (b *Box) User() int { return b.owner }
+
+// Layers implements pool.Box.
+func (b *Box) Layers() []string { return slices.Clone(b.about) }
+
+// Done implements pool.Box.
+func (b *Box) Done() <-chan struct{} { return b.over }
+
+// Stop implements pool.Box.
+func (b *Box) Stop() {
+	b.end()
+	<-b.over
+}
+
+func (b *Box) end() {
+	if b.line != nil {
+		b.dismiss()
+		return
+	}
+	// The kernel ends all processes inside with the first one, which may be gone.
+	_ = b.cmd.Process.Kill()
+}
+
+// LastBytes keeps the end of what is written to it.
+type LastBytes struct {
+	mu sync.Mutex
+	b  []byte // guarded by mu
+}
+
+const lastKept = 4 << 10
+
+// Write never fails.
+func (l *LastBytes) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b = append(l.b, p...)
+	if len(l.b) > lastKept {
+		l.b = bytes.Clone(l.b[len(l.b)-lastKept:])
+	}
+	return len(p), nil
+}
+
+// String is the end of what was written.
+func (l *LastBytes) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.b)
+}

@@ -1,0 +1,43 @@
+package ns
+
+import (
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox"
+)
+
+// Filter is the program of system calls for a policy.
+func Filter(allow []string, unnamedFiles bool) ([]bpf.Instruction, error) {
+	rules, err := refusals(FilterOptions{Allow: allow, UnnamedFiles: unnamedFiles})
+	if err != nil {
+		return nil, err
+	}
+	return filterProgram(rules), nil
+}
+
+// OpenCgroup makes the control group of a sandbox as the host described in proc
+// would have it.
+func OpenCgroup(proc string, l sandbox.Limits) (dir string, err error) {
+	c, err := openCgroups(proc)
+	if err != nil {
+		return "", err
+	}
+	g, err := c.Create(l)
+	if err != nil {
+		return "", err
+	}
+	return g.dir, unix.Close(g.fd)
+}
+
+// FindHidden looks for private files.
+var FindHidden = findHidden
+
+// SharedFilter is the program of system calls without namespaces.
+func SharedFilter(allow []string) ([]bpf.Instruction, error) {
+	rules, err := refusals(FilterOptions{Allow: allow, Shared: true})
+	if err != nil {
+		return nil, err
+	}
+	return filterProgram(rules), nil
+}

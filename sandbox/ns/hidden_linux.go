@@ -1,0 +1,149 @@
+package ns
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Bounds of the search for private files. Beyond them whole folders are hidden.
+const (
+	maxLooked    = 1 << 20  // names in each folder of programs
+	maxHidden    = 200      // files and folders
+	maxHiddenLen = 32 << 10 // bytes of their paths, which are told to every new sandbox
+)
+
+// findHidden looks for files and folders that are not meant for everybody, below folders
+// where people put programs of their own: what only the user own may read, and what has the
+// name of a key or of a file of credentials. Folders of the result are hidden whole; full
+// says that there was too much, so some of them hold other things too. A negative own says that
+// commands run as a user of their own, to whom the files of others are closed anyway.
+func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, full bool, err error) {
+	for _, top := range dirs {
+		left := maxLooked
+		for todo := []string{top}; len(todo) > 0; {
+			if err := context.Cause(ctx); err != nil {
+				return nil, false, err
+			}
+			dir := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			entries, err := os.ReadDir(dir)
+			switch {
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && own > 0:
+				continue // commands cannot read it either
+			case err != nil || len(entries) > left:
+				hidden, full = append(hidden, dir), true
+				continue
+			}
+			left -= len(entries)
+			for _, e := range entries {
+				name := filepath.Join(dir, e.Name())
+				switch {
+				case e.IsDir() && (privateFolder(e.Name()) || closed(e, own)), e.Type().IsRegular() &&
+					(privateFile(name) || closed(e, own)):
+					hidden = append(hidden, name)
+				case e.IsDir():
+					todo = append(todo, name)
+				}
+			}
+		}
+	}
+	for tooMany(hidden) {
+		hidden, full = fold(hidden, dirs), true
+	}
+	return hidden, full, nil
+}
+
+// closed says whether only one user may read a file or use a folder.
+func closed(e fs.DirEntry, own int) bool {
+	if own < 0 {
+		return false
+	}
+	others := fs.FileMode(0o044)
+	if e.IsDir() {
+		others = 0o055
+	}
+	info, err := e.Info()
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == own && info.Mode()&others == 0
+}
+
+func privateFolder(name string) bool {
+	return slices.Contains([]string{".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"}, name)
+}
+
+// privateFile knows files of credentials by their names. Certificates have the same ending
+// as keys, and programs need them, so those are looked into. What has its place among the
+// tests of a program is no secret.
+func privateFile(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	ext := filepath.Ext(name)
+	switch {
+	case strings.Contains(path, "/testdata/"), strings.Contains(path, "/test/"), strings.Contains(path, "/tests/"):
+		return false
+	case name == ".env" || strings.HasPrefix(name, ".env."):
+		return !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, ext)
+	case slices.Contains([]string{".key", ".p12", ".pfx"}, ext):
+		return true
+	case ext == ".pem":
+		return holdsKey(path)
+	case slices.Contains([]string{".netrc", ".pgpass", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd"}, name):
+		return true
+	case strings.HasPrefix(name, "id_"):
+		kind, _, _ := strings.Cut(strings.TrimPrefix(name, "id_"), "_")
+		return slices.Contains([]string{"rsa", "dsa", "ecdsa", "ed25519"}, kind)
+	}
+	switch strings.TrimSuffix(name, ext) {
+	case "credentials", "credential", "secrets", "secret", "client_secret", "service-account", "service_account":
+		return slices.Contains([]string{"", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".txt",
+			".xml", ".properties"}, ext)
+	}
+	return false
+}
+
+// holdsKey says whether a file has a private key near its beginning. One that cannot be read
+// may have.
+func holdsKey(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	return err != nil || bytes.Contains(b, []byte("PRIVATE KEY"))
+}
+
+func tooMany(paths []string) bool {
+	n := 0
+	for _, p := range paths {
+		n += len(p)
+	}
+	return len(paths) > maxHidden || n > maxHiddenLen
+}
+
+// fold replaces those paths that lie deepest by their folders, but never goes above top.
+func fold(paths, top []string) []string {
+	deepest := 0
+	for _, p := range paths {
+		if !slices.Contains(top, p) {
+			deepest = max(deepest, strings.Count(p, "/"))
+		}
+	}
+	for i, p := range paths {
+		if strings.Count(p, "/") == deepest && !slices.Contains(top, p) {
+			paths[i] = filepath.Dir(p)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}

@@ -1,0 +1,111 @@
+package ns
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox/jail"
+	"fawn/sandbox/pool"
+)
+
+// keep makes the first process a keeper, which a box without namespaces has in
+// place of process 1. The caller closes the end of the line that is returned
+// once the keeper has it.
+func (b *Box) keep(spec jail.Spec) (*os.File, error) {
+	listening, line, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	b.line = line
+	b.cmd.Args = []string{jail.RoleKeeper}
+	b.cmd.Env = jail.KeeperEnv(spec.User)
+	b.cmd.ExtraFiles = append(b.cmd.ExtraFiles, listening)
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// Whoever still has its output open then is a stray.
+	b.cmd.WaitDelay = pool.LastWords
+	if b.group != nil {
+		b.cmd.SysProcAttr.UseCgroupFD, b.cmd.SysProcAttr.CgroupFD = true, b.group.fd
+	}
+	return listening, nil
+}
+
+// dismiss lets the keeper end all processes and then itself. One that does not
+// do it in time is killed.
+func (b *Box) dismiss() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.line.Close() != nil {
+		return // it was closed before
+	}
+	b.late = time.AfterFunc(jail.KeeperTime+time.Second, func() {
+		jail.EndBelow(b.cmd.Process.Pid)
+		_ = b.cmd.Process.Kill()
+	})
+}
+
+// dismissed is called when the keeper has ended.
+func (b *Box) dismissed(err error, l Launch) {
+	b.mu.Lock()
+	_ = b.line.Close()
+	if b.late != nil {
+		b.late.Stop()
+	}
+	b.mu.Unlock()
+	if err != nil {
+		// It was killed and could not do its work.
+		endStrays(l)
+	}
+}
+
+// endStrays looks for processes of a thread whose keeper was killed. Those of a
+// user of their own are all found; others by the environment that they were
+// started with, unless they have hidden it.
+func endStrays(l Launch) {
+	if l.Owner >= 0 {
+		cmd := exec.Command(l.Spec.Init)
+		cmd.Args, cmd.Env, cmd.Dir = []string{jail.RoleEnd}, []string{}, "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true,
+			Credential: &syscall.Credential{Uid: uint32(l.Spec.User), Gid: uint32(l.Spec.Group)}}
+		// It fails where nothing is left to end.
+		_ = cmd.Run()
+		return
+	}
+	mark := []byte("HOME=" + homeOf(l.Spec) + "\x00")
+	for range 10 {
+		found := false
+		names, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			return
+		}
+		for _, name := range names {
+			env, err := os.ReadFile(name)
+			if err != nil || !bytes.HasPrefix(env, mark) && !bytes.Contains(env, append([]byte{0}, mark...)) {
+				continue
+			}
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err == nil && unix.Kill(pid, unix.SIGKILL) == nil {
+				found = true
+			}
+		}
+		if !found {
+			return
+		}
+	}
+}
+
+// homeOf is the home of commands on the host.
+func homeOf(s jail.Spec) string {
+	for _, b := range s.Binds {
+		if b.Dst == jail.Home {
+			return b.Src
+		}
+	}
+	return ""
+}

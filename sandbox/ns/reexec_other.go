@@ -1,0 +1,7 @@
+//go:build !linux
+
+package ns
+
+// Reexec must be the first statement of main. Only Linux starts the server's
+// own program as a part of a sandbox.
+func Reexec() {}

@@ -1,0 +1,71 @@
+package ns_test
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox"
+	"fawn/sandbox/ns"
+)
+
+func TestSharedFilterKeepsCommandsFromOthers(t *testing.T) {
+	program, err := ns.SharedFilter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const perm, family = refused | uint32(unix.EPERM), refused | uint32(unix.EAFNOSUPPORT)
+	for name, c := range map[string]struct {
+		number uint32
+		args   []uint64
+		want   uint32
+	}{
+		"local stream":              {unix.SYS_SOCKET, []uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0}, allowed},
+		"local packets":             {unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_SEQPACKET | unix.SOCK_NONBLOCK, 0}, allowed},
+		"local datagrams":           {unix.SYS_SOCKET, []uint64{unix.AF_UNIX, unix.SOCK_DGRAM, 0}, perm},
+		"pair of datagrams":         {unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC, 0}, perm},
+		"raw, which are datagrams":  {unix.SYS_SOCKET, []uint64{unix.AF_UNIX, unix.SOCK_RAW, 0}, perm},
+		"internet":                  {unix.SYS_SOCKET, []uint64{unix.AF_INET, unix.SOCK_STREAM, 0}, family},
+		"internet, high bits":       {unix.SYS_SOCKET, []uint64{1<<32 | unix.AF_INET, unix.SOCK_STREAM, 0}, family},
+		"internet 6":                {unix.SYS_SOCKET, []uint64{unix.AF_INET6, unix.SOCK_DGRAM, 0}, family},
+		"routes":                    {unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, family},
+		"hypervisor":                {unix.SYS_SOCKET, []uint64{unix.AF_VSOCK, unix.SOCK_STREAM, 0}, family},
+		"connect":                   {unix.SYS_CONNECT, []uint64{3}, perm},
+		"memory of System V":        {unix.SYS_SHMGET, nil, perm},
+		"attached memory":           {unix.SYS_SHMAT, nil, perm},
+		"queue":                     {unix.SYS_MQ_OPEN, nil, perm},
+		"own limit":                 {unix.SYS_PRLIMIT64, []uint64{0, unix.RLIMIT_NOFILE}, allowed},
+		"limit of another":          {unix.SYS_PRLIMIT64, []uint64{1, unix.RLIMIT_NOFILE}, perm},
+		"own priority":              {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 0, 10}, allowed},
+		"priority of another":       {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 1, 10}, perm},
+		"priority of own user":      {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_USER, 0, 10}, perm},
+		"input priority of another": {unix.SYS_IOPRIO_SET, []uint64{1, 1}, perm},
+		"own input priority":        {unix.SYS_IOPRIO_SET, []uint64{1, 0}, allowed},
+		"scheduling of another":     {unix.SYS_SCHED_SETSCHEDULER, []uint64{1}, perm},
+		"user namespace":            {unix.SYS_CLONE, []uint64{unix.CLONE_NEWUSER}, perm},
+		"mount":                     {unix.SYS_MOUNT, nil, perm},
+		"trace":                     {unix.SYS_PTRACE, nil, perm},
+		"read":                      {unix.SYS_READ, nil, allowed},
+		"process":                   {unix.SYS_CLONE, []uint64{uint64(unix.SIGCHLD)}, allowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := decide(t, program, nativeArch(), c.number, c.args...); got != c.want {
+				t.Errorf("%#x, want %#x", got, c.want)
+			}
+		})
+	}
+	if got := decide(t, program, 0, unix.SYS_READ); got != ended {
+		t.Errorf("another architecture: %#x", got)
+	}
+	program, err = ns.SharedFilter([]string{"connect"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decide(t, program, nativeArch(), unix.SYS_CONNECT, 3); got != allowed {
+		t.Errorf("connect, when the owner allows it: %#x", got)
+	}
+	if _, err := ns.SharedFilter([]string{"read"}); !errors.Is(err, sandbox.ErrConfig) {
+		t.Errorf("a call that is not refused: %v", err)
+	}
+}

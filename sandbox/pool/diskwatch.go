@@ -1,0 +1,250 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/sandbox/files"
+)
+
+const (
+	// Free space of the disk is looked at this often while any process of a sandbox lives.
+	diskLook = 250 * time.Millisecond
+	// Files are counted when as much is gone from the disk as the thread may still write,
+	// and this often in any case: at first, and after a while without growth.
+	diskCount, diskRest = time.Second, 10 * time.Second
+	// What others write to the same disk makes a thread that is nearly full count this
+	// often at most.
+	diskStep = 1 << 20
+	// What a file takes up grows a little when its blocks reach the disk, after the one who
+	// wrote it has ended: a thread that was full before may grow by this.
+	diskLate = 1 << 20
+	// diskSettle is how long a command may run before it answers for writes nobody was seen at.
+	diskSettle = time.Second
+	// clearTime bounds the wait for an answer about processes.
+	clearTime = 5 * time.Second
+)
+
+// diskWatch ends whoever writes when a thread has more than it may, for as long as any
+// process of its box lives, also after the command that started it. One who has too much
+// already may go on, and delete.
+type diskWatch struct {
+	box    Box
+	pool   *Pool
+	thread string
+	limit  int64
+	meter  *files.Meter
+
+	mu      sync.Mutex
+	blind   bool            // the box does not know what is open
+	next    int             // guarded by mu, as all here
+	calls   map[int]watched // running commands
+	base    int64           // what there was when the last command started
+	deep    bool            // that could not be counted
+	running bool            // the loop
+	notes   []string        // for the next result
+}
+
+// watched is a running command.
+type watched struct {
+	cancel context.CancelCauseFunc
+	since  time.Time
+}
+
+func (p *Pool) watch(b Box, thread string, policy sandbox.Policy) *diskWatch {
+	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.Meter(thread),
+		calls: map[int]watched{}}
+}
+
+// during runs a command and watches meanwhile.
+func (w *diskWatch) during(ctx context.Context, run func(context.Context) (Exit, error)) (Exit, error) {
+	if w.limit <= 0 {
+		return run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	base, deep := w.start(ctx)
+	w.mu.Lock()
+	w.next++
+	id := w.next
+	w.calls[id] = watched{cancel, time.Now()}
+	w.base, w.deep = base, deep
+	if !w.running {
+		w.running = true
+		w.pool.work.Go(w.loop)
+	}
+	w.mu.Unlock()
+	e, err := run(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.calls, id)
+	e.Quota = e.Quota || e.Signal != "" && errors.Is(context.Cause(ctx), ErrOverQuota)
+	if err == nil {
+		e.Notes, w.notes = append(e.Notes, w.notes...), nil
+	}
+	return e, err
+}
+
+// start is what there is before a command. Where it may be too much, it is counted anew:
+// what an earlier command wrote at its end is not for this one to answer for.
+func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
+	used, deep = w.meter.Last()
+	if used <= w.limit-files.Unseen && !deep {
+		return used, deep
+	}
+	ctx, cancel := context.WithTimeout(ctx, files.CountTime)
+	defer cancel()
+	// Without an answer, or a count, the last one holds.
+	_, _ = w.look(ctx)
+	if n, err := w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread); err == nil || errors.Is(err, files.ErrNesting) {
+		return n, err != nil
+	}
+	return used, deep
+}
+
+// loop ends with the last process.
+func (w *diskWatch) loop() {
+	defer w.meter.Hold(0)
+	tick := time.NewTicker(diskLook)
+	defer tick.Stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	root := w.pool.cfg.Dirs.Root
+	counted, pause := time.Now(), diskCount
+	free, _ := files.FreeSpace(root)
+	used, _ := w.meter.Last()
+	for {
+		select {
+		case <-w.box.Done():
+			w.rest(true)
+			return
+		case <-tick.C:
+		}
+		now, known := files.FreeSpace(root)
+		room := min(max(w.limit-used, diskStep), w.limit/8)
+		if time.Since(counted) < pause && (!known || free-now < room) {
+			continue
+		}
+		procs, err := w.look(ctx)
+		if err == nil && procs == 0 && w.rest(false) {
+			return
+		}
+		before := used
+		used, err = w.meter.Count(ctx, w.pool.cfg.Dirs, w.thread)
+		counted, free = time.Now(), now
+		if err != nil && !errors.Is(err, files.ErrNesting) {
+			continue // a file that went away meanwhile
+		}
+		pause = min(2*pause, diskRest)
+		if used > before {
+			pause = diskCount
+		}
+		if !w.over(used, err != nil) {
+			continue
+		}
+		// What was counted may be gone, and a command that begins now wrote none of it.
+		begun := w.begun()
+		used, err = w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread)
+		if (err == nil || errors.Is(err, files.ErrNesting)) && w.over(used, err != nil) {
+			w.endWriter(ctx, begun)
+		}
+	}
+}
+
+// look asks for processes and for what they hold without a name.
+func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
+	w.mu.Lock()
+	skip := w.blind && len(w.calls) > 0
+	w.mu.Unlock()
+	if skip {
+		return 1, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clearTime)
+	defer cancel()
+	u, err := w.box.Stat(ctx, true)
+	if err == nil {
+		w.meter.Hold(max(0, u.Gone))
+		w.mu.Lock()
+		w.blind = u.Gone < 0
+		w.mu.Unlock()
+	}
+	return u.Procs, err
+}
+
+// rest says that the loop may end: nothing runs, or the box is gone.
+func (w *diskWatch) rest(gone bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = len(w.calls) > 0 && !gone
+	return !w.running
+}
+
+func (w *diskWatch) over(used int64, deep bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most := w.limit
+	if w.base > w.limit {
+		most = w.base + min(diskLate, w.limit/8)
+	}
+	return used > most || deep && !w.deep
+}
+
+// begun numbers the newest command.
+func (w *diskWatch) begun() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next
+}
+
+// endWriter ends who writes, or everything if that cannot be told. Commands after number
+// begun are spared: the next count tells about them.
+func (w *diskWatch) endWriter(ctx context.Context, begun int) {
+	ctx, cancel := context.WithTimeout(ctx, clearTime)
+	defer cancel()
+	c, err := w.box.Clear(ctx, true)
+	log := w.pool.cfg.Log.With("thread", w.thread, "limit", w.limit)
+	switch {
+	case err == nil && c.Procs > 0:
+		log.Warn("background processes were ended because the thread's storage is full", "processes", c.Procs,
+			"programs", c.Names)
+		w.tell(endedNote(c))
+		return
+	case err == nil && c.Call:
+		return
+	}
+	w.mu.Lock()
+	calls := len(w.calls)
+	for id, c := range w.calls {
+		// Blocks of what an earlier command wrote may be taken a moment after its end.
+		if id <= begun && time.Since(c.since) > diskSettle {
+			c.cancel(ErrOverQuota)
+		}
+	}
+	w.mu.Unlock()
+	if calls > 0 {
+		return
+	}
+	// What a command wrote at its end may be counted only now, when nobody is left to end.
+	if u, err := w.box.Stat(ctx, false); err != nil || u.Procs > 0 {
+		log.Warn("a sandbox was ended because the thread's storage is full")
+		w.tell(endedNote(Cleared{}))
+		w.box.Stop()
+	}
+}
+
+func (w *diskWatch) tell(note string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = []string{note}
+}
+
+func endedNote(c Cleared) string {
+	if c.Names == "" {
+		return "Processes in the background were ended because the thread's storage was full."
+	}
+	return fmt.Sprintf("Processes in the background (%s) were ended because the thread's storage was full.", c.Names)
+}

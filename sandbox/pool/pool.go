@@ -1,0 +1,279 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/sandbox/files"
+)
+
+// memoryShare is the part of the machine's memory that one sandbox may have at most.
+const memoryShare = 2
+
+// Starter starts a box for a thread whose folders exist.
+type Starter func(ctx context.Context, thread string, p sandbox.Policy) (Box, error)
+
+// Pool keeps the boxes of threads warm, stops idle ones, and never runs more
+// than it may.
+type Pool struct {
+	cfg    *sandbox.Config
+	name   string
+	Paths  func(thread string) sandbox.PathMapper
+	Env    func(sandbox.Policy) map[string]string
+	start  Starter
+	quota  *files.Quota
+	memory int64          // of the machine, in bytes; 0 is unknown
+	work   sync.WaitGroup // calls, pumps and the sweeper
+	quit   chan struct{}
+
+	mu      sync.Mutex
+	closed  bool               // guarded by mu
+	members map[string]*member // guarded by mu
+	running int                // boxes that run or start; guarded by mu
+	failed  int                // starts that failed in a row; guarded by mu
+}
+
+// New makes the pool of a provider. Its work ends with Close.
+func New(cfg *sandbox.Config, name string, start Starter) *Pool {
+	p := &Pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{},
+		quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.TestOnly.Machine, machineMemory("/proc"))}
+	if p.quota == nil {
+		p.quota = files.NewQuota(0)
+	}
+	p.Paths = func(string) sandbox.PathMapper { return samePaths{} }
+	p.work.Go(p.sweep)
+	return p
+}
+
+// Acquire returns the member of a thread.
+func (p *Pool) Acquire(thread sandbox.ThreadRef, policy sandbox.Policy) (*member, error) {
+	if err := policy.Validate(); err != nil {
+		return nil, err
+	}
+	if err := p.cfg.Dirs.Create(thread.ID); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, sandbox.ErrGone
+	}
+	m := p.members[thread.ID]
+	if m == nil {
+		m = &member{pool: p, thread: thread.ID, lastUsed: time.Now()}
+		p.members[thread.ID] = m
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.policy = policy
+	if share := p.memory / memoryShare; share > 0 && policy.Limits.Memory > share {
+		m.policy.Limits.Memory = share
+	}
+	return m, nil
+}
+
+// Destroy ends what a thread runs and forgets it.
+func (p *Pool) Destroy(thread, reason string) {
+	p.mu.Lock()
+	m := p.members[thread]
+	delete(p.members, thread)
+	p.mu.Unlock()
+	if m != nil {
+		m.end(reason)
+	}
+	p.quota.Forget(thread)
+}
+
+// Restart ends what a thread runs and says whether there was anything.
+func (p *Pool) Restart(thread, reason string) (bool, error) {
+	if err := p.enter(); err != nil {
+		return false, err
+	}
+	defer p.work.Done()
+	p.mu.Lock()
+	m := p.members[thread]
+	p.mu.Unlock()
+	return m != nil && m.restart(reason), nil
+}
+
+// Close ends everything.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.quit)
+	}
+	all := p.members
+	p.members = map[string]*member{}
+	p.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, m := range all {
+		ending.Go(func() { m.end("the server stops") })
+	}
+	ending.Wait()
+	p.work.Wait()
+}
+
+// enter counts a piece of work that close waits for.
+func (p *Pool) enter() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return sandbox.ErrGone
+	}
+	p.work.Add(1)
+	return nil
+}
+
+// reserve makes room for one more box, by stopping the idle one that was used
+// least recently if need be.
+func (p *Pool) reserve() error {
+	for {
+		p.mu.Lock()
+		if p.running < p.cfg.MaxSandboxes {
+			p.running++
+			p.mu.Unlock()
+			return nil
+		}
+		victim := p.idle()
+		p.mu.Unlock()
+		if victim == nil {
+			return sandbox.ErrBusy
+		}
+		victim.rest("it made room for others", func() bool { return true })
+	}
+}
+
+// idle finds the member to stop first: one without background processes, then
+// the one used least recently. The caller holds mu.
+func (p *Pool) idle() *member {
+	type candidate struct {
+		*member
+		background bool
+		used       time.Time
+	}
+	var all []candidate
+	for _, m := range p.members {
+		m.mu.Lock()
+		if m.box != nil && m.calls == 0 && m.starting == nil {
+			all = append(all, candidate{m, m.background > 0, m.lastUsed})
+		}
+		m.mu.Unlock()
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.MinFunc(all, func(a, b candidate) int {
+		if a.background != b.background {
+			return map[bool]int{false: -1, true: 1}[a.background]
+		}
+		return cmp.Compare(a.used.UnixNano(), b.used.UnixNano())
+	}).member
+}
+
+func (p *Pool) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running--
+}
+
+// sweep stops boxes that were idle for long.
+func (p *Pool) sweep() {
+	every := min(max(p.cfg.IdleTimeout/4, 100*time.Millisecond), 30*time.Second)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			return
+		case <-tick.C:
+		}
+		p.mu.Lock()
+		all := make([]*member, 0, len(p.members))
+		for _, m := range p.members {
+			all = append(all, m)
+		}
+		p.mu.Unlock()
+		for _, m := range all {
+			m.sweep()
+		}
+	}
+}
+
+// started counts starts that fail in a row.
+func (p *Pool) started(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.failed = 0
+	case errors.Is(err, sandbox.ErrInit):
+		p.failed++
+	}
+}
+
+// Failures are the starts that failed in a row before the current one.
+func (p *Pool) Failures() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+// launch starts a box in a reserved place, which it gives back when the box is
+// gone.
+func (p *Pool) launch(ctx context.Context, thread string, policy sandbox.Policy) (Box, error) {
+	if err := p.reserve(); err != nil {
+		return nil, err
+	}
+	if err := p.enter(); err != nil {
+		p.release()
+		return nil, err
+	}
+	began := time.Now()
+	b, err := p.start(ctx, thread, policy)
+	p.started(err)
+	if p.cfg.Started != nil {
+		p.cfg.Started(time.Since(began), err)
+	}
+	if err != nil {
+		p.release()
+		p.work.Done()
+		return nil, fmt.Errorf("start sandbox: %w", err)
+	}
+	l := &leased{Box: b, over: make(chan struct{}), disk: p.watch(b, thread, policy)}
+	go func() {
+		defer p.work.Done()
+		<-b.Done()
+		p.release()
+		close(l.over)
+	}()
+	return l, nil
+}
+
+// leased is a box that is done when its place is free again.
+type leased struct {
+	Box
+	over chan struct{}
+	disk *diskWatch
+	why  atomic.Pointer[string] // why it was stopped while commands ran
+}
+
+func (l *leased) Run(ctx context.Context, j Job) (Exit, error) {
+	e, err := l.disk.during(ctx, func(ctx context.Context) (Exit, error) { return l.Box.Run(ctx, j) })
+	if why := l.why.Load(); why != nil && e.Lost != "" {
+		e.Lost = *why
+	}
+	return e, err
+}
+
+func (l *leased) Done() <-chan struct{} { return l.over }
+
+func samePolicy(a, b sandbox.Policy) bool { return reflect.DeepEqual(a, b) }

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package sandbox
-
-import "os"
-
-// readNow reads nothing: no command runs here.
-func readNow(*os.File, []byte) int { return 0 }

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-// Reexec must be the first statement of main. Only Linux starts the server's
-// own program as a part of a sandbox.
-func Reexec() {}
