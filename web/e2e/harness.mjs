@@ -132,6 +132,7 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
     log: () => readFileSync(log, 'utf8'),
     pid: () => child.pid,
     kill: () => end(child, 'SIGKILL'),
+    leave: () => end(child), // as a service manager asks for; restart comes after it
     restart: up,
     stop: async () => {
       const out = await end(child);

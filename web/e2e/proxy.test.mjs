@@ -7,6 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import { tmpdir } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { answer, ask, finished, launch, open, send } from './browser.mjs';
@@ -115,6 +116,52 @@ const text = (sse) => [...sse.matchAll(/^event: messages\ndata: (\[.*\])\n/gm)].
 const count = (sse) => (text(sse).match(/lorem/g) ?? []).length;
 const lastID = (sse) => [...sse.matchAll(/^id: (.*)$/gm)].at(-1)?.[1];
 
+// Reader follows a run to its end, through servers that go away.
+class Reader {
+  constructor(proxy, path) { Object.assign(this, { proxy, path, messages: new Map(), begun: 0, last: '' }); }
+
+  words() { return [...this.messages.values()].join('').match(/lorem/g)?.length ?? 0; }
+
+  async read() {
+    for (const until = Date.now() + 120_000; Date.now() < until; await delay(50)) {
+      // A server that leaves ends its streams, and the run goes on with the next one.
+      if (await this.follow().catch(() => false) && await this.over().catch(() => false)) return;
+    }
+    throw new Error('the run did not end: ' + this.path);
+  }
+
+  async over() { return (await fetched(this.proxy, 'GET', this.path)).json().status === 'success'; }
+
+  // follow reads from the last event until the end, or until the server is gone.
+  async follow() {
+    const c = await connect(this.proxy);
+    try {
+      const { req, status } = await begin(c, this.proxy, 'GET', this.path + '/stream?stream_mode=messages-tuple', this.last ? { 'last-event-id': this.last } : {});
+      if (status !== 200) return false; // the proxy has nobody to ask
+      req.setEncoding('utf8');
+      let held = '';
+      for await (const part of req) {
+        const frames = (held + part).split('\n\n');
+        held = frames.pop();
+        for (const frame of frames) if (this.hear(frame)) return true;
+      }
+      return false;
+    } finally { c.destroy(); }
+  }
+
+  hear(frame) {
+    const field = (name) => frame.match(new RegExp(`^${name}: (.*)$`, 'm'))?.[1];
+    if (field('event') === 'end') return true;
+    this.last = field('id') ?? this.last;
+    if (field('event') !== 'messages') return false;
+    const [m] = JSON.parse(field('data'));
+    if (m.type === 'remove') this.messages.delete(m.id);
+    if (m.type === 'AIMessageChunk' && !this.messages.has(m.id)) this.begun++;
+    if (m.type === 'AIMessageChunk') this.messages.set(m.id, (this.messages.get(m.id) ?? '') + m.content);
+    return false;
+  }
+}
+
 for (const which of ['nginx', 'caddy']) {
   test(`${which}: pages, links and origins below the path, over HTTP/2 with TLS`, { skip }, async () => {
     const p = proxies[which];
@@ -154,6 +201,33 @@ for (const which of ['nginx', 'caddy']) {
     assert.equal(rest.status, 200);
     assert.equal(count(first), 50);
     assert.equal((text(first) + text(rest.text)).match(/lorem/g).length, 100);
+  });
+
+  test(`${which}: servers that follow each other under load lose nothing`, { skip }, async () => {
+    const p = proxies[which], gate = 'restart-' + which;
+    const readers = await Promise.all(Array.from({ length: 20 }, async () => {
+      const { thread_id: id } = (await fetched(p, 'POST', '/threads', json, '{}')).json();
+      const { run_id: run } = (await fetched(p, 'POST', `/threads/${id}/runs`, json, run1(held(gate, 50, 50)))).json();
+      const r = new Reader(p, `/threads/${id}/runs/${run}`);
+      return Object.assign(r, { id, run, done: r.read() });
+    }));
+    const waiting = (n) => until(`all wait at the gate for time ${n}`, () => readers.every((r) => r.begun === n && r.words() >= 50));
+    await waiting(1);
+    await fawn.leave();
+    await fawn.restart();
+    await waiting(2); // what was said so far was taken back, and is said again
+    await fawn.kill();
+    await fawn.restart();
+    await waiting(3);
+    await fawn.script.open(gate);
+    await Promise.all(readers.map((r) => r.done));
+    for (const r of readers) {
+      assert.equal(r.words(), 100);
+      const state = (await fetched(p, 'GET', `/threads/${r.id}/state`)).json();
+      assert.deepEqual(state.values.messages.map((m) => m.type), ['human', 'ai']);
+      assert.equal(state.values.messages[1].content.match(/lorem/g).length, 100);
+      assert.equal((await fetched(p, 'GET', `/threads/${r.id}/runs/${r.run}`)).json().status, 'success');
+    }
   });
 
   test(`${which}: 100 MB go up and come back`, { skip }, async () => {
