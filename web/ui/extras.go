@@ -106,7 +106,11 @@ func (u *UI) promptIn(ctx context.Context, thread, text string) string {
 
 // prompt is GET /ui/threads/:id/prompt: the form of a prompt.
 func (u *UI) prompt(c echo.Context, id string) error {
-	p, err := u.promptCalled(c.Request().Context(), id, c.QueryParam("name"))
+	name := c.QueryParam("name")
+	if name == "" && fragment(c.Request()) {
+		return httpx.Errorf(http.StatusBadRequest, "the address doesn't name a prompt")
+	}
+	p, err := u.promptCalled(c.Request().Context(), id, name)
 	if errors.Is(err, errNoPrompt) && !fragment(c.Request()) { // it has gone since it was listed
 		return u.backToBox(c, id, "")
 	}
