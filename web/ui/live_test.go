@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -337,5 +338,22 @@ func TestDrainingEndsStreams(t *testing.T) {
 	r.read(0)
 	if r.dom.done {
 		t.Fatal("the stream said that the run is over")
+	}
+}
+
+// TestTheTrailIsOpenUntilThereIsAnAnswer: what is said first may yet turn out to be a step, and a page
+// that comes meanwhile would keep the steps folded.
+func TestTheTrailIsOpenUntilThereIsAnAnswer(t *testing.T) {
+	for text, want := range map[string]bool{"I look first.": true, strings.Repeat("The answer is long. ", 20): false} {
+		model := &agenttest.Script{Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Reasoning: "Hm."}, {Text: text}}, Hang: true}}}
+		w := open(t, model)
+		w.begin("t1", "Go")
+		var page string
+		for !strings.Contains(page, text[:10]) {
+			page = w.page("/workspace/chats/t1")
+		}
+		if got := regexp.MustCompile(`<details class="trail" id="[^"]*" open`).MatchString(page); got != want {
+			t.Errorf("%.20q: the trail is open: %v, want %v", text, got, want)
+		}
 	}
 }

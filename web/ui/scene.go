@@ -60,12 +60,16 @@ func (v *conversation) scene(touched bool) scene {
 		t.Questions = v.questions(s.turns, i)
 		v.waiting(t)
 		t.Paused = paused && t.Last && busy(t.State)
-		t.Trail.Open = busy(t.State) && t.Answer == nil
+		t.Trail.Open = busy(t.State) && (t.Answer == nil || t.Answer.Open && len(t.Answer.Text) <= foldAfter)
 		t.Next = v.next(t)
 		t.Resume = t.Last && !s.running && v.resumable && (t.State == views.TurnFailed || t.State == views.TurnStopped)
 	}
 	return s
 }
+
+// foldAfter is how many bytes of an answer under way fold the steps before it, as the script of a page that
+// is there does (live.js). What is said so far may yet turn out to be a step.
+const foldAfter = 240
 
 func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }
 
