@@ -28,6 +28,7 @@ func imports() map[string][]string {
 		".":                       {"web", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
+		"agent/channels/chat":     leaf,
 		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},
 		"agent/command":           leaf,
 		"agent/extensions":        leaf,

@@ -1,0 +1,181 @@
+// Package chat speaks with chat apps: one adapter per platform, each a thin client of the platform's own API over
+// connections that it opens itself. It knows neither threads nor runs nor the store; agent/channels connects the two.
+package chat
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// A Channel is one bot on one platform. All methods are safe for concurrent use, and none of them retries: a call that
+// fails says how in the type of its error (Rate, Gone, Fatal; anything else may be tried again), and the caller decides.
+type Channel interface {
+	// Run connects, reads and reconnects until ctx ends or nothing can help without the owner (Fatal). It confirms an
+	// update to the platform only after in.Take returned nil for it, and stops reading while Take fails or blocks.
+	Run(ctx context.Context, in Inbox) error
+	// Send posts a message. With the Key of an earlier call it returns the earlier message, where Limits.Keyed says so.
+	Send(ctx context.Context, to Address, p Post) (Ref, error)
+	// Edit replaces a message. That nothing differs is no error.
+	Edit(ctx context.Context, at Ref, p Post) error
+	// Upload posts a file. Key is as for Send.
+	Upload(ctx context.Context, to Address, f File, key string) (Ref, error)
+	// Typing shows that an answer is being made, for some seconds or until it is there.
+	Typing(ctx context.Context, to Address) error
+	// Fetch writes the contents of a file someone sent. It ends with the error of w, which is how w sets a limit.
+	Fetch(ctx context.Context, f FileRef, w io.Writer) error
+	// Check signs in and says who the bot is.
+	Check(ctx context.Context) (Me, error)
+	// Limits says what the platform allows. It needs no connection.
+	Limits() Limits
+}
+
+// An Inbox keeps what a Channel read.
+type Inbox interface {
+	// Take stores updates in order, and the cursor's entries with them. They are durable when it returns nil. An update
+	// that was taken before is skipped, so an adapter may hand in whatever a platform delivers again.
+	Take(ctx context.Context, batch []Update, cursor map[string]string) error
+	// Cursor is the entry as last stored, empty if there is none. Keys are the adapter's own.
+	Cursor(key string) string
+	// Status says that the connection is up (nil), or why it is not and is being tried again.
+	Status(err error)
+}
+
+// An Update is one message someone wrote to the bot, or where it can read it. Adapters leave out the bot's own messages,
+// those of other bots, edits, joins and the like.
+type Update struct {
+	ID      string      `json:"id"` // unique on this platform and the same when delivered again
+	Address `json:"to"` // where an answer goes
+	Message string      `json:"message"` // the platform's id of the message, for ReplyTo
+	// Under are the messages this one answers, nearest first. In a group, if one of them belongs to a known topic, so does
+	// this message, whatever Topic says.
+	Under     []string  `json:"under,omitempty"`
+	Sender    Person    `json:"sender"`
+	ChatName  string    `json:"chat_name,omitempty"` // title of the group
+	Text      string    `json:"text,omitempty"`      // without the mention of the bot at its start
+	Mentioned bool      `json:"mentioned,omitempty"` // mentions the bot, or answers one of its messages
+	Files     []FileRef `json:"files,omitempty"`
+	Album     string    `json:"album,omitempty"` // the same for messages that were sent as one
+	At        time.Time `json:"at"`
+	Problem   string    `json:"problem,omitempty"` // why the update could not be read; then only ID and Problem are set
+}
+
+// A Person is an account of the platform.
+type Person struct {
+	ID            string `json:"id"`
+	Name          string `json:"name,omitempty"`
+	Workspace     string `json:"workspace,omitempty"` // the team or tenant, where the platform has them
+	WorkspaceName string `json:"workspace_name,omitempty"`
+}
+
+// An Address is a place to write to. Topic is what divides a chat into conversations. Only the adapter knows its form;
+// for everyone else it's a key. It is empty in private chats.
+type Address struct {
+	Chat  string `json:"chat"`
+	Topic string `json:"topic,omitempty"`
+	Group bool   `json:"group,omitempty"` // more people than the bot and one other read it
+}
+
+// A Ref is a message the bot wrote.
+type Ref struct {
+	Address
+	Message string
+}
+
+// A Post is a message to write.
+type Post struct {
+	Text    string   // Markdown, which the adapter renders; within Limits.Max as Limits.Count counts it
+	Key     string   // the same when the same message is sent again
+	ReplyTo string   // Update.Message of what it answers; empty for none
+	Choices []string // answers to pick from, where the platform has buttons; they stand in Text, too
+	Plain   bool     // Text is no Markdown and shown as it is
+}
+
+// A File is a file to post.
+type File struct {
+	Name    string
+	Type    string // its media type
+	Size    int64
+	Image   bool // show it as a picture if the platform can
+	ReplyTo string
+	Open    func() (io.ReadCloser, error) // may be called again for another try
+}
+
+// A FileRef names a file that someone sent. ID is all that Fetch needs, and never contains a token.
+type FileRef struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"`
+	Size int64  `json:"size,omitempty"` // 0 if not known
+}
+
+// Me is the bot's own account.
+type Me struct {
+	ID     string
+	Name   string
+	Handle string // its unique name, as in links to it
+}
+
+// Limits are a platform's.
+type Limits struct {
+	Max            int                   // most that a message holds, in the unit of Count
+	Count          func(text string) int // size of a message once rendered
+	EditEvery      time.Duration         // between two edits in a private chat
+	GroupEditEvery time.Duration
+	MaxFile        int64 // bytes of a file the bot may post
+	MaxImage       int64 // bytes of one shown as a picture; larger ones go as files
+	CanEdit        bool  // false: a message is posted once and stays as it is
+	Keyed          bool  // Send with a Key it has seen returns the earlier message
+	Chat           Bucket
+	Group          Bucket
+	Bot            Bucket // over all chats
+	Format         Format
+}
+
+// A Bucket allows N calls per Per. Zero is no limit.
+type Bucket struct {
+	N   int
+	Per time.Duration
+}
+
+// A Format is how a platform wants text. The adapter renders it; others only need it to know what is lost.
+type Format string
+
+// The formats.
+const (
+	FormatPlain    Format = "plain"
+	FormatMarkdown Format = "markdown"
+	FormatEntities Format = "entities" // text and positions of what stands out in it
+)
+
+// Rate means that the platform wants fewer calls.
+type Rate struct {
+	After time.Duration // how long to wait; 0 if it did not say
+	Chat  bool          // in this chat; false: of this bot anywhere
+}
+
+func (r *Rate) Error() string {
+	if r.After > 0 {
+		return "too many requests; the platform asks to wait " + r.After.String()
+	}
+	return "too many requests"
+}
+
+// Gone means that a message or a whole chat can no longer be written to: it was deleted, or the bot was blocked or
+// removed.
+type Gone struct {
+	Message bool // only the message; the chat is still there
+	Reason  string
+}
+
+func (g *Gone) Error() string { return g.Reason }
+
+// Fatal means that no further try helps until the owner does something. Reason and Remedy are sentences for people and
+// contain no secrets.
+type Fatal struct {
+	Reason string
+	Remedy string
+	Retry  time.Duration // when it may be worth another try all the same; 0 for never
+}
+
+func (f *Fatal) Error() string { return f.Reason }
