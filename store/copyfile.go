@@ -16,7 +16,7 @@ const FileName = fileName
 
 // Schema is the newest schema version that this program knows.
 func Schema() int {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	names, err := fs.Glob(migrationFiles, migrationNames)
 	if err != nil {
 		return 0 // the pattern is a constant
 	}

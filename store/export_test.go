@@ -69,7 +69,7 @@ func Migrate(ctx context.Context, dir string, files fs.FS) error {
 // written by script.
 func MadeBy(ctx context.Context, dir string, version int, script string) error {
 	files := fstest.MapFS{}
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	names, err := fs.Glob(migrationFiles, migrationNames)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,11 @@ import (
 	"time"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/sqlite/*.sql
 var migrationFiles embed.FS
+
+// migrationNames matches the migrations of one kind of database, in their order.
+const migrationNames = "migrations/sqlite/*.sql"
 
 // VersionError says that the database file was written by a newer program.
 type VersionError struct {
@@ -34,11 +37,11 @@ func (e *VersionError) Error() string {
 		"to %d. Use the newer program, or %s", e.File, e.Binary, back)
 }
 
-// migrate brings the schema to the newest version of files, each of which is
-// one transaction, named migrations/NNNN_name.sql, numbered from 0001 without gaps. A
-// database with content is copied next to itself first.
+// migrate brings the schema to the newest version of files, each of which is one transaction,
+// named migrations/sqlite/NNNN_name.sql and numbered from 0001 without gaps. A database with
+// content is copied next to itself first.
 func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now time.Time) error {
-	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	names, err := fs.Glob(files, migrationNames) // sorted
 	if err != nil {
 		return err
 	}
