@@ -43,7 +43,8 @@ type Service struct {
 	done    chan struct{}
 	flushed []chan struct{} // closed when the queue is stored
 
-	known threads // of the storing goroutine
+	known  threads // of the storing goroutine
+	common common  // the same
 }
 
 // root is the run that the spans of a run belong to: itself, or the one that sent a helper.

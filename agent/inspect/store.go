@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -85,7 +86,7 @@ func (s *Service) write(batch []record) {
 	for _, r := range batch {
 		if r.request != nil {
 			k := s.known.of(r.thread)
-			p := &pieces{thread: r.thread, known: k}
+			p := &pieces{thread: r.thread, known: k, common: &s.common}
 			r.span.Prompt = p.prompt(r.request)
 			parts = append(parts, p.parts...)
 		}
@@ -141,10 +142,33 @@ func (t *threads) of(thread string) *known {
 	return k
 }
 
+// maxCommon is how many of the instructions and tool lists that were packed last are kept: threads
+// begin with the same few, each of some 10 KB.
+const maxCommon = 8
+
+// common are pieces that many threads share, packed, the newest last.
+type common struct {
+	list []store.PromptPart
+}
+
+// packed is a piece as it is stored.
+func (c *common) packed(hash [hashLen]byte, body []byte) []byte {
+	same := func(p store.PromptPart) bool { return bytes.Equal(p.Hash, hash[:]) }
+	if i := slices.IndexFunc(c.list, same); i >= 0 {
+		return c.list[i].Body
+	}
+	b := packed(body)
+	if len(body) <= maxPart {
+		c.list = append(c.list[max(0, len(c.list)-maxCommon+1):], store.PromptPart{Hash: hash[:], Body: b})
+	}
+	return b
+}
+
 // pieces takes a prompt apart.
 type pieces struct {
 	thread string
 	known  *known
+	common *common
 	parts  []store.PromptPart
 }
 
@@ -152,23 +176,31 @@ type pieces struct {
 func (p *pieces) add(b []byte) [hashLen]byte {
 	sum := sha256.Sum256(b)
 	hash := [hashLen]byte(sum[:hashLen])
-	p.use(hash, func() []byte { return b })
+	p.use(hash, func() []byte { return packed(b) })
+	return hash
+}
+
+// addCommon is add for a piece that other threads have as well.
+func (p *pieces) addCommon(b []byte) [hashLen]byte {
+	sum := sha256.Sum256(b)
+	hash := [hashLen]byte(sum[:hashLen])
+	p.use(hash, func() []byte { return p.common.packed(hash, b) })
 	return hash
 }
 
 // use has a piece stored, or counted as used. Half of what the store counts in is near enough.
-func (p *pieces) use(hash [hashLen]byte, body func() []byte) {
+func (p *pieces) use(hash [hashLen]byte, packed func() []byte) {
 	if at, ok := p.known.hashes[hash]; ok && time.Since(at) < 12*time.Hour {
 		return
 	}
 	p.known.hashes[hash] = time.Now()
-	p.parts = append(p.parts, store.PromptPart{Thread: p.thread, Hash: hash[:], Body: packed(body())})
+	p.parts = append(p.parts, store.PromptPart{Thread: p.thread, Hash: hash[:], Body: packed()})
 }
 
 func (p *pieces) prompt(r *agent.Request) *stored {
 	out := &stored{With: r.Options}
 	if r.System != "" {
-		h := p.add([]byte(r.System))
+		h := p.addCommon([]byte(r.System))
 		out.System = h[:]
 	}
 	if len(r.Tools) > 0 {
@@ -198,7 +230,7 @@ func (p *pieces) toolset(tools []*agent.Tool) []byte {
 	if err != nil { // a schema that is no JSON
 		return nil
 	}
-	h := p.add(b)
+	h := p.addCommon(b)
 	p.known.tools, p.known.offer = tools, h[:]
 	return p.known.offer
 }
@@ -208,7 +240,7 @@ func (p *pieces) message(m *agent.Message) [hashLen]byte {
 	at := weak.Make(m)
 	if h, ok := p.known.msgs[at]; ok {
 		if _, stored := p.known.hashes[h]; stored {
-			p.use(h, func() []byte { return encoded(m) })
+			p.use(h, func() []byte { return packed(encoded(m)) })
 			return h
 		}
 	}
