@@ -23,7 +23,9 @@ LEAN := $(foreach p,github.com/ProtonMail github.com/anthropics github.com/aradd
   fawn/agent/config fawn/agent/skills fawn/backup fawn/views/account fawn/views/agents fawn/views/chat fawn/views/files \
   fawn/views/insight fawn/views/layout fawn/views/part fawn/views/reference fawn/views/settings fawn/views/tasks \
   fawn/web/account fawn/web/mcpserver,-gcflags=$(p)/...=-l)
-GOBUILD  := CGO_ENABLED=0 go build -trimpath $(LEAN) -ldflags '$(LDFLAGS)'
+# Some lines of modules are changed on the way, so that the linker keeps only what is called (release/slim).
+SLIM     := bin/slim
+GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ldflags '$(LDFLAGS)'
 
 # Packages whose tests run under the race detector: those with goroutines or
 # shared state. The rest runs without, which is several times faster.
@@ -56,6 +58,7 @@ endef
 build: ## compile bin/fawn: one static binary with the web UI inside
 	$(initbin)
 	@mkdir -p bin
+	@go run ./release/slim $(SLIM)
 	$(GOBUILD) -o bin/fawn .
 	@size=$$(($$(wc -c <bin/fawn) / 1000000)); \
 	  if [ $$size -gt $(MAX_MB) ]; then echo "bin/fawn has $$size MB, the budget is $(MAX_MB)" >&2; exit 1; fi; \
@@ -126,6 +129,7 @@ docker: ## build the image fawn:VERSION
 	docker build --build-arg VERSION=$(VERSION) -t fawn:$(VERSION) .
 
 release: ## archives, packages, lists of parts and checksums for PLATFORMS, in DIST (dist/)
+	@go run ./release/slim $(SLIM)
 	@mkdir -p $(DIST) && rm -f $(DIST)/fawn[-_]* $(DIST)/SHA256SUMS
 	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT; for p in $(PLATFORMS); do \
 	  os=$${p%/*} arch=$${p#*/}; echo "build $$p"; \

@@ -59,6 +59,7 @@ func imports() map[string][]string {
 		"backup":                  {"store"},
 		"memory":                  {"store"},
 		"release":                 {"assets"}, // makes what is handed out
+		"release/slim":            leaf,       // modules without what keeps the linker from dropping code
 		"sandbox":                 {"sandbox/files"},
 		"sandbox/changes":         {"sandbox/files", "sandbox/linediff"},
 		"sandbox/docker":          {"sandbox", "sandbox/files", "sandbox/jail", "sandbox/ns", "sandbox/pool"},
