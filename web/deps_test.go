@@ -40,8 +40,9 @@ func imports() map[string][]string {
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
-		"agent/mcp":               {"agent", "sandbox/netguard"},
+		"agent/mcp":               {"agent", "agent/mcp/process", "sandbox/netguard"},
 		"agent/mcp/mcptest":       leaf, // bad servers for tests
+		"agent/mcp/process":       leaf,
 		"agent/mcp/switches":      {"store"},
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},
 		"agent/profile":           leaf,

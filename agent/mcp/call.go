@@ -112,7 +112,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		return failed("the MCP server %q refused the call: %s", s.name, clip(answer.Message, 2000))
 	}
 	if e.proc != nil && errors.Is(err, io.EOF) {
-		e.proc.lastWords()
+		e.proc.LastWords()
 	}
 	err = s.explain(err, began)
 	e.close() // its next call gets another session

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"fawn/agent/mcp/process"
 )
 
 // Folder is one of this machine that a server in a sandbox sees.
@@ -24,27 +26,11 @@ type Job struct {
 var errNoSandbox = errors.New("it may only run in a sandbox, and there is none here")
 
 // confined starts a server in a sandbox, as a process that ends when it does.
-func (s *server) confined(conf Server, thread string) (_ *process, err error) {
+func (s *server) confined(conf Server, thread string) (*process.Process, error) {
 	if s.pool.o.Confine == nil {
 		return nil, errNoSandbox
 	}
-	in, ours, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	out, theirs, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), ours.Close())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{in: ours, out: out, exited: make(chan struct{}), said: make(chan struct{}), ways: []func(){cancel}}
-	p.work.Go(func() {
-		defer cancel()
-		lines := &lineWriter{take: s.log.add}
-		p.status = s.pool.o.Confine(ctx, Job{Server: conf, Thread: thread, In: in, Out: theirs, Complain: lines})
-		lines.flush()
-		close(p.said)
-		close(p.exited)
-	})
-	return p, nil
+	return process.Confined(func(ctx context.Context, in, out *os.File, complain io.Writer) error {
+		return s.pool.o.Confine(ctx, Job{Server: conf, Thread: thread, In: in, Out: out, Complain: complain})
+	}, s.log.add)
 }

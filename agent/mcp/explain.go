@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"fawn/agent/mcp/process"
 )
 
 // explain words why a server did not work, with the last of what it said itself.
 func (s *server) explain(err error, began time.Time) error {
-	if errors.As(err, &errNotFound{}) {
+	if errors.As(err, &process.NotFoundError{}) {
 		return err
 	}
 	if s.unknown.Load() {

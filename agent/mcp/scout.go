@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"fawn/agent/mcp/process"
 )
 
 // States of a server.
@@ -145,7 +147,7 @@ func (s *server) note(err error) {
 		return
 	}
 	s.fail(err.Error())
-	if errors.As(err, &errNotFound{}) {
+	if errors.As(err, &process.NotFoundError{}) {
 		s.state = StateUnavailable // until somebody installs it
 	}
 }

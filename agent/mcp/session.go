@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent/mcp/process"
 )
 
 // legacy is the protocol version that is tried first: servers of the newest one speak it too, and
@@ -24,7 +26,7 @@ type session struct {
 	server *server
 	thread string
 	client *sdk.ClientSession
-	proc   *process // nil over HTTP
+	proc   *process.Process // nil over HTTP
 	began  time.Time
 	done   chan struct{} // closed when nothing of it is left
 	cause  error         // why it ended, once done is closed
@@ -94,13 +96,13 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	}))
 	if e.proc != nil {
 		// A server that does not answer is ended, which ends the waiting for it too.
-		stop := context.AfterFunc(starting, e.proc.end)
+		stop := context.AfterFunc(starting, e.proc.End)
 		defer stop()
 	}
 	e.client, err = client.Connect(starting, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		if finish(); e.proc != nil && e.proc.cmd == nil && e.proc.status != nil {
-			err = e.proc.status
+		if finish(); e.proc != nil && e.proc.Refused() != nil {
+			err = e.proc.Refused()
 		}
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 			return
 		}
 		if e.proc != nil {
-			e.proc.end() // calls that it does not answer end with it
+			e.proc.End() // calls that it does not answer end with it
 		}
 		_ = e.client.Close() // nobody needs to know how it ends
 	})
@@ -157,14 +159,14 @@ func (s *server) transport(life context.Context, e *session, conf Server, thread
 		if e.proc, err = s.confined(conf, thread); err != nil {
 			return nil, nil, err
 		}
-		return s.pipes(e.proc), e.proc.end, nil
+		return s.pipes(e.proc), e.proc.End, nil
 	}
 	folder, err := s.pool.folder(thread)
 	if err != nil {
 		return nil, nil, err
 	}
 	work := filepath.Join(folder, "workspace")
-	program, err := look(conf.Command, searchPath(conf.Env), work)
+	program, err := process.Find(conf.Command, process.SearchPath(conf.Env), work)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,15 +178,15 @@ func (s *server) transport(life context.Context, e *session, conf Server, thread
 	for i, a := range conf.Args {
 		args[i] = toHost(a, folder)
 	}
-	e.proc, err = start(command{path: program, args: args, env: environment(conf.Env, tmp), dir: work}, s.log.add)
+	e.proc, err = process.Start(process.Command{Path: program, Args: args, Env: process.Environment(conf.Env, tmp), Dir: work}, s.log.add)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.pipes(e.proc), e.proc.end, nil
+	return s.pipes(e.proc), e.proc.End, nil
 }
 
-func (s *server) pipes(p *process) sdk.Transport {
-	return &sdk.IOTransport{Reader: p.output(), Writer: p.in, MaxLineLength: s.pool.o.MaxMessage}
+func (s *server) pipes(p *process.Process) sdk.Transport {
+	return &sdk.IOTransport{Reader: p.Output(), Writer: p.Input(), MaxLineLength: s.pool.o.MaxMessage}
 }
 
 // tempFolder is where servers put their temporary files, in a thread's workspace.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"strings"
 	"sync"
 	"time"
@@ -62,33 +61,4 @@ func (t *tail) since(at time.Time, most int) string {
 		}
 	}
 	return strings.Join(out[max(0, len(out)-most):], "\n")
-}
-
-// lineWriter cuts a stream into lines. What is too long for one is dropped.
-type lineWriter struct {
-	take func(string)
-	buf  []byte
-}
-
-// Write takes more of the stream; it never fails.
-func (w *lineWriter) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		line, rest, end := bytes.Cut(p, []byte("\n"))
-		w.buf = append(w.buf, line[:min(len(line), lineBytes-min(len(w.buf), lineBytes))]...)
-		if end {
-			w.take(string(w.buf))
-			w.buf = w.buf[:0]
-		}
-		p = rest
-	}
-	return n, nil
-}
-
-// flush ends the last line.
-func (w *lineWriter) flush() {
-	if len(w.buf) > 0 {
-		w.take(string(w.buf))
-		w.buf = nil
-	}
 }

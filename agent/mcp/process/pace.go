@@ -1,4 +1,4 @@
-package mcp
+package process
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 // What a server may write in one go, and then each second. More of it waits in the pipe, and so does
 // the server: one that floods takes nobody's processor.
 const (
-	outBurst, outRate = maxMessage, 4 << 20
+	outBurst, outRate = 32 << 20, 4 << 20 // a message of the usual limit at once
 	errBurst, errRate = 1 << 20, 256 << 10
 	lineCost          = 16 << 10 // of each message beside its bytes, for reading it takes more than it has
 )
@@ -53,7 +53,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// output is what a process says.
-func (p *process) output() io.ReadCloser {
+// Output is what a process says.
+func (p *Process) Output() io.ReadCloser {
 	return &paced{File: p.out, end: p.exited, burst: outBurst, rate: outRate, line: lineCost}
 }

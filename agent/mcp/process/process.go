@@ -1,6 +1,7 @@
-package mcp
+package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +18,8 @@ import (
 // grace is how long a server may take to leave when its input ends, and again when it is told to.
 const grace = time.Second
 
-// process is a server that runs as a child, with everything it has started.
-type process struct {
+// Process is a server that runs as a child, with everything it has started.
+type Process struct {
 	cmd    *exec.Cmd // nil in a sandbox
 	group  *group
 	ways   []func()      // to end it, the mildest first
@@ -33,25 +34,26 @@ type process struct {
 	work sync.WaitGroup
 }
 
-// command is what a process is started with.
-type command struct {
-	path string
-	args []string
-	env  []string
-	dir  string
+// Command is what a process is started with.
+type Command struct {
+	Path string   // as [Find] returns it
+	Args []string // without the program's name
+	Env  []string
+	Dir  string
 }
 
-// errNotFound says that a program is not there.
-type errNotFound struct{ name string }
+// NotFoundError says that a program is not there.
+type NotFoundError struct{ name string }
 
-func (e errNotFound) Error() string {
+// Error implements error.
+func (e NotFoundError) Error() string {
 	return fmt.Sprintf("%q isn't installed or not in the PATH", e.name)
 }
 
-// look finds a program in the folders of a PATH, or in the folder that a relative path starts from.
-func look(name, path, dir string) (string, error) {
+// Find finds a program in the folders of a PATH, or in the folder that a relative path starts from.
+func Find(name, path, dir string) (string, error) {
 	if name == "" {
-		return "", errNotFound{name}
+		return "", NotFoundError{name}
 	}
 	if strings.ContainsAny(name, `/\`) {
 		if !filepath.IsAbs(name) {
@@ -60,7 +62,7 @@ func look(name, path, dir string) (string, error) {
 		if found, err := exec.LookPath(name); err == nil {
 			return found, nil
 		}
-		return "", errNotFound{name}
+		return "", NotFoundError{name}
 	}
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
@@ -70,7 +72,7 @@ func look(name, path, dir string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", errNotFound{name}
+	return "", NotFoundError{name}
 }
 
 // inherited are the variables that servers get from Fawn's own environment. All others must be
@@ -85,9 +87,9 @@ func inherited() []string {
 	return names
 }
 
-// environment is that of a server: what it inherits, what its owner says, and a folder for
+// Environment is that of a server: what it inherits, what its owner says, and a folder for
 // temporary files.
-func environment(own map[string]string, tmp string) []string {
+func Environment(own map[string]string, tmp string) []string {
 	all := map[string]string{}
 	for _, name := range inherited() {
 		if v, ok := os.LookupEnv(name); ok {
@@ -108,17 +110,17 @@ func environment(own map[string]string, tmp string) []string {
 	return out
 }
 
-// searchPath is the PATH of a server.
-func searchPath(own map[string]string) string {
+// SearchPath is the PATH of a server.
+func SearchPath(own map[string]string) string {
 	if p, ok := own["PATH"]; ok {
 		return p
 	}
 	return os.Getenv("PATH")
 }
 
-// start runs a command. Each line that it complains of goes to complain.
-func start(c command, complain func(string)) (_ *process, err error) {
-	p := &process{exited: make(chan struct{}), said: make(chan struct{})}
+// Start runs a command. Each line that it complains of goes to complain.
+func Start(c Command, complain func(string)) (_ *Process, err error) {
+	p := &Process{exited: make(chan struct{}), said: make(chan struct{})}
 	var closers []io.Closer
 	defer func() {
 		if err != nil {
@@ -146,7 +148,7 @@ func start(c command, complain func(string)) (_ *process, err error) {
 		return nil, err
 	}
 	p.in, p.out, p.err = ours, out, complaints
-	p.cmd = &exec.Cmd{Path: c.path, Args: append([]string{c.path}, c.args...), Env: c.env, Dir: c.dir,
+	p.cmd = &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir,
 		Stdin: in, Stdout: theirs, Stderr: stderr}
 	if p.group, err = newGroup(p.cmd); err != nil {
 		return nil, err
@@ -181,8 +183,45 @@ func start(c command, complain func(string)) (_ *process, err error) {
 	return p, nil
 }
 
-// lastWords waits for what a process that has just died complained of: it comes on a way of its own.
-func (p *process) lastWords() {
+// Confined runs a server by a function that ends when its context does, for instance in a sandbox. The
+// function closes what it is handed for its standard input and output. Each line that the server
+// complains of goes to complain.
+func Confined(run func(ctx context.Context, in, out *os.File, complain io.Writer) error, complain func(string)) (
+	*Process, error) {
+	in, ours, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), ours.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Process{in: ours, out: out, exited: make(chan struct{}), said: make(chan struct{}), ways: []func(){cancel}}
+	p.work.Go(func() {
+		defer cancel()
+		lines := &lineWriter{take: complain}
+		p.status = run(ctx, in, theirs, lines)
+		lines.flush()
+		close(p.said)
+		close(p.exited)
+	})
+	return p, nil
+}
+
+// Input is what the process reads.
+func (p *Process) Input() io.WriteCloser { return p.in }
+
+// Refused is why a confined process that was ended had ended: whoever confines says so. It is nil for others.
+func (p *Process) Refused() error {
+	if p.cmd != nil {
+		return nil
+	}
+	return p.status
+}
+
+// LastWords waits for what a process that has just died complained of: it comes on a way of its own.
+func (p *Process) LastWords() {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -191,8 +230,8 @@ func (p *process) lastWords() {
 	}
 }
 
-// end stops the process and all that it started, and waits for them.
-func (p *process) end() {
+// End stops the process and all that it started, and waits for them.
+func (p *Process) End() {
 	p.once.Do(func() {
 		_ = p.in.Close() // the sign to leave
 		for _, tell := range p.ways {
