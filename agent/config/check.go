@@ -8,19 +8,20 @@ import (
 	"strings"
 	"time"
 
+	"fawn/agent/config/syntax"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 )
 
 // check looks at what single keys cannot show: values that must fit each other, names that must
 // exist, and choices that Fawn does not have.
-func (s *Snapshot) check(d *decoder) {
+func (s *Snapshot) check(d *syntax.Decoder) {
 	f := &s.File
-	at := func(path string) *node {
-		if n := s.tree.find(path); n != nil {
+	at := func(path string) *syntax.Node {
+		if n := s.tree.Find(path); n != nil {
 			return n
 		}
-		return &node{}
+		return &syntax.Node{}
 	}
 	switch f.LogLevel {
 	case "warning":
@@ -30,7 +31,7 @@ func (s *Snapshot) check(d *decoder) {
 	}
 	if f.Timezone != "" {
 		if _, err := time.LoadLocation(f.Timezone); err != nil {
-			d.fail(at("timezone"), "timezone must be a name such as Europe/Berlin, not %q", f.Timezone)
+			d.Fail(at("timezone"), "timezone must be a name such as Europe/Berlin, not %q", f.Timezone)
 		}
 	}
 	origins := f.Server.CORSOrigins[:0:0]
@@ -40,34 +41,34 @@ func (s *Snapshot) check(d *decoder) {
 		switch {
 		case ok:
 			origins = append(origins, clean)
-		case n.variable != "":
-			d.warn(n.problem("%s: %q is not an origin such as https://example.org and is ignored", n.variable, origin))
+		case n.Variable != "":
+			d.Warn(n.Problem("%s: %q is not an origin such as https://example.org and is ignored", n.Variable, origin))
 		default:
-			d.fail(n, "server.cors_origins must name single origins such as https://example.org, not %q", origin)
+			d.Fail(n, "server.cors_origins must name single origins such as https://example.org, not %q", origin)
 		}
 	}
 	f.Server.CORSOrigins = origins
 	f.LoopDetection.Check(func(entry, problem string) {
 		if entry == "" {
-			d.fail(at("loop_detection"), "loop_detection.%s", problem)
+			d.Fail(at("loop_detection"), "loop_detection.%s", problem)
 			return
 		}
 		path := "loop_detection." + entry
-		d.fail(at(path), "%s: %s", path, problem)
+		d.Fail(at(path), "%s: %s", path, problem)
 	})
 	for _, a := range f.Summarization.Trigger {
 		if problem := a.Check(); problem != "" {
-			d.fail(at("summarization.trigger"), "summarization.trigger: %s", problem)
+			d.Fail(at("summarization.trigger"), "summarization.trigger: %s", problem)
 		}
 	}
 	if problem := f.Summarization.Keep.Check(); problem != "" {
-		d.fail(at("summarization.keep"), "summarization.keep: %s", problem)
+		d.Fail(at("summarization.keep"), "summarization.keep: %s", problem)
 	}
 	f.Models = onePerName(f.Models, func(m Model) (string, bool) { return m.Name, m.Disabled == "" }, func(name string) {
-		d.warn(at("models").problem("the model %q is given more than once; the first that can be used counts", name))
+		d.Warn(at("models").Problem("the model %q is given more than once; the first that can be used counts", name))
 	})
 	f.Tools = onePerName(f.Tools, func(t Tool) (string, bool) { return t.Name, t.Disabled == "" }, func(name string) {
-		d.warn(at("tools").problem("the tool %q is given more than once; the first that can be used counts", name))
+		d.Warn(at("tools").Problem("the tool %q is given more than once; the first that can be used counts", name))
 	})
 	for i := range f.Models {
 		if f.Models[i].Model == "" {
@@ -117,7 +118,7 @@ func onePerName[T any](list []T, look func(T) (name string, usable bool), twice 
 }
 
 // checkModelNames warns of sections which name a model that models[] does not have.
-func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
+func (s *Snapshot) checkModelNames(d *syntax.Decoder, at func(string) *syntax.Node) {
 	f := &s.File
 	names := make([]string, 0, len(f.Models))
 	for _, m := range f.Models {
@@ -125,7 +126,7 @@ func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
 	}
 	ask := func(path, name string) {
 		if name != "" && name != "offline" && !slices.Contains(names, name) {
-			d.warn(at(path).problem("%s: there is no model %q in models%s", path, name, suggest(name, names, true)))
+			d.Warn(at(path).Problem("%s: there is no model %q in models%s", path, name, syntax.Suggest(name, names, true)))
 		}
 	}
 	ask("default_model", f.DefaultModel)
@@ -150,21 +151,21 @@ func (s *Snapshot) checkModelNames(d *decoder, at func(string) *node) {
 }
 
 // checkSkillsPath warns of a place where no sandbox can show skills; they stay where they usually are.
-func (s *Snapshot) checkSkillsPath(d *decoder, at func(string) *node) {
+func (s *Snapshot) checkSkillsPath(d *syntax.Decoder, at func(string) *syntax.Node) {
 	p := &s.File.Skills.ContainerPath
 	if *p == "" || *p == files.Skills {
 		*p = files.Skills
 	} else if err := sandbox.CheckMountPath(*p); err != nil {
-		d.warn(at("skills.container_path").problem("skills.container_path: %s; skills stay at %s",
+		d.Warn(at("skills.container_path").Problem("skills.container_path: %s; skills stay at %s",
 			strings.TrimPrefix(err.Error(), sandbox.ErrConfig.Error()+": "), files.Skills))
 		*p = files.Skills
 	}
 }
 
 // checkPostgres warns of a variable that means another database to DeerFlow.
-func (s *Snapshot) checkPostgres(d *decoder) {
+func (s *Snapshot) checkPostgres(d *syntax.Decoder) {
 	if v, _ := s.Env("POSTGRES_URI"); v != "" {
-		d.warn(Problem{Message: "POSTGRES_URI has no effect: " + onlySQLite})
+		d.Warn(Problem{Message: "POSTGRES_URI has no effect: " + onlySQLite})
 	}
 }
 

@@ -1,5 +1,7 @@
 package config
 
+import "fawn/agent/config/syntax"
+
 // Classes judge the class paths of a configuration. Which there are, only those know who use them;
 // a nil function takes every path.
 type Classes struct {
@@ -11,7 +13,7 @@ type Classes struct {
 }
 
 // checkClasses disables models and tools whose class is not known, and warns of others.
-func (s *Snapshot) checkClasses(d *decoder, at func(string) *node) {
+func (s *Snapshot) checkClasses(d *syntax.Decoder, at func(string) *syntax.Node) {
 	c, f := s.classes, &s.File
 	for i := range f.Models {
 		m := &f.Models[i]
@@ -38,7 +40,7 @@ func (s *Snapshot) checkClasses(d *decoder, at func(string) *node) {
 			return
 		}
 		if err := judge(use); err != nil {
-			d.warn(at(path).problem("%s: %v", path, err))
+			d.Warn(at(path).Problem("%s: %v", path, err))
 		}
 	}
 	if s.Origin("sandbox.provider").Source == "default" { // else the class path counts for nothing

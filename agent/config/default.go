@@ -102,28 +102,39 @@ func defaultMemory() Memory {
 	}
 }
 
-// defaulter is an entry of a list or map whose absent keys are not zero.
-type defaulter interface{ setDefaults() }
+// SetDefaults implements [syntax.Defaulter].
+func (a *ACPAgent) SetDefaults() { a.Timeout = 30 * time.Minute }
 
-func (a *ACPAgent) setDefaults()       { a.Timeout = 30 * time.Minute }
-func (a *CustomAgent) setDefaults()    { a.Model, a.MaxTurns, a.Timeout = "inherit", 50, 15*time.Minute }
-func (b *SubagentBudget) setDefaults() { b.Enabled, b.WarnThreshold = true, 0.7 }
-func (p *Pricing) setDefaults()        { p.Currency = "USD" }
-func (s *SkillState) setDefaults()     { s.Enabled = true }
-func (r *Routing) setDefaults()        { r.Mode = "off" }
+// SetDefaults implements [syntax.Defaulter].
+func (a *CustomAgent) SetDefaults() { a.Model, a.MaxTurns, a.Timeout = "inherit", 50, 15*time.Minute }
 
-func (p *OIDCProvider) setDefaults() {
+// SetDefaults implements [syntax.Defaulter].
+func (b *SubagentBudget) SetDefaults() { b.Enabled, b.WarnThreshold = true, 0.7 }
+
+// SetDefaults implements [syntax.Defaulter].
+func (p *Pricing) SetDefaults() { p.Currency = "USD" }
+
+// SetDefaults implements [syntax.Defaulter].
+func (s *SkillState) SetDefaults() { s.Enabled = true }
+
+// SetDefaults implements [syntax.Defaulter].
+func (r *Routing) SetDefaults() { r.Mode = "off" }
+
+// SetDefaults implements [syntax.Defaulter].
+func (p *OIDCProvider) SetDefaults() {
 	p.Scopes = []string{"openid", "email", "profile"}
 	p.TokenEndpointAuthMethod = "client_secret_post"
 	p.AutoCreateUsers, p.RequireVerifiedEmail, p.PKCEEnabled, p.NonceEnabled = true, true, true, true
 }
 
-func (s *MCPServer) setDefaults() {
+// SetDefaults implements [syntax.Defaulter].
+func (s *MCPServer) SetDefaults() {
 	s.Enabled, s.ToolNamePrefix = true, true
-	s.Routing.setDefaults()
+	s.Routing.SetDefaults()
 }
 
-func (o *MCPOAuth) setDefaults() {
+// SetDefaults implements [syntax.Defaulter].
+func (o *MCPOAuth) SetDefaults() {
 	o.Enabled, o.GrantType, o.DefaultTokenType, o.RefreshSkew = true, "client_credentials", "Bearer", time.Minute
 	o.TokenField, o.TokenTypeField, o.ExpiresInField = "access_token", "token_type", "expires_in"
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"fawn/agent/config/syntax"
 )
 
 // draft is what DIR/settings.yaml and DIR/secrets.env shall say. Comments of the first are kept.
@@ -99,7 +101,7 @@ func readDraft(cur *Snapshot) (*draft, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	if _, err := parseYAML(&source{label: settingsName, name: cur.SettingsPath(), data: data}); err != nil {
+	if _, err := syntax.ParseYAML(&syntax.Source{Label: settingsName, Name: cur.SettingsPath(), Data: data}); err != nil {
 		return nil, err
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
@@ -214,11 +216,11 @@ func (d *draft) put(e ModelEdit) error {
 		entry = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{keyNode("name"), literal(e.Name)}}
 		list.Content = append(list.Content, entry)
 	}
-	left, known := maxEditValues, schemaOf(reflect.TypeFor[Model]()).keys
+	left, known := maxEditValues, syntax.SchemaOf(reflect.TypeFor[Model]()).Keys
 	for _, key := range sorted(e.Fields) {
 		v := e.Fields[key]
 		if k, ok := known[key]; ok {
-			key = k.name // one name per key, so that the newest value counts
+			key = k.Name // one name per key, so that the newest value counts
 		}
 		if v == nil {
 			setValue(entry, key, nil)
@@ -307,7 +309,7 @@ func (d *draft) remove(name string) {
 // keyNode is a key, without quotes where it needs none.
 func keyNode(key string) *yaml.Node {
 	n := literal(key)
-	if isVariable(key) && !oneOf(strings.ToLower(key), "yes|no|on|off|y|n|true|false|null") {
+	if isVariable(key) && !syntax.OneOf(strings.ToLower(key), "yes|no|on|off|y|n|true|false|null") {
 		n.Style = 0
 	}
 	return n

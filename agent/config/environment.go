@@ -1,9 +1,9 @@
 package config
 
 import (
-	"fmt"
-	"slices"
 	"strings"
+
+	"fawn/agent/config/syntax"
 )
 
 // environment answers for variables: the real environment first, then secrets.env, then .env.
@@ -59,93 +59,48 @@ func isVariable(name string) bool {
 
 // substitute replaces every text that is a reference. A text that starts with $$ loses one $.
 // References to nothing are noted on the node; the caller decides what that disables.
-func (e *environment) substitute(n *node) {
+func (e *environment) substitute(n *syntax.Node) {
 	if n == nil {
 		return
 	}
-	for _, f := range n.fields {
-		e.substitute(f.value)
+	for _, f := range n.Fields {
+		e.substitute(f.Value)
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		e.substitute(item)
 	}
-	if n.shape != shapeText || n.variable != "" {
+	if n.Shape != syntax.Text || n.Variable != "" {
 		return
 	}
-	if rest, ok := strings.CutPrefix(n.text, "$$"); ok {
-		n.text = "$" + rest
+	if rest, ok := strings.CutPrefix(n.Text, "$$"); ok {
+		n.Text = "$" + rest
 		return
 	}
-	name, ok := reference(n.text)
+	name, ok := reference(n.Text)
 	if !ok {
 		return
 	}
-	n.variable = name
+	n.Variable = name
 	value, where, ok := e.lookup(name)
 	switch {
 	case !ok:
-		n.unset = name + " is not set"
+		n.Unset = name + " is not set"
 	case value == "":
-		n.unset, n.text, n.where = name+" is empty", "", where
+		n.Unset, n.Text, n.Where = name+" is empty", "", where
 	default:
-		n.text, n.tag, n.where = value, tagVariable, where
-	}
-}
-
-// tagVariable marks text from a variable: it has no type of its own and is read as what its key needs.
-const tagVariable = "!variable"
-
-// unsetUnder collects the reasons of references to nothing, each once, in the order written.
-// References to empty variables count if emptyToo, and become empty text if not.
-func (n *node) unsetUnder(emptyToo bool, into []string) []string {
-	if n == nil {
-		return into
-	}
-	if n.unset != "" {
-		if n.text == "" && !emptyToo {
-			n.unset = ""
-		} else if !slices.Contains(into, n.unset) {
-			into = append(into, n.unset)
-		}
-	}
-	for _, f := range n.fields {
-		into = f.value.unsetUnder(emptyToo, into)
-	}
-	for _, item := range n.items {
-		into = item.unsetUnder(emptyToo, into)
-	}
-	return into
-}
-
-// warnUnset tells of references to nothing outside of disabled entries.
-func (d *decoder) warnUnset(n *node, path string) {
-	if n == nil || n.disabled != "" {
-		return
-	}
-	if n.unset != "" {
-		if n.text == "" {
-			n.unset = ""
-		} else {
-			d.warn(n.problem("%s is treated as missing: %s", path, n.unset))
-		}
-	}
-	for _, f := range n.fields {
-		d.warnUnset(f.value, join(path, f.key))
-	}
-	for i, item := range n.items {
-		d.warnUnset(item, fmt.Sprintf("%s[%d]", path, i))
+		n.Text, n.Tag, n.Where = value, syntax.TagVariable, where
 	}
 }
 
 // overlay adds the keys that DeerFlow takes from the environment. What a file says wins, except that
 // origins from the environment are added to those of the file.
-func (e *environment) overlay(tree *node) *node {
-	put := func(section, key string, value *node) {
-		inner := &node{shape: shapeMap, fields: []field{{key: key, value: value}}}
-		tree = merge(&node{shape: shapeMap, fields: []field{{key: section, value: inner}}}, tree)
+func (e *environment) overlay(tree *syntax.Node) *syntax.Node {
+	put := func(section, key string, value *syntax.Node) {
+		inner := &syntax.Node{Shape: syntax.Map, Fields: []syntax.Field{{Key: key, Value: value}}}
+		tree = syntax.Merge(&syntax.Node{Shape: syntax.Map, Fields: []syntax.Field{{Key: section, Value: inner}}}, tree)
 	}
-	text := func(name, value, where string) *node {
-		return &node{shape: shapeText, text: value, tag: tagVariable, variable: name, where: where}
+	text := func(name, value, where string) *syntax.Node {
+		return &syntax.Node{Shape: syntax.Text, Text: value, Tag: syntax.TagVariable, Variable: name, Where: where}
 	}
 	for _, known := range [...]struct{ name, section, key string }{
 		{"DEER_FLOW_SKILLS_PATH", "skills", "path"},
@@ -157,18 +112,18 @@ func (e *environment) overlay(tree *node) *node {
 	}
 	const cors = "GATEWAY_CORS_ORIGINS"
 	if v, where, ok := e.lookup(cors); ok && v != "" {
-		list := &node{shape: shapeList}
-		if have := tree.get("server").get("cors_origins"); have != nil {
-			if have.shape != shapeList {
+		list := &syntax.Node{Shape: syntax.List}
+		if have := tree.Get("server").Get("cors_origins"); have != nil {
+			if have.Shape != syntax.List {
 				return tree
 			}
-			list.src, list.line, list.col = have.src, have.line, have.col
-			list.items = append(list.items, have.items...)
-			tree.get("server").remove("cors_origins")
+			list.Source, list.Line, list.Col = have.Source, have.Line, have.Col
+			list.Items = append(list.Items, have.Items...)
+			tree.Get("server").Remove("cors_origins")
 		}
 		for origin := range strings.SplitSeq(v, ",") {
 			if origin = strings.TrimSpace(origin); origin != "" {
-				list.items = append(list.items, text(cors, origin, where))
+				list.Items = append(list.Items, text(cors, origin, where))
 			}
 		}
 		put("server", "cors_origins", list)

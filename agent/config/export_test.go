@@ -1,23 +1,27 @@
 package config
 
-import "os"
+import (
+	"os"
+
+	"fawn/agent/config/syntax"
+)
 
 // LoadText does what Load does with the content of the files, without touching a disk.
 func LoadText(yaml, settings, env, extensions string, lookup func(string) (string, bool)) (*Snapshot, error) {
 	values, warnings := ParseEnv(dotEnvName, []byte(env))
 	s := &Snapshot{Warnings: warnings, env: &environment{real: lookup, files: []envFile{{label: dotEnvName, values: values}}}}
-	main, err := parseYAML(&source{label: configName, name: configName, data: []byte(yaml)})
+	main, err := syntax.ParseYAML(&syntax.Source{Label: configName, Name: configName, Data: []byte(yaml)})
 	if err != nil {
 		return nil, err
 	}
-	over, err := parseYAML(&source{label: settingsName, name: settingsName, data: []byte(settings)})
+	over, err := syntax.ParseYAML(&syntax.Source{Label: settingsName, Name: settingsName, Data: []byte(settings)})
 	if err != nil {
 		return nil, err
 	}
-	if s.ext, err = parseJSON(&source{label: extensionsName, name: extensionsName, data: []byte(extensions)}); err != nil {
+	if s.ext, err = syntax.ParseJSON(&syntax.Source{Label: extensionsName, Name: extensionsName, Data: []byte(extensions)}); err != nil {
 		return nil, err
 	}
-	s.tree = merge(main, over)
+	s.tree = syntax.Merge(main, over)
 	if err := s.decode(); err != nil {
 		return nil, err
 	}

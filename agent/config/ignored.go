@@ -1,8 +1,9 @@
 package config
 
 import (
-	"slices"
 	"strings"
+
+	"fawn/agent/config/syntax"
 )
 
 // Ignored is a key, or a section with all that is in it, which is read and checked so that files
@@ -93,72 +94,25 @@ func ignoredExtensions() []Ignored {
 }
 
 // warnIgnored tells of what is set and has no effect, each key once.
-func (s *Snapshot) warnIgnored(d *decoder) {
-	told := map[*node]bool{}
+func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
+	told := map[*syntax.Node]bool{}
 	for _, part := range [...]struct {
-		tree *node
+		tree *syntax.Node
 		list []Ignored
 	}{{s.tree, IgnoredKeys()}, {s.ext, ignoredExtensions()}} {
 		for _, ig := range part.list {
-			for _, at := range part.tree.matching(strings.Split(ig.Key, "."), "") {
-				if told[at.value] || !at.value.asks(ig.Fine) {
-					told[at.value] = true
+			for _, at := range part.tree.Matching(strings.Split(ig.Key, "."), "") {
+				if told[at.Value] || !at.Value.Asks(ig.Fine) {
+					told[at.Value] = true
 					continue
 				}
-				told[at.value] = true
-				where := &node{src: at.value.src, line: at.line, col: at.col}
-				d.warn(where.problem("%s has no effect: %s", at.key, ig.Reason))
+				told[at.Value] = true
+				where := &syntax.Node{Source: at.Value.Source, Line: at.Line, Col: at.Col}
+				d.Warn(where.Problem("%s has no effect: %s", at.Key, ig.Reason))
 				if strings.Contains(ig.Key, "*.") {
 					break // one entry of a list stands for all
 				}
 			}
 		}
 	}
-}
-
-// matching is what stands at a path in which * is any key of a section or entry of a list. The
-// keys of the fields are whole paths.
-func (n *node) matching(path []string, at string) []field {
-	if n == nil {
-		return nil
-	}
-	below := n.fields
-	for _, item := range n.items {
-		below = append(below, field{item.name(), item, item.line, item.col})
-	}
-	var out []field
-	for _, f := range below {
-		if path[0] != "*" && path[0] != f.key {
-			continue
-		}
-		f.key = join(at, f.key)
-		if len(path) == 1 {
-			out = append(out, f)
-		} else {
-			out = append(out, f.value.matching(path[1:], f.key)...)
-		}
-	}
-	return out
-}
-
-// asks tells whether somebody set something here: a section that is switched off, an empty one or
-// a value that is fine asks for nothing.
-func (n *node) asks(fine []string) bool {
-	if n.disabled != "" || n.unset != "" {
-		return false // that is told already
-	}
-	switch n.shape {
-	case shapeText:
-		return !slices.Contains(fine, strings.ToLower(n.text))
-	case shapeList:
-		return len(n.items) > 0
-	case shapeMap:
-		if on := n.get("enabled"); on != nil {
-			if enabled, ok := parseBool(on); ok && !enabled {
-				return false
-			}
-		}
-		return slices.ContainsFunc(n.fields, func(f field) bool { return f.value.asks(nil) })
-	}
-	return false
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"fawn/agent/config/syntax"
 )
 
 // Options say where to look for the configuration.
@@ -46,7 +48,7 @@ func load(o Options) (*Snapshot, []seen, error) {
 	}
 	s.env = env
 
-	var main *node
+	var main *syntax.Node
 	if s.ConfigPath != "" {
 		src, err := r.read(configName, s.ConfigPath)
 		if err != nil {
@@ -56,21 +58,21 @@ func load(o Options) (*Snapshot, []seen, error) {
 			return nil, r.seen, fmt.Errorf("read configuration: %w",
 				&fs.PathError{Op: "open", Path: s.ConfigPath, Err: fs.ErrNotExist})
 		}
-		if main, err = parseYAML(src); err != nil {
+		if main, err = syntax.ParseYAML(src); err != nil {
 			return nil, r.seen, err
 		}
 	}
-	settings, err := r.tree(settingsName, s.SettingsPath(), parseYAML)
+	settings, err := r.tree(settingsName, s.SettingsPath(), syntax.ParseYAML)
 	if err != nil {
 		return nil, r.seen, err
 	}
 	// The extensions file's place may be named in .env, so it is looked up in all of the environment.
 	s.ExtensionsPath = findExtensions(s.ConfigPath, o.DataDir, func(name string) (string, bool) { return s.Env(name) })
-	if s.ext, err = r.tree(extensionsName, s.ExtensionsPath, parseJSON); err != nil {
+	if s.ext, err = r.tree(extensionsName, s.ExtensionsPath, syntax.ParseJSON); err != nil {
 		return nil, r.seen, err
 	}
-	s.written = [2]*node{main, settings}
-	s.tree = merge(main, settings)
+	s.written = [2]*syntax.Node{main, settings}
+	s.tree = syntax.Merge(main, settings)
 	if err := s.decode(); err != nil {
 		return nil, r.seen, err
 	}
@@ -95,7 +97,7 @@ type reader struct {
 }
 
 // read returns a file's content, or nil when it does not exist.
-func (r *reader) read(label, path string) (*source, error) {
+func (r *reader) read(label, path string) (*syntax.Source, error) {
 	was, data, err := look(path)
 	r.seen = append(r.seen, was)
 	if draft, ok := r.instead[path]; ok {
@@ -110,10 +112,10 @@ func (r *reader) read(label, path string) (*source, error) {
 	if base := filepath.Base(path); label != base && label != dotEnvName {
 		label = base
 	}
-	return &source{label: label, name: path, data: data}, nil
+	return &syntax.Source{Label: label, Name: path, Data: data}, nil
 }
 
-func (r *reader) tree(label, path string, parse func(*source) (*node, error)) (*node, error) {
+func (r *reader) tree(label, path string, parse func(*syntax.Source) (*syntax.Node, error)) (*syntax.Node, error) {
 	src, err := r.read(label, path)
 	if src == nil || err != nil {
 		return nil, err
@@ -136,11 +138,11 @@ func (r *reader) environment(s *Snapshot) (*environment, error) {
 		if src == nil {
 			continue
 		}
-		if len(src.data) > maxFileBytes {
-			return nil, src.fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
+		if len(src.Data) > syntax.MaxBytes {
+			return nil, src.Fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
 		}
-		values, problems := ParseEnv(path, src.data)
-		env.files = append(env.files, envFile{label: src.label, values: values})
+		values, problems := ParseEnv(path, src.Data)
+		env.files = append(env.files, envFile{label: src.Label, values: values})
 		s.Warnings = append(s.Warnings, problems...)
 	}
 	return env, nil
@@ -148,36 +150,36 @@ func (r *reader) environment(s *Snapshot) (*environment, error) {
 
 // decode fills the snapshot from its trees.
 func (s *Snapshot) decode() error {
-	var d decoder
+	var d syntax.Decoder
 	s.File, s.Extensions = Default(), Extensions{}
 	if s.tree = s.env.overlay(s.tree); s.tree != nil {
 		s.env.substitute(s.tree)
 		for _, kind := range [...]string{"model", "tool"} {
-			if list := s.tree.get(kind + "s"); list != nil {
-				for _, item := range list.items {
-					s.disable(kind, item.name(), item, true)
+			if list := s.tree.Get(kind + "s"); list != nil {
+				for _, item := range list.Items {
+					s.disable(kind, item.Name(), item, true)
 				}
 			}
 		}
-		d.warnUnset(s.tree, "")
-		d.value(s.tree, reflect.ValueOf(&s.File).Elem(), "", "")
+		d.WarnUnset(s.tree, "")
+		d.Value(s.tree, reflect.ValueOf(&s.File).Elem(), "", "")
 	}
 	if s.ext != nil {
 		s.env.substitute(s.ext)
 		for _, key := range [...]string{"mcpServers", "mcp_servers", "servers"} {
-			if servers := s.ext.get(key); servers != nil {
-				for _, f := range servers.fields {
-					s.disable(mcpServer, f.key, f.value, false)
+			if servers := s.ext.Get(key); servers != nil {
+				for _, f := range servers.Fields {
+					s.disable(mcpServer, f.Key, f.Value, false)
 				}
 			}
 		}
-		d.warnUnset(s.ext, "")
-		d.value(s.ext, reflect.ValueOf(&s.Extensions).Elem(), "", "")
+		d.WarnUnset(s.ext, "")
+		d.Value(s.ext, reflect.ValueOf(&s.Extensions).Elem(), "", "")
 	}
 	s.check(&d)
-	s.Warnings = append(s.Warnings, d.warnings...)
-	if len(d.problems) > 0 {
-		return &Invalid{Problems: d.problems}
+	s.Warnings = append(s.Warnings, d.Warnings...)
+	if len(d.Problems) > 0 {
+		return &Invalid{Problems: d.Problems}
 	}
 	return nil
 }
@@ -186,16 +188,16 @@ const mcpServer = "mcp server"
 
 // disable marks an entry which needs variables that are not set. An empty variable counts as not set
 // only where emptyToo: a model without its key is of no use, a server's variable may well be empty.
-func (s *Snapshot) disable(kind, name string, n *node, emptyToo bool) {
-	reasons := n.unsetUnder(emptyToo, nil)
+func (s *Snapshot) disable(kind, name string, n *syntax.Node, emptyToo bool) {
+	reasons := n.UnsetUnder(emptyToo, nil)
 	if len(reasons) == 0 {
 		return
 	}
-	n.disabled = strings.Join(reasons, " and ")
-	if on := n.get("enabled"); on != nil {
-		if enabled, ok := parseBool(on); ok && !enabled {
+	n.Disabled = strings.Join(reasons, " and ")
+	if on := n.Get("enabled"); on != nil {
+		if enabled, ok := syntax.ParseBool(on); ok && !enabled {
 			return
 		}
 	}
-	s.Disabled = append(s.Disabled, Disabled{Kind: kind, Name: name, Reason: n.disabled})
+	s.Disabled = append(s.Disabled, Disabled{Kind: kind, Name: name, Reason: n.Disabled})
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"fawn/agent/config/syntax"
 )
 
 // seen is what is known of a file since it was looked at last.
@@ -39,7 +41,7 @@ func look(path string) (seen, []byte, error) {
 		return s, nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, syntax.MaxBytes+1))
 	if err != nil {
 		return s, nil, err
 	}

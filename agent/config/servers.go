@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"fawn/agent/config/syntax"
 	"fawn/agent/extensions"
 )
 
@@ -186,14 +187,14 @@ func maskEntry(entry map[string]any) map[string]any {
 		case "oauth":
 			out[key] = maskOAuth(v)
 		default:
-			out[key] = masked(v, SecretKey(key))
+			out[key] = syntax.Masked(v, SecretKey(key))
 		}
 	}
 	return out
 }
 
 // maskAll hides every text.
-func maskAll(v any) any { return masked(v, true) }
+func maskAll(v any) any { return syntax.Masked(v, true) }
 
 // maskArgs hides what follows a flag that sounds like a secret.
 func maskArgs(v any) any {
@@ -210,12 +211,12 @@ func maskArgs(v any) any {
 		if i > 0 {
 			if flag, _ := list[i-1].(string); strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && SecretKey(flag) &&
 				!strings.HasPrefix(text, "-") {
-				out[i] = mask
+				out[i] = syntax.Mask
 				continue
 			}
 		}
 		if flag, value, ok := strings.Cut(text, "="); ok && value != "" && SecretKey(flag) && !strings.HasPrefix(value, "$") {
-			out[i] = flag + "=" + mask
+			out[i] = flag + "=" + syntax.Mask
 		}
 	}
 	return out
@@ -229,16 +230,16 @@ func maskURL(v any) any {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return mask
+		return syntax.Mask
 	}
 	if _, set := u.User.Password(); set {
-		text = strings.Replace(text, u.User.String()+"@", u.User.Username()+":"+mask+"@", 1)
+		text = strings.Replace(text, u.User.String()+"@", u.User.Username()+":"+syntax.Mask+"@", 1)
 	}
 	if head, query, ok := strings.Cut(text, "?"); ok {
 		pairs := strings.Split(query, "&")
 		for i, p := range pairs {
 			if key, value, ok := strings.Cut(p, "="); ok && value != "" {
-				pairs[i] = key + "=" + mask
+				pairs[i] = key + "=" + syntax.Mask
 			}
 		}
 		text = head + "?" + strings.Join(pairs, "&")
@@ -264,7 +265,7 @@ func maskOAuth(v any) any {
 		case slices.Contains(oauthFields, key):
 			out[key] = x
 		default:
-			out[key] = masked(x, SecretKey(key))
+			out[key] = syntax.Masked(x, SecretKey(key))
 		}
 	}
 	return out
@@ -319,13 +320,13 @@ func (s Servers) Restored(stored Servers) (Servers, error) {
 func restore(v, old, shown any, at string) (any, error) {
 	switch v := v.(type) {
 	case string:
-		if !strings.Contains(v, mask) {
+		if !strings.Contains(v, syntax.Mask) {
 			return v, nil
 		}
-		if was, ok := old.(string); ok && (shown == v || v == mask) {
+		if was, ok := old.(string); ok && (shown == v || v == syntax.Mask) {
 			return was, nil
 		}
-		return nil, &BadServers{fmt.Sprintf("%s is %s, but nothing is stored there", at, mask)}
+		return nil, &BadServers{fmt.Sprintf("%s is %s, but nothing is stored there", at, syntax.Mask)}
 	case map[string]any:
 		before, _ := old.(map[string]any)
 		seen, _ := shown.(map[string]any)

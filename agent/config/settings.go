@@ -160,7 +160,7 @@ func (s *Store) RemoveModel(name string) error {
 			return fmt.Errorf("%w: take %q out of %s", ErrOwners, name, s.Current().ConfigPath)
 		}
 		d.remove(name)
-		if d.text("default_model") == name && !slices.Contains(s.Current().written[0].names("models"), name) {
+		if d.text("default_model") == name && !slices.Contains(s.Current().written[0].Names("models"), name) {
 			d.set("default_model", nil)
 		}
 		return nil

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"fawn/agent/config/syntax"
 )
 
 // Snapshot is the whole configuration at one moment. It never changes; nobody may write to the
@@ -20,19 +22,11 @@ type Snapshot struct {
 	Warnings []Problem  // things the owner should look at; none of them stops anything
 	Disabled []Disabled // entries that cannot be used, with the reason
 
-	tree    *node
-	written [2]*node // config.yaml and settings.yaml, before they were merged
-	ext     *node
+	tree    *syntax.Node
+	written [2]*syntax.Node // config.yaml and settings.yaml, before they were merged
+	ext     *syntax.Node
 	env     *environment
 	classes Classes
-}
-
-// Origin says where a value was written.
-type Origin struct {
-	Source   string // name of the file, "environment" for a value that came through a variable, or "default"
-	Line     int    // of the file that names the value or its variable; 0 when unknown
-	Variable string // the variable named there, if any
-	From     string // where the variable is set: "environment", "secrets.env", ".env"; empty = nowhere
 }
 
 // Disabled is an entry that was read but cannot be used.
@@ -88,8 +82,8 @@ func (s *Snapshot) Env(name string) (string, bool) {
 // of named lists by their name: "title.max_words", "models.gpt-5.api_key". A name with dots in it
 // works too. A path nobody wrote has the source "default".
 func (s *Snapshot) Origin(path string) Origin {
-	if n := s.tree.find(path); n != nil {
-		return n.origin()
+	if n := s.tree.Find(path); n != nil {
+		return n.Origin()
 	}
 	return Origin{Source: "default"}
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"fawn/agent/config/syntax"
 )
 
 // pollEvery is how often Watch looks at the files. Polling works on every file system, on bind
@@ -201,9 +203,9 @@ func restartFields(t reflect.Type, path string, yield func(path string, index []
 			continue
 		}
 		if f.Tag.Get("reload") == "restart" {
-			yield(join(path, name), []int{i})
+			yield(syntax.Join(path, name), []int{i})
 		} else if f.Type.Kind() == reflect.Struct {
-			restartFields(f.Type, join(path, name), func(p string, index []int) { yield(p, append([]int{i}, index...)) })
+			restartFields(f.Type, syntax.Join(path, name), func(p string, index []int) { yield(p, append([]int{i}, index...)) })
 		}
 	}
 }

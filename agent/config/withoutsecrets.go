@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"fawn/agent/config/syntax"
 )
 
 // NotInBackup is the variable that stands in for a secret which was left out of a backup.
@@ -30,7 +32,7 @@ func WithoutSecrets(name string, data []byte) ([]byte, error) {
 		err := enc.Encode(hideSecrets(v, false))
 		return b.Bytes(), err
 	}
-	if len(data) > maxFileBytes {
+	if len(data) > syntax.MaxBytes {
 		return nil, fmt.Errorf("take secrets out of %s: it is larger than 1 MiB", name)
 	}
 	var doc yaml.Node

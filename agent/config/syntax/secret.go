@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// mask stands for a secret wherever one would be shown.
-const mask = "***"
+// Mask stands for a secret wherever one would be shown.
+const Mask = "***"
 
 // Secret is text that must not be shown: printing, logging and JSON give ***, or nothing when it is empty.
 type Secret string
@@ -23,7 +23,7 @@ func (s Secret) String() string {
 	if s == "" {
 		return ""
 	}
-	return mask
+	return Mask
 }
 
 // Format prints the mask for every verb.
@@ -68,35 +68,35 @@ func (e Extra) MarshalJSON() ([]byte, error) {
 	if e == nil {
 		return []byte("null"), nil
 	}
-	return json.Marshal(masked(map[string]any(e), false))
+	return json.Marshal(Masked(map[string]any(e), false))
 }
 
 // LogValue gives the masked form.
 func (e Extra) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
-// masked copies a value with every text below a secret-sounding key hidden, and passwords inside URLs.
-func masked(v any, secret bool) any {
+// Masked copies a value with every text below a secret-sounding key hidden, and passwords inside URLs.
+func Masked(v any, secret bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			out[k] = masked(x, secret || SecretKey(k))
+			out[k] = Masked(x, secret || SecretKey(k))
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = masked(x, secret)
+			out[i] = Masked(x, secret)
 		}
 		return out
 	case string:
 		if secret && v != "" {
-			return mask
+			return Mask
 		}
 		if strings.Contains(v, "://") && strings.Contains(v, "@") {
 			u, err := url.Parse(v)
 			if err != nil {
-				return mask
+				return Mask
 			}
 			return u.Redacted()
 		}

@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"errors"
@@ -76,18 +76,19 @@ func (e *Invalid) Error() string {
 // Unwrap makes errors.Is(err, ErrInvalid) true.
 func (e *Invalid) Unwrap() error { return ErrInvalid }
 
-// source is one file that was read.
-type source struct {
-	label string // kind of file, for Origin
-	name  string // path as told to the owner
-	data  []byte
+// Source is one file that was read.
+type Source struct {
+	Label string // kind of file, for Origin
+	Name  string // path as told to the owner
+	Data  []byte
 }
 
-func (s *source) problem(line, col int, format string, args ...any) Problem {
-	return Problem{File: s.name, Line: line, Column: col, Message: fmt.Sprintf(format, args...), Excerpt: s.excerpt(line)}
+func (s *Source) problem(line, col int, format string, args ...any) Problem {
+	return Problem{File: s.Name, Line: line, Column: col, Message: fmt.Sprintf(format, args...), Excerpt: s.excerpt(line)}
 }
 
-func (s *source) fail(line, col int, format string, args ...any) error {
+// Fail is an error about one place.
+func (s *Source) Fail(line, col int, format string, args ...any) error {
 	return &Invalid{Problems: []Problem{s.problem(line, col, format, args...)}}
 }
 
@@ -97,20 +98,20 @@ func maskPairs(line string) string {
 	pair := regexp.MustCompile(`([\w-]+)(["']?\s*:\s+|["']:)("[^"]*"|'[^']*'|[^\s,{}\[\]]+)`)
 	return pair.ReplaceAllStringFunc(line, func(found string) string {
 		part := pair.FindStringSubmatch(found)
-		secret := SecretKey(part[1]) && !strings.HasPrefix(part[3], "$") && part[3] != mask
+		secret := SecretKey(part[1]) && !strings.HasPrefix(part[3], "$") && part[3] != Mask
 		if secret || strings.Contains(part[3], "://") && strings.Contains(part[3], "@") {
-			return part[1] + part[2] + mask
+			return part[1] + part[2] + Mask
 		}
 		return found
 	})
 }
 
 // excerpt returns one line of the file fit for a terminal, with the value of a secret key masked.
-func (s *source) excerpt(line int) string {
+func (s *Source) excerpt(line int) string {
 	if line < 1 {
 		return ""
 	}
-	rest := string(s.data)
+	rest := string(s.Data)
 	for i := 1; i < line; i++ {
 		_, after, found := strings.Cut(rest, "\n")
 		if !found {
@@ -129,7 +130,7 @@ func (s *source) excerpt(line int) string {
 	key, value, found := strings.Cut(text, ":")
 	if value = strings.TrimSpace(value); found && value != "" && !strings.HasPrefix(value, "$") &&
 		SecretKey(strings.Trim(key, " -\"'{")) {
-		text = text[:strings.LastIndex(text, value)] + mask
+		text = text[:strings.LastIndex(text, value)] + Mask
 	}
 	text = maskPairs(text)
 	if r := []rune(text); len(r) > 160 {

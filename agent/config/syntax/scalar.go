@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"math"
@@ -9,40 +9,40 @@ import (
 )
 
 // scalar decodes one word into a text, switch, number, duration or size.
-func (d *decoder) scalar(n *node, v reflect.Value, path string, tag reflect.StructTag) {
+func (d *Decoder) scalar(n *Node, v reflect.Value, path string, tag reflect.StructTag) {
 	if v.Type() == durationType {
 		d.duration(n, v, path, tag)
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
-		text := n.text
+		text := n.Text
 		if options := tag.Get("enum"); options != "" && v.Type() != secretType {
 			text = strings.ToLower(text)
-			if !oneOf(text, options) {
-				d.fail(n, "%s must be one of %s, not %s", path, strings.ReplaceAll(options, "|", ", "), shown(n, path))
+			if !OneOf(text, options) {
+				d.Fail(n, "%s must be one of %s, not %s", path, strings.ReplaceAll(options, "|", ", "), shown(n, path))
 				return
 			}
 		}
 		v.SetString(text)
 	case reflect.Bool:
-		b, ok := parseBool(n)
+		b, ok := ParseBool(n)
 		if !ok {
-			d.fail(n, "%s must be true or false, not %s", path, shown(n, path))
+			d.Fail(n, "%s must be true or false, not %s", path, shown(n, path))
 			return
 		}
 		v.SetBool(b)
 	case reflect.Int, reflect.Int64:
 		i, ok := parseInt(n)
 		if !ok && tag.Get("unit") == "bytes" {
-			i, ok = parseSize(n.text)
+			i, ok = parseSize(n.Text)
 		}
 		if !ok {
 			want := "a whole number"
 			if tag.Get("unit") == "bytes" {
 				want = "a number of bytes, such as 1048576 or 1MiB"
 			}
-			d.fail(n, "%s must be %s, not %s", path, want, shown(n, path))
+			d.Fail(n, "%s must be %s, not %s", path, want, shown(n, path))
 			return
 		}
 		if d.within(n, float64(i), path, tag) {
@@ -51,25 +51,25 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, tag reflect.Stru
 	case reflect.Float64:
 		f, ok := parseFloat(n)
 		if !ok {
-			d.fail(n, "%s must be a number, not %s", path, shown(n, path))
+			d.Fail(n, "%s must be a number, not %s", path, shown(n, path))
 			return
 		}
 		if d.within(n, f, path, tag) {
 			v.SetFloat(f)
 		}
 	default:
-		d.fail(n, "%s cannot be read", path)
+		d.Fail(n, "%s cannot be read", path)
 	}
 }
 
-func (d *decoder) duration(n *node, v reflect.Value, path string, tag reflect.StructTag) {
+func (d *Decoder) duration(n *Node, v reflect.Value, path string, tag reflect.StructTag) {
 	unit, name := time.Second, "seconds"
 	if tag.Get("unit") == "ms" {
 		unit, name = time.Millisecond, "milliseconds"
 	}
 	amount, ok := parseFloat(n)
 	if !ok {
-		text := strings.ReplaceAll(n.text, " ", "")
+		text := strings.ReplaceAll(n.Text, " ", "")
 		if days, found := strings.CutSuffix(text, "d"); found {
 			if x, err := strconv.ParseFloat(days, 64); err == nil && !math.IsNaN(x) {
 				amount, ok = x*float64(24*time.Hour)/float64(unit), true
@@ -82,7 +82,7 @@ func (d *decoder) duration(n *node, v reflect.Value, path string, tag reflect.St
 		ok = false
 	}
 	if !ok {
-		d.fail(n, "%s must be a number of %s, or a time such as 30s or 10m, not %s", path, name, shown(n, path))
+		d.Fail(n, "%s must be a number of %s, or a time such as 30s or 10m, not %s", path, name, shown(n, path))
 		return
 	}
 	if d.within(n, amount, path, tag) {
@@ -91,17 +91,17 @@ func (d *decoder) duration(n *node, v reflect.Value, path string, tag reflect.St
 }
 
 // within checks the bounds min and max of a tag.
-func (d *decoder) within(n *node, x float64, path string, tag reflect.StructTag) bool {
+func (d *Decoder) within(n *Node, x float64, path string, tag reflect.StructTag) bool {
 	low, errLow := strconv.ParseFloat(tag.Get("min"), 64)
 	high, errHigh := strconv.ParseFloat(tag.Get("max"), 64)
 	hasLow, hasHigh := errLow == nil, errHigh == nil
 	switch {
 	case hasLow && hasHigh && (x < low || x > high):
-		d.fail(n, "%s must be from %s to %s, not %s", path, tag.Get("min"), tag.Get("max"), shown(n, path))
+		d.Fail(n, "%s must be from %s to %s, not %s", path, tag.Get("min"), tag.Get("max"), shown(n, path))
 	case hasLow && x < low:
-		d.fail(n, "%s must be at least %s, not %s", path, tag.Get("min"), shown(n, path))
+		d.Fail(n, "%s must be at least %s, not %s", path, tag.Get("min"), shown(n, path))
 	case hasHigh && x > high:
-		d.fail(n, "%s must be at most %s, not %s", path, tag.Get("max"), shown(n, path))
+		d.Fail(n, "%s must be at most %s, not %s", path, tag.Get("max"), shown(n, path))
 	default:
 		return true
 	}
@@ -109,24 +109,25 @@ func (d *decoder) within(n *node, x float64, path string, tag reflect.StructTag)
 }
 
 // shown quotes a value for a message. Values from variables and of secret keys are not repeated.
-func shown(n *node, path string) string {
-	if n.variable != "" {
-		return "the value of " + n.variable
+func shown(n *Node, path string) string {
+	if n.Variable != "" {
+		return "the value of " + n.Variable
 	}
 	if SecretKey(path[strings.LastIndexByte(path, '.')+1:]) {
 		return "this"
 	}
-	text := n.text
+	text := n.Text
 	if r := []rune(text); len(r) > 40 {
 		text = string(r[:40]) + "…"
 	}
-	if n.tag == "!!str" {
+	if n.Tag == "!!str" {
 		return strconv.Quote(text)
 	}
 	return text
 }
 
-func oneOf(word, options string) bool {
+// OneOf tells whether a word is among options, which are separated by |.
+func OneOf(word, options string) bool {
 	for option := range strings.SplitSeq(options, "|") {
 		if option == word {
 			return true
@@ -135,21 +136,21 @@ func oneOf(word, options string) bool {
 	return false
 }
 
-// parseBool also takes the words of YAML 1.1, which older files use.
-func parseBool(n *node) (value, ok bool) {
-	switch strings.ToLower(n.text) {
+// ParseBool also takes the words of YAML 1.1, which older files use.
+func ParseBool(n *Node) (value, ok bool) {
+	switch strings.ToLower(n.Text) {
 	case "true", "yes", "on", "y":
 		return true, true
 	case "false", "no", "off", "n":
 		return false, true
 	case "1", "0":
-		return n.text == "1", n.tag == tagVariable
+		return n.Text == "1", n.Tag == TagVariable
 	}
 	return false, false
 }
 
-func parseInt(n *node) (int64, bool) {
-	text := strings.TrimSpace(n.text)
+func parseInt(n *Node) (int64, bool) {
+	text := strings.TrimSpace(n.Text)
 	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return i, true
 	}
@@ -160,8 +161,8 @@ func parseInt(n *node) (int64, bool) {
 	return int64(f), true
 }
 
-func parseFloat(n *node) (float64, bool) {
-	text := strings.TrimSpace(n.text)
+func parseFloat(n *Node) (float64, bool) {
+	text := strings.TrimSpace(n.Text)
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, false
@@ -196,10 +197,10 @@ func parseSize(text string) (int64, bool) {
 
 // plainText gives a word the type that it has in the file. Plain yes, no, on and off are switches, as
 // they are for DeerFlow's reader.
-func plainText(n *node) any {
-	switch n.tag {
+func plainText(n *Node) any {
+	switch n.Tag {
 	case "!!bool", tagWord:
-		if b, ok := parseBool(n); ok {
+		if b, ok := ParseBool(n); ok {
 			return b
 		}
 	case "!!int":
@@ -214,8 +215,11 @@ func plainText(n *node) any {
 			return f
 		}
 	}
-	return n.text
+	return n.Text
 }
 
 // tagWord marks an unquoted yes, no, on or off.
 const tagWord = "!word"
+
+// TagVariable marks text from a variable: it has no type of its own and is read as what its key needs.
+const TagVariable = "!variable"

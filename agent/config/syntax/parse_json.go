@@ -1,4 +1,4 @@
-package config
+package syntax
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// parseJSON turns a file into a tree. An empty file gives an empty mapping.
-func parseJSON(src *source) (*node, error) {
-	if len(src.data) > maxFileBytes {
-		return nil, src.fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
+// ParseJSON turns a file into a tree. An empty file gives an empty mapping.
+func ParseJSON(src *Source) (*Node, error) {
+	if len(src.Data) > MaxBytes {
+		return nil, src.Fail(0, 0, "the file is larger than 1 MiB, which no configuration needs")
 	}
-	data := bytes.TrimPrefix(src.data, []byte("\uFEFF"))
+	data := bytes.TrimPrefix(src.Data, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return &node{shape: shapeMap, src: src, line: 1, col: 1}, nil
+		return &Node{Shape: Map, Source: src, Line: 1, Col: 1}, nil
 	}
 	b := jsonBuilder{src: src, data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: lineStarts(data)}
 	b.dec.UseNumber()
@@ -27,16 +27,16 @@ func parseJSON(src *source) (*node, error) {
 	}
 	line, col := b.place(b.skip(b.dec.InputOffset()))
 	if _, err := b.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, src.fail(line, col, "there is something after the end of the JSON value")
+		return nil, src.Fail(line, col, "there is something after the end of the JSON value")
 	}
-	if n.shape != shapeMap {
-		return nil, src.fail(n.line, n.col, "the file must hold one JSON object, not %s", n.shape)
+	if n.Shape != Map {
+		return nil, src.Fail(n.Line, n.Col, "the file must hold one JSON object, not %s", n.Shape)
 	}
 	return n, nil
 }
 
 type jsonBuilder struct {
-	src    *source
+	src    *Source
 	data   []byte
 	dec    *json.Decoder
 	lines  []int
@@ -89,32 +89,32 @@ func (b *jsonBuilder) token() (tok json.Token, line, col int, err error) {
 		line, col = b.place(int64(len(b.data)))
 		what = "the file ends too early"
 	}
-	return nil, line, col, b.src.fail(line, col, "not valid JSON: %s", what)
+	return nil, line, col, b.src.Fail(line, col, "not valid JSON: %s", what)
 }
 
-func (b *jsonBuilder) build(depth int) (*node, error) {
+func (b *jsonBuilder) build(depth int) (*Node, error) {
 	tok, line, col, err := b.token()
 	if err != nil {
 		return nil, err
 	}
 	if b.values++; b.values > maxValues {
-		return nil, b.src.fail(line, col, "the file holds more than %d values", maxValues)
+		return nil, b.src.Fail(line, col, "the file holds more than %d values", maxValues)
 	}
 	if depth > maxDepth {
-		return nil, b.src.fail(line, col, "values are nested more than %d levels deep", maxDepth)
+		return nil, b.src.Fail(line, col, "values are nested more than %d levels deep", maxDepth)
 	}
-	n := &node{shape: shapeText, src: b.src, line: line, col: col}
+	n := &Node{Shape: Text, Source: b.src, Line: line, Col: col}
 	switch tok := tok.(type) {
 	case nil:
-		n.shape = shapeNull
+		n.Shape = Null
 	case string:
-		n.text, n.tag = tok, "!!str"
+		n.Text, n.Tag = tok, "!!str"
 	case bool:
-		n.text, n.tag = strconv.FormatBool(tok), "!!bool"
+		n.Text, n.Tag = strconv.FormatBool(tok), "!!bool"
 	case json.Number:
-		n.text, n.tag = tok.String(), "!!int"
-		if strings.ContainsAny(n.text, ".eE") {
-			n.tag = "!!float"
+		n.Text, n.Tag = tok.String(), "!!int"
+		if strings.ContainsAny(n.Text, ".eE") {
+			n.Tag = "!!float"
 		}
 	case json.Delim:
 		return n, b.inside(n, tok, depth)
@@ -122,19 +122,19 @@ func (b *jsonBuilder) build(depth int) (*node, error) {
 	return n, nil
 }
 
-func (b *jsonBuilder) inside(n *node, open json.Delim, depth int) error {
-	n.shape = shapeList
+func (b *jsonBuilder) inside(n *Node, open json.Delim, depth int) error {
+	n.Shape = List
 	if open == '{' {
-		n.shape = shapeMap
+		n.Shape = Map
 	}
 	seen := map[string]int{}
 	for b.dec.More() {
-		if n.shape == shapeList {
+		if n.Shape == List {
 			item, err := b.build(depth + 1)
 			if err != nil {
 				return err
 			}
-			n.items = append(n.items, item)
+			n.Items = append(n.Items, item)
 			continue
 		}
 		tok, line, col, err := b.token()
@@ -143,17 +143,17 @@ func (b *jsonBuilder) inside(n *node, open json.Delim, depth int) error {
 		}
 		name, ok := tok.(string)
 		if !ok {
-			return b.src.fail(line, col, "not valid JSON: a key must be text in quotes")
+			return b.src.Fail(line, col, "not valid JSON: a key must be text in quotes")
 		}
 		if first, dup := seen[name]; dup {
-			return b.src.fail(line, col, "the key %s is already given on line %d", strconv.Quote(name), first)
+			return b.src.Fail(line, col, "the key %s is already given on line %d", strconv.Quote(name), first)
 		}
 		seen[name] = line
 		value, err := b.build(depth + 1)
 		if err != nil {
 			return err
 		}
-		n.fields = append(n.fields, field{key: name, value: value, line: line, col: col})
+		n.Fields = append(n.Fields, Field{Key: name, Value: value, Line: line, Col: col})
 	}
 	_, _, _, err := b.token()
 	return err

@@ -1,0 +1,190 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Shape is what a node holds.
+type Shape uint8
+
+// The shapes.
+const (
+	Null Shape = iota // nothing
+	Text              // a single value
+	List
+	Map
+)
+
+// String names a shape as problems do.
+func (s Shape) String() string {
+	return [...]string{"nothing", "a single value", "a list", "a mapping"}[s]
+}
+
+// Node is a value of a configuration file that knows where it was written. YAML and JSON both become
+// trees of nodes, so that merging, environment variables and checks exist once.
+type Node struct {
+	Shape     Shape
+	Text      string // of a Text
+	Tag       string // of a Text: !!str, !!int, !!float, !!bool
+	Fields    []Field
+	Items     []*Node
+	Source    *Source
+	Line, Col int
+	Variable  string // the environment variable that gave text
+	Where     string // where that variable is set
+	Unset     string // why the variable gave nothing
+	Disabled  string // why the entry this node holds cannot be used
+}
+
+// Field is one key of a mapping, in the order written.
+type Field struct {
+	Key       string
+	Value     *Node
+	Line, Col int
+}
+
+// Get is the value of a key, or nil. The node may be nil.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for _, f := range n.Fields {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// Set replaces or adds a key.
+func (n *Node) Set(f Field) {
+	for i := range n.Fields {
+		if n.Fields[i].Key == f.Key {
+			n.Fields[i].Value = f.Value
+			return
+		}
+	}
+	n.Fields = append(n.Fields, f)
+}
+
+// Remove takes a key away.
+func (n *Node) Remove(key string) {
+	for i := range n.Fields {
+		if n.Fields[i].Key == key {
+			n.Fields = append(n.Fields[:i:i], n.Fields[i+1:]...)
+			return
+		}
+	}
+}
+
+// Problem is a problem with what stands here.
+func (n *Node) Problem(format string, args ...any) Problem {
+	if n.Source == nil {
+		return Problem{Message: fmt.Sprintf(format, args...)}
+	}
+	return n.Source.problem(n.Line, n.Col, format, args...)
+}
+
+// Origin says where the value was written.
+func (n *Node) Origin() Origin {
+	o := Origin{Source: "default", Line: n.Line, Variable: n.Variable}
+	if n.Source != nil {
+		o.Source = n.Source.Label
+	}
+	if o.From = n.Where; n.Where != "" {
+		o.Source = "environment"
+	}
+	return o
+}
+
+// Name is the value of the key "name", by which entries of lists are told apart.
+func (n *Node) Name() string {
+	if v := n.Get("name"); v != nil && v.Shape == Text {
+		return v.Text
+	}
+	return ""
+}
+
+// named reports whether every item is a mapping with a name.
+func (n *Node) named() bool {
+	for _, item := range n.Items {
+		if item.Name() == "" {
+			return false
+		}
+	}
+	return len(n.Items) > 0
+}
+
+// Merge lays over on top of base: mappings key by key, lists of named entries name by name;
+// everything else is replaced. A null changes nothing.
+func Merge(base, over *Node) *Node {
+	switch {
+	case base == nil:
+		return over
+	case over == nil || over.Shape == Null:
+		return base
+	case base.Shape == Null:
+		return over
+	case base.Shape == Map && over.Shape == Map:
+		out := *base
+		out.Fields = append([]Field(nil), base.Fields...)
+		for _, f := range over.Fields {
+			f.Value = Merge(out.Get(f.Key), f.Value)
+			out.Set(f)
+		}
+		return &out
+	case base.Shape == List && over.Shape == List && base.named() && over.named():
+		out := *base
+		out.Items = append([]*Node(nil), base.Items...)
+		for _, item := range over.Items {
+			at := -1
+			for i, old := range out.Items {
+				if old.Name() == item.Name() {
+					at = i
+					break
+				}
+			}
+			if at < 0 {
+				out.Items = append(out.Items, item)
+			} else {
+				out.Items[at] = Merge(out.Items[at], item)
+			}
+		}
+		return &out
+	}
+	return over
+}
+
+// Find follows a path of keys, list names and list indexes joined by dots. Keys may contain dots.
+func (n *Node) Find(path string) *Node {
+	if n == nil || path == "" {
+		return n
+	}
+	try := func(key string, value *Node) *Node {
+		if rest, ok := strings.CutPrefix(path, key); ok && key != "" {
+			if rest == "" {
+				return value
+			}
+			if strings.HasPrefix(rest, ".") {
+				return value.Find(rest[1:])
+			}
+		}
+		return nil
+	}
+	for _, f := range n.Fields {
+		if hit := try(f.Key, f.Value); hit != nil {
+			return hit
+		}
+	}
+	for i, item := range n.Items {
+		if hit := try(item.Name(), item); hit != nil {
+			return hit
+		}
+		if hit := try(strconv.Itoa(i), item); hit != nil {
+			return hit
+		}
+	}
+	return nil
+}
