@@ -138,9 +138,17 @@ func InputSanitize() agent.Middleware {
 // front of them.
 func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 	stored := t.State.Message(m.ID)
-	if stored == nil {
-		stored = m
+	if stored == nil || stored == m {
+		return copies.copyOf(m, func() *agent.Message { return fenced(m, m) })
 	}
+	return fenced(m, stored)
+}
+
+// copies are those of all threads.
+var copies markedCopies
+
+// fenced is the copy of a message that a person wrote as stored.
+func fenced(m, stored *agent.Message) *agent.Message {
 	c := *m
 	if m.Content.Blocks == nil {
 		front, ok := strings.CutSuffix(m.Content.Text, stored.Content.Text)
