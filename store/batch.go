@@ -20,6 +20,7 @@ type Batch struct {
 	Patch       *ThreadPatch // parts of the row of ThreadID
 	ThreadID    string       // owner of Patch, Messages, Fields, Checkpoints, Events and Delete; Thread.ID when empty
 	Run         *Run         // written whole, in place of what is there
+	NewRun      bool         // with Run: ErrExists when the id is taken
 	Messages    []MessageRow // new numbers only, else ErrConflict
 	Fields      []FieldRow   // new versions only, else ErrConflict
 	Checkpoints []Checkpoint // new ids only, else ErrConflict
@@ -169,7 +170,7 @@ func (w *writer) apply(p *batch) error {
 		}
 	}
 	if p.Run != nil {
-		if err := w.putRun(p.Run, p.now); err != nil {
+		if err := w.putRun(p.Run, p.NewRun, p.now); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ var owned = [...]struct {
 	loose bool
 }{{"run", false}, {"message", false}, {"field", false}, {"checkpoint", false}, {"event", false}, {"feedback", false},
 	{"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false},
-	{"span", false}, {"prompt", false}}
+	{"span", false}, {"prompt", false}, {"channel_chat", true}}
 
 // without selects the rows of an owned table whose thread does not exist.
 func without(table string, loose bool) string {

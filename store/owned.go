@@ -58,6 +58,8 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM feedback WHERE owner = ?`, `DELETE FROM audit WHERE owner = ?`,
 		`DELETE FROM spending WHERE owner = ?`, `DELETE FROM share WHERE owner = ?`,
 		`DELETE FROM fact WHERE owner = ?`, `DELETE FROM memory WHERE owner = ?`, `DELETE FROM kv WHERE owner = ?`,
+		`DELETE FROM channel_code WHERE owner = ?`, `DELETE FROM channel_connection WHERE owner = ?`,
+		`DELETE FROM channel_chat WHERE owner = ?`,
 	} {
 		if err := w.exec(query, owner); err != nil {
 			return err

@@ -36,6 +36,9 @@ func (w *writer) removeThread(thread string) error {
 
 func (w *writer) removeRows(thread string) error {
 	for _, table := range []string{
+		`DELETE FROM channel_in WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
+		`DELETE FROM channel_out WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
+		`DELETE FROM channel_chat WHERE thread = ?`,
 		`DELETE FROM message WHERE thread = ?`, `DELETE FROM field WHERE thread = ?`,
 		`DELETE FROM checkpoint WHERE thread = ?`, `DELETE FROM event WHERE thread = ?`,
 		`DELETE FROM run WHERE thread = ?`, `DELETE FROM feedback WHERE thread = ?`,

@@ -135,17 +135,24 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 	return runs, nil
 }
 
-func (w *writer) putRun(r *Run, now int64) error {
-	err := w.exec(`INSERT INTO run(`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+func (w *writer) putRun(r *Run, isNew bool, now int64) error {
+	query := `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
 		kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
-		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`,
-		r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask, r.StopReason, r.Error,
+		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`
+	if isNew {
+		query = `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(id) DO NOTHING`
+	}
+	n, err := w.change(query, r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask, r.StopReason, r.Error,
 		r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt,
 		orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent)
+	if err == nil && n == 0 {
+		err = ErrExists
+	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.ID, err)
 	}

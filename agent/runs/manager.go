@@ -93,7 +93,7 @@ func New(cfg Config) *Manager {
 // Start creates a run and queues or starts it by its multitask strategy; a thread that
 // does not exist is made unless the request says reject. "interrupt" ends the thread's
 // running and queued runs first, "rollback" takes them back besides. The row returned is
-// stored. Errors: ErrInput, ErrBusy, ErrNotFound, ErrStorage, ErrClosed, *InterruptError.
+// stored. Errors: ErrInput, ErrBusy, ErrExists, ErrNotFound, ErrStorage, ErrClosed, *InterruptError.
 func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
@@ -152,7 +152,7 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 // create stores the row of a run, with its thread when that is new. The thread gets a
 // status, unless that is "".
 func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread, isNew bool, status string) error {
-	b := store.Batch{ThreadID: run.ThreadID, Run: &run}
+	b := store.Batch{ThreadID: run.ThreadID, Run: &run, NewRun: true}
 	patch := &store.ThreadPatch{MergeNew: graphOf(run.AssistantID), Touch: true}
 	if status != "" {
 		patch.Status = &status
@@ -169,6 +169,8 @@ func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread
 		err = m.db.Commit(ctx, b)
 	}
 	switch {
+	case errors.Is(err, store.ErrExists):
+		return fmt.Errorf("run %s: %w", run.ID, ErrExists)
 	case errors.Is(err, store.ErrNotFound): // deleted meanwhile
 		return fmt.Errorf("thread %s: %w", run.ThreadID, ErrNotFound)
 	case err != nil:

@@ -70,6 +70,7 @@ func (s *Strings) UnmarshalJSON(b []byte) error {
 // Sentinels of [Manager]; handlers map them to statuses.
 var (
 	ErrBusy          = errors.New("the thread already has an active run")
+	ErrExists        = errors.New("a run with this id exists")
 	ErrNotFound      = errors.New("not found")
 	ErrInput         = errors.New("invalid input")
 	ErrNotCancelable = errors.New("run is not cancellable")

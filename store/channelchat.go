@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ChannelChat is a chat, or a topic of one, and the thread that goes on in it.
+type ChannelChat struct {
+	Provider  string
+	Chat      string
+	Topic     string
+	Alias     string // the topic it is another name of
+	Thread    string
+	Owner     string
+	Kind      string // private or group
+	Name      string
+	EnabledBy string // who let Fawn into the group
+	Settings  json.RawMessage
+	UpdatedAt time.Time
+}
+
+const chatColumns = `provider, chat, topic, alias, thread, owner, kind, name, enabled_by, settings, updated_at`
+
+func scanChat(row interface{ Scan(...any) error }) (c ChannelChat, err error) {
+	var updated int64
+	var settings []byte
+	err = row.Scan(&c.Provider, &c.Chat, &c.Topic, &c.Alias, &c.Thread, &c.Owner, &c.Kind, &c.Name, &c.EnabledBy,
+		&settings, &updated)
+	c.Settings, c.UpdatedAt = settings, fromMillis(updated)
+	return c, translate(err)
+}
+
+// ChannelChat returns a chat or topic, or ErrNotFound.
+func (db *DB) ChannelChat(ctx context.Context, provider, chat, topic string) (ChannelChat, error) {
+	s, err := db.stmt(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE provider = ? AND chat = ? AND topic = ?`)
+	if err != nil {
+		return ChannelChat{}, translate(err)
+	}
+	c, err := scanChat(s.QueryRowContext(ctx, provider, chat, topic))
+	if err != nil {
+		return c, fmt.Errorf("chat of %s: %w", provider, err)
+	}
+	return c, nil
+}
+
+// ChannelChats returns a page of the chats and topics of a provider, or of all, without other names of
+// topics, those used last first.
+func (db *DB) ChannelChats(ctx context.Context, provider string, limit, offset int) ([]ChannelChat, error) {
+	list := []ChannelChat{}
+	err := db.each(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE (? = '' OR provider = ?) AND alias = ''
+		ORDER BY updated_at DESC, provider, chat, topic LIMIT ? OFFSET ?`, []any{provider, provider, limit, offset},
+		func(rows *sql.Rows) (bool, error) {
+			c, err := scanChat(rows)
+			list = append(list, c)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list chats: %w", err)
+	}
+	return list, nil
+}
+
+// PutChannelChat stores a chat whole.
+func (db *DB) PutChannelChat(ctx context.Context, c ChannelChat) error {
+	if err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.putChat(c) }}); err != nil {
+		return fmt.Errorf("store a chat of %s: %w", c.Provider, err)
+	}
+	return nil
+}
+
+func (w *writer) putChat(c ChannelChat) error {
+	return w.exec(`INSERT INTO channel_chat(`+chatColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(provider, chat, topic) DO UPDATE SET alias = excluded.alias, thread = excluded.thread,
+		owner = excluded.owner, kind = excluded.kind, name = excluded.name, enabled_by = excluded.enabled_by,
+		settings = excluded.settings, updated_at = excluded.updated_at`,
+		c.Provider, c.Chat, c.Topic, c.Alias, c.Thread, orDefault(c.Owner, DefaultOwner), c.Kind, c.Name, c.EnabledBy,
+		object(c.Settings), time.Now().UnixMilli())
+}
+
+// ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound when there is none.
+func (db *DB) ForgetChannelChat(ctx context.Context, provider, chat string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM channel_chat WHERE provider = ? AND chat = ?`, provider, chat)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("forget a chat of %s: %w", provider, err)
+	}
+	return nil
+}
+
+// ChannelTurn is what is stored before a run of a chat starts, all or nothing.
+type ChannelTurn struct {
+	Run     string
+	Numbers []int64     // the messages it answers
+	Chat    ChannelChat // where it goes on
+	Thread  *Thread     // made unless it is there
+	Out     Outbound    // the first piece of the answer
+}
+
+// BeginTurn stores t.
+func (db *DB) BeginTurn(ctx context.Context, t ChannelTurn) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if t.Thread != nil {
+			made := &batch{Batch: Batch{Thread: t.Thread, NewThread: true}, now: time.Now().UnixMilli()}
+			if err := w.putThread(made); err != nil && !errors.Is(err, ErrExists) {
+				return err
+			}
+		}
+		for _, n := range t.Numbers {
+			if err := w.exec(`UPDATE channel_in SET state = 'started', run = ? WHERE n = ?`, t.Run, n); err != nil {
+				return err
+			}
+		}
+		if err := w.putChat(t.Chat); err != nil {
+			return err
+		}
+		return w.putOutbound(t.Out, true)
+	}, then: func(w *writer) { w.listed++ }})
+	if err != nil {
+		return fmt.Errorf("begin to answer in a chat of %s: %w", t.Chat.Provider, err)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// ChannelSpace is where the database keeps how far each platform was read. Keys begin with the
+// platform's name and a space.
+const ChannelSpace = "channel"
+
+// States of an [Inbound]. The first three are open.
+const (
+	InboundNew     = "new"
+	InboundWaiting = "waiting" // let in, and for the next run of its line
+	InboundStarted = "started" // the input of Run
+	InboundDone    = "done"
+	InboundRefused = "refused"
+	InboundFailed  = "failed"
+)
+
+// Inbound is a message that was received from a chat app.
+type Inbound struct {
+	N        int64 // counts up as they arrive; set by TakeInbound
+	Provider string
+	ID       string
+	Chat     string
+	Topic    string
+	At       time.Time
+	Run      string
+	State    string
+	Reason   string
+	Body     []byte
+}
+
+const inboundColumns = `n, provider, id, chat, topic, at, run, state, reason, body`
+
+func scanInbound(row interface{ Scan(...any) error }) (in Inbound, err error) {
+	var at int64
+	err = row.Scan(&in.N, &in.Provider, &in.ID, &in.Chat, &in.Topic, &at, &in.Run, &in.State, &in.Reason, &in.Body)
+	in.At = fromMillis(at)
+	return in, translate(err)
+}
+
+// TakeInbound stores what a platform delivered and how far it was read, and returns what is new. A message
+// that was stored before is left out.
+func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
+	cursor map[string]string) (fresh []Inbound, err error) {
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		fresh = fresh[:0]
+		s, err := w.stmt(`INSERT INTO channel_in(provider, id, chat, topic, at, run, state, reason, body)
+			VALUES (?, ?, ?, ?, ?, '', ?, ?, ?) ON CONFLICT(provider, id) DO NOTHING RETURNING n`)
+		if err != nil {
+			return err
+		}
+		for _, in := range list {
+			rows, err := w.ids(s, provider, in.ID, in.Chat, in.Topic, millis(in.At), in.State, in.Reason, blob(in.Body))
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				continue
+			}
+			if _, err := fmt.Sscan(rows[0], &in.N); err != nil {
+				return err
+			}
+			fresh = append(fresh, in)
+		}
+		var kv []KV
+		for key, value := range cursor {
+			kv = append(kv, KV{Space: ChannelSpace, Key: provider + " " + key, Body: []byte(value)})
+		}
+		return w.putKV(&batch{Batch: Batch{KV: kv}})
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("store what %s delivered: %w", provider, err)
+	}
+	return fresh, nil
+}
+
+// SettleInbound changes the state of messages. What is no longer open loses its body.
+func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers ...int64) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.settleInbound(state, reason, numbers) }})
+	if err != nil {
+		return fmt.Errorf("note what became of received messages: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) settleInbound(state, reason string, numbers []int64) error {
+	open := state == InboundNew || state == InboundWaiting || state == InboundStarted
+	for _, n := range numbers {
+		if err := w.exec(`UPDATE channel_in SET state = ?, reason = ?, body = CASE WHEN ? THEN body ELSE x'' END
+			WHERE n = ?`, state, reason, open, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WaitingInbound returns the oldest messages of a line that no run has taken, at most limit. The condition of the
+// index stands in the query as it is in the schema, since SQLite does not find out that another one implies it.
+func (db *DB) WaitingInbound(ctx context.Context, provider, chat, topic string, limit int) ([]Inbound, error) {
+	return db.inbound(ctx, `SELECT `+inboundColumns+` FROM channel_in WHERE provider = ? AND chat = ? AND topic = ?
+		AND state IN ('new', 'waiting', 'started') AND state <> 'started' ORDER BY n LIMIT ?`, provider, chat, topic, limit)
+}
+
+// RunInbound returns the messages a run has taken and not yet done with, oldest first.
+func (db *DB) RunInbound(ctx context.Context, run string) ([]Inbound, error) {
+	return db.inbound(ctx, `SELECT `+inboundColumns+` FROM channel_in WHERE run = ? AND run <> ''
+		AND state = 'started' ORDER BY n`, run)
+}
+
+// A ChannelLine names the messages of one chat and topic. Run is the run that works on some of them.
+type ChannelLine struct{ Provider, Chat, Topic, Run string }
+
+// OpenLines returns the lines of a provider that have open messages, once for each run that has taken
+// some, and once more with those that none has.
+func (db *DB) OpenLines(ctx context.Context, provider string) ([]ChannelLine, error) {
+	var list []ChannelLine
+	err := db.each(ctx, `SELECT chat, topic, run FROM channel_in WHERE provider = ?
+		AND state IN ('new', 'waiting', 'started') GROUP BY chat, topic, run ORDER BY min(n)`, []any{provider},
+		func(rows *sql.Rows) (bool, error) {
+			l := ChannelLine{Provider: provider}
+			err := rows.Scan(&l.Chat, &l.Topic, &l.Run)
+			list = append(list, l)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list open messages of %s: %w", provider, err)
+	}
+	return list, nil
+}
+
+// CountWaiting tells how many messages of a provider no run has taken yet.
+func (db *DB) CountWaiting(ctx context.Context, provider string) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT count(*) FROM channel_in WHERE provider = ? AND state IN ('new', 'waiting', 'started')
+		AND state <> 'started'`, []any{provider}, &n)
+	if err != nil {
+		err = fmt.Errorf("count waiting messages of %s: %w", provider, err)
+	}
+	return n, err
+}
+
+// ForgetInbound removes the rows of messages that were done with before a time. A platform that delivers one
+// of them once more would be heard again.
+func (db *DB) ForgetInbound(ctx context.Context, before time.Time) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.exec(`DELETE FROM channel_in WHERE state NOT IN ('new', 'waiting', 'started') AND at < ?`,
+			millis(before)); err != nil {
+			return err
+		}
+		return w.exec(`DELETE FROM channel_out WHERE state NOT IN ('planned', 'sending', 'open') AND at < ?`,
+			millis(before))
+	}})
+	if err != nil {
+		return fmt.Errorf("forget old messages: %w", err)
+	}
+	return nil
+}
+
+func (db *DB) inbound(ctx context.Context, query string, args ...any) ([]Inbound, error) {
+	var list []Inbound
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		in, err := scanInbound(rows)
+		list = append(list, in)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read received messages: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// States of an [Outbound]. The first three are open.
+const (
+	OutboundPlanned = "planned"
+	OutboundSending = "sending" // a call is under way: nobody knows yet whether the message is there
+	OutboundOpen    = "open"    // it shows a part of the answer
+	OutboundDone    = "done"
+	OutboundFailed  = "failed"
+	OutboundUnknown = "unknown" // it may have been sent, and sending it again could show it twice
+)
+
+// Outbound is one message of the answer to a chat.
+type Outbound struct {
+	Run      string
+	Piece    string // "0", "1", ... of the text, "f0", ... for files
+	Provider string
+	Chat     string
+	Topic    string
+	Place    []byte // where to and in answer to what
+	Message  string // the platform's id
+	State    string
+	Hash     string // of the text that shows
+	Cursor   int64  // how much of the run's log it shows
+	Tries    int    // that failed in a row
+	NextAt   time.Time
+	Error    string
+	At       time.Time
+}
+
+const outboundColumns = `run, piece, provider, chat, topic, place, message, state, hash, cursor, tries, next_at, error, at`
+
+func scanOutbound(row interface{ Scan(...any) error }) (o Outbound, err error) {
+	var next, at int64
+	err = row.Scan(&o.Run, &o.Piece, &o.Provider, &o.Chat, &o.Topic, &o.Place, &o.Message, &o.State, &o.Hash, &o.Cursor,
+		&o.Tries, &next, &o.Error, &at)
+	o.NextAt, o.At = fromMillis(next), fromMillis(at)
+	return o, translate(err)
+}
+
+// PutOutbound stores messages whole, together with other names of topics.
+func (db *DB) PutOutbound(ctx context.Context, list []Outbound, names ...ChannelChat) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		for _, o := range list {
+			if err := w.putOutbound(o, false); err != nil {
+				return err
+			}
+		}
+		for _, c := range names {
+			if err := w.putChat(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("note what was sent to a chat: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) putOutbound(o Outbound, keep bool) error {
+	query := `INSERT INTO channel_out(` + outboundColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(run, piece) DO UPDATE SET place = excluded.place, message = excluded.message, state = excluded.state,
+		hash = excluded.hash, cursor = excluded.cursor, tries = excluded.tries, next_at = excluded.next_at,
+		error = excluded.error`
+	if keep {
+		query = `INSERT INTO channel_out(` + outboundColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(run, piece) DO NOTHING`
+	}
+	return w.exec(query, o.Run, o.Piece, o.Provider, o.Chat, o.Topic, blob(o.Place), o.Message, o.State, o.Hash, o.Cursor,
+		o.Tries, millis(o.NextAt), o.Error, orNow(o.At, time.Now().UnixMilli()))
+}
+
+// Outbound returns the messages of an answer.
+func (db *DB) Outbound(ctx context.Context, run string) ([]Outbound, error) {
+	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE run = ? ORDER BY piece`, run)
+}
+
+// OpenAnswers returns the first message of each answer of a provider with something left to send, oldest first.
+func (db *DB) OpenAnswers(ctx context.Context, provider string) ([]Outbound, error) {
+	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE piece = '0' AND provider = ? AND run IN
+		(SELECT run FROM channel_out WHERE state IN ('planned', 'sending', 'open')) ORDER BY at, run`, provider)
+}
+
+// LastAnswer returns the first message of the newest answer in a chat or topic, or ErrNotFound.
+func (db *DB) LastAnswer(ctx context.Context, provider, chat, topic string) (Outbound, error) {
+	s, err := db.stmt(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE provider = ? AND chat = ? AND topic = ? AND
+		piece = '0' ORDER BY at DESC, run DESC LIMIT 1`)
+	if err != nil {
+		return Outbound{}, translate(err)
+	}
+	o, err := scanOutbound(s.QueryRowContext(ctx, provider, chat, topic))
+	if err != nil {
+		return o, fmt.Errorf("last answer in a chat of %s: %w", provider, err)
+	}
+	return o, nil
+}
+
+// Undelivered returns the messages of answers that could not be delivered, newest first, at most limit.
+func (db *DB) Undelivered(ctx context.Context, limit int) ([]Outbound, error) {
+	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE state IN ('failed', 'unknown')
+		ORDER BY at DESC, run, piece LIMIT ?`, limit)
+}
+
+// RenewAnswer has an answer sent anew, as new messages. ErrNotFound when there is none.
+func (db *DB) RenewAnswer(ctx context.Context, run string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.exec(`DELETE FROM channel_out WHERE run = ? AND piece <> '0'`, run); err != nil {
+			return err
+		}
+		n, err := w.change(`UPDATE channel_out SET message = '', state = 'planned', hash = '', cursor = 0, tries = 0,
+			next_at = 0, error = '', at = ? WHERE run = ?`, time.Now().UnixMilli(), run)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("send the answer of run %s again: %w", run, err)
+	}
+	return nil
+}
+
+func (db *DB) outbound(ctx context.Context, query string, args ...any) ([]Outbound, error) {
+	list := []Outbound{}
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
+		o, err := scanOutbound(rows)
+		list = append(list, o)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what was sent to chats: %w", err)
+	}
+	return list, nil
+}
