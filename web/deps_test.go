@@ -87,9 +87,10 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
+		"web/audit":               {"agent", "agent/command", "agent/middleware", "sandbox", "sandbox/egress", "store"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
 		"web/account/factor":      {"store", "web/account/passkey", "web/account/totp"},

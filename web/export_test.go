@@ -1,14 +1,11 @@
 package web
 
 import (
-	"log/slog"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
-	"fawn/agent/middleware"
-	"fawn/sandbox"
 	"fawn/store"
 )
 
@@ -31,18 +28,6 @@ func (a *App) AllowsOrigin(origin string) bool { return a.originAllowed(origin) 
 
 // Tidy is the path without slashes that count for nothing.
 func Tidy(path string) string { return tidy(path) }
-
-// Trail is the audit's writer.
-type Trail struct{ t *trail }
-
-// NewTrail starts one.
-func NewTrail(db *store.DB, log *slog.Logger) Trail { return Trail{newTrail(db, log)} }
-
-// Ran, Judged, Close and Lost are those of the trail.
-func (t Trail) Ran(r sandbox.Record)            { t.t.ran(r) }
-func (t Trail) Judged(r middleware.AuditRecord) { t.t.judged(r) }
-func (t Trail) Close()                          { t.t.close() }
-func (t Trail) Lost() int64                     { return t.t.lost() }
 
 // Route is a route that is served: echo's method and path with its parameters.
 func (a *App) Route() []*echo.Route { return a.echo.Routes() }

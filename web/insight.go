@@ -122,7 +122,7 @@ func (a *App) gauge() {
 	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
 		func() float64 { return float64(a.memory.Queued()) })
 	m.Gauge("fawn_audit_dropped", "Audit rows that were lost since the start.",
-		func() float64 { return float64(a.trail.lost()) })
+		func() float64 { return float64(a.trail.Lost()) })
 }
 
 // serveMetrics answers whoever runs the installation, and whoever has the token.

@@ -42,6 +42,7 @@ import (
 	"fawn/uploads/pictures"
 	"fawn/web/account"
 	"fawn/web/api"
+	"fawn/web/audit"
 	"fawn/web/httpx"
 	"fawn/web/metrics"
 	"fawn/web/network"
@@ -85,7 +86,7 @@ type App struct {
 	sandbox   sandbox.Provider
 	report    func() sandbox.Report // of the provider that was chosen; waits until one is
 	egress    *egress.Proxy
-	trail     *trail
+	trail     *audit.Trail
 	network   *network.Decisions
 	accounts  *account.Service
 	agents    *profile.Library
@@ -189,7 +190,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openSkills(); err != nil {
 		return nil, err
 	}
-	a.trail = newTrail(a.db, o.Log)
+	a.trail = audit.New(a.db, o.Log)
 	a.openInspector(snap)
 	a.network = network.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
 	if err := a.openSandbox(ctx, snap); err != nil {
@@ -203,7 +204,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.switches = switches.New(a.db)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
-			Audit: a.trail.judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt,
+			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt,
 			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await,
 			Without: a.switchedOff})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,

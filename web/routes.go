@@ -150,7 +150,7 @@ func (a *App) state(known bool) map[string]any {
 		return h
 	}
 	h["version"], h["sandbox"] = a.opts.Version, a.publicReport()
-	h["audit"] = map[string]int64{"dropped": a.trail.lost()}
+	h["audit"] = map[string]int64{"dropped": a.trail.Lost()}
 	h["storage"] = map[string]int64{"thread_limit": a.dirs.Quota.Limit(), "full_threads": int64(a.dirs.Quota.Full())}
 	if problem := a.config.Problem(); problem != "" {
 		h["config_problem"] = problem

@@ -34,7 +34,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	proxy.Decisions, proxy.Ask = a.network, a.network.Ask
 	proxy.Await, a.network.Patience = a.network.Await, a.patience
 	proxy.Audit = func(r egress.Record) {
-		a.trail.connected(r, a.runs.Active(r.Thread))
+		a.trail.Connected(r, a.runs.Active(r.Thread))
 	}
 	c := lead.SandboxConfig(snap.File.Sandbox, a.dirs, a.opts.Log)
 	c.Provider = lead.SandboxProvider(snap)
@@ -42,7 +42,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	if snap.ConfigPath != "" {
 		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))
 	}
-	c.Audit = a.trail.ran
+	c.Audit = a.trail.Ran
 	if a.metrics != nil {
 		c.Started = a.metrics.Sandbox
 	}

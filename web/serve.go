@@ -152,7 +152,7 @@ func (a *App) Close() error {
 		}
 		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
 		if a.trail != nil {
-			a.trail.close()
+			a.trail.Close()
 		}
 		if a.inspect != nil {
 			a.inspect.Close()

@@ -1,4 +1,7 @@
-package web
+// Package audit writes down what commands of agents did, what left their sandboxes and what tools were
+// refused: rows of the store, made of what sandboxes, stages and the proxy tell. Who may read them is the
+// business of the API.
+package audit
 
 import (
 	"context"
@@ -19,17 +22,17 @@ import (
 
 // Kinds of audit rows.
 const (
-	auditCommand = "command"
-	auditEgress  = "egress"
-	auditPath    = "path"
+	kindCommand = "command"
+	kindEgress  = "egress"
+	kindPath    = "path"
 )
 
 // Bounds of what waits to be stored. Whoever runs a command never waits for the audit.
 const (
-	trailBytes = 1 << 20
-	trailHeld  = 256
-	trailText  = 500 // characters of one text of a row
-	trailNames = 64  // names of variables in a row
+	maxBytes = 1 << 20
+	maxHeld  = 256
+	maxText  = 500 // characters of one text of a row
+	maxNames = 64  // names of variables in a row
 )
 
 // commandRow is one command: what the stages thought of it, and what became of it.
@@ -101,9 +104,9 @@ type pathRow struct {
 // callKey names a tool call.
 type callKey struct{ thread, run, call string }
 
-// trail stores audit rows. Its methods may be called by many goroutines and return at once:
+// Trail stores audit rows. Its methods may be called by many goroutines and return at once:
 // one goroutine writes what waits, and what does not fit any more is counted.
-type trail struct {
+type Trail struct {
 	db   *store.DB
 	log  *slog.Logger
 	wake chan struct{} // one token: look at the queue again
@@ -118,16 +121,16 @@ type trail struct {
 	order   []callKey                  // of held, oldest first
 }
 
-// newTrail starts the writing goroutine, which close ends.
-func newTrail(db *store.DB, log *slog.Logger) *trail {
-	t := &trail{db: db, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
+// New starts the writing goroutine, which close ends.
+func New(db *store.DB, log *slog.Logger) *Trail {
+	t := &Trail{db: db, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		held: map[callKey]sandbox.Record{}}
 	go t.write()
 	return t
 }
 
-// close stores what waits; later rows are dropped.
-func (t *trail) close() {
+// Close stores what waits; later rows are dropped.
+func (t *Trail) Close() {
 	t.mu.Lock()
 	for len(t.order) > 0 {
 		t.release()
@@ -138,23 +141,23 @@ func (t *trail) close() {
 	<-t.done
 }
 
-// lost is how many rows could not be stored since the start.
-func (t *trail) lost() int64 {
+// Lost is how many rows could not be stored since the start.
+func (t *Trail) Lost() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dropped
 }
 
-// ran takes what a sandbox tells of a command. One of a tool call waits for the verdict on
+// Ran takes what a sandbox tells of a command. One of a tool call waits for the verdict on
 // the same call.
-func (t *trail) ran(r sandbox.Record) {
+func (t *Trail) Ran(r sandbox.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.Origin.ToolCall == "" {
-		t.add(r.Thread, auditCommand, ranRow(r))
+		t.add(r.Thread, kindCommand, ranRow(r))
 		return
 	}
-	for len(t.order) >= trailHeld {
+	for len(t.order) >= maxHeld {
 		t.release()
 	}
 	k := callKey{r.Thread, r.Origin.Run, r.Origin.ToolCall}
@@ -165,37 +168,37 @@ func (t *trail) ran(r sandbox.Record) {
 }
 
 // release stores the oldest command that waits, without a verdict. The caller holds mu.
-func (t *trail) release() {
+func (t *Trail) release() {
 	r := t.held[t.order[0]]
 	delete(t.held, t.order[0])
 	t.order = t.order[1:]
-	t.add(r.Thread, auditCommand, ranRow(r))
+	t.add(r.Thread, kindCommand, ranRow(r))
 }
 
 func ranRow(r sandbox.Record) commandRow {
-	return commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Origin.Run, Call: r.Origin.ToolCall,
+	return commandRow{Kind: kindCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Origin.Run, Call: r.Origin.ToolCall,
 		Verdict: string(command.Pass), Command: r.Head, SHA256: r.SHA256, outcome: outcomeOf(r)}
 }
 
 func outcomeOf(r sandbox.Record) *outcome {
-	return &outcome{Provider: r.Provider, Layers: r.Layers, Cwd: brief(r.Cwd), Env: r.Env[:min(len(r.Env), trailNames)],
+	return &outcome{Provider: r.Provider, Layers: r.Layers, Cwd: brief(r.Cwd), Env: r.Env[:min(len(r.Env), maxNames)],
 		Exit: r.Exit, Signal: r.Signal,
 		MS: r.Took.Milliseconds(), Bytes: r.Bytes, Truncated: r.Truncated, TimedOut: r.TimedOut, Cancelled: r.Cancelled,
 		OOM:   r.OOM,
 		Quota: r.Quota, Restarted: r.Restarted, Background: r.Background, Error: brief(r.Error)}
 }
 
-// judged takes what the stages tell of a call.
-func (t *trail) judged(r middleware.AuditRecord) {
+// Judged takes what the stages tell of a call.
+func (t *Trail) Judged(r middleware.AuditRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.Path != "" {
-		t.add(r.Thread, auditPath, pathRow{Kind: auditPath, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS,
+		t.add(r.Thread, kindPath, pathRow{Kind: kindPath, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS,
 			Call: brief(r.Call),
 			Tool: brief(r.Tool), Verdict: string(r.Verdict), Reason: brief(r.Reason), Path: brief(r.Path)})
 		return
 	}
-	row := commandRow{Kind: auditCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call),
+	row := commandRow{Kind: kindCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call),
 		Tool:    brief(r.Tool),
 		Verdict: string(r.Verdict), Reason: brief(r.Reason), Command: brief(r.Command), SHA256: r.SHA256}
 	k := callKey{r.Thread, r.Run, r.Call}
@@ -204,29 +207,26 @@ func (t *trail) judged(r middleware.AuditRecord) {
 		t.order = slices.DeleteFunc(t.order, func(o callKey) bool { return o == k })
 		row.Command, row.SHA256, row.outcome = ran.Head, ran.SHA256, outcomeOf(ran)
 	}
-	t.add(r.Thread, auditCommand, row)
+	t.add(r.Thread, kindCommand, row)
 }
 
-// connected takes what a proxy tells of a connection.
-func (t *trail) connected(r egress.Record, run string) {
-	row := egressRow{Kind: auditEgress, At: moment(r.At), Thread: r.Thread, Run: run, Host: brief(r.Host), Port: r.Port,
+// Connected takes what a proxy tells of a connection.
+func (t *Trail) Connected(r egress.Record, run string) {
+	row := egressRow{Kind: kindEgress, At: moment(r.At), Thread: r.Thread, Run: run, Host: brief(r.Host), Port: r.Port,
 		Verdict: string(r.Verdict), Rule: brief(r.Rule), In: r.In, Out: r.Out, MS: r.Took.Milliseconds()}
 	if r.IP.IsValid() {
 		row.IP = r.IP.String()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.add(r.Thread, auditEgress, row)
+	t.add(r.Thread, kindEgress, row)
 }
 
 // add queues a row. The caller holds mu.
-func (t *trail) add(thread, kind string, row any) {
+func (t *Trail) add(thread, kind string, row any) {
 	body, err := agent.Encode(row)
-	if err != nil || t.closed || t.bytes+len(body) > trailBytes {
-		if t.dropped++; t.dropped == 1 {
-			t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them", "thread", thread,
-				"err", err)
-		}
+	if err != nil || t.closed || t.bytes+len(body) > maxBytes {
+		t.lose(1, thread, err)
 		return
 	}
 	t.log.Debug("audit", "row", string(body))
@@ -235,8 +235,17 @@ func (t *trail) add(thread, kind string, row any) {
 	t.nudge()
 }
 
+// lose counts rows, and tells of the first. The caller holds mu.
+func (t *Trail) lose(rows int, thread string, err error) {
+	if t.dropped == 0 {
+		t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them", "thread", thread,
+			"err", err)
+	}
+	t.dropped += int64(rows)
+}
+
 // nudge never blocks.
-func (t *trail) nudge() {
+func (t *Trail) nudge() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
@@ -244,7 +253,7 @@ func (t *trail) nudge() {
 }
 
 // write stores what is queued until the trail is closed and empty.
-func (t *trail) write() {
+func (t *Trail) write() {
 	defer close(t.done)
 	for range t.wake {
 		t.mu.Lock()
@@ -256,7 +265,7 @@ func (t *trail) write() {
 			t.mu.Lock()
 			t.bytes -= bytes // counted until it is stored
 			if err != nil {
-				t.dropped += int64(len(rows))
+				t.lose(len(rows), rows[0].Thread, err)
 			}
 			t.mu.Unlock()
 		}
@@ -269,10 +278,10 @@ func (t *trail) write() {
 // brief cuts a text of a row.
 func brief(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if utf8.RuneCountInString(s) <= trailText {
+	if utf8.RuneCountInString(s) <= maxText {
 		return s
 	}
-	return string([]rune(s)[:trailText])
+	return string([]rune(s)[:maxText])
 }
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
