@@ -13,6 +13,7 @@ import (
 	"fawn/agent/skills/skilltool"
 	"fawn/sandbox"
 	"fawn/web"
+	"fawn/web/cli"
 )
 
 // command is a line of the table of commands. Help, completions and parsing are made from it.
@@ -61,11 +62,11 @@ func commandTable() []command {
 			exportCommand},
 		{"backup", "FILE", "write everything in the data folder to a file, also while the server runs", backupCommand},
 		{"backup verify", "FILE", "check that a backup is whole", func(c *invocation) func() error {
-			return func() error { return web.VerifyBackup(c, *c.o, c.word(0)) }
+			return func() error { return cli.VerifyBackup(c, *c.o, c.word(0)) }
 		}},
 		{"restore", "FILE", "put a backup into the data folder; the server must be stopped", restoreCommand},
 		{"skills list", "", "list the skills", func(c *invocation) func() error {
-			return func() error { return web.ListSkills(*c.o) }
+			return func() error { return cli.ListSkills(*c.o) }
 		}},
 		{"skills doctor", "", "check each skill", skillsDoctorCommand},
 		{"skills install", "SOURCE", "install a skill: a .skill file, a folder, or the address of a file or a git repository",
@@ -101,50 +102,50 @@ func doctorCommand(c *invocation) func() error {
 			_, err := io.WriteString(c.stdout, sandbox.AppArmorProfile())
 			return err
 		}
-		return checked(web.Doctor(c, *c.o))
+		return checked(cli.Doctor(c, *c.o))
 	}
 }
 
 func fsckCommand(c *invocation) func() error {
 	repair := c.Bool("repair", false, "back up the database, then fix what can be fixed without losing data")
-	return func() error { return checked(web.Fsck(c, *c.o, *repair)) }
+	return func() error { return checked(cli.Fsck(c, *c.o, *repair)) }
 }
 
 func importCommand(c *invocation) func() error {
-	var from web.ImportOptions
+	var from cli.ImportOptions
 	c.StringVar(&from.User, "user", "", "`ID` whose chats to take, where DeerFlow has several users")
 	c.BoolVar(&from.Dry, "dry-run", false, "only say what would be imported")
 	return func() error {
 		from.From = c.word(0)
-		return checked(web.Import(c, *c.o, from))
+		return checked(cli.Import(c, *c.o, from))
 	}
 }
 
 func backupCommand(c *invocation) func() error {
 	secrets := c.Bool("secrets", false, "also back up keys, such as those in secrets.env")
-	return func() error { return checked(web.Backup(c, *c.o, c.word(0), *secrets)) }
+	return func() error { return checked(cli.Backup(c, *c.o, c.word(0), *secrets)) }
 }
 
 func restoreCommand(c *invocation) func() error {
 	force := c.Bool("force", false, "move what is in the data folder aside, into a folder inside")
-	return func() error { return web.Restore(c, *c.o, c.word(0), *force) }
+	return func() error { return cli.Restore(c, *c.o, c.word(0), *force) }
 }
 
 func mcpCommand(c *invocation) func() error {
-	return func() error { return web.ServeMCP(c, *c.o, os.Stdin, c.stdout) }
+	return func() error { return cli.ServeMCP(c, *c.o, os.Stdin, c.stdout) }
 }
 
 func skillsDoctorCommand(c *invocation) func() error {
 	prompt := c.String("prompt", "", "`TEXT` say also which skills this message would use")
-	return func() error { return checked(web.DoctorSkills(c, *c.o, *prompt)) }
+	return func() error { return checked(cli.DoctorSkills(c, *c.o, *prompt)) }
 }
 
 func skillsInstallCommand(c *invocation) func() error {
-	var in web.SkillInstall
+	var in cli.SkillInstall
 	c.BoolVar(&in.Consent, "yes", false, "install it even if it brings files that can be run, or if the check warns")
 	return func() error {
 		in.From = c.word(0)
-		return checked(web.InstallSkill(c, *c.o, in))
+		return checked(cli.InstallSkill(c, *c.o, in))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"fawn/web"
+	"fawn/web/cli"
 )
 
 func exportCommand(c *invocation) func() error {
@@ -15,6 +15,6 @@ func exportCommand(c *invocation) func() error {
 		if format != "" && *thread == "" {
 			return usageError{errors.New("everything is exported as an archive: name a .zip file, or a chat with --thread")}
 		}
-		return web.Export(c, *c.o, *to, c.word(0), *thread, format)
+		return cli.Export(c, *c.o, *to, c.word(0), *thread, format)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"fawn/web"
+	"fawn/web/cli"
 )
 
 // Exit codes of run, beside those of every command.
@@ -26,8 +26,8 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 const maxTask = 16 << 20
 
 // reach declares the flags that say which server a command uses.
-func reach(c *invocation) *web.Reach {
-	to := new(web.Reach)
+func reach(c *invocation) *cli.Reach {
+	to := new(cli.Reach)
 	c.StringVar(&to.URL, "server", "",
 		"`URL` of a server to use (default: the one that has the data folder, or one of its own)")
 	c.StringVar(&to.Token, "token", "", "`TOKEN` for a server with accounts (default: FAWN_TOKEN)")
@@ -36,7 +36,7 @@ func reach(c *invocation) *web.Reach {
 }
 
 func runCommand(c *invocation) func() error {
-	to, task := reach(c), web.RunTask{}
+	to, task := reach(c), cli.RunTask{}
 	c.Func("file", "`FILE` to upload first; can be given several times", func(name string) error {
 		task.Files = append(task.Files, name)
 		return nil
@@ -72,18 +72,18 @@ func runCommand(c *invocation) func() error {
 			return usageError{errors.New("--ephemeral has no chats yet and a server of its own: leave out --thread and " +
 				"--server")}
 		}
-		status, err := web.Run(c, *c.o, *to, task, *asJSON, c.stderr)
+		status, err := cli.Run(c, *c.o, *to, task, *asJSON, c.stderr)
 		if err != nil {
 			return err
 		}
 		switch status {
-		case web.RunSucceeded:
+		case cli.RunSucceeded:
 			return nil
-		case web.RunWaits:
+		case cli.RunWaits:
 			return exitCode(exitWaits)
-		case web.RunTimedOut:
+		case cli.RunTimedOut:
 			return exitCode(exitTimeout)
-		case web.RunCancelled:
+		case cli.RunCancelled:
 			return exitCode(exitCancelled)
 		}
 		return exitCode(exitError)

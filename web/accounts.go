@@ -69,26 +69,3 @@ func (a *App) announceSetup(ctx context.Context) error {
 		a.URL()+account.SetupPath(token))
 	return err
 }
-
-// accounts tells who may use the server, and what is easily forgotten.
-func (d *doctor) accounts(o Options, s *config.Snapshot) {
-	host, _, err := net.SplitHostPort(o.Addr)
-	local := err == nil && isLoopback(host)
-	server := s.File.Server
-	switch mode := s.File.Auth.Required; {
-	case mode == "never" && !local:
-		d.line("note", "accounts", "off: whoever can reach "+o.Addr+" has the owner's rights; remove auth.required: never")
-	case mode == "never" || mode == "auto" && local:
-		if len(server.TrustedProxies)+len(server.Hosts) > 0 || server.BasePath != "" {
-			d.line("note", "accounts", "off, but the configuration is for a reverse proxy: whoever reaches that has the owner's "+
-				"rights. Set auth.required: always, unless the proxy controls access")
-			return
-		}
-		d.line("good", "accounts", "not needed: only this machine can reach "+o.Addr)
-	case len(server.TrustedProxies) == 0 && local:
-		d.line("note", "accounts", "needed. If a reverse proxy is in front, name it in server.trusted_proxies: otherwise all "+
-			"visitors share its address")
-	default:
-		d.line("good", "accounts", "needed")
-	}
-}

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"fawn/web"
+	"fawn/web/cli"
 )
 
 // pebble is Let's Encrypt's own authority for tests, which .ci/run installs.
@@ -214,7 +215,7 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 		t.Errorf("after a restart, without the authority: %v", err)
 	}
 	var out text
-	ok, err := web.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Out: &out})
+	ok, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Out: &out})
 	if err != nil || !ok {
 		t.Errorf("%v %v\n%s", ok, err, &out)
 	}

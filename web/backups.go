@@ -32,6 +32,24 @@ const (
 	backupRetry  = 10 * time.Minute
 )
 
+// BackupOptions say what goes into a backup. snap may be nil.
+func BackupOptions(o Options, snap *config.Snapshot, dir string, secrets bool) backup.Options {
+	b := backup.Options{Dir: dir, Secrets: secrets, Program: o.Version, Clean: config.WithoutSecrets,
+		Extra: map[string]string{}}
+	if snap == nil {
+		return b
+	}
+	b.Skip = backupDir(snap)
+	for name, path := range map[string]string{"config.yaml": snap.ConfigPath,
+		"extensions_config.json": snap.ExtensionsPath} {
+		abs, err := filepath.Abs(path)
+		if _, statErr := os.Stat(abs); path != "" && err == nil && statErr == nil && filepath.Dir(abs) != dir {
+			b.Extra[name] = abs
+		}
+	}
+	return b
+}
+
 // backupDir is the folder of backups.
 func backupDir(snap *config.Snapshot) string {
 	dir := snap.File.Backup.Dir
@@ -150,7 +168,7 @@ func (a *App) backUpNow(ctx context.Context, snap *config.Snapshot) error {
 	}
 	began := time.Now()
 	path := filepath.Join(dir, backupPrefix+began.UTC().Format(backupLayout)+backupSuffix)
-	r, err := backup.Write(ctx, path, backupOptions(a.opts, snap, a.dirs.Root, snap.File.Backup.Secrets))
+	r, err := backup.Write(ctx, path, BackupOptions(a.opts, snap, a.dirs.Root, snap.File.Backup.Secrets))
 	if err != nil {
 		return err
 	}

@@ -79,11 +79,13 @@ func bundle(ctx context.Context, o Options, parts map[string][]byte, w io.Writer
 	var doctor bytes.Buffer
 	own := o
 	own.Out = &doctor
-	if _, err := Doctor(ctx, own); err != nil {
-		fmt.Fprintf(&doctor, "%v\n", err)
-	}
 	all := maps.Clone(parts)
-	all["doctor.txt"] = doctor.Bytes()
+	if o.Doctor != nil {
+		if _, err := o.Doctor(ctx, own); err != nil {
+			fmt.Fprintf(&doctor, "%v\n", err)
+		}
+		all["doctor.txt"] = doctor.Bytes()
+	}
 	all["version.txt"] = fmt.Appendf(nil, "fawn %s %s %s/%s, %d CPUs, %s\n", o.Version, runtime.Version(), runtime.GOOS,
 		runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format(time.RFC3339))
 	if dir, err := config.DataDir(o.Data); err == nil {

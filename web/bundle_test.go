@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fawn/web"
+	"fawn/web/cli"
 )
 
 // unzipped are the files of an archive.
@@ -60,7 +61,7 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "bundle.zip")
-	o := web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Version: "test", Out: io.Discard}
+	o := web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Version: "test", Out: io.Discard, Doctor: cli.Doctor}
 	if err := web.SupportBundle(t.Context(), o, path); err != nil {
 		t.Fatal(err)
 	}

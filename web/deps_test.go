@@ -25,7 +25,7 @@ const module = "fawn"
 func imports() map[string][]string {
 	leaf := []string{}
 	return map[string][]string{
-		".":                       {"web", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
+		".":                       {"web", "web/cli", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
 		"agent/channels/chat":     leaf,
@@ -87,7 +87,8 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "store/deerflow", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/errstatus", "web/headless", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/errstatus", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/systemd", "web/tlsport", "web/tracing", "web/ui"},
+		"web/cli":                 {"agent/...", "backup", "memory", "sandbox", "sandbox/files", "sandbox/providers", "store", "store/deerflow", "web", "web/headless", "web/mcpserver", "web/tlsport", "web/tracing"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/audit":               {"agent", "agent/command", "agent/middleware", "sandbox", "sandbox/egress", "store"},

@@ -79,7 +79,7 @@ func safe(method string) bool {
 // hostAllowed: loopback names, the address the connection came in on, or configured names.
 func (a *App) hostAllowed(r *http.Request) bool {
 	host := hostName(r.Host)
-	if isLoopback(host) {
+	if IsLoopback(host) {
 		return true
 	}
 	bound, _, err := net.SplitHostPort(a.opts.Addr)
@@ -118,5 +118,5 @@ func (a *App) originAllowed(origin string) bool {
 		return false
 	}
 	bound, _, err := net.SplitHostPort(a.opts.Addr)
-	return err == nil && isLoopback(bound) && isLoopback(u.Hostname())
+	return err == nil && IsLoopback(bound) && IsLoopback(u.Hostname())
 }

@@ -33,15 +33,15 @@ const traceTime = 3 * time.Second
 // openTracing starts to send traces, if the configuration or the environment says where to.
 func (a *App) openTracing(snap *config.Snapshot) {
 	c := snap.File.Tracing
-	if targets := traceTargets(snap); len(targets) > 0 {
+	if targets := TraceTargets(snap); len(targets) > 0 {
 		a.tracer = tracing.New(tracing.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
 			Ratio: c.SampleRatio, Content: c.Content, Redact: a.secrets.Text,
 			Agents: map[string]string{wire.LeadAssistant(): wire.GraphID}, Log: a.opts.Log})
 	}
 }
 
-// traceTargets are all collectors that get traces.
-func traceTargets(snap *config.Snapshot) []tracing.Target {
+// TraceTargets are all collectors that get traces.
+func TraceTargets(snap *config.Snapshot) []tracing.Target {
 	targets := tracing.Hosted(snap.Env)
 	if c := snap.File.Tracing; c.Endpoint != "" {
 		targets = append(targets, tracing.OTLP(c.Endpoint, c.Headers.Plain()))

@@ -22,6 +22,7 @@ import (
 	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web"
+	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -75,7 +76,7 @@ func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 	t.Helper()
 	s := &server{conf: filepath.Join(t.TempDir(), "config.yaml"), log: &text{}, out: &text{}}
 	s.configure(t, conf)
-	o := web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf, Version: "test",
+	o := web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf, Version: "test", Doctor: cli.Doctor,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)), Out: s.out}
 	for _, f := range change {
 		f(&o)

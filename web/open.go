@@ -70,6 +70,8 @@ type Options struct {
 	Log       *slog.Logger
 	Out       io.Writer // gets the one line that says Fawn is ready
 	Skills    fs.FS     // skills that come with the program; nil has none
+	// Doctor looks at the installation and tells Out what it found, for bundles for support; nil leaves that out.
+	Doctor func(context.Context, Options) (ok bool, err error)
 }
 
 // App is the running program. Its parts are built bottom-up and closed top-down.
@@ -145,7 +147,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ready(dir, o.Log); err != nil {
+	if err := Ready(dir, o.Log); err != nil {
 		return nil, err
 	}
 	a := &App{opts: o, dirs: files.Dirs{Root: dir}, leaving: newEnding(), draining: newEnding()}
@@ -274,7 +276,8 @@ func checkAddr(o Options) error {
 	return nil
 }
 
-func isLoopback(host string) bool {
+// IsLoopback tells whether a host is this machine itself.
+func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
@@ -295,8 +298,8 @@ func writable(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(name))
 }
 
-// ready is [writable], and goes on with a restore that was cut off.
-func ready(dir string, log *slog.Logger) error {
+// Ready is [writable], and goes on with a restore that was cut off.
+func Ready(dir string, log *slog.Logger) error {
 	if err := writable(dir); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 // openSkills looks at the skills, and shows those that are on to every thread.
 func (a *App) openSkills() (err error) {
-	if a.skills, err = skills.Open(skillOptions(a.config.Current, a.opts)); err != nil {
+	if a.skills, err = skills.Open(SkillOptions(a.config.Current, a.opts)); err != nil {
 		return err
 	}
 	shown := skills.ShownPath(a.dirs.Root)
@@ -23,8 +23,8 @@ func (a *App) openSkills() (err error) {
 	return nil
 }
 
-// skillOptions say where the skills of an installation are.
-func skillOptions(current func() *config.Snapshot, o Options) skills.Options {
+// SkillOptions say where the skills of an installation are.
+func SkillOptions(current func() *config.Snapshot, o Options) skills.Options {
 	return skills.Options{
 		Path:    func() string { s := current(); return cmp.Or(s.File.Skills.Path, skills.DefaultPath(s.DataDir)) },
 		State:   func() string { return current().ExtensionsPath },

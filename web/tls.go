@@ -16,17 +16,17 @@ import (
 
 // openTLS lets the listeners speak TLS if the configuration has a certificate, or says where one comes from.
 func (a *App) openTLS(s config.Server) (err error) {
-	a.tls, err = tlsOf(s.TLS, a.dirs.Root, a.opts.Log)
+	a.tls, err = TLSConfig(s.TLS, a.dirs.Root, a.opts.Log)
 	return err
 }
 
-// tlsOf is what the configuration says about TLS, or nil for plain HTTP.
-func tlsOf(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err error) {
+// TLSConfig is what the configuration says about TLS, or nil for plain HTTP.
+func TLSConfig(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err error) {
 	switch {
 	case len(t.Domains) > 0 && t.Cert+t.Key != "":
 		err = errors.New("it has both files and domains: the certificate comes from one of them")
 	case len(t.Domains) > 0:
-		c, err = tlsport.ACME(authority(t, data))
+		c, err = tlsport.ACME(Authority(t, data))
 	case t.Cert != "" && t.Key != "":
 		c, err = tlsport.Files(t.Cert, t.Key, log)
 	case t.Cert+t.Key != "":
@@ -38,8 +38,8 @@ func tlsOf(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err erro
 	return c, nil
 }
 
-// authority is who gives the certificates, which stay in the data folder.
-func authority(t config.TLS, data string) tlsport.Authority {
+// Authority is who gives the certificates, which stay in the data folder.
+func Authority(t config.TLS, data string) tlsport.Authority {
 	return tlsport.Authority{Domains: t.Domains, Email: t.Email, Directory: t.Directory, Root: t.DirectoryCA,
 		Cache: filepath.Join(data, "acme")}
 }
@@ -79,11 +79,11 @@ func fromHere(r *http.Request, client proxy.Client) bool {
 // url is where this machine finds the server, for people: with the name that its certificate has.
 func (a *App) url() string {
 	if a.tls == nil {
-		return localURL(a.Addr())
+		return LocalURL(a.Addr())
 	}
 	host, port, err := net.SplitHostPort(a.Addr())
 	if err != nil {
-		return localURL(a.Addr())
+		return LocalURL(a.Addr())
 	}
 	if hosts := a.names(); len(hosts) > 0 {
 		host = hosts[0]
@@ -101,3 +101,18 @@ func (a *App) names() []string {
 	s := a.config.Current().File.Server
 	return append(append([]string{}, s.TLS.Domains...), s.Hosts...)
 }
+
+// LocalURL is where this machine finds a server that listens on an address.
+func LocalURL(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "http://" + addr
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// LocalURL is where programs on this machine find the server, below the path that it has for a proxy.
+func (a *App) LocalURL() string { return LocalURL(a.Addr()) + a.base }

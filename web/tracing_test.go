@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"fawn/web"
+	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
 )
 
@@ -281,7 +282,7 @@ func TestDoctorTriesCollectors(t *testing.T) {
 	if err := os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := web.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: out}); err != nil {
+	if _, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ok    metrics", "ok    tracing       the collector at " + c.URL + "/v1/traces takes traces", "note  tracing       LangSmith doesn't take traces", "401 Unauthorized: \"who are you?"} {

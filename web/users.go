@@ -50,7 +50,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 	if err != nil {
 		return err
 	}
-	if err := ready(dir, o.Log); err != nil {
+	if err := Ready(dir, o.Log); err != nil {
 		return err
 	}
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})

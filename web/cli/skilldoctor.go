@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -17,10 +17,11 @@ import (
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 	"fawn/sandbox/providers"
+	"fawn/web"
 )
 
 // skillsBeside says where the skills are, for commands that work beside a running server.
-func skillsBeside(o Options) (skills.Options, *config.Snapshot, error) {
+func skillsBeside(o web.Options) (skills.Options, *config.Snapshot, error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return skills.Options{}, nil, err
@@ -29,11 +30,11 @@ func skillsBeside(o Options) (skills.Options, *config.Snapshot, error) {
 	if err != nil {
 		return skills.Options{}, nil, err
 	}
-	return skillOptions(func() *config.Snapshot { return snap }, o), snap, nil
+	return web.SkillOptions(func() *config.Snapshot { return snap }, o), snap, nil
 }
 
 // readSkills looks at the skills without changing anything; shown is a folder to show them in, or "".
-func readSkills(o Options, shown string) ([]skills.Skill, *config.Snapshot, error) {
+func readSkills(o web.Options, shown string) ([]skills.Skill, *config.Snapshot, error) {
 	opts, snap, err := skillsBeside(o)
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +45,7 @@ func readSkills(o Options, shown string) ([]skills.Skill, *config.Snapshot, erro
 }
 
 // ListSkills writes a line for each skill: whether it is on, where it comes from, and what it is for.
-func ListSkills(o Options) error {
+func ListSkills(o web.Options) error {
 	list, _, err := readSkills(o, "")
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func origin(s skills.Skill) string {
 // DoctorSkills says of each skill whether it can be read, is on, can be read by commands, and would be
 // used for a request, if there is one. It works beside a running server, whose files it leaves alone. ok
 // is false when a skill is not as it should be.
-func DoctorSkills(ctx context.Context, o Options, request string) (ok bool, err error) {
+func DoctorSkills(ctx context.Context, o web.Options, request string) (ok bool, err error) {
 	temp, err := os.MkdirTemp("", "fawn-skills-")
 	if err != nil {
 		return false, err

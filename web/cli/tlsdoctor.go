@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fawn/agent/config"
+	"fawn/web"
 	"fawn/web/tlsport"
 )
 
@@ -19,7 +20,7 @@ const renewSoon = 14 * 24 * time.Hour
 // tls tells what certificate the server has, or where it gets one.
 func (d *doctor) tls(ctx context.Context, s *config.Snapshot, data string) {
 	t := s.File.Server.TLS
-	if c, err := tlsOf(t, data, slog.New(slog.DiscardHandler)); err != nil {
+	if c, err := web.TLSConfig(t, data, slog.New(slog.DiscardHandler)); err != nil {
 		d.line("bad", "tls", err.Error())
 		return
 	} else if c == nil {
@@ -39,7 +40,7 @@ func (d *doctor) tls(ctx context.Context, s *config.Snapshot, data string) {
 		}
 		return
 	}
-	a := authority(t, data)
+	a := web.Authority(t, data)
 	for _, name := range t.Domains {
 		switch cert, err := a.Kept(ctx, name); {
 		case err != nil:

@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/store/deerflow"
+	"fawn/web"
 )
 
 // ImportOptions say what [Import] takes.
@@ -28,7 +29,7 @@ type ImportOptions struct {
 // Import takes the chats, files, agents, profile and memory of a DeerFlow 2.x installation, whose
 // folder it leaves as it is. What is there already stays, so that an import which was cut off can be
 // repeated. It tells what it does on o.Out, a line each; ok is false when something was left behind.
-func Import(ctx context.Context, o Options, from ImportOptions) (ok bool, err error) {
+func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, err error) {
 	old, err := findDeerFlow(from.From)
 	if err != nil {
 		return false, err
@@ -37,7 +38,7 @@ func Import(ctx context.Context, o Options, from ImportOptions) (ok bool, err er
 	if err != nil {
 		return false, err
 	}
-	if err := ready(dir, o.Log); err != nil {
+	if err := web.Ready(dir, o.Log); err != nil {
 		return false, err
 	}
 	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
@@ -83,7 +84,7 @@ func findDeerFlow(from string) (d deerFlow, err error) {
 // migration is one import under way.
 type migration struct {
 	ImportOptions
-	o    Options
+	o    web.Options
 	old  deerFlow
 	dir  string
 	db   *store.DB

@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox/files"
 	"fawn/store"
+	"fawn/web"
 )
 
 // lostFolder is where a repair puts folders that belong to no thread.
@@ -22,7 +23,7 @@ const lostFolder = "lost"
 // With repair it mends what can be mended without losing anything a thread shows, and
 // looks again. ok is false when something is broken in the end. A folder that a server
 // uses is refused, with a *store.LockedError.
-func Fsck(ctx context.Context, o Options, repair bool) (ok bool, err error) {
+func Fsck(ctx context.Context, o web.Options, repair bool) (ok bool, err error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return false, err
@@ -109,7 +110,7 @@ func (f fsck) lost(ctx context.Context) ([]string, error) {
 }
 
 // repair mends what is safe to mend and says what it did.
-func (f fsck) repair(ctx context.Context, o Options) error {
+func (f fsck) repair(ctx context.Context, o web.Options) error {
 	found, err := f.check(ctx)
 	if err != nil || len(found) == 0 {
 		return err

@@ -1,4 +1,4 @@
-package web_test
+package cli_test
 
 import (
 	"crypto/ecdsa"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/web"
+	"fawn/web/cli"
 )
 
 // lasting writes a certificate for fawn.test that is good between two times from now.
@@ -77,11 +78,11 @@ func TestDoctorLooksAtTheCertificate(t *testing.T) {
 		if err := os.WriteFile(conf, []byte("server: {"+c.conf+"}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var out text
-		ok, err := web.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out})
+		var out strings.Builder
+		ok, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out})
 		if err != nil || ok != c.ok || !strings.Contains(out.String(), c.want) ||
 			(c.want == "") == strings.Contains(out.String(), "  tls  ") {
-			t.Errorf("%s: %v %v, without %q:\n%s", c.conf, ok, err, c.want, &out)
+			t.Errorf("%s: %v %v, without %q:\n%s", c.conf, ok, err, c.want, out.String())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -8,11 +8,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"fawn/web"
 )
 
 // Export writes one chat, or everything if thread is "", to a file, which must not exist. format is zip if
 // it is "".
-func Export(ctx context.Context, o Options, to Reach, file, thread, format string) (err error) {
+func Export(ctx context.Context, o web.Options, to Reach, file, thread, format string) (err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("export to %s: %w", file, fs.ErrExist)
 	}

@@ -1,4 +1,4 @@
-package web_test
+package cli_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"fawn/store"
 	"fawn/web"
+	"fawn/web/cli"
 )
 
 // TestFsckLooksIntoAFolderItCannotWriteTo, with what is only in the log of the database, and
@@ -48,7 +49,7 @@ func TestFsckLooksIntoAFolderItCannotWriteTo(t *testing.T) {
 				}
 			}
 			var b bytes.Buffer
-			ok, err = web.Fsck(context.WithoutCancel(t.Context()), web.Options{Data: dir, Out: &b}, repair)
+			ok, err = cli.Fsck(context.WithoutCancel(t.Context()), web.Options{Data: dir, Out: &b}, repair)
 			out = b.String()
 		}()
 		<-done

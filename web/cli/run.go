@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/web"
 	"fawn/web/headless"
 )
 
@@ -36,7 +37,7 @@ type Reach struct {
 }
 
 // Run carries out a task and shows the answer on o.Out and the steps on progress.
-func Run(ctx context.Context, o Options, to Reach, task RunTask, asJSON bool,
+func Run(ctx context.Context, o web.Options, to Reach, task RunTask, asJSON bool,
 	progress io.Writer) (status headless.Status, err error) {
 	server, done, err := to.open(ctx, o)
 	if err != nil {
@@ -52,7 +53,7 @@ func Run(ctx context.Context, o Options, to Reach, task RunTask, asJSON bool,
 }
 
 // open finds or starts the server. done ends what was started.
-func (to Reach) open(ctx context.Context, o Options) (s headless.Server, done func() error, err error) {
+func (to Reach) open(ctx context.Context, o web.Options) (s headless.Server, done func() error, err error) {
 	s = headless.Server{URL: to.URL, Token: to.Token, Client: &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment}}}
 	if s.Token == "" {
@@ -63,7 +64,7 @@ func (to Reach) open(ctx context.Context, o Options) (s headless.Server, done fu
 	}
 	o.Addr, o.Out = "127.0.0.1:0", io.Discard
 	if !to.Verbose {
-		o.Log = NewLog(io.Discard)
+		o.Log = web.NewLog(io.Discard)
 	}
 	remove := func() error { return nil }
 	if to.Ephemeral {
@@ -84,7 +85,7 @@ func (to Reach) open(ctx context.Context, o Options) (s headless.Server, done fu
 }
 
 // passingFolder makes a data folder with nothing but the configuration of the other one, and makes o use it.
-func passingFolder(o *Options) (dir string, err error) {
+func passingFolder(o *web.Options) (dir string, err error) {
 	data, err := config.DataDir(o.Data)
 	if err != nil {
 		return "", err

@@ -1,21 +1,21 @@
-package web
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"sync"
 
 	"fawn/store"
+	"fawn/web"
 	"fawn/web/mcpserver"
 )
 
 // ServeMCP is Fawn as an MCP server on in and out, for programs that start their servers
 // themselves. It uses the server that has the data folder, or opens the folder itself.
-func ServeMCP(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
+func ServeMCP(ctx context.Context, o web.Options, in io.Reader, out io.Writer) error {
 	o.Addr, o.Out = "127.0.0.1:0", io.Discard // out is the client's
 	own := &ownServer{o: o}
 	bridge := mcpserver.Bridge{Find: own.find, In: in, Out: out, Token: os.Getenv("FAWN_TOKEN")}
@@ -24,7 +24,7 @@ func ServeMCP(ctx context.Context, o Options, in io.Reader, out io.Writer) error
 
 // ownServer is a server that is there as long as its process.
 type ownServer struct {
-	o    Options
+	o    web.Options
 	stop context.CancelFunc
 	work sync.WaitGroup
 	err  error
@@ -32,12 +32,12 @@ type ownServer struct {
 
 // find is the address of the server of a data folder.
 func (s *ownServer) find(ctx context.Context) (string, error) {
-	a, err := Open(context.WithoutCancel(ctx), s.o)
+	a, err := web.Open(context.WithoutCancel(ctx), s.o)
 	if locked, ok := errors.AsType[*store.LockedError](err); ok {
 		if locked.Addr == "" {
 			return "", err
 		}
-		return localURL(locked.Addr), nil
+		return web.LocalURL(locked.Addr), nil
 	}
 	if err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func (s *ownServer) find(ctx context.Context) (string, error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.work.Go(func() { s.err = errors.Join(a.Run(running), a.Close()) })
-	return localURL(a.Addr()) + a.base, nil
+	return a.LocalURL(), nil
 }
 
 func (s *ownServer) close() error {
@@ -58,16 +58,4 @@ func (s *ownServer) close() error {
 		return fmt.Errorf("close the data folder: %w", s.err)
 	}
 	return nil
-}
-
-// localURL is where this machine finds a server that listens on an address.
-func localURL(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "http://" + addr
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }

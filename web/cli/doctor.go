@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -19,23 +19,24 @@ import (
 	"fawn/sandbox/files"
 	"fawn/sandbox/providers"
 	"fawn/store"
+	"fawn/web"
 	"fawn/web/tracing"
 )
 
 // Doctor looks at everything a start needs and says what it found, line by line. Like a
 // start it makes a data folder that is missing and brings its database up to date; nothing
 // else changes. ok is false when Fawn would not work.
-func Doctor(ctx context.Context, o Options) (ok bool, err error) {
+func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 	d := &doctor{out: o.Out, ok: true}
 	if o.Addr == "" {
-		o.Addr = DefaultAddr
+		o.Addr = web.DefaultAddr
 	}
 	d.line("good", "version", o.Version)
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return false, err
 	}
-	if err := ready(dir, o.Log); err != nil {
+	if err := web.Ready(dir, o.Log); err != nil {
 		d.line("bad", "data folder", err.Error())
 	} else {
 		d.line("good", "data folder", dir)
@@ -208,7 +209,7 @@ func (d *doctor) insight(ctx context.Context, s *config.Snapshot) {
 	default:
 		d.line("good", "metrics", "/metrics answers whoever runs the installation, or sends metrics.token")
 	}
-	for _, t := range traceTargets(s) {
+	for _, t := range web.TraceTargets(s) {
 		ctx, cancel := context.WithTimeout(ctx, tryTime)
 		err := tracing.Try(ctx, t)
 		cancel()
@@ -217,5 +218,28 @@ func (d *doctor) insight(ctx context.Context, s *config.Snapshot) {
 		} else {
 			d.line("good", "tracing", fmt.Sprintf("%s at %s takes traces", t.Name, t.URL))
 		}
+	}
+}
+
+// accounts tells who may use the server, and what is easily forgotten.
+func (d *doctor) accounts(o web.Options, s *config.Snapshot) {
+	host, _, err := net.SplitHostPort(o.Addr)
+	local := err == nil && web.IsLoopback(host)
+	server := s.File.Server
+	switch mode := s.File.Auth.Required; {
+	case mode == "never" && !local:
+		d.line("note", "accounts", "off: whoever can reach "+o.Addr+" has the owner's rights; remove auth.required: never")
+	case mode == "never" || mode == "auto" && local:
+		if len(server.TrustedProxies)+len(server.Hosts) > 0 || server.BasePath != "" {
+			d.line("note", "accounts", "off, but the configuration is for a reverse proxy: whoever reaches that has the owner's "+
+				"rights. Set auth.required: always, unless the proxy controls access")
+			return
+		}
+		d.line("good", "accounts", "not needed: only this machine can reach "+o.Addr)
+	case len(server.TrustedProxies) == 0 && local:
+		d.line("note", "accounts", "needed. If a reverse proxy is in front, name it in server.trusted_proxies: otherwise all "+
+			"visitors share its address")
+	default:
+		d.line("good", "accounts", "needed")
 	}
 }

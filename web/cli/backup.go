@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/backup"
+	"fawn/web"
 )
 
 // Backup writes everything in the data folder to a file, also while a server uses the folder. ok is false
 // when files could not be read, which are named.
-func Backup(ctx context.Context, o Options, file string, secrets bool) (ok bool, err error) {
+func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok bool, err error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return false, err
@@ -27,7 +28,7 @@ func Backup(ctx context.Context, o Options, file string, secrets bool) (ok bool,
 		o.Log.Warn("the configuration cannot be read, and is only in the backup if it is in the data folder", "err", err)
 		snap = nil
 	}
-	r, err := backup.Write(ctx, file, backupOptions(o, snap, dir, secrets))
+	r, err := backup.Write(ctx, file, web.BackupOptions(o, snap, dir, secrets))
 	if err != nil {
 		return false, err
 	}
@@ -38,24 +39,6 @@ func Backup(ctx context.Context, o Options, file string, secrets bool) (ok bool,
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s\n", r.Path, told(r.Manifest, r.Size))
 	return len(r.Left) == 0, err
-}
-
-// backupOptions say what goes into a backup. snap may be nil.
-func backupOptions(o Options, snap *config.Snapshot, dir string, secrets bool) backup.Options {
-	b := backup.Options{Dir: dir, Secrets: secrets, Program: o.Version, Clean: config.WithoutSecrets,
-		Extra: map[string]string{}}
-	if snap == nil {
-		return b
-	}
-	b.Skip = backupDir(snap)
-	for name, path := range map[string]string{"config.yaml": snap.ConfigPath,
-		"extensions_config.json": snap.ExtensionsPath} {
-		abs, err := filepath.Abs(path)
-		if _, statErr := os.Stat(abs); path != "" && err == nil && statErr == nil && filepath.Dir(abs) != dir {
-			b.Extra[name] = abs
-		}
-	}
-	return b
 }
 
 // told is a backup in a sentence.
@@ -71,7 +54,7 @@ func told(m backup.Manifest, size int64) string {
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
 
 // VerifyBackup checks a backup and says what is in it.
-func VerifyBackup(ctx context.Context, o Options, file string) error {
+func VerifyBackup(ctx context.Context, o web.Options, file string) error {
 	m, err := backup.Verify(ctx, file)
 	if err != nil {
 		return err
@@ -86,7 +69,7 @@ func VerifyBackup(ctx context.Context, o Options, file string) error {
 }
 
 // Restore puts a backup into the data folder. Without force the folder must be empty.
-func Restore(ctx context.Context, o Options, file string, force bool) error {
+func Restore(ctx context.Context, o web.Options, file string, force bool) error {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package web
+package cli
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
+	"fawn/web"
 )
 
 // SkillInstall says which skill to install.
@@ -22,7 +23,7 @@ type SkillInstall struct {
 
 // InstallSkill installs a skill and writes what was found in it. It works beside a running server,
 // whose next runs have the skill. ok is false if the skill was refused, or waits for consent.
-func InstallSkill(ctx context.Context, o Options, in SkillInstall) (ok bool, err error) {
+func InstallSkill(ctx context.Context, o web.Options, in SkillInstall) (ok bool, err error) {
 	opts, snap, err := skillsBeside(o)
 	if err != nil {
 		return false, err
