@@ -49,10 +49,11 @@ generate: ## make the Go code of the templates, the script and style bundles and
 	sh assets/build.sh
 	go run ./assets/notices
 
-# The sandbox's first process inside the namespaces; Linux only, embedded where it was built.
+# The sandbox's first process inside the namespaces; Linux only, embedded where it was built, packed.
+INIT    := sandbox/initbin/sbxinit
+packinit = CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o $(INIT) ./sandbox/sbxinit && gzip -9nf $(INIT)
 define initbin
-	@if [ -f sandbox/sbxinit/main.go ]; then \
-	  CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi
+	@$(packinit)
 endef
 
 build: ## compile bin/fawn: one static binary with the web UI inside
@@ -133,8 +134,7 @@ release: ## archives, packages, lists of parts and checksums for PLATFORMS, in D
 	@mkdir -p $(DIST) && rm -f $(DIST)/fawn[-_]* $(DIST)/SHA256SUMS
 	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT; for p in $(PLATFORMS); do \
 	  os=$${p%/*} arch=$${p#*/}; echo "build $$p"; \
-	  if [ $$os = linux ] && [ -f sandbox/sbxinit/main.go ]; then \
-	    CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '-s -w' -o sandbox/initbin/sbxinit ./sandbox/sbxinit; fi; \
+	  if [ $$os = linux ]; then (export GOARCH=$$arch; $(packinit)); fi; \
 	  GOOS=$$os GOARCH=$$arch $(GOBUILD) -buildvcs=false -o $$work/$$os-$$arch .; done; \
 	  go run ./release -version '$(VERSION)' -time "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}" -out $(DIST) $$work/*
 	$(initbin)

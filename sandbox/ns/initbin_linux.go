@@ -85,18 +85,16 @@ func writeOwn(dir, file string) (string, error) {
 // writeEmbedded keeps the program of this build. It is named after the build, not its content:
 // each start would read megabytes of it.
 func writeEmbedded(dir string) (string, error) {
-	info, err := fs.Stat(initbin.Files, initbin.Name)
+	size, err := initbin.Size()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %s\n", jail.Version(), info.Size(), runtime.GOARCH)
+	fmt.Fprintf(h, "%s %d %s\n", jail.Version(), size, runtime.GOARCH)
 	if build, ok := debug.ReadBuildInfo(); ok {
 		io.WriteString(h, build.String())
 	}
-	return writeInit(dir, h.Sum(nil), info.Size(), func() ([]byte, error) {
-		return initbin.Files.ReadFile(initbin.Name)
-	})
+	return writeInit(dir, h.Sum(nil), size, initbin.Read)
 }
 
 // writeInit keeps a program of that many bytes under a digest and removes those of other
