@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"flag"
 	"fmt"
 	"io"
@@ -11,68 +12,23 @@ import (
 	"fawn/web"
 )
 
-// completing is the name under which the scripts below ask what can stand at the cursor.
+// completing is the name under which the scripts ask what can stand at the cursor.
 const completing = "__complete"
 
-// The scripts ask the program itself at each use, so they fit whatever version is installed.
-const (
-	bashCompletion = `# Completion of fawn for bash: source <(fawn completion bash)
-_fawn() {
-	local cur=${COMP_WORDS[COMP_CWORD]} line
-	COMPREPLY=()
-	while IFS= read -r line; do
-		case $line in
-		:files)
-			compopt -o filenames
-			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur") ;;
-		:folders)
-			compopt -o filenames
-			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$cur") ;;
-		*) COMPREPLY+=("${line%%$'\t'*}") ;;
-		esac
-	done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-}
-complete -F _fawn fawn
-`
-	zshCompletion = `#compdef fawn
-# Completion of fawn for zsh: source <(fawn completion zsh), or save it as _fawn in a folder of fpath
-_fawn() {
-	local line
-	local -a values
-	while IFS= read -r line; do
-		case $line in
-		:files) _files ;;
-		:folders) _files -/ ;;
-		*) values+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
-		esac
-	done < <("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)
-	(( $#values )) && _describe fawn values
-}
-if [[ $funcstack[1] == _fawn ]]; then _fawn "$@"; else compdef _fawn fawn; fi
-`
-	fishCompletion = `# Completion of fawn for fish: fawn completion fish | source
-function __fawn_complete
-	set -l words (commandline -opc)
-	set -l cur (commandline -ct)
-	for line in ($words[1] __complete $words[2..-1] "$cur" 2>/dev/null)
-		switch $line
-			case ':files'
-				__fish_complete_path "$cur"
-			case ':folders'
-				__fish_complete_directories "$cur"
-			case '*'
-				echo $line
-		end
-	end
-end
-complete -c fawn -f -a '(__fawn_complete)'
-`
-)
+// completions are named by what packages of Debian install (release/deb.go). They ask the program itself
+// at each use, so they fit whatever version is installed.
+//
+//go:embed all:release/completion
+var completions embed.FS
 
 func completionCommand(c *invocation) func() error {
 	return func() error {
-		script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.word(0)]
-		_, err := io.WriteString(c.stdout, script)
+		name := map[string]string{"bash": "fawn.bash", "zsh": "_fawn", "fish": "fawn.fish"}[c.word(0)]
+		script, err := completions.ReadFile("release/completion/" + name)
+		if err != nil {
+			return err
+		}
+		_, err = c.stdout.Write(script)
 		return err
 	}
 }

@@ -108,13 +108,17 @@ func TestFlagsAndWordsStandInAnyOrder(t *testing.T) {
 // TestOtherShellsReadTheirCompletion: their own parsers find no fault.
 func TestOtherShellsReadTheirCompletion(t *testing.T) {
 	t.Parallel()
-	for shell, script := range map[string]string{"zsh": zshCompletion, "fish": fishCompletion} {
+	for _, shell := range []string{"zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)
 			if err != nil {
 				t.Skip("there is no " + shell)
 			}
-			out, err := exec.CommandContext(t.Context(), path, "-n", file(t, "script", script)).CombinedOutput()
+			script := finished(t, program(t, nil, "completion", shell))
+			if script.code != exitOK || script.stdout == "" {
+				t.Fatalf("%+v", script)
+			}
+			out, err := exec.CommandContext(t.Context(), path, "-n", file(t, "script", script.stdout)).CombinedOutput()
 			if err != nil || len(out) > 0 {
 				t.Errorf("%v: %s", err, out)
 			}

@@ -122,7 +122,7 @@ func TestWeakHostsAreToldAndNeverSilent(t *testing.T) {
 		{"nothing is missing", "", "", report{Provider: "namespace"}, []string{`ok +sandbox +namespace: userns, mountns, pidns`,
 			`memory_cgroup|Delegate=yes in its \[Service\] section, (.|\n)*systemd-run (--user )?--scope -p Delegate=yes fawn`}, `^ran\nls: cannot access '/root'`},
 		{"a filter refuses namespaces", noNamespaces, "", report{Provider: "landlock", Degraded: []string{"no-pidns"}, Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
-			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `security-opt`, `ok +sandbox +landlock: `, `reduced isolation: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
+			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `\(seccomp\) refuses`, `security-opt seccomp=docs/docker/seccomp.json`, `ok +sandbox +landlock: `, `reduced isolation: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
 		{"namespaces are limited to 0", limitOf0, "", report{Provider: "off", Reason: root, Hint: "+", Tried: []report{namespace("userns_limit", "clone", "ENOSPC"), {Provider: "landlock", Reason: "root_user", Hint: "+"}}},
 			[]string{`namespace does not work here: userns_limit clone ENOSPC`, `sysctl -w user.max_user_namespaces`, `commands are disabled: ` + root}, off(root + whole)},
 		{"proc is masked", maskedProc, "", report{Provider: "namespace", Degraded: []string{"outer-proc"}}, []string{`ok +sandbox +namespace: `, `reduced isolation: outer-proc`}, `^ran\nls: cannot access '/root'`},

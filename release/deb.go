@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"fawn/sandbox"
 )
 
 // scripts are run by dpkg, and keys is the file for the keys of providers.
@@ -84,11 +86,16 @@ func (r release) debFiles(p program) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	share := func(name string) string { return filepath.Join(r.root, "release", "completion", name) }
 	return []entry{
 		{name: "./etc/fawn.env", mode: 0o600, text: string(env)},
 		{name: "./usr/bin/fawn", mode: 0o755, from: p.path},
 		{name: units + "fawn.service", mode: 0o644, text: service},
 		{name: units + "fawn.socket", mode: 0o644, text: uncommented(socket)},
+		{name: "./usr/share/fawn/apparmor", mode: 0o644, text: sandbox.AppArmorProfileOf("/usr/bin/fawn")},
+		{name: "./usr/share/bash-completion/completions/fawn", mode: 0o644, from: share("fawn.bash")},
+		{name: "./usr/share/zsh/vendor-completions/_fawn", mode: 0o644, from: share("_fawn")},
+		{name: "./usr/share/fish/vendor_completions.d/fawn.fish", mode: 0o644, from: share("fawn.fish")},
 		{name: doc + "NOTICES.txt", mode: 0o644, from: filepath.Join(r.root, "assets/notices.txt")},
 		{name: doc + "config.example.yaml", mode: 0o644, from: filepath.Join(r.root, "config.example.yaml")},
 		{name: doc + "copyright", mode: 0o644, text: license + "\nParts of others and their licences are in NOTICES.txt.\n"},

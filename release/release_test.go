@@ -181,7 +181,9 @@ func TestThePackageIsOneOfDebian(t *testing.T) {
 	}
 	list := said(reader, "--contents", deb)
 	for _, want := range []string{"-rwxr-xr-x root/root", " ./usr/bin/fawn\n", " ./usr/lib/systemd/system/fawn.service\n",
-		" ./usr/lib/systemd/system/fawn.socket\n", " ./usr/share/doc/fawn/copyright\n"} {
+		" ./usr/lib/systemd/system/fawn.socket\n", " ./usr/share/bash-completion/completions/fawn\n",
+		" ./usr/share/zsh/vendor-completions/_fawn\n", " ./usr/share/fish/vendor_completions.d/fawn.fish\n",
+		" ./usr/share/doc/fawn/copyright\n"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("there is no %q in\n%s", want, list)
 		}
@@ -211,11 +213,23 @@ func TestThePackageIsOneOfDebian(t *testing.T) {
 		!strings.Contains(unit, "\nExecStart=/usr/bin/fawn serve\n") {
 		t.Error("what the service starts is missing")
 	}
-	if err := os.WriteFile(filepath.Join(root, "etc/fawn.env"), []byte("KEY=mine\n"), 0o600); err != nil {
+	if there("etc/apparmor.d/fawn") {
+		t.Error("there is a profile that the AppArmor of this system cannot read")
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "etc/fawn.env"), []byte("KEY=mine\n"), 0o600),
+		os.MkdirAll(filepath.Join(root, "etc/apparmor.d/abi"), 0o755),
+		os.WriteFile(filepath.Join(root, "etc/apparmor.d/abi/4.0"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	said(dpkg, append(in, "--install", deb)...) // again, as with an update
+	profile := string(content(t, root, "etc/apparmor.d/fawn"))
+	if !strings.Contains(profile, " /usr/bin/fawn flags=(unconfined) {\n  userns,\n") {
+		t.Errorf("the profile does not let the program make namespaces:\n%s", profile)
+	}
 	said(dpkg, append(in, "--remove", "fawn")...)
+	if there("etc/apparmor.d/fawn") {
+		t.Error("removing it leaves AppArmor's profile")
+	}
 	if there("usr/bin/fawn") || string(content(t, root, "etc/fawn.env")) != "KEY=mine\n" {
 		t.Error("removing it leaves the program, or takes the owner's keys")
 	}

@@ -16,5 +16,10 @@ func AppArmorProfile() string {
 	if err != nil {
 		path = "/usr/local/bin/fawn"
 	}
+	return AppArmorProfileOf(path)
+}
+
+// AppArmorProfileOf is that for the program at a path.
+func AppArmorProfileOf(path string) string {
 	return fmt.Sprintf("abi <abi/4.0>,\nprofile fawn %s flags=(unconfined) {\n  userns,\n}\n", path)
 }

@@ -60,8 +60,8 @@ func imports() map[string][]string {
 		"assets/notices":          leaf, // writes the list of licences
 		"backup":                  {"store"},
 		"memory":                  {"store"},
-		"release":                 {"assets"}, // makes what is handed out
-		"release/slim":            leaf,       // modules without what keeps the linker from dropping code
+		"release":                 {"assets", "sandbox"}, // makes what is handed out
+		"release/slim":            leaf,                  // modules without what keeps the linker from dropping code
 		"sandbox":                 {"sandbox/files"},
 		"sandbox/changes":         {"sandbox/files", "sandbox/linediff"},
 		"sandbox/docker":          {"sandbox", "sandbox/files", "sandbox/jail", "sandbox/ns", "sandbox/pool"},

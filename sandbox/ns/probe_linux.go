@@ -216,6 +216,12 @@ func restrictedByAppArmor() bool {
 	return err == nil && strings.TrimSpace(string(b)) == "1"
 }
 
+// filtered says whether a seccomp filter holds this process.
+func filtered() bool {
+	b, err := os.ReadFile("/proc/self/status")
+	return err == nil && strings.Contains(string(b), "\nSeccomp:\t2\n")
+}
+
 // Hint says what the owner can do.
 func Hint(reason string) string {
 	switch reason {
@@ -230,7 +236,10 @@ func Hint(reason string) string {
 	case "userns_unsupported":
 		return "the kernel has no user namespaces (CONFIG_USER_NS)"
 	case "userns_forbidden":
-		return "in a container: run it with --security-opt seccomp=unconfined or a profile that allows clone and mount with namespaces, and --security-opt apparmor=unconfined; elsewhere: sysctl -w kernel.unprivileged_userns_clone=1"
+		if filtered() {
+			return "a filter of system calls (seccomp) refuses user namespaces: start a container with --security-opt seccomp=docs/docker/seccomp.json (of Fawn's sources, or =unconfined) and --security-opt apparmor=unconfined; a service of systemd without RestrictNamespaces and with a SystemCallFilter that has clone, unshare and mount"
+		}
+		return "the system refuses user namespaces: sysctl -w kernel.unprivileged_userns_clone=1"
 	case "uid_map_forbidden":
 		return "the server may not map user ids: give it CAP_SETUID and CAP_SETGID, or run it as an ordinary user"
 	case "apparmor_userns":
