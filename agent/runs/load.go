@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"fawn/agent"
 	"fawn/store"
@@ -79,12 +80,15 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 // Values is the state of a snapshot as every API shows it, by concatenation of stored
 // bodies. With full, the fields clients read without looking (messages, title, artifacts,
 // uploaded_files) are there even when unset. Bytes of images are left out.
-func Values(s store.Snapshot, full bool) json.RawMessage {
+func Values(s store.Snapshot, full bool) json.RawMessage { return AppendValues(nil, s, full) }
+
+// AppendValues appends [Values] to dst.
+func AppendValues(dst []byte, s store.Snapshot, full bool) []byte {
 	if body, ok := s.Fields["viewed_images"]; ok && bytes.Contains(body, []byte(`"base64":`)) {
 		s.Fields = maps.Clone(s.Fields)
 		s.Fields["viewed_images"] = withoutBytes(body)
 	}
-	return ValuesWithImages(s, full)
+	return AppendValuesWithImages(dst, s, full)
 }
 
 // withoutBytes is a map of images as references only.
@@ -104,8 +108,8 @@ func withoutBytes(body []byte) []byte {
 	return out
 }
 
-// ValuesWithImages is [Values] with the bytes of images which clients wrote into the state.
-func ValuesWithImages(s store.Snapshot, full bool) json.RawMessage {
+// AppendValuesWithImages is [AppendValues] with the bytes of images which clients wrote into the state.
+func AppendValuesWithImages(dst []byte, s store.Snapshot, full bool) []byte {
 	n := 64
 	for _, m := range s.Messages {
 		n += len(m.Body) + 1
@@ -113,8 +117,7 @@ func ValuesWithImages(s store.Snapshot, full bool) json.RawMessage {
 	for k, f := range s.Fields {
 		n += len(k) + len(f) + 4
 	}
-	out := make([]byte, 0, n)
-	out = append(out, `{"messages":[`...)
+	out := append(slices.Grow(dst, n), `{"messages":[`...)
 	for i, m := range s.Messages {
 		if i > 0 {
 			out = append(out, ',')

@@ -13,7 +13,7 @@ import (
 // addAliases rewrites the message bodies of a snapshot: the role beside the type, OpenAI's
 // function beside name and args, on the answer-to-be of an open question its own call, and
 // the files a message brought that does not name any itself.
-func addAliases(snap store.Snapshot) error {
+func addAliases(snap store.Snapshot, done aliases) error {
 	var question, asking string
 	for _, node := range snap.Checkpoint.Next {
 		if node != agent.NodeInterrupt {
@@ -29,7 +29,7 @@ func addAliases(snap store.Snapshot) error {
 	}
 	var asked json.RawMessage
 	for i, row := range snap.Messages {
-		body, calls, err := aliased(row.Body)
+		body, calls, err := done.of(row.Body)
 		if err != nil {
 			return err
 		}
@@ -55,6 +55,30 @@ func addAliases(snap store.Snapshot) error {
 type call struct {
 	id  string
 	raw json.RawMessage
+}
+
+// aliases are the results of aliased by where the body stands in memory: states of one thread have most
+// of their messages in common. nil remembers nothing.
+type aliases map[*byte]struct {
+	body  []byte
+	calls []call
+}
+
+func (a aliases) of(body []byte) ([]byte, []call, error) {
+	if len(body) == 0 {
+		return aliased(body)
+	}
+	if done, ok := a[&body[0]]; ok {
+		return done.body, done.calls, nil
+	}
+	out, calls, err := aliased(body)
+	if err == nil && a != nil {
+		a[&body[0]] = struct {
+			body  []byte
+			calls []call
+		}{out, calls}
+	}
+	return out, calls, err
 }
 
 // aliased is a message body with role and function added, and its calls in that form.
@@ -103,7 +127,9 @@ func aliased(body []byte) ([]byte, []call, error) {
 			return nil, nil, err
 		}
 	}
-	return append([]byte(`{"role":"`+role+`",`), bytes.TrimSpace(body)[1:]...), calls, nil
+	body = bytes.TrimSpace(body)[1:]
+	out := make([]byte, 0, len(body)+len(role)+len(`{"role":"",`))
+	return append(append(append(append(out, `{"role":"`...), role...), `",`...), body...), calls, nil
 }
 
 // stored reads the type of a body that begins with it, as all bodies written here do.

@@ -83,7 +83,8 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 		return err
 	}
 	behind := children(list)
-	return array(c, len(list), func(i int) (any, error) {
+	done := aliases{}
+	return arrayOf(c, len(list), func(dst []byte, i int) ([]byte, error) {
 		snap, err := m.DB.SnapshotOf(ctx, list[i])
 		if err != nil {
 			return nil, err
@@ -96,7 +97,7 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 		if err != nil {
 			return nil, err
 		}
-		return stateOf(snap, f, result, runs.Values)
+		return appendState(dst, snap, f, result, done, runs.AppendValues)
 	})
 }
 

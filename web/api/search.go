@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -219,33 +218,36 @@ const arrayBuffer = 64 << 10
 // array answers with a list whose elements are made one at a time: a page of full states
 // can be far larger than what should be held at once.
 func array(c echo.Context, n int, element func(i int) (any, error)) error {
-	var b bytes.Buffer
-	b.WriteByte('[')
+	return arrayOf(c, n, func(dst []byte, i int) ([]byte, error) {
+		v, err := element(i)
+		if err != nil {
+			return nil, err
+		}
+		one, err := agent.Encode(v)
+		return append(dst, one...), err
+	})
+}
+
+// arrayOf is array with elements that are appended to what is sent.
+func arrayOf(c echo.Context, n int, element func(dst []byte, i int) ([]byte, error)) error {
+	b := []byte{'['}
 	res := c.Response()
 	res.Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
 	for i := range n {
-		v, err := element(i)
-		if err != nil {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = element(b, i); err != nil {
 			return err
 		}
-		one, raw := v.(json.RawMessage)
-		if !raw {
-			if one, err = agent.Encode(v); err != nil {
+		if len(b) > arrayBuffer {
+			if _, err := res.Write(b); err != nil {
 				return err
 			}
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(one)
-		if b.Len() > arrayBuffer {
-			if _, err := res.Write(b.Bytes()); err != nil {
-				return err
-			}
-			b.Reset()
+			b = b[:0]
 		}
 	}
-	b.WriteByte(']')
-	_, err := res.Write(b.Bytes())
+	_, err := res.Write(append(b, ']'))
 	return err
 }

@@ -23,10 +23,10 @@ type stateJSON struct {
 	ParentCP   *string          `json:"parent_checkpoint_id"`
 }
 
-// stateOf is a snapshot as GET state and history show it. failed belongs to the head only;
-// result is what its task wrote, nil where that is not known. show makes its values.
-func stateOf(snap store.Snapshot, failed *runs.Failure, result json.RawMessage,
-	show func(store.Snapshot, bool) json.RawMessage) (json.RawMessage, error) {
+// appendState appends a snapshot as GET state and history show it. failed belongs to the head only;
+// result is what its task wrote, nil where that is not known. show appends its values; done may be nil.
+func appendState(dst []byte, snap store.Snapshot, failed *runs.Failure, result json.RawMessage, done aliases,
+	show func([]byte, store.Snapshot, bool) []byte) ([]byte, error) {
 	s := stateJSON{Next: snap.Checkpoint.Next, Tasks: wire.Tasks(snap, failed), Metadata: map[string]any{},
 		Interrupts: []wire.Interrupt{}}
 	if s.Next == nil {
@@ -57,11 +57,9 @@ func stateOf(snap store.Snapshot, failed *runs.Failure, result json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	if err := addAliases(snap); err != nil {
+	if err := addAliases(snap, done); err != nil {
 		return nil, err
 	}
-	values := show(snap, true)
-	out := make([]byte, 0, len(values)+len(rest)+16)
-	out = append(append(out, `{"values":`...), values...)
-	return append(append(out, ','), rest[1:]...), nil
+	dst = show(append(dst, `{"values":`...), snap, true)
+	return append(append(dst, ','), rest[1:]...), nil
 }

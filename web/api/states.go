@@ -88,9 +88,9 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	show := runs.Values
+	show := runs.AppendValues
 	if slices.Contains(httpx.List(c.QueryParams(), "include"), "images") {
-		show = runs.ValuesWithImages
+		show = runs.AppendValuesWithImages
 		if err := m.addImages(ctx, t.ID, snap); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 			return nil, err
 		}
 	}
-	return stateOf(snap, failed, nil, show)
+	return appendState(nil, snap, failed, nil, nil, show)
 }
 
 func (m mount) updateState(c echo.Context, t store.Thread) error {
