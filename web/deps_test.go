@@ -29,6 +29,7 @@ func imports() map[string][]string {
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
 		"agent/channels/chat":     leaf,
+		"agent/channels/chat/...": {"agent/channels/chat"},
 		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},
 		"agent/command":           leaf,
 		"agent/extensions":        leaf,
@@ -132,7 +133,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
 	}
 }
 

@@ -179,3 +179,9 @@ type Fatal struct {
 }
 
 func (f *Fatal) Error() string { return f.Reason }
+
+// Refused means that the platform will never do what it was asked, as when a file is too large for it. The chat and the
+// bot are well.
+type Refused struct{ Reason string }
+
+func (r *Refused) Error() string { return r.Reason }

@@ -1,0 +1,362 @@
+// Package chattest has servers that stand in for chat platforms: they speak the real shapes, keep each chat as people
+// would see it, check the platform's limits themselves, and misbehave when told to. Suite is what every adapter must
+// pass against its own.
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/agent/channels/chat"
+)
+
+// A Said is a message that someone writes where the bot can read it.
+type Said struct {
+	Chat    string // in the platform's own form; empty for the private chat of From
+	Group   bool
+	Topic   string // the platform's thread, if it has them
+	From    string // id
+	Name    string
+	Text    string
+	Mention bool   // the text begins with the bot's name
+	Bot     bool   // From is a bot
+	Self    bool   // From is the bot
+	ReplyTo string // id of a message
+	File    *Sent
+	Broken  bool // no adapter can read it
+}
+
+// A Sent is a file.
+type Sent struct {
+	Name string
+	Data []byte
+}
+
+// A Shown is a message of the bot as people see it.
+type Shown struct {
+	ID      string
+	Text    string // as the platform was given it
+	File    *Sent
+	ReplyTo string
+	Topic   string
+	Edits   int
+	Rich    bool // with formatting
+	Gone    bool
+}
+
+// A Kind is how a server misbehaves.
+type Kind string
+
+// The kinds.
+const (
+	Rate        Kind = "rate"         // too many calls: wait for After
+	Broken      Kind = "broken"       // status 500
+	Slow        Kind = "slow"         // answers after After
+	Lost        Kind = "lost"         // does it, but the answer never arrives
+	Unformatted Kind = "unformatted"  // refuses formatting
+	ChatGone    Kind = "chat gone"    // the bot was removed
+	MessageGone Kind = "message gone" // the message was deleted
+	Unknown     Kind = "unknown"      // does not know the token
+	Elsewhere   Kind = "elsewhere"    // another program uses the bot
+)
+
+// A Fault is how one call fails. Op is "check", "connect", "poll", "send", "edit", "upload", "typing" or "file".
+type Fault struct {
+	Op    string
+	Kind  Kind
+	After time.Duration
+}
+
+// A Fake is a server of one platform.
+type Fake interface {
+	State() *State
+	// Say puts a message where the bot finds it, now or once it connects.
+	Say(m Said)
+	// Repeat delivers everything again, as platforms do when they are in doubt.
+	Repeat()
+	// Cut breaks off all connections.
+	Cut()
+	// Chat is the id of the private chat with a person.
+	Chat(person string) string
+}
+
+// State is what the fakes of all platforms have.
+type State struct {
+	T      testing.TB
+	URL    string
+	Secret string // what must never be seen
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed and made anew with each change
+	shown     map[string][]*Shown
+	faults    []Fault
+	confirmed map[string]bool
+
+	last  int
+	calls map[string]int
+}
+
+// serve starts a server. It is closed at the end of the test.
+func (s *State) serve(t testing.TB, secret string, h http.Handler) {
+	s.T, s.Secret = t, secret
+	s.changed, s.shown, s.confirmed = make(chan struct{}), map[string][]*Shown{}, map[string]bool{}
+	s.calls, s.last = map[string]int{}, 1000
+	server := httptest.NewServer(h)
+	s.URL = server.URL
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+}
+
+// Do runs f under the lock and wakes whoever waits.
+func (s *State) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// wait waits until ok, which runs under the lock. It is false if ctx ended first.
+func (s *State) wait(ctx context.Context, ok func() bool) bool {
+	for {
+		s.mu.Lock()
+		done, changed := ok(), s.changed
+		s.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// id makes a new id. It needs the lock.
+func (s *State) id() int {
+	s.last++
+	return s.last
+}
+
+// Fail makes calls fail, each fault once and in this order.
+func (s *State) Fail(faults ...Fault) {
+	s.do(func() { s.faults = append(s.faults, faults...) })
+}
+
+// fault takes the next fault of a call.
+func (s *State) fault(op string) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[op]++
+	for i, f := range s.faults {
+		if f.Op == op {
+			s.faults = slices.Delete(s.faults, i, i+1)
+			return f
+		}
+	}
+	return Fault{Op: op}
+}
+
+// Calls is how often op was called.
+func (s *State) Calls(op string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[op]
+}
+
+// Shown is a chat as people see it.
+func (s *State) Shown(where string) []Shown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Shown
+	for _, m := range s.shown[where] {
+		if !m.Gone {
+			all = append(all, *m)
+		}
+	}
+	return all
+}
+
+// find is a message of a chat, or nil. It needs the lock.
+func (s *State) find(where, id string) *Shown {
+	for _, m := range s.shown[where] {
+		if m.ID == id && !m.Gone {
+			return m
+		}
+	}
+	return nil
+}
+
+// Confirmed is whether the bot confirmed the update of a message with that text.
+func (s *State) Confirmed(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.confirmed[text]
+}
+
+// WaitConfirmed waits for it.
+func (s *State) WaitConfirmed(text string) {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	defer cancel()
+	if !s.wait(ctx, func() bool { return s.confirmed[text] }) {
+		s.T.Errorf("the bot did not confirm %q", text)
+	}
+}
+
+// Errorf reports a rule of the platform that the bot broke.
+func (s *State) errorf(format string, args ...any) {
+	s.T.Helper()
+	s.T.Errorf("the bot broke a rule: "+format, args...)
+}
+
+// drop ends a connection without an answer.
+func drop(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_ = conn.Close()
+	}
+}
+
+// slow waits as a fault says.
+func slow(ctx context.Context, f Fault) {
+	if f.Kind != Slow {
+		return
+	}
+	t := time.NewTimer(f.After)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// An Inbox is a chat.Inbox in memory.
+type Inbox struct {
+	// Refuse is asked before a batch is taken. It may block.
+	Refuse func(batch []chat.Update) error
+
+	mu      sync.Mutex
+	changed chan struct{}
+	updates []chat.Update
+	again   int
+	cursor  map[string]string
+	status  []error
+}
+
+// NewInbox makes an empty one.
+func NewInbox() *Inbox {
+	return &Inbox{changed: make(chan struct{}), cursor: map[string]string{}}
+}
+
+func (b *Inbox) notify() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Take stores updates.
+func (b *Inbox) Take(_ context.Context, batch []chat.Update, cursor map[string]string) error {
+	if b.Refuse != nil {
+		if err := b.Refuse(batch); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range batch {
+		if slices.ContainsFunc(b.updates, func(o chat.Update) bool { return o.ID == u.ID }) {
+			b.again++
+			continue
+		}
+		b.updates = append(b.updates, u)
+	}
+	for k, v := range cursor {
+		b.cursor[k] = v
+	}
+	b.notify()
+	return nil
+}
+
+// Cursor is an entry as stored.
+func (b *Inbox) Cursor(key string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cursor[key]
+}
+
+// Status keeps what it is told.
+func (b *Inbox) Status(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.status = append(b.status, err)
+	b.notify()
+}
+
+// Updates are those that came, without repetitions.
+func (b *Inbox) Updates() []chat.Update {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.updates)
+}
+
+// await waits until ok, under the lock.
+func (b *Inbox) await(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		b.mu.Lock()
+		done, changed := ok(), b.changed
+		state := fmt.Sprintf("updates %+v, status %v, cursor %v", b.updates, b.status, b.cursor)
+		b.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("waited for %s; %s", what, state)
+		}
+	}
+}
+
+// WaitText waits for the update with that text.
+func (b *Inbox) WaitText(t testing.TB, text string) chat.Update {
+	t.Helper()
+	var found chat.Update
+	b.await(t, fmt.Sprintf("%q", text), func() bool {
+		for _, u := range b.updates {
+			if strings.TrimSpace(u.Text) == text {
+				found = u
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// WaitStatus waits for a status.
+func (b *Inbox) WaitStatus(t testing.TB, ok func(err error) bool) error {
+	t.Helper()
+	var found error
+	b.await(t, "a status", func() bool {
+		for _, err := range b.status {
+			if ok(err) {
+				found = err
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}

@@ -1,0 +1,223 @@
+package chattest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// DiscordToken is the token of Discord's bot.
+const DiscordToken = "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"
+
+const discordBot = "198622483471925248"
+
+// Discord is a server of Discord's REST API and its gateway.
+type Discord struct {
+	state    State
+	q        sockets
+	sessions int
+	resumed  int
+	lost     bool // the next resume is refused
+	code     websocket.StatusCode
+	places   map[string]map[string]any
+	history  map[string][]map[string]any // what people said, by channel
+	nonces   map[string]string
+	files    map[string]*Sent
+}
+
+// NewDiscord starts one.
+func NewDiscord(t testing.TB) *Discord {
+	f := &Discord{places: map[string]map[string]any{}, history: map[string][]map[string]any{}, nonces: map[string]string{}, files: map[string]*Sent{}}
+	mux := http.NewServeMux()
+	for pattern, op := range map[string]string{
+		"GET /users/@me": "check", "GET /gateway/bot": "connect", "GET /channels/{channel}": "place",
+		"GET /channels/{channel}/messages": "history", "GET /channels/{channel}/messages/{message}": "file",
+		"POST /channels/{channel}/messages": "send", "PATCH /channels/{channel}/messages/{message}": "edit",
+		"POST /channels/{channel}/typing": "typing", "POST /channels/{channel}/messages/{message}/threads": "thread",
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
+	}
+	mux.HandleFunc("GET /cdn/{id}", f.file)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "v=10&encoding=json" {
+			f.state.errorf("the gateway was asked for %s", r.URL.RawQuery)
+		}
+		f.q.serve(w, r, nil, f.event, f.heard, []byte(`{"op":10,"d":{"heartbeat_interval":200}}`))
+	})
+	f.state.serve(t, DiscordToken, mux)
+	f.q.init(t, &f.state)
+	return f
+}
+
+// State is the common part.
+func (f *Discord) State() *State { return &f.state }
+
+// Chat is the direct message with a person.
+func (f *Discord) Chat(person string) string { return "90" + person }
+
+// Cut ends all connections.
+func (f *Discord) Cut() { f.q.cut() }
+
+// Repeat sends all events again, with new numbers.
+func (f *Discord) Repeat() { f.q.repeat() }
+
+// Forget refuses to resume, and what was not sent by then is only in the channels.
+func (f *Discord) Forget() {
+	f.state.do(func() {
+		f.lost = true
+		for _, it := range f.q.items {
+			it.done = true
+		}
+	})
+}
+
+// Close closes the next connection with a code, once the bot said who it is.
+func (f *Discord) Close(code int) { f.state.do(func() { f.code = websocket.StatusCode(code) }) }
+
+// Tell sends a frame to the bot.
+func (f *Discord) Tell(frame string) {
+	f.state.mu.Lock()
+	defer f.state.mu.Unlock()
+	for c := range f.q.conns {
+		_ = c.Write(f.state.T.Context(), websocket.MessageText, []byte(frame))
+	}
+}
+
+// Sessions are how many began, and how often one was resumed.
+func (f *Discord) Sessions() (began, resumed int) {
+	f.state.mu.Lock()
+	defer f.state.mu.Unlock()
+	return f.sessions, f.resumed
+}
+
+// Say queues MESSAGE_CREATE.
+func (f *Discord) Say(m Said) {
+	f.state.do(func() {
+		id := strconv.Itoa(1000000 + f.state.id())
+		channel := f.Chat(m.From)
+		f.places[channel] = map[string]any{"id": channel, "type": 1}
+		if m.Group {
+			channel = m.Chat
+			f.places[channel] = map[string]any{"id": channel, "type": 0, "name": "general"}
+		}
+		if m.Topic != "" {
+			f.places[m.Topic] = map[string]any{"id": m.Topic, "type": 11, "parent_id": channel, "name": "a thread"}
+			channel = m.Topic
+		}
+		author := map[string]any{"id": m.From, "username": strings.ToLower(m.Name), "global_name": m.Name, "bot": m.Bot}
+		if m.Self {
+			author = map[string]any{"id": discordBot, "username": "fawn", "bot": true}
+		}
+		msg := map[string]any{"id": id, "type": 0, "channel_id": channel, "author": author, "content": m.Text, "mentions": []any{},
+			"timestamp": time.Now().UTC().Format(time.RFC3339), "attachments": []any{}}
+		if m.Mention {
+			msg["content"] = "<@" + discordBot + "> " + m.Text
+			msg["mentions"] = []any{map[string]any{"id": discordBot, "username": "fawn", "bot": true}}
+		}
+		if m.ReplyTo != "" {
+			msg["type"], msg["message_reference"] = 19, map[string]any{"message_id": m.ReplyTo}
+		}
+		if m.File != nil {
+			f.files[id] = m.File
+			msg["attachments"] = []any{map[string]any{"id": "5" + id, "filename": m.File.Name, "size": len(m.File.Data), "url": f.state.URL + "/cdn/" + id}}
+		}
+		f.history[channel] = append(f.history[channel], msg)
+		if m.Broken {
+			broken := map[string]any{}
+			for k, v := range msg {
+				broken[k] = v
+			}
+			broken["content"] = 17
+			msg = broken
+		}
+		f.q.push(m.Text, msg)
+	})
+}
+
+func (f *Discord) event(it *item) (websocket.MessageType, []byte) {
+	f.state.mu.Lock()
+	defer f.state.mu.Unlock()
+	it.envelope = strconv.Itoa(f.state.id())
+	seq, _ := strconv.Atoi(it.envelope)
+	b, err := json.Marshal(map[string]any{"op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": it.body})
+	if err != nil {
+		f.state.T.Error(err)
+	}
+	return websocket.MessageText, b
+}
+
+// have notes that the bot has everything up to seq. It needs the lock.
+func (f *Discord) have(seq int) {
+	for _, it := range f.q.items {
+		if n, err := strconv.Atoi(it.envelope); err == nil && n <= seq && !it.done {
+			it.done = true
+			f.state.confirmed[it.text] = true
+		}
+	}
+}
+
+func (f *Discord) heard(c *websocket.Conn, data []byte) (ready bool) {
+	var m struct {
+		Op   int
+		Data json.RawMessage `json:"d"`
+	}
+	var login struct {
+		Token   string
+		Session string `json:"session_id"`
+		Seq     int
+		Intents int
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		f.state.errorf("it said %s", data)
+	}
+	answer := ""
+	f.state.do(func() {
+		switch m.Op {
+		case 1:
+			seq := 0
+			_ = json.Unmarshal(m.Data, &seq)
+			f.have(seq)
+			answer = `{"op":11}`
+			return
+		case 2, 6:
+		default:
+			f.state.errorf("it said %s", data)
+			return
+		}
+		if json.Unmarshal(m.Data, &login) != nil || login.Token != DiscordToken {
+			f.code = 4004
+		}
+		if m.Op == 2 && login.Intents&(1<<15) == 0 {
+			f.state.errorf("without MESSAGE_CONTENT messages are empty")
+		}
+		switch {
+		case f.code != 0:
+		case m.Op == 6 && (f.lost || login.Session != "session-"+strconv.Itoa(f.sessions)):
+			answer, f.lost = `{"op":9,"d":false}`, false
+		case m.Op == 6:
+			f.resumed++
+			f.have(login.Seq)
+			answer, ready = `{"op":0,"t":"RESUMED","s":`+strconv.Itoa(login.Seq)+`,"d":{}}`, true
+		default:
+			f.sessions, f.lost, ready = f.sessions+1, false, true
+			b, _ := json.Marshal(map[string]any{"op": 0, "t": "READY", "s": f.state.id(), "d": map[string]any{"v": 10,
+				"session_id": "session-" + strconv.Itoa(f.sessions), "resume_gateway_url": "ws" + strings.TrimPrefix(f.state.URL, "http")}})
+			answer = string(b)
+		}
+	})
+	f.state.mu.Lock()
+	code := f.code
+	f.code = 0
+	f.state.mu.Unlock()
+	if code != 0 {
+		_ = c.Close(code, "Authentication failed.")
+		return false
+	}
+	_ = c.Write(f.state.T.Context(), websocket.MessageText, []byte(answer))
+	return ready
+}

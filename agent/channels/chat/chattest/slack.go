@@ -1,0 +1,329 @@
+package chattest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// The tokens of Slack's bot.
+const (
+	SlackBotToken = "xoxb-17653672481-19874698323-pdFZKVeTuE8sk7oOcBrzbqgy"
+	SlackAppToken = "xapp-1-A0000000000-17653672481-0123456789abcdef"
+)
+
+// Slack is a server of Slack's Web API and Socket Mode.
+type Slack struct {
+	state State
+	q     sockets
+	files map[string]*Sent
+	last  int64 // time stamps count up
+}
+
+// NewSlack starts one.
+func NewSlack(t testing.TB) *Slack {
+	f := &Slack{files: map[string]*Sent{}, last: time.Now().Unix()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /{method}", f.method)
+	mux.HandleFunc("POST /upload/{id}", f.upload)
+	mux.HandleFunc("GET /files/{id}", f.file)
+	mux.HandleFunc("GET /link", func(w http.ResponseWriter, r *http.Request) {
+		hello := []byte(`{"type":"hello","num_connections":1,"debug_info":{"host":"applink-1","approximate_connection_time":18060}}`)
+		f.q.serve(w, r, hello, f.envelope, f.heard)
+	})
+	f.state.serve(t, SlackBotToken, mux)
+	f.q.init(t, &f.state)
+	return f
+}
+
+// State is the common part.
+func (f *Slack) State() *State { return &f.state }
+
+// Chat is the direct message with a person.
+func (f *Slack) Chat(person string) string { return "D" + person }
+
+// Cut ends all sockets.
+func (f *Slack) Cut() { f.q.cut() }
+
+// Repeat sends all events again.
+func (f *Slack) Repeat() { f.q.repeat() }
+
+// Recycle asks the bot to open another socket, and closes the old one when it is there.
+func (f *Slack) Recycle(ctx context.Context) {
+	f.state.mu.Lock()
+	var old []*websocket.Conn
+	for c := range f.q.conns {
+		old = append(old, c)
+	}
+	f.state.mu.Unlock()
+	for _, c := range old {
+		_ = c.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"refresh_requested","debug_info":{"host":"applink-1"}}`))
+	}
+	f.state.wait(ctx, func() bool {
+		n := f.q.open()
+		for _, c := range old {
+			if f.q.conns[c] {
+				n--
+			}
+		}
+		return n > 0
+	})
+	for _, c := range old {
+		_ = c.Close(websocket.StatusNormalClosure, "")
+	}
+}
+
+// ts makes a time stamp. It needs the lock.
+func (f *Slack) ts() string {
+	f.last++
+	return strconv.FormatInt(f.last, 10) + fmt.Sprintf(".%06d", f.state.id())
+}
+
+// Say queues an event, or the two that a mention makes.
+func (f *Slack) Say(m Said) {
+	f.state.do(func() {
+		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
+		if m.Mention {
+			escaped = "<@UFAWN> " + escaped
+		}
+		e := map[string]any{"type": "message", "user": m.From, "text": escaped, "ts": f.ts(), "team": "T1",
+			"channel": f.Chat(m.From), "channel_type": "im", "client_msg_id": strconv.Itoa(f.state.id())}
+		if m.Group {
+			e["channel"], e["channel_type"] = m.Chat, "channel"
+		}
+		if m.Topic != "" {
+			e["thread_ts"] = m.Topic
+		}
+		if m.Self {
+			e["user"], m.Bot = "UFAWN", true
+		}
+		if m.Bot {
+			e["bot_id"], e["subtype"] = "B9", "bot_message"
+		}
+		if m.File != nil {
+			id := "F" + strconv.Itoa(f.state.id())
+			f.files[id] = m.File
+			e["subtype"] = "file_share"
+			e["files"] = []any{map[string]any{"id": id, "name": m.File.Name, "mimetype": "text/plain", "size": len(m.File.Data)}}
+		}
+		if m.Broken {
+			e["text"] = []int{1}
+		}
+		callback := func(event map[string]any) map[string]any {
+			return map[string]any{"type": "event_callback", "team_id": "T1", "api_app_id": "A1", "event": event,
+				"event_id": "Ev" + strconv.Itoa(f.state.id()), "event_time": f.last}
+		}
+		f.q.push(m.Text, callback(e))
+		if m.Mention {
+			twin := map[string]any{"type": "app_mention"}
+			for k, v := range e {
+				if k != "type" && k != "channel_type" {
+					twin[k] = v
+				}
+			}
+			f.q.push(m.Text, callback(twin))
+		}
+	})
+}
+
+func (f *Slack) envelope(it *item) (websocket.MessageType, []byte) {
+	b, err := json.Marshal(map[string]any{"envelope_id": it.envelope, "type": "events_api", "payload": it.body,
+		"accepts_response_payload": false, "retry_attempt": 0, "retry_reason": ""})
+	if err != nil {
+		f.state.T.Error(err)
+	}
+	return websocket.MessageText, b
+}
+
+func (f *Slack) heard(_ *websocket.Conn, data []byte) bool {
+	var ack struct {
+		ID string `json:"envelope_id"`
+	}
+	if err := json.Unmarshal(data, &ack); err != nil || ack.ID == "" {
+		f.state.errorf("it said %s", data)
+	}
+	f.state.do(func() { f.q.ack(ack.ID) })
+	return false
+}
+
+func slackFail(w http.ResponseWriter, text string) {
+	_ = json.NewEncoder(w).Encode(map[string]any{"ok": false, "error": text})
+}
+
+func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
+	method := r.PathValue("method")
+	op := map[string]string{"auth.test": "check", "apps.connections.open": "connect", "chat.postMessage": "send", "chat.update": "edit",
+		"files.completeUploadExternal": "upload", "reactions.add": "typing", "files.info": "file"}[method]
+	want := SlackBotToken
+	if method == "apps.connections.open" {
+		want = SlackAppToken
+	}
+	if r.Header.Get("Authorization") != "Bearer "+want {
+		slackFail(w, "invalid_auth")
+		return
+	}
+	fault := f.state.fault(op)
+	slow(r.Context(), fault)
+	switch fault.Kind {
+	case Rate:
+		w.Header().Set("Retry-After", strconv.Itoa(int(fault.After/time.Second)))
+		w.WriteHeader(http.StatusTooManyRequests)
+		slackFail(w, "ratelimited")
+		return
+	case Broken:
+		http.Error(w, "oops", http.StatusInternalServerError)
+		return
+	case ChatGone:
+		slackFail(w, "channel_not_found")
+		return
+	case MessageGone:
+		slackFail(w, "message_not_found")
+		return
+	case Unknown:
+		slackFail(w, "invalid_auth")
+		return
+	}
+	c := f.read(r)
+	var result map[string]any
+	var failure string
+	f.state.do(func() { result, failure = f.act(method, c) })
+	switch {
+	case fault.Kind == Lost:
+		drop(w)
+	case failure != "":
+		slackFail(w, failure)
+	default:
+		result["ok"] = true
+		_ = json.NewEncoder(w).Encode(result)
+	}
+}
+
+type slackCall struct {
+	Channel   string
+	ChannelID string `json:"channel_id"`
+	TS        string
+	Thread    string `json:"thread_ts"`
+	Text      string
+	Mrkdwn    bool
+	Unfurl    *bool `json:"unfurl_links"`
+	File      string
+	Filename  string
+	Length    int
+	Files     []struct{ ID, Title string }
+	Timestamp string
+	Name      string
+}
+
+func (f *Slack) read(r *http.Request) (c slackCall) {
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		c.File, c.Filename = r.FormValue("file"), r.FormValue("filename")
+		c.Length, _ = strconv.Atoi(r.FormValue("length"))
+		return c
+	}
+	if err := json.NewDecoder(r.Body).Decode(&c); err != nil && err != io.EOF {
+		f.state.errorf("body: %v", err)
+	}
+	return c
+}
+
+func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
+	s := &f.state
+	switch method {
+	case "auth.test":
+		return map[string]any{"url": "https://x.slack.com/", "team": "Example", "user": "fawn", "team_id": "T1", "user_id": "UFAWN", "bot_id": "B1"}, ""
+	case "apps.connections.open":
+		return map[string]any{"url": "ws" + strings.TrimPrefix(s.URL, "http") + "/link?ticket=" + SlackAppToken}, ""
+	case "chat.postMessage":
+		if failure := f.check(c); failure != "" {
+			return nil, failure
+		}
+		if c.Unfurl == nil || *c.Unfurl {
+			s.errorf("a link would be unfurled")
+		}
+		m := &Shown{ID: f.ts(), Text: c.Text, Topic: c.Thread, Rich: c.Mrkdwn}
+		s.shown[c.Channel] = append(s.shown[c.Channel], m)
+		return map[string]any{"channel": c.Channel, "ts": m.ID}, ""
+	case "chat.update":
+		m := s.find(c.Channel, c.TS)
+		if m == nil {
+			return nil, "message_not_found"
+		}
+		if failure := f.check(c); failure != "" {
+			return nil, failure
+		}
+		m.Text, m.Rich = c.Text, c.Mrkdwn
+		m.Edits++
+		return map[string]any{"channel": c.Channel, "ts": c.TS}, ""
+	case "reactions.add":
+		return map[string]any{}, ""
+	case "files.getUploadURLExternal":
+		id := "F" + strconv.Itoa(s.id())
+		f.files[id] = &Sent{Name: c.Filename, Data: make([]byte, 0, c.Length)}
+		return map[string]any{"upload_url": s.URL + "/upload/" + id, "file_id": id}, ""
+	case "files.completeUploadExternal":
+		file := f.files[c.Files[0].ID]
+		if file == nil || len(file.Data) != cap(file.Data) {
+			return nil, "file_not_found"
+		}
+		s.shown[c.ChannelID] = append(s.shown[c.ChannelID], &Shown{ID: "file:" + c.Files[0].ID, File: file, Topic: c.Thread})
+		return map[string]any{"files": []any{map[string]any{"id": c.Files[0].ID}}}, ""
+	case "files.info":
+		if f.files[c.File] == nil {
+			return nil, "file_not_found"
+		}
+		return map[string]any{"file": map[string]any{"id": c.File, "url_private_download": s.URL + "/files/" + c.File}}, ""
+	}
+	return nil, "unknown_method"
+}
+
+// check finds what Slack refuses, and what would address people.
+func (f *Slack) check(c slackCall) string {
+	switch {
+	case c.Text == "":
+		return "no_text"
+	case len([]rune(c.Text)) > 4000:
+		f.state.errorf("a message of %d characters", len([]rune(c.Text)))
+		return "msg_too_long"
+	case strings.Contains(c.Text, "<!") || strings.Contains(c.Text, "<@"):
+		f.state.errorf("%q addresses people", c.Text)
+	}
+	return ""
+}
+
+func (f *Slack) upload(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	f.state.do(func() {
+		file := f.files[r.PathValue("id")]
+		if file == nil {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		file.Data = append(file.Data[:0], data...)
+	})
+}
+
+func (f *Slack) file(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer "+SlackBotToken {
+		http.Error(w, "<html>Sign in</html>", http.StatusForbidden)
+		return
+	}
+	f.state.mu.Lock()
+	file := f.files[r.PathValue("id")]
+	f.state.mu.Unlock()
+	if file == nil {
+		http.NotFound(w, r)
+		return
+	}
+	_, _ = w.Write(file.Data)
+}

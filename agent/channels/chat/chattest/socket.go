@@ -1,0 +1,157 @@
+package chattest
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// item is an event that is sent until it is acknowledged.
+type item struct {
+	text     string
+	body     any
+	envelope string // new with each delivery
+	on       *websocket.Conn
+	done     bool
+}
+
+// sockets delivers events over WebSockets: each to one of them, and again if that ends before it was acknowledged.
+type sockets struct {
+	s     *State
+	items []*item
+	conns map[*websocket.Conn]bool
+	work  sync.WaitGroup
+}
+
+func (q *sockets) init(t testing.TB, s *State) {
+	q.s, q.conns = s, map[*websocket.Conn]bool{}
+	t.Cleanup(func() {
+		q.cut()
+		q.work.Wait()
+	})
+}
+
+// push queues an event. It needs the lock.
+func (q *sockets) push(text string, body any) {
+	q.items = append(q.items, &item{text: text, body: body})
+}
+
+func (q *sockets) repeat() {
+	q.s.do(func() {
+		for _, it := range q.items {
+			it.on, it.done = nil, false
+		}
+	})
+}
+
+func (q *sockets) cut() {
+	q.s.mu.Lock()
+	var all []*websocket.Conn
+	for c := range q.conns {
+		all = append(all, c)
+	}
+	q.s.mu.Unlock()
+	for _, c := range all {
+		_ = c.CloseNow()
+	}
+}
+
+// open is how many sockets there are. It needs the lock.
+func (q *sockets) open() int { return len(q.conns) }
+
+// ack marks the delivery of that envelope. It needs the lock.
+func (q *sockets) ack(envelope string) bool {
+	for _, it := range q.items {
+		if it.envelope == envelope {
+			it.done = true
+			q.s.confirmed[it.text] = true
+			return true
+		}
+	}
+	return false
+}
+
+// serve handles a socket: hello is sent first, encode makes the message of an event, heard gets what the bot says. Without
+// a hello events wait until heard says that the bot is ready; a greeting does not change that.
+func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte, encode func(*item) (websocket.MessageType, []byte),
+	heard func(*websocket.Conn, []byte) (ready bool), greeting ...[]byte) {
+	q.work.Add(1)
+	defer q.work.Done()
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	conn.SetReadLimit(64 << 20)
+	stop := make(chan struct{})
+	defer func() {
+		q.s.do(func() {
+			delete(q.conns, conn)
+			for _, it := range q.items {
+				if it.on == conn && !it.done {
+					it.on = nil
+				}
+			}
+		})
+	}()
+	if hello != nil && conn.Write(r.Context(), websocket.MessageText, hello) != nil {
+		return
+	}
+	for _, g := range greeting {
+		if conn.Write(r.Context(), websocket.MessageText, g) != nil {
+			return
+		}
+	}
+	q.s.do(func() { q.conns[conn] = true })
+	deliver := sync.OnceFunc(func() { q.work.Go(func() { q.deliver(r, conn, stop, encode) }) })
+	if hello != nil {
+		deliver()
+	}
+	defer func() { q.s.do(func() { close(stop) }) }()
+	for {
+		_, data, err := conn.Read(r.Context())
+		if err != nil {
+			return
+		}
+		if heard(conn, data) {
+			deliver()
+		}
+	}
+}
+
+// deliver sends what is not acknowledged and on no other socket, one after the other.
+func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struct{}, encode func(*item) (websocket.MessageType, []byte)) {
+	ended := func() bool {
+		select {
+		case <-stop:
+			return true
+		default:
+			return false
+		}
+	}
+	for {
+		var next *item
+		q.s.wait(r.Context(), func() bool {
+			if ended() {
+				return true
+			}
+			for _, it := range q.items {
+				if !it.done && it.on == nil {
+					it.on, it.envelope = conn, "envelope-"+strconv.Itoa(q.s.id())
+					next = it
+					return true
+				}
+			}
+			return false
+		})
+		if next == nil {
+			return
+		}
+		kind, data := encode(next)
+		if data == nil || conn.Write(r.Context(), kind, data) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// SlackConfig is an app with Socket Mode.
+type SlackConfig struct {
+	BotToken string // xoxb-
+	AppToken string // xapp-, of the whole app, with connections:write
+	Options
+}
+
+// Slack reads by Socket Mode: envelopes come until they are acknowledged, which they are once they were taken.
+type Slack struct {
+	cfg  SlackConfig
+	c    *client
+	text *dialect
+
+	mu  sync.Mutex
+	who slackIdentity // guarded by mu
+}
+
+type slackIdentity struct {
+	User   string `json:"user_id"`
+	Name   string `json:"user"`
+	Bot    string `json:"bot_id"`
+	Team   string `json:"team_id"`
+	Called string `json:"team"`
+}
+
+// slackMax is below the 4,000 characters that Slack recommends: marks take some.
+const slackMax = 3900
+
+// NewSlack makes a channel. It makes no call.
+func NewSlack(cfg SlackConfig) (*Slack, error) {
+	switch {
+	case cfg.BotToken == "":
+		return nil, errors.New("bot_token is missing")
+	case cfg.AppToken == "":
+		return nil, errors.New("app_token is missing")
+	case strings.HasPrefix(cfg.BotToken, "xapp-") || strings.HasPrefix(cfg.AppToken, "xoxb-"):
+		return nil, errors.New("bot_token and app_token are the wrong way round: the bot's begins with xoxb-, the app's with xapp-")
+	}
+	c, err := newClient(cfg.Options, "https://slack.com/api", []string{"files.slack.com", ".slack-edge.com"}, cfg.BotToken, cfg.AppToken)
+	if err != nil {
+		return nil, err
+	}
+	return &Slack{cfg: cfg, c: c, text: slackText()}, nil
+}
+
+// Limits are those of Slack's pages on rate limits and messages.
+func (s *Slack) Limits() Limits {
+	return Limits{Max: slackMax, Count: s.text.count(utf16Size), EditEvery: 1200 * time.Millisecond, GroupEditEvery: 1200 * time.Millisecond,
+		MaxFile: 1 << 30, MaxImage: 1 << 30, CanEdit: true, Chat: Bucket{1, time.Second}, Group: Bucket{1, time.Second},
+		Bot: Bucket{50, time.Minute}, Format: FormatMarkdown}
+}
+
+// slackReply is what all answers have.
+type slackReply struct {
+	OK     bool   `json:"ok"`
+	Error  string `json:"error"`
+	Needed string `json:"needed"`
+}
+
+func (s *Slack) call(ctx context.Context, method string, body, into any) error {
+	return s.do(ctx, call{op: method, body: body, header: bearer(s.cfg.BotToken)}, into)
+}
+
+// form calls a method that reads no JSON.
+func (s *Slack) form(ctx context.Context, method string, values url.Values, into any) error {
+	raw := values.Encode()
+	return s.do(ctx, call{op: method, raw: strings.NewReader(raw), size: int64(len(raw)), kind: "application/x-www-form-urlencoded",
+		header: bearer(s.cfg.BotToken)}, into)
+}
+
+// do calls a method. Errors are what Channel promises.
+func (s *Slack) do(ctx context.Context, r call, into any) error {
+	r.method, r.path = http.MethodPost, "/"+r.op
+	var raw json.RawMessage
+	if err := s.c.do(ctx, r, &raw); err != nil {
+		if rate := rateOf(err); rate != nil {
+			rate.Chat = strings.HasPrefix(r.op, "chat.")
+			return rate
+		}
+		return err
+	}
+	var reply slackReply
+	if err := json.Unmarshal(raw, &reply); err != nil {
+		return s.c.clean(r.op+": reading the answer", err)
+	}
+	if !reply.OK {
+		return s.refused(r.op, reply)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return s.c.clean(r.op+": reading the answer", err)
+	}
+	return nil
+}
+
+func (s *Slack) refused(op string, r slackReply) error {
+	text := op + ": " + s.c.redact(r.Error)
+	token := "bot token (xoxb-…)"
+	if strings.HasPrefix(op, "apps.") {
+		token = "app-level token (xapp-…)"
+	}
+	switch r.Error {
+	case "ratelimited", "rate_limited":
+		return &Rate{Chat: strings.HasPrefix(op, "chat.")}
+	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type", "no_permission":
+		return &Fatal{Reason: "Slack does not accept the " + token + ": " + r.Error + ".",
+			Remedy: "Install the app to the workspace again and copy the token."}
+	case "missing_scope":
+		return &Fatal{Reason: "The Slack app lacks the permission " + s.c.redact(r.Needed) + ".",
+			Remedy: "Add it under OAuth & Permissions, then install the app to the workspace again."}
+	case "message_not_found", "cant_update_message", "edit_window_closed":
+		return &Gone{Message: true, Reason: text}
+	case "channel_not_found", "is_archived", "not_in_channel", "restricted_action", "cannot_dm_bot", "user_disabled", "thread_not_found",
+		"restricted_action_read_only_channel", "team_access_not_granted", "messages_tab_disabled":
+		return &Gone{Reason: text}
+	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "":
+		return errors.New(text)
+	}
+	return &Refused{Reason: text}
+}
+
+// Check asks with both tokens.
+func (s *Slack) Check(ctx context.Context) (Me, error) {
+	who, err := s.identify(ctx)
+	if err != nil {
+		return Me{}, err
+	}
+	if _, err := s.address(ctx); err != nil {
+		return Me{}, err
+	}
+	return Me{ID: who.User, Name: who.Name, Handle: who.Name}, nil
+}
+
+func (s *Slack) identify(ctx context.Context) (slackIdentity, error) {
+	var who slackIdentity
+	if err := s.call(ctx, "auth.test", map[string]any{}, &who); err != nil {
+		return who, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.who = who
+	return who, nil
+}
+
+// address asks for a socket, whose address is a secret.
+func (s *Slack) address(ctx context.Context) (string, error) {
+	var at struct {
+		URL string `json:"url"`
+	}
+	err := s.do(ctx, call{op: "apps.connections.open", header: bearer(s.cfg.AppToken)}, &at)
+	return at.URL, err
+}
+
+// Run reads envelopes.
+func (s *Slack) Run(ctx context.Context, in Inbox) error {
+	return again(ctx, s.cfg.Options, in, func(ctx context.Context, up func()) error { return s.session(ctx, in, up) })
+}
+
+// session stands until a socket breaks. Slack recycles them: it says so before, and then the next one is opened first
+// and the old one read until it ends.
+func (s *Slack) session(ctx context.Context, in Inbox, up func()) error {
+	if _, err := s.identify(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var old sync.WaitGroup
+	defer old.Wait()
+	defer cancel()
+	for {
+		sock, err := s.connect(ctx)
+		if err != nil {
+			return err
+		}
+		up()
+		if err := s.read(ctx, sock, in); !errors.Is(err, errRecycled) {
+			sock.close(0)
+			return err
+		}
+		old.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			for errors.Is(s.read(ctx, sock, in), errRecycled) {
+			}
+			sock.close(websocket.StatusNormalClosure)
+		})
+	}
+}
+
+func (s *Slack) connect(ctx context.Context) (*socket, error) {
+	address, err := s.address(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sock, err := s.c.dial(ctx, "Slack's socket", address, nil)
+	if err != nil {
+		return nil, err
+	}
+	sock.keep(ctx, 30*time.Second)
+	return sock, nil
+}
+
+// errRecycled is a socket that Slack will close soon.
+var errRecycled = errors.New("the socket is being recycled")
+
+type slackEnvelope struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"envelope_id"`
+	Reason  string          `json:"reason"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// read takes what a socket brings, and acknowledges it then.
+func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
+	for {
+		data, err := sock.read(ctx)
+		if err != nil {
+			return err
+		}
+		var e slackEnvelope
+		if json.Unmarshal(data, &e) != nil {
+			continue // nothing to acknowledge
+		}
+		switch {
+		case e.Type == "disconnect" && e.Reason == "link_disabled":
+			return &Fatal{Reason: "Socket Mode is switched off for the Slack app.", Remedy: "Switch it on in the settings of the app."}
+		case e.Type == "disconnect":
+			return errRecycled
+		case e.ID == "":
+			continue
+		}
+		if u, ok := s.update(e); ok {
+			if err := in.Take(ctx, []Update{u}, nil); err != nil {
+				return err
+			}
+		}
+		if err := sock.writeJSON(ctx, map[string]string{"envelope_id": e.ID}); err != nil {
+			return err
+		}
+	}
+}
+
+// Send posts a message. The topic of a channel is its thread.
+func (s *Slack) Send(ctx context.Context, to Address, p Post) (Ref, error) {
+	body := s.body(to, p)
+	body["unfurl_links"], body["unfurl_media"] = false, false
+	if to.Topic != "" {
+		body["thread_ts"] = to.Topic
+	}
+	var m struct {
+		TS string `json:"ts"`
+	}
+	if err := s.call(ctx, "chat.postMessage", body, &m); err != nil {
+		return Ref{}, err
+	}
+	return Ref{to, m.TS}, nil
+}
+
+// Edit replaces a message.
+func (s *Slack) Edit(ctx context.Context, at Ref, p Post) error {
+	body := s.body(at.Address, p)
+	body["ts"] = at.Message
+	return s.call(ctx, "chat.update", body, nil)
+}
+
+func (s *Slack) body(to Address, p Post) map[string]any {
+	text := s.text.plain(p.Text)
+	if !p.Plain {
+		text, _ = s.text.render(p.Text)
+	}
+	return map[string]any{"channel": to.Chat, "text": cmp.Or(text, "…"), "mrkdwn": !p.Plain, "parse": "none", "link_names": false}
+}
+
+// Typing puts a sign on the message a thread began with. In private chats Slack has none for bots.
+func (s *Slack) Typing(ctx context.Context, to Address) error {
+	if to.Topic == "" {
+		return nil
+	}
+	err := s.call(ctx, "reactions.add", map[string]any{"channel": to.Chat, "timestamp": to.Topic, "name": "eyes"}, nil)
+	if _, ok := errors.AsType[*Rate](err); ok {
+		return err
+	}
+	return nil // it is there already, or the app may not: an answer will come all the same
+}
+
+// Upload sends the bytes first and posts them then.
+func (s *Slack) Upload(ctx context.Context, to Address, f File, _ string) (Ref, error) {
+	var at struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
+	}
+	values := url.Values{"filename": {f.Name}, "length": {strconv.FormatInt(f.Size, 10)}}
+	if err := s.form(ctx, "files.getUploadURLExternal", values, &at); err != nil {
+		return Ref{}, err
+	}
+	if err := s.c.ownHost(at.URL); err != nil {
+		return Ref{}, fmt.Errorf("upload: %w", err)
+	}
+	src, err := f.Open()
+	if err != nil {
+		return Ref{}, fmt.Errorf("open %s: %w", f.Name, err)
+	}
+	defer src.Close()
+	resp, err := s.c.open(ctx, call{op: "upload", method: http.MethodPost, path: at.URL, raw: io.LimitReader(src, f.Size), size: f.Size,
+		kind: "application/octet-stream"})
+	if err != nil {
+		return Ref{}, err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return Ref{}, &statusError{op: "upload", Status: resp.StatusCode}
+	}
+	body := map[string]any{"files": []any{map[string]any{"id": at.ID, "title": f.Name}}, "channel_id": to.Chat}
+	if to.Topic != "" {
+		body["thread_ts"] = to.Topic
+	}
+	if err := s.call(ctx, "files.completeUploadExternal", body, nil); err != nil {
+		return Ref{}, err
+	}
+	return Ref{to, "file:" + at.ID}, nil
+}
+
+// Fetch downloads a file, with the bot's token.
+func (s *Slack) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
+	var info struct {
+		File struct {
+			URL      string `json:"url_private"`
+			Download string `json:"url_private_download"`
+		} `json:"file"`
+	}
+	if err := s.form(ctx, "files.info", url.Values{"file": {f.ID}}, &info); err != nil {
+		return err
+	}
+	return s.c.download(ctx, "download", cmp.Or(info.File.Download, info.File.URL), bearer(s.cfg.BotToken), w)
+}
