@@ -63,15 +63,14 @@ func (q *sockets) cut() {
 func (q *sockets) open() int { return len(q.conns) }
 
 // ack marks the delivery of that envelope. It needs the lock.
-func (q *sockets) ack(envelope string) bool {
+func (q *sockets) ack(envelope string) {
 	for _, it := range q.items {
 		if it.envelope == envelope {
 			it.done = true
 			q.s.confirmed[it.text] = true
-			return true
+			return
 		}
 	}
-	return false
 }
 
 // serve handles a socket: hello is sent first, encode makes the message of an event, heard gets what the bot says. Without
