@@ -21,7 +21,7 @@ type Batch struct {
 	ThreadID    string       // owner of Patch, Messages, Fields, Checkpoints, Events and Delete; Thread.ID when empty
 	Run         *Run         // written whole, in place of what is there
 	NewRun      bool         // with Run: ErrExists when the id is taken
-	Messages    []MessageRow // new numbers only, else ErrConflict
+	Messages    []MessageRow // numbers the thread never gave, else ErrConflict
 	Fields      []FieldRow   // new versions only, else ErrConflict
 	Checkpoints []Checkpoint // new ids only, else ErrConflict
 	Events      []Event      // new rows only, else ErrConflict
@@ -174,6 +174,9 @@ func (w *writer) apply(p *batch) error {
 			return err
 		}
 	}
+	if err := w.raiseTop(p); err != nil {
+		return err
+	}
 	for _, m := range p.Messages {
 		if err := w.exec(`INSERT INTO message(thread, n, id, body) VALUES (?, ?, ?, ?)`, p.ThreadID, m.N, m.ID,
 			blob(m.Body)); err != nil {
@@ -276,7 +279,6 @@ func (w *writer) remove(thread string, d *Delete) error {
 		}
 	}
 	if d.MessagesFrom > 0 {
-		w.cut = true
 		if err := w.exec(`DELETE FROM message WHERE thread = ? AND n >= ?`, thread, d.MessagesFrom); err != nil {
 			return fmt.Errorf("delete messages of thread %s: %w", thread, err)
 		}

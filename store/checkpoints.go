@@ -158,19 +158,19 @@ func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string,
 
 // Standing is where a thread's next rows go on from.
 type Standing struct {
-	Head       string
-	MaxMessage int64            // greatest message number, 0 when none
-	Fields     map[string]int64 // greatest version of each field, never nil
+	Head   string
+	Top    int64            // greatest message number the thread ever gave, 0 when none
+	Fields map[string]int64 // greatest version of each field, never nil
 }
 
 // Standing reads it all as of one moment. ErrNotFound when there is no such thread.
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
 	var fields []byte
-	err := db.queryRow(ctx, `SELECT head, coalesce((SELECT max(n) FROM message WHERE thread = t.id), 0),
+	err := db.queryRow(ctx, `SELECT head, top,
 		(SELECT json_group_object(name, version) FROM
 			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name))
-		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.MaxMessage, &fields)
+		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &fields)
 	if err == nil && len(fields) > len("{}") {
 		err = json.Unmarshal(fields, &s.Fields)
 	}
@@ -180,7 +180,7 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	return s, nil
 }
 
-// MaxMessage returns the greatest message number of a thread, 0 when none.
+// MaxMessage returns the greatest number of the messages a thread has, 0 when none.
 func (db *DB) MaxMessage(ctx context.Context, thread string) (int64, error) {
 	var n int64
 	err := db.queryRow(ctx, `SELECT coalesce(max(n), 0) FROM message WHERE thread = ?`, []any{thread}, &n)

@@ -18,6 +18,8 @@ func (w *writer) copyThread(p *batch) error {
 	}{
 		{"messages", `INSERT INTO message(thread, n, id, body) SELECT ?, n, id, body FROM message WHERE thread = ?`,
 			[]any{p.ThreadID, p.CopyFrom}},
+		{"message numbers", `UPDATE thread SET top = (SELECT top FROM thread WHERE id = ?2) WHERE id = ?1`,
+			[]any{p.ThreadID, p.CopyFrom}},
 		{"fields", `INSERT INTO field(thread, name, version, body)
 			SELECT ?, name, version, body FROM field WHERE thread = ?`,
 			[]any{p.ThreadID, p.CopyFrom}},

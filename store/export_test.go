@@ -120,7 +120,7 @@ const MaxRecent = maxRecent
 func (db *DB) ForgetRows() {
 	db.rows.mu.Lock()
 	defer db.rows.mu.Unlock()
-	db.rows.age, db.rows.threads, db.rows.bytes = 0, nil, 0
+	db.rows.threads, db.rows.bytes = nil, 0
 }
 
 // KeptRows is what the rows kept in memory count for, by themselves.

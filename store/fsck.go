@@ -14,14 +14,15 @@ const maxFindings = 1000
 
 // Check looks for broken references, one sentence each, at most 1,000: rows that
 // a card names and that are not there, heads and parents that do not exist, rows
-// without a thread, numbers of runs without events, threads at work that nobody works
-// on, and what SQLite itself finds wrong with the file.
+// without a thread, numbers of runs without events, counters that would give a number a
+// second time, threads at work that nobody works on, and what SQLite itself finds wrong
+// with the file.
 func (db *DB) Check(ctx context.Context) ([]string, error) {
 	c := &checker{ctx: ctx}
 	err := db.view(ctx, nil, func(v view) error {
 		c.tx = v.tx
-		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.parents, c.cards, c.events, c.busy,
-			c.blobs} {
+		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.numbers, c.parents, c.cards, c.events,
+			c.busy, c.blobs} {
 			if err := f(); err != nil {
 				return translate(err)
 			}
@@ -80,6 +81,18 @@ func (c *checker) heads() error {
 			c.add("Thread %s has head %s, which does not exist.", thread, head)
 			return err
 		})
+}
+
+// numbers of messages must be below those that are still to be given.
+func (c *checker) numbers() error {
+	return c.each(`SELECT t.id, t.top, m.n FROM thread t JOIN (SELECT thread, max(n) AS n FROM message GROUP BY thread) m
+		ON m.thread = t.id WHERE m.n > t.top`, nil, func(rows *sql.Rows) error {
+		var thread string
+		var top, last int64
+		err := rows.Scan(&thread, &top, &last)
+		c.add("Thread %s counts messages up to %d and has number %d.", thread, top, last)
+		return err
+	})
 }
 
 func (c *checker) parents() error {

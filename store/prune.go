@@ -30,7 +30,7 @@ func (w *writer) removeThread(thread string) error {
 	if err := w.overwriting(func() error { return w.removeRows(thread) }); err != nil {
 		return err
 	}
-	w.shrink, w.cut = true, true
+	w.shrink = true
 	return w.forget(thread)
 }
 
@@ -107,7 +107,7 @@ func (w *writer) removeHistory(thread string) error {
 			next = max(next, r.To+1)
 		}
 	}
-	w.shrink, w.cut = true, true
+	w.shrink = true
 	return w.removeFields(thread, card.Fields)
 }
 

@@ -10,13 +10,18 @@ const (
 
 // rows keeps the message rows of the threads read last: the checkpoints of a thread have
 // nearly all their messages in common, so that a reader of the newest one needs few rows
-// from the file. Stored rows never change; a commit that deletes some ends the age of all.
+// from the file. A row with its number never becomes another one in an incarnation of a thread.
 type rows struct {
 	mu      sync.Mutex
-	age     uint64
-	threads map[string]*recent
+	threads map[threadKey]*recent
 	clock   uint64 // counts uses
 	bytes   int
+}
+
+// threadKey names an incarnation of a thread.
+type threadKey struct {
+	id          string
+	incarnation int64
 }
 
 // recent are rows of one thread. A nil one has none.
@@ -27,20 +32,11 @@ type recent struct {
 	bytes int
 }
 
-// of returns the rows of a thread that are good at this age; nil when the age is none.
-func (c *rows) of(thread string, age uint64) *recent {
-	if age%2 == 0 {
-		return nil
-	}
+// of returns the rows of an incarnation of a thread, nil when there are none.
+func (c *rows) of(thread string, incarnation int64) *recent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.age != age {
-		if c.age > age {
-			return nil
-		}
-		c.age, c.threads, c.bytes = age, map[string]*recent{}, 0
-	}
-	r := c.threads[thread]
+	r := c.threads[threadKey{thread, incarnation}]
 	if r != nil {
 		c.clock++
 		r.used = c.clock
@@ -48,22 +44,23 @@ func (c *rows) of(thread string, age uint64) *recent {
 	return r
 }
 
-// keep remembers rows that were read at this age. Those that would not leave room for other
-// threads are not kept.
-func (c *rows) keep(thread string, age uint64, fresh []MessageRow) {
-	if age%2 == 0 || len(fresh) == 0 {
+// keep remembers rows of an incarnation of a thread, 0 for none. Those that would not leave room
+// for other threads are not kept.
+func (c *rows) keep(thread string, incarnation int64, fresh []MessageRow) {
+	if incarnation == 0 || len(fresh) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.age != age {
-		return
+	if c.threads == nil {
+		c.threads = map[threadKey]*recent{}
 	}
-	r := c.threads[thread]
+	key := threadKey{thread, incarnation}
+	r := c.threads[key]
 	if r == nil {
 		c.clock++
 		r = &recent{rows: map[int64]MessageRow{}, used: c.clock}
-		c.threads[thread] = r
+		c.threads[key] = r
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +73,7 @@ func (c *rows) keep(thread string, age uint64, fresh []MessageRow) {
 		r.bytes, c.bytes = r.bytes+n, c.bytes+n
 	}
 	if r.bytes == 0 {
-		delete(c.threads, thread)
+		delete(c.threads, key)
 	}
 	for c.bytes > maxRecent {
 		c.dropOldest()
@@ -87,15 +84,15 @@ func (c *rows) keep(thread string, age uint64, fresh []MessageRow) {
 func (db *DB) Rest() {
 	db.rows.mu.Lock()
 	defer db.rows.mu.Unlock()
-	db.rows.threads, db.rows.bytes = map[string]*recent{}, 0
+	db.rows.threads, db.rows.bytes = nil, 0
 }
 
 // dropOldest forgets the thread whose last use is longest ago. Called with mu held.
 func (c *rows) dropOldest() {
-	oldest, least := "", ^uint64(0)
-	for id, r := range c.threads {
+	oldest, least := threadKey{}, ^uint64(0)
+	for key, r := range c.threads {
 		if r.used < least {
-			oldest, least = id, r.used
+			oldest, least = key, r.used
 		}
 	}
 	c.bytes -= c.threads[oldest].bytes

@@ -11,7 +11,7 @@ import (
 	"fawn/store"
 )
 
-// A turn that is taken back and asked again gives numbers to other messages. Whoever reads
+// A turn that is taken back and asked again gives new numbers to its messages. Whoever reads
 // meanwhile sees one of the two, and never one message with the other's checkpoint.
 func TestRowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 	db := open(t)
@@ -22,23 +22,34 @@ func TestRowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	id := func(step int) string { return fmt.Sprintf("c%06d", step) }
-	// write replaces the head by a checkpoint of the messages 1 to to; those from from on are new.
-	write := func(step int, from, to int64) {
-		cp := store.Checkpoint{ID: id(step), Thread: "t", Step: step, Source: "loop", Card: store.Card{Messages: []store.Range{{From: 1, To: to}}}, At: at}
+	var numbers []int64
+	top := int64(0)
+	// write replaces the head by a checkpoint of 40 messages, or of those before a place; those
+	// behind it are new, or taken back.
+	write := func(step, keep, all int) {
+		b := store.Batch{ThreadID: "t", Delete: &store.Delete{}}
+		if keep == all && keep < len(numbers) {
+			b.Delete.MessagesFrom = numbers[keep]
+		}
+		numbers = numbers[:keep]
+		for len(numbers) < all {
+			top++
+			numbers = append(numbers, top)
+			b.Messages = append(b.Messages, row(top, step))
+		}
+		var card store.Card
+		for _, n := range numbers {
+			card.Messages = append(card.Messages, store.Range{From: n, To: n})
+		}
+		cp := store.Checkpoint{ID: id(step), Thread: "t", Step: step, Source: "loop", Card: card, At: at}
 		head := cp.ID
-		b := store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head}, Checkpoints: []store.Checkpoint{cp}, Delete: &store.Delete{}}
-		for n := from; n <= to; n++ {
-			b.Messages = append(b.Messages, row(n, step))
-		}
-		if from > to {
-			b.Delete.MessagesFrom = from
-		}
+		b.Patch, b.Checkpoints = &store.ThreadPatch{Head: &head}, []store.Checkpoint{cp}
 		if step > 0 {
 			b.Delete.Checkpoints = []string{id(step - 1)}
 		}
 		commit(t, db, b)
 	}
-	write(0, 1, 40)
+	write(0, 0, 40)
 	defer func() { cancel(); readers.Wait() }()
 	for range 4 {
 		readers.Go(func() {
@@ -60,9 +71,9 @@ func TestRowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 		})
 	}
 	for step := 1; step <= 600; step += 2 {
-		from := int64(2 + step*7%39)
-		write(step, from, from-1)
-		write(step+1, from, 40)
+		keep := 1 + step*7%39
+		write(step, keep, keep)
+		write(step+1, keep, 40)
 		if step%50 == 1 {
 			db.Rest()
 		}
@@ -88,6 +99,49 @@ func TestRowsOfADeletedThreadAreForgotten(t *testing.T) {
 			t.Errorf("a deleted thread: %v", err)
 		}
 	}
+}
+
+// TestMessageNumbersAreNeverGivenTwice, also after a rollback, with and without a patch, in a
+// copy, and in a database from before they were counted.
+func TestMessageNumbersAreNeverGivenTwice(t *testing.T) {
+	dir := t.TempDir()
+	const script = `INSERT INTO thread(id, status, title, metadata, config, head, created_at, updated_at, state_updated_at)
+		VALUES ('old', 'idle', '', '{}', '{}', '', 1, 1, 1);
+		INSERT INTO message(thread, n, id, body) VALUES ('old', 7, 'm', x'7b7d')`
+	if err := store.MadeBy(t.Context(), dir, 14, script); err != nil {
+		t.Fatal(err)
+	}
+	db := openAt(t, dir)
+	write := func(thread string, patch *store.ThreadPatch, numbers ...int64) error {
+		b := store.Batch{ThreadID: thread, Patch: patch}
+		for _, n := range numbers {
+			b.Messages = append(b.Messages, store.MessageRow{N: n, ID: "m", Body: []byte("{}")})
+		}
+		return db.Commit(t.Context(), b)
+	}
+	top := func(thread string) int64 { return must(db.Standing(t.Context(), thread))(t).Top }
+	same(t, "counted before", top("old"), int64(7))
+	newThread(t, db, "t")
+	for _, patch := range []*store.ThreadPatch{nil, {Touch: true}} {
+		first := top("t") + 1
+		if err := write("t", patch, first, first+1, first+2); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{MessagesFrom: first + 1}})
+		if err := write("t", patch, first+1); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("a number that was taken back: %v", err)
+		}
+		same(t, "greatest number", top("t"), first+2)
+	}
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "copy"}, NewThread: true, CopyFrom: "t"})
+	same(t, "in a copy", top("copy"), top("t"))
+	checkClean(t, db)
+	if err := db.Exec(t.Context(), "UPDATE thread SET top = 0"); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "findings", len(must(db.Check(t.Context()))(t)), 3)
+	must(db.Repair(t.Context()))(t)
+	checkClean(t, db)
 }
 
 func TestRowsKeptInMemoryAreBounded(t *testing.T) {

@@ -39,6 +39,9 @@ func (db *DB) Repair(ctx context.Context) ([]string, error) {
 			{"raised the event counters of %d threads",
 				`UPDATE thread SET seq = (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)
 				WHERE seq < (SELECT max(e."to") FROM event e WHERE e.thread = thread.id)`},
+			{"raised the message counters of %d threads",
+				`UPDATE thread SET top = (SELECT max(m.n) FROM message m WHERE m.thread = thread.id)
+				WHERE top < (SELECT max(m.n) FROM message m WHERE m.thread = thread.id)`},
 			{"forgot %d blobs of rows that are gone", `DELETE` + unusedUses},
 			{"deleted %d blobs that nothing refers to", `DELETE` + unusedBlobs},
 			{"set %d busy threads to idle on which nothing runs", `UPDATE thread AS t SET status = 'idle'` + idleBusy},

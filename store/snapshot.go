@@ -13,9 +13,9 @@ type Snapshot struct {
 	Messages   []MessageRow // their bodies are shared by readers: not to be changed
 	Fields     map[string][]byte
 
-	// Age changes with each commit that deletes messages. Between two snapshots of the same
-	// odd age a message's number means the same message; 0 is no age.
-	Age uint64
+	// Incarnation tells the thread from one of the same id that was deleted before it; 0 when
+	// there is no thread. With it a message's number means the same message for ever.
+	Incarnation int64
 }
 
 // Snapshot reads a checkpoint of the root namespace and its rows as of one
@@ -24,7 +24,7 @@ type Snapshot struct {
 func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot, error) {
 	query, args := checkpointQuery(thread, "", checkpoint)
 	return db.snapshot(ctx, thread, []string{query}, func(v view) (Checkpoint, error) {
-		return scanCheckpoint(v.stmts[3].QueryRowContext(ctx, args...))
+		return scanCheckpoint(v.stmts[4].QueryRowContext(ctx, args...))
 	})
 }
 
@@ -34,40 +34,36 @@ func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
 	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })
 }
 
-// snapshot gives load a view with the queries more after its own three. Messages are taken
-// from those read lately as long as no commit deleted any meanwhile; else all are read.
+// snapshot gives load a view with the queries more after its own four. Messages that were read
+// lately are not read again.
 func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 	load func(view) (Checkpoint, error)) (Snapshot, error) {
 	queries := append([]string{
 		`SELECT n, id, body FROM message WHERE thread = ? AND n BETWEEN ? AND ? ORDER BY n`,
 		`SELECT body FROM field WHERE thread = ? AND name = ? AND version = ?`,
 		readBlob,
+		`SELECT coalesce((SELECT incarnation FROM thread WHERE id = ?), 0)`,
 	}, more...)
-	read := func(recent *recent) (snap Snapshot, fresh []MessageRow, err error) {
-		err = db.view(ctx, queries, func(v view) (err error) {
-			if snap.Checkpoint, err = load(v); err != nil {
-				return err
-			}
-			if snap.Messages, fresh, err = cardMessages(v, snap.Checkpoint, recent); err != nil {
-				return err
-			}
-			snap.Fields, err = cardFields(v, snap.Checkpoint)
+	var snap Snapshot
+	var fresh []MessageRow
+	err := db.view(ctx, queries, func(v view) (err error) {
+		if err := v.stmts[3].QueryRowContext(ctx, thread).Scan(&snap.Incarnation); err != nil {
+			return translate(err)
+		}
+		if snap.Checkpoint, err = load(v); err != nil {
 			return err
-		})
-		return snap, fresh, err
-	}
-	age := db.w.cuts.Load()
-	snap, fresh, err := read(db.rows.of(thread, age))
-	switch db.w.cuts.Load() {
-	case age:
-		snap.Age = age
-		db.rows.keep(thread, age, fresh)
-	default:
-		snap, _, err = read(nil)
-	}
+		}
+		recent := db.rows.of(thread, snap.Incarnation)
+		if snap.Messages, fresh, err = cardMessages(v, snap.Checkpoint, recent); err != nil {
+			return err
+		}
+		snap.Fields, err = cardFields(v, snap.Checkpoint)
+		return err
+	})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read snapshot of thread %s: %w", thread, err)
 	}
+	db.rows.keep(thread, snap.Incarnation, fresh)
 	return snap, nil
 }
 

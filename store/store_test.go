@@ -107,13 +107,13 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 	snap := must(db.Snapshot(ctx, "t1", ""))(t)
 	same(t, "snapshot", snap, store.Snapshot{Checkpoint: cps[1],
 		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {3, "m3", []byte(`{"n":3}`)}, {2, "m2", []byte(`{"n":2}`)}},
-		Fields:   map[string][]byte{"title": []byte(`"b"`)}, Age: snap.Age})
+		Fields:   map[string][]byte{"title": []byte(`"b"`)}, Incarnation: snap.Incarnation})
 	same(t, "older snapshot", len(must(db.SnapshotOf(ctx, cps[0]))(t).Messages), 1)
 	same(t, "max message", must(db.MaxMessage(ctx, "t1"))(t), int64(3))
 	same(t, "message", must(db.Message(ctx, "t1", 2))(t), store.MessageRow{2, "m2", []byte(`{"n":2}`)})
 	same(t, "field", must(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
 	same(t, "versions", must(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
-	same(t, "standing", must(db.Standing(ctx, "t1"))(t), store.Standing{Head: cps[1].ID, MaxMessage: 3, Fields: map[string]int64{"title": 2}})
+	same(t, "standing", must(db.Standing(ctx, "t1"))(t), store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}})
 	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
 	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
 	same(t, "kv", must(db.KV(ctx, "", "s", "k"))(t), []byte("v"))

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -283,18 +284,19 @@ func parseContainment(raw json.RawMessage) (map[string]any, error) {
 
 func (w *writer) putThread(p *batch) error {
 	t := p.Thread
-	query := `INSERT INTO thread(` + threadColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	query := `INSERT INTO thread(` + threadColumns + `, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET owner = excluded.owner, status = excluded.status, title = excluded.title,
 		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
 		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
 		deleted_at = excluded.deleted_at`
 	if p.NewThread {
 		query = `INSERT INTO thread(` + threadColumns +
-			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
+			`, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
 	n, err := w.change(query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
 		object(t.Metadata), object(t.Config), t.Head,
-		orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt))
+		orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt),
+		rand.Int64())
 	if err == nil && n == 0 {
 		err = ErrExists
 	}
@@ -328,6 +330,10 @@ func (w *writer) patchThread(p *batch) error {
 		query += `, seq = max(seq, ?)`
 		args = append(args, p.to)
 	}
+	if len(p.Messages) > 0 {
+		query += `, ` + raisedTop
+		args = append(args, p.topArgs()...)
+	}
 	if pa.Touch { // only then: the column is in an index
 		query += `, updated_at = ?`
 		args = append(args, p.now)
@@ -342,6 +348,30 @@ func (w *writer) patchThread(p *batch) error {
 	}
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", p.ThreadID, err)
+	}
+	return nil
+}
+
+// raisedTop makes the numbers of a batch's messages the thread's last ones. A number the thread
+// has given before makes it NULL, which the column refuses.
+const raisedTop = `top = CASE WHEN top < ? THEN ? END`
+
+// topArgs are the arguments of [raisedTop].
+func (p *batch) topArgs() []any {
+	least, most := p.Messages[0].N, p.Messages[0].N
+	for _, m := range p.Messages[1:] {
+		least, most = min(least, m.N), max(most, m.N)
+	}
+	return []any{least, most}
+}
+
+// raiseTop does for a batch without a patch what patchThread does for others.
+func (w *writer) raiseTop(p *batch) error {
+	if len(p.Messages) == 0 || p.Patch != nil {
+		return nil
+	}
+	if err := w.exec(`UPDATE thread SET `+raisedTop+` WHERE id = ?`, append(p.topArgs(), p.ThreadID)...); err != nil {
+		return fmt.Errorf("number messages of thread %s: %w", p.ThreadID, err)
 	}
 	return nil
 }

@@ -71,12 +71,10 @@ type writer struct {
 	lookAt    int64         // tail row at which to look for garbage again
 	shrink    bool          // much was deleted since the log was last cut off
 	tidy      bool          // nothing was committed since the last housekeeping
-	cut       bool          // the group being written deletes messages
 	probed    time.Time     // last try of a failed disk
 	tell      []*Lane       // lanes of the group being finished, reused
 
 	auditRows, auditBytes int64
-	cuts                  atomic.Uint64 // the age of message numbers, see Snapshot.Age; even while a commit changes it
 
 	works atomic.Uint64 // statements that were carried out
 
@@ -107,7 +105,6 @@ func newWriter(ctx context.Context, pool *sql.DB, conn *sql.Conn, dir string, cf
 	if err := conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&w.oldTail); err != nil {
 		return nil, translate(err)
 	}
-	w.cuts.Store(1)
 	w.nextTail = w.oldTail + 1
 	w.tailLow = w.nextTail
 	w.cur = w.newGroup()
@@ -313,24 +310,13 @@ func (w *writer) inTx(f func() (func(), error)) (done func(), err error) {
 	}
 	done, err = f()
 	if err == nil {
-		err = w.commit()
+		err = w.exec("COMMIT")
 	}
 	if err != nil {
 		w.rollback()
 		return nil, err
 	}
 	return done, nil
-}
-
-// commit ends a transaction. While one that deleted messages becomes visible, nobody may
-// take rows for others by their numbers.
-func (w *writer) commit() error {
-	if w.cut {
-		w.cut = false
-		w.cuts.Add(1)
-		defer w.cuts.Add(1)
-	}
-	return w.exec("COMMIT")
 }
 
 // rollback ends a failed transaction. SQLite may have ended it by itself, which

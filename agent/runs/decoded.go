@@ -16,8 +16,8 @@ const (
 
 // decoded keeps the messages of the threads used last, so that a turn of a long thread
 // parses only what is new. Stored messages never change, nor do decoded ones that belong
-// to a state; what it keeps is dropped when the store deletes messages, because their
-// numbers may then come back: see store.Snapshot.Age.
+// to a state, and the number of one means the same message in all snapshots of an
+// incarnation of its thread: see store.Snapshot.
 type decoded struct {
 	mu      sync.Mutex
 	threads map[string]*decodedThread
@@ -26,10 +26,10 @@ type decoded struct {
 }
 
 type decodedThread struct {
-	age      uint64
-	used     uint64
-	bytes    int
-	messages map[int64]kept // by row number; a new map for each load, never changed
+	incarnation int64
+	used        uint64
+	bytes       int
+	messages    map[int64]kept // by row number; a new map for each load, never changed
 }
 
 // kept is one message and the bytes it counts for.
@@ -38,15 +38,15 @@ type kept struct {
 	bytes   int
 }
 
-// of returns a thread's messages by row number, nil when none are known to be good.
-func (d *decoded) of(thread string, age uint64) map[int64]kept {
+// of returns the messages of an incarnation of a thread by row number, nil when none are known.
+func (d *decoded) of(thread string, incarnation int64) map[int64]kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.threads[thread]
 	if t == nil {
 		return nil
 	}
-	if t.age != age {
+	if t.incarnation != incarnation {
 		d.drop(thread)
 		return nil
 	}
@@ -56,12 +56,12 @@ func (d *decoded) of(thread string, age uint64) map[int64]kept {
 }
 
 // keep remembers the messages of a thread as they were just loaded.
-func (d *decoded) keep(thread string, age uint64, known map[int64]kept, rows []store.MessageRow,
+func (d *decoded) keep(thread string, incarnation int64, known map[int64]kept, rows []store.MessageRow,
 	messages []*agent.Message) {
-	if age == 0 {
+	if incarnation == 0 {
 		return
 	}
-	t := &decodedThread{age: age, messages: make(map[int64]kept, len(rows))}
+	t := &decodedThread{incarnation: incarnation, messages: make(map[int64]kept, len(rows))}
 	for i, row := range rows {
 		k, ok := known[row.N]
 		if !ok {

@@ -42,14 +42,14 @@ func (m *Manager) DecodedBytes() (bytes, threads int) {
 
 // DecodedAsStored compares each message kept decoded, and still good, with what its row holds.
 func (m *Manager) DecodedAsStored(ctx context.Context) error {
-	now, err := m.db.SnapshotOf(ctx, store.Checkpoint{})
-	if err != nil {
-		return err
-	}
 	m.decoded.mu.Lock()
 	threads := make(map[string]map[int64]kept, len(m.decoded.threads))
 	for id, t := range m.decoded.threads {
-		if t.age == now.Age {
+		now, err := m.db.SnapshotOf(ctx, store.Checkpoint{Thread: id})
+		if err != nil {
+			return err
+		}
+		if t.incarnation == now.Incarnation {
 			threads[id] = t.messages
 		}
 	}

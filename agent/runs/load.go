@@ -47,7 +47,7 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	if err != nil {
 		return agent.State{}, b, err
 	}
-	b.versions, b.maxRow = th.Fields, th.MaxMessage
+	b.versions, b.maxRow = th.Fields, th.Top
 	if checkpoint == "" {
 		checkpoint = th.Head
 	}
@@ -61,12 +61,12 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	if err != nil {
 		return agent.State{}, b, err
 	}
-	known := m.decoded.of(thread, snap.Age)
+	known := m.decoded.of(thread, snap.Incarnation)
 	st, err := decode(snap, known)
 	if err != nil {
 		return st, b, err
 	}
-	m.decoded.keep(thread, snap.Age, known, snap.Messages, st.Messages)
+	m.decoded.keep(thread, snap.Incarnation, known, snap.Messages, st.Messages)
 	b.msgs = st.Messages[:len(st.Messages):len(st.Messages)]
 	b.rows = make([]int64, len(snap.Messages))
 	for i, row := range snap.Messages {
