@@ -47,7 +47,7 @@ func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
 		}
 	}
 	if q.Limit <= 0 {
-		q.Limit = -1
+		q.Limit = noLimit
 	}
 	out := []AuditRow{}
 	err := db.each(ctx, `SELECT id, thread, kind, body FROM audit`+where+` ORDER BY id DESC LIMIT ?`,
@@ -67,27 +67,20 @@ func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
 
 // putAudit adds rows for threads that exist, under their owners, and drops the oldest ones
 // beyond the bounds. A thread that was deleted meanwhile keeps no rows.
-func (w *writer) putAudit(p *batch) error {
+func (p *batch) putAudit() {
 	for _, r := range p.Audit {
 		size := len(r.Body) + len(r.Thread) + len(r.Kind) + auditCosts
-		err := w.exec(`INSERT INTO audit(owner, thread, kind, upto, body)
+		p.add("record audit of thread", r.Thread, `INSERT INTO audit(owner, thread, kind, upto, body)
 			SELECT owner, id, ?, coalesce((SELECT upto FROM audit ORDER BY id DESC LIMIT 1), 0) + ?, ?
-			FROM thread WHERE id = ?`,
-			r.Kind, size, string(r.Body), r.Thread)
-		if err != nil {
-			return fmt.Errorf("record audit of thread %s: %w", r.Thread, err)
-		}
+			FROM thread WHERE id = ?`, r.Kind, size, string(r.Body), r.Thread)
 	}
 	if len(p.Audit) == 0 {
-		return nil
+		return
 	}
 	// Numbers and sums never go down, so both bounds are a place in the order. Rows of
 	// deleted threads leave holes, which only makes less be kept.
-	err := w.exec(`DELETE FROM audit WHERE id < max((SELECT max(id) FROM audit) - ? + 1, coalesce((SELECT id FROM audit
-		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`, w.auditRows,
-		w.auditBytes)
-	if err != nil {
-		return fmt.Errorf("drop old audit rows: %w", err)
-	}
-	return nil
+	p.add("drop old rows of", "audit", `DELETE FROM audit WHERE id < {greatest}((SELECT max(id) FROM audit) - ? + 1,
+		coalesce((SELECT id FROM audit
+		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`,
+		p.auditRows, p.auditBytes)
 }

@@ -132,21 +132,15 @@ func isBase64(c byte) bool {
 }
 
 // putBlobs writes what the rows of p refer to.
-func (w *writer) putBlobs(p *batch) error {
+func (p *batch) putBlobs() {
 	for _, b := range p.blobs {
-		if err := w.exec(`INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-			b.thread, b.hash[:], b.data); err != nil {
-			return fmt.Errorf("write blob of thread %s: %w", b.thread, err)
-		}
+		p.add("write blob of thread", b.thread, `INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?)
+			ON CONFLICT DO NOTHING`, b.thread, b.hash[:], b.data)
 	}
 	for _, u := range p.uses {
-		if err := w.exec(`INSERT INTO blob_use(thread, kind, name, n, hash) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`,
-			u.thread, u.kind, u.name, u.n, u.hash[:]); err != nil {
-			return fmt.Errorf("write blob of thread %s: %w", u.thread, err)
-		}
+		p.add("write blob of thread", u.thread, `INSERT INTO blob_use(thread, kind, name, n, hash)
+			VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, u.thread, u.kind, u.name, u.n, u.hash[:])
 	}
-	return nil
 }
 
 // unusedUses selects what rows that are gone referred to, unusedBlobs what nothing refers to.
@@ -159,17 +153,12 @@ const (
 	unusedBlobs = ` FROM blob WHERE (thread, hash) NOT IN (SELECT thread, hash FROM blob_use)`
 )
 
-// dropBlobs deletes the blobs of a thread that nothing refers to any more.
-func (w *writer) dropBlobs(thread string) error {
-	for _, query := range []string{
-		`DELETE` + unusedUses + ` AND thread = ?1`,
-		`DELETE FROM blob WHERE thread = ?1 AND hash NOT IN (SELECT hash FROM blob_use WHERE thread = ?1)`,
-	} {
-		if err := w.exec(query, thread); err != nil {
-			return fmt.Errorf("delete blobs of thread %s: %w", thread, err)
-		}
-	}
-	return nil
+// dropBlobs deletes the blobs of the thread that nothing refers to any more.
+func (p *batch) dropBlobs() {
+	const what = "delete blobs of thread"
+	p.add(what, p.ThreadID, `DELETE`+unusedUses+` AND thread = ?1`, p.ThreadID)
+	p.add(what, p.ThreadID, `DELETE FROM blob
+		WHERE thread = ?1 AND hash NOT IN (SELECT hash FROM blob_use WHERE thread = ?1)`, p.ThreadID)
 }
 
 // readBlob is the query [filled] needs.

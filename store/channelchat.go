@@ -110,8 +110,9 @@ type ChannelTurn struct {
 func (db *DB) BeginTurn(ctx context.Context, t ChannelTurn) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if t.Thread != nil {
-			made := &batch{Batch: Batch{Thread: t.Thread, NewThread: true}, now: time.Now().UnixMilli()}
-			if err := w.putThread(made); err != nil && !errors.Is(err, ErrExists) {
+			made := &batch{Batch: Batch{Thread: t.Thread, NewThread: true}, setting: w.setting()}
+			made.putThread()
+			if err := w.engine.run(made.stmts); err != nil && !errors.Is(err, ErrExists) {
 				return err
 			}
 		}

@@ -72,7 +72,7 @@ func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
 		for key, value := range cursor {
 			kv = append(kv, KV{Space: ChannelSpace, Key: provider + " " + key, Body: []byte(value)})
 		}
-		return w.putKV(&batch{Batch: Batch{KV: kv}})
+		return w.putKV(kv)
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("store what %s delivered: %w", provider, err)

@@ -109,6 +109,7 @@ func (db *DB) Checkpoint(ctx context.Context, thread, ns, id string) (Checkpoint
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, translate(err))
 	}
+	cleanAll(args)
 	c, err := scanCheckpoint(s.QueryRowContext(ctx, args...))
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, err)
@@ -168,7 +169,7 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
 	var fields []byte
 	err := db.queryRow(ctx, `SELECT head, top,
-		(SELECT json_group_object(name, version) FROM
+		(SELECT {object}(name, version) FROM
 			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name))
 		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &fields)
 	if err == nil && len(fields) > len("{}") {
@@ -207,15 +208,23 @@ func (db *DB) FieldVersions(ctx context.Context, thread string) (map[string]int6
 	return versions, nil
 }
 
-func (w *writer) putCheckpoints(p *batch) error {
-	for i, c := range p.Checkpoints {
-		err := w.exec(`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta, card, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, p.cps[i].next, object(c.Meta), p.cps[i].card,
-			orNow(c.At, p.now))
-		if err != nil {
-			return fmt.Errorf("write checkpoint %s of thread %s: %w", c.ID, p.ThreadID, err)
+func (p *batch) putCheckpoints() error {
+	for _, c := range p.Checkpoints {
+		if c.Next == nil {
+			c.Next = []string{}
 		}
+		next, err := json.Marshal(c.Next)
+		if err != nil {
+			return err
+		}
+		card, err := json.Marshal(c.Card)
+		if err != nil {
+			return err
+		}
+		p.add("write checkpoint", c.ID, `INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next, meta,
+			card, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.ThreadID, c.NS, c.ID, c.Parent, c.Run, c.Step, c.Source, string(next), object(c.Meta), string(card),
+			orNow(c.At, p.now.UnixMilli()))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offse
 func (db *DB) RunsByDay(ctx context.Context, owner string, since time.Time,
 	ahead time.Duration) (map[string]int, error) {
 	days := map[string]int{}
-	err := db.each(ctx, `SELECT strftime('%Y-%m-%d', (created_at + ?) / 1000, 'unixepoch'), count(*)
+	err := db.each(ctx, `SELECT {day}created_at + ?{day end}, count(*)
 		FROM run WHERE owner = ? AND parent = '' AND created_at >= ? GROUP BY 1`,
 		[]any{ahead.Milliseconds(), orDefault(owner, DefaultOwner), millis(since)}, func(rows *sql.Rows) (bool, error) {
 			var day string

@@ -20,7 +20,7 @@ func (db *DB) Shape(ctx context.Context) (Shape, error) {
 	if s.Bytes, err = db.Size(ctx); err != nil {
 		return s, err
 	}
-	if err := db.readers.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&s.Schema); err != nil {
+	if err := db.engine.reads().QueryRowContext(ctx, `PRAGMA user_version`).Scan(&s.Schema); err != nil {
 		return s, fmt.Errorf("read the schema: %w", translate(err))
 	}
 	var tables []string
@@ -37,7 +37,7 @@ func (db *DB) Shape(ctx context.Context) (Shape, error) {
 			break
 		}
 		var n int64
-		err = translate(db.readers.QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n))
+		err = translate(db.engine.reads().QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n))
 		s.Rows[name] = n
 	}
 	if err != nil {

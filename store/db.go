@@ -6,14 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
-
-	"modernc.org/sqlite"
 )
 
 // What can go wrong, for errors.Is. Every error of this package that has one of
@@ -49,13 +45,13 @@ type Config struct {
 
 // DB is an open data folder. Its methods are safe for concurrent use.
 type DB struct {
-	cfg     Config
-	dir     string // absolute
-	lock    *dirLock
-	readers *sql.DB
-	w       *writer
-	rows    rows
-	copied  bool // the folder is a copy that goes with it
+	cfg    Config
+	dir    string // absolute
+	lock   *dirLock
+	engine engine
+	w      *writer
+	rows   rows
+	copied bool // the folder is a copy that goes with it
 
 	mu       sync.Mutex           // guards what follows
 	stmts    map[string]*sql.Stmt // prepared reads by text
@@ -70,7 +66,7 @@ type DB struct {
 // database file, and releases the lock. Later calls return the first's error.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
-		errs := []error{db.w.close(), db.readers.Close(), db.w.truncate(), db.w.pool.Close(), db.lock.release()}
+		errs := []error{db.w.close(), db.engine.close(), db.lock.release()}
 		if db.copied {
 			errs = append(errs, os.RemoveAll(db.dir))
 		}
@@ -90,17 +86,9 @@ func (db *DB) Queued() int { return db.w.queued() }
 
 // Size returns the bytes of the database file and its write-ahead log.
 func (db *DB) Size(ctx context.Context) (int64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	var n int64
-	for _, name := range []string{fileName, fileName + "-wal"} {
-		switch fi, err := os.Stat(filepath.Join(db.dir, name)); {
-		case err == nil:
-			n += fi.Size()
-		case !errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("measure store: %w", err)
-		}
+	n, err := db.engine.size(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("measure store: %w", err)
 	}
 	return n, nil
 }
@@ -108,29 +96,8 @@ func (db *DB) Size(ctx context.Context) (int64, error) {
 // Backup writes a consistent, compact copy of the database to path, which must
 // not exist. Writers go on meanwhile.
 func (db *DB) Backup(ctx context.Context, path string) error {
-	pool, err := openPool(db.dir, "mode=ro", "cache_size(-4000)")
-	if err != nil {
+	if err := db.engine.backup(ctx, path); err != nil {
 		return fmt.Errorf("back up store: %w", err)
-	}
-	defer pool.Close()
-	return copyInto(ctx, pool, path)
-}
-
-// copyInto writes a compact copy of the database behind q to path.
-func copyInto(ctx context.Context, q interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, path string) error {
-	// SQLite alone would leave it readable to others.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("back up store: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("back up store: %w", err)
-	}
-	if _, err := q.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
-		os.Remove(path)
-		return fmt.Errorf("back up store to %s: %w", path, translate(err))
 	}
 	return nil
 }
@@ -143,7 +110,7 @@ func (db *DB) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s != nil {
 		return s, nil
 	}
-	s, err := db.readers.PrepareContext(ctx, query)
+	s, err := db.engine.reads().PrepareContext(ctx, db.engine.bind(query))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +143,7 @@ func (db *DB) view(ctx context.Context, queries []string, f func(v view) error) 
 		}
 		v.stmts = append(v.stmts, s)
 	}
-	tx, err := db.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := db.engine.reads().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
 	}
@@ -193,6 +160,7 @@ func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...an
 	if err != nil {
 		return translate(err)
 	}
+	cleanAll(args)
 	return translate(s.QueryRowContext(ctx, args...).Scan(dest...))
 }
 
@@ -206,6 +174,7 @@ func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql
 }
 
 func eachRow(ctx context.Context, s *sql.Stmt, args []any, scan func(*sql.Rows) (more bool, err error)) error {
+	cleanAll(args)
 	rows, err := s.QueryContext(ctx, args...)
 	if err != nil {
 		return translate(err)
@@ -221,57 +190,6 @@ func eachRow(ctx context.Context, s *sql.Stmt, args []any, scan func(*sql.Rows) 
 		}
 	}
 	return translate(rows.Err())
-}
-
-// SQLite's primary result codes this package tells apart; extended codes carry
-// them in the low byte.
-const (
-	codeBusy       = 5
-	codeNoMem      = 7
-	codeReadOnly   = 8
-	codeIOErr      = 10
-	codeCorrupt    = 11
-	codeFull       = 13
-	codeCantOpen   = 14
-	codeConstraint = 19
-	codeNotADB     = 26
-)
-
-// code returns SQLite's primary result code of err, 0 when it has none.
-func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
-	}
-	return 0
-}
-
-// translate gives SQLite's and database/sql's errors the sentinel they mean.
-func translate(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
-	case errors.Is(err, sql.ErrConnDone):
-		return ErrClosed
-	}
-	switch code(err) {
-	case codeFull, codeIOErr:
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	case codeConstraint:
-		return fmt.Errorf("%w: %w", ErrConflict, err)
-	}
-	return err
-}
-
-// breaks says that err is about the database, not about one batch's content, so
-// that the whole transaction is lost.
-func breaks(err error) bool {
-	switch code(err) {
-	case codeBusy, codeNoMem, codeReadOnly, codeIOErr, codeCorrupt, codeFull, codeCantOpen, codeNotADB:
-		return true
-	}
-	return false
 }
 
 func fromMillis(ms int64) time.Time {

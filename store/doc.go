@@ -37,6 +37,13 @@
 //
 // Readers have their own connections and never wait for the writer.
 //
+// # What is SQLite's
+//
+// A batch is planned before it is queued: plan turns it into statements with their arguments and
+// what must become of each, reading nothing. What carries a group of them out, in one transaction,
+// is an engine; sqliteEngine is the only one. Statements are written once, and words that other
+// kinds of databases have others for stand in braces (dialect.go).
+//
 // # Files
 //
 // The data folder holds fawn.db with its -wal and -shm files, lock (held by the
@@ -45,7 +52,8 @@
 //
 // # What belongs here
 //
-// All SQL, and nothing else. The package is a flat list: the writer, its groups and the files
-// described above, then one file for each table or question. What rows mean is decided by
+// All SQL, and nothing else. The package is a flat list: the writer, its groups, the engine and the
+// files described above, then one file for each table or question, where also lies how a plan
+// writes that table. What rows mean is decided by
 // who asks: the store knows neither agents, nor policies, nor what a page shows.
 package store

@@ -121,19 +121,16 @@ func (db *DB) lastSeq(ctx context.Context, thread string) (last int64, err error
 	return max(last, folded), err
 }
 
-func (w *writer) putEvents(p *batch) error {
-	if w.noEvents || len(p.Events) == 0 {
-		return nil
+func (p *batch) putEvents() {
+	if p.noEvents || len(p.Events) == 0 {
+		return
 	}
 	for _, e := range p.Events {
-		err := w.exec(`INSERT INTO event(thread, seq, "to", run, kind, data) VALUES (?, ?, ?, ?, ?, ?)`,
+		p.add("write events of thread", p.ThreadID,
+			`INSERT INTO event(thread, seq, "to", run, kind, data) VALUES (?, ?, ?, ?, ?, ?)`,
 			p.ThreadID, e.Seq, max(e.Seq, e.To), e.Run, e.Kind, blob(e.Data))
-		if err != nil {
-			return fmt.Errorf("write event %d of thread %s: %w", e.Seq, p.ThreadID, err)
-		}
 	}
-	if p.Patch != nil { // patchThread has done it
-		return nil
+	if p.Patch == nil { // else patchThread has done it
+		p.raiseSeq(p.to)
 	}
-	return w.raiseSeq(p.ThreadID, p.to)
 }

@@ -13,10 +13,10 @@ import (
 func (db *DB) Limit(ctx context.Context, pages int) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		var count int
-		if err := w.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&count); err != nil {
+		if err := w.engine.(*sqliteEngine).conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&count); err != nil {
 			return err
 		}
-		_, err := w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", count+pages))
+		_, err := w.engine.(*sqliteEngine).conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", count+pages))
 		return err
 	}})
 }
@@ -24,14 +24,14 @@ func (db *DB) Limit(ctx context.Context, pages int) error {
 // Exec runs a statement on the writing connection, for damage.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
-		_, err := w.conn.ExecContext(ctx, query, args...)
+		_, err := w.engine.(*sqliteEngine).conn.ExecContext(ctx, query, args...)
 		return err
 	}})
 }
 
 // Count runs a query that gives one number, on a reading connection.
 func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = db.readers.QueryRowContext(ctx, query, args...).Scan(&n)
+	err = db.engine.reads().QueryRowContext(ctx, query, args...).Scan(&n)
 	return n, err
 }
 

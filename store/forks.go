@@ -16,7 +16,7 @@ func (db *DB) Children(ctx context.Context, thread string, parents []string) (ma
 	}
 	out := map[string][]Checkpoint{}
 	query := `SELECT ` + checkpointColumns + ` FROM checkpoint c WHERE c.thread = ? AND c.ns = ''
-		AND c.parent IN (SELECT value FROM json_each(?)) ORDER BY c.id`
+		AND c.parent IN {list} ORDER BY c.id`
 	err = db.each(ctx, query, []any{thread, string(list)}, func(rows *sql.Rows) (bool, error) {
 		c, err := scanCheckpoint(rows)
 		if err != nil {

@@ -15,25 +15,16 @@ func (w *writer) write(g *group) (err error) {
 	}
 	w.tidy = false
 	frames := w.soundFrames(g)
+	if len(frames) > 0 {
+		g.before = append(g.before, stmt{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, ?)`,
+			args: []any{w.nextTail, frames}})
+	}
+	swept := w.sweep(g, sweepRows)
 	if w.committed != nil {
 		began := time.Now()
 		defer func() { w.committed(time.Since(began), err) }()
 	}
-	var swept func()
-	swept, err = w.inTx(func() (func(), error) {
-		if len(frames) > 0 {
-			if err := w.exec(`INSERT INTO tail(id, data) VALUES (?, ?)`, w.nextTail, frames); err != nil {
-				return nil, err
-			}
-		}
-		for _, j := range g.jobs {
-			if err := w.step(j); err != nil {
-				return nil, err
-			}
-		}
-		return w.sweep(sweepRows)
-	})
-	if err != nil {
+	if err := w.engine.write(g, w.rest); err != nil {
 		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
 	}
 	w.mu.Lock()
@@ -56,30 +47,24 @@ func (g *group) hasWork() bool {
 	return false
 }
 
-// step runs one job. Its error is one that breaks the transaction.
-func (w *writer) step(j *job) error {
-	if j.batch == nil && j.apply == nil {
+// stmts are the statements of j that were planned.
+func (j *job) stmts() []stmt {
+	if j.batch == nil {
 		return nil
 	}
-	if err := w.exec("SAVEPOINT job"); err != nil {
-		return err
+	return j.batch.stmts
+}
+
+// rest does what j is beside its statements, inside the open transaction.
+func (w *writer) rest(j *job) error {
+	if j.apply != nil {
+		return j.use(w)
 	}
-	var err error
-	if j.batch != nil {
-		err = w.apply(j.batch)
-	} else {
-		err = j.use(w)
+	w.shrink = w.shrink || j.batch.shrinks()
+	if j.batch.removesThread() {
+		return w.forget(j.batch.ThreadID)
 	}
-	if breaks(err) {
-		return err
-	}
-	if err != nil {
-		j.err = translate(err)
-		if err := w.exec("ROLLBACK TO job"); err != nil {
-			return err
-		}
-	}
-	return w.exec("RELEASE job")
+	return nil
 }
 
 // use runs apply if somebody still waits for j.
@@ -191,7 +176,7 @@ func (w *writer) finish(g *group, err error) {
 		w.log.Error("the store cannot write", "dir", w.dir, "err", err)
 		w.probed = time.Time{}
 		if errors.Is(err, ErrFull) {
-			w.dropReserve()
+			w.engine.relieve()
 		}
 	} else if sick && err == nil && time.Since(w.probed) >= probeEvery {
 		w.probe()
@@ -232,10 +217,10 @@ func (w *writer) settle(j *job, err error) {
 		return
 	}
 	b := j.batch
-	if b.Thread != nil || b.Delete != nil && b.Delete.Thread {
+	if b.Thread != nil || b.removesThread() {
 		w.listed++
 	}
-	if b.Delete != nil && b.Delete.Thread {
+	if b.removesThread() {
 		delete(w.tails, b.ThreadID)
 		delete(w.oldSeqs, b.ThreadID)
 	} else if t := w.tails[b.ThreadID]; t != nil {
@@ -259,7 +244,9 @@ func (w *writer) recycle(g *group) {
 	}
 	clear(g.lanes)
 	clear(g.jobs)
-	*g = group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0]}
+	clear(g.before)
+	clear(g.after)
+	*g = group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0], before: g.before[:0], after: g.after[:0]}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.free) < 2 {

@@ -85,7 +85,7 @@ func scanItem(row interface{ Scan(...any) error }) (id int64, it Item, err error
 func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, row := range rows {
-			err := w.exec(`UPDATE item SET expires_at = ? + max(ttl, 1) WHERE rowid = ? AND ttl > 0`, now, row)
+			err := w.exec(`UPDATE item SET expires_at = ? + {greatest}(ttl, 1) WHERE rowid = ? AND ttl > 0`, now, row)
 			if err != nil {
 				return err
 			}

@@ -50,19 +50,20 @@ func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error
 	return out, nil
 }
 
-func (w *writer) putKV(p *batch) error {
+func (p *batch) putKV() {
 	for _, kv := range p.KV {
-		var err error
 		if kv.Body == nil {
-			err = w.exec(`DELETE FROM kv WHERE owner = ? AND space = ? AND key = ?`, kv.Owner, kv.Space, kv.Key)
-		} else {
-			err = w.exec(`INSERT INTO kv(owner, space, key, body) VALUES (?, ?, ?, ?)
-				ON CONFLICT(owner, space, key) DO UPDATE SET body = excluded.body`,
-				kv.Owner, kv.Space, kv.Key, kv.Body)
+			p.add(kv.Space, kv.Key, `DELETE FROM kv WHERE owner = ? AND space = ? AND key = ?`, kv.Owner, kv.Space, kv.Key)
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("%s/%s: %w", kv.Space, kv.Key, err)
-		}
+		p.add(kv.Space, kv.Key, `INSERT INTO kv(owner, space, key, body) VALUES (?, ?, ?, ?)
+			ON CONFLICT(owner, space, key) DO UPDATE SET body = excluded.body`, kv.Owner, kv.Space, kv.Key, kv.Body)
 	}
-	return nil
+}
+
+// putKV writes values inside a job.
+func (w *writer) putKV(list []KV) error {
+	p := batch{Batch: Batch{KV: list}}
+	p.putKV()
+	return w.engine.run(p.stmts)
 }

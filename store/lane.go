@@ -30,7 +30,7 @@ type Lane struct {
 // something of this lane the writer calls durable with the greatest number that
 // is now on disk; durable must return at once and must not call the store.
 func (db *DB) OpenLane(thread string, durable func(seq int64)) *Lane {
-	return &Lane{w: db.w, thread: thread, durable: durable}
+	return &Lane{w: db.w, thread: clean(thread), durable: durable}
 }
 
 // Append queues a delta for the tail under its number, which must be greater

@@ -103,7 +103,7 @@ func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64,
 				return err
 			}
 		}
-		return w.putKV(&batch{Batch: Batch{KV: c.KV}})
+		return w.putKV(c.KV)
 	}})
 	if err != nil {
 		return 0, fmt.Errorf("change the memory of %s: %w", c.Owner, err)

@@ -2,51 +2,70 @@ package store
 
 import (
 	"bytes"
-	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"sync"
+
+	"modernc.org/sqlite"
 )
 
-// mergedMetadata is a thread's metadata with the members a patch brings, nil when they
-// change nothing. It is read inside the transaction, so that of two patches in one
-// moment both have their effect.
-func (w *writer) mergedMetadata(thread string, p *ThreadPatch) (*string, error) {
-	s, err := w.stmt(`SELECT metadata FROM thread WHERE id = ?`)
-	if err != nil {
-		return nil, err
+// patchedMetadata is the expression for a thread's metadata after the patch of p, with its
+// arguments. Members are merged by a function of the database with what is there in that moment,
+// so that of two patches in one moment both have their effect.
+func (p *batch) patchedMetadata() (expr string, args []any, err error) {
+	pa := p.Patch
+	if pa.Merge == nil && pa.MergeNew == nil {
+		return `coalesce(?, metadata)`, []any{objectText(pa.Metadata)}, nil
 	}
-	old := []byte(p.Metadata)
-	if old == nil {
-		if err := s.QueryRowContext(context.Background(), thread).Scan(&old); err != nil {
-			return nil, translate(err)
+	for _, raw := range []json.RawMessage{pa.Metadata, pa.MergeNew, pa.Merge} {
+		if _, err := members(raw); err != nil {
+			return "", nil, fmt.Errorf("thread %s: metadata: %w", p.ThreadID, err)
 		}
 	}
-	have, err := members(old)
+	return `merged_members(coalesce(?, metadata), ?, ?)`,
+		[]any{objectText(pa.Metadata), object(pa.MergeNew), object(pa.Merge)}, nil
+}
+
+// mergeFunction makes merged_members known to SQLite connections opened from then on.
+var mergeFunction = sync.OnceValue(func() error {
+	return sqlite.RegisterDeterministicScalarFunction("merged_members", 3,
+		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			var raw [3][]byte
+			for i, a := range args {
+				switch a := a.(type) {
+				case string:
+					raw[i] = []byte(a)
+				case []byte:
+					raw[i] = a
+				}
+			}
+			return mergedMembers(raw[0], raw[1], raw[2])
+		})
+})
+
+// mergedMembers is the object have with the members of over, and with those of fresh it does not
+// have.
+func mergedMembers(have, fresh, over []byte) (string, error) {
+	all, err := members(fresh)
 	if err != nil {
-		return nil, fmt.Errorf("metadata: %w", err)
+		return "", err
 	}
-	fresh, err := members(p.MergeNew)
-	if err != nil {
-		return nil, fmt.Errorf("metadata: %w", err)
+	for _, raw := range [][]byte{have, over} {
+		m, err := members(raw)
+		if err != nil {
+			return "", err
+		}
+		maps.Copy(all, m)
 	}
-	over, err := members(p.Merge)
-	if err != nil {
-		return nil, fmt.Errorf("metadata: %w", err)
-	}
-	maps.Copy(fresh, have)
-	maps.Copy(fresh, over)
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(fresh); err != nil {
-		return nil, err
+	if err := enc.Encode(all); err != nil {
+		return "", err
 	}
-	merged := string(bytes.TrimSpace(out.Bytes()))
-	if merged == string(old) && p.Metadata == nil {
-		return nil, nil
-	}
-	return &merged, nil
+	return string(bytes.TrimSpace(out.Bytes())), nil
 }
 
 // members are those of a JSON object; nothing and null have none.

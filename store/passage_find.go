@@ -42,7 +42,7 @@ func (db *DB) FindPassages(ctx context.Context, thread, query string, files []st
 		}
 		// The plus keeps SQLite from asking the index for one passage after the other.
 		matches += ` AND +rowid IN (SELECT id FROM passage
-			WHERE thread = ? AND file IN (SELECT value FROM json_each(?)))`
+			WHERE thread = ? AND file IN {list})`
 		args = append(args, thread, string(names))
 	}
 	type candidate struct {

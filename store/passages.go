@@ -141,16 +141,3 @@ func (w *writer) removePassages(thread, file string) (more bool, err error) {
 		return nil
 	})
 }
-
-// overwriting runs deletions after which what the rows held is not in the file any more.
-func (w *writer) overwriting(do func() error) (err error) {
-	if err := w.exec("PRAGMA secure_delete = ON"); err != nil {
-		return err
-	}
-	defer func() {
-		if back := w.exec("PRAGMA secure_delete = FAST"); err == nil {
-			err = back
-		}
-	}()
-	return do()
-}

@@ -1,15 +1,5 @@
 package store
 
-import (
-	"cmp"
-	"context"
-	"database/sql"
-	"encoding/json"
-	"fmt"
-	"math"
-	"slices"
-)
-
 // Spaces of the key-value table that begin like this belong to threads: their keys are
 // a thread's id, or that, a space and more, and their owner is [Global]. They go with the thread.
 const threadSpaces = "thread_"
@@ -24,18 +14,11 @@ func ChangesKey(thread, run string) string { return thread + " " + run }
 // name of the upload. The thread need not exist yet.
 const DocumentSpace = threadSpaces + "document"
 
-// removeThread deletes every row of a thread. What the rows held is overwritten, not only
+// removeThread deletes every row of the thread. What the rows held is overwritten, not only
 // let go: somebody who deletes a conversation wants it gone from the file.
-func (w *writer) removeThread(thread string) error {
-	if err := w.overwriting(func() error { return w.removeRows(thread) }); err != nil {
-		return err
-	}
-	w.shrink = true
-	return w.forget(thread)
-}
-
-func (w *writer) removeRows(thread string) error {
-	for _, table := range []string{
+func (p *batch) removeThread() {
+	const what = "delete thread"
+	for _, query := range []string{
 		`DELETE FROM channel_in WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
 		`DELETE FROM channel_out WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
 		`DELETE FROM channel_chat WHERE thread = ?`,
@@ -50,90 +33,32 @@ func (w *writer) removeRows(thread string) error {
 		`DELETE FROM cron WHERE thread = ?`,
 		`DELETE FROM thread WHERE id = ?`,
 	} {
-		if err := w.exec(table, thread); err != nil {
-			return fmt.Errorf("delete thread %s: %w", thread, err)
-		}
+		p.add(what, p.ThreadID, query, p.ThreadID).wipe = true
 	}
-	err := w.exec(`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
-		threadSpaces, threadSpaces+"\x7f", thread, thread+" ", thread+"!")
-	if err != nil {
-		return fmt.Errorf("delete thread %s: %w", thread, err)
-	}
-	return nil
+	p.add(what, p.ThreadID,
+		`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
+		threadSpaces, threadSpaces+"\x7f", p.ThreadID, p.ThreadID+" ", p.ThreadID+"!").wipe = true
 }
 
-// removeHistory leaves a thread its head with the rows that needs. Runs stay as they are
+// removeHistory leaves the thread its head with the rows that needs. Runs stay as they are
 // listed, without their events.
-func (w *writer) removeHistory(thread string) error {
-	var head string
-	var raw []byte
-	s, err := w.stmt(`SELECT t.head, c.card FROM thread t
-		JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head WHERE t.id = ?`)
-	if err != nil {
-		return err
-	}
-	if err := translate(s.QueryRowContext(context.Background(), thread).Scan(&head, &raw)); err != nil {
-		return err
-	}
-	var card Card
-	if err := json.Unmarshal(raw, &card); err != nil {
-		return fmt.Errorf("read card of checkpoint %s: %w", head, err)
-	}
-	for _, one := range []struct {
-		query string
-		args  []any
-	}{
-		{`DELETE FROM checkpoint WHERE thread = ? AND NOT (ns = '' AND id = ?)`, []any{thread, head}},
-		{`UPDATE checkpoint SET parent = '' WHERE thread = ?`, []any{thread}},
-		{`DELETE FROM event WHERE thread = ?`, []any{thread}},
-		{`UPDATE run SET first_seq = 0, last_seq = 0, base_checkpoint = '' WHERE thread = ?`, []any{thread}},
+func (p *batch) removeHistory() {
+	const what = "delete the history of thread"
+	thread := p.ThreadID
+	p.add(what, thread, `SELECT 1 FROM thread t JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head
+		WHERE t.id = ?`, thread).must = ErrNotFound
+	for _, query := range []string{
+		`DELETE FROM checkpoint WHERE thread = ?1 AND NOT (ns = '' AND id = (SELECT head FROM thread WHERE id = ?1))`,
+		`UPDATE checkpoint SET parent = '' WHERE thread = ?1`,
+		`DELETE FROM event WHERE thread = ?1`,
+		`UPDATE run SET first_seq = 0, last_seq = 0, base_checkpoint = '' WHERE thread = ?1`,
+		// Only the head is left. Its ranges come first, so that each message is looked at once.
+		`DELETE FROM message WHERE thread = ?1 AND n NOT IN (SELECT m.n FROM checkpoint c
+			CROSS JOIN json_each(c.card, '$.messages') r CROSS JOIN message m
+			WHERE c.thread = ?1 AND c.ns = '' AND m.thread = ?1 AND m.n BETWEEN r.value ->> 0 AND r.value ->> 1)`,
+		`DELETE FROM field WHERE thread = ?1 AND (name, version) NOT IN (SELECT f.key, f.value FROM checkpoint c
+			CROSS JOIN json_each(c.card, '$.fields') f WHERE c.thread = ?1 AND c.ns = '')`,
 	} {
-		if err := w.exec(one.query, one.args...); err != nil {
-			return err
-		}
+		p.add(what, thread, query, thread)
 	}
-	ranges := slices.SortedFunc(slices.Values(card.Messages), func(a, b Range) int {
-		return cmp.Compare(a.From, b.From)
-	})
-	next := int64(0) // numbers below are dealt with
-	for _, r := range append(ranges, Range{From: math.MaxInt64, To: math.MaxInt64}) {
-		if r.From > next {
-			err := w.exec(`DELETE FROM message WHERE thread = ? AND n >= ? AND n < ?`, thread, next, r.From)
-			if err != nil {
-				return err
-			}
-		}
-		if r.To < math.MaxInt64 {
-			next = max(next, r.To+1)
-		}
-	}
-	w.shrink = true
-	return w.removeFields(thread, card.Fields)
-}
-
-// removeFields deletes all versions of a thread's fields but those to keep.
-func (w *writer) removeFields(thread string, keep map[string]int64) error {
-	s, err := w.stmt(`SELECT name, version FROM field WHERE thread = ?`)
-	if err != nil {
-		return err
-	}
-	var gone []FieldRow
-	err = eachRow(context.Background(), s, []any{thread}, func(rows *sql.Rows) (bool, error) {
-		var f FieldRow
-		err := rows.Scan(&f.Name, &f.Version)
-		if v, ok := keep[f.Name]; err == nil && (!ok || v != f.Version) {
-			gone = append(gone, f)
-		}
-		return true, err
-	})
-	if err != nil {
-		return err
-	}
-	for _, f := range gone {
-		if err := w.exec(`DELETE FROM field WHERE thread = ? AND name = ? AND version = ?`, thread, f.Name,
-			f.Version); err != nil {
-			return err
-		}
-	}
-	return nil
 }

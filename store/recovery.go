@@ -94,7 +94,7 @@ func (db *DB) foldedSeqs(ctx context.Context, threads map[string][]Delta) (map[s
 		return nil, err
 	}
 	seqs := map[string]int64{}
-	return seqs, db.each(ctx, `SELECT id, seq FROM thread WHERE id IN (SELECT value FROM json_each(?))`,
+	return seqs, db.each(ctx, `SELECT id, seq FROM thread WHERE id IN {list}`,
 		[]any{string(list)}, func(rows *sql.Rows) (bool, error) {
 			var id string
 			var seq int64

@@ -57,7 +57,7 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", id, translate(err))
 	}
-	r, err := scanRun(s.QueryRowContext(ctx, id))
+	r, err := scanRun(s.QueryRowContext(ctx, clean(id)))
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", id, err)
 	}
@@ -107,7 +107,7 @@ func (db *DB) ChildOf(ctx context.Context, thread, message, call string) (Run, e
 // one. An empty status means any, limit <= 0 means all.
 func (db *DB) Runs(ctx context.Context, thread string, status string, limit, offset int) ([]Run, error) {
 	if limit <= 0 {
-		limit = -1
+		limit = noLimit
 	}
 	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND parent = '' AND (? = '' OR status = ?)
 		ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`, thread, status, status, limit, max(0, offset))
@@ -135,7 +135,11 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 	return runs, nil
 }
 
-func (w *writer) putRun(r *Run, isNew bool, now int64) error {
+func (p *batch) putRun() {
+	r, now := p.Run, p.now.UnixMilli()
+	if r == nil {
+		return
+	}
 	query := `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
@@ -143,18 +147,11 @@ func (w *writer) putRun(r *Run, isNew bool, now int64) error {
 		kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`
-	if isNew {
+	if p.NewRun {
 		query = `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT(id) DO NOTHING`
+			ON CONFLICT(id) DO NOTHING`
 	}
-	n, err := w.change(query, r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask, r.StopReason, r.Error,
-		r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq, r.LastSeq, r.Attempt,
-		orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent)
-	if err == nil && n == 0 {
-		err = ErrExists
-	}
-	if err != nil {
-		return fmt.Errorf("run %s: %w", r.ID, err)
-	}
-	return nil
+	p.add("run", r.ID, query, r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask,
+		r.StopReason, r.Error, r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq,
+		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent).must = ErrExists
 }

@@ -35,7 +35,7 @@ func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, err
 			coalesce(r.status, ''), coalesce(r.stop_reason, '')
 		FROM thread t LEFT JOIN checkpoint c ON c.thread = t.id AND c.ns = '' AND c.id = t.head
 		LEFT JOIN run r ON r.id = `+ended+`
-		WHERE t.id IN (SELECT value FROM json_each(?))`, []any{string(ids)}, func(rows *sql.Rows) (bool, error) {
+		WHERE t.id IN {list}`, []any{string(ids)}, func(rows *sql.Rows) (bool, error) {
 		var id string
 		var next []byte
 		var m Mark
@@ -61,7 +61,7 @@ func (db *DB) See(ctx context.Context, thread string) error {
 	}
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE thread AS t
-			SET seen = max(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+`), 0))
+			SET seen = {greatest}(seen, coalesce((SELECT last_seq FROM run WHERE run.id = `+ended+`), 0))
 			WHERE id = ?`, thread)
 	}})
 	if err != nil {

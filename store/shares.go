@@ -78,12 +78,8 @@ func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
 	return nil
 }
 
-// dropShare takes a thread's link back when what it showed is gone.
-func (w *writer) dropShare(thread string) error {
-	err := w.exec(`DELETE FROM share WHERE thread = ? AND checkpoint NOT IN
-		(SELECT id FROM checkpoint WHERE thread = ? AND ns = '')`, thread, thread)
-	if err != nil {
-		return fmt.Errorf("unshare thread %s: %w", thread, err)
-	}
-	return nil
+// dropShare takes the thread's link back when what it showed is gone.
+func (p *batch) dropShare() {
+	p.add("unshare thread", p.ThreadID, `DELETE FROM share WHERE thread = ? AND checkpoint NOT IN
+		(SELECT id FROM checkpoint WHERE thread = ? AND ns = '')`, p.ThreadID, p.ThreadID)
 }

@@ -22,6 +22,7 @@ type Snapshot struct {
 // moment; an empty id means the thread's head. ErrNotFound when the checkpoint
 // or a row of it is gone.
 func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot, error) {
+	thread = clean(thread)
 	query, args := checkpointQuery(thread, "", checkpoint)
 	return db.snapshot(ctx, thread, []string{query}, func(v view) (Checkpoint, error) {
 		return scanCheckpoint(v.stmts[4].QueryRowContext(ctx, args...))

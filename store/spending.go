@@ -20,25 +20,19 @@ type Spending struct {
 
 // putSpending adds rows. Those of a thread belong to its owner, and are left out when it was
 // deleted meanwhile.
-func (w *writer) putSpending(p *batch) error {
+func (p *batch) putSpending() {
 	const columns = `INSERT INTO spending(owner, thread, run, purpose, model, input, output, total,
 		cost, currency, at) `
+	now := p.now.UnixMilli()
 	for _, s := range p.Spending {
-		query, owner := columns+`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, orDefault(s.Owner, DefaultOwner)
-		if s.Thread != "" {
-			query, owner = columns+`SELECT owner, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM thread WHERE id = ?`, ""
+		if s.Thread == "" {
+			p.add("write spending on", s.Purpose, columns+`VALUES (?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				orDefault(s.Owner, DefaultOwner), s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost, s.Currency, now)
+			continue
 		}
-		args := []any{s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost, s.Currency, p.now}
-		if s.Thread != "" {
-			args = append(args, s.Thread)
-		} else {
-			args = append([]any{owner, ""}, args...)
-		}
-		if err := w.exec(query, args...); err != nil {
-			return fmt.Errorf("write spending on %s: %w", s.Purpose, err)
-		}
+		p.add("write spending on", s.Purpose, columns+`SELECT owner, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM thread WHERE id = ?`,
+			s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost, s.Currency, now, s.Thread)
 	}
-	return nil
 }
 
 // helperSums selects what the calls beside a run's answers cost, as the row of Run.Helpers.
@@ -78,7 +72,7 @@ const spentSums = `count(DISTINCT nullif(run, '')), sum(total), sum(input), sum(
 // SpentByDay adds up everything owner spent since a moment, for each day of clocks that are
 // ahead of UTC by ahead, and by currency. Days without spending are left out.
 func (db *DB) SpentByDay(ctx context.Context, owner string, since time.Time, ahead time.Duration) ([]Spent, error) {
-	return db.spent(ctx, `SELECT strftime('%Y-%m-%d', (at + ?) / 1000, 'unixepoch'), '', '', currency, `+spentSums+
+	return db.spent(ctx, `SELECT {day}at + ?{day end}, '', '', currency, `+spentSums+
 		`WHERE owner = ? AND at >= ? GROUP BY 1, 4 ORDER BY 1, 4`, ahead.Milliseconds(), orDefault(owner, DefaultOwner),
 		millis(since))
 }

@@ -76,6 +76,30 @@ func checkClean(t testing.TB, db *store.DB) {
 	}
 }
 
+// TestTextIsWhatEveryDatabaseTakes: U+0000 and bytes that are not UTF-8 are replaced, in what is
+// written and in what is asked for. Bodies stay as they are.
+func TestTextIsWhatEveryDatabaseTakes(t *testing.T) {
+	ctx, db := t.Context(), open(t)
+	title, body := "a\x00b\xff", []byte("\"c\x00\xff\"")
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t\x00", Title: "first"}, NewThread: true,
+		Patch:    &store.ThreadPatch{Title: &title, Merge: json.RawMessage(`{"name":"x"}`)},
+		Run:      &store.Run{ID: "r\x00", ThreadID: "t\x00", Status: "error", Error: "no\xfe"},
+		Messages: []store.MessageRow{{N: 1, ID: "m\x00", Body: body}},
+		KV:       []store.KV{{Space: "s", Key: "k\xff", Body: body}}})
+	th := must(db.Thread(ctx, "t\x00"))(t)
+	same(t, "thread", []string{th.ID, th.Title, string(th.Metadata)}, []string{"t\uFFFD", "a\uFFFDb\uFFFD", `{"name":"x"}`})
+	run := must(db.Run(ctx, "r\x00"))(t)
+	same(t, "run", []string{run.ID, run.ThreadID, run.Error}, []string{"r\uFFFD", "t\uFFFD", "no\uFFFD"})
+	same(t, "message", must(db.Message(ctx, "t\x00", 1))(t), store.MessageRow{N: 1, ID: "m\uFFFD", Body: body})
+	same(t, "value", must(db.KV(ctx, "", "s", "k\xff"))(t), body)
+	l := db.OpenLane("t\x00", nil)
+	l.Append(1, []byte("delta"))
+	flush(t, l)
+	same(t, "last", must(db.LastSeq(ctx, "t\uFFFD"))(t), int64(1))
+	same(t, "title given", title, "a\x00b\xff")
+	checkClean(t, db)
+}
+
 var at = time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.UTC)
 
 func TestRowsComeBackAsWritten(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // was waited for is written then, too. The caller must cancel it.
 func (db *DB) UnlessStuck(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{db: db, seen: db.w.works.Load(), patience: patience, cancel: cancel}
+	w := &watch{db: db, seen: db.engine.works(), patience: patience, cancel: cancel}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(patience, w.look)
@@ -34,7 +34,7 @@ type watch struct {
 func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := w.db.w.works.Load()
+	now := w.db.engine.works()
 	switch {
 	case w.timer == nil:
 	case now == w.seen:

@@ -114,23 +114,22 @@ func (w *writer) oldestOpen() int64 {
 	return oldest
 }
 
-// sweep deletes the tail rows nobody needs when there are at least min of them.
-// Inside a transaction; done takes effect with it.
-func (w *writer) sweep(atLeast int64) (done func(), err error) {
+// sweep lets g delete the tail rows nobody needs when there are at least so many of them. done
+// takes effect once g is committed.
+func (w *writer) sweep(g *group, atLeast int64) (done func()) {
 	if atLeast > 1 && w.nextTail < w.lookAt {
-		return nil, nil
+		return nil
 	}
 	w.lookAt = w.nextTail + atLeast/4
 	w.mu.Lock()
 	low := w.oldestOpen()
 	w.mu.Unlock()
 	if low-w.tailLow < atLeast {
-		return nil, nil
+		return nil
 	}
 	// Rows of an earlier process stay until ClearTail.
-	if err := w.exec(`DELETE FROM tail WHERE id >= ? AND id < ?`, max(w.tailLow, w.oldTail+1), low); err != nil {
-		return nil, err
-	}
+	g.after = append(g.after, stmt{what: "sweep", of: "tail", sql: `DELETE FROM tail WHERE id >= ? AND id < ?`,
+		args: []any{max(w.tailLow, w.oldTail+1), low}})
 	return func() {
 		w.tailLow = low
 		for id, t := range w.tails {
@@ -138,7 +137,7 @@ func (w *writer) sweep(atLeast int64) (done func(), err error) {
 				delete(w.tails, id)
 			}
 		}
-	}, nil
+	}
 }
 
 // forget takes all frames of a deleted thread out of the tail, so that they are

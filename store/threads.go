@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
@@ -65,7 +64,7 @@ func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, 
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, translate(err))
 	}
-	t, err := scanThread(s.QueryRowContext(ctx, append([]any{id}, args...)...))
+	t, err := scanThread(s.QueryRowContext(ctx, append([]any{clean(id)}, args...)...))
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, err)
 	}
@@ -112,7 +111,7 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 		return nil, 0, err
 	}
 	if q.Limit <= 0 {
-		q.Limit = -1
+		q.Limit = noLimit
 	}
 	q.Offset = max(0, q.Offset)
 	page, total := []Thread{}, 0
@@ -195,7 +194,7 @@ func containing(v view, want map[string]any, args []any, q ThreadQuery) ([]Threa
 		if err != nil || !contains(have, want) {
 			return true, nil // metadata that is not JSON contains nothing
 		}
-		if total >= q.Offset && (q.Limit < 0 || len(ids) < q.Limit) {
+		if total >= q.Offset && len(ids) < q.Limit {
 			ids = append(ids, id)
 		}
 		total++
@@ -256,7 +255,7 @@ func (q ThreadQuery) where() (where string, args []any, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		add("id IN (SELECT value FROM json_each(?))", string(ids))
+		add("id IN {list}", string(ids))
 	}
 	return where, args, nil
 }
@@ -282,8 +281,11 @@ func parseContainment(raw json.RawMessage) (map[string]any, error) {
 	return nil, fmt.Errorf("metadata filter must be an object")
 }
 
-func (w *writer) putThread(p *batch) error {
+func (p *batch) putThread() {
 	t := p.Thread
+	if t == nil {
+		return
+	}
 	query := `INSERT INTO thread(` + threadColumns + `, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET owner = excluded.owner, status = excluded.status, title = excluded.title,
 		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
@@ -293,41 +295,26 @@ func (w *writer) putThread(p *batch) error {
 		query = `INSERT INTO thread(` + threadColumns +
 			`, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
-	n, err := w.change(query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
-		object(t.Metadata), object(t.Config), t.Head,
-		orNow(t.CreatedAt, p.now), orNow(t.UpdatedAt, p.now), orNow(t.StateUpdatedAt, p.now), millis(t.DeletedAt),
-		rand.Int64())
-	if err == nil && n == 0 {
-		err = ErrExists
-	}
-	if err != nil {
-		return fmt.Errorf("thread %s: %w", t.ID, err)
-	}
-	return nil
+	now := p.now.UnixMilli()
+	p.add("thread", t.ID, query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
+		object(t.Metadata), object(t.Config), t.Head, orNow(t.CreatedAt, now), orNow(t.UpdatedAt, now),
+		orNow(t.StateUpdatedAt, now), millis(t.DeletedAt), p.incarnation).must = ErrExists
 }
 
-func (w *writer) patchThread(p *batch) error {
+func (p *batch) patchThread() error {
 	pa := p.Patch
-	text := func(raw json.RawMessage) *string {
-		if raw == nil {
-			return nil
-		}
-		s := object(raw)
-		return &s
+	if pa == nil {
+		return nil
 	}
-	metadata := text(pa.Metadata)
-	if pa.Merge != nil || pa.MergeNew != nil {
-		merged, err := w.mergedMetadata(p.ThreadID, pa)
-		if err != nil {
-			return fmt.Errorf("thread %s: %w", p.ThreadID, err)
-		}
-		metadata = merged
+	metadata, args, err := p.patchedMetadata()
+	if err != nil {
+		return err
 	}
-	args := []any{pa.Status, pa.Title, pa.Head, metadata, text(pa.Config)}
 	query := `UPDATE thread SET status = coalesce(?, status), title = coalesce(?, title), head = coalesce(?, head),
-		metadata = coalesce(?, metadata), config = coalesce(?, config)`
-	if len(p.Events) > 0 && !w.noEvents {
-		query += `, seq = max(seq, ?)`
+		metadata = ` + metadata + `, config = coalesce(?, config)`
+	args = append(append([]any{pa.Status, pa.Title, pa.Head}, args...), objectText(pa.Config))
+	if len(p.Events) > 0 && !p.noEvents {
+		query += `, seq = {greatest}(seq, ?)`
 		args = append(args, p.to)
 	}
 	if len(p.Messages) > 0 {
@@ -336,19 +323,13 @@ func (w *writer) patchThread(p *batch) error {
 	}
 	if pa.Touch { // only then: the column is in an index
 		query += `, updated_at = ?`
-		args = append(args, p.now)
+		args = append(args, p.now.UnixMilli())
 	}
 	if pa.StateTouch {
 		query += `, state_updated_at = ?`
-		args = append(args, p.now)
+		args = append(args, p.now.UnixMilli())
 	}
-	n, err := w.change(query+` WHERE id = ?`, append(args, p.ThreadID)...)
-	if err == nil && n == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("thread %s: %w", p.ThreadID, err)
-	}
+	p.add("thread", p.ThreadID, query+` WHERE id = ?`, append(args, p.ThreadID)...).must = ErrNotFound
 	return nil
 }
 
@@ -366,20 +347,15 @@ func (p *batch) topArgs() []any {
 }
 
 // raiseTop does for a batch without a patch what patchThread does for others.
-func (w *writer) raiseTop(p *batch) error {
-	if len(p.Messages) == 0 || p.Patch != nil {
-		return nil
+func (p *batch) raiseTop() {
+	if len(p.Messages) > 0 && p.Patch == nil {
+		p.add("number messages of thread", p.ThreadID, `UPDATE thread SET `+raisedTop+` WHERE id = ?`,
+			append(p.topArgs(), p.ThreadID)...)
 	}
-	if err := w.exec(`UPDATE thread SET `+raisedTop+` WHERE id = ?`, append(p.topArgs(), p.ThreadID)...); err != nil {
-		return fmt.Errorf("number messages of thread %s: %w", p.ThreadID, err)
-	}
-	return nil
 }
 
-// raiseSeq makes seq the thread's last number unless it has a greater one.
-func (w *writer) raiseSeq(thread string, seq int64) error {
-	if err := w.exec(`UPDATE thread SET seq = ? WHERE id = ? AND seq < ?`, seq, thread, seq); err != nil {
-		return fmt.Errorf("read last event number of thread %s: %w", thread, err)
-	}
-	return nil
+// raiseSeq makes seq the thread's last event number unless it has a greater one.
+func (p *batch) raiseSeq(seq int64) {
+	p.add("number events of thread", p.ThreadID, `UPDATE thread SET seq = ? WHERE id = ? AND seq < ?`, seq, p.ThreadID,
+		seq)
 }

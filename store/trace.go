@@ -36,8 +36,8 @@ func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, no
 			}
 		}
 		for _, s := range spans {
-			if err := w.exec(`INSERT OR IGNORE INTO span(thread, run, n, body) SELECT thread, id, ?, ? FROM run
-				WHERE id = ? AND thread = ?`, s.N, s.Body, s.Run, s.Thread); err != nil {
+			if err := w.exec(`INSERT INTO span(thread, run, n, body) SELECT thread, id, ?, ? FROM run
+				WHERE id = ? AND thread = ? ON CONFLICT DO NOTHING`, s.N, s.Body, s.Run, s.Thread); err != nil {
 				return err
 			}
 		}

@@ -3,11 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +27,8 @@ type group struct {
 	buf    []byte
 	lanes  []laneSlot
 	jobs   []*job
+	before []stmt // into the tail
+	after  []stmt // out of the tail
 	items  int
 	size   int
 	urgent bool
@@ -54,29 +54,24 @@ type job struct {
 	unread bool       // with using: nobody waits for what apply finds out
 }
 
-// writer owns the only writing connection. Fields without a note belong to its
-// goroutine.
+// writer has the only goroutine that writes. Fields without a note belong to it.
 type writer struct {
-	pool      *sql.DB
-	conn      *sql.Conn
+	engine    engine
 	dir       string
 	log       *slog.Logger
 	noEvents  bool
 	committed func(time.Duration, error) // may be nil
-	stmts     map[string]*sql.Stmt
-	last      time.Time     // end of the last commit
-	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
-	due       time.Time     // when the next of them may be
-	tailLow   int64         // tail rows below are deleted, an earlier process's excepted
-	lookAt    int64         // tail row at which to look for garbage again
-	shrink    bool          // much was deleted since the log was last cut off
-	tidy      bool          // nothing was committed since the last housekeeping
-	probed    time.Time     // last try of a failed disk
-	tell      []*Lane       // lanes of the group being finished, reused
+	last      time.Time                  // end of the last commit
+	patience  time.Duration              // time between commits of deltas alone: commitEvery, or twice that in a crowd
+	due       time.Time                  // when the next of them may be
+	tailLow   int64                      // tail rows below are deleted, an earlier process's excepted
+	lookAt    int64                      // tail row at which to look for garbage again
+	shrink    bool                       // much was deleted since the log was last cut off
+	tidy      bool                       // nothing was committed since the last housekeeping
+	probed    time.Time                  // last try of a failed disk
+	tell      []*Lane                    // lanes of the group being finished, reused
 
 	auditRows, auditBytes int64
-
-	works atomic.Uint64 // statements that were carried out
 
 	wake chan struct{} // one token: look at the queue again
 	done chan struct{} // closed when the goroutine has ended
@@ -96,14 +91,15 @@ type writer struct {
 	oldSeqs  map[string]int64       // greatest number of each thread in those rows, nil before they were read
 }
 
-func newWriter(ctx context.Context, pool *sql.DB, conn *sql.Conn, dir string, cfg Config) (*writer, error) {
+func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
 	w := &writer{
-		pool: pool, conn: conn, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
-		auditRows: AuditRows, auditBytes: AuditBytes, stmts: map[string]*sql.Stmt{}, tails: map[string]*threadTail{},
+		engine: e, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
+		auditRows: AuditRows, auditBytes: AuditBytes, tails: map[string]*threadTail{},
 		tidy: true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&w.oldTail); err != nil {
-		return nil, translate(err)
+	var err error
+	if w.oldTail, err = e.lastTail(ctx); err != nil {
+		return nil, err
 	}
 	w.nextTail = w.oldTail + 1
 	w.tailLow = w.nextTail
@@ -150,7 +146,7 @@ func (w *writer) do(ctx context.Context, j *job) error {
 	j.done = make(chan error, 1)
 	size, items := 0, 1
 	if j.batch != nil {
-		size, items = j.batch.size()
+		size, items = j.batch.bytes, j.batch.items
 	}
 	w.mu.Lock()
 	if w.closed {
@@ -176,7 +172,7 @@ func (w *writer) do(ctx context.Context, j *job) error {
 }
 
 func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {
-	p, err := prepare(b)
+	p, err := plan(b, w.setting())
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -255,46 +251,44 @@ func (w *writer) quiet() {
 	}
 }
 
-// housekeep empties the tail of what nobody needs and moves the log into the
-// database file, so that the next start has little to read.
+// housekeep empties the tail of what nobody needs and lets the engine tidy up, so that the next
+// start has little to read.
 func (w *writer) housekeep() {
 	if w.tidy {
 		return
 	}
 	w.tidy = true
-	done, err := w.inTx(func() (func(), error) { return w.sweep(1) })
+	g := &group{}
+	done := w.sweep(g, 1)
+	err := w.engine.write(g, w.rest)
 	if err == nil && done != nil {
 		w.mu.Lock()
 		done()
 		w.mu.Unlock()
 	}
-	switch {
-	case err != nil:
-	case w.shrink: // what was deleted is not to live on in free pages or in the log
-		err = w.forgetDeleted()
-	default:
-		_, err = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
-	}
-	if err == nil { // the system caches the same pages
-		_, err = w.conn.ExecContext(context.Background(), "PRAGMA shrink_memory")
+	if err == nil {
+		var forgotten bool
+		if forgotten, err = w.engine.upkeep(w.shrink, w.busy); forgotten {
+			w.shrink = false
+		}
+		w.tidy = !w.shrink || !w.busy()
 	}
 	if err != nil {
 		w.log.Warn("store housekeeping", "err", err)
 	}
 }
 
-// probe finds out whether a disk that failed takes writes again. The reserve is
-// filled last: as long as writes fail, its room belongs to how things ended.
+// busy says that there is something to commit.
+func (w *writer) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.full) > 0 || w.cur.items > 0
+}
+
+// probe finds out whether a disk that failed takes writes again.
 func (w *writer) probe() {
 	w.probed = time.Now()
-	_, err := w.inTx(func() (func(), error) {
-		id := w.nextTail
-		if err := w.exec(`INSERT INTO tail(id, data) VALUES (?, zeroblob(65536))`, id); err != nil {
-			return nil, err
-		}
-		return nil, w.exec(`DELETE FROM tail WHERE id = ?`, id)
-	})
-	if err != nil || w.restoreReserve() != nil {
+	if w.engine.probe(w.nextTail) != nil {
 		return
 	}
 	w.mu.Lock()
@@ -303,40 +297,8 @@ func (w *writer) probe() {
 	w.log.Info("the store accepts writes again", "dir", w.dir)
 }
 
-// inTx runs f in a transaction.
-func (w *writer) inTx(f func() (func(), error)) (done func(), err error) {
-	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
-		return nil, err
-	}
-	done, err = f()
-	if err == nil {
-		err = w.exec("COMMIT")
-	}
-	if err != nil {
-		w.rollback()
-		return nil, err
-	}
-	return done, nil
-}
-
-// rollback ends a failed transaction. SQLite may have ended it by itself, which
-// is why its answer says nothing.
-func (w *writer) rollback() {
-	w.conn.ExecContext(context.Background(), "ROLLBACK")
-}
-
 // stmt returns the prepared form of a constant statement.
-func (w *writer) stmt(query string) (*sql.Stmt, error) {
-	if s := w.stmts[query]; s != nil {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(context.Background(), query)
-	if err != nil {
-		return nil, err
-	}
-	w.stmts[query] = s
-	return s, nil
-}
+func (w *writer) stmt(query string) (*sql.Stmt, error) { return w.engine.stmt(query) }
 
 func (w *writer) exec(query string, args ...any) error {
 	_, err := w.change(query, args...)
@@ -345,17 +307,12 @@ func (w *writer) exec(query string, args ...any) error {
 
 // change is exec which tells how many rows were changed.
 func (w *writer) change(query string, args ...any) (int64, error) {
-	s, err := w.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	w.works.Add(1)
-	return r.RowsAffected()
+	cleanAll(args)
+	return w.engine.change(query, args)
 }
+
+// overwriting runs deletions after which what the rows held is not in the file any more.
+func (w *writer) overwriting(do func() error) error { return w.engine.overwriting(do) }
 
 // queued counts what waits to be written.
 func (w *writer) queued() int {
@@ -382,15 +339,4 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	<-w.done
 	return nil
-}
-
-// truncate empties the log into the database file and gives the connection
-// back. After close, and after all readers are gone.
-func (w *writer) truncate() error {
-	_, err := w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	var errs []error
-	for _, s := range w.stmts {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(append(errs, translate(err), w.conn.Close())...)
 }

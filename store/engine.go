@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// engine is what kinds of databases do differently; everything else in this package is written
+// once. What writes is called by the writer's goroutine only.
+type engine interface {
+	// reads are the connections that read.
+	reads() *sql.DB
+	// bind puts a query into the words of this kind, see dialect.go.
+	bind(query string) string
+
+	// write carries out a group in one transaction: what it puts into the tail, its jobs in
+	// order, what it takes out of the tail. After the statements of a job it calls rest. A job
+	// that fails for a reason of its own keeps its error and leaves nothing; the error returned
+	// means that nothing at all was written.
+	write(g *group, rest func(*job) error) error
+	// run, change and stmt are for jobs, inside write: a list of statements, one of them with
+	// the number of rows it changed, a prepared query.
+	run(list []stmt) error
+	change(query string, args []any) (int64, error)
+	stmt(query string) (*sql.Stmt, error)
+	// overwriting runs deletions after which what the rows held is not in the file any more.
+	overwriting(do func() error) error
+	// works counts the statements that were carried out.
+	works() uint64
+
+	// lastTail is the last row of the tail at the start, 0 when it is empty.
+	lastTail(ctx context.Context) (int64, error)
+	// upkeep does what is good for the database in a pause. With forget, what was deleted is not
+	// to live on anywhere; forgotten says that this is done. It stops when there is work again.
+	upkeep(forget bool, busy func() bool) (forgotten bool, err error)
+	// relieve makes room after a write failed for want of it, so that how things ended can still
+	// be written. probe tries whether writes are taken again, by a row of the tail that does not
+	// stay, and takes that room back.
+	relieve()
+	probe(row int64) error
+
+	size(ctx context.Context) (int64, error)
+	room(ctx context.Context) (Room, error)
+	giveBack(pages int) error
+	backup(ctx context.Context, path string) error
+	// close ends all connections, after the writer has ended.
+	close() error
+}

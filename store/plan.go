@@ -1,0 +1,190 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// stmt is one statement of a batch. A batch is planned as a list of them without reading
+// anything, so that every kind of database carries out the same, in a savepoint or as a pipeline.
+type stmt struct {
+	what, of string // for its errors: "write messages of thread", and the thread
+	sql      string // constant; SELECT asks whether there is a row
+	args     []any
+	must     error // what it means that no row was changed or found, nil when that is all right
+	wipe     bool  // what the rows held is to be overwritten, not only let go
+}
+
+// setting is what a plan depends on beside its batch.
+type setting struct {
+	now                   time.Time
+	incarnation           int64 // of a thread that the batch makes
+	noEvents              bool
+	auditRows, auditBytes int64
+}
+
+// batch is a Batch as it will be written.
+type batch struct {
+	Batch
+	setting
+	stmts        []stmt
+	to           int64 // greatest Event.To
+	folds        int64 // tail frames up to this number are not needed after it
+	bytes, items int   // about what it writes
+	blobs        []blobRow
+	uses         []blobUse
+}
+
+// removesThread says that the tail must forget the thread, too.
+func (p *batch) removesThread() bool { return p.Delete != nil && p.Delete.Thread }
+
+// shrinks says that much is deleted.
+func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && p.Delete.History }
+
+// setting is that of this moment.
+func (w *writer) setting() setting {
+	return setting{now: time.Now(), incarnation: 1 + rand.Int64N(1<<62), noEvents: w.noEvents, auditRows: w.auditRows,
+		auditBytes: w.auditBytes}
+}
+
+// plan says what b writes, in the order of the fields of Batch. Text is made fit for all kinds of
+// databases, see [clean].
+func plan(b Batch, s setting) (*batch, error) {
+	p := &batch{Batch: b, setting: s}
+	if b.Thread != nil && b.ThreadID == "" {
+		p.ThreadID = b.Thread.ID
+	}
+	p.ThreadID = clean(p.ThreadID)
+	if err := p.complete(); err != nil {
+		return nil, err
+	}
+	for _, e := range b.Events {
+		p.to = max(p.to, e.Seq, e.To)
+	}
+	p.folds = p.to
+	if b.Delete != nil {
+		p.folds = max(p.folds, b.Delete.EventsTo)
+	}
+	p.takeBlobs()
+	p.putThread()
+	p.askThreads()
+	p.copyThread()
+	if err := p.patchThread(); err != nil {
+		return nil, err
+	}
+	p.putRun()
+	p.putMessages()
+	p.putFields()
+	p.putBlobs()
+	if err := p.putCheckpoints(); err != nil {
+		return nil, err
+	}
+	p.putEvents()
+	p.remove()
+	p.putKV()
+	p.putAudit()
+	p.putSpending()
+	p.measure()
+	return p, nil
+}
+
+// complete refuses rows that belong to nobody.
+func (p *batch) complete() error {
+	switch {
+	case p.Thread != nil && p.Thread.ID == "":
+		return errors.New("thread without id")
+	case p.Run != nil && (p.Run.ID == "" || p.Run.ThreadID == ""):
+		return errors.New("run without id or thread")
+	case p.ThreadID == "" && (p.Patch != nil || p.Delete != nil ||
+		len(p.Messages)+len(p.Fields)+len(p.Checkpoints)+len(p.Events) > 0):
+		return errors.New("rows without thread id")
+	}
+	return nil
+}
+
+// add plans a statement. What it returns is good until the next one.
+func (p *batch) add(what, of, sql string, args ...any) *stmt {
+	cleanAll(args)
+	p.stmts = append(p.stmts, stmt{what: what, of: of, sql: sql, args: args})
+	return &p.stmts[len(p.stmts)-1]
+}
+
+// measure adds up about how many bytes and rows p writes.
+func (p *batch) measure() {
+	p.items = 1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
+		len(p.Spending)
+	p.bytes = 256 * p.items
+	for _, s := range p.stmts {
+		for _, a := range s.args {
+			switch a := a.(type) {
+			case string:
+				p.bytes += len(a)
+			case []byte:
+				p.bytes += len(a)
+			}
+		}
+	}
+}
+
+// askThreads refuses rows for a thread that is not there, so that a run which ends after its
+// thread was deleted leaves nothing behind.
+func (p *batch) askThreads() {
+	ids := make([]string, 0, 2)
+	if p.Patch == nil && (p.Thread == nil || p.Thread.ID != p.ThreadID) {
+		ids = append(ids, p.ThreadID) // a patch finds out by itself
+	}
+	patched := p.Patch != nil && p.Run != nil && p.Run.ThreadID == p.ThreadID
+	if p.Run != nil && !patched && (p.Thread == nil || p.Thread.ID != p.Run.ThreadID) &&
+		!slices.Contains(ids, p.Run.ThreadID) {
+		ids = append(ids, p.Run.ThreadID)
+	}
+	for _, id := range ids {
+		if id != "" {
+			p.stmts = append(p.stmts, askThread(id))
+		}
+	}
+}
+
+// askThread refuses what follows when there is no such thread.
+func askThread(id string) stmt {
+	return stmt{what: "thread", of: id, sql: `SELECT 1 FROM thread WHERE id = ?`, args: []any{clean(id)},
+		must: ErrNotFound}
+}
+
+// clean is s as every kind of database takes it: U+0000 and bytes that are not UTF-8 are
+// replaced. Bodies are bytes and stay as they are.
+func clean(s string) string {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+func cleanAll(args []any) {
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			if c := clean(a); len(c) != len(a) || c != a {
+				args[i] = c
+			}
+		case *string:
+			if a != nil {
+				args[i] = clean(*a)
+			}
+		}
+	}
+}
+
+// objectText is raw as text, nil when there is none.
+func objectText(raw json.RawMessage) *string {
+	if raw == nil {
+		return nil
+	}
+	s := object(raw)
+	return &s
+}

@@ -1,0 +1,295 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// sqliteEngine keeps everything in one file: one connection writes, some read.
+type sqliteEngine struct {
+	dir     string
+	log     *slog.Logger
+	pool    *sql.DB // of conn alone
+	conn    *sql.Conn
+	readers *sql.DB
+	stmts   map[string]*sql.Stmt // prepared on conn, by text
+	done    atomic.Uint64        // statements that were carried out
+}
+
+// openSQLite opens the file of a folder whose lock is held, and makes it when there is none.
+func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, err error) {
+	sync, err := syncMode(cfg.Sync)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeFile(ctx, dir); err != nil {
+		return nil, err
+	}
+	pool, err := openPool(dir, "_txlock=immediate", "journal_mode(WAL)", "synchronous("+sync+")", "cache_size(-4000)",
+		"temp_store(memory)", "secure_delete(FAST)", "wal_autocheckpoint(1000)", "journal_size_limit(67108864)")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			pool.Close()
+		}
+	}()
+	pool.SetMaxOpenConns(1)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, damaged(dir, translate(err))
+	}
+	if err := migrate(ctx, conn, migrationFiles, dir, time.Now()); err != nil {
+		return nil, damaged(dir, err)
+	}
+	readers, err := openReaders(dir, cfg)
+	if err != nil {
+		return nil, err
+	}
+	e := &sqliteEngine{dir: dir, log: cfg.Log, pool: pool, conn: conn, readers: readers, stmts: map[string]*sql.Stmt{}}
+	if err := e.restoreReserve(); err != nil {
+		cfg.Log.Warn("no room for the store's reserve file", "dir", dir, "bytes", reserveSize, "err", err)
+	}
+	return e, nil
+}
+
+func (e *sqliteEngine) reads() *sql.DB           { return e.readers }
+func (e *sqliteEngine) bind(query string) string { return sqliteWords.Replace(query) }
+func (e *sqliteEngine) works() uint64            { return e.done.Load() }
+
+func (e *sqliteEngine) write(g *group, rest func(*job) error) error {
+	return e.inTx(func() error {
+		if err := e.run(g.before); err != nil {
+			return err
+		}
+		for _, j := range g.jobs {
+			if err := e.step(j, rest); err != nil {
+				return err
+			}
+		}
+		return e.run(g.after)
+	})
+}
+
+// inTx runs f in a transaction.
+func (e *sqliteEngine) inTx(f func() error) error {
+	if err := e.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		err = e.exec("COMMIT")
+	}
+	if err != nil { // SQLite may have ended it by itself, which is why its answer says nothing
+		e.conn.ExecContext(context.Background(), "ROLLBACK")
+	}
+	return err
+}
+
+// step runs one job. Its error is one that breaks the transaction.
+func (e *sqliteEngine) step(j *job, rest func(*job) error) error {
+	if j.batch == nil && j.apply == nil {
+		return nil
+	}
+	if err := e.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	err := e.run(j.stmts())
+	if err == nil {
+		err = rest(j)
+	}
+	if breaks(err) {
+		return err
+	}
+	if err != nil {
+		j.err = translate(err)
+		if err := e.exec("ROLLBACK TO job"); err != nil {
+			return err
+		}
+	}
+	return e.exec("RELEASE job")
+}
+
+func (e *sqliteEngine) run(list []stmt) error {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].wipe == list[0].wipe {
+			n++
+		}
+		part := list[:n]
+		err := func() error {
+			if part[0].wipe {
+				return e.overwriting(func() error { return e.runPart(part) })
+			}
+			return e.runPart(part)
+		}()
+		if err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+func (e *sqliteEngine) runPart(list []stmt) error {
+	for i := range list {
+		s := &list[i]
+		n, err := e.runOne(s)
+		if err == nil && n == 0 {
+			err = s.must
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", s.what, s.of, err)
+		}
+	}
+	return nil
+}
+
+func (e *sqliteEngine) runOne(s *stmt) (rows int64, err error) {
+	if !strings.HasPrefix(s.sql, "SELECT") {
+		return e.change(s.sql, s.args)
+	}
+	q, err := e.stmt(s.sql)
+	if err != nil {
+		return 0, err
+	}
+	switch err := q.QueryRowContext(context.Background(), s.args...).Scan(&rows); {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	e.done.Add(1)
+	return 1, nil
+}
+
+func (e *sqliteEngine) exec(query string) error {
+	_, err := e.change(query, nil)
+	return err
+}
+
+func (e *sqliteEngine) change(query string, args []any) (int64, error) {
+	s, err := e.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	e.done.Add(1)
+	return r.RowsAffected()
+}
+
+func (e *sqliteEngine) stmt(query string) (*sql.Stmt, error) {
+	if s := e.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := e.conn.PrepareContext(context.Background(), e.bind(query))
+	if err != nil {
+		return nil, err
+	}
+	e.stmts[query] = s
+	return s, nil
+}
+
+func (e *sqliteEngine) overwriting(do func() error) (err error) {
+	if err := e.exec("PRAGMA secure_delete = ON"); err != nil {
+		return err
+	}
+	defer func() {
+		if back := e.exec("PRAGMA secure_delete = FAST"); err == nil {
+			err = back
+		}
+	}()
+	return do()
+}
+
+func (e *sqliteEngine) lastTail(ctx context.Context) (id int64, err error) {
+	err = e.conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&id)
+	return id, translate(err)
+}
+
+// probe fills the reserve last: as long as writes fail, its room belongs to how things ended.
+func (e *sqliteEngine) probe(row int64) error {
+	err := e.inTx(func() error {
+		return e.run([]stmt{
+			{what: "probe", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, zeroblob(65536))`, args: []any{row}},
+			{what: "probe", of: "tail", sql: `DELETE FROM tail WHERE id = ?`, args: []any{row}},
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return e.restoreReserve()
+}
+
+// close moves the log into the database file.
+func (e *sqliteEngine) close() error {
+	errs := []error{e.readers.Close()}
+	_, err := e.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	for _, s := range e.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, translate(err), e.conn.Close(), e.pool.Close())...)
+}
+
+// SQLite's primary result codes this package tells apart; extended codes carry
+// them in the low byte.
+const (
+	codeBusy       = 5
+	codeNoMem      = 7
+	codeReadOnly   = 8
+	codeIOErr      = 10
+	codeCorrupt    = 11
+	codeFull       = 13
+	codeCantOpen   = 14
+	codeConstraint = 19
+	codeNotADB     = 26
+)
+
+// code returns SQLite's primary result code of err, 0 when it has none.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// translate gives SQLite's and database/sql's errors the sentinel they mean.
+func translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case errors.Is(err, sql.ErrConnDone):
+		return ErrClosed
+	}
+	switch code(err) {
+	case codeFull, codeIOErr:
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case codeConstraint:
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return err
+}
+
+// breaks says that err is about the database, not about one batch's content, so
+// that the whole transaction is lost.
+func breaks(err error) bool {
+	switch code(err) {
+	case codeBusy, codeNoMem, codeReadOnly, codeIOErr, codeCorrupt, codeFull, codeCantOpen, codeNotADB:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// makeFile makes the database file of a folder unless it is there. It is made by hand so that it
+// and its log are readable to the owner only.
+func makeFile(ctx context.Context, dir string) error {
+	if err := checkPresent(dir); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if info.Size() > 0 {
+		return nil
+	}
+	return prepareFile(ctx, dir)
+}
+
+// prepareFile chooses the form of a new database file, which cannot be changed later: the
+// size of its pages, and that it can shrink. The order matters, and a pool would not keep
+// it: all of this must come before the first page is written.
+func prepareFile(ctx context.Context, dir string) error {
+	pool, err := openPool(dir)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer conn.Close()
+	for _, p := range []string{fmt.Sprintf("PRAGMA page_size = %d", pageSize), "PRAGMA auto_vacuum = INCREMENTAL",
+		"PRAGMA journal_mode = WAL"} {
+		if _, err := conn.ExecContext(ctx, p); err != nil {
+			return translate(err)
+		}
+	}
+	return nil
+}
+
+// openReaders opens the connections that read.
+func openReaders(dir string, cfg Config, options ...string) (*sql.DB, error) {
+	readers, err := openPool(dir, append(options, "mode=ro", "query_only(1)", "cache_size(-2000)",
+		"temp_store(memory)")...)
+	if err != nil {
+		return nil, err
+	}
+	readers.SetMaxOpenConns(cfg.Readers)
+	readers.SetMaxIdleConns(cfg.Readers)
+	readers.SetConnMaxIdleTime(30 * time.Second) // gives the page caches back when nobody reads
+	return readers, nil
+}
+
+func syncMode(s string) (string, error) {
+	switch s {
+	case "", "normal":
+		return "NORMAL", nil
+	case "full":
+		return "FULL", nil
+	}
+	return "", fmt.Errorf("store.sync is %q: must be normal or full", s)
+}
+
+// openPool opens the database file of dir. An option with "=" is a parameter of
+// the address, any other a pragma for every new connection; the driver sets the
+// busy timeout first and chooses the order of the others.
+func openPool(dir string, options ...string) (*sql.DB, error) {
+	return openFile(filepath.Join(dir, fileName), options...)
+}
+
+// openFile is openPool for a file of another name.
+func openFile(path string, options ...string) (*sql.DB, error) {
+	if err := mergeFunction(); err != nil {
+		return nil, err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	var b strings.Builder
+	b.WriteString("file://" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(5000)")
+	for _, o := range options {
+		if !strings.Contains(o, "=") {
+			o = "_pragma=" + url.QueryEscape(o)
+		}
+		b.WriteString("&" + o)
+	}
+	return sql.Open("sqlite", b.String())
+}
+
+// restoreReserve makes the file whose deletion leaves room to write down how
+// things ended when the disk is full. It is filled with noise because some file
+// systems store zeros in no space at all.
+func (e *sqliteEngine) restoreReserve() error {
+	path := filepath.Join(e.dir, reserveName)
+	if fi, err := os.Stat(path); err == nil && fi.Size() == reserveSize {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	block := make([]byte, 1<<20)
+	rand.Read(block)
+	for n := 0; n < reserveSize && err == nil; n += len(block) {
+		_, err = f.Write(block)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
+
+func (e *sqliteEngine) relieve() {
+	if err := os.Remove(filepath.Join(e.dir, reserveName)); err == nil {
+		e.log.Warn("the disk is full or failing: freed the store's reserve file", "dir", e.dir, "bytes", reserveSize)
+	}
+}
+
+func (e *sqliteEngine) size(ctx context.Context) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, name := range []string{fileName, fileName + "-wal"} {
+		switch fi, err := os.Stat(filepath.Join(e.dir, name)); {
+		case err == nil:
+			n += fi.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+func (e *sqliteEngine) room(ctx context.Context) (Room, error) {
+	var size, pages, free int64
+	for name, into := range map[string]*int64{"page_size": &size, "page_count": &pages, "freelist_count": &free} {
+		if err := e.readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(into); err != nil {
+			return Room{}, translate(err)
+		}
+	}
+	return Room{Used: (pages - free) * size, Free: free * size}, nil
+}
+
+func (e *sqliteEngine) backup(ctx context.Context, path string) error {
+	pool, err := openPool(e.dir, "mode=ro", "cache_size(-4000)")
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return copyInto(ctx, pool, path)
+}
+
+// copyInto writes a compact copy of the database behind q to path.
+func copyInto(ctx context.Context, q interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, path string) error {
+	// SQLite alone would leave it readable to others.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the copy: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write the copy: %w", err)
+	}
+	if _, err := q.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
+		os.Remove(path)
+		return fmt.Errorf("write the copy %s: %w", path, translate(err))
+	}
+	return nil
+}
+
+// upkeep moves the log into the database file and gives memory back. To forget, it also gives all
+// free pages back and empties the log: what was deleted is not to live on in either.
+func (e *sqliteEngine) upkeep(forget bool, busy func() bool) (forgotten bool, err error) {
+	if forget {
+		forgotten, err = e.forgetDeleted(busy)
+	} else {
+		_, err = e.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
+	}
+	if err == nil { // the system caches the same pages
+		_, err = e.conn.ExecContext(context.Background(), "PRAGMA shrink_memory")
+	}
+	return forgotten, err
+}
+
+// forgetDeleted gives back all free pages and empties the log, unless there is work again.
+func (e *sqliteEngine) forgetDeleted(busy func() bool) (done bool, err error) {
+	for {
+		free, err := e.freePages()
+		if err != nil {
+			return false, err
+		}
+		if free == 0 {
+			return e.emptyLog()
+		}
+		if err := e.giveBack(freeSlice); err != nil {
+			return false, err
+		}
+		left, err := e.freePages()
+		switch {
+		case err != nil:
+			return false, err
+		case left >= free: // a file that cannot shrink
+			return e.emptyLog()
+		case busy():
+			return false, nil
+		}
+	}
+}
+
+func (e *sqliteEngine) freePages() (n int, err error) {
+	err = e.conn.QueryRowContext(context.Background(), "PRAGMA freelist_count").Scan(&n)
+	return n, err
+}
+
+// giveBack takes free pages off the file, at most n of them.
+func (e *sqliteEngine) giveBack(n int) error {
+	rows, err := e.conn.QueryContext(context.Background(), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
+	if err != nil {
+		return err
+	}
+	for rows.Next() { // each step gives back one page
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// emptyLog moves the write-ahead log into the database file and cuts it off, unless a
+// reader still needs it.
+func (e *sqliteEngine) emptyLog() (done bool, err error) {
+	ctx := context.Background()
+	if _, err := e.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+		return false, err
+	}
+	var busy, pages, moved int
+	err = e.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+	done = err == nil && busy == 0
+	_, back := e.conn.ExecContext(ctx, "PRAGMA busy_timeout = 5000")
+	if err == nil {
+		err = back
+	}
+	return done, err
+}
