@@ -22,8 +22,8 @@ func bodies(t *testing.T, db *store.DB, q store.AuditQuery) (out []string) {
 	return out
 }
 
-func TestAuditIsReadNewestFirstByThreadOwnerAndKind(t *testing.T) {
-	db := open(t)
+func (s suite) AuditIsReadNewestFirstByThreadOwnerAndKind(t *testing.T) {
+	db := s.open(t)
 	newThread(t, db, "a")
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "b", Owner: "bob"}, NewThread: true})
 	commit(t, db, store.Batch{Audit: []store.AuditRow{auditRow("a", "command", `{"n":1}`), auditRow("b", "egress", `{"n":2}`), auditRow("nowhere", "command", `{"n":3}`)}})
@@ -55,8 +55,8 @@ func TestAuditIsReadNewestFirstByThreadOwnerAndKind(t *testing.T) {
 	checkClean(t, db)
 }
 
-func TestTheOldestAuditRowsMakeRoom(t *testing.T) {
-	db := open(t)
+func (s suite) TheOldestAuditRowsMakeRoom(t *testing.T) {
+	db := s.open(t)
 	newThread(t, db, "a")
 	add := func(n int, body string) {
 		t.Helper()
@@ -84,8 +84,8 @@ func TestTheOldestAuditRowsMakeRoom(t *testing.T) {
 	checkClean(t, db)
 }
 
-func TestValuesAreFoundByTheBeginningOfTheirKeys(t *testing.T) {
-	db := open(t)
+func (s suite) ValuesAreFoundByTheBeginningOfTheirKeys(t *testing.T) {
+	db := s.open(t)
 	commit(t, db, store.Batch{KV: []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}, {Space: "s", Key: "a%", Body: []byte("2")}, {Space: "s", Key: "b", Body: []byte("3")}, {Space: "o", Key: "a c", Body: []byte("4")}}})
 	same(t, "by prefix", must(db.KVs(t.Context(), "", "s", "a "))(t), []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}})
 	if all := must(db.KVs(t.Context(), "", "s", ""))(t); len(all) != 3 {

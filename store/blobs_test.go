@@ -36,9 +36,9 @@ func blobsOf(t *testing.T, db *store.DB) [2]int64 {
 	return [2]int64{must(db.Count(t.Context(), `SELECT count(*) FROM blob`))(t), must(db.Count(t.Context(), `SELECT count(*) FROM blob_use`))(t)}
 }
 
-func TestALargePictureIsStoredOnce(t *testing.T) {
+func (s suite) ALargePictureIsStoredOnce(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	big, small := picture(1, 300<<10), picture(2, 1<<10)
 	first, second := pictureMessage("a", big, small), pictureMessage("b", big, big)
 	images := []byte(`{"/mnt/user-data/uploads/p.png":{"base64":"` + big + `","mime_type":"image/png"}}`)
@@ -72,7 +72,7 @@ func TestALargePictureIsStoredOnce(t *testing.T) {
 		same(t, "run", string(must(db.Run(ctx, "r"))(t).Kwargs), string(asked))
 		same(t, "runs", string(must(db.Runs(ctx, "t", "", 0, 0))(t)[0].Kwargs), string(asked))
 		checkClean(t, db)
-		db = reopen(t, db, dir)
+		db = s.reopen(t, db, dir)
 	}
 	run := must(db.Run(ctx, "r"))(t) // written again with another status, as a run is when it ends
 	run.Status = "success"
@@ -80,8 +80,8 @@ func TestALargePictureIsStoredOnce(t *testing.T) {
 	same(t, "blobs of the ended run", blobsOf(t, db), [2]int64{1, 4})
 }
 
-func TestBlobsGoWithTheLastRowThatHasThem(t *testing.T) {
-	db := open(t)
+func (s suite) BlobsGoWithTheLastRowThatHasThem(t *testing.T) {
+	db := s.open(t)
 	old, late := picture(1, 9<<10), picture(2, 9<<10)
 	commit(t, db, store.Batch{
 		Thread: &store.Thread{ID: "t", Head: "c"}, Messages: []store.MessageRow{{N: 1, ID: "a", Body: pictureMessage("a", old)}, {N: 2, ID: "b", Body: pictureMessage("b", old, late)}},
@@ -106,8 +106,8 @@ func TestBlobsGoWithTheLastRowThatHasThem(t *testing.T) {
 
 // A text that looks like a reference is none: nobody can have a picture of the same thread put
 // into a message many times over by writing its hash.
-func TestOnlyTheStoreMakesReferences(t *testing.T) {
-	db := open(t)
+func (s suite) OnlyTheStoreMakesReferences(t *testing.T) {
+	db := s.open(t)
 	p := picture(1, 9<<10)
 	data, _ := base64.StdEncoding.DecodeString(p)
 	hash := sha256.Sum256(data)
@@ -124,8 +124,8 @@ func TestOnlyTheStoreMakesReferences(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoBase64StaysInItsRow(t *testing.T) {
-	db := open(t)
+func (s suite) WhatIsNoBase64StaysInItsRow(t *testing.T) {
+	db := s.open(t)
 	for i, body := range []string{
 		`{"content":"` + strings.Repeat("word ", 4000) + `"}`,
 		`{"content":"` + strings.Repeat("a", 8001) + `"}`,                               // no multiple of four
@@ -141,8 +141,8 @@ func TestWhatIsNoBase64StaysInItsRow(t *testing.T) {
 	same(t, "blobs", blobsOf(t, db), [2]int64{})
 }
 
-func TestCheckFindsWhatIsWrongWithBlobs(t *testing.T) {
-	db := open(t)
+func (s suite) CheckFindsWhatIsWrongWithBlobs(t *testing.T) {
+	db := s.open(t)
 	for _, id := range []string{"gone", "damaged"} {
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Messages: []store.MessageRow{{N: 1, ID: "m", Body: pictureMessage("m", picture(1, 9<<10))}}})
 	}

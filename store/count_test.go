@@ -10,8 +10,8 @@ import (
 
 // TestListsSayHowManyThreadsThereAre: also right after threads were made, given away and
 // deleted, by several at once.
-func TestListsSayHowManyThreadsThereAre(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ListsSayHowManyThreadsThereAre(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	total := func(q store.ThreadQuery) int {
 		t.Helper()
 		q.Limit = 1

@@ -26,8 +26,8 @@ func contentMatch(words ...string) func([]byte) (string, bool) {
 	}
 }
 
-func TestThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for i, c := range []struct{ id, owner, title, meta, said string }{
 		{"a", "ann", "Heat pumps", `{}`, "nothing"},
 		{"b", "ann", "Boilers", `{}`, `a "heat <pump>" \ Äpfel 100% 热泵 😀`},
@@ -77,8 +77,8 @@ func TestThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
 	}
 }
 
-func TestAPageOfFoundThreadsGoesOnWhereItEnded(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) APageOfFoundThreadsGoesOnWhereItEnded(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	const n = 150
 	for i := range n {
 		meta := `{}`
@@ -120,8 +120,8 @@ func TestAPageOfFoundThreadsGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-func TestADeletedThreadLeavesTheListAndTheCount(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ADeletedThreadLeavesTheListAndTheCount(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for _, id := range []string{"a", "b"} {
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: id, CreatedAt: at, UpdatedAt: at}})
 	}

@@ -11,8 +11,8 @@ import (
 	"fawn/store"
 )
 
-func TestItemsAreFoundByNamespaceAndKey(t *testing.T) {
-	db := open(t)
+func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
+	db := s.open(t)
 	put := func(owner, namespace, key, value string) {
 		t.Helper()
 		if err := db.PutItem(t.Context(), owner, store.Item{Namespace: strings.Split(namespace, "."), Key: key, Value: json.RawMessage(value)}); err != nil {
@@ -51,8 +51,8 @@ func TestItemsAreFoundByNamespaceAndKey(t *testing.T) {
 	}
 }
 
-func TestItemsWithTheHighestScoreComeFirst(t *testing.T) {
-	db := open(t)
+func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
+	db := s.open(t)
 	for i := range 5 {
 		if err := db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: fmt.Sprint(i), Value: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}); err != nil {
 			t.Fatal(err)
@@ -82,8 +82,8 @@ func TestItemsWithTheHighestScoreComeFirst(t *testing.T) {
 	}
 }
 
-func TestExpiredItemsAreGone(t *testing.T) {
-	db := open(t)
+func (s suite) ExpiredItemsAreGone(t *testing.T) {
+	db := s.open(t)
 	n := []string{"n"}
 	if err := db.PutItem(t.Context(), "", store.Item{Namespace: n, Key: "brief", TTL: time.Nanosecond, Value: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
@@ -111,8 +111,8 @@ func TestExpiredItemsAreGone(t *testing.T) {
 	}
 }
 
-func TestNamespacesAreListedOnce(t *testing.T) {
-	db := open(t)
+func (s suite) NamespacesAreListedOnce(t *testing.T) {
+	db := s.open(t)
 	for _, n := range []string{"a", "a.b", "a.b.c", "a.d.c", "a-b.x", "e.b.c"} {
 		for _, key := range []string{"1", "2"} {
 			if err := db.PutItem(t.Context(), "", store.Item{Namespace: strings.Split(n, "."), Key: key, Value: json.RawMessage(`{}`)}); err != nil {

@@ -35,9 +35,9 @@ func flush(t testing.TB, l *store.Lane) {
 	}
 }
 
-func TestUnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
+func (s suite) UnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	newThread(t, db, "a")
 	newThread(t, db, "b")
 	var durable atomic.Int64
@@ -56,7 +56,7 @@ func TestUnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
 	a.Close()
 	b.Close()
 
-	db = reopen(t, db, dir)
+	db = s.reopen(t, db, dir)
 	same(t, "tail", texts(t, db), map[string][]string{"a": {"6:six"}, "b": {"1:uno", "2:"}})
 	same(t, "last of a", must(db.LastSeq(ctx, "a"))(t), int64(6))
 	same(t, "last of b", must(db.LastSeq(ctx, "b"))(t), int64(2))
@@ -69,13 +69,13 @@ func TestUnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
 	same(t, "rows after clearing", must(db.Count(ctx, "SELECT count(*) FROM tail"))(t), int64(0))
 }
 
-func TestClearTailKeepsWhatIsNew(t *testing.T) {
+func (s suite) ClearTailKeepsWhatIsNew(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	newThread(t, db, "a")
 	l := db.OpenLane("a", nil)
 	l.Append(1, []byte("old"))
-	db = reopen(t, db, dir)
+	db = s.reopen(t, db, dir)
 	l = db.OpenLane("a", nil)
 	l.Append(2, []byte("new"))
 	flush(t, l)
@@ -85,8 +85,8 @@ func TestClearTailKeepsWhatIsNew(t *testing.T) {
 	same(t, "tail", texts(t, db), map[string][]string{"a": {"2:new"}})
 }
 
-func TestGarbageOfTheTailIsDeletedWhileOtherLanesAreOpen(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) GarbageOfTheTailIsDeletedWhileOtherLanesAreOpen(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "a")
 	newThread(t, db, "slow")
 	a, slow := db.OpenLane("a", nil), db.OpenLane("slow", nil)
@@ -125,8 +125,8 @@ func TestGarbageOfTheTailIsDeletedWhileOtherLanesAreOpen(t *testing.T) {
 	}
 }
 
-func TestQuietStoreEmptiesItsTail(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) QuietStoreEmptiesItsTail(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "a")
 	l := db.OpenLane("a", nil)
 	l.Append(1, []byte("x"))
@@ -142,9 +142,9 @@ func TestQuietStoreEmptiesItsTail(t *testing.T) {
 	}
 }
 
-func TestDeletedThreadTakesItsDeltasAlong(t *testing.T) {
+func (s suite) DeletedThreadTakesItsDeltasAlong(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	for _, id := range []string{"old", "other"} {
 		newThread(t, db, id)
 		l := db.OpenLane(id, nil)
@@ -156,28 +156,28 @@ func TestDeletedThreadTakesItsDeltasAlong(t *testing.T) {
 	commit(t, db, store.Batch{ThreadID: "old", Delete: &store.Delete{Thread: true}})
 	newThread(t, db, "old")
 	same(t, "last", must(db.LastSeq(ctx, "old"))(t), int64(0))
-	db = reopen(t, db, dir)
+	db = s.reopen(t, db, dir)
 	same(t, "tail", texts(t, db), map[string][]string{"other": {"1:other", "2:late"}})
 	commit(t, db, store.Batch{ThreadID: "other", Delete: &store.Delete{Thread: true}})
 	newThread(t, db, "other")
 	same(t, "tail of the process before", texts(t, db), map[string][]string{})
 }
 
-func TestRolledBackDeltasStayGone(t *testing.T) {
+func (s suite) RolledBackDeltasStayGone(t *testing.T) {
 	dir := t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	newThread(t, db, "a")
 	l := db.OpenLane("a", nil)
 	l.Append(1, []byte("x"))
 	commit(t, l, store.Batch{ThreadID: "a", Events: []store.Event{{Seq: 1, To: 1}}})
 	l.Append(2, []byte("y"))
 	commit(t, l, store.Batch{ThreadID: "a", Delete: &store.Delete{EventsFrom: 1, EventsTo: 2}})
-	db = reopen(t, db, dir)
+	db = s.reopen(t, db, dir)
 	same(t, "tail", texts(t, db), map[string][]string{})
 }
 
-func TestAppendNeverWaitsAndWaitDoes(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) AppendNeverWaitsAndWaitDoes(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "a")
 	l := db.OpenLane("a", nil)
 	entered, release := db.Hold(ctx)
@@ -200,8 +200,8 @@ func TestAppendNeverWaitsAndWaitDoes(t *testing.T) {
 	same(t, "frames", len(texts(t, db)["a"]), 100)
 }
 
-func TestCommitsOfOneGroupKeepTheirOrder(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) CommitsOfOneGroupKeepTheirOrder(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "a")
 	entered, release := db.Hold(ctx)
 	<-entered
@@ -230,9 +230,9 @@ func TestCommitsOfOneGroupKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestGreatQueuesAreSplitInOrder(t *testing.T) {
+func (s suite) GreatQueuesAreSplitInOrder(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	newThread(t, db, "a")
 	entered, release := db.Hold(ctx)
 	<-entered
@@ -279,9 +279,9 @@ func TestDroppedEventsAreCalledDurable(t *testing.T) {
 	same(t, "events", must(db.Events(t.Context(), "a", 0, 0, 0))(t), []store.Event{})
 }
 
-func TestLanesAndReadersTogether(t *testing.T) {
+func (s suite) LanesAndReadersTogether(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	const lanes, steps, deltas = 8, 20, 15
 	for i := range lanes {
 		newThread(t, db, fmt.Sprint("t", i))

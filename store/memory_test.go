@@ -10,8 +10,8 @@ import (
 )
 
 // TestMemoryChangesAtOnce: a change is all or nothing, and none goes over another.
-func TestMemoryChangesAtOnce(t *testing.T) {
-	db := open(t)
+func (s suite) MemoryChangesAtOnce(t *testing.T) {
+	db := s.open(t)
 	ctx, at := t.Context(), time.UnixMilli(1_700_000_000_000).UTC()
 	fact := func(agent, id, content string) store.Fact {
 		return store.Fact{Agent: agent, ID: id, Content: content, Category: "context", Confidence: 0.5, Source: "t", Message: "m", Created: at, Updated: at, Extra: json.RawMessage(`{}`)}

@@ -38,8 +38,8 @@ func find(t testing.TB, db *store.DB, thread, query string, files ...string) (pl
 	return places
 }
 
-func TestPassagesAreFoundByTheirWords(t *testing.T) {
-	db := open(t)
+func (s suite) PassagesAreFoundByTheirWords(t *testing.T) {
+	db := s.open(t)
 	add(t, db, "t", "lease.pdf",
 		"The tenant pays the rent on the first of each month.",
 		"Either party may end the lease with three months' notice. The notice period begins with the month.",
@@ -83,8 +83,8 @@ func TestPassagesAreFoundByTheirWords(t *testing.T) {
 // TestRemovedPassagesAreGone: from searches, and from the files on disk, the words of the index
 // too.
 // TestAShortNameIsFound: a letter or two in capitals, or with a digit, names something.
-func TestAShortNameIsFound(t *testing.T) {
-	db := open(t)
+func (s suite) AShortNameIsFound(t *testing.T) {
+	db := s.open(t)
 	var texts []string
 	for _, name := range []string{"A", "B", "C", "D", "E", "F", "G", "EU", "Q3"} {
 		texts = append(texts, fmt.Sprintf("Project %s has a budget of its own. The budget is the last word of the plan for it.", name))
@@ -98,9 +98,9 @@ func TestAShortNameIsFound(t *testing.T) {
 	}
 }
 
-func TestRemovedPassagesAreGone(t *testing.T) {
+func (s suite) RemovedPassagesAreGone(t *testing.T) {
 	dir := t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	var pages []string
 	for i := range 40 {
 		pages = append(pages, fmt.Sprintf("Xylophonebirds number %d sing.", i))
@@ -117,7 +117,7 @@ func TestRemovedPassagesAreGone(t *testing.T) {
 				names = append(names, filepath.Base(name))
 			}
 		}
-		db = openAt(t, dir)
+		db = s.openAt(t, dir)
 		return names
 	}
 	if holds() == nil {
@@ -141,8 +141,8 @@ func TestRemovedPassagesAreGone(t *testing.T) {
 
 // TestALongFileGoesInSmallCommits: taking words out of the index is slow, and others want to write
 // in between.
-func TestALongFileGoesInSmallCommits(t *testing.T) {
-	db := open(t)
+func (s suite) ALongFileGoesInSmallCommits(t *testing.T) {
+	db := s.open(t)
 	var pages []string
 	for i := range 30 {
 		pages = append(pages, fmt.Sprintf("Page %d", i))

@@ -13,8 +13,8 @@ import (
 
 // A turn that is taken back and asked again gives new numbers to its messages. Whoever reads
 // meanwhile sees one of the two, and never one message with the other's checkpoint.
-func TestRowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
-	db := open(t)
+func (s suite) RowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
+	db := s.open(t)
 	newThread(t, db, "t")
 	row := func(n int64, turn int) store.MessageRow {
 		return store.MessageRow{N: n, ID: fmt.Sprint("m", turn, "-", n), Body: fmt.Appendf(nil, `{"n":%d,"turn":%d}`, n, turn)}
@@ -84,8 +84,8 @@ func TestRowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 	same(t, "rows", read, kept)
 }
 
-func TestRowsOfADeletedThreadAreForgotten(t *testing.T) {
-	db := open(t)
+func (s suite) RowsOfADeletedThreadAreForgotten(t *testing.T) {
+	db := s.open(t)
 	card := store.Card{Messages: []store.Range{{From: 1, To: 2}}}
 	for _, body := range []string{"one", "two"} {
 		newThread(t, db, "t")
@@ -144,8 +144,8 @@ func TestMessageNumbersAreNeverGivenTwice(t *testing.T) {
 	checkClean(t, db)
 }
 
-func TestRowsKeptInMemoryAreBounded(t *testing.T) {
-	db := open(t)
+func (s suite) RowsKeptInMemoryAreBounded(t *testing.T) {
+	db := s.open(t)
 	body := []byte(strings.Repeat("w", 1<<20))
 	card := store.Card{Messages: []store.Range{{From: 1, To: 6}}}
 	for i := range 5 {

@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-func TestThreadsAreFoundByWhatTheyContain(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ThreadsAreFoundByWhatTheyContain(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for i, c := range []struct{ id, owner, status, meta string }{
 		{"a", "ann", "idle", `{"k":1,"tags":["x","y"],"user":{"id":"u1","team":{"n":"red"}}}`},
 		{"b", "ann", "busy", `{"k":1.0,"tags":["y","x"],"user":{"id":"u2"}}`},

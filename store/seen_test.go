@@ -6,8 +6,8 @@ import (
 	"fawn/store"
 )
 
-func TestAThreadIsUnseenFromTheEndOfARunUntilItIsLookedAt(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) AThreadIsUnseenFromTheEndOfARunUntilItIsLookedAt(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	marks := func() store.Mark { return must(db.Marks(ctx, []string{"t", "nothing"}))(t)["t"] }
 	see := func(thread string) {
 		t.Helper()

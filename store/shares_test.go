@@ -8,8 +8,8 @@ import (
 	"fawn/store"
 )
 
-func TestALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c2"}, Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2", Parent: "c1"}}})
 	gone := func(what string, err error) {
 		t.Helper()
@@ -52,8 +52,8 @@ func TestALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
 	gone("taking it back again", db.DeleteShare(ctx, "", "t"))
 }
 
-func TestALinkGoesWithWhatItShows(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ALinkGoesWithWhatItShows(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for name, d := range map[string]store.Delete{
 		"thread": {Thread: true}, "checkpoint": {Checkpoints: []string{"c1"}}, "history": {History: true},
 	} {

@@ -11,8 +11,8 @@ import (
 
 // TestWhatWasSpentAddsUp: answers of runs, also of runs which kept no models, and the calls
 // beside them; those of a deleted thread go with it.
-func TestWhatWasSpentAddsUp(t *testing.T) {
-	db := open(t)
+func (s suite) WhatWasSpentAddsUp(t *testing.T) {
+	db := s.open(t)
 	run := func(id, status, kwargs, usage string) store.Batch {
 		return store.Batch{ThreadID: "t", Run: &store.Run{ID: id, ThreadID: "t", Status: status, Kwargs: json.RawMessage(kwargs), Usage: json.RawMessage(usage)}}
 	}

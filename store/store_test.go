@@ -5,37 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"testing"
 	"time"
 
 	"fawn/store"
 )
-
-func openAt(t testing.TB, dir string) *store.DB {
-	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{Dir: dir, Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
-func open(t testing.TB) *store.DB { return openAt(t, t.TempDir()) }
-
-func reopen(t testing.TB, db *store.DB, dir string) *store.DB {
-	t.Helper()
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return openAt(t, dir)
-}
 
 func commit(t testing.TB, db interface {
 	Commit(context.Context, store.Batch) error
@@ -78,8 +53,8 @@ func checkClean(t testing.TB, db *store.DB) {
 
 // TestTextIsWhatEveryDatabaseTakes: U+0000 and bytes that are not UTF-8 are replaced, in what is
 // written and in what is asked for. Bodies stay as they are.
-func TestTextIsWhatEveryDatabaseTakes(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) TextIsWhatEveryDatabaseTakes(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	title, body := "a\x00b\xff", []byte("\"c\x00\xff\"")
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t\x00", Title: "first"}, NewThread: true,
 		Patch:    &store.ThreadPatch{Title: &title, Merge: json.RawMessage(`{"name":"x"}`)},
@@ -102,9 +77,9 @@ func TestTextIsWhatEveryDatabaseTakes(t *testing.T) {
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.UTC)
 
-func TestRowsComeBackAsWritten(t *testing.T) {
+func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	db := openAt(t, dir)
+	db := s.openAt(t, dir)
 	th := store.Thread{ID: "t1", Owner: "ann", Status: "busy", Title: "Deer", Metadata: json.RawMessage(`{"a":1}`), Config: json.RawMessage(`{"b":2}`),
 		Head: "c2", CreatedAt: at, UpdatedAt: at.Add(time.Second), StateUpdatedAt: at.Add(2 * time.Second)}
 	run := store.Run{ID: "r1", ThreadID: "t1", AssistantID: "lead_agent", Status: "running", Multitask: "enqueue", StopReason: "s", Error: "e", BaseCheckpoint: "c1", Owner: "ann",
@@ -119,7 +94,7 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {2, "m2", []byte(`{"n":2}`)}, {3, "m3", []byte(`{"n":3}`)}},
 		Fields:   []store.FieldRow{{"title", 1, []byte(`"a"`)}, {"title", 2, []byte(`"b"`)}}, Checkpoints: cps, Events: events,
 		KV: []store.KV{{"", "s", "k", []byte("v")}, {"", "s", "empty", []byte{}}, {"", "s", "a", []byte("1")}}})
-	db = reopen(t, db, dir)
+	db = s.reopen(t, db, dir)
 
 	same(t, "thread", must(db.Thread(ctx, "t1"))(t), th)
 	same(t, "run", must(db.Run(ctx, "r1"))(t), run)
@@ -151,8 +126,8 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsErrNotFound(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) WhatIsNotThereIsErrNotFound(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "empty")
 	for name, get := range map[string]func() error{
 		"thread":     func() error { _, err := db.Thread(ctx, "x"); return err },
@@ -192,8 +167,8 @@ func TestWhatIsNotThereIsErrNotFound(t *testing.T) {
 	checkClean(t, db)
 }
 
-func TestRowsAreWrittenOnce(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) RowsAreWrittenOnce(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	first := store.Batch{Thread: &store.Thread{ID: "t", Title: "first"}, NewThread: true, Messages: []store.MessageRow{{1, "m", []byte("1")}},
 		Fields: []store.FieldRow{{"f", 1, []byte("1")}}, Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1, To: 3}}}
 	commit(t, db, first)
@@ -219,8 +194,8 @@ func TestRowsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestPatchKeepsWhatItDoesNotName(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) PatchKeepsWhatItDoesNotName(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Title: "a", Status: "idle", Metadata: json.RawMessage(`{"a":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}})
 	head, empty := "h", ""
 	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head, Title: &empty, Config: json.RawMessage(`{"c":1}`)}})
@@ -234,8 +209,8 @@ func TestPatchKeepsWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-func TestRunsAreListedNewestFirst(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) RunsAreListedNewestFirst(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "t")
 	for i, status := range []string{"success", "running", "pending", "error", "pending"} {
 		commit(t, db, store.Batch{Run: &store.Run{ID: fmt.Sprint("r", i), ThreadID: "t", Status: status, CreatedAt: at.Add(time.Duration(i) * time.Second)}})
@@ -252,8 +227,8 @@ func TestRunsAreListedNewestFirst(t *testing.T) {
 	same(t, "open", ids(db.OpenRuns(ctx)), []string{"r1", "r2", "r4"})
 }
 
-func TestEventsPageByWhereTheyEnd(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) EventsPageByWhereTheyEnd(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "t")
 	// 3..9 encloses 5, which was durable before it.
 	commit(t, db, store.Batch{ThreadID: "t", Events: []store.Event{{Seq: 1, To: 2, Data: []byte("aa")}, {Seq: 5, Data: []byte("b")}}})
@@ -279,8 +254,8 @@ func TestEventsPageByWhereTheyEnd(t *testing.T) {
 	}
 }
 
-func TestRollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) RollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	head := "c1"
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c2"}, Run: &store.Run{ID: "r", ThreadID: "t"},
 		Messages:    []store.MessageRow{{1, "a", nil}, {2, "b", nil}},
@@ -296,8 +271,8 @@ func TestRollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
 	same(t, "last number", must(db.LastSeq(ctx, "t"))(t), int64(9))
 }
 
-func TestDeletedThreadLeavesNoRows(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) DeletedThreadLeavesNoRows(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for _, id := range []string{"gone", "kept"} {
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Run: &store.Run{ID: "r" + id, ThreadID: id}, Messages: []store.MessageRow{{1, "a", nil}},
 			Fields: []store.FieldRow{{"f", 1, nil}}, Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1}}})
@@ -309,8 +284,8 @@ func TestDeletedThreadLeavesNoRows(t *testing.T) {
 	checkClean(t, db)
 }
 
-func TestCheckNamesEveryBrokenReference(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "nohead"}, Messages: []store.MessageRow{{1, "a", nil}, {2, "a", nil}, {4, "a", nil}}, Fields: []store.FieldRow{{"f", 1, nil}},
 		Checkpoints: []store.Checkpoint{
 			{ID: "c1", Parent: "noparent", Card: store.Card{Messages: []store.Range{{1, 2}, {4, 4}}, Fields: map[string]int64{"f": 1}}},
@@ -366,8 +341,8 @@ func TestCheckNamesEveryBrokenReference(t *testing.T) {
 	}
 }
 
-func TestAPatchedThreadKeepsItsLastNumber(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) APatchedThreadKeepsItsLastNumber(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "t")
 	title := "a"
 	for _, to := range []int64{4, 9} {

@@ -12,9 +12,9 @@ import (
 
 // TestOnlyAStoreThatStandsStillIsGivenUp: however long others take, who waits behind them is
 // stored; a write that never ends holds nobody for ever.
-func TestOnlyAStoreThatStandsStillIsGivenUp(t *testing.T) {
+func (s suite) OnlyAStoreThatStandsStillIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := open(t)
+		db := s.open(t)
 		newThread(t, db, "a")
 		const patience = 10 * time.Second
 		wait := func() chan error {

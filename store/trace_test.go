@@ -10,8 +10,8 @@ import (
 
 // TestWhatCallsTookIsForgottenInTime: what is too old goes, a part that was used since stays, and
 // with the run or the thread everything goes.
-func TestWhatCallsTookIsForgottenInTime(t *testing.T) {
-	db, ctx := open(t), t.Context()
+func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
 	now := time.Now()
 	for _, thread := range []string{"a", "b"} {
 		for _, run := range []string{"1", "2"} {

@@ -57,8 +57,8 @@ func TestADatabaseOfThePreviousSchema(t *testing.T) {
 	checkClean(t, db)
 }
 
-func TestValuesOfTwoOwnersUnderOneKey(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) ValuesOfTwoOwnersUnderOneKey(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for _, owner := range []string{store.Global, "ann", "bob"} {
 		commit(t, db, store.Batch{KV: []store.KV{{Owner: owner, Space: "s", Key: "k", Body: []byte("of " + owner)}}})
 	}
@@ -70,8 +70,8 @@ func TestValuesOfTwoOwnersUnderOneKey(t *testing.T) {
 	}
 }
 
-func TestTheTrashIsItsOwners(t *testing.T) {
-	ctx, db := t.Context(), open(t)
+func (s suite) TheTrashIsItsOwners(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
 	for id, owner := range map[string]string{"a1": "ann", "a2": "ann", "a3": "ann", "b1": "bob"} {
 		commit(t, db, store.Batch{Thread: &store.Thread{ID: id, Owner: owner}})
 	}

@@ -11,8 +11,8 @@ import (
 
 // TestNothingIsWrittenForACallerWhoHasLeft: what a write found out goes to variables of its
 // caller, who may read them as soon as the call has returned.
-func TestNothingIsWrittenForACallerWhoHasLeft(t *testing.T) {
-	db := open(t)
+func (s suite) NothingIsWrittenForACallerWhoHasLeft(t *testing.T) {
+	db := s.open(t)
 	entered, release := db.Hold(t.Context())
 	<-entered
 	ctx, cancel := context.WithCancel(t.Context())
