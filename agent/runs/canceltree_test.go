@@ -60,11 +60,11 @@ type helperSink struct{ agent.Sink }
 
 func (helperSink) Step(context.Context, agent.Step) error { return nil }
 
-// TestCancelStopsTheWholeTree: when the cancel has been waited for, nothing of the run is at
+// CancelStopsTheWholeTree: when the cancel has been waited for, nothing of the run is at
 // work any more, what was said is kept and every call is closed.
-func TestCancelStopsTheWholeTree(t *testing.T) {
+func (s suite) CancelStopsTheWholeTree(t *testing.T) {
 	tr := &tree{leaves: 1 + 2*(1+2), started: make(chan struct{}, 100)}
-	w := open(t, t.TempDir(), tr.agent(2))
+	w := s.open(t, t.TempDir(), tr.agent(2))
 	run := w.start(t, "t1", "go")
 	for range tr.leaves {
 		<-tr.started
@@ -89,12 +89,12 @@ func TestCancelStopsTheWholeTree(t *testing.T) {
 	w.sound(t)
 }
 
-// TestCancelStopsARunThatOthersWaitFor, and that readers have left behind; what is queued
+// CancelStopsARunThatOthersWaitFor, and that readers have left behind; what is queued
 // goes on.
-func TestCancelStopsARunThatOthersWaitFor(t *testing.T) {
+func (s suite) CancelStopsARunThatOthersWaitFor(t *testing.T) {
 	half := agenttest.Say("half")
 	half.Hang = true
-	w := open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{half, agenttest.Say("next")}}})
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{half, agenttest.Say("next")}}})
 	run := w.start(t, "t1", "one")
 	queued := w.start(t, "t1", "two")
 	w.until(t, run, text("half"))

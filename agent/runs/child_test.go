@@ -79,9 +79,9 @@ func (h *household) task(ctx context.Context, t *agent.Turn, c agent.ToolCall) (
 	return agent.TextResult("the helper is " + run.Status), nil
 }
 
-func openHousehold(t *testing.T, dir string, h *household) *world {
+func (s suite) openHousehold(t *testing.T, dir string, h *household) *world {
 	t.Helper()
-	w := openWith(t, dir, runs.Config{Build: h.build})
+	w := s.openWith(t, dir, runs.Config{Build: h.build})
 	h.m = w.m
 	return w
 }
@@ -112,11 +112,11 @@ func (w *world) speaking(t *testing.T, run store.Run) {
 	})
 }
 
-// TestAChildWorksInItsParentsThread: its conversation is in the parent's events, in a namespace,
+// AChildWorksInItsParentsThread: its conversation is in the parent's events, in a namespace,
 // live and stored alike, and nowhere in the thread's state; its texts are stored once.
-func TestAChildWorksInItsParentsThread(t *testing.T) {
+func (s suite) AChildWorksInItsParentsThread(t *testing.T) {
 	h := &household{}
-	w := openHousehold(t, t.TempDir(), h)
+	w := s.openHousehold(t, t.TempDir(), h)
 	run := w.start(t, "t1", "go")
 	live := w.read(t, run.ID, 0)
 	row := w.end(t, run, runs.Success)
@@ -174,10 +174,10 @@ func TestAChildWorksInItsParentsThread(t *testing.T) {
 	w.sound(t)
 }
 
-// TestChildrenEndBeforeTheirParent, whatever ends it.
-func TestChildrenEndBeforeTheirParent(t *testing.T) {
+// ChildrenEndBeforeTheirParent, whatever ends it.
+func (s suite) ChildrenEndBeforeTheirParent(t *testing.T) {
 	h := &household{hang: true}
-	w := openHousehold(t, t.TempDir(), h)
+	w := s.openHousehold(t, t.TempDir(), h)
 	run := w.start(t, "t1", "go")
 	w.speaking(t, run)
 	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
@@ -206,10 +206,10 @@ func TestChildrenEndBeforeTheirParent(t *testing.T) {
 	}
 }
 
-// TestACancelledChildLeavesItsParent at work.
-func TestACancelledChildLeavesItsParent(t *testing.T) {
+// ACancelledChildLeavesItsParent at work.
+func (s suite) ACancelledChildLeavesItsParent(t *testing.T) {
 	h := &household{hang: true}
-	w := openHousehold(t, t.TempDir(), h)
+	w := s.openHousehold(t, t.TempDir(), h)
 	run := w.start(t, "t1", "go")
 	w.speaking(t, run)
 	kid := w.children(t, run)[0]
@@ -225,10 +225,10 @@ func TestACancelledChildLeavesItsParent(t *testing.T) {
 	}
 }
 
-// TestNoChildOutlivesItsParent, also one whose parent does not wait for it.
-func TestNoChildOutlivesItsParent(t *testing.T) {
+// NoChildOutlivesItsParent, also one whose parent does not wait for it.
+func (s suite) NoChildOutlivesItsParent(t *testing.T) {
 	h := &household{hang: true, abandon: make(chan struct{})}
-	w := openHousehold(t, t.TempDir(), h)
+	w := s.openHousehold(t, t.TempDir(), h)
 	run := w.start(t, "t1", "go")
 	row := w.end(t, run, runs.Success)
 	for _, kid := range w.children(t, row) {
@@ -245,7 +245,7 @@ func TestNoChildOutlivesItsParent(t *testing.T) {
 // cutHousehold is the scene in which a helper hangs.
 func cutHousehold(dir string) error {
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
+	db, err := openSQLite(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -274,12 +274,12 @@ func cutHousehold(dir string) error {
 	}
 }
 
-// TestAChildIsCutOffWithItsParent: after a crash the parent goes on, told that the call was
+// AChildIsCutOffWithItsParent: after a crash the parent goes on, told that the call was
 // cut off; the child has ended, and what it said is still to be read, once.
-func TestAChildIsCutOffWithItsParent(t *testing.T) {
+func (s suite) AChildIsCutOffWithItsParent(t *testing.T) {
 	dir := t.TempDir()
 	cut(t, dir, "helper")
-	w := openHousehold(t, dir, &household{})
+	w := s.openHousehold(t, dir, &household{})
 	run := w.end(t, w.only(t, "t1"), runs.Success)
 	kids := w.children(t, run)
 	if len(kids) != 1 || kids[0].Status != runs.Interrupted || kids[0].StopReason != runs.StopOrphan {

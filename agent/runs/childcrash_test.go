@@ -113,7 +113,7 @@ func (c *crew) note(line string) error {
 // crewChild runs the scene in a process that is killed, and shows every event.
 func crewChild(dir string) error {
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
+	db, err := openSQLite(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -140,10 +140,10 @@ func crewChild(dir string) error {
 	return nil
 }
 
-// TestKilledHelpersGoOn kills a server whose run has three helpers, at random moments and up to
+// KilledHelpersGoOn kills a server whose run has three helpers, at random moments and up to
 // twice: the next one ends the run with all three reports. No tool works twice, a helper that
 // had ended is not asked again, what each used is counted once, and what was shown is there.
-func TestKilledHelpersGoOn(t *testing.T) {
+func (s suite) KilledHelpersGoOn(t *testing.T) {
 	kills := 8
 	if os.Getenv("FAWN_SOAK") == "1" {
 		kills = 200
@@ -163,9 +163,9 @@ func TestKilledHelpersGoOn(t *testing.T) {
 		for range 1 + rand.IntN(2) {
 			seen = append(seen, killOne(t, self, dir, false)...)
 		}
-		asked := endedHelpers(t, dir)
+		asked := s.endedHelpers(t, dir)
 		c := &crew{dir: dir, m: nil}
-		w := openCrew(t, c)
+		w := s.openCrew(t, c)
 		run := w.end(t, w.only(t, "t1"), runs.Success)
 		if run.Attempt > 1 {
 			again++
@@ -193,10 +193,10 @@ func TestKilledHelpersGoOn(t *testing.T) {
 }
 
 // openCrew is the next server on the folder of a crew, which its runs wait for.
-func openCrew(t *testing.T, c *crew) *world {
+func (s suite) openCrew(t *testing.T, c *crew) *world {
 	t.Helper()
 	ready := make(chan struct{})
-	w := openWith(t, c.dir, runs.Config{Build: func(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
+	w := s.openWith(t, c.dir, runs.Config{Build: func(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
 		<-ready
 		return c.build(ctx, s)
 	}})
@@ -207,9 +207,9 @@ func openCrew(t *testing.T, c *crew) *world {
 
 // endedHelpers are the helpers whose end a killed server had stored, with how often their models
 // had been asked.
-func endedHelpers(t *testing.T, dir string) map[string]int {
+func (s suite) endedHelpers(t *testing.T, dir string) map[string]int {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: quiet()})
+	db, err := s.openStore(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

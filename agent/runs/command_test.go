@@ -29,7 +29,7 @@ func (w *world) command(t *testing.T, thread, command string) store.Run {
 	return w.goOn(t, runs.Request{Thread: thread, Command: json.RawMessage(command)})
 }
 
-func TestResumeAnswersTheOpenQuestion(t *testing.T) {
+func (s suite) ResumeAnswersTheOpenQuestion(t *testing.T) {
 	for _, c := range []struct {
 		name, resume, content, response string
 	}{
@@ -44,7 +44,7 @@ func TestResumeAnswersTheOpenQuestion(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, _ := asking()
-			w := open(t, t.TempDir(), a)
+			w := s.open(t, t.TempDir(), a)
 			w.end(t, w.start(t, "t1", "paint it"), runs.Success)
 			head := w.head(t, "t1")
 			if !slices.Equal(head.Next, []string{agent.NodeInterrupt}) || w.status(t, "t1") != runs.ThreadInterrupted {
@@ -71,9 +71,9 @@ func TestResumeAnswersTheOpenQuestion(t *testing.T) {
 	}
 }
 
-func TestResumeWithoutItsQuestionRunsNothing(t *testing.T) {
+func (s suite) ResumeWithoutItsQuestionRunsNothing(t *testing.T) {
 	a, script := asking()
-	w := open(t, t.TempDir(), a)
+	w := s.open(t, t.TempDir(), a)
 	w.end(t, w.start(t, "t1", "paint it"), runs.Success)
 	other := `{"resume":{"` + strings.Repeat("0", 32) + `":"red"}}`
 	asked := w.state(t, "t1", "").Messages
@@ -100,13 +100,13 @@ func TestResumeWithoutItsQuestionRunsNothing(t *testing.T) {
 	w.sound(t)
 }
 
-// TestQueuedResumeAnswersTheQuestionOfItsTurn: what a command means is decided when the run
+// QueuedResumeAnswersTheQuestionOfItsTurn: what a command means is decided when the run
 // starts, not when it is sent.
-func TestQueuedResumeAnswersTheQuestionOfItsTurn(t *testing.T) {
+func (s suite) QueuedResumeAnswersTheQuestionOfItsTurn(t *testing.T) {
 	a, script := asking()
 	gate := make(chan struct{})
 	script.Replies[0].Before = gate
-	w := open(t, t.TempDir(), a)
+	w := s.open(t, t.TempDir(), a)
 	first := w.start(t, "t1", "paint it")
 	second := w.command(t, "t1", `{"resume":"red"}`)
 	close(gate)
@@ -118,13 +118,13 @@ func TestQueuedResumeAnswersTheQuestionOfItsTurn(t *testing.T) {
 	w.sound(t)
 }
 
-// TestQueuedResumeOfAnotherQuestionFails: what is known only when the run starts is an
+// QueuedResumeOfAnotherQuestionFails: what is known only when the run starts is an
 // error too, and the question can still be answered.
-func TestQueuedResumeOfAnotherQuestionFails(t *testing.T) {
+func (s suite) QueuedResumeOfAnotherQuestionFails(t *testing.T) {
 	a, script := asking()
 	gate := make(chan struct{})
 	script.Replies[0].Before = gate
-	w := open(t, t.TempDir(), a)
+	w := s.open(t, t.TempDir(), a)
 	first := w.start(t, "t1", "paint it")
 	second := w.command(t, "t1", `{"resume":{"`+strings.Repeat("0", 32)+`":"red"}}`)
 	close(gate)
@@ -136,7 +136,7 @@ func TestQueuedResumeOfAnotherQuestionFails(t *testing.T) {
 	w.sound(t)
 }
 
-func TestCommandUpdatesAndGoesTo(t *testing.T) {
+func (s suite) CommandUpdatesAndGoesTo(t *testing.T) {
 	for _, c := range []struct {
 		name, command, events, messages, title string
 		next                                   []string
@@ -153,7 +153,7 @@ func TestCommandUpdatesAndGoesTo(t *testing.T) {
 		{"only nulls", `{"resume":null,"update":null,"goto":null}`, "meta end", "human:hi\nai:re: hi", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := open(t, t.TempDir(), parrotAgent())
+			w := s.open(t, t.TempDir(), parrotAgent())
 			w.end(t, w.start(t, "t1", "hi"), runs.Success)
 			run := w.command(t, "t1", c.command)
 			w.end(t, run, runs.Success)
@@ -175,8 +175,8 @@ func TestCommandUpdatesAndGoesTo(t *testing.T) {
 	}
 }
 
-func TestCommandsThatCannotBeCarriedOut(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) CommandsThatCannotBeCarriedOut(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	for name, command := range map[string]string{
 		"no object": `"x"`, "an unknown node": `{"goto":"titler"}`, "a node with an input of its own": `{"goto":{"node":"tools","input":{}}}`,
 		"two nodes at a time": `{"goto":["model","tools"]}`, "an update that is none": `{"update":"x"}`, "pairs without names": `{"update":[[1,2]]}`,
@@ -194,8 +194,8 @@ func TestCommandsThatCannotBeCarriedOut(t *testing.T) {
 	w.sound(t)
 }
 
-func TestBreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
-	w := open(t, t.TempDir(), toolAgent())
+func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
+	w := s.open(t, t.TempDir(), toolAgent())
 	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: runs.Strings{"tools"}})
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestBreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 		t.Errorf("halt %+v %v", halt, err)
 	}
 	w.close()
-	w = open(t, w.dir, &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("All ", "good.")}}})
+	w = s.open(t, w.dir, &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("All ", "good.")}}})
 	again := w.read(t, run.ID, 0)
 	if !slices.Equal(allLines(again), allLines(evs)) {
 		t.Errorf("after a restart:\n%v\n%v", allLines(again), allLines(evs))
@@ -238,10 +238,10 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// TestATitleDoesNotMoveTheThread: a write without messages and without a node leaves the
+// ATitleDoesNotMoveTheThread: a write without messages and without a node leaves the
 // thread where it stands, be it ended by a command or at a breakpoint.
-func TestATitleDoesNotMoveTheThread(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) ATitleDoesNotMoveTheThread(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	title := runs.Update{Values: json.RawMessage(`{"title":"T"}`)}
 	w.end(t, w.command(t, "t1", `{"update":{"messages":["never answered"]},"goto":"__end__"}`), runs.Success)
 	held, err := w.m.Start(t.Context(), runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: runs.Strings{"*"}})

@@ -31,10 +31,10 @@ func (w *world) checkpoints(t *testing.T, thread string) []store.Checkpoint {
 }
 
 // copying is a world whose threads' files are a list of copies.
-func copying(t *testing.T) (*world, *[][2]string) {
+func (s suite) copying(t *testing.T) (*world, *[][2]string) {
 	t.Helper()
 	var copies [][2]string
-	w := openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
+	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
 		Copy: func(_ context.Context, from, to string) error {
 			copies = append(copies, [2]string{from, to})
 			return errors.New("some files stayed behind") // which is no reason not to copy
@@ -42,8 +42,8 @@ func copying(t *testing.T) (*world, *[][2]string) {
 	return w, &copies
 }
 
-func TestCopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
-	w, copies := copying(t)
+func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
+	w, copies := s.copying(t)
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	first := w.head(t, "t1")
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
@@ -86,9 +86,9 @@ func TestCopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
 	w.sound(t)
 }
 
-// TestCopyOfABusyThreadIsItsLastStep: what a run has not stored yet is not in the copy.
-func TestCopyOfABusyThreadIsItsLastStep(t *testing.T) {
-	w, _ := copying(t)
+// CopyOfABusyThreadIsItsLastStep: what a run has not stored yet is not in the copy.
+func (s suite) CopyOfABusyThreadIsItsLastStep(t *testing.T) {
+	w, _ := s.copying(t)
 	run := w.start(t, "t1", "hang on")
 	w.until(t, run, text("on"))
 	c, err := w.m.Copy(t.Context(), "t1")
@@ -104,8 +104,8 @@ func TestCopyOfABusyThreadIsItsLastStep(t *testing.T) {
 	w.sound(t)
 }
 
-func TestBranchStartsFromTheEndOfATurn(t *testing.T) {
-	w, copies := copying(t)
+func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
+	w, copies := s.copying(t)
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
 	msgs := w.state(t, "t1", "").Messages

@@ -96,7 +96,7 @@ func crashAgent(dir string) *agent.Agent {
 // prints every event a reader was shown.
 func crashChild(dir string) error {
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
+	db, err := openSQLite(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -175,10 +175,10 @@ type shown struct {
 	Line        string
 }
 
-// TestKilledProcessLosesNothingThatWasShown kills a server at random moments and checks
+// KilledProcessLosesNothingThatWasShown kills a server at random moments and checks
 // what the next one makes of it: one that goes on with what was cut off, and one that
 // leaves it interrupted.
-func TestKilledProcessLosesNothingThatWasShown(t *testing.T) {
+func (s suite) KilledProcessLosesNothingThatWasShown(t *testing.T) {
 	kills := 20
 	if os.Getenv("FAWN_SOAK") == "1" {
 		kills = 200
@@ -187,11 +187,11 @@ func TestKilledProcessLosesNothingThatWasShown(t *testing.T) {
 		kills = 3
 	}
 	for _, mode := range []string{"auto", "mark"} {
-		t.Run(mode, func(t *testing.T) { killMany(t, kills, mode == "mark") })
+		t.Run(mode, func(t *testing.T) { s.killMany(t, kills, mode == "mark") })
 	}
 }
 
-func killMany(t *testing.T, kills int, mark bool) {
+func (s suite) killMany(t *testing.T, kills int, mark bool) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func killMany(t *testing.T, kills int, mark bool) {
 			dir = t.TempDir()
 		}
 		seen := killOne(t, self, dir, mark)
-		w := openWith(t, dir, runs.Config{Mark: mark, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return crashAgent(dir), nil }})
+		w := s.openWith(t, dir, runs.Config{Mark: mark, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return crashAgent(dir), nil }})
 		ended := map[string]bool{}
 		for _, s := range seen { // those that were cut off, and queued ones, go on
 			if ended[s.Run] {

@@ -8,8 +8,8 @@ import (
 	"fawn/agent/runs"
 )
 
-func TestDeletedThreadsForgetDecodedMessages(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DeletedThreadsForgetDecodedMessages(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
 	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
@@ -24,9 +24,9 @@ func TestDeletedThreadsForgetDecodedMessages(t *testing.T) {
 	w.sound(t)
 }
 
-// TestNothingStaysDecodedAtRest, and the next turn has the whole conversation all the same.
-func TestNothingStaysDecodedAtRest(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// NothingStaysDecodedAtRest, and the next turn has the whole conversation all the same.
+func (s suite) NothingStaysDecodedAtRest(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t", "one"), runs.Success)
 	w.end(t, w.start(t, "t", "two"), runs.Success)
 	if _, n := w.m.DecodedBytes(); n != 1 {
@@ -40,8 +40,8 @@ func TestNothingStaysDecodedAtRest(t *testing.T) {
 	w.sound(t)
 }
 
-func TestDecodedMessagesAreBounded(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DecodedMessagesAreBounded(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	big := strings.Repeat("w", 1<<20)
 	for i := range 6 {
 		thread := fmt.Sprint("t", i)

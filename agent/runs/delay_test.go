@@ -26,8 +26,8 @@ func (w *world) row(t *testing.T, run string) store.Run {
 
 const hour = 3600
 
-func TestDelayedRunStartsWhenItIsDue(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DelayedRunStartsWhenItIsDue(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	began := time.Now()
 	run := w.later(t, "t1", "later", "", 0.2)
 	w.end(t, run, runs.Success)
@@ -40,10 +40,10 @@ func TestDelayedRunStartsWhenItIsDue(t *testing.T) {
 	w.sound(t)
 }
 
-// TestDelayedRunHoldsNothing: until it is due its thread is idle, runs others and can be
+// DelayedRunHoldsNothing: until it is due its thread is idle, runs others and can be
 // written to.
-func TestDelayedRunHoldsNothing(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DelayedRunHoldsNothing(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	late := w.later(t, "t1", "late", "", hour)
 	if got := w.status(t, "t1"); got != runs.Idle {
 		t.Errorf("thread is %s", got)
@@ -65,8 +65,8 @@ func TestDelayedRunHoldsNothing(t *testing.T) {
 	w.sound(t)
 }
 
-func TestDelayedRunInterruptsWhenItIsDue(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DelayedRunInterruptsWhenItIsDue(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	long := w.start(t, "t1", "hang on")
 	late := w.later(t, "t1", "late", "interrupt", 0.1)
 	w.end(t, long, runs.Interrupted)
@@ -74,12 +74,12 @@ func TestDelayedRunInterruptsWhenItIsDue(t *testing.T) {
 	w.sound(t)
 }
 
-func TestDelayIsKeptAcrossARestart(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DelayIsKeptAcrossARestart(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	soon := w.later(t, "t1", "soon", "reject", hour)
 	late := w.later(t, "t2", "late", "reject", 2*hour)
 	w.close()
-	db, err := store.Open(t.Context(), store.Config{Dir: w.dir, Log: quiet()})
+	db, err := s.openStore(t.Context(), w.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestDelayIsKeptAcrossARestart(t *testing.T) {
 	if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &soon}), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	w = open(t, w.dir, parrotAgent())
+	w = s.open(t, w.dir, parrotAgent())
 	w.end(t, soon, runs.Success)
 	if got := w.row(t, late.ID).Status; got != runs.Pending || w.status(t, "t2") != runs.Idle {
 		t.Errorf("the later run is %s, its thread %s", got, w.status(t, "t2"))
@@ -101,8 +101,8 @@ func TestDelayIsKeptAcrossARestart(t *testing.T) {
 	w.sound(t)
 }
 
-func TestDelaysOutsideTheirBoundsAreRefused(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) DelaysOutsideTheirBoundsAreRefused(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	for _, seconds := range []float64{-1, runs.MaxDelay.Seconds() + 1} {
 		if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", AfterSeconds: seconds}); !errors.Is(err, runs.ErrInput) {
 			t.Errorf("%v seconds: %v", seconds, err)

@@ -38,8 +38,8 @@ type named struct{}
 func (named) Error() string     { return "no credit left" }
 func (named) ErrorName() string { return "QuotaError" }
 
-// TestRunThatFailsSaysWhyAndFreesItsThread lets every part of a run go wrong.
-func TestRunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
+// RunThatFailsSaysWhyAndFreesItsThread lets every part of a run go wrong.
+func (s suite) RunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 	say := &agenttest.Script{}
 	panics := func(what string) func() { return func() { panic(what) } }
 	use := func(run func() (agent.Result, error)) *agent.Agent {
@@ -85,7 +85,7 @@ func TestRunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 		}, "RunError", "tool t: panic: w", "model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return c.build() }})
+			w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return c.build() }})
 			run := w.start(t, "t1", "hi")
 			row := w.end(t, run, runs.Failed)
 			if row.Error != c.says {
@@ -108,10 +108,10 @@ func TestRunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 	}
 }
 
-// TestInputThatTheStateRefusesFailsTheRun: only the run that starts sees that the message
+// InputThatTheStateRefusesFailsTheRun: only the run that starts sees that the message
 // to remove is not there.
-func TestInputThatTheStateRefusesFailsTheRun(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) InputThatTheStateRefusesFailsTheRun(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":[{"type":"remove","id":"nothing"}]}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -123,11 +123,11 @@ func TestInputThatTheStateRefusesFailsTheRun(t *testing.T) {
 	w.sound(t)
 }
 
-// TestStoreThatClosesUnderARunLetsReadersGo closes the database while a model speaks.
-func TestStoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
+// StoreThatClosesUnderARunLetsReadersGo closes the database while a model speaks.
+func (s suite) StoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 	defer agenttest.NoLeaks(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: quiet()})
+	db, err := s.openStore(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestStoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 	}
 
 	// What was shown is still there for the next server.
-	w2 := openWith(t, dir, runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	w2 := s.openWith(t, dir, runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	if got := texts(w2.state(t, "t1", "")); got != "human:hi\nai:before " {
 		t.Errorf("messages:\n%s", got)
 	}
@@ -187,10 +187,10 @@ func TestStoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 	w2.close()
 }
 
-// TestDeletedThreadLeavesNothing deletes a thread with a run that speaks and one that waits.
-func TestDeletedThreadLeavesNothing(t *testing.T) {
+// DeletedThreadLeavesNothing deletes a thread with a run that speaks and one that waits.
+func (s suite) DeletedThreadLeavesNothing(t *testing.T) {
 	files := t.TempDir()
-	w := openWith(t, t.TempDir(), runs.Config{
+	w := s.openWith(t, t.TempDir(), runs.Config{
 		Build:  func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
 		Remove: func(thread string) error { return os.RemoveAll(filepath.Join(files, thread)) },
 	})
@@ -236,18 +236,18 @@ func TestDeletedThreadLeavesNothing(t *testing.T) {
 	}
 	w.sound(t)
 	w.close() // and the next server finds nothing of it in the tail
-	again := open(t, w.dir, parrotAgent())
+	again := s.open(t, w.dir, parrotAgent())
 	if run := again.start(t, "t1", "new"); again.end(t, run, runs.Success).FirstSeq != 1 {
 		t.Error("the new thread goes on with the numbers of the old")
 	}
 	again.sound(t)
 }
 
-// TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn: where runs are not to go on, a stopped one is
+// CloseKeepsWhatWasSaidAndTheNextServerGoesOn: where runs are not to go on, a stopped one is
 // interrupted with its text; queued ones start with the next server.
-func TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
+func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
-	w := openWith(t, t.TempDir(), runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	w := s.openWith(t, t.TempDir(), runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	for range 5 {
 		w.end(t, w.start(t, "t1", "warm up"), runs.Success)
 	}
@@ -287,7 +287,7 @@ func TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	w.close()
 	agenttest.NoLeaks(t, leaks)
 
-	next := open(t, w.dir, parrotAgent())
+	next := s.open(t, w.dir, parrotAgent())
 	next.end(t, second, runs.Success)
 	next.end(t, third, runs.Success)
 	got := texts(next.state(t, "t1", ""))
@@ -297,10 +297,10 @@ func TestCloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	next.sound(t)
 }
 
-// TestQueuedRunThatCannotBeReadAgainEnds: a row written by another version must not keep
+// QueuedRunThatCannotBeReadAgainEnds: a row written by another version must not keep
 // its thread busy for ever.
-func TestQueuedRunThatCannotBeReadAgainEnds(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) QueuedRunThatCannotBeReadAgainEnds(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	busy := runs.Busy
 	bad := store.Run{ID: "bad", ThreadID: "t1", Status: runs.Pending, Kwargs: json.RawMessage(`{"input":7}`)}
@@ -308,7 +308,7 @@ func TestQueuedRunThatCannotBeReadAgainEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.close()
-	next := open(t, w.dir, parrotAgent())
+	next := s.open(t, w.dir, parrotAgent())
 	next.end(t, bad, runs.Failed)
 	if got := next.status(t, "t1"); got != runs.ThreadError {
 		t.Errorf("thread is %s", got)
@@ -317,8 +317,8 @@ func TestQueuedRunThatCannotBeReadAgainEnds(t *testing.T) {
 	next.sound(t)
 }
 
-func TestExclusiveAndRunsKeepOutOfEachOthersWay(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) ExclusiveAndRunsKeepOutOfEachOthersWay(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	inside, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)

@@ -8,10 +8,10 @@ import (
 	"fawn/store"
 )
 
-// TestCheckNamesWhatCannotBeRead plants damage in content; rows that are gone but needed
+// CheckNamesWhatCannotBeRead plants damage in content; rows that are gone but needed
 // are found by the events that refer to them.
-func TestCheckNamesWhatCannotBeRead(t *testing.T) {
-	w := open(t, t.TempDir(), toolAgent())
+func (s suite) CheckNamesWhatCannotBeRead(t *testing.T) {
+	w := s.open(t, t.TempDir(), toolAgent())
 	w.end(t, w.start(t, "t1", "hi"), runs.Success)
 	w.sound(t)
 	last, err := w.db.LastSeq(t.Context(), "t1")

@@ -72,14 +72,14 @@ func (d *disk) grow() {
 	}
 }
 
-// TestFullDiskEndsTheRunAndKeepsWhatWasShown fills the disk while a model speaks and frees
+// FullDiskEndsTheRunAndKeepsWhatWasShown fills the disk while a model speaks and frees
 // it when the run is told to stop, as the store's reserve does.
-func TestFullDiskEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
+func (s suite) FullDiskEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
 	dir := t.TempDir()
 	var full *disk
 	said := make(chan struct{})
 	var w *world
-	w = open(t, dir, &agent.Agent{Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+	w = s.open(t, dir, &agent.Agent{Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		yield(agent.Chunk{Text: "shown "}, nil)
 		<-said
 		full.fill(50 << 10)
@@ -115,13 +115,13 @@ func TestFullDiskEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
 	w.sound(t)
 }
 
-// TestStepThatCannotBeStoredIsNotShown fills the disk between the last delta and the step.
+// StepThatCannotBeStoredIsNotShown fills the disk between the last delta and the step.
 // The end of the run does not fit either, but its status does; readers get what was
 // stored, and the next server gives no number twice.
-func TestStepThatCannotBeStoredIsNotShown(t *testing.T) {
+func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 	dir := t.TempDir()
 	var full *disk
-	w := open(t, dir, &agent.Agent{
+	w := s.open(t, dir, &agent.Agent{
 		Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say(strings.Repeat("shown ", 100<<10))}},
 		Chain: []agent.Middleware{{AfterModel: func(context.Context, *agent.Turn, *agent.Reply) error { full.fill(300 << 10); return nil }}}})
 	full = newDisk(t, dir)
@@ -154,7 +154,7 @@ func TestStepThatCannotBeStoredIsNotShown(t *testing.T) {
 		t.Errorf("stored: %s", got)
 	}
 	w.close()
-	next := open(t, dir, parrotAgent())
+	next := s.open(t, dir, parrotAgent())
 	if got := texts(next.state(t, "t1", "")); got != "human:hi" {
 		t.Errorf("messages: %s", got)
 	}

@@ -90,7 +90,7 @@ func cutChild(dir string) error {
 	if hang == "helper" {
 		return cutHousehold(dir)
 	}
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
+	db, err := openSQLite(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -175,9 +175,9 @@ func cut(t *testing.T, dir, at string) {
 }
 
 // reopened is the next server on a folder.
-func reopened(t *testing.T, dir string) *world {
+func (s suite) reopened(t *testing.T, dir string) *world {
 	t.Helper()
-	return openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, ""), nil }})
+	return s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, ""), nil }})
 }
 
 func (w *world) only(t *testing.T, thread string) store.Run {
@@ -189,16 +189,16 @@ func (w *world) only(t *testing.T, thread string) store.Run {
 	return list[0]
 }
 
-// TestAStoppedServerLeavesItsRunsToTheNext: as after a crash, but nothing is killed. Readers are
+// AStoppedServerLeavesItsRunsToTheNext: as after a crash, but nothing is killed. Readers are
 // let go, and what the agent says when it is cut off is not part of the run.
-func TestAStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
+func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 	for _, c := range []struct{ at, messages string }{
 		{"answer", "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, whole"},
 		{"second", "human:go\nai:I look\ntool:did first\ntool:" + agent.InterruptedResult + "\nai:after the tools, whole"},
 	} {
 		t.Run(c.at, func(t *testing.T) {
 			dir := t.TempDir()
-			w := openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, c.at), nil }})
+			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, c.at), nil }})
 			run := w.start(t, "t1", "go")
 			w.until(t, run, func(e runs.Event) bool {
 				return c.at == "answer" && text("half")(e) || c.at == "second" && e.Kind == runs.KindToolResult
@@ -227,7 +227,7 @@ func TestAStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 			}
 			w.close()
 
-			w = reopened(t, dir)
+			w = s.reopened(t, dir)
 			if row := w.end(t, run, runs.Success); row.Attempt != 2 || row.StopReason != "" || row.LastSeq <= shown {
 				t.Errorf("run: %+v, %d were shown", row, shown)
 			}
@@ -243,10 +243,10 @@ func TestAStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 	}
 }
 
-// TestRunGoesOnAfterACrash: in the middle of an answer the text is withdrawn and said
+// RunGoesOnAfterACrash: in the middle of an answer the text is withdrawn and said
 // again under another id; between tools the finished one is not run again, and the one
 // that was cut off is told to the model.
-func TestRunGoesOnAfterACrash(t *testing.T) {
+func (s suite) RunGoesOnAfterACrash(t *testing.T) {
 	for _, c := range []struct {
 		name, at, messages, shape string
 	}{
@@ -258,7 +258,7 @@ func TestRunGoesOnAfterACrash(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, c.at)
-			w := reopened(t, dir)
+			w := s.reopened(t, dir)
 			run := w.only(t, "t1")
 			row := w.end(t, run, runs.Success)
 			if row.Attempt != 2 || row.StopReason != "" {
@@ -317,15 +317,15 @@ func withdrawnOnce(t *testing.T, evs []runs.Event, s agent.State) {
 	}
 }
 
-// TestResultsOutliveTwoCrashes: the second attempt is cut off too, before it did anything
+// ResultsOutliveTwoCrashes: the second attempt is cut off too, before it did anything
 // or in the next step.
-func TestResultsOutliveTwoCrashes(t *testing.T) {
+func (s suite) ResultsOutliveTwoCrashes(t *testing.T) {
 	for _, at := range []string{"build", "answer"} {
 		t.Run(at, func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, "second")
 			cut(t, dir, at)
-			w := reopened(t, dir)
+			w := s.reopened(t, dir)
 			run := w.only(t, "t1")
 			if row := w.end(t, run, runs.Success); row.Attempt != 3 {
 				t.Errorf("run: %+v", row)
@@ -342,14 +342,14 @@ func TestResultsOutliveTwoCrashes(t *testing.T) {
 	}
 }
 
-// TestARunThatFellsTheServerIsLeftAtLast: after the third attempt it is marked, with what
+// ARunThatFellsTheServerIsLeftAtLast: after the third attempt it is marked, with what
 // the last one had said.
-func TestARunThatFellsTheServerIsLeftAtLast(t *testing.T) {
+func (s suite) ARunThatFellsTheServerIsLeftAtLast(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		cut(t, dir, "answer")
 	}
-	w := reopened(t, dir)
+	w := s.reopened(t, dir)
 	run := w.only(t, "t1")
 	if row := w.end(t, run, runs.Interrupted); row.Attempt != 3 || row.StopReason != runs.StopOrphan {
 		t.Errorf("run: %+v", row)

@@ -52,9 +52,9 @@ func parrot(ctx context.Context, req *agent.Request, yield func(agent.Chunk, err
 func parrotAgent() *agent.Agent { return &agent.Agent{Model: modelOf(parrot)} }
 
 // openWith is open with a build function and hooks of its own.
-func openWith(t *testing.T, dir string, cfg runs.Config) *world {
+func (s suite) openWith(t *testing.T, dir string, cfg runs.Config) *world {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: quiet()})
+	db, err := s.openStore(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"fawn/agent/runs"
 )
 
-// TestARunThatLeavesOneCheckpointOutlivesACrash: the next attempt goes on from its last step,
+// ARunThatLeavesOneCheckpointOutlivesACrash: the next attempt goes on from its last step,
 // runs no tool again, and one checkpoint is left; so it is after the last attempt, too.
-func TestARunThatLeavesOneCheckpointOutlivesACrash(t *testing.T) {
+func (s suite) ARunThatLeavesOneCheckpointOutlivesACrash(t *testing.T) {
 	t.Setenv(cutDir+"_DURABILITY", "exit")
 	for _, c := range []struct {
 		at, status, messages string
@@ -24,7 +24,7 @@ func TestARunThatLeavesOneCheckpointOutlivesACrash(t *testing.T) {
 			for range c.cuts {
 				cut(t, dir, c.at)
 			}
-			w := reopened(t, dir)
+			w := s.reopened(t, dir)
 			run := w.only(t, "t1")
 			w.end(t, run, c.status)
 			if got := texts(w.state(t, "t1", "")); got != c.messages {
@@ -38,9 +38,9 @@ func TestARunThatLeavesOneCheckpointOutlivesACrash(t *testing.T) {
 	}
 }
 
-// TestRollbackOfARunThatLeavesOneCheckpoint leaves the thread as it was.
-func TestRollbackOfARunThatLeavesOneCheckpoint(t *testing.T) {
-	w := openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+// RollbackOfARunThatLeavesOneCheckpoint leaves the thread as it was.
+func (s suite) RollbackOfARunThatLeavesOneCheckpoint(t *testing.T) {
+	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	before := w.checkpoints(t, "t1")
 	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hang on"), Durability: "exit"})

@@ -38,11 +38,11 @@ func bigAgent(rounds int, gate <-chan struct{}) *agent.Agent {
 	})}
 }
 
-// TestEveryReaderSeesTheSameSequence opens readers at random cursors, fast and slow ones,
+// EveryReaderSeesTheSameSequence opens readers at random cursors, fast and slow ones,
 // while a run writes more than its log keeps: all see what the rows hold in the end.
-func TestEveryReaderSeesTheSameSequence(t *testing.T) {
+func (s suite) EveryReaderSeesTheSameSequence(t *testing.T) {
 	gate := make(chan struct{})
-	w := openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return bigAgent(9, gate), nil }})
+	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return bigAgent(9, gate), nil }})
 	warm := w.startAs(t, "t1", "before", "") // so that cursors are not those of a fresh thread
 	close(gate)
 	w.end(t, warm, runs.Success)
@@ -105,10 +105,10 @@ func TestEveryReaderSeesTheSameSequence(t *testing.T) {
 	w.sound(t)
 }
 
-// TestCursorsBeforeTheRunMeanItsFirstEvent reads the second run of a thread, live and
+// CursorsBeforeTheRunMeanItsFirstEvent reads the second run of a thread, live and
 // ended, with cursors of no use.
-func TestCursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) CursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	run := w.start(t, "t1", "hang")
 	w.until(t, run, text("hang"))
@@ -139,10 +139,10 @@ func TestCursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
 	}
 }
 
-// TestCursorInsideAStepShowsTheStepAgain: a step covers several frames, and a reader may
+// CursorInsideAStepShowsTheStepAgain: a step covers several frames, and a reader may
 // have got only some of them.
-func TestCursorInsideAStepShowsTheStepAgain(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) CursorInsideAStepShowsTheStepAgain(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	run := w.start(t, "t1", "hang")
 	w.until(t, run, text("hang"))
 	live, _ := w.m.Follow(t.Context(), run.ID)
@@ -170,10 +170,10 @@ func TestCursorInsideAStepShowsTheStepAgain(t *testing.T) {
 	check("ended", func(after int64) []runs.Event { return w.read(t, run.ID, after) })
 }
 
-// TestReaderOfAQueuedRunWaitsForIt opens a reader before the run begins and one exactly
+// ReaderOfAQueuedRunWaitsForIt opens a reader before the run begins and one exactly
 // when it ends.
-func TestReaderOfAQueuedRunWaitsForIt(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) ReaderOfAQueuedRunWaitsForIt(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	first := w.start(t, "t1", "hang")
 	queued := w.start(t, "t1", "next")
 	r, err := w.m.Follow(t.Context(), queued.ID)
@@ -222,9 +222,9 @@ func TestReaderOfAQueuedRunWaitsForIt(t *testing.T) {
 	}
 }
 
-// TestReadersOpenedWhileARunEndsMissNothing races readers with the end of many runs.
-func TestReadersOpenedWhileARunEndsMissNothing(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// ReadersOpenedWhileARunEndsMissNothing races readers with the end of many runs.
+func (s suite) ReadersOpenedWhileARunEndsMissNothing(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	for i := range 30 {
 		run := w.start(t, "t1", fmt.Sprint("number ", i))
 		var wg sync.WaitGroup

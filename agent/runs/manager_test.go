@@ -21,9 +21,9 @@ type world struct {
 	dir string
 }
 
-func open(t *testing.T, dir string, a *agent.Agent) *world {
+func (s suite) open(t *testing.T, dir string, a *agent.Agent) *world {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	db, err := s.openStore(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +101,8 @@ func toolAgent() *agent.Agent {
 
 const toolShape = "meta step(__input__) msg think(hm) text(Let ) text(me.) call finish step(model) start result step(tools) msg text(All ) text(good.) finish step(model) end"
 
-func TestLiveAndStoredReadersSeeTheSame(t *testing.T) {
-	w := open(t, t.TempDir(), toolAgent())
+func (s suite) LiveAndStoredReadersSeeTheSame(t *testing.T) {
+	w := s.open(t, t.TempDir(), toolAgent())
 	run := w.start(t, "t1", "hi")
 	live := w.read(t, run.ID, 0)
 	if got := shape(live); got != toolShape {
@@ -139,11 +139,11 @@ func TestLiveAndStoredReadersSeeTheSame(t *testing.T) {
 	}
 }
 
-func TestQueueRunsInOrderAndRejectRefuses(t *testing.T) {
+func (s suite) QueueRunsInOrderAndRejectRefuses(t *testing.T) {
 	gate := make(chan struct{})
 	first := agenttest.Say("one")
 	first.Before = gate
-	w := open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two")}}})
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two")}}})
 	a := w.start(t, "t1", "1")
 	b := w.start(t, "t1", "2")
 	if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":"3"}`), Multitask: "reject"}); !errors.Is(err, runs.ErrBusy) {
@@ -169,8 +169,8 @@ func TestQueueRunsInOrderAndRejectRefuses(t *testing.T) {
 	}
 }
 
-func TestCancelKeepsPartialAnswer(t *testing.T) {
-	w := open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{
+func (s suite) CancelKeepsPartialAnswer(t *testing.T) {
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{
 		{Chunks: []agent.Chunk{{Text: "half an "}}, Hang: true},
 	}}})
 	run := w.start(t, "t1", "hi")

@@ -9,12 +9,12 @@ import (
 	"fawn/store"
 )
 
-// TestARunKnowsItsOwner: who builds the agent and what works in it are told for whom, also
+// ARunKnowsItsOwner: who builds the agent and what works in it are told for whom, also
 // when the request names nobody.
-func TestARunKnowsItsOwner(t *testing.T) {
+func (s suite) ARunKnowsItsOwner(t *testing.T) {
 	for asked, want := range map[string]string{"ann": "ann", "": store.DefaultOwner} {
 		var built, worked string
-		w := openWith(t, t.TempDir(), runs.Config{Build: func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+		w := s.openWith(t, t.TempDir(), runs.Config{Build: func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
 			built = s.Owner
 			a := parrotAgent()
 			a.Chain = append(a.Chain, agent.Middleware{Name: "look", BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {

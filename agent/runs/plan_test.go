@@ -62,11 +62,11 @@ func planOf(ev runs.Event) string {
 	return items(e.Todos)
 }
 
-// TestAPlanIsEditedWhileARunWorks: readers see it at once, the next step has it, and the
+// APlanIsEditedWhileARunWorks: readers see it at once, the next step has it, and the
 // state says what the model has not been told.
-func TestAPlanIsEditedWhileARunWorks(t *testing.T) {
+func (s suite) APlanIsEditedWhileARunWorks(t *testing.T) {
 	goOn := make(chan struct{})
-	w := openWith(t, t.TempDir(), runs.Config{Build: planner(goOn)})
+	w := s.openWith(t, t.TempDir(), runs.Config{Build: planner(goOn)})
 	run := w.startAs(t, "a", "go", "reject")
 	w.until(t, run, text("half"))
 	now, err := w.m.EditPlan(t.Context(), "a", strikeAndAdd)
@@ -103,19 +103,19 @@ func TestAPlanIsEditedWhileARunWorks(t *testing.T) {
 	}
 	close(goOn)
 	w.end(t, run, runs.Success)
-	s := w.state(t, "a", "")
-	if items(s.Todos) != "1:look 3:check 4:send" || len(s.Edited) != 1 || items(s.Edited[0].Before) != "1:look 2:write" {
-		t.Errorf("%s, untold %+v", items(s.Todos), s.Edited)
+	st := w.state(t, "a", "")
+	if items(st.Todos) != "1:look 3:check 4:send" || len(st.Edited) != 1 || items(st.Edited[0].Before) != "1:look 2:write" {
+		t.Errorf("%s, untold %+v", items(st.Todos), st.Edited)
 	}
-	if last := s.Messages[len(s.Messages)-1].Content.Text; last != "half whole" {
+	if last := st.Messages[len(st.Messages)-1].Content.Text; last != "half whole" {
 		t.Errorf("the answer is %q", last)
 	}
 	w.sound(t)
 }
 
-// TestAnEditOfThePlanOutlivesWhateverEndsTheRun: a server that stops, one that does not go on
+// AnEditOfThePlanOutlivesWhateverEndsTheRun: a server that stops, one that does not go on
 // with runs, and a cancel.
-func TestAnEditOfThePlanOutlivesWhateverEndsTheRun(t *testing.T) {
+func (s suite) AnEditOfThePlanOutlivesWhateverEndsTheRun(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		status string
@@ -124,7 +124,7 @@ func TestAnEditOfThePlanOutlivesWhateverEndsTheRun(t *testing.T) {
 	}{{"goes on", runs.Success, false, false}, {"marked", runs.Interrupted, true, false}, {"cancelled", runs.Interrupted, false, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			w := openWith(t, dir, runs.Config{Build: planner(make(chan struct{}))})
+			w := s.openWith(t, dir, runs.Config{Build: planner(make(chan struct{}))})
 			run := w.startAs(t, "a", "go", "reject")
 			w.until(t, run, text("half"))
 			if _, err := w.m.EditPlan(t.Context(), "a", strikeAndAdd); err != nil {
@@ -138,25 +138,25 @@ func TestAnEditOfThePlanOutlivesWhateverEndsTheRun(t *testing.T) {
 				w.close()
 				goOn := make(chan struct{})
 				close(goOn)
-				w = openWith(t, dir, runs.Config{Build: planner(goOn), Mark: c.mark})
+				w = s.openWith(t, dir, runs.Config{Build: planner(goOn), Mark: c.mark})
 			}
 			if !c.mark {
 				w.end(t, run, c.status)
 			}
-			s := w.state(t, "a", "")
-			if items(s.Todos) != "1:look 3:check" || len(s.Edited) != 1 {
-				t.Errorf("%s, untold %+v", items(s.Todos), s.Edited)
+			st := w.state(t, "a", "")
+			if items(st.Todos) != "1:look 3:check" || len(st.Edited) != 1 {
+				t.Errorf("%s, untold %+v", items(st.Todos), st.Edited)
 			}
 			w.sound(t)
 		})
 	}
 }
 
-// TestAPlanIsEditedWhileNothingRuns, and while runs begin and end: no edit is lost.
-func TestAPlanIsEditedWhileNothingRuns(t *testing.T) {
+// APlanIsEditedWhileNothingRuns, and while runs begin and end: no edit is lost.
+func (s suite) APlanIsEditedWhileNothingRuns(t *testing.T) {
 	goOn := make(chan struct{})
 	close(goOn)
-	w := openWith(t, t.TempDir(), runs.Config{Build: planner(goOn)})
+	w := s.openWith(t, t.TempDir(), runs.Config{Build: planner(goOn)})
 	if _, err := w.m.EditPlan(t.Context(), "none", strikeAndAdd); !errors.Is(err, runs.ErrNotFound) {
 		t.Error(err)
 	}
@@ -187,9 +187,9 @@ func TestAPlanIsEditedWhileNothingRuns(t *testing.T) {
 	if failed != nil {
 		t.Fatal(failed)
 	}
-	s := w.state(t, "a", "")
+	st := w.state(t, "a", "")
 	untold := ""
-	for _, e := range s.Edited {
+	for _, e := range st.Edited {
 		untold += " " + items(e.After)
 	}
 	for i := range 20 {

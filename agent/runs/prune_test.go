@@ -9,10 +9,10 @@ import (
 	"fawn/store"
 )
 
-// TestPruneKeepsWhatAThreadSays: history and events go, the state, the list of runs and
+// PruneKeepsWhatAThreadSays: history and events go, the state, the list of runs and
 // the way on stay.
-func TestPruneKeepsWhatAThreadSays(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) PruneKeepsWhatAThreadSays(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	var last store.Run
 	for _, text := range []string{"one", "two", "three"} {
 		last = w.start(t, "t1", text)
@@ -61,8 +61,8 @@ func TestPruneKeepsWhatAThreadSays(t *testing.T) {
 	w.sound(t)
 }
 
-func TestPruneLeavesThreadsAtWorkAlone(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) PruneLeavesThreadsAtWorkAlone(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	run := w.start(t, "t1", "hang")
 	w.until(t, run, text("hang"))
 	if n, err := w.m.Prune(t.Context(), []string{"t1"}, runs.KeepLatest); err != nil || n != 0 {
@@ -82,9 +82,9 @@ func TestPruneLeavesThreadsAtWorkAlone(t *testing.T) {
 	w.sound(t)
 }
 
-// TestMetadataOfTwoWritersAreBothKept: a run begins and a client patches in one moment.
-func TestMetadataOfTwoWritersAreBothKept(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// MetadataOfTwoWritersAreBothKept: a run begins and a client patches in one moment.
+func (s suite) MetadataOfTwoWritersAreBothKept(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	if err := w.db.Commit(t.Context(), store.Batch{NewThread: true, Thread: &store.Thread{ID: "t1", Metadata: json.RawMessage(`{"mine":"<1>"}`)}}); err != nil {
 		t.Fatal(err)
 	}

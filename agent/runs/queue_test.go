@@ -13,10 +13,10 @@ import (
 	"fawn/store"
 )
 
-// TestInterruptEndsWhatRunsAndWhatWaits: the thread's running and queued runs end, what
+// InterruptEndsWhatRunsAndWhatWaits: the thread's running and queued runs end, what
 // they were told and had said stays, and the new run starts.
-func TestInterruptEndsWhatRunsAndWhatWaits(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) InterruptEndsWhatRunsAndWhatWaits(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	queued := w.startAs(t, "t1", "two", "enqueue")
@@ -35,10 +35,10 @@ func TestInterruptEndsWhatRunsAndWhatWaits(t *testing.T) {
 	w.sound(t)
 }
 
-// TestInterruptBeforeTheFirstWordKeepsTheQuestion: the input is part of the thread even
+// InterruptBeforeTheFirstWordKeepsTheQuestion: the input is part of the thread even
 // when its run is ended before it did anything.
-func TestInterruptBeforeTheFirstWordKeepsTheQuestion(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) InterruptBeforeTheFirstWordKeepsTheQuestion(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	for i := range 20 {
 		thread := fmt.Sprint("t", i)
 		first := w.startAs(t, thread, "hang", "")
@@ -59,9 +59,9 @@ func TestInterruptBeforeTheFirstWordKeepsTheQuestion(t *testing.T) {
 	w.sound(t)
 }
 
-// TestQueueKeepsItsOrderWithoutCancelledMembers cancels runs in the middle of a queue.
-func TestQueueKeepsItsOrderWithoutCancelledMembers(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// QueueKeepsItsOrderWithoutCancelledMembers cancels runs in the middle of a queue.
+func (s suite) QueueKeepsItsOrderWithoutCancelledMembers(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	first := w.startAs(t, "t1", "hang", "")
 	w.until(t, first, text("hang"))
 	var queue []store.Run
@@ -95,10 +95,10 @@ func TestQueueKeepsItsOrderWithoutCancelledMembers(t *testing.T) {
 	w.sound(t)
 }
 
-// TestThreadIsBusyExactlyWhileSomethingRuns starts and cancels runs of one thread from
+// ThreadIsBusyExactlyWhileSomethingRuns starts and cancels runs of one thread from
 // many sides; in the end the thread is not busy, and while a run speaks it is.
-func TestThreadIsBusyExactlyWhileSomethingRuns(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) ThreadIsBusyExactlyWhileSomethingRuns(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	for range 15 {
 		var wg sync.WaitGroup
 		for i := range 6 {
@@ -134,8 +134,8 @@ func TestThreadIsBusyExactlyWhileSomethingRuns(t *testing.T) {
 	}
 }
 
-func TestCancelTellsWhatItCannotDo(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) CancelTellsWhatItCannotDo(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	done := w.start(t, "t1", "one")
 	w.end(t, done, runs.Success)
 	failed := w.start(t, "t1", "fail")
@@ -166,10 +166,10 @@ func TestCancelTellsWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestWrongInputMakesNoRun: what can be seen to be wrong is told at once, and neither run
+// WrongInputMakesNoRun: what can be seen to be wrong is told at once, and neither run
 // nor thread is made.
-func TestWrongInputMakesNoRun(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) WrongInputMakesNoRun(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t2", "two"), runs.Success)
 	other := w.head(t, "t2").ID
@@ -205,10 +205,10 @@ func TestWrongInputMakesNoRun(t *testing.T) {
 	w.sound(t)
 }
 
-// TestInputCannotSpeakForTheServer: keys only the server writes are dropped from every
+// InputCannotSpeakForTheServer: keys only the server writes are dropped from every
 // form of input.
-func TestInputCannotSpeakForTheServer(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) InputCannotSpeakForTheServer(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	msg := `{"type":"human","content":"hi","additional_kwargs":{"hide_from_ui":true,"run_id":"x","mine":1}}`
 	for name, in := range map[string]string{"object": `{"messages":[` + msg + `],"sandbox":{"sandbox_id":"x"},"thread_data":{"workspace_path":"/"}}`, "list": `[` + msg + `]`} {
 		run, err := w.m.Start(t.Context(), runs.Request{Thread: name, Input: json.RawMessage(in)})

@@ -9,10 +9,10 @@ import (
 	"fawn/agent/runs"
 )
 
-func TestReadyNeverWaitsAndMissesNothing(t *testing.T) {
+func (s suite) ReadyNeverWaitsAndMissesNothing(t *testing.T) {
 	reply := agenttest.Say("one ", "two")
 	reply.Hang = true
-	w := open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{reply}}})
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{reply}}})
 	run := w.start(t, "t1", "hi")
 	live, err := w.m.Follow(t.Context(), run.ID)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
-	"fawn/store"
 )
 
 // manyThreads is how many threads the child of TestManyCutRunsAreTakenUpAtOnce has at work.
@@ -25,7 +24,7 @@ func manyThreads() int {
 // all words are shown.
 func cutMany(dir string) error {
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
+	db, err := openSQLite(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 		t.Run(fmt.Sprint("mark ", mark), func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, "many")
-			db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: quiet()})
+			db, err := openSQLite(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}

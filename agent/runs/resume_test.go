@@ -23,9 +23,9 @@ func (w *world) goOn(t *testing.T, req runs.Request) store.Run {
 	return run
 }
 
-// TestNothingToGoOnWithChangesNothing: a run without input on a thread that is done.
-func TestNothingToGoOnWithChangesNothing(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// NothingToGoOnWithChangesNothing: a run without input on a thread that is done.
+func (s suite) NothingToGoOnWithChangesNothing(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	before := w.head(t, "t1")
 	for _, in := range []string{"", "null"} {
@@ -51,11 +51,11 @@ func TestNothingToGoOnWithChangesNothing(t *testing.T) {
 	w.sound(t)
 }
 
-func TestGoingOnAfterCancelAnswersTheSameQuestion(t *testing.T) {
+func (s suite) GoingOnAfterCancelAnswersTheSameQuestion(t *testing.T) {
 	reply := agenttest.Say("half")
 	reply.Hang = true
 	script := &agenttest.Script{Replies: []agenttest.Reply{reply, agenttest.Say("whole")}}
-	w := open(t, t.TempDir(), &agent.Agent{Model: script})
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: script})
 	first := w.start(t, "t1", "question")
 	w.until(t, first, text("half"))
 	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
@@ -71,7 +71,7 @@ func TestGoingOnAfterCancelAnswersTheSameQuestion(t *testing.T) {
 	w.sound(t)
 }
 
-func TestCancelledToolsAreClosedAndNotRunAgain(t *testing.T) {
+func (s suite) CancelledToolsAreClosedAndNotRunAgain(t *testing.T) {
 	calls, began := 0, make(chan struct{}, 2)
 	slow := &agent.Tool{Name: "slow", Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
 		calls++
@@ -79,7 +79,7 @@ func TestCancelledToolsAreClosedAndNotRunAgain(t *testing.T) {
 		<-ctx.Done()
 		return agent.Result{}, ctx.Err()
 	}}
-	w := open(t, t.TempDir(), &agent.Agent{Tools: []*agent.Tool{slow}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "slow", `{}`)}}})
+	w := s.open(t, t.TempDir(), &agent.Agent{Tools: []*agent.Tool{slow}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "slow", `{}`)}}})
 	run := w.start(t, "t1", "go")
 	<-began // the start event is stored a moment before the tool itself is at work
 	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
@@ -95,12 +95,12 @@ func TestCancelledToolsAreClosedAndNotRunAgain(t *testing.T) {
 	w.sound(t)
 }
 
-// TestRunFromAnOldCheckpointMakesABranch: both answers stay, each a child of the question.
-func TestRunFromAnOldCheckpointMakesABranch(t *testing.T) {
+// RunFromAnOldCheckpointMakesABranch: both answers stay, each a child of the question.
+func (s suite) RunFromAnOldCheckpointMakesABranch(t *testing.T) {
 	for _, form := range []string{"checkpoint_id", "checkpoint", "configurable"} {
 		t.Run(form, func(t *testing.T) {
 			n := 0
-			w := open(t, t.TempDir(), &agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			w := s.open(t, t.TempDir(), &agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 				n++
 				yield(agent.Chunk{Text: fmt.Sprint("answer ", n)}, nil)
 			})})
@@ -144,10 +144,10 @@ func TestRunFromAnOldCheckpointMakesABranch(t *testing.T) {
 	}
 }
 
-// TestEveryMessageHasACheckpointWithoutIt: also the first message can be asked again in
+// EveryMessageHasACheckpointWithoutIt: also the first message can be asked again in
 // other words, from the checkpoint before it.
-func TestEveryMessageHasACheckpointWithoutIt(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) EveryMessageHasACheckpointWithoutIt(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "first"), runs.Success)
 	cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil)
 	if err != nil {
@@ -171,12 +171,12 @@ func TestEveryMessageHasACheckpointWithoutIt(t *testing.T) {
 	w.sound(t)
 }
 
-// TestRunWithoutInputIsKnownBeforeItSpeaks: its row says running, and its first event is
+// RunWithoutInputIsKnownBeforeItSpeaks: its row says running, and its first event is
 // stored, before the model says a word.
-func TestRunWithoutInputIsKnownBeforeItSpeaks(t *testing.T) {
+func (s suite) RunWithoutInputIsKnownBeforeItSpeaks(t *testing.T) {
 	reply := agenttest.Say("half")
 	reply.Hang = true
-	w := open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{reply, reply}}})
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{reply, reply}}})
 	first := w.start(t, "t1", "question")
 	w.until(t, first, text("half"))
 	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {

@@ -57,7 +57,7 @@ func aged(t *testing.T, w *world, now time.Time, hours map[string]int) {
 	}
 }
 
-func TestSweepKeepsWhatThePolicyKeeps(t *testing.T) {
+func (s suite) SweepKeepsWhatThePolicyKeeps(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name   string
@@ -73,7 +73,7 @@ func TestSweepKeepsWhatThePolicyKeeps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var gone []string
-			w := openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
+			w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
 				Remove: func(id string) error { gone = append(gone, id); return nil }})
 			aged(t, w, now, map[string]int{"a": 10, "b": 20, "c": 30, "pinned": 40, "busy": 50})
 			pin := json.RawMessage(`{"deerflow_pinned":true}`)
@@ -110,9 +110,9 @@ func (w *world) setTTL(t *testing.T, thread string, ttl *store.TTL) error {
 	return w.db.Commit(t.Context(), store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{}, KV: []store.KV{row}})
 }
 
-func TestThreadsOwnTimeToLive(t *testing.T) {
+func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	now := time.Now()
-	w := open(t, t.TempDir(), parrotAgent())
+	w := s.open(t, t.TempDir(), parrotAgent())
 	aged(t, w, now, map[string]int{"dies": 3, "forgets": 3, "lives": 1, "none": 9})
 	for id, raw := range map[string]string{"dies": `120`, "forgets": `{"ttl":120,"strategy":"keep_latest"}`, "lives": `{"ttl":120}`} {
 		ttl, err := runs.ParseTTL(json.RawMessage(raw))
@@ -167,11 +167,11 @@ func TestParseTTL(t *testing.T) {
 	}
 }
 
-// TestFilesOfADeletedThreadGoAfterACrash: the server ended between rows and files.
-func TestFilesOfADeletedThreadGoAfterACrash(t *testing.T) {
+// FilesOfADeletedThreadGoAfterACrash: the server ended between rows and files.
+func (s suite) FilesOfADeletedThreadGoAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	build := func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }
-	w := openWith(t, dir, runs.Config{Build: build, Remove: func(string) error { return errors.New("not now") }})
+	w := s.openWith(t, dir, runs.Config{Build: build, Remove: func(string) error { return errors.New("not now") }})
 	for _, id := range []string{"t1", "t2"} {
 		w.end(t, w.start(t, id, "one"), runs.Success)
 		if err := w.m.DeleteThread(t.Context(), id); err == nil {
@@ -181,13 +181,13 @@ func TestFilesOfADeletedThreadGoAfterACrash(t *testing.T) {
 	w.end(t, w.start(t, "t2", "made again"), runs.Success)
 	w.close()
 	var gone []string
-	w = openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
+	w = s.openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
 	if len(gone) != 1 || gone[0] != "t1" {
 		t.Errorf("removed: %v", gone)
 	}
 	w.close()
 	gone = nil
-	openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
+	s.openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
 	if len(gone) != 0 {
 		t.Errorf("removed again: %v", gone)
 	}

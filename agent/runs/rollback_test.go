@@ -14,7 +14,7 @@ import (
 
 // busyScene is a thread with a finished run and one which has called a tool and hangs in
 // its second answer.
-func busyScene(t *testing.T) (w *world, before map[string]int, running store.Run) {
+func (s suite) busyScene(t *testing.T) (w *world, before map[string]int, running store.Run) {
 	t.Helper()
 	half := agenttest.Say("half")
 	half.Hang = true
@@ -24,7 +24,7 @@ func busyScene(t *testing.T) (w *world, before map[string]int, running store.Run
 		r.Patch.Title, r.Patch.Artifacts = &title, []string{"/b"}
 		return r, nil
 	}}
-	w = open(t, t.TempDir(), &agent.Agent{Tools: []*agent.Tool{tool}, Model: &agenttest.Script{Replies: []agenttest.Reply{
+	w = s.open(t, t.TempDir(), &agent.Agent{Tools: []*agent.Tool{tool}, Model: &agenttest.Script{Replies: []agenttest.Reply{
 		agenttest.Say("one"), agenttest.Call("c1", "note", `{}`), half, agenttest.Say("three"), agenttest.Say("four"),
 	}}})
 	w.end(t, w.start(t, "t1", "first"), runs.Success)
@@ -59,8 +59,8 @@ func asBefore(t *testing.T, w *world, before map[string]int, run store.Run) {
 	w.sound(t)
 }
 
-func TestRollbackLeavesNothingOfARun(t *testing.T) {
-	w, before, run := busyScene(t)
+func (s suite) RollbackLeavesNothingOfARun(t *testing.T) {
+	w, before, run := s.busyScene(t)
 	reader, err := w.m.Follow(t.Context(), run.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -97,9 +97,9 @@ func TestRollbackLeavesNothingOfARun(t *testing.T) {
 	w.sound(t)
 }
 
-// TestRollbackMakesRoomForTheNextRun: as a strategy, with a queued run that goes too.
-func TestRollbackMakesRoomForTheNextRun(t *testing.T) {
-	w, _, run := busyScene(t)
+// RollbackMakesRoomForTheNextRun: as a strategy, with a queued run that goes too.
+func (s suite) RollbackMakesRoomForTheNextRun(t *testing.T) {
+	w, _, run := s.busyScene(t)
 	queued := w.start(t, "t1", "queued")
 	next := w.startAs(t, "t1", "third", "rollback")
 	w.end(t, next, runs.Success)
@@ -117,8 +117,8 @@ func TestRollbackMakesRoomForTheNextRun(t *testing.T) {
 	w.sound(t)
 }
 
-func TestRollbackOfAQueuedRunLeavesTheRunningOne(t *testing.T) {
-	w, _, run := busyScene(t)
+func (s suite) RollbackOfAQueuedRunLeavesTheRunningOne(t *testing.T) {
+	w, _, run := s.busyScene(t)
 	queued := w.start(t, "t1", "queued")
 	if err := w.m.Rollback(t.Context(), "t1", queued.ID, true); err != nil {
 		t.Fatal(err)
@@ -139,9 +139,9 @@ func TestRollbackOfAQueuedRunLeavesTheRunningOne(t *testing.T) {
 	w.sound(t)
 }
 
-// TestRollbackOfAThreadsFirstRunLeavesItEmpty, and of a branch leaves the head of before.
-func TestRollbackOfAThreadsFirstRunLeavesItEmpty(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// RollbackOfAThreadsFirstRunLeavesItEmpty, and of a branch leaves the head of before.
+func (s suite) RollbackOfAThreadsFirstRunLeavesItEmpty(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	run := w.start(t, "t1", "hang on")
 	w.until(t, run, text("on"))
 	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); err != nil {
@@ -176,13 +176,13 @@ func TestRollbackOfAThreadsFirstRunLeavesItEmpty(t *testing.T) {
 	w.sound(t)
 }
 
-// TestRollbackAfterACrash: the server died between the request and the end of the old run.
-func TestRollbackAfterACrash(t *testing.T) {
+// RollbackAfterACrash: the server died between the request and the end of the old run.
+func (s suite) RollbackAfterACrash(t *testing.T) {
 	for strategy, want := range map[string]string{"rollback": "human:next\nai:next", "interrupt": "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, half\nhuman:next\nai:next"} {
 		t.Run(strategy, func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, "answer")
-			db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: quiet()})
+			db, err := s.openStore(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func TestRollbackAfterACrash(t *testing.T) {
 			if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &next}), db.Close()); err != nil {
 				t.Fatal(err)
 			}
-			w := openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
 				return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("next")}}}, nil
 			}})
 			w.end(t, next, runs.Success)

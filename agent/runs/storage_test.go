@@ -42,6 +42,7 @@ func pieces(text string, n int) []string {
 // middle and a ledger written fifty times takes at most twice its content on disk, events
 // and indexes included.
 func TestStorageGrowsWithTheContent(t *testing.T) {
+	s := suite{openSQLite}
 	if testing.Short() || raceDetector {
 		t.Skip("two thousand steps of one goroutine")
 	}
@@ -92,7 +93,7 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 		return res, nil
 	}}
 	dir := t.TempDir()
-	w := open(t, dir, &agent.Agent{Model: model, Tools: []*agent.Tool{look}})
+	w := s.open(t, dir, &agent.Agent{Model: model, Tools: []*agent.Tool{look}})
 	empty := copySize(t, w, filepath.Join(dir, "empty.db")) // tables and indexes without a row take a page each
 	thread := "01890a5d-ac96-774b-bcce-b302099a8057"
 	for i := range rounds / perRun {
@@ -119,7 +120,7 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.close() // a new server has no deltas left over whose steps are stored
-	w = open(t, dir, parrotAgent())
+	w = s.open(t, dir, parrotAgent())
 	size := copySize(t, w, filepath.Join(dir, "copy.db")) - empty
 	t.Logf("%d checkpoints, %d bytes of content, %d bytes on disk with indexes, ratio %.2f", len(steps), raw, size, float64(size)/float64(raw))
 	snap, err := w.db.Snapshot(t.Context(), thread, "")

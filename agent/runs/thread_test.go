@@ -36,8 +36,8 @@ func told(t *testing.T, r *runs.ThreadReader) string {
 	return reader.Run().ID
 }
 
-func TestAThreadIsFollowedFromBeforeItsFirstRunToTheNextOnes(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) AThreadIsFollowedFromBeforeItsFirstRunToTheNextOnes(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	r, err := w.m.FollowThread(t.Context(), "t1", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func TestAThreadIsFollowedFromBeforeItsFirstRunToTheNextOnes(t *testing.T) {
 	}
 }
 
-func TestAThreadIsFollowedInTheOrderOfItsRuns(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) AThreadIsFollowedInTheOrderOfItsRuns(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	old := w.startAs(t, "t1", "old", "")
 	w.end(t, old, runs.Success)
 	first := w.startAs(t, "t1", "hang one", "")
@@ -91,8 +91,8 @@ func TestAThreadIsFollowedInTheOrderOfItsRuns(t *testing.T) {
 	}
 }
 
-func TestACursorChoosesWhatIsFollowed(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) ACursorChoosesWhatIsFollowed(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	var all []string
 	var ends []int64
 	for i := range 3 {

@@ -25,19 +25,19 @@ func (w *world) update(t *testing.T, thread string, u runs.Update) store.Checkpo
 
 func values(s string) runs.Update { return runs.Update{Values: json.RawMessage(s)} }
 
-// TestUpdateGoesThroughTheReducers writes every kind of field from outside.
-func TestUpdateGoesThroughTheReducers(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// UpdateGoesThroughTheReducers writes every kind of field from outside.
+func (s suite) UpdateGoesThroughTheReducers(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	answer := w.state(t, "t1", "").Messages[1].ID
 	w.update(t, "t1", values(`{"title":"A","artifacts":["/a"],"todos":[{"content":"x"}],"viewed_images":{"/i":{"mime_type":"image/png","size":1}}}`))
 	w.update(t, "t1", values(`{"artifacts":["/b","/a"],"title":null,"viewed_images":{"/j":{"mime_type":"image/png","size":2}},"sandbox":{"sandbox_id":"evil"},"thread_data":{"workspace_path":"/etc"},"unknown":1}`))
 	cp := w.update(t, "t1", values(`{"todos":[],"messages":[{"type":"ai","id":"`+answer+`","content":"edited"},{"type":"human","id":"h2","content":"two"}]}`))
-	s := w.state(t, "t1", "")
-	if got := texts(s); got != "human:one\nai:edited\nhuman:two" {
+	st := w.state(t, "t1", "")
+	if got := texts(st); got != "human:one\nai:edited\nhuman:two" {
 		t.Errorf("messages:\n%s", got)
 	}
-	if got := fmt.Sprint(*s.Title, s.Artifacts, s.Todos, len(s.ViewedImages), s.Sandbox, s.ThreadData); got != "A[/a /b] [] 2 <nil> <nil>" {
+	if got := fmt.Sprint(*st.Title, st.Artifacts, st.Todos, len(st.ViewedImages), st.Sandbox, st.ThreadData); got != "A[/a /b] [] 2 <nil> <nil>" {
 		t.Errorf("fields: %s", got)
 	}
 	if cp.Source != "update" || cp.ID != w.head(t, "t1").ID || strings.Join(cp.Next, ",") != "model" {
@@ -58,8 +58,8 @@ func TestUpdateGoesThroughTheReducers(t *testing.T) {
 	w.sound(t)
 }
 
-func TestUpdateRefusesWhatItCannotDo(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) UpdateRefusesWhatItCannotDo(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	before := w.head(t, "t1").ID
 	for _, c := range []struct {
@@ -93,9 +93,9 @@ func TestUpdateRefusesWhatItCannotDo(t *testing.T) {
 	w.sound(t)
 }
 
-// TestForkIsANewCheckpointWithTheSameState goes back without writing anything.
-func TestForkIsANewCheckpointWithTheSameState(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+// ForkIsANewCheckpointWithTheSameState goes back without writing anything.
+func (s suite) ForkIsANewCheckpointWithTheSameState(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	done := w.head(t, "t1")
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
@@ -113,12 +113,12 @@ func TestForkIsANewCheckpointWithTheSameState(t *testing.T) {
 	w.sound(t)
 }
 
-// TestAsNodeSaysWhatComesNext is the table of nodes a write can be made as.
-func TestAsNodeSaysWhatComesNext(t *testing.T) {
+// AsNodeSaysWhatComesNext is the table of nodes a write can be made as.
+func (s suite) AsNodeSaysWhatComesNext(t *testing.T) {
 	const call = `{"type":"ai","id":"a1","content":"","tool_calls":[{"id":"c1","name":"t","args":{}}]}`
 	const result = `,{"type":"tool","tool_call_id":"c1","content":"r"}`
 	const question = `,{"type":"tool","name":"ask_clarification","tool_call_id":"c1","content":"?","artifact":{"human_input":{"question":"?"}}}`
-	w := open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{}})
+	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{}})
 	for i, c := range []struct{ node, messages, next, status string }{
 		{"user", `{"type":"human","content":"x"}`, "model", runs.ThreadInterrupted},
 		{"", `{"type":"human","content":"x"}`, "model", runs.ThreadInterrupted},
@@ -140,10 +140,10 @@ func TestAsNodeSaysWhatComesNext(t *testing.T) {
 	}
 }
 
-// TestStepsOfUpdatesHaveNumbersOfTheirOwn: the log of a thread stays one sequence, and the
+// StepsOfUpdatesHaveNumbersOfTheirOwn: the log of a thread stays one sequence, and the
 // readers of runs do not see what was written between them.
-func TestStepsOfUpdatesHaveNumbersOfTheirOwn(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) StepsOfUpdatesHaveNumbersOfTheirOwn(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	first := w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.update(t, "t1", values(`{"title":"x"}`))
 	second := w.end(t, w.start(t, "t1", "two"), runs.Success)

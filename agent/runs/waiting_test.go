@@ -22,9 +22,9 @@ func gated(gate chan struct{}) *agent.Agent {
 	return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("second"), agenttest.Say("third")}}}
 }
 
-func TestHeldRunsFollowOneThatEndedWell(t *testing.T) {
+func (s suite) HeldRunsFollowOneThatEndedWell(t *testing.T) {
 	gate := make(chan struct{})
-	w := open(t, t.TempDir(), gated(gate))
+	w := s.open(t, t.TempDir(), gated(gate))
 	first := w.held(t, "t1", "one") // nothing is at work: it starts
 	second, third := w.held(t, "t1", "two"), w.held(t, "t1", "three")
 	if list := w.m.Waiting("t1"); len(list) != 2 || list[0].ID != second.ID || list[1].ID != third.ID {
@@ -46,10 +46,10 @@ func TestHeldRunsFollowOneThatEndedWell(t *testing.T) {
 	w.sound(t)
 }
 
-// TestHeldRunsPauseAfterACancel: they hold nothing meanwhile, and go on when they are
+// HeldRunsPauseAfterACancel: they hold nothing meanwhile, and go on when they are
 // released; what ends well then takes the next along.
-func TestHeldRunsPauseAfterACancel(t *testing.T) {
-	w := open(t, t.TempDir(), parrotAgent())
+func (s suite) HeldRunsPauseAfterACancel(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	second, third := w.held(t, "t1", "two"), w.held(t, "t1", "three")
@@ -85,9 +85,9 @@ func TestHeldRunsPauseAfterACancel(t *testing.T) {
 	w.sound(t)
 }
 
-func TestHeldRunsWaitAfterARestart(t *testing.T) {
+func (s suite) HeldRunsWaitAfterARestart(t *testing.T) {
 	dir := t.TempDir()
-	w := open(t, dir, parrotAgent())
+	w := s.open(t, dir, parrotAgent())
 	first := w.startAs(t, "t1", "hang one", "")
 	w.until(t, first, text("one"))
 	second := w.held(t, "t1", "two")
@@ -95,7 +95,7 @@ func TestHeldRunsWaitAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.close()
-	w = open(t, dir, parrotAgent())
+	w = s.open(t, dir, parrotAgent())
 	if list := w.m.Waiting("t1"); len(list) != 1 || list[0].ID != second.ID {
 		t.Fatalf("waiting: %+v", list)
 	}
