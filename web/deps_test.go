@@ -28,6 +28,7 @@ func imports() map[string][]string {
 		".":                       {"web", "web/cli", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
+		"agent/channels":          {"agent", "agent/channels/chat", "agent/middleware", "agent/runs", "sandbox/files", "store", "uploads"},
 		"agent/channels/chat":     leaf,
 		"agent/channels/chat/...": {"agent/channels/chat"},
 		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},

@@ -1,0 +1,199 @@
+package channels
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+)
+
+// answer is what a chat shows of a run: the text of the lead agent's messages, questions, and what it does now. It is
+// built from the run's log alone.
+type answer struct {
+	parts  []*part
+	files  []string // paths that were presented, in order
+	doing  string   // the tool at work
+	status string   // of the run that has ended
+	failed string   // why it ended badly
+	cursor int64
+	cut    int // counts changes that are not additions at the end
+}
+
+// part is one message. Those of questions have no id.
+type part struct {
+	id   string
+	text strings.Builder
+}
+
+// take takes an event in.
+func (a *answer) take(ev runs.Event) {
+	a.cursor = ev.To
+	if ev.NS != "" { // another agent's
+		return
+	}
+	switch ev.Kind {
+	case runs.KindText:
+		if ev.Msg != nil {
+			a.doing = ""
+			a.part(ev.Msg.ID).text.WriteString(ev.Text)
+		}
+	case runs.KindWithdraw:
+		var w runs.Withdrawal
+		if json.Unmarshal(ev.Data, &w) == nil && w.NS == "" {
+			a.drop(w.ID)
+		}
+	case runs.KindToolStart:
+		var c agent.ToolCall
+		if json.Unmarshal(ev.Data, &c) == nil {
+			a.doing = doing(c.Name)
+		}
+	case runs.KindToolResult:
+		a.doing = ""
+		a.result(ev.Data)
+	case runs.KindStep:
+		a.step(ev.Step)
+	case runs.KindError:
+		var f runs.Failure
+		if json.Unmarshal(ev.Data, &f) == nil {
+			a.failed = f.Message
+		}
+	case runs.KindEnd:
+		var e runs.End
+		if json.Unmarshal(ev.Data, &e) == nil {
+			a.status, a.doing = e.Status, ""
+		}
+	}
+}
+
+// part is the message of an id, new at the end.
+func (a *answer) part(id string) *part {
+	if n := len(a.parts); n > 0 && a.parts[n-1].id == id {
+		return a.parts[n-1]
+	}
+	if i := slices.IndexFunc(a.parts, func(p *part) bool { return p.id == id }); i >= 0 {
+		a.cut++ // in the middle
+		return a.parts[i]
+	}
+	p := &part{id: id}
+	a.parts = append(a.parts, p)
+	return p
+}
+
+func (a *answer) drop(id string) {
+	n := len(a.parts)
+	a.parts = slices.DeleteFunc(a.parts, func(p *part) bool { return p.id == id })
+	if len(a.parts) != n {
+		a.cut++
+	}
+}
+
+// step takes messages that were not streamed, or are stored in another form than they were.
+func (a *answer) step(s *runs.StepData) {
+	if s == nil {
+		return
+	}
+	for i, raw := range s.Messages {
+		var m agent.Message
+		if json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		switch {
+		case m.Type == agent.TypeRemove:
+			a.drop(m.ID)
+		case m.Type == agent.TypeAI && m.Flag("hide_from_ui"):
+			a.drop(m.ID)
+		case m.Type == agent.TypeAI && (i < len(s.Whole) && s.Whole[i] || a.has(m.ID)):
+			a.set(m.ID, m.Content.String())
+		}
+	}
+}
+
+func (a *answer) has(id string) bool {
+	return slices.ContainsFunc(a.parts, func(p *part) bool { return p.id == id })
+}
+
+func (a *answer) set(id, text string) {
+	p := a.part(id)
+	if old := p.text.String(); old != text {
+		p.text.Reset()
+		p.text.WriteString(text)
+		if !strings.HasPrefix(text, old) {
+			a.cut++
+		}
+	}
+}
+
+// result takes what a tool brought: files to show, or a question.
+func (a *answer) result(raw json.RawMessage) {
+	var end runs.ToolEnd
+	if json.Unmarshal(raw, &end) != nil {
+		return
+	}
+	var patch struct {
+		Artifacts []string `json:"artifacts"`
+	}
+	if len(end.Patch) > 0 && json.Unmarshal(end.Patch, &patch) == nil {
+		for _, p := range patch.Artifacts {
+			if strings.HasPrefix(p, outputs) && !slices.Contains(a.files, p) {
+				a.files = append(a.files, p)
+			}
+		}
+	}
+	var m agent.Message
+	var asks struct {
+		Question json.RawMessage `json:"human_input"`
+	}
+	if json.Unmarshal(end.Message, &m) == nil && len(m.Artifact) > 0 && json.Unmarshal(m.Artifact, &asks) == nil &&
+		len(asks.Question) > 0 {
+		a.set(m.ID, m.Content.String())
+	}
+}
+
+// solid is the text so far, without what may be replaced.
+func (a *answer) solid() string {
+	var b strings.Builder
+	for _, p := range a.parts {
+		text := p.text.String()
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(text)
+	}
+	return agent.Visible(b.String())
+}
+
+// ending is what stands behind the text of a run that has ended.
+func (a *answer) ending() string {
+	switch a.status {
+	case runs.Success:
+		return ""
+	case runs.Interrupted:
+		return stoppedText
+	}
+	why := strings.TrimSpace(agent.Head(a.failed, 300))
+	if why != "" && !strings.HasSuffix(why, ".") {
+		why += "."
+	}
+	return fmt.Sprintf(failedText, why)
+}
+
+// doing is what people read while a tool works.
+func doing(tool string) string {
+	switch {
+	case tool == "present_files" || tool == "ask_clarification" || tool == "write_todos":
+		return ""
+	case strings.Contains(tool, "search"):
+		return "Searching…"
+	case strings.Contains(tool, "fetch") || strings.HasPrefix(tool, "read"):
+		return "Reading…"
+	case strings.HasPrefix(tool, "write") || strings.Contains(tool, "replace") || strings.Contains(tool, "edit"):
+		return "Writing…"
+	}
+	return "Working…"
+}

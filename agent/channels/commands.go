@@ -1,0 +1,245 @@
+package channels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/middleware"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// command is a message that begins with a slash.
+type command struct {
+	name, arg string
+	now       bool // does not wait for its place in the line
+	turn      bool // becomes a turn
+}
+
+// parseCommand reads "/name@bot argument".
+func parseCommand(text string) (command, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok {
+		return command{}, false
+	}
+	name, arg := rest, ""
+	if i := strings.IndexAny(rest, " \n\t"); i >= 0 {
+		name, arg = rest[:i], rest[i:]
+	}
+	name, _, _ = strings.Cut(name, "@")
+	if name == "" || strings.Contains(name, "/") { // a path, say
+		return command{}, false
+	}
+	return command{name: strings.ToLower(name), arg: strings.TrimSpace(arg)}, true
+}
+
+// known says how a command is carried out. Those of skills, and words that only look like one, are for the agent.
+func (b *bot) known(c command) command {
+	switch c.name {
+	case "stop", "status", "help", "models", "memory", "link", "again", "allow", "start":
+		c.now = true
+	case "new", "goal":
+	case "bootstrap":
+		c.turn = true
+	default:
+		if skill := b.h.cfg.Skill; skill != nil && skill(c.name) {
+			return command{}
+		}
+		c.name, c.now = "help", true
+	}
+	return c
+}
+
+// obey carries out a command that is no turn. The message is done with before the answer is sent.
+func (l *line) obey(ctx context.Context, a *admitted) error {
+	text, err := l.carryOut(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := l.settle(ctx, a.row, store.InboundDone, ""); err != nil {
+		return err
+	}
+	if text != "" {
+		l.b.say(ctx, a.u, text)
+	}
+	return nil
+}
+
+func (l *line) carryOut(ctx context.Context, a *admitted) (string, error) {
+	cfg := &l.b.h.cfg
+	c, err := l.chat(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	switch a.cmd.name {
+	case "new":
+		c.Thread = ""
+		return sayNew, cfg.DB.PutChannelChat(ctx, c)
+	case "stop":
+		return l.stop(ctx, c.Thread)
+	case "status":
+		return l.status(ctx, c)
+	case "again":
+		return "", l.again(ctx, a)
+	case "link":
+		web := l.b.h.current().Web
+		if web == "" || c.Thread == "" {
+			return sayNoWeb, nil
+		}
+		return web + "/workspace/chats/" + c.Thread, nil
+	case "models":
+		return l.models(ctx, c, a.cmd.arg)
+	case "memory":
+		if cfg.Facts == nil {
+			return "0", nil
+		}
+		n, err := cfg.Facts(ctx, a.who.owner)
+		return fmt.Sprintf("I remember %d facts about you.", n), err
+	case "goal":
+		return l.goal(ctx, c, a.cmd.arg)
+	}
+	return sayHelp, nil
+}
+
+// chat is the row of a line's chat and topic, new if there is none.
+func (l *line) chat(ctx context.Context, a *admitted) (store.ChannelChat, error) {
+	c, err := l.b.h.cfg.DB.ChannelChat(ctx, l.b.provider, l.at.chat, l.at.topic)
+	if missing(err) {
+		c = store.ChannelChat{Provider: l.b.provider, Chat: l.at.chat, Topic: l.at.topic}
+		err = nil
+	}
+	if c.Owner != a.who.owner { // somebody else's thread does not go on
+		c.Owner, c.Thread = a.who.owner, ""
+	}
+	c.Kind, c.Name = "private", a.u.Sender.Name
+	if a.u.Group {
+		c.Kind, c.Name = "group", a.u.ChatName
+	}
+	return c, err
+}
+
+func (l *line) stop(ctx context.Context, thread string) (string, error) {
+	rt := l.b.h.cfg.Runs
+	if thread == "" || rt.Active(thread) == "" {
+		return sayNothing, nil
+	}
+	if err := rt.CancelAll(ctx, thread); err != nil {
+		return "", err
+	}
+	return "", nil // the answer says so
+}
+
+func (l *line) status(ctx context.Context, c store.ChannelChat) (string, error) {
+	var out []string
+	if c.Thread != "" {
+		t, err := l.b.h.cfg.DB.Thread(ctx, c.Thread)
+		if err != nil && !missing(err) {
+			return "", err
+		}
+		if t.Title != "" {
+			out = append(out, "Conversation: "+t.Title)
+		}
+		out = append(out, "Thread: "+c.Thread)
+	}
+	if m := settingsOf(c).Model; m != "" {
+		out = append(out, "Model: "+m)
+	}
+	state := "idle"
+	if l.turn != nil {
+		state = "working"
+	}
+	out = append(out, "State: "+state, fmt.Sprintf("Waiting messages: %d", len(l.let)))
+	return strings.Join(out, "\n"), nil
+}
+
+// again has the last answer of the line sent as new messages.
+func (l *line) again(ctx context.Context, a *admitted) error {
+	db := l.b.h.cfg.DB
+	last, err := db.LastAnswer(ctx, l.b.provider, l.at.chat, l.at.topic)
+	if missing(err) {
+		l.b.say(ctx, a.u, sayNoAnswer)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.b.renew(ctx, last.Run)
+}
+
+// chatSettings are kept with a chat.
+type chatSettings struct {
+	Model string `json:"model,omitempty"`
+}
+
+func settingsOf(c store.ChannelChat) (s chatSettings) {
+	if json.Unmarshal(c.Settings, &s) != nil {
+		return chatSettings{}
+	}
+	return s
+}
+
+func (l *line) models(ctx context.Context, c store.ChannelChat, name string) (string, error) {
+	var all []string
+	if l.b.h.cfg.Models != nil {
+		all = l.b.h.cfg.Models()
+	}
+	if name == "" {
+		return "- " + strings.Join(all, "\n- "), nil
+	}
+	if !slices.Contains(all, name) {
+		return sayNoModel, nil
+	}
+	raw, err := agent.Encode(chatSettings{Model: name})
+	if err != nil {
+		return "", err
+	}
+	c.Settings = raw
+	return "This chat uses " + name + " now.", l.b.h.cfg.DB.PutChannelChat(ctx, c)
+}
+
+func (l *line) goal(ctx context.Context, c store.ChannelChat, text string) (string, error) {
+	if c.Thread == "" {
+		return sayNoGoal, nil
+	}
+	g, answer := &agent.Goal{}, sayGoalGone
+	switch text {
+	case "":
+		return l.showGoal(ctx, c.Thread)
+	case "clear":
+	default:
+		g, answer = middleware.NewGoal(agent.Head(text, middleware.LongestGoal), middleware.MaxContinuations, time.Now()), sayGoalSet
+	}
+	values, err := agent.Encode(map[string]any{"goal": g})
+	if err != nil {
+		return "", err
+	}
+	_, err = l.b.h.cfg.Runs.UpdateState(ctx, c.Thread, runs.Update{Values: values})
+	switch {
+	case errors.Is(err, runs.ErrBusy):
+		return sayBusy, nil
+	case errors.Is(err, runs.ErrNotFound) || missing(err):
+		return sayNoGoal, nil
+	}
+	return answer, err
+}
+
+func (l *line) showGoal(ctx context.Context, thread string) (string, error) {
+	snap, err := l.b.h.cfg.DB.Snapshot(ctx, thread, "")
+	if missing(err) {
+		return sayNoGoal, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var g agent.Goal
+	if raw := snap.Fields["goal"]; len(raw) == 0 || json.Unmarshal(raw, &g) != nil || g.Objective == "" {
+		return sayNoGoal, nil
+	}
+	return "Goal: " + g.Objective, nil
+}

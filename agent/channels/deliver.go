@@ -1,0 +1,336 @@
+package channels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"fawn/agent/channels/chat"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// Times of a delivery.
+const (
+	giveUp    = 24 * time.Hour // after the first of failures in a row
+	mostWait  = 5 * time.Minute
+	slowest   = 10 * time.Second // between edits, however often the platform complains
+	calmAfter = time.Minute
+)
+
+// delivery writes the answer of one run to its chat. It belongs to its goroutine, but for what mu guards.
+type delivery struct {
+	b      *bot
+	run    string
+	to     target
+	at     place
+	before <-chan struct{} // closed when the answers before this one are delivered
+
+	again chan struct{} // closed to have it start anew
+
+	mu   sync.Mutex
+	ans  answer
+	done error         // why the log ended; errEnded for its end
+	news chan struct{} // one token: ans or done changed
+
+	rows   map[string]*store.Outbound
+	text   split
+	slow   time.Duration // between edits, 0 is the platform's own
+	rated  time.Time     // when the platform last complained
+	edited time.Time
+	failed time.Time // first of the failures in a row
+	tries  int
+}
+
+var (
+	errEnded   = errors.New("the run has ended")
+	errRemoved = errors.New("the run was deleted")
+)
+
+// deliver has an answer written unless that goes on already.
+func (b *bot) deliver(first store.Outbound) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.answers[first.Run] != nil {
+		return
+	}
+	d := &delivery{b: b, run: first.Run, at: place{first.Chat, first.Topic}, news: make(chan struct{}, 1),
+		again: make(chan struct{})}
+	if err := json.Unmarshal(first.Place, &d.to); err != nil {
+		b.h.cfg.Log.Error("an answer cannot be delivered", "channel", b.provider, "run", first.Run, "err", err)
+		return
+	}
+	over := make(chan struct{})
+	d.before = b.tails[d.at]
+	if !b.goes(func() {
+		defer close(over)
+		d.work()
+		b.over(d, over)
+	}) {
+		return
+	}
+	b.answers[d.run], b.tails[d.at] = d, over
+}
+
+// over forgets a delivery.
+func (b *bot) over(d *delivery, tail chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.answers, d.run)
+	if b.tails[d.at] == tail {
+		delete(b.tails, d.at)
+	}
+}
+
+// renew has an answer sent as new messages. One that is being written goes on in them.
+func (b *bot) renew(ctx context.Context, run string) error {
+	b.mu.Lock()
+	d := b.answers[run]
+	b.mu.Unlock()
+	if d != nil {
+		return nil // it is on its way
+	}
+	if err := b.h.cfg.DB.RenewAnswer(ctx, run); err != nil {
+		return err
+	}
+	rows, err := b.h.cfg.DB.Outbound(ctx, run)
+	if err != nil {
+		return err
+	}
+	b.deliver(rows[0])
+	return nil
+}
+
+func (d *delivery) work() {
+	ctx, stop := context.WithCancel(d.b.ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer stop()
+	if err := d.load(ctx); err != nil {
+		if ctx.Err() == nil {
+			d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
+		}
+		return
+	}
+	reading.Go(func() { d.read(ctx) })
+	if d.before != nil {
+		select {
+		case <-d.before:
+		case <-ctx.Done():
+			return
+		}
+	}
+	d.typing(ctx)
+	for ctx.Err() == nil {
+		wait, over := d.sync(ctx)
+		if over {
+			return
+		}
+		var late <-chan time.Time
+		news := d.news
+		if wait > 0 { // what comes meanwhile is merged
+			late, news = time.After(wait), nil
+		}
+		select {
+		case <-news:
+		case <-late:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (d *delivery) load(ctx context.Context) error {
+	rows, err := d.b.h.cfg.DB.Outbound(ctx, d.run)
+	d.rows = map[string]*store.Outbound{}
+	for _, r := range rows {
+		d.rows[r.Piece] = &r
+	}
+	return err
+}
+
+// read follows the run's log.
+func (d *delivery) read(ctx context.Context) {
+	err := d.follow(ctx)
+	d.mu.Lock()
+	d.done = err
+	d.mu.Unlock()
+	d.tell()
+}
+
+func (d *delivery) tell() {
+	select {
+	case d.news <- struct{}{}:
+	default:
+	}
+}
+
+// follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after the
+// server began to stop, sees nothing: then another one is opened.
+func (d *delivery) follow(ctx context.Context) error {
+	for {
+		r, err := d.b.h.cfg.Runs.Follow(ctx, d.run)
+		switch {
+		case errors.Is(err, runs.ErrNotFound):
+			// The row of the answer is stored before the run is.
+			if open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run); err != nil || len(open) == 0 {
+				return errors.Join(errRemoved, err)
+			}
+		case err != nil:
+			return err
+		default:
+			if err := d.readTo(ctx, r); err != nil {
+				return err
+			}
+			if err := d.ended(ctx); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, lookAgain); err != nil {
+			return err
+		}
+	}
+}
+
+// lookAgain is how soon it is looked again for a run that does not go on yet.
+const lookAgain = 20 * time.Millisecond
+
+// readTo takes in what a reader has.
+func (d *delivery) readTo(ctx context.Context, r *runs.Reader) error {
+	for {
+		evs, err := r.Next(ctx, d.ans.cursor)
+		if err != nil || evs == nil {
+			return err
+		}
+		d.mu.Lock()
+		for _, ev := range evs {
+			d.ans.take(ev)
+		}
+		d.mu.Unlock()
+		d.tell()
+	}
+}
+
+// ended is errEnded when the run is over and all of it was read, and nil when there is more to come.
+func (d *delivery) ended(ctx context.Context) error {
+	d.mu.Lock()
+	status, cursor := d.ans.status, d.ans.cursor
+	d.mu.Unlock()
+	if status != "" {
+		return errEnded
+	}
+	run, err := d.b.h.cfg.DB.Run(ctx, d.run)
+	switch {
+	case missing(err):
+		return errRemoved
+	case err != nil:
+		return err
+	case !runs.Done(run.Status) || run.LastSeq > cursor:
+		return nil
+	}
+	d.mu.Lock()
+	d.ans.status, d.ans.failed = run.Status, run.Error
+	d.mu.Unlock()
+	return errEnded
+}
+
+func (d *delivery) typing(ctx context.Context) {
+	if row := d.rows["0"]; row == nil || row.Message != "" {
+		return
+	}
+	if d.b.pace.wait(ctx, d.to.To) == nil {
+		_ = d.b.channel().Typing(d.b.calls, d.to.To) // a courtesy
+	}
+}
+
+// sync brings the chat up to what is known. It returns how long to wait before the next time, 0 for until there is
+// something new, and whether all is done.
+func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
+	d.mu.Lock()
+	view := view{solid: d.ans.solid(), doing: d.ans.doing, ending: "", cut: d.ans.cut, cursor: d.ans.cursor,
+		files: d.ans.files, final: d.done != nil}
+	done := d.done
+	if view.final {
+		view.ending = d.ans.ending()
+	}
+	d.mu.Unlock()
+	switch {
+	case done == nil || errors.Is(done, errEnded):
+	case errors.Is(done, errRemoved):
+		return 0, d.settle(ctx, store.OutboundFailed, errRemoved.Error()) == nil
+	default:
+		return 0, true // the next server goes on
+	}
+	wait, err := d.write(ctx, view)
+	switch {
+	case ctx.Err() != nil:
+		return 0, true
+	case err != nil:
+		return d.failure(ctx, err)
+	case wait > 0 || !view.final:
+		d.tries, d.failed = 0, time.Time{}
+		return wait, false
+	}
+	if err := d.settle(ctx, store.OutboundDone, ""); err != nil {
+		return d.failure(ctx, err)
+	}
+	return 0, true
+}
+
+// failure decides what to do about an error.
+func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, over bool) {
+	now := time.Now()
+	var rate *chat.Rate
+	var gone *chat.Gone
+	switch {
+	case errors.As(err, &rate):
+		d.rated = now
+		d.slow = min(max(2*d.slow, 2*d.every()), slowest)
+		return max(time.Until(d.b.pace.hold(d.to.To, rate)), time.Millisecond), false
+	case errors.As(err, &gone) && !gone.Message:
+		d.b.h.cfg.Log.Info("a chat is gone", "channel", d.b.provider, "reason", gone.Reason)
+		return time.Second, d.settle(ctx, store.OutboundFailed, gone.Reason) == nil
+	}
+	if d.tries++; d.tries == 1 {
+		d.failed = now
+		d.b.h.cfg.Log.Warn("an answer waits", "channel", d.b.provider, "run", d.run, "err", err)
+	}
+	wait = min(time.Second<<min(d.tries-1, 9), mostWait)
+	if now.Sub(d.failed) > giveUp {
+		return wait, d.settle(ctx, store.OutboundFailed, err.Error()) == nil
+	}
+	if row := d.rows["0"]; row != nil {
+		row.Tries, row.NextAt, row.Error = d.tries, now.Add(wait), err.Error()
+		if err := d.put(ctx, row); err != nil && ctx.Err() == nil {
+			d.b.h.cfg.Log.Error("a failed delivery was not noted", "run", d.run, "err", err)
+		}
+	}
+	return wait, false
+}
+
+// settle closes all open rows of the answer.
+func (d *delivery) settle(ctx context.Context, state, reason string) error {
+	var list []store.Outbound
+	for _, row := range d.rows {
+		switch row.State {
+		case store.OutboundPlanned, store.OutboundSending, store.OutboundOpen:
+			row.State, row.Error, row.Tries, row.NextAt = state, reason, 0, time.Time{}
+			list = append(list, *row)
+		}
+	}
+	return d.b.h.cfg.DB.PutOutbound(ctx, list)
+}
+
+func (d *delivery) put(ctx context.Context, row *store.Outbound, names ...store.ChannelChat) error {
+	return d.b.h.cfg.DB.PutOutbound(ctx, []store.Outbound{*row}, names...)
+}
+
+// every is the time between edits.
+func (d *delivery) every() time.Duration {
+	l := d.b.channel().Limits()
+	if d.to.To.Group {
+		return l.GroupEditEvery
+	}
+	return l.EditEvery
+}

@@ -1,0 +1,223 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"slices"
+	"sync"
+	"time"
+
+	"fawn/agent/channels/chat"
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// Config are the parts a Hub needs.
+type Config struct {
+	DB   *store.DB
+	Runs *runs.Manager
+	Log  *slog.Logger
+	// Save stores the files of a form in the uploads of a thread; nil takes no files.
+	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
+	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
+	Open func(thread, path string) (io.ReadCloser, int64, error)
+	// Models are the names of the models that may be chosen, the default one first.
+	Models func() []string
+	// Skill tells whether a skill that people can call has a name.
+	Skill func(name string) bool
+	// Facts counts what is known about an owner.
+	Facts func(ctx context.Context, owner string) (int, error)
+}
+
+// Settings are what may change while the server runs.
+type Settings struct {
+	MaxRuns      int    // runs of all chats at once
+	MaxWaiting   int    // messages of a platform that wait; more are not read
+	RequireBound bool   // only people with a connected account may write
+	Web          string // public address of the server, without a slash at its end; empty if there is none
+	Bots         []Bot
+}
+
+// Bot is one configured platform.
+type Bot struct {
+	Provider  string
+	Name      string   // of the platform, for people
+	Allowed   []string // ids of people who may write without a connected account; "*" is everyone
+	Unasked   bool     // in groups, answer also what does not mention the bot
+	Assistant string
+	Config    map[string]any // of its runs
+	Context   map[string]any
+	Handle    string // name of the bot in links
+	Stamp     string // differs when the bot must be opened anew
+	Open      func() (chat.Channel, error)
+}
+
+// Hub runs the bots. A Hub without bots has no goroutines.
+type Hub struct {
+	cfg   Config
+	slots slots
+
+	applying sync.Mutex // held by who starts and stops bots
+
+	mu       sync.Mutex
+	settings Settings
+	bots     map[string]*bot
+	closed   bool
+}
+
+// New makes a Hub without bots. The caller calls Close before it closes the run manager.
+func New(cfg Config) *Hub {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return &Hub{cfg: cfg, bots: map[string]*bot{}}
+}
+
+// stopTime is how long calls that are under way get when a bot stops.
+const stopTime = 3 * time.Second
+
+// Apply starts, stops and restarts bots so that those of s run. Bots that did not change go on.
+func (h *Hub) Apply(s Settings) {
+	h.applying.Lock()
+	defer h.applying.Unlock()
+	if s.MaxRuns <= 0 {
+		s.MaxRuns = 5
+	}
+	if s.MaxWaiting <= 0 {
+		s.MaxWaiting = 1000
+	}
+	h.slots.resize(s.MaxRuns)
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return
+	}
+	h.settings = s
+	var old []*bot
+	for name, b := range h.bots {
+		i := slices.IndexFunc(s.Bots, func(n Bot) bool { return n.Provider == name && n.Stamp == b.conf().Stamp })
+		if i < 0 {
+			old = append(old, b)
+			delete(h.bots, name)
+			continue
+		}
+		b.configure(s.Bots[i])
+	}
+	h.mu.Unlock()
+	for _, b := range old {
+		b.close()
+	}
+	for _, n := range s.Bots {
+		if h.bot(n.Provider) == nil {
+			h.start(n)
+		}
+	}
+}
+
+func (h *Hub) start(conf Bot) {
+	b := newBot(h, conf)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.bots[conf.Provider] = b
+	b.wg.Go(b.run)
+}
+
+// Restart opens a bot anew. It tells whether there is one.
+func (h *Hub) Restart(provider string) bool {
+	h.applying.Lock()
+	defer h.applying.Unlock()
+	b := h.bot(provider)
+	if b == nil {
+		return false
+	}
+	b.close()
+	h.start(b.conf())
+	return true
+}
+
+// Close stops all bots. What they have not done goes on with the next server.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	bots := h.bots
+	h.bots = map[string]*bot{}
+	h.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, b := range bots {
+		wg.Go(b.close)
+	}
+	wg.Wait()
+}
+
+func (h *Hub) bot(provider string) *bot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.bots[provider]
+}
+
+func (h *Hub) current() Settings {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.settings
+}
+
+// ErrNoBot means that a platform is not set up, or its bot does not run.
+var ErrNoBot = errors.New("this channel is not running")
+
+// slots bound how many runs of chats go on at once.
+type slots struct {
+	mu   sync.Mutex
+	max  int
+	used int
+	next chan struct{} // closed when a slot may be free
+}
+
+func (s *slots) resize(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.max = n
+	s.tell()
+}
+
+// tell wakes who waits. mu is held.
+func (s *slots) tell() {
+	if s.next != nil {
+		close(s.next)
+		s.next = nil
+	}
+}
+
+func (s *slots) take(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		if s.used < s.max {
+			s.used++
+			s.mu.Unlock()
+			return nil
+		}
+		if s.next == nil {
+			s.next = make(chan struct{})
+		}
+		next := s.next
+		s.mu.Unlock()
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *slots) give() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used--
+	s.tell()
+}

@@ -1,0 +1,240 @@
+package channels_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"mime/multipart"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
+	"fawn/agent/runs"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// modelOf is a model whose calls are made by a function.
+type modelOf func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool)
+
+func (f modelOf) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) { f(ctx, req, yield) }
+}
+
+// parrot repeats the human messages since its last answer. What they begin with makes it do other things.
+func parrot(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+	var asked []string
+	called := false
+	for _, m := range req.Messages {
+		switch m.Type {
+		case agent.TypeHuman:
+			asked = append(asked, m.Content.String())
+		case agent.TypeTool:
+			called = true
+		case agent.TypeAI:
+			if len(m.ToolCalls) == 0 {
+				asked, called = nil, false
+			}
+		}
+	}
+	text := strings.Join(asked, " + ")
+	call := func(name, args string) {
+		yield(agent.Chunk{Calls: []agent.CallDelta{{ID: "c" + agentID(), Name: name, Args: args}}}, nil)
+		yield(agent.Chunk{Finish: "tool_calls"}, nil)
+	}
+	switch {
+	case strings.HasPrefix(text, "file") && !called:
+		call("make", `{}`)
+		return
+	case strings.HasPrefix(text, "slow"):
+		select {
+		case <-ctx.Done():
+			yield(agent.Chunk{}, ctx.Err())
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	for _, word := range strings.SplitAfter("re: "+text, " ") {
+		if !yield(agent.Chunk{Text: word}, nil) {
+			return
+		}
+	}
+	switch {
+	case strings.HasPrefix(text, "hang"):
+		<-ctx.Done()
+		yield(agent.Chunk{}, ctx.Err())
+	case strings.HasPrefix(text, "fail"):
+		yield(agent.Chunk{}, errors.New("the provider is gone"))
+	default:
+		yield(agent.Chunk{Finish: "stop"}, nil)
+	}
+}
+
+func agentID() string { return strings.ReplaceAll(time.Now().Format("150405.000000000"), ".", "") }
+
+// world is a server with one bot, without a web.
+type world struct {
+	db   *store.DB
+	runs *runs.Manager
+	hub  *channels.Hub
+	dirs files.Dirs
+}
+
+type setup struct {
+	dir      string
+	bot      chat.Channel
+	settings func(*channels.Settings)
+	model    agent.Model
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func loud() *slog.Logger {
+	if os.Getenv("FAWN_TEST_LOUD") == "" {
+		return quiet()
+	}
+	return slog.Default()
+}
+
+// open starts a server; its parts are closed in order by close.
+func open(ctx context.Context, s setup) (*world, error) {
+	db, err := store.Open(ctx, store.Config{Dir: s.dir, Log: quiet()})
+	if err != nil {
+		return nil, err
+	}
+	w := &world{db: db, dirs: files.Dirs{Root: s.dir}}
+	if s.model == nil {
+		s.model = modelOf(parrot)
+	}
+	tool := &agent.Tool{Name: "make", Run: w.make}
+	w.runs = runs.New(runs.Config{DB: db, Log: quiet(), Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return &agent.Agent{Model: s.model, Tools: []*agent.Tool{tool}}, nil
+	}})
+	if err := w.runs.Recover(ctx); err != nil {
+		return nil, err
+	}
+	w.hub = channels.New(channels.Config{DB: db, Runs: w.runs, Log: loud(), Save: w.save, Open: w.openFile,
+		Models: func() []string { return []string{"small", "large"} }})
+	set := channels.Settings{Bots: []channels.Bot{{Provider: "telegram", Name: "Telegram", Allowed: []string{"*"},
+		Stamp: "1", Open: func() (chat.Channel, error) { return s.bot, nil }}}}
+	if s.settings != nil {
+		s.settings(&set)
+	}
+	w.hub.Apply(set)
+	return w, nil
+}
+
+func start(t *testing.T, s setup) *world {
+	t.Helper()
+	if s.dir == "" {
+		s.dir = t.TempDir()
+	}
+	w, err := open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.close)
+	return w
+}
+
+func (w *world) close() {
+	if w.db == nil {
+		return
+	}
+	w.hub.Close()
+	w.runs.Close()
+	_ = w.db.Close()
+	w.db = nil
+}
+
+// make writes a file and presents it.
+func (w *world) make(ctx context.Context, t *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+	if err := w.dirs.Create(t.ThreadID); err != nil {
+		return agent.Result{}, err
+	}
+	tree, err := w.dirs.Open(t.ThreadID)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer tree.Close()
+	if err := tree.WriteFile(ctx, files.Outputs+"/a.txt", []byte("made"), false); err != nil {
+		return agent.Result{}, err
+	}
+	r := agent.TextResult("done")
+	r.Patch.Artifacts = []string{files.Outputs + "/a.txt"}
+	return r, nil
+}
+
+func (w *world) save(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error) {
+	if err := w.dirs.Create(thread); err != nil {
+		return uploads.Result{}, err
+	}
+	tree, err := w.dirs.Open(thread)
+	if err != nil {
+		return uploads.Result{}, err
+	}
+	defer tree.Close()
+	return uploads.Save(ctx, tree, thread, form, uploads.Default())
+}
+
+func (w *world) openFile(thread, path string) (io.ReadCloser, int64, error) {
+	tree, err := w.dirs.Open(thread)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer tree.Close()
+	f, info, err := tree.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// texts are the messages of the thread of a chat, as "type:text".
+func (w *world) texts(t *testing.T, chatID, topic string) (out []string) {
+	t.Helper()
+	c, err := w.db.ChannelChat(t.Context(), "telegram", chatID, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := w.db.Snapshot(t.Context(), c.Thread, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := runs.State(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range st.Messages {
+		out = append(out, m.Type+":"+m.Content.String())
+	}
+	return out
+}
+
+// settled waits until nothing is open any more.
+func (w *world) settled(t *testing.T) {
+	t.Helper()
+	until(t, func() string {
+		lines, err := w.db.OpenLines(t.Context(), "telegram")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers, err := w.db.OpenAnswers(t.Context(), "telegram")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(lines)+len(answers) > 0 {
+			out, _ := json.Marshal([]any{lines, answers})
+			return "still open: " + string(out)
+		}
+		return ""
+	})
+}

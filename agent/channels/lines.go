@@ -1,0 +1,213 @@
+package channels
+
+import (
+	"context"
+	"time"
+
+	"fawn/agent/channels/chat"
+	"fawn/store"
+)
+
+// Bounds of a line.
+const (
+	maxText   = 32 << 10 // bytes of one message
+	together  = 20       // messages that become one turn
+	turnText  = 64 << 10 // bytes of them
+	lookAhead = 200      // waiting messages a line knows
+	albumTime = 800 * time.Millisecond
+)
+
+// line works through the messages of one chat and topic, in order of arrival. It has a goroutine only while there is
+// something to do.
+type line struct {
+	b     *bot
+	at    place
+	wakes chan struct{} // one token: look again
+
+	resumes []string // runs of the last server to go on with; guarded by b.mu
+
+	// What follows belongs to the goroutine.
+	let  map[int64]*admitted // messages that were let in and wait
+	turn chan struct{}       // closed when the turn under way is over
+}
+
+// admitted is a message that was let in.
+type admitted struct {
+	row store.Inbound
+	u   chat.Update
+	who who
+	cmd command // of those that wait for their place
+}
+
+// wake has a line look at its messages, or go on with a run.
+func (b *bot) wake(at place, run string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.lines[at]
+	if l == nil {
+		l = &line{b: b, at: at, wakes: make(chan struct{}, 1), let: map[int64]*admitted{}}
+		if !b.goes(l.loop) {
+			return
+		}
+		b.lines[at] = l
+	}
+	if run != "" {
+		l.resumes = append(l.resumes, run)
+	}
+	select {
+	case l.wakes <- struct{}{}:
+	default:
+	}
+}
+
+// goes starts a goroutine of the bot unless it stops. mu is held.
+func (b *bot) goes(f func()) bool {
+	if b.ctx.Err() != nil {
+		return false
+	}
+	b.wg.Go(f)
+	return true
+}
+
+// retire forgets a line that has nothing to do.
+func (b *bot) retire(l *line) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(l.wakes) > 0 || len(l.resumes) > 0 {
+		return false
+	}
+	delete(b.lines, l.at)
+	return true
+}
+
+func (l *line) loop() {
+	ctx := l.b.ctx
+	for failures := 0; ; {
+		wait, err := l.step(ctx)
+		if err != nil && ctx.Err() == nil {
+			failures++
+			wait = min(time.Second<<min(failures, 6), time.Minute)
+			l.b.h.cfg.Log.Error("messages of a chat wait", "channel", l.b.provider, "err", err)
+		} else {
+			failures = 0
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if wait == 0 && l.turn == nil && l.b.retire(l) {
+			return
+		}
+		var late <-chan time.Time
+		if wait > 0 {
+			late = time.After(wait)
+		}
+		select {
+		case <-l.wakes:
+		case <-l.turn:
+			l.turn = nil
+		case <-late:
+		case <-ctx.Done():
+		}
+	}
+	if l.turn != nil {
+		<-l.turn
+	}
+}
+
+// step lets new messages in or refuses them, and starts the next turn if none is under way. It returns how long the
+// next one waits for more.
+func (l *line) step(ctx context.Context) (time.Duration, error) {
+	rows, err := l.b.h.cfg.DB.WaitingInbound(ctx, l.b.provider, l.at.chat, l.at.topic, lookAhead)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if l.let[row.N] == nil {
+			if err := l.admit(ctx, row); err != nil {
+				return 0, err
+			}
+		}
+	}
+	for l.turn == nil {
+		if run := l.resumed(); run != "" {
+			l.begin(func() { l.goOn(ctx, run) })
+			break
+		}
+		batch, wait := l.next(rows, time.Now())
+		if wait > 0 || len(batch) == 0 {
+			return wait, nil
+		}
+		first := batch[0]
+		delete(l.let, first.row.N)
+		if first.cmd.name != "" && !first.cmd.turn {
+			if err := l.obey(ctx, first); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		for _, a := range batch {
+			delete(l.let, a.row.N)
+		}
+		l.begin(func() { l.answer(ctx, batch) })
+	}
+	return 0, nil
+}
+
+// begin starts the turn of a line in a goroutine of the bot.
+func (l *line) begin(turn func()) {
+	over := make(chan struct{})
+	l.turn = over
+	l.b.wg.Go(func() { // the line's own goroutine holds the group open
+		defer close(over)
+		turn()
+	})
+}
+
+// resumed is a run to go on with, if any.
+func (l *line) resumed() string {
+	l.b.mu.Lock()
+	defer l.b.mu.Unlock()
+	if len(l.resumes) == 0 {
+		return ""
+	}
+	run := l.resumes[0]
+	l.resumes = l.resumes[1:]
+	return run
+}
+
+// next is what the next turn is about: messages of people of one owner, up to a command, or a command alone. A file
+// without words waits a moment for them.
+func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wait time.Duration) {
+	size := 0
+	for _, row := range rows {
+		a := l.let[row.N]
+		if a == nil {
+			continue // refused, or done with
+		}
+		if len(batch) > 0 && (a.cmd.name != "" || a.who.owner != batch[0].who.owner || len(batch) == together ||
+			size+len(a.u.Text) > turnText) {
+			return batch, 0
+		}
+		batch = append(batch, a)
+		size += len(a.u.Text)
+		if a.cmd.name != "" {
+			return batch, 0
+		}
+	}
+	if len(batch) == 0 {
+		return nil, 0
+	}
+	if last := batch[len(batch)-1]; len(last.u.Files) > 0 && (last.u.Text == "" || last.u.Album != "") {
+		return batch, max(0, albumTime-now.Sub(last.row.At))
+	}
+	return batch, 0
+}
+
+// settle notes that a message is done with.
+func (l *line) settle(ctx context.Context, row store.Inbound, state, reason string) error {
+	if err := l.b.h.cfg.DB.SettleInbound(ctx, state, reason, row.N); err != nil {
+		return err
+	}
+	l.b.taken(1)
+	return nil
+}

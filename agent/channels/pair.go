@@ -1,0 +1,78 @@
+package channels
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent/channels/chat"
+	"fawn/store"
+)
+
+// Codes that connect an account.
+const (
+	codeTime  = 10 * time.Minute
+	openCodes = 5 // of one person for one platform
+)
+
+// ErrCodes means that a person has too many codes which are not used yet.
+var ErrCodes = errors.New("too many codes are open; use one, or wait until they expire")
+
+// Code makes a code of 128 random bits with which somebody connects their account to owner. It can be used once, within
+// 10 minutes, in a private chat with the bot. Errors: ErrNoBot, ErrCodes.
+func (h *Hub) Code(ctx context.Context, owner, provider string) (code string, valid time.Duration, err error) {
+	if h.bot(provider) == nil {
+		return "", 0, ErrNoBot
+	}
+	code = rand.Text()
+	err = h.cfg.DB.AddChannelCode(ctx, owner, provider, hashCode(code), time.Now().Add(codeTime), openCodes)
+	if errors.Is(err, store.ErrConflict) {
+		err = ErrCodes
+	}
+	return code, codeTime, err
+}
+
+func hashCode(code string) string {
+	sum := sha256.Sum256([]byte(strings.ToUpper(strings.TrimSpace(code))))
+	return hex.EncodeToString(sum[:])
+}
+
+// pair connects whoever sends a valid code.
+func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code string) error {
+	b, db := l.b, l.b.h.cfg.DB
+	now := time.Now()
+	if u.Group {
+		if err := db.BurnChannelCode(ctx, b.provider, hashCode(code)); err != nil {
+			return err
+		}
+		return l.refuse(ctx, row, u, "code in a group", sayCodeGroup)
+	}
+	if b.people.guessing(now, u.Sender.ID) {
+		return l.settle(ctx, row, store.InboundRefused, "too many wrong codes")
+	}
+	_, err := db.Connect(ctx, hashCode(code), store.Connection{ID: uuid.Must(uuid.NewV7()).String(), Provider: b.provider,
+		Account: u.Sender.ID, AccountName: u.Sender.Name, Workspace: u.Sender.Workspace,
+		WorkspaceName: u.Sender.WorkspaceName})
+	if errors.Is(err, store.ErrNotFound) {
+		b.people.guess(now, u.Sender.ID)
+		if err := l.settle(ctx, row, store.InboundRefused, "wrong code"); err != nil {
+			return err
+		}
+		b.say(ctx, u, sayBadCode)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
+		return err
+	}
+	b.say(ctx, u, sayConnected)
+	return nil
+}

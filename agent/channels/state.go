@@ -1,0 +1,48 @@
+package channels
+
+import (
+	"context"
+	"fmt"
+
+	"fawn/agent/runs"
+)
+
+// Status is how the bot of a platform does; ok says whether there is one.
+func (h *Hub) Status(ctx context.Context, provider string) (s Status, ok bool) {
+	b := h.bot(provider)
+	if b == nil {
+		return s, false
+	}
+	b.mu.Lock()
+	s = b.status
+	s.Me = b.me
+	b.mu.Unlock()
+	s.Waiting = int(b.waiting.Load())
+	s.RateLimited = b.pace.limited()
+	return s, true
+}
+
+// Retry has the answer of a run sent anew. Errors: ErrNoBot, runs.ErrNotFound, runs.ErrBusy while it is being sent.
+func (h *Hub) Retry(ctx context.Context, run string) error {
+	rows, err := h.cfg.DB.Outbound(ctx, run)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("answer of run %s: %w", run, runs.ErrNotFound)
+	}
+	b := h.bot(rows[0].Provider)
+	if b == nil || b.channel() == nil {
+		return ErrNoBot
+	}
+	if b.delivering(run) {
+		return fmt.Errorf("answer of run %s: %w", run, runs.ErrBusy)
+	}
+	return b.renew(ctx, run)
+}
+
+func (b *bot) delivering(run string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.answers[run] != nil
+}

@@ -1,0 +1,279 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/agent/channels/chat"
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// Origin is the origin of runs that chats start.
+const Origin = "channel"
+
+// space is the namespace of all ids that are made from a platform's.
+var space = uuid.MustParse("6f1f0a5e-6a0e-5d0b-9d2e-3a1c5a8f7c41")
+
+// key is an id made from a platform's, the same each time.
+func key(provider, id string) string {
+	return uuid.NewSHA1(space, []byte(provider+"\x00"+id)).String()
+}
+
+// turn is a run that a line starts or goes on with.
+type turn struct {
+	l     *line
+	run   string
+	batch []*admitted
+}
+
+// answer makes a turn of messages and returns when its run has ended, or the bot is to stop.
+func (l *line) answer(ctx context.Context, batch []*admitted) {
+	t := &turn{l: l, run: key(l.b.provider, batch[0].u.ID), batch: batch}
+	if l.b.h.slots.take(ctx) != nil {
+		return // the rows are as they were
+	}
+	defer l.b.h.slots.give()
+	t.insist(ctx, func() error { return t.begin(ctx) })
+}
+
+// goOn takes up a turn of the last server.
+func (l *line) goOn(ctx context.Context, run string) {
+	t := &turn{l: l, run: run}
+	if l.b.h.slots.take(ctx) != nil {
+		return
+	}
+	defer l.b.h.slots.give()
+	t.insist(ctx, func() error {
+		rows, err := l.b.h.cfg.DB.RunInbound(ctx, run)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		t.batch = nil
+		there := true // all may still write
+		for _, row := range rows {
+			u, err := decode(row)
+			if err != nil {
+				return l.b.h.cfg.DB.SettleInbound(ctx, store.InboundFailed, err.Error(), row.N)
+			}
+			w, known, err := l.b.who(ctx, u.Sender)
+			if err != nil {
+				return err
+			}
+			there = there && known
+			cmd, _ := parseCommand(u.Text)
+			a := &admitted{row: row, u: u, who: w}
+			if cmd.name == "bootstrap" {
+				a.cmd = l.b.known(cmd)
+			}
+			t.batch = append(t.batch, a)
+		}
+		if _, err := l.b.h.cfg.DB.Run(ctx, run); err == nil {
+			return t.follow(ctx)
+		} else if !missing(err) {
+			return err
+		}
+		if !there {
+			return t.end(ctx, store.InboundRefused, "stranger")
+		}
+		return t.begin(ctx)
+	})
+}
+
+// insist does something until it worked or the bot is to stop.
+func (t *turn) insist(ctx context.Context, do func() error) {
+	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, time.Minute) {
+		err := do()
+		if err == nil || errors.Is(err, runs.ErrClosed) {
+			return
+		}
+		if ctx.Err() == nil {
+			t.l.b.h.cfg.Log.Error("a run of a chat does not start", "channel", t.l.b.provider, "run", t.run, "err", err)
+		}
+		if pause(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// begin stores that the messages are this run's, starts it and follows it. It may be called again.
+func (t *turn) begin(ctx context.Context) error {
+	l, cfg := t.l, &t.l.b.h.cfg
+	last := t.batch[len(t.batch)-1]
+	c, err := l.chat(ctx, last)
+	if err != nil {
+		return err
+	}
+	if c.Thread, err = t.thread(ctx, c); err != nil {
+		return err
+	}
+	first, err := firstPiece(t.run, c, last.u)
+	if err != nil {
+		return err
+	}
+	row, err := newThread(c, last)
+	if err != nil {
+		return err
+	}
+	var numbers []int64
+	fresh := 0
+	for _, a := range t.batch {
+		numbers = append(numbers, a.row.N)
+		if a.row.State != store.InboundStarted {
+			fresh++
+			a.row.State = store.InboundStarted
+		}
+	}
+	if err := cfg.DB.BeginTurn(ctx, store.ChannelTurn{Run: t.run, Numbers: numbers, Chat: c, Thread: &row, Out: first}); err != nil {
+		return err
+	}
+	if fresh > 0 {
+		l.b.taken(fresh)
+	}
+	l.b.deliver(first)
+	req, err := t.request(ctx, c)
+	if err != nil {
+		return err
+	}
+	switch _, err = cfg.Runs.Start(ctx, req); {
+	case err == nil || errors.Is(err, runs.ErrExists):
+		return t.follow(ctx)
+	case errors.Is(err, runs.ErrInput):
+		return t.end(ctx, store.InboundFailed, err.Error())
+	}
+	return err
+}
+
+// thread is the thread a chat goes on in, or the id of a new one, when there is none or it was deleted.
+func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) {
+	id := key("thread", t.run)
+	if c.Thread == "" {
+		return id, nil
+	}
+	th, err := t.l.b.h.cfg.DB.Thread(ctx, c.Thread)
+	switch {
+	case missing(err) || err == nil && (!th.DeletedAt.IsZero() || th.Owner != c.Owner):
+		return id, nil
+	case err != nil:
+		return "", err
+	}
+	return c.Thread, nil
+}
+
+// newThread is the row of a thread that a chat begins.
+func newThread(c store.ChannelChat, a *admitted) (store.Thread, error) {
+	source := map[string]any{"type": "im_channel", "provider": c.Provider, "chat_id": c.Chat}
+	if c.Topic != "" {
+		source["topic_id"] = c.Topic
+	}
+	if a.who.connection != "" {
+		source["connection_id"] = a.who.connection
+	}
+	meta := map[string]any{"channel_source": source}
+	if a.who.open {
+		source["open"] = true
+	}
+	raw, err := agent.Encode(meta)
+	now := time.Now()
+	return store.Thread{ID: c.Thread, Owner: c.Owner, Status: runs.Idle, Metadata: raw, CreatedAt: now, UpdatedAt: now,
+		StateUpdatedAt: now}, err
+}
+
+// request is what the run manager is asked for: each message keeps an id of its own.
+func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, error) {
+	conf := t.l.b.conf()
+	last := t.batch[len(t.batch)-1]
+	var messages []any
+	for _, a := range t.batch {
+		text := a.u.Text
+		if a.cmd.name == "bootstrap" {
+			text = a.cmd.arg
+			if text == "" {
+				text = "Let's make an agent."
+			}
+		}
+		notes, err := t.attach(ctx, c.Thread, a.u)
+		if err != nil {
+			return runs.Request{}, err
+		}
+		if a.u.Group && a.u.Sender.Name != "" {
+			text = "[" + clean(agent.Head(a.u.Sender.Name, 64)) + "] " + text
+		}
+		for _, n := range notes {
+			text += "\n" + n
+		}
+		messages = append(messages, map[string]any{"type": "human", "id": key(t.l.b.provider, "message "+a.u.ID),
+			"content": text})
+	}
+	options := map[string]any{}
+	maps.Copy(options, conf.Context)
+	options["channel_name"], options["channel_user_id"] = t.l.b.provider, last.u.Sender.ID
+	if m := settingsOf(c).Model; m != "" {
+		options["model_name"] = m
+	}
+	if last.cmd.name == "bootstrap" {
+		options["is_bootstrap"] = true
+	}
+	req := runs.Request{ID: t.run, Thread: c.Thread, Owner: c.Owner, AssistantID: conf.Assistant, Origin: Origin,
+		IfNotExists: "reject", Multitask: "enqueue"}
+	var err error
+	if req.Input, err = agent.Encode(map[string]any{"messages": messages}); err != nil {
+		return req, err
+	}
+	if req.Context, err = agent.Encode(options); err != nil {
+		return req, err
+	}
+	if len(conf.Config) > 0 {
+		req.Config, err = agent.Encode(conf.Config)
+	}
+	return req, err
+}
+
+// follow waits for the end of the run and is done with its messages.
+func (t *turn) follow(ctx context.Context) error {
+	run, err := t.l.b.h.cfg.Runs.Wait(ctx, t.run)
+	switch {
+	case errors.Is(err, runs.ErrNotFound):
+		return t.end(ctx, store.InboundFailed, "the run was deleted")
+	case err != nil:
+		return err
+	case !runs.Done(run.Status): // the server stops; the run goes on with the next
+		return runs.ErrClosed
+	}
+	return t.end(ctx, store.InboundDone, "")
+}
+
+func (t *turn) end(ctx context.Context, state, reason string) error {
+	var numbers []int64
+	for _, a := range t.batch {
+		numbers = append(numbers, a.row.N)
+	}
+	return t.l.b.h.cfg.DB.SettleInbound(ctx, state, reason, numbers...)
+}
+
+// target says where an answer goes; the first row of each answer keeps it.
+type target struct {
+	To     chat.Address `json:"to"`
+	Reply  string       `json:"reply,omitempty"`
+	Thread string       `json:"thread"`
+}
+
+// firstPiece is the first message of an answer, not yet sent.
+func firstPiece(run string, c store.ChannelChat, u chat.Update) (store.Outbound, error) {
+	to := target{To: u.Address, Thread: c.Thread}
+	if u.Group {
+		to.Reply = u.Message
+	}
+	raw, err := agent.Encode(to)
+	if err != nil {
+		return store.Outbound{}, fmt.Errorf("where to answer: %w", err)
+	}
+	return store.Outbound{Run: run, Piece: "0", Provider: c.Provider, Chat: c.Chat, Topic: c.Topic, Place: raw,
+		State: store.OutboundPlanned, At: time.Now()}, nil
+}

@@ -1,0 +1,351 @@
+package channels
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"fawn/agent/channels/chat"
+	"fawn/store"
+)
+
+// mostPieces is how many messages an answer takes; a longer one comes as a file besides.
+const mostPieces = 10
+
+// view is an answer at a moment.
+type view struct {
+	solid, doing, ending string
+	files                []string
+	cut                  int
+	cursor               int64
+	final                bool
+}
+
+// split keeps the pieces of a text that grows.
+type split struct {
+	cut   int // of the answer
+	fixed []string
+	off   int // bytes of the text in fixed
+	fence string
+}
+
+// pieces are the messages of a text. Those before the last do not change unless what was shown is taken back.
+func (s *split) pieces(text string, cut int, l chat.Limits) []string {
+	if cut != s.cut || s.off > len(text) {
+		*s = split{cut: cut}
+	}
+	for {
+		p := chat.NextPiece(text[s.off:], s.fence, l)
+		if s.off+p.Bytes >= len(text) || p.Bytes == 0 {
+			return append(s.fixed[:len(s.fixed):len(s.fixed)], p.Text)
+		}
+		s.fixed = append(s.fixed, p.Text)
+		s.off += p.Bytes
+		s.fence = p.Fence
+	}
+}
+
+// write sends and edits what differs from the view. It returns how long the next edit has to wait.
+func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
+	limits := d.b.channel().Limits()
+	if !v.final && !limits.CanEdit {
+		return 0, nil
+	}
+	text := v.solid
+	var files []posting
+	if v.final {
+		files, text = d.files(v, text)
+		text = join(text, v.ending)
+		if text == "" && len(files) == 0 {
+			text = noText
+		}
+	}
+	all := d.text.pieces(text, v.cut, limits)
+	if len(all) > mostPieces {
+		if v.final {
+			files = append(files, whole(text))
+			all[mostPieces-1] = cutShort
+		}
+		all = all[:mostPieces]
+	}
+	if last := len(all) - 1; !v.final && len(all) < mostPieces {
+		if more := join(all[last], v.doing); limits.Count(more) <= limits.Max {
+			all[last] = more
+		}
+	}
+	for i, piece := range all {
+		if strings.TrimSpace(piece) == "" {
+			if v.final && i > 0 {
+				continue
+			}
+			piece = placeholder
+			if v.final { // there are files only
+				piece = filesOnly
+			}
+		}
+		if wait, err := d.show(ctx, strconv.Itoa(i), piece, v, limits); wait > 0 || err != nil {
+			return wait, err
+		}
+	}
+	if !v.final {
+		return 0, nil
+	}
+	if err := d.blank(ctx, len(all), limits); err != nil {
+		return 0, err
+	}
+	return 0, d.post(ctx, files, limits)
+}
+
+func join(text, more string) string {
+	if text == "" || more == "" {
+		return text + more
+	}
+	return strings.TrimRight(text, "\n") + "\n\n" + more
+}
+
+// row is the row of a piece, new if there is none.
+func (d *delivery) row(piece string) *store.Outbound {
+	row := d.rows[piece]
+	if row == nil {
+		row = &store.Outbound{Run: d.run, Piece: piece, Provider: d.b.provider, Chat: d.at.chat, Topic: d.at.topic,
+			State: store.OutboundPlanned, At: time.Now()}
+		d.rows[piece] = row
+	}
+	return row
+}
+
+// show makes a message hold a text. A message is created as a placeholder, since creating it twice cannot be seen
+// then, and gets its text by an edit, which may be repeated.
+func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.Limits) (time.Duration, error) {
+	row := d.row(piece)
+	h := hash(text)
+	if row.Message != "" && row.Hash == h || row.State == store.OutboundUnknown || row.State == store.OutboundDone {
+		return 0, nil
+	}
+	if row.Message == "" {
+		if err := d.create(ctx, row, text, v.cursor, l); err != nil || row.Hash == h || row.State == store.OutboundUnknown {
+			return 0, err
+		}
+	}
+	if !l.CanEdit {
+		return 0, nil
+	}
+	if text == placeholder {
+		return 0, nil
+	}
+	if wait := d.next(row); wait > 0 {
+		return wait, nil
+	}
+	err := d.call(ctx, func(ctx context.Context) error {
+		return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message}, chat.Post{Text: text, ReplyTo: d.to.Reply})
+	})
+	var gone *chat.Gone
+	if errors.As(err, &gone) && gone.Message { // somebody deleted it: a new one takes its place
+		row.Message, row.Hash, row.State = "", "", store.OutboundPlanned
+		return 0, errors.Join(errors.New("a message was deleted"), d.put(ctx, row))
+	}
+	if err != nil {
+		return 0, err
+	}
+	d.edited = time.Now()
+	row.Hash, row.Cursor, row.State, row.Error = h, v.cursor, store.OutboundOpen, ""
+	return 0, d.put(ctx, row)
+}
+
+// next is how long the next edit has to wait. The first text may come at once.
+func (d *delivery) next(row *store.Outbound) time.Duration {
+	if row.Hash == "" {
+		return 0
+	}
+	if d.slow > 0 && time.Since(d.rated) > calmAfter {
+		d.slow = 0
+	}
+	return time.Until(d.edited.Add(max(d.slow, d.every())))
+}
+
+// create sends a new message.
+func (d *delivery) create(ctx context.Context, row *store.Outbound, text string, cursor int64, l chat.Limits) error {
+	again := row.State == store.OutboundSending
+	if again && !l.Keyed && !l.CanEdit {
+		row.State = store.OutboundUnknown
+		return d.put(ctx, row)
+	}
+	body := text
+	if l.CanEdit && !l.Keyed {
+		body = placeholder
+	}
+	row.State = store.OutboundSending
+	if err := d.put(ctx, row); err != nil {
+		return err
+	}
+	post := chat.Post{Text: body, Key: key("out", d.run+"/"+row.Piece+"/"+row.At.UTC().Format(time.RFC3339Nano)),
+		ReplyTo: d.to.Reply}
+	if row.Piece != "0" {
+		post.ReplyTo = ""
+	}
+	var ref chat.Ref
+	err := d.call(ctx, func(ctx context.Context) (err error) {
+		ref, err = d.b.channel().Send(ctx, d.to.To, post)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	row.Message, row.State, row.Error = ref.Message, store.OutboundOpen, ""
+	if row.Hash = ""; body == text && !again {
+		row.Hash, row.Cursor = hash(text), cursor
+		d.edited = time.Now()
+	}
+	return d.put(ctx, row, d.alias(ref.Message)...)
+}
+
+// alias makes replies to a message of the bot belong to its topic.
+func (d *delivery) alias(message string) []store.ChannelChat {
+	if !d.to.To.Group || d.at.topic == "" || message == "" || message == d.at.topic {
+		return nil
+	}
+	return []store.ChannelChat{{Provider: d.b.provider, Chat: d.at.chat, Topic: message, Alias: d.at.topic,
+		Thread: d.to.Thread, Kind: "group"}}
+}
+
+// blank empties messages that the answer no longer needs, because text that they showed was taken back.
+func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
+	for i := from; l.CanEdit; i++ {
+		row := d.rows[strconv.Itoa(i)]
+		if row == nil {
+			return nil
+		}
+		if row.Message == "" || row.Hash == hash(placeholder) {
+			continue
+		}
+		err := d.call(ctx, func(ctx context.Context) error {
+			return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message}, chat.Post{Text: placeholder})
+		})
+		var gone *chat.Gone
+		if err != nil && !(errors.As(err, &gone) && gone.Message) {
+			return err
+		}
+		row.Hash = hash(placeholder)
+		if err := d.put(ctx, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call makes a call when its time has come.
+func (d *delivery) call(ctx context.Context, do func(context.Context) error) error {
+	if err := d.b.pace.wait(ctx, d.to.To); err != nil {
+		return err
+	}
+	err := do(d.b.calls)
+	if err == nil {
+		d.b.sent()
+	}
+	return err
+}
+
+// posting is a file to send.
+type posting struct {
+	name string
+	size int64
+	open func() (io.ReadCloser, error)
+}
+
+// files are those to send; what cannot be is told in the text.
+func (d *delivery) files(v view, text string) ([]posting, string) {
+	cfg := &d.b.h.cfg
+	if cfg.Open == nil || v.ending != "" {
+		return nil, text
+	}
+	most := d.b.channel().Limits().MaxFile
+	var out []posting
+	for _, p := range v.files {
+		open := func() (io.ReadCloser, error) {
+			f, _, err := cfg.Open(d.to.Thread, p)
+			return f, err
+		}
+		f, size, err := cfg.Open(d.to.Thread, p)
+		if err != nil {
+			continue // deleted again
+		}
+		f.Close()
+		if size > most {
+			text = join(text, fmt.Sprintf(tooLarge, path.Base(p)))
+			continue
+		}
+		out = append(out, posting{path.Base(p), size, open})
+	}
+	return out, text
+}
+
+// whole is an answer as a file.
+func whole(text string) posting {
+	return posting{"answer.md", int64(len(text)), func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}}
+}
+
+// post sends files. One that may have been sent before a crash is not sent again.
+func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) error {
+	for i, f := range files {
+		row := d.row("f" + strconv.Itoa(i))
+		if row.State != store.OutboundPlanned && !(row.State == store.OutboundSending && l.Keyed) {
+			if row.State == store.OutboundSending && row.Tries == 0 {
+				row.State = store.OutboundUnknown
+				if err := d.put(ctx, row); err != nil {
+					return err
+				}
+			}
+			if row.State != store.OutboundSending {
+				continue
+			}
+		}
+		row.State, row.Tries = store.OutboundSending, 0
+		if err := d.put(ctx, row); err != nil {
+			return err
+		}
+		kind := mime.TypeByExtension(path.Ext(f.name))
+		var ref chat.Ref
+		err := d.call(ctx, func(ctx context.Context) (err error) {
+			ref, err = d.b.channel().Upload(ctx, d.to.To, chat.File{Name: f.name, Type: kind, Size: f.size,
+				Image:   strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" && f.size <= l.MaxImage,
+				ReplyTo: d.to.Reply, Open: f.open}, key("out", d.run+"/"+row.Piece))
+			return err
+		})
+		if err != nil {
+			if refused(err) { // it is known not to be there
+				row.State = store.OutboundPlanned
+				return errors.Join(err, d.put(ctx, row))
+			}
+			row.Tries = 1
+			return err
+		}
+		row.Message, row.State = ref.Message, store.OutboundDone
+		if err := d.put(ctx, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused tells that the platform has answered and did not take what it was sent.
+func refused(err error) bool {
+	var rate *chat.Rate
+	var gone *chat.Gone
+	var fatal *chat.Fatal
+	return errors.As(err, &rate) || errors.As(err, &gone) || errors.As(err, &fatal)
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
