@@ -74,6 +74,20 @@ func explicit(said []Said) []newFact {
 	return list
 }
 
+// Wishes are what a text asks to remember in so many words, without regard to whether memory is on.
+// only says that it asks for nothing else.
+func Wishes(text string) (wishes []string, only bool) {
+	only = true
+	for _, sentence := range sentences(text) {
+		if w := wish(sentence); w != "" && len(w) <= MaxContent {
+			wishes = append(wishes, w)
+		} else {
+			only = false
+		}
+	}
+	return wishes, only && len(wishes) > 0
+}
+
 // wish is what a sentence asks to remember, or "".
 func wish(sentence string) string {
 	end, _ := utf8.DecodeLastRuneInString(sentence)

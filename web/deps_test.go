@@ -40,6 +40,7 @@ func imports() map[string][]string {
 		"agent/lead":              {"agent/...", "memory", "sandbox", "sandbox/files", "uploads"},
 		"agent/llm":               {"agent", "agent/llm/..."},
 		"agent/llm/llmerr":        leaf,
+		"agent/llm/offline":       {"agent", "memory"},
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},

@@ -215,6 +215,32 @@ func TestItSaysWhatItIsAndHowToConnect(t *testing.T) {
 	}
 }
 
+func TestWhatToRememberIsRepeatedNotExplainedAway(t *testing.T) {
+	const en, zh = "Unless memory is off", "只要记忆功能已开启"
+	for _, c := range []struct {
+		text  string
+		noted bool
+		want  []string
+	}{
+		{"Remember that I use metric units.", true, []string{en, "- I use metric units\n", "Settings → Memory"}},
+		{"Please remember that I like charts of my data.", true, []string{"- I like charts of my data\n"}}, // no job for files
+		{"请记住我用公制单位。", true, []string{zh, "- 我用公制单位\n", "设置 → 记忆"}},
+		{"Remember that my name is Ada. Who are you?", true, []string{"- my name is Ada\n"}},
+		{"Do you remember that I use metric units?", false, []string{"not an AI"}},
+	} {
+		said := newDesk(t, nil).say(c.text, nil)
+		holds(t, said, c.want...)
+		if noted := strings.Contains(said, en) || strings.Contains(said, zh); noted != c.noted {
+			t.Errorf("%s: %s", c.text, said)
+		}
+	}
+	d := newDesk(t, nil)
+	d.say("Remember that I like short reports. Analyse this file.", map[string]string{"s.csv": sales(20)})
+	if d.output("report.md") == "" {
+		t.Error("there is no report")
+	}
+}
+
 func TestACutOffRunGoesOnWhereItWas(t *testing.T) {
 	whole := newDesk(t, nil)
 	file := sales(3000)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent"
+	"fawn/memory"
 )
 
 // maxFiles is how many files one turn works on.
@@ -23,6 +24,10 @@ func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 	}
 	if command := c.command(); command != "" {
 		return c.perform(command), nil
+	}
+	wishes, only := memory.Wishes(c.text)
+	if only && len(c.fresh) == 0 {
+		return action{text: c.noted(wishes)}, nil
 	}
 	if found := c.lookup(); found != nil {
 		return *found, nil
@@ -48,6 +53,9 @@ func (m *Model) next(ctx context.Context, req *agent.Request) (action, error) {
 		return *a, nil
 	}
 	if len(files) == 0 || !c.tools["read_file"] && len(c.done) == 0 {
+		if len(wishes) > 0 {
+			return action{text: c.noted(wishes)}, nil
+		}
 		return action{text: m.introduce(ctx, c)}, nil
 	}
 	left := max(0, len(files)-maxFiles)
