@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"time"
 )
 
 // owned are the tables whose rows belong to a thread. Those of loose ones may belong to
@@ -44,7 +45,7 @@ func (c *checker) orphans() error {
 }
 
 // strayValues selects values which belong to a thread that does not exist. Documents may be
-// uploaded before the first message of their thread.
+// uploaded before the first message of their thread; DropUnsent deletes what else precedes it.
 const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" +
 	`' AND space <> '` + DocumentSpace + `'
 	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END
@@ -55,6 +56,9 @@ func (c *checker) values() error {
 	return c.each(`SELECT space, key`+strayValues, nil, func(rows *sql.Rows) error {
 		var space, key string
 		err := rows.Scan(&space, &key)
+		if unsent(key, time.Now()) {
+			return err
+		}
 		c.add("Value %s/%s belongs to a thread that does not exist.", space, key)
 		return err
 	})

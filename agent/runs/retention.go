@@ -65,6 +65,9 @@ func (m *Manager) Sweep(ctx context.Context, p Policy, now time.Time) (Swept, er
 			}
 		}
 	}
+	if err := m.db.DropUnsent(ctx, now); err != nil {
+		return done, err
+	}
 	if done.Deleted+done.Pruned > 0 {
 		done.Freed, err = m.db.Shrink(ctx)
 	}

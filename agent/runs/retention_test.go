@@ -192,3 +192,16 @@ func (s suite) FilesOfADeletedThreadGoAfterACrash(t *testing.T) {
 		t.Errorf("removed again: %v", gone)
 	}
 }
+
+func (s suite) SweepForgetsWhatWasChosenForChatsNeverSent(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
+	const chat = "01980000-0000-7000-8000-000000000001" // opened in 2025
+	if err := w.db.Commit(t.Context(), store.Batch{KV: []store.KV{{Owner: store.Global, Space: "thread_tools_off", Key: chat,
+		Body: []byte(`{}`)}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.swept(t, runs.Policy{}, time.Now())
+	if _, err := w.db.KV(t.Context(), store.Global, "thread_tools_off", chat); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("%v, want it gone", err)
+	}
+}
