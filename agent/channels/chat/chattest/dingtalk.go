@@ -1,0 +1,255 @@
+package chattest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// The credentials of DingTalk's app.
+const (
+	DingTalkClient = "dingabcdefgh12345678"
+	DingTalkSecret = "Zx81QfWv0123456789abcdefghijklmnopqrstuvwxyz"
+)
+
+// DingTalk is a server of DingTalk's open platform.
+type DingTalk struct {
+	state State
+	q     sockets
+	files map[string]*Sent
+}
+
+// NewDingTalk starts one.
+func NewDingTalk(t testing.TB) *DingTalk {
+	f := &DingTalk{files: map[string]*Sent{}}
+	mux := http.NewServeMux()
+	for path, op := range map[string]string{
+		"/v1.0/oauth2/accessToken": "check", "/v1.0/gateway/connections/open": "connect", "/v1.0/robot/oToMessages/batchSend": "send",
+		"/v1.0/robot/groupMessages/send": "send", "/media/upload": "upload", "/v1.0/robot/messageFiles/download": "file",
+	} {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
+	}
+	mux.HandleFunc("GET /files/{code}", f.file)
+	mux.HandleFunc("GET /connect", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("ticket") != DingTalkSecret+"+/=" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		ping := []byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"ping","messageId":"p1","contentType":"application/json"},"data":"{\"opaque\":\"x\"}"}`)
+		f.q.serve(w, r, ping, f.frame, f.heard)
+	})
+	f.state.serve(t, DingTalkSecret, mux)
+	f.q.init(t, &f.state)
+	return f
+}
+
+// State is the common part.
+func (f *DingTalk) State() *State { return &f.state }
+
+// Chat is the private chat with a person.
+func (f *DingTalk) Chat(person string) string { return "person:" + person }
+
+// Cut ends all connections.
+func (f *DingTalk) Cut() { f.q.cut() }
+
+// Repeat sends all messages again.
+func (f *DingTalk) Repeat() { f.q.repeat() }
+
+// Disconnect asks the bot to connect again.
+func (f *DingTalk) Disconnect() {
+	f.state.mu.Lock()
+	defer f.state.mu.Unlock()
+	for c := range f.q.conns {
+		_ = c.Write(f.state.T.Context(), websocket.MessageText,
+			[]byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"disconnect","messageId":"d1"},"data":"{\"reason\":\"persistent connection is timeout\"}"}`))
+	}
+}
+
+// Say queues a message of a robot.
+func (f *DingTalk) Say(m Said) {
+	f.state.do(func() {
+		id := "msg" + strconv.Itoa(f.state.id())
+		msg := map[string]any{"msgId": id, "msgtype": "text", "conversationId": "cid" + m.From, "conversationType": "1", "senderStaffId": m.From,
+			"senderNick": m.Name, "senderId": "$:" + m.From, "senderCorpId": "corp1", "chatbotUserId": "$:bot", "createAt": time.Now().UnixMilli(),
+			"text": map[string]any{"content": m.Text}, "robotCode": DingTalkClient}
+		if m.Group {
+			msg["conversationId"], msg["conversationType"], msg["conversationTitle"] = m.Chat, "2", "A group"
+			msg["isInAtList"] = m.Mention
+			msg["text"] = map[string]any{"content": " " + m.Text + " "}
+		}
+		if m.Bot || m.Self {
+			msg["senderId"] = "$:bot"
+		}
+		if m.File != nil {
+			f.files[id] = m.File
+			delete(msg, "text")
+			msg["msgtype"], msg["content"] = "file", map[string]any{"downloadCode": id, "fileName": m.File.Name}
+		}
+		if m.Broken {
+			msg["createAt"] = "now"
+		}
+		f.q.push(m.Text, msg)
+	})
+}
+
+func (f *DingTalk) frame(it *item) (websocket.MessageType, []byte) {
+	data, _ := json.Marshal(it.body)
+	b, err := json.Marshal(map[string]any{"specVersion": "1.0", "type": "CALLBACK", "data": string(data),
+		"headers": map[string]string{"topic": "/v1.0/im/bot/messages/get", "messageId": it.envelope, "contentType": "application/json", "time": "1"}})
+	if err != nil {
+		f.state.T.Error(err)
+	}
+	return websocket.MessageText, b
+}
+
+func (f *DingTalk) heard(_ *websocket.Conn, data []byte) bool {
+	var answer struct {
+		Code    int
+		Headers map[string]string
+		Data    string
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || answer.Code != 200 {
+		f.state.errorf("it said %s", data)
+	}
+	if answer.Headers["messageId"] == "p1" && answer.Data != `{"opaque":"x"}` {
+		f.state.errorf("a ping was answered by %s", data)
+	}
+	f.state.do(func() { f.q.ack(answer.Headers["messageId"]) })
+	return false
+}
+
+func dingTalkFail(w http.ResponseWriter, status int, code, text string) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"code": code, "message": text, "requestid": "R1"})
+}
+
+func (f *DingTalk) handle(w http.ResponseWriter, r *http.Request, op string) {
+	token := r.Header.Get("X-Acs-Dingtalk-Access-Token")
+	if op == "upload" {
+		token = r.URL.Query().Get("access_token")
+	}
+	if op != "check" && op != "connect" && token != "token-1" {
+		dingTalkFail(w, http.StatusBadRequest, "InvalidAuthentication", "不合法的access_token")
+		return
+	}
+	fault := f.state.fault(op)
+	slow(r.Context(), fault)
+	switch fault.Kind {
+	case Rate:
+		w.Header().Set("Retry-After", strconv.Itoa(int(fault.After.Seconds())))
+		dingTalkFail(w, http.StatusForbidden, "Forbidden.AccessDenied.QpsLimitForApi", "the api is limited")
+		return
+	case Broken:
+		dingTalkFail(w, http.StatusServiceUnavailable, "ServiceUnavailable", "busy")
+		return
+	case ChatGone:
+		dingTalkFail(w, http.StatusBadRequest, "invalidParameter.openConversationId.invalid", "无效的会话")
+		return
+	case Unknown:
+		dingTalkFail(w, http.StatusBadRequest, "invalidClientIdOrSecret", "无效的clientId或者clientSecret")
+		return
+	}
+	result, failure := f.act(r, op)
+	switch {
+	case fault.Kind == Lost:
+		drop(w)
+	case failure != "":
+		dingTalkFail(w, http.StatusBadRequest, failure, "refused")
+	default:
+		_ = json.NewEncoder(w).Encode(result)
+	}
+}
+
+func (f *DingTalk) act(r *http.Request, op string) (result any, failure string) {
+	var c struct {
+		AppKey, AppSecret, ClientID, ClientSecret, RobotCode, MsgKey, MsgParam, OpenConversationID, DownloadCode string
+		UserIDs                                                                                                  []string
+		Subscriptions                                                                                            []struct{ Type, Topic string }
+	}
+	var sent *Sent
+	if op == "upload" {
+		file, head, err := r.FormFile("media")
+		if err != nil {
+			f.state.errorf("media: %v", err)
+			return nil, "bad"
+		}
+		data, _ := io.ReadAll(file)
+		_ = file.Close()
+		sent = &Sent{head.Filename, data}
+	} else if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+		f.state.errorf("body: %v", err)
+	}
+	s := &f.state
+	s.do(func() {
+		switch op {
+		case "check":
+			if c.AppKey != DingTalkClient || c.AppSecret != DingTalkSecret {
+				failure = "invalidClientIdOrSecret"
+			}
+			result = map[string]any{"accessToken": "token-1", "expireIn": 7200}
+		case "connect":
+			if c.ClientID != DingTalkClient || c.ClientSecret != DingTalkSecret || len(c.Subscriptions) != 1 {
+				failure = "authFailed"
+			}
+			result = map[string]any{"endpoint": "ws" + strings.TrimPrefix(s.URL, "http") + "/connect", "ticket": DingTalkSecret + "+/="}
+		case "upload":
+			id := "@media" + strconv.Itoa(s.id())
+			f.files[id] = sent
+			result = map[string]any{"errcode": 0, "media_id": id, "type": "file"}
+		case "file":
+			if f.files[c.DownloadCode] == nil {
+				failure = "invalidParameter.downloadCode"
+			}
+			result = map[string]any{"downloadUrl": s.URL + "/files/" + c.DownloadCode}
+		default:
+			where := c.OpenConversationID
+			if len(c.UserIDs) == 1 {
+				where = f.Chat(c.UserIDs[0])
+			}
+			result, failure = f.post(where, c.MsgKey, c.MsgParam)
+		}
+	})
+	return result, failure
+}
+
+func (f *DingTalk) post(where, key, param string) (any, string) {
+	s := &f.state
+	var p struct{ Title, Text, MediaID, FileName, FileType, PhotoURL string }
+	if err := json.Unmarshal([]byte(param), &p); err != nil {
+		s.errorf("msgParam: %v", err)
+	}
+	m := &Shown{ID: "key" + strconv.Itoa(s.id()), Text: p.Text, Rich: true}
+	switch key {
+	case "sampleMarkdown":
+		if p.Title == "" || p.Text == "" || len(param) > 20000 {
+			s.errorf("a message of %d bytes with the title %q", len(param), p.Title)
+			return nil, "invalidParameter.msgParam"
+		}
+	case "sampleFile":
+		m.File = f.files[p.MediaID]
+		if m.File == nil || p.FileType != "txt" {
+			return nil, "invalidParameter.mediaId"
+		}
+	default:
+		return nil, "invalidParameter.msgKey"
+	}
+	s.shown[where] = append(s.shown[where], m)
+	return map[string]any{"processQueryKey": m.ID, "invalidStaffIdList": []string{}, "flowControlledStaffIdList": []string{}}, ""
+}
+
+func (f *DingTalk) file(w http.ResponseWriter, r *http.Request) {
+	f.state.mu.Lock()
+	file := f.files[r.PathValue("code")]
+	f.state.mu.Unlock()
+	if file == nil {
+		http.NotFound(w, r)
+		return
+	}
+	_, _ = w.Write(file.Data)
+}
