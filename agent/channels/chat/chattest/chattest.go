@@ -94,6 +94,7 @@ type State struct {
 	Secret string // what must never be seen
 
 	mu        sync.Mutex
+	open      func() int    // counts sockets, under the lock; nil where there are none
 	changed   chan struct{} // closed and made anew with each change
 	shown     map[string][]*Shown
 	faults    []Fault
@@ -214,7 +215,17 @@ func (s *State) WaitConfirmed(text string) {
 	}
 }
 
-// Errorf reports a rule of the platform that the bot broke.
+// WaitClosed waits until the bot has no socket open.
+func (s *State) WaitClosed() {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	defer cancel()
+	if !s.wait(ctx, func() bool { return s.open == nil || s.open() == 0 }) {
+		s.T.Error("the bot did not close its socket")
+	}
+}
+
+// errorf reports a rule of the platform that the bot broke.
 func (s *State) errorf(format string, args ...any) {
 	s.T.Helper()
 	s.T.Errorf("the bot broke a rule: "+format, args...)

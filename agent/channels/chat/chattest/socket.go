@@ -24,10 +24,12 @@ type sockets struct {
 	items []*item
 	conns map[*websocket.Conn]bool
 	work  sync.WaitGroup
+	once  bool // events are not acknowledged: what was written is done
 }
 
 func (q *sockets) init(t testing.TB, s *State) {
 	q.s, q.conns = s, map[*websocket.Conn]bool{}
+	s.open = q.open
 	t.Cleanup(func() {
 		q.cut()
 		q.work.Wait()
@@ -151,6 +153,9 @@ func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struc
 		kind, data := encode(next)
 		if data == nil || conn.Write(r.Context(), kind, data) != nil {
 			return
+		}
+		if q.once {
+			q.s.do(func() { next.done = true })
 		}
 	}
 }

@@ -25,6 +25,10 @@ type Setup struct {
 	Silent bool
 	// OneTopic: a group is one conversation.
 	OneTopic bool
+	// Unconfirmed: the platform delivers once and wants no answer.
+	Unconfirmed bool
+	// NoAfter: the platform does not say how long to wait.
+	NoAfter bool
 	// NoFiles: files that people send cannot be read.
 	NoFiles bool
 	// Quote is what a bold word looks like, and Plain what it does when formatting was refused.
@@ -110,6 +114,14 @@ func (s *suite) hidden(err error) {
 	}
 }
 
+// confirmed waits until the bot confirmed a message, where platforms want that.
+func (s *suite) confirmed(text string) {
+	s.Helper()
+	if !s.Unconfirmed {
+		s.Fake.State().WaitConfirmed(text)
+	}
+}
+
 func (s *suite) private() chat.Address { return chat.Address{Chat: s.Fake.Chat(s.Person)} }
 
 // hear makes someone write, for platforms where a bot may only answer.
@@ -136,7 +148,7 @@ func (s *suite) arrives() {
 	if u.ID == "" || u.Message == "" || u.Sender.ID != s.Person || u.Address != s.private() || time.Since(u.At) > time.Hour {
 		s.Errorf("the update is %+v", u)
 	}
-	s.Fake.State().WaitConfirmed("Hello & <b>\n*you*")
+	s.confirmed("Hello & <b>\n*you*")
 }
 
 func (s *suite) confirms() {
@@ -164,7 +176,9 @@ func (s *suite) confirms() {
 	if s.Fake.State().Confirmed("keep me") {
 		s.Error("the update was confirmed though it was not taken")
 	}
-	s.Fake.Repeat()
+	if !s.Unconfirmed {
+		s.Fake.Repeat()
+	}
 	if !refused.reach(ctx, 2) {
 		s.Error("the update did not come again")
 	}
@@ -173,7 +187,7 @@ func (s *suite) confirms() {
 	}
 	close(free)
 	s.in.WaitText(s, "keep me")
-	s.Fake.State().WaitConfirmed("keep me")
+	s.confirmed("keep me")
 }
 
 func (s *suite) repeated() {
@@ -222,8 +236,8 @@ func (s *suite) broken() {
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "unreadable", Broken: true})
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "after it"})
 	s.in.WaitText(s, "after it")
-	s.Fake.State().WaitConfirmed("unreadable")
-	s.Fake.State().WaitConfirmed("after it")
+	s.confirmed("unreadable")
+	s.confirmed("after it")
 	i := slices.IndexFunc(s.in.Updates(), func(u chat.Update) bool { return u.Problem != "" })
 	if i < 0 || s.in.Updates()[i].ID == "" {
 		s.Errorf("the updates are %+v", s.in.Updates())
@@ -278,7 +292,7 @@ func (s *suite) cut() {
 	s.run()
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "before"})
 	s.in.WaitText(s, "before")
-	s.Fake.State().WaitConfirmed("before")
+	s.confirmed("before")
 	for range 3 {
 		s.Fake.Cut()
 	}
@@ -294,6 +308,7 @@ func (s *suite) restart() {
 	if err := stop(); !errors.Is(err, context.Canceled) {
 		s.Errorf("it stopped with %v", err)
 	}
+	s.Fake.State().WaitClosed() // what is written to a socket that ends is lost where nothing is confirmed
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "meanwhile"})
 	s.ch = s.open()
 	s.run()
