@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
@@ -363,6 +364,17 @@ func TestTheNextServerGoesOnInTheSameMessage(t *testing.T) {
 		return ""
 	})
 	p.say("ada", "/stop")
+	w.settled(t)
+}
+
+// TestThePaceOfAPlatformIsKept: the first message goes at once, those after it as the platform allows.
+func TestThePaceOfAPlatformIsKept(t *testing.T) {
+	p := newPlatform(t)
+	b := newBot(p.url)
+	b.limits.Bot, b.limits.Chat = chat.Bucket{N: 30, Per: time.Second}, chat.Bucket{N: 1, Per: 20 * time.Millisecond}
+	w := start(t, setup{bot: b})
+	p.say("ada", "hello there")
+	p.await(t, "ada", "re: hello there")
 	w.settled(t)
 }
 

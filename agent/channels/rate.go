@@ -103,7 +103,7 @@ func (p *pacer) hold(to chat.Address, r *chat.Rate) time.Time {
 
 func (g *gate) delay(now time.Time, b chat.Bucket) time.Duration {
 	d := g.until.Sub(now)
-	if b.N > 0 {
+	if b.N > 0 && g.next.After(now) {
 		every := b.Per / time.Duration(b.N)
 		d = max(d, g.next.Sub(now)-b.Per+every)
 	}
