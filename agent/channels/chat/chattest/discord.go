@@ -142,8 +142,8 @@ func (f *Discord) Say(m Said) {
 func (f *Discord) event(it *item) (websocket.MessageType, []byte) {
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()
-	it.envelope = strconv.Itoa(f.state.id())
-	seq, _ := strconv.Atoi(it.envelope)
+	seq := f.state.id()
+	it.self.envelope = strconv.Itoa(seq)
 	b, err := json.Marshal(map[string]any{"op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": it.body})
 	if err != nil {
 		f.state.T.Error(err)

@@ -16,6 +16,7 @@ type item struct {
 	envelope string // new with each delivery
 	on       *websocket.Conn
 	done     bool
+	self     *item // of a copy for encode, which runs without the lock
 }
 
 // sockets delivers events over WebSockets: each to one of them, and again if that ends before it was acknowledged.
@@ -134,6 +135,7 @@ func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struc
 	}
 	for {
 		var next *item
+		var copied item
 		q.s.wait(r.Context(), func() bool {
 			if ended() {
 				return true
@@ -141,7 +143,8 @@ func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struc
 			for _, it := range q.items {
 				if !it.done && it.on == nil {
 					it.on, it.envelope = conn, "envelope-"+strconv.Itoa(q.s.id())
-					next = it
+					next, copied = it, *it
+					copied.self = it
 					return true
 				}
 			}
@@ -150,7 +153,7 @@ func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struc
 		if next == nil {
 			return
 		}
-		kind, data := encode(next)
+		kind, data := encode(&copied)
 		if data == nil || conn.Write(r.Context(), kind, data) != nil {
 			return
 		}
