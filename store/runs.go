@@ -27,22 +27,25 @@ type Run struct {
 	FirstSeq       int64           `json:"-"`               // number of its first event, 0 before it
 	LastSeq        int64           `json:"-"`               // number of its last event
 	Attempt        int             `json:"-"`               // how often it was started
+	Held           bool            `json:"-"`               // pending, and in no line until it is released
+	Wish           string          `json:"-"`               // what is to become of it; only read, see [Wish]
 	CreatedAt      time.Time       `json:"created_at"`
 	UpdatedAt      time.Time       `json:"updated_at"` // zero times are written as now
 }
 
 const runColumns = `id, thread, assistant, owner, status, multitask, stop_reason, error, base_checkpoint,
-	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at, parent`
+	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at, parent, held`
 
 // readRun selects what scanRun takes.
-var readRun = `SELECT ` + runColumns + `, ` + helperSums("run.id")
+var readRun = `SELECT ` + runColumns + `, wish, ` + helperSums("run.id")
 
 func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
 	var created, updated int64
 	var meta, kwargs, usage, helpers []byte
 	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error,
 		&r.BaseCheckpoint,
-		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &r.Parent, &helpers)
+		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &r.Parent, &r.Held,
+		&r.Wish, &helpers)
 	if err == nil {
 		r.Helpers, err = helpersOf(helpers)
 	}
@@ -140,18 +143,45 @@ func (p *batch) putRun() {
 	if r == nil {
 		return
 	}
-	query := `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	query := `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
 		kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
-		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent`
+		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent,
+		held = excluded.held`
 	if p.NewRun {
-		query = `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		query = `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT(id) DO NOTHING`
 	}
 	p.add("run", r.ID, query, r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask,
 		r.StopReason, r.Error, r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq,
-		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent).must = ErrExists
+		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent, r.Held).must = ErrExists
+}
+
+// Wish is what is to become of a run that has not ended. It is written when it is uttered, so that
+// it outlives the server that was to fulfil it.
+type Wish struct {
+	Run  string
+	Wish string // one of those below
+}
+
+// Wishes. A run that is to be taken back stays so; one that is released leaves no trace but that it
+// is not held any more.
+const (
+	WishInterrupt = "interrupt"
+	WishRollback  = "rollback"
+	WishRelease   = "release"
+)
+
+func (p *batch) putWishes() {
+	for _, w := range p.Wishes {
+		if w.Wish == WishRelease {
+			p.add("release run", w.Run, `UPDATE run SET held = 0 WHERE id = ? AND status = 'pending'`, w.Run)
+			continue
+		}
+		p.add("wish about run", w.Run, `UPDATE run SET wish = ? WHERE id = ? AND status IN ('pending', 'running')
+			AND wish <> 'rollback'`, w.Wish, w.Run)
+	}
 }

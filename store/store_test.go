@@ -354,3 +354,32 @@ func (s suite) APatchedThreadKeepsItsLastNumber(t *testing.T) {
 	same(t, "last of what was deleted", must(db.LastSeq(ctx, "t"))(t), int64(9))
 	checkClean(t, db)
 }
+
+// TestWishesOfOlderRunsAreMadeUp: a database from before they were stored says by strategies what
+// waiting runs were to end.
+func TestWishesOfOlderRunsAreMadeUp(t *testing.T) {
+	dir := t.TempDir()
+	script := `INSERT INTO thread(id, status, title, metadata, config, head, created_at, updated_at, state_updated_at)
+		VALUES ('t', 'busy', '', '{}', '{}', '', 1, 1, 1);`
+	for i, r := range []struct{ id, status, multitask, kwargs string }{
+		{"ended", "success", "enqueue", "{}"}, {"active", "running", "enqueue", "{}"}, {"queued", "pending", "interrupt", "{}"},
+		{"newest", "pending", "rollback", "{}"}, {"held", "pending", "interrupt", `{"hold":true}`},
+		{"later", "pending", "interrupt", `{"after_seconds":60}`},
+	} {
+		script += fmt.Sprintf(`INSERT INTO run(id, thread, assistant, status, multitask, stop_reason, error, base_checkpoint,
+			metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at)
+			VALUES ('%s', 't', 'a', '%s', '%s', '', '', '', '{}', '%s', '{}', 0, 0, 1, %d, 1);`, r.id, r.status, r.multitask, r.kwargs, i)
+	}
+	if err := store.MadeBy(t.Context(), dir, 16, script); err != nil {
+		t.Fatal(err)
+	}
+	db := openAt(t, dir)
+	got := map[string]string{}
+	for _, r := range must(db.Runs(t.Context(), "t", "", 0, 0))(t) {
+		if r.Held {
+			r.Wish += " held"
+		}
+		got[r.ID] = r.Wish
+	}
+	same(t, "wishes", got, map[string]string{"ended": "", "active": "rollback", "queued": "rollback", "newest": "", "held": " held", "later": ""})
+}

@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// Cancel ends a run, keeping what it has shown; with wait it returns once the run has
-// ended. Cancelling an interrupted run again is fine; other ended runs give
+// Cancel ends a run, keeping what it has shown, also if the server dies first; with wait it
+// returns once the run has ended. Cancelling an interrupted run again is fine; other ended runs give
 // ErrNotCancelable, unknown ones ErrNotFound.
 func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) error {
 	e, drop := m.endLive(thread, run, false)
@@ -21,7 +21,17 @@ func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) err
 	if e == nil {
 		return m.cancelEnded(ctx, thread, run)
 	}
-	return m.await(ctx, e, drop, wait)
+	return m.await(ctx, e, drop, wait, store.WishInterrupt)
+}
+
+// wish stores what is to become of runs of a thread, which this server does by itself unless it
+// dies first.
+func (m *Manager) wish(thread string, wishes ...store.Wish) {
+	ctx, cancel := m.db.UnlessStuck(context.Background(), patience)
+	defer cancel()
+	if err := m.db.Commit(ctx, store.Batch{Wishes: wishes}); err != nil {
+		m.logger.Error("wishes about runs could not be stored", "thread", thread, "err", err)
+	}
 }
 
 // endLive makes a live run end. It is nil when there is none of that name, or when it is too
@@ -36,11 +46,13 @@ func (m *Manager) endLive(thread, run string, undo bool) (e *entry, drop bool) {
 	return e, m.end(e, undo)
 }
 
-// await stores the end of a run that never started, or waits for one that was told to end.
-func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool) error {
+// await stores the end of a run that never started, or the wish about one that was told to end,
+// and waits for it.
+func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool, wish string) error {
 	if drop {
 		return m.drop(ctx, e)
 	}
+	m.wish(e.run.ThreadID, store.Wish{Run: e.run.ID, Wish: wish})
 	if !wait {
 		return nil
 	}

@@ -63,14 +63,19 @@ func (m *Manager) due(e *entry) {
 	if m.closed || e.stage != stageDelayed {
 		return
 	}
-	for _, q := range m.enter(m.line(e.run.ThreadID), e, e.run.Multitask) {
-		m.wg.Go(func() {
+	out := m.enter(m.line(e.run.ThreadID), e, e.run.Multitask)
+	m.dispatch(e.run.ThreadID)
+	if out.wish == "" {
+		return
+	}
+	m.wg.Go(func() {
+		m.wish(e.run.ThreadID, out.wishes()...)
+		for _, q := range out.queued {
 			if err := m.drop(context.Background(), q); err != nil {
 				m.logger.Error("an interrupted run could not be stored", "thread", q.run.ThreadID, "run", q.run.ID, "err", err)
 			}
-		})
-	}
-	m.dispatch(e.run.ThreadID)
+		}
+	})
 }
 
 // stopClock keeps a run that waits for its time from becoming due. mu is held.

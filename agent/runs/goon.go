@@ -191,22 +191,3 @@ func (p *past) atBreakpoint(r *Request) bool {
 func (p *past) ending(r *Request) bool {
 	return p.final && runsNext(p.next) && !p.ended && !p.atBreakpoint(r)
 }
-
-// overtaken are the open runs which a waiting one, made to interrupt or roll back what was
-// before it, would have ended.
-func overtaken(open []store.Run) map[string]string {
-	by, strategy := map[string]string{}, map[string]string{}
-	for _, r := range slices.Backward(open) { // the newest first
-		if s := strategy[r.ThreadID]; s != "" {
-			by[r.ID] = s
-		}
-		if r.Status != Pending || r.Multitask != "interrupt" && r.Multitask != "rollback" || strategy[r.ThreadID] != "" {
-			continue
-		}
-		var req Request
-		if json.Unmarshal(r.Kwargs, &req) == nil && !laterThan(time.Now(), r, &req) { // one whose time has come
-			strategy[r.ThreadID] = r.Multitask
-		}
-	}
-	return by
-}

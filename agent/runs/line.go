@@ -60,40 +60,62 @@ func (l *lineup) busy() bool {
 	return len(l.queue) > 0 || l.active != nil && !l.active.log.over()
 }
 
-// join puts e into its thread's line by a strategy. It returns the queued runs which e
-// interrupts; the caller drops them.
-func (m *Manager) join(e *entry, strategy string) (interrupted []*entry, err error) {
+// join puts e into its thread's line by a strategy. The caller stores the wishes about the runs
+// it returns, and drops those that were queued.
+func (m *Manager) join(e *entry, strategy string) (out overtaken, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, ErrClosed
+		return out, ErrClosed
 	}
 	l := m.line(e.run.ThreadID)
 	if l.busy() && strategy == "reject" {
-		return nil, fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
+		return out, fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
 	}
 	m.runs[e.run.ID] = e
 	return m.enter(l, e, strategy), nil
 }
 
+// overtaken are the runs that another one ends by its strategy.
+type overtaken struct {
+	active string   // id of the one at work, or ""
+	queued []*entry // taken out of the line
+	wish   string
+}
+
+// wishes are what is to be stored about them, once the rows of those in line are.
+func (o overtaken) wishes() (list []store.Wish) {
+	if o.active != "" {
+		list = append(list, store.Wish{Run: o.active, Wish: o.wish})
+	}
+	for _, q := range o.queued {
+		<-q.stored // the store answers in any case
+		list = append(list, store.Wish{Run: q.run.ID, Wish: o.wish})
+	}
+	return list
+}
+
 // enter puts e behind the others, or in their place. mu is held.
-func (m *Manager) enter(l *lineup, e *entry, strategy string) (interrupted []*entry) {
-	if undo := strategy == "rollback"; l.busy() && (undo || strategy == "interrupt") {
+func (m *Manager) enter(l *lineup, e *entry, strategy string) (out overtaken) {
+	if undo := strategy == store.WishRollback; l.busy() && (undo || strategy == store.WishInterrupt) {
+		out.wish = strategy
 		if l.active != nil && l.active.stage != stageSettled {
 			m.end(l.active, undo)
+			out.active = l.active.run.ID
 		}
-		interrupted, l.queue = l.queue, nil
-		for _, q := range interrupted {
+		out.queued, l.queue = l.queue, nil
+		for _, q := range out.queued {
 			q.takeOut(undo)
 		}
 	}
 	l.admit(e)
-	return interrupted
+	return out
 }
 
 // admit puts a run into line, behind the others. mu of the manager is held.
 func (l *lineup) admit(e *entry) {
 	if e.become(stageQueued) {
+		e.run.Held = false
 		l.queue, l.dirty = append(l.queue, e), true
 	}
 }

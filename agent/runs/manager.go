@@ -119,20 +119,20 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 		return store.Run{}, err
 	}
 	row := e.run // the entry is the run's own once it is in line
-	var interrupted []*entry
+	var out overtaken
 	status := Busy
 	if laterThan(time.Now(), row, &e.req) {
 		status, err = "", m.setAside(e, stageDelayed, row.Multitask)
 	} else if e.req.Hold && m.holdBack(e) {
-		status = ""
+		status, row.Held = "", true
 	} else {
-		interrupted, err = m.join(e, row.Multitask)
+		out, err = m.join(e, row.Multitask)
 	}
 	if err != nil {
 		return store.Run{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
-	if err := m.create(ctx, row, thread, isNew, status); err != nil {
+	if err := m.create(ctx, row, thread, isNew, status, out.wishes()); err != nil {
 		m.leave(e)
 		return store.Run{}, err
 	}
@@ -141,7 +141,7 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	m.arm(e)
 	m.dispatch(row.ThreadID)
 	m.mu.Unlock()
-	for _, q := range interrupted {
+	for _, q := range out.queued {
 		if err := m.drop(ctx, q); err != nil {
 			m.logger.Error("an interrupted run could not be stored", "thread", row.ThreadID, "run", q.run.ID, "err", err)
 		}
@@ -149,10 +149,11 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	return row, nil
 }
 
-// create stores the row of a run, with its thread when that is new. The thread gets a
-// status, unless that is "".
-func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread, isNew bool, status string) error {
-	b := store.Batch{ThreadID: run.ThreadID, Run: &run, NewRun: true}
+// create stores the row of a run, with its thread when that is new, and what it wants to become
+// of others. The thread gets a status, unless that is "".
+func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread, isNew bool, status string,
+	wishes []store.Wish) error {
+	b := store.Batch{ThreadID: run.ThreadID, Run: &run, NewRun: true, Wishes: wishes}
 	patch := &store.ThreadPatch{MergeNew: graphOf(run.AssistantID), Touch: true}
 	if status != "" {
 		patch.Status = &status

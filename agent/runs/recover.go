@@ -34,7 +34,6 @@ func (m *Manager) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the tail: %w", err)
 	}
-	late := overtaken(open)
 	cut := make([][]store.Delta, len(open))
 	for i, run := range open {
 		if run.Status == Running {
@@ -49,7 +48,7 @@ func (m *Manager) Recover(ctx context.Context) error {
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			line[i], errs[i] = m.recoverRun(ctx, run, cut[i], late[run.ID])
+			line[i], errs[i] = m.recoverRun(ctx, run, cut[i])
 			if err := errs[i]; err != nil {
 				m.logger.Error("couldn't recover an interrupted run cleanly", "thread", run.ThreadID, "run", run.ID, "err", err)
 				errs[i] = m.fail(ctx, run, err)
@@ -84,17 +83,16 @@ func (m *Manager) Recover(ctx context.Context) error {
 }
 
 // recoverRun does with one open run what is to be done, and returns it when it goes on.
-// late is the strategy of a waiting run that was to end it, or "".
-func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.Delta, late string) (*entry, error) {
+func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.Delta) (*entry, error) {
 	switch {
-	case late == "rollback":
+	case run.Wish == store.WishRollback:
 		return nil, m.rollBack(ctx, run)
-	case run.Status == Pending && late != "":
+	case run.Status == Pending && run.Wish != "":
 		run.Status, run.UpdatedAt = Interrupted, time.Now()
 		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run})
 	case run.Status == Pending:
 		return storedEntry(run)
-	case late != "" || m.mark || run.Attempt >= maxAttempts:
+	case run.Wish != "" || m.mark || run.Attempt >= maxAttempts:
 		return nil, m.closeRun(ctx, run, frames)
 	}
 	e, err := m.reopen(ctx, run, frames)

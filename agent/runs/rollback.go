@@ -25,7 +25,7 @@ func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) e
 		}
 		return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
 	}
-	return m.await(ctx, e, drop, wait)
+	return m.await(ctx, e, drop, wait, store.WishRollback)
 }
 
 // undo takes a live run back and lets its readers go. It returns the status of its thread.

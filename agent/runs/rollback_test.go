@@ -188,7 +188,11 @@ func (s suite) RollbackAfterACrash(t *testing.T) {
 			}
 			kwargs := must(json.Marshal(map[string]any{"input": human("next"), "multitask_strategy": strategy}))(t)
 			next := store.Run{ID: "next", ThreadID: "t1", AssistantID: "lead_agent", Status: runs.Pending, Multitask: strategy, Kwargs: kwargs, Attempt: 1}
-			if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &next}), db.Close()); err != nil {
+			var wishes []store.Wish
+			for _, old := range must(db.OpenRuns(t.Context()))(t) {
+				wishes = append(wishes, store.Wish{Run: old.ID, Wish: strategy})
+			}
+			if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &next, Wishes: wishes}), db.Close()); err != nil {
 				t.Fatal(err)
 			}
 			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {

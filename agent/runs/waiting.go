@@ -10,7 +10,8 @@ import (
 
 // A held run waits aside, like one that is to start later: it blocks nothing. It gets into
 // line when the run before it has ended well; when that one fails, is cancelled or asks, it
-// goes on waiting until somebody releases it. After a restart it waits, too.
+// goes on waiting until somebody releases it. Its row says that it is held, so that it waits
+// after a restart, too, and one that was released does not.
 
 // holdBack sets a run aside that came while another one is at work or waits; false when there
 // is none, and it may simply start.
@@ -22,12 +23,13 @@ func (m *Manager) holdBack(e *entry) bool {
 		return false
 	}
 	e.become(stageHeld)
+	e.run.Held = true
 	m.runs[e.run.ID] = e
 	return true
 }
 
 // holds says that a run which was stored before a restart was held, and is again.
-func (e *entry) holds() bool { return e.run.Status == Pending && e.req.Hold }
+func (e *entry) holds() bool { return e.run.Status == Pending && e.run.Held }
 
 // waiting are the held runs of a thread, oldest first. mu is held.
 func (m *Manager) waiting(thread string) []*entry {
@@ -69,6 +71,15 @@ func (m *Manager) Waiting(thread string) []store.Run {
 // Release puts a held run into line, behind what is at work. ErrNotFound when it does not
 // wait any more.
 func (m *Manager) Release(thread, run string) error {
+	if err := m.letIn(thread, run); err != nil {
+		return err
+	}
+	m.wish(thread, store.Wish{Run: run, Wish: store.WishRelease})
+	return nil
+}
+
+// letIn puts a held run into line.
+func (m *Manager) letIn(thread, run string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.runs[run]
