@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -11,16 +12,20 @@ import (
 
 	"fawn/views"
 	"fawn/web/api"
+	"fawn/web/gateway"
 	"fawn/web/openapi"
+	"fawn/web/route"
 )
 
 // spec describes every route that programs may rely on.
 func (a *App) spec() openapi.Spec {
+	schemas := api.Schemas()
+	maps.Copy(schemas, gateway.Schemas())
 	return openapi.Spec{Title: "Fawn", Version: a.opts.Version,
 		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
 			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
-		Ops: slices.Concat(api.Operations(), describeHealth(), describeMCP(), describeMetrics()), Schemas: api.Schemas(),
-		Params: api.PathParams(),
+		Ops:     slices.Concat(api.Operations(), gateway.Operations(), describeHealth(), describeMCP(), describeMetrics()),
+		Schemas: schemas, Params: route.PathParams(),
 		Mounts: []string{"/api/langgraph", "/api"}}
 }
 

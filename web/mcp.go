@@ -72,6 +72,7 @@ func (a *App) toolServer() http.Handler {
 	inner := echo.New()
 	inner.HTTPErrorHandler = errstatus.Handler(a.opts.Log)
 	a.api.Routes(inner.Group("/api"), true)
+	a.gateway.Routes(inner.Group("/api"))
 	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
 		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }

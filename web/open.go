@@ -43,6 +43,7 @@ import (
 	"fawn/web/account"
 	"fawn/web/api"
 	"fawn/web/audit"
+	"fawn/web/gateway"
 	"fawn/web/httpx"
 	"fawn/web/metrics"
 	"fawn/web/network"
@@ -104,6 +105,7 @@ type App struct {
 	converter *converter
 	stopProxy context.CancelFunc
 	api       *api.API
+	gateway   *gateway.Gateway
 	pages     *ui.UI
 	secrets   redact.Redactor  // of the configuration, for what is written down
 	metrics   *metrics.Metrics // nil counts nothing

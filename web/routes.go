@@ -12,7 +12,9 @@ import (
 	"fawn/web/account/sso"
 	"fawn/web/api"
 	"fawn/web/errstatus"
+	"fawn/web/gateway"
 	"fawn/web/principal"
+	"fawn/web/route"
 	"fawn/web/ui"
 )
 
@@ -58,14 +60,17 @@ func (a *App) routes() error {
 	if document != nil {
 		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
-	a.api = api.New(api.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits,
+	parts := route.NewParts(route.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits,
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches,
 		Memory: a.memory, Inspect: a.inspect, Export: pages, Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers})
+	a.api = api.New(parts)
+	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)
+	a.gateway.Routes(e.Group("/api"))
 	tools := echo.WrapHandler(a.toolServer()) // the API judges what each tool does
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		e.Add(method, "/mcp", principal.Allow(principal.Reader, tools))

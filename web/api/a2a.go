@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // Codes of errors in JSON-RPC and in the Agent2Agent protocol.
@@ -57,7 +58,7 @@ var a2aMethods = map[string]string{
 
 // a2a carries out one call.
 func (m mount) a2a(c echo.Context) error {
-	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (m mount) a2a(c echo.Context) error {
 	if err := accepts(c.Request(), streams); err != nil {
 		return err
 	}
-	if k.assistant, err = m.assistantByID(c, pathParam(c, "aid")); err != nil {
+	if k.assistant, err = m.AssistantByID(c, route.Param(c, "aid")); err != nil {
 		err = asRPC(err)
 	}
 	switch {
@@ -100,7 +101,7 @@ func (k *a2aCall) parse(body []byte) (method string, params json.RawMessage, err
 	if json.Unmarshal(body, &req) != nil {
 		return "", nil, rpcErrorf(rpcRequest, "A call is a JSON object")
 	}
-	if id := string(given(req.ID)); id == "" || strings.ContainsAny(id[:1], "{[tf") {
+	if id := string(route.Given(req.ID)); id == "" || strings.ContainsAny(id[:1], "{[tf") {
 		return "", nil, rpcErrorf(rpcRequest, "The id of a call is a string or a number")
 	}
 	k.id = req.ID
@@ -121,7 +122,7 @@ func (k *a2aCall) parse(body []byte) (method string, params json.RawMessage, err
 			return now, req.Params, nil
 		}
 	}
-	return "", nil, rpcErrorf(rpcMethod, "Method not found: there is no method %q", cut(method, 80))
+	return "", nil, rpcErrorf(rpcMethod, "Method not found: there is no method %q", route.Cut(method, 80))
 }
 
 // accepts refuses a client that says it cannot read the answer. One that says nothing can.

@@ -9,6 +9,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // agentCards are the ends of addresses at which agents look for each other.
@@ -18,10 +19,10 @@ var agentCards = []string{"/.well-known/agent-card.json", "/.well-known/agent.js
 func (m mount) agentCard(c echo.Context) error { return m.cardOf(c, c.QueryParam("assistant_id")) }
 
 // assistantCard describes the assistant of the path.
-func (m mount) assistantCard(c echo.Context) error { return m.cardOf(c, pathParam(c, "aid")) }
+func (m mount) assistantCard(c echo.Context) error { return m.cardOf(c, route.Param(c, "aid")) }
 
 func (m mount) cardOf(c echo.Context, id string) error {
-	a, err := m.assistantByID(c, id)
+	a, err := m.AssistantByID(c, id)
 	if err != nil {
 		return err
 	}

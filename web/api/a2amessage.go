@@ -9,6 +9,7 @@ import (
 
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // maxA2AHistory is how many messages of a context a client may ask for.
@@ -45,7 +46,7 @@ type a2aSend struct {
 
 // decodeA2A reads an object among the parameters.
 func decodeA2A(name string, raw json.RawMessage, into any) error {
-	if given(raw) == nil {
+	if route.Given(raw) == nil {
 		return rpcErrorf(rpcParams, "%s is required", name)
 	}
 	err := httpx.Decode(raw, into)
@@ -92,12 +93,12 @@ func (p *a2aSend) join() error {
 	p.data = map[string]json.RawMessage{}
 	for _, part := range p.message.Parts {
 		switch {
-		case given(part.File) != nil:
+		case route.Given(part.File) != nil:
 			return rpcErrorf(a2aContentType,
 				"Files are not taken here: upload them to the thread, which has the id of the context")
 		case part.Text != nil:
 			texts = append(texts, *part.Text)
-		case given(part.Data) != nil:
+		case route.Given(part.Data) != nil:
 			var fields map[string]json.RawMessage
 			if json.Unmarshal(part.Data, &fields) != nil {
 				return rpcErrorf(a2aContentType, "The data of a part must be a JSON object")
@@ -127,10 +128,10 @@ func (k *a2aCall) launchTask(p a2aSend) (r store.Run, task string, err error) {
 	} else if thread == "" {
 		thread = uuid.Must(uuid.NewV7()).String()
 	}
-	if !k.validID(thread) {
-		return r, "", asRPC(k.badID("message", thread))
+	if !k.ValidID(thread) {
+		return r, "", asRPC(k.BadID("message", thread))
 	}
-	if err := k.free(k.c, thread); err != nil {
+	if err := k.Free(k.c, thread); err != nil {
 		return r, "", asRPC(err)
 	}
 	body := map[string]any{"assistant_id": k.assistant.ID, "context": p.Context,

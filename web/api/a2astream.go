@@ -52,12 +52,12 @@ type a2aStream struct {
 
 // stream starts a run and follows it. What is refused is told in the stream, too.
 func (k *a2aCall) stream(params json.RawMessage, refused error) error {
-	release, err := k.Readers.Acquire(k.limits().MaxReaders)
+	release, err := k.Readers.Acquire(k.Limits().MaxReaders)
 	if err != nil {
 		return err
 	}
 	defer release()
-	ctx, done := k.draining(k.c.Request().Context())
+	ctx, done := k.UntilDrained(k.c.Request().Context())
 	defer done()
 	s := &a2aStream{a2aCall: k}
 	reader, err := s.begin(ctx, params, refused)

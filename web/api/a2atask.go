@@ -11,6 +11,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/api/wire"
+	"fawn/web/route"
 )
 
 // States of tasks.
@@ -59,7 +60,7 @@ func noteOf(r store.Run) a2aNote {
 // find resolves the id of a task: that of its first run, with the thread in front of it or
 // given apart.
 func (k *a2aCall) find(id, thread string) (*a2aTask, error) {
-	none := rpcErrorf(a2aNoTask, "Task not found: %s", cut(id, 120))
+	none := rpcErrorf(a2aNoTask, "Task not found: %s", route.Cut(id, 120))
 	in, first, both := strings.Cut(id, ":")
 	if !both {
 		in, first = thread, id
@@ -67,7 +68,7 @@ func (k *a2aCall) find(id, thread string) (*a2aTask, error) {
 	if in == "" || thread != "" && thread != in {
 		return nil, none
 	}
-	anchor, err := k.runByID(k.c, first)
+	anchor, err := k.RunByID(k.c, first)
 	if errors.Is(err, store.ErrNotFound) ||
 		err == nil && (anchor.ThreadID != in || wire.Canonical(anchor.AssistantID) != wire.Canonical(k.assistant.ID)) {
 		return nil, none
@@ -93,7 +94,7 @@ func (k *a2aCall) standing(id string, r store.Run, newest bool) (*a2aTask, error
 	t := &a2aTask{id: id, run: r}
 	waits := r.StopReason == agent.StopBreakpoint
 	if r.Status == runs.Success && newest {
-		th, err := k.DB.ThreadOf(k.c.Request().Context(), k.owner(k.c), r.ThreadID)
+		th, err := k.DB.ThreadOf(k.c.Request().Context(), k.Owner(k.c), r.ThreadID)
 		if err != nil {
 			return nil, err
 		}
@@ -282,7 +283,7 @@ func (k *a2aCall) closeQuestion(t *a2aTask) error {
 		return err
 	}
 	meta := map[string]any{}
-	if err := json.Unmarshal(object(t.run.Metadata), &meta); err != nil {
+	if err := json.Unmarshal(route.Object(t.run.Metadata), &meta); err != nil {
 		return err
 	}
 	note := noteOf(t.run)

@@ -9,7 +9,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/profile"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // withAgents opens the API of custom agents, with one configured model.
@@ -18,7 +18,7 @@ func withAgents(t *testing.T, on bool) option {
 	snap.File.AgentsAPI.Enabled = on
 	snap.File.Models = []config.Model{{Name: "a"}}
 	library := withLibrary(t)
-	return func(d *api.Deps) {
+	return func(d *route.Deps) {
 		library(d)
 		d.Snapshot = func() *config.Snapshot { return snap }
 	}
@@ -26,7 +26,7 @@ func withAgents(t *testing.T, on bool) option {
 
 // withLibrary keeps custom agents in the data folder.
 func withLibrary(t *testing.T) option {
-	return func(d *api.Deps) {
+	return func(d *route.Deps) {
 		l, err := profile.Open(d.Dirs.Root, "default")
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"fawn/agent"
 	"fawn/store"
+	"fawn/web/route"
 )
 
 // broughtFile is an upload as clients name it in a message.
@@ -36,17 +37,17 @@ func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 
 // withFiles is a message body whose additional_kwargs name files, unless they do already.
 func withFiles(body []byte, files []broughtFile) ([]byte, error) {
-	return withKwarg(body, "files", files)
+	return WithKwarg(body, "files", files)
 }
 
-// withKwarg is a message body with one more member of its additional_kwargs, unless they
+// WithKwarg is a message body with one more member of its additional_kwargs, unless they
 // have it already.
-func withKwarg(body []byte, name string, value any) ([]byte, error) {
+func WithKwarg(body []byte, name string, value any) ([]byte, error) {
 	var all, kwargs map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(object(all["additional_kwargs"]), &kwargs); err != nil {
+	if err := json.Unmarshal(route.Object(all["additional_kwargs"]), &kwargs); err != nil {
 		return nil, err
 	}
 	if kwargs[name] != nil {

@@ -14,6 +14,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 type assistantBody struct {
@@ -27,34 +28,28 @@ type assistantBody struct {
 	IfExists    string          `json:"if_exists"`
 }
 
-// longestName bounds names of assistants and titles of tasks, longestText descriptions.
-const (
-	longestName = 256
-	longestText = 4096
-)
-
 // bindAssistant reads and checks the parts of an assistant.
 func (m mount) bindAssistant(c echo.Context) (b assistantBody, err error) {
-	if err := m.bind(c, &b); err != nil {
+	if err := m.Bind(c, &b); err != nil {
 		return b, err
 	}
 	if b.Graph != nil && *b.Graph != wire.GraphID {
-		return b, httpx.Errorf(http.StatusNotFound, "Graph %q not found; there is %q", cut(*b.Graph, 80), wire.GraphID)
+		return b, httpx.Errorf(http.StatusNotFound, "Graph %q not found; there is %q", route.Cut(*b.Graph, 80), wire.GraphID)
 	}
 	for _, s := range []struct {
 		field string
 		value *string
 		most  int
-	}{{"name", b.Name, longestName}, {"description", b.Description, longestText}} {
+	}{{"name", b.Name, route.MaxName}, {"description", b.Description, route.MaxText}} {
 		if s.value != nil && len(*s.value) > s.most {
 			return b, httpx.Invalid("body", s.field, "want at most %d bytes, got %d", s.most, len(*s.value))
 		}
 	}
-	b.Config, b.Context = given(b.Config), given(b.Context)
+	b.Config, b.Context = route.Given(b.Config), route.Given(b.Context)
 	if err = m.storable(b.Config, b.Context); err != nil {
 		return b, err
 	}
-	_, err = m.metadata(b.Metadata)
+	_, err = m.Metadata(b.Metadata)
 	return b, err
 }
 
@@ -66,10 +61,10 @@ func (m mount) createAssistant(c echo.Context) error {
 	switch b.IfExists {
 	case "", "raise", "do_nothing":
 	default:
-		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", cut(b.IfExists, 40))
+		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", route.Cut(b.IfExists, 40))
 	}
-	a := store.Assistant{ID: b.ID, Owner: m.owner(c), Graph: wire.GraphID, Name: "Untitled", Description: b.Description,
-		Config: b.Config, Context: b.Context, Metadata: given(b.Metadata)}
+	a := store.Assistant{ID: b.ID, Owner: m.Owner(c), Graph: wire.GraphID, Name: "Untitled", Description: b.Description,
+		Config: b.Config, Context: b.Context, Metadata: route.Given(b.Metadata)}
 	if b.Name != nil {
 		a.Name = *b.Name
 	}
@@ -81,14 +76,14 @@ func (m mount) createAssistant(c echo.Context) error {
 			return httpx.JSON(c, http.StatusOK, assistantOf(m.lead()))
 		}
 		return httpx.Errorf(http.StatusConflict, "Assistant already exists")
-	case !m.validID(a.ID):
+	case !m.ValidID(a.ID):
 		return httpx.Invalid("body", "assistant_id", "want 1 to %d letters, digits, dashes and underscores, got %q",
-			longestID, cut(a.ID, 80))
+			route.MaxID, route.Cut(a.ID, 80))
 	}
 	ctx := c.Request().Context()
 	a, err = m.DB.CreateAssistant(ctx, a)
 	if errors.Is(err, store.ErrExists) {
-		have, mine := m.DB.Assistant(ctx, m.owner(c), b.ID)
+		have, mine := m.DB.Assistant(ctx, m.Owner(c), b.ID)
 		if b.IfExists != "do_nothing" || errors.Is(mine, store.ErrNotFound) {
 			return httpx.Errorf(http.StatusConflict, "Assistant already exists")
 		}
@@ -102,7 +97,7 @@ func (m mount) createAssistant(c echo.Context) error {
 
 // ownAssistant is the assistant of the path, which must not be the built-in one.
 func ownAssistant(c echo.Context, verb string) (string, error) {
-	id := pathParam(c, "aid")
+	id := route.Param(c, "aid")
 	if wire.BuiltIn(id) {
 		return id, httpx.Errorf(http.StatusConflict, "The assistant %s is built in and cannot be %s; create one of your own",
 			wire.GraphID, verb)
@@ -119,11 +114,11 @@ func (m mount) patchAssistant(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	patch, err := m.metadata(b.Metadata)
+	patch, err := m.Metadata(b.Metadata)
 	if err != nil {
 		return err
 	}
-	a, err := m.DB.ChangeAssistant(c.Request().Context(), m.owner(c), id, func(a *store.Assistant) error {
+	a, err := m.DB.ChangeAssistant(c.Request().Context(), m.Owner(c), id, func(a *store.Assistant) error {
 		if b.Name != nil {
 			a.Name = *b.Name
 		}
@@ -137,7 +132,7 @@ func (m mount) patchAssistant(c echo.Context) error {
 			a.Context = b.Context
 		}
 		have := map[string]json.RawMessage{}
-		if err := json.Unmarshal(object(a.Metadata), &have); err != nil {
+		if err := json.Unmarshal(route.Object(a.Metadata), &have); err != nil {
 			return err
 		}
 		maps.Copy(have, patch)
@@ -146,7 +141,7 @@ func (m mount) patchAssistant(c echo.Context) error {
 			return err
 		}
 		a.Metadata = merged
-		_, err = m.metadata(merged)
+		_, err = m.Metadata(merged)
 		return err
 	})
 	if err != nil {
@@ -166,7 +161,7 @@ func (m mount) deleteAssistant(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	if err := m.DB.DeleteAssistant(ctx, m.owner(c), id); err != nil {
+	if err := m.DB.DeleteAssistant(ctx, m.Owner(c), id); err != nil {
 		return noAssistant(err, id)
 	}
 	if threads {
@@ -174,7 +169,7 @@ func (m mount) deleteAssistant(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		list, _, err := m.DB.Threads(ctx, store.ThreadQuery{Owner: m.owner(c), Metadata: want})
+		list, _, err := m.DB.Threads(ctx, store.ThreadQuery{Owner: m.Owner(c), Metadata: want})
 		if err != nil {
 			return err
 		}
@@ -194,10 +189,10 @@ func (m mount) assistantVersions(c echo.Context) error {
 		Limit    *int            `json:"limit"`
 		Offset   int             `json:"offset"`
 	}
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
-	part, err := bodyPage(q.Limit, q.Offset, assistantsPage)
+	part, err := route.BodyPage(q.Limit, q.Offset, assistantsPage)
 	if err != nil {
 		return err
 	}
@@ -205,7 +200,7 @@ func (m mount) assistantVersions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	id := pathParam(c, "aid")
+	id := route.Param(c, "aid")
 	list := []store.Assistant{}
 	if wire.BuiltIn(id) {
 		if lead := m.lead(); q.Offset == 0 && holds(lead.Metadata, want) {
@@ -213,8 +208,8 @@ func (m mount) assistantVersions(c echo.Context) error {
 		}
 	} else {
 		keep := func(a store.Assistant) bool { return holds(a.Metadata, want) }
-		if list, err = m.DB.AssistantVersions(c.Request().Context(), m.owner(c), id, keep, part.limit,
-			part.offset); err != nil {
+		if list, err = m.DB.AssistantVersions(c.Request().Context(), m.Owner(c), id, keep, part.Limit,
+			part.Offset); err != nil {
 			return noAssistant(err, id)
 		}
 	}
@@ -226,13 +221,13 @@ func (m mount) useVersion(c echo.Context) error {
 	var body struct {
 		Version *int `json:"version"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	if body.Version == nil {
 		return httpx.Invalid("body", "version", "is required")
 	}
-	id := pathParam(c, "aid")
+	id := route.Param(c, "aid")
 	if wire.BuiltIn(id) {
 		if *body.Version != 1 {
 			return noVersion(id, *body.Version)
@@ -240,9 +235,9 @@ func (m mount) useVersion(c echo.Context) error {
 		return httpx.JSON(c, http.StatusOK, assistantOf(m.lead()))
 	}
 	ctx := c.Request().Context()
-	a, err := m.DB.UseAssistantVersion(ctx, m.owner(c), id, *body.Version)
+	a, err := m.DB.UseAssistantVersion(ctx, m.Owner(c), id, *body.Version)
 	if errors.Is(err, store.ErrNotFound) {
-		if _, err := m.DB.Assistant(ctx, m.owner(c), id); err != nil {
+		if _, err := m.DB.Assistant(ctx, m.Owner(c), id); err != nil {
 			return noAssistant(err, id)
 		}
 		return noVersion(id, *body.Version)
@@ -254,5 +249,5 @@ func (m mount) useVersion(c echo.Context) error {
 }
 
 func noVersion(id string, version int) error {
-	return httpx.Errorf(http.StatusNotFound, "Assistant %s has no version %d", cut(id, 80), version)
+	return httpx.Errorf(http.StatusNotFound, "Assistant %s has no version %d", route.Cut(id, 80), version)
 }

@@ -8,10 +8,11 @@ import (
 	"fawn/agent"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 func (m mount) assistantGraph(c echo.Context) error {
-	if _, err := m.assistantByID(c, pathParam(c, "aid")); err != nil {
+	if _, err := m.AssistantByID(c, route.Param(c, "aid")); err != nil {
 		return err
 	}
 	type node struct {
@@ -39,7 +40,7 @@ func (m mount) assistantGraph(c echo.Context) error {
 }
 
 func (m mount) assistantSchemas(c echo.Context) error {
-	if _, err := m.assistantByID(c, pathParam(c, "aid")); err != nil {
+	if _, err := m.AssistantByID(c, route.Param(c, "aid")); err != nil {
 		return err
 	}
 	list := map[string]any{"type": "array"}
@@ -66,7 +67,7 @@ func (m mount) assistantSchemas(c echo.Context) error {
 }
 
 func (m mount) assistantSubgraphs(c echo.Context) error {
-	if _, err := m.assistantByID(c, pathParam(c, "aid")); err != nil {
+	if _, err := m.AssistantByID(c, route.Param(c, "aid")); err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{})

@@ -14,6 +14,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 type assistantJSON struct {
@@ -30,9 +31,9 @@ type assistantJSON struct {
 }
 
 func assistantOf(a store.Assistant) assistantJSON {
-	return assistantJSON{ID: a.ID, Graph: a.Graph, Name: a.Name, Version: a.Version, Config: object(a.Config),
-		Context:  object(a.Context),
-		Metadata: object(a.Metadata), Description: a.Description, CreatedAt: wire.Stamp(a.CreatedAt),
+	return assistantJSON{ID: a.ID, Graph: a.Graph, Name: a.Name, Version: a.Version, Config: route.Object(a.Config),
+		Context:  route.Object(a.Context),
+		Metadata: route.Object(a.Metadata), Description: a.Description, CreatedAt: wire.Stamp(a.CreatedAt),
 		UpdatedAt: wire.Stamp(a.UpdatedAt)}
 }
 
@@ -43,15 +44,15 @@ func (a *API) lead() store.Assistant {
 		Metadata: json.RawMessage(`{"created_by":"system"}`)}
 }
 
-// assistantByID resolves an assistant id, a graph id or nothing.
-func (a *API) assistantByID(c echo.Context, id string) (store.Assistant, error) {
+// AssistantByID resolves an assistant id, a graph id or nothing.
+func (a *API) AssistantByID(c echo.Context, id string) (store.Assistant, error) {
 	if wire.BuiltIn(id) {
 		return a.lead(), nil
 	}
-	found, err := a.DB.Assistant(c.Request().Context(), a.owner(c), id)
+	found, err := a.DB.Assistant(c.Request().Context(), a.Owner(c), id)
 	if errors.Is(err, store.ErrNotFound) && a.Agents != nil {
 		name, bad := profile.Spelled(id)
-		if custom, lost := a.Agents.Get(a.owner(c), name); bad == nil && !errors.Is(lost, profile.ErrNotFound) {
+		if custom, lost := a.Agents.Get(a.Owner(c), name); bad == nil && !errors.Is(lost, profile.ErrNotFound) {
 			return a.customAssistant(custom), nil // one whose files are broken says so when it runs
 		}
 	}
@@ -66,7 +67,7 @@ func (a *API) customAssistant(custom profile.Agent) store.Assistant {
 		changed = a.started
 	}
 	return store.Assistant{ID: custom.Name, Graph: wire.GraphID, Name: custom.Name,
-		Description: textOrNull(custom.Description), Version: 1,
+		Description: route.TextOrNull(custom.Description), Version: 1,
 		CreatedAt: changed, UpdatedAt: changed, Metadata: json.RawMessage(`{"created_by":"user"}`)}
 }
 
@@ -76,7 +77,7 @@ func noAssistant(err error, id string) error {
 		return err
 	}
 	return httpx.Errorf(http.StatusNotFound,
-		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", cut(id, 80))
+		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", route.Cut(id, 80))
 }
 
 type assistantQuery struct {
@@ -114,12 +115,12 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 	}
 	add(m.lead())
 	stored := map[string]bool{}
-	if err := m.DB.EachAssistant(c.Request().Context(), m.owner(c),
+	if err := m.DB.EachAssistant(c.Request().Context(), m.Owner(c),
 		func(a store.Assistant) bool { stored[a.ID] = true; return add(a) }); err != nil {
 		return nil, err
 	}
 	if m.Agents != nil {
-		custom, err := m.Agents.List(m.owner(c))
+		custom, err := m.Agents.List(m.Owner(c))
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +135,7 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 }
 
 func assistantOrder(q assistantQuery) (func(a, b store.Assistant) int, error) {
-	return listOrder("assistants", q.SortBy, q.SortOrder, map[string]func(a, b store.Assistant) int{
+	return route.Order("assistants", q.SortBy, q.SortOrder, map[string]func(a, b store.Assistant) int{
 		"created_at":   func(a, b store.Assistant) int { return a.CreatedAt.Compare(b.CreatedAt) },
 		"updated_at":   func(a, b store.Assistant) int { return a.UpdatedAt.Compare(b.UpdatedAt) },
 		"assistant_id": func(store.Assistant, store.Assistant) int { return 0 },
@@ -145,10 +146,10 @@ func assistantOrder(q assistantQuery) (func(a, b store.Assistant) int, error) {
 
 func (m mount) searchAssistants(c echo.Context) error {
 	var q assistantQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
-	part, err := bodyPage(q.Limit, q.Offset, assistantsPage)
+	part, err := route.BodyPage(q.Limit, q.Offset, assistantsPage)
 	if err != nil {
 		return err
 	}
@@ -156,11 +157,11 @@ func (m mount) searchAssistants(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list = cutPage(c, part, list)
+	list = route.CutPage(c, part, list)
 	return array(c, len(list), func(i int) (any, error) {
 		one := list[i]
 		if !wire.BuiltIn(one.ID) {
-			whole, err := m.DB.Assistant(c.Request().Context(), m.owner(c), one.ID)
+			whole, err := m.DB.Assistant(c.Request().Context(), m.Owner(c), one.ID)
 			if err == nil { // else it was deleted meanwhile, or is a custom agent
 				one = whole
 			} else if !errors.Is(err, store.ErrNotFound) {
@@ -173,7 +174,7 @@ func (m mount) searchAssistants(c echo.Context) error {
 
 func (m mount) countAssistants(c echo.Context) error {
 	var q assistantQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
 	list, err := m.matches(c, q)
@@ -184,7 +185,7 @@ func (m mount) countAssistants(c echo.Context) error {
 }
 
 func (m mount) assistant(c echo.Context) error {
-	a, err := m.assistantByID(c, pathParam(c, "aid"))
+	a, err := m.AssistantByID(c, route.Param(c, "aid"))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/route"
 )
 
 // refusal is why a command of the thread protocol was not carried out. It is an answer of
@@ -38,7 +39,7 @@ type command struct {
 // commands carries out one command of the thread protocol.
 func (m mount) commands(c echo.Context, thread string) error {
 	var cmd command
-	if err := m.bind(c, &cmd); err != nil {
+	if err := m.Bind(c, &cmd); err != nil {
 		return err
 	}
 	switch {
@@ -46,7 +47,7 @@ func (m mount) commands(c echo.Context, thread string) error {
 		return httpx.Invalid("body", "id", "want a whole number, which the answer repeats")
 	case cmd.Method == "":
 		return httpx.Invalid("body", "method", "want the name of a command")
-	case given(cmd.Params) != nil && cmd.Params[0] != '{':
+	case route.Given(cmd.Params) != nil && cmd.Params[0] != '{':
 		return httpx.Invalid("body", "params", "want an object")
 	}
 	result, err := m.carryOut(c, thread, cmd)
@@ -111,7 +112,7 @@ func (m mount) carryOut(c echo.Context, thread string, cmd command) (any, error)
 	case "input.inject", "subscription.subscribe", "subscription.unsubscribe", "subscription.reconnect":
 		return nil, refuse("not_supported", cmd.Method+" is not offered here")
 	}
-	return nil, refuse("unknown_command", "Unknown protocol command: "+cut(cmd.Method, 80))
+	return nil, refuse("unknown_command", "Unknown protocol command: "+route.Cut(cmd.Method, 80))
 }
 
 // params decodes the parameters of a command.
@@ -125,7 +126,7 @@ func params(raw json.RawMessage, into any) error {
 // launch starts a run whose body is made of the members given; absent ones are left out.
 func (m mount) launch(c echo.Context, thread string, body map[string]any) (store.Run, error) {
 	for name, v := range body {
-		if raw, ok := v.(json.RawMessage); ok && given(raw) == nil {
+		if raw, ok := v.(json.RawMessage); ok && route.Given(raw) == nil {
 			delete(body, name)
 		}
 	}
@@ -159,7 +160,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 	if p.Assistant == "" {
 		return nil, refuse("invalid_argument", "run.start requires an assistant_id.")
 	}
-	if given(p.Strategy) == nil {
+	if route.Given(p.Strategy) == nil {
 		p.Strategy = p.Multitask
 	}
 	body := map[string]any{"assistant_id": p.Assistant, "input": p.Input, "config": p.Config, "context": p.Context,
@@ -185,7 +186,7 @@ func (m mount) openQuestions(ctx context.Context, thread string) ([]wire.Interru
 	if err != nil {
 		return nil, err
 	}
-	snap, err := m.snapshot(ctx, t, "")
+	snap, err := m.Checkpoint(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 	}
 	cmd := map[string]any{"resume": resume}
 	for name, v := range map[string]json.RawMessage{"update": p.Update, "goto": p.Goto} {
-		if given(v) != nil {
+		if route.Given(v) != nil {
 			cmd[name] = v
 		}
 	}
@@ -262,7 +263,7 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 // root refuses namespaces below the root: subagents keep no state of their own.
 func root(ns []string) error {
 	if len(ns) > 0 {
-		return refuse("no_such_namespace", "There is no state at "+cut(strings.Join(ns, "|"), 80)+".")
+		return refuse("no_such_namespace", "There is no state at "+route.Cut(strings.Join(ns, "|"), 80)+".")
 	}
 	return nil
 }
@@ -292,7 +293,7 @@ func (m mount) stateGet(c echo.Context, thread string, raw json.RawMessage) (any
 	if err != nil {
 		return nil, err
 	}
-	snap, err := m.snapshot(ctx, t, "")
+	snap, err := m.Checkpoint(ctx, t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +324,7 @@ func (m mount) listCheckpoints(c echo.Context, thread string, raw json.RawMessag
 	if p.Limit != nil {
 		limit = *p.Limit
 	}
-	if limit < 1 || limit > maxPage {
+	if limit < 1 || limit > route.MaxPage {
 		return nil, refuse("invalid_argument", "limit: want a whole number from 1 to 1000.")
 	}
 	ctx := c.Request().Context()
@@ -358,7 +359,7 @@ func (m mount) stateFork(c echo.Context, thread string, raw json.RawMessage) (an
 		map[string]any{"assistant_id": wire.GraphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
 	var d *httpx.Detail
 	if errors.As(err, &d) && d.Status == http.StatusNotFound {
-		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+cut(p.Checkpoint, 80)+".")
+		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+route.Cut(p.Checkpoint, 80)+".")
 	}
 	if err != nil {
 		return nil, err

@@ -26,10 +26,10 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 		Model string `json:"model_name"`
 		Agent string `json:"agent_name"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
-	if err := lead.CheckAgent(m.Agents, m.owner(c), agent.Options{AgentName: body.Agent}); err != nil {
+	if err := lead.CheckAgent(m.Agents, m.Owner(c), agent.Options{AgentName: body.Agent}); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
 	}
 	wish := lead.Wish{Thread: t.ID, Model: body.Model, Force: body.Force == nil || *body.Force}

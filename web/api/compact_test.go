@@ -9,7 +9,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/lead"
 	"fawn/agent/middleware"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // TestCompactHidesAndSaysWhat: the log stays, the next request begins with the summary, and
@@ -18,7 +18,7 @@ func TestCompactHidesAndSaysWhat(t *testing.T) {
 	script := &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say(strings.Repeat("long ", 500)), agenttest.Say("two"), agenttest.Say("three")}}
 	var wish lead.Wish
 	off := false
-	w := open(t, &agent.Agent{Model: script}, func(d *api.Deps) {
+	w := open(t, &agent.Agent{Model: script}, func(d *route.Deps) {
 		d.Compact = func(ctx context.Context, s *agent.State, given lead.Wish) (agent.State, error) {
 			if wish = given; off {
 				return agent.State{}, lead.ErrNoCompaction

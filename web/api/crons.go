@@ -15,6 +15,7 @@ import (
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/route"
 )
 
 const cronsPage = 10
@@ -37,10 +38,10 @@ type cronJSON struct {
 }
 
 func cronOf(c store.Cron) (cronJSON, error) {
-	out := cronJSON{ID: c.ID, Assistant: c.Assistant, Thread: textOrNull(c.Thread), Schedule: c.Schedule,
-		Timezone: textOrNull(c.Timezone),
-		EndTime:  stampOrNull(c.EndAt), NextRun: stampOrNull(c.NextAt), Payload: object(c.Payload),
-		Metadata: object(c.Metadata),
+	out := cronJSON{ID: c.ID, Assistant: c.Assistant, Thread: route.TextOrNull(c.Thread), Schedule: c.Schedule,
+		Timezone: route.TextOrNull(c.Timezone),
+		EndTime:  route.StampOrNull(c.EndAt), NextRun: route.StampOrNull(c.NextAt), Payload: route.Object(c.Payload),
+		Metadata: route.Object(c.Metadata),
 		Enabled:  c.Enabled, CreatedAt: wire.Stamp(c.CreatedAt), UpdatedAt: wire.Stamp(c.UpdatedAt)}
 	if c.Owner != principal.Default {
 		out.User = &c.Owner
@@ -68,21 +69,6 @@ func answerCron(c echo.Context, cron store.Cron) error {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, out)
-}
-
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func stampOrNull(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := wire.Stamp(t)
-	return &s
 }
 
 // cronBody is what a cron is besides the request for its runs.
@@ -119,7 +105,7 @@ func (b cronBody) change(c *store.Cron, now time.Time) error {
 		if json.Unmarshal(b.EndTime, &text) != nil {
 			return httpx.Invalid("body", "end_time", "want a time such as 2026-12-31T23:59:00Z")
 		}
-		at, err := parseTime("end_time", text, time.UTC)
+		at, err := route.ParseTime("end_time", text, time.UTC)
 		if err != nil {
 			return err
 		}
@@ -127,52 +113,26 @@ func (b cronBody) change(c *store.Cron, now time.Time) error {
 	}
 	if b.After != nil {
 		if *b.After != "keep" && *b.After != "delete" {
-			return httpx.Invalid("body", "on_run_completed", "want keep or delete, got %q", cut(*b.After, 40))
+			return httpx.Invalid("body", "on_run_completed", "want keep or delete, got %q", route.Cut(*b.After, 40))
 		}
 		c.After = *b.After
 	}
 	if b.Enabled != nil {
 		c.Enabled = *b.Enabled
 	}
-	if given(b.Metadata) != nil {
+	if route.Given(b.Metadata) != nil {
 		c.Metadata = b.Metadata
 	}
-	return plan(c, now)
+	return Plan(c, now)
 }
 
-// plan sets when a cron is due next.
-func plan(c *store.Cron, now time.Time) (err error) {
+// Plan sets when a cron is due next.
+func Plan(c *store.Cron, now time.Time) (err error) {
 	c.NextAt = time.Time{}
 	if c.Enabled {
 		c.NextAt, err = schedule.Plan(*c, now)
 	}
 	return err
-}
-
-// parseTime reads an ISO time; one without a zone is in loc.
-func parseTime(field, text string, loc *time.Location) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
-		"2006-01-02T15:04"} {
-		if t, err := time.ParseInLocation(layout, text, loc); err == nil && t.Year() >= 1971 && t.Year() < 9999 {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, httpx.Invalid("body", field, "want a time such as 2026-12-31T23:59:00Z, got %q", cut(text, 60))
-}
-
-// now is the clock that crons go by.
-func (a *API) now() time.Time {
-	if a.Schedule == nil {
-		return time.Now()
-	}
-	return a.Schedule.Now()
-}
-
-// planned tells the scheduler that crons were changed.
-func (a *API) planned() {
-	if a.Schedule != nil {
-		a.Schedule.Wake()
-	}
 }
 
 // cronPayload checks a body as a request for a run and returns what is stored of it.
@@ -185,7 +145,7 @@ func (m mount) cronPayload(c echo.Context, thread string,
 	if err := httpx.Decode(body, &kept); err != nil {
 		return "", nil, err
 	}
-	if err := m.storable(given(kept.Config), given(kept.Context)); err != nil {
+	if err := m.storable(route.Given(kept.Config), route.Given(kept.Context)); err != nil {
 		return "", nil, err
 	}
 	req, err := m.decodeRun(c, thread, body)
@@ -200,7 +160,7 @@ func (m mount) cronPayload(c echo.Context, thread string,
 
 // createCron makes a cron, on the thread of the path or with a new one for each run.
 func (m mount) createCron(c echo.Context, thread string) error {
-	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {
 		return err
 	}
@@ -211,7 +171,7 @@ func (m mount) createCron(c echo.Context, thread string) error {
 	if b.Schedule == nil {
 		return httpx.Invalid("body", "schedule", "is required: minute hour day month weekday")
 	}
-	cron := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.owner(c), Kind: store.CronRepeats, Enabled: true,
+	cron := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.Owner(c), Kind: store.CronRepeats, Enabled: true,
 		After: "delete"}
 	if thread != "" {
 		cron.After, cron.Thread = "keep", thread
@@ -219,17 +179,17 @@ func (m mount) createCron(c echo.Context, thread string) error {
 	if cron.Assistant, cron.Payload, err = m.cronPayload(c, thread, body); err != nil {
 		return err
 	}
-	if err := b.change(&cron, m.now()); err != nil {
+	if err := b.change(&cron, m.Now()); err != nil {
 		return err
 	}
 	cron, err = m.DB.CreateCron(c.Request().Context(), cron)
 	if errors.Is(err, store.ErrNotFound) {
-		return noThread(cron.Thread)
+		return route.NoThread(cron.Thread)
 	}
 	if err != nil {
 		return err
 	}
-	m.planned()
+	m.Planned()
 	return answerCron(c, cron)
 }
 
@@ -237,12 +197,12 @@ func noCron(err error, id string) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return httpx.Errorf(http.StatusNotFound, "Cron %s not found", cut(id, 80))
+	return httpx.Errorf(http.StatusNotFound, "Cron %s not found", route.Cut(id, 80))
 }
 
 func (m mount) cron(c echo.Context) error {
-	id := pathParam(c, "cid")
-	cron, err := m.DB.Cron(c.Request().Context(), m.owner(c), id)
+	id := route.Param(c, "cid")
+	cron, err := m.DB.Cron(c.Request().Context(), m.Owner(c), id)
 	if err != nil {
 		return noCron(err, id)
 	}
@@ -251,8 +211,8 @@ func (m mount) cron(c echo.Context) error {
 
 // patchCron changes the parts a body gives, of the cron and of its runs' request.
 func (m mount) patchCron(c echo.Context) error {
-	id := pathParam(c, "cid")
-	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	id := route.Param(c, "cid")
+	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {
 		return err
 	}
@@ -261,7 +221,7 @@ func (m mount) patchCron(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	old, err := m.DB.Cron(ctx, m.owner(c), id)
+	old, err := m.DB.Cron(ctx, m.Owner(c), id)
 	if err != nil {
 		return noCron(err, id)
 	}
@@ -276,21 +236,21 @@ func (m mount) patchCron(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cron, err := m.DB.ChangeCron(ctx, m.owner(c), id, func(cron *store.Cron) error {
+	cron, err := m.DB.ChangeCron(ctx, m.Owner(c), id, func(cron *store.Cron) error {
 		cron.Assistant, cron.Payload = assistant, payload
-		return b.change(cron, m.now())
+		return b.change(cron, m.Now())
 	})
 	if err != nil {
 		return noCron(err, id)
 	}
-	m.planned()
+	m.Planned()
 	return answerCron(c, cron)
 }
 
 // overlay writes the members of body which are not null over an object.
 func overlay(base, body json.RawMessage) (json.RawMessage, error) {
 	all, over := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err := json.Unmarshal(object(base), &all); err != nil {
+	if err := json.Unmarshal(route.Object(base), &all); err != nil {
 		return nil, err
 	}
 	if len(body) > 0 {
@@ -299,7 +259,7 @@ func overlay(base, body json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	for name, v := range over {
-		if given(v) != nil {
+		if route.Given(v) != nil {
 			all[name] = v
 		}
 	}
@@ -307,10 +267,10 @@ func overlay(base, body json.RawMessage) (json.RawMessage, error) {
 }
 
 func (m mount) deleteCron(c echo.Context) error {
-	id := pathParam(c, "cid")
-	if err := m.DB.DeleteCron(c.Request().Context(), m.owner(c), id); err != nil {
+	id := route.Param(c, "cid")
+	if err := m.DB.DeleteCron(c.Request().Context(), m.Owner(c), id); err != nil {
 		return noCron(err, id)
 	}
-	m.planned()
+	m.Planned()
 	return c.NoContent(http.StatusNoContent)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fawn/agent/schedule"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // noon is when the clock of scheduled worlds stands.
@@ -16,7 +16,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 // scheduled gives a world a scheduler whose clock stands still; nothing is started but by
 // hand.
 func scheduled(t *testing.T) option {
-	return func(d *api.Deps) {
+	return func(d *route.Deps) {
 		s := schedule.New(schedule.Config{DB: d.DB, Runs: d.Runs, Log: d.Log, Now: func() time.Time { return noon }})
 		t.Cleanup(s.Close)
 		d.Schedule = s

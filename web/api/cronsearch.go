@@ -12,6 +12,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 type cronQuery struct {
@@ -40,7 +41,7 @@ func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
 		return nil, err
 	}
 	list := []store.Cron{}
-	err = m.DB.EachCron(c.Request().Context(), m.owner(c), func(one store.Cron) bool {
+	err = m.DB.EachCron(c.Request().Context(), m.Owner(c), func(one store.Cron) bool {
 		if one.Kind == store.CronRepeats && (q.Assistant == "" || q.Assistant == one.Assistant) &&
 			(q.Thread == "" || q.Thread == one.Thread) &&
 			(q.Enabled == nil || *q.Enabled == one.Enabled) && holds(one.Metadata, want) {
@@ -53,7 +54,7 @@ func (m mount) crons(c echo.Context, q cronQuery) ([]store.Cron, error) {
 }
 
 func cronOrder(q cronQuery) (func(a, b store.Cron) int, error) {
-	return listOrder("crons", q.SortBy, q.SortOrder, map[string]func(a, b store.Cron) int{
+	return route.Order("crons", q.SortBy, q.SortOrder, map[string]func(a, b store.Cron) int{
 		"created_at":    func(a, b store.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) },
 		"updated_at":    func(a, b store.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) },
 		"next_run_date": func(a, b store.Cron) int { return a.NextAt.Compare(b.NextAt) },
@@ -66,10 +67,10 @@ func cronOrder(q cronQuery) (func(a, b store.Cron) int, error) {
 
 func (m mount) searchCrons(c echo.Context) error {
 	var q cronQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
-	part, err := bodyPage(q.Limit, q.Offset, cronsPage)
+	part, err := route.BodyPage(q.Limit, q.Offset, cronsPage)
 	if err != nil {
 		return err
 	}
@@ -77,9 +78,9 @@ func (m mount) searchCrons(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list = cutPage(c, part, list)
+	list = route.CutPage(c, part, list)
 	return array(c, len(list), func(i int) (any, error) {
-		whole, err := m.DB.Cron(c.Request().Context(), m.owner(c), list[i].ID)
+		whole, err := m.DB.Cron(c.Request().Context(), m.Owner(c), list[i].ID)
 		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
 			whole, err = list[i], nil
 		}
@@ -96,7 +97,7 @@ func (m mount) searchCrons(c echo.Context) error {
 
 func (m mount) countCrons(c echo.Context) error {
 	var q cronQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
 	list, err := m.crons(c, q)

@@ -12,7 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // gatewayRoutes are those of DeerFlow's gateway about models, threads, runs, assistants, files,
@@ -87,7 +87,7 @@ GET /threads/{}/scheduled-tasks
 func TestEveryRouteOfDeerFlowsGatewayIsServed(t *testing.T) {
 	served := map[string]bool{}
 	e := echo.New()
-	api.New(api.Deps{}).Routes(e.Group(""), true)
+	serve(route.Deps{}, e.Group(""), true)
 	for _, r := range e.Routes() {
 		served[shape(r.Method, r.Path)] = true
 	}

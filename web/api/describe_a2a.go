@@ -1,6 +1,10 @@
 package api
 
-import o "fawn/web/openapi"
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
 
 // describeAgents are the routes of the Agent2Agent protocol.
 func describeAgents() []o.Op {
@@ -22,10 +26,10 @@ func describeAgents() []o.Op {
 		More: "A context is a thread, a task its run. Streams are events named message, each the answer to the call. Errors are told in the body.",
 		Lazy: true, RPC: true, Body: o.Body(o.Req("jsonrpc", o.Enum("2.0")), o.Req("id", o.AnyOf(o.String(), o.Number())),
 			o.Req("method", methods), o.Opt("params", o.Map(nil))),
-		Out: append(answered("The outcome, for streams one in each event", reply), streamed()...), Fail: []int{400}}}
+		Out: append(route.Answered("The outcome, for streams one in each event", reply), route.Streamed()...), Fail: []int{400}}}
 	for i, id := range []string{"agentCardA", "agentCardB", "agentCardC", "agentCardD", "agentCardE"} {
 		op := o.Op{ID: id, Tag: tag, Text: "How an assistant introduces itself to other agents",
-			Out: answered("The card", card)}
+			Out: route.Answered("The card", card)}
 		if i > 2 {
 			op.Query = []o.Param{{Name: "assistant_id", Schema: o.String(), Text: "Which; without it the built-in one"}}
 		}

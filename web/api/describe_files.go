@@ -1,6 +1,10 @@
 package api
 
-import o "fawn/web/openapi"
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
 
 func describeFiles() []o.Op {
 	const tag = "Files"
@@ -10,14 +14,14 @@ func describeFiles() []o.Op {
 		Text: "Send a picture as a JPEG or PNG with no side longer than about this many pixels, at most 1024"})
 	return []o.Op{
 		{ID: "uploadFiles", Lazy: true, Tag: tag, Text: "Upload files to a thread", Form: "files",
-			Out: answered("The stored files", o.Object(o.Req("success", o.Bool()), o.Req("files", o.List(o.Ref("File"))),
+			Out: route.Answered("The stored files", o.Object(o.Req("success", o.Bool()), o.Req("files", o.List(o.Ref("File"))),
 				o.Req("message", o.String()))), Fail: []int{400, 413}},
 		{ID: "listUploads", Lazy: true, Tag: tag, Text: "List uploaded files",
-			Out: answered("The files", o.Object(o.Req("files", o.List(o.Ref("File"))), o.Req("count", o.Int(0))))},
+			Out: route.Answered("The files", o.Object(o.Req("files", o.List(o.Ref("File"))), o.Req("count", o.Int(0))))},
 		{ID: "getUploadLimits", Lazy: true, Tag: tag, Text: "Get the upload limits",
-			Out: answered("The limits", o.Object(o.Req("max_files", o.Int(0)), o.Req("max_file_size", o.Int(0)),
+			Out: route.Answered("The limits", o.Object(o.Req("max_files", o.Int(0)), o.Req("max_file_size", o.Int(0)),
 				o.Req("max_total_size", o.Int(0))))},
-		{ID: "deleteUpload", Tag: tag, Text: "Delete an uploaded file", Out: answered("Deleted", success()),
+		{ID: "deleteUpload", Tag: tag, Text: "Delete an uploaded file", Out: route.Answered("Deleted", success()),
 			Fail: []int{400}},
 		{ID: "getArtifact", Tag: tag, Text: "Get a file of a thread",
 			More: "Supports range requests. Active content is sent as an attachment.", Query: small, Out: file,
@@ -25,7 +29,7 @@ func describeFiles() []o.Op {
 		{ID: "editArtifact", Tag: tag, Text: "Replace a text file in outputs", Need: true,
 			More: "expected_sha256 is the hash of the text as it was read; a file that has changed since is a 412.",
 			Body: o.Body(o.Req("content", o.String()), o.Req("expected_sha256", o.String())),
-			Out: answered("The new text", o.Object(o.Req("path", o.String()), o.Req("sha256", o.String()),
+			Out: route.Answered("The new text", o.Object(o.Req("path", o.String()), o.Req("sha256", o.String()),
 				o.Req("size", o.Int(0)))), Fail: []int{400, 403, 409, 412, 413, 415}},
 		{ID: "headArtifact", Tag: tag, Text: "Get size and type of a file", Query: small,
 			Out:  []o.Answer{{Status: 200, Text: "The file exists"}, {Status: 206, Text: "The range exists"}},

@@ -1,6 +1,10 @@
 package api
 
-import o "fawn/web/openapi"
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
 
 func describeRuns() []o.Op {
 	const tag, alone = "Runs", "Stateless runs"
@@ -9,54 +13,54 @@ func describeRuns() []o.Op {
 	leave := o.Param{Name: "cancel_on_disconnect", Schema: o.Bool(),
 		Text: "Cancel the run when this reader disconnects. Refused for a token that may only read"}
 	follow := []o.Param{leave, {Name: "stream_mode", Schema: o.String()}, {Name: "stream_subgraphs", Schema: o.Bool()}}
-	result := answered("The final state; __error__ if the run failed", o.Ref("Values"))
+	result := route.Answered("The final state; __error__ if the run failed", o.Ref("Values"))
 	joined := []o.Answer{result[0]}
 	return []o.Op{
 		{ID: "createRun", Lazy: true, Tag: tag, Text: "Start a run in the background", Body: body,
-			Out: answered("The run", o.Ref("Run")), Fail: []int{409}},
-		{ID: "streamRun", Lazy: true, Tag: tag, Text: "Start a run and follow it", Body: body, Out: streamed(),
+			Out: route.Answered("The run", o.Ref("Run")), Fail: []int{409}},
+		{ID: "streamRun", Lazy: true, Tag: tag, Text: "Start a run and follow it", Body: body, Out: route.Streamed(),
 			Fail: []int{409}},
 		{ID: "waitRun", Lazy: true, Tag: tag, Text: "Start a run and wait for its result", Body: body, Out: result,
 			Fail: []int{409}},
 		{ID: "listRuns", Tag: tag, Text: "List the runs of a thread, newest first",
-			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "offset", Schema: o.Int(0)},
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")},
 				{Name: "select", Schema: o.String()}},
-			Out: answered("The runs", o.List(o.Ref("RunPart")))},
-		{ID: "getRun", Tag: tag, Text: "Get a run", Out: answered("The run", o.Ref("Run"))},
+			Out: route.Answered("The runs", o.List(o.Ref("RunPart")))},
+		{ID: "getRun", Tag: tag, Text: "Get a run", Out: route.Answered("The run", o.Ref("Run"))},
 		{ID: "getTrace", Tag: tag, Text: "Get what each call of a run took",
 			More: "Calls of models and tools, side calls and helpers, in the order in which they began, as long as they are kept " +
 				"(inspector.keep). Times are in microseconds.",
-			Out: answered("The calls", o.Ref("Trace"))},
+			Out: route.Answered("The calls", o.Ref("Trace"))},
 		{ID: "getTraceCall", Tag: tag, Text: "Get one call of a run, with the prompt that its model was sent",
-			Out: answered("The call", o.Ref("TraceCall"))},
-		{ID: "deleteRun", Tag: tag, Text: "Delete a finished run", Out: emptied("Deleted"), Fail: []int{409}},
+			Out: route.Answered("The call", o.Ref("TraceCall"))},
+		{ID: "deleteRun", Tag: tag, Text: "Delete a finished run", Out: route.Emptied("Deleted"), Fail: []int{409}},
 		{ID: "cancelRun", Tag: tag, Text: "Cancel a run, keeping partial answers", Query: wait,
-			Out: append(emptied("Cancelled"), o.Answer{Status: 202, Text: "Cancellation requested"}), Fail: []int{409}},
+			Out: append(route.Emptied("Cancelled"), o.Answer{Status: 202, Text: "Cancellation requested"}), Fail: []int{409}},
 		{ID: "cancelTask", Tag: tag, Text: "Cancel one subagent; its run goes on",
 			More: "task_id is the id of the call that sent it.",
 			Out:  []o.Answer{{Status: 202, Text: "Cancellation requested"}}},
 		{ID: "joinRun", Tag: tag, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
 		{ID: "followRun", Tag: tag, Text: "Follow a run, active or finished",
-			More: "Last-Event-ID is the id of the last event received.", Query: follow, Out: streamed()},
+			More: "Last-Event-ID is the id of the last event received.", Query: follow, Out: route.Streamed()},
 		{ID: "cancelAndFollowRun", Tag: tag, Text: "Follow a run; with an action, cancel it first",
-			Query: append(wait, follow...), Out: streamed(), Fail: []int{409}},
+			Query: append(wait, follow...), Out: route.Streamed(), Fail: []int{409}},
 
 		{ID: "createStatelessRun", Tag: alone, Text: "Start a run on a new thread in the background", Body: body,
-			Out: answered("The run", o.Ref("Run")), Fail: []int{404, 409}},
-		{ID: "streamStatelessRun", Tag: alone, Text: "Start a run on a new thread and follow it", Body: body, Out: streamed(),
+			Out: route.Answered("The run", o.Ref("Run")), Fail: []int{404, 409}},
+		{ID: "streamStatelessRun", Tag: alone, Text: "Start a run on a new thread and follow it", Body: body, Out: route.Streamed(),
 			Fail: []int{404, 409}},
 		{ID: "waitStatelessRun", Tag: alone, Text: "Start a run on a new thread and wait for its result", Body: body,
 			Out: result, Fail: []int{404, 409}},
 		{ID: "createRuns", Tag: alone, Text: "Start several runs", Need: true,
-			Body: o.List(body), Out: answered("The runs", o.List(o.Ref("Run"))), Fail: []int{404, 409}},
+			Body: o.List(body), Out: route.Answered("The runs", o.List(o.Ref("Run"))), Fail: []int{404, 409}},
 		{ID: "cancelRuns", Tag: alone, Text: "Cancel runs by id, by thread or by status", Need: true,
 			Query: []o.Param{cancelWord()},
 			Body: o.Body(o.Opt("thread_id", o.String()), o.Opt("run_ids", o.List(o.String())),
 				o.Opt("status", o.Enum("pending", "running", "all"))),
-			Out: emptied("Cancellation requested"), Fail: []int{404}},
+			Out: route.Emptied("Cancellation requested"), Fail: []int{404}},
 		{ID: "joinStatelessRun", Tag: alone, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
-		{ID: "followStatelessRun", Tag: alone, Text: "Follow a run, active or finished", Query: follow, Out: streamed()},
+		{ID: "followStatelessRun", Tag: alone, Text: "Follow a run, active or finished", Query: follow, Out: route.Streamed()},
 	}
 }
 

@@ -32,32 +32,19 @@ func Schemas() map[string]o.Schema {
 			o.Req("parent_checkpoint", o.Nullable(o.Ref("Checkpoint"))), o.Opt("interrupts", o.List(o.Ref("Interrupt"))),
 			o.Opt("step", o.Nullable(o.Int(-1))), o.Req("checkpoint_id", o.Nullable(o.String())),
 			o.Req("parent_checkpoint_id", o.Nullable(o.String()))),
-		"Thread":           thread(),
-		"ThreadPart":       o.Partly(thread()),
-		"Run":              describedRun(),
-		"RunPart":          o.Partly(describedRun()),
-		"RunCreate":        runBody(),
-		"Assistant":        describedAssistant(),
-		"AssistantPart":    o.Partly(describedAssistant()),
-		"Item":             describedItem(),
-		"Cron":             describedCron(),
-		"CronPart":         o.Partly(describedCron()),
-		"ScheduledTask":    describedTask(),
-		"ScheduledTaskRun": describedTaskRun(),
-		"Model": o.Object(o.Req("name", o.String()), o.Req("model", o.String()), o.Req("display_name", o.String()),
-			o.Req("description", o.String()),
-			o.Req("supports_thinking", o.Bool()), o.Req("supports_reasoning_effort", o.Bool()),
-			o.Req("supports_vision", o.Bool())),
+		"Thread":        thread(),
+		"ThreadPart":    o.Partly(thread()),
+		"Run":           describedRun(),
+		"RunPart":       o.Partly(describedRun()),
+		"RunCreate":     runBody(),
+		"Assistant":     describedAssistant(),
+		"AssistantPart": o.Partly(describedAssistant()),
+		"Item":          describedItem(),
+		"Cron":          describedCron(),
+		"CronPart":      o.Partly(describedCron()),
 		"File": o.Object(o.Req("filename", o.String()), o.Req("size", o.Int(0)), o.Req("path", o.String()),
 			o.Req("virtual_path", o.String()), o.Req("artifact_url", o.String())),
 	}
-	maps.Copy(all, nativeSchemas())
-	maps.Copy(all, modelSchemas())
-	maps.Copy(all, profileSchemas())
-	maps.Copy(all, skillSchemas())
-	maps.Copy(all, memorySchemas())
-	maps.Copy(all, authSchemas())
-	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, traceSchemas())
 	return all
 }

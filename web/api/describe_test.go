@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/api"
+	"fawn/web/gateway"
 	"fawn/web/openapi"
+	"fawn/web/route"
 )
 
 // shape is a route without the names of its parameters.
@@ -19,28 +22,38 @@ func shape(method, path string) string {
 	return method + " " + path
 }
 
+// operations are those of all routes.
+func operations() []openapi.Op { return slices.Concat(api.Operations(), gateway.Operations()) }
+
+// schemas are the shapes that they refer to.
+func schemas() map[string]openapi.Schema {
+	all := api.Schemas()
+	maps.Copy(all, gateway.Schemas())
+	return all
+}
+
 func spec() openapi.Spec {
-	return openapi.Spec{Title: "Fawn", Version: "test", Ops: api.Operations(), Schemas: api.Schemas(), Params: api.PathParams()}
+	return openapi.Spec{Title: "Fawn", Version: "test", Ops: operations(), Schemas: schemas(), Params: route.PathParams()}
 }
 
 func TestEveryRouteIsDescribedAndEveryDescriptionHasARoute(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		served, described := map[string]bool{}, map[string]bool{}
 		e := echo.New()
-		api.New(api.Deps{}).Routes(e.Group(""), native)
+		serve(route.Deps{}, e.Group(""), native)
 		for _, r := range e.Routes() {
 			if r.Method != echo.RouteNotFound {
 				served[shape(r.Method, r.Path)] = true
 			}
 		}
-		for _, o := range api.Operations() {
+		for _, o := range operations() {
 			if native || !o.Native {
 				described[shape(o.Method, o.Path)] = true
 			}
 		}
 		for one := range served {
 			if !described[one] {
-				t.Errorf("native %v: %s has no line in api.Operations (web/api/describe_*.go)", native, one)
+				t.Errorf("native %v: %s has no line in Operations (describe_*.go of web/api and web/gateway)", native, one)
 			}
 		}
 		for one := range described {
@@ -113,7 +126,7 @@ func TestADescriptionThatContradictsItselfIsRefused(t *testing.T) {
 // resolve follows a pointer into the components.
 func resolve(s openapi.Schema) openapi.Schema {
 	for s["$ref"] != nil {
-		s = api.Schemas()[s.Name()]
+		s = schemas()[s.Name()]
 	}
 	return s
 }

@@ -1,6 +1,10 @@
 package api
 
-import o "fawn/web/openapi"
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
 
 func describeThreads() []o.Op {
 	const tag = "Threads"
@@ -12,55 +16,48 @@ func describeThreads() []o.Op {
 				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))),
 				o.Opt("supersteps", o.List(o.Body(o.Opt("updates",
 					o.List(o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String())))))))),
-			Out: answered("The thread", o.Ref("Thread")), Fail: []int{409}},
+			Out: route.Answered("The thread", o.Ref("Thread")), Fail: []int{409}},
 		{ID: "listThreads", Tag: tag, Text: "List threads, filtered by query parameters",
-			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "offset", Schema: o.Int(0)},
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "metadata", Schema: o.String(), Text: "JSON object that the metadata must contain"},
 				{Name: "status", Schema: o.Enum("idle", "busy", "interrupted", "error")}, threadSort(), sortOrder()},
-			Out: answered("A page of threads", o.List(o.Ref("ThreadPart"))), Fail: []int{413}},
+			Out: route.Answered("A page of threads", o.List(o.Ref("ThreadPart"))), Fail: []int{413}},
 		{ID: "searchThreads", Tag: tag, Text: "Find threads",
-			Body: threadFilter(o.Opt("limit", o.Range(1, maxPage)), o.Opt("offset", o.Int(0)),
+			Body: threadFilter(o.Opt("limit", o.Range(1, route.MaxPage)), o.Opt("offset", o.Int(0)),
 				o.Opt("sort_by", threadSort().Schema),
 				o.Opt("sort_order", sortOrder().Schema), o.Opt("select", o.List(o.String())), o.Opt("extract", o.Map(o.String()))),
-			Out: answered("A page of threads", o.List(o.Ref("ThreadPart")))},
+			Out: route.Answered("A page of threads", o.List(o.Ref("ThreadPart")))},
 		{ID: "pruneThreads", Tag: tag, Text: "Delete threads, or only their history", Need: true,
 			Body: o.Body(o.Req("thread_ids", o.List(o.String())), o.Opt("strategy", o.Enum("delete", "keep_latest"))),
-			Out:  answered("The count", o.Object(o.Req("pruned_count", o.Int(0))))},
+			Out:  route.Answered("The count", o.Object(o.Req("pruned_count", o.Int(0))))},
 		{ID: "streamThread", Tag: tag, Text: "Follow all runs of a thread",
 			More:  "Each run ends with run_done. Last-Event-ID is the id of the last event received; -1 starts at the earliest.",
-			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: streamed(),
+			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: route.Streamed(),
 			Endless: true},
 		{ID: "threadStorage", Tag: tag, Text: "Bytes that the checkpoints of a thread take",
-			Out: answered("By kind and by field of the state", threadStorage())},
+			Out: route.Answered("By kind and by field of the state", threadStorage())},
 		{ID: "countThreads", Tag: tag, Text: "Count threads",
-			Body: threadFilter(), Out: answered("The count", o.Int(0))},
+			Body: threadFilter(), Out: route.Answered("The count", o.Int(0))},
 		{ID: "getThread", Tag: tag, Text: "Get a thread",
 			Query: []o.Param{{Name: "include", Schema: o.String(), Text: "ttl adds the time to live"}},
-			Out:   answered("The thread", o.Ref("Thread"))},
+			Out:   route.Answered("The thread", o.Ref("Thread"))},
 		{ID: "patchThread", Tag: tag, Text: "Merge metadata into a thread",
 			Body: o.Body(o.Opt("metadata", o.Map(nil)), o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil)))),
-			Out:  append(answered("The thread", o.Ref("Thread")), emptied("Done; sent with Prefer: return=minimal")...)},
+			Out:  append(route.Answered("The thread", o.Ref("Thread")), route.Emptied("Done; sent with Prefer: return=minimal")...)},
 		{ID: "deleteThread", Lazy: true, Tag: tag, Text: "Delete a thread, its runs and its files",
-			Out:  append(emptied("Deleted"), o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}),
+			Out:  append(route.Emptied("Deleted"), o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}),
 			Fail: []int{409}},
 		{ID: "copyThread", Tag: tag, Text: "Copy a thread with its history and files",
-			Out: answered("The copy", o.Ref("Thread"))},
+			Out: route.Answered("The copy", o.Ref("Thread"))},
 		{ID: "compactThread", Tag: tag, Text: "Replace older messages with a summary for the model",
 			Body: o.Body(o.Opt("force", o.Bool()),
 				o.Opt("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")), o.Req("value", o.Any()))),
 				o.Opt("model_name", o.String()), o.Opt("agent_name", o.String())),
-			Out: answered("The result of the compaction",
+			Out: route.Answered("The result of the compaction",
 				o.Object(o.Req("thread_id", o.String()), o.Req("compacted", o.Bool()), o.Req("reason", o.String()),
 					o.Req("removed_message_count", o.Int(0)), o.Req("preserved_message_count", o.Int(0)),
 					o.Req("summary_updated", o.Bool()),
 					o.Req("checkpoint_id", o.String()), o.Req("total_tokens", o.Int(0)))), Fail: []int{409}},
-		{ID: "branchThread", Tag: tag, Text: "Branch a new thread from an answer",
-			Body: o.Body(o.Req("message_id", o.String()), o.Opt("message_ids", o.List(o.String())), o.Opt("title", o.String())),
-			Out: answered("The new thread and its origin",
-				o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
-					o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
-					o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")),
-					o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
 	}
 }
 
@@ -94,28 +91,28 @@ func sortOrder() o.Param { return o.Param{Name: "sort_order", Schema: o.Enum("as
 
 func describeState() []o.Op {
 	const tag = "State and history"
-	history := []o.Prop{o.Opt("limit", o.Range(1, maxPage)), o.Opt("before", o.AnyOf(o.String(), o.Map(nil))),
+	history := []o.Prop{o.Opt("limit", o.Range(1, route.MaxPage)), o.Opt("before", o.AnyOf(o.String(), o.Map(nil))),
 		o.Opt("metadata", o.Map(nil)), o.Opt("checkpoint", checkpointBody())}
 	return []o.Op{
 		{ID: "getState", Tag: tag, Text: "Get the state of a thread",
-			Query: []o.Param{stateInclude()}, Out: answered("The state", o.Ref("ThreadState"))},
+			Query: []o.Param{stateInclude()}, Out: route.Answered("The state", o.Ref("ThreadState"))},
 		{ID: "updateState", Tag: tag, Text: "Write state through the reducers, or fork a checkpoint",
 			Body: o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String()), o.Opt("checkpoint", checkpointBody()),
 				o.Opt("checkpoint_id", o.String())),
-			Out: answered("The new state and its checkpoint", o.Ref("ThreadState")), Fail: []int{409}},
+			Out: route.Answered("The new state and its checkpoint", o.Ref("ThreadState")), Fail: []int{409}},
 		{ID: "patchState", Tag: tag, Text: "Merge metadata into the state",
-			Body: o.Body(o.Opt("metadata", o.Map(nil))), Out: emptied("Done"), Fail: []int{409}},
+			Body: o.Body(o.Opt("metadata", o.Map(nil))), Out: route.Emptied("Done"), Fail: []int{409}},
 		{ID: "getStateAt", Tag: tag, Text: "Get the state at a checkpoint",
-			Query: []o.Param{stateInclude()}, Out: answered("The state", o.Ref("ThreadState"))},
+			Query: []o.Param{stateInclude()}, Out: route.Answered("The state", o.Ref("ThreadState"))},
 		{ID: "getStateAtCheckpoint", Tag: tag, Text: "Get the state at a checkpoint given in the body",
 			Body: o.Body(o.Opt("checkpoint", checkpointBody()), o.Opt("checkpoint_id", o.String())),
-			Out:  answered("The state", o.Ref("ThreadState"))},
+			Out:  route.Answered("The state", o.Ref("ThreadState"))},
 		{ID: "listHistory", Tag: tag, Text: "List checkpoints, newest first, filtered by query parameters",
-			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxPage)}, {Name: "before", Schema: o.String()},
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "before", Schema: o.String()},
 				{Name: "metadata", Schema: o.String()}},
-			Out: answered("The states", o.List(o.Ref("ThreadState")))},
+			Out: route.Answered("The states", o.List(o.Ref("ThreadState")))},
 		{ID: "searchHistory", Tag: tag, Text: "List checkpoints, newest first",
-			Body: o.Body(history...), Out: answered("The states", o.List(o.Ref("ThreadState")))},
+			Body: o.Body(history...), Out: route.Answered("The states", o.List(o.Ref("ThreadState")))},
 	}
 }
 

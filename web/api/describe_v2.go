@@ -1,6 +1,10 @@
 package api
 
-import o "fawn/web/openapi"
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
 
 // describeV2 are the routes of the thread-centric protocol.
 func describeV2() []o.Op {
@@ -14,11 +18,11 @@ func describeV2() []o.Op {
 		{ID: "sendCommand", Tag: tag, Text: "Start a run, answer a question, or read and fork state",
 			More: "Methods: run.start, input.respond, state.get, state.listCheckpoints, state.fork, agent.getTree. A rejected command returns type error.",
 			Need: true, Lazy: true, Body: o.Body(o.Req("id", o.Int(0)), o.Req("method", o.String()),
-				o.Opt("params", o.Map(nil))), Out: answered("The result", reply)},
+				o.Opt("params", o.Map(nil))), Out: route.Answered("The result", reply)},
 		{ID: "followThread", Tag: tag, Text: "Follow a thread across runs until the client disconnects",
 			More: "Channels: values, updates, messages, tools, custom, lifecycle, input, checkpoints. Starts with the last run, or after since.",
 			Need: true, Lazy: true, Body: o.Body(o.Req("channels", o.List(o.String())),
 				o.Opt("namespaces", o.List(o.List(o.String()))), o.Opt("depth", o.Int(0)), o.Opt("since", o.Int(0))),
-			Out: streamed(), Endless: true},
+			Out: route.Streamed(), Endless: true},
 	}
 }

@@ -1,5 +1,6 @@
-// Package api is the HTTP API: the LangGraph-compatible one that SDKs speak, under any
-// prefix, and the native routes for models, uploads and files.
+// Package api is the HTTP API that SDKs speak, LangGraph's, under any prefix. It is a flat list of
+// handlers: one file for each thing that routes are about. What DeerFlow has beside it is package gateway,
+// and what both share is package route.
 //
 // Handlers read requests, ask the store and the run manager, and write answers. What a
 // message, a state or a checkpoint looks like on the wire is decided in one file each:

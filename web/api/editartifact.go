@@ -10,6 +10,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // editArtifact is PUT of a text that the agent made, by the hash of what was read.
@@ -18,10 +19,10 @@ func (m mount) editArtifact(c echo.Context, t store.Thread) error {
 		Content *string `json:"content"`
 		Sum     string  `json:"expected_sha256"`
 	}
-	if err := m.strict(c, &b); err != nil {
+	if err := m.BindStrict(c, &b); err != nil {
 		return err
 	}
-	p := "/" + strings.TrimPrefix(pathParam(c, "*"), "/")
+	p := "/" + strings.TrimPrefix(route.Param(c, "*"), "/")
 	switch {
 	case b.Content == nil:
 		return httpx.Invalid("body", "content", "want the whole text")
@@ -35,7 +36,7 @@ func (m mount) editArtifact(c echo.Context, t store.Thread) error {
 		return err
 	}
 	if dir == nil {
-		return missing(p)
+		return route.NoFile(p)
 	}
 	defer dir.Close()
 	sum, err := dir.Edit(c.Request().Context(), p, *b.Content, b.Sum)

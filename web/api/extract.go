@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // maxExtracts bounds how many values one search takes out of each thread.
@@ -83,7 +84,7 @@ func parseExtracts(raw map[string]string) (extracts, error) {
 		places, ok := parsePlace(path)
 		if !ok {
 			return nil, httpx.Invalid("body", "extract",
-				"want paths such as values.title or values.messages[-1].content, got %q", cut(path, 80))
+				"want paths such as values.title or values.messages[-1].content, got %q", route.Cut(path, 80))
 		}
 		out[alias] = places
 	}

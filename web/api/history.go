@@ -14,6 +14,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 const historyPage = 10
@@ -27,7 +28,7 @@ type historyQuery struct {
 
 func (m mount) history(c echo.Context, t store.Thread) error {
 	var q historyQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
 	limit := historyPage
@@ -39,7 +40,7 @@ func (m mount) history(c echo.Context, t store.Thread) error {
 
 func (m mount) listHistory(c echo.Context, t store.Thread) error {
 	v := c.QueryParams()
-	limit, err := httpx.Int(v, "limit", historyPage, 1, maxPage)
+	limit, err := httpx.Int(v, "limit", historyPage, 1, route.MaxPage)
 	if err != nil {
 		return err
 	}
@@ -56,8 +57,8 @@ func (m mount) listHistory(c echo.Context, t store.Thread) error {
 
 // answerHistory sends checkpoints newest first, each with its whole state.
 func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, limit int) error {
-	if limit < 1 || limit > maxPage {
-		return httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", maxPage, limit)
+	if limit < 1 || limit > route.MaxPage {
+		return httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", route.MaxPage, limit)
 	}
 	before, err := beforeID(q.Before)
 	if err != nil {
@@ -164,7 +165,7 @@ func (a *API) written(ctx context.Context, from, to store.Checkpoint) (json.RawM
 
 // historyBase reads the checkpoint a history is asked for: one id, or a namespace.
 func historyBase(thread string, raw json.RawMessage) (id, ns string, err error) {
-	if raw = given(raw); raw == nil {
+	if raw = route.Given(raw); raw == nil {
 		return "", "", nil
 	}
 	var cp struct {
@@ -183,7 +184,7 @@ func historyBase(thread string, raw json.RawMessage) (id, ns string, err error) 
 
 // beforeID reads the cursor of a history: an id, or an object that holds one.
 func beforeID(raw json.RawMessage) (string, error) {
-	raw = bytes.TrimSpace(given(raw))
+	raw = bytes.TrimSpace(route.Given(raw))
 	if len(raw) == 0 {
 		return "", nil
 	}
@@ -223,7 +224,7 @@ func matchMetadata(raw json.RawMessage) (func(store.Checkpoint) bool, error) {
 	}
 	return func(cp store.Checkpoint) bool {
 		have := map[string]any{}
-		if json.Unmarshal(object(cp.Meta), &have) != nil {
+		if json.Unmarshal(route.Object(cp.Meta), &have) != nil {
 			return false
 		}
 		have["source"], have["step"], have["thread_id"], have["run_id"] = cp.Source, cp.Step, cp.Thread, cp.Run

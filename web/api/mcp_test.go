@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fawn/agent/mcp"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // withMCP has no MCP servers yet.
@@ -17,5 +17,5 @@ func withMCP(t *testing.T) option {
 			t.Error(err)
 		}
 	})
-	return func(d *api.Deps) { d.MCP = p }
+	return func(d *route.Deps) { d.MCP = p }
 }

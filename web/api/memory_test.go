@@ -11,11 +11,11 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/memory"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // withMemory keeps a memory of at most ten facts. memory.json lies in the data folder.
-func withMemory(d *api.Deps) {
+func withMemory(d *route.Deps) {
 	snap := &config.Snapshot{File: config.Default()}
 	snap.File.Memory.Backend.Model.APIKey = "sk-secret"
 	d.Snapshot = func() *config.Snapshot { return snap }

@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // turn is a message of the lists DeerFlow's gateway has.
@@ -197,7 +197,7 @@ func TestTokenUsageOfAThread(t *testing.T) {
 // TestTokenUsageKnowsLearnedWindows: what a server or a refusal told counts as what is configured.
 func TestTokenUsageKnowsLearnedWindows(t *testing.T) {
 	say := agenttest.Reply{Chunks: []agent.Chunk{{Text: "hi"}, {Usage: &agent.Usage{Input: 100, Output: 20, Total: 120}, Finish: "stop", Model: "big"}}}
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say}}}, func(d *api.Deps) {
+	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say}}}, func(d *route.Deps) {
 		d.Window = func(_, provider string) int {
 			if provider != "big" {
 				return 0

@@ -10,9 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/web/api"
 	"fawn/web/errstatus"
 	"fawn/web/principal"
+	"fawn/web/route"
 )
 
 // TestNoRouteIsWithoutAPolicy: a request of nobody's is refused by every route but those for
@@ -25,7 +25,7 @@ func TestNoRouteIsWithoutAPolicy(t *testing.T) {
 		if owner != "" {
 			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
 		}
-		api.New(api.Deps{}).Routes(e.Group("/api"), true)
+		serve(route.Deps{}, e.Group("/api"), true)
 		n := 0
 		for _, r := range e.Routes() {
 			mine := slices.ContainsFunc(operators, func(p string) bool { return strings.HasPrefix(r.Path, p) })

@@ -16,6 +16,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // maxTraceparent is the length of the longest header that is kept.
@@ -30,7 +31,7 @@ type runRequest struct {
 
 // bindRun reads the body all run-creating routes share; thread is the one of the path, if any.
 func (m mount) bindRun(c echo.Context, thread string) (runRequest, error) {
-	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {
 		return runRequest{}, err
 	}
@@ -53,10 +54,10 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if req.Trace = c.Request().Header.Get("traceparent"); len(req.Trace) > maxTraceparent {
 		req.Trace = ""
 	}
-	req.Origin, req.Owner, req.HeaderModel = "api", m.owner(c), c.Request().Header.Get("X-Model")
+	req.Origin, req.Owner, req.HeaderModel = "api", m.Owner(c), c.Request().Header.Get("X-Model")
 	for _, raw := range []*json.RawMessage{&req.Input, &req.Command, &req.Metadata, &req.Config, &req.Context,
 		&req.Checkpoint} {
-		*raw = given(*raw)
+		*raw = route.Given(*raw)
 	}
 	if err := m.threadOf(thread, &req); err != nil {
 		return req, err
@@ -65,7 +66,7 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s",
 			wire.GraphID)
 	}
-	assistant, err := m.assistantByID(c, req.AssistantID)
+	assistant, err := m.AssistantByID(c, req.AssistantID)
 	if err != nil {
 		return req, err
 	}
@@ -76,7 +77,7 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	if req.Multitask == "" && m.native {
 		req.Multitask = "reject"
 	}
-	if _, err := m.metadata(req.Metadata); err != nil {
+	if _, err := m.Metadata(req.Metadata); err != nil {
 		return req, err
 	}
 	if err := m.checkPatch(c, "input", req.Input); err != nil {
@@ -109,8 +110,8 @@ func (m mount) threadOf(thread string, req *runRequest) error {
 	if req.Thread = thread; thread != "" {
 		return nil
 	}
-	if req.Thread = req.ThreadID(); req.Thread != "" && !m.validID(req.Thread) {
-		return m.badID("body", req.Thread)
+	if req.Thread = req.ThreadID(); req.Thread != "" && !m.ValidID(req.Thread) {
+		return m.BadID("body", req.Thread)
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func checkRun(req *runRequest) error {
 		name string
 		raw  json.RawMessage
 	}{{"config", req.Config}, {"context", req.Context}, {"command", req.Command}} {
-		if _, err := members(o.name, o.raw); err != nil {
+		if _, err := route.Members(o.name, o.raw); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func checkRun(req *runRequest) error {
 		{"if_not_exists", req.IfNotExists, []string{"create", "reject"}},
 	} {
 		if e.value != "" && !slices.Contains(e.allowed, e.value) {
-			return httpx.Invalid("body", e.name, "want one of %v, got %q", e.allowed, cut(e.value, 40))
+			return httpx.Invalid("body", e.name, "want one of %v, got %q", e.allowed, route.Cut(e.value, 40))
 		}
 	}
 	if req.AfterSeconds < 0 || req.AfterSeconds > runs.MaxDelay.Seconds() {
@@ -157,7 +158,7 @@ func checkRun(req *runRequest) error {
 // chooseModel takes names of models which cannot be used out of the request, so that the
 // next level decides, and notes that on the run. Natively they are refused.
 func (m mount) chooseModel(req *runRequest) error {
-	snap := m.snapshotNow()
+	snap := m.Config()
 	if len(snap.UsableModels()) == 0 { // the run itself will say so
 		return nil
 	}
@@ -178,7 +179,7 @@ func (m mount) chooseModel(req *runRequest) error {
 	drop := func(raw json.RawMessage) (json.RawMessage, error) {
 		var obj map[string]json.RawMessage
 		var name string
-		if given(raw) == nil || json.Unmarshal(raw, &obj) != nil || json.Unmarshal(obj["model_name"], &name) != nil ||
+		if route.Given(raw) == nil || json.Unmarshal(raw, &obj) != nil || json.Unmarshal(obj["model_name"], &name) != nil ||
 			name == "" || usable(name) {
 			return raw, nil
 		}
@@ -207,7 +208,7 @@ func (m mount) chooseModel(req *runRequest) error {
 		return nil
 	}
 	if m.native {
-		return httpx.Errorf(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist", cut(unknown[0], 80))
+		return httpx.Errorf(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist", route.Cut(unknown[0], 80))
 	}
 	meta := map[string]json.RawMessage{}
 	if req.Metadata != nil {
@@ -215,7 +216,7 @@ func (m mount) chooseModel(req *runRequest) error {
 			return err
 		}
 	}
-	if meta["model_warning"], err = agent.Encode("model " + cut(unknown[0], 80) +
+	if meta["model_warning"], err = agent.Encode("model " + route.Cut(unknown[0], 80) +
 		" is not configured; the next choice was used"); err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func (m mount) checkChoices(req *runRequest) error {
 	if err := lead.CheckAgent(m.Agents, req.Owner, o); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
 	}
-	snap := m.snapshotNow()
+	snap := m.Config()
 	usable := snap.UsableModels()
 	if o.ReasoningEffort == "" || snap.File.Runs.AllowDegradation || len(usable) == 0 {
 		return nil
@@ -268,7 +269,7 @@ func (m mount) checkCommand(c echo.Context, req *runRequest) error {
 	if err := json.Unmarshal(req.Command, &parts); err != nil {
 		return httpx.Invalid("body", "command", "%v", err)
 	}
-	if limit := m.limits().MaxMessageBytes; int64(len(parts.Resume)) > limit {
+	if limit := m.Limits().MaxMessageBytes; int64(len(parts.Resume)) > limit {
 		return httpx.TooLarge("the answer of command.resume", limit, "server.max_message_bytes")
 	}
 	return m.checkPatch(c, "command.update", parts.Update)
@@ -288,7 +289,7 @@ func (m mount) start(c echo.Context, req runRequest) (store.Run, error) {
 		if base, _ := checkpointOf(req.Thread, req.CheckpointID, req.Checkpoint); base != "" {
 			return r, noCheckpoint(base)
 		}
-		return r, noThread(req.Thread)
+		return r, route.NoThread(req.Thread)
 	}
 	return r, err
 }

@@ -15,10 +15,11 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
-// runJSON is a run on the wire. The counters are those of DeerFlow's gateway.
-type runJSON struct {
+// Run is a run on the wire. The counters are those of DeerFlow's gateway.
+type Run struct {
 	ID               string                     `json:"run_id"`
 	Thread           string                     `json:"thread_id"`
 	Assistant        string                     `json:"assistant_id"`
@@ -40,10 +41,11 @@ type runJSON struct {
 	Messages         int                        `json:"message_count"`
 }
 
-func runOf(r store.Run) (runJSON, error) {
-	out := runJSON{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt),
+// RunOf is a stored run on the wire.
+func RunOf(r store.Run) (Run, error) {
+	out := Run{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt),
 		UpdatedAt: wire.Stamp(r.UpdatedAt),
-		Status:    r.Status, Metadata: object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
+		Status:    r.Status, Metadata: route.Object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
 	out.Assistant = wire.Canonical(out.Assistant)
 	if r.StopReason != "" {
 		out.StopReason = &r.StopReason
@@ -51,7 +53,7 @@ func runOf(r store.Run) (runJSON, error) {
 	if r.Error != "" {
 		out.Error = &r.Error
 	}
-	if err := json.Unmarshal(object(r.Kwargs), &out.Kwargs); err != nil {
+	if err := json.Unmarshal(route.Object(r.Kwargs), &out.Kwargs); err != nil {
 		return out, err
 	}
 	for _, name := range []string{"config", "context"} {
@@ -67,7 +69,7 @@ func runOf(r store.Run) (runJSON, error) {
 		Messages int `json:"message_count"`
 		Subagent int `json:"subagent_tokens"`
 	}
-	if err := json.Unmarshal(object(r.Usage), &u); err != nil {
+	if err := json.Unmarshal(route.Object(r.Usage), &u); err != nil {
 		return out, err
 	}
 	h := r.Helpers
@@ -152,7 +154,7 @@ func (m mount) createRun(c echo.Context, thread string) error {
 		return err
 	}
 	m.contentLocation(c, r)
-	out, err := runOf(r)
+	out, err := RunOf(r)
 	if err != nil {
 		return err
 	}
@@ -163,7 +165,7 @@ func (m mount) createRun(c echo.Context, thread string) error {
 const maxBatch = 100
 
 func (m mount) createBatch(c echo.Context) error {
-	body, err := httpx.Body(c.Request(), m.bodyLimit())
+	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {
 		return err
 	}
@@ -177,13 +179,13 @@ func (m mount) createBatch(c echo.Context) error {
 			return err
 		}
 	}
-	out := make([]runJSON, len(reqs))
+	out := make([]Run, len(reqs))
 	for i, req := range reqs {
 		r, err := m.start(c, req)
 		if err != nil {
 			return err
 		}
-		if out[i], err = runOf(r); err != nil {
+		if out[i], err = RunOf(r); err != nil {
 			return err
 		}
 	}
@@ -191,7 +193,7 @@ func (m mount) createBatch(c echo.Context) error {
 }
 
 func (m mount) run(c echo.Context, r store.Run) error {
-	out, err := runOf(r)
+	out, err := RunOf(r)
 	if err != nil {
 		return err
 	}
@@ -200,17 +202,17 @@ func (m mount) run(c echo.Context, r store.Run) error {
 
 func (m mount) listRuns(c echo.Context, t store.Thread) error {
 	q := c.QueryParams()
-	part, status, err := runsPage(q, historyPage, maxPage)
+	part, status, err := route.RunsPage(q, historyPage, route.MaxPage)
 	if err != nil {
 		return err
 	}
-	list, err := m.DB.Runs(c.Request().Context(), t.ID, status, part.limit, part.offset)
+	list, err := m.DB.Runs(c.Request().Context(), t.ID, status, part.Limit, part.Offset)
 	if err != nil {
 		return err
 	}
 	names := httpx.List(q, "select")
 	return array(c, len(list), func(i int) (any, error) {
-		out, err := runOf(list[i])
+		out, err := RunOf(list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +240,7 @@ func cancelAction(action string) (rollback bool, err error) {
 	case "rollback":
 		return true, nil
 	}
-	return false, httpx.Invalid("query", "action", "want interrupt or rollback, got %q", cut(action, 40))
+	return false, httpx.Invalid("query", "action", "want interrupt or rollback, got %q", route.Cut(action, 40))
 }
 
 func (m mount) cancelRun(c echo.Context, r store.Run) error {
@@ -262,7 +264,7 @@ func (m mount) cancelRun(c echo.Context, r store.Run) error {
 
 // cancelTask ends the helper that works for one call of the thread's active run.
 func (m mount) cancelTask(c echo.Context, t store.Thread) error {
-	if err := m.Runs.CancelTask(t.ID, pathParam(c, "task")); err != nil {
+	if err := m.Runs.CancelTask(t.ID, route.Param(c, "task")); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusAccepted)
@@ -294,7 +296,7 @@ func (m mount) cancelMany(c echo.Context) error {
 		Runs   []string `json:"run_ids"`
 		Status string   `json:"status"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	rollback, err := cancelAction(c.QueryParam("action"))
@@ -307,7 +309,7 @@ func (m mount) cancelMany(c echo.Context) error {
 		c.Response().Header().Set(keptFiles, "files the runs wrote are kept")
 	}
 	if !slices.Contains([]string{"", runs.Pending, runs.Running, "all"}, body.Status) {
-		return httpx.Invalid("body", "status", "want pending, running or all, got %q", cut(body.Status, 40))
+		return httpx.Invalid("body", "status", "want pending, running or all, got %q", route.Cut(body.Status, 40))
 	}
 	if body.Thread == "" && len(body.Runs) == 0 && body.Status == "" {
 		return httpx.Errorf(http.StatusUnprocessableEntity, "select runs by run_ids, thread_id or status")
@@ -317,7 +319,7 @@ func (m mount) cancelMany(c echo.Context) error {
 		return err
 	}
 	for _, r := range slices.Backward(open) { // the newest first, so that nothing queued starts in between
-		if r.Parent != "" || m.foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread ||
+		if r.Parent != "" || m.Foreign(c, r.Owner) || body.Thread != "" && r.ThreadID != body.Thread ||
 			len(body.Runs) > 0 && !slices.Contains(body.Runs, r.ID) ||
 			(body.Status == runs.Pending || body.Status == runs.Running) && r.Status != body.Status {
 			continue
@@ -335,7 +337,7 @@ func modesOf(r store.Run) []string {
 	var kw struct {
 		Modes runs.Strings `json:"stream_mode"`
 	}
-	if json.Unmarshal(object(r.Kwargs), &kw) != nil {
+	if json.Unmarshal(route.Object(r.Kwargs), &kw) != nil {
 		return nil
 	}
 	return kw.Modes

@@ -14,13 +14,11 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
-// Pages of threads, runs and checkpoints.
-const (
-	maxPage     = 1000
-	threadsPage = 100
-)
+// threadsPage is how many threads a search gives that does not say.
+const threadsPage = 100
 
 type threadQuery struct {
 	Metadata  json.RawMessage   `json:"metadata"`
@@ -37,7 +35,7 @@ type threadQuery struct {
 
 func (m mount) searchThreads(c echo.Context) error {
 	var q threadQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
 	return m.answerThreads(c, q)
@@ -46,11 +44,11 @@ func (m mount) searchThreads(c echo.Context) error {
 // listThreads is the search with its filter in the query.
 func (m mount) listThreads(c echo.Context) error {
 	values := c.QueryParams()
-	part, err := queryPage(values, threadsPage, maxPage)
+	part, err := route.QueryPage(values, threadsPage, route.MaxPage)
 	if err != nil {
 		return err
 	}
-	q := threadQuery{Limit: &part.limit, Offset: part.offset, Status: values.Get("status"), SortBy: values.Get("sort_by"),
+	q := threadQuery{Limit: &part.Limit, Offset: part.Offset, Status: values.Get("status"), SortBy: values.Get("sort_by"),
 		SortOrder: values.Get("sort_order"),
 		IDs:       httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
 	return m.answerThreads(c, q)
@@ -64,18 +62,18 @@ func queryObject(q url.Values, name string) json.RawMessage {
 }
 
 func (m mount) answerThreads(c echo.Context, q threadQuery) error {
-	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxPage) {
-		return httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", maxPage, *q.Limit)
+	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > route.MaxPage) {
+		return httpx.Invalid("body", "limit", "want a whole number from 1 to %d, got %d", route.MaxPage, *q.Limit)
 	}
 	extract, err := parseExtracts(q.Extract)
 	if err != nil {
 		return err
 	}
-	page, total, err := m.findThreads(c.Request().Context(), m.owner(c), q)
+	page, total, err := m.findThreads(c.Request().Context(), m.Owner(c), q)
 	if err != nil {
 		return err
 	}
-	paged(c, total, q.Offset+len(page))
+	route.Paged(c, total, q.Offset+len(page))
 	return array(c, len(page), func(i int) (any, error) {
 		out := threadRow(page[i])
 		if extract.whole() || slices.Contains(q.Select, "values") || slices.Contains(q.Select, "interrupts") ||
@@ -106,21 +104,21 @@ func (m mount) pruneThreads(c echo.Context) error {
 		Threads  []string `json:"thread_ids"`
 		Strategy string   `json:"strategy"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	if body.Strategy == "" {
 		body.Strategy = string(runs.PruneDelete)
 	}
 	if s := runs.Strategy(body.Strategy); s != runs.PruneDelete && s != runs.KeepLatest {
-		return httpx.Invalid("body", "strategy", "want delete or keep_latest, got %q", cut(body.Strategy, 40))
+		return httpx.Invalid("body", "strategy", "want delete or keep_latest, got %q", route.Cut(body.Strategy, 40))
 	}
-	if body.Threads == nil || len(body.Threads) > maxPage {
-		return httpx.Invalid("body", "thread_ids", "want a list of at most %d ids", maxPage)
+	if body.Threads == nil || len(body.Threads) > route.MaxPage {
+		return httpx.Invalid("body", "thread_ids", "want a list of at most %d ids", route.MaxPage)
 	}
 	mine := []string{}
 	for _, id := range body.Threads {
-		_, err := m.DB.ThreadOf(c.Request().Context(), m.owner(c), id)
+		_, err := m.DB.ThreadOf(c.Request().Context(), m.Owner(c), id)
 		switch {
 		case err == nil:
 			mine = append(mine, id)
@@ -137,12 +135,12 @@ func (m mount) pruneThreads(c echo.Context) error {
 
 func (m mount) countThreads(c echo.Context) error {
 	var q threadQuery
-	if err := m.bind(c, &q); err != nil {
+	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
 	one := 1
 	q.Limit, q.Offset = &one, 0
-	_, total, err := m.findThreads(c.Request().Context(), m.owner(c), q)
+	_, total, err := m.findThreads(c.Request().Context(), m.Owner(c), q)
 	if err != nil {
 		return err
 	}
@@ -154,29 +152,29 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	switch q.Status {
 	case "", runs.Idle, runs.Busy, runs.ThreadInterrupted, runs.ThreadError:
 	default:
-		return nil, 0, httpx.Invalid("body", "status", "want idle, busy, interrupted or error, got %q", cut(q.Status, 40))
+		return nil, 0, httpx.Invalid("body", "status", "want idle, busy, interrupted or error, got %q", route.Cut(q.Status, 40))
 	}
 	switch q.SortBy {
 	case "", "thread_id", "status", "created_at", "updated_at", "state_updated_at":
 	default:
-		return nil, 0, httpx.Invalid("body", "sort_by", "threads cannot be sorted by %q", cut(q.SortBy, 40))
+		return nil, 0, httpx.Invalid("body", "sort_by", "threads cannot be sorted by %q", route.Cut(q.SortBy, 40))
 	}
 	switch q.SortOrder {
 	case "", "asc", "desc":
 	default:
-		return nil, 0, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", cut(q.SortOrder, 40))
+		return nil, 0, httpx.Invalid("body", "sort_order", "want asc or desc, got %q", route.Cut(q.SortOrder, 40))
 	}
-	if _, err := a.metadata(q.Metadata); err != nil {
+	if _, err := a.Metadata(q.Metadata); err != nil {
 		return nil, 0, err
 	}
-	if err := checkOffset(q.Offset); err != nil {
+	if err := route.CheckOffset(q.Offset); err != nil {
 		return nil, 0, err
 	}
 	limit, offset := threadsPage, q.Offset
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
-	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Status: q.Status, Metadata: given(q.Metadata), Limit: limit,
+	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Status: q.Status, Metadata: route.Given(q.Metadata), Limit: limit,
 		Offset: offset, SortBy: q.SortBy, SortOrder: q.SortOrder}
 	want, err := wanted("values", q.Values)
 	if err != nil {
@@ -193,7 +191,7 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	}
 	page, total := []store.Thread{}, 0
 	for _, t := range all {
-		snap, err := a.snapshot(ctx, t, "")
+		snap, err := a.Checkpoint(ctx, t, "")
 		if err != nil {
 			return nil, 0, err
 		}
@@ -250,4 +248,25 @@ func arrayOf(c echo.Context, n int, element func(dst []byte, i int) ([]byte, err
 	}
 	_, err := res.Write(append(b, ']'))
 	return err
+}
+
+// wanted decodes an object that things must contain, nil when it asks for nothing.
+func wanted(field string, raw json.RawMessage) (map[string]any, error) {
+	if raw = route.Given(raw); raw == nil {
+		return nil, nil
+	}
+	var want map[string]any
+	if json.Unmarshal(raw, &want) != nil {
+		return nil, httpx.Invalid("body", field, "want an object")
+	}
+	return want, nil
+}
+
+// holds tells whether a JSON object contains everything want says.
+func holds(raw json.RawMessage, want map[string]any) bool {
+	if len(want) == 0 {
+		return true
+	}
+	var have map[string]any
+	return json.Unmarshal(route.Object(raw), &have) == nil && contains(have, want)
 }

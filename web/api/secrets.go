@@ -6,6 +6,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // takeSecrets moves the secrets of a run out of what is stored with it, before anything
@@ -31,14 +32,14 @@ func (a *API) storable(config, options json.RawMessage) error {
 		field string
 		raw   json.RawMessage
 	}{{"config", config}, {"context", options}} {
-		if max := a.limits().MaxMessageBytes; int64(len(o.raw)) > max {
+		if max := a.Limits().MaxMessageBytes; int64(len(o.raw)) > max {
 			return httpx.TooLarge(o.field, max, "server.max_message_bytes")
 		}
-		obj, err := members(o.field, o.raw)
+		obj, err := route.Members(o.field, o.raw)
 		if err != nil {
 			return err
 		}
-		if given(obj["secrets"]) != nil {
+		if route.Given(obj["secrets"]) != nil {
 			return errSecrets(o.field)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/llm"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // withSettings lets the API edit a configuration of its own, which begins with a text.
@@ -32,7 +32,7 @@ func withSettings(t *testing.T, text string) option {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(d *api.Deps) { d.Settings, d.Snapshot = s, s.Current }
+	return func(d *route.Deps) { d.Settings, d.Snapshot = s, s.Current }
 }
 
 const providerKey = "sk-this-is-the-key"
@@ -149,7 +149,7 @@ func TestStoredKeyIsNotSentElsewhere(t *testing.T) {
 
 func TestDiscoveryAndPresetsAreTold(t *testing.T) {
 	t.Setenv("GROQ_API_KEY", "gsk-not-shown")
-	w := open(t, silent(), withSettings(t, ""), func(d *api.Deps) {
+	w := open(t, silent(), withSettings(t, ""), func(d *route.Deps) {
 		d.Discover = func(context.Context) []llm.Found {
 			return []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Use: "ollama", Offers: []llm.Offer{{ID: "qwen3:8b", Context: 8192, Tools: true}}}}
 		}

@@ -12,6 +12,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // maxMember bounds one file inside an archive, in bytes once unpacked.
@@ -26,7 +27,7 @@ func skillPath(p string) (archive, inner string, ok bool) {
 // skillFile serves one file of an archive without unpacking the rest. The name may leave
 // out the folder that archives usually have on top.
 func (m mount) skillFile(c echo.Context, dir *files.Files, archive, inner string, download bool) error {
-	file, info, err := openArtifact(dir, archive)
+	file, info, err := route.OpenFile(dir, archive)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (m mount) skillFile(c echo.Context, dir *files.Files, archive, inner string
 		}
 	}
 	if found == nil || !found.Mode().IsRegular() {
-		return httpx.Errorf(http.StatusNotFound, "File '%s' not found in skill archive", cut(inner, 200))
+		return httpx.Errorf(http.StatusNotFound, "File '%s' not found in skill archive", route.Cut(inner, 200))
 	}
 	tooLarge := httpx.Errorf(http.StatusRequestEntityTooLarge, "File in skill archive is larger than %d bytes", maxMember)
 	if found.UncompressedSize64 > maxMember {
@@ -54,19 +55,19 @@ func (m mount) skillFile(c echo.Context, dir *files.Files, archive, inner string
 	}
 	r, err := found.Open()
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive", cut(inner, 200))
+		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive", route.Cut(inner, 200))
 	}
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, maxMember+1)) // what the directory claims need not be true
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive", cut(inner, 200))
+		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive", route.Cut(inner, 200))
 	}
 	if len(data) > maxMember {
 		return tooLarge
 	}
 	name := path.Base(inner)
 	kind, active := uploads.ContentType(name, data)
-	serveHeaders(c.Response().Header(), name, kind, active || download)
+	route.FileHeaders(c.Response().Header(), name, kind, active || download)
 	c.Response().Header().Set("Cache-Control", "private, max-age=300")
 	return c.Blob(http.StatusOK, kind, data)
 }

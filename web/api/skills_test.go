@@ -12,13 +12,13 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/skills"
-	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // withSkills keeps skills in the data folder, where files are written first.
 func withSkills(t *testing.T, files map[string]string) option {
 	t.Helper()
-	return func(d *api.Deps) {
+	return func(d *route.Deps) {
 		dir := d.Dirs.Root
 		for name, text := range files {
 			at := filepath.Join(dir, filepath.FromSlash(name))

@@ -80,7 +80,7 @@ func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 
 func (a *API) deleteLater(r store.Run) {
 	a.work.Go(func() {
-		ctx, done := a.draining(context.Background())
+		ctx, done := a.UntilDrained(context.Background())
 		defer done()
 		if err := a.deleteEnded(ctx, r); err != nil && ctx.Err() == nil {
 			a.Log.Warn("the thread of a stateless run was not deleted", "thread", r.ThreadID, "run", r.ID, "err", err)

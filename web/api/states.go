@@ -16,15 +16,16 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 func noCheckpoint(id string) error {
-	return httpx.Errorf(http.StatusNotFound, "Checkpoint %s not found", cut(id, 80))
+	return httpx.Errorf(http.StatusNotFound, "Checkpoint %s not found", route.Cut(id, 80))
 }
 
 // state answers GET state, at the head or at a checkpoint of the path.
 func (m mount) state(c echo.Context, t store.Thread) error {
-	b, err := m.readState(c, t.ID, pathParam(c, "cid"))
+	b, err := m.readState(c, t.ID, route.Param(c, "cid"))
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (m mount) stateAtCheckpoint(c echo.Context, t store.Thread) error {
 		Checkpoint json.RawMessage `json:"checkpoint"`
 		ID         string          `json:"checkpoint_id"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	cp, err := checkpointOf(t.ID, body.ID, body.Checkpoint)
@@ -52,7 +53,7 @@ func (m mount) stateAtCheckpoint(c echo.Context, t store.Thread) error {
 
 // checkpointOf reads the two ways to name a checkpoint. "" is the head.
 func checkpointOf(thread, id string, raw json.RawMessage) (string, error) {
-	if raw = given(raw); raw == nil {
+	if raw = route.Given(raw); raw == nil {
 		return id, nil
 	}
 	var cp struct {
@@ -77,11 +78,11 @@ func checkpointOf(thread, id string, raw json.RawMessage) (string, error) {
 
 func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMessage, error) {
 	ctx := c.Request().Context()
-	t, err := m.threadByID(c, thread)
+	t, err := m.ThreadByID(c, thread)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := m.snapshot(ctx, t, checkpoint)
+	snap, err := m.Checkpoint(ctx, t, checkpoint)
 	if errors.Is(err, store.ErrNotFound) && checkpoint != "" {
 		return nil, noCheckpoint(checkpoint)
 	}
@@ -111,14 +112,14 @@ func (m mount) updateState(c echo.Context, t store.Thread) error {
 		Checkpoint json.RawMessage `json:"checkpoint"`
 		ID         string          `json:"checkpoint_id"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	base, err := checkpointOf(t.ID, body.ID, body.Checkpoint)
 	if err != nil {
 		return err
 	}
-	if given(body.Values) == nil && base == "" && body.AsNode == "" {
+	if route.Given(body.Values) == nil && base == "" && body.AsNode == "" {
 		b, err := m.readState(c, t.ID, "")
 		if err != nil {
 			return err
@@ -148,7 +149,7 @@ func (m mount) updateState(c echo.Context, t store.Thread) error {
 		return httpx.Errorf(http.StatusConflict, "Thread is busy")
 	}
 	cp, err := m.Runs.UpdateState(c.Request().Context(), t.ID,
-		runs.Update{Values: given(body.Values), AsNode: body.AsNode, Checkpoint: base})
+		runs.Update{Values: route.Given(body.Values), AsNode: body.AsNode, Checkpoint: base})
 	switch {
 	case errors.Is(err, runs.ErrBusy):
 		return httpx.Errorf(http.StatusConflict, "Thread is busy")
@@ -177,10 +178,10 @@ func (m mount) patchState(c echo.Context, t store.Thread) error {
 	var body struct {
 		Metadata json.RawMessage `json:"metadata"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
-	meta, err := m.metadata(body.Metadata)
+	meta, err := m.Metadata(body.Metadata)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func (m mount) patchState(c echo.Context, t store.Thread) error {
 // checkPatch looks at a partial state before anything is done with it: messages within
 // their limit, and names that are no field refused natively, else logged and ignored.
 func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) error {
-	raw = given(raw)
+	raw = route.Given(raw)
 	if raw == nil {
 		return nil
 	}
@@ -217,7 +218,7 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 	var unknown []string
 	for name := range fields {
 		if f, ok := agent.FieldByName(name); name != "messages" && (!ok || f.Hidden) {
-			unknown = append(unknown, cut(name, 64))
+			unknown = append(unknown, route.Cut(name, 64))
 		}
 	}
 	if len(unknown) == 0 {
@@ -227,13 +228,13 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 	if m.native {
 		return httpx.Errorf(http.StatusUnprocessableEntity, "Unknown thread-state field(s): %s", strings.Join(unknown, ", "))
 	}
-	m.Log.Info("unknown state fields ignored", "thread", pathParam(c, "tid"), "fields", unknown)
+	m.Log.Info("unknown state fields ignored", "thread", route.Param(c, "tid"), "fields", unknown)
 	return nil
 }
 
 // checkMessages refuses a message whose text is over the limit. Short bodies cannot hold one.
 func (a *API) checkMessages(raw json.RawMessage) error {
-	limit := a.limits().MaxMessageBytes
+	limit := a.Limits().MaxMessageBytes
 	if int64(len(raw)) <= limit {
 		return nil
 	}

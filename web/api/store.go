@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // What names in the store may be.
@@ -47,7 +48,7 @@ func checkLabels(where, field string, labels []string) error {
 		switch {
 		case l == "" || strings.Contains(l, "."):
 			return httpx.Invalid(where, field, "Namespace labels cannot be empty or contain periods. Received: %s",
-				cut(strings.Join(labels, ", "), 200))
+				route.Cut(strings.Join(labels, ", "), 200))
 		case len(l) > maxLabel:
 			return httpx.Invalid(where, field, "a label has at most %d bytes, got %d", maxLabel, len(l))
 		}
@@ -75,14 +76,14 @@ func (m mount) putItem(c echo.Context) error {
 		Value     json.RawMessage `json:"value"`
 		TTL       *float64        `json:"ttl"` // minutes
 	}
-	if err := m.bind(c, &b); err != nil {
+	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
 	if err := checkItem("body", b.Namespace, b.Key); err != nil {
 		return err
 	}
 	var value map[string]json.RawMessage
-	if given(b.Value) == nil || json.Unmarshal(b.Value, &value) != nil {
+	if route.Given(b.Value) == nil || json.Unmarshal(b.Value, &value) != nil {
 		return httpx.Invalid("body", "value", "want an object (a dictionary)")
 	}
 	it := store.Item{Namespace: b.Namespace, Key: b.Key, Value: b.Value}
@@ -92,7 +93,7 @@ func (m mount) putItem(c echo.Context) error {
 			return err
 		}
 	}
-	if err := m.DB.PutItem(c.Request().Context(), m.owner(c), it); err != nil {
+	if err := m.DB.PutItem(c.Request().Context(), m.Owner(c), it); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -124,7 +125,7 @@ func (m mount) item(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	it, err := m.DB.Item(c.Request().Context(), m.owner(c), namespace, key, refresh)
+	it, err := m.DB.Item(c.Request().Context(), m.Owner(c), namespace, key, refresh)
 	if errors.Is(err, store.ErrNotFound) {
 		return httpx.JSON(c, http.StatusOK, nil)
 	}
@@ -140,7 +141,7 @@ func (m mount) deleteItem(c echo.Context) error {
 		Namespace []string `json:"namespace"`
 		Key       string   `json:"key"`
 	}
-	if err := m.bind(c, &b); err != nil {
+	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
 	where := "body"
@@ -153,7 +154,7 @@ func (m mount) deleteItem(c echo.Context) error {
 	if err := checkItem(where, b.Namespace, b.Key); err != nil {
 		return err
 	}
-	if err := m.DB.DeleteItem(c.Request().Context(), m.owner(c), b.Namespace, b.Key); err != nil {
+	if err := m.DB.DeleteItem(c.Request().Context(), m.Owner(c), b.Namespace, b.Key); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -168,21 +169,21 @@ func (m mount) searchItems(c echo.Context) error {
 		Query   string          `json:"query"`
 		Refresh *bool           `json:"refresh_ttl"`
 	}
-	if err := m.bind(c, &b); err != nil {
+	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
 	if err := checkLabels("body", "namespace_prefix", b.Prefix); err != nil {
 		return err
 	}
-	part, err := bodyPage(b.Limit, b.Offset, itemsPage)
+	part, err := route.BodyPage(b.Limit, b.Offset, itemsPage)
 	if err != nil {
 		return err
 	}
-	filter, err := store.ParseFilter(given(b.Filter))
+	filter, err := store.ParseFilter(route.Given(b.Filter))
 	if err != nil {
 		return httpx.Invalid("body", "filter", "%v", err)
 	}
-	q := store.ItemQuery{Prefix: b.Prefix, Limit: part.limit, Offset: part.offset, Refresh: b.Refresh == nil || *b.Refresh}
+	q := store.ItemQuery{Prefix: b.Prefix, Limit: part.Limit, Offset: part.Offset, Refresh: b.Refresh == nil || *b.Refresh}
 	words := strings.Fields(strings.ToLower(b.Query))
 	if len(words) > 0 || len(filter) > 0 {
 		q.Score = func(key string, value []byte) float64 {
@@ -192,7 +193,7 @@ func (m mount) searchItems(c echo.Context) error {
 			return mentions(words, key, value)
 		}
 	}
-	found, err := m.DB.Items(c.Request().Context(), m.owner(c), q)
+	found, err := m.DB.Items(c.Request().Context(), m.Owner(c), q)
 	if err != nil {
 		return err
 	}
@@ -251,10 +252,10 @@ func (m mount) namespaces(c echo.Context) error {
 		Limit    *int     `json:"limit"`
 		Offset   int      `json:"offset"`
 	}
-	if err := m.bind(c, &b); err != nil {
+	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
-	part, err := bodyPage(b.Limit, b.Offset, namesPage)
+	part, err := route.BodyPage(b.Limit, b.Offset, namesPage)
 	if err != nil {
 		return err
 	}
@@ -264,13 +265,13 @@ func (m mount) namespaces(c echo.Context) error {
 	if err := checkLabels("body", "suffix", b.Suffix); err != nil {
 		return err
 	}
-	q := store.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, Limit: part.limit, Offset: part.offset}
+	q := store.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, Limit: part.Limit, Offset: part.Offset}
 	if b.MaxDepth != nil {
 		if q.MaxDepth = *b.MaxDepth; q.MaxDepth < 1 {
 			return httpx.Invalid("body", "max_depth", "want a whole number above 0, got %d", q.MaxDepth)
 		}
 	}
-	list, err := m.DB.Namespaces(c.Request().Context(), m.owner(c), q)
+	list, err := m.DB.Namespaces(c.Request().Context(), m.Owner(c), q)
 	if err != nil {
 		return err
 	}

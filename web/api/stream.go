@@ -36,7 +36,7 @@ func (m mount) startStream(c echo.Context, thread string) (*store.Run, *followin
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := m.Readers.Acquire(m.limits().MaxReaders)
+	reader, err := m.Readers.Acquire(m.Limits().MaxReaders)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,7 +87,7 @@ func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, err := m.Readers.Acquire(m.limits().MaxReaders)
+	reader, err := m.Readers.Acquire(m.Limits().MaxReaders)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ type following struct {
 // follow sends a run's frames past a cursor until it ends, the client leaves or the server
 // stops.
 func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
-	ctx, done := m.draining(c.Request().Context())
+	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
 	reader, err := m.Runs.FollowRow(ctx, *r)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // superstep is what several nodes wrote at once: one checkpoint.
@@ -47,9 +48,9 @@ func (s superstep) join() (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	var messages []json.RawMessage
 	for _, u := range s.Updates {
-		raw := given(u.Values)
+		raw := route.Given(u.Values)
 		if raw == nil && u.Command != nil {
-			raw = given(u.Command.Update)
+			raw = route.Given(u.Command.Update)
 		}
 		patch, ok := fieldsOf(raw)
 		if !ok {

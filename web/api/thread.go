@@ -8,6 +8,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/api/wire"
+	"fawn/web/route"
 )
 
 // threadJSON is a thread on the wire.
@@ -43,14 +44,14 @@ func threadRow(t store.Thread) threadJSON {
 	}
 	return threadJSON{ID: t.ID, CreatedAt: wire.Stamp(t.CreatedAt), UpdatedAt: wire.Stamp(t.UpdatedAt),
 		StateUpdatedAt: wire.Stamp(t.StateUpdatedAt),
-		Metadata:       object(t.Metadata), Status: t.Status, Config: object(t.Config),
+		Metadata:       route.Object(t.Metadata), Status: t.Status, Config: route.Object(t.Config),
 		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]wire.Interrupt{}}
 }
 
 // wholeThread adds what the head checkpoint and the last run know.
 func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, error) {
 	out := threadRow(t)
-	snap, err := a.snapshot(ctx, t, "")
+	snap, err := a.Checkpoint(ctx, t, "")
 	if err != nil {
 		return out, err
 	}
@@ -62,15 +63,6 @@ func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, erro
 	}
 	out.Error, err = a.failure(ctx, t)
 	return out, err
-}
-
-// snapshot reads a checkpoint of a thread, its head by default. A thread without one gives
-// an empty snapshot.
-func (a *API) snapshot(ctx context.Context, t store.Thread, checkpoint string) (store.Snapshot, error) {
-	if checkpoint == "" && t.Head == "" {
-		return store.Snapshot{}, nil
-	}
-	return a.DB.Snapshot(ctx, t.ID, checkpoint)
 }
 
 // failure says why the last run of a thread failed, or nil when it did not.
@@ -110,11 +102,4 @@ func (a *API) runFailure(ctx context.Context, r store.Run) (*runs.Failure, error
 		}
 	}
 	return plain, nil
-}
-
-func object(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage("{}")
-	}
-	return raw
 }

@@ -17,6 +17,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // newThreadID is the id a new thread gets: the one its client names, or one made here. No
@@ -25,8 +26,8 @@ func (m mount) newThreadID(named *string) (string, error) {
 	switch {
 	case named == nil, *named == "" && !m.native:
 		return uuid.Must(uuid.NewV7()).String(), nil
-	case !m.validID(*named):
-		return "", m.badID("body", *named)
+	case !m.ValidID(*named):
+		return "", m.BadID("body", *named)
 	}
 	return *named, nil
 }
@@ -39,7 +40,7 @@ func (m mount) createThread(c echo.Context) error {
 		Supersteps []superstep     `json:"supersteps"`
 		TTL        json.RawMessage `json:"ttl"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	ttl, err := threadTTL(body.TTL)
@@ -58,13 +59,13 @@ func (m mount) createThread(c echo.Context) error {
 		}
 	case "raise", "do_nothing":
 	default:
-		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", cut(body.IfExists, 40))
+		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", route.Cut(body.IfExists, 40))
 	}
-	if _, err := m.metadata(body.Metadata); err != nil {
+	if _, err := m.Metadata(body.Metadata); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	t := store.Thread{ID: id, Owner: m.owner(c), Status: runs.Idle, Metadata: object(body.Metadata), CreatedAt: time.Now()}
+	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata), CreatedAt: time.Now()}
 	b := store.Batch{Thread: &t, NewThread: true}
 	if b.KV, err = lifetime(id, ttl); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (m mount) createThread(c echo.Context) error {
 	if errors.Is(err, store.ErrExists) {
 		if have, err := m.DB.Thread(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
-		} else if body.IfExists == "raise" || err == nil && (m.foreign(c, have.Owner) || !have.DeletedAt.IsZero()) {
+		} else if body.IfExists == "raise" || err == nil && (m.Foreign(c, have.Owner) || !have.DeletedAt.IsZero()) {
 			return httpx.Errorf(http.StatusConflict, "Thread already exists")
 		}
 		body.Supersteps = nil
@@ -93,7 +94,7 @@ func (m mount) createThread(c echo.Context) error {
 
 // answerThread sends a thread as it is now.
 func (m mount) answerThread(c echo.Context, id string) error {
-	t, err := m.threadByID(c, id)
+	t, err := m.ThreadByID(c, id)
 	if err != nil {
 		return err
 	}
@@ -131,10 +132,6 @@ func lifetime(thread string, ttl *store.TTL) ([]store.KV, error) {
 	return []store.KV{row}, err
 }
 
-func noThread(id string) error {
-	return httpx.Errorf(http.StatusNotFound, "Thread with ID %s not found", id)
-}
-
 func (m mount) thread(c echo.Context, t store.Thread) error {
 	return m.answerThread(c, t.ID)
 }
@@ -144,14 +141,14 @@ func (m mount) patchThread(c echo.Context, t store.Thread) error {
 		Metadata json.RawMessage `json:"metadata"`
 		TTL      json.RawMessage `json:"ttl"`
 	}
-	if err := m.bind(c, &body); err != nil {
+	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
 	ttl, err := threadTTL(body.TTL)
 	if err != nil {
 		return err
 	}
-	patch, err := m.metadata(body.Metadata)
+	patch, err := m.Metadata(body.Metadata)
 	if err != nil {
 		return err
 	}
@@ -167,12 +164,12 @@ func (m mount) patchThread(c echo.Context, t store.Thread) error {
 // mergeMetadata writes the members of patch over a thread's metadata. A time to live counts
 // from now on.
 func (a *API) mergeMetadata(c echo.Context, id string, patch map[string]json.RawMessage, ttl *store.TTL) error {
-	t, err := a.threadByID(c, id)
+	t, err := a.ThreadByID(c, id)
 	if err != nil || len(patch) == 0 && ttl == nil {
 		return err
 	}
 	have := map[string]json.RawMessage{}
-	if err := json.Unmarshal(object(t.Metadata), &have); err != nil {
+	if err := json.Unmarshal(route.Object(t.Metadata), &have); err != nil {
 		return err
 	}
 	maps.Copy(have, patch)
@@ -180,7 +177,7 @@ func (a *API) mergeMetadata(c echo.Context, id string, patch map[string]json.Raw
 	if err != nil {
 		return err
 	}
-	if _, err := a.metadata(merged); err != nil {
+	if _, err := a.Metadata(merged); err != nil {
 		return err
 	}
 	// Pinning a thread is no news: it keeps its place among the recent ones.
@@ -206,7 +203,7 @@ func (m mount) deleteThread(c echo.Context, id string) error {
 	gone := errors.Is(err, runs.ErrNotFound) || errors.Is(err, store.ErrNotFound)
 	switch {
 	case gone && !m.native:
-		return noThread(id)
+		return route.NoThread(id)
 	case gone: // its files may be there without it: uploads come before the first run
 		if err := m.Dirs.Remove(id); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // threadModes is what a reader of a whole thread asked for.
@@ -32,7 +33,7 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 		case "lifecycle": // beginnings and ends are always told
 		default:
 			return set, httpx.Invalid("query", "stream_mode", "unknown mode %q (want run_modes, lifecycle or state_update)",
-				cut(name, 40))
+				route.Cut(name, 40))
 		}
 	}
 	return set, nil
@@ -57,12 +58,12 @@ func (m mount) threadStream(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	release, err := m.Readers.Acquire(m.limits().MaxReaders)
+	release, err := m.Readers.Acquire(m.Limits().MaxReaders)
 	if err != nil {
 		return err
 	}
 	defer release()
-	ctx, done := m.draining(c.Request().Context())
+	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
 	after, from := httpx.ID{}, int64(1) // from: runs that ended before it are over
 	if last := c.Request().Header.Get("Last-Event-ID"); last == "" {

@@ -11,6 +11,7 @@ import (
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/openapi"
+	"fawn/web/route"
 )
 
 // traceJSON is what the calls of a run took.
@@ -47,7 +48,7 @@ func (m mount) traceCall(c echo.Context, r store.Run) error {
 	if err != nil {
 		return err
 	}
-	id, err := strconv.ParseInt(pathParam(c, "span"), 10, 64)
+	id, err := strconv.ParseInt(route.Param(c, "span"), 10, 64)
 	if err != nil {
 		return httpx.Errorf(http.StatusNotFound, "Call not found")
 	}

@@ -12,6 +12,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // formOverhead is how much a form may add to the files in it.
@@ -100,7 +101,7 @@ func (m mount) uploadLimits(c echo.Context, _ string) error {
 }
 
 func (m mount) deleteUpload(c echo.Context, id string) error {
-	name := pathParam(c, "name")
+	name := route.Param(c, "name")
 	dir, err := m.files(id)
 	if err != nil {
 		return err

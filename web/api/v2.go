@@ -16,7 +16,7 @@ import (
 // threadEvents streams the events of a thread until the client leaves.
 func (m mount) threadEvents(c echo.Context, id string) error {
 	var f wire.Filter
-	if err := m.bind(c, &f); err != nil {
+	if err := m.Bind(c, &f); err != nil {
 		return err
 	}
 	switch {
@@ -31,12 +31,12 @@ func (m mount) threadEvents(c echo.Context, id string) error {
 	if f.Since != nil {
 		after = httpx.ID{Seq: *f.Since, Part: httpx.LastPart}
 	}
-	release, err := m.Readers.Acquire(m.limits().MaxReaders)
+	release, err := m.Readers.Acquire(m.Limits().MaxReaders)
 	if err != nil {
 		return err
 	}
 	defer release()
-	ctx, done := m.draining(c.Request().Context())
+	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
 	from := after.Seq
 	if from > 1 && after.Part < httpx.LastPart {

@@ -62,7 +62,7 @@ func (m mount) await(c echo.Context, r store.Run, leave bool) error {
 
 // ended is the run once it has ended, nothing when the client left before.
 func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, err error) {
-	ctx, done := m.draining(c.Request().Context())
+	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
 	res := c.Response()
 	ctl := http.NewResponseController(res)
@@ -144,7 +144,7 @@ func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapsho
 	} else {
 		var t store.Thread
 		if t, err = a.DB.ThreadOf(ctx, principal.Owner(ctx), r.ThreadID); err == nil {
-			snap, err = a.snapshot(ctx, t, r.BaseCheckpoint)
+			snap, err = a.Checkpoint(ctx, t, r.BaseCheckpoint)
 		}
 	}
 	if errors.Is(err, store.ErrNotFound) {

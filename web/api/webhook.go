@@ -15,6 +15,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 const (
@@ -33,9 +34,6 @@ func webhookWaits() []time.Duration {
 // ErrWebhookRefused marks an address that may never be called, so that trying again is no use.
 var ErrWebhookRefused = errors.New("the webhook cannot be called")
 
-// Post calls a webhook and returns the status it answered with.
-type Post func(ctx context.Context, url, run string, body []byte) (status int, err error)
-
 // checkWebhook refuses what is no address of a web server.
 func checkWebhook(raw string) error {
 	if raw == "" {
@@ -45,7 +43,7 @@ func checkWebhook(raw string) error {
 	if err != nil || len(raw) > maxWebhookURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil {
 		return httpx.Invalid("body", "webhook",
-			"want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL, cut(raw, 80))
+			"want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL, route.Cut(raw, 80))
 	}
 	return nil
 }
@@ -209,16 +207,16 @@ func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := runOf(r)
+	row, err := RunOf(r)
 	if err != nil {
 		return nil, err
 	}
 	body := struct {
-		runJSON
+		Run
 		EndedAt string          `json:"run_ended_at"`
 		SentAt  string          `json:"webhook_sent_at"`
 		Values  json.RawMessage `json:"values"`
-	}{runJSON: row, EndedAt: wire.Stamp(r.UpdatedAt), SentAt: wire.Stamp(time.Now())}
+	}{Run: row, EndedAt: wire.Stamp(r.UpdatedAt), SentAt: wire.Stamp(time.Now())}
 	if body.Values, err = a.lastValues(ctx, r); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent/runs"
 	"fawn/web/api"
+	"fawn/web/route"
 )
 
 // receiver is a web server that webhooks call. It answers with the next of its statuses,
@@ -92,7 +93,7 @@ func (w *world) owed(t *testing.T) []string {
 	return keys
 }
 
-func withPost(p api.Post) option { return func(d *api.Deps) { d.Post = p } }
+func withPost(p route.Post) option { return func(d *route.Deps) { d.Post = p } }
 
 func TestWebhookHearsHowARunEnded(t *testing.T) {
 	for _, c := range []struct {
@@ -145,7 +146,7 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 }
 
 func TestWebhookIsGivenUp(t *testing.T) {
-	for name, p := range map[string]api.Post{
+	for name, p := range map[string]route.Post{
 		"refused for good":   func(context.Context, string, string, []byte) (int, error) { return 0, api.ErrWebhookRefused },
 		"answered with 404":  func(context.Context, string, string, []byte) (int, error) { return 404, nil },
 		"never reached":      func(context.Context, string, string, []byte) (int, error) { return 0, errors.New("no route") },

@@ -26,7 +26,9 @@ import (
 	"fawn/web/account"
 	"fawn/web/api"
 	"fawn/web/errstatus"
+	"fawn/web/gateway"
 	"fawn/web/principal"
+	"fawn/web/route"
 )
 
 // world is the API on a real server over a real store, whose runs all use one agent.
@@ -47,7 +49,17 @@ func asked(r *http.Request) principal.Principal {
 	return principal.Single(r)
 }
 
-type option func(*api.Deps)
+type option func(*route.Deps)
+
+// serve adds the routes of the API, and natively those of DeerFlow's gateway.
+func serve(d route.Deps, g *echo.Group, native bool) *api.API {
+	parts := route.NewParts(d)
+	a := api.New(parts)
+	if a.Routes(g, native); native {
+		gateway.New(parts, a).Routes(g)
+	}
+	return a
+}
 
 func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	t.Helper()
@@ -65,24 +77,23 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	}
 	draining, drain := context.WithCancel(context.Background())
 	t.Cleanup(drain)
-	d := api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Draining: draining}
+	d := route.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Draining: draining}
 	for _, o := range opts {
 		o(&d)
 	}
-	gateway := api.New(d)
 	e := echo.New()
 	e.Use(principal.Middleware(asked))
 	e.HTTPErrorHandler = errstatus.Handler(log)
-	gateway.Routes(e.Group(""), false)
-	gateway.Routes(e.Group("/api/langgraph"), false)
-	gateway.Routes(e.Group("/api"), true)
+	served := serve(d, e.Group("/api"), true)
+	served.Routes(e.Group(""), false)
+	served.Routes(e.Group("/api/langgraph"), false)
 	srv := httptest.NewServer(e)
-	w := &world{url: srv.URL, db: db, m: m, dirs: dirs, api: gateway, drain: drain}
+	w := &world{url: srv.URL, db: db, m: m, dirs: dirs, api: served, drain: drain}
 	t.Cleanup(func() {
 		w.drain()
 		m.Close()
 		srv.Close()
-		gateway.Close()
+		served.Close()
 		db.Close()
 	})
 	return w
@@ -264,7 +275,7 @@ func (namedError) ErrorName() string { return "TypeError" }
 
 // withConfig lets a test change the configuration the API sees.
 func withConfig(change func(*config.Snapshot)) option {
-	return func(d *api.Deps) {
+	return func(d *route.Deps) {
 		s := &config.Snapshot{File: config.Default()}
 		change(s)
 		d.Snapshot = func() *config.Snapshot { return s }
@@ -272,10 +283,10 @@ func withConfig(change func(*config.Snapshot)) option {
 }
 
 func withUploads(c uploads.Config) option {
-	return func(d *api.Deps) { d.Uploads = func() uploads.Config { return c } }
+	return func(d *route.Deps) { d.Uploads = func() uploads.Config { return c } }
 }
 
 // withAccounts puts accounts in force, for the handlers: who asks is still said by a header.
-func withAccounts(d *api.Deps) {
+func withAccounts(d *route.Deps) {
 	d.Accounts = account.New(account.Options{DB: d.DB, Log: d.Log, Required: true})
 }

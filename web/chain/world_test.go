@@ -32,7 +32,9 @@ import (
 	"fawn/web/api"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/errstatus"
+	"fawn/web/gateway"
 	"fawn/web/principal"
+	"fawn/web/route"
 )
 
 // patience bounds every wait of these tests.
@@ -101,19 +103,21 @@ func open(t *testing.T, change ...setup) *world {
 	w.builder = lead.NewWith(snapshot, dirs, log, o)
 	m = runs.New(runs.Config{DB: db, Watch: changes.New(dirs), Build: w.builder.Build, Log: log, Remove: dirs.Remove})
 	w.runs = m
-	gateway := api.New(api.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
+	parts := route.NewParts(route.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
+	served := api.New(parts)
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
 	e.HTTPErrorHandler = errstatus.Handler(log)
-	gateway.Routes(e.Group(""), false)
-	gateway.Routes(e.Group("/api"), true)
+	served.Routes(e.Group(""), false)
+	served.Routes(e.Group("/api"), true)
+	gateway.New(parts, served).Routes(e.Group("/api"))
 	srv := httptest.NewServer(e)
 	w.url = srv.URL
 	t.Cleanup(func() {
 		m.Close()
 		w.builder.Close()
 		srv.Close()
-		gateway.Close()
+		served.Close()
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,345 @@
+package gateway
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/account"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+	"fawn/web/proxy"
+	"fawn/web/route"
+)
+
+// What the user of a server without accounts is called, as DeerFlow does without authentication.
+const localEmail = "default@test.local"
+
+// maxLogin bounds the body of a sign-in.
+const maxLogin = 16 << 10
+
+// accounts are DeerFlow's routes of signing in, and those of accounts.
+func (g *Gateway) accounts() []route.Route {
+	const person, manager = principal.Person, principal.Manager
+	return []route.Route{
+		route.On("GET", "/v1/auth/setup-status", anyone, "getSetupStatus", g.setupStatus),
+		route.On("GET", "/v1/auth/providers", anyone, "listProviders", g.providers),
+		route.On("POST", "/v1/auth/initialize", anyone, "initialize", g.initialize),
+		route.On("POST", "/v1/auth/register", anyone, "register", g.register),
+		route.On("POST", "/v1/auth/login/local", anyone, "login", g.login),
+		route.On("POST", "/v1/auth/link", anyone, "useLink", g.useLink),
+		route.On("POST", "/v1/auth/logout", anyone, "logout", g.logout),
+		route.On("GET", "/v1/auth/me", user, "getMe", g.me),
+		route.On("POST", "/v1/auth/change-password", person, "changePassword", g.changePassword),
+		route.On("GET", "/v1/auth/sessions", person, "listSessions", g.listSessions),
+		route.On("POST", "/v1/auth/sessions/end-others", person, "endOtherSessions", g.endOtherSessions),
+		route.On("DELETE", "/v1/auth/sessions/{session_id}", person, "endSession", g.endSession),
+		route.On("GET", "/v1/auth/pats", person, "listTokens", g.listTokens),
+		route.On("POST", "/v1/auth/pats", person, "createToken", g.createToken),
+		route.On("DELETE", "/v1/auth/pats/{token_id}", person, "revokeToken", g.revokeToken),
+		route.On("GET", "/v1/auth/users", manager, "listUsers", g.listUsers),
+		route.On("POST", "/v1/auth/users", manager, "inviteUser", g.inviteUser),
+		route.On("PATCH", "/v1/auth/users/{user_id}", manager, "changeUser", g.changeUser),
+		route.On("DELETE", "/v1/auth/users/{user_id}", manager, "deleteUser", g.deleteUser),
+		route.On("POST", "/v1/auth/users/{user_id}/reset", manager, "resetUser", g.resetUser),
+	}
+}
+
+// coded is an answer in the shape that DeerFlow's auth routes refuse with.
+func coded(status int, code, message string) *httpx.Detail {
+	return &httpx.Detail{Status: status, Detail: map[string]string{"code": code, "message": message}}
+}
+
+// authError is the answer to what went wrong with an account.
+func authError(err error) error {
+	var locked *account.ErrLocked
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &locked):
+		d := httpx.Errorf(http.StatusTooManyRequests, "Too many login attempts. Try again later.")
+		d.Header = http.Header{"Retry-After": {strconv.Itoa(locked.Seconds())}}
+		return d
+	case errors.Is(err, account.ErrBusy):
+		d := httpx.Errorf(http.StatusServiceUnavailable, "too many sign-ins at once; try again")
+		d.Header = http.Header{"Retry-After": {"2"}}
+		return d
+	case errors.Is(err, account.ErrCredentials), errors.Is(err, account.ErrDisabled):
+		return coded(http.StatusUnauthorized, "invalid_credentials", "Incorrect email or password")
+	case errors.Is(err, account.ErrSecondFactor):
+		return coded(http.StatusUnauthorized, "second_factor_required", "A code from your second factor is needed")
+	case errors.Is(err, account.ErrEmailTaken):
+		return coded(http.StatusBadRequest, "email_already_exists", "Email already registered")
+	case errors.Is(err, account.ErrSetUp):
+		return coded(http.StatusConflict, "system_already_initialized", "System already initialized")
+	case errors.Is(err, account.ErrLink):
+		return coded(http.StatusForbidden, "token_invalid", account.ErrLink.Error())
+	case errors.Is(err, account.ErrPassword):
+		return httpx.Invalid("body", "password", "%s", account.ErrPassword)
+	case errors.Is(err, account.ErrEmail):
+		return httpx.Invalid("body", "email", "%s", account.ErrEmail)
+	case errors.Is(err, account.ErrRole):
+		return httpx.Invalid("body", "role", "%s", account.ErrRole)
+	case errors.Is(err, account.ErrName):
+		return httpx.Invalid("body", "name", "%s", account.ErrName)
+	case errors.Is(err, account.ErrScope):
+		return httpx.Invalid("body", "scopes", "%s", account.ErrScope)
+	case errors.Is(err, account.ErrForbidden):
+		return httpx.Errorf(http.StatusForbidden, "%s", account.ErrForbidden)
+	case errors.Is(err, account.ErrLastOwner), errors.Is(err, account.ErrTooMany):
+		return httpx.Errorf(http.StatusConflict, "%s", err)
+	}
+	return err
+}
+
+// bindAuth reads a body, and refuses it on a server where accounts are not in force.
+func (g *Gateway) bindAuth(c echo.Context, into any) error {
+	if err := g.Bind(c, into); err != nil {
+		return err
+	}
+	if !g.Accounts.Required() {
+		return coded(http.StatusBadRequest, "invalid_credentials", "Accounts are off on this server")
+	}
+	return nil
+}
+
+// setupStatus is GET /v1/auth/setup-status.
+func (g *Gateway) setupStatus(c echo.Context) error {
+	needs, err := g.Accounts.NeedsSetup(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]bool{"needs_setup": needs, "registration_enabled": g.mayRegister()})
+}
+
+func (g *Gateway) mayRegister() bool {
+	return g.Accounts.Required() && g.Snapshot().File.Auth.Local.AllowRegistration
+}
+
+type provider struct {
+	ID          string `json:"id"`
+	DisplayName string `json:"display_name"`
+	Type        string `json:"type"`
+}
+
+// providers is GET /v1/auth/providers.
+func (g *Gateway) providers(c echo.Context) error {
+	list := []provider{}
+	if g.Providers != nil && g.Accounts.Required() {
+		for _, p := range g.Providers() {
+			list = append(list, provider{p.ID, p.Name, "oidc"})
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"providers": list})
+}
+
+type credentials struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Name     string `json:"name"`
+	Remember *bool  `json:"remember_me"`
+	Token    string `json:"token"` // of a link
+}
+
+func (c credentials) remember() bool { return c.Remember == nil || *c.Remember }
+
+// initialize is POST /v1/auth/initialize: whoever has the link that the console shows makes the
+// owner's account. The page behind the link keeps its token in a cookie, so that clients which
+// know nothing of it can go on.
+func (g *Gateway) initialize(c echo.Context) error {
+	var in credentials
+	if err := g.Bind(c, &in); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if needs, err := g.Accounts.NeedsSetup(ctx); err != nil || !needs {
+		return cmp.Or(err, authError(account.ErrSetUp))
+	}
+	if cookie, err := c.Cookie(account.CookieSetup); in.Token == "" && err == nil {
+		in.Token = cookie.Value
+	}
+	l, err := g.Accounts.Link(ctx, in.Token)
+	if err != nil || l.Kind != account.LinkSetup {
+		return coded(http.StatusForbidden, "token_invalid", "Open the set-up link that the server shows on its console first")
+	}
+	return g.join(c, in)
+}
+
+// useLink is POST /v1/auth/link.
+func (g *Gateway) useLink(c echo.Context) error {
+	var in credentials
+	if err := g.bindAuth(c, &in); err != nil {
+		return err
+	}
+	return g.join(c, in)
+}
+
+// join uses a link and signs its user in.
+func (g *Gateway) join(c echo.Context, in credentials) error {
+	u, err := g.Accounts.UseLink(c.Request().Context(), in.Token,
+		account.NewUser{Email: in.Email, Name: in.Name, Password: in.Password})
+	if err == nil {
+		err = g.Accounts.SignIn(c, u, in.remember())
+	}
+	if err != nil {
+		return authError(err)
+	}
+	return httpx.JSON(c, http.StatusCreated, meOf(u))
+}
+
+// register is POST /v1/auth/register.
+func (g *Gateway) register(c echo.Context) error {
+	var in credentials
+	if err := g.Bind(c, &in); err != nil {
+		return err
+	}
+	if !g.mayRegister() {
+		return coded(http.StatusForbidden, "registration_disabled", "Self-registration is disabled on this deployment")
+	}
+	ctx := c.Request().Context()
+	if needs, err := g.Accounts.NeedsSetup(ctx); err != nil || needs {
+		return cmp.Or(err, error(coded(http.StatusForbidden, "registration_disabled", "This server has no owner yet")))
+	}
+	if in.Password == "" {
+		return authError(account.ErrPassword)
+	}
+	u, err := g.Accounts.Register(ctx, proxy.Of(c.Request()).IP(),
+		account.NewUser{Email: in.Email, Name: in.Name, Role: account.RoleUser, Password: in.Password})
+	if err == nil {
+		err = g.Accounts.SignIn(c, u, in.remember())
+	}
+	if err != nil {
+		return authError(err)
+	}
+	return httpx.JSON(c, http.StatusCreated, meOf(u))
+}
+
+type loggedIn struct {
+	ExpiresIn  int  `json:"expires_in"`
+	NeedsSetup bool `json:"needs_setup"`
+}
+
+// login is POST /v1/auth/login/local, a form.
+func (g *Gateway) login(c echo.Context) error {
+	r := c.Request()
+	out := loggedIn{ExpiresIn: int(account.Lifetime.Seconds())}
+	if !g.Accounts.Required() {
+		g.Accounts.SetCSRF(c, true)
+		return httpx.JSON(c, http.StatusOK, out)
+	}
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxLogin)
+	if err := r.ParseForm(); err != nil {
+		return httpx.Invalid("body", "username", "send a form with username and password")
+	}
+	for _, name := range []string{"username", "password"} {
+		if r.PostForm.Get(name) == "" {
+			return httpx.Invalid("body", name, "Field required")
+		}
+	}
+	u, err := g.Accounts.Login(r.Context(), proxy.Of(r).IP(), r.PostForm.Get("username"), r.PostForm.Get("password"),
+		r.PostForm.Get("totp"))
+	if err != nil {
+		return authError(err)
+	}
+	remember, err := httpx.Bool(r.PostForm, "remember_me", true)
+	if err != nil {
+		return err
+	}
+	if err := g.Accounts.SignIn(c, u, remember); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// logout is POST /v1/auth/logout.
+func (g *Gateway) logout(c echo.Context) error {
+	if err := g.Accounts.SignOut(c); err != nil {
+		return err
+	}
+	return message(c, "Successfully logged out")
+}
+
+func message(c echo.Context, text string) error {
+	return httpx.JSON(c, http.StatusOK, map[string]string{"message": text})
+}
+
+type me struct {
+	ID         string  `json:"id"`
+	Email      string  `json:"email"`
+	Name       string  `json:"name"`
+	SystemRole string  `json:"system_role"` // of the two that DeerFlow has
+	Role       string  `json:"role"`
+	NeedsSetup bool    `json:"needs_setup"`
+	Provider   *string `json:"oauth_provider"`
+}
+
+func meOf(u store.User) me {
+	out := me{ID: u.ID, Email: u.Email, Name: u.Name, SystemRole: "user", Role: u.Role}
+	if u.Role != account.RoleUser {
+		out.SystemRole = "admin"
+	}
+	return out
+}
+
+// me is GET /v1/auth/me.
+func (g *Gateway) me(c echo.Context) error {
+	ctx := c.Request().Context()
+	u, err := g.Accounts.ByID(ctx, principal.Owner(ctx))
+	if errors.Is(err, store.ErrNotFound) && !g.Accounts.Required() {
+		u, err = store.User{ID: principal.Default, Email: localEmail, Role: account.RoleOwner}, nil
+	}
+	if err != nil {
+		return err
+	}
+	out := meOf(u)
+	ids, err := g.DB.Identities(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	if u.Password == "" && len(ids) > 0 {
+		out.Provider = &ids[0].Issuer
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// changePassword is POST /v1/auth/change-password. All other sessions end.
+func (g *Gateway) changePassword(c echo.Context) error {
+	var in struct {
+		Current  string  `json:"current_password"`
+		New      string  `json:"new_password"`
+		Email    *string `json:"new_email"`
+		Remember *bool   `json:"remember_me"`
+	}
+	if err := g.bindAuth(c, &in); err != nil {
+		return err
+	}
+	r := c.Request()
+	who := principal.Of(r.Context())
+	u, err := g.Accounts.CheckPassword(r.Context(), proxy.Of(r).IP(), who.Email, in.Current)
+	if errors.Is(err, account.ErrCredentials) {
+		return coded(http.StatusBadRequest, "invalid_credentials", "Current password is incorrect")
+	}
+	if err != nil {
+		return authError(err)
+	}
+	if in.Email != nil {
+		if err := g.Accounts.SetEmail(r.Context(), u.ID, *in.Email); err != nil {
+			return authError(err)
+		}
+	}
+	if err := g.Accounts.SetPassword(r.Context(), u.ID, in.New, who.Session); err != nil {
+		if errors.Is(err, account.ErrPassword) {
+			return httpx.Invalid("body", "new_password", "%s", err)
+		}
+		return authError(err)
+	}
+	remember := in.Remember == nil || *in.Remember
+	if err := g.Accounts.SignIn(c, u, remember); err != nil {
+		return err
+	}
+	return message(c, "Password changed successfully")
+}

@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// maxTitle is how long the title of a branch may be, in bytes.
+const maxTitle = 256
+
+// branchThread makes a thread from an answer of another one, as DeerFlow's gateway does.
+func (g *Gateway) branchThread(c echo.Context, t store.Thread) error {
+	var body struct {
+		Message  string   `json:"message_id"`
+		Messages []string `json:"message_ids"`
+		Title    string   `json:"title"`
+	}
+	if err := g.Bind(c, &body); err != nil {
+		return err
+	}
+	switch {
+	case body.Message == "":
+		return httpx.Invalid("body", "message_id", "want the id of a message")
+	case len(body.Title) > maxTitle:
+		return httpx.Invalid("body", "title", "want at most %d bytes", maxTitle)
+	}
+	b, err := g.Runs.Branch(c.Request().Context(), t.ID, append(body.Messages, body.Message), body.Title)
+	switch {
+	case errors.Is(err, runs.ErrNotFound):
+		return httpx.Errorf(http.StatusNotFound, "Message %s not found in thread %s", route.Cut(body.Message, 80), t.ID)
+	case errors.Is(err, runs.ErrGone):
+		return httpx.Errorf(http.StatusConflict, "Message %s can no longer be branched", route.Cut(body.Message, 80))
+	case err != nil:
+		return err
+	}
+	files := "skipped_historical_turn"
+	if b.Files {
+		files = "current_thread_best_effort"
+	}
+	return httpx.JSON(c, http.StatusOK,
+		map[string]string{"thread_id": b.Thread.ID, "parent_thread_id": b.Parent, "parent_checkpoint_id": b.Checkpoint,
+			"branched_from_message_id": body.Message, "workspace_clone_mode": files, "history_seed_mode": "seeded"})
+}

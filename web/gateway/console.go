@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/api"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+const (
+	consolePage = 50
+	maxConsole  = 200
+	usageDays   = 30
+	maxDays     = 366
+)
+
+func (g *Gateway) consoleStats(c echo.Context) error {
+	t, err := g.DB.Totals(c.Request().Context(), g.Owner(c))
+	if err != nil {
+		return err
+	}
+	spent, err := g.DB.SpentByModel(c.Request().Context(), g.Owner(c), time.Unix(0, 0))
+	if err != nil {
+		return err
+	}
+	var all money
+	for _, s := range spent {
+		all.add(s)
+	}
+	cost, currency := all.sum()
+	return httpx.JSON(c, http.StatusOK, map[string]any{"total_cost": cost, "currency": currency, "costs": all.amounts(),
+		"total_runs": t.Runs, "active_runs": t.ActiveRuns, "failed_runs": t.Failed, "total_threads": t.Threads,
+		"total_agents": t.Assistants + 1, "total_tokens": t.Tokens}) // the built-in one counts
+}
+
+type consoleRun struct {
+	ID        string  `json:"run_id"`
+	Thread    string  `json:"thread_id"`
+	Title     *string `json:"thread_title"`
+	Assistant string  `json:"assistant_id"`
+	Status    string  `json:"status"`
+	Tokens    int     `json:"total_tokens"`
+	Error     *string `json:"error"`
+	CreatedAt string  `json:"created_at"`
+	UpdatedAt string  `json:"updated_at"`
+}
+
+func (g *Gateway) consoleRuns(c echo.Context) error {
+	part, status, err := route.RunsPage(c.QueryParams(), consolePage, maxConsole)
+	if err != nil {
+		return err
+	}
+	list, err := g.DB.RecentRuns(c.Request().Context(), g.Owner(c), status, part.Limit+1, part.Offset)
+	if err != nil {
+		return err
+	}
+	more := len(list) > part.Limit
+	out := []consoleRun{}
+	for _, r := range list[:min(part.Limit, len(list))] {
+		one, err := api.RunOf(r.Run)
+		if err != nil {
+			return err
+		}
+		out = append(out, consoleRun{ID: r.ID, Thread: r.ThreadID, Title: route.TextOrNull(r.Title), Assistant: one.Assistant,
+			Status: r.Status, Tokens: one.Total,
+			Error: one.Error, CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt})
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"runs": out, "has_more": more})
+}
+
+type usageDay struct {
+	Date   string   `json:"date"`
+	Total  int64    `json:"total_tokens"`
+	Input  int64    `json:"input_tokens"`
+	Output int64    `json:"output_tokens"`
+	Runs   int      `json:"runs"`
+	Cost   *float64 `json:"cost"` // null when it is in several currencies
+
+	cost money
+}
+
+type usageSums struct {
+	Days     []usageDay             `json:"days"`
+	ByModel  map[string]*modelSpent `json:"by_model"`
+	Total    int64                  `json:"total_tokens"`
+	Runs     int                    `json:"total_runs"`
+	Cost     *float64               `json:"total_cost"`
+	Currency *string                `json:"currency"`
+	Costs    map[string]float64     `json:"costs"`
+	ByUser   []*userSpent           `json:"by_user,omitempty"` // for whoever runs the installation
+	Budgets  *budgets               `json:"budgets"`           // null where they are off
+}
+
+// consoleUsage adds up tokens and money for each of the last days of the asker's clock. Days without
+// runs are there too.
+func (g *Gateway) consoleUsage(c echo.Context) error {
+	q := c.QueryParams()
+	days, err := httpx.Int(q, "days", usageDays, 1, maxDays)
+	if err != nil {
+		return err
+	}
+	minutes, err := httpx.Int(q, "tz_offset_minutes", 0, -14*60, 14*60)
+	if err != nil {
+		return err
+	}
+	ctx, ahead := c.Request().Context(), time.Duration(minutes)*time.Minute
+	today := g.Now().UTC().Add(ahead).Truncate(24 * time.Hour)
+	first := today.AddDate(0, 0, 1-days)
+	runsOn, err := g.DB.RunsByDay(ctx, g.Owner(c), first.Add(-ahead), ahead)
+	if err != nil {
+		return err
+	}
+	byDay, err := g.DB.SpentByDay(ctx, g.Owner(c), first.Add(-ahead), ahead)
+	if err != nil {
+		return err
+	}
+	byModel, err := g.DB.SpentByModel(ctx, g.Owner(c), first.Add(-ahead))
+	if err != nil {
+		return err
+	}
+	list, at := make([]usageDay, days), map[string]int{}
+	out := usageSums{Days: list, ByModel: map[string]*modelSpent{}}
+	for i := range list {
+		list[i].Date = first.AddDate(0, 0, i).Format(time.DateOnly)
+		list[i].Runs, at[list[i].Date] = runsOn[list[i].Date], i
+		out.Runs += list[i].Runs
+	}
+	var all money
+	for _, s := range byDay {
+		i, ok := at[s.Date]
+		if !ok { // the day began while this was answered
+			continue
+		}
+		d := &list[i]
+		d.Total, d.Input, d.Output = d.Total+s.Total, d.Input+s.Input, d.Output+s.Output
+		d.cost.add(s)
+		all.add(s)
+		out.Total += s.Total
+	}
+	for i := range list {
+		list[i].Cost, _ = list[i].cost.sum()
+	}
+	for _, s := range byModel {
+		one := out.ByModel[s.Model]
+		if one == nil {
+			one = &modelSpent{}
+			out.ByModel[s.Model] = one
+		}
+		one.add(s)
+	}
+	out.Cost, out.Currency = all.sum()
+	out.Costs = all.amounts()
+	if out.ByUser, err = g.spentByUser(ctx, first.Add(-ahead)); err != nil {
+		return err
+	}
+	if out.Budgets, err = g.budgets(ctx); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}

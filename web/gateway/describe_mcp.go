@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
+
+// describeMCP are the routes of MCP servers.
+func describeMCP() []o.Op {
+	const tag = "MCP servers"
+	servers := o.Object(o.Req("mcp_servers", o.Map(o.Schema{"type": "object"})))
+	all := route.Answered("The servers, with secrets masked", servers)
+	status := route.Answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
+	questions := route.Answered("The questions that are open", o.Object(o.Req("questions", o.List(o.Ref("MCPQuestion")))))
+	tools := route.Answered("The servers with their tools", o.Object(o.Req("servers", o.List(o.Ref("ThreadServer")))))
+	return []o.Op{
+		{ID: "getMCPConfig", Tag: tag, Text: "Get the configuration of MCP servers",
+			More: "Values of env and headers, and what else sounds like a secret, are ***; secrets of oauth are null.",
+			Out:  all, Fail: []int{404}},
+		{ID: "putMCPConfig", Tag: tag, Text: "Replace the configuration of MCP servers",
+			More: "A value *** keeps what is stored there, as does a null secret of oauth; an empty one clears it. routing and " +
+				"tools stay when they are left out. New stdio servers must be started with npx or uvx; see docs/mcp.md.",
+			Need: true, Body: o.Body(o.Opt("mcp_servers", o.Map(o.Schema{"type": "object"})),
+				o.Opt("mcpServers", o.Map(o.Schema{"type": "object"}))), Out: all, Fail: []int{400, 404}},
+		{ID: "switchMCPServer", Tag: tag, Text: "Switch an MCP server on or off", Need: true,
+			Body: o.Body(o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all, Fail: []int{400, 404}},
+		{ID: "resetMCP", Tag: tag, Text: "Start all MCP servers anew",
+			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))), Fail: []int{404}},
+		{ID: "getMCPStatus", Tag: tag, Text: "Get the state, tools and log of MCP servers", Out: status, Fail: []int{404}},
+		{ID: "reconnectMCPServer", Tag: tag, Text: "Start an MCP server anew", Out: status},
+		{ID: "loginMCPServer", Tag: tag, Text: "Begin a login at an MCP server",
+			More: "Open authorization_url in the browser that asks: a cookie lets only that one end the login, within ten " +
+				"minutes.", Out: route.Answered("Where to go", o.Object(o.Req("authorization_url", o.String()))),
+			Fail: []int{400, 404, 502}},
+		{ID: "logoutMCPServer", Tag: tag, Text: "Forget the tokens of an MCP server", Out: status},
+		{ID: "getThreadTools", Tag: tag, Text: "Get the tools of MCP servers that a thread has", Out: tools},
+		{ID: "putThreadTools", Tag: tag, Text: "Switch tools of MCP servers off in a thread",
+			More: "It replaces what was off, and counts from the next run on. servers are off with all their tools, also those " +
+				"that come later; tools are names by server, as the server calls them.",
+			Body: o.Body(o.Opt("servers", o.List(o.String())), o.Opt("tools", o.Map(o.List(o.String())))), Out: tools},
+		{ID: "listMCPQuestions", Tag: tag, Text: "Get what MCP servers ask the person in a thread", Out: questions},
+		{ID: "answerMCPQuestion", Tag: tag, Text: "Answer an MCP server's question",
+			More: "The call that waits for it goes on. content has what schema wants, with action accept.",
+			Body: o.Body(o.Req("action", o.Enum("accept", "decline", "cancel")), o.Opt("content", o.Map(nil))),
+			Out:  questions, Fail: []int{404, 422}},
+		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
+			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
+	}
+}
+
+// mcpSchemas are the shapes of describeMCP.
+func mcpSchemas() map[string]o.Schema {
+	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
+	return map[string]o.Schema{
+		"ThreadServer": o.Object(o.Req("name", o.String()), o.Req("state", o.String()), o.Req("enabled", o.Bool()),
+			o.Req("tools", o.List(o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
+				o.Req("enabled", o.Bool()))))),
+		"MCPQuestion": o.Object(o.Req("id", o.String()), o.Req("thread_id", o.String()), o.Req("server", o.String()),
+			o.Req("message", o.String()), o.Req("schema", o.Map(nil)), o.Req("until", o.Time())),
+		"MCPStatus": o.Object(o.Req("name", o.String()),
+			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")), o.Opt("error", o.String()),
+			o.Opt("next", o.Time()), o.Req("tools", o.List(tool)), o.Req("withheld", o.List(tool)),
+			o.Req("skipped", o.List(o.String())), o.Req("sessions", o.Schema{"type": "integer"}),
+			o.Req("login", o.Enum("none", "out", "in")),
+			o.Req("log", o.List(o.Object(o.Req("at", o.Time()), o.Req("text", o.String()))))),
+	}
+}

@@ -1,0 +1,108 @@
+package gateway
+
+import (
+	"fawn/agent/middleware"
+	o "fawn/web/openapi"
+	"fawn/web/route"
+)
+
+// describeNative are the routes of DeerFlow's own about threads and runs.
+func describeNative() []o.Op {
+	const tag = "DeerFlow"
+	goal := route.Answered("The goal, or null", o.Object(o.Req("goal", o.Nullable(o.Map(nil)))))
+	limit := o.Param{Name: "limit", Schema: o.Range(1, maxTurns)}
+	before, after := o.Param{Name: "before_seq", Schema: o.Int(0)}, o.Param{Name: "after_seq", Schema: o.Int(0)}
+	page := route.Answered("Messages", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool())))
+	replay := route.Answered("Input and checkpoint for the new run",
+		o.Object(o.Req("input", o.Map(nil)), o.Req("checkpoint", o.Map(nil)), o.Req("metadata", o.Map(nil)),
+			o.Req("target_run_id", o.String())))
+	opinion := o.Body(o.Req("rating", o.Int(-1)), o.Opt("comment", o.String()), o.Opt("message_id", o.String()))
+	opinions := route.Answered("The feedback", o.List(o.Ref("Feedback")))
+	return []o.Op{
+		{ID: "branchThread", Tag: "Threads", Text: "Branch a new thread from an answer",
+			Body: o.Body(o.Req("message_id", o.String()), o.Opt("message_ids", o.List(o.String())), o.Opt("title", o.String())),
+			Out: route.Answered("The new thread and its origin",
+				o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
+					o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
+					o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")),
+					o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
+		{ID: "getGoal", Tag: tag, Text: "Get the goal of a thread", Out: goal},
+		{ID: "putGoal", Tag: tag, Text: "Set the goal of a thread", Need: true,
+			Body: o.Body(o.Req("objective", o.String()), o.Opt("max_continuations", o.Range(0, middleware.MaxContinuations))),
+			Out:  goal, Fail: []int{409}},
+		{ID: "deleteGoal", Tag: tag, Text: "Clear the goal of a thread", Out: goal, Fail: []int{409}},
+		{ID: "getTokenUsage", Tag: tag, Text: "Get the token usage of a thread",
+			Query: []o.Param{{Name: "include_active", Schema: o.Bool()}}, Out: route.Answered("The totals", o.Ref("TokenUsage"))},
+		{ID: "listMessages", Tag: tag, Text: "List the messages of the conversation, oldest first",
+			Query: []o.Param{limit, before, after}, Out: route.Answered("Messages", o.List(o.Ref("Turn")))},
+		{ID: "getMessagesPage", Tag: tag, Text: "Get the conversation page by page, from the end",
+			Query: []o.Param{limit, before},
+			Out: route.Answered("A page", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool()),
+				o.Req("next_before_seq", o.Nullable(o.Int(1)))))},
+		{ID: "prepareRegenerate", Tag: tag, Text: "Prepare to regenerate the last turn", Need: true,
+			Body: o.Body(o.Req("message_id", o.String())), Out: replay, Fail: []int{409}},
+		{ID: "prepareEdit", Tag: tag, Text: "Prepare to regenerate the last turn with an edited message", Need: true,
+			Body: o.Body(o.Req("human_message_id", o.String()), o.Req("replacement_text", o.String())), Out: replay,
+			Fail: []int{409}},
+		{ID: "listRunMessages", Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after},
+			Out: page},
+		{ID: "listStatelessRunMessages", Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after},
+			Out: page},
+		{ID: "listRunEvents", Tag: tag, Text: "List the events of a run, without answer deltas",
+			Query: []o.Param{{Name: "event_types", Schema: o.String(), Text: "Comma-separated names"},
+				{Name: "task_id", Schema: o.String()}, {Name: "limit", Schema: o.Range(1, maxEvents)}, after},
+			Out: route.Answered("The events", o.List(o.Ref("RunEvent")))},
+		{ID: "getWorkspaceChanges", Tag: tag, Text: "Get the files a run created, changed or deleted",
+			More: "Files in workspace and outputs. Differences are of texts; others only have sizes and hashes.",
+			Query: []o.Param{{Name: "include_files", Schema: o.Bool(), Text: "List the files, on by default"},
+				{Name: "include_diff", Schema: o.Bool(), Text: "Include unified diffs, off by default"}},
+			Out: route.Answered("The changes", o.Ref("WorkspaceChanges"))},
+		{ID: "listFeedback", Tag: tag, Text: "List the feedback on a run", Out: opinions},
+		{ID: "addFeedback", Tag: tag, Text: "Give feedback on a run", Need: true, Body: opinion,
+			Out: route.Answered("The feedback", o.Ref("Feedback")), Fail: []int{400}},
+		{ID: "putFeedback", Tag: tag, Text: "Replace the feedback on a run", Need: true, Body: opinion,
+			Out: route.Answered("The feedback", o.Ref("Feedback")), Fail: []int{400}},
+		{ID: "clearFeedback", Tag: tag, Text: "Delete all feedback on a run",
+			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool())))},
+		{ID: "getFeedbackStats", Tag: tag, Text: "Get feedback totals of a run",
+			Out: route.Answered("The totals", o.Object(o.Req("run_id", o.String()), o.Req("total", o.Int(0)),
+				o.Req("positive", o.Int(0)), o.Req("negative", o.Int(0))))},
+		{ID: "deleteFeedback", Tag: tag, Text: "Delete feedback",
+			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool())))},
+		{ID: "listStatelessRunFeedback", Tag: tag, Text: "List the feedback on a run", Out: opinions},
+	}
+}
+
+// nativeSchemas are the shapes of describeNative.
+func nativeSchemas() map[string]o.Schema {
+	feedback := o.Object(o.Req("feedback_id", o.String()), o.Req("run_id", o.String()), o.Req("thread_id", o.String()),
+		o.Req("user_id", o.String()),
+		o.Req("message_id", o.Nullable(o.String())), o.Req("rating", o.Int(-1)), o.Req("comment", o.Nullable(o.String())),
+		o.Req("created_at", o.Time()))
+	event := []o.Prop{o.Req("thread_id", o.String()), o.Req("seq", o.Int(1)), o.Req("event_type", o.String()),
+		o.Req("category", o.String()), o.Req("content", o.Any()), o.Req("metadata", o.Map(nil))}
+	return map[string]o.Schema{
+		"Feedback": feedback,
+		"Turn": o.Object(append(event[:6:6], o.Req("run_id", o.Nullable(o.String())),
+			o.Req("created_at", o.Nullable(o.Time())), o.Req("feedback", o.Nullable(o.Ref("Feedback"))))...),
+		"WorkspaceChanges": o.Object(o.Req("run_id", o.String()), o.Req("thread_id", o.ID()), o.Req("available", o.Bool()),
+			o.Req("version", o.Int(1)),
+			o.Req("summary", o.Object(o.Req("created", o.Int(0)), o.Req("modified", o.Int(0)), o.Req("deleted", o.Int(0)),
+				o.Req("symlink_created", o.Int(0)),
+				o.Req("additions", o.Int(0)), o.Req("deletions", o.Int(0)), o.Req("truncated", o.Bool()))),
+			o.Req("files", o.List(o.Object(o.Req("path", o.String()), o.Req("root", o.Enum("workspace", "outputs")),
+				o.Req("status", o.Enum("created", "modified", "deleted", "symlink_created")), o.Req("binary", o.Bool()),
+				o.Req("sensitive", o.Bool()), o.Req("symlink", o.Bool()),
+				o.Req("size_before", o.Nullable(o.Int(0))), o.Req("size_after", o.Nullable(o.Int(0))),
+				o.Req("sha256_before", o.Nullable(o.String())), o.Req("sha256_after", o.Nullable(o.String())),
+				o.Req("additions", o.Int(0)), o.Req("deletions", o.Int(0)), o.Req("diff", o.String()),
+				o.Req("diff_truncated", o.Bool()),
+				o.Req("diff_unavailable_reason", o.Nullable(o.Enum("binary", "large", "sensitive", "truncated", "symlink")))))),
+			o.Req("limits", o.Map(o.Int(0)))),
+		"RunEvent": o.Object(append(event[:6:6], o.Req("run_id", o.String()))...),
+		"TokenUsage": o.Object(o.Req("thread_id", o.String()), o.Req("total_tokens", o.Int(0)),
+			o.Req("total_input_tokens", o.Int(0)), o.Req("total_output_tokens", o.Int(0)),
+			o.Req("total_runs", o.Int(0)), o.Req("by_model", o.Map(nil)), o.Req("by_caller", o.Map(o.Int(0))),
+			o.Opt("total_cost", o.Number()), o.Opt("currency", o.String()), o.Opt("context_usage", o.Map(nil))),
+	}
+}

@@ -1,0 +1,234 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/memory"
+	"fawn/store"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// onMemory is the handler of a route of the memory. revision is the one that a change is meant
+// for, 0 for any.
+func (g *Gateway) onMemory(h func(c echo.Context, owner string, at memory.At) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		revision, err := httpx.Int(c.QueryParams(), "revision", 0, 0, math.MaxInt)
+		if err != nil {
+			return err
+		}
+		return memoryError(h(c, g.Owner(c), memory.At(revision)), c.Param("fact"))
+	}
+}
+
+// memoryError words what went wrong with the memory.
+func memoryError(err error, id string) error {
+	var bad *memory.DocumentError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, memory.ErrNotFound):
+		return httpx.Errorf(http.StatusNotFound, "Memory fact '%s' not found", route.Cut(id, 80))
+	case errors.Is(err, memory.ErrDuplicate), errors.Is(err, memory.ErrEvicted), errors.Is(err, memory.ErrChanged):
+		return httpx.Errorf(http.StatusConflict, "%s", err.Error())
+	case errors.As(err, &bad):
+		return httpx.Errorf(http.StatusBadRequest, "%s", bad.Error())
+	}
+	return err
+}
+
+func (g *Gateway) memory(c echo.Context, owner string, _ memory.At) error {
+	d, err := g.Memory.Document(c.Request().Context(), owner)
+	return answerMemory(c, d, err)
+}
+
+func answerMemory(c echo.Context, d memory.Document, err error) error {
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, d)
+}
+
+// reloadMemory is POST /memory/reload. A file that cannot be read is the server's fault.
+func (g *Gateway) reloadMemory(c echo.Context, owner string, _ memory.At) error {
+	d, err := g.Memory.Reload(c.Request().Context(), owner)
+	var bad *memory.DocumentError
+	if errors.As(err, &bad) {
+		return httpx.Errorf(http.StatusInternalServerError, "memory.json can't be read, so nothing was changed: %s",
+			bad.Error())
+	}
+	return answerMemory(c, d, err)
+}
+
+func (g *Gateway) clearMemory(c echo.Context, owner string, at memory.At) error {
+	d, err := g.Memory.Clear(c.Request().Context(), owner, at)
+	return answerMemory(c, d, err)
+}
+
+func (g *Gateway) importMemory(c echo.Context, owner string, at memory.At) error {
+	body, err := httpx.Body(c.Request(), g.BodyLimit())
+	if err != nil {
+		return err
+	}
+	var object map[string]json.RawMessage
+	if err := httpx.Decode(body, &object); err != nil {
+		return err
+	}
+	if len(object) == 0 { // clearing has its own route
+		return httpx.Invalid("body", "facts", "the document is empty")
+	}
+	d, err := memory.Parse(body)
+	if err != nil {
+		return err
+	}
+	d, err = g.Memory.Import(c.Request().Context(), owner, at, d)
+	return answerMemory(c, d, err)
+}
+
+func (g *Gateway) addFact(c echo.Context, owner string, at memory.At) error {
+	b := struct {
+		Content    *string `json:"content"`
+		Category   string  `json:"category"`
+		Confidence float64 `json:"confidence"`
+	}{Category: memory.CategoryDefault, Confidence: 0.5}
+	if err := g.Bind(c, &b); err != nil {
+		return err
+	}
+	if b.Content == nil || *b.Content == "" {
+		return httpx.Invalid("body", "content", "a fact needs content")
+	}
+	if err := checkConfidence(b.Confidence); err != nil {
+		return err
+	}
+	d, err := g.Memory.Add(c.Request().Context(), owner, at,
+		memory.Fact{Content: *b.Content, Category: b.Category, Confidence: b.Confidence})
+	return answerMemory(c, d, err)
+}
+
+func (g *Gateway) changeFact(c echo.Context, owner string, at memory.At) error {
+	var b struct {
+		Content    *string  `json:"content"`
+		Category   *string  `json:"category"`
+		Confidence *float64 `json:"confidence"`
+		Revision   int64    `json:"revision"`
+	}
+	if err := g.Bind(c, &b); err != nil {
+		return err
+	}
+	if b.Confidence != nil {
+		if err := checkConfidence(*b.Confidence); err != nil {
+			return err
+		}
+	}
+	d, err := g.Memory.Change(c.Request().Context(), owner, at, c.Param("fact"),
+		memory.Edit{Content: b.Content, Category: b.Category, Confidence: b.Confidence, Revision: b.Revision})
+	return answerMemory(c, d, err)
+}
+
+func checkConfidence(v float64) error {
+	if v < 0 || v > 1 {
+		return httpx.Invalid("body", "confidence", "must be between 0 and 1")
+	}
+	return nil
+}
+
+func (g *Gateway) deleteFact(c echo.Context, owner string, at memory.At) error {
+	d, err := g.Memory.Delete(c.Request().Context(), owner, at, c.Param("fact"))
+	return answerMemory(c, d, err)
+}
+
+// memoryConfigJSON has the flat keys of older versions and today's nested ones. It never has a key.
+type memoryConfigJSON struct {
+	Enabled         bool           `json:"enabled"`
+	StoragePath     string         `json:"storage_path"`
+	Debounce        float64        `json:"debounce_seconds"`
+	MaxFacts        int            `json:"max_facts"`
+	Confidence      float64        `json:"fact_confidence_threshold"`
+	Inject          bool           `json:"injection_enabled"`
+	InjectTokens    int            `json:"max_injection_tokens"`
+	Mode            string         `json:"mode"`
+	ShutdownTimeout float64        `json:"shutdown_flush_timeout_seconds"`
+	ManagerClass    string         `json:"manager_class"`
+	Backend         map[string]any `json:"backend_config"`
+}
+
+func memoryConfigOf(c config.Memory) memoryConfigJSON {
+	b := c.Backend
+	model := map[string]any{"provider": route.TextOrNull(b.Model.Provider), "model": route.TextOrNull(b.Model.Model),
+		"temperature": b.Model.Temperature}
+	return memoryConfigJSON{c.Enabled, b.StoragePath, b.Debounce.Seconds(), b.MaxFacts, b.FactConfidenceThreshold,
+		c.InjectionEnabled, b.MaxInjectionTokens,
+		c.Mode, 0, "deermem", map[string]any{
+			"storage_path": b.StoragePath, "debounce_seconds": b.Debounce.Seconds(), "queue_max_depth": b.QueueMaxDepth,
+			"model": model, "model_name": route.TextOrNull(b.ModelName),
+			"max_facts": b.MaxFacts, "fact_confidence_threshold": b.FactConfidenceThreshold,
+			"max_injected_facts":   b.MaxInjectedFacts,
+			"max_injection_tokens": b.MaxInjectionTokens, "guaranteed_categories": b.GuaranteedCategories,
+			"guaranteed_token_budget":  b.GuaranteedTokenBudget,
+			"staleness_review_enabled": b.StalenessReviewEnabled, "staleness_age_days": b.StalenessAgeDays,
+			"staleness_min_candidates":         b.StalenessMinCandidates,
+			"staleness_max_removals_per_cycle": b.StalenessMaxRemovalsPerCycle,
+			"staleness_protected_categories":   b.StalenessProtectedCategories,
+		}}
+}
+
+func (g *Gateway) memoryConfig(c echo.Context, _ string, _ memory.At) error {
+	return httpx.JSON(c, http.StatusOK, memoryConfigOf(g.Config().File.Memory))
+}
+
+func (g *Gateway) memoryStatus(c echo.Context, owner string, _ memory.At) error {
+	d, err := g.Memory.Document(c.Request().Context(), owner)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"config": memoryConfigOf(g.Config().File.Memory), "data": d})
+}
+
+// threadMemoryJSON says what a thread has to do with the memory.
+type threadMemoryJSON struct {
+	Enabled bool `json:"enabled"`
+	Facts   int  `json:"facts"` // that it taught
+}
+
+func (g *Gateway) threadMemory(c echo.Context, t store.Thread) error {
+	ctx := c.Request().Context()
+	off, err := g.Memory.Off(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	n, err := g.Memory.Taught(ctx, t.Owner, t.ID)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, threadMemoryJSON{!off, n})
+}
+
+func (g *Gateway) putThreadMemory(c echo.Context, t store.Thread) error {
+	var b struct {
+		Enabled *bool `json:"enabled"`
+	}
+	if err := g.Bind(c, &b); err != nil {
+		return err
+	}
+	if b.Enabled == nil {
+		return httpx.Invalid("body", "enabled", "must be true or false")
+	}
+	if err := g.Memory.SetOff(c.Request().Context(), t.ID, !*b.Enabled); err != nil {
+		return err
+	}
+	return g.threadMemory(c, t)
+}
+
+// forgetThread is DELETE /threads/:tid/memory: what the thread taught is forgotten.
+func (g *Gateway) forgetThread(c echo.Context, t store.Thread) error {
+	if _, err := g.Memory.Forget(c.Request().Context(), t.Owner, t.ID); err != nil {
+		return err
+	}
+	return g.threadMemory(c, t)
+}

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// modelJSON is what clients may know of a model; never how it is reached.
+type modelJSON struct {
+	Name        string `json:"name"`
+	Model       string `json:"model"`
+	DisplayName string `json:"display_name"`
+	Description string `json:"description"`
+	Thinking    bool   `json:"supports_thinking"`
+	Effort      bool   `json:"supports_reasoning_effort"`
+	Vision      bool   `json:"supports_vision"`
+}
+
+// disabledJSON is a model that cannot be used as it is configured, and why.
+type disabledJSON struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+func modelOf(m config.Model) modelJSON {
+	out := modelJSON{Name: m.Name, Model: m.Model, DisplayName: m.DisplayName, Description: m.Description,
+		Thinking: m.SupportsThinking, Effort: m.SupportsReasoningEffort, Vision: m.SupportsVision}
+	if out.Model == "" {
+		out.Model = m.Name
+	}
+	if out.DisplayName == "" {
+		out.DisplayName = m.Name
+	}
+	return out
+}
+
+func (g *Gateway) models(c echo.Context) error {
+	s := g.Config()
+	list := []modelJSON{}
+	for _, one := range s.UsableModels() {
+		list = append(list, modelOf(one))
+	}
+	disabled := []disabledJSON{}
+	for _, one := range s.File.Models {
+		if one.Disabled != "" {
+			disabled = append(disabled, disabledJSON{one.Name, one.Disabled})
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "disabled": disabled,
+		"token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
+}
+
+func (g *Gateway) model(c echo.Context) error {
+	name := route.Param(c, "name")
+	one, ok := g.Config().Model(name)
+	if !ok || one.Disabled != "" {
+		return httpx.Errorf(http.StatusNotFound, "Model '%s' not found", route.Cut(name, 80))
+	}
+	return httpx.JSON(c, http.StatusOK, modelOf(one))
+}
+
+// features tells which optional parts of DeerFlow's gateway are served here.
+func (g *Gateway) features(c echo.Context) error {
+	off := map[string]bool{"enabled": false}
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"agents_api": map[string]bool{"enabled": g.Agents != nil && g.Config().File.AgentsAPI.Enabled},
+			"browser_control": off, "mcp_tasks": off})
+}

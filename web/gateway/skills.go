@@ -1,0 +1,291 @@
+package gateway
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/skills"
+	"fawn/sandbox/files"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// skillJSON is a skill the way DeerFlow shows it, with what was found in its files.
+type skillJSON struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	License     *string       `json:"license"`
+	Category    string        `json:"category"`
+	Enabled     bool          `json:"enabled"`
+	Editable    bool          `json:"editable"`
+	Findings    []findingJSON `json:"findings,omitempty"`
+	Content     *string       `json:"content,omitempty"`
+}
+
+// findingJSON is something about a file of a skill.
+type findingJSON struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	Rule     string `json:"rule,omitempty"`
+}
+
+func skillOf(s skills.Skill) skillJSON {
+	out := skillJSON{Name: s.Name, Description: s.Description, License: route.TextOrNull(s.License),
+		Category: string(s.Category),
+		Enabled:  s.Enabled && s.Usable(), Editable: s.Editable()}
+	for _, f := range s.Findings {
+		out.Findings = append(out.Findings, findingJSON{f.File, f.Line, string(f.Severity), f.Text, f.Rule})
+	}
+	return out
+}
+
+func skillsOf(list []skills.Skill, take func(skills.Skill) bool) map[string]any {
+	out := []skillJSON{}
+	for _, s := range list {
+		if take(s) {
+			out = append(out, skillOf(s))
+		}
+	}
+	return map[string]any{"skills": out}
+}
+
+// onSkills is the handler of a route of skills.
+func (g *Gateway) onSkills(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if g.Skills == nil {
+			return httpx.Errorf(http.StatusNotFound, "There are no skills here")
+		}
+		return h(c)
+	}
+}
+
+// skillError words what went wrong with a skill.
+func skillError(err error, name string) error {
+	var refused *skills.Refused
+	switch {
+	case errors.Is(err, skills.ErrNotFound):
+		return httpx.Errorf(http.StatusNotFound, "Skill '%s' not found", route.Cut(name, 80))
+	case errors.Is(err, skills.ErrReadOnly):
+		return httpx.Errorf(http.StatusBadRequest, "Skill '%s' is not a custom skill and can't be changed", route.Cut(name, 80))
+	case errors.Is(err, skills.ErrExists):
+		return httpx.Errorf(http.StatusConflict, "A skill of that name already exists")
+	case errors.As(err, &refused):
+		return httpx.Errorf(http.StatusBadRequest, "%s", strings.ToUpper(refused.Why[:1])+refused.Why[1:])
+	}
+	return err
+}
+
+func (g *Gateway) listSkills(c echo.Context) error {
+	list, err := g.Skills.List()
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, skillsOf(list, func(skills.Skill) bool { return true }))
+}
+
+func (g *Gateway) skill(c echo.Context) error {
+	name := route.Param(c, "name")
+	s, err := g.Skills.Get(name)
+	if err != nil {
+		return skillError(err, name)
+	}
+	return httpx.JSON(c, http.StatusOK, skillOf(s))
+}
+
+func (g *Gateway) switchSkill(c echo.Context) error {
+	var b struct {
+		Enabled *bool `json:"enabled"`
+	}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	if b.Enabled == nil {
+		return httpx.Invalid("body", "enabled", "is required")
+	}
+	name := route.Param(c, "name")
+	if err := g.Skills.SetEnabled(map[string]bool{name: *b.Enabled}); err != nil {
+		return skillError(err, name)
+	}
+	return g.skill(c)
+}
+
+// switchSkills switches several at once: all that the body names, or none.
+func (g *Gateway) switchSkills(c echo.Context) error {
+	var b struct {
+		Skills map[string]struct {
+			Enabled *bool `json:"enabled"`
+		} `json:"skills"`
+	}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	if b.Skills == nil {
+		return httpx.Invalid("body", "skills", "is required")
+	}
+	list, err := g.Skills.List()
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, s := range list {
+		known[s.Name] = true
+	}
+	on := map[string]bool{}
+	for name, s := range b.Skills {
+		if s.Enabled == nil {
+			return httpx.Invalid("body", "skills", "enabled is required for each skill")
+		}
+		if !known[name] {
+			return skillError(skills.ErrNotFound, name)
+		}
+		on[name] = *s.Enabled
+	}
+	if err := g.Skills.SetEnabled(on); err != nil {
+		return skillError(err, "")
+	}
+	return g.listSkills(c)
+}
+
+func (g *Gateway) reloadSkills(c echo.Context) error {
+	if err := g.Skills.Refresh(); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"success": true, "scope": "process", "message": "The skills were read again"})
+}
+
+// installSkill takes a skill from an archive among a thread's files.
+func (g *Gateway) installSkill(c echo.Context) error {
+	var b struct {
+		Thread string `json:"thread_id"`
+		Path   string `json:"path"`
+	}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	if !g.ValidID(b.Thread) {
+		return g.BadID("body", b.Thread)
+	}
+	if err := g.Free(c, b.Thread); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(strings.ToLower(b.Path), ".skill") {
+		return httpx.Errorf(http.StatusBadRequest, "The path must end in .skill")
+	}
+	clean := path.Clean("/" + b.Path)
+	if clean != files.UserData && !strings.HasPrefix(clean, files.UserData+"/") {
+		return route.Traversal()
+	}
+	dir, err := g.Dirs.Open(b.Thread)
+	if errors.Is(err, fs.ErrNotExist) {
+		return route.NoFile(route.Cut(b.Path, 200))
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	file, info, err := route.OpenFile(dir, clean)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	s, err := g.Skills.Install(file, info.Size(), g.Config().File.SkillScan.Enabled)
+	if err != nil {
+		return skillError(err, "")
+	}
+	return httpx.JSON(c, http.StatusOK,
+		map[string]any{"success": true, "skill_name": s.Name, "message": "Skill '" + s.Name + "' installed successfully",
+			"findings": skillOf(s).Findings})
+}
+
+func (g *Gateway) listCustomSkills(c echo.Context) error {
+	list, err := g.Skills.List()
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, skillsOf(list, skills.Skill.Editable))
+}
+
+// customSkill answers with a custom skill and its text.
+func (g *Gateway) customSkill(c echo.Context) error {
+	name := route.Param(c, "name")
+	s, err := g.Skills.Get(name)
+	if err == nil && !s.Editable() {
+		err = skills.ErrNotFound
+	}
+	if err != nil {
+		return skillError(err, name)
+	}
+	return skillText(c, s)
+}
+
+func skillText(c echo.Context, s skills.Skill) error {
+	out, text := skillOf(s), s.Text()
+	out.Content = &text
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// edit is who changes a skill over the API.
+func (g *Gateway) edit() skills.Edit {
+	return skills.Edit{Author: "human", Scan: g.Config().File.SkillScan.Enabled}
+}
+
+func (g *Gateway) putCustomSkill(c echo.Context) error {
+	var b struct {
+		Content *string `json:"content"`
+	}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	if b.Content == nil {
+		return httpx.Invalid("body", "content", "is required")
+	}
+	name := route.Param(c, "name")
+	s, err := g.Skills.Write(name, *b.Content, g.edit())
+	if err != nil {
+		return skillError(err, name)
+	}
+	return skillText(c, s)
+}
+
+func (g *Gateway) deleteCustomSkill(c echo.Context) error {
+	name := route.Param(c, "name")
+	if err := g.Skills.Delete(name, g.edit()); err != nil {
+		return skillError(err, name)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]bool{"success": true})
+}
+
+func (g *Gateway) customSkillHistory(c echo.Context) error {
+	name := route.Param(c, "name")
+	list, err := g.Skills.History(name)
+	if err != nil {
+		return skillError(err, name)
+	}
+	if list == nil {
+		list = []skills.Change{}
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"history": list})
+}
+
+func (g *Gateway) rollbackCustomSkill(c echo.Context) error {
+	b := struct {
+		Index int `json:"history_index"`
+	}{-1}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	name := route.Param(c, "name")
+	s, err := g.Skills.Rollback(name, b.Index, g.edit())
+	if err != nil {
+		return skillError(err, name)
+	}
+	return skillText(c, s)
+}

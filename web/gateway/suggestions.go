@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/lead"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// maxSuggestions is the most one request may ask for.
+const maxSuggestions = 5
+
+// suggest gives follow-up questions; an empty list when they are switched off or cannot be
+// made, as nobody waits for them.
+func (g *Gateway) suggest(c echo.Context, thread string) error {
+	var b struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Type    string          `json:"type"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+		N     *int   `json:"n"`
+		Model string `json:"model_name"`
+	}
+	wish := lead.SuggestWish{Owner: g.Owner(c), Thread: thread}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	conf := g.Config().File.Suggestions
+	wish.N, wish.Model = min(3, conf.MaxSuggestions), b.Model
+	if b.N != nil {
+		if *b.N < 1 || *b.N > maxSuggestions {
+			return httpx.Invalid("body", "n", "want 1 to %d, got %d", maxSuggestions, *b.N)
+		}
+		wish.N = min(*b.N, conf.MaxSuggestions)
+	}
+	for _, one := range b.Messages {
+		var content agent.Content
+		if route.Given(one.Content) != nil && json.Unmarshal(one.Content, &content) != nil {
+			return httpx.Invalid("body", "messages", "the content of a message must be a text or a list of blocks")
+		}
+		if one.Role == "" {
+			one.Role = one.Type
+		}
+		wish.Messages = append(wish.Messages, lead.Said{Role: one.Role, Content: content.String()})
+	}
+	list := []string{}
+	if conf.Enabled && g.Aside != nil && len(wish.Messages) > 0 {
+		ctx, done := g.UntilDrained(c.Request().Context())
+		defer done()
+		found, err := g.Aside.Suggest(ctx, wish)
+		if err != nil && ctx.Err() == nil {
+			g.Log.Warn("no suggestions could be made", "thread", wish.Thread, "err", err)
+		}
+		list = append(list, found...)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"suggestions": list})
+}
+
+func (g *Gateway) suggestionsConfig(c echo.Context) error {
+	conf := g.Config().File.Suggestions
+	return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": conf.Enabled, "max_suggestions": conf.MaxSuggestions})
+}
+
+// polish gives a draft in better words.
+func (g *Gateway) polish(c echo.Context) error {
+	var b struct {
+		Text   string `json:"text"`
+		Locale string `json:"locale"`
+		Thread string `json:"thread_id"`
+	}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	conf := g.Config().File.InputPolish
+	switch n := utf8.RuneCountInString(b.Text); {
+	case !conf.Enabled || g.Aside == nil:
+		return httpx.Errorf(http.StatusNotFound, "Input polish is disabled: set input_polish.enabled in the configuration")
+	case strings.TrimSpace(b.Text) == "":
+		return httpx.Errorf(http.StatusBadRequest, "There is no text to polish")
+	case n > conf.MaxChars:
+		return httpx.Errorf(http.StatusBadRequest,
+			"The text has %d characters; at most %d can be polished (input_polish.max_chars)", n, conf.MaxChars)
+	}
+	if b.Thread != "" {
+		if _, err := g.ThreadByID(c, b.Thread); err != nil {
+			return err
+		}
+	}
+	ctx, done := g.UntilDrained(c.Request().Context())
+	defer done()
+	text, err := g.Aside.Polish(ctx, lead.PolishWish{Owner: g.Owner(c), Thread: b.Thread, Text: b.Text, Locale: b.Locale})
+	if err != nil {
+		g.Log.Warn("couldn't polish a draft", "thread", b.Thread, "err", err)
+		return httpx.Errorf(http.StatusServiceUnavailable, "Couldn't polish the draft: %v", err)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"rewritten_text": text, "changed": text != b.Text})
+}

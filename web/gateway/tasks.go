@@ -1,0 +1,387 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/schedule"
+	"fawn/store"
+	"fawn/web/api"
+	"fawn/web/api/wire"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// How a task's runs relate to threads.
+const (
+	freshThread = "fresh_thread_per_run"
+	reuseThread = "reuse_thread"
+)
+
+// scheduledJSON is a cron the way DeerFlow shows scheduled tasks.
+type scheduledJSON struct {
+	ID         string          `json:"id"`
+	User       string          `json:"user_id"`
+	Thread     *string         `json:"thread_id"`
+	Mode       string          `json:"context_mode"`
+	Assistant  string          `json:"assistant_id"`
+	Title      string          `json:"title"`
+	Prompt     string          `json:"prompt"`
+	Type       string          `json:"schedule_type"`
+	Spec       json.RawMessage `json:"schedule_spec"`
+	Timezone   string          `json:"timezone"`
+	Status     string          `json:"status"` // enabled, paused, running, completed, failed
+	Overlap    string          `json:"overlap_policy"`
+	NextRun    *string         `json:"next_run_at"`
+	LastRun    *string         `json:"last_run_at"`
+	LastRunID  *string         `json:"last_run_id"`
+	LastThread *string         `json:"last_thread_id"`
+	LastError  *string         `json:"last_error"`
+	Runs       int             `json:"run_count"`
+	CreatedAt  string          `json:"created_at"`
+	UpdatedAt  string          `json:"updated_at"`
+}
+
+// taskOf adds to a cron what its last starts were.
+func (g *Gateway) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error) {
+	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: route.TextOrNull(cron.Thread), Mode: freshThread,
+		Assistant: cron.Assistant, Title: cron.Title,
+		Prompt: schedule.Prompt(cron.Payload), Type: cron.Kind, Timezone: cron.Timezone,
+		Status: "enabled", Overlap: "enqueue", NextRun: route.StampOrNull(cron.NextAt),
+		CreatedAt: wire.Stamp(cron.CreatedAt), UpdatedAt: wire.Stamp(cron.UpdatedAt)}
+	spec := map[string]string{"cron": cron.Schedule}
+	if cron.Kind == store.CronOnce {
+		spec = map[string]string{"run_at": wire.Stamp(cron.RunAt)}
+	}
+	var err error
+	if out.Spec, err = agent.Encode(spec); err != nil {
+		return out, err
+	}
+	if cron.Thread != "" {
+		out.Mode = reuseThread
+	}
+	if cron.Overlap != "" {
+		out.Overlap = cron.Overlap
+	}
+	if wire.BuiltIn(out.Assistant) {
+		out.Assistant = wire.GraphID
+	}
+	if out.Timezone == "" {
+		out.Timezone = "UTC"
+	}
+	ctx := c.Request().Context()
+	started, open, err := g.DB.CountCronRuns(ctx, cron.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Runs = started
+	last, err := g.DB.CronRuns(ctx, cron.ID, 1, 0)
+	if err != nil {
+		return out, err
+	}
+	failed := false
+	if len(last) > 0 {
+		r := last[0]
+		out.LastRun, out.LastError, failed = route.StampOrNull(r.StartedAt), route.TextOrNull(r.Error), r.Status == store.CronFailed
+		if !r.StartedAt.IsZero() {
+			out.LastRunID, out.LastThread = &r.Run, &r.Thread
+		}
+	}
+	switch {
+	case open > 0:
+		out.Status = "running"
+	case !cron.Enabled:
+		out.Status = "paused"
+	case cron.NextAt.IsZero() && failed:
+		out.Status = "failed"
+	case cron.NextAt.IsZero():
+		out.Status = "completed"
+	}
+	return out, nil
+}
+
+func (g *Gateway) createTask(c echo.Context) error {
+	var b taskBody
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		field string
+		given bool
+	}{{"title", b.Title != nil}, {"prompt", b.Prompt != nil}, {"schedule_type", b.Type != nil},
+		{"schedule_spec", route.Given(b.Spec) != nil}, {"timezone", b.Timezone != nil}} {
+		if !s.given {
+			return httpx.Invalid("body", s.field, "is required")
+		}
+	}
+	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: g.Owner(c),
+		Kind:      *b.Type,
+		Assistant: wire.LeadAssistant(), Enabled: true, After: "keep", Overlap: "skip", Task: true}
+	if cron.Kind != store.CronOnce && cron.Kind != store.CronRepeats {
+		return unprocessable("Unsupported schedule_type")
+	}
+	if b.Mode == nil {
+		fresh := freshThread
+		b.Mode = &fresh
+	}
+	if err := g.taskParts(c, &b); err != nil {
+		return err
+	}
+	if err := b.change(&cron, g.Now(), g.soonest(), g.Limits().MaxMessageBytes); err != nil {
+		return err
+	}
+	cron, err := g.DB.CreateCron(c.Request().Context(), cron)
+	if errors.Is(err, store.ErrNotFound) {
+		return route.NoThread(cron.Thread)
+	}
+	if err != nil {
+		return err
+	}
+	g.Planned()
+	return g.answerTask(c, cron)
+}
+
+// taskParts looks up what a task names: its assistant, which is known by its id then, and its thread.
+func (g *Gateway) taskParts(c echo.Context, b *taskBody) error {
+	if b.Agent != nil {
+		found, err := g.api.AssistantByID(c, *b.Agent)
+		if err != nil {
+			return err
+		}
+		b.Agent = &found.ID
+	}
+	return g.taskThread(c, *b)
+}
+
+// taskThread refuses a thread that is not the asker's.
+func (g *Gateway) taskThread(c echo.Context, b taskBody) error {
+	if b.Thread == nil || *b.Thread == "" || b.Mode != nil && *b.Mode == freshThread {
+		return nil
+	}
+	if !g.ValidID(*b.Thread) {
+		return g.BadID("body", *b.Thread)
+	}
+	_, err := g.ThreadByID(c, *b.Thread)
+	return err
+}
+
+func (g *Gateway) soonest() time.Duration { return g.Config().File.Scheduler.MinOnceDelay }
+
+func (g *Gateway) answerTask(c echo.Context, cron store.Cron) error {
+	out, err := g.taskOf(c, cron)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// answerTasks sends the crons that keep says yes to, newest first.
+func (g *Gateway) answerTasks(c echo.Context, keep func(store.Cron) bool) error {
+	var ids []string
+	err := g.DB.EachCron(c.Request().Context(), g.Owner(c), func(cron store.Cron) bool {
+		if keep(cron) {
+			ids = append(ids, cron.ID)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	out := []scheduledJSON{}
+	for _, id := range ids {
+		cron, err := g.DB.Cron(c.Request().Context(), g.Owner(c), id)
+		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		one, err := g.taskOf(c, cron)
+		if err != nil {
+			return err
+		}
+		out = append(out, one)
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+func (g *Gateway) listTasks(c echo.Context) error {
+	return g.answerTasks(c, func(store.Cron) bool { return true })
+}
+
+func (g *Gateway) threadTasks(c echo.Context, thread string) error {
+	return g.answerTasks(c, func(cron store.Cron) bool { return cron.Thread == thread })
+}
+
+// taskParam finds the task of the path.
+func (g *Gateway) taskParam(c echo.Context) (store.Cron, error) {
+	cron, err := g.DB.Cron(c.Request().Context(), g.Owner(c), route.Param(c, "cid"))
+	return cron, noTask(err)
+}
+
+func noTask(err error) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return httpx.Errorf(http.StatusNotFound, "Scheduled task not found")
+}
+
+func (g *Gateway) task(c echo.Context) error {
+	cron, err := g.taskParam(c)
+	if err != nil {
+		return err
+	}
+	return g.answerTask(c, cron)
+}
+
+// idleTask refuses to touch a task whose run goes on.
+func (g *Gateway) idleTask(c echo.Context) (store.Cron, error) {
+	cron, err := g.taskParam(c)
+	if err != nil {
+		return cron, err
+	}
+	_, open, err := g.DB.CountCronRuns(c.Request().Context(), cron.ID)
+	if err == nil && open > 0 {
+		err = httpx.Errorf(http.StatusConflict,
+			"Scheduled task is currently running; retry after the active execution finishes")
+	}
+	return cron, err
+}
+
+// changeTask stores a change of a task and answers with the result.
+func (g *Gateway) changeTask(c echo.Context, id string, change func(*store.Cron) error) error {
+	cron, err := g.DB.ChangeCron(c.Request().Context(), g.Owner(c), id, change)
+	if err != nil {
+		return noTask(err)
+	}
+	g.Planned()
+	return g.answerTask(c, cron)
+}
+
+func (g *Gateway) patchTask(c echo.Context) error {
+	var b taskBody
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	if b.Type != nil {
+		return httpx.Invalid("body", "schedule_type", "cannot be changed")
+	}
+	cron, err := g.idleTask(c)
+	if err != nil {
+		return err
+	}
+	if err := g.taskParts(c, &b); err != nil {
+		return err
+	}
+	return g.changeTask(c, cron.ID, func(cron *store.Cron) error {
+		return b.change(cron, g.Now(), g.soonest(), g.Limits().MaxMessageBytes)
+	})
+}
+
+func (g *Gateway) pauseTask(c echo.Context) error {
+	cron, err := g.idleTask(c)
+	if err != nil {
+		return err
+	}
+	return g.changeTask(c, cron.ID, func(cron *store.Cron) error {
+		cron.Enabled = false
+		return api.Plan(cron, g.Now())
+	})
+}
+
+func (g *Gateway) resumeTask(c echo.Context) error {
+	cron, err := g.idleTask(c)
+	if err != nil {
+		return err
+	}
+	return g.changeTask(c, cron.ID, func(cron *store.Cron) error {
+		cron.Enabled = true
+		if err := api.Plan(cron, g.Now()); err != nil {
+			return err
+		}
+		if cron.Kind == store.CronOnce && cron.NextAt.IsZero() {
+			return unprocessable("once schedule must be in the future")
+		}
+		return nil
+	})
+}
+
+// triggerTask starts a task now.
+func (g *Gateway) triggerTask(c echo.Context) error {
+	cron, err := g.taskParam(c)
+	if err != nil {
+		return err
+	}
+	if g.Schedule == nil {
+		return httpx.Errorf(http.StatusServiceUnavailable, "scheduling isn't available here")
+	}
+	_, err = g.Schedule.Trigger(c.Request().Context(), cron)
+	switch {
+	case errors.Is(err, schedule.ErrBusy):
+		return httpx.Errorf(http.StatusConflict, "Scheduled task trigger conflicted with an active run")
+	case errors.Is(err, schedule.ErrFailed):
+		return httpx.Errorf(http.StatusBadGateway, "%v", err)
+	case err != nil:
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"id": cron.ID, "triggered": true})
+}
+
+func (g *Gateway) deleteTask(c echo.Context) error {
+	cron, err := g.idleTask(c)
+	if err != nil {
+		return err
+	}
+	if err := g.DB.DeleteCron(c.Request().Context(), g.Owner(c), cron.ID); err != nil {
+		return noTask(err)
+	}
+	g.Planned()
+	return httpx.JSON(c, http.StatusOK, map[string]any{"id": cron.ID, "deleted": true})
+}
+
+type scheduledRunJSON struct {
+	ID           string  `json:"id"`
+	Task         string  `json:"task_id"`
+	Thread       string  `json:"thread_id"`
+	Run          *string `json:"run_id"`
+	ScheduledFor string  `json:"scheduled_for"`
+	Trigger      string  `json:"trigger"`
+	Status       string  `json:"status"`
+	Error        *string `json:"error"`
+	StartedAt    *string `json:"started_at"`
+	FinishedAt   *string `json:"finished_at"`
+	CreatedAt    string  `json:"created_at"`
+}
+
+func (g *Gateway) taskRuns(c echo.Context) error {
+	part, err := route.QueryPage(c.QueryParams(), 50, 200)
+	if err != nil {
+		return err
+	}
+	cron, err := g.taskParam(c)
+	if err != nil {
+		return err
+	}
+	list, err := g.DB.CronRuns(c.Request().Context(), cron.ID, part.Limit, part.Offset)
+	if err != nil {
+		return err
+	}
+	out := make([]scheduledRunJSON, len(list))
+	for i, r := range list {
+		out[i] = scheduledRunJSON{ID: r.ID, Task: r.Cron, Thread: r.Thread, ScheduledFor: wire.Stamp(r.DueAt),
+			Trigger: r.Trigger, Status: r.Status,
+			Error: route.TextOrNull(r.Error), StartedAt: route.StampOrNull(r.StartedAt), FinishedAt: route.StampOrNull(r.FinishedAt),
+			CreatedAt: wire.Stamp(r.DueAt)}
+		if !r.StartedAt.IsZero() {
+			out[i].Run = &r.Run
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}

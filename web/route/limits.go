@@ -1,0 +1,95 @@
+package route
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/web/httpx"
+)
+
+// Limits are the sizes of this moment's configuration.
+func (p *Parts) Limits() config.Server { return p.Config().File.Server }
+
+// Bind reads the JSON body of a request.
+func (p *Parts) Bind(c echo.Context, into any) error {
+	return httpx.Bind(c.Request(), p.BodyLimit(), into)
+}
+
+// BodyLimit is how large a body may be.
+func (p *Parts) BodyLimit() httpx.Limit {
+	return httpx.Limit{Bytes: p.Limits().MaxBodyBytes, Key: "server.max_body_bytes"}
+}
+
+// Given is raw, or nil when it is absent or null.
+func Given(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// Metadata checks a metadata object of a request: an object within the limit, or nil.
+func (p *Parts) Metadata(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	raw = Given(raw)
+	if raw == nil {
+		return nil, nil
+	}
+	if max := p.Limits().MaxMetadataBytes; int64(len(raw)) > max {
+		return nil, httpx.TooLarge("metadata", max, "server.max_metadata_bytes")
+	}
+	return Members("metadata", raw)
+}
+
+// Param is a parameter of the path, decoded.
+func Param(c echo.Context, name string) string {
+	v := c.Param(name)
+	if c.Request().URL.RawPath == "" || !strings.Contains(v, "%") {
+		return v
+	}
+	if dec, err := url.PathUnescape(v); err == nil {
+		return dec
+	}
+	return v
+}
+
+// MaxName bounds names of assistants and titles of tasks, longestText descriptions.
+const (
+	MaxName = 256
+	MaxText = 4096
+)
+
+// MaxID is what a folder of a thread may be called at most.
+const MaxID = 64
+
+// BadID refuses an id that a client must not use for a thread.
+func (p *Parts) BadID(where, id string) error {
+	return httpx.Invalid(where, "thread_id", "want 1 to %d letters, digits, dashes and underscores, got %q",
+		min(p.Limits().MaxIDBytes, MaxID), Cut(id, 80))
+}
+
+// ValidID tells whether a client may use id for a thread.
+func (p *Parts) ValidID(id string) bool {
+	if id == "" || len(id) > min(p.Limits().MaxIDBytes, MaxID) {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Cut is a text of at most n bytes, for errors.
+func Cut(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,54 @@
+package route
+
+import "fawn/web/openapi"
+
+// Place gives operations the methods and paths that a table of routes has for them.
+func Place(ops []openapi.Op, table []Route, native bool) []openapi.Op {
+	at := map[string]int{}
+	for i, o := range ops {
+		at[o.ID] = i
+	}
+	for _, r := range table {
+		if i, ok := at[r.op]; ok {
+			ops[i].Method, ops[i].Path, ops[i].Native = r.method, r.path, native
+		}
+	}
+	return ops
+}
+
+// PathParams describes what the parameters of paths stand for.
+func PathParams() map[string]openapi.Param {
+	return map[string]openapi.Param{
+		"thread_id":     {Name: "thread_id", Schema: openapi.ID(), Text: "Thread ID"},
+		"run_id":        {Name: "run_id", Schema: openapi.String(), Text: "Run ID"},
+		"checkpoint_id": {Name: "checkpoint_id", Schema: openapi.String(), Text: "ID of a checkpoint of the thread"},
+		"assistant_id":  {Name: "assistant_id", Schema: openapi.String(), Text: "Assistant ID, or lead_agent"},
+		"question_id":   {Name: "question_id", Schema: openapi.String(), Text: "Question ID"},
+		"feedback_id":   {Name: "feedback_id", Schema: openapi.String(), Text: "Feedback ID"},
+		"span_id":       {Name: "span_id", Schema: openapi.Int(0), Text: "ID of a call of a run"},
+		"task_id":       {Name: "task_id", Schema: openapi.String(), Text: "ID of the call that sent a subagent"},
+		"cron_id":       {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
+		"namespace":     {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
+		"name":          {Name: "name", Schema: openapi.String(), Text: "Name"},
+		"agent_name":    {Name: "agent_name", Schema: openapi.String(), Text: "Name of a custom agent"},
+		"fact_id":       {Name: "fact_id", Schema: openapi.String(), Text: "ID of a fact"},
+		"session_id":    {Name: "session_id", Schema: openapi.String(), Text: "ID of a session"},
+		"token_id":      {Name: "token_id", Schema: openapi.String(), Text: "ID of a token"},
+		"user_id":       {Name: "user_id", Schema: openapi.String(), Text: "ID of a user"},
+		"path":          {Name: "path", Schema: openapi.String(), Text: "Virtual path of a file; may contain slashes"},
+	}
+}
+
+// Answered is a route's only success.
+func Answered(text string, s openapi.Schema) []openapi.Answer {
+	return []openapi.Answer{{Status: 200, Text: text, Schema: s}}
+}
+
+// Streamed is an answer of server-sent events.
+func Streamed() []openapi.Answer {
+	return []openapi.Answer{{Status: 200, Text: "Server-sent events, from metadata to end",
+		Type: "text/event-stream", Schema: openapi.Ref("Event")}}
+}
+
+// Emptied is an answer without a body.
+func Emptied(text string) []openapi.Answer { return []openapi.Answer{{Status: 204, Text: text}} }

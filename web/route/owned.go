@@ -1,0 +1,109 @@
+package route
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/web/httpx"
+)
+
+// What a path names is found, and found to be the asker's, here and nowhere else: handlers of
+// threads and runs are made of functions that get what they work on. A thread that was deleted
+// is not there from that moment on, also while its deletion can be undone.
+
+// OnThread is the handler of a route that works on a thread.
+func (p *Parts) OnThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := Param(c, "tid")
+		if !p.ValidID(id) {
+			return p.BadID("path", id)
+		}
+		t, err := p.ThreadByID(c, id)
+		if err != nil {
+			return err
+		}
+		return h(c, t)
+	}
+}
+
+// OnThreadID is the handler of a route whose thread may come later: files and the first run
+// can be there before it.
+func (p *Parts) OnThreadID(h func(c echo.Context, thread string) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := Param(c, "tid")
+		if !p.ValidID(id) {
+			return p.BadID("path", id)
+		}
+		if err := p.Free(c, id); err != nil {
+			return err
+		}
+		return h(c, id)
+	}
+}
+
+// Without is the handler of a route which serves the same as one of onThreadID, but names no
+// thread.
+func (p *Parts) Without(h func(c echo.Context, thread string) error) echo.HandlerFunc {
+	return func(c echo.Context) error { return h(c, "") }
+}
+
+// OnRun is the handler of a route that works on a run, of the thread in the path if one is
+// there.
+func (p *Parts) OnRun(h func(c echo.Context, r store.Run) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		thread, id := Param(c, "tid"), Param(c, "rid")
+		if thread != "" && !p.ValidID(thread) {
+			return p.BadID("path", thread)
+		}
+		r, err := p.RunByID(c, id)
+		if errors.Is(err, store.ErrNotFound) || err == nil && thread != "" && r.ThreadID != thread {
+			return httpx.Errorf(http.StatusNotFound, "Run %s not found", Cut(id, 80))
+		}
+		if err != nil {
+			return err
+		}
+		return h(c, r)
+	}
+}
+
+// RunByID finds a run on a thread of the asker's, or ErrNotFound.
+func (p *Parts) RunByID(c echo.Context, id string) (store.Run, error) {
+	r, err := p.DB.Run(c.Request().Context(), id)
+	if err != nil {
+		return r, err
+	}
+	_, err = p.DB.ThreadOf(c.Request().Context(), p.Owner(c), r.ThreadID)
+	if err == nil && p.Foreign(c, r.Owner) {
+		err = store.ErrNotFound
+	}
+	return r, err
+}
+
+// ThreadByID finds a thread of the asker's, or a 404 that says which.
+func (p *Parts) ThreadByID(c echo.Context, id string) (store.Thread, error) {
+	t, err := p.DB.ThreadOf(c.Request().Context(), p.Owner(c), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return t, NoThread(id)
+	}
+	return t, err
+}
+
+// Free refuses a thread that is there and not the asker's.
+func (p *Parts) Free(c echo.Context, id string) error {
+	t, err := p.DB.Thread(c.Request().Context(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil && (p.Foreign(c, t.Owner) || !t.DeletedAt.IsZero()) {
+		err = NoThread(id)
+	}
+	return err
+}
+
+// NoThread says that a thread is not there.
+func NoThread(id string) error {
+	return httpx.Errorf(http.StatusNotFound, "Thread with ID %s not found", id)
+}

@@ -1,0 +1,37 @@
+package route
+
+import (
+	"encoding/json"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// Owner is whom a request acts for.
+func (p *Parts) Owner(c echo.Context) string { return principal.Owner(c.Request().Context()) }
+
+// Foreign tells whether a thing belongs to somebody else; to the asker it is not there.
+func (p *Parts) Foreign(c echo.Context, owner string) bool { return owner != p.Owner(c) }
+
+// Members decodes an object of a request, nil when it is absent.
+func Members(field string, raw json.RawMessage) (map[string]json.RawMessage, error) {
+	if raw = Given(raw); raw == nil {
+		return nil, nil
+	}
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(raw, &obj) != nil {
+		return nil, httpx.Invalid("body", field, "want an object")
+	}
+	return obj, nil
+}
+
+// BindStrict reads the body of a route of DeerFlow's own, where unknown fields are a 422.
+func (p *Parts) BindStrict(c echo.Context, into any) error {
+	body, err := httpx.Body(c.Request(), p.BodyLimit())
+	if err != nil {
+		return err
+	}
+	return httpx.DecodeStrict(body, into)
+}
