@@ -40,7 +40,13 @@ func (a *App) openMCP(snap *config.Snapshot) {
 // switchedOff tells which tools of servers a thread has switched off.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
 	off, err := a.switches.Off(ctx, thread)
-	return func(t *agent.Tool) bool { return t.Server != "" && off.Has(t.Server, t.Native) }, err
+	if err != nil {
+		return nil, err
+	}
+	open, err := a.stranger(ctx, thread)
+	return func(t *agent.Tool) bool {
+		return t.Server != "" && off.Has(t.Server, t.Native) || open && !harmless(t)
+	}, err
 }
 
 // formTime is how long a call waits for a person to fill in its server's form.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/channels"
 	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/inspect"
@@ -113,6 +114,7 @@ type App struct {
 	tracer    *tracing.Tracer  // nil tells nobody
 	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler
+	channels  *channels.Hub
 	backups   backups
 	listeners []net.Listener
 	tls       *tls.Config // nil speaks plain HTTP
@@ -220,6 +222,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	plan := snap.File.Scheduler
 	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
 		Look: plan.PollInterval})
+	a.channels = a.openChannels()
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
@@ -242,7 +245,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if plan.Enabled {
 		a.work.Go(func() { a.schedule.Run(background) })
 	}
-	a.work.Go(func() { a.followConfig(background) })
+	a.work.Go(func() { a.followConfig(background, snap) })
 	if a.inspect != nil {
 		a.work.Go(func() { a.inspect.Forget(background) })
 	}
@@ -250,6 +253,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.work.Go(func() { a.backUp(background) })
 	a.work.Go(func() { a.pages.EmptyTrash(background) })
 	a.work.Go(func() { a.api.TellWebhooks(background) })
+	a.channels.Apply(a.channelSettings(snap))
 	return a, nil
 }
 

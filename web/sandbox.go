@@ -124,8 +124,7 @@ func (a *App) guardFor(key string, private []string) *netguard.Guard {
 
 // followConfig gives running sandboxes the network rules of a changed configuration, threads
 // their limit of storage, and the log its level.
-func (a *App) followConfig(ctx context.Context) {
-	seen := a.config.Current()
+func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -138,6 +137,7 @@ func (a *App) followConfig(ctx context.Context) {
 			seen = now
 			a.followLog(now)
 			a.mcp.Set(lead.MCPServers(now))
+			a.channels.Apply(a.channelSettings(now))
 			a.dirs.Quota.SetLimit(now.File.Sandbox.Limits.Disk)
 			if err := a.egress.Configure(egressPolicy(ctx, now), a.egressGuard(now)); err != nil {
 				a.opts.Log.Warn("keeping the previous network rules", "err", err)

@@ -105,6 +105,7 @@ func (a *App) stopRuns(ctx context.Context) {
 	done := make(chan struct{})
 	a.work.Go(func() {
 		defer close(done)
+		a.channels.Close()
 		a.runs.Close()
 	})
 	select {
@@ -129,6 +130,9 @@ func (a *App) Close() error {
 			for _, l := range a.listeners {
 				a.closeErr = errors.Join(a.closeErr, l.Close())
 			}
+		}
+		if a.channels != nil {
+			a.channels.Close()
 		}
 		if a.runs != nil {
 			a.runs.Close()

@@ -32,6 +32,7 @@ type bot struct {
 	answers map[string]*delivery    // by run
 	tails   map[place]chan struct{} // closed when the last answer to a place is delivered
 	status  Status
+	changed chan struct{} // closed when status changes
 
 	waiting atomic.Int64 // stored messages that no run has taken
 	room    chan struct{}
@@ -57,7 +58,8 @@ type Status struct {
 
 func newBot(h *Hub, conf Bot) *bot {
 	b := &bot{h: h, provider: conf.Provider, now: conf, pace: newPacer(), lines: map[place]*line{},
-		answers: map[string]*delivery{}, tails: map[place]chan struct{}{}, room: make(chan struct{}, 1)}
+		answers: map[string]*delivery{}, tails: map[place]chan struct{}{}, room: make(chan struct{}, 1),
+		changed: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	b.calls, b.cut = context.WithCancel(context.Background())
 	return b
@@ -156,6 +158,7 @@ func (b *bot) failed(err error) {
 	if errors.As(err, &fatal) {
 		b.status.Error, b.status.Remedy = fatal.Reason, fatal.Remedy
 	}
+	b.tell()
 }
 
 // connected notes that the connection is up.
@@ -165,7 +168,14 @@ func (b *bot) connected() {
 	if !b.status.Running {
 		b.status.Running, b.status.Since = true, time.Now()
 		b.status.Error, b.status.Remedy = "", ""
+		b.tell()
 	}
+}
+
+// tell wakes who waits for another status. mu is held.
+func (b *bot) tell() {
+	close(b.changed)
+	b.changed = make(chan struct{})
 }
 
 // resume takes up the messages and answers that are open in the store.

@@ -384,7 +384,7 @@ func TestAWrongTokenIsSaidWithItsRemedy(t *testing.T) {
 	b.poison = true
 	w := start(t, setup{bot: b})
 	until(t, func() string {
-		if s, ok := w.hub.Status(t.Context(), "telegram"); !ok || s.Error != "the token is wrong" || s.Remedy == "" || s.Running {
+		if s, ok := w.hub.Status("telegram"); !ok || s.Error != "the token is wrong" || s.Remedy == "" || s.Running {
 			return s.Error
 		}
 		return ""

@@ -283,11 +283,15 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 	now := time.Now()
 	var rate *chat.Rate
 	var gone *chat.Gone
+	var never *chat.Refused
 	switch {
 	case errors.As(err, &rate):
 		d.rated = now
 		d.slow = min(max(2*d.slow, 2*d.every()), slowest)
 		return max(time.Until(d.b.pace.hold(d.to.To, rate)), time.Millisecond), false
+	case errors.As(err, &never):
+		d.b.h.cfg.Log.Warn("an answer is not wanted", "channel", d.b.provider, "run", d.run, "reason", never.Reason)
+		return time.Second, d.settle(ctx, store.OutboundFailed, never.Reason) == nil
 	case errors.As(err, &gone) && !gone.Message:
 		d.b.h.cfg.Log.Info("a chat is gone", "channel", d.b.provider, "reason", gone.Reason)
 		return time.Second, d.settle(ctx, store.OutboundFailed, gone.Reason) == nil

@@ -8,7 +8,7 @@ import (
 )
 
 // Status is how the bot of a platform does; ok says whether there is one.
-func (h *Hub) Status(ctx context.Context, provider string) (s Status, ok bool) {
+func (h *Hub) Status(provider string) (s Status, ok bool) {
 	b := h.bot(provider)
 	if b == nil {
 		return s, false
@@ -20,6 +20,27 @@ func (h *Hub) Status(ctx context.Context, provider string) (s Status, ok bool) {
 	s.Waiting = int(b.waiting.Load())
 	s.RateLimited = b.pace.limited()
 	return s, true
+}
+
+// Await waits until the bot of a platform is connected or has failed, or ctx ends.
+func (h *Hub) Await(ctx context.Context, provider string) (Status, bool) {
+	for {
+		b := h.bot(provider)
+		if b == nil {
+			return Status{}, false
+		}
+		b.mu.Lock()
+		changed, settled := b.changed, b.status.Running || b.status.Error != ""
+		b.mu.Unlock()
+		if settled {
+			return h.Status(provider)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return h.Status(provider)
+		}
+	}
 }
 
 // Retry has the answer of a run sent anew. Errors: ErrNoBot, runs.ErrNotFound, runs.ErrBusy while it is being sent.

@@ -322,6 +322,14 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 			return err
 		})
 		if err != nil {
+			var never *chat.Refused
+			if errors.As(err, &never) { // the others can still be sent
+				row.State, row.Error = store.OutboundFailed, never.Reason
+				if err := d.put(ctx, row); err != nil {
+					return err
+				}
+				continue
+			}
 			if refused(err) { // it is known not to be there
 				row.State = store.OutboundPlanned
 				return errors.Join(err, d.put(ctx, row))

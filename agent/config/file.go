@@ -76,7 +76,7 @@ type File struct {
 	RunOwnership  RunOwnership `yaml:"run_ownership"`
 	StreamBridge  StreamBridge `yaml:"stream_bridge"`
 
-	Channels           Extra               `yaml:"channels"` // chat bridges, kept as written
+	Channels           Extra               `yaml:"channels"` // chat apps, each with its own keys
 	ChannelConnections ChannelConnections  `yaml:"channel_connections"`
 	ACPAgents          map[string]ACPAgent `yaml:"acp_agents"`
 	Extensions         PythonExtensions    `yaml:"extensions"`

@@ -16,7 +16,6 @@ type Ignored struct {
 
 // Reasons that several keys share.
 const (
-	noChannels = "chat channels are not available yet"
 	noExternal = "external agents are not available yet"
 	noTasks    = "background tasks of MCP servers are not available yet"
 	oneByOne   = "facts are not merged"
@@ -72,14 +71,12 @@ func IgnoredKeys() []Ignored {
 		{Key: "run_events.max_trace_content", Reason: "events are stored in full"},
 		{Key: "run_events.track_token_usage", Reason: "tokens are always counted", Fine: []string{"true"}},
 		{Key: "agent_storage", Reason: "custom agents are stored as files"},
-		{Key: "dedupe_storage", Reason: noChannels},
+		{Key: "dedupe_storage", Reason: "what was delivered before is stored in the database"},
 		{Key: "scheduler.lease_seconds", Reason: onlyOne},
 		{Key: "mcp_tasks", Reason: noTasks},
 		{Key: "run_ownership", Reason: onlyOne},
 		{Key: "stream_bridge.type", Reason: "streams come from Fawn's own log", Fine: []string{"memory"}},
 		{Key: "stream_bridge.*", Reason: "streams come from Fawn's own log"},
-		{Key: "channels", Reason: noChannels},
-		{Key: "channel_connections", Reason: noChannels},
 		{Key: "extensions", Reason: noPython},
 		{Key: "plugins", Reason: noPython},
 	}

@@ -48,6 +48,7 @@ func Of(err error) (status int, detail any) {
 		{runs.ErrClosed, http.StatusServiceUnavailable},
 		{store.ErrClosed, http.StatusServiceUnavailable},
 		{runs.ErrBusy, http.StatusConflict},
+		{runs.ErrExists, http.StatusConflict},
 		{runs.ErrNotCancelable, http.StatusConflict},
 		{runs.ErrNotFound, http.StatusNotFound},
 		{store.ErrNotFound, http.StatusNotFound},

@@ -38,6 +38,7 @@ func Operations() []openapi.Op {
 		describeMCP(),
 		describeFeatures(),
 		describeAuth(),
+		describeChannels(),
 		describeUnavailable(),
 	), new(Gateway).table(), true)
 }
@@ -65,5 +66,6 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, memorySchemas())
 	maps.Copy(all, authSchemas())
 	maps.Copy(all, mcpSchemas())
+	maps.Copy(all, channelSchemas())
 	return all
 }

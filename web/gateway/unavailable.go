@@ -16,24 +16,9 @@ import (
 
 // unavailable are the routes.
 func (g *Gateway) unavailable() []route.Route {
-	noChannel := noChannels(http.StatusBadRequest)
 	noLark := absent(http.StatusNotFound, "The Lark integration is not available")
 	noTask := g.OnThread(absentIn("MCP task not found"))
 	return []route.Route{
-		route.On("GET", "/channels", user, "getChannels",
-			always(map[string]any{"service_running": false, "channels": map[string]any{}})),
-		route.On("GET", "/channels/providers", user, "listChannelProviders",
-			always(map[string]any{"enabled": false, "providers": []any{}})),
-		route.On("GET", "/channels/connections", user, "listChannelConnections",
-			always(map[string]any{"connections": []any{}})),
-		route.On("DELETE", "/channels/connections/{name}", user, "deleteChannelConnection",
-			absent(http.StatusNotFound, "Connection not found")),
-		route.On("POST", "/channels/{name}/restart", user, "restartChannel",
-			noChannels(http.StatusServiceUnavailable)),
-		route.On("POST", "/channels/{name}/connect", user, "connectChannel", noChannel),
-		route.On("POST", "/channels/{name}/runtime-config", user, "configureChannel", noChannel),
-		route.On("DELETE", "/channels/{name}/runtime-config", user, "disconnectChannel", noChannel),
-
 		route.On("GET", "/integrations/lark/status", user, "getLarkStatus", always(larkStatus())),
 		route.On("POST", "/integrations/lark/install", user, "installLark", noLark),
 		route.On("POST", "/integrations/lark/config/start", user, "startLarkConfig", noLark),
@@ -61,17 +46,6 @@ func absent(status int, why string) echo.HandlerFunc {
 	return func(echo.Context) error { return httpx.Errorf(status, "%s", why) }
 }
 
-// noChannels refuses what concerns a chat app; what DeerFlow does not know either is not found.
-func noChannels(status int) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		switch route.Param(c, "name") {
-		case "telegram", "slack", "discord", "feishu", "dingtalk", "wechat", "wecom":
-			return httpx.Errorf(status, "Chat channels are not available")
-		}
-		return httpx.Errorf(http.StatusNotFound, "Unknown channel provider")
-	}
-}
-
 // absentIn says what a thread does not have.
 func absentIn(why string) func(echo.Context, store.Thread) error {
 	return func(echo.Context, store.Thread) error { return httpx.Errorf(http.StatusNotFound, "%s", why) }
@@ -92,14 +66,7 @@ func larkStatus() map[string]any {
 func describeUnavailable() []o.Op {
 	const tag = "Not available"
 	var out []o.Op
-	for _, one := range []struct{ id, text string }{{"connectChannel", "Connect a chat channel"}, {"configureChannel", "Configure a chat channel"},
-		{"disconnectChannel", "Disconnect a chat channel"}} {
-		out = append(out, o.Op{ID: one.id, Tag: tag, Text: one.text, More: "Always refused.", Fail: []int{400, 404}})
-	}
-	out = append(out, o.Op{ID: "restartChannel", Tag: tag, Text: "Restart a chat channel", More: "Always refused.",
-		Fail: []int{404, 503}})
-	for _, one := range []struct{ id, text string }{{"deleteChannelConnection", "Remove a chat channel's connection"},
-		{"installLark", "Install the Lark integration"},
+	for _, one := range []struct{ id, text string }{{"installLark", "Install the Lark integration"},
 		{"startLarkConfig", "Begin to configure Lark"}, {"completeLarkConfig", "Finish configuring Lark"},
 		{"setLarkCredentials", "Set the credentials of Lark"}, {"startLarkAuth", "Begin to sign in to Lark"},
 		{"completeLarkAuth", "Finish signing in to Lark"}, {"getMCPTask", "Get a background task of an MCP server"},
@@ -107,14 +74,7 @@ func describeUnavailable() []o.Op {
 		{"navigateBrowser", "Open a page in a thread's browser"}} {
 		out = append(out, o.Op{ID: one.id, Tag: tag, Text: one.text, More: "Always refused.", Fail: []int{404}})
 	}
-	list := func(name string) o.Prop { return o.Req(name, o.List(o.Map(nil))) }
 	return append(out,
-		o.Op{ID: "getChannels", Tag: tag, Text: "Tell whether chat channels run",
-			Out: route.Answered("They don't", o.Object(o.Req("service_running", o.Bool()), o.Req("channels", o.Map(nil))))},
-		o.Op{ID: "listChannelProviders", Tag: tag, Text: "List the chat apps that can be connected",
-			Out: route.Answered("None", o.Object(o.Req("enabled", o.Bool()), list("providers")))},
-		o.Op{ID: "listChannelConnections", Tag: tag, Text: "List connected chat apps",
-			Out: route.Answered("None", o.Object(list("connections")))},
 		o.Op{ID: "getLarkStatus", Tag: tag, Text: "Tell whether Lark is installed",
 			Out: route.Answered("It isn't", o.Map(nil))},
 		o.Op{ID: "listMCPTasks", Tag: tag, Text: "List the background tasks of MCP servers",

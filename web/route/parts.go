@@ -68,6 +68,9 @@ type Deps struct {
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
 
+	// Channels are the bots of chat apps; without a hub there are none.
+	Channels Channels
+
 	// Memory is what is known about people; nil learns nothing.
 	Memory *memory.Service
 

@@ -1,0 +1,96 @@
+package channels
+
+import (
+	"fmt"
+	"slices"
+
+	"fawn/agent/channels/chat"
+)
+
+// Provider is a chat app that Fawn knows.
+type Provider struct {
+	Name    string
+	Display string
+	Fields  []Field
+	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
+	open    func(k Keys, o chat.Options) (chat.Channel, error)
+}
+
+// Field is a credential that a bot needs.
+type Field struct {
+	Name, Label string
+	Secret      bool
+	Optional    bool
+}
+
+// Keys are the configured keys of a chat app.
+type Keys interface {
+	Text(key string) string
+	Switch(key string, otherwise bool) bool
+}
+
+// Providers are all chat apps that Fawn knows, in the order in which they are shown.
+func Providers() []Provider {
+	return []Provider{
+		{Name: "telegram", Display: "Telegram", Link: telegramLink, Fields: []Field{{Name: "bot_token", Label: "Bot token", Secret: true},
+			{Name: "bot_username", Label: "Bot username", Optional: true}},
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewTelegram(chat.TelegramConfig{Token: k.Text("bot_token"), Commands: offered(), Options: o})
+			}},
+		{Name: "slack", Display: "Slack", Fields: []Field{{Name: "bot_token", Label: "Bot token", Secret: true},
+			{Name: "app_token", Label: "App token", Secret: true}},
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewSlack(chat.SlackConfig{BotToken: k.Text("bot_token"), AppToken: k.Text("app_token"), Options: o})
+			}},
+		{Name: "discord", Display: "Discord", Fields: []Field{{Name: "bot_token", Label: "Bot token", Secret: true}},
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewDiscord(chat.DiscordConfig{Token: k.Text("bot_token"), Threads: k.Switch("thread_mode", false), Options: o})
+			}},
+		{Name: "feishu", Display: "Feishu", Fields: []Field{{Name: "app_id", Label: "App ID"},
+			{Name: "app_secret", Label: "App secret", Secret: true}},
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewFeishu(chat.FeishuConfig{AppID: k.Text("app_id"), AppSecret: k.Text("app_secret"),
+					Domain: k.Text("domain"), Options: o})
+			}},
+	}
+}
+
+func telegramLink(handle, code string) string { return "https://t.me/" + handle + "?start=" + code }
+
+// ProviderOf is the chat app of a name.
+func ProviderOf(name string) (Provider, bool) {
+	all := Providers()
+	i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name })
+	if i < 0 {
+		return Provider{}, false
+	}
+	return all[i], true
+}
+
+// Missing are the labels of credentials that are not there.
+func (p Provider) Missing(k Keys) (labels []string) {
+	for _, f := range p.Fields {
+		if !f.Optional && k.Text(f.Name) == "" {
+			labels = append(labels, f.Label)
+		}
+	}
+	return labels
+}
+
+// Open makes the bot. It makes no call.
+func (p Provider) Open(k Keys, o chat.Options) (chat.Channel, error) {
+	ch, err := p.open(k, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Display, err)
+	}
+	return ch, nil
+}
+
+// offered are the commands that apps show while somebody types.
+func offered() []chat.Command {
+	return []chat.Command{{Name: "new", About: "Start a new conversation"}, {Name: "stop", About: "Stop what I am doing"},
+		{Name: "again", About: "Send the last answer again"}, {Name: "status", About: "What I am doing"},
+		{Name: "models", About: "Show or choose the model"}, {Name: "memory", About: "How much I remember about you"},
+		{Name: "goal", About: "Set a goal"}, {Name: "link", About: "This conversation in the browser"},
+		{Name: "help", About: "All commands"}}
+}

@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Channel is one chat app as channels.<name> says, with the keys of DeerFlow and those of Fawn.
+type Channel struct {
+	Name    string
+	Enabled bool
+	Keys    Extra // all keys of its section
+}
+
+// Channel is the section of a chat app; written says whether there is one.
+func (f *File) Channel(name string) (c Channel, written bool) {
+	c.Name = name
+	section, written := f.Channels[name].(map[string]any)
+	if !written {
+		return c, false
+	}
+	c.Keys = section
+	c.Enabled, _ = section["enabled"].(bool)
+	return c, true
+}
+
+// ChannelNumber is a number that stands in channels itself, or what counts without it.
+func (f *File) ChannelNumber(key string, otherwise int) int {
+	if n := whole(f.Channels[key]); n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// whole is a number of a section, 0 if it is none.
+func whole(v any) int {
+	switch n := v.(type) {
+	case int:
+		return n
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}
+
+// Text is a key that holds a word or a number, empty if it is not there.
+func (c Channel) Text(key string) string {
+	switch v := c.Keys[key].(type) {
+	case nil, map[string]any, []any:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// List is a key that holds a list of words or numbers, or a single one.
+func (c Channel) List(key string) (out []string) {
+	list, ok := c.Keys[key].([]any)
+	if !ok {
+		if one := c.Text(key); one != "" {
+			out = append(out, one)
+		}
+		return out
+	}
+	for _, v := range list {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
+}
+
+// Switch is a key that holds true or false, or what counts without it.
+func (c Channel) Switch(key string, otherwise bool) bool {
+	if on, ok := c.Keys[key].(bool); ok {
+		return on
+	}
+	return otherwise
+}
+
+// Seconds is a key that holds a time in seconds, 0 if it is not there.
+func (c Channel) Seconds(key string) time.Duration {
+	switch n := c.Keys[key].(type) {
+	case int:
+		return time.Duration(n) * time.Second
+	case int64:
+		return time.Duration(n) * time.Second
+	case float64:
+		return time.Duration(n * float64(time.Second))
+	}
+	return 0
+}
+
+// Section is a key that holds a section, nil if it is not there.
+func (c Channel) Section(key string) map[string]any {
+	m, _ := c.Keys[key].(map[string]any)
+	return m
+}
+
+// ConnectionEnabled tells whether people may connect their accounts on a chat app.
+func (c *ChannelConnections) ConnectionEnabled(name string) bool {
+	section, ok := c.Extra[name].(map[string]any)
+	on, said := section["enabled"].(bool)
+	return ok && (on || !said)
+}
+
+// BotName is the name of a chat app's bot in links, as it is configured.
+func (c *ChannelConnections) BotName(name string) string {
+	section, _ := c.Extra[name].(map[string]any)
+	text, _ := section["bot_username"].(string)
+	return strings.TrimPrefix(text, "@")
+}
+
+// WritesChannel tells whether config.yaml itself has a section for a chat app, which settings do not change.
+func (s *Snapshot) WritesChannel(name string) bool {
+	return s.Origin("channels."+name).Source != "default" && s.Origin("channels."+name).Source != settingsName
+}
+
+// secretName is the variable in which settings keep a credential of a chat app.
+func secretName(channel, key string) string {
+	return "FAWN_CHANNEL_" + strings.ToUpper(channel+"_"+key)
+}
+
+// SetChannel switches a chat app on in the settings. The secrets go to DIR/secrets.env, the other values
+// to DIR/settings.yaml. What is not named stays.
+func (s *Store) SetChannel(name string, values map[string]string, secrets map[string]Secret) error {
+	return s.edit(func(d *draft) error {
+		section := d.channel(name)
+		setValue(section, "enabled", plain("true"))
+		for _, key := range sorted(values) {
+			setValue(section, key, literal(values[key]))
+		}
+		for _, key := range sorted(secrets) {
+			v := secrets[key].Value()
+			if v == "" || len(v) > maxKeyLength || strings.ContainsAny(v, "\r\n\x00") {
+				return &EditError{key, BadKey, "a credential is one line of text of at most 8 KiB"}
+			}
+			d.secrets[secretName(name, key)] = v
+			setValue(section, key, literal("$"+secretName(name, key)))
+		}
+		return nil
+	}, nil)
+}
+
+// RemoveChannel switches a chat app off in the settings and forgets its credentials.
+func (s *Store) RemoveChannel(name string, keys []string) error {
+	return s.edit(func(d *draft) error {
+		section := d.channel(name)
+		for _, key := range keys {
+			setValue(section, key, nil)
+			delete(d.secrets, secretName(name, key))
+		}
+		setValue(section, "enabled", plain("false"))
+		return nil
+	}, nil)
+}
+
+// channel is the section of a chat app, which it makes if need be.
+func (d *draft) channel(name string) *yaml.Node {
+	all := valueOf(d.root, "channels")
+	if all == nil || all.Kind != yaml.MappingNode {
+		all = &yaml.Node{Kind: yaml.MappingNode}
+		d.set("channels", all)
+	}
+	section := valueOf(all, name)
+	if section == nil || section.Kind != yaml.MappingNode {
+		section = &yaml.Node{Kind: yaml.MappingNode}
+		setValue(all, name, section)
+	}
+	return section
+}
+
+func plain(word string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: word}
+}

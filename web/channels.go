@@ -1,0 +1,187 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+
+	"fawn/agent"
+	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
+	"fawn/agent/config"
+	"fawn/sandbox/netguard"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/route"
+)
+
+// openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
+func (a *App) openChannels() *channels.Hub {
+	return channels.New(channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
+		Models: func() []string {
+			var names []string
+			for _, m := range a.config.Current().UsableModels() {
+				names = append(names, m.Name)
+			}
+			return names
+		},
+		Skill: func(name string) bool {
+			s, err := a.skills.Get(name)
+			return err == nil && s.Enabled
+		},
+		Facts: func(ctx context.Context, owner string) (int, error) {
+			all, err := a.memory.All(ctx, owner)
+			return len(all), err
+		}})
+}
+
+// channelSettings are the bots that the configuration asks for.
+func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
+	f := &snap.File
+	s := channels.Settings{MaxRuns: f.ChannelNumber("max_concurrency", 5),
+		MaxWaiting:   f.ChannelNumber("inbound_queue_maxsize", 1000),
+		RequireBound: f.ChannelConnections.Enabled && f.ChannelConnections.RequireBoundIdentity}
+	if hosts := f.Server.Hosts; len(hosts) > 0 {
+		s.Web = "https://" + hosts[0] + a.base
+	}
+	session, _ := f.Channels["session"].(map[string]any)
+	for _, p := range channels.Providers() {
+		c, written := f.Channel(p.Name)
+		if !written || !c.Enabled || len(p.Missing(c)) > 0 {
+			continue
+		}
+		s.Bots = append(s.Bots, a.bot(p, c, session, f.ChannelConnections.BotName(p.Name)))
+	}
+	return s
+}
+
+// bot is a chat app as it is configured. A session of its own is laid over that of all.
+func (a *App) bot(p channels.Provider, c config.Channel, all map[string]any, name string) channels.Bot {
+	own := c.Section("session")
+	b := channels.Bot{Provider: p.Name, Name: p.Display, Allowed: c.List("allowed_users"), Handle: name,
+		Unasked: !c.Switch("require_mention", c.Switch("mention_only", true)),
+		Context: laid(all, own, "context"), Config: laid(all, own, "config"),
+		Open: func() (chat.Channel, error) { return p.Open(c, a.chatOptions(c)) }}
+	for _, s := range []map[string]any{all, own} {
+		if id, ok := s["assistant_id"].(string); ok {
+			b.Assistant = id
+		}
+	}
+	if h := c.Text("bot_username"); h != "" {
+		b.Handle = h
+	}
+	stamp, err := json.Marshal(c.Keys)
+	if err != nil { // values of a configuration file always encode
+		stamp = fmt.Append(nil, c.Keys)
+	}
+	b.Stamp = string(stamp)
+	return b
+}
+
+// laid is a section of the session of all chat apps with that of one over it.
+func laid(all, own map[string]any, key string) map[string]any {
+	out := map[string]any{}
+	for _, s := range []map[string]any{all, own} {
+		section, _ := s[key].(map[string]any)
+		for k, v := range section {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// chatOptions are how a bot reaches its platform: through the guard that keeps requests out of private networks, unless
+// the owner names an address on this machine.
+func (a *App) chatOptions(c config.Channel) chat.Options {
+	o := chat.Options{BaseURL: c.Text("base_url")}
+	if o.BaseURL == "" {
+		guard := a.guardFor("channels", nil)
+		o.HTTP = &http.Client{Transport: guardedTransport(guard)}
+	}
+	return o
+}
+
+func guardedTransport(g *netguard.Guard) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext, t.Proxy = g.DialContext, nil
+	return t
+}
+
+// takeUpload stores the files of a form in the uploads of a thread, as a request of the API would.
+func (a *App) takeUpload(ctx context.Context, thread string, form *multipart.Reader) (r uploads.Result, err error) {
+	if err := a.dirs.Create(thread); err != nil {
+		return r, err
+	}
+	tree, err := a.dirs.Open(thread)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	if r, err = uploads.Save(ctx, tree, thread, form, a.uploadLimits()); err != nil {
+		return r, err
+	}
+	var names []string
+	for _, f := range r.Files {
+		names = append(names, f.Filename)
+	}
+	return r, a.documents.Add(ctx, thread, names...)
+}
+
+// openOutput opens a file of a thread.
+func (a *App) openOutput(thread, path string) (_ io.ReadCloser, size int64, err error) {
+	tree, err := a.dirs.Open(thread)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	f, info, err := tree.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errors.Join(fmt.Errorf("%s is no file", path), f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// stranger tells whether a thread was begun by somebody who may write only because everybody may.
+func (a *App) stranger(ctx context.Context, thread string) (bool, error) {
+	t, err := a.db.Thread(ctx, thread)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	var meta struct {
+		Source struct {
+			Open bool `json:"open"`
+		} `json:"channel_source"`
+	}
+	if err != nil || json.Unmarshal(t.Metadata, &meta) != nil {
+		return false, err
+	}
+	return meta.Source.Open, nil
+}
+
+// harmless are the tools that strangers' runs have.
+func harmless(t *agent.Tool) bool { return t.Name == "web_search" }
+
+// channelsOf is what the API does with chat apps.
+func (a *App) channelsOf() route.Channels {
+	return route.Channels{Hub: a.channels,
+		Apply: func() { a.channels.Apply(a.channelSettings(a.config.Current())) },
+		Try: func(ctx context.Context, provider string, k channels.Keys) (chat.Me, error) {
+			p, known := channels.ProviderOf(provider)
+			if !known {
+				return chat.Me{}, channels.ErrNoBot
+			}
+			c, _ := a.config.Current().File.Channel(provider)
+			ch, err := p.Open(k, a.chatOptions(c))
+			if err != nil {
+				return chat.Me{}, err
+			}
+			return ch.Check(ctx)
+		}}
+}

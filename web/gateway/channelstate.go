@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/channels"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+	"fawn/web/route"
+)
+
+func (g *Gateway) testChannel(c echo.Context, p channels.Provider, values map[string]string) error {
+	l, err := g.credentials(p, values)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), channelTryTime)
+	defer cancel()
+	began := time.Now()
+	me, err := g.Channels.Try(ctx, p.Name, l)
+	out := map[string]any{"ok": err == nil, "account": me.Name, "latency_ms": time.Since(began).Milliseconds(), "error": nil}
+	if err != nil {
+		out["error"] = whyNot(err)
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// moment is a time, or null.
+func moment(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := t.UTC().Format("2006-01-02T15:04:05.000Z")
+	return &text
+}
+
+func (g *Gateway) channelStatus(c echo.Context, p channels.Provider) error {
+	s, _ := g.Channels.Hub.Status(p.Name)
+	open, err := g.DB.OpenAnswers(c.Request().Context(), p.Name)
+	if err != nil {
+		return err
+	}
+	var failure *string
+	if text := s.Error; text != "" && principal.Of(c.Request().Context()).Operator() {
+		failure = &text
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"running": s.Running, "connected_since": moment(s.Since),
+		"reconnects": s.Reconnects, "last_error": failure, "last_error_at": moment(s.ErrorAt), "last_in_at": moment(s.LastIn),
+		"last_out_at": moment(s.LastOut), "waiting": s.Waiting, "undelivered": len(open),
+		"rate_limited_until": moment(s.RateLimited)})
+}
+
+// chatView is a chat or topic.
+type chatView struct {
+	Provider string `json:"provider"`
+	Chat     string `json:"chat_id"`
+	Topic    string `json:"topic_id"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Thread   string `json:"thread_id"`
+	Owner    string `json:"owner"`
+	Enabled  bool   `json:"enabled"`
+}
+
+func (g *Gateway) channelChats(c echo.Context) error {
+	p, err := route.QueryPage(c.QueryParams(), 100, route.MaxPage)
+	if err != nil {
+		return err
+	}
+	list, err := g.DB.ChannelChats(c.Request().Context(), c.QueryParam("provider"), p.Limit, p.Offset)
+	if err != nil {
+		return err
+	}
+	out := []chatView{}
+	for _, one := range list {
+		out = append(out, chatView{one.Provider, one.Chat, one.Topic, one.Kind, one.Name, one.Thread, one.Owner,
+			one.Kind != "group" || one.Topic != "" || one.EnabledBy != ""})
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"chats": out})
+}
+
+// mostDeliveries is how many messages that were not delivered a list has.
+const mostDeliveries = 200
+
+// deliveryView is a message that was not delivered.
+type deliveryView struct {
+	Run      string  `json:"run_id"`
+	Piece    string  `json:"piece"`
+	Provider string  `json:"provider"`
+	Chat     string  `json:"chat_id"`
+	State    string  `json:"state"`
+	Error    string  `json:"error"`
+	At       *string `json:"created_at"`
+}
+
+func (g *Gateway) deliveries(c echo.Context) error {
+	list, err := g.DB.Undelivered(c.Request().Context(), mostDeliveries)
+	if err != nil {
+		return err
+	}
+	out := []deliveryView{}
+	for _, one := range list {
+		out = append(out, deliveryView{one.Run, one.Piece, one.Provider, one.Chat, one.State, one.Error, moment(one.At)})
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"deliveries": out})
+}
+
+func (g *Gateway) retryDelivery(c echo.Context) error {
+	if g.Channels.Hub == nil {
+		return httpx.Errorf(http.StatusNotFound, "Delivery not found")
+	}
+	if err := g.Channels.Hub.Retry(c.Request().Context(), route.Param(c, "rid")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusAccepted)
+}

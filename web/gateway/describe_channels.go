@@ -1,0 +1,63 @@
+package gateway
+
+import (
+	o "fawn/web/openapi"
+	"fawn/web/route"
+)
+
+// describeChannels are the routes of chat apps.
+func describeChannels() []o.Op {
+	const tag = "Chat channels"
+	provider := route.Answered("The chat app", o.Ref("ChannelProvider"))
+	values := o.Body(o.Opt("values", o.Map(o.String())))
+	return []o.Op{
+		{ID: "getChannels", Tag: tag, Text: "Tell which chat channels run", Out: route.Answered("Each known channel",
+			o.Object(o.Req("service_running", o.Bool()), o.Req("channels", o.Map(nil))))},
+		{ID: "listChannelProviders", Tag: tag, Text: "List the chat apps that can be set up", Out: route.Answered("The chat apps",
+			o.Object(o.Req("enabled", o.Bool()), o.Req("providers", o.List(o.Ref("ChannelProvider")))))},
+		{ID: "listChannelConnections", Tag: tag, Text: "List the accounts of chat apps that are connected to yours",
+			Out: route.Answered("The connections", o.Object(o.Req("connections", o.List(o.Ref("ChannelConnection")))))},
+		{ID: "deleteChannelConnection", Tag: tag, Text: "Disconnect an account of a chat app",
+			Out: route.Emptied("It is revoked"), Fail: []int{404}},
+		{ID: "connectChannel", Tag: tag, Text: "Get a code that connects an account of a chat app",
+			More: "The code works once, within ten minutes, in a private chat with the bot.",
+			Out: route.Answered("The code", o.Object(o.Req("provider", o.String()), o.Req("mode", o.Enum("deep_link", "binding_code")),
+				o.Req("url", o.Nullable(o.String())), o.Req("code", o.String()), o.Req("instruction", o.String()),
+				o.Req("expires_in", o.Int(0)))), Fail: []int{400, 404, 429}},
+		{ID: "restartChannel", Tag: tag, Text: "Restart a chat channel",
+			Out:  route.Answered("Whether it was restarted", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))),
+			Fail: []int{403, 404, 503}},
+		{ID: "configureChannel", Tag: tag, Text: "Set the credentials of a chat app and start it",
+			More: "A password ******** keeps the one that is stored.", Body: values, Out: provider, Fail: []int{400, 403, 404, 422}},
+		{ID: "disconnectChannel", Tag: tag, Text: "Switch a chat app off, forget its credentials and revoke its connections",
+			Out: provider, Fail: []int{400, 403, 404}},
+		{ID: "testChannel", Tag: tag, Text: "Try the credentials of a chat app", More: "Nothing is stored.", Body: values,
+			Out: route.Answered("Whether they work", o.Object(o.Req("ok", o.Bool()), o.Req("account", o.String()),
+				o.Req("latency_ms", o.Int(0)), o.Req("error", o.Nullable(o.String())))), Fail: []int{400, 403, 404, 422}},
+		{ID: "getChannelStatus", Tag: tag, Text: "Get how a chat channel does", Out: route.Answered("Its state", o.Map(nil)),
+			Fail: []int{400, 404}},
+		{ID: "listChannelChats", Tag: tag, Text: "List the chats that go on in threads", Query: []o.Param{
+			{Name: "provider", Text: "only chats of this app", Schema: o.String()},
+			{Name: "limit", Text: "most chats of the answer", Schema: o.Range(1, route.MaxPage)},
+			{Name: "offset", Text: "chats to skip", Schema: o.Int(0)}},
+			Out: route.Answered("The chats", o.Object(o.Req("chats", o.List(o.Map(nil))))), Fail: []int{403, 422}},
+		{ID: "listChannelDeliveries", Tag: tag, Text: "List answers that could not be delivered",
+			Out: route.Answered("The messages", o.Object(o.Req("deliveries", o.List(o.Map(nil))))), Fail: []int{403}},
+		{ID: "retryChannelDelivery", Tag: tag, Text: "Send an answer to its chat again", Out: []o.Answer{{Status: 202, Text: "It is being sent"}},
+			Fail: []int{403, 404, 409, 503}},
+	}
+}
+
+// channelSchemas are the shapes of describeChannels.
+func channelSchemas() map[string]o.Schema {
+	text := o.Nullable(o.String())
+	return map[string]o.Schema{
+		"ChannelProvider": o.Object(o.Req("provider", o.String()), o.Req("display_name", o.String()), o.Req("enabled", o.Bool()),
+			o.Req("configured", o.Bool()), o.Req("connectable", o.Bool()), o.Req("unavailable_reason", text),
+			o.Req("auth_mode", o.Enum("deep_link", "binding_code")), o.Req("connection_status", o.String()),
+			o.Req("credential_fields", o.List(o.Map(nil))), o.Req("credential_values", o.Map(o.String()))),
+		"ChannelConnection": o.Object(o.Req("id", o.String()), o.Req("provider", o.String()), o.Req("status", o.String()),
+			o.Req("external_account_id", text), o.Req("external_account_name", text), o.Req("workspace_id", text),
+			o.Req("workspace_name", text), o.Req("scopes", o.List(o.String())), o.Req("metadata", o.Map(nil))),
+	}
+}
