@@ -29,7 +29,7 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ld
 
 # Packages whose tests run under the race detector: those with goroutines or
 # shared state. The rest runs without, which is several times faster.
-RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|httpx|metrics|redact|tlsport|tracing|ui))$$
+RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui))$$
 
 # The race detector needs a C compiler. Where there is none, the same tests run without, but not in CI.
 RACED = $(if $(FAWN_CI)$(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,$(warning \

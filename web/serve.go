@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fawn/web/heap"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -29,7 +30,7 @@ func Serve(ctx context.Context, o Options) error {
 		return err
 	}
 	var opened atomic.Pointer[App]
-	defer keepHeap(ctx, func() {
+	defer heap.Keep(ctx, func() {
 		if a := opened.Load(); a != nil {
 			a.runs.Rest()
 			a.db.Rest()

@@ -349,8 +349,12 @@ func TestTheNextServerGoesOnInTheSameMessage(t *testing.T) {
 		return ""
 	})
 	w.close()
+	before := hangs.Load()
 	w = start(t, setup{dir: dir, bot: newBot(p.url)})
 	until(t, func() string {
+		if hangs.Load() == before {
+			return "the run does not go on"
+		}
 		if got := p.chat("ada"); len(got) != 1 || got[0] != "re: hang here" {
 			return "shows " + strings.Join(got, "|")
 		}

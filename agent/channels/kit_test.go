@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 )
+
+// hangs counts the answers that stopped in their middle, with their words said.
+var hangs atomic.Int64
 
 // modelOf is a model whose calls are made by a function.
 type modelOf func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool)
@@ -69,6 +73,7 @@ func parrot(ctx context.Context, req *agent.Request, yield func(agent.Chunk, err
 	}
 	switch {
 	case strings.HasPrefix(text, "hang"):
+		hangs.Add(1)
 		<-ctx.Done()
 		yield(agent.Chunk{}, ctx.Err())
 	case strings.HasPrefix(text, "fail"):

@@ -1,4 +1,4 @@
-package web
+package heap
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 		return now
 	}
 	runtime.GC() // the next one is far away: it would set another spacing before it is looked at
-	stop := keepHeap(context.Background(), func() {})
+	stop := Keep(context.Background(), func() {})
 	if got := percent(); got != collectAfter(0, 0) {
 		t.Errorf("%d %% at the start", got)
 	}
@@ -79,7 +79,7 @@ func TestTheSpacingFollowsTheHeap(t *testing.T) {
 		t.Errorf("a limit of %d bytes is left behind", limit)
 	}
 	t.Setenv("GOGC", "200")
-	keepHeap(context.Background(), func() {})()
+	Keep(context.Background(), func() {})()
 	if got := percent(); got != 77 {
 		t.Errorf("%d %% although GOGC was set", got)
 	}

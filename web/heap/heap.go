@@ -1,4 +1,6 @@
-package web
+// Package heap decides how much memory the program takes: how far its heap grows before it is collected,
+// and when memory goes back to the system. What is cached and dropped is up to the packages that cache.
+package heap
 
 import (
 	"context"
@@ -26,10 +28,10 @@ const (
 	plentyOfFiles = 28 << 20 // bytes of files in memory that are too many in any case
 )
 
-// keepHeap sets how often memory is collected and how much there may be, and gives it back to the
+// Keep sets how often memory is collected and how much there may be, and gives it back to the
 // system when nothing goes on, after rest has let go of what is not needed then, until the function
 // it returns is called. If GOGC is set, it does nothing; GOMEMLIMIT replaces its limit.
-func keepHeap(ctx context.Context, rest func()) (stop func()) {
+func Keep(ctx context.Context, rest func()) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
