@@ -32,6 +32,7 @@ type Stream struct {
 	w     http.ResponseWriter
 	timer *time.Timer // of the next heartbeat; a stream needs no goroutine to wait for it
 	sent  bool        // the headers have left
+	alive bool        // the time for headers alone is over: what is due is a heartbeat
 	err   error
 }
 
@@ -57,18 +58,21 @@ func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
 	return s, nil
 }
 
-// beat sends the headers if nothing took them along, and a heartbeat after them.
+// beat sends the headers if nothing took them along in the first moment, and heartbeats from then on.
 func (s *Stream) beat() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.timer == nil { // closed
 		return
 	}
-	var show []byte
-	if s.sent {
-		show = heartbeat
+	switch {
+	case !s.sent:
+		_ = s.put(nil, true)
+	case s.alive:
+		_ = s.put(heartbeat, true)
 	}
-	if s.put(show, true) == nil {
+	s.alive = true
+	if s.err == nil {
 		s.timer.Reset(s.every)
 	}
 }

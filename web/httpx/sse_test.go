@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"fawn/web/httpx"
@@ -72,6 +73,27 @@ func TestHeartbeatIsOneLineAndOutlivesTheWriteDeadline(t *testing.T) {
 	close(gate)
 	if rest, err := io.ReadAll(res.Body); err != nil || strings.Trim(strings.ReplaceAll(string(rest), beat, ""), "") != "" {
 		t.Errorf("rest = %q, %v", rest, err)
+	}
+}
+
+// TestTheFirstHeartbeatHasItsTime: a stream that has begun says nothing before a heartbeat is due.
+func TestTheFirstHeartbeatHasItsTime(t *testing.T) {
+	for after, want := range map[time.Duration]string{time.Minute: "x", 61 * time.Second: "x: heartbeat\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			rec := httptest.NewRecorder()
+			s, err := httpx.NewStream(rec, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Write([]byte("x"), true); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(after)
+			s.Close()
+			if got := rec.Body.String(); got != want {
+				t.Errorf("after %v the stream has %q, want %q", after, got, want)
+			}
+		})
 	}
 }
 
