@@ -136,7 +136,6 @@ func TestThePartsAreThoseOfTheBinary(t *testing.T) {
 	}
 }
 
-// TestVersionsAreOrdered as dpkg does.
 func TestAChangedModuleIsListedAsWhatItWas(t *testing.T) {
 	c, err := library(&debug.Module{Path: "example.org/a", Version: "v1.2.0", Replace: &debug.Module{Path: "./bin/slim/a"}}, "MIT")
 	if err != nil {
@@ -147,6 +146,7 @@ func TestAChangedModuleIsListedAsWhatItWas(t *testing.T) {
 	}
 }
 
+// TestVersionsAreOrdered as dpkg does.
 func TestVersionsAreOrdered(t *testing.T) {
 	dpkg := tool(t, "dpkg")
 	order := []string{"7a23e4f", "v0.9", "v1.2.3", "v1.2.3-dirty", "v1.2.4-2-gabc123", "v1.2.10"}

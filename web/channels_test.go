@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,4 +55,74 @@ func TestAChannelFollowsTheConfiguration(t *testing.T) {
 	s.configure(t, on)
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "one"})
 	shows(t, s, f, "7", "Scripted reply.")
+	s.configure(t, base)
+	awaitRunning(t, s, false)
+	s.configure(t, on)
+	awaitRunning(t, s, true)
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/new"})
+	shows(t, s, f, "7", "new conversation")
+}
+
+// awaitRunning waits until Telegram's channel runs, or doesn't.
+func awaitRunning(t *testing.T, s *server, want bool) {
+	t.Helper()
+	var got string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		got = s.send(t, "GET", "/api/channels/telegram/status", "").body
+		if strings.Contains(got, fmt.Sprintf(`"running":%v`, want)) {
+			return
+		}
+	}
+	t.Fatalf("running is not %v: %s", want, got)
+}
+
+// TestAnAccountIsConnectedOverTheAPI does what DeerFlow's front end does: looks at the apps, asks for a code, sends
+// it to the bot, finds the connection and ends it.
+func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
+	f := chattest.NewTelegram(t)
+	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q}}\n",
+		chattest.TelegramToken, f.State().URL))
+	awaitRunning(t, s, true)
+	list := s.send(t, "GET", "/api/channels/providers", "").body
+	if !strings.Contains(list, `"bot_token":"********"`) || strings.Contains(list, chattest.TelegramToken) {
+		t.Errorf("the token is not masked: %s", list)
+	}
+	var offer struct {
+		Mode, URL, Code string
+		Expires         int `json:"expires_in"`
+	}
+	a := s.send(t, "POST", "/api/channels/telegram/connect", "")
+	if err := json.Unmarshal([]byte(a.body), &offer); err != nil || offer.Mode != "deep_link" || offer.Expires != 600 ||
+		!strings.HasSuffix(offer.URL, "?start="+offer.Code) || offer.Code == "" {
+		t.Fatalf("%d %s %v", a.status, a.body, err)
+	}
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "hello"})
+	shows(t, s, f, "7", "connected account")
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/start " + offer.Code})
+	var all struct {
+		Connections []struct {
+			ID, Status string
+			Account    string `json:"external_account_id"`
+		}
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end) && len(all.Connections) == 0; time.Sleep(5 * time.Millisecond) {
+		a := s.send(t, "GET", "/api/channels/connections", "")
+		if err := json.Unmarshal([]byte(a.body), &all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(all.Connections) != 1 || all.Connections[0].Status != "connected" || all.Connections[0].Account != "7" {
+		t.Fatalf("connections: %+v", all)
+	}
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "hello again"})
+	shows(t, s, f, "7", "Scripted reply.")
+	if a := s.send(t, "DELETE", "/api/channels/connections/"+all.Connections[0].ID, ""); a.status != 204 {
+		t.Errorf("disconnect: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", "/api/channels/connections", ""); !strings.Contains(a.body, `"status":"revoked"`) {
+		t.Errorf("afterwards: %s", a.body)
+	}
+	if a := s.send(t, "POST", "/api/channels/telegram/test", `{"values": {"bot_token": "********"}}`); !strings.Contains(a.body, `"ok":true`) {
+		t.Errorf("test with the stored token: %s", a.body)
+	}
 }

@@ -172,7 +172,8 @@ func TestARunThatFailsSaysWhy(t *testing.T) {
 	w := start(t, setup{bot: newBot(p.url)})
 	p.say("ada", "fail please")
 	until(t, func() string {
-		if got := p.chat("ada"); len(got) != 1 || !strings.Contains(got[0], "re: fail please") || !strings.Contains(got[0], "Something went wrong") {
+		if got := p.chat("ada"); len(got) != 1 || !strings.Contains(got[0], "re: fail please") ||
+			!strings.Contains(got[0], "Something went wrong") {
 			return "shows " + strings.Join(got, "|")
 		}
 		return ""

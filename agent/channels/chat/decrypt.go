@@ -4,13 +4,12 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"io"
 	"strings"
 )
 
-// most bytes of padding: WeCom fills up to 32, others to 16.
+// mostPadding is how many bytes WeCom fills up to.
 const mostPadding = 32
 
 var errDecrypt = errors.New("the file cannot be decrypted")
@@ -33,47 +32,6 @@ func cbcDecrypter(w io.Writer, key string) (*decrypter, error) {
 		return nil, errDecrypt
 	}
 	return &decrypter{w: w, mode: cipher.NewCBCDecrypter(block, raw[:aes.BlockSize])}, nil
-}
-
-// ecbDecrypter is for AES-128-ECB, as WeChat has it: the key in base64, or in base64 of hexadecimal digits.
-func ecbDecrypter(w io.Writer, key string) (*decrypter, error) {
-	raw, err := ecbKey(key)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(raw)
-	if err != nil {
-		return nil, errDecrypt
-	}
-	return &decrypter{w: w, mode: ecb{block}}, nil
-}
-
-func ecbKey(key string) ([]byte, error) {
-	if raw, err := hex.DecodeString(key); err == nil && len(raw) == 16 {
-		return raw, nil
-	}
-	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(key, "="))
-	if err != nil {
-		return nil, errDecrypt
-	}
-	if len(raw) == 32 {
-		if raw, err = hex.DecodeString(string(raw)); err != nil {
-			return nil, errDecrypt
-		}
-	}
-	if len(raw) != 16 {
-		return nil, errDecrypt
-	}
-	return raw, nil
-}
-
-// ecb decrypts each block for itself.
-type ecb struct{ cipher.Block }
-
-func (e ecb) CryptBlocks(dst, src []byte) {
-	for n := e.BlockSize(); len(src) >= n; dst, src = dst[n:], src[n:] {
-		e.Decrypt(dst, src)
-	}
 }
 
 // Write decrypts all but the end, which may be padding.

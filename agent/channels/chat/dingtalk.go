@@ -88,15 +88,18 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 	case s.Status >= 500:
 		return err
 	case has("invalidclient", "invalid.client", "authfailed", "invalid appkey"), s.Status == http.StatusUnauthorized && r.header == nil:
-		return &Fatal{Reason: "DingTalk does not accept the client id and secret.", Remedy: "Copy both again from Credentials of the app."}
+		return &Fatal{Reason: "DingTalk does not accept the client id and secret.",
+			Remedy: "Copy both again from Credentials of the app."}
 	case has("invalidauthentication"), s.Status == http.StatusUnauthorized:
 		d.mu.Lock()
 		d.token = ""
 		d.mu.Unlock()
 		return errors.New(text) // the next call asks for another token
 	case has("permissiondenied", "accessdenied"):
-		return &Fatal{Reason: "The DingTalk app lacks a permission: " + text, Remedy: "Grant it under Permissions of the app, and publish a version."}
-	case has("openconversationid", "staffid", "userid", "robot.notfound", "robotnotexist", "resource.not.found", "chatbotnotexist", "cool.app"):
+		return &Fatal{Reason: "The DingTalk app lacks a permission: " + text,
+			Remedy: "Grant it under Permissions of the app, and publish a version."}
+	case has("openconversationid", "staffid", "userid", "robot.notfound", "robotnotexist",
+		"resource.not.found", "chatbotnotexist", "cool.app"):
 		return &Gone{Reason: text}
 	}
 	return &Refused{Reason: text}
@@ -366,7 +369,8 @@ func (d *DingTalk) Upload(ctx context.Context, to Address, f File, _ string) (Re
 		ID   string `json:"media_id"`
 	}
 	at := d.media + "/media/upload?" + url.Values{"access_token": {token}, "type": {kind}}.Encode()
-	if err := d.do(ctx, call{op: "upload", path: at, raw: body, kind: media, size: size, limit: transferFor, header: http.Header{}}, &r); err != nil {
+	upload := call{op: "upload", path: at, raw: body, kind: media, size: size, limit: transferFor, header: http.Header{}}
+	if err := d.do(ctx, upload, &r); err != nil {
 		return Ref{}, err
 	}
 	if r.Code != 0 || r.ID == "" {

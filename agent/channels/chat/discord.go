@@ -53,7 +53,8 @@ func NewDiscord(cfg DiscordConfig) (*Discord, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
 	}
-	c, err := newClient(cfg.Options, "https://discord.com/api/v10", []string{"cdn.discordapp.com", "media.discordapp.net", ".discord.gg"}, cfg.Token)
+	c, err := newClient(cfg.Options, "https://discord.com/api/v10",
+		[]string{"cdn.discordapp.com", "media.discordapp.net", ".discord.gg"}, cfg.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,8 @@ func (d *Discord) do(ctx context.Context, r call, into any) error {
 	text := fmt.Sprintf("%s: %s (%d)", r.op, d.c.redact(reply.Message), reply.Code)
 	switch {
 	case s.Status == http.StatusTooManyRequests:
-		return &Rate{After: max(wait(reply.After), retryAfter(s.Header)), Chat: !reply.Global && reply.Code == 0 && s.Header.Get("X-RateLimit-Global") == ""}
+		return &Rate{After: max(wait(reply.After), retryAfter(s.Header)),
+			Chat: !reply.Global && reply.Code == 0 && s.Header.Get("X-RateLimit-Global") == ""}
 	case s.Status >= 500:
 		return err
 	case s.Status == http.StatusUnauthorized:
@@ -99,7 +101,8 @@ func (d *Discord) do(ctx context.Context, r call, into any) error {
 }
 
 func discordToken() error {
-	return &Fatal{Reason: "Discord does not accept the bot token.", Remedy: "Reset it in the developer portal under Bot, and copy the new one."}
+	return &Fatal{Reason: "Discord does not accept the bot token.",
+		Remedy: "Reset it in the developer portal under Bot, and copy the new one."}
 }
 
 // Check asks who the bot is.
@@ -204,7 +207,8 @@ func (d *Discord) post(ctx context.Context, to Address, make func(path string) (
 // openThread opens the thread of a message, which has the message's id.
 func (d *Discord) openThread(ctx context.Context, to Address) error {
 	path := "/channels/" + to.Chat + "/messages/" + to.Topic + "/threads"
-	err := d.do(ctx, call{op: "thread", method: http.MethodPost, path: path, body: map[string]any{"name": "Fawn", "auto_archive_duration": 1440}}, nil)
+	err := d.do(ctx, call{op: "thread", method: http.MethodPost, path: path,
+		body: map[string]any{"name": "Fawn", "auto_archive_duration": 1440}}, nil)
 	if r, ok := errors.AsType[*Refused](err); ok && strings.Contains(r.Reason, "(160004)") {
 		return nil // it is open already
 	}
@@ -220,7 +224,8 @@ func (d *Discord) Edit(ctx context.Context, at Ref, p Post) error {
 	if !isID(at.Message) {
 		return &Gone{Message: true, Reason: "no message of Discord's: " + at.Message}
 	}
-	return d.do(ctx, call{op: "edit", method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + at.Message, body: d.body(p)}, nil)
+	return d.do(ctx, call{op: "edit", method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + at.Message,
+		body: d.body(p)}, nil)
 }
 
 // Typing shows "typing" for ten seconds.

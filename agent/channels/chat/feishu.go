@@ -115,7 +115,8 @@ func (f *Feishu) refused(op string, r feishuReply) error {
 	case 99991400, 11232, 11233, 230020:
 		return &Rate{Chat: r.Code == 230020}
 	case 10003, 10014, 10012, 514, 99991543:
-		return &Fatal{Reason: "Feishu does not accept the app id and secret.", Remedy: "Copy both again from Credentials of the app."}
+		return &Fatal{Reason: "Feishu does not accept the app id and secret.",
+			Remedy: "Copy both again from Credentials of the app."}
 	case 403, 99991672, 99991679:
 		return &Fatal{Reason: "The Feishu app lacks a permission: " + text,
 			Remedy: "Grant im:message, im:message:send_as_bot and im:resource, choose the long connection under Events, and publish a version."}
@@ -143,7 +144,8 @@ func (f *Feishu) auth(ctx context.Context) (http.Header, error) {
 		return bearer(token), nil
 	}
 	body := map[string]string{"app_id": f.cfg.AppID, "app_secret": f.cfg.AppSecret}
-	r, err := f.raw(ctx, call{op: "tenant_access_token", method: http.MethodPost, path: "/open-apis/auth/v3/tenant_access_token/internal", body: body})
+	r, err := f.raw(ctx, call{op: "tenant_access_token", method: http.MethodPost,
+		path: "/open-apis/auth/v3/tenant_access_token/internal", body: body})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +254,8 @@ func (f *Feishu) Edit(ctx context.Context, at Ref, p Post) error {
 		return &Gone{Message: true, Reason: "no message of Feishu's: " + at.Message}
 	}
 	patch := func() error {
-		_, err := f.call(ctx, call{op: "edit", method: http.MethodPatch, path: "/im/v1/messages/" + at.Message, body: map[string]any{"content": f.card(p)}})
+		_, err := f.call(ctx, call{op: "edit", method: http.MethodPatch, path: "/im/v1/messages/" + at.Message,
+			body: map[string]any{"content": f.card(p)}})
 		return err
 	}
 	err := patch()

@@ -243,7 +243,8 @@ func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
 		}
 		switch {
 		case e.Type == "disconnect" && e.Reason == "link_disabled":
-			return &Fatal{Reason: "Socket Mode is switched off for the Slack app.", Remedy: "Switch it on in the settings of the app."}
+			return &Fatal{Reason: "Socket Mode is switched off for the Slack app.",
+				Remedy: "Switch it on in the settings of the app."}
 		case e.Type == "disconnect":
 			return errRecycled
 		case e.ID == "":

@@ -41,7 +41,8 @@ func NewDingTalk(t testing.TB) *DingTalk {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		ping := []byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"ping","messageId":"p1","contentType":"application/json"},"data":"{\"opaque\":\"x\"}"}`)
+		ping := []byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"ping","messageId":"p1",` +
+			`"contentType":"application/json"},"data":"{\"opaque\":\"x\"}"}`)
 		f.q.serve(w, r, ping, f.frame, f.heard)
 	})
 	f.state.serve(t, DingTalkSecret, mux)
@@ -67,7 +68,8 @@ func (f *DingTalk) Disconnect() {
 	defer f.state.mu.Unlock()
 	for c := range f.q.conns {
 		_ = c.Write(f.state.T.Context(), websocket.MessageText,
-			[]byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"disconnect","messageId":"d1"},"data":"{\"reason\":\"persistent connection is timeout\"}"}`))
+			[]byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"disconnect","messageId":"d1"},`+
+				`"data":"{\"reason\":\"persistent connection is timeout\"}"}`))
 	}
 }
 
@@ -101,7 +103,8 @@ func (f *DingTalk) Say(m Said) {
 func (f *DingTalk) frame(it *item) (websocket.MessageType, []byte) {
 	data, _ := json.Marshal(it.body)
 	b, err := json.Marshal(map[string]any{"specVersion": "1.0", "type": "CALLBACK", "data": string(data),
-		"headers": map[string]string{"topic": "/v1.0/im/bot/messages/get", "messageId": it.envelope, "contentType": "application/json", "time": "1"}})
+		"headers": map[string]string{"topic": "/v1.0/im/bot/messages/get", "messageId": it.envelope,
+			"contentType": "application/json", "time": "1"}})
 	if err != nil {
 		f.state.T.Error(err)
 	}

@@ -32,7 +32,8 @@ type Discord struct {
 
 // NewDiscord starts one.
 func NewDiscord(t testing.TB) *Discord {
-	f := &Discord{places: map[string]map[string]any{}, history: map[string][]map[string]any{}, nonces: map[string]string{}, files: map[string]*Sent{}}
+	f := &Discord{places: map[string]map[string]any{}, history: map[string][]map[string]any{}, nonces: map[string]string{},
+		files: map[string]*Sent{}}
 	mux := http.NewServeMux()
 	for pattern, op := range map[string]string{
 		"GET /users/@me": "check", "GET /gateway/bot": "connect", "GET /channels/{channel}": "place",
@@ -124,7 +125,8 @@ func (f *Discord) Say(m Said) {
 		}
 		if m.File != nil {
 			f.files[id] = m.File
-			msg["attachments"] = []any{map[string]any{"id": "5" + id, "filename": m.File.Name, "size": len(m.File.Data), "url": f.state.URL + "/cdn/" + id}}
+			msg["attachments"] = []any{map[string]any{"id": "5" + id, "filename": m.File.Name, "size": len(m.File.Data),
+				"url": f.state.URL + "/cdn/" + id}}
 		}
 		f.history[channel] = append(f.history[channel], msg)
 		if m.Broken {

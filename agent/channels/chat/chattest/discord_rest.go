@@ -28,7 +28,8 @@ func (f *Discord) handle(w http.ResponseWriter, r *http.Request, op string) {
 	switch fault.Kind {
 	case Rate:
 		w.WriteHeader(http.StatusTooManyRequests)
-		_ = json.NewEncoder(w).Encode(map[string]any{"message": "You are being rate limited.", "retry_after": fault.After.Seconds(), "global": false})
+		_ = json.NewEncoder(w).Encode(map[string]any{"message": "You are being rate limited.",
+			"retry_after": fault.After.Seconds(), "global": false})
 		return
 	case Broken:
 		http.Error(w, "upstream connect error", http.StatusServiceUnavailable)

@@ -75,7 +75,8 @@ func (f *Feishu) Say(m Said) {
 	f.state.do(func() {
 		id := "om_" + strconv.Itoa(f.state.id())
 		content, kind := map[string]any{"text": m.Text}, "text"
-		msg := map[string]any{"message_id": id, "create_time": strconv.FormatInt(time.Now().UnixMilli(), 10), "chat_id": f.Chat(m.From), "chat_type": "p2p"}
+		msg := map[string]any{"message_id": id, "create_time": strconv.FormatInt(time.Now().UnixMilli(), 10),
+			"chat_id": f.Chat(m.From), "chat_type": "p2p"}
 		if m.Group {
 			msg["chat_id"], msg["chat_type"] = m.Chat, "group"
 		}
@@ -103,8 +104,9 @@ func (f *Feishu) Say(m Said) {
 			sender["sender_type"] = "app"
 		}
 		f.q.push(m.Text, map[string]any{"schema": "2.0",
-			"header": map[string]any{"event_id": "ev" + strconv.Itoa(f.state.id()), "event_type": "im.message.receive_v1", "tenant_key": "t1", "app_id": FeishuApp},
-			"event":  map[string]any{"sender": sender, "message": msg}})
+			"header": map[string]any{"event_id": "ev" + strconv.Itoa(f.state.id()), "event_type": "im.message.receive_v1",
+				"tenant_key": "t1", "app_id": FeishuApp},
+			"event": map[string]any{"sender": sender, "message": msg}})
 	})
 }
 

@@ -238,7 +238,8 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 	s := &f.state
 	switch method {
 	case "auth.test":
-		return map[string]any{"url": "https://x.slack.com/", "team": "Example", "user": "fawn", "team_id": "T1", "user_id": "UFAWN", "bot_id": "B1"}, ""
+		return map[string]any{"url": "https://x.slack.com/", "team": "Example", "user": "fawn",
+			"team_id": "T1", "user_id": "UFAWN", "bot_id": "B1"}, ""
 	case "apps.connections.open":
 		return map[string]any{"url": "ws" + strings.TrimPrefix(s.URL, "http") + "/link?ticket=" + SlackAppToken}, ""
 	case "chat.postMessage":

@@ -91,7 +91,8 @@ func (f *WeCom) Say(m Said) {
 		if m.Mention {
 			text = "@Fawn " + text
 		}
-		msg := map[string]any{"msgid": "m" + strconv.Itoa(f.state.id()), "aibotid": WeComBot, "chattype": "single", "create_time": time.Now().Unix(),
+		msg := map[string]any{"msgid": "m" + strconv.Itoa(f.state.id()), "aibotid": WeComBot,
+			"chattype": "single", "create_time": time.Now().Unix(),
 			"from": map[string]any{"userid": m.From}, "msgtype": "text", "text": map[string]any{"content": text}}
 		if m.Group {
 			msg["chattype"], msg["chatid"] = "group", m.Chat
@@ -160,7 +161,8 @@ func (f *WeCom) heard(c *websocket.Conn, data []byte) (ready bool) {
 		f.state.errorf("it said %s", data)
 		return false
 	}
-	fault := f.state.fault(map[string]string{"aibot_subscribe": "check", "aibot_send_msg": "send", "aibot_upload_media_finish": "upload"}[m.Cmd])
+	fault := f.state.fault(map[string]string{"aibot_subscribe": "check",
+		"aibot_send_msg": "send", "aibot_upload_media_finish": "upload"}[m.Cmd])
 	slow(f.state.T.Context(), fault)
 	code := map[Kind]int{Rate: 45009, Broken: -1, ChatGone: 86003, Unknown: 40001}[fault.Kind]
 	var body any
