@@ -33,7 +33,7 @@ type AuditQuery struct {
 
 // Audit returns the rows that q selects.
 func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
-	where, args := " WHERE 1", []any{}
+	where, args := " WHERE 1 = 1", []any{}
 	for _, c := range []struct {
 		sql  string
 		on   bool

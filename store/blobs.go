@@ -225,7 +225,7 @@ func (db *DB) fillRuns(ctx context.Context, runs []Run) ([]Run, error) {
 	out := runs[:0]
 	for _, r := range runs {
 		body := []byte(r.Kwargs)
-		err := db.fill(ctx, r.ThreadID, &body, `SELECT CAST(kwargs AS BLOB) FROM run WHERE id = ?`, r.ID)
+		err := db.fill(ctx, r.ThreadID, &body, `SELECT kwargs FROM run WHERE id = ?`, r.ID)
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}

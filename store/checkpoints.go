@@ -170,7 +170,7 @@ func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	var fields []byte
 	err := db.queryRow(ctx, `SELECT head, top,
 		(SELECT {object}(name, version) FROM
-			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name))
+			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name) f)
 		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &fields)
 	if err == nil && len(fields) > len("{}") {
 		err = json.Unmarshal(fields, &s.Fields)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
 
@@ -20,18 +19,10 @@ func (db *DB) Shape(ctx context.Context) (Shape, error) {
 	if s.Bytes, err = db.Size(ctx); err != nil {
 		return s, err
 	}
-	if err := db.engine.reads().QueryRowContext(ctx, `PRAGMA user_version`).Scan(&s.Schema); err != nil {
+	var tables []string
+	if s.Schema, tables, err = db.engine.shape(ctx); err != nil {
 		return s, fmt.Errorf("read the schema: %w", translate(err))
 	}
-	var tables []string
-	err = db.each(ctx, `SELECT name FROM sqlite_master
-		WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`,
-		nil, func(rows *sql.Rows) (bool, error) {
-			var name string
-			err := rows.Scan(&name)
-			tables = append(tables, name)
-			return true, err
-		})
 	for _, name := range tables {
 		if err != nil {
 			break

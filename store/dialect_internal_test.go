@@ -59,7 +59,7 @@ func parameters(query string) (n int) {
 	return n
 }
 
-var statement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\s`)
+var statement = regexp.MustCompile(`^\s*((SELECT|INSERT|UPDATE|DELETE|WITH)\s|\{unindex\})`)
 
 // constantStatements are the statements of this package's files that are constants as a whole,
 // with their places. A constant that is only a part of one is not among them.

@@ -39,6 +39,10 @@ type engine interface {
 	relieve()
 	probe(row int64) error
 
+	// shape is the number of the last migration, and the names of all tables in order. damage is
+	// what the database itself finds wrong with its files.
+	shape(ctx context.Context) (schema int, tables []string, err error)
+	damage(ctx context.Context, tx *sql.Tx) ([]string, error)
 	size(ctx context.Context) (int64, error)
 	room(ctx context.Context) (Room, error)
 	giveBack(pages int) error

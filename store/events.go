@@ -24,7 +24,7 @@ func (db *DB) Events(ctx context.Context, thread string, after, until int64, lim
 	events := []Event{}
 	size := 0
 	err := db.each(ctx, `SELECT seq, "to", run, kind, data FROM event
-		WHERE thread = ? AND "to" > ? AND (? = 0 OR seq <= ?) ORDER BY "to"`,
+		WHERE thread = ? AND "to" > ? AND (CAST(? AS BIGINT) = 0 OR seq <= ?) ORDER BY "to"`,
 		[]any{thread, after, until, until}, func(rows *sql.Rows) (bool, error) {
 			e := Event{Thread: thread}
 			if err := rows.Scan(&e.Seq, &e.To, &e.Run, &e.Kind, &e.Data); err != nil {

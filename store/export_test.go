@@ -24,14 +24,13 @@ func (db *DB) Limit(ctx context.Context, pages int) error {
 // Exec runs a statement on the writing connection, for damage.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
-		_, err := w.engine.(*sqliteEngine).conn.ExecContext(ctx, query, args...)
-		return err
+		return w.exec(query, args...)
 	}})
 }
 
 // Count runs a query that gives one number, on a reading connection.
 func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = db.engine.reads().QueryRowContext(ctx, query, args...).Scan(&n)
+	err = db.engine.reads().QueryRowContext(ctx, db.engine.bind(query), args...).Scan(&n)
 	return n, err
 }
 

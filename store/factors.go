@@ -44,12 +44,12 @@ type Factor struct {
 // the same user or address.
 func (db *DB) PutLink(ctx context.Context, l Link) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		err := w.exec(`DELETE FROM link WHERE expires_at <= ? OR kind = ? AND user = ? AND email = ?`,
+		err := w.exec(`DELETE FROM link WHERE expires_at <= ? OR kind = ? AND "user" = ? AND email = ?`,
 			l.CreatedAt.UnixMilli(), l.Kind, l.User, l.Email)
 		if err != nil {
 			return err
 		}
-		return w.exec(`INSERT INTO link(hash, kind, user, email, role, created_at, expires_at)
+		return w.exec(`INSERT INTO link(hash, kind, "user", email, role, created_at, expires_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			l.Hash, l.Kind, l.User, l.Email, l.Role, l.CreatedAt.UnixMilli(), l.ExpiresAt.UnixMilli())
 	}})
@@ -62,7 +62,7 @@ func (db *DB) PutLink(ctx context.Context, l Link) error {
 // LinkByHash returns a link, also one that is over, or ErrNotFound.
 func (db *DB) LinkByHash(ctx context.Context, hash []byte) (l Link, err error) {
 	var created, expires int64
-	err = db.queryRow(ctx, `SELECT hash, kind, user, email, role, created_at, expires_at FROM link WHERE hash = ?`,
+	err = db.queryRow(ctx, `SELECT hash, kind, "user", email, role, created_at, expires_at FROM link WHERE hash = ?`,
 		[]any{hash}, &l.Hash, &l.Kind, &l.User, &l.Email, &l.Role, &created, &expires)
 	if err != nil {
 		return Link{}, fmt.Errorf("link: %w", err)
@@ -81,8 +81,8 @@ func (db *DB) TakeLink(ctx context.Context, hash []byte) error {
 // the user is not there.
 func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO identity(issuer, subject, user, email, created_at) SELECT ?, ?, ?, ?, ?
-			WHERE EXISTS (SELECT 1 FROM user WHERE id = ?)`, i.Issuer, i.Subject, i.User, i.Email,
+		n, err := w.change(`INSERT INTO identity(issuer, subject, "user", email, created_at) SELECT ?, ?, ?, ?, ?
+			WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)`, i.Issuer, i.Subject, i.User, i.Email,
 			orNow(i.CreatedAt, time.Now().UnixMilli()), i.User)
 		if err == nil && n == 0 {
 			return ErrNotFound
@@ -97,7 +97,7 @@ func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
 
 // Identity returns the one a service knows by subject, or ErrNotFound.
 func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
-	list, err := db.identities(ctx, `SELECT issuer, subject, user, email, created_at FROM identity
+	list, err := db.identities(ctx, `SELECT issuer, subject, "user", email, created_at FROM identity
 		WHERE issuer = ? AND subject = ?`, issuer, subject)
 	if err == nil && len(list) == 0 {
 		err = ErrNotFound
@@ -110,8 +110,8 @@ func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, e
 
 // Identities lists a user's, oldest first.
 func (db *DB) Identities(ctx context.Context, user string) ([]Identity, error) {
-	list, err := db.identities(ctx, `SELECT issuer, subject, user, email, created_at FROM identity
-		WHERE user = ? ORDER BY created_at, issuer, subject`, user)
+	list, err := db.identities(ctx, `SELECT issuer, subject, "user", email, created_at FROM identity
+		WHERE "user" = ? ORDER BY created_at, issuer, subject`, user)
 	if err != nil {
 		return nil, fmt.Errorf("identities: %w", err)
 	}
@@ -132,7 +132,7 @@ func (db *DB) identities(ctx context.Context, query string, args ...any) (list [
 
 // DeleteIdentity takes an identity from a user. ErrNotFound when it has no such.
 func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) error {
-	return db.deleteOne(ctx, "delete identity", `DELETE FROM identity WHERE user = ? AND issuer = ? AND subject = ?`,
+	return db.deleteOne(ctx, "delete identity", `DELETE FROM identity WHERE "user" = ? AND issuer = ? AND subject = ?`,
 		user, issuer, subject)
 }
 
@@ -140,8 +140,8 @@ func (db *DB) DeleteIdentity(ctx context.Context, user, issuer, subject string) 
 // user is not there.
 func (db *DB) AddFactor(ctx context.Context, f Factor) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO factor(id, user, kind, ref, name, data, step, confirmed, created_at)
-			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM user WHERE id = ?)`,
+		n, err := w.change(`INSERT INTO factor(id, "user", kind, ref, name, data, step, confirmed, created_at)
+			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)`,
 			f.ID, f.User, f.Kind, f.Ref, f.Name, blob(f.Data), f.Step, f.Confirmed,
 			orNow(f.CreatedAt, time.Now().UnixMilli()), f.User)
 		if err == nil && n == 0 {
@@ -155,11 +155,11 @@ func (db *DB) AddFactor(ctx context.Context, f Factor) error {
 	return nil
 }
 
-const factorColumns = `SELECT id, user, kind, ref, name, data, step, confirmed, created_at, used_at FROM factor `
+const factorColumns = `SELECT id, "user", kind, ref, name, data, step, confirmed, created_at, used_at FROM factor `
 
 // Factors lists a user's of one kind, or of all when kind is "", oldest first.
 func (db *DB) Factors(ctx context.Context, user, kind string) ([]Factor, error) {
-	list, err := db.factors(ctx, factorColumns+`WHERE user = ? AND (? = '' OR kind = ?) ORDER BY created_at, id`,
+	list, err := db.factors(ctx, factorColumns+`WHERE "user" = ? AND (? = '' OR kind = ?) ORDER BY created_at, id`,
 		user, kind, kind)
 	if err != nil {
 		return nil, fmt.Errorf("factors: %w", err)
@@ -196,7 +196,7 @@ func (db *DB) factors(ctx context.Context, query string, args ...any) (list []Fa
 func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?
-			WHERE id = ? AND user = ? AND step = ?`, blob(f.Data), f.Step, f.Confirmed,
+			WHERE id = ? AND "user" = ? AND step = ?`, blob(f.Data), f.Step, f.Confirmed,
 			orNow(f.UsedAt, time.Now().UnixMilli()), f.ID, f.User, before)
 		if err == nil && n == 0 {
 			return ErrConflict
@@ -212,13 +212,13 @@ func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 // DeleteFactor takes a factor from a user. ErrNotFound when it has no such: of two that use a
 // recovery code only one may.
 func (db *DB) DeleteFactor(ctx context.Context, user, id string) error {
-	return db.deleteOne(ctx, "delete factor", `DELETE FROM factor WHERE user = ? AND id = ?`, user, id)
+	return db.deleteOne(ctx, "delete factor", `DELETE FROM factor WHERE "user" = ? AND id = ?`, user, id)
 }
 
 // DeleteFactors takes all factors of a kind from a user.
 func (db *DB) DeleteFactors(ctx context.Context, user, kind string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`DELETE FROM factor WHERE user = ? AND kind = ?`, user, kind)
+		return w.exec(`DELETE FROM factor WHERE "user" = ? AND kind = ?`, user, kind)
 	}})
 	if err != nil {
 		return fmt.Errorf("delete factors: %w", err)

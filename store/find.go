@@ -106,7 +106,7 @@ func (db *DB) hit(ctx context.Context, t *Found, f Find, pattern string) (bool, 
 	}
 	hit := false
 	err := db.each(ctx, `SELECT id, body FROM message
-		WHERE thread = ? AND CAST(body AS TEXT) LIKE ? ESCAPE '\' ORDER BY n DESC`,
+		WHERE thread = ? AND {text}body{text end} {like} ? ESCAPE '\' ORDER BY n DESC`,
 		[]any{t.ID, pattern}, func(rows *sql.Rows) (bool, error) {
 			var id string
 			var body sql.RawBytes

@@ -18,7 +18,7 @@ const maxFindings = 1000
 // second time, threads at work that nobody works on, and what SQLite itself finds wrong
 // with the file.
 func (db *DB) Check(ctx context.Context) ([]string, error) {
-	c := &checker{ctx: ctx}
+	c := &checker{ctx: ctx, engine: db.engine}
 	err := db.view(ctx, nil, func(v view) error {
 		c.tx = v.tx
 		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.numbers, c.parents, c.cards, c.events,
@@ -36,9 +36,10 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 }
 
 type checker struct {
-	ctx   context.Context
-	tx    *sql.Tx
-	found []string
+	ctx    context.Context
+	engine engine
+	tx     *sql.Tx
+	found  []string
 }
 
 func (c *checker) add(format string, args ...any) {
@@ -47,8 +48,9 @@ func (c *checker) add(format string, args ...any) {
 	}
 }
 
+// each must not be called by scan: some kinds of databases read one answer after the other.
 func (c *checker) each(query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := c.tx.QueryContext(c.ctx, query, args...)
+	rows, err := c.tx.QueryContext(c.ctx, c.engine.bind(query), args...)
 	if err != nil {
 		return err
 	}
@@ -62,14 +64,11 @@ func (c *checker) each(query string, args []any, scan func(*sql.Rows) error) err
 }
 
 func (c *checker) file() error {
-	return c.each(`PRAGMA quick_check(100)`, nil, func(rows *sql.Rows) error {
-		var s string
-		err := rows.Scan(&s)
-		if err == nil && s != "ok" {
-			c.add("The database file is damaged: %s.", s)
-		}
-		return err
-	})
+	damage, err := c.engine.damage(c.ctx, c.tx)
+	for _, what := range damage {
+		c.add("The database file is damaged: %s.", what)
+	}
+	return err
 }
 
 func (c *checker) heads() error {
@@ -108,35 +107,47 @@ func (c *checker) parents() error {
 
 // cards checks all cards, holding the row numbers of one thread at a time.
 func (c *checker) cards() error {
-	var thread string
-	var have []Range
-	var fields map[string]bool
-	return c.each(`SELECT thread, id, card FROM checkpoint ORDER BY thread`, nil, func(rows *sql.Rows) error {
-		var t, id string
-		var raw []byte
-		if err := rows.Scan(&t, &id, &raw); err != nil {
-			return err
+	var threads []string
+	err := c.each(`SELECT DISTINCT thread FROM checkpoint ORDER BY thread`, nil, func(rows *sql.Rows) error {
+		var thread string
+		err := rows.Scan(&thread)
+		threads = append(threads, thread)
+		return err
+	})
+	for _, thread := range threads {
+		if err == nil {
+			err = c.cardsOf(thread)
 		}
-		if fields == nil || t != thread {
-			var err error
-			if thread, have, fields, err = c.rowsOf(t); err != nil {
-				return err
-			}
+	}
+	return err
+}
+
+func (c *checker) cardsOf(thread string) error {
+	have, fields, err := c.rowsOf(thread)
+	if err != nil {
+		return err
+	}
+	return c.each(`SELECT id, card FROM checkpoint WHERE thread = ?`, []any{thread}, func(rows *sql.Rows) error {
+		var id string
+		var raw []byte
+		if err := rows.Scan(&id, &raw); err != nil {
+			return err
 		}
 		var card Card
 		if err := json.Unmarshal(raw, &card); err != nil {
-			c.add("Checkpoint %s of thread %s has an unreadable card: %v.", id, t, err)
+			c.add("Checkpoint %s of thread %s has an unreadable card: %v.", id, thread, err)
 			return nil
 		}
 		for _, r := range card.Messages {
 			if !covered(have, r) {
 				c.add("Checkpoint %s of thread %s needs messages %d to %d, which are not all there.",
-					id, t, r.From, r.To)
+					id, thread, r.From, r.To)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(card.Fields)) {
 			if v := card.Fields[name]; !fields[fieldKey(name, v)] {
-				c.add("Checkpoint %s of thread %s needs version %d of field %s, which does not exist.", id, t, v, name)
+				c.add("Checkpoint %s of thread %s needs version %d of field %s, which does not exist.", id, thread, v,
+					name)
 			}
 		}
 		return nil
@@ -147,7 +158,7 @@ func fieldKey(name string, version int64) string { return fmt.Sprintf("%d %s", v
 
 // rowsOf returns which message numbers, as ranges, and field versions a thread
 // has.
-func (c *checker) rowsOf(thread string) (_ string, have []Range, fields map[string]bool, err error) {
+func (c *checker) rowsOf(thread string) (have []Range, fields map[string]bool, err error) {
 	err = c.each(`SELECT n FROM message WHERE thread = ? ORDER BY n`, []any{thread}, func(rows *sql.Rows) error {
 		var n int64
 		if err := rows.Scan(&n); err != nil {
@@ -161,7 +172,7 @@ func (c *checker) rowsOf(thread string) (_ string, have []Range, fields map[stri
 		return nil
 	})
 	if err != nil {
-		return "", nil, nil, err
+		return nil, nil, err
 	}
 	fields = map[string]bool{}
 	err = c.each(`SELECT name, version FROM field WHERE thread = ?`, []any{thread}, func(rows *sql.Rows) error {
@@ -171,7 +182,7 @@ func (c *checker) rowsOf(thread string) (_ string, have []Range, fields map[stri
 		fields[fieldKey(name, v)] = true
 		return err
 	})
-	return thread, have, fields, err
+	return have, fields, err
 }
 
 // covered says whether r lies within one of the ranges, which are sorted.

@@ -48,7 +48,7 @@ func (c *checker) orphans() error {
 // uploaded before the first message of their thread; DropUnsent deletes what else precedes it.
 const strayValues = ` FROM kv WHERE space >= '` + threadSpaces + `' AND space < '` + threadSpaces + "\x7f" +
 	`' AND space <> '` + DocumentSpace + `'
-	AND CASE WHEN instr(key, ' ') > 0 THEN substr(key, 1, instr(key, ' ') - 1) ELSE key END
+	AND CASE WHEN {position}(key, ' ') > 0 THEN substr(key, 1, {position}(key, ' ') - 1) ELSE key END
 		NOT IN (SELECT id FROM thread)`
 
 // values are kept for threads that do not exist.
@@ -135,12 +135,13 @@ func (c *checker) gap(thread, run string, from, to int64) {
 
 // blobs must be there and be what their names say.
 func (c *checker) blobs() error {
-	err := c.each(`SELECT thread, lower(hex(substr(hash, 1, 4))) FROM blob_use u
+	err := c.each(`SELECT thread, hash FROM blob_use u
 		WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.thread = u.thread AND b.hash = u.hash)`, nil,
 		func(rows *sql.Rows) error {
-			var thread, hash string
+			var thread string
+			var hash sql.RawBytes
 			err := rows.Scan(&thread, &hash)
-			c.add("Thread %s needs blob %s, which does not exist.", thread, hash)
+			c.add("Thread %s needs blob %x, which does not exist.", thread, []byte(hash[:min(4, len(hash))]))
 			return err
 		})
 	if err != nil {

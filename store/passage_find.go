@@ -34,14 +34,14 @@ func (db *DB) FindPassages(ctx context.Context, thread, query string, files []st
 	if wanted == "" {
 		return nil, nil
 	}
-	matches, args := `SELECT rowid, rank FROM passage_word WHERE passage_word MATCH ?`, []any{wanted}
+	matches, args := `SELECT rowid, {rank} AS rank FROM passage_word WHERE {found}`, []any{wanted}
 	if len(files) > 0 {
 		names, err := json.Marshal(files)
 		if err != nil {
 			return nil, err
 		}
 		// The plus keeps SQLite from asking the index for one passage after the other.
-		matches += ` AND +rowid IN (SELECT id FROM passage
+		matches += ` AND {unindexed}rowid IN (SELECT id FROM passage
 			WHERE thread = ? AND file IN {list})`
 		args = append(args, thread, string(names))
 	}
@@ -99,7 +99,7 @@ func (db *DB) rank(ctx context.Context, thread string, words []string) (string, 
 			t.match += "*"
 		}
 		count := func() error {
-			return db.queryRow(ctx, `SELECT count(*) FROM passage_word WHERE passage_word MATCH ?`,
+			return db.queryRow(ctx, `SELECT count(*) FROM passage_word WHERE {found}`,
 				[]any{t.match}, &t.hits)
 		}
 		err := count()

@@ -72,13 +72,13 @@ func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list 
 			if err := row.Scan(&id); err != nil {
 				return err
 			}
-			if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, ?)`, id,
+			if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`, id,
 				indexed(in, p.Heading+"\n"+p.Text)); err != nil {
 				return err
 			}
 		}
 		return w.exec(`INSERT INTO passage_file(thread, file, stamp, bytes) VALUES (?, ?, ?, ?)
-			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = bytes + excluded.bytes`,
+			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = passage_file.bytes + excluded.bytes`,
 			thread, file, stamp, size)
 	}})
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *writer) removePassages(thread, file string) (more bool, err error) {
 	}
 	return true, w.overwriting(func() error {
 		for id, text := range words {
-			if err := w.exec(`INSERT INTO passage_word(passage_word, rowid, words) VALUES ('delete', ?, ?)`, id,
+			if err := w.exec(`{unindex}`, id,
 				text); err != nil {
 				return err
 			}

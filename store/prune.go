@@ -54,10 +54,10 @@ func (p *batch) removeHistory() {
 		`UPDATE run SET first_seq = 0, last_seq = 0, base_checkpoint = '' WHERE thread = ?1`,
 		// Only the head is left. Its ranges come first, so that each message is looked at once.
 		`DELETE FROM message WHERE thread = ?1 AND n NOT IN (SELECT m.n FROM checkpoint c
-			CROSS JOIN json_each(c.card, '$.messages') r CROSS JOIN message m
-			WHERE c.thread = ?1 AND c.ns = '' AND m.thread = ?1 AND m.n BETWEEN r.value ->> 0 AND r.value ->> 1)`,
-		`DELETE FROM field WHERE thread = ?1 AND (name, version) NOT IN (SELECT f.key, f.value FROM checkpoint c
-			CROSS JOIN json_each(c.card, '$.fields') f WHERE c.thread = ?1 AND c.ns = '')`,
+			CROSS JOIN {ranges} r CROSS JOIN message m WHERE c.thread = ?1 AND c.ns = '' AND m.thread = ?1
+			AND m.n BETWEEN {number}r.value ->> 0{number end} AND {number}r.value ->> 1{number end})`,
+		`DELETE FROM field WHERE thread = ?1 AND (name, version) NOT IN (SELECT f.key, {number}f.value{number end} FROM checkpoint c
+			CROSS JOIN {versions} f WHERE c.thread = ?1 AND c.ns = '')`,
 	} {
 		p.add(what, thread, query, thread)
 	}

@@ -95,7 +95,8 @@ func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
 // ChildOf returns the newest run that works for a call of a message of a thread.
 func (db *DB) ChildOf(ctx context.Context, thread, message, call string) (Run, error) {
 	list, err := db.runs(ctx, readRun+
-		` FROM run WHERE thread = ? AND parent <> '' AND kwargs ->> 'message_id' = ? AND kwargs ->> 'task_id' = ?
+		` FROM run WHERE thread = ? AND parent <> '' AND {json}kwargs{json end} ->> 'message_id' = ?
+		AND {json}kwargs{json end} ->> 'task_id' = ?
 		ORDER BY created_at DESC, id DESC LIMIT 1`, thread, message, call)
 	if err != nil {
 		return Run{}, err

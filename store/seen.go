@@ -22,7 +22,7 @@ const latestRuns = "8"
 // ended selects the run of thread t that ended last.
 const ended = `(SELECT id FROM (SELECT id, last_seq FROM run
 	WHERE thread = t.id AND parent = '' AND status NOT IN ('pending', 'running')
-	ORDER BY created_at DESC, id DESC LIMIT ` + latestRuns + `) ORDER BY last_seq DESC LIMIT 1)`
+	ORDER BY created_at DESC, id DESC LIMIT ` + latestRuns + `) latest ORDER BY last_seq DESC LIMIT 1)`
 
 // Marks returns the marks of threads by their ids. Those that do not exist have none.
 func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, error) {

@@ -68,8 +68,8 @@ func userFields() (into []any, made func() User) {
 // disabled, is ErrNotFound.
 func (db *DB) PutSession(ctx context.Context, s Session, most int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO session(id, hash, user, device, ip, lasting, created_at, used_at, expires_at)
-			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM user WHERE id = ? AND disabled = 0)`,
+		n, err := w.change(`INSERT INTO session(id, hash, "user", device, ip, lasting, created_at, used_at, expires_at)
+			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ? AND disabled = 0)`,
 			s.ID, s.Hash, s.User, s.Device, s.IP, s.Lasting, s.CreatedAt.UnixMilli(), s.UsedAt.UnixMilli(),
 			s.ExpiresAt.UnixMilli(), s.User)
 		if err != nil {
@@ -78,12 +78,12 @@ func (db *DB) PutSession(ctx context.Context, s Session, most int) error {
 		if n == 0 {
 			return ErrNotFound
 		}
-		err = w.exec(`DELETE FROM session WHERE user = ? AND expires_at <= ?`, s.User, s.CreatedAt.UnixMilli())
+		err = w.exec(`DELETE FROM session WHERE "user" = ? AND expires_at <= ?`, s.User, s.CreatedAt.UnixMilli())
 		if err != nil {
 			return err
 		}
-		return w.exec(`DELETE FROM session WHERE user = ? AND id NOT IN
-			(SELECT id FROM session WHERE user = ? ORDER BY used_at DESC, id LIMIT ?)`, s.User, s.User, most)
+		return w.exec(`DELETE FROM session WHERE "user" = ? AND id NOT IN
+			(SELECT id FROM session WHERE "user" = ? ORDER BY used_at DESC, id LIMIT ?)`, s.User, s.User, most)
 	}})
 	if err != nil {
 		return fmt.Errorf("store session: %w", err)
@@ -107,7 +107,7 @@ func (db *DB) TouchSession(ctx context.Context, id, ip string, used, expires tim
 func (db *DB) SessionByHash(ctx context.Context, hash []byte) (s Session, u User, err error) {
 	into, made := userFields()
 	st, err := db.stmt(ctx, `SELECT `+sessionColumns+withUser+`
-		FROM session s JOIN user u ON u.id = s.user WHERE s.hash = ?`)
+		FROM session s JOIN "user" u ON u.id = s.user WHERE s.hash = ?`)
 	if err == nil {
 		s, err = scanSession(st.QueryRowContext(ctx, hash).Scan, into...)
 	}
@@ -133,13 +133,13 @@ func (db *DB) Sessions(ctx context.Context, user string, now time.Time) (list []
 
 // DeleteSession ends a session of a user's. ErrNotFound when it has no such.
 func (db *DB) DeleteSession(ctx context.Context, user, id string) error {
-	return db.deleteOne(ctx, "end session", `DELETE FROM session WHERE user = ? AND id = ?`, user, id)
+	return db.deleteOne(ctx, "end session", `DELETE FROM session WHERE "user" = ? AND id = ?`, user, id)
 }
 
 // DeleteSessions ends all sessions of a user but one, which may be "".
 func (db *DB) DeleteSessions(ctx context.Context, user, but string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`DELETE FROM session WHERE user = ? AND id <> ?`, user, but)
+		return w.exec(`DELETE FROM session WHERE "user" = ? AND id <> ?`, user, but)
 	}})
 	if err != nil {
 		return fmt.Errorf("end sessions: %w", err)
@@ -155,8 +155,8 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 		expires = t.ExpiresAt.UnixMilli()
 	}
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO token(id, hash, user, name, scope, created_at, expires_at)
-			SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM token WHERE user = ?) < ?`,
+		n, err := w.change(`INSERT INTO token(id, hash, "user", name, scope, created_at, expires_at)
+			SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM token WHERE "user" = ?) < ?`,
 			t.ID, t.Hash, t.User, t.Name, t.Scope, t.CreatedAt.UnixMilli(), expires, t.User, most)
 		if err == nil && n == 0 {
 			return ErrConflict
@@ -173,7 +173,7 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 func (db *DB) TokenByHash(ctx context.Context, hash []byte) (t Token, u User, err error) {
 	into, made := userFields()
 	st, err := db.stmt(ctx, `SELECT `+tokenColumns+withUser+`
-		FROM token t JOIN user u ON u.id = t.user WHERE t.hash = ?`)
+		FROM token t JOIN "user" u ON u.id = t.user WHERE t.hash = ?`)
 	if err == nil {
 		t, err = scanToken(st.QueryRowContext(ctx, hash).Scan, into...)
 	}
@@ -210,7 +210,7 @@ func (db *DB) TouchToken(ctx context.Context, id string, used time.Time) error {
 
 // DeleteToken revokes a token of a user's. ErrNotFound when it has no such.
 func (db *DB) DeleteToken(ctx context.Context, user, id string) error {
-	return db.deleteOne(ctx, "revoke token", `DELETE FROM token WHERE user = ? AND id = ?`, user, id)
+	return db.deleteOne(ctx, "revoke token", `DELETE FROM token WHERE "user" = ? AND id = ?`, user, id)
 }
 
 // deleteOne runs a constant statement that removes a row; ErrNotFound when there was none.

@@ -38,7 +38,7 @@ func (p *batch) putSpending() {
 // helperSums selects what the calls beside a run's answers cost, as the row of Run.Helpers.
 // id is the column that names the run.
 func helperSums(id string) string {
-	return `(SELECT json_array(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0))
+	return `(SELECT {array}(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0))
 		FROM spending WHERE spending.run = ` + id + `)`
 }
 
@@ -88,7 +88,7 @@ func (db *DB) SpentByModel(ctx context.Context, owner string, since time.Time) (
 // which have not ended only when active is set.
 func (db *DB) SpentIn(ctx context.Context, thread string, active bool) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', caller, model, currency, `+spentSums+`WHERE thread = ? AND
-		(? OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running')))
+		(? = 1 OR NOT EXISTS (SELECT 1 FROM run r WHERE r.id = spent.run AND r.status IN ('pending', 'running')))
 		GROUP BY 2, 3, 4 ORDER BY 2, 3, 4`,
 		thread, active)
 }
@@ -130,11 +130,11 @@ func (db *DB) spent(ctx context.Context, query string, args ...any) ([]Spent, er
 func (db *DB) SpentByAgent(ctx context.Context, owner string, since time.Time) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', agent, '', currency, count(DISTINCT run),
 			sum(total), sum(input), sum(output), sum(cost)
-		FROM (SELECT spent.*, (SELECT coalesce(r.metadata ->> 'subagent_type',
-			json_extract(r.kwargs, '$.context.agent_name'),
-			json_extract(r.kwargs, '$.config.configurable.agent_name'), 'lead_agent')
+		FROM (SELECT spent.*, (SELECT coalesce({json}r.metadata{json end} ->> 'subagent_type',
+			{json}r.kwargs{json end} -> 'context' ->> 'agent_name',
+			{json}r.kwargs{json end} -> 'config' -> 'configurable' ->> 'agent_name', 'lead_agent')
 			FROM run r WHERE r.id = spent.run) AS agent
-		FROM spent WHERE owner = ? AND at >= ? AND run <> '') WHERE agent IS NOT NULL GROUP BY 2, 4 ORDER BY 2, 4`,
+		FROM spent WHERE owner = ? AND at >= ? AND run <> '') s WHERE agent IS NOT NULL GROUP BY 2, 4 ORDER BY 2, 4`,
 		orDefault(owner, DefaultOwner), millis(since))
 }
 

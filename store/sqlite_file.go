@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -260,4 +261,37 @@ func (e *sqliteEngine) emptyLog() (done bool, err error) {
 		err = back
 	}
 	return done, err
+}
+
+func (e *sqliteEngine) shape(ctx context.Context) (schema int, tables []string, err error) {
+	if err := e.readers.QueryRowContext(ctx, "PRAGMA user_version").Scan(&schema); err != nil {
+		return 0, nil, err
+	}
+	tables, err = texts(ctx, e.readers, `SELECT name FROM sqlite_master
+		WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`)
+	return schema, tables, err
+}
+
+func (e *sqliteEngine) damage(ctx context.Context, tx *sql.Tx) ([]string, error) {
+	found, err := texts(ctx, tx, `PRAGMA quick_check(100)`)
+	return slices.DeleteFunc(found, func(s string) bool { return s == "ok" }), err
+}
+
+// texts reads a column.
+func texts(ctx context.Context, q interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, query string, args ...any) (list []string, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, rows.Err()
 }

@@ -53,7 +53,7 @@ type Due struct {
 
 // hasHistory is true for rows t of thread with more than their newest checkpoint needs.
 const hasHistory = `(EXISTS (SELECT 1 FROM event e WHERE e.thread = t.id)
-	OR (SELECT count(*) FROM (SELECT 1 FROM checkpoint c WHERE c.thread = t.id LIMIT 2)) > 1)`
+	OR (SELECT count(*) FROM (SELECT 1 FROM checkpoint c WHERE c.thread = t.id LIMIT 2) c) > 1)`
 
 // Expired returns threads which outlived their own time to live at a moment, but for those
 // that have done so before.

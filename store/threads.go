@@ -335,7 +335,7 @@ func (p *batch) patchThread() error {
 
 // raisedTop makes the numbers of a batch's messages the thread's last ones. A number the thread
 // has given before makes it NULL, which the column refuses.
-const raisedTop = `top = CASE WHEN top < ? THEN ? END`
+const raisedTop = `top = CASE WHEN top < ? THEN CAST(? AS BIGINT) END`
 
 // topArgs are the arguments of [raisedTop].
 func (p *batch) topArgs() []any {

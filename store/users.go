@@ -36,8 +36,8 @@ func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 		if err := w.ownerLeft(); err != nil {
 			return err
 		}
-		n, err := w.change(`INSERT INTO user(`+userColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ?
-			WHERE NOT EXISTS (SELECT 1 FROM user WHERE email = ? OR id = ?)`,
+		n, err := w.change(`INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+			WHERE NOT EXISTS (SELECT 1 FROM "user" WHERE email = ? OR id = ?)`,
 			u.ID, u.Email, u.Name, u.Role, u.Password, u.Disabled, now, now, u.Email, u.ID)
 		if err == nil && n == 0 {
 			return ErrExists
@@ -54,8 +54,8 @@ func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 func (db *DB) AddFirstUser(ctx context.Context, u User) (User, error) {
 	now := time.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`INSERT INTO user(`+userColumns+`) SELECT ?, ?, ?, ?, ?, 0, ?, ?
-			WHERE NOT EXISTS (SELECT 1 FROM user)`, DefaultOwner, u.Email, u.Name, u.Role, u.Password, now, now)
+		n, err := w.change(`INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, 0, ?, ?
+			WHERE NOT EXISTS (SELECT 1 FROM "user")`, DefaultOwner, u.Email, u.Name, u.Role, u.Password, now, now)
 		if err == nil && n == 0 {
 			return ErrExists
 		}
@@ -69,12 +69,12 @@ func (db *DB) AddFirstUser(ctx context.Context, u User) (User, error) {
 
 // User returns the user with an id, or ErrNotFound.
 func (db *DB) User(ctx context.Context, id string) (User, error) {
-	return db.oneUser(ctx, `SELECT `+userColumns+` FROM user WHERE id = ?`, id)
+	return db.oneUser(ctx, `SELECT `+userColumns+` FROM "user" WHERE id = ?`, id)
 }
 
 // UserByEmail returns the user with an e-mail address in lower case, or ErrNotFound.
 func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
-	return db.oneUser(ctx, `SELECT `+userColumns+` FROM user WHERE email = ?`, email)
+	return db.oneUser(ctx, `SELECT `+userColumns+` FROM "user" WHERE email = ?`, email)
 }
 
 func (db *DB) oneUser(ctx context.Context, query, arg string) (u User, err error) {
@@ -90,7 +90,7 @@ func (db *DB) oneUser(ctx context.Context, query, arg string) (u User, err error
 
 // Users lists all users, oldest first.
 func (db *DB) Users(ctx context.Context) (list []User, err error) {
-	query := `SELECT ` + userColumns + ` FROM user ORDER BY created_at, id`
+	query := `SELECT ` + userColumns + ` FROM "user" ORDER BY created_at, id`
 	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
 		u, err := scanUser(rows.Scan)
 		list = append(list, u)
@@ -104,7 +104,7 @@ func (db *DB) Users(ctx context.Context) (list []User, err error) {
 
 // HasUsers tells whether there is an account.
 func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
-	if err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM user)`, nil, &has); err != nil {
+	if err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM "user")`, nil, &has); err != nil {
 		return false, fmt.Errorf("users: %w", err)
 	}
 	return has, nil
@@ -115,7 +115,7 @@ func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
 // no enabled owner would be left.
 func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (out User, err error) {
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		s, err := w.stmt(`SELECT ` + userColumns + ` FROM user WHERE id = ?`)
+		s, err := w.stmt(`SELECT ` + userColumns + ` FROM "user" WHERE id = ?`)
 		if err != nil {
 			return err
 		}
@@ -125,8 +125,8 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 		}
 		change(&u)
 		now := time.Now().UnixMilli()
-		n, err := w.change(`UPDATE user SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
-			WHERE id = ? AND NOT EXISTS (SELECT 1 FROM user WHERE email = ? AND id <> ?)`,
+		n, err := w.change(`UPDATE "user" SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
+			WHERE id = ? AND NOT EXISTS (SELECT 1 FROM "user" WHERE email = ? AND id <> ?)`,
 			u.Email, u.Name, u.Role, u.Password, u.Disabled, now, id, u.Email, id)
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 
 // ownerLeft is ErrConflict when nobody could run the installation any more.
 func (w *writer) ownerLeft() error {
-	s, err := w.stmt(`SELECT EXISTS (SELECT 1 FROM user WHERE role = 'owner' AND disabled = 0)`)
+	s, err := w.stmt(`SELECT EXISTS (SELECT 1 FROM "user" WHERE role = 'owner' AND disabled = 0)`)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (w *writer) ownerLeft() error {
 // owned stays. ErrNotFound when it is not there, ErrConflict when no enabled owner would be left.
 func (db *DB) DeleteUser(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		n, err := w.change(`DELETE FROM user WHERE id = ?`, id)
+		n, err := w.change(`DELETE FROM "user" WHERE id = ?`, id)
 		if err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func (db *DB) DeleteUser(ctx context.Context, id string) error {
 		if err := w.ownerLeft(); err != nil {
 			return err
 		}
-		for _, query := range []string{`DELETE FROM session WHERE user = ?`, `DELETE FROM token WHERE user = ?`,
-			`DELETE FROM link WHERE user = ?`, `DELETE FROM identity WHERE user = ?`,
-			`DELETE FROM factor WHERE user = ?`} {
+		for _, query := range []string{`DELETE FROM session WHERE "user" = ?`, `DELETE FROM token WHERE "user" = ?`,
+			`DELETE FROM link WHERE "user" = ?`, `DELETE FROM identity WHERE "user" = ?`,
+			`DELETE FROM factor WHERE "user" = ?`} {
 			if err := w.exec(query, id); err != nil {
 				return err
 			}
