@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -56,7 +57,7 @@ func launch(program, proxy string) (_ wire, err error) {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if p.dir, err = os.MkdirTemp("", "fawn-browser-*"); err != nil {
+	if p.dir, err = profile(); err != nil {
 		return nil, err
 	}
 	theirs, err := p.pipes()
@@ -94,6 +95,42 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 	}
 	p.from, p.in = from, bufio.NewReaderSize(from, 64<<10)
 	return []*os.File{read, write}, nil
+}
+
+// profile makes a folder for a browser. Root's browser belongs to somebody else, who must get there: where
+// TMPDIR is closed to others, another place is taken.
+func profile() (string, error) {
+	const name = "fawn-browser-*"
+	if os.Geteuid() != 0 {
+		return os.MkdirTemp("", name)
+	}
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if open, err := passable(dir); err == nil && open {
+			return os.MkdirTemp(dir, name)
+		}
+	}
+	return "", errors.New("root's browser runs as another user, who gets to none of $TMPDIR, /tmp and /var/tmp")
+}
+
+// passable tells whether every user gets to a folder and what is in it.
+func passable(dir string) (bool, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false, err
+	}
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false, err
+		}
+		if dir == filepath.Dir(dir) {
+			return true, nil
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // unprivileged makes root's browser somebody else's: its sandbox works for others only.

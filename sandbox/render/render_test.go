@@ -95,21 +95,40 @@ func profiles(t *testing.T) int {
 	return len(found)
 }
 
+// temp makes a new folder the one for temporary files.
+func temp(t *testing.T, mode os.FileMode) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "fawn-render-") // the way there is open to everybody
+	if err == nil {
+		err = os.Chmod(dir, mode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("TMPDIR", dir)
+}
+
+// TestABrowserStartsWhereTemporaryFilesAreClosedToOthers, whose process root's browser is.
+func TestABrowserStartsWhereTemporaryFilesAreClosedToOthers(t *testing.T) {
+	b := browser(t)
+	temp(t, 0o700)
+	s := newSite(t, map[string]string{"/": "<p>Hello"})
+	p, err := b.Render(t.Context(), render.Request{URL: s.URL, Guard: s.open(), Ports: []int{s.port}})
+	if err != nil || !strings.Contains(p.HTML, "Hello") {
+		t.Errorf("%v %+v", err, p)
+	}
+}
+
 // TestPagesOfScripts: what scripts write is there, also late; dialogs do not hold a page up, a
 // script's way elsewhere is followed, and nothing is left behind.
 func TestPagesOfScripts(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	b := browser(t)
-	if err := os.Chmod(os.TempDir(), 0o755); err != nil { // the browser of root is somebody else's
-		t.Fatal(err)
-	}
-	for dir := filepath.Dir(os.TempDir()); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o005 != 0o005 {
-			if err := os.Chmod(dir, info.Mode().Perm()|0o055); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	temp(t, 0o755)
 	s := newSite(t, map[string]string{
 		"/app":  `<title>App</title><div id=r></div><script>alert("hello"); fetch("/data").then(r => r.text()).then(x => setTimeout(() => { r.textContent = x }, 300))</script>`,
 		"/data": "Words that a script fetched",
