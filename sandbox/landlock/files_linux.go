@@ -183,7 +183,8 @@ var errShared = errors.New("the folder belongs to a group that may use it")
 // without seeing what is in there. Only they are in the group that may.
 func (l *provider) openWay(base string) error {
 	root := l.Root()
-	dirs := []string{root, filepath.Join(root, "run"), filepath.Dir(base), base, filepath.Join(base, "sandbox")}
+	run := filepath.Join(root, "run") // is not there if the build did not embed what sandboxes start
+	dirs := []string{root, run, filepath.Dir(base), base, filepath.Join(base, "sandbox")}
 	for _, m := range l.Config.Dirs.Mounts {
 		real, err := filepath.EvalSymlinks(m.Dir)
 		if err != nil || !files.Under(root, real) {
@@ -196,7 +197,9 @@ func (l *provider) openWay(base string) error {
 	}
 	for _, dir := range dirs {
 		var st unix.Stat_t
-		if err := unix.Lstat(dir, &st); err != nil {
+		if err := unix.Lstat(dir, &st); err == unix.ENOENT && dir == run {
+			continue
+		} else if err != nil {
 			return fmt.Errorf("open path to thread: %w", &fs.PathError{Op: "lstat", Path: dir, Err: err})
 		}
 		mode := fs.FileMode(st.Mode & 0o777)

@@ -1,6 +1,8 @@
 package providers_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +137,21 @@ func TestPlainDataMustBeWithinReach(t *testing.T) {
 	}
 	if info, err := os.Stat(shared); err != nil || info.Mode().Perm() != 0o750 {
 		t.Errorf("it was changed: %v, %v", info, err)
+	}
+}
+
+// A build may lack the small program. Then nothing makes the folder that it would lie in.
+func TestPlainSandboxesNeedNoSmallProgram(t *testing.T) {
+	newPlainWorld(t)
+	data := filepath.Join(openDir(t), "data")
+	p, r := probeOf(t, func(cfg *sandbox.Config) {
+		cfg.Provider, cfg.Dirs.Root, cfg.TestOnly.Init = sandbox.ProviderLandlock, data, filepath.Join(data, "missing")
+	})
+	if !r.OK || p.Name() != sandbox.ProviderLandlock {
+		t.Errorf("%s: %+v", p.Name(), r)
+	}
+	if _, err := os.Lstat(filepath.Join(data, "run")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is there, so this proves nothing: %v", err)
 	}
 }
 
