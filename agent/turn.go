@@ -21,6 +21,7 @@ type Options struct {
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
 	NonInteractive         bool     // nobody is there to answer; never set by a client
+	Guest                  bool     // for somebody who is nobody's account: no commands, servers, memory or helpers
 	Timezone               string   // IANA name of the person's zone, for dates told to the model
 	Secrets                Secrets  // variables of this run's commands only; never stored
 	LostSecrets            []string // names of those which a restart has lost

@@ -64,6 +64,7 @@ func (a *App) bot(p channels.Provider, c config.Channel, all map[string]any, nam
 	own := c.Section("session")
 	b := channels.Bot{Provider: p.Name, Name: p.Display, Allowed: c.List("allowed_users"), Handle: name,
 		Unasked: !c.Switch("require_mention", c.Switch("mention_only", true)),
+		Guests:  c.Text("members") == channels.MembersAll,
 		Context: laid(all, own, "context"), Config: laid(all, own, "config"),
 		Open: func() (chat.Channel, error) { return p.Open(c, a.chatOptions(c)) }}
 	for _, s := range []map[string]any{all, own} {

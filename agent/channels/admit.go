@@ -1,11 +1,13 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"fawn/agent"
 	"fawn/agent/channels/chat"
 	"fawn/store"
 )
@@ -15,7 +17,11 @@ type who struct {
 	owner      string
 	connection string // "" for somebody on the list of the configuration
 	open       bool   // let in because everybody is
+	guest      bool   // let in because the group is
 }
+
+// limited tells that runs for them have no commands, servers, memory or helpers.
+func (w who) limited() bool { return w.open || w.guest }
 
 // who finds out for whom a message is; known is false for strangers.
 func (b *bot) who(ctx context.Context, p chat.Person) (w who, known bool, err error) {
@@ -54,8 +60,12 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 		return err
 	}
 	if u.Group {
-		if done, err := l.group(ctx, row, u, cmd, known); done || err != nil {
+		host, done, err := l.group(ctx, row, u, cmd, w, known)
+		if done || err != nil {
 			return err
+		}
+		if !known && host != nil {
+			w, known = *host, true
 		}
 	}
 	switch {
@@ -70,7 +80,10 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	}
 	a := &admitted{row: row, u: u, who: w}
 	if isCommand {
-		if cmd = b.known(cmd); cmd.now {
+		if cmd = b.known(cmd); w.limited() && personal(cmd) {
+			return l.refuse(ctx, row, u, "command of a guest", sayGuest)
+		}
+		if cmd.now {
 			return l.obey(ctx, &admitted{row: row, u: u, who: w, cmd: cmd})
 		}
 		a.cmd = cmd
@@ -79,35 +92,58 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	return nil
 }
 
-// group judges what was written where several people read. done says that the message is dealt with.
-func (l *line) group(ctx context.Context, row store.Inbound, u chat.Update, cmd command, known bool) (bool, error) {
+// group judges what was written where several people read. done says that the message is dealt with. Guests of a group
+// that lets them in are answered for its host.
+func (l *line) group(ctx context.Context, row store.Inbound, u chat.Update, cmd command, w who, known bool) (
+	host *who, done bool, err error) {
 	b := l.b
 	g, err := b.h.cfg.DB.ChannelChat(ctx, b.provider, u.Chat, "")
 	if err != nil && !missing(err) {
-		return true, err
+		return nil, true, err
 	}
 	open := err == nil && g.EnabledBy != ""
 	switch {
 	case cmd.name == "allow" && known:
 		g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = b.provider, u.Chat, "", "group", u.ChatName, u.Sender.ID
+		own := settingsOf(g)
+		own.Host = w.owner
+		if g.Settings, err = agent.Encode(own); err != nil {
+			return nil, true, err
+		}
 		if err := b.h.cfg.DB.PutChannelChat(ctx, g); err != nil {
-			return true, err
+			return nil, true, err
 		}
 		if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
-			return true, err
+			return nil, true, err
 		}
 		b.say(ctx, u, sayAllowed)
-		return true, nil
+		return nil, true, nil
 	case !open && known && u.Mentioned:
-		return true, l.refuse(ctx, row, u, "group", sayNotAllowed)
+		return nil, true, l.refuse(ctx, row, u, "group", sayNotAllowed)
 	case !open:
-		return true, l.settle(ctx, row, store.InboundRefused, "group")
+		return nil, true, l.settle(ctx, row, store.InboundRefused, "group")
 	case !u.Mentioned && !b.conf().Unasked:
-		return true, l.settle(ctx, row, store.InboundRefused, "not mentioned")
-	case !known:
-		return true, l.settle(ctx, row, store.InboundRefused, "stranger")
+		return nil, true, l.settle(ctx, row, store.InboundRefused, "not mentioned")
 	}
-	return false, nil
+	if host = b.host(g); host == nil && !known {
+		return nil, true, l.settle(ctx, row, store.InboundRefused, "stranger")
+	}
+	return host, false, nil
+}
+
+// Who may write in a group, besides people with an account.
+const (
+	MembersAll    = "all"
+	MembersPaired = "paired"
+)
+
+// host is for whom people without an account are answered in a group; nil where they are not.
+func (b *bot) host(g store.ChannelChat) *who {
+	own := settingsOf(g)
+	if g.EnabledBy == "" || own.Members != MembersAll && (own.Members != "" || !b.conf().Guests) {
+		return nil
+	}
+	return &who{owner: cmp.Or(own.Host, g.Owner), guest: true}
 }
 
 // refuse drops a message and tells its writer why, once an hour.

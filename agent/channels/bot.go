@@ -126,7 +126,7 @@ func (b *bot) session() error {
 			return err
 		}
 	}
-	me, err := b.channel().Check(b.calls)
+	me, err := self(b.calls, b.channel())
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,14 @@ func (b *bot) session() error {
 	b.me = me
 	b.mu.Unlock()
 	return b.channel().Run(b.ctx, &inbox{b})
+}
+
+// self is who a bot is.
+func self(ctx context.Context, ch chat.Channel) (chat.Me, error) {
+	if k, ok := ch.(chat.Known); ok {
+		return k.Self(), nil
+	}
+	return ch.Check(ctx)
 }
 
 func (b *bot) channel() chat.Channel {

@@ -56,6 +56,17 @@ func (b *bot) known(c command) command {
 	return c
 }
 
+// personal tells of a command that is about the account for which the bot answers.
+func personal(c command) bool {
+	switch c.name {
+	case "memory", "goal", "bootstrap", "link":
+		return true
+	case "models":
+		return c.arg != ""
+	}
+	return false
+}
+
 // obey carries out a command that is no turn. The message is done with before the answer is sent.
 func (l *line) obey(ctx context.Context, a *admitted) error {
 	text, err := l.carryOut(ctx, a)
@@ -174,7 +185,9 @@ func (l *line) again(ctx context.Context, a *admitted) error {
 
 // chatSettings are kept with a chat.
 type chatSettings struct {
-	Model string `json:"model,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Members string `json:"members,omitempty"` // of a group: all or paired; empty is what the channel says
+	Host    string `json:"host,omitempty"`    // of a group: the owner whom guests are answered for
 }
 
 func settingsOf(c store.ChannelChat) (s chatSettings) {
@@ -195,7 +208,9 @@ func (l *line) models(ctx context.Context, c store.ChannelChat, name string) (st
 	if !slices.Contains(all, name) {
 		return sayNoModel, nil
 	}
-	raw, err := agent.Encode(chatSettings{Model: name})
+	own := settingsOf(c)
+	own.Model = name
+	raw, err := agent.Encode(own)
 	if err != nil {
 		return "", err
 	}

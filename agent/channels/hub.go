@@ -48,6 +48,7 @@ type Bot struct {
 	Name      string   // of the platform, for people
 	Allowed   []string // ids of people who may write without a connected account; "*" is everyone
 	Unasked   bool     // in groups, answer also what does not mention the bot
+	Guests    bool     // in groups, answer also people without an account, unless the group says otherwise
 	Assistant string
 	Config    map[string]any // of its runs
 	Context   map[string]any

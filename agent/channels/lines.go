@@ -184,7 +184,8 @@ func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wai
 		if a == nil {
 			continue // refused, or done with
 		}
-		if len(batch) > 0 && (a.cmd.name != "" || a.who.owner != batch[0].who.owner || len(batch) == together ||
+		if len(batch) > 0 && (a.cmd.name != "" || a.who.owner != batch[0].who.owner ||
+			a.who.limited() != batch[0].who.limited() || len(batch) == together ||
 			size+len(a.u.Text) > turnText) {
 			return batch, 0
 		}

@@ -32,28 +32,41 @@ type Keys interface {
 // Providers are all chat apps that Fawn knows, in the order in which they are shown.
 func Providers() []Provider {
 	return []Provider{
-		{Name: "telegram", Display: "Telegram", Link: telegramLink, Fields: []Field{{Name: "bot_token", Label: "Bot token", Secret: true},
-			{Name: "bot_username", Label: "Bot username", Optional: true}},
+		{Name: "telegram", Display: "Telegram", Link: telegramLink,
+			Fields: []Field{secret("bot_token", "Bot token"), {Name: "bot_username", Label: "Bot username", Optional: true}},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewTelegram(chat.TelegramConfig{Token: k.Text("bot_token"), Commands: offered(), Options: o})
 			}},
-		{Name: "slack", Display: "Slack", Fields: []Field{{Name: "bot_token", Label: "Bot token", Secret: true},
-			{Name: "app_token", Label: "App token", Secret: true}},
+		{Name: "slack", Display: "Slack", Fields: []Field{secret("bot_token", "Bot token"), secret("app_token", "App token")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewSlack(chat.SlackConfig{BotToken: k.Text("bot_token"), AppToken: k.Text("app_token"), Options: o})
 			}},
-		{Name: "discord", Display: "Discord", Fields: []Field{{Name: "bot_token", Label: "Bot token", Secret: true}},
+		{Name: "discord", Display: "Discord", Fields: []Field{secret("bot_token", "Bot token")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
-				return chat.NewDiscord(chat.DiscordConfig{Token: k.Text("bot_token"), Threads: k.Switch("thread_mode", false), Options: o})
+				return chat.NewDiscord(chat.DiscordConfig{Token: k.Text("bot_token"), Threads: k.Switch("thread_mode", false),
+					Options: o})
 			}},
-		{Name: "feishu", Display: "Feishu", Fields: []Field{{Name: "app_id", Label: "App ID"},
-			{Name: "app_secret", Label: "App secret", Secret: true}},
+		{Name: "feishu", Display: "Feishu", Fields: []Field{plain("app_id", "App ID"), secret("app_secret", "App secret")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewFeishu(chat.FeishuConfig{AppID: k.Text("app_id"), AppSecret: k.Text("app_secret"),
 					Domain: k.Text("domain"), Options: o})
 			}},
+		{Name: "dingtalk", Display: "DingTalk",
+			Fields: []Field{plain("client_id", "Client ID"), secret("client_secret", "Client secret")},
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewDingTalk(chat.DingTalkConfig{ClientID: k.Text("client_id"),
+					ClientSecret: k.Text("client_secret"), Options: o})
+			}},
+		{Name: "wecom", Display: "WeCom", Fields: []Field{plain("bot_id", "Bot ID"), secret("bot_secret", "Bot secret")},
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewWeCom(chat.WeComConfig{BotID: k.Text("bot_id"), Secret: k.Text("bot_secret"), Options: o})
+			}},
 	}
 }
+
+func plain(name, label string) Field { return Field{Name: name, Label: label} }
+
+func secret(name, label string) Field { return Field{Name: name, Label: label, Secret: true} }
 
 func telegramLink(handle, code string) string { return "https://t.me/" + handle + "?start=" + code }
 

@@ -66,6 +66,15 @@ func (l *line) goOn(ctx context.Context, run string) {
 			if err != nil {
 				return err
 			}
+			if !known && u.Group {
+				g, err := l.b.h.cfg.DB.ChannelChat(ctx, l.b.provider, u.Chat, "")
+				if err != nil && !missing(err) {
+					return err
+				}
+				if host := l.b.host(g); host != nil {
+					w, known = *host, true
+				}
+			}
 			there = there && known
 			cmd, _ := parseCommand(u.Text)
 			a := &admitted{row: row, u: u, who: w}
@@ -214,6 +223,9 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 	options := map[string]any{}
 	maps.Copy(options, conf.Context)
 	options["channel_name"], options["channel_user_id"] = t.l.b.provider, last.u.Sender.ID
+	if last.who.limited() {
+		options["channel_guest"] = true
+	}
 	if m := settingsOf(c).Model; m != "" {
 		options["model_name"] = m
 	}

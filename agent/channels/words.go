@@ -8,6 +8,7 @@ const (
 	sayTooMany    = "That was a lot of messages. Please wait a few minutes before you write again."
 	sayAllowed    = "I can answer in this group now. Mention me, or reply to one of my messages."
 	sayNotAllowed = "I don't answer in this group yet. Someone with a connected account can let me: /allow"
+	sayGuest      = "Only people with a connected account can use this command."
 	sayConnected  = "Your account is connected. Write to me, or send /help."
 	sayBadCode    = "This code is not valid. It may have expired; get a new one in Fawn under Settings → Channels."
 	sayCodeGroup  = "Never send a code to a group. This one can no longer be used; get a new one and send it to me in private."

@@ -66,7 +66,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// before_model, wrap_model, after_model, after_agent: the thread's name
 		when(own && f.Title.Enabled, middleware.Title(b.titles(snap, e))),
 		// after_agent: what was said goes to the memory, under the name the thread has by then
-		when(own && b.learn != nil && f.Memory.Enabled && f.Memory.Mode != "tool", middleware.Memory(b.learn)),
+		when(own && !e.options.Guest && b.learn != nil && f.Memory.Enabled && f.Memory.Mode != "tool", middleware.Memory(b.learn)),
 		// wrap_model, after_model: images asked for are shown once
 		middleware.ViewImage(b.open),
 		// wrap_model: images are only for models that see

@@ -62,7 +62,19 @@ func (e *equipment) narrow(b *Builder) {
 	if e.helper != nil {
 		e.limit(func(list []*agent.Tool) []*agent.Tool { return e.helper.Kind.Choose(list, e.helper.Groups) })
 	}
+	if slices.ContainsFunc(e.tools, e.barred) || slices.ContainsFunc(e.hidden, e.barred) {
+		e.limit(func(list []*agent.Tool) []*agent.Tool { return slices.DeleteFunc(slices.Clone(list), e.barred) })
+	}
 }
+
+// barred tells of a tool that this run may not have, wherever it comes from.
+func (e *equipment) barred(t *agent.Tool) bool {
+	return e.without(t) || e.options.Guest && (t.Server != "" || !slices.Contains(forGuests, t.Name))
+}
+
+// forGuests are the tools of runs for people without an account: what reads the web, and the files of the thread.
+var forGuests = []string{"web_search", "web_fetch", "image_search", "ls", "read_file", "glob", "grep", "write_file",
+	"str_replace", "present_files", "view_image", tools.ToolSearch, tools.WriteTodos, tools.AskClarification}
 
 // limit leaves the tools that choose keeps, which must give a list of its own.
 func (e *equipment) limit(choose func([]*agent.Tool) []*agent.Tool) {

@@ -120,7 +120,7 @@ type lineKey struct {
 // remember is the memory that is told to models, or nil. One that reads little has no room
 // for it, and a helper knows of the person what it was told.
 func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
-	if e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
+	if e.options.Guest || e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
 		return nil
 	}
 	return b.memory

@@ -211,7 +211,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if err := fit(s, entry, snap.File.Runs.AllowDegradation); err != nil {
 		return nil, err
 	}
-	o.Subagents = o.Subagents && snap.File.Subagents.Enabled
+	o.Subagents = o.Subagents && snap.File.Subagents.Enabled && !o.Guest
 	entry.ContextWindow = b.window(ctx, entry)
 	b.await(ctx)
 	without, err := b.without(ctx, s.ThreadID)

@@ -112,6 +112,7 @@ func (r *Request) options() (choices, error) {
 		{"agent_name", &c.AgentName, nil},
 		{"is_bootstrap", &c.Bootstrap, nil},
 		{"disable_clarification", &c.DisableClarification, nil},
+		{"channel_guest", &c.Guest, nil},
 		{"timezone", &c.Timezone, nil},
 		{"checkpoint_id", &c.checkpoint, nil},
 		{"thread_id", &c.threadID, nil},

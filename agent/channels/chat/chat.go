@@ -31,6 +31,12 @@ type Channel interface {
 	Limits() Limits
 }
 
+// Known is a Channel that can say who its bot is without signing in. One of a platform that delivers once must be: what
+// came while Check is signed in would be lost.
+type Known interface {
+	Self() Me
+}
+
 // An Inbox keeps what a Channel read.
 type Inbox interface {
 	// Take stores updates in order, and the cursor's entries with them. They are durable when it returns nil. An update

@@ -106,9 +106,12 @@ func (w *WeCom) connect(ctx context.Context) (*weComLink, error) {
 	return l, nil
 }
 
+// Self is the robot as it is configured; it cannot ask for its own name.
+func (w *WeCom) Self() Me { return Me{ID: w.cfg.BotID, Name: w.cfg.BotID} }
+
 // Check signs in, unless the channel runs: a second connection would end the first.
 func (w *WeCom) Check(ctx context.Context) (Me, error) {
-	me := Me{ID: w.cfg.BotID, Name: w.cfg.BotID}
+	me := w.Self()
 	w.mu.Lock()
 	running := w.link != nil
 	w.mu.Unlock()

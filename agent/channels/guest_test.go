@@ -1,0 +1,102 @@
+package channels_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
+)
+
+// inGroup is a message in a group.
+func (p *platform) inGroup(group, who, text string) {
+	p.write(chat.Update{Address: chat.Address{Chat: group, Group: true}, Sender: chat.Person{ID: who, Name: who}, Text: text,
+		Mentioned: true})
+}
+
+func (p *platform) awaitCount(t *testing.T, id string, n int) []string {
+	t.Helper()
+	until(t, func() string {
+		if got := p.chat(id); len(got) != n {
+			return fmt.Sprintf("chat %s shows %d messages, want %d: %q", id, len(got), n, got)
+		}
+		return ""
+	})
+	return p.chat(id)
+}
+
+// guestRuns are the runs of a thread that are for guests.
+func (w *world) guestRuns(t *testing.T, chatID string) (guest, all int) {
+	t.Helper()
+	c, err := w.db.ChannelChat(t.Context(), "telegram", chatID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.db.Runs(t.Context(), c.Thread, "", 100, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		all++
+		raw, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), "channel_guest") {
+			guest++
+		}
+	}
+	return guest, all
+}
+
+func TestMembersOfAGroupAreGuestsWhereItSaysSo(t *testing.T) {
+	p := newPlatform(t)
+	w := start(t, setup{bot: newBot(p.url), settings: func(s *channels.Settings) {
+		s.Bots[0].Allowed, s.Bots[0].Guests = []string{"ada"}, true
+	}})
+	p.inGroup("g", "eve", "before anybody allowed it")
+	p.inGroup("g", "ada", "/allow")
+	p.awaitCount(t, "g", 1)
+	p.inGroup("g", "eve", "hello")
+	if got := p.awaitCount(t, "g", 2); got[1] != "re: [eve] hello" {
+		t.Errorf("shown: %q", got)
+	}
+	p.inGroup("g", "eve", "/memory")
+	if got := p.awaitCount(t, "g", 3); !strings.Contains(got[2], "connected account") {
+		t.Errorf("shown: %q", got)
+	}
+	p.inGroup("g", "ada", "and I")
+	p.awaitCount(t, "g", 4)
+	w.settled(t)
+	if guest, all := w.guestRuns(t, "g"); guest != 1 || all != 2 {
+		t.Errorf("%d of %d runs are for guests", guest, all)
+	}
+	p.say("eve", "in private")
+	p.await(t, "eve", "I only answer people with a connected account. Open Fawn, go to Settings → Channels, and connect yours.")
+}
+
+// TestAGroupMaySayItself who is answered in it, whatever the channel says.
+func TestAGroupMaySayItself(t *testing.T) {
+	p := newPlatform(t)
+	w := start(t, setup{bot: newBot(p.url), settings: func(s *channels.Settings) {
+		s.Bots[0].Allowed, s.Bots[0].Guests = []string{"ada"}, true
+	}})
+	p.inGroup("g", "ada", "/allow")
+	p.awaitCount(t, "g", 1)
+	c, err := w.db.ChannelChat(t.Context(), "telegram", "g", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Settings = []byte(`{"members": "` + channels.MembersPaired + `"}`)
+	if err := w.db.PutChannelChat(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	p.inGroup("g", "eve", "hello")
+	p.inGroup("g", "ada", "hi")
+	if got := p.awaitCount(t, "g", 2); got[1] != "re: [ada] hi" {
+		t.Errorf("shown: %q", got)
+	}
+	w.settled(t)
+}
