@@ -16,6 +16,7 @@ import (
 	"fawn/web/principal"
 	"fawn/web/route"
 	"fawn/web/ui"
+	"fawn/web/ui/page"
 )
 
 // routes builds the one route table: the pages, and the API under /, /api and
@@ -32,14 +33,13 @@ func (a *App) routes() error {
 	e.Use(based, a.recovered, a.guard, a.accounts.Middleware)
 
 	spec, document := a.describe()
-	pages, err := ui.New(ui.Deps{Restart: a.restartSandbox, Backups: a.backupState,
-		DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config,
-		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures,
-		Log: a.opts.Log, Version: a.opts.Version, Addr: a.Addr(), Sandbox: a.report, Network: a.network, Spec: spec,
+	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Network: a.network,
+		Sandbox: a.report, Addr: a.Addr(), Log: a.opts.Log}
+	pages, err := ui.New(ui.Deps{Site: site, Restart: a.restartSandbox, Backups: a.backupState,
+		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
-		Aside: a.builder, Window: a.builder.WindowOf,
-		Compact: a.builder.Compact, Inspect: a.inspect, Draining: a.leaving.ctx,
-		Accounts: a.accounts, SSO: sso.New(a.guardFor("auth.oidc", nil))})
+		Aside: a.builder, Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
+		Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -14,69 +13,67 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/layout"
+	"fawn/web/ui/page"
 )
-
-// maxTitle bounds a title that a person writes, in bytes.
-const maxTitle = 800
 
 // rename is POST /ui/threads/:id/rename.
 func (u *UI) rename(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
-	title := oneLine(head(plainText(form.Get("title")), maxTitle))
+	title := page.OneLine(page.Head(page.PlainText(form.Get("title")), page.MaxTitle))
 	if title == "" {
-		return frame(c, views.Frame{}, back(c, id, views.ThreadURL(id)))
+		return page.Frame(c, views.Frame{}, back(c, id, views.ThreadURL(id)))
 	}
 	if err := u.setTitle(ctx, t, title); err != nil {
 		return err
 	}
-	if t, err = u.mine(ctx, id); err != nil {
+	if t, err = u.OwnThread(ctx, id); err != nil {
 		return err
 	}
 	f := views.Frame{Title: views.Safe(title)}
-	if scripted(c.Request()) {
+	if page.Scripted(c.Request()) {
 		if f, err = u.renamed(c, t, title); err != nil {
 			return err
 		}
 	}
-	return frame(c, f, back(c, id, views.ThreadURL(id)))
+	return page.Frame(c, f, back(c, id, views.ThreadURL(id)))
 }
 
 // renamed is what a new title changes: on a page that shows the thread everything that names
 // it, on others, which say so, the row in the list.
 func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Frame, err error) {
-	rows, err := u.rows(c.Request().Context(), []store.Thread{t})
+	rows, err := u.Rows(c.Request().Context(), []store.Thread{t})
 	if err != nil {
 		return f, err
 	}
 	if current := c.QueryParam("current"); current != "" && current != t.ID {
-		err = f.Put(localized(c), views.SwapOuter, "tl-"+t.ID, layout.ThreadRow(rows[0], false))
+		err = f.Put(page.Localized(c), views.SwapOuter, "tl-"+t.ID, layout.ThreadRow(rows[0], false))
 		return f, err
 	}
-	atHand(rows, t.ID)
+	page.AtHand(rows, t.ID)
 	was := scene{thread: t.ID, row: rows[0]}
 	now := was
 	now.title, now.row.Title = title, title
-	_, f, err = newScreen(localized(c), was).show(now)
+	_, f, err = newScreen(page.Localized(c), was).show(now)
 	return f, err
 }
 
 // menu is GET /ui/threads/:id/menu: what can be done with a thread of the side bar.
 func (u *UI) menu(c echo.Context, t store.Thread) error {
 	var err error
-	p := views.MenuPage{Alone: fragment(c.Request()), Restart: u.runsCommands()}
-	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+	p := views.MenuPage{Alone: page.WantsFragment(c.Request()), Restart: u.runsCommands()}
+	if p.Shell, err = u.Shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
-	rows, err := u.rows(c.Request().Context(), []store.Thread{t})
+	rows, err := u.Rows(c.Request().Context(), []store.Thread{t})
 	if err != nil {
 		return err
 	}
 	p.Row = rows[0]
-	return html(c, http.StatusOK, chat.MenuPage(p))
+	return page.HTML(c, http.StatusOK, chat.MenuPage(p))
 }
 
 // setTitle writes a title to the state. While a run has the state, only the row the lists
@@ -102,11 +99,11 @@ func (u *UI) confirm(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	shell, err := u.shell(c, views.NavNone, v.thread.ID)
+	shell, err := u.Shell(c, views.NavNone, v.thread.ID)
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, chat.ConfirmPage(views.ConfirmPage{Shell: shell, ThreadID: v.thread.ID,
+	return page.HTML(c, http.StatusOK, chat.ConfirmPage(views.ConfirmPage{Shell: shell, ThreadID: v.thread.ID,
 		Title: v.heading(), Files: len(v.artifacts)}))
 }
 
@@ -115,18 +112,15 @@ func (u *UI) remove(c echo.Context, t store.Thread) error {
 	return u.removed(c, back(c, t.ID, views.NewChatURL), t.ID)
 }
 
-// pinKey is the member of a thread's metadata that keeps it above the others.
-const pinKey = "deerflow_pinned"
-
 // pin is POST /ui/threads/:id/pin. It is no news: the thread keeps its place among the
 // recent ones.
 func (u *UI) pin(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
-	merge, err := agent.Encode(map[string]bool{pinKey: form.Get("pinned") == "true"})
+	merge, err := agent.Encode(map[string]bool{page.PinKey: form.Get("pinned") == "true"})
 	if err != nil {
 		return err
 	}
@@ -134,12 +128,5 @@ func (u *UI) pin(c echo.Context, t store.Thread) error {
 		return err
 	}
 	where := back(c, id, views.ThreadURL(id))
-	return frame(c, views.Frame{Location: where}, where)
-}
-
-func pinned(t store.Thread) bool {
-	var meta struct {
-		Pinned any `json:"deerflow_pinned"`
-	}
-	return json.Unmarshal(t.Metadata, &meta) == nil && meta.Pinned == true
+	return page.Frame(c, views.Frame{Location: where}, where)
 }

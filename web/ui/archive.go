@@ -20,6 +20,7 @@ import (
 	"fawn/store"
 	"fawn/views/i18n"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // exportPage is how many chats are listed at once.
@@ -130,15 +131,15 @@ type exported struct {
 
 func (e *export) all(ctx context.Context, owner string) error {
 	list := []exported{}
-	for page := 0; ; page++ {
+	for batch := 0; ; batch++ {
 		threads, _, err := e.u.DB.Threads(ctx, store.ThreadQuery{Owner: owner, Limit: exportPage,
-			Offset: page * exportPage, SortBy: "created_at", SortOrder: "asc"})
+			Offset: batch * exportPage, SortBy: "created_at", SortOrder: "asc"})
 		if err != nil {
 			return err
 		}
 		for _, t := range threads {
 			title := exportTitle(t, nil, e.lang)
-			folder := "chats/" + unique(zipName(strings.ReplaceAll(firstWords(title), "/", "-")), e.taken)
+			folder := "chats/" + unique(zipName(strings.ReplaceAll(page.FirstWords(title), "/", "-")), e.taken)
 			if err := e.thread(ctx, t, folder+"/"); err != nil {
 				return fmt.Errorf("chat %s: %w", t.ID, err)
 			}
@@ -206,7 +207,7 @@ func (e *export) thread(ctx context.Context, t store.Thread, folder string) erro
 		return err
 	}
 	dir, err := e.u.Dirs.Open(t.ID)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -230,7 +231,7 @@ func (e *export) files(ctx context.Context, dir *files.Files, to string) error {
 		if errors.Is(err, files.ErrLimit) {
 			err = e.file(to+folder+"/INCOMPLETE.txt", time.Now(), []byte(i18n.T(e.lang, "files.zip.many")+"\n"))
 		}
-		if err != nil && !isMissing(err) {
+		if err != nil && !page.IsMissing(err) {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/files"
+	"fawn/web/ui/page"
 )
 
 const (
@@ -86,14 +87,14 @@ func (v *conversation) made() []views.File {
 
 // changes is GET /ui/threads/:id/changes/:run: what a run did to files, for the panel.
 func (u *UI) changes(c echo.Context, t store.Thread) error {
-	if !fragment(c.Request()) {
-		return c.Redirect(http.StatusSeeOther, views.ChangesURL(t.ID, param(c, "run")))
+	if !page.WantsFragment(c.Request()) {
+		return c.Redirect(http.StatusSeeOther, views.ChangesURL(t.ID, page.Param(c, "run")))
 	}
 	p, err := u.changesPanel(c, t)
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, files.Panel(p)))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, files.Panel(p)))
 }
 
 // changesPage is GET /workspace/chats/:id/changes/:run.
@@ -102,16 +103,16 @@ func (u *UI) changesPage(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	shell, err := u.shell(c, views.NavNone, t.ID)
+	shell, err := u.Shell(c, views.NavNone, t.ID)
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, files.FilePage(views.FilePage{Shell: shell, Panel: p}))
+	return page.HTML(c, http.StatusOK, files.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
 func (u *UI) changesPanel(c echo.Context, t store.Thread) (views.Panel, error) {
 	p := views.Panel{ThreadID: t.ID, Title: t.Title, Changes: &views.Changes{}}
-	ctx, run := c.Request().Context(), param(c, "run")
+	ctx, run := c.Request().Context(), page.Param(c, "run")
 	row, err := u.DB.Run(ctx, run)
 	if err == nil && row.ThreadID != t.ID {
 		err = store.ErrNotFound

@@ -16,6 +16,7 @@ import (
 	"fawn/views/layout"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 
 // chats is GET /workspace/chats.
 func (u *UI) chats(c echo.Context) error {
-	shell, err := u.shell(c, views.NavChats, "")
+	shell, err := u.Shell(c, views.NavChats, "")
 	if err != nil {
 		return err
 	}
@@ -37,22 +38,22 @@ func (u *UI) chats(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, chat.ChatsPage(views.ChatsPage{Shell: shell, List: list, Total: shell.Total}))
+	return page.HTML(c, http.StatusOK, chat.ChatsPage(views.ChatsPage{Shell: shell, List: list, Total: shell.Total}))
 }
 
 // threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
 // chats that have those words, and with before a page of it.
 func (u *UI) threadList(c echo.Context) error {
 	asked := c.QueryParams()
-	if !fragment(c.Request()) {
+	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chatsURL(asked.Get("q"), asked.Get("before")))
 	}
 	if !asked.Has("q") && !asked.Has("before") {
-		shell, err := u.shell(c, views.NavNone, asked.Get("current"))
+		shell, err := u.Shell(c, views.NavNone, asked.Get("current"))
 		if err != nil {
 			return err
 		}
-		return html(c, http.StatusOK, inLang(shell.Lang, layout.ThreadList(shell)))
+		return page.HTML(c, http.StatusOK, page.InLang(shell.Lang, layout.ThreadList(shell)))
 	}
 	list, err := u.findChats(c)
 	if err != nil {
@@ -62,13 +63,13 @@ func (u *UI) threadList(c echo.Context) error {
 	if asked.Get("before") != "" {
 		view = chat.ChatRows(list)
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, view))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, view))
 }
 
 // findChats reads the page of the list that a request asks for.
 func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
 	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now(), Restart: u.runsCommands()}
-	l.Query = strings.TrimSpace(head(plainText(c.QueryParam("q")), maxQuery))
+	l.Query = strings.TrimSpace(page.Head(page.PlainText(c.QueryParam("q")), maxQuery))
 	words := strings.Fields(l.Query)
 	words = words[:min(len(words), maxWords)]
 	at := position(c.QueryParam("before"))
@@ -83,7 +84,7 @@ func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
 	for i, f := range found {
 		threads[i] = f.Thread
 	}
-	rows, err := u.rows(ctx, threads)
+	rows, err := u.Rows(ctx, threads)
 	if err != nil {
 		return l, err
 	}
@@ -101,7 +102,7 @@ func position(s string) (p store.Position) {
 	at, id, _ := strings.Cut(s, "_")
 	at, p.Pinned = strings.CutPrefix(at, "p")
 	ms, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || !isThreadID(id) {
+	if err != nil || !page.IsThreadID(id) {
 		return store.Position{}
 	}
 	p.UpdatedAt, p.ID = time.UnixMilli(ms), id
@@ -135,7 +136,7 @@ func chatsURL(q, before string) string {
 
 // removeMany is POST /ui/threads/delete.
 func (u *UI) removeMany(c echo.Context) error {
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (u *UI) removeMany(c echo.Context) error {
 	where := back(c, "", views.ChatsURL)
 	switch {
 	case len(threads) == 0:
-		return frame(c, views.Frame{Location: where}, where)
+		return page.Frame(c, views.Frame{Location: where}, where)
 	case len(threads) > maxTrash:
 		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d",
 			len(threads), maxTrash)
@@ -159,43 +160,28 @@ func (u *UI) removed(c echo.Context, where string, threads ...string) error {
 	if err != nil {
 		return err
 	}
-	where = withQuery(where, "undo", token)
-	return frame(c, views.Frame{Location: where}, where)
+	where = page.WithQuery(where, "undo", token)
+	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
 // undo is POST /ui/threads/restore.
 func (u *UI) undo(c echo.Context) error {
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
 	threads, err := u.restore(c.Request().Context(), form.Get("undo"))
 	if err == errLate {
-		return httpx.Errorf(http.StatusGone, "%s", say(c, "undo.late"))
+		return httpx.Errorf(http.StatusGone, "%s", page.Say(c, "undo.late"))
 	}
 	if err != nil {
 		return err
 	}
-	where := withQuery(localPath(form.Get("next"), views.ChatsURL), "undo", "")
+	where := page.WithQuery(page.LocalPath(form.Get("next"), views.ChatsURL), "undo", "")
 	if len(threads) == 1 && !strings.HasPrefix(where, views.ChatsURL+"?") && where != views.ChatsURL {
 		where = views.ThreadURL(threads[0])
 	}
-	return frame(c, views.Frame{Location: where}, where)
-}
-
-// withQuery sets a parameter of a local address, or takes it out.
-func withQuery(where, name, value string) string {
-	u, err := url.Parse(where)
-	if err != nil {
-		return where
-	}
-	q := u.Query()
-	q.Del(name)
-	if value != "" {
-		q.Set(name, value)
-	}
-	u.RawQuery = q.Encode()
-	return u.RequestURI()
+	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
 // back is the page of this server an action on a thread was sent from: after a rename or
@@ -211,9 +197,5 @@ func back(c echo.Context, thread, other string) string {
 	if thread != "" && (from.EscapedPath() == own || strings.HasPrefix(from.EscapedPath(), own+"/")) {
 		return other
 	}
-	return withQuery(localPath(from.RequestURI(), other), "undo", "")
+	return page.WithQuery(page.LocalPath(from.RequestURI(), other), "undo", "")
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(views.Safe(s)), " ") }
-
-func trimSlash(p string) string { return strings.TrimPrefix(p, "/") }

@@ -14,6 +14,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // choice is what a reader wants runs to be like. Empty fields are not chosen.
@@ -48,7 +49,7 @@ func (u *UI) chosen(c echo.Context, t *store.Thread) choice {
 			return own
 		}
 	}
-	p := readPrefs(c.Request())
+	p := page.ReadPrefs(c.Request())
 	return choice{Model: p.Model, Mode: p.Mode, Effort: p.Effort}
 }
 
@@ -109,13 +110,13 @@ func (ch choice) options() map[string]any {
 // with takes over the fields that a form has.
 func (ch choice) with(form url.Values) choice {
 	if form.Has("model") {
-		ch.Model = head(form.Get("model"), maxPref)
+		ch.Model = page.Head(form.Get("model"), page.MaxPref)
 	}
 	if form.Has("mode") {
-		ch.Mode = views.Mode(head(form.Get("mode"), maxPref))
+		ch.Mode = views.Mode(page.Head(form.Get("mode"), page.MaxPref))
 	}
 	if form.Has("effort") {
-		ch.Effort = head(form.Get("effort"), maxPref)
+		ch.Effort = page.Head(form.Get("effort"), page.MaxPref)
 	}
 	return ch
 }
@@ -123,11 +124,11 @@ func (ch choice) with(form url.Values) choice {
 // choose is POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
 func (u *UI) choose(c echo.Context, id string) error {
 	ctx := c.Request().Context()
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
-	t, err := u.mine(ctx, id)
+	t, err := u.OwnThread(ctx, id)
 	switch {
 	case err == nil:
 		if err := u.keepChoice(ctx, t, u.chosen(c, &t).with(form)); err != nil {
@@ -136,8 +137,8 @@ func (u *UI) choose(c echo.Context, id string) error {
 	case !errors.Is(err, store.ErrNotFound): // a new chat is no thread yet
 		return err
 	}
-	u.setPrefs(c, form)
-	return frame(c, views.Frame{}, views.ThreadURL(id))
+	u.SetPrefs(c, form)
+	return page.Frame(c, views.Frame{}, views.ThreadURL(id))
 }
 
 // keepChoice stores the choice of a thread when it is another one.

@@ -16,6 +16,7 @@ import (
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/views/part"
+	"fawn/web/ui/page"
 )
 
 // Compactor shortens a conversation for the model: lead.Builder.Compact.
@@ -28,7 +29,7 @@ var errCompact = errors.New("a run is under way")
 // model. What it came to is said on the page of what the chat took, or with to=chat in the
 // chat itself.
 func (u *UI) compact(c echo.Context, t store.Thread) error {
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (u *UI) compact(c echo.Context, t store.Thread) error {
 		return c.Redirect(http.StatusSeeOther, views.UsageURL(t.ID)+"?did="+did)
 	case problem == "":
 		return err
-	case wantsFrame(c.Request()):
-		return sendFrame(c, status, views.Frame{Error: problem})
+	case page.WantsFrame(c.Request()):
+		return page.SendFrame(c, status, views.Frame{Error: problem})
 	}
 	return u.usagePage(c, t, &views.Notice{Kind: views.NoticeError, Text: problem}, status)
 }
@@ -59,25 +60,25 @@ func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
 	if err != nil {
 		return u.refuse(c, err, text)
 	}
-	if !scripted(c.Request()) {
+	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"?did="+did)
 	}
 	now, err := u.load(ctx, id, "", everything, "")
 	if err != nil {
 		return err
 	}
-	_, f, err := newScreen(localized(c), was.scene(false)).show(now.scene(false))
+	_, f, err := newScreen(page.Localized(c), was.scene(false)).show(now.scene(false))
 	if err != nil {
 		return err
 	}
-	toast := views.Toast{Kind: views.NoticeGood, Text: say(c, "compact.none")}
+	toast := views.Toast{Kind: views.NoticeGood, Text: page.Say(c, "compact.none")}
 	if notice := u.outcomeOf(c, did, now); notice != nil {
 		toast.Text, f.Say = notice.Text, notice.Text
 	}
-	if err := f.Put(localized(c), views.SwapAppend, "toasts", part.Toast(toast)); err != nil {
+	if err := f.Put(page.Localized(c), views.SwapAppend, "toasts", part.Toast(toast)); err != nil {
 		return err
 	}
-	return sendFrame(c, http.StatusOK, f)
+	return page.SendFrame(c, http.StatusOK, f)
 }
 
 // What a compaction came to, as the address of the page that says it has it.
@@ -110,7 +111,7 @@ func (u *UI) compacted(c echo.Context, v *conversation) *views.Notice {
 }
 
 func (u *UI) outcomeOf(c echo.Context, did string, v *conversation) *views.Notice {
-	lang := readPrefs(c.Request()).Lang
+	lang := page.ReadPrefs(c.Request()).Lang
 	switch {
 	case did == didRestart:
 		return &views.Notice{Kind: views.NoticeGood, Text: i18n.T(lang, "sandbox.restarted")}

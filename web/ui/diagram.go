@@ -8,6 +8,7 @@ import (
 	"fawn/views"
 	"fawn/views/files"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // diagramPolicy locks the frame of a diagram into a sandbox without an origin. It may run
@@ -18,7 +19,7 @@ const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'se
 // diagram is GET /ui/diagram: the frame that draws the diagram behind the # of its
 // address, which is never sent here.
 func (u *UI) diagram(c echo.Context) error {
-	b, err := views.Render(localized(c), files.Diagram())
+	b, err := views.Render(page.Localized(c), files.Diagram())
 	if err != nil {
 		return err
 	}

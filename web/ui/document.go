@@ -14,6 +14,7 @@ import (
 	"fawn/uploads/preview"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
 
 // maxConverted is as much of a converted text as is looked through.
@@ -54,7 +55,7 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 		return nil
 	}
 	text, err := dir.ReadFile(ctx, file.MarkdownVirtualPath, maxConverted)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, files.ErrTooLarge) {
@@ -70,7 +71,7 @@ func (u *UI) made(ctx context.Context, dir uploads.Opener, view *views.FileView)
 		return nil
 	}
 	c, text, err := u.Documents.Show(ctx, dir, view.ThreadID, "/"+view.Path)
-	if isMissing(err) || err == nil && c == nil {
+	if page.IsMissing(err) || err == nil && c == nil {
 		return nil
 	}
 	if err != nil {

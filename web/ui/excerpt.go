@@ -9,6 +9,7 @@ import (
 	"fawn/agent"
 	"fawn/store"
 	"fawn/views/markdown"
+	"fawn/web/ui/page"
 )
 
 const (
@@ -71,7 +72,7 @@ func cutOut(text string, place int) string {
 		_, size := utf8.DecodeRuneInString(text[to:])
 		to, n = to+size, n+1
 	}
-	line := lead + oneLine(text[from:to])
+	line := lead + page.OneLine(text[from:to])
 	if to < len(text) {
 		line += " …"
 	}

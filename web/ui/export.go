@@ -12,11 +12,12 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/i18n"
+	"fawn/web/ui/page"
 )
 
 // exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
 func (u *UI) exportMarkdown(c echo.Context, t store.Thread) error {
-	title, body, err := u.ExportMarkdown(c.Request().Context(), t, readPrefs(c.Request()).Lang)
+	title, body, err := u.ExportMarkdown(c.Request().Context(), t, page.ReadPrefs(c.Request()).Lang)
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func writeTurn(out *strings.Builder, t *views.Turn, lang string) {
 	if t.User != nil {
 		section("turn.you")
 		for _, f := range t.User.Files {
-			out.WriteString("\n- " + oneLine(f.Name))
+			out.WriteString("\n- " + page.OneLine(f.Name))
 		}
 		if len(t.User.Files) > 0 {
 			out.WriteString("\n")
@@ -56,7 +57,7 @@ func writeTurn(out *strings.Builder, t *views.Turn, lang string) {
 		writeSources(out, t, lang)
 	}
 	for _, f := range t.Files {
-		out.WriteString("\n- " + oneLine(f.Path))
+		out.WriteString("\n- " + page.OneLine(f.Path))
 	}
 	if len(t.Files) > 0 {
 		out.WriteString("\n")
@@ -71,7 +72,7 @@ func writeSources(out *strings.Builder, t *views.Turn, lang string) {
 	}
 	out.WriteString("\n" + i18n.Count(lang, "turn.sources", len(list)) + "\n\n")
 	for _, s := range list {
-		title := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(oneLine(s.Name()))
+		title := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(page.OneLine(s.Name()))
 		mark := "-"
 		if s.Number > 0 {
 			mark = fmt.Sprintf("%d.", s.Number)
@@ -86,16 +87,16 @@ func (u *UI) exportJSON(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	return download(c, exportTitle(t, nil, readPrefs(c.Request()).Lang)+".json", "application/json", body)
+	return download(c, exportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".json", "application/json", body)
 }
 
 // exportTitle is the title of a thread, or what stands in its place.
 func exportTitle(t store.Thread, turns []views.Turn, lang string) string {
-	if title := oneLine(t.Title); title != "" {
+	if title := page.OneLine(t.Title); title != "" {
 		return title
 	}
 	if len(turns) > 0 && turns[0].User != nil && !blank(turns[0].User.Text) {
-		return firstWords(turns[0].User.Text)
+		return page.FirstWords(turns[0].User.Text)
 	}
 	return i18n.T(lang, "thread.untitled")
 }

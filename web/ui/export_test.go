@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"time"
 
 	"fawn/agent/llm"
@@ -28,7 +29,10 @@ func (u *UI) Feeds() int {
 }
 
 // SetDiscover replaces the look for model servers.
-func (u *UI) SetDiscover(find func(context.Context) []llm.Found) { u.servers.find = find }
+func (u *UI) SetDiscover(find func(context.Context) []llm.Found) { u.settings.Discover = find }
+
+// SetFetch replaces what gets skills at an address.
+func (u *UI) SetFetch(client *http.Client) { u.agents.Fetch = client }
 
 // TurnsAt is the inside of element turns as a page at a cursor shows it.
 func (u *UI) TurnsAt(ctx context.Context, thread, cursor string) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
 
 const (
@@ -164,7 +165,7 @@ func (l ledger) between(e extent) ([]stretch, *views.Gap, error) {
 func (u *UI) earlier(c echo.Context, thread store.Thread) error {
 	id := thread.ID
 	e := extent{before: c.QueryParam("before"), after: c.QueryParam("after"), down: c.QueryParam("down") != ""}
-	if !fragment(c.Request()) || !e.part() {
+	if !page.WantsFragment(c.Request()) || !e.part() {
 		return c.Redirect(http.StatusSeeOther, views.AtURL(id, e.before))
 	}
 	v, err := u.read(c.Request().Context(), id, "", everything, e)
@@ -172,5 +173,5 @@ func (u *UI) earlier(c echo.Context, thread store.Thread) error {
 		return err
 	}
 	t := v.view(v.scene(false))
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.TurnList(t)))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.TurnList(t)))
 }

@@ -21,7 +21,11 @@ import (
 	"fawn/views/chat"
 	"fawn/web/errstatus"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
+
+// maxExtraForm bounds the form of a prompt, a resource or the tools of a chat, in bytes.
+const maxExtraForm = 256 << 10
 
 // inserted is what the script puts into the message box: text, and chips of files.
 type inserted struct {
@@ -55,9 +59,9 @@ func (u *UI) promptsOf(ctx context.Context, thread string) (list []views.Prompt,
 		if off.HasServer(p.Server) {
 			continue
 		}
-		one := views.Prompt{Server: p.Server, Name: p.Name, Text: oneLine(p.Description)}
+		one := views.Prompt{Server: p.Server, Name: p.Name, Text: page.OneLine(p.Description)}
 		for _, a := range p.Arguments {
-			one.Args = append(one.Args, views.PromptArg{Name: a.Name, Text: oneLine(a.Description), Required: a.Required})
+			one.Args = append(one.Args, views.PromptArg{Name: a.Name, Text: page.OneLine(a.Description), Required: a.Required})
 		}
 		list = append(list, one)
 	}
@@ -72,8 +76,8 @@ func (u *UI) resourcesOf(ctx context.Context, thread string) (list []views.Resou
 	}
 	for _, r := range u.MCP.Resources() {
 		if !off.HasServer(r.Server) {
-			list = append(list, views.Resource{Server: r.Server, URI: r.URI, Name: cmp.Or(oneLine(r.Name), r.URI),
-				Text: oneLine(cmp.Or(r.Description, r.URI))})
+			list = append(list, views.Resource{Server: r.Server, URI: r.URI, Name: cmp.Or(page.OneLine(r.Name), r.URI),
+				Text: page.OneLine(cmp.Or(r.Description, r.URI))})
 		}
 	}
 	return list, nil
@@ -107,11 +111,11 @@ func (u *UI) promptIn(ctx context.Context, thread, text string) string {
 // prompt is GET /ui/threads/:id/prompt: the form of a prompt.
 func (u *UI) prompt(c echo.Context, id string) error {
 	name := c.QueryParam("name")
-	if name == "" && fragment(c.Request()) {
+	if name == "" && page.WantsFragment(c.Request()) {
 		return httpx.Errorf(http.StatusBadRequest, "the address doesn't name a prompt")
 	}
 	p, err := u.promptCalled(c.Request().Context(), id, name)
-	if errors.Is(err, errNoPrompt) && !fragment(c.Request()) { // it has gone since it was listed
+	if errors.Is(err, errNoPrompt) && !page.WantsFragment(c.Request()) { // it has gone since it was listed
 		return u.backToBox(c, id, "")
 	}
 	if errors.Is(err, errNoPrompt) {
@@ -124,28 +128,28 @@ func (u *UI) prompt(c echo.Context, id string) error {
 }
 
 func (u *UI) promptForm(c echo.Context, id string, status int, prompt views.Prompt, problem string) (err error) {
-	p := views.PromptPage{Modal: fragment(c.Request()), ThreadID: id, Prompt: prompt, Problem: problem}
+	p := views.PromptPage{Modal: page.WantsFragment(c.Request()), ThreadID: id, Prompt: prompt, Problem: problem}
 	if p.Shell, p.New, err = u.besideBox(c, id); err != nil {
 		return err
 	}
-	return html(c, status, chat.PromptForm(p))
+	return page.HTML(c, status, chat.PromptForm(p))
 }
 
 // besideBox is what a page needs that leads back to a message box.
 func (u *UI) besideBox(c echo.Context, id string) (shell views.Shell, fresh bool, err error) {
-	if _, err = u.mine(c.Request().Context(), id); errors.Is(err, store.ErrNotFound) {
+	if _, err = u.OwnThread(c.Request().Context(), id); errors.Is(err, store.ErrNotFound) {
 		fresh = true
 	} else if err != nil {
 		return shell, false, err
 	}
-	shell, err = u.shell(c, views.NavNone, id)
+	shell, err = u.Shell(c, views.NavNone, id)
 	return shell, fresh, err
 }
 
 // usePrompt is POST /ui/threads/:id/prompt: the server is asked for a prompt, which becomes what stands
 // in the message box.
 func (u *UI) usePrompt(c echo.Context, id string) error {
-	form, err := readForm(c.Request(), maxServerForm)
+	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {
 		return err
 	}
@@ -164,13 +168,13 @@ func (u *UI) usePrompt(c echo.Context, id string) error {
 		kept, err = u.keepFiles(ctx, id, told.Files)
 	}
 	if err == nil {
-		return u.insert(c, id, plainText(told.Text), kept)
+		return u.insert(c, id, page.PlainText(told.Text), kept)
 	}
 	problem, status := u.extraProblem(c, err)
 	switch {
 	case problem == "":
 		return err
-	case scripted(c.Request()):
+	case page.Scripted(c.Request()):
 		return httpx.JSON(c, status, inserted{Error: problem})
 	}
 	if errors.Is(err, errNoPrompt) {
@@ -186,7 +190,7 @@ func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
 	p.Args = slices.Clone(p.Args)
 	for i := range p.Args {
 		a := &p.Args[i]
-		if a.Value = plainText(form.Get("a:" + a.Name)); a.Value != "" {
+		if a.Value = page.PlainText(form.Get("a:" + a.Name)); a.Value != "" {
 			args[a.Name] = a.Value
 		} else if a.Required {
 			err = errNoArgument
@@ -197,31 +201,31 @@ func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
 
 // resources is GET /ui/threads/:id/resources.
 func (u *UI) resources(c echo.Context, id string) error {
-	return u.resourceList(c, id, http.StatusOK, plainText(c.QueryParam("text")), "")
+	return u.resourceList(c, id, http.StatusOK, page.PlainText(c.QueryParam("text")), "")
 }
 
 func (u *UI) resourceList(c echo.Context, id string, status int, text, problem string) (err error) {
-	p := views.ResourcesPage{Modal: fragment(c.Request()), ThreadID: id, Text: text, Problem: problem}
+	p := views.ResourcesPage{Modal: page.WantsFragment(c.Request()), ThreadID: id, Text: text, Problem: problem}
 	if p.Shell, p.New, err = u.besideBox(c, id); err != nil {
 		return err
 	}
 	if p.Resources, err = u.resourcesOf(c.Request().Context(), id); err != nil {
 		return err
 	}
-	return html(c, status, chat.Resources(p))
+	return page.HTML(c, status, chat.Resources(p))
 }
 
 // attachResource is POST /ui/threads/:id/resources: a resource is read and becomes an upload.
 func (u *UI) attachResource(c echo.Context, id string) error {
-	form, err := readForm(c.Request(), maxServerForm)
+	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
 	kept, err := u.readResource(ctx, id, form.Get("server"), form.Get("uri"))
-	text := plainText(form.Get("text"))
+	text := page.PlainText(form.Get("text"))
 	if err == nil {
-		if scripted(c.Request()) {
+		if page.Scripted(c.Request()) {
 			text = ""
 		}
 		return u.insert(c, id, text, kept)
@@ -230,7 +234,7 @@ func (u *UI) attachResource(c echo.Context, id string) error {
 	switch {
 	case problem == "":
 		return err
-	case scripted(c.Request()):
+	case page.Scripted(c.Request()):
 		return httpx.JSON(c, status, inserted{Error: problem})
 	}
 	return u.resourceList(c, id, status, text, problem)
@@ -279,12 +283,12 @@ func (u *UI) keepFiles(ctx context.Context, id string, files []mcp.File) ([]uplo
 
 // insert answers with what goes into the message box.
 func (u *UI) insert(c echo.Context, id, text string, files []uploads.File) error {
-	if !scripted(c.Request()) {
+	if !page.Scripted(c.Request()) {
 		return u.backToBox(c, id, text)
 	}
 	out := inserted{Text: text}
 	for _, f := range files {
-		one, err := views.Render(localized(c), chat.UploadChip(id, attachment(f)))
+		one, err := views.Render(page.Localized(c), chat.UploadChip(id, attachment(f)))
 		if err != nil {
 			return err
 		}
@@ -299,12 +303,12 @@ func (u *UI) extraProblem(c echo.Context, err error) (string, int) {
 	var refused *mcp.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return say(c, "extras.refused", views.Safe(oneLine(refused.Why))), http.StatusUnprocessableEntity
+		return page.Say(c, "extras.refused", views.Safe(page.OneLine(refused.Why))), http.StatusUnprocessableEntity
 	case errors.Is(err, errNoArgument):
-		return say(c, "prompt.missing"), http.StatusUnprocessableEntity
+		return page.Say(c, "prompt.missing"), http.StatusUnprocessableEntity
 	case errors.Is(err, errNoPrompt), errors.Is(err, errNoResource), errors.Is(err, mcp.ErrGone),
 		errors.Is(err, mcp.ErrUnknown):
-		return say(c, "extras.gone"), http.StatusNotFound
+		return page.Say(c, "extras.gone"), http.StatusNotFound
 	}
 	if status, _ := errstatus.Of(err); status < http.StatusInternalServerError ||
 		status == http.StatusInsufficientStorage {

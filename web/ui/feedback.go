@@ -13,13 +13,14 @@ import (
 	"fawn/views/chat"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // rate is POST /ui/threads/:id/feedback: what the reader thinks of an answer. A rating of 0
 // takes back what was said.
 func (u *UI) rate(c echo.Context, in store.Thread) error {
 	ctx, id := c.Request().Context(), in.ID
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
@@ -42,10 +43,10 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 		return err
 	}
 	var f views.Frame
-	if err := f.Put(localized(c), views.SwapOuter, "rate-"+t.Answer.ID, chat.Rating(id, t)); err != nil {
+	if err := f.Put(page.Localized(c), views.SwapOuter, "rate-"+t.Answer.ID, chat.Rating(id, t)); err != nil {
 		return err
 	}
-	return frame(c, f, views.ThreadURL(id)+"#end-"+queryEscape(form.Get("turn")))
+	return page.Frame(c, f, views.ThreadURL(id)+"#end-"+queryEscape(form.Get("turn")))
 }
 
 // putRating stores the rating of an answer, or takes away the one that is stored. A comment

@@ -22,13 +22,14 @@ import (
 	"fawn/views/i18n"
 	"fawn/views/markdown"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // panel is GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the
 // content of the panel. A browser without script gets the page.
 func (u *UI) panel(c echo.Context, t store.Thread) error {
-	id, file := t.ID, param(c, "*")
-	if !fragment(c.Request()) {
+	id, file := t.ID, page.Param(c, "*")
+	if !page.WantsFragment(c.Request()) {
 		where := views.FilesURL(id)
 		if file != "" {
 			where = views.FileURL(id, file)
@@ -43,7 +44,7 @@ func (u *UI) panel(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, fileviews.Panel(p)))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, fileviews.Panel(p)))
 }
 
 // filePage is GET /workspace/chats/:id/files and /files/*.
@@ -52,11 +53,11 @@ func (u *UI) filePage(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	p, err := u.panelOf(c, v, param(c, "*"))
+	p, err := u.panelOf(c, v, page.Param(c, "*"))
 	if err != nil {
 		return err
 	}
-	shell, err := u.shell(c, views.NavNone, v.thread.ID)
+	shell, err := u.Shell(c, views.NavNone, v.thread.ID)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (u *UI) filePage(c echo.Context, t store.Thread) error {
 	if p.File != nil && p.File.Missing {
 		status = http.StatusNotFound
 	}
-	return html(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
+	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
 // panelOf is the list of a thread's files, or one of them; file is a virtual path with or
@@ -77,12 +78,12 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 		p.Zip, p.ZipAll, err = u.zipOffers(c.Request().Context(), v.thread.ID)
 		return p, err
 	}
-	view, err := u.fileView(localized(c), v, file)
+	view, err := u.fileView(page.Localized(c), v, file)
 	if at := c.QueryParam("at"); err == nil && markdown.IsPlace(at) {
 		view.At = at
 	}
 	if err == nil {
-		err = u.document(localized(c), view)
+		err = u.document(page.Localized(c), view)
 	}
 	if err == nil && strings.HasPrefix(view.At, "line-") && !c.QueryParams().Has("tab") {
 		p.Code = view.Kind.Textual() // lines are those of the source
@@ -106,13 +107,13 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 
 // fileView reads as much of a file as its preview needs.
 func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views.FileView, error) {
-	clean, err := files.Clean("/" + trimSlash(file))
+	clean, err := files.Clean("/" + page.TrimSlash(file))
 	if err != nil {
 		return nil, err
 	}
 	view := &views.FileView{File: v.turns.file(clean)}
 	dir, err := u.Dirs.Open(v.thread.ID)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		view.Missing = true
 		return view, nil
 	}
@@ -120,7 +121,7 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 		return nil, err
 	}
 	defer dir.Close()
-	if info, err := dir.Stat(clean); isMissing(err) || err == nil && !info.Mode().IsRegular() {
+	if info, err := dir.Stat(clean); page.IsMissing(err) || err == nil && !info.Mode().IsRegular() {
 		view.Missing = true
 		return view, nil
 	} else if err != nil {
@@ -160,19 +161,6 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 	return view, nil
 }
 
-// knowingUploads is a context in which references to uploads become links.
-func (u *UI) knowingUploads(ctx context.Context) context.Context {
-	return markdown.WithUploads(ctx, func(thread, name string) bool {
-		dir, err := u.Dirs.Open(thread)
-		if err != nil {
-			return false
-		}
-		defer dir.Close()
-		info, err := dir.Lstat(path.Join(uploads.Folder, name))
-		return err == nil && info.Mode().IsRegular()
-	})
-}
-
 // wholeRunes is text without a character that was cut in half at the end.
 func wholeRunes(b []byte) string {
 	for i := 0; i < utf8.UTFMax-1 && len(b) > 0; i++ {
@@ -194,7 +182,7 @@ const (
 
 // view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.
 func (u *UI) view(c echo.Context, id string) error {
-	clean, err := files.Clean("/" + param(c, "*"))
+	clean, err := files.Clean("/" + page.Param(c, "*"))
 	if err != nil {
 		return err
 	}
@@ -210,7 +198,7 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 		return err
 	}
 	dir, err := u.Dirs.Open(thread)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return missingFile(c, side)
 	}
 	if err != nil {
@@ -218,7 +206,7 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 	}
 	defer dir.Close()
 	file, info, err := dir.Open(clean)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return missingFile(c, side)
 	}
 	if err != nil {
@@ -238,8 +226,8 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "private, no-cache")
-	if forLink(r) {
-		private(h)
+	if page.ForLink(r) {
+		page.Private(h)
 	}
 	if save {
 		h.Set("Content-Disposition", attached(path.Base(clean)))

@@ -15,6 +15,7 @@ import (
 	"fawn/views/chat"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // Aside makes model calls beside the answers of runs.
@@ -48,7 +49,7 @@ func followupsOf(t store.Thread) followups {
 	f := meta.Made
 	f.List = f.List[:min(len(f.List), maxFollowups)]
 	for i := range f.List {
-		f.List[i] = head(f.List[i], maxFollowupBytes)
+		f.List[i] = page.Head(f.List[i], maxFollowupBytes)
 	}
 	return f
 }
@@ -101,10 +102,10 @@ func (u *UI) followUp(c echo.Context, t store.Thread) error {
 		}
 		last.Next = views.Followups{List: made.List}
 	}
-	if !fragment(c.Request()) {
+	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id))
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Followups(id, *last)))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Followups(id, *last)))
 }
 
 // suggest asks the model of the thread, and no other: what was said to it is its to know.

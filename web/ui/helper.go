@@ -6,6 +6,7 @@ import (
 
 	"fawn/agent"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // helperEvent is an event of a helper as DeerFlow has them: task_started, task_running and one
@@ -84,7 +85,7 @@ func finishHelper(s *views.Step, m *agent.Message, text string) {
 			s.State = views.StepFail
 		}
 	}
-	s.Output = head(rest, maxStepOutput)
+	s.Output = page.Head(rest, maxStepOutput)
 	if s.State == views.StepFail {
 		s.Error = firstLine(rest)
 		if e := field("subagent_error"); e != "" {

@@ -15,6 +15,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
 
 // inHelper stands in the name of a step between the call that sent a helper and a step of that.
@@ -30,8 +31,8 @@ type helperWork struct {
 // helperTrail is GET /ui/threads/:id/steps/:step/trail: what the helper of a call does, for the
 // panel. Without a script it is the page of the call.
 func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
-	name := param(c, "step")
-	if !fragment(c.Request()) {
+	name := page.Param(c, "step")
+	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.StepURL(t.ID, name))
 	}
 	messages, err := u.messages(c, t.ID)
@@ -49,7 +50,7 @@ func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 	if trail == nil {
 		return store.ErrNotFound
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.HelperPanel(*trail)))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.HelperPanel(*trail)))
 }
 
 // trailOf is what the helper of a call has done; nil when nothing of it is stored, as in a thread

@@ -15,11 +15,12 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/insight"
+	"fawn/web/ui/page"
 )
 
 // inspectPage is GET /workspace/chats/:id/runs/:run: what each call of a run took.
 func (u *UI) inspectPage(c echo.Context, t store.Thread) error {
-	ctx, id := c.Request().Context(), param(c, "run")
+	ctx, id := c.Request().Context(), page.Param(c, "run")
 	run, err := u.DB.Run(ctx, id)
 	if err == nil && run.ThreadID != t.ID {
 		err = store.ErrNotFound
@@ -28,11 +29,11 @@ func (u *UI) inspectPage(c echo.Context, t store.Thread) error {
 		return err
 	}
 	p := views.InspectPage{ThreadID: t.ID, RunID: id, Title: t.Title, Off: u.Inspect == nil}
-	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+	if p.Shell, err = u.Shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
 	if u.Inspect == nil {
-		return html(c, http.StatusOK, insight.Inspect(p))
+		return page.HTML(c, http.StatusOK, insight.Inspect(p))
 	}
 	list, err := u.Inspect.Spans(ctx, t.ID, id)
 	if err != nil {
@@ -52,7 +53,7 @@ func (u *UI) inspectPage(c echo.Context, t store.Thread) error {
 			return err
 		}
 	}
-	return html(c, http.StatusOK, insight.Inspect(p))
+	return page.HTML(c, http.StatusOK, insight.Inspect(p))
 }
 
 // fall makes the waterfall of a run's calls.

@@ -7,13 +7,14 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/input"
 )
 
 // later are the runs of a thread that wait for their time.
 func (u *UI) later(thread string) []views.Later {
 	var out []views.Later
 	for _, d := range u.Runs.Delayed(thread) {
-		out = append(out, views.Later{Run: d.Run.ID, Text: inputText(d.Run), At: d.At})
+		out = append(out, views.Later{Run: d.Run.ID, Text: input.Text(d.Run), At: d.At})
 	}
 	return out
 }

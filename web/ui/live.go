@@ -10,6 +10,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // tick is how often a page gets what is new. The first of it goes out at once, so a page
@@ -39,7 +40,7 @@ func (u *UI) stream(c echo.Context, t store.Thread) error {
 		return err
 	}
 	defer out.Close()
-	l := &live{out: out, progress: progress{ui: u, thread: id, lang: readPrefs(r).Lang, base: views.Base(r.Context())}}
+	l := &live{out: out, progress: progress{ui: u, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
 	if err != nil && ctx.Err() == nil {
 		u.Log.Error("a page's stream was cut off", "thread", id, "err", err)

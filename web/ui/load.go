@@ -13,6 +13,8 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
+	"fawn/web/ui/input"
+	"fawn/web/ui/page"
 )
 
 // pageRuns is how many of the newest runs are looked at for the newest turns.
@@ -65,7 +67,7 @@ func (u *UI) load(ctx context.Context, thread, run string, until int64, at strin
 func (u *UI) read(ctx context.Context, thread, run string, until int64, e extent) (*conversation, error) {
 	v := &conversation{part: e.part(), gaps: map[string]*views.Gap{}}
 	var err error
-	if v.thread, err = u.mine(ctx, thread); err != nil {
+	if v.thread, err = u.OwnThread(ctx, thread); err != nil {
 		return nil, err
 	}
 	var events []runs.Event
@@ -122,12 +124,12 @@ func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, e
 		run := u.Runs.Active(v.thread.ID)
 		if run == "" { // one may have ended since the thread was read
 			var err error
-			v.thread, err = u.mine(ctx, v.thread.ID)
+			v.thread, err = u.OwnThread(ctx, v.thread.ID)
 			return nil, err
 		}
 		events, err := u.follow(ctx, v, run, everything)
 		if err == nil && v.run.ID == "" { // not stored yet, or gone already: there is nothing to show, nor to wait for
-			v.thread, err = u.mine(ctx, v.thread.ID)
+			v.thread, err = u.OwnThread(ctx, v.thread.ID)
 			return nil, err
 		}
 		if err != nil || !runs.Done(v.run.Status) && !over(events) {
@@ -163,7 +165,7 @@ func (u *UI) follow(ctx context.Context, v *conversation, run string, until int6
 			return nil, err
 		}
 		// The head of now belongs to a run that has not begun.
-		if v.thread, err = u.mine(ctx, v.thread.ID); err != nil {
+		if v.thread, err = u.OwnThread(ctx, v.thread.ID); err != nil {
 			return nil, err
 		}
 		if reader.Run().FirstSeq == 0 {
@@ -288,16 +290,16 @@ func decodeField(s store.Snapshot, name string, into any) error {
 func (v *conversation) start() {
 	b := v.turns
 	b.since = v.run.CreatedAt
-	in := inputOf(v.run)
-	for _, m := range in.messages {
-		if !m.human() || m.ID == "" {
+	in := input.Of(v.run)
+	for _, m := range in.Messages {
+		if !m.Human() || m.ID == "" {
 			continue
 		}
-		if msg, err := agent.ParseMessage(m.raw); err == nil {
+		if msg, err := agent.ParseMessage(m.Raw); err == nil {
 			b.add(msg)
 		}
 	}
-	if len(b.turns) == 0 || in.given && len(b.turns) == v.base {
+	if len(b.turns) == 0 || in.Given && len(b.turns) == v.base {
 		return // a message without an id: its turn comes with the first step
 	}
 	v.working(views.TurnQueued)
@@ -318,7 +320,7 @@ func (v *conversation) fold(ev runs.Event) {
 	v.turns.event(ev)
 	switch ev.Kind {
 	case runs.KindMeta:
-		if n > v.base || n > 0 && !inputOf(v.run).given {
+		if n > v.base || n > 0 && !input.Of(v.run).Given {
 			v.working(views.TurnRunning)
 		}
 	case runs.KindEnd:
@@ -367,17 +369,9 @@ func (v *conversation) heading() string {
 		return v.title
 	}
 	if len(v.turns.turns) > 0 && v.turns.turns[0].User != nil && !v.cutOff() {
-		return firstWords(v.turns.turns[0].User.Text)
+		return page.FirstWords(v.turns.turns[0].User.Text)
 	}
 	return ""
-}
-
-// maxHeading bounds a title made of first words, in bytes.
-const maxHeading = 80
-
-// firstWords is the beginning of a text on one line.
-func firstWords(text string) string {
-	return strings.Join(strings.Fields(head(text, maxHeading)), " ")
 }
 
 // describer describes files of a thread for cards.

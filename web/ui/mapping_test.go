@@ -12,6 +12,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/ui/input"
 )
 
 // sketch writes turns in one line each: the steps, then the answer, then what else there is.
@@ -155,7 +156,7 @@ func TestRunsFindTheirTurn(t *testing.T) {
 		"input without words": {`{"input":{"title":"x"}}`, 5, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := turnOf(inputOf(store.Run{Kwargs: json.RawMessage(c.kwargs)}), c.before, spans); got != c.want {
+			if got := turnOf(input.Of(store.Run{Kwargs: json.RawMessage(c.kwargs)}), c.before, spans); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

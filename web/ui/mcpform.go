@@ -15,6 +15,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // serverForms are what MCP servers ask in a thread.
@@ -64,7 +65,7 @@ func contentOf(fields []mcp.Field, form url.Values) map[string]any {
 		given := form["f"+strconv.Itoa(i)]
 		text := ""
 		if len(given) > 0 {
-			text = plainText(given[0])
+			text = page.PlainText(given[0])
 		}
 		switch {
 		case f.Kind == "boolean":
@@ -111,7 +112,7 @@ func refilled(fields []views.Field, form url.Values) []views.Field {
 			case "checkbox":
 				f.Value = "true"
 			default:
-				f.Value = plainText(g)
+				f.Value = page.PlainText(g)
 			}
 		}
 	}
@@ -122,15 +123,15 @@ func refilled(fields []views.Field, form url.Values) []views.Field {
 func misfit(c echo.Context, fields []mcp.Field, err error) string {
 	for _, f := range fields {
 		if strings.Contains(err.Error(), "/properties/"+f.Name+":") {
-			return say(c, "mcp.asks.problem", f.Title)
+			return page.Say(c, "mcp.asks.problem", f.Title)
 		}
 	}
-	return say(c, "mcp.asks.problem.all")
+	return page.Say(c, "mcp.asks.problem.all")
 }
 
 // answerForm is POST /ui/threads/:id/mcp: what a person says to an MCP server.
 func (u *UI) answerForm(c echo.Context, t store.Thread) error {
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 			return err
 		}
 	}
-	if !fragment(c.Request()) {
+	if !page.WantsFragment(c.Request()) {
 		if problem != "" {
 			return httpx.Errorf(http.StatusUnprocessableEntity, "%s", problem) // the browser's way back keeps the form
 		}
@@ -169,12 +170,12 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 			}
 		}
 	}
-	if !wantsFrame(c.Request()) {
-		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Asks(asks)))
+	if !page.WantsFrame(c.Request()) {
+		return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Asks(asks)))
 	}
 	var f views.Frame
-	if err := f.Put(localized(c), views.SwapOuter, "network", chat.Asks(asks)); err != nil {
+	if err := f.Put(page.Localized(c), views.SwapOuter, "network", chat.Asks(asks)); err != nil {
 		return err
 	}
-	return frame(c, f, views.ThreadURL(t.ID))
+	return page.Frame(c, f, views.ThreadURL(t.ID))
 }

@@ -10,14 +10,15 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
 
 // own is GET /ui/threads/:id/messages/:message, and with /edit behind it the same as a
 // form: one of the reader's messages as it stands in the conversation.
 func (u *UI) own(edit bool) echo.HandlerFunc {
-	return u.onThread(func(c echo.Context, in store.Thread) error {
-		id, message := in.ID, param(c, "message")
-		if !fragment(c.Request()) {
+	return u.OnThread(func(c echo.Context, in store.Thread) error {
+		id, message := in.ID, page.Param(c, "message")
+		if !page.WantsFragment(c.Request()) {
 			where := views.AtURL(id, message)
 			if edit {
 				where = views.EditURL(id, message) + "#u-" + message
@@ -34,7 +35,7 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 		}
 		user := *t.User
 		user.Editing = edit
-		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.User(id, user)))
+		return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.User(id, user)))
 	})
 }
 
@@ -42,7 +43,7 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 // turn.
 func (u *UI) branch(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (u *UI) branch(c echo.Context, t store.Thread) error {
 		return u.refuse(c, err, "")
 	}
 	where := views.ThreadURL(b.Thread.ID)
-	return frame(c, views.Frame{Location: where}, where)
+	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
 // turnMessages are the ids of a person's message and of everything up to the next one.

@@ -7,6 +7,7 @@ import (
 
 	"fawn/views"
 	"fawn/views/layout"
+	"fawn/web/ui/page"
 )
 
 // paletteRows is how many chats the palette lists.
@@ -15,23 +16,23 @@ const paletteRows = 8
 // palette is GET /ui/palette: the content of the dialog; with q only its list for those
 // words, with keys the list of shortcuts.
 func (u *UI) palette(c echo.Context) error {
-	if !fragment(c.Request()) {
+	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), ""))
 	}
-	lang := readPrefs(c.Request()).Lang
+	lang := page.ReadPrefs(c.Request()).Lang
 	if c.QueryParam("keys") != "" {
-		return html(c, http.StatusOK, inLang(lang, layout.KeyList()))
+		return page.HTML(c, http.StatusOK, page.InLang(lang, layout.KeyList()))
 	}
 	found, err := u.findChats(c)
 	if err != nil {
 		return err
 	}
-	p := views.Palette{Query: found.Query, Who: u.who(c), InChat: c.QueryParam("chat") != ""}
+	p := views.Palette{Query: found.Query, Who: u.Who(c), InChat: c.QueryParam("chat") != ""}
 	for _, r := range found.Rows[:min(len(found.Rows), paletteRows)] {
 		p.Chats = append(p.Chats, r.ThreadRow)
 	}
 	if c.QueryParams().Has("q") {
-		return html(c, http.StatusOK, inLang(lang, layout.PaletteList(p)))
+		return page.HTML(c, http.StatusOK, page.InLang(lang, layout.PaletteList(p)))
 	}
-	return html(c, http.StatusOK, inLang(lang, layout.Palette(p)))
+	return page.HTML(c, http.StatusOK, page.InLang(lang, layout.Palette(p)))
 }

@@ -14,30 +14,31 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
 
 // editPlan is POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or
 // struck, also while a run works on it. An item that is gone stays gone.
 func (u *UI) editPlan(c echo.Context, t store.Thread) error {
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
-	text := oneLine(head(plainText(form.Get("text")), agent.MaxTodoChars))
+	text := page.OneLine(page.Head(page.PlainText(form.Get("text")), agent.MaxTodoChars))
 	now, err := u.Runs.EditPlan(c.Request().Context(), t.ID, func(was []agent.Todo) ([]agent.Todo, error) {
 		return changedPlan(was, form, text), nil
 	})
 	if err != nil {
 		return u.refuse(c, err, "")
 	}
-	if !scripted(c.Request()) {
+	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(t.ID)+"#todos")
 	}
 	var f views.Frame
-	if err := f.Put(localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, todos(now))); err != nil {
+	if err := f.Put(page.Localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, todos(now))); err != nil {
 		return err
 	}
-	return sendFrame(c, http.StatusOK, f)
+	return page.SendFrame(c, http.StatusOK, f)
 }
 
 // changedPlan is a plan with what a form does to it.

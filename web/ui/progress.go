@@ -49,7 +49,7 @@ type progress struct {
 
 // speak is the context to render in. It outlives the request that happens to do the work.
 func (p *progress) speak(ctx context.Context) context.Context {
-	return p.ui.knowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
+	return p.ui.KnowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
 }
 
 // resume goes on from a cursor; false when that is not possible.
@@ -79,7 +79,7 @@ func (p *progress) forget() {
 // refresh reads those things again. The next change shows them.
 func (p *progress) refresh(ctx context.Context) error {
 	p.forget()
-	t, err := p.ui.mine(ctx, p.thread)
+	t, err := p.ui.OwnThread(ctx, p.thread)
 	if isGone(err) { // the end of the run tells
 		return nil
 	}

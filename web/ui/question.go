@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // Bounds of what a card shows; a model, or a client that wrote the state, may say anything.
@@ -36,10 +37,10 @@ func questionOf(thread string, m *agent.Message) (views.Question, bool) {
 	if len(m.Artifact) == 0 || json.Unmarshal(m.Artifact, &a) != nil || a.In == nil {
 		return views.Question{}, false
 	}
-	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: head(a.In.Context, maxQuestionBytes),
+	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: page.Head(a.In.Context, maxQuestionBytes),
 		Options: choicesOf(a.In.Options)}
-	if q.Text = head(strings.TrimSpace(a.In.Text), maxQuestionBytes); q.Text == "" {
-		q.Text = head(m.Content.String(), maxQuestionBytes)
+	if q.Text = page.Head(strings.TrimSpace(a.In.Text), maxQuestionBytes); q.Text == "" {
+		q.Text = page.Head(m.Content.String(), maxQuestionBytes)
 	}
 	for _, f := range a.In.Fields[:min(len(a.In.Fields), maxQuestionItems)] {
 		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required, Placeholder: f.Placeholder,
@@ -94,7 +95,7 @@ func (b *builder) answered(m *agent.Message) {
 	t.Questions = slices.Clone(t.Questions)
 	for i := range t.Questions {
 		if q := &t.Questions[i]; q.Answer == "" {
-			q.Answer = head(m.Content.String(), maxQuestionBytes)
+			q.Answer = page.Head(m.Content.String(), maxQuestionBytes)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (v *conversation) questions(turns []views.Turn, i int) []views.Question {
 		switch q := &list[k]; {
 		case q.Answer != "":
 		case !last && turns[i+1].User != nil:
-			q.Answer = head(turns[i+1].User.Text, maxQuestionBytes)
+			q.Answer = page.Head(turns[i+1].User.Text, maxQuestionBytes)
 		case last && !v.part:
 			q.Open = v.asking && v.run.ID == ""
 		}

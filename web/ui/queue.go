@@ -13,12 +13,14 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/input"
+	"fawn/web/ui/page"
 )
 
 // queue are the messages that wait in a thread, oldest first, and the files they bring.
 func (u *UI) queue(thread string) (out []views.Queued, files []views.Attachment) {
 	for _, r := range u.Runs.Waiting(thread) {
-		q := views.Queued{Run: r.ID, Text: inputText(r)}
+		q := views.Queued{Run: r.ID, Text: input.Text(r)}
 		for _, f := range inputFiles(r) {
 			q.Files += f.Name + "\n"
 			files = append(files, f)
@@ -31,8 +33,8 @@ func (u *UI) queue(thread string) (out []views.Queued, files []views.Attachment)
 // inputFiles are the files that a run's message brings.
 func inputFiles(r store.Run) []views.Attachment {
 	var out []views.Attachment
-	for _, m := range inputOf(r).messages {
-		if msg, err := agent.ParseMessage(m.raw); err == nil && m.human() {
+	for _, m := range input.Of(r).Messages {
+		if msg, err := agent.ParseMessage(m.Raw); err == nil && m.Human() {
 			out = append(out, userMessage(msg).Files...)
 		}
 	}
@@ -43,18 +45,18 @@ func inputFiles(r store.Run) []views.Attachment {
 func (u *UI) queued(c echo.Context, thread string) error {
 	var f views.Frame
 	queue, _ := u.queue(thread)
-	if err := f.Put(localized(c), views.SwapOuter,
+	if err := f.Put(page.Localized(c), views.SwapOuter,
 		"queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
 		return err
 	}
-	return sendFrame(c, http.StatusOK, f)
+	return page.SendFrame(c, http.StatusOK, f)
 }
 
 // unqueue is POST /ui/threads/:id/queue/:run/remove, and with /edit, which puts the text
 // back into the message box.
 func (u *UI) unqueue(edit bool) echo.HandlerFunc {
-	return u.onThread(func(c echo.Context, t store.Thread) error {
-		ctx, id, run := c.Request().Context(), t.ID, param(c, "run")
+	return u.OnThread(func(c echo.Context, t store.Thread) error {
+		ctx, id, run := c.Request().Context(), t.ID, page.Param(c, "run")
 		r, delayed := u.delayed(id, run)
 		if !delayed {
 			var err error
@@ -66,18 +68,18 @@ func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 			return err
 		}
 		switch {
-		case scripted(c.Request()) && delayed:
+		case page.Scripted(c.Request()) && delayed:
 			var f views.Frame
-			if err := u.putLater(localized(c), &f, id); err != nil {
+			if err := u.putLater(page.Localized(c), &f, id); err != nil {
 				return err
 			}
-			return sendFrame(c, http.StatusOK, f)
-		case scripted(c.Request()):
+			return page.SendFrame(c, http.StatusOK, f)
+		case page.Scripted(c.Request()):
 			return u.queued(c, id)
 		}
 		text := ""
 		if edit {
-			text = inputText(r)
+			text = input.Text(r)
 		}
 		return u.keepDraft(c, id, text)
 	})
@@ -99,14 +101,14 @@ func (u *UI) waitingRun(thread, run string) (store.Run, error) {
 // message is next.
 func (u *UI) sendNow(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, _ url.Values) error {
-		err := u.Runs.Release(id, param(c, "run"))
+		err := u.Runs.Release(id, page.Param(c, "run"))
 		if errors.Is(err, runs.ErrNotFound) {
 			return errUnqueued
 		}
 		if err != nil {
 			return err
 		}
-		if run := u.Runs.Active(id); run != param(c, "run") {
+		if run := u.Runs.Active(id); run != page.Param(c, "run") {
 			err = u.Runs.Cancel(ctx, id, run, false)
 			if errors.Is(err, runs.ErrNotCancelable) || errors.Is(err, runs.ErrNotFound) {
 				return nil // it has just ended

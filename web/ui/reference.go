@@ -9,15 +9,16 @@ import (
 	"fawn/views"
 	"fawn/views/reference"
 	"fawn/web/openapi"
+	"fawn/web/ui/page"
 )
 
 // reference is GET /docs.
 func (u *UI) reference(c echo.Context) error {
-	shell, err := u.shell(c, views.NavNone, "")
+	shell, err := u.Shell(c, views.NavNone, "")
 	if err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: u.Version,
+	return page.HTML(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: u.Version,
 		Groups: routeGroups(u.Spec())}))
 }
 

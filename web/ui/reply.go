@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 var (
@@ -59,7 +60,7 @@ func fillIn(fields []views.Field, form url.Values, values map[string]any) (strin
 	var lines []string
 	for i, f := range fields {
 		given := form["f"+strconv.Itoa(i)]
-		said := plainText(strings.TrimSpace(strings.Join(given, "")))
+		said := page.PlainText(strings.TrimSpace(strings.Join(given, "")))
 		switch f.Type {
 		case "checkbox":
 			values[f.Name] = said != ""

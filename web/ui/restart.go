@@ -7,6 +7,7 @@ import (
 
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // What a restart of the sandbox came to, as the address of the page that says it has it.
@@ -19,7 +20,7 @@ const (
 // chat says what it came to.
 func (u *UI) restart(c echo.Context, t store.Thread) error {
 	if !u.runsCommands() {
-		return echo.NewHTTPError(http.StatusNotFound, say(c, "sandbox.is.off"))
+		return echo.NewHTTPError(http.StatusNotFound, page.Say(c, "sandbox.is.off"))
 	}
 	ran, err := u.Restart(c.Request().Context(), t.ID)
 	if err != nil {
@@ -30,8 +31,8 @@ func (u *UI) restart(c echo.Context, t store.Thread) error {
 		did = didRestart
 	}
 	where := views.ThreadURL(t.ID) + "?did=" + did
-	return frame(c, views.Frame{Location: where}, where)
+	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
 // runsCommands says whether models can run any here.
-func (u *UI) runsCommands() bool { return u.Restart != nil && u.box().State != views.SandboxOff }
+func (u *UI) runsCommands() bool { return u.Restart != nil && u.Box().State != views.SandboxOff }

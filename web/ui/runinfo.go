@@ -15,6 +15,8 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/ui/input"
+	"fawn/web/ui/page"
 )
 
 // shortest is the duration of a run that took less: the first one with a number in words.
@@ -73,7 +75,7 @@ func outcome(r store.Run) (views.TurnState, *views.Failure) {
 	case runs.Failed, runs.Timeout:
 		return views.TurnFailed, failure(r)
 	case runs.Interrupted:
-		if cutOff(r.StopReason) {
+		if page.CutOff(r.StopReason) {
 			return views.TurnFailed, &views.Failure{Kind: views.FailureInterrupted, RequestID: r.ID}
 		}
 		return views.TurnStopped, nil
@@ -84,7 +86,7 @@ func outcome(r store.Run) (views.TurnState, *views.Failure) {
 // failure finds the words for a failed run. Its row keeps the error as text, so the text
 // is all there is to go by.
 func failure(r store.Run) *views.Failure {
-	f := &views.Failure{Kind: views.FailureOther, Cause: head(r.Error, maxCause), RequestID: r.ID}
+	f := &views.Failure{Kind: views.FailureOther, Cause: page.Head(r.Error, maxCause), RequestID: r.ID}
 	switch {
 	case r.Status == runs.Timeout, strings.Contains(r.Error, llmerr.ErrIdle.Error()):
 		f.Kind = views.FailureTimeout
@@ -103,7 +105,7 @@ func failure(r store.Run) *views.Failure {
 	} else {
 		return f
 	}
-	f.Cause = head(message, maxCause)
+	f.Cause = page.Head(message, maxCause)
 	switch class := llmerr.Classify(status, "", message, 0); class {
 	case llmerr.ClassQuota:
 		f.Kind = views.FailureQuota
@@ -171,60 +173,6 @@ func tokens(r store.Run) int {
 	return usage.Total
 }
 
-// runInput is what a run was started with.
-type runInput struct {
-	messages []inputMessage
-	given    bool // false: the run goes on from the state as it is
-}
-
-// inputMessage is as much of a message as tells which turn it begins.
-type inputMessage struct {
-	ID      string          `json:"id"`
-	Type    string          `json:"type"`
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
-	raw     json.RawMessage
-}
-
-// human tells whether a person sent it.
-func (m inputMessage) human() bool { return m.Type == "human" || m.Role == "user" || m.Role == "human" }
-
-// inputOf reads the messages of a run's request; one it cannot read has none.
-func inputOf(r store.Run) runInput {
-	var req struct {
-		Input json.RawMessage `json:"input"`
-	}
-	if json.Unmarshal(r.Kwargs, &req) != nil || len(req.Input) == 0 || string(req.Input) == "null" {
-		return runInput{}
-	}
-	in := runInput{given: true}
-	var state struct {
-		Messages []json.RawMessage `json:"messages"`
-	}
-	if json.Unmarshal(req.Input, &state) != nil && json.Unmarshal(req.Input, &state.Messages) != nil {
-		return in
-	}
-	for _, raw := range state.Messages {
-		m := inputMessage{raw: raw}
-		if json.Unmarshal(raw, &m) == nil {
-			in.messages = append(in.messages, m)
-		}
-	}
-	return in
-}
-
-// inputText is what a person wrote to start a run.
-func inputText(r store.Run) string {
-	text := ""
-	for _, m := range inputOf(r).messages {
-		var content agent.Content
-		if m.human() && json.Unmarshal(m.Content, &content) == nil {
-			text = content.String()
-		}
-	}
-	return text
-}
-
 // span is where a turn begins in the list of messages.
 type span struct {
 	turn  string
@@ -233,10 +181,10 @@ type span struct {
 
 // turnOf finds the turn a run belongs to: the one of a message it brought, else by how
 // many messages there were before it. The turn is "" when it is not among spans.
-func turnOf(in runInput, before int, spans []span) string {
-	for i := len(in.messages) - 1; i >= 0; i-- {
+func turnOf(in input.Run, before int, spans []span) string {
+	for i := len(in.Messages) - 1; i >= 0; i-- {
 		for _, s := range spans {
-			if in.messages[i].ID != "" && s.turn == in.messages[i].ID {
+			if in.Messages[i].ID != "" && s.turn == in.Messages[i].ID {
 				return s.turn
 			}
 		}
@@ -244,8 +192,8 @@ func turnOf(in runInput, before int, spans []span) string {
 	if before < 0 {
 		return ""
 	}
-	if in.given && len(in.messages) > 0 {
-		if slices.ContainsFunc(in.messages, func(m inputMessage) bool { return m.human() && m.ID != "" }) {
+	if in.Given && len(in.Messages) > 0 {
+		if slices.ContainsFunc(in.Messages, func(m input.Message) bool { return m.Human() && m.ID != "" }) {
 			return "" // its message is in another version of the conversation
 		}
 		for _, s := range spans {

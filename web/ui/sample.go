@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // sampleName is what the sample file is called in the chat.
@@ -38,7 +39,7 @@ func (u *UI) sample(c echo.Context) error {
 		return err
 	}
 	if _, err = u.store(c.Request().Context(), thread, multipart.NewReader(&body, w.Boundary())); err == nil {
-		err = u.start(c, thread, nil, say(c, "starter.sample.text", sampleName), url.Values{})
+		err = u.start(c, thread, nil, page.Say(c, "starter.sample.text", sampleName), url.Values{})
 	}
 	if err != nil {
 		problem, status := u.refusal(c, err)

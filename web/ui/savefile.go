@@ -14,6 +14,7 @@ import (
 	fileviews "fawn/views/files"
 	"fawn/views/i18n"
 	"fawn/web/errstatus"
+	"fawn/web/ui/page"
 )
 
 // editable tells whether a file's whole text is there, and can come back from a form as it was.
@@ -27,17 +28,17 @@ func editable(f *views.FileView) bool {
 // has become another one, the answer shows both.
 func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	form, err := readForm(c.Request(),
-		3*files.MaxEdit+maxSmallForm) // as a form writes them, letters may take three times as much
+	form, err := page.ReadForm(c.Request(),
+		3*files.MaxEdit+page.SmallForm) // as a form writes them, letters may take three times as much
 	if err != nil {
 		return err
 	}
-	clean, err := files.Clean("/" + trimSlash(param(c, "*")))
+	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {
 		return err
 	}
 	dir, err := u.Dirs.Open(t.ID)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return store.ErrNotFound
 	}
 	if err != nil {
@@ -59,7 +60,7 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	if errors.Is(err, files.ErrChanged) && string(now) == text { // somebody else wrote the same
 		err = nil
 	}
-	if err == nil && !scripted(c.Request()) {
+	if err == nil && !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.FileURL(t.ID, strings.TrimPrefix(clean, "/")))
 	}
 	v, loadErr := u.load(ctx, t.ID, "", everything, "")
@@ -82,14 +83,14 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 			p.File.Theirs = p.File.Theirs[:min(len(p.File.Theirs), maxFileLines)]
 		}
 	}
-	if fragment(c.Request()) {
-		return html(c, status, inLang(readPrefs(c.Request()).Lang, fileviews.Panel(p)))
+	if page.WantsFragment(c.Request()) {
+		return page.HTML(c, status, page.InLang(page.ReadPrefs(c.Request()).Lang, fileviews.Panel(p)))
 	}
-	shell, shellErr := u.shell(c, views.NavNone, t.ID)
+	shell, shellErr := u.Shell(c, views.NavNone, t.ID)
 	if shellErr != nil {
 		return shellErr
 	}
-	return html(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
+	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
 // unsaved says in the form why a text was not saved.
@@ -98,12 +99,12 @@ func (u *UI) unsaved(c echo.Context, f *views.FileView, err error) int {
 	case errors.Is(err, files.ErrChanged): // its differences say it
 		return http.StatusConflict
 	case errors.Is(err, errBusy):
-		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, "edit.busy")
+		f.Trouble = i18n.T(page.ReadPrefs(c.Request()).Lang, "edit.busy")
 		return http.StatusConflict
 	}
 	status, detail := errstatus.Of(err)
 	if f.Trouble, _ = detail.(string); f.Trouble == "" {
-		f.Trouble = i18n.T(readPrefs(c.Request()).Lang, errorKey(status))
+		f.Trouble = i18n.T(page.ReadPrefs(c.Request()).Lang, page.ErrorKey(status))
 	}
 	return status
 }

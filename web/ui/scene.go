@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"fawn/store"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // scene is everything on a thread's page that a run can change. It is a value: turns and
@@ -35,7 +35,7 @@ func (v *conversation) scene(touched bool) scene {
 	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts) + len(v.made()), running: v.running(),
 		queue: v.queue, asks: v.asks, todos: v.todos,
 		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
-	s.row = rowOf(v.thread)
+	s.row = page.RowOf(v.thread)
 	s.row.Title = s.title
 	paused := s.running && slices.ContainsFunc(v.asks, func(q views.NetworkQuestion) bool { return q.Waiting })
 	switch { // what is on screen is no news
@@ -93,9 +93,4 @@ func (v *conversation) view(s scene) views.Thread {
 	}
 	t.Files = append(t.Files, v.made()...)
 	return t
-}
-
-// rowOf is a thread of a list by its row alone, without the dot.
-func rowOf(t store.Thread) views.ThreadRow {
-	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t)}
 }

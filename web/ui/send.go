@@ -16,16 +16,17 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/web/errstatus"
+	"fawn/web/ui/page"
 )
 
 // create is POST /ui/threads: the first message of a thread.
 func (u *UI) create(c echo.Context) error {
 	form, err := u.messageForm(c, "")
 	thread := form.Get("thread")
-	if err == nil && !isThreadID(thread) {
+	if err == nil && !page.IsThreadID(thread) {
 		thread = uuid.Must(uuid.NewV7()).String()
 	}
-	text := plainText(form.Get("text"))
+	text := page.PlainText(form.Get("text"))
 	if err == nil {
 		at := u.promptIn(c.Request().Context(), thread, text)
 		switch name, rest := slash(text); name {
@@ -35,7 +36,7 @@ func (u *UI) create(c echo.Context) error {
 			err = errShort
 		default:
 			if at != "" {
-				return frame(c, views.Frame{Location: at}, at)
+				return page.Frame(c, views.Frame{Location: at}, at)
 			}
 			err = u.start(c, thread, nil, text, form)
 		}
@@ -45,15 +46,15 @@ func (u *UI) create(c echo.Context) error {
 		switch {
 		case problem == "":
 			return err
-		case scripted(c.Request()):
-			return sendFrame(c, status, views.Frame{Error: problem})
+		case page.Scripted(c.Request()):
+			return page.SendFrame(c, status, views.Frame{Error: problem})
 		}
-		if !isThreadID(thread) {
+		if !page.IsThreadID(thread) {
 			thread = uuid.Must(uuid.NewV7()).String()
 		}
 		return u.welcomePage(c, thread, boxDraft{text: text, problem: problem, status: status})
 	}
-	return frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
+	return page.Frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
 }
 
 // send is POST /ui/threads/:id/messages: the next message, or with resume=1 nothing but
@@ -61,7 +62,7 @@ func (u *UI) create(c echo.Context) error {
 func (u *UI) send(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
 	form, err := u.messageForm(c, id)
-	text := plainText(form.Get("text"))
+	text := page.PlainText(form.Get("text"))
 	if err == nil && form.Get("ask") == "" {
 		switch name, rest := slash(text); name {
 		case slashNew:
@@ -70,7 +71,7 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 			return u.compactHere(c, t, text)
 		}
 		if at := u.promptIn(ctx, id, text); at != "" {
-			return frame(c, views.Frame{Location: at}, at)
+			return page.Frame(c, views.Frame{Location: at}, at)
 		}
 	}
 	var was *conversation // what the message answers, and what the page shows
@@ -83,12 +84,12 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return u.refuse(c, err, text)
 	}
-	if !scripted(c.Request()) {
+	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
 	}
 	if _, named := u.mention(ctx, text); named || form.Get("making") != "" {
-		if now, err := u.mine(ctx, id); err == nil && u.otherTalk(ctx, t, now, form) {
-			return sendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
+		if now, err := u.OwnThread(ctx, id); err == nil && u.otherTalk(ctx, t, now, form) {
+			return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
 		}
 	}
 	return u.sent(c, was)
@@ -101,8 +102,8 @@ func (u *UI) refuse(c echo.Context, err error, text string) error {
 	switch {
 	case problem == "":
 		return err
-	case scripted(c.Request()):
-		return sendFrame(c, status, views.Frame{Error: problem})
+	case page.Scripted(c.Request()):
+		return page.SendFrame(c, status, views.Frame{Error: problem})
 	}
 	return u.threadPage(c, boxDraft{text: text, problem: problem, status: status})
 }
@@ -122,14 +123,14 @@ func (u *UI) sent(c echo.Context, was *conversation) error {
 		func(t views.Turn) bool { return indexTurn(before.turns, t.ID) >= 0 }); first > 0 {
 		after.turns = after.turns[first:]
 	} else if first < 0 && was.cutOff() {
-		return sendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})
+		return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})
 	}
-	_, f, err := newScreen(localized(c), before).show(after)
+	_, f, err := newScreen(page.Localized(c), before).show(after)
 	if err != nil {
 		return err
 	}
 	f.Running, f.Cursor = now.running(), now.cursor()
-	return sendFrame(c, http.StatusOK, f)
+	return page.SendFrame(c, http.StatusOK, f)
 }
 
 // messageForm reads a message; files in it are stored in the uploads of thread, or of the
@@ -138,11 +139,11 @@ func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
 	r := c.Request()
 	limits, server := u.Uploads(), u.Config.Current().File.Server
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+server.MaxBodyBytes)
-	form, _, err := readFormFiles(r, server.MaxBodyBytes, func(fields url.Values, files *multipart.Reader) error {
+	form, _, err := page.ReadFormFiles(r, server.MaxBodyBytes, func(fields url.Values, files *multipart.Reader) error {
 		to := thread
 		if to == "" {
 			to = fields.Get("thread")
-			if err := u.free(r.Context(), to); err != nil {
+			if err := u.FreeID(r.Context(), to); err != nil {
 				return err
 			}
 		}
@@ -160,23 +161,23 @@ func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
 func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	switch {
 	case errors.Is(err, errBusy):
-		return say(c, "live.wait"), http.StatusConflict
+		return page.Say(c, "live.wait"), http.StatusConflict
 	case errors.Is(err, errCompact):
-		return say(c, "compact.busy"), http.StatusConflict
+		return page.Say(c, "compact.busy"), http.StatusConflict
 	case errors.Is(err, errShort):
-		return say(c, "compact.none"), http.StatusUnprocessableEntity
+		return page.Say(c, "compact.none"), http.StatusUnprocessableEntity
 	case errors.Is(err, lead.ErrNoCompaction):
-		return say(c, "compact.off"), http.StatusConflict
+		return page.Say(c, "compact.off"), http.StatusConflict
 	case errors.Is(err, runs.ErrGone):
-		return say(c, "turn.gone"), http.StatusConflict
+		return page.Say(c, "turn.gone"), http.StatusConflict
 	case errors.Is(err, errUnqueued):
-		return say(c, "queue.gone"), http.StatusConflict
+		return page.Say(c, "queue.gone"), http.StatusConflict
 	case errors.Is(err, errEmpty):
-		return say(c, "live.empty"), http.StatusUnprocessableEntity
+		return page.Say(c, "live.empty"), http.StatusUnprocessableEntity
 	case errors.Is(err, errAnswered):
-		return say(c, "ask.gone"), http.StatusConflict
+		return page.Say(c, "ask.gone"), http.StatusConflict
 	case errors.Is(err, errIncomplete):
-		return say(c, "ask.incomplete"), http.StatusUnprocessableEntity
+		return page.Say(c, "ask.incomplete"), http.StatusUnprocessableEntity
 	case errors.Is(err, uploads.ErrTooLarge):
 		return uploadProblem(c, err), http.StatusRequestEntityTooLarge
 	}
@@ -185,7 +186,7 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 		return s, status
 	}
 	if status == http.StatusInsufficientStorage || status == http.StatusServiceUnavailable {
-		return say(c, "live.senderror"), status
+		return page.Say(c, "live.senderror"), status
 	}
 	return "", status
 }
@@ -194,24 +195,24 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 // is kept.
 func (u *UI) stop(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), t.ID
-	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {
 		return err
 	}
-	wait := !scripted(c.Request()) // the page that follows shows how it ended
+	wait := !page.Scripted(c.Request()) // the page that follows shows how it ended
 	if run := u.Runs.Active(id); run != "" {
 		err := u.Runs.Cancel(ctx, id, run, wait)
 		if err != nil && !errors.Is(err, runs.ErrNotCancelable) && !errors.Is(err, runs.ErrNotFound) {
 			return err
 		}
 	}
-	return u.keepDraft(c, id, plainText(form.Get("text")))
+	return u.keepDraft(c, id, page.PlainText(form.Get("text")))
 }
 
 // stopHelper is POST /ui/threads/:id/steps/:step/stop: it ends the helper of one call, and the
 // run goes on. One that has ended meanwhile is as good.
 func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
-	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {
 		return err
 	}
@@ -219,23 +220,23 @@ func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	_, call, ok := callOf(param(c, "step"), messages)
+	_, call, ok := callOf(page.Param(c, "step"), messages)
 	if !ok {
 		return store.ErrNotFound
 	}
 	if err := u.Runs.CancelTask(t.ID, call); err != nil && !errors.Is(err, runs.ErrNotFound) {
 		return err
 	}
-	return u.keepDraft(c, t.ID, plainText(form.Get("text")))
+	return u.keepDraft(c, t.ID, page.PlainText(form.Get("text")))
 }
 
 // keepDraft answers an action of the message box that did not send its text.
 func (u *UI) keepDraft(c echo.Context, thread, text string) error {
 	where := views.ThreadURL(thread)
-	if scripted(c.Request()) || blank(text) {
-		return frame(c, views.Frame{}, where) // the stream shows the rest
+	if page.Scripted(c.Request()) || blank(text) {
+		return page.Frame(c, views.Frame{}, where) // the stream shows the rest
 	}
-	if len(text) > maxDraft {
+	if len(text) > page.MaxDraft {
 		return u.threadPage(c, boxDraft{text: text})
 	}
 	return c.Redirect(http.StatusSeeOther, where+"?q="+queryEscape(text))

@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/web/ui/input"
 )
 
 // settleTurns looks up which runs made the turns.
@@ -29,7 +30,7 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 		if runs.From(r) != "" && r.BaseCheckpoint != "" {
 			forks[r.BaseCheckpoint] = true
 		}
-		in := inputOf(r)
+		in := input.Of(r)
 		turn := turnOf(in, -1, spans)
 		if turn == "" {
 			n, err := u.messagesBefore(ctx, r, snap)

@@ -15,16 +15,17 @@ import (
 	"fawn/views/chat"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
 func (u *UI) sharing(c echo.Context, t store.Thread) error {
 	var err error
-	p := views.SharePage{Modal: fragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
-	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+	p := views.SharePage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
+	if p.Shell, err = u.Shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
-	row, err := u.rows(c.Request().Context(), []store.Thread{t})
+	row, err := u.Rows(c.Request().Context(), []store.Thread{t})
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (u *UI) sharing(c echo.Context, t store.Thread) error {
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return html(c, http.StatusOK, chat.SharePage(p))
+	return page.HTML(c, http.StatusOK, chat.SharePage(p))
 }
 
 // loopbackOf is a host that only the computer itself can reach, or "".

@@ -3,7 +3,6 @@ package ui
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,6 +11,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	fileviews "fawn/views/files"
+	"fawn/web/ui/page"
 )
 
 // sharedThread is what a link lets people read.
@@ -27,7 +27,7 @@ type sharedThread struct {
 // that is "". ErrNotFound for a link that leads nowhere.
 func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 	ctx := c.Request().Context()
-	link, err := u.DB.ShareByToken(ctx, param(c, "token"))
+	link, err := u.DB.ShareByToken(ctx, page.Param(c, "token"))
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 		return nil, err
 	}
 	for _, p := range slices.Backward(artifacts) {
-		if clean, err := files.Clean(p); err == nil && !s.files[trimSlash(clean)] {
-			s.files[trimSlash(clean)] = true
+		if clean, err := files.Clean(p); err == nil && !s.files[page.TrimSlash(clean)] {
+			s.files[page.TrimSlash(clean)] = true
 			s.list = append(s.list, b.file(clean))
 		}
 	}
@@ -60,7 +60,7 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 	for i := range s.turns {
 		s.turns[i].Gap = v.gaps[s.turns[i].ID]
 	}
-	s.title = exportTitle(t, s.turns[:min(1, len(s.turns))], readPrefs(c.Request()).Lang)
+	s.title = exportTitle(t, s.turns[:min(1, len(s.turns))], page.ReadPrefs(c.Request()).Lang)
 	for i := range s.turns {
 		s.tame(&s.turns[i])
 	}
@@ -103,21 +103,15 @@ func (s *sharedThread) tame(t *views.Turn) {
 	}
 }
 
-// sharedShell is what pages for readers of a link have around them: nothing of the owner's.
-func sharedShell(c echo.Context) views.Shell {
-	p := readPrefs(c.Request())
-	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size}
-}
-
 // shared is GET /share/:token.
 func (u *UI) shared(c echo.Context) error {
 	s, err := u.readShared(c, c.QueryParam("at"))
 	if err != nil {
 		return err
 	}
-	p := views.SharedPage{Shell: sharedShell(c), Token: s.Token, Title: s.title, At: s.CreatedAt, Turns: s.turns,
+	p := views.SharedPage{Shell: page.SharedShell(c), Token: s.Token, Title: s.title, At: s.CreatedAt, Turns: s.turns,
 		Files: s.files}
-	return html(c, http.StatusOK, chat.SharedPage(p))
+	return page.HTML(c, http.StatusOK, chat.SharedPage(p))
 }
 
 // sharedFile is GET /share/:token/files/*: the page of a file that was handed over.
@@ -126,7 +120,7 @@ func (u *UI) sharedFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view, err := u.fileView(localized(c),
+	view, err := u.fileView(page.Localized(c),
 		&conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
 	if err != nil {
 		return err
@@ -138,7 +132,7 @@ func (u *UI) sharedFile(c echo.Context) error {
 	if view.Missing {
 		status = http.StatusNotFound
 	}
-	return html(c, status, fileviews.FilePage(views.FilePage{Shell: sharedShell(c), Panel: p}))
+	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: page.SharedShell(c), Panel: p}))
 }
 
 // sharedView is GET /share/:token/view/*: that file itself.
@@ -152,16 +146,13 @@ func (u *UI) sharedView(c echo.Context) error {
 
 // sharedPath is the file a request asks for. ErrNotFound for one the link does not cover.
 func (u *UI) sharedPath(c echo.Context) (*sharedThread, string, error) {
-	clean, err := files.Clean("/" + trimSlash(param(c, "*")))
+	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {
 		return nil, "", store.ErrNotFound
 	}
 	s, err := u.readShared(c, "")
-	if err == nil && !s.files[trimSlash(clean)] {
+	if err == nil && !s.files[page.TrimSlash(clean)] {
 		err = store.ErrNotFound
 	}
 	return s, clean, err
 }
-
-// forLink tells whether a request is made by a reader of a link.
-func forLink(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/share/") }

@@ -29,6 +29,7 @@ import (
 	"fawn/web/account/totp"
 	"fawn/web/errstatus"
 	"fawn/web/ui"
+	"fawn/web/ui/page"
 )
 
 // guarded is the pages of a server that people have to sign in to.
@@ -56,9 +57,9 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 	if err := manager.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	u, err := ui.New(ui.Deps{DB: db, Dirs: files.Dirs{Root: dir}, Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}),
-		Log: log, Version: "test", Addr: "127.0.0.1:0", Accounts: h.accounts, SSO: sso.New(&netguard.Guard{}),
-		Runs: manager})
+	u, err := ui.New(ui.Deps{Site: &page.Site{DB: db, Runs: manager, Dirs: h.dirs, Accounts: h.accounts, Log: log,
+		Config: config.Fixed(&config.Snapshot{File: f, DataDir: dir}), Addr: "127.0.0.1:0"},
+		Version: "test", SSO: sso.New(&netguard.Guard{})})
 	if err != nil {
 		t.Fatal(err)
 	}

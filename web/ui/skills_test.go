@@ -290,7 +290,7 @@ func TestASkillComesFromAnAddress(t *testing.T) {
 			t.Errorf("%s: %d %s", address, a.StatusCode, a.body)
 		}
 	}
-	w.ui.Fetch = srv.Client()
+	w.ui.SetFetch(srv.Client())
 	if a := w.post("/ui/skills/fetch", url.Values{"address": {srv.URL + "/none.skill"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "404") {
 		t.Error(a.StatusCode, a.body)
 	}

@@ -8,9 +8,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/profile"
 	"fawn/agent/skills"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // Commands of the message box that the pages carry out; the others are the agent's.
@@ -21,12 +24,12 @@ const (
 
 // commands is GET /ui/commands: the list that opens with a slash in the message box.
 func (u *UI) commands(c echo.Context) error {
-	if !fragment(c.Request()) {
+	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
 	}
 	ctx := c.Request().Context()
 	list := views.Commands{Fresh: c.QueryParam("new") != "", Skills: u.slashSkills(), Agents: u.mentions(ctx)}
-	if id := c.QueryParam("thread"); u.free(ctx, id) == nil {
+	if id := c.QueryParam("thread"); u.FreeID(ctx, id) == nil {
 		list.ThreadID = id
 		var err error
 		if list.Prompts, err = u.promptsOf(ctx, id); err != nil {
@@ -36,7 +39,7 @@ func (u *UI) commands(c echo.Context) error {
 			return err
 		}
 	}
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.Commands(list)))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Commands(list)))
 }
 
 // maxSlashSkills bounds the skills of the list; more can still be written out.
@@ -54,7 +57,7 @@ func (u *UI) slashSkills() (list []views.Partner) {
 	}
 	for _, s := range all {
 		if _, _, ok := skills.Asked("/" + s.Name); ok && len(list) < maxSlashSkills {
-			list = append(list, views.Partner{Name: s.Name, Text: oneLine(s.Description)})
+			list = append(list, views.Partner{Name: s.Name, Text: page.OneLine(s.Description)})
 		}
 	}
 	return list
@@ -64,7 +67,7 @@ func (u *UI) slashSkills() (list []views.Partner) {
 func (u *UI) mentions(ctx context.Context) (list []views.Partner) {
 	for _, e := range u.ownAgents(ctx) {
 		if e.Err == nil {
-			list = append(list, views.Partner{Name: e.Name, Text: oneLine(e.Description)})
+			list = append(list, views.Partner{Name: e.Name, Text: page.OneLine(e.Description)})
 		}
 	}
 	if len(list) > 0 {
@@ -90,7 +93,19 @@ var errShort = errors.New("the chat is empty")
 func newChat(c echo.Context, text string) error {
 	where := views.NewChatURL
 	if text != "" {
-		where += "?q=" + queryEscape(head(text, maxDraft))
+		where += "?q=" + queryEscape(page.Head(text, page.MaxDraft))
 	}
-	return frame(c, views.Frame{Location: where}, where)
+	return page.Frame(c, views.Frame{Location: where}, where)
+}
+
+// ownAgents are the reader's agents, those whose files cannot be read too.
+func (u *UI) ownAgents(ctx context.Context) []profile.Entry {
+	if u.Agents == nil {
+		return nil
+	}
+	list, err := u.Agents.List(principal.Owner(ctx))
+	if err != nil {
+		u.Log.Warn("custom agents can't be listed", "err", err)
+	}
+	return list
 }

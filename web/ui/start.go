@@ -46,7 +46,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 		req.Multitask = "enqueue"
 	}
 	var own *store.Thread
-	t, err := u.mine(ctx, req.Thread)
+	t, err := u.OwnThread(ctx, req.Thread)
 	if err == nil {
 		own = &t
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -74,7 +74,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if err != nil || !chose && with == u.talkOf(ctx, own) {
 		return err
 	}
-	if t, err = u.mine(ctx, req.Thread); err != nil {
+	if t, err = u.OwnThread(ctx, req.Thread); err != nil {
 		return err
 	}
 	if err := u.keepTalk(ctx, t, with); err != nil || !chose {

@@ -10,6 +10,7 @@ import (
 	"fawn/views"
 	"fawn/views/settings"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // news is what a page that is not on screen learns about its thread.
@@ -32,11 +33,11 @@ type notice struct {
 func (u *UI) status(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	running := u.Runs.Active(t.ID) != "" // before the row: a run that ends meanwhile is told the next time
-	t, err := u.mine(ctx, t.ID)
+	t, err := u.OwnThread(ctx, t.ID)
 	if err != nil {
 		return err
 	}
-	rows, err := u.rows(ctx, []store.Thread{t})
+	rows, err := u.Rows(ctx, []store.Thread{t})
 	if err != nil {
 		return err
 	}
@@ -49,10 +50,10 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	if paused {
 		n.State = views.ThreadWaiting
 	}
-	if kind := newsOf(n.State); (!running || paused) && kind != "" && readPrefs(c.Request()).wants(kind) {
-		n.Notice = &notice{Title: say(c, "notify."+kind), Body: views.Safe(n.Title)}
+	if kind := newsOf(n.State); (!running || paused) && kind != "" && page.ReadPrefs(c.Request()).Wants(kind) {
+		n.Notice = &notice{Title: page.Say(c, "notify."+kind), Body: views.Safe(n.Title)}
 		if n.Notice.Body == "" {
-			n.Notice.Body = say(c, "thread.untitled")
+			n.Notice.Body = page.Say(c, "thread.untitled")
 		}
 	}
 	return httpx.JSON(c, http.StatusOK, n)
@@ -74,5 +75,5 @@ func newsOf(s views.ThreadState) string {
 // notifyOffer is GET /ui/notifications: the offer of notifications, for the script of a page
 // whose run took long.
 func (u *UI) notifyOffer(c echo.Context) error {
-	return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, settings.NotifyOffer()))
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, settings.NotifyOffer()))
 }

@@ -7,11 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"fawn/agent"
 	"fawn/agent/tools"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // Limits of what a step carries on the page, in bytes. The whole output comes on demand.
@@ -50,9 +50,9 @@ func finish(s *views.Step, m *agent.Message) {
 	text := m.Content.String()
 	s.State, s.Since = views.StepDone, noTime
 	s.Bytes, s.Lines = int64(len(text)), lines(text)
-	s.Output = head(text, maxStepOutput)
+	s.Output = page.Head(text, maxStepOutput)
 	if s.Tool == "bash" { // the last lines are the ones worth showing
-		s.Output = tail(text, maxStepOutput)
+		s.Output = page.Tail(text, maxStepOutput)
 	}
 	if s.Tool == "web_search" {
 		s.Sites = sites(text)
@@ -110,30 +110,7 @@ func lines(s string) int {
 // firstLine is what fits on the card of a step.
 func firstLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return head(first, maxStepLine)
-}
-
-// head is the beginning of s, cut at a rune.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// tail is the end of s, cut at a rune.
-func tail(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	from := len(s) - n
-	for from < len(s) && !utf8.RuneStart(s[from]) {
-		from++
-	}
-	return s[from:]
+	return page.Head(first, maxStepLine)
 }
 
 // presented are the paths in the arguments of present_files, in each form it reads.

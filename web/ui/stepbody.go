@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
 
 // maxStepBody is how much of an output the details of a step show, in bytes.
@@ -21,7 +22,7 @@ const maxStepBody = 256 << 10
 // step is GET /ui/threads/:id/steps/:step: everything about one tool call; ?raw=1 is its
 // whole output as text.
 func (u *UI) step(c echo.Context, t store.Thread) error {
-	id, name := t.ID, param(c, "step")
+	id, name := t.ID, page.Param(c, "step")
 	messages, err := u.messages(c, id)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 		_, output = helperResult(output)
 	}
 	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
-	body.Step.Output = head(output, maxStepBody)
+	body.Step.Output = page.Head(output, maxStepBody)
 	body.Step.Web = withText(body.Step.Web, body.Step.Output)
 	if step.Tool == "task" {
 		if body.Trail, err = u.trailOf(c, id, step, messages); err != nil {
@@ -64,16 +65,16 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	if body.Cut {
 		body.Raw = views.StepURL(id, name) + "?raw=1"
 	}
-	if fragment(c.Request()) && c.QueryParam("all") != "" {
-		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.StepOutput(body)))
+	if page.WantsFragment(c.Request()) && c.QueryParam("all") != "" {
+		return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.StepOutput(body)))
 	}
-	if fragment(c.Request()) {
-		return html(c, http.StatusOK, inLang(readPrefs(c.Request()).Lang, chat.StepDetails(body)))
+	if page.WantsFragment(c.Request()) {
+		return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.StepDetails(body)))
 	}
-	if body.Shell, err = u.shell(c, views.NavNone, id); err != nil {
+	if body.Shell, err = u.Shell(c, views.NavNone, id); err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, chat.StepPage(body))
+	return page.HTML(c, http.StatusOK, chat.StepPage(body))
 }
 
 // findStep looks for a call and its result, newest first.
@@ -123,7 +124,7 @@ func (u *UI) source(c echo.Context, t store.Thread) error {
 		return err
 	}
 	for _, m := range messages {
-		if m.ID == param(c, "message") && (m.Type == agent.TypeAI || m.Type == agent.TypeHuman) {
+		if m.ID == page.Param(c, "message") && (m.Type == agent.TypeAI || m.Type == agent.TypeHuman) {
 			return plain(c, m.Content.String())
 		}
 	}
@@ -134,7 +135,7 @@ func (u *UI) source(c echo.Context, t store.Thread) error {
 func plain(c echo.Context, text string) error {
 	h := c.Response().Header()
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Cache-Control", "private, no-cache")
 	return c.String(http.StatusOK, text)
 }
@@ -143,7 +144,7 @@ func plain(c echo.Context, text string) error {
 // already, the message that is being written is not.
 func (u *UI) messages(c echo.Context, thread string) ([]*agent.Message, error) {
 	ctx := c.Request().Context()
-	t, err := u.mine(ctx, thread)
+	t, err := u.OwnThread(ctx, thread)
 	if err != nil {
 		return nil, err
 	}

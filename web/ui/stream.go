@@ -14,6 +14,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/runs/underway"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // maxArgs is how many bytes of a call's growing arguments are read for its summary.
@@ -208,7 +209,7 @@ func (b *builder) output(data json.RawMessage) {
 	t := &b.turns[len(b.turns)-1]
 	for i := range t.Trail.Steps {
 		if s := &t.Trail.Steps[i]; s.Kind == views.StepTool && s.ID == b.calls[out.ID] && s.State == views.StepRun {
-			s.Output = tail(s.Output+out.Output, maxStepOutput)
+			s.Output = page.Tail(s.Output+out.Output, maxStepOutput)
 		}
 	}
 }

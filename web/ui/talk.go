@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // Where a thread's metadata keeps which agent it talks to, and that the agent is being made.
@@ -131,7 +132,7 @@ func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	p := views.Partner{Name: w.Name, Making: w.Making}
 	if w.Name != "" && !w.Making {
 		if a, err := u.Agents.Get(principal.Owner(ctx), w.Name); err == nil {
-			p.Text = oneLine(a.Description)
+			p.Text = page.OneLine(a.Description)
 		}
 	}
 	return p
@@ -151,4 +152,16 @@ func (u *UI) invited(c echo.Context) talk {
 func (u *UI) otherTalk(ctx context.Context, before, after store.Thread, form url.Values) bool {
 	now := u.talkOf(ctx, &after)
 	return now != u.talkOf(ctx, &before) || form.Get("making") != "" && !now.Making
+}
+
+// beginMaking begins a chat in which an agent is made.
+func (u *UI) beginMaking(c echo.Context, thread, name, text string) (problem string, status int, err error) {
+	err = u.start(c, thread, nil, text, url.Values{"agent": {name}, "making": {"1"}})
+	if err == nil {
+		return "", 0, nil
+	}
+	if problem, status = u.refusal(c, err); problem == "" {
+		return "", 0, err
+	}
+	return problem, status, nil
 }

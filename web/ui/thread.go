@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,10 +13,8 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
 )
-
-// maxDraft bounds a refused text that goes back to the page in its address, in bytes.
-const maxDraft = 4 << 10
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
 
@@ -30,19 +27,19 @@ type boxDraft struct {
 
 // thread is GET /workspace/chats/:id.
 func (u *UI) thread(c echo.Context, t store.Thread) error {
-	return u.threadPage(c, boxDraft{text: head(c.QueryParam("q"), maxDraft)})
+	return u.threadPage(c, boxDraft{text: page.Head(c.QueryParam("q"), page.MaxDraft)})
 }
 
 // threadPage shows a thread with what stands in its message box.
 func (u *UI) threadPage(c echo.Context, d boxDraft) error {
-	ctx, id := c.Request().Context(), param(c, "id")
+	ctx, id := c.Request().Context(), page.Param(c, "id")
 	at := cmp.Or(c.QueryParam("edit"), c.QueryParam("at"))
 	v, err := u.load(ctx, id, "", everything, at)
 	if err != nil {
 		return err
 	}
 	u.see(ctx, id)
-	shell, err := u.shell(c, views.NavNone, id)
+	shell, err := u.Shell(c, views.NavNone, id)
 	if err != nil {
 		return err
 	}
@@ -52,7 +49,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		user.Editing = true
 		s.turns[edit].User = &user
 	}
-	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.box(), Restart: u.runsCommands()}
+	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.Box(), Restart: u.runsCommands()}
 	p.Thread.Later = u.later(id)
 	if p.Thread.Shared, err = u.isShared(ctx, id); err != nil {
 		return err
@@ -69,11 +66,11 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		}
 		p.Panel = &panel
 	}
-	p.Notice = u.configNotice(c)
+	p.Notice = u.ConfigNotice(c)
 	if did := u.compacted(c, v); did != nil {
 		p.Shell.Toast = &views.Toast{Kind: did.Kind, Text: did.Text}
 	}
-	return html(c, max(d.status, http.StatusOK), chat.ThreadPage(p))
+	return page.HTML(c, max(d.status, http.StatusOK), chat.ThreadPage(p))
 }
 
 // attached are the names and sizes of files that earlier messages brought.
@@ -124,7 +121,7 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 // waiting lists the uploads that belong to the next message.
 func (u *UI) waiting(ctx context.Context, thread string, sent map[string]int64) ([]uploads.File, error) {
 	files, err := u.Dirs.Open(thread)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -157,27 +154,10 @@ func (u *UI) modelLabel(name string) string {
 	return name
 }
 
-// untitledRuns is how many runs are looked through for the words that stand for a title.
-const untitledRuns = 20
-
-// rows are threads as lists show them. One without a title has the first words of the
-// message that began it.
-func (u *UI) rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow, error) {
-	out := make([]views.ThreadRow, len(list))
-	for i, t := range list {
-		out[i] = rowOf(t)
-		if t.Title != "" {
-			continue
-		}
-		begun, err := u.DB.Runs(ctx, t.ID, "", untitledRuns, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range slices.Backward(begun) { // the oldest first
-			if out[i].Title = firstWords(inputText(r)); out[i].Title != "" {
-				break
-			}
-		}
+// see remembers that the reader looks at a thread. That it could not be stored is no reason
+// to show nothing.
+func (u *UI) see(ctx context.Context, thread string) {
+	if err := u.DB.See(ctx, thread); err != nil && ctx.Err() == nil {
+		u.Log.Warn("couldn't mark a chat as read", "thread", thread, "err", err)
 	}
-	return out, u.mark(ctx, out, list)
 }

@@ -14,6 +14,8 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
+	"fawn/web/ui/settings"
 )
 
 // usedMemories is how many memories a run was told, and their ids as far as its metadata has room.
@@ -42,10 +44,10 @@ func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
 		return store.ErrNotFound
 	}
 	ctx := c.Request().Context()
-	p := views.ThreadMemoryPage{Modal: fragment(c.Request()), ThreadID: t.ID,
+	p := views.ThreadMemoryPage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID,
 		Disabled: !u.Config.Current().File.Memory.Enabled, Forgot: c.QueryParam("forgot") != ""}
 	var err error
-	if p.Shell, err = u.shell(c, views.NavNone, t.ID); err != nil {
+	if p.Shell, err = u.Shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
 	if p.Off, err = u.Memory.Off(ctx, t.ID); err != nil {
@@ -60,14 +62,14 @@ func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
 		if err := u.answerMemories(c, &p, t, run, facts); err != nil {
 			return err
 		}
-		return html(c, http.StatusOK, chat.ThreadMemoryPage(p))
+		return page.HTML(c, http.StatusOK, chat.ThreadMemoryPage(p))
 	}
 	for _, f := range facts {
 		if f.Thread() == t.ID {
-			p.Taught = append(p.Taught, u.memoryFact(c, f))
+			p.Taught = append(p.Taught, u.settings.MemoryFact(c, f))
 		}
 	}
-	return html(c, http.StatusOK, chat.ThreadMemoryPage(p))
+	return page.HTML(c, http.StatusOK, chat.ThreadMemoryPage(p))
 }
 
 // answerMemories fills in the memories that one run of a thread used.
@@ -88,7 +90,7 @@ func (u *UI) answerMemories(c echo.Context, p *views.ThreadMemoryPage, t store.T
 			continue
 		}
 		if i := slices.IndexFunc(facts, func(f memory.Fact) bool { return f.ID == id }); i >= 0 {
-			p.Used = append(p.Used, u.memoryFact(c, facts[i]))
+			p.Used = append(p.Used, u.settings.MemoryFact(c, facts[i]))
 		}
 	}
 	p.Gone = n - len(p.Used)
@@ -101,7 +103,7 @@ func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
 	if u.Memory == nil {
 		return store.ErrNotFound
 	}
-	form, err := readForm(c.Request(), maxSmallForm)
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
@@ -123,8 +125,8 @@ func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
 
 // memoryChanged words an undo that came too late.
 func memoryChanged(c echo.Context, err error) error {
-	if key := memoryErrorKey(err); key != "" {
-		return echo.NewHTTPError(http.StatusConflict, say(c, key))
+	if key := settings.MemoryErrorKey(err); key != "" {
+		return echo.NewHTTPError(http.StatusConflict, page.Say(c, key))
 	}
 	return err
 }

@@ -15,6 +15,8 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/page"
+	"fawn/web/ui/settings"
 )
 
 // hasServers tells whether there are MCP servers that chats may have.
@@ -37,13 +39,13 @@ func (u *UI) threadTools(c echo.Context, id string) error {
 		return store.ErrNotFound
 	}
 	ctx := c.Request().Context()
-	p := views.ThreadTools{Menu: fragment(c.Request()), ThreadID: id, Text: plainText(c.QueryParam("text")),
-		Manage: mayChange(c)}
+	p := views.ThreadTools{Menu: page.WantsFragment(c.Request()), ThreadID: id, Text: page.PlainText(c.QueryParam("text")),
+		Manage: page.MayChange(c)}
 	var err error
-	if p.Shell, err = u.shell(c, views.NavNone, id); err != nil {
+	if p.Shell, err = u.Shell(c, views.NavNone, id); err != nil {
 		return err
 	}
-	if _, err := u.mine(ctx, id); errors.Is(err, store.ErrNotFound) {
+	if _, err := u.OwnThread(ctx, id); errors.Is(err, store.ErrNotFound) {
 		p.New = true
 	} else if err != nil {
 		return err
@@ -51,7 +53,7 @@ func (u *UI) threadTools(c echo.Context, id string) error {
 	if p.Servers, err = u.toolServers(ctx, id); err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, chat.ThreadTools(p))
+	return page.HTML(c, http.StatusOK, chat.ThreadTools(p))
 }
 
 // toolServers are the MCP servers and their tools, as they are in a chat.
@@ -66,7 +68,7 @@ func (u *UI) toolServers(ctx context.Context, thread string) ([]views.ToolServer
 			continue
 		}
 		s := views.ToolServer{Name: st.Name, State: st.State, Off: off.HasServer(st.Name)}
-		for _, t := range mcpTools(st.Tools) {
+		for _, t := range settings.ServerTools(st.Tools) {
 			s.Tools = append(s.Tools, views.ToolSwitch{Name: t.Name, Text: t.Text, Off: off.HasTool(st.Name, t.Name)})
 		}
 		out = append(out, s)
@@ -79,7 +81,7 @@ func (u *UI) switchTools(c echo.Context, id string) error {
 	if u.MCP == nil || u.Switches == nil {
 		return store.ErrNotFound
 	}
-	form, err := readForm(c.Request(), maxServerForm)
+	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {
 		return err
 	}
@@ -87,16 +89,16 @@ func (u *UI) switchTools(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if !scripted(c.Request()) {
-		return u.backToBox(c, id, plainText(form.Get("text")))
+	if !page.Scripted(c.Request()) {
+		return u.backToBox(c, id, page.PlainText(form.Get("text")))
 	}
-	button, err := views.Render(localized(c), chat.ToolsButton(id, !off.Empty()))
+	button, err := views.Render(page.Localized(c), chat.ToolsButton(id, !off.Empty()))
 	if err != nil {
 		return err
 	}
 	var f views.Frame
 	f.Do(views.SwapOuter, "tools-btn", string(button))
-	return sendFrame(c, http.StatusOK, f)
+	return page.SendFrame(c, http.StatusOK, f)
 }
 
 // turn carries out a form of switches.

@@ -10,6 +10,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 // thumbnail answers with a small version of a picture. Pages have an icon below it, so one that
@@ -22,8 +23,8 @@ func (u *UI) thumbnail(c echo.Context, thread string, file *os.File, side int) e
 	if err != nil {
 		return err
 	}
-	if forLink(c.Request()) {
-		private(c.Response().Header())
+	if page.ForLink(c.Request()) {
+		page.Private(c.Response().Header())
 	}
 	return httpx.Thumbnail(c, t.Type, t.Hash, t.Data)
 }

@@ -3,13 +3,13 @@ package ui
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"time"
 
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 const (
@@ -49,14 +49,6 @@ func (t *trash) moment() time.Time {
 	return now
 }
 
-// undoToken names a deletion among those of its owner.
-func undoToken(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 36) }
-
-func deletionOf(token string) (at time.Time, ok bool) {
-	ms, err := strconv.ParseInt(token, 36, 64)
-	return time.UnixMilli(ms), err == nil
-}
-
 // discard ends the runs of threads and puts them into the trash. Threads that are not there
 // are left out; ErrNotFound when none is there. What was taken before an error is in the
 // trash, too.
@@ -80,11 +72,11 @@ func (u *UI) discard(ctx context.Context, threads []string) (token string, err e
 	if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
-	return undoToken(at), err
+	return page.UndoToken(at), err
 }
 
 func (u *UI) discardOne(ctx context.Context, thread string, at time.Time) error {
-	if _, err := u.mine(ctx, thread); err != nil {
+	if _, err := u.OwnThread(ctx, thread); err != nil {
 		return err
 	}
 	if err := u.Runs.CancelAll(ctx, thread); err != nil {
@@ -95,7 +87,7 @@ func (u *UI) discardOne(ctx context.Context, thread string, at time.Time) error 
 
 // restore takes back a deletion. errLate when it is too late for that.
 func (u *UI) restore(ctx context.Context, token string) ([]string, error) {
-	at, ok := deletionOf(token)
+	at, ok := page.DeletionOf(token)
 	if !ok {
 		return nil, errLate
 	}
@@ -104,15 +96,6 @@ func (u *UI) restore(ctx context.Context, token string) ([]string, error) {
 		err = errLate
 	}
 	return threads, err
-}
-
-// restorable counts the threads of a deletion.
-func (u *UI) restorable(ctx context.Context, token string) (int, error) {
-	at, ok := deletionOf(token)
-	if !ok {
-		return 0, nil
-	}
-	return u.DB.Discarded(ctx, principal.Owner(ctx), at)
 }
 
 // EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.

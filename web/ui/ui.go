@@ -1,4 +1,5 @@
-// Package ui answers browsers: pages, the forms on them, and the live stream of a page.
+// Package ui answers browsers: pages, the forms on them, and the live stream of a page. Here are
+// those of conversations; the packages below have the others, and package page what they share.
 //
 // A handler reads the store and the runs, maps what it read to view models (turn.go and
 // runinfo.go hold that mapping) and hands them to the components of package views. Every
@@ -11,33 +12,31 @@ package ui
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"time"
 
-	"fawn/agent/config"
 	"fawn/agent/inspect"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
-	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
 	"fawn/assets"
 	"fawn/memory"
-	"fawn/sandbox"
-	"fawn/sandbox/files"
-	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
-	"fawn/web/account"
+	accounts "fawn/web/account"
 	"fawn/web/account/sso"
 	"fawn/web/httpx"
-	"fawn/web/network"
 	"fawn/web/openapi"
+	"fawn/web/ui/account"
+	"fawn/web/ui/agents"
+	"fawn/web/ui/page"
+	"fawn/web/ui/settings"
+	"fawn/web/ui/tasks"
 )
 
 // maxStreams is how many pages may follow runs at once.
@@ -45,23 +44,14 @@ const maxStreams = 512
 
 // Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
 type Deps struct {
-	DB      *store.DB
-	Runs    *runs.Manager
-	Dirs    files.Dirs
-	Config  *config.Store
+	*page.Site
 	Uploads func() uploads.Config // the limits of this moment
-	// Accounts knows who may use the server; nil is of a server that has none.
-	Accounts *account.Service
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
 	// Pictures makes thumbnails; nil makes none.
 	Pictures uploads.Pictures
-	Log      *slog.Logger
 	Version  string
-	Addr     string                          // where the server listens, for the about page
-	Sandbox  func() sandbox.Report           // what runs commands; may be nil
 	Memory   *memory.Service                 // what is known about people; may be nil
-	Network  *network.Decisions              // hosts that agents want to reach; may be nil
 	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
 	Agents   *profile.Library                // the custom agents; nil has none
@@ -82,25 +72,29 @@ type Deps struct {
 	Draining context.Context // over when live streams should end; nil never is
 }
 
-// UI is the set of page handlers. It holds no state of its own but counters, what was last
-// found on this machine, what can still be had back after a deletion, and what pages that
+// UI is the set of page handlers: those of conversations, and of the packages below. It holds no
+// state of its own but counters, what can still be had back after a deletion, and what pages that
 // follow a run share.
 type UI struct {
 	Deps
+	account  *account.Handlers
+	settings *settings.Handlers
+	agents   *agents.Handlers
+	tasks    *tasks.Handlers
+
 	streams httpx.Limiter
-	servers discovery
 	trash   *trash
-	probes  chan struct{} // holds one for each model that is being tried
 	zips    chan struct{} // holds one for each archive of files that is being made
 	tick    time.Duration
 
 	feeds feeds
 	drawn atomic.Int64 // changes of pages that were worked out
 
-	sealed *sealer // what browsers keep between the steps of signing in
-
 	suggesting turnstile // threads whose follow-ups are being made
 }
+
+// Providers are the services that people can sign in with, for clients of the API.
+func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
 
 // Streams counts the pages that follow something now.
 func (u *UI) Streams() int64 { return u.streams.Open() }
@@ -119,11 +113,16 @@ func New(d Deps) (*UI, error) {
 	if d.Fetch == nil {
 		d.Fetch = fetch.Client()
 	}
-	sealed, err := newSealer()
-	if err != nil {
+	u := &UI{Deps: d, trash: newTrash(), zips: make(chan struct{}, maxZips), tick: tick,
+		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}
+	var err error
+	if u.account, err = account.New(d.Site, d.SSO); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	return &UI{Deps: d, sealed: sealed, servers: discovery{find: llm.Discover}, trash: newTrash(), probes: make(chan struct{}, maxProbes),
-		zips: make(chan struct{}, maxZips), tick: tick,
-		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}, nil
+	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,
+		Memory: d.Memory, Documents: d.Documents, Backups: d.Backups, Version: d.Version, Discover: llm.Discover})
+	u.agents = &agents.Handlers{Site: d.Site,
+		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
+	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents}
+	return u, nil
 }

@@ -16,10 +16,11 @@ import (
 	"fawn/views/chat"
 	"fawn/web/errstatus"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 func attachment(f uploads.File) views.Attachment {
-	a := views.Attachment{Name: f.Filename, Path: trimSlash(f.Path), Bytes: f.Size,
+	a := views.Attachment{Name: f.Filename, Path: page.TrimSlash(f.Path), Bytes: f.Size,
 		Unseen: uploads.UnseenPicture(f.Filename)}
 	switch c := f.Conversion; {
 	case c == nil:
@@ -73,9 +74,9 @@ type uploaded struct {
 func (u *UI) upload(c echo.Context, id string) error {
 	r := c.Request()
 	limits := u.Uploads()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+maxSmallForm*maxFields)
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+page.SmallForm*page.MaxFields)
 	var result uploads.Result
-	form, had, err := readFormFiles(r, maxSmallForm*maxFields, func(_ url.Values, parts *multipart.Reader) (err error) {
+	form, had, err := page.ReadFormFiles(r, page.SmallForm*page.MaxFields, func(_ url.Values, parts *multipart.Reader) (err error) {
 		result, err = u.store(r.Context(), id, parts)
 		return err
 	})
@@ -88,12 +89,12 @@ func (u *UI) upload(c echo.Context, id string) error {
 	if err != nil {
 		return u.uploadError(c, err)
 	}
-	if !scripted(r) {
-		return u.backToBox(c, id, plainText(form.Get("text")))
+	if !page.Scripted(r) {
+		return u.backToBox(c, id, page.PlainText(form.Get("text")))
 	}
 	var chips []byte
 	for _, f := range result.Files {
-		one, err := views.Render(localized(c), chat.UploadChip(id, attachment(f)))
+		one, err := views.Render(page.Localized(c), chat.UploadChip(id, attachment(f)))
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (u *UI) upload(c echo.Context, id string) error {
 }
 
 func (u *UI) uploadError(c echo.Context, err error) error {
-	if !scripted(c.Request()) {
+	if !page.Scripted(c.Request()) {
 		return err
 	}
 	status, _ := errstatus.Of(err)
@@ -121,11 +122,11 @@ func uploadProblem(c echo.Context, err error) string {
 	var total *uploads.TotalTooLargeError
 	switch {
 	case errors.As(err, &many):
-		return say(c, "live.toomany", views.Number(many.Limit))
+		return page.Say(c, "live.toomany", views.Number(many.Limit))
 	case errors.As(err, &large):
-		return say(c, "live.toobig", views.Safe(large.Name), views.Bytes(large.Limit))
+		return page.Say(c, "live.toobig", views.Safe(large.Name), views.Bytes(large.Limit))
 	case errors.As(err, &total):
-		return say(c, "live.total", views.Bytes(total.Limit))
+		return page.Say(c, "live.total", views.Bytes(total.Limit))
 	}
 	status, detail := errstatus.Of(err)
 	if errors.Is(err, files.ErrQuota) || status < http.StatusInternalServerError {
@@ -134,9 +135,9 @@ func uploadProblem(c echo.Context, err error) string {
 		}
 	}
 	if status == http.StatusInsufficientStorage {
-		return say(c, "error.507.text")
+		return page.Say(c, "error.507.text")
 	}
-	return say(c, "live.senderror")
+	return page.Say(c, "live.senderror")
 }
 
 // reading is what a chip says of a document.
@@ -150,7 +151,7 @@ type reading struct {
 func (u *UI) documents(c echo.Context, id string) error {
 	said := map[string]reading{}
 	tree, err := u.Dirs.Open(id)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return httpx.JSON(c, http.StatusOK, said)
 	}
 	if err != nil {
@@ -163,7 +164,7 @@ func (u *UI) documents(c echo.Context, id string) error {
 	}
 	for _, f := range list.Files {
 		if a := attachment(f); a.Document != "" {
-			said[f.Filename] = reading{chat.DocumentText(localized(c), a), a.Document == uploads.Pending}
+			said[f.Filename] = reading{chat.DocumentText(page.Localized(c), a), a.Document == uploads.Pending}
 		}
 	}
 	return httpx.JSON(c, http.StatusOK, said)
@@ -171,8 +172,8 @@ func (u *UI) documents(c echo.Context, id string) error {
 
 // removeUpload is POST /ui/threads/:id/uploads/:name/delete.
 func (u *UI) removeUpload(c echo.Context, id string) error {
-	name := param(c, "name")
-	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	name := page.Param(c, "name")
+	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {
 		return err
 	}
@@ -187,23 +188,23 @@ func (u *UI) removeUpload(c echo.Context, id string) error {
 	if err := errors.Join(u.Documents.Remove(c.Request().Context(), tree, id, name), u.Pictures.Forget(id)); err != nil {
 		return err
 	}
-	if scripted(c.Request()) {
-		return frame(c, views.Frame{}, "")
+	if page.Scripted(c.Request()) {
+		return page.Frame(c, views.Frame{}, "")
 	}
-	return u.backToBox(c, id, plainText(form.Get("text")))
+	return u.backToBox(c, id, page.PlainText(form.Get("text")))
 }
 
 // backToBox goes back to the page whose message box an action of a plain form came from,
 // with the text that stood in it.
 func (u *UI) backToBox(c echo.Context, thread, text string) error {
-	_, err := u.mine(c.Request().Context(), thread)
+	_, err := u.OwnThread(c.Request().Context(), thread)
 	if !errors.Is(err, store.ErrNotFound) {
 		if err != nil {
 			return err
 		}
 		return u.keepDraft(c, thread, text)
 	}
-	if len(text) > maxDraft {
+	if len(text) > page.MaxDraft {
 		return u.welcomePage(c, thread, boxDraft{text: text})
 	}
 	return c.Redirect(http.StatusSeeOther, views.NewChatURL+"?thread="+queryEscape(thread)+"&q="+queryEscape(text))

@@ -16,6 +16,8 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/input"
+	"fawn/web/ui/page"
 )
 
 // usageRuns is how many runs the page of what a chat took lists.
@@ -33,10 +35,10 @@ func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status
 	if err != nil {
 		return err
 	}
-	p := views.UsagePage{Modal: fragment(c.Request()), ThreadID: v.thread.ID, Title: v.heading(), Notice: did,
+	p := views.UsagePage{Modal: page.WantsFragment(c.Request()), ThreadID: v.thread.ID, Title: v.heading(), Notice: did,
 		Running: v.running(),
 		Empty:   len(v.turns.turns) == 0, Gauge: v.turns.gauge, Hidden: v.hidden}
-	if p.Shell, err = u.shell(c, views.NavNone, v.thread.ID); err != nil {
+	if p.Shell, err = u.Shell(c, views.NavNone, v.thread.ID); err != nil {
 		return err
 	}
 	if p.Notice == nil {
@@ -45,7 +47,7 @@ func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status
 	if err := u.spent(ctx, &p); err != nil {
 		return err
 	}
-	return html(c, status, chat.UsagePage(p))
+	return page.HTML(c, status, chat.UsagePage(p))
 }
 
 // spent fills in what the runs of a thread took, and the calls beside them.
@@ -66,7 +68,7 @@ func (u *UI) spent(ctx context.Context, p *views.UsagePage) error {
 		beside[s.Run] = append(beside[s.Run], one)
 	}
 	for _, r := range list {
-		run := views.RunSpent{ID: r.ID, Text: firstWords(inputText(r)), At: r.CreatedAt}
+		run := views.RunSpent{ID: r.ID, Text: page.FirstWords(input.Text(r)), At: r.CreatedAt}
 		if run.State = views.TurnRunning; runs.Done(r.Status) {
 			run.State, _ = outcome(r)
 		}

@@ -15,6 +15,7 @@ import (
 	"fawn/views/insight"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/page"
 )
 
 // usageDays is how many days the page of usage shows unless it is asked for others.
@@ -32,7 +33,7 @@ func (u *UI) usageHome(c echo.Context) error {
 		return err
 	}
 	p := views.UsageHome{Days: days}
-	if p.Shell, err = u.shell(c, views.NavNone, ""); err != nil {
+	if p.Shell, err = u.Shell(c, views.NavNone, ""); err != nil {
 		return err
 	}
 	first := p.Shell.Now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
@@ -77,7 +78,7 @@ func (u *UI) usageHome(c echo.Context) error {
 	if err := u.budgets(ctx, &p); err != nil {
 		return err
 	}
-	return html(c, http.StatusOK, insight.Usage(p))
+	return page.HTML(c, http.StatusOK, insight.Usage(p))
 }
 
 // asSpent is a sum of the store; its calls are runs.

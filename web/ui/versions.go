@@ -15,6 +15,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // versions tells turns that were told more than once which of the tellings they are. bases
@@ -94,7 +95,7 @@ func (u *UI) regenerate(c echo.Context, t store.Thread) error {
 // after it is put aside.
 func (u *UI) edit(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
-		text := plainText(form.Get("text"))
+		text := page.PlainText(form.Get("text"))
 		if err := u.fits(text); err != nil {
 			return err
 		}
@@ -109,14 +110,14 @@ func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id
 	if err != nil {
 		return err
 	}
-	form, err := readForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err == nil {
 		err = do(ctx, id, form)
 	}
 	if err != nil {
-		return u.refuse(c, err, plainText(form.Get("text")))
+		return u.refuse(c, err, page.PlainText(form.Get("text")))
 	}
-	if scripted(c.Request()) {
+	if page.Scripted(c.Request()) {
 		return u.sent(c, was)
 	}
 	return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")

@@ -34,6 +34,7 @@ import (
 	"fawn/web/errstatus"
 	"fawn/web/principal"
 	"fawn/web/ui"
+	"fawn/web/ui/page"
 )
 
 // world is the pages over a real store and manager, behind a real HTTP server. Its agent
@@ -97,9 +98,10 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	w.memory = memory.New(memory.Config{DB: w.db, Rules: func() memory.Rules { return memory.Rules{Enabled: true, MaxFacts: 4} },
 		Escape: agent.Escape, Log: log})
 	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
-	w.ui, err = ui.New(ui.Deps{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config,
+	w.ui, err = ui.New(ui.Deps{Site: &page.Site{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config, Log: log, Addr: "127.0.0.1:0"},
 		Uploads: func() uploads.Config { return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17} },
-		Log:     log, Version: "test", Addr: "127.0.0.1:0", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Memory: w.memory, Aside: w.aside, Draining: w.draining})
+		Version: "test", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Memory: w.memory, Aside: w.aside,
+		Draining: w.draining})
 	if err != nil {
 		t.Fatal(err)
 	}

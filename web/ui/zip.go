@@ -21,6 +21,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/httpx"
+	"fawn/web/ui/page"
 )
 
 const (
@@ -47,12 +48,12 @@ func (u *UI) filesZip(c echo.Context, t store.Thread) error {
 	case u.zips <- struct{}{}:
 		defer func() { <-u.zips }()
 	default:
-		d := httpx.Errorf(http.StatusServiceUnavailable, "%s", say(c, "files.zip.busy"))
+		d := httpx.Errorf(http.StatusServiceUnavailable, "%s", page.Say(c, "files.zip.busy"))
 		d.Header = http.Header{"Retry-After": {"10"}}
 		return d
 	}
 	dir, err := u.Dirs.Open(t.ID)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return store.ErrNotFound
 	}
 	if err != nil {
@@ -62,15 +63,15 @@ func (u *UI) filesZip(c echo.Context, t store.Thread) error {
 	list, err := zipList(ctx, dir, c.QueryParam("from") == views.ZipAll)
 	switch {
 	case errors.Is(err, errZipLarge):
-		return httpx.Errorf(http.StatusRequestEntityTooLarge, "%s", say(c, "files.zip.large", views.Bytes(maxZip)))
+		return httpx.Errorf(http.StatusRequestEntityTooLarge, "%s", page.Say(c, "files.zip.large", views.Bytes(maxZip)))
 	case errors.Is(err, errZipMany):
-		return httpx.Errorf(http.StatusRequestEntityTooLarge, "%s", say(c, "files.zip.many"))
+		return httpx.Errorf(http.StatusRequestEntityTooLarge, "%s", page.Say(c, "files.zip.many"))
 	case err != nil:
 		return err
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", "application/zip")
-	h.Set("Content-Disposition", attached(exportTitle(t, nil, readPrefs(c.Request()).Lang)+".zip"))
+	h.Set("Content-Disposition", attached(exportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".zip"))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-store")
 	c.Response().WriteHeader(http.StatusOK)
@@ -117,7 +118,7 @@ func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error
 		if errors.Is(err, files.ErrLimit) {
 			return nil, errZipMany
 		}
-		if err != nil && !isMissing(err) {
+		if err != nil && !page.IsMissing(err) {
 			return nil, err
 		}
 	}
@@ -179,7 +180,7 @@ func zipFile(z *zip.Writer, dir *files.Files, e zipEntry) error {
 		return nil
 	}
 	file, info, err := dir.Open(e.Path)
-	if errors.Is(err, fs.ErrPermission) || isMissing(err) || err == nil && !os.SameFile(named, info) {
+	if errors.Is(err, fs.ErrPermission) || page.IsMissing(err) || err == nil && !os.SameFile(named, info) {
 		if err == nil {
 			file.Close()
 		}
@@ -218,7 +219,7 @@ func packed(name string) bool {
 // that is more.
 func (u *UI) zipOffers(ctx context.Context, thread string) (made, more bool, err error) {
 	dir, err := u.Dirs.Open(thread)
-	if isMissing(err) {
+	if page.IsMissing(err) {
 		return false, false, nil
 	}
 	if err != nil {
@@ -234,7 +235,7 @@ func (u *UI) zipOffers(ctx context.Context, thread string) (made, more bool, err
 			some = true
 			return fs.SkipAll
 		})
-		if err != nil && !isMissing(err) && !errors.Is(err, files.ErrLimit) {
+		if err != nil && !page.IsMissing(err) && !errors.Is(err, files.ErrLimit) {
 			return false, false, err
 		}
 		made, more = made || some && i == 0, more || some && i > 0

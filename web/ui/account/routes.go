@@ -1,0 +1,31 @@
+package account
+
+import (
+	"fawn/web/ui/page"
+)
+
+// Routes are the pages to sign in, and the actions of the settings about accounts.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/login", page.Anyone, h.withAccounts(h.loginPage)),
+		page.Post("/login", page.Anyone, h.withAccounts(h.login)),
+		page.Post("/logout", page.Anyone, h.withAccounts(h.signOut)),
+		page.Get("/ui/login/code", page.Anyone, h.withAccounts(h.codePage)),
+		page.Post("/ui/login/code", page.Anyone, h.withAccounts(h.code)),
+		page.Post("/ui/login/passkey", page.Anyone, h.withAccounts(h.keySignIn)),
+		page.Post("/ui/login/passkey/options", page.Anyone, h.withAccounts(h.keyOptions)),
+		page.Get("/setup", page.Anyone, h.openLink(false)),
+		page.Post("/setup", page.Anyone, h.useLink(false)),
+		page.Get("/reset", page.Anyone, h.openLink(true)),
+		page.Post("/reset", page.Anyone, h.useLink(true)),
+		page.Get("/api/v1/auth/oauth/:provider", page.Anyone, h.withAccounts(h.oauth)),
+		page.Get("/api/v1/auth/callback/:provider", page.Anyone, h.withAccounts(h.oauthCallback)),
+		page.Post("/ui/account", page.Person, h.withAccounts(h.changeAccount)),
+		page.Post("/ui/account/passkey", page.Person, h.withAccounts(h.newKey)),
+		page.Post("/ui/account/passkey/options", page.Person, h.withAccounts(h.newKeyOptions)),
+		page.Post("/ui/account/sessions", page.Person, h.withAccounts(h.changeSessions)),
+		page.Post("/ui/account/tokens", page.Person, h.withAccounts(h.changeTokens)),
+		page.Post("/ui/users", page.Operator, h.withAccounts(h.invite)),
+		page.Post("/ui/users/:id/:action", page.Operator, h.withAccounts(h.changeUser)),
+	}
+}

@@ -1,0 +1,128 @@
+package account
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// errSealed means that what a browser kept is not what it was given, not for this, or too old.
+var errSealed = errors.New("not what the browser was given, or too old")
+
+// sealer lets browsers keep what stands between two steps of signing in: they can neither read
+// nor change it, nor use it for another step. The key lasts as long as the process.
+type sealer struct {
+	aead cipher.AEAD
+
+	mu   sync.Mutex
+	used map[string]time.Time // what was opened for the last time, until it would be too old anyway
+}
+
+func newSealer() (*sealer, error) {
+	key := make([]byte, 32)
+	rand.Read(key) //nolint:errcheck // never fails
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return &sealer{aead: aead, used: map[string]time.Time{}}, err
+}
+
+// envelope is what is sealed.
+type envelope struct {
+	Until time.Time       `json:"t"`
+	What  json.RawMessage `json:"w"`
+}
+
+// seal closes v for a step, for so long.
+func (s *sealer) seal(step string, v any, age time.Duration) (string, error) {
+	what, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	plain, err := json.Marshal(envelope{time.Now().Add(age), what})
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, []byte(step))), nil
+}
+
+// open reads what was sealed for a step into v, or returns errSealed.
+func (s *sealer) open(step, text string, v any) error {
+	var e envelope
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return errSealed
+	}
+	plain, err := s.aead.Open(nil, nil, sealed, []byte(step))
+	if err != nil || json.Unmarshal(plain, &e) != nil || time.Now().After(e.Until) || json.Unmarshal(e.What, v) != nil {
+		return errSealed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, was := s.used[text]; was {
+		return errSealed
+	}
+	return nil
+}
+
+// spend makes what was sealed useless. Only what proved somebody is spent, so this stays small.
+func (s *sealer) spend(text string, age time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for k, until := range s.used {
+		if now.After(until) {
+			delete(s.used, k)
+		}
+	}
+	if _, was := s.used[text]; was {
+		return false
+	}
+	s.used[text] = now.Add(age)
+	return true
+}
+
+// stepAge is how long a step of signing in may take.
+const stepAge = 10 * time.Minute
+
+// keep gives the browser v for a step, in a cookie of that name.
+func (h *Handlers) keep(c echo.Context, step string, v any) error {
+	text, err := h.sealed.seal(step, v, stepAge)
+	if err != nil {
+		return err
+	}
+	c.SetCookie(h.stepCookie(c, step, text, int(stepAge/time.Second)))
+	return nil
+}
+
+// kept reads what the browser was given for a step. It can be read again until spend is called.
+func (h *Handlers) kept(c echo.Context, step string, v any) (spend func() bool, err error) {
+	ck, err := c.Cookie(stepName(step))
+	if err != nil {
+		return nil, errSealed
+	}
+	if err := h.sealed.open(step, ck.Value, v); err != nil {
+		return nil, err
+	}
+	return func() bool {
+		c.SetCookie(h.stepCookie(c, step, "", -1))
+		return h.sealed.spend(ck.Value, stepAge)
+	}, nil
+}
+
+func stepName(step string) string { return "fawn_" + step }
+
+func (h *Handlers) stepCookie(c echo.Context, step, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: stepName(step), Value: value, Path: "/", MaxAge: age, HttpOnly: true,
+		Secure: secure(c.Request()), SameSite: http.SameSiteLaxMode}
+}

@@ -1,0 +1,314 @@
+package agents
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/community"
+	"fawn/agent/profile"
+	"fawn/agent/tools"
+	"fawn/store"
+	"fawn/views"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+	"fawn/web/ui/page"
+)
+
+// maxAgentForm bounds the forms of an agent, in bytes. Everything in them may be escaped.
+const maxAgentForm = 4 * profile.MaxExport
+
+// blankAgent is what the form of a new agent begins with.
+func (h *Handlers) blankAgent() views.AgentForm {
+	f := h.agentForm(profile.Agent{})
+	f.New = true
+	return f
+}
+
+// agentForm is the form of an agent.
+func (h *Handlers) agentForm(a profile.Agent) views.AgentForm {
+	f := views.AgentForm{Name: a.Name, Description: a.Description, Soul: a.Soul, Model: a.Model,
+		AllTools: a.ToolGroups == nil, Effort: a.Effort}
+	for _, m := range h.Config.Current().UsableModels() {
+		f.Models = append(f.Models, views.ModelChoice{Name: m.Name, Label: m.DisplayName})
+	}
+	if a.Model != "" && !slices.ContainsFunc(f.Models, func(m views.ModelChoice) bool { return m.Name == a.Model }) {
+		f.Models = append(f.Models, views.ModelChoice{Name: a.Model})
+	}
+	groups := []string{tools.GroupRead, tools.GroupWrite, tools.GroupBash, community.Group}
+	seen := map[string]bool{}
+	for _, g := range append(groups, a.ToolGroups...) {
+		if !seen[g] {
+			seen[g] = true
+			f.Groups = append(f.Groups, views.AgentGroup{Name: g, On: a.ToolGroups == nil || slices.Contains(a.ToolGroups, g)})
+		}
+	}
+	if a.Thinking != nil {
+		f.Thinking = map[bool]string{true: "on", false: "off"}[*a.Thinking]
+	}
+	if a.Temperature != nil {
+		f.Temperature = strconv.FormatFloat(*a.Temperature, 'f', -1, 64)
+	}
+	if a.MaxTokens != nil {
+		f.MaxTokens = strconv.Itoa(*a.MaxTokens)
+	}
+	return f
+}
+
+// agentProblem is what is wrong with a field of a form, as a sentence of the catalogue.
+type agentProblem struct{ field, key string }
+
+func (p *agentProblem) Error() string { return p.field + ": " + p.key }
+
+// fill writes a form into an agent; its name and its skills are no part of that.
+func (h *Handlers) fill(a *profile.Agent, form url.Values) error {
+	was := a.Model
+	a.Description, a.Soul = page.OneLine(page.PlainText(form.Get("description"))), page.PlainText(form.Get("soul"))
+	a.Model, a.Effort, a.ToolGroups = form.Get("model"), form.Get("effort"), nil
+	if form.Get("all_tools") == "" {
+		a.ToolGroups = append([]string{}, form["group"]...)
+	}
+	a.Thinking, a.Temperature, a.MaxTokens = nil, nil, nil
+	if v := form.Get("thinking"); v != "" {
+		on := v == "on"
+		a.Thinking = &on
+	}
+	if v := strings.TrimSpace(strings.ReplaceAll(form.Get("temperature"), ",", ".")); v != "" {
+		t, err := strconv.ParseFloat(v, 64)
+		if a.Temperature = &t; err != nil {
+			return &agentProblem{"temperature", "agents.wrong.temperature"}
+		}
+	}
+	if v := strings.TrimSpace(form.Get("max_tokens")); v != "" {
+		n, err := strconv.Atoi(v)
+		if a.MaxTokens = &n; err != nil {
+			return &agentProblem{"max_tokens", "agents.wrong.tokens"}
+		}
+	}
+	if _, ok := h.Config.Current().Model(a.Model); a.Model != "" && a.Model != was && !ok {
+		return &agentProblem{"model", "agents.wrong.model"}
+	}
+	return a.Check()
+}
+
+// agentWrong says in the reader's language what is wrong with a form, and in which field; an error
+// of another kind comes back.
+func agentWrong(c echo.Context, err error) (field, text string, _ error) {
+	var own *agentProblem
+	var bad *profile.Invalid
+	switch {
+	case errors.As(err, &own):
+		return own.field, page.Say(c, own.key), nil
+	case errors.Is(err, profile.ErrExists):
+		return "name", page.Say(c, "agents.wrong.taken"), nil
+	case errors.Is(err, profile.ErrFull):
+		return "", page.Say(c, "agents.wrong.full", profile.MaxAgents), nil
+	case !errors.As(err, &bad):
+		return "", "", err
+	}
+	switch bad.Field {
+	case "name":
+		return "name", page.Say(c, "agents.wrong.name"), nil
+	case "model_settings.temperature":
+		return "temperature", page.Say(c, "agents.wrong.temperature"), nil
+	case "model_settings.max_tokens":
+		return "max_tokens", page.Say(c, "agents.wrong.tokens"), nil
+	}
+	return bad.Field, views.Safe(bad.Why), nil
+}
+
+// readAgentForm reads a form about agents.
+func (h *Handlers) readAgentForm(c echo.Context) (url.Values, string, error) {
+	if h.Agents == nil {
+		return nil, "", store.ErrNotFound
+	}
+	form, err := page.ReadForm(c.Request(), maxAgentForm)
+	return form, principal.Owner(c.Request().Context()), err
+}
+
+// addAgent is POST /ui/agents.
+func (h *Handlers) addAgent(c echo.Context) error {
+	form, owner, err := h.readAgentForm(c)
+	if err != nil {
+		return err
+	}
+	asked := strings.TrimSpace(form.Get("name"))
+	a := profile.Agent{}
+	a.Name, err = profile.Name(asked)
+	if bad := h.fill(&a, form); err == nil {
+		err = bad
+	}
+	if err == nil {
+		err = h.Agents.Create(owner, a)
+	}
+	if err == nil {
+		return c.Redirect(http.StatusSeeOther, views.AgentURL(a.Name)+"?saved=1")
+	}
+	p := views.NewAgentPage{Open: "form", Form: h.agentForm(a)}
+	p.Form.New, p.Form.Name = true, page.Head(asked, page.MaxTitle)
+	p.Form.Temperature, p.Form.MaxTokens = page.Head(form.Get("temperature"), page.MaxPref), page.Head(form.Get("max_tokens"), page.MaxPref)
+	if p.Form.Wrong, p.Form.Problem, err = agentWrong(c, err); err != nil {
+		return err
+	}
+	return h.newAgentPage(c, http.StatusUnprocessableEntity, p)
+}
+
+// saveAgent is POST /ui/agents/by-name/:name.
+func (h *Handlers) saveAgent(c echo.Context) error {
+	form, owner, err := h.readAgentForm(c)
+	if err != nil {
+		return err
+	}
+	name := page.Param(c, "name")
+	var tried profile.Agent
+	_, err = h.Agents.Change(owner, name, func(a *profile.Agent) error {
+		err := h.fill(a, form)
+		tried = *a
+		return err
+	})
+	switch {
+	case errors.Is(err, profile.ErrNotFound):
+		return store.ErrNotFound
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, views.AgentURL(name)+"?saved=1")
+	case tried.Name == "": // its files are broken by now
+		return h.agentPage(c, http.StatusConflict, name, nil, nil)
+	}
+	f := h.agentForm(tried)
+	f.Temperature, f.MaxTokens = page.Head(form.Get("temperature"), page.MaxPref), page.Head(form.Get("max_tokens"), page.MaxPref)
+	if f.Wrong, f.Problem, err = agentWrong(c, err); err != nil {
+		return err
+	}
+	return h.agentPage(c, http.StatusUnprocessableEntity, name, &f, nil)
+}
+
+// saveAgentFiles is POST /ui/agents/by-name/:name/files: both files as they were written by hand.
+func (h *Handlers) saveAgentFiles(c echo.Context) error {
+	form, owner, err := h.readAgentForm(c)
+	if err != nil {
+		return err
+	}
+	name := page.Param(c, "name")
+	f := agentFiles{config: page.PlainText(form.Get("config")), soul: page.PlainText(form.Get("soul"))}
+	err = h.Agents.Rewrite(owner, name, f.config, f.soul)
+	var bad *profile.Invalid
+	switch {
+	case errors.Is(err, profile.ErrNotFound):
+		return store.ErrNotFound
+	case errors.As(err, &bad):
+		f.problem = views.Safe(bad.Error())
+		if strings.HasPrefix(bad.Why, "config.yaml") {
+			f.problem = views.Safe(bad.Why)
+		}
+		return h.agentPage(c, http.StatusUnprocessableEntity, name, nil, &f)
+	case err != nil:
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, views.AgentURL(name)+"?saved=1")
+}
+
+// deleteAgent is POST /ui/agents/by-name/:name/delete.
+func (h *Handlers) deleteAgent(c echo.Context) error {
+	if h.Agents == nil {
+		return store.ErrNotFound
+	}
+	err := h.Agents.Delete(principal.Owner(c.Request().Context()), page.Param(c, "name"))
+	if err != nil && !errors.Is(err, profile.ErrNotFound) { // twice is as good
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, views.AgentsURL)
+}
+
+// exportAgent is GET /ui/agents/by-name/:name/export.
+func (h *Handlers) exportAgent(c echo.Context) error {
+	if h.Agents == nil {
+		return store.ErrNotFound
+	}
+	name := page.Param(c, "name")
+	data, err := h.Agents.Export(principal.Owner(c.Request().Context()), name)
+	var bad *profile.Invalid
+	switch {
+	case errors.Is(err, profile.ErrNotFound):
+		return store.ErrNotFound
+	case errors.As(err, &bad):
+		return httpx.Errorf(http.StatusConflict, "%s", bad.Why)
+	case err != nil:
+		return err
+	}
+	header := c.Response().Header()
+	header.Set("Content-Disposition", `attachment; filename="`+name+`.md"`)
+	header.Set("X-Content-Type-Options", "nosniff")
+	return c.Blob(http.StatusOK, "text/markdown; charset=utf-8", data)
+}
+
+// importAgent is POST /ui/agents/import.
+func (h *Handlers) importAgent(c echo.Context) error {
+	if h.Agents == nil {
+		return store.ErrNotFound
+	}
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxAgentForm)
+	var data []byte
+	form, _, err := page.ReadFormFiles(r, page.SmallForm, func(_ url.Values, files *multipart.Reader) error {
+		part, err := files.NextPart()
+		if err != nil {
+			return page.FormError(err)
+		}
+		data, err = io.ReadAll(io.LimitReader(part, profile.MaxExport+1))
+		return page.FormError(err)
+	})
+	if err != nil {
+		return err
+	}
+	as := strings.TrimSpace(form.Get("name"))
+	a, err := h.Agents.Import(principal.Owner(r.Context()), data, as)
+	if err == nil {
+		return c.Redirect(http.StatusSeeOther, views.AgentURL(a.Name)+"?saved=1")
+	}
+	p := views.NewAgentPage{Open: "import", Form: h.blankAgent(), Name: page.Head(as, page.MaxTitle)}
+	if p.Wrong, p.Problem, err = agentWrong(c, err); err != nil {
+		return err
+	}
+	return h.newAgentPage(c, http.StatusUnprocessableEntity, p)
+}
+
+// talkAgent is POST /ui/agents/talk: a chat in which an agent is made.
+func (h *Handlers) talkAgent(c echo.Context) error {
+	form, owner, err := h.readAgentForm(c)
+	if err != nil {
+		return err
+	}
+	p := views.NewAgentPage{Open: "talk", Form: h.blankAgent(),
+		Name: page.Head(strings.TrimSpace(form.Get("name")), page.MaxTitle), Text: strings.TrimSpace(page.PlainText(form.Get("text")))}
+	name, err := profile.Name(p.Name)
+	if err == nil && h.Agents.Has(owner, name) {
+		err = profile.ErrExists
+	}
+	if err != nil {
+		if p.Wrong, p.Problem, err = agentWrong(c, err); err != nil {
+			return err
+		}
+		return h.newAgentPage(c, http.StatusUnprocessableEntity, p)
+	}
+	text := page.Say(c, "agents.talk.first", name)
+	if p.Text != "" {
+		text += "\n\n" + p.Text
+	}
+	thread := uuid.Must(uuid.NewV7()).String()
+	problem, status, err := h.Talk(c, thread, name, text)
+	if err != nil {
+		return err
+	}
+	if p.Problem = problem; problem != "" {
+		return h.newAgentPage(c, status, p)
+	}
+	return c.Redirect(http.StatusSeeOther, views.ThreadURL(thread))
+}

@@ -1,0 +1,148 @@
+package agents
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/profile"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/agents"
+	"fawn/web/principal"
+	"fawn/web/ui/page"
+)
+
+// maxAssistants is how many assistants the page of agents lists.
+const maxAssistants = 50
+
+// agents is GET /workspace/agents.
+func (h *Handlers) agents(c echo.Context) error {
+	ctx := c.Request().Context()
+	shell, err := h.Shell(c, views.NavAgents, "")
+	if err != nil {
+		return err
+	}
+	p := views.AgentsPage{Shell: shell}
+	if h.Agents != nil {
+		list, err := h.Agents.List(principal.Owner(ctx))
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			one := views.AgentInfo{Name: e.Name, Text: page.OneLine(e.Description), Model: h.modelName(e.Model)}
+			if e.Err != nil {
+				one = views.AgentInfo{Name: e.Name, Problem: reasonOf(e.Err)}
+			}
+			p.Agents = append(p.Agents, one)
+		}
+	}
+	err = h.DB.EachAssistant(ctx, principal.Owner(ctx), func(a store.Assistant) bool {
+		if p.More = len(p.Assistants) == maxAssistants; p.More {
+			return false
+		}
+		info := views.AssistantInfo{ID: a.ID, Name: cmp.Or(page.Head(page.OneLine(a.Name), page.MaxTitle), a.ID)}
+		if a.Description != nil {
+			info.Text = page.Head(page.OneLine(*a.Description), page.MaxTitle)
+		}
+		p.Assistants = append(p.Assistants, info)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return page.HTML(c, http.StatusOK, agents.Gallery(p))
+}
+
+// modelName is what people call a model of the configuration.
+func (h *Handlers) modelName(name string) string {
+	if m, ok := h.Config.Current().Model(name); ok {
+		return cmp.Or(m.DisplayName, m.Name)
+	}
+	return name
+}
+
+// reasonOf says why the files of an agent cannot be read.
+func reasonOf(err error) string {
+	var bad *profile.Invalid
+	if errors.As(err, &bad) {
+		return bad.Why
+	}
+	return "the files can't be read"
+}
+
+// newAgent is GET /workspace/agents/new.
+func (h *Handlers) newAgent(c echo.Context) error {
+	return h.newAgentPage(c, http.StatusOK, views.NewAgentPage{Form: h.blankAgent()})
+}
+
+func (h *Handlers) newAgentPage(c echo.Context, status int, p views.NewAgentPage) (err error) {
+	if h.Agents == nil {
+		return store.ErrNotFound
+	}
+	if p.Shell, err = h.Shell(c, views.NavAgents, ""); err != nil {
+		return err
+	}
+	p.Offline = len(h.Config.Current().UsableModels()) == 0
+	return page.HTML(c, status, agents.New(p))
+}
+
+// agent is GET /workspace/agents/:name.
+func (h *Handlers) agent(c echo.Context) error {
+	name := page.Param(c, "name")
+	if h.Agents == nil || !h.Agents.Has(principal.Owner(c.Request().Context()), name) {
+		return h.Missing(false)(c)
+	}
+	return h.agentPage(c, http.StatusOK, name, nil, nil)
+}
+
+// agentFiles is what somebody wrote into the files of an agent by hand, and what is wrong with it.
+type agentFiles struct{ config, soul, problem string }
+
+// agentPage shows an agent with what its forms hold; nil takes what is stored.
+func (h *Handlers) agentPage(c echo.Context, status int, name string, form *views.AgentForm, files *agentFiles) error {
+	owner := principal.Owner(c.Request().Context())
+	shell, err := h.Shell(c, views.NavAgents, "")
+	if err != nil {
+		return err
+	}
+	a, err := h.Agents.Get(owner, name)
+	p := views.AgentPage{Shell: shell, Form: h.agentForm(a), Soul: a.Soul}
+	var bad *profile.Invalid
+	if errors.As(err, &bad) {
+		p.Broken = bad.Why
+	} else if err != nil {
+		return err
+	}
+	if p.Config, err = h.Agents.Config(owner, name); err != nil && !errors.As(err, &bad) {
+		return err
+	}
+	if form != nil {
+		p.Form = *form
+	}
+	if files != nil {
+		p.Config, p.Soul, p.Problem, p.Files = files.config, files.soul, files.problem, true
+	}
+	p.Config = strings.ToValidUTF8(strings.ReplaceAll(p.Config, "\x00", ""), "\uFFFD")
+	if c.QueryParam("saved") != "" && form == nil && files == nil {
+		p.Shell.Toast = &views.Toast{Kind: views.NoticeGood, Text: page.Say(c, "agents.saved")}
+	}
+	return page.HTML(c, status, agents.Edit(p))
+}
+
+// newAgentChat is GET /workspace/agents/:name/chats/new, where DeerFlow begins chats with agents.
+func (h *Handlers) newAgentChat(c echo.Context) error {
+	if h.Agents == nil || !h.Agents.Has(principal.Owner(c.Request().Context()), page.Param(c, "name")) {
+		return h.Missing(false)(c)
+	}
+	return c.Redirect(http.StatusFound, views.AgentChatURL(page.Param(c, "name")))
+}
+
+// agentChat is GET /workspace/agents/:name/chats/:id, where DeerFlow has them. A chat outlives
+// its agent.
+func (h *Handlers) agentChat(c echo.Context, t store.Thread) error {
+	return c.Redirect(http.StatusFound, views.ThreadURL(t.ID))
+}

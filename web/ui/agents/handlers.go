@@ -1,0 +1,28 @@
+// Package agents answers on the pages of custom agents and of skills.
+package agents
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/profile"
+	"fawn/agent/skills"
+	"fawn/web/ui/page"
+)
+
+// Deps are the parts that these pages show and change.
+type Deps struct {
+	Agents *profile.Library // nil has none
+	Skills *skills.Library  // nil has none
+	Fetch  *http.Client     // for skills at an address
+	// Talk begins a chat in which an agent is made. The problem is for the person who asked, and
+	// has a status.
+	Talk func(c echo.Context, thread, agent, text string) (problem string, status int, err error)
+}
+
+// Handlers are those of the pages.
+type Handlers struct {
+	*page.Site
+	Deps
+}

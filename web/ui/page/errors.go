@@ -1,0 +1,155 @@
+package page
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/a-h/templ"
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/sandbox/files"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/views/i18n"
+	"fawn/views/part"
+	"fawn/web/errstatus"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// IsMissing tells whether a file is not there; below a file, too, there is nothing.
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// InLang is a component in a language.
+func InLang(lang string, c templ.Component) templ.Component { return i18n.In(lang, c) }
+
+// ErrorHandler answers browsers on pages and their actions with an error page, a toast or a
+// frame, whichever was asked for, and leaves everything else to next. Statuses are those
+// of errstatus.Of.
+func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		if !ours(c.Request()) || c.Response().Committed {
+			next(err, c)
+			return
+		}
+		if answerErr := s.answerError(c, err); answerErr != nil {
+			s.Log.Warn("an error page could not be sent", "path", c.Request().URL.Path, "err", answerErr)
+		}
+	}
+}
+
+// ours tells whether a browser asks for something of this package.
+func ours(r *http.Request) bool {
+	p := r.URL.Path
+	if p == "/" || strings.HasPrefix(p, "/workspace") || strings.HasPrefix(p, "/ui") {
+		return WantsFragment(r) || WantsPage(r) || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+	}
+	// A person who mistypes an address gets a page, also outside of these.
+	return r.Method == http.MethodGet && WantsPage(r) && !strings.HasPrefix(p, "/api/") &&
+		!strings.HasPrefix(p, "/threads") &&
+		!strings.HasPrefix(p, "/runs") && !strings.HasPrefix(p, "/assistants")
+}
+
+// WantsPage tells whether a browser asks for a page.
+func WantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
+func (s *Site) answerError(c echo.Context, err error) error {
+	r := c.Request()
+	status, detail := errstatus.Of(err)
+	if status == http.StatusUnauthorized && s.Guarded() && !principal.Of(r.Context()).Known() {
+		return toSignIn(c)
+	}
+	if errors.Is(err, files.ErrThread) { // on a page an impossible id is one that is not there
+		status, detail = http.StatusNotFound, nil
+	}
+	text, id, level := "", uuid.NewString(), slog.LevelDebug
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path", r.URL.Path,
+		"err", err)
+	if said, ok := detail.(string); ok && status != http.StatusNotFound {
+		text = said
+	}
+	var d *httpx.Detail
+	if errors.As(err, &d) {
+		for name, values := range d.Header {
+			c.Response().Header()[name] = values
+		}
+	}
+	lang := ReadPrefs(r).Lang
+	toast := views.Toast{Kind: views.NoticeError, Text: text}
+	if toast.Text == "" {
+		toast.Text = i18n.T(lang, ErrorKey(status))
+	}
+	switch {
+	case WantsFrame(r):
+		return SendFrame(c, status, views.Frame{Error: toast.Text})
+	case Scripted(r):
+		return HTML(c, status, InLang(lang, part.Notice(views.Notice{Kind: views.NoticeError, Text: toast.Text})))
+	case r.Header.Get("HX-Request") != "":
+		c.Response().Header().Set("HX-Retarget", "#toasts")
+		c.Response().Header().Set("HX-Reswap", "beforeend")
+		return HTML(c, status, InLang(lang, part.Toast(toast)))
+	}
+	p := views.ErrorPage{Status: status, Detail: text, RequestID: id}
+	if ForLink(r) {
+		p.Shell, p.Bare, p.Public = SharedShell(c), true, true
+		return HTML(c, status, chat.ErrorPage(p))
+	}
+	shell, shellErr := s.Shell(c, views.NavNone, "")
+	p.Shell, p.Bare = shell, shellErr != nil
+	return HTML(c, status, chat.ErrorPage(p))
+}
+
+// ErrorKey is the sentence of the catalogue for a status.
+func ErrorKey(status int) string {
+	switch status {
+	case http.StatusNotFound, http.StatusGone:
+		return "error.404"
+	case http.StatusMisdirectedRequest:
+		return "error.421"
+	case http.StatusInsufficientStorage:
+		return "error.507"
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "error.403"
+	case http.StatusRequestEntityTooLarge:
+		return "error.413"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return "error.503"
+	}
+	return "error.500"
+}
+
+// toSignIn answers whoever is not signed in and asks for something of a page: pages lead to
+// /login, and what a page asks for in the background tells it to.
+func toSignIn(c echo.Context) error {
+	r := c.Request()
+	where := views.LoginURL
+	if r.Method == http.MethodGet && !WantsFragment(r) && r.URL.Path != "/" {
+		where += "?next=" + url.QueryEscape(r.URL.RequestURI())
+	}
+	switch {
+	case strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+		c.Response().Header().Set(echo.HeaderContentType, "text/event-stream")
+		return c.String(http.StatusOK, "event: gone\ndata:\n\n")
+	case WantsFrame(r):
+		return httpx.JSON(c, http.StatusUnauthorized, views.Frame{Error: Say(c, "account.signedout"), Location: Based(c, where)})
+	case r.Header.Get("HX-Request") != "":
+		c.Response().Header().Set("HX-Redirect", where)
+		return c.NoContent(http.StatusUnauthorized)
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.Redirect(http.StatusSeeOther, where)
+}
+
+// Based is a path as the browser sees it.
+func Based(c echo.Context, path string) string { return views.Base(c.Request().Context()) + path }

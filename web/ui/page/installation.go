@@ -1,0 +1,93 @@
+package page
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/sandbox"
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/web/principal"
+)
+
+// Box is what runs commands, for people.
+func (s *Site) Box() views.Sandbox {
+	if s.Sandbox == nil {
+		return views.Sandbox{}
+	}
+	r, set := s.Sandbox(), s.Config.Current().File.Sandbox
+	out := views.Sandbox{State: views.SandboxGood, Provider: r.Provider, Layers: r.Layers, Degraded: r.Degraded,
+		Reason: r.Reason, Hint: r.Hint,
+		Network: set.Network.Mode, Disk: set.Limits.Disk}
+	for _, t := range r.Tried { // stronger ones that do not work here
+		out.Degraded = append(slices.Clip(out.Degraded), t.String())
+		if t.Hint != "" && out.Hint == "" {
+			out.Hint = t.Hint
+		}
+	}
+	if r.Provider == sandbox.ProviderLandlock && out.Network == sandbox.NetworkProxy {
+		out.Network = sandbox.NetworkNone // it cannot keep a proxy apart from the rest
+	}
+	switch {
+	case r.Provider == sandbox.ProviderOff || !r.OK:
+		out.State = views.SandboxOff
+	case r.Provider == sandbox.ProviderHost:
+		out.State = views.SandboxOpen
+	case len(r.Degraded) > 0 || r.Provider == sandbox.ProviderLandlock:
+		out.State = views.SandboxWeak
+	}
+	return out
+}
+
+// Settings is what every section of the settings shows.
+func (s *Site) Settings(c echo.Context, section string) (views.SettingsPage, error) {
+	chosen := ReadPrefs(c.Request())
+	p := views.SettingsPage{Section: section, Modal: WantsFragment(c.Request()),
+		Saved: c.QueryParam("saved") != "", Langs: i18n.Languages(),
+		Size: chosen.Size, Loopback: s.loopback()}
+	var err error
+	p.Config = cmp.Or(s.ConfigNotice(c), s.restartNotice(c))
+	p.Shell, err = s.Shell(c, views.NavSettings, "")
+	return p, err
+}
+
+func (s *Site) loopback() bool {
+	host, _, err := net.SplitHostPort(s.Addr)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// ConfigNotice says that the configuration cannot be used as it is now; nil when it can.
+func (s *Site) ConfigNotice(c echo.Context) *views.Notice {
+	if !MayChange(c) {
+		return nil
+	}
+	problem := s.Config.Problem()
+	if problem == "" {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeWarn, Text: Say(c, "config.problem"),
+		Detail: strings.TrimPrefix(problem, config.KeptLastGood)}
+}
+
+// restartNotice names settings that were changed but are not in force yet; nil without any.
+func (s *Site) restartNotice(c echo.Context) *views.Notice {
+	if !MayChange(c) {
+		return nil
+	}
+	keys := s.Config.Restart()
+	if keys == "" {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeInfo, Text: Say(c, "config.restart"), Detail: keys}
+}
+
+// MayChange tells whether the reader may change what belongs to the installation.
+func MayChange(c echo.Context) bool {
+	return principal.Of(c.Request().Context()).Operator()
+}

@@ -1,0 +1,86 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/views/markdown"
+	"fawn/web/principal"
+)
+
+// A thread of a path is found, and found to be the reader's, here and nowhere else: handlers
+// are made of functions that get it. A chat that was deleted is not there from that moment on,
+// also while its deletion can be undone.
+
+// OnThread is the handler of a route that works on a thread.
+func (s *Site) OnThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		t, err := s.OwnThread(c.Request().Context(), Param(c, "id"))
+		if err != nil {
+			return err
+		}
+		c.SetRequest(c.Request().WithContext(s.KnowingUploads(c.Request().Context())))
+		return h(c, t)
+	}
+}
+
+// OnThreadID is the handler of a route whose thread may come later: files and choices can be
+// there before the first message.
+func (s *Site) OnThreadID(h func(c echo.Context, id string) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := Param(c, "id")
+		if err := s.FreeID(c.Request().Context(), id); err != nil {
+			return err
+		}
+		c.SetRequest(c.Request().WithContext(s.KnowingUploads(c.Request().Context())))
+		return h(c, id)
+	}
+}
+
+// OwnThread finds a thread of the reader's, or ErrNotFound.
+func (s *Site) OwnThread(ctx context.Context, id string) (store.Thread, error) {
+	return s.DB.ThreadOf(ctx, principal.Owner(ctx), id)
+}
+
+// FreeID refuses an id that no thread of the reader's can have, because of its form or because
+// somebody else has it.
+func (s *Site) FreeID(ctx context.Context, id string) error {
+	if !IsThreadID(id) {
+		return store.ErrNotFound
+	}
+	t, err := s.DB.Thread(ctx, id)
+	if err == nil && (t.Owner != principal.Owner(ctx) || !t.DeletedAt.IsZero()) {
+		return store.ErrNotFound
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// IsThreadID tells whether a thread can have this id.
+func IsThreadID(id string) bool {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+	}
+	return id != "" && len(id) <= 64 && strings.IndexFunc(id, func(r rune) bool { return !plain(r) }) < 0
+}
+
+// KnowingUploads is a context in which references to uploads become links.
+func (s *Site) KnowingUploads(ctx context.Context) context.Context {
+	return markdown.WithUploads(ctx, func(thread, name string) bool {
+		dir, err := s.Dirs.Open(thread)
+		if err != nil {
+			return false
+		}
+		defer dir.Close()
+		info, err := dir.Lstat(path.Join(uploads.Folder, name))
+		return err == nil && info.Mode().IsRegular()
+	})
+}

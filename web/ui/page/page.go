@@ -1,0 +1,163 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+// Policy is the Content-Security-Policy of every page: scripts, styles and requests of
+// this server only, nothing inline.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
+	"media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// sidebarRows is how many chats the side bar lists.
+const sidebarRows = 30
+
+// HTML answers with a page or fragment. It is rendered whole before the first byte goes
+// out, so a failure is still an error page.
+func HTML(c echo.Context, status int, view templ.Component) error {
+	b, err := views.Render(c.Request().Context(), view)
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	if ForLink(c.Request()) {
+		Private(h)
+	}
+	return httpx.Compressed(c, status, echo.MIMETextHTMLCharsetUTF8, b)
+}
+
+// Private keeps what a link shows out of search engines and caches, and its address from
+// the pages it links to.
+func Private(h http.Header) {
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "private, no-store")
+}
+
+// Scripted tells whether the page's own script asks, which wants a frame in place of a page.
+func Scripted(r *http.Request) bool { return r.Header.Get("X-Fawn") != "" }
+
+// WantsFragment tells whether a part of a page is wanted.
+func WantsFragment(r *http.Request) bool { return Scripted(r) || r.Header.Get("HX-Request") != "" }
+
+// WantsFrame tells whether the answer is applied by the script as a frame.
+func WantsFrame(r *http.Request) bool {
+	return Scripted(r) && strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+// Frame answers an action: the script gets f, a plain form goes to the page where.
+func Frame(c echo.Context, f views.Frame, where string) error {
+	if Scripted(c.Request()) {
+		return SendFrame(c, http.StatusOK, f)
+	}
+	return c.Redirect(http.StatusSeeOther, where)
+}
+
+// SendFrame answers the script, whatever it asked for.
+func SendFrame(c echo.Context, status int, f views.Frame) error {
+	if f.Location != "" {
+		f.Location = views.Base(c.Request().Context()) + f.Location
+	}
+	return httpx.JSON(c, status, f)
+}
+
+// LocalPath is next when it is a path of this server, else other.
+func LocalPath(next, other string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsAny(next, "\\\r\n\t") {
+		return other
+	}
+	return next
+}
+
+// Param is a parameter of the path without escapes.
+func Param(c echo.Context, name string) string {
+	v := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return v
+	}
+	if plain, err := url.PathUnescape(v); err == nil {
+		return plain
+	}
+	return v
+}
+
+// Shell is what every page has around its content.
+func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
+	p := ReadPrefs(c.Request())
+	out := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav,
+		Path: c.Request().URL.RequestURI(),
+		Size: p.Size, Columns: p.Widths, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
+	rows, total, err := s.DB.Threads(c.Request().Context(),
+		store.ThreadQuery{Owner: principal.Owner(c.Request().Context()), Limit: sidebarRows})
+	if err != nil {
+		return out, err
+	}
+	out.Who = s.Who(c)
+	out.Total, out.More = total, total > len(rows)
+	if token := c.QueryParam("undo"); token != "" {
+		n, err := s.restorable(c.Request().Context(), token)
+		if err != nil {
+			return out, err
+		}
+		out.Undo = views.Undo{Token: token, Count: n}
+	}
+	out.Threads, err = s.Rows(c.Request().Context(), rows)
+	AtHand(out.Threads, current)
+	return out, err
+}
+
+// Localized is a context in which components speak the reader's language.
+func Localized(c echo.Context) context.Context {
+	return i18n.With(c.Request().Context(), ReadPrefs(c.Request()).Lang)
+}
+
+// Say is a sentence of the catalogue in the reader's language.
+func Say(c echo.Context, key string, args ...any) string {
+	return i18n.T(ReadPrefs(c.Request()).Lang, key, args...)
+}
+
+// ForLink tells whether a request is made by a reader of a link.
+func ForLink(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/share/") }
+
+// SharedShell is what pages for readers of a link have around them: nothing of the owner's.
+func SharedShell(c echo.Context) views.Shell {
+	p := ReadPrefs(c.Request())
+	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size}
+}
+
+// StrangerShell is what is around a page for people who are not signed in.
+func StrangerShell(c echo.Context) views.Shell {
+	p := ReadPrefs(c.Request())
+	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size, NoKeys: p.Keys == "off", Now: time.Now()}
+}
+
+// Who is the account of a request, for the frame of a page; nil where there is none.
+func (s *Site) Who(c echo.Context) *views.Who {
+	p := principal.Of(c.Request().Context())
+	if !s.Guarded() || !p.Known() {
+		return nil
+	}
+	return &views.Who{Name: p.Name, Email: p.Email, Operator: p.Operator()}
+}
+
+// Guarded tells whether people have to sign in.
+func (s *Site) Guarded() bool { return s.Accounts != nil && s.Accounts.Required() }

@@ -1,0 +1,51 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"fawn/store"
+	"fawn/views"
+	"fawn/web/ui/input"
+)
+
+// untitledRuns is how many runs are looked through for the words that stand for a title.
+const untitledRuns = 20
+
+// Rows are threads as lists show them. One without a title has the first words of the
+// message that began it.
+func (s *Site) Rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow, error) {
+	out := make([]views.ThreadRow, len(list))
+	for i, t := range list {
+		out[i] = RowOf(t)
+		if t.Title != "" {
+			continue
+		}
+		begun, err := s.DB.Runs(ctx, t.ID, "", untitledRuns, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range slices.Backward(begun) { // the oldest first
+			if out[i].Title = FirstWords(input.Text(r)); out[i].Title != "" {
+				break
+			}
+		}
+	}
+	return out, s.mark(ctx, out, list)
+}
+
+// RowOf is a thread of a list by its row alone, without the dot.
+func RowOf(t store.Thread) views.ThreadRow {
+	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t)}
+}
+
+// PinKey is the member of a thread's metadata that keeps it above the others.
+const PinKey = "deerflow_pinned"
+
+func pinned(t store.Thread) bool {
+	var meta struct {
+		Pinned any `json:"deerflow_pinned"`
+	}
+	return json.Unmarshal(t.Metadata, &meta) == nil && meta.Pinned == true
+}

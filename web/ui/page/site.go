@@ -1,0 +1,30 @@
+// Package page has what all pages share: their frame and headers, forms and answers to the
+// page's script, the choices of the reader, the threads of an address, and error pages.
+//
+// A package of pages embeds a Site in its handlers and hands its routes to package ui.
+package page
+
+import (
+	"log/slog"
+
+	"fawn/agent/config"
+	"fawn/agent/runs"
+	"fawn/sandbox"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/web/account"
+	"fawn/web/network"
+)
+
+// Site is what every page needs to know. Accounts, Network and Sandbox may be nil.
+type Site struct {
+	DB       *store.DB
+	Runs     *runs.Manager
+	Dirs     files.Dirs
+	Config   *config.Store
+	Accounts *account.Service      // who may use the server; nil is of a server that has none
+	Network  *network.Decisions    // hosts that agents want to reach
+	Sandbox  func() sandbox.Report // what runs commands
+	Addr     string                // where the server listens
+	Log      *slog.Logger
+}

@@ -1,0 +1,81 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"fawn/views"
+)
+
+// Head is the beginning of s, cut at a rune.
+func Head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Tail is the end of s, cut at a rune.
+func Tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	from := len(s) - n
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[from:]
+}
+
+// OneLine is a text with single spaces in place of line ends and the like, and without controls.
+func OneLine(s string) string { return strings.Join(strings.Fields(views.Safe(s)), " ") }
+
+// TrimSlash is a path without the slash in front.
+func TrimSlash(p string) string { return strings.TrimPrefix(p, "/") }
+
+// WithQuery sets a parameter of a local address, or takes it out.
+func WithQuery(where, name, value string) string {
+	u, err := url.Parse(where)
+	if err != nil {
+		return where
+	}
+	q := u.Query()
+	q.Del(name)
+	if value != "" {
+		q.Set(name, value)
+	}
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
+}
+
+// CutRunes is at most n characters of s.
+func CutRunes(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+// maxHeading bounds a title made of first words, in bytes.
+const maxHeading = 80
+
+// FirstWords is the beginning of a text on one line.
+func FirstWords(text string) string {
+	return strings.Join(strings.Fields(Head(text, maxHeading)), " ")
+}
+
+// MaxTitle bounds a title that a person writes, in bytes.
+const MaxTitle = 800
+
+// MaxDraft bounds a refused text that goes back to the page in its address, in bytes.
+const MaxDraft = 4 << 10
+
+// PlainText is a form's text with the line ends of this side and without characters that
+// no message can have.
+func PlainText(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", ""), "\uFFFD")
+}

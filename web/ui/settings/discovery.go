@@ -1,0 +1,59 @@
+package settings
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"fawn/agent/llm"
+)
+
+const (
+	discoverEvery = 30 * time.Second      // how long what was found counts as fresh
+	discoverWait  = 50 * time.Millisecond // how long a page waits for a look
+	discoverTime  = 2 * time.Second       // how long a look may take
+)
+
+// discovery remembers which model servers answered on this machine. At most one look is
+// under way; it ends by itself within discoverTime.
+type discovery struct {
+	mu    sync.Mutex
+	found []llm.Found
+	at    time.Time
+	look  chan struct{} // closed when the look under way ends; nil when there is none
+}
+
+// known is what was found last. When that is old it looks again, and waits for the outcome
+// only a moment.
+func (d *discovery) known(ctx context.Context, find func(context.Context) []llm.Found) []llm.Found {
+	d.mu.Lock()
+	if time.Since(d.at) > discoverEvery && d.look == nil {
+		d.look = make(chan struct{})
+		go d.run(context.WithoutCancel(ctx), find, d.look)
+	}
+	look := d.look
+	d.mu.Unlock()
+	if look != nil {
+		wait := time.NewTimer(discoverWait)
+		defer wait.Stop()
+		select {
+		case <-look:
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.found)
+}
+
+func (d *discovery) run(ctx context.Context, find func(context.Context) []llm.Found, done chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, discoverTime)
+	defer cancel()
+	found := find(ctx)
+	d.mu.Lock()
+	d.found, d.at, d.look = found, time.Now(), nil
+	d.mu.Unlock()
+	close(done)
+}

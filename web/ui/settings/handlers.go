@@ -1,0 +1,45 @@
+// Package settings answers on the settings but those about accounts, which it shows, too:
+// models, MCP servers, memory, and what a person chose or wrote about themselves.
+package settings
+
+import (
+	"context"
+
+	"fawn/agent/llm"
+	"fawn/agent/mcp"
+	"fawn/agent/profile"
+	"fawn/agent/skills"
+	"fawn/memory"
+	"fawn/uploads"
+	"fawn/views"
+	"fawn/web/ui/account"
+	"fawn/web/ui/page"
+)
+
+// Deps are the parts that settings show and change. All but Documents and Discover may be nil.
+type Deps struct {
+	Agents    *profile.Library
+	Skills    *skills.Library
+	MCP       *mcp.Pool
+	Memory    *memory.Service
+	Documents uploads.Documents
+	Backups   func() views.Backups // how the server backs itself up
+	Version   string
+	// Discover looks for servers of models on this machine.
+	Discover func(context.Context) []llm.Found
+}
+
+// Handlers are those of the settings.
+type Handlers struct {
+	*page.Site
+	Deps
+	account *account.Handlers
+	servers discovery
+	probes  chan struct{} // holds one for each model that is being tried
+}
+
+// New makes the handlers.
+func New(site *page.Site, a *account.Handlers, d Deps) *Handlers {
+	return &Handlers{Site: site, Deps: d, account: a,
+		probes: make(chan struct{}, maxProbes)}
+}

@@ -1,0 +1,156 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/agent/mcp"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/settings"
+	"fawn/web/ui/page"
+)
+
+// maxServerForm bounds the form with the JSON of servers.
+const maxServerForm = 256 << 10
+
+// withMCP is the handler of an action on MCP servers.
+func (h *Handlers) withMCP(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if h.MCP == nil {
+			return store.ErrNotFound
+		}
+		return next(c)
+	}
+}
+
+// mcpServers are those of the configuration, in the order of their names, and how they are.
+func (h *Handlers) mcpServers() []views.ServerInfo {
+	status := map[string]mcp.Status{}
+	if h.MCP != nil {
+		for _, s := range h.MCP.Status() {
+			status[s.Name] = s
+		}
+	}
+	var out []views.ServerInfo
+	for name, s := range h.Config.Current().Extensions.MCPServers {
+		info := views.ServerInfo{Name: name, Text: mcpText(s), Off: !s.Enabled, Reason: s.Disabled}
+		if st, ok := status[name]; ok && !info.Off {
+			info.State, info.Reason, info.Login = st.State, cmp.Or(info.Reason, st.Error), st.Login
+			info.Tools, info.Withheld, info.Skipped = ServerTools(st.Tools), ServerTools(st.Withheld), st.Skipped
+			for _, l := range st.Log[max(0, len(st.Log)-40):] {
+				info.Log = append(info.Log, l.At.Format("15:04:05")+" "+l.Text)
+			}
+		}
+		out = append(out, info)
+	}
+	slices.SortFunc(out, func(a, b views.ServerInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// ServerTools are tools of a server as pages list them.
+func ServerTools(list []mcp.ToolInfo) (out []views.ServerTool) {
+	for _, t := range list {
+		out = append(out, views.ServerTool{Name: t.Name, Text: page.Head(page.OneLine(t.Description), 200)})
+	}
+	return out
+}
+
+func mcpText(s config.MCPServer) string {
+	if s.Description != "" {
+		return page.Head(page.OneLine(s.Description), page.MaxTitle)
+	}
+	return s.Type
+}
+
+// addServers is POST /ui/mcp/add: the JSON that other programs are given.
+func (h *Handlers) addServers(c echo.Context) error {
+	form, err := page.ReadForm(c.Request(), maxServerForm)
+	if err != nil {
+		return err
+	}
+	text := page.PlainText(form.Get("json"))
+	added := pickedServer(form.Get("known"))
+	if added == nil {
+		added, err = config.ParseServers(text)
+	}
+	if err == nil {
+		err = lead.EditServers(h.Config, h.MCP, func(list config.Servers) (config.Servers, error) {
+			for _, name := range slices.Sorted(maps.Keys(added)) {
+				if list[name] != nil {
+					return nil, &config.BadServers{Why: fmt.Sprintf("there is a server called %q already", name)}
+				}
+				list[name] = added[name]
+			}
+			return list, nil
+		})
+	}
+	var bad *config.BadServers
+	if errors.As(err, &bad) {
+		return h.showServers(c, http.StatusUnprocessableEntity, text, bad.Why)
+	}
+	if err != nil {
+		return err
+	}
+	h.MCP.Await(c.Request().Context()) // most are there in a moment
+	return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+}
+
+// showServers answers with the section, and what was pasted into its form.
+func (h *Handlers) showServers(c echo.Context, status int, text, problem string) error {
+	p, err := h.Settings(c, "tools")
+	if err != nil {
+		return err
+	}
+	p.Tools, p.Servers, p.MayAdd = h.toolList(c), h.mcpServers(), page.MayChange(c)
+	p.Pasted, p.Problem, p.Known = text, problem, h.knownToAdd()
+	return page.HTML(c, status, settings.Page(p))
+}
+
+// onServer is an action on one server, after which the section is shown again.
+func (h *Handlers) onServer(do func(form func(string) string, name string) error) echo.HandlerFunc {
+	return h.withMCP(func(c echo.Context) error {
+		form, err := page.ReadForm(c.Request(), page.SmallForm)
+		if err != nil {
+			return err
+		}
+		err = do(form.Get, page.Param(c, "name"))
+		var bad *config.BadServers
+		switch {
+		case errors.As(err, &bad):
+			return h.showServers(c, http.StatusUnprocessableEntity, "", bad.Why)
+		case err != nil && !errors.Is(err, config.ErrNoServer) && !errors.Is(err, mcp.ErrUnknown): // it has gone meanwhile
+			return err
+		}
+		h.MCP.Await(c.Request().Context())
+		return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+	})
+}
+
+func (h *Handlers) switchServer(form func(string) string, name string) error {
+	return lead.EditServers(h.Config, h.MCP, lead.SwitchServer(name, form("on") == "true"))
+}
+
+func (h *Handlers) removeServer(_ func(string) string, name string) error {
+	return lead.EditServers(h.Config, h.MCP, func(list config.Servers) (config.Servers, error) {
+		delete(list, name)
+		return list, nil
+	})
+}
+
+func (h *Handlers) reconnectServer(_ func(string) string, name string) error {
+	return h.MCP.Reconnect(name)
+}
+
+func (h *Handlers) approveServer(_ func(string) string, name string) error {
+	return h.MCP.Approve(name)
+}

@@ -1,0 +1,97 @@
+package settings
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/lead"
+	"fawn/agent/llm"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/i18n"
+	"fawn/views/settings"
+	"fawn/web/ui/page"
+)
+
+// maxProbes is how many models are tried at once.
+const maxProbes = 2
+
+// maxOtherModels is how many models of a server are offered in place of one it does not have.
+const maxOtherModels = 24
+
+// probeModel is POST /ui/models/probe: a real call to a stored model, or to one on a form.
+func (h *Handlers) probeModel(c echo.Context) error {
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
+	if err != nil {
+		return err
+	}
+	entry, known := h.Config.Current().Model(form.Get("name"))
+	var f *views.ModelForm
+	if form.Get("try") != "" || form.Get("pick") != "" {
+		e, shown := h.editOf(form, form.Get("change") != "")
+		f = &shown
+		if entry, err = h.Config.Overlaid(e); err != nil {
+			return h.refusedModel(c, shown, true, err)
+		}
+	} else if !known {
+		return store.ErrNotFound
+	}
+	if entry.Disabled != "" {
+		return h.probed(c, f, views.Probe{Name: entry.Name, Error: entry.Disabled})
+	}
+	select {
+	case h.probes <- struct{}{}:
+		defer func() { <-h.probes }()
+	case <-c.Request().Context().Done():
+		return c.Request().Context().Err()
+	}
+	p := lead.Probe(c.Request().Context(), entry)
+	took := max(p.Took, 100*time.Millisecond) // in tenths of a second
+	out := views.Probe{Name: entry.Name, OK: p.OK, Took: views.Duration(page.ReadPrefs(c.Request()).Lang, took)}
+	if p.OK && p.BaseURL != "" && p.BaseURL != entry.BaseURL {
+		out.BaseURL = redacted(p.BaseURL)
+	}
+	out.Error, _, out.Status = llm.Words(p.Err)
+	out.Cause, out.Model = string(p.Cause(lead.ModelConfig(entry))), cmp.Or(entry.Model, entry.Name)
+	if out.Cause == string(llm.CauseModel) {
+		out.Models = others(p.Offers, out.Model)
+	}
+	return h.probed(c, f, out)
+}
+
+// others are the models of a server that can answer, those first whose names have what was
+// asked for in them.
+func others(offers []llm.Offer, asked string) (out []string) {
+	for _, o := range offers {
+		if !o.Embeds {
+			out = append(out, o.ID)
+		}
+	}
+	like := func(name string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(asked)) }
+	slices.SortStableFunc(out, func(a, b string) int {
+		switch {
+		case like(a) && !like(b):
+			return -1
+		case like(b) && !like(a):
+			return 1
+		}
+		return 0
+	})
+	return out[:min(len(out), maxOtherModels)]
+}
+
+// probed shows what a call showed: alone where the form keeps what was typed, else on the page.
+func (h *Handlers) probed(c echo.Context, f *views.ModelForm, p views.Probe) error {
+	p.Form = f != nil
+	if f != nil && page.WantsFragment(c.Request()) {
+		return page.HTML(c, http.StatusOK, i18n.In(page.ReadPrefs(c.Request()).Lang, settings.ProbeResult(p)))
+	}
+	m := h.modelList(c)
+	m.Form, m.Probe = f, &p
+	return h.showModels(c, http.StatusOK, m)
+}

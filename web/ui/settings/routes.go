@@ -1,0 +1,33 @@
+package settings
+
+import (
+	"fawn/web/httpx"
+	"fawn/web/ui/page"
+)
+
+// Routes are the settings and their actions.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Post("/ui/mcp/add", page.Operator, h.withMCP(h.addServers)),
+		page.Post("/ui/mcp/by-name/:name/switch", page.Operator, h.onServer(h.switchServer)),
+		page.Post("/ui/mcp/by-name/:name/reconnect", page.Operator, h.onServer(h.reconnectServer)),
+		page.Post("/ui/mcp/by-name/:name/approve", page.Operator, h.onServer(h.approveServer)),
+		page.Post("/ui/mcp/by-name/:name/remove", page.Operator, h.onServer(h.removeServer)),
+		page.Post("/ui/mcp/by-name/:name/login", page.Operator, h.withMCP(h.beginLogin)),
+		page.Post("/ui/mcp/by-name/:name/logout", page.Operator, h.onServer(h.logout)),
+		page.Get(httpx.MCPCallback, page.Operator, h.withMCP(h.endLogin)),
+		page.Get("/workspace/settings", page.User, h.settings),
+		page.Post("/ui/personal", page.User, h.savePersonal),
+		page.Post("/ui/memory", page.User, h.changeMemory),
+		page.Post("/ui/memory/import", page.User, h.importMemory),
+		page.Get("/workspace/settings/:section", page.User, h.settings),
+		page.Post("/ui/prefs", page.User, h.SavePrefs),
+		page.Post("/ui/models", page.Operator, h.addModel),
+		page.Post("/ui/models/change", page.Operator, h.changeModel),
+		page.Post("/ui/models/found", page.Operator, h.useFound),
+		page.Post("/ui/models/probe", page.Operator, h.probeModel),
+		page.Post("/ui/models/remove", page.Operator, h.removeModel),
+		page.Post("/ui/models/default", page.Operator, h.makeDefault),
+		page.Post("/ui/hosts", page.Operator, h.closeHost),
+	}
+}

@@ -1,0 +1,181 @@
+package settings
+
+import (
+	"cmp"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/community"
+	"fawn/agent/subagent"
+	"fawn/agent/tools"
+	"fawn/assets"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/settings"
+	"fawn/web/ui/page"
+)
+
+// settings is GET /workspace/settings/:section: a page, or the inside of a dialog when a part is
+// asked for.
+func (h *Handlers) settings(c echo.Context) error {
+	section := page.Param(c, "section")
+	switch section {
+	case "":
+		if section = c.QueryParam("section"); !slices.Contains(h.sections(c), section) {
+			section = "appearance"
+		}
+		return c.Redirect(http.StatusFound, views.SettingsURL(section))
+	case "skills":
+		return c.Redirect(http.StatusFound, views.SkillsURL)
+	case "channels": // a place of DeerFlow's that has nothing in it yet
+		return c.Redirect(http.StatusFound, views.SettingsURL("about"))
+	}
+	if !slices.Contains(h.sections(c), section) {
+		return store.ErrNotFound
+	}
+	p, err := h.Settings(c, section)
+	if err != nil {
+		return err
+	}
+	switch section {
+	case "account", "about":
+		p.About = h.about(c)
+		p.Config = cmp.Or(p.Config, h.configWarnings(c))
+		if section == "account" && p.Shell.Who != nil {
+			p.Config = nil
+			if p.Account, err = h.account.Section(c); err != nil {
+				return err
+			}
+		}
+	case "sessions":
+		if p.Sessions, err = h.account.Sessions(c); err != nil {
+			return err
+		}
+	case "tokens":
+		if p.Tokens, err = h.account.Tokens(c); err != nil {
+			return err
+		}
+	case "users":
+		if p.Users, err = h.account.Users(c); err != nil {
+			return err
+		}
+	case "models":
+		if p.Models, err = h.modelsSection(c); err != nil {
+			return err
+		}
+	case "notifications":
+		chosen := page.ReadPrefs(c.Request())
+		p.Notify = views.Notify{On: chosen.Notify == "on", Quiet: chosen.Quiet}
+	case "personal":
+		if p.Personal, err = h.personalSection(c); err != nil {
+			return err
+		}
+	case "data":
+		p.Data = views.Data{Lang: page.ReadPrefs(c.Request()).Lang}
+		if h.Backups != nil && page.MayChange(c) {
+			b := h.Backups()
+			p.Data.Backups = &b
+		}
+	case "memory":
+		if p.Memory, err = h.memorySection(c); err != nil {
+			return err
+		}
+	case "tools":
+		p.Tools, p.MayAdd = h.toolList(c), h.MCP != nil && page.MayChange(c)
+		if page.MayChange(c) { // commands and addresses are the installation's
+			p.Servers = h.mcpServers()
+		}
+		p.Known = h.knownToAdd()
+	case "sandbox":
+		p.Sandbox = h.Box()
+		if page.MayChange(c) {
+			if p.Hosts, err = h.openHosts(c.Request().Context()); err != nil {
+				return err
+			}
+		}
+	}
+	return page.HTML(c, http.StatusOK, settings.Page(p))
+}
+
+// sections are those that whoever asks may see.
+func (h *Handlers) sections(c echo.Context) []string {
+	return views.SectionsOf(views.Shell{Who: h.Who(c)})
+}
+
+// showModels answers an action on models with the section it was on.
+func (h *Handlers) showModels(c echo.Context, status int, m views.Models) error {
+	p, err := h.Settings(c, "models")
+	if err != nil {
+		return err
+	}
+	p.Models = m
+	return page.HTML(c, status, settings.Page(p))
+}
+
+func (h *Handlers) about(c echo.Context) views.About {
+	snap := h.Config.Current()
+	a := views.About{Version: h.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Sandbox: h.Box(), Parts: assets.Notices()}
+	if page.MayChange(c) {
+		a.Address, a.DataDir, a.ConfigPath, a.SettingsPath = h.Addr, snap.DataDir, snap.ConfigPath, snap.SettingsPath()
+		a.Bundle = true
+	}
+	return a
+}
+
+// toolList is what of ours models can call, in the order they are told about it.
+func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
+	f := h.Config.Current().File
+	off := func(on bool, key string) string {
+		if on {
+			return ""
+		}
+		return page.Say(c, "settings.tool.switched", key)
+	}
+	var out []views.ToolInfo
+	for _, t := range tools.Builtin(h.Dirs.Open, tools.DefaultLimits(), h.Documents) {
+		out = append(out, views.ToolInfo{Name: t.Name})
+	}
+	bash := views.ToolInfo{Name: "bash"}
+	if box := h.Box(); box.State == views.SandboxOff {
+		bash.Reason = cmp.Or(box.Reason, box.Provider)
+	}
+	out = append(out, bash)
+	for _, name := range community.Names() {
+		out = append(out, views.ToolInfo{Name: name, Reason: off(f.Web.Enabled, "web.enabled")})
+	}
+	out = append(out, views.ToolInfo{Name: subagent.Tool, Reason: off(f.Subagents.Enabled, "subagents.enabled")},
+		views.ToolInfo{Name: tools.Todos().Name})
+	if f.SkillEvolution.Enabled && h.Skills != nil {
+		out = append(out, views.ToolInfo{Name: tools.SkillManage})
+	}
+	for _, d := range h.Config.Current().Disabled {
+		if d.Kind == "tool" {
+			out = append(out, views.ToolInfo{Name: d.Name, Reason: d.Reason})
+		}
+	}
+	return out
+}
+
+// configWarnings lists what the configuration says in vain; nil when there is nothing.
+func (h *Handlers) configWarnings(c echo.Context) *views.Notice {
+	if !page.MayChange(c) {
+		return nil
+	}
+	snap := h.Config.Current()
+	var lines []string
+	for _, w := range snap.Warnings {
+		lines = append(lines, strings.TrimPrefix(w.Place()+": "+w.Message, ": "))
+	}
+	for _, d := range snap.Disabled {
+		lines = append(lines, d.String())
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeInfo, Text: page.Say(c, "config.warnings"), Detail: strings.Join(lines, "\n")}
+}

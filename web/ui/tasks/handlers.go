@@ -1,0 +1,15 @@
+// Package tasks answers on the page of scheduled tasks.
+package tasks
+
+import (
+	"fawn/agent/profile"
+	"fawn/agent/schedule"
+	"fawn/web/ui/page"
+)
+
+// Handlers are those of the page.
+type Handlers struct {
+	*page.Site
+	Schedule *schedule.Scheduler // nil means no such page
+	Agents   *profile.Library    // nil has none
+}
