@@ -37,12 +37,23 @@ export const open = async (browser, base, options = {}) => {
   });
   const page = await context.newPage();
   page.wrong = watch(page, base);
+  if (options.javaScriptEnabled === false) whole(page);
   page.tab = async () => {
     const other = await context.newPage();
     other.wrong = watch(other, base);
     return other;
   };
   return page;
+};
+
+// whole makes a click on a page without scripts end when the page it leads to is parsed: Playwright
+// itself waits for its first byte only, and what is counted then may not have arrived.
+const whole = (page) => {
+  const frame = page.mainFrame(), click = frame.click.bind(frame);
+  frame.click = async (...args) => {
+    await click(...args);
+    await page.waitForLoadState('domcontentloaded');
+  };
 };
 
 export const newChat = '/workspace/chats/new';

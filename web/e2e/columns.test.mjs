@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
-import { chromium, lacks, scripted, start } from './harness.mjs';
+import { chromium, lacks, scripted, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
@@ -78,11 +78,11 @@ test('on a phone a finger from the left edge brings the side bar, and there are 
   assert.equal(await page.locator('dialog.sheet').count(), 0, 'not from the middle');
   // A busy browser cancels a touch that the page has not answered in time; a person strokes again.
   const sheet = page.locator('dialog.sheet[open]');
-  for (let stroke = 0; stroke < 5 && !await sheet.count(); stroke++) {
+  await until('the side bar is there', async () => {
     await finger(6, 40, 90, 140);
     await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
-  }
-  await sheet.waitFor();
+    return sheet.count();
+  });
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog.sheet', { state: 'detached' });
   clean(page);

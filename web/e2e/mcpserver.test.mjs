@@ -22,27 +22,31 @@ before(async () => { fawn = await start(); });
 after(async () => { await fawn?.stop(); rmSync(dir, { recursive: true, force: true }); });
 
 const report = '/mnt/user-data/outputs/report.md';
-const writes = scripted(
-  { text: 'Looking', tool_calls: [{ name: 'write_file', args: { description: 'write the report', path: report, content: '# Report\n\nAll is well.' } }] },
+const writes = (gate) => scripted(
+  { text: 'Looking', gate, tool_calls: [{ name: 'write_file', args: { description: 'write the report', path: report, content: '# Report\n\nAll is well.' } }] },
   { tool_calls: [{ name: 'present_files', args: { filepaths: [report] } }] },
   { text: 'The report is written.' });
 const asks = scripted({ tool_calls: [{ name: 'ask_clarification', args: { question: 'Which town?', clarification_type: 'missing_info' } }] }, { text: 'Oslo it is.' });
 
 // job is what another agent does with Fawn: a task with a file, its steps, its answer and its
 // files, a question, and the list of conversations.
-const job = async (transport) => {
+const job = async (transport, gate) => {
   const client = new Client({ name: 'e2e', version: '1' });
   await client.connect(transport);
   const steps = [];
+  const onprogress = ({ message }) => {
+    steps.push(message);
+    if (message === 'Writing') fawn.script.open(gate); // the task goes on once its steps are listened to
+  };
   const call = async (name, args) => {
-    const r = await client.callTool({ name, arguments: args }, undefined, { onprogress: (p) => steps.push(p.message), resetTimeoutOnProgress: true });
+    const r = await client.callTool({ name, arguments: args }, undefined, { onprogress, resetTimeoutOnProgress: true });
     assert.ok(!r.isError, JSON.stringify(r));
     return r;
   };
   try {
     assert.match(client.getInstructions(), /start_task/);
     assert.equal((await client.listTools()).tools.length, 9);
-    const begun = (await call('start_task', { message: writes, mode: 'flash', files: [{ name: 'notes.txt', text: 'mind the gap' }] })).structuredContent;
+    const begun = (await call('start_task', { message: writes(gate), mode: 'flash', files: [{ name: 'notes.txt', text: 'mind the gap' }] })).structuredContent;
     const done = await call('wait_task', { thread_id: begun.thread_id });
     assert.equal(done.structuredContent.status, 'completed');
     assert.equal(done.content[0].text, 'The report is written.');
@@ -67,10 +71,10 @@ const job = async (transport) => {
   }
 };
 
-test('a whole job over HTTP', () => job(new StreamableHTTPClientTransport(new URL(fawn.base + '/mcp'))));
+test('a whole job over HTTP', () => job(new StreamableHTTPClientTransport(new URL(fawn.base + '/mcp')), 'http'));
 
 test('a whole job over standard input, through the server that runs', () =>
-  job(new StdioClientTransport({ command: fawnBin, args: ['mcp', '--data', fawn.data], stderr: 'ignore' })));
+  job(new StdioClientTransport({ command: fawnBin, args: ['mcp', '--data', fawn.data], stderr: 'ignore' }), 'stdio'));
 
 test('the inspector lists the tools and gives a task', async () => {
   const inspect = async (...args) => JSON.parse((await run(process.execPath,
