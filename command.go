@@ -69,7 +69,8 @@ func commandTable() []command {
 			return func() error { return cli.ListSkills(*c.o) }
 		}},
 		{"skills doctor", "", "check each skill", skillsDoctorCommand},
-		{"skills install", "SOURCE", "install a skill: a .skill file, a folder, or the address of a file or a git repository",
+		{"skills install", "SOURCE",
+			"install a skill: a .skill file, a folder, or the address of a file or a git repository",
 			skillsInstallCommand},
 		{"mcp", "", "be an MCP server on standard input and output, for programs that start one", mcpCommand},
 		{"completion", "bash|zsh|fish", "print what makes a shell complete commands and flags", completionCommand},
@@ -220,8 +221,8 @@ func (c *invocation) parse(cmd command, args []string) error {
 // newInvocation declares the flags of a command.
 func newInvocation(ctx context.Context, cmd command, o *web.Options, stdout, stderr io.Writer) (*invocation,
 	func() error) {
-	c := &invocation{Context: ctx, FlagSet: flag.NewFlagSet("fawn "+cmd.name, flag.ContinueOnError), o: o, stdout: stdout,
-		stderr: stderr}
+	c := &invocation{Context: ctx, FlagSet: flag.NewFlagSet("fawn "+cmd.name, flag.ContinueOnError), o: o,
+		stdout: stdout, stderr: stderr}
 	c.SetOutput(io.Discard)
 	do := cmd.set(c)
 	common(c)

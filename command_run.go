@@ -42,20 +42,22 @@ func runCommand(c *invocation) func() error {
 		return nil
 	})
 	c.StringVar(&task.Model, "model", "", "`NAME` of the model (default: the server's)")
-	c.Func("mode", "`flash|thinking|pro|ultra` how much the agent thinks, plans and delegates", func(mode string) error {
-		switch mode {
-		case "flash", "thinking", "pro", "ultra":
-			task.Mode = mode
-			return nil
-		}
-		return errors.New("must be flash, thinking, pro or ultra")
-	})
+	c.Func("mode", "`flash|thinking|pro|ultra` how much the agent thinks, plans and delegates",
+		func(mode string) error {
+			switch mode {
+			case "flash", "thinking", "pro", "ultra":
+				task.Mode = mode
+				return nil
+			}
+			return errors.New("must be flash, thinking, pro or ultra")
+		})
 	c.StringVar(&task.Agent, "agent", "", "`NAME` of a custom agent")
 	c.StringVar(&task.Thread, "thread", "", "`ID` of a chat to go on with (default: a new one)")
 	c.StringVar(&task.Out, "out", "", "`DIR` to copy the files of the answer to")
 	c.DurationVar(&task.Timeout, "timeout", 0, "`TIME` after which the run is cancelled, such as 10m (default: never)")
 	asJSON := c.Bool("json", false, "print one JSON object instead of the answer")
-	c.BoolVar(&to.Ephemeral, "ephemeral", false, "use a data folder that is deleted afterwards, with your configuration")
+	c.BoolVar(&to.Ephemeral, "ephemeral", false,
+		"use a data folder that is deleted afterwards, with your configuration")
 	return func() error {
 		task.Text = c.word(0)
 		if task.Text == "-" {
@@ -69,8 +71,8 @@ func runCommand(c *invocation) func() error {
 			return usageError{errors.New("the task is empty")}
 		}
 		if to.Ephemeral && (task.Thread != "" || to.URL != "") {
-			return usageError{errors.New("--ephemeral has no chats yet and a server of its own: leave out --thread and " +
-				"--server")}
+			return usageError{errors.New("--ephemeral has no chats yet and a server of its own: " +
+				"leave out --thread and --server")}
 		}
 		status, err := cli.Run(c, *c.o, *to, task, *asJSON, c.stderr)
 		if err != nil {

@@ -62,7 +62,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return misuse(stderr, err)
 	}
-	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout, Skills: bundled.Files(), Doctor: cli.Doctor}
+	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout, Skills: bundled.Files(),
+		Doctor: cli.Doctor}
 	c, do := newInvocation(ctx, cmd, &o, stdout, stderr)
 	if err := c.parse(cmd, args); errors.Is(err, flag.ErrHelp) {
 		io.WriteString(stdout, usage())

@@ -74,11 +74,12 @@ func TestABackupUnderLoadComesBack(t *testing.T) {
 		follow(t, s, fmt.Sprint("live", i), speaking, "lorem ", 3)
 	}
 	at := filepath.Join(t.TempDir(), "a backup.tar.gz")
-	if r := finished(t, program(t, nil, "backup", at, "--data", dir, "--config", conf)); r.code != exitOK || r.stderr != "" ||
-		!strings.Contains(r.stdout, fmt.Sprintf("%d chats and ", 3+n)) {
+	if r := finished(t, program(t, nil, "backup", at, "--data", dir, "--config", conf)); r.code != exitOK ||
+		r.stderr != "" || !strings.Contains(r.stdout, fmt.Sprintf("%d chats and ", 3+n)) {
 		t.Fatalf("%+v", r)
 	}
-	if r := finished(t, program(t, nil, "backup", at, "--data", dir)); r.code != exitError || !strings.Contains(r.stderr, "exists") {
+	r := finished(t, program(t, nil, "backup", at, "--data", dir))
+	if r.code != exitError || !strings.Contains(r.stderr, "exists") {
 		t.Errorf("over another: %+v", r)
 	}
 	before, later := map[string]string{}, map[string]string{}
@@ -95,11 +96,13 @@ func TestABackupUnderLoadComesBack(t *testing.T) {
 		later[id] = messages(t, s, id)
 	}
 
-	if r := finished(t, program(t, nil, "backup", "verify", at)); r.code != exitOK || !strings.Contains(r.stdout, "is intact") {
+	if r := finished(t, program(t, nil, "backup", "verify", at)); r.code != exitOK ||
+		!strings.Contains(r.stdout, "is intact") {
 		t.Errorf("%+v", r)
 	}
 	to := filepath.Join(t.TempDir(), "elsewhere")
-	if r := finished(t, program(t, nil, "restore", at, "--data", to)); r.code != exitOK || r.stderr != "" || !strings.Contains(r.stdout, fmt.Sprintf("Restored %d chats", 3+n)) {
+	if r := finished(t, program(t, nil, "restore", at, "--data", to)); r.code != exitOK || r.stderr != "" ||
+		!strings.Contains(r.stdout, fmt.Sprintf("Restored %d chats", 3+n)) {
 		t.Fatalf("%+v", r)
 	}
 	if r := finished(t, program(t, nil, "fsck", "--data", to)); r.code != exitOK {
@@ -119,7 +122,8 @@ func TestABackupUnderLoadComesBack(t *testing.T) {
 		until(t, func() bool { return status(t, other, id) == "interrupted" })
 		got := messages(t, other, id)
 		if text := strings.TrimSuffix(got, "\n"); !strings.HasPrefix(want, text) || strings.Count(got, "lorem ") < 3 {
-			t.Errorf("%s has %d bytes that the original, of %d bytes, does not begin with:\n%.300s\n%.300s", id, len(got), len(want), got, want)
+			t.Errorf("%s has %d bytes that the original, of %d bytes, does not begin with:\n%.300s\n%.300s", id,
+				len(got), len(want), got, want)
 		}
 	}
 }
@@ -169,15 +173,17 @@ func TestABackupLeavesSecretsOut(t *testing.T) {
 		}
 		got := tree(t, to)
 		for name, text := range got {
-			if strings.Contains(text, "very-secret") != (with && (strings.HasSuffix(name, ".env") || strings.Contains(name, "config"))) {
+			if strings.Contains(text, "very-secret") != (with &&
+				(strings.HasSuffix(name, ".env") || strings.Contains(name, "config"))) {
 				t.Errorf("with secrets %v: %s has %q", with, name, text)
 			}
 		}
-		if got["USER.md"] != "I like tea.\n" || got["skills/mine/SKILL.md"] == "" || got["config.yaml"] == "" || got["extensions_config.json"] == "" ||
-			got["shown/cache"] != "" || got["threads/nobody/x"] != "" {
+		if got["USER.md"] != "I like tea.\n" || got["skills/mine/SKILL.md"] == "" || got["config.yaml"] == "" ||
+			got["extensions_config.json"] == "" || got["shown/cache"] != "" || got["threads/nobody/x"] != "" {
 			t.Errorf("restored: %q", got)
 		}
-		if r := finished(t, program(t, nil, "doctor", "--data", to)); !with && !strings.Contains(r.stdout, "SECRET_NOT_IN_BACKUP is not set") {
+		if r := finished(t, program(t, nil, "doctor", "--data", to)); !with &&
+			!strings.Contains(r.stdout, "SECRET_NOT_IN_BACKUP is not set") {
 			t.Errorf("doctor: %+v", r)
 		}
 	}
@@ -194,16 +200,19 @@ func TestARestoreTakesNothingAway(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	call[any](t, s, "POST", "/threads", `{"thread_id": "new"}`)
-	if r := finished(t, program(t, nil, "restore", at, "--data", dir, "--force")); r.code != exitError || !strings.Contains(r.stderr, "in use by process") {
+	if r := finished(t, program(t, nil, "restore", at, "--data", dir, "--force")); r.code != exitError ||
+		!strings.Contains(r.stderr, "in use by process") {
 		t.Errorf("under a running server: %+v", r)
 	}
 	s.end(t, os.Interrupt)
 	was := tree(t, dir)
-	if r := finished(t, program(t, nil, "restore", at, "--data", dir)); r.code != exitError || !strings.Contains(r.stderr, "--force") {
+	if r := finished(t, program(t, nil, "restore", at, "--data", dir)); r.code != exitError ||
+		!strings.Contains(r.stderr, "--force") {
 		t.Errorf("into a folder with data: %+v", r)
 	}
 	broken := file(t, "broken", "no backup")
-	if r := finished(t, program(t, nil, "restore", broken, "--data", dir, "--force")); r.code != exitError || !strings.Contains(r.stderr, "not a valid backup") {
+	if r := finished(t, program(t, nil, "restore", broken, "--data", dir, "--force")); r.code != exitError ||
+		!strings.Contains(r.stderr, "not a valid backup") {
 		t.Errorf("a broken one: %+v", r)
 	}
 	for name, text := range tree(t, dir) {
@@ -249,7 +258,8 @@ func TestAnOlderProgramSaysHowToGoBack(t *testing.T) {
 	if r.code != exitError || !ok || !strings.Contains(line, old) {
 		t.Fatalf("%+v", r)
 	}
-	if r := finished(t, program(t, nil, append([]string{"restore"}, strings.Fields(line)...)...)); r.code != exitOK || !strings.Contains(r.stdout, "the database, with 0 chats") {
+	if r := finished(t, program(t, nil, append([]string{"restore"}, strings.Fields(line)...)...)); r.code != exitOK ||
+		!strings.Contains(r.stdout, "the database, with 0 chats") {
 		t.Errorf("%s: %+v", line, r)
 	}
 	s := serve(t, nil, "--data", dir)
@@ -259,7 +269,8 @@ func TestAnOlderProgramSaysHowToGoBack(t *testing.T) {
 	if r := finished(t, program(t, nil, "backup", backup, "--data", newer(t))); r.code != exitOK {
 		t.Fatalf("%+v", r)
 	}
-	if r := finished(t, program(t, nil, "restore", backup, "--data", t.TempDir())); r.code != exitError || !strings.Contains(r.stderr, "schema version 99") {
+	if r := finished(t, program(t, nil, "restore", backup, "--data", t.TempDir())); r.code != exitError ||
+		!strings.Contains(r.stderr, "schema version 99") {
 		t.Errorf("a newer backup: %+v", r)
 	}
 }
@@ -281,7 +292,8 @@ func TestAChangedByteIsNoticed(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "to")
 		for _, args := range [][]string{{"backup", "verify"}, {"restore", "--data", to}} {
 			r := finished(t, program(t, nil, append(args, file(t, "changed", string(b)))...))
-			if r.code != exitError || !strings.Contains(r.stderr, "not a valid backup") || !strings.Contains(r.stderr, says) {
+			if r.code != exitError || !strings.Contains(r.stderr, "not a valid backup") ||
+				!strings.Contains(r.stderr, says) {
 				t.Errorf("%s: %s: %+v", name, args[0], r)
 			}
 		}
@@ -376,7 +388,8 @@ func repacked(t *testing.T, b []byte, change func(h *tar.Header, body []byte) []
 func TestTheServerBacksItselfUp(t *testing.T) {
 	t.Parallel()
 	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "mine")
-	s := serve(t, nil, "--data", dir, "--config", file(t, "c.yaml", "backup: {every: 1, keep: 2, dir: "+strconv.Quote(to)+"}\n"))
+	s := serve(t, nil, "--data", dir, "--config",
+		file(t, "c.yaml", "backup: {every: 1, keep: 2, dir: "+strconv.Quote(to)+"}\n"))
 	call[any](t, s, "POST", "/threads", `{"thread_id": "t"}`)
 	kept := func() []string {
 		names, err := filepath.Glob(filepath.Join(to, "fawn-*.tar.gz"))
@@ -401,7 +414,8 @@ func TestTheServerBacksItselfUp(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(to, "other")); err != nil {
 		t.Error(err)
 	}
-	if r := finished(t, program(t, nil, "restore", names[0], "--data", filepath.Join(t.TempDir(), "x"))); r.code != exitOK || !strings.Contains(r.stdout, "Restored 1 chats") {
+	r := finished(t, program(t, nil, "restore", names[0], "--data", filepath.Join(t.TempDir(), "x")))
+	if r.code != exitOK || !strings.Contains(r.stdout, "Restored 1 chats") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -60,7 +60,8 @@ func TestOneSentenceSaysWhatStopsAStart(t *testing.T) {
 				args = append(args, "--addr", "127.0.0.1:0")
 			}
 			r := finished(t, program(t, c.env, append([]string{"serve"}, args...)...))
-			if r.code != exitError || r.stdout != "" || !strings.HasPrefix(r.stderr, "fawn: ") || strings.Count(r.stderr, "\n") > c.lines {
+			if r.code != exitError || r.stdout != "" || !strings.HasPrefix(r.stderr, "fawn: ") ||
+				strings.Count(r.stderr, "\n") > c.lines {
 				t.Errorf("exit code %d, stdout %q, stderr:\n%s", r.code, r.stdout, r.stderr)
 			}
 			for _, want := range c.says {
@@ -103,7 +104,8 @@ func TestPortTakenByFawnNamesTheProcess(t *testing.T) {
 	s := serve(t, nil, "--data", dir)
 	addr := strings.TrimPrefix(s.url, "http://")
 	r := finished(t, program(t, nil, "serve", "--data", dir, "--addr", addr))
-	if want := fmt.Sprintf("process %d serving %s", s.cmd.Process.Pid, addr); r.code != exitError || !strings.Contains(r.stderr, want) {
+	want := fmt.Sprintf("process %d serving %s", s.cmd.Process.Pid, addr)
+	if r.code != exitError || !strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 	call[any](t, s, "POST", "/threads", "{}")
@@ -149,8 +151,10 @@ func TestDoctorSaysWhatToMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	keyless := file(t, "config.yaml", "modles: []\nmodels: [{name: a, use: openai, api_key: $FAWN_TEST_UNSET}, {name: b, use: openai, api_key: sk-right, base_url: '"+answering(t)+"/base'}]\n")
-	refused := file(t, "config.yaml", "models: [{name: b, use: openai, api_key: sk-wrong, base_url: '"+answering(t)+"/base/v1'}]\n")
+	keyless := file(t, "config.yaml",
+		"modles: []\nmodels: [{name: a, use: openai, api_key: $FAWN_TEST_UNSET}, {name: b, use: openai, api_key: sk-right, base_url: '"+answering(t)+"/base'}]\n")
+	refused := file(t, "config.yaml", "models: [{name: b, use: openai, api_key: sk-wrong, base_url: '"+answering(t)+
+		"/base/v1'}]\n")
 	for _, c := range []struct {
 		name string
 		args []string
@@ -189,7 +193,8 @@ func answering(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if key := r.Header.Get("Authorization"); key != "Bearer sk-right" {
 			w.WriteHeader(http.StatusUnauthorized)
-			fmt.Fprintf(w, `{"error":{"message":"Wrong key %s, says the provider"}}`, strings.TrimPrefix(key, "Bearer "))
+			fmt.Fprintf(w, `{"error":{"message":"Wrong key %s, says the provider"}}`,
+				strings.TrimPrefix(key, "Bearer "))
 			return
 		}
 		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
@@ -221,7 +226,8 @@ func TestDoctorPrintsAnAppArmorProfileForThisProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := finished(t, program(t, nil, "doctor", "--apparmor"))
-	if r.code != exitOK || r.stderr != "" || !strings.HasPrefix(r.stdout, "abi <abi/4.0>,") || !strings.Contains(r.stdout, " "+self+" ") || !strings.Contains(r.stdout, "userns,") {
+	if r.code != exitOK || r.stderr != "" || !strings.HasPrefix(r.stdout, "abi <abi/4.0>,") ||
+		!strings.Contains(r.stdout, " "+self+" ") || !strings.Contains(r.stdout, "userns,") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }

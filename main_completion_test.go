@@ -99,7 +99,8 @@ func TestFlagsAndWordsStandInAnyOrder(t *testing.T) {
 		{"skills remove", `skills has no command "remove"; it has list, doctor, install`},
 		{"completion csh", `completion takes bash|zsh|fish, not "csh"`},
 	} {
-		if r := finished(t, program(t, nil, strings.Fields(c.line)...)); r.code != exitUsage || !strings.Contains(r.stderr, c.want) {
+		r := finished(t, program(t, nil, strings.Fields(c.line)...))
+		if r.code != exitUsage || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: %+v", c.line, r)
 		}
 	}

@@ -37,7 +37,8 @@ func TestTheLogShowsAsMuchAsTheLevelSays(t *testing.T) {
 func TestALevelInForceHidesWarnings(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[string]bool{"warning": true, "critical": false} {
-		s := serve(t, nil, "--data", t.TempDir(), "--config", file(t, "config.yaml", "log_level: "+level+"\nnothing_known: 1\n"))
+		s := serve(t, nil, "--data", t.TempDir(), "--config",
+			file(t, "config.yaml", "log_level: "+level+"\nnothing_known: 1\n"))
 		s.end(t, os.Interrupt)
 		if got := strings.Contains(s.stderr, "nothing_known"); got != want {
 			t.Errorf("%s: %q", level, s.stderr)
@@ -47,7 +48,8 @@ func TestALevelInForceHidesWarnings(t *testing.T) {
 
 func TestLogLinesAreJSONWithATraceIDWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, "--data", t.TempDir(), "--config", file(t, "config.yaml", "logging: {enhance: {enabled: true, format: json}}\nnothing_known: 1\n"))
+	s := serve(t, nil, "--data", t.TempDir(), "--config",
+		file(t, "config.yaml", "logging: {enhance: {enabled: true, format: json}}\nnothing_known: 1\n"))
 	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/health", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +106,8 @@ func TestStepsAreLimitedAsConfigured(t *testing.T) {
 			s := serve(t, nil, "--data", t.TempDir(), "--config", configured(t, c.conf))
 			state := call[struct {
 				Messages []struct{ Type string }
-			}](t, s, "POST", "/runs/wait", `{"input": {"messages": [{"type": "human", "content": `+string(message)+`}]}`+c.asked+`}`)
+			}](t, s, "POST", "/runs/wait", `{"input": {"messages": [{"type": "human", "content": `+string(message)+
+				`}]}`+c.asked+`}`)
 			got := 0
 			for _, m := range state.Messages {
 				if m.Type == "tool" {
@@ -177,7 +180,8 @@ database: {backend: postgres}
 			Models   []struct{ Name string }
 			Disabled []struct{ Name, Reason string }
 		}](t, s, "GET", path, "")
-		if len(got.Models) != 0 || len(got.Disabled) != 2 || got.Disabled[0].Name != "odd" || !strings.Contains(got.Disabled[0].Reason, "langchain_openai:ChatOpenAI") {
+		if len(got.Models) != 0 || len(got.Disabled) != 2 || got.Disabled[0].Name != "odd" ||
+			!strings.Contains(got.Disabled[0].Reason, "langchain_openai:ChatOpenAI") {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}

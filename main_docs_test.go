@@ -35,7 +35,8 @@ func TestThePageOfTheCommandLineIsTrue(t *testing.T) {
 		})
 	}
 	lines := 0
-	for _, m := range regexp.MustCompile("(?m)^\\| `(fawn [^`]+)` \\| .* \\| (.*?) ?\\|$").FindAllStringSubmatch(string(b), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `(fawn [^`]+)` \\| .* \\| (.*?) ?\\|$").
+		FindAllStringSubmatch(string(b), -1) {
 		have, ok := flags[m[1]]
 		if !ok {
 			t.Errorf("there is no command %q", m[1])
@@ -208,7 +209,8 @@ func unknownTest(t *testing.T, words []string) string {
 		if word != "-run" && word != "-bench" {
 			continue
 		}
-		is := regexp.MustCompile(`(?m)^func (Test|Benchmark)\w*` + regexp.QuoteMeta(strings.TrimPrefix(words[i+1], "Test")))
+		is := regexp.MustCompile(`(?m)^func (Test|Benchmark)\w*` +
+			regexp.QuoteMeta(strings.TrimPrefix(words[i+1], "Test")))
 		if !slices.ContainsFunc(files, func(file string) bool {
 			b, err := os.ReadFile(file)
 			return err == nil && is.Match(b)

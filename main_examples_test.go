@@ -117,7 +117,8 @@ func TestTheExamplesOfTheCommandLineWork(t *testing.T) {
 			if !shell(t, file, m[1], m[2]) {
 				continue
 			}
-			if why := slices.IndexFunc(keys(others), func(w string) bool { return strings.Contains(m[2], w) }); why >= 0 {
+			why := slices.IndexFunc(keys(others), func(w string) bool { return strings.Contains(m[2], w) })
+			if why >= 0 {
 				known = append(known, keys(others)[why])
 			} else {
 				run = append(run, m[2])
@@ -178,7 +179,8 @@ func keys(m map[string]string) []string {
 func (p manual) run(t *testing.T, bash, text string) {
 	cmd := program(t, nil)
 	bin, data, home := t.TempDir(), t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "fawn"), []byte("#!/bin/sh\nexec '"+cmd.Path+"' \"$@\"\n"), 0o700); err != nil {
+	err := os.WriteFile(filepath.Join(bin, "fawn"), []byte("#!/bin/sh\nexec '"+cmd.Path+"' \"$@\"\n"), 0o700)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var s *server

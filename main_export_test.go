@@ -52,7 +52,8 @@ func TestEverythingLeaves(t *testing.T) {
 		call[any](t, s, "POST", "/threads/"+id+"/state", `{"values": {"title": `+quoted(t, title)+`}}`)
 	}
 	call[any](t, s, "PUT", "/api/user-profile", `{"content": "I like tea."}`)
-	call[any](t, s, "POST", "/api/memory/facts", `{"content": "Prefers tea", "category": "preference", "confidence": 0.9}`)
+	call[any](t, s, "POST", "/api/memory/facts",
+		`{"content": "Prefers tea", "category": "preference", "confidence": 0.9}`)
 	if err := os.MkdirAll(filepath.Join(data, "agents"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +98,13 @@ func TestEverythingLeaves(t *testing.T) {
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/zip" || !strings.Contains(res.Header.Get("Content-Disposition"), "fawn-export-") {
+	if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/zip" ||
+		!strings.Contains(res.Header.Get("Content-Disposition"), "fawn-export-") {
 		t.Errorf("%s %v %v", res.Status, err, res.Header)
 	}
 	check(file(t, "by hand.zip", string(b)))
-	if body := page(t, s, "/workspace/settings/data"); !strings.Contains(body, "/api/export?lang=en") || !strings.Contains(body, "fawn backup FILE") {
+	if body := page(t, s, "/workspace/settings/data"); !strings.Contains(body, "/api/export?lang=en") ||
+		!strings.Contains(body, "fawn backup FILE") {
 		t.Errorf("the page: %s", body)
 	}
 	s.end(t, os.Interrupt)
@@ -122,10 +125,12 @@ func TestEverythingLeaves(t *testing.T) {
 	if r := do(filepath.Join(dir, "one.zip"), "--thread", "one"); r.code != exitOK {
 		t.Fatalf("%+v", r)
 	}
-	if all := unpacked(t, filepath.Join(dir, "one.zip")); all["files/uploads/notes 笔记.txt"] != "my notes" || all["chat.md"] == "" || all["chat.json"] == "" {
+	if all := unpacked(t, filepath.Join(dir, "one.zip")); all["files/uploads/notes 笔记.txt"] != "my notes" ||
+		all["chat.md"] == "" || all["chat.json"] == "" {
 		t.Errorf("one chat: %q", all)
 	}
-	if r := do(filepath.Join(dir, "none.zip"), "--thread", "none"); r.code != exitError || !strings.Contains(r.stderr, "404") {
+	r := do(filepath.Join(dir, "none.zip"), "--thread", "none")
+	if r.code != exitError || !strings.Contains(r.stderr, "404") {
 		t.Errorf("%+v", r)
 	}
 	if r := do("all.md"); r.code != exitUsage {

@@ -19,15 +19,18 @@ func TestFsckNamesWhatIsBrokenAndMendsWhatIsSafe(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, nil, "--data", dir)
 	call[any](t, s, "POST", "/threads/t1/runs/wait", input("echo 5 tokens at 0 tok/s"))
-	if r := finished(t, program(t, nil, "fsck", "--data", dir)); r.code != exitError || !strings.Contains(r.stderr, "process") {
+	if r := finished(t, program(t, nil, "fsck", "--data", dir)); r.code != exitError ||
+		!strings.Contains(r.stderr, "process") {
 		t.Errorf("while a server is running: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	s.end(t, os.Interrupt)
-	if r := finished(t, program(t, nil, "fsck", "--data", dir)); r.code != exitOK || r.stdout != "Every reference is whole.\n" || r.stderr != "" {
+	if r := finished(t, program(t, nil, "fsck", "--data", dir)); r.code != exitOK ||
+		r.stdout != "Every reference is whole.\n" || r.stderr != "" {
 		t.Errorf("all is well: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	damage(t, dir)
-	broken := []string{"Thread t1 has head gone, which does not exist.", "needs messages 7 to 9, which are not all there.", "Message 60 of thread t1 cannot be read",
+	broken := []string{"Thread t1 has head gone, which does not exist.",
+		"needs messages 7 to 9, which are not all there.", "Message 60 of thread t1 cannot be read",
 		"Thread t2 is busy, and no run of it is open.", "Folder threads/nobody belongs to no thread."}
 	r := finished(t, program(t, nil, "fsck", "--data", dir))
 	for _, want := range broken {
@@ -57,7 +60,8 @@ func TestFsckNamesWhatIsBrokenAndMendsWhatIsSafe(t *testing.T) {
 	if got := status(t, s, "t2"); got != "idle" {
 		t.Errorf("thread is %s", got)
 	}
-	if r := finished(t, program(t, nil, "fsck", "--data", filepath.Join(dir, "none"))); r.code != exitError || !strings.Contains(r.stderr, "none") {
+	if r := finished(t, program(t, nil, "fsck", "--data", filepath.Join(dir, "none"))); r.code != exitError ||
+		!strings.Contains(r.stderr, "none") {
 		t.Errorf("no folder: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }
@@ -72,8 +76,10 @@ func damage(t *testing.T, dir string) {
 	gone := "gone"
 	err = errors.Join(
 		db.Commit(t.Context(), store.Batch{ThreadID: "t1", Patch: &store.ThreadPatch{Head: &gone},
-			Messages:    []store.MessageRow{{N: 60, ID: "m", Body: []byte(`{`)}},
-			Checkpoints: []store.Checkpoint{{ID: "00000000", Card: store.Card{Messages: []store.Range{{From: 7, To: 9}}}}}}),
+			Messages: []store.MessageRow{{N: 60, ID: "m", Body: []byte(`{`)}},
+			Checkpoints: []store.Checkpoint{
+				{ID: "00000000", Card: store.Card{Messages: []store.Range{{From: 7, To: 9}}}},
+			}}),
 		db.Commit(t.Context(), store.Batch{NewThread: true, Thread: &store.Thread{ID: "t2", Status: "busy"}}),
 		db.Close(),
 		os.MkdirAll(filepath.Join(dir, "threads", "nobody", "user-data"), 0o700),

@@ -34,11 +34,13 @@ func handicap() {
 	case noNamespaces:
 		err = errors.Join(err, filter(unix.SYS_UNSHARE))
 	case noneOfBoth:
-		err = errors.Join(err, filter(unix.SYS_UNSHARE, unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF))
+		err = errors.Join(err, filter(unix.SYS_UNSHARE, unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE,
+			unix.SYS_LANDLOCK_RESTRICT_SELF))
 	case limitOf0:
 		err = errors.Join(err, os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0))
 	case maskedProc:
-		err = errors.Join(err, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", "/proc/fs", "tmpfs", unix.MS_RDONLY, ""))
+		err = errors.Join(err, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+			unix.Mount("tmpfs", "/proc/fs", "tmpfs", unix.MS_RDONLY, ""))
 	default:
 		err = errors.New("no such handicap")
 	}
@@ -70,7 +72,8 @@ func filter(refused int, absent ...int) error {
 		bpf.RetConstant{Val: perm},
 	}
 	for _, call := range append(absent, unix.SYS_CLONE3) { // its flags are out of sight
-		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(call), SkipTrue: 1}, bpf.RetConstant{Val: nosys})
+		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(call), SkipTrue: 1},
+			bpf.RetConstant{Val: nosys})
 	}
 	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
 	if err != nil {

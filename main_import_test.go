@@ -99,7 +99,8 @@ func TestADeerFlowMovesIn(t *testing.T) {
 	}
 	for _, want := range []string{"Chats: 4 of 4 imported, 0 are here already.\nAgents: 1 imported, 0 are here already.\nProfile (USER.md): imported.\nconfig.yaml: copied",
 		"Chats: 0 of 4 imported, 4 are here already.\nAgents: 0 imported, 1 are here already.\nconfig.yaml: stays"} {
-		if r := finished(t, program(t, nil, "import", from, "--data", data)); r.code != exitOK || r.stderr != "" || !strings.HasPrefix(r.stdout, want) {
+		if r := finished(t, program(t, nil, "import", from, "--data", data)); r.code != exitOK || r.stderr != "" ||
+			!strings.HasPrefix(r.stdout, want) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 	}
@@ -110,7 +111,8 @@ func TestADeerFlowMovesIn(t *testing.T) {
 		t.Error("the import changed DeerFlow's folder")
 	}
 
-	s := serve(t, nil, "--data", data, "--config", configured(t, "title: {enabled: false}", "agents_api: {enabled: true}"))
+	s := serve(t, nil, "--data", data, "--config",
+		configured(t, "title: {enabled: false}", "agents_api: {enabled: true}"))
 	if got := call[[]struct {
 		ThreadID  string `json:"thread_id"`
 		CreatedAt string `json:"created_at"`
@@ -119,13 +121,15 @@ func TestADeerFlowMovesIn(t *testing.T) {
 		t.Errorf("chats: %+v", got)
 	}
 	state := func(thread string) imported { return call[imported](t, s, "GET", "/threads/"+thread+"/state", "") }
-	if v := state(planChat).Values; len(v.Todos) != 2 || v.Todos[1].Status != "in_progress" || !strings.HasPrefix(v.Title, "STUB") {
+	v := state(planChat).Values
+	if len(v.Todos) != 2 || v.Todos[1].Status != "in_progress" || !strings.HasPrefix(v.Title, "STUB") {
 		t.Errorf("the plan: %+v", v)
 	}
 	if v := state(fileChat).Values; !slices.Equal(v.Artifacts, []string{"/mnt/user-data/outputs/report.md"}) {
 		t.Errorf("the artifacts: %+v", v)
 	}
-	if st := state(askChat); !slices.Equal(st.Next, []string{"__interrupt__"}) || status(t, s, askChat) != "interrupted" {
+	st := state(askChat)
+	if !slices.Equal(st.Next, []string{"__interrupt__"}) || status(t, s, askChat) != "interrupted" {
 		t.Errorf("the question: %+v", st)
 	}
 	for path, want := range map[string]string{
@@ -146,12 +150,14 @@ func TestADeerFlowMovesIn(t *testing.T) {
 	}](t, s, "GET", "/api/threads/"+plainChat+"/token-usage", ""); got.Total != 9734+9764 {
 		t.Errorf("tokens: %+v", got)
 	}
-	if body := page(t, s, "/workspace/chats/"+askChat); !strings.Contains(body, "Which colour?") || !strings.Contains(body, "blue") {
+	body := page(t, s, "/workspace/chats/"+askChat)
+	if !strings.Contains(body, "Which colour?") || !strings.Contains(body, "blue") {
 		t.Error("the question cannot be answered on its page")
 	}
 
 	call[any](t, s, "POST", "/threads/"+plainChat+"/runs/wait", input("echo 3 tokens at 0 tok/s"))
-	if m := state(plainChat).Values.Messages; len(m) != 7 || m[1].Content != "Hello there, please answer." || m[5].Type != "human" || m[6].Type != "ai" {
+	if m := state(plainChat).Values.Messages; len(m) != 7 || m[1].Content != "Hello there, please answer." ||
+		m[5].Type != "human" || m[6].Type != "ai" {
 		t.Errorf("the chat that went on: %+v", m)
 	}
 }
@@ -181,7 +187,9 @@ func TestAnImportSaysWhatStaysBehind(t *testing.T) {
 	t.Parallel()
 	dir, data := copied(t), t.TempDir()
 	secret := file(t, "secret.txt", "a secret")
-	if err := os.Symlink(secret, filepath.Join(dir, "users", "default", "threads", fileChat, "user-data", "outputs", "link.txt")); err != nil {
+	err := os.Symlink(secret, filepath.Join(dir, "users", "default", "threads", fileChat, "user-data", "outputs",
+		"link.txt"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	change(t, dir, `UPDATE checkpoints SET checkpoint = x'ddffffffff' WHERE thread_id = '`+planChat+`'`,
@@ -190,7 +198,8 @@ func TestAnImportSaysWhatStaysBehind(t *testing.T) {
 		`UPDATE threads_meta SET display_name = NULL, metadata_json = 'null' WHERE thread_id = '`+plainChat+`'`)
 	r := finished(t, program(t, nil, "import", dir, "--data", data))
 	if r.code != exitError || r.stderr != "" || !strings.Contains(r.stdout, "Chats: 3 of 5 imported") ||
-		!strings.Contains(r.stdout, "Not imported: chat "+planChat) || !strings.Contains(r.stdout, "Not imported: chat ../../escape") {
+		!strings.Contains(r.stdout, "Not imported: chat "+planChat) ||
+		!strings.Contains(r.stdout, "Not imported: chat ../../escape") {
 		t.Errorf("%+v", r)
 	}
 	for path, content := range tree(t, data) {
@@ -204,14 +213,17 @@ func TestAnImportSaysWhatStaysBehind(t *testing.T) {
 
 	change(t, dir, `UPDATE threads_meta SET user_id = 'ada' WHERE thread_id = '`+plainChat+`'`)
 	other := t.TempDir()
-	if r := finished(t, program(t, nil, "import", dir, "--data", other)); r.code != exitError || !strings.Contains(r.stderr, "--user: ada, default") {
+	if r := finished(t, program(t, nil, "import", dir, "--data", other)); r.code != exitError ||
+		!strings.Contains(r.stderr, "--user: ada, default") {
 		t.Errorf("several users: %+v", r)
 	}
-	if r := finished(t, program(t, nil, "import", dir, "--user", "ada", "--data", other)); r.code != exitOK || !strings.Contains(r.stdout, "Chats: 1 of 1 imported") {
+	if r := finished(t, program(t, nil, "import", dir, "--user", "ada", "--data", other)); r.code != exitOK ||
+		!strings.Contains(r.stdout, "Chats: 1 of 1 imported") {
 		t.Errorf("one of several users: %+v", r)
 	}
 	for _, wrong := range []string{t.TempDir(), secret, filepath.Join(dir, "none")} {
-		if r := finished(t, program(t, nil, "import", wrong, "--data", t.TempDir())); r.code != exitError || !strings.Contains(r.stderr, "look for DeerFlow") {
+		if r := finished(t, program(t, nil, "import", wrong, "--data", t.TempDir())); r.code != exitError ||
+			!strings.Contains(r.stderr, "look for DeerFlow") {
 			t.Errorf("%s: %+v", wrong, r)
 		}
 	}
@@ -238,12 +250,14 @@ func TestAMemoryAndAProjectMoveIn(t *testing.T) {
 		}
 	}
 	r := finished(t, program(t, nil, "import", project, "--data", data))
-	for _, want := range []string{"Chats: 4 of 4", "Memory: 1 facts imported.", "extensions_config.json: copied", filepath.Join("skills", "custom")} {
+	for _, want := range []string{"Chats: 4 of 4", "Memory: 1 facts imported.", "extensions_config.json: copied",
+		filepath.Join("skills", "custom")} {
 		if r.code != exitOK || !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q: %+v", want, r)
 		}
 	}
-	if r := finished(t, program(t, nil, "import", project, "--data", data)); !strings.Contains(r.stdout, "Memory: stays as it is here, with 1 facts.") {
+	if r := finished(t, program(t, nil, "import", project, "--data", data)); !strings.Contains(r.stdout,
+		"Memory: stays as it is here, with 1 facts.") {
 		t.Errorf("again: %+v", r)
 	}
 	s := serve(t, nil, "--data", data)

@@ -93,7 +93,8 @@ func serve(t *testing.T, env []string, args ...string) *server {
 // started starts a server and waits until it says that it is ready.
 func started(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
-	s := &server{cmd: cmd, ended: make(chan struct{}), client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
+	s := &server{cmd: cmd, ended: make(chan struct{}),
+		client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
 	var stderr bytes.Buffer
 	s.cmd.Stderr = &stderr
 	out, err := s.cmd.StdoutPipe()
@@ -152,7 +153,8 @@ func (s *server) end(t *testing.T, sig os.Signal) (code int, took time.Duration)
 // call makes a request and decodes the JSON of a good answer.
 func call[T any](t *testing.T, s *server, method, path, body string) T {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(agenttest.RunBody(path, body)))
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path,
+		strings.NewReader(agenttest.RunBody(path, body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,8 @@ func call[T any](t *testing.T, s *server, method, path, body string) T {
 // the end and returns the whole stream.
 func follow(t *testing.T, s *server, thread, content, what string, n int) (all func() string) {
 	t.Helper()
-	res, err := s.client.Post(s.url+"/threads/"+thread+"/runs/stream", "application/json", strings.NewReader(agenttest.RunBody("/runs", input(content))))
+	res, err := s.client.Post(s.url+"/threads/"+thread+"/runs/stream", "application/json",
+		strings.NewReader(agenttest.RunBody("/runs", input(content))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,13 +206,16 @@ func input(content string) string {
 	if err != nil {
 		panic(err)
 	}
-	return `{"stream_mode": "messages-tuple", "input": {"messages": [{"type": "human", "content": ` + string(text) + `}]}}`
+	return `{"stream_mode": "messages-tuple", "input": {"messages": [{"type": "human", "content": ` +
+		string(text) + `}]}}`
 }
 
 // configured is a configuration file whose model is a scripted one.
 func configured(t *testing.T, more ...string) string {
 	t.Helper()
-	return file(t, "config.yaml", strings.Join(more, "\n")+"\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+scriptmodel.Start(t).URL+"/v1\"}]\n")
+	return file(t, "config.yaml", strings.Join(more, "\n")+
+		"\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+
+		scriptmodel.Start(t).URL+"/v1\"}]\n")
 }
 
 func file(t *testing.T, name, content string) string {

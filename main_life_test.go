@@ -31,12 +31,14 @@ func TestAnEndKeepsWhatWasShown(t *testing.T) {
 			s := serve(t, nil, "--data", dir, "--config", conf)
 			all := follow(t, s, "t1", speaking, "lorem ", 20)
 			call[runRow](t, s, "POST", "/threads/t1/runs", input(`SCRIPT{"turns": [{"text": "after all"}]}`))
-			follow(t, s, "t2", `SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"description": "look", "path": "/mnt/user-data"}}]}, {"text": "quiet", "chunk": 9, "hang": true}]}`, "quiet", 1)
+			follow(t, s, "t2",
+				`SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"description": "look", "path": "/mnt/user-data"}}]}, {"text": "quiet", "chunk": 9, "hang": true}]}`, "quiet", 1)
 
 			if code, took := s.end(t, c.signal); code != c.code {
 				t.Errorf("exit code %d after %v", code, took)
 			}
-			if strings.Contains(s.stderr, "level=ERROR") || strings.Contains(s.stderr, "level=WARN") || strings.Count(s.stdout, "\n") != 1 {
+			if strings.Contains(s.stderr, "level=ERROR") || strings.Contains(s.stderr, "level=WARN") ||
+				strings.Count(s.stdout, "\n") != 1 {
 				t.Errorf("it says\n%s\n%s", s.stdout, s.stderr)
 			}
 			shown := "first words, " + strings.Repeat("lorem ", strings.Count(all(), "lorem "))
@@ -44,14 +46,17 @@ func TestAnEndKeepsWhatWasShown(t *testing.T) {
 			s = serve(t, nil, "--data", dir, "--config", conf)
 			until(t, func() bool { return status(t, s, "t1") == "idle" })
 			list := runsOf(t, s, "t1")
-			if len(list) != 2 || list[0].Status != "interrupted" || list[0].StopReason != c.reason || list[1].Status != "success" {
+			if len(list) != 2 || list[0].Status != "interrupted" || list[0].StopReason != c.reason ||
+				list[1].Status != "success" {
 				t.Errorf("runs: %+v", list)
 			}
 			got := messages(t, s, "t1")
-			if strings.Count(shown, "lorem ") < 20 || !strings.HasPrefix(got, "human:"+speaking+"\nai:"+shown) || !strings.HasSuffix(got, "\nai:after all\n") {
+			if strings.Count(shown, "lorem ") < 20 || !strings.HasPrefix(got, "human:"+speaking+"\nai:"+shown) ||
+				!strings.HasSuffix(got, "\nai:after all\n") {
 				t.Errorf("shown was %q, kept is\n%s", shown, got)
 			}
-			if got := messages(t, s, "t2"); !strings.HasSuffix(got, "\nai:quiet\n") || status(t, s, "t2") != "interrupted" {
+			if got := messages(t, s, "t2"); !strings.HasSuffix(got, "\nai:quiet\n") ||
+				status(t, s, "t2") != "interrupted" {
 				t.Errorf("the other thread is %s:\n%s", status(t, s, "t2"), got)
 			}
 			call[any](t, s, "POST", "/threads/t2/runs/wait", input("echo 1 tokens at 0 tok/s"))
@@ -82,7 +87,9 @@ func TestAClientThatNeverFinishesDelaysTheEndOnlyALittle(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if _, err := conn.Write([]byte("POST /threads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")); err != nil {
+			_, err = conn.Write([]byte(
+				"POST /threads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"))
+			if err != nil {
 				t.Fatal(err)
 			}
 			if n, err := conn.Read(make([]byte, 100)); n == 0 { // it says "continue" when it waits for the body

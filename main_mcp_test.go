@@ -49,7 +49,9 @@ func TestMCPOnStandardInput(t *testing.T) {
 	m := scriptmodel.Start(t)
 	data := t.TempDir()
 	conf := filepath.Join(data, "config.yaml")
-	if err := os.WriteFile(conf, []byte("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: \""+m.URL+"/v1\", api_key: test}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf,
+		[]byte("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: \""+
+			m.URL+"/v1\", api_key: test}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	steps := make(chan string, 100)
@@ -70,7 +72,9 @@ func TestMCPOnStandardInput(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	p := &mcp.CallToolParams{Name: "ask", Arguments: map[string]any{"message": `SCRIPT{"turns":[{"text":"held","gate":"never","tokens":1}]}`, "wait_seconds": 3600}}
+	p := &mcp.CallToolParams{Name: "ask",
+		Arguments: map[string]any{"message": `SCRIPT{"turns":[{"text":"held","gate":"never","tokens":1}]}`,
+			"wait_seconds": 3600}}
 	p.SetProgressToken("q")
 	go func() {
 		_, err := alone.CallTool(ctx, p)

@@ -32,7 +32,8 @@ func learning(t *testing.T, seconds int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file(t, "config.yaml", strings.Replace(string(b), "memory: {", fmt.Sprintf("memory: {debounce_seconds: %d, ", seconds), 1))
+	return file(t, "config.yaml",
+		strings.Replace(string(b), "memory: {", fmt.Sprintf("memory: {debounce_seconds: %d, ", seconds), 1))
 }
 
 // TestAKillRightAfterARunForgetsNothing: the answer was read, and the server had no time to
@@ -55,7 +56,8 @@ func TestRunsSideBySideLoseNoFact(t *testing.T) {
 	var work sync.WaitGroup
 	for i := range n {
 		work.Go(func() {
-			call[any](t, s, "POST", fmt.Sprintf("/threads/t%d/runs/wait", i), input(fmt.Sprintf("Please remember that shelf %d is mine.", 100+i)))
+			call[any](t, s, "POST", fmt.Sprintf("/threads/t%d/runs/wait", i),
+				input(fmt.Sprintf("Please remember that shelf %d is mine.", 100+i)))
 		})
 	}
 	work.Wait()

@@ -115,18 +115,21 @@ func workOffline(t *testing.T, s *server) {
 	const turns = `{"tool_calls":[{"name":"bash","args":{"description":"look","command":"ls"}}]},
 		{"tool_calls":[{"name":"write_file","args":{"description":"write","path":"/mnt/user-data/outputs/a.md","content":"![x](http://198.51.100.7/x.png)"}}]},
 		{"tool_calls":[{"name":"present_files","args":{"filepaths":["/mnt/user-data/outputs/a.md"]}}]},{"text":"See http://198.51.100.7/"}`
-	if all := follow(t, s, "t1", `SCRIPT{"turns":[`+turns+`]}`, "event: end", 1)(); !strings.Contains(all, "198.51.100.7") {
+	all := follow(t, s, "t1", `SCRIPT{"turns":[`+turns+`]}`, "event: end", 1)()
+	if !strings.Contains(all, "198.51.100.7") {
 		t.Errorf("the chat: %s", all)
 	}
 	for _, path := range []string{"uploads/notes.html", "outputs/a.md"} {
-		if got := visit(t, s, "GET", "/api/threads/t1/artifacts/mnt/user-data/"+path, "", ""); !strings.Contains(got, "198.51.100.7") {
+		got := visit(t, s, "GET", "/api/threads/t1/artifacts/mnt/user-data/"+path, "", "")
+		if !strings.Contains(got, "198.51.100.7") {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
 	asset := regexp.MustCompile(`(?:src|href)="(/[^"]+)"`)
 	assets := map[string]bool{}
-	for _, path := range []string{"/workspace/chats/new", "/workspace/chats/t1", "/workspace/chats", "/workspace/settings/about", "/workspace/settings/models",
-		"/workspace/settings/tools", "/workspace/agents", "/workspace/skills"} {
+	for _, path := range []string{"/workspace/chats/new", "/workspace/chats/t1", "/workspace/chats",
+		"/workspace/settings/about", "/workspace/settings/models", "/workspace/settings/tools", "/workspace/agents",
+		"/workspace/skills"} {
 		page := visit(t, s, "GET", path, "", "")
 		for _, found := range asset.FindAllStringSubmatch(page, -1) {
 			assets[found[1]] = assets[found[1]] || strings.HasPrefix(found[1], "/assets/")
@@ -164,7 +167,8 @@ func visit(t *testing.T, s *server, method, path, kind, body string) string {
 		t.Fatalf("%s %s: %d %v %s", method, path, res.StatusCode, err, b)
 	}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
-		if policy := res.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") && !strings.Contains(policy, "default-src 'self'") ||
+		policy := res.Header.Get("Content-Security-Policy")
+		if !strings.Contains(policy, "default-src 'none'") && !strings.Contains(policy, "default-src 'self'") ||
 			strings.Contains(policy, "http:") || strings.Contains(policy, "https:") {
 			t.Errorf("%s lets a browser ask others: %q", path, policy)
 		}
@@ -203,7 +207,8 @@ func listenToAll() (*recorder, error) {
 		return nil, err
 	}
 	defer unix.Close(control)
-	if err := errors.Join(up(control, "lo", netip.Addr{}), up(control, "lo:1", netip.MustParseAddr("192.0.2.1")), route(control, "lo")); err != nil {
+	if err := errors.Join(up(control, "lo", netip.Addr{}), up(control, "lo:1", netip.MustParseAddr("192.0.2.1")),
+		route(control, "lo")); err != nil {
 		return nil, fmt.Errorf("prepare the loopback: %w", err)
 	}
 	const all = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8 // in the network's order
@@ -237,7 +242,8 @@ func ignoreLocal(fd int) error {
 	for i, r := range raw {
 		list[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
-	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]})
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]})
 }
 
 // up gives an interface an address, if there is one, and brings it up.
@@ -285,7 +291,8 @@ func route(control int, name string) error {
 		mtu, window       uintptr
 		irtt              uint16
 	}{to: everywhere, mask: everywhere, flags: unix.RTF_UP, dev: dev}
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(control), unix.SIOCADDRT, uintptr(unsafe.Pointer(&r))); errno != 0 {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(control), unix.SIOCADDRT, uintptr(unsafe.Pointer(&r)))
+	if errno != 0 {
 		return errno
 	}
 	return nil

@@ -42,10 +42,13 @@ func TestEveryReaderEndsWithTheSameMessages(t *testing.T) {
 		thread := fmt.Sprint("t", round)
 		run := call[runRow](t, h.now(), "POST", "/threads/"+thread+"/runs", input(randomScript(r)))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-		readers := []*listener{{name: "that stays"}, {name: "that comes back", leave: 25}, {name: "that starts again", leave: 60, forget: true}}
+		readers := []*listener{{name: "that stays"}, {name: "that comes back", leave: 25},
+			{name: "that starts again", leave: 60, forget: true}}
 		var wg sync.WaitGroup
 		for _, l := range readers {
-			l.host, l.path, l.rand = h, "/threads/"+thread+"/runs/"+run.ID+"/stream", rand.New(rand.NewPCG(seed, r.Uint64()))
+			l.host = h
+			l.path = "/threads/" + thread + "/runs/" + run.ID + "/stream"
+			l.rand = rand.New(rand.NewPCG(seed, r.Uint64()))
 			wg.Go(func() { l.err = l.listen(ctx) })
 		}
 		for range r.IntN(3) {

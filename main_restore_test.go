@@ -27,7 +27,8 @@ func newRestorable(t *testing.T) restorable {
 		}
 		return dir
 	}
-	r := restorable{old: made("old"), backup: filepath.Join(t.TempDir(), "b.tar.gz"), unpacked: filepath.Join(t.TempDir(), "u")}
+	r := restorable{old: made("old"), backup: filepath.Join(t.TempDir(), "b.tar.gz"),
+		unpacked: filepath.Join(t.TempDir(), "u")}
 	if out := finished(t, program(t, nil, "backup", r.backup, "--data", made("new"))); out.code != exitOK {
 		t.Fatalf("%+v", out)
 	}

@@ -57,15 +57,22 @@ func says(text string) map[string]any { return map[string]any{"text": text} }
 func TestRunGivesScriptsTheAnswer(t *testing.T) {
 	t.Parallel()
 	conf, data, out := configured(t), t.TempDir(), filepath.Join(t.TempDir(), "out")
-	task := script(t, calls("read_file", map[string]any{"description": "read the numbers", "path": "/mnt/user-data/uploads/my numbers.csv"}),
-		calls("write_file", map[string]any{"description": "write it\u001b[31m down", "path": "/mnt/user-data/outputs/sub/report 1.md", "content": "# 42"}),
-		calls("present_files", map[string]any{"filepaths": []string{"/mnt/user-data/outputs/sub/report 1.md"}}), says("It is 42."))
-	cmd := program(t, nil, "run", task, "--file", file(t, "my numbers.csv", "a\n42\n"), "--out", out, "--data", data, "--config", conf, "--mode", "flash")
+	task := script(t,
+		calls("read_file",
+			map[string]any{"description": "read the numbers", "path": "/mnt/user-data/uploads/my numbers.csv"}),
+		calls("write_file", map[string]any{"description": "write it\u001b[31m down",
+			"path": "/mnt/user-data/outputs/sub/report 1.md", "content": "# 42"}),
+		calls("present_files", map[string]any{"filepaths": []string{"/mnt/user-data/outputs/sub/report 1.md"}}),
+		says("It is 42."))
+	cmd := program(t, nil, "run", task, "--file", file(t, "my numbers.csv", "a\n42\n"), "--out", out, "--data", data,
+		"--config", conf, "--mode", "flash")
 	r := finished(t, cmd)
 	if r.code != exitOK || r.stdout != "It is 42.\n" {
 		t.Fatalf("%+v", r)
 	}
-	if want := "· read_file: read the numbers\n· write_file: write it[31m down\n· present_files\nfile: " + filepath.Join(out, "sub", "report 1.md") + "\n"; r.stderr != want {
+	want := "· read_file: read the numbers\n· write_file: write it[31m down\n· present_files\nfile: " +
+		filepath.Join(out, "sub", "report 1.md") + "\n"
+	if r.stderr != want {
 		t.Errorf("progress %q, want %q", r.stderr, want)
 	}
 	if b, err := os.ReadFile(filepath.Join(out, "sub", "report 1.md")); err != nil || string(b) != "# 42" {
@@ -79,8 +86,9 @@ func TestRunGivesScriptsTheAnswer(t *testing.T) {
 	cmd.Stdin = strings.NewReader(script(t, says("from <stdin>")))
 	before := tree(t, data)
 	r = finished(t, cmd)
-	if got := object(t, r); r.code != exitOK || r.stderr != "" || got.Status != "success" || got.Answer != "from <stdin>" || got.RunID == "" ||
-		got.Usage.Calls < 1 || got.Artifacts == nil || !strings.Contains(r.stdout, "<stdin>") {
+	got := object(t, r)
+	if r.code != exitOK || r.stderr != "" || got.Status != "success" || got.Answer != "from <stdin>" ||
+		got.RunID == "" || got.Usage.Calls < 1 || got.Artifacts == nil || !strings.Contains(r.stdout, "<stdin>") {
 		t.Errorf("%+v", r)
 	}
 	for name, text := range tree(t, data) {
@@ -97,17 +105,22 @@ func TestRunSaysByItsExitCodeHowItEnded(t *testing.T) {
 	do := func(args ...string) result {
 		return finished(t, program(t, nil, append([]string{"run", "--data", data, "--config", conf}, args...)...))
 	}
-	r := do(script(t, calls("ask_clarification", map[string]any{"question": "Which colour?", "clarification_type": "missing_info", "options": []string{"red", "blue"}})), "--json")
+	r := do(script(t,
+		calls("ask_clarification", map[string]any{"question": "Which colour?", "clarification_type": "missing_info",
+			"options": []string{"red", "blue"}})), "--json")
 	asked := object(t, r)
-	if r.code != exitWaits || asked.Status != "needs_answer" || !strings.Contains(strings.Join(asked.Questions, "\n")+asked.Answer, "Which colour?") {
+	if r.code != exitWaits || asked.Status != "needs_answer" ||
+		!strings.Contains(strings.Join(asked.Questions, "\n")+asked.Answer, "Which colour?") {
 		t.Errorf("a question: %+v", r)
 	}
 	r = do(script(t, says("Blue it is.")), "--thread", asked.ThreadID)
 	if r.code != exitOK || r.stdout != "Blue it is.\n" {
 		t.Errorf("the answer to it: %+v", r)
 	}
-	r = do(script(t, calls("ask_clarification", map[string]any{"question": "Which size?", "clarification_type": "missing_info"})))
-	if r.code != exitWaits || strings.Count(r.stdout, "Which size?") != 1 || !strings.Contains(r.stderr, "fawn run --thread ") {
+	r = do(script(t,
+		calls("ask_clarification", map[string]any{"question": "Which size?", "clarification_type": "missing_info"})))
+	if r.code != exitWaits || strings.Count(r.stdout, "Which size?") != 1 ||
+		!strings.Contains(r.stderr, "fawn run --thread ") {
 		t.Errorf("a question for people: %+v", r)
 	}
 
@@ -120,12 +133,14 @@ func TestRunSaysByItsExitCodeHowItEnded(t *testing.T) {
 	if got := object(t, r); r.code != exitError || got.Status != "error" || got.Error == "" {
 		t.Errorf("a failure: %+v", r)
 	}
-	for _, args := range [][]string{{"run"}, {"run", " "}, {"run", "x", "--mode", "best"}, {"run", "x", "--ephemeral", "--thread", "t"}, {"run", "x", "y"}, {"run", "x", "--timeout", "soon"}} {
+	for _, args := range [][]string{{"run"}, {"run", " "}, {"run", "x", "--mode", "best"},
+		{"run", "x", "--ephemeral", "--thread", "t"}, {"run", "x", "y"}, {"run", "x", "--timeout", "soon"}} {
 		if r := finished(t, program(t, nil, args...)); r.code != exitUsage || r.stdout != "" {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	for _, args := range [][]string{{"hello", "--thread", "none"}, {"hello", "--file", filepath.Join(data, "none.csv")}, {"hello", "--server", "http://127.0.0.1:1"}} {
+	for _, args := range [][]string{{"hello", "--thread", "none"}, {"hello", "--file", filepath.Join(data, "none.csv")},
+		{"hello", "--server", "http://127.0.0.1:1"}} {
 		if r := do(args...); r.code != exitError || r.stdout != "" || !strings.HasPrefix(r.stderr, "fawn: ") {
 			t.Errorf("%q: %+v", args, r)
 		}
@@ -156,13 +171,16 @@ func TestRunUsesTheServerThatIsThere(t *testing.T) {
 	}))
 	defer front.Close()
 	task := script(t, says("through the front"))
-	if r := finished(t, program(t, nil, "run", task, "--server", front.URL+"/", "--token", "right")); r.code != exitOK || r.stdout != "through the front\n" {
+	if r := finished(t, program(t, nil, "run", task, "--server", front.URL+"/",
+		"--token", "right")); r.code != exitOK || r.stdout != "through the front\n" {
 		t.Errorf("with a token: %+v", r)
 	}
-	if r := finished(t, program(t, []string{"FAWN_TOKEN=right"}, "run", task, "--server", front.URL)); r.code != exitOK {
+	if r := finished(t, program(t, []string{"FAWN_TOKEN=right"}, "run", task, "--server",
+		front.URL)); r.code != exitOK {
 		t.Errorf("with a token of the environment: %+v", r)
 	}
-	if r := finished(t, program(t, nil, "run", task, "--server", front.URL, "--token", "wrong")); r.code != exitError || !strings.Contains(r.stderr, "--token") {
+	if r := finished(t, program(t, nil, "run", task, "--server", front.URL, "--token", "wrong")); r.code != exitError ||
+		!strings.Contains(r.stderr, "--token") {
 		t.Errorf("with a wrong token: %+v", r)
 	}
 }
@@ -193,8 +211,9 @@ func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 	}
 	data := t.TempDir()
 	s := serve(t, nil, "--data", data, "--config", configured(t, "title: {enabled: false}"))
-	cmd := program(t, nil, "run", "--data", data, "--json", script(t, calls("ls", map[string]any{"description": "look", "path": "/mnt/user-data/workspace"}),
-		map[string]any{"text": "first words", "chunk": 5, "hang": true}))
+	cmd := program(t, nil, "run", "--data", data, "--json",
+		script(t, calls("ls", map[string]any{"description": "look", "path": "/mnt/user-data/workspace"}),
+			map[string]any{"text": "first words", "chunk": 5, "hang": true}))
 	var stdout, stderr bytesSoFar
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -214,7 +233,9 @@ func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 	}
 	_ = cmd.Wait() // its exit code follows
 	got := object(t, result{stdout: stdout.String()})
-	if code := cmd.ProcessState.ExitCode(); code != exitCancelled || got.Status != "cancelled" || got.Answer != "first words" || stderr.String() != "· ls: look\n" {
+	code := cmd.ProcessState.ExitCode()
+	if code != exitCancelled || got.Status != "cancelled" || got.Answer != "first words" ||
+		stderr.String() != "· ls: look\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}
 	if got := messages(t, s, thread); !strings.HasSuffix(got, "ai:first words\n") || status(t, s, thread) == "busy" {

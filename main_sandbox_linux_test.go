@@ -66,7 +66,8 @@ func handicapped(cmd *exec.Cmd, what string) *exec.Cmd {
 		return cmd
 	}
 	cmd.Env = append(cmd.Env, handicapVariable+"="+what)
-	flags := map[string]uintptr{limitOf0: syscall.CLONE_NEWUSER, maskedProc: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS}[what]
+	flags := map[string]uintptr{limitOf0: syscall.CLONE_NEWUSER,
+		maskedProc: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS}[what]
 	if flags != 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -121,21 +122,36 @@ func TestWeakHostsAreToldAndNeverSilent(t *testing.T) {
 	}{
 		{"nothing is missing", "", "", report{Provider: "namespace"}, []string{`ok +sandbox +namespace: userns, mountns, pidns`,
 			`memory_cgroup|Delegate=yes in its \[Service\] section, (.|\n)*systemd-run (--user )?--scope -p Delegate=yes fawn`}, `^ran\nls: cannot access '/root'`},
-		{"a filter refuses namespaces", noNamespaces, "", report{Provider: "landlock", Degraded: []string{"no-pidns"}, Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
-			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `\(seccomp\) refuses`, `security-opt seccomp=docs/docker/seccomp.json`, `ok +sandbox +landlock: `, `reduced isolation: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
-		{"namespaces are limited to 0", limitOf0, "", report{Provider: "off", Reason: root, Hint: "+", Tried: []report{namespace("userns_limit", "clone", "ENOSPC"), {Provider: "landlock", Reason: "root_user", Hint: "+"}}},
-			[]string{`namespace does not work here: userns_limit clone ENOSPC`, `sysctl -w user.max_user_namespaces`, `commands are disabled: ` + root}, off(root + whole)},
+		{"a filter refuses namespaces", noNamespaces, "", report{Provider: "landlock", Degraded: []string{"no-pidns"},
+			Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
+			[]string{`note +sandbox +namespace does not work here: userns_forbidden clone EPERM`, `\(seccomp\) refuses`,
+				`security-opt seccomp=docs/docker/seccomp.json`, `ok +sandbox +landlock: `,
+				`reduced isolation: no-pidns`}, `^ran\nls: cannot (open directory|access) '/root'`},
+		{"namespaces are limited to 0", limitOf0, "",
+			report{Provider: "off", Reason: root, Hint: "+", Tried: []report{namespace("userns_limit", "clone", "ENOSPC"), {Provider: "landlock", Reason: "root_user", Hint: "+"}}},
+			[]string{`namespace does not work here: userns_limit clone ENOSPC`, `sysctl -w user.max_user_namespaces`,
+				`commands are disabled: ` + root}, off(root + whole)},
 		{"proc is masked", maskedProc, "", report{Provider: "namespace", Degraded: []string{"outer-proc"}}, []string{`ok +sandbox +namespace: `, `reduced isolation: outer-proc`}, `^ran\nls: cannot access '/root'`},
-		{"proc is masked, strict", maskedProc, "sandbox: {strict: true}", report{Provider: "off", Reason: "masked_proc; landlock: ", Hint: "+", Tried: []report{namespace("masked_proc", "proc", "EPERM"), {Provider: "landlock", Reason: "+", Hint: "+"}}},
-			[]string{`namespace does not work here: masked_proc proc EPERM`, `systempaths=unconfined`, `commands are disabled: masked_proc; landlock: `}, off("masked_proc; landlock: ")},
-		{"both are absent", noneOfBoth, "", report{Provider: "off", Reason: "userns_forbidden; landlock: not supported", Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM"), {Provider: "landlock", Reason: "not supported", Hint: "+"}}},
-			[]string{`namespace does not work here: userns_forbidden clone EPERM`, `landlock does not work here: not supported`, `commands are disabled: userns_forbidden; landlock: not supported`}, off("userns_forbidden; landlock: not supported" + whole)},
-		{"namespaces are asked for by name", noNamespaces, "sandbox: {provider: namespace}", report{Provider: "off", Reason: "userns_forbidden", Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
+		{"proc is masked, strict", maskedProc, "sandbox: {strict: true}",
+			report{Provider: "off", Reason: "masked_proc; landlock: ", Hint: "+", Tried: []report{namespace("masked_proc", "proc", "EPERM"), {Provider: "landlock", Reason: "+", Hint: "+"}}},
+			[]string{`namespace does not work here: masked_proc proc EPERM`, `systempaths=unconfined`,
+				`commands are disabled: masked_proc; landlock: `}, off("masked_proc; landlock: ")},
+		{"both are absent", noneOfBoth, "", report{Provider: "off", Reason: "userns_forbidden; landlock: not supported",
+			Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM"),
+				{Provider: "landlock", Reason: "not supported", Hint: "+"}}},
+			[]string{`namespace does not work here: userns_forbidden clone EPERM`,
+				`landlock does not work here: not supported`,
+				`commands are disabled: userns_forbidden; landlock: not supported`}, off("userns_forbidden; landlock: not supported" + whole)},
+		{"namespaces are asked for by name", noNamespaces, "sandbox: {provider: namespace}",
+			report{Provider: "off", Reason: "userns_forbidden", Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM")}},
 			[]string{`commands are disabled: userns_forbidden\n`}, off("userns_forbidden" + whole)},
-		{"Landlock is asked for by name", noneOfBoth, "sandbox: {provider: landlock}", report{Provider: "off", Reason: "landlock: not supported", Hint: "+", Tried: []report{{Provider: "landlock", Reason: "not supported", Hint: "+"}}},
+		{"Landlock is asked for by name", noneOfBoth, "sandbox: {provider: landlock}",
+			report{Provider: "off", Reason: "landlock: not supported", Hint: "+", Tried: []report{{Provider: "landlock", Reason: "not supported", Hint: "+"}}},
 			[]string{`commands are disabled: landlock: not supported\n`}, off("landlock: not supported" + whole)},
-		{"layers are required", noNamespaces, "sandbox: {require_layers: [pidns]}", report{Provider: "off", Reason: "userns_forbidden; landlock: layers missing: pidns", Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM"), {Provider: "landlock", Reason: "layers missing: pidns", Hint: "+"}}},
-			[]string{`commands are disabled: userns_forbidden; landlock: layers missing: pidns`}, off("userns_forbidden; landlock: layers missing: pidns" + whole)},
+		{"layers are required", noNamespaces, "sandbox: {require_layers: [pidns]}",
+			report{Provider: "off", Reason: "userns_forbidden; landlock: layers missing: pidns", Hint: "+", Tried: []report{namespace("userns_forbidden", "clone", "EPERM"), {Provider: "landlock", Reason: "layers missing: pidns", Hint: "+"}}},
+			[]string{`commands are disabled: userns_forbidden; landlock: layers missing: pidns`},
+			off("userns_forbidden; landlock: layers missing: pidns" + whole)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -143,13 +159,16 @@ func TestWeakHostsAreToldAndNeverSilent(t *testing.T) {
 				t.Skip("an ordinary user gets Landlock then, which package sandbox tests")
 			}
 			conf := configured(t, c.conf)
-			said := finished(t, handicapped(program(t, nil, "doctor", "--data", openDir(t), "--config", conf), c.handicap)).stdout
+			said := finished(t, handicapped(program(t, nil, "doctor", "--data", openDir(t), "--config", conf),
+				c.handicap)).stdout
 			for _, want := range c.doctor {
 				if !regexp.MustCompile(want).MatchString(said) {
 					t.Errorf("doctor says\n%s\nwant %s", said, want)
 				}
 			}
-			s := started(t, handicapped(program(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", openDir(t), "--config", conf), c.handicap))
+			s := started(t,
+				handicapped(program(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", openDir(t), "--config", conf),
+					c.handicap))
 			got := call[struct{ Sandbox report }](t, s, "GET", "/health", "").Sandbox
 			if problem := got.differs(c.health); problem != "" {
 				t.Errorf("health says %+v: %s", got, problem)
@@ -167,8 +186,10 @@ func TestWeakHostsAreToldAndNeverSilent(t *testing.T) {
 
 // differs compares with what is wanted; "+" is anything but nothing.
 func (r report) differs(want report) string {
-	for _, f := range [][3]string{{"provider", r.Provider, want.Provider}, {"step", r.Step, want.Step}, {"errno", r.Errno, want.Errno}, {"reason", r.Reason, want.Reason}, {"hint", r.Hint, want.Hint}} {
-		if f[1] != f[2] && (f[2] != "+" || f[1] == "") && (!strings.HasSuffix(f[2], ": ") || !strings.HasPrefix(f[1], f[2])) {
+	for _, f := range [][3]string{{"provider", r.Provider, want.Provider}, {"step", r.Step, want.Step},
+		{"errno", r.Errno, want.Errno}, {"reason", r.Reason, want.Reason}, {"hint", r.Hint, want.Hint}} {
+		if f[1] != f[2] && (f[2] != "+" || f[1] == "") &&
+			(!strings.HasSuffix(f[2], ": ") || !strings.HasPrefix(f[1], f[2])) {
 			return fmt.Sprintf("%s is %q, not %q", f[0], f[1], f[2])
 		}
 	}
@@ -194,7 +215,8 @@ func TestKilledServersLeaveNoProcess(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := serve(t, nil, "--data", data, "--config", configured(t))
 	for i := range 3 {
-		told := commands(t, s, fmt.Sprint("t", i), `trap "" HUP TERM; setsid -f sleep 3600 >/dev/null 2>&1; (setsid bash -c 'trap "" TERM HUP INT; while sleep 1; do :; done' >/dev/null 2>&1 &); nohup sleep 3600 >/dev/null 2>&1 & echo up`)
+		told := commands(t, s, fmt.Sprint("t", i),
+			`trap "" HUP TERM; setsid -f sleep 3600 >/dev/null 2>&1; (setsid bash -c 'trap "" TERM HUP INT; while sleep 1; do :; done' >/dev/null 2>&1 &); nohup sleep 3600 >/dev/null 2>&1 & echo up`)
 		if !strings.HasPrefix(told, "up\n") {
 			t.Fatal(told)
 		}

@@ -51,39 +51,51 @@ func errands() []errand {
 		"1. First point\n2. Second point\n   - Nested point\n\n| Region | Total |\n|---|---|\n| North | 2700.5 |\n\n> A quoted line\n\n```\ncode line\n```\n\n" +
 		"![Sales](chart.png)\n\nПривет, Ελληνικά, 中文文字。\n"
 	return []errand{
-		{skill: "documents", files: map[string]string{"report.md": report, "sales.csv": sales, "missing.md": "![x](no.png)\n"},
+		{skill: "documents", files: map[string]string{"report.md": report, "sales.csv": sales,
+			"missing.md": "![x](no.png)\n"},
 			commands: []string{
 				"T=/mnt/skills/public/documents/skilltool; $T chart sales.csv chart.png --type bar --x Month --y Amount --title 'Sales' && for f in docx pdf html; do $T $f report.md ../outputs/report.$f; done",
 				"/mnt/skills/public/documents/skilltool pdf missing.md ../outputs/missing.pdf; echo code $?; ls ../outputs",
 			},
-			told: []string{"report.docx:", "not inside the PDF", "picture no.png: ", "code 1\nreport.docx\nreport.html\nreport.pdf\n"},
+			told: []string{"report.docx:", "not inside the PDF", "picture no.png: ",
+				"code 1\nreport.docx\nreport.html\nreport.pdf\n"},
 			products: []product{
 				{"report.docx", true, []string{"Yearly report", "The **north** grew", "https://example.com/a", "First point", "Nested point", "| North | 2700.5 |", "A quoted line", "code line", "Привет", "中文文字"}},
 				{"report.pdf", true, []string{"Yearly report", "north", "a quarter", "First point", "Nested point", "2700.5", "A quoted line", "code line", "Привет, Ελληνικά", "中文文字"}},
 				{"report.html", false, []string{"<title>Yearly report</title>", "data:image/png;base64,iVBOR", "<td>2700.5</td>"}},
 			}},
-		{skill: "slides", files: map[string]string{"sales.csv": sales, "deck.md": "# Sales grew\n\nJane Doe\n\n---\n\n## The north leads\n\n- Two thirds\n  - of *it*\n\n![Sales](sales.png)\n\n---\n\n## In numbers\n\n| Region | Total |\n|---|---|\n| North | 2700 |\n\n---\n\n## 代码\n\n```\n---\n```\n"},
+		{skill: "slides",
+			files: map[string]string{"sales.csv": sales,
+				"deck.md": "# Sales grew\n\nJane Doe\n\n---\n\n## The north leads\n\n- Two thirds\n  - of *it*\n\n![Sales](sales.png)\n\n---\n\n## In numbers\n\n| Region | Total |\n|---|---|\n| North | 2700 |\n\n---\n\n## 代码\n\n```\n---\n```\n"},
 			commands: []string{"T=/mnt/skills/public/slides/skilltool; $T chart sales.csv sales.png --x Month --y Amount && $T pptx deck.md ../outputs/deck.pptx && $T deck deck.md ../outputs/deck.html"},
 			products: []product{
 				{"deck.pptx", true, []string{"Sales grew", "Jane Doe", "The north leads", "Two thirds", "In numbers", "2700", "代码"}},
 				{"deck.html", false, []string{`id="s4"`, "data:image/png;base64,", `class="cover"`}},
 			}},
-		{skill: "data-analysis", files: map[string]string{"sales.csv": sales, "report.md": "# Sales by region\n\nThe north sold most.\n\n![Total](totals.svg)\n"},
+		{skill: "data-analysis",
+			files: map[string]string{"sales.csv": sales,
+				"report.md": "# Sales by region\n\nThe north sold most.\n\n![Total](totals.svg)\n"},
 			commands: []string{
 				"T=/mnt/skills/public/data-analysis/skilltool; $T info sales.csv && $T sql 'SELECT Region, sum(Amount) AS total FROM sales GROUP BY Region ORDER BY total DESC' sales.csv && " +
 					"$T sql 'SELECT Region, sum(Amount) AS total FROM sales GROUP BY Region ORDER BY total DESC' sales.csv --out ../outputs/totals.xlsx && $T chart ../outputs/totals.xlsx totals.svg --y total --title '销售' && " +
 					"$T html report.md ../outputs/report.html && $T info ../outputs/totals.xlsx",
 			},
-			told: []string{"Amount: numbers from 900 to 1500", `Code: text, 4 different ("007"`, "North | 2700.5\nSouth | 2000\n", "sheet Sheet1: 2 rows, 2 columns"},
+			told: []string{"Amount: numbers from 900 to 1500", `Code: text, 4 different ("007"`,
+				"North | 2700.5\nSouth | 2000\n", "sheet Sheet1: 2 rows, 2 columns"},
 			products: []product{
 				{"totals.xlsx", true, []string{"North", "2700.5"}},
 				{"report.html", false, []string{"The north sold most.", "data:image/svg+xml;base64,"}},
 			}},
-		{skill: "skill-creator", files: map[string]string{"stock-check/SKILL.md": "---\nname: stock-check\ndescription: Checks the stock\n---\n1. Count.\n", "stock-check/scripts/count.sh": "wc -l \"$1\"\n",
-			"bad/SKILL.md": "---\nname: Bad Name\ndescription: d\n---\n"},
+		{skill: "skill-creator",
+			files: map[string]string{
+				"stock-check/SKILL.md":         "---\nname: stock-check\ndescription: Checks the stock\n---\n1. Count.\n",
+				"stock-check/scripts/count.sh": "wc -l \"$1\"\n",
+				"bad/SKILL.md":                 "---\nname: Bad Name\ndescription: d\n---\n"},
 			commands: []string{"T=/mnt/skills/public/skill-creator/skilltool; $T pack stock-check ../outputs/stock-check.skill; $T pack bad ../outputs/bad.skill; echo code $?"},
 			told:     []string{"stock-check.skill:", "could not be installed like this\ncode 1"},
-			products: []product{{"stock-check.skill", false, []string{"PK", "stock-check/SKILL.md", "stock-check/scripts/count.sh"}}}},
+			products: []product{
+				{"stock-check.skill", false, []string{"PK", "stock-check/SKILL.md", "stock-check/scripts/count.sh"}},
+			}},
 		plain("deep-research", "report.md", "# Which pump?\n\n**Short answer.** The second [[1]](https://example.com/p).\n", "Short answer", "[[1]](https://example.com/p)"),
 		plain("literature-review", "review.md", "# Review\n\nSleep matters (Doe, 2021).\n", "(Doe, 2021)"),
 		plain("code-review", "review.md", "**1. [High] Charged twice** — `pay/charge.go:88`\n", "pay/charge.go:88"),
@@ -105,17 +117,20 @@ func (e errand) script() string {
 	add := func(name string, args map[string]any) {
 		turns = append(turns, turn{Calls: []call{{name, args}}})
 	}
-	add("bash", map[string]any{"description": "look", "command": "cat /mnt/skills/public/" + e.skill + "/SKILL.md | head -3"})
+	add("bash",
+		map[string]any{"description": "look", "command": "cat /mnt/skills/public/" + e.skill + "/SKILL.md | head -3"})
 	names := []string{}
 	for name := range e.files {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		add("write_file", map[string]any{"description": "write", "path": "/mnt/user-data/workspace/" + name, "content": e.files[name]})
+		add("write_file", map[string]any{"description": "write", "path": "/mnt/user-data/workspace/" + name,
+			"content": e.files[name]})
 	}
 	for _, c := range e.commands {
-		add("bash", map[string]any{"description": "run", "command": "cd /mnt/user-data/workspace && { " + c + "; } 2>&1"})
+		add("bash",
+			map[string]any{"description": "run", "command": "cd /mnt/user-data/workspace && { " + c + "; } 2>&1"})
 	}
 	var paths []string
 	for _, p := range e.products {
@@ -137,10 +152,14 @@ func TestBundledSkillsMakeWhatTheySay(t *testing.T) {
 			needs(t, provider)
 			dir := openDir(t)
 			model := scriptmodel.Start(t)
-			conf := file(t, "config.yaml", "sandbox: {provider: "+provider+"}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+model.URL+"/v1\"}]\n")
+			conf := file(t, "config.yaml",
+				"sandbox: {provider: "+provider+
+					"}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+model.URL+
+					"/v1\"}]\n")
 			s := serve(t, nil, "--data", dir, "--config", conf)
 			all := errands()
-			if known := call[struct{ Skills []struct{ Name string } }](t, s, "GET", "/api/skills", ""); len(known.Skills) != len(all) {
+			known := call[struct{ Skills []struct{ Name string } }](t, s, "GET", "/api/skills", "")
+			if len(known.Skills) != len(all) {
 				t.Errorf("%d skills, tried %d", len(known.Skills), len(all))
 			}
 			if provider != sandbox.ProviderNamespace { // elsewhere only how programs start differs
@@ -236,7 +255,8 @@ func converted(t *testing.T, s *server, thread, name string, data []byte) (text 
 		t.Fatalf("%d %v %s", res.StatusCode, err, b)
 	}
 	until(t, func() bool {
-		res, err := s.client.Get(s.url + "/api/threads/" + thread + "-back/artifacts/mnt/user-data/uploads/" + name + ".md")
+		res, err := s.client.Get(s.url + "/api/threads/" + thread + "-back/artifacts/mnt/user-data/uploads/" +
+			name + ".md")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +321,8 @@ func rendered(t *testing.T, name string, data []byte) {
 	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), soffice, "-env:UserInstallation=file://"+dir+"/profile", "--headless", "--convert-to", "pdf", "--outdir", dir, filepath.Join(dir, name))
+	cmd := exec.CommandContext(t.Context(), soffice, "-env:UserInstallation=file://"+dir+"/profile", "--headless",
+		"--convert-to", "pdf", "--outdir", dir, filepath.Join(dir, name))
 	out, err := cmd.CombinedOutput()
 	pdf, readErr := os.ReadFile(filepath.Join(dir, strings.TrimSuffix(name, filepath.Ext(name))+".pdf"))
 	if err != nil || readErr != nil || !bytes.HasPrefix(pdf, []byte("%PDF")) {

@@ -28,7 +28,8 @@ func TestSkillsAreListedAndExamined(t *testing.T) {
 		}
 	}
 	r := finished(t, program(t, nil, "skills", "list", "--data", dir))
-	for _, want := range []string{"on      custom    paint                 Paints walls and doors\n", "off     public    quiet ", "broken  custom    torn ", "on      bundled   slides "} {
+	for _, want := range []string{"on      custom    paint                 Paints walls and doors\n",
+		"off     public    quiet ", "broken  custom    torn ", "on      bundled   slides "} {
 		if r.code != 0 || !strings.Contains(r.stdout, want) {
 			t.Errorf("%d %s: no %q in %s", r.code, r.stderr, want, r.stdout)
 		}
@@ -44,12 +45,15 @@ func TestSkillsAreListedAndExamined(t *testing.T) {
 		}
 		return text
 	}
-	for name, want := range map[string]string{"paint": "may be picked, the model decides; the prompt shares: door", "quiet": "public, off\n", "torn": "must begin with front matter", "slides": "unlikely to be picked"} {
+	for name, want := range map[string]string{"paint": "may be picked, the model decides; the prompt shares: door",
+		"quiet": "public, off\n", "torn": "must begin with front matter", "slides": "unlikely to be picked"} {
 		if !strings.Contains(about(name), want) {
 			t.Errorf("%s: no %q in %q", name, want, about(name))
 		}
 	}
-	if got := about("slides"); !strings.Contains(got, "commands can read /mnt/skills/public/slides/SKILL.md") && !strings.Contains(got, "not tried in a sandbox") {
+	got := about("slides")
+	if !strings.Contains(got, "commands can read /mnt/skills/public/slides/SKILL.md") &&
+		!strings.Contains(got, "not tried in a sandbox") {
 		t.Error(got)
 	}
 	if r.code != 1 { // one is broken
@@ -59,16 +63,19 @@ func TestSkillsAreListedAndExamined(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = finished(t, program(t, nil, "skills", "doctor", "--data", dir, "--prompt", "/paint the doors"))
-	if r.code != 0 || !strings.Contains(about("paint"), "the prompt names it") || !strings.Contains(about("slides"), "names another skill, paint") {
+	if r.code != 0 || !strings.Contains(about("paint"), "the prompt names it") ||
+		!strings.Contains(about("slides"), "names another skill, paint") {
 		t.Errorf("%d %s\n%s", r.code, r.stderr, r.stdout)
 	}
-	if r = finished(t, program(t, nil, "skills", "doctor", "--data", dir, "--prompt", "/none")); r.code != 1 || !strings.Contains(r.stdout, "there is no skill called none") {
+	if r = finished(t, program(t, nil, "skills", "doctor", "--data", dir, "--prompt", "/none")); r.code != 1 ||
+		!strings.Contains(r.stdout, "there is no skill called none") {
 		t.Errorf("%d %s", r.code, r.stdout)
 	}
 	if r = finished(t, program(t, nil, "skills", "what")); r.code != 2 {
 		t.Errorf("%d %s", r.code, r.stderr)
 	}
-	for name, want := range map[string]string{"skills/custom/.staging/half/a": "of an installation that goes on", "skills-shown/custom/paint/SKILL.md": "as a server shows it"} {
+	for name, want := range map[string]string{"skills/custom/.staging/half/a": "of an installation that goes on",
+		"skills-shown/custom/paint/SKILL.md": "as a server shows it"} {
 		if b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err != nil || string(b) != want {
 			t.Errorf("%s: %q %v", name, b, err)
 		}
@@ -115,7 +122,8 @@ func TestASkillIsInstalledOnTheCommandLine(t *testing.T) {
 	if !installed("plain") || installed("runs") {
 		t.Error("the server does not have what was installed, or has what was not")
 	}
-	install(0, "warning: scripts/go.sh, line 1: runs what it loads from the network\n", filepath.Join(from, "runs"), "--yes")
+	install(0, "warning: scripts/go.sh, line 1: runs what it loads from the network\n",
+		filepath.Join(from, "runs"), "--yes")
 	install(1, "not installed: the skill is not safe: send.sh, line 1", filepath.Join(from, "bad"), "--yes")
 	install(1, "not installed: the archive has another SKILL.md at bad/SKILL.md", from, "--yes")
 	install(1, "not installed: the address does not lead to the public internet", "http://127.0.0.1/x/y")

@@ -42,7 +42,8 @@ func listening(t *testing.T) net.Listener {
 
 func TestAServiceManagerPassesSocketsAndHearsOfTheServer(t *testing.T) {
 	t.Parallel()
-	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"),
+		Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,8 @@ func TestWhatIsNoTCPSocketIsRefused(t *testing.T) {
 	}
 	defer unix.Close()
 	for count, want := range map[string]string{"1": "isn't a TCP socket", "many": "not a number of sockets"} {
-		if r := finished(t, handed(t, []string{"LISTEN_FDS=" + count}, unix)); r.code == exitOK || !strings.Contains(r.stderr, want) {
+		r := finished(t, handed(t, []string{"LISTEN_FDS=" + count}, unix))
+		if r.code == exitOK || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %d %s", count, r.code, r.stderr)
 		}
 	}

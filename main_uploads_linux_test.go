@@ -18,7 +18,8 @@ import (
 func zeros(size int64) (body io.Reader, total int64) {
 	const head = "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"large.bin\"\r\n\r\n"
 	const tail = "\r\n--b--\r\n"
-	return io.MultiReader(strings.NewReader(head), io.LimitReader(nothing{}, size), strings.NewReader(tail)), int64(len(head)+len(tail)) + size
+	return io.MultiReader(strings.NewReader(head), io.LimitReader(nothing{}, size), strings.NewReader(tail)),
+		int64(len(head)+len(tail)) + size
 }
 
 type nothing struct{}
@@ -63,7 +64,10 @@ func TestAFileOfTwoGigabytes(t *testing.T) {
 		{"not announced", "uploads: {max_file_size: 8MiB, max_total_size: 16MiB}\n", false, http.StatusRequestEntityTooLarge},
 	}
 	if soak {
-		all = append(all, attempt{"allowed", "uploads: {max_file_size: 3GiB, max_total_size: 3GiB}\nsandbox: {limits: {disk: 4GiB}}\n", true, http.StatusOK})
+		all = append(all,
+			attempt{"allowed",
+				"uploads: {max_file_size: 3GiB, max_total_size: 3GiB}\nsandbox: {limits: {disk: 4GiB}}\n", true,
+				http.StatusOK})
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +99,8 @@ func TestAFileOfTwoGigabytes(t *testing.T) {
 				}
 				return res.StatusCode, said
 			}
-			if status, said := send(zeros(1 << 20)); status != http.StatusOK { // what the first upload takes is no growth
+			// what the first upload takes is no growth
+			if status, said := send(zeros(1 << 20)); status != http.StatusOK {
 				t.Fatalf("%d %s", status, said)
 			}
 			pid := s.cmd.Process.Pid
@@ -137,7 +142,8 @@ func TestAFileOfTwoGigabytes(t *testing.T) {
 			if len(list.Files) != 1 || list.Files[0].Size != want {
 				t.Errorf("there is %+v", list.Files)
 			}
-			staged, err := filepath.Glob(filepath.Join(dir, "data", "threads", "large", "user-data", "uploads", ".upload-*"))
+			staged, err := filepath.Glob(filepath.Join(dir, "data", "threads", "large", "user-data", "uploads",
+				".upload-*"))
 			if err != nil || len(staged) > 0 {
 				t.Errorf("left behind: %v %v", staged, err)
 			}

@@ -29,13 +29,15 @@ func TestBreakpointsStopAtNodes(t *testing.T) {
 		{"unknown names", []string{"nowhere"}, []string{"ghost"}, "model tools model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: &agenttest.Script{Replies: []agenttest.Reply{
-				agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("done")}}}
+			a := &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")},
+				Model: &agenttest.Script{Replies: []agenttest.Reply{
+					agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("done")}}}
 			ended := 0
-			a.Chain = []agent.Middleware{{Name: "end", AfterAgent: func(context.Context, *agent.Turn) (agent.State, error) {
-				ended++
-				return agent.State{}, nil
-			}}}
+			a.Chain = []agent.Middleware{{Name: "end",
+				AfterAgent: func(context.Context, *agent.Turn) (agent.State, error) {
+					ended++
+					return agent.State{}, nil
+				}}}
 			turn := agenttest.Turn("hi", &agenttest.Sink{})
 			turn.StopBefore, turn.StopAfter = c.before, c.after
 			var runs []string
@@ -56,7 +58,8 @@ func TestBreakpointsStopAtNodes(t *testing.T) {
 				}
 				if steps := sink.Steps(); len(steps) > 0 {
 					last := steps[len(steps)-1]
-					if !last.Last || slices.ContainsFunc(steps[:len(steps)-1], func(s agenttest.Step) bool { return s.Last }) {
+					if !last.Last ||
+						slices.ContainsFunc(steps[:len(steps)-1], func(s agenttest.Step) bool { return s.Last }) {
 						t.Errorf("the last step and no other says so: %+v", steps)
 					}
 				}
@@ -83,7 +86,8 @@ func TestFreshRunStopsBeforeItsFirstNode(t *testing.T) {
 	turn := agenttest.Turn("hi", &agenttest.Sink{})
 	turn.StopBefore = []string{"model"}
 	out, err := a.Run(t.Context(), turn)
-	if err != nil || !out.Breakpoint || !slices.Equal(out.Next, []string{agent.NodeModel}) || len(script.Requests()) != 0 {
+	if err != nil || !out.Breakpoint || !slices.Equal(out.Next, []string{agent.NodeModel}) ||
+		len(script.Requests()) != 0 {
 		t.Fatalf("%+v %v, %d calls", out, err, len(script.Requests()))
 	}
 	turn.From = out.Next

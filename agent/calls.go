@@ -141,7 +141,8 @@ func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 	}
 	recording, done := outlive(ctx)
 	defer done()
-	err := t.Sink.Record(recording, Event{Kind: EventToolResult, NS: t.NS, Message: a.message, Call: c, Result: a.result})
+	err := t.Sink.Record(recording, Event{Kind: EventToolResult, NS: t.NS, Message: a.message, Call: c,
+		Result: a.result})
 	a.err = errors.Join(a.err, err)
 	return a
 }

@@ -46,7 +46,8 @@ func TestCollectFoldsDeltas(t *testing.T) {
 
 func TestCollectKeepsWhatCameBeforeAnError(t *testing.T) {
 	cause := errors.New("gone")
-	m, err := agent.Collect("m", chunks(cause, agent.Chunk{Text: "half"}, call(0, "a", "f", `{"x":1}`), agent.Chunk{Model: "big"}))
+	m, err := agent.Collect("m", chunks(cause, agent.Chunk{Text: "half"}, call(0, "a", "f", `{"x":1}`),
+		agent.Chunk{Model: "big"}))
 	if !errors.Is(err, cause) {
 		t.Fatalf("err = %v", err)
 	}
@@ -59,7 +60,8 @@ func TestCollectKeepsWhatCameBeforeAnError(t *testing.T) {
 }
 
 func TestCollectGivesEachCallItsOwnID(t *testing.T) {
-	m, err := agent.Collect("m", chunks(nil, call(0, "a", "f", ""), call(1, "", "f", ""), call(2, "a", "f", ""), call(3, "", "f", "{")))
+	m, err := agent.Collect("m", chunks(nil, call(0, "a", "f", ""), call(1, "", "f", ""), call(2, "a", "f", ""),
+		call(3, "", "f", "{")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func ExampleMiddleware_debug() {
 			return nil
 		},
 	}
-	a := &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}}, Chain: []agent.Middleware{debug}}
+	a := &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}},
+		Chain: []agent.Middleware{debug}}
 	if _, err := a.Run(context.Background(), agenttest.Turn("hi", &agenttest.Sink{})); err != nil {
 		fmt.Println(err)
 	}
@@ -80,14 +81,16 @@ func ExampleMiddleware_stateSize() {
 			return agent.State{}, nil
 		},
 	}
-	a := &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}}, Chain: []agent.Middleware{size}}
+	a := &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}},
+		Chain: []agent.Middleware{size}}
 	turn := agenttest.Turn("hi", &agenttest.Sink{})
-	turn.Log = slog.New(slog.NewTextHandler(printer{}, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	turn.Log = slog.New(slog.NewTextHandler(printer{},
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	if _, err := a.Run(context.Background(), turn); err != nil {
 		fmt.Println(err)
 	}

@@ -37,7 +37,8 @@ func generate(data []byte) []*agent.Message {
 			msgs = append(msgs, m)
 		case 5: // arguments a stage or an import left broken
 			m := ai(id, "")
-			m.ToolCalls = []agent.ToolCall{{ID: ids[next()%len(ids)], Name: "echo", Args: json.RawMessage(args[next()%len(args)])}}
+			m.ToolCalls = []agent.ToolCall{{ID: ids[next()%len(ids)], Name: "echo",
+				Args: json.RawMessage(args[next()%len(args)])}}
 			msgs = append(msgs, m)
 		case 6, 7:
 			msgs = append(msgs, result(id, ids[next()%len(ids)], "result"))

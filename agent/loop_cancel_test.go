@@ -25,7 +25,9 @@ func TestCancelKeepsPartialAnswer(t *testing.T) {
 	reply := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half "}, {Text: "answer"}}, Hang: true}
 	turn := agenttest.Turn("hi", sink)
 	a := &agent.Agent{Model: script(reply), Chain: []agent.Middleware{{
-		BeforeModel: func(context.Context, *agent.Turn) (agent.State, error) { return agent.State{Title: str("t")}, nil },
+		BeforeModel: func(context.Context, *agent.Turn) (agent.State, error) {
+			return agent.State{Title: str("t")}, nil
+		},
 		AfterModel: func(context.Context, *agent.Turn, *agent.Reply) error {
 			t.Error("a stage sees half an answer as an answer")
 			return nil
@@ -43,7 +45,8 @@ func TestCancelKeepsPartialAnswer(t *testing.T) {
 	if got := shape(t, steps); got != "model>model[ai:half answer #m1]" {
 		t.Fatalf("steps = %s", got)
 	}
-	if m := steps[0].Patch.Messages[0]; m.Meta["finish_reason"] != agent.FinishInterrupted || *steps[0].Patch.Title != "t" {
+	m := steps[0].Patch.Messages[0]
+	if m.Meta["finish_reason"] != agent.FinishInterrupted || *steps[0].Patch.Title != "t" {
 		t.Errorf("stored %+v with %+v", m, steps[0].Patch)
 	}
 
@@ -97,7 +100,8 @@ func TestCancelDuringToolsKeepsFinishedResultsAndClosesOpenCalls(t *testing.T) {
 		t.Fatalf("steps = %s", shape(t, steps))
 	}
 	p := steps[1].Patch
-	want := "tool:" + agent.InterruptedResult + " #" + p.Messages[0].ID + " >s error | tool:made it #" + p.Messages[1].ID + " >q success"
+	want := "tool:" + agent.InterruptedResult + " #" + p.Messages[0].ID + " >s error | tool:made it #" +
+		p.Messages[1].ID + " >q success"
 	if got := brief(t, p.Messages); got != want || strings.Join(p.Artifacts, "") != "/a" {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
@@ -125,7 +129,8 @@ func TestCancelBetweenStepsClosesCallsWithoutRunningThem(t *testing.T) {
 		t.Error("a tool runs after the cancel")
 		return agent.Result{}, nil
 	})
-	_, err := (&agent.Agent{Model: script(calls("never", 2)), Tools: []*agent.Tool{never}}).Run(ctx, agenttest.Turn("hi", sink))
+	_, err := (&agent.Agent{Model: script(calls("never", 2)), Tools: []*agent.Tool{never}}).Run(ctx,
+		agenttest.Turn("hi", sink))
 	if !errors.Is(err, errStop) {
 		t.Fatalf("err = %v", err)
 	}
@@ -202,7 +207,8 @@ func nothingAfterRun(t *testing.T) {
 		tn.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, Call: c})
 		return agent.TextResult("stopped"), nil
 	})
-	_, err := (&agent.Agent{Model: script(calls("talk", 20)), Tools: []*agent.Tool{talk}}).Run(ctx, agenttest.Turn("hi", sink))
+	_, err := (&agent.Agent{Model: script(calls("talk", 20)), Tools: []*agent.Tool{talk}}).Run(ctx,
+		agenttest.Turn("hi", sink))
 	over.Store(true)
 	if !errors.Is(err, errStop) {
 		t.Fatalf("err = %v", err)

@@ -100,7 +100,8 @@ func TestProviderErrorKeepsWhatWasShown(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			sink := &agenttest.Sink{}
-			a := &agent.Agent{Model: script(agenttest.Reply{Chunks: c.chunks, Err: gone}), Tools: []*agent.Tool{agenttest.Echo("echo")}}
+			a := &agent.Agent{Model: script(agenttest.Reply{Chunks: c.chunks, Err: gone}),
+				Tools: []*agent.Tool{agenttest.Echo("echo")}}
 			out, err := a.Run(t.Context(), agenttest.Turn("hi", sink))
 			if !errors.Is(err, gone) || strings.Join(out.Next, ",") != "model" {
 				t.Fatalf("%+v, %v", out, err)
@@ -162,9 +163,10 @@ func TestSinkFailureEndsTheRun(t *testing.T) {
 					ran++
 					return agent.TextResult("ran"), nil
 				}}},
-				Chain: []agent.Middleware{{Name: "end", AfterAgent: func(context.Context, *agent.Turn) (agent.State, error) {
-					return agent.State{Title: str("t")}, nil
-				}}}}
+				Chain: []agent.Middleware{{Name: "end",
+					AfterAgent: func(context.Context, *agent.Turn) (agent.State, error) {
+						return agent.State{Title: str("t")}, nil
+					}}}}
 			_, err := a.Run(t.Context(), agenttest.Turn("hi", c.sink))
 			if !errors.Is(err, full) {
 				t.Fatalf("err = %v", err)

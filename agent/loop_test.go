@@ -117,7 +117,8 @@ func writing(name string, d *diary) agent.Middleware {
 func TestHooksRunInOrder(t *testing.T) {
 	d := &diary{}
 	a := &agent.Agent{Model: script(agenttest.Call("c", "echo", `{}`), agenttest.Say("ok")),
-		Tools: []*agent.Tool{agenttest.Echo("echo")}, Chain: []agent.Middleware{writing("A", d), {Name: "idle"}, writing("B", d)}}
+		Tools: []*agent.Tool{agenttest.Echo("echo")},
+		Chain: []agent.Middleware{writing("A", d), {Name: "idle"}, writing("B", d)}}
 	if _, err := a.Run(t.Context(), agenttest.Turn("hi", &agenttest.Sink{})); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,8 @@ func TestBeforeHooksJoinTheFirstStep(t *testing.T) {
 		}},
 		{Name: "two", BeforeModel: func(_ context.Context, tn *agent.Turn) (agent.State, error) {
 			seen = *tn.State.Title + tn.State.Artifacts[0]
-			return agent.State{Artifacts: []string{"/b"}, Notes: []agent.Note{{ID: "n", Message: "h1", Place: agent.Before, Text: "x"}}}, nil
+			return agent.State{Artifacts: []string{"/b"},
+				Notes: []agent.Note{{ID: "n", Message: "h1", Place: agent.Before, Text: "x"}}}, nil
 		}},
 	}}
 	if _, err := a.Run(t.Context(), agenttest.Turn("hi", sink)); err != nil {
@@ -241,7 +243,8 @@ func TestJumps(t *testing.T) {
 			sink := &agenttest.Sink{}
 			turn := agenttest.Turn("hi", sink)
 			turn.MaxSteps = c.max
-			a := &agent.Agent{Model: script(c.first), Tools: []*agent.Tool{agenttest.Echo("echo")}, Chain: []agent.Middleware{c.jump}}
+			a := &agent.Agent{Model: script(c.first), Tools: []*agent.Tool{agenttest.Echo("echo")},
+				Chain: []agent.Middleware{c.jump}}
 			if _, err := a.Run(t.Context(), turn); err != nil {
 				t.Fatal(err)
 			}
@@ -283,16 +286,17 @@ func TestStepLimitEndsWithATurnWithoutTools(t *testing.T) {
 
 func TestWrapModelChangesOnlyTheRequest(t *testing.T) {
 	model, sink := script(), &agenttest.Sink{}
-	a := &agent.Agent{Model: model, System: "sys", Tools: []*agent.Tool{agenttest.Echo("echo")}, Chain: []agent.Middleware{{
-		Name: "edit", WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
-			return func(ctx context.Context, tn *agent.Turn, req *agent.Request) (*agent.Message, error) {
-				req.System += "+"
-				req.Messages[0] = human("x", "other")
-				req.Tools = slices.Delete(req.Tools, 0, 1)
-				return next(ctx, tn, req)
-			}
-		},
-	}}}
+	a := &agent.Agent{Model: model, System: "sys", Tools: []*agent.Tool{agenttest.Echo("echo")},
+		Chain: []agent.Middleware{{
+			Name: "edit", WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
+				return func(ctx context.Context, tn *agent.Turn, req *agent.Request) (*agent.Message, error) {
+					req.System += "+"
+					req.Messages[0] = human("x", "other")
+					req.Tools = slices.Delete(req.Tools, 0, 1)
+					return next(ctx, tn, req)
+				}
+			},
+		}}}
 	turn := agenttest.Turn("hi", sink)
 	for range 2 {
 		if _, err := a.Run(t.Context(), turn); err != nil {

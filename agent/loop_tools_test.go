@@ -141,7 +141,8 @@ func TestCallsWhichCannotRun(t *testing.T) {
 
 func TestResultsPatchStateAsOneStep(t *testing.T) {
 	present := tool("present", func(_ context.Context, _ *agent.Turn, c agent.ToolCall) (agent.Result, error) {
-		r := agent.Result{Content: agent.Text("ok"), Artifact: json.RawMessage(`{"n":1}`), Kwargs: map[string]any{"k": c.ID}}
+		r := agent.Result{Content: agent.Text("ok"), Artifact: json.RawMessage(`{"n":1}`),
+			Kwargs: map[string]any{"k": c.ID}}
 		r.Patch.Artifacts = []string{"/" + c.ID, "/shared"}
 		if c.ID == "c1" {
 			r.Patch.Sandbox = &agent.SandboxRef{ID: "other"} // refused: the call's result stands, its change does not
@@ -156,7 +157,8 @@ func TestResultsPatchStateAsOneStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := sink.Steps()[1]
-	if got := strings.Join(step.Patch.Artifacts, " "); got != "/c0 /shared /c2" || len(step.Patch.Messages) != 3 || step.Patch.Sandbox != nil {
+	if got := strings.Join(step.Patch.Artifacts, " "); got != "/c0 /shared /c2" || len(step.Patch.Messages) != 3 ||
+		step.Patch.Sandbox != nil {
 		t.Errorf("wrote %s and %s", got, brief(t, step.Patch.Messages))
 	}
 	if m := step.Patch.Messages[2]; string(m.Artifact) != `{"n":1}` || m.Kwargs["k"] != "c2" || m.Status != "success" {
@@ -167,16 +169,20 @@ func TestResultsPatchStateAsOneStep(t *testing.T) {
 
 func TestQuestionEndsTheRunAfterItsNeighbours(t *testing.T) {
 	ask := tool("ask_clarification", func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
-		return agent.Result{Content: agent.Text("which?"), Artifact: json.RawMessage(`{"human_input":{}}`), End: true}, nil
+		return agent.Result{Content: agent.Text("which?"), Artifact: json.RawMessage(`{"human_input":{}}`),
+			End: true}, nil
 	})
 	sink := &agenttest.Sink{}
-	a := &agent.Agent{Model: script(agenttest.Call("q", "ask_clarification", "{}", "e", "echo", "{}")), Tools: []*agent.Tool{ask, agenttest.Echo("echo")}}
+	a := &agent.Agent{Model: script(agenttest.Call("q", "ask_clarification", "{}", "e", "echo", "{}")),
+		Tools: []*agent.Tool{ask, agenttest.Echo("echo")}}
 	out, err := a.Run(t.Context(), agenttest.Turn("hi", sink))
 	if err != nil || !slices.Equal(out.Next, []string{agent.NodeInterrupt}) {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if got := shape(t, sink.Steps()); got != "model>tools[ai: #m1 q=ask_clarification{} e=echo{}] tools>__interrupt__[tool:which? #"+
-		sink.Steps()[1].Patch.Messages[0].ID+" >q success | tool:{} #"+sink.Steps()[1].Patch.Messages[1].ID+" >e success]" {
+	got := shape(t, sink.Steps())
+	if got != "model>tools[ai: #m1 q=ask_clarification{} e=echo{}] tools>__interrupt__[tool:which? #"+
+		sink.Steps()[1].Patch.Messages[0].ID+" >q success | tool:{} #"+sink.Steps()[1].Patch.Messages[1].ID+
+		" >e success]" {
 		t.Errorf("steps = %s", got)
 	}
 }
@@ -186,7 +192,9 @@ func TestEndResultSkipsTheModel(t *testing.T) {
 	stop := tool("stop", func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 		return agent.Result{End: true}, nil
 	})
-	if _, err := (&agent.Agent{Model: model, Tools: []*agent.Tool{stop}}).Run(t.Context(), agenttest.Turn("hi", &agenttest.Sink{})); err != nil {
+	_, err := (&agent.Agent{Model: model, Tools: []*agent.Tool{stop}}).Run(t.Context(),
+		agenttest.Turn("hi", &agenttest.Sink{}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(model.Requests()); n != 1 {
@@ -220,7 +228,9 @@ func TestResumeAtToolsNeverRunsAFinishedCallAgain(t *testing.T) {
 		t.Errorf("ran %s", d)
 	}
 	step := sink.Steps()[0]
-	if got := list(step.Patch.Messages); !strings.HasPrefix(got, "shown-1:recorded ") || !strings.HasSuffix(got, ":fresh") || len(step.Patch.Messages) != 3 {
+	got := list(step.Patch.Messages)
+	if !strings.HasPrefix(got, "shown-1:recorded ") || !strings.HasSuffix(got, ":fresh") ||
+		len(step.Patch.Messages) != 3 {
 		t.Errorf("wrote %s", got)
 	}
 	if step.Node != agent.NodeTools || len(step.Patch.Artifacts) != 1 || step.Patch.Messages[1].Status != "error" {

@@ -26,7 +26,8 @@ func TestMendReadsWhatModelsGetWrong(t *testing.T) {
 	} {
 		got, err := agent.Mend(c.in, false)
 		var a, b any
-		if err != nil || json.Unmarshal(got, &a) != nil || json.Unmarshal([]byte(c.want), &b) != nil || !reflect.DeepEqual(a, b) {
+		if err != nil || json.Unmarshal(got, &a) != nil || json.Unmarshal([]byte(c.want), &b) != nil ||
+			!reflect.DeepEqual(a, b) {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, c.want)
 		}
 	}
@@ -75,7 +76,8 @@ func TestArgumentsAreMendedOrTold(t *testing.T) {
 // FuzzMend holds the mender to what encoding/json says about text that is in order, and to
 // JSON in its results.
 func FuzzMend(f *testing.F) {
-	for _, s := range []string{`{"a":1}`, `{'a':[True,],}`, "```json\n{}\n```", `"{\"a\":\"b\"}"`, `{"a":"\ud83d\ude00\q"}`, `{"a":{"b":"c"`, `{a:-0.5e+3 }`, "{\"\xff\":\x01}"} {
+	for _, s := range []string{`{"a":1}`, `{'a':[True,],}`, "```json\n{}\n```", `"{\"a\":\"b\"}"`,
+		`{"a":"\ud83d\ude00\q"}`, `{"a":{"b":"c"`, `{a:-0.5e+3 }`, "{\"\xff\":\x01}"} {
 		f.Add(s, true)
 	}
 	f.Fuzz(func(t *testing.T, in string, whole bool) {

@@ -29,7 +29,8 @@ func invalid(id, call string) *agent.Message {
 
 func TestNext(t *testing.T) {
 	const asked = `{"human_input":{"question":"?"}}`
-	model, tools, wait, none := []string{agent.NodeModel}, []string{agent.NodeTools}, []string{agent.NodeInterrupt}, []string{}
+	model, tools, wait, none := []string{agent.NodeModel}, []string{agent.NodeTools}, []string{agent.NodeInterrupt},
+		[]string{}
 	cases := []struct {
 		name string
 		msgs []*agent.Message
@@ -57,7 +58,8 @@ func TestNext(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := agent.State{Messages: c.msgs}
-			for _, node := range []string{agent.NodeInput, "user", "no such node", agent.NodeModel, agent.NodeTools, agent.NodeEnd, "agent"} {
+			for _, node := range []string{agent.NodeInput, "user", "no such node", agent.NodeModel, agent.NodeTools,
+				agent.NodeEnd, "agent"} {
 				if got := agent.Next(&s, node); got == nil || !slices.Equal(got, c.want) {
 					t.Errorf("as %s: %v, want %v", node, got, c.want)
 				}
@@ -91,7 +93,8 @@ func TestCanonicalNode(t *testing.T) {
 func FuzzNext(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte{6, 3, 20, 33, 6, 40, 7, 60})
-	nodes := []string{agent.NodeStart, agent.NodeInput, "user", "agent", agent.NodeModel, agent.NodeTools, agent.NodeEnd, ""}
+	nodes := []string{agent.NodeStart, agent.NodeInput, "user", "agent", agent.NodeModel, agent.NodeTools,
+		agent.NodeEnd, ""}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := agent.State{Messages: generate(data)}
 		var asInput []string
@@ -100,7 +103,8 @@ func FuzzNext(f *testing.F) {
 			if next == nil || len(next) > 1 {
 				t.Fatalf("as %s: %#v", node, next)
 			}
-			if len(next) == 1 && !slices.Contains([]string{agent.NodeModel, agent.NodeTools, agent.NodeInterrupt}, next[0]) {
+			if len(next) == 1 &&
+				!slices.Contains([]string{agent.NodeModel, agent.NodeTools, agent.NodeInterrupt}, next[0]) {
 				t.Fatalf("as %s: %v is no node to run", node, next)
 			}
 			if again := agent.Next(&s, node); !slices.Equal(again, next) {

@@ -77,8 +77,8 @@ func TestPairToolCalls(t *testing.T) {
 		msgs []*agent.Message
 		want string
 	}{
-		{"nothing to do", []*agent.Message{human("h", ""), ai("1", "", "a", "b"), result("2", "a", ""), result("3", "b", ""), ai("4", "x")},
-			"h 1(a,b) 2<a 3<b 4"},
+		{"nothing to do", []*agent.Message{human("h", ""), ai("1", "", "a", "b"), result("2", "a", ""),
+			result("3", "b", ""), ai("4", "x")}, "h 1(a,b) 2<a 3<b 4"},
 		{"results in call order", []*agent.Message{ai("1", "", "a", "b"), result("2", "b", ""), result("3", "a", "")},
 			"1(a,b) 3<a 2<b"},
 		{"results come behind their call", []*agent.Message{ai("1", "", "a"), human("h", ""), result("2", "a", "")},
@@ -88,11 +88,14 @@ func TestPairToolCalls(t *testing.T) {
 		{"a result whose call is gone", []*agent.Message{human("h", ""), result("2", "a", ""), ai("1", "x")}, "h 1"},
 		{"a result before its call is not its own", []*agent.Message{result("2", "a", ""), ai("1", "", "a")}, "1(a) missing:a<a"},
 		{"two results for one call", []*agent.Message{ai("1", "", "a"), result("2", "a", ""), result("3", "a", "")}, "1(a) 2<a"},
-		{"an id used again by a later answer", []*agent.Message{ai("1", "", "a"), result("2", "a", ""), ai("3", "", "a"), result("4", "a", "")},
+		{"an id used again by a later answer",
+			[]*agent.Message{ai("1", "", "a"), result("2", "a", ""), ai("3", "", "a"), result("4", "a", "")},
 			"1(a) 2<a 3(fawn_call_2_call_0) 4<fawn_call_2_call_0"},
-		{"a lost call does not take the result of its namesake", []*agent.Message{ai("1", "", "a"), human("h", ""), ai("3", "", "a"), result("4", "a", "")},
+		{"a lost call does not take the result of its namesake",
+			[]*agent.Message{ai("1", "", "a"), human("h", ""), ai("3", "", "a"), result("4", "a", "")},
 			"1(a) missing:a<a h 3(fawn_call_2_call_0) 4<fawn_call_2_call_0"},
-		{"an id used twice in one answer", []*agent.Message{ai("1", "", "a", "a"), result("2", "a", ""), result("3", "a", "")},
+		{"an id used twice in one answer",
+			[]*agent.Message{ai("1", "", "a", "a"), result("2", "a", ""), result("3", "a", "")},
 			"1(a,fawn_call_0_call_1) 2<a 3<fawn_call_0_call_1"},
 		{"blank ids", []*agent.Message{human("h", ""), ai("1", "", "", " "), result("2", "", ""), result("3", " ", "")},
 			"h 1(fawn_call_1_call_0,fawn_call_1_call_1) 2<fawn_call_1_call_0 3<fawn_call_1_call_1"},
@@ -124,13 +127,15 @@ func TestPairToolCallsSaysWhy(t *testing.T) {
 	m.AddCall("a", "write_file", `{"path":`)
 	m.AddCall("b", "", `{}`)
 	got := agent.PairToolCalls([]*agent.Message{m})
-	if c := got[0].ToolCalls; len(c) != 2 || c[0].Name != "unknown_tool" || c[1].Name != "write_file" || string(c[1].Args) != "{}" {
+	if c := got[0].ToolCalls; len(c) != 2 || c[0].Name != "unknown_tool" || c[1].Name != "write_file" ||
+		string(c[1].Args) != "{}" {
 		t.Fatalf("calls = %+v", c)
 	}
 	if got[1].Content.Text != agent.InterruptedResult || got[1].Status != "error" {
 		t.Errorf("open call: %+v", got[1])
 	}
-	if text := got[2].Content.Text; got[2].Status != "error" || !strings.Contains(text, `"write_file"`) || !strings.Contains(text, "unexpected end") {
+	if text := got[2].Content.Text; got[2].Status != "error" || !strings.Contains(text, `"write_file"`) ||
+		!strings.Contains(text, "unexpected end") {
 		t.Errorf("invalid call: %+v", got[2])
 	}
 }

@@ -107,14 +107,16 @@ func TestParseMessagesTellsWhichOneIsBad(t *testing.T) {
 }
 
 func TestParsePatch(t *testing.T) {
-	p, unknown, err := agent.ParsePatch(json.RawMessage(`{"title":"t","messages":["hi"],"artifacts":[],"goal":null,"zzz":1,"notes":[{"id":"n"}],"view":{},"extra":{}}`))
+	p, unknown, err := agent.ParsePatch(json.RawMessage(
+		`{"title":"t","messages":["hi"],"artifacts":[],"goal":null,"zzz":1,"notes":[{"id":"n"}],"view":{},"extra":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(unknown, " "); got != "extra notes view zzz" {
 		t.Errorf("unknown = %s", got)
 	}
-	if *p.Title != "t" || p.Artifacts == nil || p.Goal != nil || p.Notes != nil || p.View != nil || brief(t, p.Messages) != "human:hi" {
+	if *p.Title != "t" || p.Artifacts == nil || p.Goal != nil || p.Notes != nil || p.View != nil ||
+		brief(t, p.Messages) != "human:hi" {
 		t.Errorf("patch = %+v", p)
 	}
 	for _, empty := range []string{"", "null", "{}"} {
@@ -135,14 +137,16 @@ func TestParsePatch(t *testing.T) {
 func TestStripServerKwargs(t *testing.T) {
 	m := human("1", "hi")
 	m.Kwargs = map[string]any{
-		"files": []any{}, "human_input_response": map[string]any{"value": "x"}, "hide_from_ui": true, "theirs": 1.0, // these stay
-		"original_user_content": "", "dynamic_context_reminder": true, "reminder_date": "", "deerflow_view_image_context": true,
-		"slash_skill_activation": 1, "slash_skill_activation_source": 1, "deerflow_error_fallback": true, "deerflow_tool_meta": 1,
-		"deerflow_read_mark": 1, "skill_context_entry": 1, "subagent_status": 1, "subagent_x": 1, "token_usage_attribution": 1,
-		"run_id": "r", "timestamp": "t",
+		// these stay
+		"files": []any{}, "human_input_response": map[string]any{"value": "x"}, "hide_from_ui": true, "theirs": 1.0,
+		"original_user_content": "", "dynamic_context_reminder": true, "reminder_date": "",
+		"deerflow_view_image_context": true, "slash_skill_activation": 1, "slash_skill_activation_source": 1,
+		"deerflow_error_fallback": true, "deerflow_tool_meta": 1, "deerflow_read_mark": 1, "skill_context_entry": 1,
+		"subagent_status": 1, "subagent_x": 1, "token_usage_attribution": 1, "run_id": "r", "timestamp": "t",
 	}
 	agent.StripServerKwargs(m)
-	if got := strings.Join(slices.Sorted(maps.Keys(m.Kwargs)), " "); got != "files hide_from_ui human_input_response theirs" {
+	got := strings.Join(slices.Sorted(maps.Keys(m.Kwargs)), " ")
+	if got != "files hide_from_ui human_input_response theirs" {
 		t.Errorf("left: %s", got)
 	}
 	for name, response := range map[string]any{"none": nil, "of a bad shape": "x"} {

@@ -57,7 +57,9 @@ func TestAPersonsChangeOfThePlanIsMadeInWhatWasWrittenMeanwhile(t *testing.T) {
 			}
 		})
 	}
-	if s := written(agent.NumberTodos([]agent.Todo{{Content: "a", Status: "pending"}, {ID: "4", Content: "b", Status: "pending"}, {ID: "4", Content: "c", Status: "pending"}})); s != "5:a 4:b 6:c" {
+	s := written(agent.NumberTodos([]agent.Todo{{Content: "a", Status: "pending"},
+		{ID: "4", Content: "b", Status: "pending"}, {ID: "4", Content: "c", Status: "pending"}}))
+	if s != "5:a 4:b 6:c" {
 		t.Errorf("numbered: %s", s)
 	}
 }

@@ -49,7 +49,8 @@ func encoded(t testing.TB, s *agent.State, name string) string {
 func entries(from, n int, status string) string {
 	list := make([]string, n)
 	for i := range list {
-		list[i] = fmt.Sprintf(`{"id":"d%d","description":"","subagent_type":"","status":%q,"created_at":"t%d"}`, from+i, status, from+i)
+		list[i] = fmt.Sprintf(`{"id":"d%d","description":"","subagent_type":"","status":%q,"created_at":"t%d"}`, from+i,
+			status, from+i)
 	}
 	return "[" + strings.Join(list, ",") + "]"
 }
@@ -142,7 +143,8 @@ var reducerCases = []struct{ field, name, old, patch, want string }{
 	{"background_tasks", "replaces", task, `[{"task_id":"b2","task_name":"","status":"","updated_at":""}]`, `[{"task_id":"b2","task_name":"","status":"","updated_at":""}]`},
 	{"background_tasks", "clears", task, `[]`, `[]`},
 
-	{"told_files", "replaces", `[{"filename":"a","size":1,"path":"/a","extension":"","message":"h1"}]`, `[{"filename":"b","size":0,"path":"","extension":"","message":"h2","missing":true}]`,
+	{"told_files", "replaces", `[{"filename":"a","size":1,"path":"/a","extension":"","message":"h1"}]`,
+		`[{"filename":"b","size":0,"path":"","extension":"","message":"h2","missing":true}]`,
 		`[{"filename":"b","size":0,"path":"","extension":"","message":"h2","missing":true}]`},
 	{"told_files", "clears", `[{"filename":"a","size":1,"path":"/a","extension":"","message":"h1"}]`, `[]`, `[]`},
 

@@ -45,7 +45,8 @@ func TestPrefixNoteGoesInFrontOfBlocks(t *testing.T) {
 	if err := m.Content.UnmarshalJSON([]byte(`[{"type":"image_url","image_url":"u"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	s := agent.State{Messages: []*agent.Message{m}, Notes: []agent.Note{{ID: "1", Message: "h", Place: agent.Prefix, Text: "a <b>"}}}
+	s := agent.State{Messages: []*agent.Message{m},
+		Notes: []agent.Note{{ID: "1", Message: "h", Place: agent.Prefix, Text: "a <b>"}}}
 	got := agent.BuildRequest("", &s, nil, agent.ModelOptions{}).Messages[0].Content
 	if body := encode(t, got); body != `[{"text":"a <b>","type":"text"},{"type":"image_url","image_url":"u"}]` {
 		t.Errorf("sent %s", body)
@@ -57,7 +58,8 @@ func TestPrefixNoteGoesInFrontOfBlocks(t *testing.T) {
 
 func TestNotesNeverPartCallsFromResults(t *testing.T) {
 	for _, place := range []agent.Place{agent.Before, agent.Prefix, agent.After} {
-		s := agent.State{Messages: []*agent.Message{human("h", "hi"), ai("a", "", "c", "d"), result("r", "c", "x"), result("q", "d", "y")}}
+		s := agent.State{Messages: []*agent.Message{human("h", "hi"), ai("a", "", "c", "d"), result("r", "c", "x"),
+			result("q", "d", "y")}}
 		for _, anchor := range []string{"h", "a", "r", "q"} {
 			s.Notes = append(s.Notes, agent.Note{ID: anchor, Message: anchor, Place: place, Text: "n"})
 		}
@@ -83,7 +85,8 @@ func TestWhatWasSentStaysTheSame(t *testing.T) {
 		id := func(kind string) string { return fmt.Sprint(kind, turn) }
 		var notes []agent.Note
 		for i, place := range []agent.Place{agent.Before, agent.Prefix, agent.After, agent.Prefix} {
-			notes = append(notes, agent.Note{ID: fmt.Sprint(id("n"), i), Message: id("h"), Place: place, Kind: "k", Text: fmt.Sprint(place, turn)})
+			notes = append(notes, agent.Note{ID: fmt.Sprint(id("n"), i), Message: id("h"), Place: place, Kind: "k",
+				Text: fmt.Sprint(place, turn)})
 		}
 		step(agent.State{Messages: []*agent.Message{human(id("h"), "question")}, Notes: notes})
 		for range 2 {
@@ -131,8 +134,8 @@ func reload(t testing.TB, s *agent.State) agent.State {
 }
 
 func TestViewHidesButKeepsTheLog(t *testing.T) {
-	log := []*agent.Message{human("h1", "1"), ai("a1", "", "c"), result("r1", "c", "long"), ai("a2", "ok"), human("h2", "2"),
-		ai("a3", "", "d"), result("r2", "d", "long too")}
+	log := []*agent.Message{human("h1", "1"), ai("a1", "", "c"), result("r1", "c", "long"), ai("a2", "ok"),
+		human("h2", "2"), ai("a3", "", "d"), result("r2", "d", "long too")}
 	const gone = "[Earlier output left out.]"
 	all := "h1:1 a1: r1:long a2:ok h2:2 a3: r2:long too"
 	cases := []struct {
@@ -163,7 +166,8 @@ func TestViewHidesButKeepsTheLog(t *testing.T) {
 			if got := list(s.Messages); got != all {
 				t.Errorf("the log became %s", got)
 			}
-			if strings.HasPrefix(req.Messages[0].ID, "summary:") && (req.Messages[0].Genuine() || req.Messages[0].Type != agent.TypeHuman) {
+			if strings.HasPrefix(req.Messages[0].ID, "summary:") &&
+				(req.Messages[0].Genuine() || req.Messages[0].Type != agent.TypeHuman) {
 				t.Errorf("the summary counts as written by a person: %+v", req.Messages[0])
 			}
 		})
@@ -202,10 +206,13 @@ func BenchmarkBuildRequest(b *testing.B) {
 // TestRequestsHaveNoBlankAnswers: some providers refuse them.
 func TestRequestsHaveNoBlankAnswers(t *testing.T) {
 	thought := &agent.Message{ID: "b", Type: agent.TypeAI, Kwargs: map[string]any{"reasoning_content": "hm"}}
-	failed := (&agent.Message{ID: "c", Type: agent.TypeAI, Content: agent.Text("The provider is gone.")}).With(agent.ErrorFallback, true)
-	s := agent.State{Messages: []*agent.Message{{ID: "a", Type: agent.TypeHuman, Content: agent.Text("q")}, {ID: "x", Type: agent.TypeAI, Content: agent.Text(" \n")}, thought, failed}}
+	failed := (&agent.Message{ID: "c", Type: agent.TypeAI,
+		Content: agent.Text("The provider is gone.")}).With(agent.ErrorFallback, true)
+	s := agent.State{Messages: []*agent.Message{{ID: "a", Type: agent.TypeHuman, Content: agent.Text("q")},
+		{ID: "x", Type: agent.TypeAI, Content: agent.Text(" \n")}, thought, failed}}
 	req := agent.BuildRequest("", &s, nil, agent.ModelOptions{})
-	if len(req.Messages) != 2 || req.Messages[1].ID != "b" || req.Messages[1].Content.Text != "[This answer ended before its first word.]" || thought.Content.Text != "" {
+	if len(req.Messages) != 2 || req.Messages[1].ID != "b" ||
+		req.Messages[1].Content.Text != "[This answer ended before its first word.]" || thought.Content.Text != "" {
 		t.Errorf("%d messages: %+v", len(req.Messages), req.Messages[len(req.Messages)-1])
 	}
 }

@@ -20,8 +20,8 @@ func TestSecretsShowOnlyTheirNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"%v": fmt.Sprintf("%v", o), "%+v": fmt.Sprintf("%+v", o), "%#v": fmt.Sprintf("%#v", o), "%s": o.Secrets.String(),
-		"log": log.String(), "json": string(encoded),
+		"%v": fmt.Sprintf("%v", o), "%+v": fmt.Sprintf("%+v", o), "%#v": fmt.Sprintf("%#v", o),
+		"%s": o.Secrets.String(), "log": log.String(), "json": string(encoded),
 	} {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "abcdefgh") || !strings.Contains(text, "TOKEN") {
 			t.Errorf("%s: %s", name, text)

@@ -83,7 +83,9 @@ func (p *patches) patch() agent.State {
 		case 6:
 			s.ThreadData = &agent.ThreadData{Workspace: word()}
 		case 7:
-			s.UploadedFiles = few(p, func() agent.Upload { return agent.Upload{Filename: word(), Size: int64(p.pick(9))} })
+			s.UploadedFiles = few(p, func() agent.Upload {
+				return agent.Upload{Filename: word(), Size: int64(p.pick(9))}
+			})
 		case 8:
 			s.ViewedImages = map[string]agent.Image{}
 			for _, w := range few(p, word) {
@@ -95,7 +97,8 @@ func (p *patches) patch() agent.State {
 			s.Promoted = &agent.Promoted{Catalog: word(), Names: few(p, word)}
 		case 11:
 			s.Delegations = few(p, func() agent.Delegation {
-				return agent.Delegation{ID: p.id(), RunID: word(), Status: []string{"", "in_progress", "completed", "failed"}[p.pick(4)], CreatedAt: word()}
+				return agent.Delegation{ID: p.id(), RunID: word(),
+					Status: []string{"", "in_progress", "completed", "failed"}[p.pick(4)], CreatedAt: word()}
 			})
 		case 12:
 			s.SkillContext = few(p, func() agent.SkillRef { return agent.SkillRef{Path: p.id(), Name: word()} })
@@ -104,11 +107,15 @@ func (p *patches) patch() agent.State {
 		case 14:
 			s.Background = few(p, func() agent.BackgroundTask { return agent.BackgroundTask{ID: p.id()} })
 		case 15:
-			s.Notes = few(p, func() agent.Note { return agent.Note{ID: p.id(), Message: p.id(), Place: agent.Prefix, Text: word()} })
+			s.Notes = few(p, func() agent.Note {
+				return agent.Note{ID: p.id(), Message: p.id(), Place: agent.Prefix, Text: word()}
+			})
 			s.View = &agent.View{From: p.id(), Summary: word(), Cut: few(p, p.id)}
 		case 16:
 			s.Edited = few(p, func() agent.PlanEdit { return agent.PlanEdit{Before: few(p, todo)} })
-			s.Told = few(p, func() agent.ToldFile { return agent.ToldFile{Upload: agent.Upload{Filename: word()}, Message: p.id()} })
+			s.Told = few(p, func() agent.ToldFile {
+				return agent.ToldFile{Upload: agent.Upload{Filename: word()}, Message: p.id()}
+			})
 		}
 	}
 	return s
@@ -119,7 +126,8 @@ func (p *patches) patch() agent.State {
 // write reaches into values somebody else holds.
 func FuzzStateApply(f *testing.F) {
 	f.Add([]byte("0123456789"))
-	f.Add([]byte{2, 0, 3, 1, 0, 1, 0, 2, 2, 5, 1, 3, 2, 3, 1, 2, 15, 3, 1, 1, 0, 2, 2, 11, 3, 1, 2, 3, 0, 10, 1, 3, 2, 10, 1, 0})
+	f.Add([]byte{2, 0, 3, 1, 0, 1, 0, 2, 2, 5, 1, 3, 2, 3, 1, 2, 15, 3, 1, 1, 0, 2, 2, 11, 3, 1, 2, 3, 0, 10, 1, 3, 2,
+		10, 1, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p := &patches{data: data}
 		var kept, stored agent.State

@@ -168,7 +168,8 @@ func TestApplyLeavesStateUntouchedOnError(t *testing.T) {
 			if got := dump(t, &s); got != want {
 				t.Errorf("state changed:\n%s\nwas\n%s", got, want)
 			}
-			if err := s.Apply(agent.State{Messages: []*agent.Message{human("b", "2")}}); err != nil || list(s.Messages) != "a:1 b:2" {
+			err := s.Apply(agent.State{Messages: []*agent.Message{human("b", "2")}})
+			if err != nil || list(s.Messages) != "a:1 b:2" {
 				t.Errorf("later write: %v, %s", err, list(s.Messages))
 			}
 		})
@@ -236,7 +237,8 @@ func TestFieldsCoverState(t *testing.T) {
 		if err := f.Decode(&back, []byte(encoded(t, &patch, f.Name))); err != nil {
 			t.Errorf("%s: %v", sf.Name, err)
 		}
-		if got, want := reflect.ValueOf(back).Field(i).Interface(), reflect.ValueOf(patch).Field(i).Interface(); !reflect.DeepEqual(got, want) {
+		got, want := reflect.ValueOf(back).Field(i).Interface(), reflect.ValueOf(patch).Field(i).Interface()
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: read back as %#v, was %#v", sf.Name, got, want)
 		}
 	}
@@ -253,7 +255,8 @@ func TestFieldsCoverState(t *testing.T) {
 
 func TestJoinWritesWhatBothWrite(t *testing.T) {
 	a := agent.State{Messages: []*agent.Message{human("a", "1")}, Artifacts: []string{"/a"}, Title: new(string)}
-	b := agent.State{Messages: []*agent.Message{human("a", "2"), remove("x")}, Artifacts: []string{"/b", "/a"}, Notes: []agent.Note{{ID: "n"}}}
+	b := agent.State{Messages: []*agent.Message{human("a", "2"), remove("x")}, Artifacts: []string{"/b", "/a"},
+		Notes: []agent.Note{{ID: "n"}}}
 	j, err := agent.Join(a, b)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +270,9 @@ func TestJoinWritesWhatBothWrite(t *testing.T) {
 	if list(a.Messages) != "a:1" || len(a.Artifacts) != 1 || a.Notes != nil {
 		t.Errorf("the first patch changed: %+v", a)
 	}
-	if _, err := agent.Join(agent.State{Sandbox: &agent.SandboxRef{ID: "x"}}, agent.State{Sandbox: &agent.SandboxRef{ID: "y"}}); !errors.Is(err, agent.ErrSandboxChanged) {
+	_, err = agent.Join(agent.State{Sandbox: &agent.SandboxRef{ID: "x"}},
+		agent.State{Sandbox: &agent.SandboxRef{ID: "y"}})
+	if !errors.Is(err, agent.ErrSandboxChanged) {
 		t.Errorf("two sandboxes in one step: %v", err)
 	}
 }
@@ -384,7 +389,8 @@ func TestImagesThatClientsSendAreBounded(t *testing.T) {
 	var s agent.State
 	half := strings.Repeat("A", 20<<20)
 	put := func(name string) error {
-		return s.Apply(agent.State{ViewedImages: map[string]agent.Image{name: {Base64: half}}, Artifacts: []string{name}})
+		return s.Apply(agent.State{ViewedImages: map[string]agent.Image{name: {Base64: half}},
+			Artifacts: []string{name}})
 	}
 	if err := put("a"); err != nil {
 		t.Fatal(err)

@@ -64,7 +64,8 @@ type Whole struct {
 // Note says where the text is and how much of it.
 func (w *Whole) Note() string {
 	if w.Stored < w.Bytes {
-		return fmt.Sprintf("[The first %d of %d bytes are in %s. The rest is lost: the thread's storage is full, except for the part reserved for other files]", w.Stored, w.Bytes, w.Path)
+		return fmt.Sprintf("[The first %d of %d bytes are in %s. The rest is lost: the thread's storage is full, except for the part reserved for other files]",
+			w.Stored, w.Bytes, w.Path)
 	}
 	return fmt.Sprintf("[All %d bytes of the output are in %s]", w.Bytes, w.Path)
 }

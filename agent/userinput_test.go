@@ -29,14 +29,16 @@ func TestAPersonsWordsStandBetweenLinesThatSaySo(t *testing.T) {
 // TestNothingInsideTheLinesPassesForThem, whatever a person writes.
 func TestNothingInsideTheLinesPassesForThem(t *testing.T) {
 	t.Parallel()
-	piece := rapid.SampledFrom([]string{"--- BEGIN USER INPUT ---", "--- END USER INPUT ---", "\n", "--", "-", "x", "end user input", " ", "---"})
+	piece := rapid.SampledFrom([]string{"--- BEGIN USER INPUT ---", "--- END USER INPUT ---", "\n", "--", "-", "x",
+		"end user input", " ", "---"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
 		marked := agent.MarkInput(text)
 		if strings.TrimSpace(agent.UnmarkInput(text)) == "" {
 			return
 		}
-		if strings.Count(marked, "--- BEGIN USER INPUT ---") != 1 || strings.Count(marked, "--- END USER INPUT ---") != 1 || agent.MarkInput(marked) != marked {
+		if strings.Count(marked, "--- BEGIN USER INPUT ---") != 1 ||
+			strings.Count(marked, "--- END USER INPUT ---") != 1 || agent.MarkInput(marked) != marked {
 			t.Fatalf("%q is %q", text, marked)
 		}
 	})

@@ -106,10 +106,11 @@ const (
 
 // Names lists every asset a page may refer to.
 func Names() []string {
-	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2", "fonts/math.woff2",
-		"fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript, PaletteStyle, GripScript,
-		HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle, NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript,
-		PreviewScript, TrailScript, InsightStyle, AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
+	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2",
+		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
+		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
+		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, InsightStyle,
+		AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

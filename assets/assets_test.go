@@ -43,7 +43,8 @@ func TestCheckFindsEverything(t *testing.T) {
 func TestCompressedIsTheSame(t *testing.T) {
 	plain := get(t, assets.URL(assets.Script))
 	smaller := get(t, assets.URL(assets.Script), "Accept-Encoding", "br;q=1, gzip")
-	if b, err := io.ReadAll(brotli.NewReader(smaller.Body)); err != nil || string(b) != plain.Body.String() || smaller.Header().Get("Content-Encoding") != "br" {
+	if b, err := io.ReadAll(brotli.NewReader(smaller.Body)); err != nil || string(b) != plain.Body.String() ||
+		smaller.Header().Get("Content-Encoding") != "br" {
 		t.Errorf("brotli differs, %v, headers %v", err, smaller.Header())
 	}
 	zipped := get(t, assets.URL(assets.Script), "Accept-Encoding", "br;q=0, gzip")
@@ -84,7 +85,8 @@ func TestOldAddressesStillWork(t *testing.T) {
 }
 
 func TestOtherPathsAreNotFound(t *testing.T) {
-	for _, p := range []string{"/assets/", "/assets/x", "/assets/x/", "/assets/x/../assets.go", "/assets/x/dist/app.js", "/assets/x/fonts", "/assets/x//app.js", "/assets/x/app.js/"} {
+	for _, p := range []string{"/assets/", "/assets/x", "/assets/x/", "/assets/x/../assets.go", "/assets/x/dist/app.js",
+		"/assets/x/fonts", "/assets/x//app.js", "/assets/x/app.js/"} {
 		if w := get(t, p); w.Code != 404 {
 			t.Errorf("%s: %d", p, w.Code)
 		}
@@ -99,7 +101,8 @@ func TestOtherPathsAreNotFound(t *testing.T) {
 
 // The budgets of a thread page, in bytes after gzip.
 func TestBudgets(t *testing.T) {
-	for name, most := range map[string]int{assets.Script: 25 << 10, assets.Style: 9 << 10, assets.Sprite: 8 << 10, assets.UIFont: 36 << 10} {
+	for name, most := range map[string]int{assets.Script: 25 << 10, assets.Style: 9 << 10, assets.Sprite: 8 << 10,
+		assets.UIFont: 36 << 10} {
 		body := get(t, assets.URL(name)).Body.Bytes()
 		if n := len(assets.Gzip(body)); n > most {
 			t.Errorf("%s has %d bytes, %d are allowed", name, n, most)
@@ -128,7 +131,8 @@ func TestStyleRefersToWhatExists(t *testing.T) {
 // it is needed.
 func TestLaterFilesAreSmall(t *testing.T) {
 	total := 0
-	for _, n := range []string{assets.PaletteScript, assets.DiagramScript, assets.GripScript, assets.HelloStyle, assets.CardsStyle, assets.PaletteStyle, assets.DiagramStyle, assets.FilesStyle} {
+	for _, n := range []string{assets.PaletteScript, assets.DiagramScript, assets.GripScript, assets.HelloStyle,
+		assets.CardsStyle, assets.PaletteStyle, assets.DiagramStyle, assets.FilesStyle} {
 		size := len(assets.Gzip(get(t, assets.URL(n)).Body.Bytes()))
 		t.Logf("%s: %d bytes", n, size)
 		if total += size; size > 10_000 {

@@ -18,7 +18,8 @@ func TestNoticesNameEverythingBuiltIn(t *testing.T) {
 		}
 		have[n.Name] = n.Version
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}{{end}}{{end}}", "..")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}{{end}}{{end}}", "..")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,8 @@ func TestNoticesNameEverythingBuiltIn(t *testing.T) {
 		t.Fatal("go list names no module")
 	}
 	text := get(t, assets.URL(assets.NoticesText)).Body.String()
-	for _, want := range []string{"Copyright (c) 2009 The Go Authors", "Knut Sveidqvist", "SIL OPEN FONT LICENSE", "Ron Kok", "Cole Bemis", "Cure53", "STIX Fonts Project"} {
+	for _, want := range []string{"Copyright (c) 2009 The Go Authors", "Knut Sveidqvist", "SIL OPEN FONT LICENSE",
+		"Ron Kok", "Cole Bemis", "Cure53", "STIX Fonts Project"} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.Replace(want, "(c) ", "", 1)) {
 			t.Errorf("the texts do not have %q", want)
 		}

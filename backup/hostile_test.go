@@ -167,7 +167,8 @@ func TestLinksOfAChatAreKeptAndNeverFollowed(t *testing.T) {
 	if got, err := os.Readlink(filepath.Join(to, strings.TrimPrefix(at, "data/"))); err != nil || got != outside {
 		t.Errorf("the link is %q %v", got, err)
 	}
-	_, err = backup.Restore(t.Context(), archive(t, entry{at, tar.TypeSymlink, outside}, entry{at + "/evil", tar.TypeReg, "x"}), t.TempDir(), false)
+	_, err = backup.Restore(t.Context(),
+		archive(t, entry{at, tar.TypeSymlink, outside}, entry{at + "/evil", tar.TypeReg, "x"}), t.TempDir(), false)
 	if !errors.Is(err, backup.ErrInvalid) {
 		t.Errorf("a file through a link: %v", err)
 	}

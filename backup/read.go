@@ -108,7 +108,8 @@ func (r *reader) archive(from io.Reader) error {
 	case !r.listed || !r.done:
 		return invalid("its end is missing")
 	case r.Files != r.count-1 || r.Bytes != r.bytes:
-		return invalid("it says that it has %d files of %d bytes, and has %d of %d", r.Files, r.Bytes, r.count-1, r.bytes)
+		return invalid("it says that it has %d files of %d bytes, and has %d of %d", r.Files, r.Bytes,
+			r.count-1, r.bytes)
 	}
 	return nil
 }

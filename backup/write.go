@@ -252,7 +252,8 @@ func (w *writer) entry(name string, e fs.DirEntry) error {
 			w.leave(name, err)
 			return nil
 		}
-		return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: dataPrefix + name, Linkname: to, Mode: 0o777})
+		return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: dataPrefix + name, Linkname: to,
+			Mode: 0o777})
 	case e.Type().IsRegular():
 		// A pipe that took its place must not be waited for.
 		f, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -92,7 +92,8 @@ func (d *dialogue) read(word, rest string) error {
 		if len(words) > 1 {
 			scope = words[1]
 		}
-		d.says[words[0]] = []any{map[string]any{"summary": content, "shouldUpdate": true, "scope": scope, "authority": "descriptive"}}
+		d.says[words[0]] = []any{map[string]any{"summary": content, "shouldUpdate": true, "scope": scope,
+			"authority": "descriptive"}}
 	case "none":
 		d.offline = true
 	case "unasked":
@@ -112,7 +113,8 @@ func (d *dialogue) read(word, rest string) error {
 
 // fields are those of a fact: labels in any order, then category and confidence.
 func fields(words []string, content, avoid string) (map[string]any, error) {
-	f := map[string]any{"content": content, "scope": "user", "durability": "durable", "authority": "descriptive", "old": 0}
+	f := map[string]any{"content": content, "scope": "user", "durability": "durable", "authority": "descriptive",
+		"old": 0}
 	if avoid != "" {
 		f["sourceError"] = avoid
 	}
@@ -123,7 +125,8 @@ func fields(words []string, content, avoid string) (map[string]any, error) {
 		case err == nil:
 			f["confidence"] = number
 		case pair:
-			if f[map[string]string{"old": "old", "days": "expected_valid_days"}[key]], err = strconv.Atoi(value); err != nil {
+			f[map[string]string{"old": "old", "days": "expected_valid_days"}[key]], err = strconv.Atoi(value)
+			if err != nil {
 				return f, err
 			}
 		case w == "thread", w == "project":

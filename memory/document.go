@@ -116,8 +116,8 @@ func factKeys() []string {
 
 // MarshalJSON implements json.Marshaler.
 func (f Fact) MarshalJSON() ([]byte, error) {
-	j := factJSON{f.ID, f.Content, f.Category, &f.Confidence, stamp(f.Created), f.Source, f.Message, f.Avoid, f.ValidDays,
-		"", f.Revision}
+	j := factJSON{f.ID, f.Content, f.Category, &f.Confidence, stamp(f.Created), f.Source, f.Message, f.Avoid,
+		f.ValidDays, "", f.Revision}
 	if !f.Updated.Equal(f.Created) {
 		j.Updated = stamp(f.Updated)
 	}

@@ -20,7 +20,8 @@ func TestFactsByHand(t *testing.T) {
 	ctx := t.Context()
 	d := must(w.Add(ctx, me, 0, memory.Fact{Content: "  Likes\ntea ", Category: "Preference", Confidence: 0.9}))(t)
 	f := d.Facts[0]
-	if f.Content != "Likes tea" || f.Category != "preference" || f.Source != memory.Manual || d.Revision != 1 || f.Revision != 1 || !f.Created.Equal(w.now) {
+	if f.Content != "Likes tea" || f.Category != "preference" || f.Source != memory.Manual || d.Revision != 1 ||
+		f.Revision != 1 || !f.Created.Equal(w.now) {
 		t.Errorf("%+v of %+v", f, d)
 	}
 	for name, c := range map[string]struct {
@@ -42,13 +43,18 @@ func TestFactsByHand(t *testing.T) {
 		"import over an old": {errOf(w.Import(ctx, me, 9, memory.Document{})), memory.ErrChanged},
 	} {
 		var bad *memory.DocumentError
-		if want, ok := c.want.(error); c.err == nil || ok && !errors.As(c.want.(error), &bad) && !errors.Is(c.err, want) || ok && errors.As(c.want.(error), &bad) && !errors.As(c.err, &bad) {
+		want, ok := c.want.(error)
+		if c.err == nil || ok && !errors.As(c.want.(error), &bad) && !errors.Is(c.err, want) ||
+			ok && errors.As(c.want.(error), &bad) && !errors.As(c.err, &bad) {
 			t.Errorf("%s: %v, want %T", name, c.err, c.want)
 		}
 	}
 	w.pass(time.Hour)
-	d = must(w.Change(ctx, me, 1, f.ID, memory.Edit{Content: ptr("Likes coffee"), Confidence: ptr(0.5), Revision: 1}))(t)
-	if g := d.Facts[0]; g.ID != f.ID || g.Content != "Likes coffee" || g.Category != "preference" || g.Confidence != 0.5 || g.Revision != 2 || !g.Created.Equal(f.Created) || !g.Updated.Equal(w.now) {
+	d = must(w.Change(ctx, me, 1, f.ID, memory.Edit{Content: ptr("Likes coffee"), Confidence: ptr(0.5),
+		Revision: 1}))(t)
+	g := d.Facts[0]
+	if g.ID != f.ID || g.Content != "Likes coffee" || g.Category != "preference" || g.Confidence != 0.5 ||
+		g.Revision != 2 || !g.Created.Equal(f.Created) || !g.Updated.Equal(w.now) {
 		t.Errorf("%+v", g)
 	}
 	before := d
@@ -78,7 +84,8 @@ func TestNoRoomForLessSureFacts(t *testing.T) {
 	for i := range 10 {
 		w.add(t, memory.Fact{Content: fmt.Sprint("fact ", i), Confidence: 0.8})
 	}
-	if _, err := w.Add(t.Context(), me, 0, memory.Fact{Content: "a guess", Confidence: 0.5}); !errors.Is(err, memory.ErrEvicted) || len(w.facts(t)) != 10 {
+	_, err := w.Add(t.Context(), me, 0, memory.Fact{Content: "a guess", Confidence: 0.5})
+	if !errors.Is(err, memory.ErrEvicted) || len(w.facts(t)) != 10 {
 		t.Error(err, w.facts(t))
 	}
 	w.pass(time.Second)
@@ -168,8 +175,10 @@ func TestImportOfDeerFlow(t *testing.T) {
 		t.Error(got)
 	}
 	out := text(t, d)
-	for _, want := range []string{`"custom":{"a":1}`, `"schemaVersion":2`, `"status":"active"`, `"sourceError":"US dates"`, `"expected_valid_days":400`, `"source":"import"`,
-		`"workContext":{"summary":"Builds compilers","updatedAt":"2025-11-01T09:00:00.000Z"}`, `"version":"1.0"`, `"longTermBackground":{"summary":"","updatedAt":""}`, `"createdAt":"2025-10-01T00:00:00.000Z"`} {
+	for _, want := range []string{`"custom":{"a":1}`, `"schemaVersion":2`, `"status":"active"`,
+		`"sourceError":"US dates"`, `"expected_valid_days":400`, `"source":"import"`,
+		`"workContext":{"summary":"Builds compilers","updatedAt":"2025-11-01T09:00:00.000Z"}`, `"version":"1.0"`,
+		`"longTermBackground":{"summary":"","updatedAt":""}`, `"createdAt":"2025-10-01T00:00:00.000Z"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in %s", want, out)
 		}
@@ -231,7 +240,8 @@ func TestReload(t *testing.T) {
 		t.Error(got)
 	}
 	write(`{"facts":`)
-	if _, err := w.Reload(ctx, me); err == nil || !strings.Contains(err.Error(), "memory.json") || len(w.facts(t)) != 1 {
+	_, err := w.Reload(ctx, me)
+	if err == nil || !strings.Contains(err.Error(), "memory.json") || len(w.facts(t)) != 1 {
 		t.Error(err)
 	}
 }

@@ -74,9 +74,9 @@ func acknowledges(text string) bool {
 	switch text {
 	case "", "ok", "okay", "k", "thanks", "thank you", "thanks a lot", "thank you very much", "thx", "ty", "got it",
 		"cheers", "great", "nice", "cool",
-		"yes", "yep", "sure", "fine", "good", "understood", "perfect thanks", "ok thanks", "okay thanks", "great thanks",
-		"好", "好的", "好吧", "行", "可以", "谢谢", "谢谢你", "多谢", "感谢", "嗯", "嗯嗯", "对", "是", "是的", "对的", "收到", "明白", "明白了", "知道了", "了解",
-		"没问题", "好的 谢谢", "好 谢谢":
+		"yes", "yep", "sure", "fine", "good", "understood", "perfect thanks", "ok thanks", "okay thanks",
+		"great thanks", "好", "好的", "好吧", "行", "可以", "谢谢", "谢谢你", "多谢", "感谢", "嗯", "嗯嗯", "对", "是", "是的", "对的", "收到",
+		"明白", "明白了", "知道了", "了解", "没问题", "好的 谢谢", "好 谢谢":
 		return true
 	}
 	return false

@@ -55,8 +55,8 @@ func (g gate) summaries(b *snapshot, a answer) {
 	for _, name := range SectionNames() {
 		c, ok := a.sections[name]
 		text := clean(c.Summary)
-		if !ok || !c.Should || c.Scope != "user" || c.Authority != "descriptive" || text == "" || len(text) > maxSummary ||
-			text == b.sections[name].Summary {
+		if !ok || !c.Should || c.Scope != "user" || c.Authority != "descriptive" || text == "" ||
+			len(text) > maxSummary || text == b.sections[name].Summary {
 			continue
 		}
 		b.sections[name] = Section{text, stamp(g.now)}

@@ -49,13 +49,17 @@ func TestGate(t *testing.T) {
 		"removed for a thread":     {"Likes tea", `{"factsToRemove":[{"id":"{id:Likes}","scope":"thread"}]}`, "[Likes tea]"},
 		"removed without labels":   {"Likes tea", `{"factsToRemove":[{"id":"{id:Likes}"}]}`, "[Likes tea]"},
 		"removed by nobody's id":   {"Likes tea", `{"factsToRemove":[{"id":"x","scope":"user"}]}`, "[Likes tea]"},
-		"corrected": {"Likes tea", `{"newFacts":[` + fact("Likes coffee") + `],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":0}]}`,
+		"corrected": {"Likes tea",
+			`{"newFacts":[` + fact("Likes coffee") + `],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":0}]}`,
 			"[Likes coffee]"},
-		"the correction fails": {"Likes tea", `{"newFacts":[{"content":"Likes coffee"}],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":0}]}`,
+		"the correction fails": {"Likes tea",
+			`{"newFacts":[{"content":"Likes coffee"}],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":0}]}`,
 			"[Likes tea]"},
-		"the correction is another": {"Likes tea", `{"newFacts":[3,` + fact("Likes coffee") + `],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":1}]}`,
+		"the correction is another": {"Likes tea",
+			`{"newFacts":[3,` + fact("Likes coffee") + `],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":1}]}`,
 			"[Likes coffee]"},
-		"the correction is the same": {"Likes tea", `{"newFacts":[` + fact("Likes tea") + `],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":0}]}`,
+		"the correction is the same": {"Likes tea",
+			`{"newFacts":[` + fact("Likes tea") + `],"factsToRemove":[{"id":"{id:Likes}","scope":"user","replacementFactIndex":0}]}`,
 			"[Likes tea]"},
 		"old ones that are not old": {"Likes tea", `{"staleFactsToRemove":["{id:Likes}"]}`, "[Likes tea]"},
 		"nothing":                   {"Likes tea", `{}`, "[Likes tea]"},
@@ -106,10 +110,13 @@ func TestSummaries(t *testing.T) {
 		return fmt.Sprintf(`{"summary":%q%s}`, text, more)
 	}
 	const good = `,"shouldUpdate":true,"scope":"user","authority":"descriptive"`
-	w.learn(t, `{"user":{"workContext":`+section("Builds\ncompilers", good)+`,"topOfMind":`+section("x", `,"shouldUpdate":false,"scope":"user","authority":"descriptive"`)+
-		`,"personalContext":`+section("x", `,"shouldUpdate":true,"scope":"thread","authority":"descriptive"`)+`,"other":`+section("x", good)+`},"history":{"recentMonths":`+section("Moved", good)+`,"earlierContext":3}}`)
+	w.learn(t, `{"user":{"workContext":`+section("Builds\ncompilers", good)+`,"topOfMind":`+section("x",
+		`,"shouldUpdate":false,"scope":"user","authority":"descriptive"`)+`,"personalContext":`+section("x",
+		`,"shouldUpdate":true,"scope":"thread","authority":"descriptive"`)+`,"other":`+section("x", good)+
+		`},"history":{"recentMonths":`+section("Moved", good)+`,"earlierContext":3}}`)
 	d := must(w.Document(t.Context(), me))(t)
-	if len(d.Sections) != 2 || d.Sections["user.workContext"].Summary != "Builds compilers" || d.Sections["history.recentMonths"].Summary != "Moved" || d.Sections["history.recentMonths"].Updated == "" {
+	if len(d.Sections) != 2 || d.Sections["user.workContext"].Summary != "Builds compilers" ||
+		d.Sections["history.recentMonths"].Summary != "Moved" || d.Sections["history.recentMonths"].Updated == "" {
 		t.Errorf("%+v", d.Sections)
 	}
 	w.learn(t, `{"user":{"workContext":`+section("", good)+`}}`)
@@ -121,7 +128,8 @@ func TestSummaries(t *testing.T) {
 // TestReview: old facts are removed or given more time only when they were up for review.
 func TestReview(t *testing.T) {
 	w := open(t)
-	w.add(t, memory.Fact{Content: "one old"}, memory.Fact{Content: "two old"}, memory.Fact{Content: "keep old", Category: "correction"})
+	w.add(t, memory.Fact{Content: "one old"}, memory.Fact{Content: "two old"},
+		memory.Fact{Content: "keep old", Category: "correction"})
 	w.pass(91 * 24 * time.Hour)
 	w.add(t, memory.Fact{Content: "young fact"})
 	all := `{"staleFactsToRemove":[{"id":"{id:one}"},"{id:keep}","{id:young}"],"staleFactsToExtend":[{"id":"{id:two}","expected_valid_days":400}]}`
@@ -131,7 +139,8 @@ func TestReview(t *testing.T) {
 	}
 	w.rules.StaleLeast = 2
 	w.learn(t, all)
-	if got := fmt.Sprint(w.facts(t)); got != "[two old keep old young fact]" || !strings.Contains(w.prompts[1], "<old_facts>") {
+	got := fmt.Sprint(w.facts(t))
+	if got != "[two old keep old young fact]" || !strings.Contains(w.prompts[1], "<old_facts>") {
 		t.Error(got)
 	}
 	if f := must(w.Document(t.Context(), me))(t).Facts[0]; f.ValidDays != 491 {
@@ -149,9 +158,11 @@ func TestReview(t *testing.T) {
 func TestAgentsHaveTheirOwnFacts(t *testing.T) {
 	w := open(t)
 	ctx := t.Context()
-	w.says(`{"newFacts":[` + fact("Lives in Bern") + `],"user":{"workContext":{"summary":"Builds compilers","shouldUpdate":true,"scope":"user","authority":"descriptive"}}}`)
+	w.says(`{"newFacts":[` + fact("Lives in Bern") +
+		`],"user":{"workContext":{"summary":"Builds compilers","shouldUpdate":true,"scope":"user","authority":"descriptive"}}}`)
 	w.thread(t, "t")
-	w.taught(t, memory.Lesson{Owner: me, Agent: "reviewer", Thread: "t", Run: "r", Said: []memory.Said{{ID: "1", Human: true, Text: "I live in Bern"}, {ID: "2", Text: "Yes."}}})
+	w.taught(t, memory.Lesson{Owner: me, Agent: "reviewer", Thread: "t", Run: "r",
+		Said: []memory.Said{{ID: "1", Human: true, Text: "I live in Bern"}, {ID: "2", Text: "Yes."}}})
 	w.pass(time.Minute)
 	w.Work(ctx)
 	if d := must(w.Document(ctx, me))(t); len(d.Facts) != 0 || d.Sections["user.workContext"].Summary == "" {

@@ -108,10 +108,10 @@ func stems(text string) []string {
 // common words tell nothing apart.
 func common(w string) bool {
 	switch w {
-	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from", "as", "is",
-		"are", "was", "were", "be", "been",
-		"am", "do", "does", "did", "has", "have", "had", "i", "me", "my", "mine", "you", "your", "we", "our", "us", "it",
-		"its", "he", "she", "they", "them", "his", "her", "their",
+	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from",
+		"as", "is", "are", "was", "were", "be", "been",
+		"am", "do", "does", "did", "has", "have", "had", "i", "me", "my", "mine", "you", "your", "we", "our",
+		"us", "it", "its", "he", "she", "they", "them", "his", "her", "their",
 		"this", "that", "these", "those", "there", "what", "which", "who", "whom", "when", "where", "why", "how", "can",
 		"could", "will", "would", "should", "shall", "may", "might",
 		"not", "no", "so", "than", "then", "too", "very", "just", "about", "into", "s", "t", "m", "d", "re", "ve", "ll",

@@ -29,15 +29,17 @@ type world struct {
 }
 
 func usual() memory.Rules {
-	return memory.Rules{Enabled: true, Inject: true, Debounce: 30 * time.Second, QueueDepth: 1000, MaxFacts: 100, Confidence: 0.7,
-		InjectFacts: 15, InjectTokens: 2000, Guaranteed: []string{"correction"}, GuaranteedTokens: 500,
-		Review: true, StaleDays: 90, StaleLeast: 3, StaleMost: 10, StaleKeep: []string{"correction"}, StaleLifetime: 20, StaleExtend: 3650}
+	return memory.Rules{Enabled: true, Inject: true, Debounce: 30 * time.Second, QueueDepth: 1000, MaxFacts: 100,
+		Confidence: 0.7, InjectFacts: 15, InjectTokens: 2000, Guaranteed: []string{"correction"}, GuaranteedTokens: 500,
+		Review: true, StaleDays: 90, StaleLeast: 3, StaleMost: 10, StaleKeep: []string{"correction"}, StaleLifetime: 20,
+		StaleExtend: 3650}
 }
 
 func open(t testing.TB) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{rules: usual(), path: filepath.Join(dir, "memory.json"), now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	w := &world{rules: usual(), path: filepath.Join(dir, "memory.json"),
+		now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	w.rules.Path = w.path
 	db, err := store.Open(t.Context(), store.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -92,7 +92,8 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 		return nil
 	}
 	if s.pending.full(l.Thread, rules.QueueDepth) && len(hints(l.Said)) == 0 {
-		s.Log.Warn("too much waits to be learned; a conversation is left out", "thread", l.Thread, "waiting", rules.QueueDepth)
+		s.Log.Warn("too much waits to be learned; a conversation is left out", "thread", l.Thread,
+			"waiting", rules.QueueDepth)
 		return nil
 	}
 	l.Due = s.Now().Add(rules.Debounce).UnixMilli()
@@ -290,8 +291,8 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	a, err := s.extract(ctx, l, said, b, stale)
 	if errors.Is(err, ErrNoModel) || err != nil && last && ctx.Err() == nil {
 		if err != nil && !errors.Is(err, ErrNoModel) {
-			s.Log.Warn("no model could learn from a conversation; only explicit wishes are remembered", "thread", l.Thread,
-				"err", err)
+			s.Log.Warn("no model could learn from a conversation; only explicit wishes are remembered",
+				"thread", l.Thread, "err", err)
 		}
 		a, err = answer{}, nil
 		for _, f := range explicit(said) {

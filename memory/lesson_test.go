@@ -16,7 +16,8 @@ import (
 
 // fact is an item of newFacts that passes.
 func fact(content string, more ...string) string {
-	return fmt.Sprintf(`{"content":%q,"category":"context","confidence":0.9,"scope":"user","durability":"durable","authority":"descriptive"%s}`, content, strings.Join(more, ""))
+	return fmt.Sprintf(`{"content":%q,"category":"context","confidence":0.9,"scope":"user","durability":"durable","authority":"descriptive"%s}`,
+		content, strings.Join(more, ""))
 }
 
 func facts(list ...string) string { return `{"newFacts":[` + strings.Join(list, ",") + `]}` }
@@ -91,7 +92,8 @@ func TestExplicitWishes(t *testing.T) {
 		"我记住了你说的话":                                              "",
 		"Write code.\nRemember that I use Go 1.26.\nThen test.": "context: I use Go 1.26",
 	} {
-		got := memory.Explicit([]memory.Said{{ID: "1", Human: true, Text: text}, {ID: "2", Text: "Remember that I am a robot."}})
+		got := memory.Explicit([]memory.Said{{ID: "1", Human: true, Text: text},
+			{ID: "2", Text: "Remember that I am a robot."}})
 		if strings.Join(got, "|") != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -100,8 +102,9 @@ func TestExplicitWishes(t *testing.T) {
 
 func TestSignals(t *testing.T) {
 	for text, want := range map[string]int{
-		"What is 2+2?": 0, "That's wrong, try again": 1, "Yes exactly, keep doing that": 1, "I prefer tabs and my name is Ada": 2,
-		"不对，改用中文": 1, "我喜欢简短的回答": 1, "我在一家银行工作": 1, "我们决定用 SQLite": 1, "完全正确": 1, "我的目标是跑马拉松": 1,
+		"What is 2+2?": 0, "That's wrong, try again": 1, "Yes exactly, keep doing that": 1,
+		"I prefer tabs and my name is Ada": 2, "不对，改用中文": 1, "我喜欢简短的回答": 1, "我在一家银行工作": 1, "我们决定用 SQLite": 1, "完全正确": 1,
+		"我的目标是跑马拉松": 1,
 	} {
 		if got := memory.Hints([]memory.Said{{Human: true, Text: text}}); got != want {
 			t.Errorf("%q: %d signals, want %d", text, got, want)
@@ -128,18 +131,21 @@ func TestLessonsWait(t *testing.T) {
 	}
 	w.pass(11 * time.Second)
 	w.Work(ctx)
-	if len(w.prompts) != 1 || !strings.Contains(w.prompts[0], "I live in Bern") || !strings.Contains(w.prompts[0], "It is cold") || must(w.Waiting(ctx))(t) != 0 {
+	if len(w.prompts) != 1 || !strings.Contains(w.prompts[0], "I live in Bern") ||
+		!strings.Contains(w.prompts[0], "It is cold") || must(w.Waiting(ctx))(t) != 0 {
 		t.Fatalf("%d calls: %q", len(w.prompts), w.prompts)
 	}
 	w.said(t, "t", "r1", "I live in Bern", "Nice.", "It is cold", "Yes.", "I have a cat", "Aw.")
 	w.pass(time.Minute)
 	w.again() // a server that stopped before
 	w.Work(ctx)
-	if len(w.prompts) != 2 || strings.Contains(w.prompts[1], "I live in Bern") || !strings.Contains(w.prompts[1], "I have a cat") || !strings.Contains(w.prompts[1], "Lives in Bern") {
+	if len(w.prompts) != 2 || strings.Contains(w.prompts[1], "I live in Bern") ||
+		!strings.Contains(w.prompts[1], "I have a cat") || !strings.Contains(w.prompts[1], "Lives in Bern") {
 		t.Errorf("%q", w.prompts)
 	}
 	d := must(w.Document(ctx, me))(t)
-	if fmt.Sprint(w.facts(t)) != "[Lives in Bern Has a cat]" || d.Facts[0].Source != "t" || d.Facts[0].Message != "r1-c" || d.Facts[1].Message != "r1-e" {
+	if fmt.Sprint(w.facts(t)) != "[Lives in Bern Has a cat]" || d.Facts[0].Source != "t" ||
+		d.Facts[0].Message != "r1-c" || d.Facts[1].Message != "r1-e" {
 		t.Errorf("%+v", d.Facts)
 	}
 }
@@ -162,7 +168,8 @@ func TestNewerLessonWins(t *testing.T) {
 	w.pass(time.Minute)
 	w.Work(t.Context())
 	w.Work(t.Context())
-	if len(w.prompts) != 2 || strings.Contains(w.prompts[1], "I live in Bern") || fmt.Sprint(w.facts(t)) != "[fact 1 fact 2]" {
+	if len(w.prompts) != 2 || strings.Contains(w.prompts[1], "I live in Bern") ||
+		fmt.Sprint(w.facts(t)) != "[fact 1 fact 2]" {
 		t.Errorf("%v %q", w.facts(t), w.prompts)
 	}
 }
@@ -303,14 +310,16 @@ func TestPromptIsSafe(t *testing.T) {
 	w.said(t, "t", "r", "I say "+hostile, "You say "+hostile)
 	w.pass(time.Minute)
 	w.Work(t.Context())
-	if p := w.prompts[0]; strings.Contains(p, "<system>") || strings.Count(p, "</conversation>") != 1 || strings.Contains(p, "<b>") || strings.Count(p, "</person>") != 1 {
+	if p := w.prompts[0]; strings.Contains(p, "<system>") || strings.Count(p, "</conversation>") != 1 ||
+		strings.Contains(p, "<b>") || strings.Count(p, "</person>") != 1 {
 		t.Error(p)
 	}
 }
 
 func FuzzAnswer(f *testing.F) {
 	f.Add(facts(fact("a"), `3`, `{"content":5}`))
-	f.Add("<think>{</think>```json\n" + `{"user":{"topOfMind":{"summary":"s","shouldUpdate":true,"scope":"user","authority":"descriptive"}},"factsToRemove":[{"id":"x","scope":"user","replacementFactIndex":-1}]}` + "\n```")
+	f.Add("<think>{</think>```json\n" +
+		`{"user":{"topOfMind":{"summary":"s","shouldUpdate":true,"scope":"user","authority":"descriptive"}},"factsToRemove":[{"id":"x","scope":"user","replacementFactIndex":-1}]}` + "\n```")
 	f.Add(`{"newFacts":null,"factsToReinforce":["a",{"id":"b"},null],"staleFactsToExtend":[{"id":"a","expected_valid_days":-1}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		n, rejected, err := memory.ParseAnswer(text)

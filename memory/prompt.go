@@ -45,7 +45,8 @@ func (s *Service) prompt(l Lesson, said []Said, b *snapshot, stale []Fact) strin
 	p.WriteString("</known_summaries>\n<known_facts>\n")
 	x := b.index(l.Agent)
 	for _, i := range x.trusted[:min(len(x.trusted), maxShown)] {
-		fmt.Fprintf(&p, "%s [%s] %s\n", s.Escape(x.facts[i].ID), s.Escape(x.facts[i].Category), s.Escape(x.facts[i].Content))
+		fmt.Fprintf(&p, "%s [%s] %s\n", s.Escape(x.facts[i].ID), s.Escape(x.facts[i].Category),
+			s.Escape(x.facts[i].Content))
 	}
 	p.WriteString("</known_facts>\n")
 	if len(stale) > 0 {

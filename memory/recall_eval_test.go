@@ -77,14 +77,18 @@ var asked = [][2]string{
 func TestTheNeededFactIsAmongThoseTold(t *testing.T) {
 	w := open(t)
 	w.rules.MaxFacts = 200
-	others := []string{"Project %d uses the code name Alder-%d.", "Contact %d answers on extension %d.", "第%d号文件放在%d号柜子。",
-		"Invoice %d is in folder %d.", "客户%d的合同编号是%d。", "Room %d has %d chairs.", "Ticket %d was solved in week %d."}
+	others := []string{"Project %d uses the code name Alder-%d.", "Contact %d answers on extension %d.",
+		"第%d号文件放在%d号柜子。", "Invoice %d is in folder %d.", "客户%d的合同编号是%d。", "Room %d has %d chairs.",
+		"Ticket %d was solved in week %d."}
 	var facts []memory.Fact
 	for i := range 200 - len(asked) {
-		facts = append(facts, memory.Fact{ID: fmt.Sprint("o", i), Content: fmt.Sprintf(others[i%len(others)], 100+i, 700+i*3), Category: "knowledge", Confidence: 0.9})
+		facts = append(facts,
+			memory.Fact{ID: fmt.Sprint("o", i), Content: fmt.Sprintf(others[i%len(others)], 100+i, 700+i*3),
+				Category: "knowledge", Confidence: 0.9})
 	}
 	for i, pair := range asked {
-		facts = append(facts, memory.Fact{ID: fmt.Sprint("a", i), Content: pair[0], Category: "preference", Confidence: 0.8})
+		facts = append(facts, memory.Fact{ID: fmt.Sprint("a", i), Content: pair[0], Category: "preference",
+			Confidence: 0.8})
 	}
 	must(w.Import(t.Context(), me, 0, memory.Document{Facts: facts}))(t)
 	if len(asked) != 60 || len(w.facts(t)) != 200 {
@@ -113,7 +117,9 @@ func BenchmarkRecall(b *testing.B) {
 	w.rules.MaxFacts = 10_000
 	var facts []memory.Fact
 	for i := range 10_000 {
-		facts = append(facts, memory.Fact{ID: fmt.Sprint("f", i), Content: fmt.Sprintf("%s Number %d.", asked[i%len(asked)][0], i), Category: "knowledge", Confidence: 0.9})
+		facts = append(facts,
+			memory.Fact{ID: fmt.Sprint("f", i), Content: fmt.Sprintf("%s Number %d.", asked[i%len(asked)][0], i),
+				Category: "knowledge", Confidence: 0.9})
 	}
 	must(w.Import(b.Context(), me, 0, memory.Document{Facts: facts}))(b)
 	must(w.Recall(b.Context(), memory.Question{Owner: me, Text: "warm"}))(b)

@@ -100,9 +100,9 @@ func read(m store.Memory) (*snapshot, error) {
 	}
 	b := &snapshot{revision: m.Revision, updated: m.Updated, sections: d.Sections, extra: d.Extra, indexes: &indexes{}}
 	for _, row := range m.Facts {
-		f := Fact{ID: row.ID, Content: row.Content, Category: row.Category, Confidence: row.Confidence, Source: row.Source,
-			Message: row.Message,
-			Agent:   row.Agent, Revision: row.Revision, Created: row.Created, Updated: row.Updated}
+		f := Fact{ID: row.ID, Content: row.Content, Category: row.Category, Confidence: row.Confidence,
+			Source: row.Source, Message: row.Message,
+			Agent: row.Agent, Revision: row.Revision, Created: row.Created, Updated: row.Updated}
 		var known struct {
 			Avoid     string `json:"sourceError"`
 			ValidDays int    `json:"expected_valid_days"`

@@ -41,7 +41,8 @@ func (r release) tarball(w io.Writer, files []entry) error {
 	gz := gzip.NewWriter(w)
 	tw := tar.NewWriter(gz)
 	for _, e := range files {
-		h := &tar.Header{Name: e.name, Mode: e.mode, ModTime: r.time, Uname: "root", Gname: "root", Format: tar.FormatGNU}
+		h := &tar.Header{Name: e.name, Mode: e.mode, ModTime: r.time, Uname: "root", Gname: "root",
+			Format: tar.FormatGNU}
 		if e.folder() {
 			h.Typeflag = tar.TypeDir
 		}

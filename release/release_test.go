@@ -137,7 +137,8 @@ func TestThePartsAreThoseOfTheBinary(t *testing.T) {
 }
 
 func TestAChangedModuleIsListedAsWhatItWas(t *testing.T) {
-	c, err := library(&debug.Module{Path: "example.org/a", Version: "v1.2.0", Replace: &debug.Module{Path: "./bin/slim/a"}}, "MIT")
+	c, err := library(&debug.Module{Path: "example.org/a", Version: "v1.2.0",
+		Replace: &debug.Module{Path: "./bin/slim/a"}}, "MIT")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +181,10 @@ func TestThePackageIsOneOfDebian(t *testing.T) {
 		t.Error(got)
 	}
 	list := said(reader, "--contents", deb)
-	for _, want := range []string{"-rwxr-xr-x root/root", " ./usr/bin/fawn\n", " ./usr/lib/systemd/system/fawn.service\n",
-		" ./usr/lib/systemd/system/fawn.socket\n", " ./usr/share/bash-completion/completions/fawn\n",
-		" ./usr/share/zsh/vendor-completions/_fawn\n", " ./usr/share/fish/vendor_completions.d/fawn.fish\n",
-		" ./usr/share/doc/fawn/copyright\n"} {
+	for _, want := range []string{"-rwxr-xr-x root/root", " ./usr/bin/fawn\n",
+		" ./usr/lib/systemd/system/fawn.service\n", " ./usr/lib/systemd/system/fawn.socket\n",
+		" ./usr/share/bash-completion/completions/fawn\n", " ./usr/share/zsh/vendor-completions/_fawn\n",
+		" ./usr/share/fish/vendor_completions.d/fawn.fish\n", " ./usr/share/doc/fawn/copyright\n"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("there is no %q in\n%s", want, list)
 		}

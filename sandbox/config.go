@@ -192,7 +192,8 @@ func (c Config) Validate() error {
 		ProviderHost, ProviderOff}
 	switch {
 	case !slices.Contains(providers, c.Provider):
-		return fmt.Errorf("%w: provider %q is unknown, want one of %s", ErrConfig, c.Provider, strings.Join(providers, ", "))
+		return fmt.Errorf("%w: provider %q is unknown, want one of %s", ErrConfig, c.Provider,
+			strings.Join(providers, ", "))
 	case c.Provider == ProviderHost && !c.AllowHostBash:
 		return fmt.Errorf("%w: provider host runs commands without any isolation; set allow_host_bash too if you want that",
 			ErrConfig)

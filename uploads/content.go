@@ -68,8 +68,8 @@ func textKind(ext string) string {
 		return "text/tab-separated-values"
 	case ".md", ".markdown":
 		return "text/markdown"
-	case ".txt", ".log", ".py", ".go", ".sh", ".yaml", ".yml", ".toml", ".ini", ".ts", ".tsx", ".jsx", ".c", ".h", ".rs",
-		".java", ".sql":
+	case ".txt", ".log", ".py", ".go", ".sh", ".yaml", ".yml", ".toml", ".ini", ".ts", ".tsx", ".jsx", ".c",
+		".h", ".rs", ".java", ".sql":
 		return "text/plain"
 	}
 	return ""

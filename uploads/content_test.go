@@ -46,7 +46,8 @@ func TestContentType(t *testing.T) {
 	} {
 		t.Run(c.test, func(t *testing.T) {
 			got, active := uploads.ContentType(c.name, []byte(c.head))
-			if got != c.want && !(strings.HasSuffix(c.want, "=") && strings.HasPrefix(got, strings.TrimSuffix(c.want, "; charset="))) || active != c.active {
+			if got != c.want && !(strings.HasSuffix(c.want, "=") &&
+				strings.HasPrefix(got, strings.TrimSuffix(c.want, "; charset="))) || active != c.active {
 				t.Errorf("got %q, %v", got, active)
 			}
 		})

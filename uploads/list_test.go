@@ -56,7 +56,8 @@ func TestDelete(t *testing.T) {
 	}
 	for name, want := range map[string]error{
 		"a.txt": uploads.ErrNotFound, "folder": uploads.ErrNotFound,
-		"../uploads/b.txt": uploads.ErrName, "..": uploads.ErrName, "": uploads.ErrName, "x/": uploads.ErrName, `a\b`: uploads.ErrName,
+		"../uploads/b.txt": uploads.ErrName, "..": uploads.ErrName, "": uploads.ErrName, "x/": uploads.ErrName,
+		`a\b`: uploads.ErrName,
 	} {
 		if err := uploads.Delete(dir, name); !errors.Is(err, want) {
 			t.Errorf("%q: %v", name, err)
@@ -74,7 +75,8 @@ func TestSweepRemovesStaleStagingOnly(t *testing.T) {
 	dir, host := folder(t)
 	start := time.Now()
 	for name, at := range map[string]time.Time{
-		".upload-old.part": start.Add(-time.Hour), ".upload-new.part": start.Add(time.Hour), "old.txt": start.Add(-time.Hour),
+		".upload-old.part": start.Add(-time.Hour), ".upload-new.part": start.Add(time.Hour),
+		"old.txt": start.Add(-time.Hour),
 	} {
 		p := filepath.Join(host, name)
 		if err := errors.Join(os.WriteFile(p, nil, 0o600), os.Chtimes(p, at, at)); err != nil {

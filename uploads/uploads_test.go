@@ -41,7 +41,8 @@ const boundary = "b0undary"
 
 // part writes one file part with its name exactly as given.
 func part(name, content string) string {
-	return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"files\"; filename=\"" + name + "\"\r\n\r\n" + content + "\r\n"
+	return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"files\"; filename=\"" + name + "\"\r\n\r\n" +
+		content + "\r\n"
 }
 
 func field(name, content string) string {
@@ -124,7 +125,8 @@ func TestNames(t *testing.T) {
 			dir, host := folder(t)
 			r := save(t, dir, part(c.sent, "x"))
 			if c.stored == "" {
-				if r.Success || len(r.Files) != 0 || !slices.Equal(r.SkippedFiles, []string{c.sent}) || len(onDisk(t, host)) != 0 ||
+				if r.Success || len(r.Files) != 0 || !slices.Equal(r.SkippedFiles, []string{c.sent}) ||
+					len(onDisk(t, host)) != 0 ||
 					r.Message != "Successfully uploaded 0 file(s); skipped 1 unsafe file(s)" {
 					t.Errorf("%+v, on disk %q", r, onDisk(t, host))
 				}
@@ -146,7 +148,8 @@ func TestExtendedFilenameHeaderIsRead(t *testing.T) {
 	control := "--" + boundary + "\r\nContent-Disposition: form-data; name=files; filename*=UTF-8''a%0D%0Ab%00.md\r\n\r\nx\r\n"
 	broken := "--" + boundary + "\r\nContent-Disposition: form-data; filename=a; filename=b\r\n\r\nx\r\n"
 	r := save(t, dir, head, control, broken)
-	if !slices.Equal(r.SkippedFiles, []string{"a\r\nb\x00.md"}) || len(r.Files) != 1 || r.Files[0].Filename != "x.md" || r.Files[0].OriginalFilename != "年/../x.md" {
+	if !slices.Equal(r.SkippedFiles, []string{"a\r\nb\x00.md"}) || len(r.Files) != 1 || r.Files[0].Filename != "x.md" ||
+		r.Files[0].OriginalFilename != "年/../x.md" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -155,7 +158,8 @@ func TestSameNamesInOneRequestAreNumbered(t *testing.T) {
 	dir, host := folder(t)
 	save(t, dir, part("a.txt", "old"), part("a_2.txt", "precious"))
 	long := strings.Repeat("é", 126) + ".t"
-	r := save(t, dir, part("a.txt", "1"), part("x/a.txt", "2"), part("a.txt", "3"), part(".env", "4"), part(".env", "5"), part(long, "6"), part(long, "7"))
+	r := save(t, dir, part("a.txt", "1"), part("x/a.txt", "2"), part("a.txt", "3"), part(".env", "4"),
+		part(".env", "5"), part(long, "6"), part(long, "7"))
 	want := map[string]string{
 		"a.txt": "1", "a_1.txt": "2", "a_2.txt": "precious", "a_3.txt": "3", ".env": "4", ".env_1": "5",
 		long: "6", strings.Repeat("é", 125) + "_1.t": "7",
@@ -259,7 +263,8 @@ func TestBadFormsAreTheClientsMistake(t *testing.T) {
 
 // endless is a body of n bytes that nobody holds in memory.
 func endless(n int64) (io.Reader, func() int64) {
-	c := &counter{r: io.MultiReader(strings.NewReader(strings.TrimSuffix(part("big.bin", ""), "\r\n")), io.LimitReader(zeros{}, n))}
+	c := &counter{r: io.MultiReader(strings.NewReader(strings.TrimSuffix(part("big.bin", ""), "\r\n")),
+		io.LimitReader(zeros{}, n))}
 	return c, func() int64 { return c.n }
 }
 
@@ -329,7 +334,8 @@ func FuzzSaveStoresOnlyPlainNames(f *testing.F) {
 			t.Fatalf("%q: %v", name, err)
 		}
 		for n := range onDisk(t, host) {
-			if n == "." || n == ".." || strings.ContainsAny(n, "/\\\n\x00") || strings.HasPrefix(n, ".upload-") && strings.HasSuffix(n, ".part") {
+			if n == "." || n == ".." || strings.ContainsAny(n, "/\\\n\x00") ||
+				strings.HasPrefix(n, ".upload-") && strings.HasSuffix(n, ".part") {
 				t.Fatalf("%q stored %q", name, n)
 			}
 			os.Remove(filepath.Join(host, n))

@@ -159,8 +159,8 @@ func isAddress(name string, value []byte) bool {
 		return false
 	}
 	switch name {
-	case "href", "src", "action", "formaction", "poster", "cite", "xlink:href", "hx-get", "hx-post", "hx-put", "hx-patch",
-		"hx-delete", "hx-push-url", "hx-replace-url":
+	case "href", "src", "action", "formaction", "poster", "cite", "xlink:href", "hx-get", "hx-post", "hx-put",
+		"hx-patch", "hx-delete", "hx-push-url", "hx-replace-url":
 		return true
 	}
 	return strings.HasPrefix(name, "data-") && !bytes.ContainsAny(value, " \t\r\n") &&

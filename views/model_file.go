@@ -133,11 +133,11 @@ func KindOf(name, mediaType string) FileKind {
 		return KindAudio
 	case ".mp4", ".webm", ".mov", ".ogv", ".m4v":
 		return KindVideo
-	case ".txt", ".text", ".log", ".go", ".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".css", ".scss", ".json", ".jsonl",
-		".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".rs",
-		".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift", ".rb", ".php", ".pl", ".lua", ".r", ".sql", ".xml",
-		".tex", ".bib", ".diff", ".patch", ".proto", ".graphql", ".vue", ".svelte", ".dockerfile", ".mod", ".sum", ".srt",
-		".vtt":
+	case ".txt", ".text", ".log", ".go", ".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".css", ".scss", ".json",
+		".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".sh", ".bash", ".zsh", ".fish", ".ps1",
+		".bat", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift", ".rb", ".php", ".pl", ".lua", ".r",
+		".sql", ".xml", ".tex", ".bib", ".diff", ".patch", ".proto", ".graphql", ".vue", ".svelte", ".dockerfile",
+		".mod", ".sum", ".srt", ".vtt":
 		return KindText
 	}
 	switch path.Base(name) {

@@ -15,8 +15,9 @@ import (
 )
 
 func TestDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "", 20 * time.Millisecond: "", 400 * time.Millisecond: "0.4 s", 4 * time.Second: "4 s", 9960 * time.Millisecond: "10 s",
-		59 * time.Second: "59 s", 59600 * time.Millisecond: "1 m 00 s", 72 * time.Second: "1 m 12 s", 3725 * time.Second: "1 h 02 m"} {
+	for d, want := range map[time.Duration]string{0: "", 20 * time.Millisecond: "", 400 * time.Millisecond: "0.4 s",
+		4 * time.Second: "4 s", 9960 * time.Millisecond: "10 s", 59 * time.Second: "59 s",
+		59600 * time.Millisecond: "1 m 00 s", 72 * time.Second: "1 m 12 s", 3725 * time.Second: "1 h 02 m"} {
 		if got := views.Duration("en", d); got != want {
 			t.Errorf("%s: got %q, want %q", d, got, want)
 		}
@@ -24,7 +25,8 @@ func TestDuration(t *testing.T) {
 }
 
 func TestNumbersAreShort(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1 << 10: "1 KB", 18_200: "18 KB", 2_400_000: "2.3 MB", 3 << 30: "3.0 GB"} {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1 << 10: "1 KB", 18_200: "18 KB",
+		2_400_000: "2.3 MB", 3 << 30: "3.0 GB"} {
 		if got := views.Bytes(n); got != want {
 			t.Errorf("%d: got %q, want %q", n, got, want)
 		}
@@ -78,9 +80,12 @@ func TestKindOf(t *testing.T) {
 		media string
 		want  views.FileKind
 	}{
-		"a.MD": {"", views.KindMarkdown}, "a.html": {"", views.KindHTML}, "a.svg": {"", views.KindSVG}, "a.PNG": {"", views.KindImage}, "a.csv": {"", views.KindTable},
-		"Makefile": {"", views.KindText}, "a.go": {"", views.KindText}, "a.bin": {"", views.KindOther}, "noext": {"text/plain; charset=utf-8", views.KindText},
-		"noext2": {"image/png", views.KindImage}, "noext3": {"application/zip", views.KindOther}, "noext4": {"garbage/;", views.KindOther}, "a.mp4": {"", views.KindVideo},
+		"a.MD": {"", views.KindMarkdown}, "a.html": {"", views.KindHTML}, "a.svg": {"", views.KindSVG},
+		"a.PNG": {"", views.KindImage}, "a.csv": {"", views.KindTable}, "Makefile": {"", views.KindText},
+		"a.go": {"", views.KindText}, "a.bin": {"", views.KindOther},
+		"noext": {"text/plain; charset=utf-8", views.KindText}, "noext2": {"image/png", views.KindImage},
+		"noext3": {"application/zip", views.KindOther}, "noext4": {"garbage/;", views.KindOther},
+		"a.mp4": {"", views.KindVideo},
 	} {
 		if got := views.KindOf(name, c.media); got != c.want {
 			t.Errorf("%s %s: got %s, want %s", name, c.media, got, c.want)
@@ -90,7 +95,10 @@ func TestKindOf(t *testing.T) {
 
 func TestFrameIsOneLineOfJSON(t *testing.T) {
 	var f views.Frame
-	c := templ.ComponentFunc(func(_ context.Context, w io.Writer) error { _, err := io.WriteString(w, "<b>\n&</b>"); return err })
+	c := templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, "<b>\n&</b>")
+		return err
+	})
 	if err := f.Put(t.Context(), views.SwapOuter, "x", c); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +123,8 @@ func TestFrameIsOneLineOfJSON(t *testing.T) {
 func TestPutTellsWhatFailed(t *testing.T) {
 	var f views.Frame
 	broken := errors.New("broken")
-	err := f.Put(t.Context(), views.SwapOuter, "x", templ.ComponentFunc(func(context.Context, io.Writer) error { return broken }))
+	err := f.Put(t.Context(), views.SwapOuter, "x",
+		templ.ComponentFunc(func(context.Context, io.Writer) error { return broken }))
 	if !errors.Is(err, broken) || len(f.Swap) != 0 {
 		t.Errorf("%v, %v", err, f.Swap)
 	}

@@ -78,7 +78,9 @@ const correct = "correct horse"
 func (s *server) owner(t *testing.T) *browser {
 	t.Helper()
 	b := &browser{s, map[string]string{}}
-	if a := b.do(t, "POST", "/api/v1/auth/initialize", `{"email":"ann@x.org","password":"`+correct+`","token":"`+s.setupToken(t)+`"}`); a.status != http.StatusCreated {
+	a := b.do(t, "POST", "/api/v1/auth/initialize",
+		`{"email":"ann@x.org","password":"`+correct+`","token":"`+s.setupToken(t)+`"}`)
+	if a.status != http.StatusCreated {
 		t.Fatalf("initialize: %d %s", a.status, a.body)
 	}
 	return b
@@ -96,7 +98,8 @@ func (b *browser) member(t *testing.T, email, role string) *browser {
 	if !strings.Contains(link.Link, "/setup?token="+link.Token) {
 		t.Errorf("the link is %s", link.Link)
 	}
-	if a := m.do(t, "POST", "/api/v1/auth/link", `{"token":"`+link.Token+`","password":"`+correct+`"}`); a.status != http.StatusCreated {
+	if a := m.do(t, "POST", "/api/v1/auth/link",
+		`{"token":"`+link.Token+`","password":"`+correct+`"}`); a.status != http.StatusCreated {
 		t.Fatalf("join: %d %s", a.status, a.body)
 	}
 	return m
@@ -118,16 +121,19 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 	t.Parallel()
 	s := guarded(t, "")
 	a := s.send(t, "POST", "/api/threads/search", "{}")
-	if a.status != http.StatusUnauthorized || strings.TrimSpace(a.body) != `{"detail":{"code":"not_authenticated","message":"Authentication required"}}` {
+	if a.status != http.StatusUnauthorized ||
+		strings.TrimSpace(a.body) != `{"detail":{"code":"not_authenticated","message":"Authentication required"}}` {
 		t.Errorf("without a session: %d %s", a.status, a.body)
 	}
-	if a := s.send(t, "GET", "/workspace/chats?x=1", "", "Accept", "text/html"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/login?next=%2Fworkspace%2Fchats%3Fx%3D1" {
+	if a := s.send(t, "GET", "/workspace/chats?x=1", "", "Accept", "text/html"); a.status != http.StatusSeeOther ||
+		a.header.Get("Location") != "/login?next=%2Fworkspace%2Fchats%3Fx%3D1" {
 		t.Errorf("a page: %d %s", a.status, a.header.Get("Location"))
 	}
 	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusOK || strings.Contains(a.body, "sandbox") {
 		t.Errorf("health: %d %s", a.status, a.body)
 	}
-	if a := s.send(t, "GET", "/api/v1/auth/setup-status", ""); strings.TrimSpace(a.body) != `{"needs_setup":true,"registration_enabled":false}` {
+	const bare = `{"needs_setup":true,"registration_enabled":false}`
+	if a := s.send(t, "GET", "/api/v1/auth/setup-status", ""); strings.TrimSpace(a.body) != bare {
 		t.Errorf("setup-status: %s", a.body)
 	}
 	const who = `{"email":"ann@x.org","password":"correct horse"}`
@@ -136,7 +142,8 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 	}
 	b := &browser{s, map[string]string{account.CookieSetup: s.setupToken(t)}}
 	a = b.do(t, "POST", "/api/v1/auth/initialize", who)
-	if a.status != http.StatusCreated || !strings.Contains(a.body, `"id":"default"`) || !strings.Contains(a.body, `"system_role":"admin"`) {
+	if a.status != http.StatusCreated || !strings.Contains(a.body, `"id":"default"`) ||
+		!strings.Contains(a.body, `"system_role":"admin"`) {
 		t.Fatalf("initialize: %d %s", a.status, a.body)
 	}
 	var session, csrf string
@@ -147,20 +154,26 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 			csrf = c
 		}
 	}
-	if !strings.Contains(session, "HttpOnly") || !strings.Contains(session, "SameSite=Lax") || !strings.Contains(session, "Path=/;") || strings.Contains(session, "Secure") {
+	if !strings.Contains(session, "HttpOnly") || !strings.Contains(session, "SameSite=Lax") ||
+		!strings.Contains(session, "Path=/;") || strings.Contains(session, "Secure") {
 		t.Errorf("session: %s", session)
 	}
 	if strings.Contains(csrf, "HttpOnly") || !strings.Contains(csrf, "SameSite=Strict") {
 		t.Errorf("csrf: %s", csrf)
 	}
-	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusConflict || !strings.Contains(a.body, "system_already_initialized") {
+	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusConflict ||
+		!strings.Contains(a.body, "system_already_initialized") {
 		t.Errorf("again: %d %s", a.status, a.body)
 	}
-	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK || !strings.Contains(a.body, `"email":"ann@x.org"`) || !strings.Contains(a.body, `"oauth_provider":null`) || !strings.Contains(a.body, `"needs_setup":false`) {
+	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK ||
+		!strings.Contains(a.body, `"email":"ann@x.org"`) || !strings.Contains(a.body, `"oauth_provider":null`) ||
+		!strings.Contains(a.body, `"needs_setup":false`) {
 		t.Errorf("me: %d %s", a.status, a.body)
 	}
-	for want, header := range map[string]string{"CSRF token missing. Include X-CSRF-Token header.": "", "CSRF token mismatch.": "wrong"} {
-		if a := s.send(t, "POST", "/api/threads", "{}", "Cookie", b.headers()[1], account.HeaderCSRF, header); a.status != http.StatusForbidden || !strings.Contains(a.body, want) {
+	for want, header := range map[string]string{"CSRF token missing. Include X-CSRF-Token header.": "",
+		"CSRF token mismatch.": "wrong"} {
+		a := s.send(t, "POST", "/api/threads", "{}", "Cookie", b.headers()[1], account.HeaderCSRF, header)
+		if a.status != http.StatusForbidden || !strings.Contains(a.body, want) {
 			t.Errorf("CSRF header %q: %d %s", header, a.status, a.body)
 		}
 	}
@@ -169,25 +182,32 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 			t.Errorf("POST %s: %d %s", path, a.status, a.body)
 		}
 	}
-	if a := b.do(t, "GET", "/", "", "Accept", "text/html"); a.status >= 400 || strings.Contains(a.header.Get("Location"), "login") {
+	if a := b.do(t, "GET", "/", "", "Accept", "text/html"); a.status >= 400 ||
+		strings.Contains(a.header.Get("Location"), "login") {
 		t.Errorf("the first page: %d %s", a.status, a.header.Get("Location"))
 	}
 	old := b.headers()
 	if a := b.do(t, "POST", "/api/v1/auth/logout", ""); a.status != http.StatusOK || len(b.cookies) != 1 {
 		t.Errorf("logout: %d %v", a.status, b.cookies)
 	}
-	if a := s.send(t, "GET", "/api/v1/auth/me", "", old...); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "token_invalid") {
+	if a := s.send(t, "GET", "/api/v1/auth/me", "", old...); a.status != http.StatusUnauthorized ||
+		!strings.Contains(a.body, "token_invalid") {
 		t.Errorf("after the logout: %d %s", a.status, a.body)
 	}
 	form := url.Values{"username": {"Ann@x.org"}, "password": {correct}, "remember_me": {"true"}}
 	const kind = "application/x-www-form-urlencoded"
-	if a := b.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", kind); a.status != http.StatusOK || strings.TrimSpace(a.body) != `{"expires_in":2592000,"needs_setup":false}` {
+	if a := b.do(t, "POST", "/api/v1/auth/login/local", form.Encode(),
+		"Content-Type", kind); a.status != http.StatusOK ||
+		strings.TrimSpace(a.body) != `{"expires_in":2592000,"needs_setup":false}` {
 		t.Fatalf("login: %d %s", a.status, a.body)
 	}
-	if a := b.do(t, "POST", "/api/v1/auth/change-password", `{"current_password":"wrong horse","new_password":"battery staple"}`); a.status != http.StatusBadRequest || !strings.Contains(a.body, "invalid_credentials") {
+	if a := b.do(t, "POST", "/api/v1/auth/change-password",
+		`{"current_password":"wrong horse","new_password":"battery staple"}`); a.status != http.StatusBadRequest ||
+		!strings.Contains(a.body, "invalid_credentials") {
 		t.Errorf("change-password: %d %s", a.status, a.body)
 	}
-	if a := b.do(t, "POST", "/api/v1/auth/change-password", `{"current_password":"`+correct+`","new_password":"battery staple"}`); a.status != http.StatusOK {
+	if a := b.do(t, "POST", "/api/v1/auth/change-password",
+		`{"current_password":"`+correct+`","new_password":"battery staple"}`); a.status != http.StatusOK {
 		t.Errorf("change-password: %d %s", a.status, a.body)
 	}
 	if a := b.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK {
@@ -215,12 +235,14 @@ func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	a := s.send(t, "POST", "/api/v1/auth/login/local", "username=a%40b.c&password=x", "Content-Type", "application/x-www-form-urlencoded")
+	a := s.send(t, "POST", "/api/v1/auth/login/local", "username=a%40b.c&password=x", "Content-Type",
+		"application/x-www-form-urlencoded")
 	if a.status != http.StatusOK || !strings.Contains(a.body, "expires_in") {
 		t.Errorf("login: %d %s", a.status, a.body)
 	}
 	for _, path := range []string{"register", "change-password", "pats"} {
-		if a := s.send(t, "POST", "/api/v1/auth/"+path, "{}"); a.status != http.StatusBadRequest && a.status != http.StatusForbidden {
+		a := s.send(t, "POST", "/api/v1/auth/"+path, "{}")
+		if a.status != http.StatusBadRequest && a.status != http.StatusForbidden {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
@@ -228,7 +250,8 @@ func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
 
 func TestAccountsCanBeAskedForOnLoopbackAndTurnedOff(t *testing.T) {
 	t.Parallel()
-	if a := start(t, "auth: {required: always}\n").send(t, "GET", "/api/threads", ""); a.status != http.StatusUnauthorized {
+	a := start(t, "auth: {required: always}\n").send(t, "GET", "/api/threads", "")
+	if a.status != http.StatusUnauthorized {
 		t.Errorf("always: %d", a.status)
 	}
 	for name, s := range map[string]*server{
@@ -295,7 +318,8 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	}
 	thief := &browser{b.server, map[string]string{}}
 	form := url.Values{"username": {"ann@x.org"}, "password": {correct}}
-	thief.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "User-Agent", "thief")
+	thief.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", "application/x-www-form-urlencoded",
+		"User-Agent", "thief")
 	res, err := b.request(t.Context(), "GET", "/threads/watched/stream", nil, thief.headers()...)
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%v %v", res, err)
@@ -357,10 +381,12 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 		t.Fatalf("add: %v\n%s", err, out)
 	}
 	eve := &browser{s, map[string]string{}}
-	if a := eve.do(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"`+correct+`"}`); a.status != http.StatusCreated {
+	a := eve.do(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"`+correct+`"}`)
+	if a.status != http.StatusCreated {
 		t.Fatalf("join: %d %s", a.status, a.body)
 	}
-	if _, err := console(web.UserJob{Do: "role", Email: "ann@x.org", Role: "user"}); err == nil || !strings.Contains(err.Error(), "last owner") {
+	if _, err := console(web.UserJob{Do: "role", Email: "ann@x.org", Role: "user"}); err == nil ||
+		!strings.Contains(err.Error(), "last owner") {
 		t.Errorf("the last owner: %v", err)
 	}
 	if _, err := console(web.UserJob{Do: "disable", Email: "eve@x.org"}); err != nil {
@@ -375,7 +401,8 @@ func TestTheConsoleWorksOnAccounts(t *testing.T) {
 	if found = link.FindStringSubmatch(out); found == nil {
 		t.Fatal(out)
 	}
-	if a := b.send(t, "POST", "/api/v1/auth/link", `{"token":"`+found[1]+`","password":"battery staple"}`); a.status != http.StatusCreated {
+	if a := b.send(t, "POST", "/api/v1/auth/link",
+		`{"token":"`+found[1]+`","password":"battery staple"}`); a.status != http.StatusCreated {
 		t.Errorf("reset: %d %s", a.status, a.body)
 	}
 	if a := b.do(t, "GET", "/threads", ""); a.status != http.StatusUnauthorized {

@@ -118,8 +118,8 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": at, "managementListenAddress": manage,
-		"certificate": cert, "privateKey": key, "httpPort": 1, "tlsPort": proof}})
+	conf, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": at,
+		"managementListenAddress": manage, "certificate": cert, "privateKey": key, "httpPort": 1, "tlsPort": proof}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,8 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	s, port := open()
 	roots, stop := authority(t, path, at, cert, key, port)
 	ask := func(name string) (*x509.Certificate, error) {
-		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute}, Config: &tls.Config{RootCAs: roots, ServerName: name}}
+		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute},
+			Config: &tls.Config{RootCAs: roots, ServerName: name}}
 		c, err := d.DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
 		if err != nil {
 			return nil, err

@@ -79,7 +79,9 @@ func startClaude(t *testing.T, answers ...[]string) *claude {
 func claudeAnswer(stop string, blocks ...string) []string {
 	out := []string{`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-test-1","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":300,"cache_read_input_tokens":200,"output_tokens":1}}}`}
 	out = append(out, blocks...)
-	return append(out, `{"type":"message_delta","delta":{"stop_reason":"`+stop+`","stop_sequence":null},"usage":{"output_tokens":40}}`, `{"type":"message_stop"}`)
+	return append(out,
+		`{"type":"message_delta","delta":{"stop_reason":"`+stop+`","stop_sequence":null},"usage":{"output_tokens":40}}`,
+		`{"type":"message_stop"}`)
 }
 
 // claudeBlock is a block that begins as start and grows by deltas.
@@ -117,25 +119,32 @@ func (r *claudeRequest) marks() (out []string) {
 // carries what came before byte for byte, its results with their calls, and the marks for the cache.
 func TestAnthropicThroughTheWholeServer(t *testing.T) {
 	t.Parallel()
-	const thought, signature, hidden = "Let me look: <a> & \"b\" ✓", "EqoBCkgIARABGAIiQL8v/+yz==", "EmwKAhgBEgy3va3pzix/+hidden=="
+	const thought, signature, hidden = "Let me look: <a> & \"b\" ✓", "EqoBCkgIARABGAIiQL8v/+yz==",
+		"EmwKAhgBEgy3va3pzix/+hidden=="
 	var calls []string
 	calls = append(calls, claudeBlock(0, `{"type":"thinking","thinking":"","signature":""}`,
-		`{"type":"thinking_delta","thinking":"Let me look: "}`, `{"type":"thinking_delta","thinking":"<a> & \"b\" ✓"}`, `{"type":"signature_delta","signature":"`+signature+`"}`)...)
+		`{"type":"thinking_delta","thinking":"Let me look: "}`, `{"type":"thinking_delta","thinking":"<a> & \"b\" ✓"}`,
+		`{"type":"signature_delta","signature":"`+signature+`"}`)...)
 	calls = append(calls, claudeBlock(1, `{"type":"redacted_thinking","data":"`+hidden+`"}`)...)
 	calls = append(calls, claudeBlock(2, `{"type":"text","text":""}`, `{"type":"text_delta","text":"I look."}`)...)
-	calls = append(calls, claudeBlock(3, `{"type":"tool_use","id":"toolu_01","name":"write_file","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"description\":\"x\",\"path\":\"/mnt/user-data/works"}`,
+	calls = append(calls, claudeBlock(3, `{"type":"tool_use","id":"toolu_01","name":"write_file","input":{}}`,
+		`{"type":"input_json_delta","partial_json":"{\"description\":\"x\",\"path\":\"/mnt/user-data/works"}`,
 		`{"type":"input_json_delta","partial_json":"pace/note.txt\",\"content\":\"kept\"}"}`)...)
-	calls = append(calls, claudeBlock(4, `{"type":"tool_use","id":"toolu_02","name":"ls","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"description\":\"x\",\"path\":\"/mnt/none\"}"}`)...)
+	calls = append(calls, claudeBlock(4, `{"type":"tool_use","id":"toolu_02","name":"ls","input":{}}`,
+		`{"type":"input_json_delta","partial_json":"{\"description\":\"x\",\"path\":\"/mnt/none\"}"}`)...)
 	words := func(s string) []string {
 		return claudeBlock(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"`+s+`"}`)
 	}
-	provider := startClaude(t, claudeAnswer("tool_use", calls...), claudeAnswer("end_turn", words("It is written.")...), claudeAnswer("end_turn", words("You are welcome.")...))
-	s := start(t, fmt.Sprintf("title: {enabled: false}\nmodels: [{name: claude, use: 'langchain_anthropic:ChatAnthropic', model: claude-test-1, base_url: %q, api_key: sk-ant-0123456789, supports_thinking: true, betas: [a-1, b-2]}]\n", provider.URL))
+	provider := startClaude(t, claudeAnswer("tool_use", calls...), claudeAnswer("end_turn", words("It is written.")...),
+		claudeAnswer("end_turn", words("You are welcome.")...))
+	s := start(t, fmt.Sprintf("title: {enabled: false}\nmodels: [{name: claude, use: 'langchain_anthropic:ChatAnthropic', model: claude-test-1, base_url: %q, api_key: sk-ant-0123456789, supports_thinking: true, betas: [a-1, b-2]}]\n",
+		provider.URL))
 	thread := "/threads/" + decoded[struct {
 		ID string `json:"thread_id"`
 	}](t, s.send(t, "POST", "/threads", "{}")).ID
 	for _, text := range []string{"Write it down.", "Thanks."} {
-		if a := s.send(t, "POST", thread+"/runs/wait", human(text)); a.status != http.StatusOK || strings.Contains(a.body, "__error__") {
+		a := s.send(t, "POST", thread+"/runs/wait", human(text))
+		if a.status != http.StatusOK || strings.Contains(a.body, "__error__") {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
@@ -145,7 +154,8 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 		asked[i] = <-provider.sent
 		marked[i] = asked[i].marks()
 		r := asked[i]
-		if r.head.Get("X-Api-Key") != "sk-ant-0123456789" || r.head.Get("Anthropic-Beta") != "a-1,b-2" || !r.body.Stream || r.body.Thinking.Type != "enabled" || len(r.body.Tools) == 0 {
+		if r.head.Get("X-Api-Key") != "sk-ant-0123456789" || r.head.Get("Anthropic-Beta") != "a-1,b-2" ||
+			!r.body.Stream || r.body.Thinking.Type != "enabled" || len(r.body.Tools) == 0 {
 			t.Errorf("request %d: %v %s", i, r.head, r.raw)
 		}
 	}
@@ -154,7 +164,9 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 		t.Fatalf("%v turns", n)
 	}
 	for i := range 2 {
-		if !reflect.DeepEqual(turns(i), turns(i + 1)[:len(turns(i))]) || !reflect.DeepEqual(asked[i].body.System, asked[i+1].body.System) || !reflect.DeepEqual(asked[i].body.Tools, asked[i+1].body.Tools) {
+		if !reflect.DeepEqual(turns(i), turns(i + 1)[:len(turns(i))]) ||
+			!reflect.DeepEqual(asked[i].body.System, asked[i+1].body.System) ||
+			!reflect.DeepEqual(asked[i].body.Tools, asked[i+1].body.Tools) {
 			t.Errorf("request %d does not begin as the one before:\n%s\n%s", i+1, asked[i].raw, asked[i+1].raw)
 		}
 	}
@@ -173,15 +185,18 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 		t.Fatalf("the results are %v", results)
 	}
 	for i, r := range results.Content {
-		if r["type"] != "tool_result" || r["tool_use_id"] != fmt.Sprintf("toolu_0%d", i+1) || (r["is_error"] == true) != (i == 1) {
+		if r["type"] != "tool_result" || r["tool_use_id"] != fmt.Sprintf("toolu_0%d", i+1) ||
+			(r["is_error"] == true) != (i == 1) {
 			t.Errorf("result %d is %v", i, r)
 		}
 	}
-	if want := [3][]string{{"system", "user 0"}, {"system", "user 0", "user 2"}, {"system", "user 2", "user 4"}}; !reflect.DeepEqual(marked, want) {
+	if want := [3][]string{{"system", "user 0"}, {"system", "user 0", "user 2"},
+		{"system", "user 2", "user 4"}}; !reflect.DeepEqual(marked, want) {
 		t.Errorf("the marks are %v, want %v", marked, want)
 	}
 	state := s.send(t, "GET", thread+"/state", "").body
-	for _, part := range []string{`"cache_read":200`, `"cache_creation":300`, `"input_tokens":510`, `"model_name":"claude-test-1"`, "You are welcome."} {
+	for _, part := range []string{`"cache_read":200`, `"cache_creation":300`, `"input_tokens":510`,
+		`"model_name":"claude-test-1"`, "You are welcome."} {
 		if !strings.Contains(state, part) {
 			t.Errorf("the state has no %s: %s", part, state)
 		}

@@ -74,7 +74,8 @@ func TestEveryCommandConnectionAndRefusedPathIsAudited(t *testing.T) {
 			t.Errorf("a command: %v", r)
 		}
 	}
-	if got := fields(commands["echo hello; exit 3"], "verdict", "exit", "bytes", "cwd"); got != "pass 3 6 /mnt/user-data/workspace" {
+	got := fields(commands["echo hello; exit 3"], "verdict", "exit", "bytes", "cwd")
+	if got != "pass 3 6 /mnt/user-data/workspace" {
 		t.Errorf("the command that ran: %s", got)
 	}
 	if r := commands["echo hello; exit 3"]; r["provider"] == nil || r["layers"] == nil || r["ms"] == nil {
@@ -83,7 +84,8 @@ func TestEveryCommandConnectionAndRefusedPathIsAudited(t *testing.T) {
 	if r := commands["rm -rf /"]; fields(r, "verdict", "provider") != "block <nil>" || r["reason"] == nil {
 		t.Errorf("the refused command: %v", r)
 	}
-	if r := byKind["egress"]; len(r) != 1 || fields(r[0], "host", "port", "verdict", "bytes_out") != "audit.invalid 443 ask 0" {
+	r := byKind["egress"]
+	if len(r) != 1 || fields(r[0], "host", "port", "verdict", "bytes_out") != "audit.invalid 443 ask 0" {
 		t.Errorf("connections: %v", r)
 	}
 	if r := byKind["path"]; len(r) != 1 || fields(r[0], "path", "tool", "verdict") != "/etc/passwd read_file block" {
@@ -105,8 +107,10 @@ func TestEveryCommandConnectionAndRefusedPathIsAudited(t *testing.T) {
 		t.Errorf("pages of %d and %d rows, then %v", len(page.Rows), len(rest.Rows), rest.Next)
 	}
 	for path, want := range map[string]int{
-		"/api/threads/nowhere/audit": http.StatusNotFound, "/api/threads/aud/audit?limit=0": http.StatusUnprocessableEntity,
-		"/api/audit?before=x": http.StatusUnprocessableEntity, "/api/threads/a%2Fb/audit": http.StatusUnprocessableEntity,
+		"/api/threads/nowhere/audit":     http.StatusNotFound,
+		"/api/threads/aud/audit?limit=0": http.StatusUnprocessableEntity,
+		"/api/audit?before=x":            http.StatusUnprocessableEntity,
+		"/api/threads/a%2Fb/audit":       http.StatusUnprocessableEntity,
 	} {
 		if a := s.send(t, "GET", path, ""); a.status != want {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

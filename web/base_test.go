@@ -32,7 +32,8 @@ type crawler struct {
 func newCrawler(s *server, base string) *crawler {
 	c := &crawler{server: s, base: base, roots: map[string]bool{}, seen: map[string]bool{}}
 	for _, r := range s.app.Route() {
-		if root, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/"); root != "" && root[0] != ':' && root[0] != '*' {
+		root, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")
+		if root != "" && root[0] != ':' && root[0] != '*' {
 			c.roots[root] = true
 		}
 	}
@@ -67,7 +68,8 @@ func (c *crawler) html(t *testing.T, where, body string) {
 		tag := z.Token()
 		for _, a := range tag.Attr {
 			root, rest, _ := strings.Cut(strings.TrimPrefix(a.Val, "/"), "/")
-			ours := strings.HasPrefix(a.Val, c.base+"/") || c.roots[root] && (rest != "" || !strings.HasPrefix(a.Key, "data-"))
+			ours := strings.HasPrefix(a.Val, c.base+"/") ||
+				c.roots[root] && (rest != "" || !strings.HasPrefix(a.Key, "data-"))
 			link := slices.Contains([]string{"href", "src", "action", "formaction", "poster", "srcset"}, a.Key) ||
 				strings.HasPrefix(a.Key, "hx-")
 			switch {
@@ -141,11 +143,13 @@ func (c *crawler) all(t *testing.T) {
 		path := c.next[0]
 		c.next = c.next[1:]
 		for _, headers := range [][]string{{"Accept", "text/html"}, {"X-Fawn", "1", "Accept", "application/json"}} {
-			if strings.HasSuffix(strings.Split(path, "?")[0], "/stream") || strings.Contains(path, "/assets/") && len(headers) > 2 {
+			if strings.HasSuffix(strings.Split(path, "?")[0], "/stream") ||
+				strings.Contains(path, "/assets/") && len(headers) > 2 {
 				continue
 			}
 			a := c.send(t, "GET", path, "", headers...)
-			without := strings.Contains(path, "/ui/login/")                     // a part of a page that only a server with accounts has
+			// a part of a page that only a server with accounts has
+			without := strings.Contains(path, "/ui/login/")
 			if a.status >= 500 || a.status == http.StatusNotFound && !without { // some are for POST
 				t.Errorf("GET %s: %d %.200s", path, a.status, a.body)
 			}
@@ -204,7 +208,8 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 	const answerText = "See [the report](/mnt/user-data/outputs/report.md) and ![it](/mnt/user-data/outputs/p.svg).\n\n" +
 		"```mermaid\ngraph TD; a-->b\n```\n\n| a | b |\n|---|---|\n| 1 | `x` |\n\n```html\n<a href=\"/workspace\">no</a>\n```\n"
 	file := func(name, text string) scriptmodel.Call {
-		args, err := json.Marshal(map[string]string{"path": "/mnt/user-data/outputs/" + name, "content": text, "description": "d"})
+		args, err := json.Marshal(map[string]string{"path": "/mnt/user-data/outputs/" + name, "content": text,
+			"description": "d"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +225,8 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := func(path string, v url.Values, headers ...string) answer {
-		a := s.send(t, "POST", base+path, v.Encode(), append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
+		a := s.send(t, "POST", base+path, v.Encode(),
+			append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
 		if a.status >= 400 {
 			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
 		}
@@ -228,7 +234,8 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 		return a
 	}
 
-	said := form("/ui/threads", url.Values{"text": {"SCRIPT" + string(script)}}, "X-Fawn", "1", "Accept", "application/json")
+	said := form("/ui/threads", url.Values{"text": {"SCRIPT" + string(script)}}, "X-Fawn", "1", "Accept",
+		"application/json")
 	thread := decoded[struct{ Location string }](t, said).Location
 	if !strings.HasPrefix(thread, base+"/workspace/chats/") {
 		t.Fatalf("the new chat is at %q", thread)
@@ -254,15 +261,17 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 	form("/ui/agents", url.Values{"name": {"scout"}, "description": {"Looks around"}, "text": {"You look around."}})
 	form("/ui/tasks", url.Values{"title": {"daily"}, "prompt": {"hello"}, "every": {"day"}, "at": {"08:00"}})
 	form("/ui/threads/"+id+"/rename", url.Values{"title": {"New name"}})
-	a := s.send(t, "POST", base+"/ui/threads/"+id+"/rename", "title=Again", "Content-Type", "application/x-www-form-urlencoded",
-		"Referer", s.url+base+"/workspace/chats?q=x", "Sec-Fetch-Site", "same-origin")
+	a := s.send(t, "POST", base+"/ui/threads/"+id+"/rename", "title=Again", "Content-Type",
+		"application/x-www-form-urlencoded", "Referer", s.url+base+"/workspace/chats?q=x", "Sec-Fetch-Site",
+		"same-origin")
 	if got := a.header.Get("Location"); a.status != http.StatusSeeOther || got != base+"/workspace/chats?q=x" {
 		t.Errorf("after a rename in a list one is led to %d %q", a.status, got)
 	}
 
 	for _, r := range s.app.Route() { // pages that nothing leads to, or only the script
 		if r.Method == http.MethodGet && !strings.ContainsAny(r.Path, ":*") &&
-			(strings.HasPrefix(r.Path, "/ui/") || strings.HasPrefix(r.Path, "/workspace") || r.Path == "/" || r.Path == "/docs") {
+			(strings.HasPrefix(r.Path, "/ui/") || strings.HasPrefix(r.Path, "/workspace") || r.Path == "/" ||
+				r.Path == "/docs") {
 			c.address(t, "the list of routes", r.Path, base+r.Path)
 		}
 		if p := strings.Replace(r.Path, ":id", id, 1); r.Method == http.MethodGet && p != r.Path &&
@@ -271,9 +280,12 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 		}
 	}
 	c.all(t)
-	for _, must := range []string{"/files/mnt/user-data/outputs/report.md", "/view/mnt/user-data/outputs/p.svg", "/share/",
-		"/ui/diagram", "/workspace/agents/scout", "/assets/", "/openapi.json", "/workspace/skills/", "/fonts/"} {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(c.seen)), func(p string) bool { return strings.Contains(p, must) }) {
+	for _, must := range []string{"/files/mnt/user-data/outputs/report.md", "/view/mnt/user-data/outputs/p.svg",
+		"/share/", "/ui/diagram", "/workspace/agents/scout", "/assets/", "/openapi.json", "/workspace/skills/",
+		"/fonts/"} {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(c.seen)), func(p string) bool {
+			return strings.Contains(p, must)
+		}) {
 			t.Errorf("the walk never came to %s", must)
 		}
 	}

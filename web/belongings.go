@@ -34,8 +34,9 @@ func offlineBelongings(dir string, db *store.DB, log *slog.Logger) (b belongings
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.network = network.New(db, func(string, json.RawMessage) {}, log)
-	b = belongings{db: db, agents: agents, memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
-		runs: runs.New(runs.Config{DB: db, Remove: a.forgetThread, Log: log})}
+	b = belongings{db: db, agents: agents,
+		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
+		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Log: log})}
 	return b, func() error {
 		b.runs.Close()
 		return agents.Close()

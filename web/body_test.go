@@ -22,7 +22,8 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if _, err := conn.Write([]byte("POST " + c.path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n{")); err != nil {
+		if _, err := conn.Write([]byte("POST " + c.path +
+			" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n{")); err != nil {
 			t.Fatal(err)
 		}
 		r := bufio.NewReader(conn)

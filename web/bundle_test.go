@@ -42,14 +42,17 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 	data := t.TempDir()
 	t.Setenv("OTHER_API_KEY", canary("environment"))
 	if err := os.WriteFile(filepath.Join(data, "extensions_config.json"), fmt.Appendf(nil,
-		`{"mcpServers":{"far":{"enabled":false,"type":"http","url":"http://127.0.0.1:1/?api_key=%s","headers":{"X-Key":%q}}}}`, canary("url"), canary("header")), 0o600); err != nil {
+		`{"mcpServers":{"far":{"enabled":false,"type":"http","url":"http://127.0.0.1:1/?api_key=%s","headers":{"X-Key":%q}}}}`,
+		canary("url"), canary("header")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conf := scripted(t) + fmt.Sprintf("metrics: {token: %s}\ntracing: {headers: {authorization: %s}}\nwebhooks: {allow_private: [10.9.8.0/24]}\n", canary("metrics"), canary("tracing"))
+	conf := scripted(t) + fmt.Sprintf("metrics: {token: %s}\ntracing: {headers: {authorization: %s}}\nwebhooks: {allow_private: [10.9.8.0/24]}\n",
+		canary("metrics"), canary("tracing"))
 	s := start(t, strings.Replace(conf, "api_key: test", "api_key: "+canary("model"), 1), func(o *web.Options) {
 		o.Data, o.Log = data, web.NewLog(io.Discard)
 	})
-	if a := s.send(t, "POST", "/threads/chat-1/runs/wait", human("the cAnArY of a chat, say it again")); a.status != http.StatusOK {
+	if a := s.send(t, "POST", "/threads/chat-1/runs/wait",
+		human("the cAnArY of a chat, say it again")); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	a := s.send(t, "GET", "/api/support-bundle", "")
@@ -61,7 +64,8 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "bundle.zip")
-	o := web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Version: "test", Out: io.Discard, Doctor: cli.Doctor}
+	o := web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Version: "test", Out: io.Discard,
+		Doctor: cli.Doctor}
 	if err := web.SupportBundle(t.Context(), o, path); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +78,9 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 	}
 	stopped := unzipped(t, b)
 	for what, files := range map[string]map[string]string{"running": running, "stopped": stopped} {
-		for name, wants := range map[string][]string{"doctor.txt": {"data folder", "metrics"}, "version.txt": {"fawn test go1."}, "config.yaml": {"script", "10.9.8.0/24", "***"}, "extensions.yaml": {"far"}, "database.json": {`"thread": 1`, `"schema":`}} {
+		for name, wants := range map[string][]string{"doctor.txt": {"data folder", "metrics"},
+			"version.txt": {"fawn test go1."}, "config.yaml": {"script", "10.9.8.0/24", "***"},
+			"extensions.yaml": {"far"}, "database.json": {`"thread": 1`, `"schema":`}} {
 			for _, want := range wants {
 				if !strings.Contains(files[name], want) {
 					t.Errorf("%s: %s lacks %q:\n%s", what, name, want, files[name])
@@ -87,7 +93,8 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(running["log.txt"], "sandbox ready") || !strings.Contains(running["health.json"], `"status": "healthy"`) {
+	if !strings.Contains(running["log.txt"], "sandbox ready") ||
+		!strings.Contains(running["health.json"], `"status": "healthy"`) {
 		t.Errorf("the log and the health of a server that runs: %s %s", running["log.txt"], running["health.json"])
 	}
 }
@@ -95,7 +102,8 @@ func TestASupportBundleHasNoSecretsAndNoChats(t *testing.T) {
 // TestMetricsAskForAnAccountOrTheToken where accounts are in force.
 func TestMetricsAskForAnAccountOrTheToken(t *testing.T) {
 	s := start(t, scripted(t)+"auth: {required: always}\nmetrics: {token: "+canary("metrics")+"}\n")
-	for token, want := range map[string]int{"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized, "Bearer " + canary("metrics"): http.StatusOK} {
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized,
+		"Bearer " + canary("metrics"): http.StatusOK} {
 		headers := []string{}
 		if token != "" {
 			headers = []string{"Authorization", token}

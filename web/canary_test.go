@@ -23,15 +23,22 @@ func TestNoSecretIsLogged(t *testing.T) {
 	// A provider that repeats what it was sent, as some do, and a key that was sent to somebody else.
 	echoes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf(`{"error":{"message":"no access with %s, %s or %s at %s"}}`,
-			canary("model2"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Key"), r.URL), http.StatusUnauthorized)
+			canary("model2"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+			r.Header.Get("X-Key"), r.URL), http.StatusUnauthorized)
 	}))
 	t.Cleanup(echoes.Close)
 	t.Setenv("OTHER_API_KEY", canary("environment"))
 	model := scriptmodel.Start(t)
 	model.When("use the tool", scriptmodel.Script{Turns: []scriptmodel.Turn{
-		{ToolCalls: []scriptmodel.Call{{Name: "read_file", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace/` + canary("environment") + `"}`)}}}, {Text: "Used."}}})
+		{
+			ToolCalls: []scriptmodel.Call{
+				{Name: "read_file",
+					Args: json.RawMessage(`{"path":"/mnt/user-data/workspace/` + canary("environment") + `"}`)},
+			},
+		}, {Text: "Used."}}})
 	data := t.TempDir()
-	if err := os.WriteFile(filepath.Join(data, "secrets.env"), []byte("SCRIPT_API_KEY="+canary("secrets-env")+"\n"), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(data, "secrets.env"), []byte("SCRIPT_API_KEY="+canary("secrets-env")+"\n"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(data, "extensions_config.json"), fmt.Appendf(nil,

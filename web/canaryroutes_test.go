@@ -36,9 +36,11 @@ func newStrangers(t *testing.T) *strangers {
 	sdk.AddTool(s, &sdk.Tool{Name: "say", Description: "says all it knows"},
 		func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 			text := fmt.Sprint(r.Extra.Header)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, map[string]any{"said": text}, nil
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}},
+				map[string]any{"said": text}, nil
 		})
-	x := &strangers{seen: map[string]bool{}, tool: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)}
+	x := &strangers{seen: map[string]bool{},
+		tool: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)}
 	at := httptest.NewServer(x)
 	t.Cleanup(at.Close)
 	x.url = at.URL
@@ -74,7 +76,8 @@ func secretPlaces(t *testing.T, data, model string, x *strangers) (conf string) 
 	notes["env"] = map[string]string{"NOTES_TOKEN": "$NOTES_SECRET"}
 	notes["args"] = []string{mcpServerArg}
 	oauth := func(more map[string]any) map[string]any {
-		o := map[string]any{"token_url": x.url + "/token", "client_id": "fawn", "client_secret": canary("client-secret"),
+		o := map[string]any{"token_url": x.url + "/token", "client_id": "fawn",
+			"client_secret":      canary("client-secret"),
 			"extra_token_params": map[string]string{"key": canary("token-param")}}
 		for k, v := range more {
 			o[k] = v
@@ -91,7 +94,8 @@ func secretPlaces(t *testing.T, data, model string, x *strangers) (conf string) 
 		"closed": map[string]any{"type": "http", "url": x.url + "/closed?k=" + canary("closed-url"),
 			"headers": map[string]string{"Authorization": "Bearer " + canary("closed-header")}},
 	})
-	if err := os.WriteFile(filepath.Join(data, "secrets.env"), []byte("SCRIPT_API_KEY="+canary("secrets-env")+"\n"), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(data, "secrets.env"), []byte("SCRIPT_API_KEY="+canary("secrets-env")+"\n"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf(`log_level: debug
@@ -150,7 +154,8 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	}
 	tells(t, "the log", log.String())
 	for _, file := range mentions(t, data, "cAnArY") {
-		if base := filepath.Base(file); !slices.Contains([]string{"secrets.env", "extensions_config.json", "known.json"}, base) {
+		base := filepath.Base(file)
+		if !slices.Contains([]string{"secrets.env", "extensions_config.json", "known.json"}, base) {
 			t.Errorf("a secret is stored in %s", file)
 		}
 	}
@@ -160,8 +165,8 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 // used makes sure that the secrets were used, without which the test would show nothing.
 func (x *strangers) used(t *testing.T) {
 	t.Helper()
-	for _, place := range []string{"mcp-url", "mcp-header", "client-secret", "token-param", "access", "refresh", "closed-url", "closed-header",
-		"model", "closed-model-header"} {
+	for _, place := range []string{"mcp-url", "mcp-header", "client-secret", "token-param", "access", "refresh",
+		"closed-url", "closed-header", "model", "closed-model-header"} {
 		if !x.seen[place] {
 			t.Errorf("the secret of %s was never used", place)
 		}
@@ -194,7 +199,8 @@ func (s *server) glance(t *testing.T, path, accept string) (a answer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	res, err := s.request(ctx, http.MethodGet, path, nil, "Accept", accept, "Authorization", "Bearer "+canary("metrics"))
+	res, err := s.request(ctx, http.MethodGet, path, nil, "Accept", accept, "Authorization",
+		"Bearer "+canary("metrics"))
 	if err != nil {
 		t.Fatalf("GET %s: %v", path, err)
 	}
@@ -223,6 +229,7 @@ func tells(t *testing.T, what, text string) {
 		}
 	}
 	for _, m := range anyCanary.FindAllStringSubmatchIndex(text, 3) {
-		t.Errorf("%s tells the secret of %s: …%s…", what, text[m[2]:m[3]], text[max(0, m[0]-120):min(len(text), m[1]+40)])
+		t.Errorf("%s tells the secret of %s: …%s…", what, text[m[2]:m[3]],
+			text[max(0, m[0]-120):min(len(text), m[1]+40)])
 	}
 }

@@ -31,8 +31,9 @@ func shows(t *testing.T, s *server, f *chattest.Telegram, where, want string) {
 
 func TestTelegramIsAnsweredByTheWholeServer(t *testing.T) {
 	f := chattest.NewTelegram(t)
-	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
-		chattest.TelegramToken, f.State().URL))
+	s := start(t,
+		scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
+			chattest.TelegramToken, f.State().URL))
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "say hello to the bridge"})
 	shows(t, s, f, "7", "Scripted reply.")
 	f.Say(chattest.Said{From: "8", Name: "Eve", Text: "let me in"})
@@ -105,7 +106,8 @@ func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
 			Account    string `json:"external_account_id"`
 		}
 	}
-	for end := time.Now().Add(patience); time.Now().Before(end) && len(all.Connections) == 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end) &&
+		len(all.Connections) == 0; time.Sleep(5 * time.Millisecond) {
 		a := s.send(t, "GET", "/api/channels/connections", "")
 		if err := json.Unmarshal([]byte(a.body), &all); err != nil {
 			t.Fatal(err)
@@ -122,7 +124,8 @@ func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
 	if a := s.send(t, "GET", "/api/channels/connections", ""); !strings.Contains(a.body, `"status":"revoked"`) {
 		t.Errorf("afterwards: %s", a.body)
 	}
-	if a := s.send(t, "POST", "/api/channels/telegram/test", `{"values": {"bot_token": "********"}}`); !strings.Contains(a.body, `"ok":true`) {
+	if a := s.send(t, "POST", "/api/channels/telegram/test",
+		`{"values": {"bot_token": "********"}}`); !strings.Contains(a.body, `"ok":true`) {
 		t.Errorf("test with the stored token: %s", a.body)
 	}
 }

@@ -64,7 +64,8 @@ func TestARunAmongBrokenServers(t *testing.T) {
 	calls := []struct{ name, says string }{
 		{"falls_fall", "stopped during the call, which may have had effects: it has ended; it said: out of memory"},
 		{"huge_huge", "stopped during the call, which may have had effects: it sent a message of more than 32 MiB, which is refused"},
-		{"shouts_whisper", "done"}, {"names_fine", "done"}, {"hangs_any", "there is no tool named"}, {"notes_tell", "in /mnt/user-data/workspace"},
+		{"shouts_whisper", "done"}, {"names_fine", "done"}, {"hangs_any", "there is no tool named"},
+		{"notes_tell", "in /mnt/user-data/workspace"},
 	}
 	var list []string
 	for _, c := range calls {
@@ -99,7 +100,8 @@ func (s *server) tellsOfBroken(t *testing.T) {
 	if names := now["names"]; len(names.Tools) != 1 || len(names.Skipped) != 9 {
 		t.Errorf("of a server with odd names: %+v", names)
 	}
-	for end := time.Now().Add(patience); len(s.toolServers(t)["restless"].Withheld) == 0; time.Sleep(10 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for ; len(s.toolServers(t)["restless"].Withheld) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("of a server that changes its tools: %+v", s.toolServers(t)["restless"])
 		}

@@ -15,13 +15,16 @@ func TestPagesAreCompressedAndStreamsAreNot(t *testing.T) {
 	plain := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "identity")
 	page := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip, br")
 	body, err := io.ReadAll(brotli.NewReader(strings.NewReader(page.body)))
-	if err != nil || page.header.Get("Content-Encoding") != "br" || len(page.body) > len(plain.body)/2 || len(body) < len(plain.body)*9/10 {
+	if err != nil || page.header.Get("Content-Encoding") != "br" || len(page.body) > len(plain.body)/2 ||
+		len(body) < len(plain.body)*9/10 {
 		t.Errorf("%v, %d bytes sent of %d, headers %v", err, len(page.body), len(plain.body), page.header)
 	}
-	if got := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding"); got != "gzip" {
+	got := s.send(t, "GET", "/workspace/chats/new", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding")
+	if got != "gzip" {
 		t.Errorf("for gzip: %q", got)
 	}
-	if h := s.send(t, "GET", "/ui/diagram", "", "Accept-Encoding", "gzip, br").header; h.Get("Vary") != "Accept-Encoding" {
+	h := s.send(t, "GET", "/ui/diagram", "", "Accept-Encoding", "gzip, br").header
+	if h.Get("Vary") != "Accept-Encoding" {
 		t.Errorf("the frame of diagrams: %v", h)
 	}
 	stream := s.send(t, "POST", "/threads/t1/runs/stream", human("hi"), "Accept-Encoding", "gzip, br")

@@ -29,7 +29,8 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 		return fmt.Errorf("it may only run in a sandbox, and there is none here: %s", r)
 	}
 	if name := a.sandbox.Name(); name != sandbox.ProviderNamespace {
-		return fmt.Errorf("it may only run in a sandbox of namespaces, and commands here run in one of the kind %q", name)
+		return fmt.Errorf("it may only run in a sandbox of namespaces, and commands here run in one of the kind %q",
+			name)
 	}
 	snap := a.config.Current()
 	apart, err := a.confinement(snap, j.Server)
@@ -48,8 +49,9 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	if err != nil {
 		return err
 	}
-	res, err := box.Exec(ctx, sandbox.ExecReq{Command: `exec "$@"`, Args: append([]string{j.Server.Command}, j.Server.Args...),
-		Env: j.Server.Env, In: j.In, Out: j.Out, All: j.Complain, Apart: &apart})
+	res, err := box.Exec(ctx, sandbox.ExecReq{Command: `exec "$@"`,
+		Args: append([]string{j.Server.Command}, j.Server.Args...), Env: j.Server.Env, In: j.In, Out: j.Out,
+		All: j.Complain, Apart: &apart})
 	switch {
 	case err != nil:
 		return err

@@ -68,7 +68,8 @@ func TestServersInSandboxes(t *testing.T) {
 	if got := s.tool(t, "one", "jailed_fail", "{}"); !strings.Contains(got, "my token is ****") {
 		t.Errorf("a server that dies says %q", got)
 	}
-	if got := s.tool(t, "one", "bash", `{"command":"ls -A /mnt /; ls /proc | grep -c '^[0-9]'","description":"look"}`); strings.Contains(got, "prog") {
+	got := s.tool(t, "one", "bash", `{"command":"ls -A /mnt /; ls /proc | grep -c '^[0-9]'","description":"look"}`)
+	if strings.Contains(got, "prog") {
 		t.Errorf("commands see what only the server should: %s", got)
 	}
 	s.refusals(t)
@@ -80,8 +81,10 @@ func TestServersInSandboxes(t *testing.T) {
 // refusals waits until the servers that cannot run say why.
 func (s *server) refusals(t *testing.T) {
 	t.Helper()
-	for name, want := range map[string]string{"lost": "can't be started in the sandbox", "odd": "belongs to the sandbox"} {
-		for end := time.Now().Add(patience); !strings.Contains(s.toolServers(t)[name].Error, want); time.Sleep(10 * time.Millisecond) {
+	for name, want := range map[string]string{"lost": "can't be started in the sandbox",
+		"odd": "belongs to the sandbox"} {
+		for end := time.Now().Add(patience); !strings.Contains(s.toolServers(t)[name].Error,
+			want); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("of %s: %+v", name, s.toolServers(t)[name])
 			}
@@ -99,7 +102,8 @@ func TestNoSandboxNoServer(t *testing.T) {
 	s := start(t, scripted(t)+"sandbox: {provider: \"off\"}\n", func(o *web.Options) { o.Data = data })
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		now := s.toolServers(t)["jailed"]
-		if now.State == "failed" && strings.Contains(now.Error, "it may only run in a sandbox, and there is none here") {
+		if now.State == "failed" &&
+			strings.Contains(now.Error, "it may only run in a sandbox, and there is none here") {
 			break
 		}
 		if time.Now().After(end) {

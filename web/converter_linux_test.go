@@ -40,8 +40,9 @@ func openFolder(t *testing.T) string {
 // system calls and limits hold for what reads documents and draws pictures.
 func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	dir := openFolder(t)
-	c := &converter{cache: filepath.Join(dir, "cache"), dirs: files.Dirs{Root: filepath.Join(dir, "documents")}, log: slog.New(slog.DiscardHandler),
-		provider: sandbox.ProviderLandlock, program: copied{dir: filepath.Join(dir, "program")}}
+	c := &converter{cache: filepath.Join(dir, "cache"), dirs: files.Dirs{Root: filepath.Join(dir, "documents")},
+		log: slog.New(slog.DiscardHandler), provider: sandbox.ProviderLandlock,
+		program: copied{dir: filepath.Join(dir, "program")}}
 	jail, err := c.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,8 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		return said, why, out
 	}
 	t.Run("a document", func(t *testing.T) {
-		said, why, out := run(t, task{convert.Role, "a page.html", maxMarkdown}, "<h1>Offer</h1><p>It costs 400 francs.")
+		said, why, out := run(t, task{convert.Role, "a page.html", maxMarkdown},
+			"<h1>Offer</h1><p>It costs 400 francs.")
 		if string(out) != "# Offer\n\nIt costs 400 francs.\n" {
 			t.Errorf("%+v, %s, %q", said.end, why, out)
 		}
@@ -98,7 +100,8 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		said, why, out := run(t, task{convert.PictureRole, strconv.Itoa(96), maxDrawn}, b.String())
-		if conf, _, err := image.DecodeConfig(bytes.NewReader(out)); err != nil || conf.Width != 96 || conf.Height != 24 {
+		conf, _, err := image.DecodeConfig(bytes.NewReader(out))
+		if err != nil || conf.Width != 96 || conf.Height != 24 {
 			t.Errorf("%+v, %s, %+v %v", said.end, why, conf, err)
 		}
 	})

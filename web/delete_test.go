@@ -20,7 +20,8 @@ func TestADeletedThreadLeavesNothingOnTheDisk(t *testing.T) {
 	s := start(t, "", func(o *web.Options) { o.Data = dir })
 	const word, gone, kept = "xylophone-of-the-thread", "thread-to-delete", "thread-to-keep"
 	for _, thread := range []string{gone, kept} {
-		body := `{"input": {"messages": [{"type": "human", "content": "write a file notes.md about ` + word + ` of ` + thread + `"}]}, "metadata": {"note": "` + word + ` ` + thread + `"}}`
+		body := `{"input": {"messages": [{"type": "human", "content": "write a file notes.md about ` + word + ` of ` +
+			thread + `"}]}, "metadata": {"note": "` + word + ` ` + thread + `"}}`
 		if a := s.send(t, "POST", "/threads/"+thread+"/runs/wait", body); a.status != http.StatusOK {
 			t.Fatalf("run: %d %s", a.status, a.body)
 		}
@@ -36,10 +37,13 @@ func TestADeletedThreadLeavesNothingOnTheDisk(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", form.String(), "Content-Type", w.FormDataContentType()); a.status != http.StatusOK {
+		a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", form.String(), "Content-Type",
+			w.FormDataContentType())
+		if a.status != http.StatusOK {
 			t.Fatalf("upload: %d %s", a.status, a.body)
 		}
-		if a := s.send(t, "POST", "/threads/"+thread+"/state", `{"values": {"title": "`+word+` of `+thread+`"}}`); a.status != http.StatusOK {
+		if a := s.send(t, "POST", "/threads/"+thread+"/state",
+			`{"values": {"title": "`+word+` of `+thread+`"}}`); a.status != http.StatusOK {
 			t.Fatalf("title: %d %s", a.status, a.body)
 		}
 	}

@@ -26,13 +26,15 @@ var (
 // concerned are the routes that name a thread or one of its runs, with the values of their
 // parameters filled in.
 func concerned(app *web.App, thread, run, link string) (list []route) {
-	fill := strings.NewReplacer(":tid", thread, ":id", thread, ":rid", run, ":run", run, ":name", "up.txt", ":token", link, ":message", "m1",
-		"artifacts/*", "artifacts/mnt/user-data/uploads/up.txt", "*", "mnt/user-data/uploads/up.txt")
+	fill := strings.NewReplacer(":tid", thread, ":id", thread, ":rid", run, ":run", run, ":name", "up.txt",
+		":token", link, ":message", "m1", "artifacts/*", "artifacts/mnt/user-data/uploads/up.txt",
+		"*", "mnt/user-data/uploads/up.txt")
 	for _, r := range app.Route() {
 		switch {
 		case r.Method == "echo_route_not_found":
 		case ofThread.MatchString(r.Path), ofRun.MatchString(r.Path), strings.HasPrefix(r.Path, "/share/:token"):
-			list = append(list, route{r.Method, r.Path, regexp.MustCompile(`:[a-z]+`).ReplaceAllString(fill.Replace(r.Path), "x")})
+			list = append(list,
+				route{r.Method, r.Path, regexp.MustCompile(`:[a-z]+`).ReplaceAllString(fill.Replace(r.Path), "x")})
 		}
 	}
 	return list
@@ -49,7 +51,8 @@ func (s *server) status(t *testing.T, r route) int {
 	if strings.HasPrefix(r.path, "/ui/") {
 		kind, body = "application/x-www-form-urlencoded", "text=x"
 	}
-	res, err := s.request(ctx, r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)), "Content-Type", kind)
+	res, err := s.request(ctx, r.method, r.path, strings.NewReader(agenttest.RunBody(r.path, body)),
+		"Content-Type", kind)
 	if err != nil {
 		t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
@@ -73,15 +76,18 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	if a := s.send(t, "POST", "/ui/threads/"+thread+"/share", ""); a.status != http.StatusSeeOther {
 		t.Fatalf("share: %d %s", a.status, a.body)
 	}
-	link := regexp.MustCompile(`/share/([A-Z0-9]{20,})`).FindStringSubmatch(s.send(t, "GET", "/ui/threads/"+thread+"/share", "").body)
+	link := regexp.MustCompile(`/share/([A-Z0-9]{20,})`).FindStringSubmatch(s.send(t, "GET",
+		"/ui/threads/"+thread+"/share", "").body)
 	if link == nil {
 		t.Fatal("there is no link")
 	}
 	routes := concerned(s.app, thread, run, link[1])
 	// What a path without its thread or run says, too, proves nothing.
-	silent := []string{"/messages/:message", "/steps/:step", "/goal", "/diagram", "/feedback/:fid", "/state/:cid", "/share/:token/files", "/share/:token/view", "/files.zip", "/mcp-tasks/", "/trace/:span"}
+	silent := []string{"/messages/:message", "/steps/:step", "/goal", "/diagram", "/feedback/:fid", "/state/:cid",
+		"/share/:token/files", "/share/:token/view", "/files.zip", "/mcp-tasks/", "/trace/:span"}
 	for _, r := range routes {
-		if r.method == http.MethodGet && s.status(t, r) == http.StatusNotFound && !slices.ContainsFunc(silent, func(end string) bool { return strings.Contains(r.pattern, end) }) {
+		if r.method == http.MethodGet && s.status(t, r) == http.StatusNotFound &&
+			!slices.ContainsFunc(silent, func(end string) bool { return strings.Contains(r.pattern, end) }) {
 			t.Errorf("GET %s is not found before the deletion", r.pattern)
 		}
 	}
@@ -93,7 +99,9 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 		t.Fatalf("delete: %d %s", gone.status, gone.header.Get("Location"))
 	}
 	s.answersNowhere(t, thread, routes, "a deleted thread")
-	if a := s.send(t, "POST", "/ui/threads/restore", url.Values{"undo": {back.Query().Get("undo")}}.Encode(), "Content-Type", "application/x-www-form-urlencoded"); a.status != http.StatusSeeOther {
+	a := s.send(t, "POST", "/ui/threads/restore", url.Values{"undo": {back.Query().Get("undo")}}.Encode(),
+		"Content-Type", "application/x-www-form-urlencoded")
+	if a.status != http.StatusSeeOther {
 		t.Fatalf("restore: %d %s", a.status, a.body)
 	}
 	if after := s.send(t, "GET", "/threads/"+thread, "").body; after != before {
@@ -143,7 +151,8 @@ func (s *server) answersNowhere(t *testing.T, thread string, routes []route, wha
 		s.send(t, "POST", "/ui/threads", url.Values{"thread": {thread}, "text": {"x"}}.Encode(), "Content-Type", "application/x-www-form-urlencoded"),
 		s.send(t, "POST", "/runs/wait", human("x", `"config": {"configurable": {"thread_id": "`+thread+`"}}`)),
 	} {
-		if a.status == http.StatusSeeOther || strings.Contains(a.body, "up.txt") || strings.Contains(a.body, `"messages"`) {
+		if a.status == http.StatusSeeOther || strings.Contains(a.body, "up.txt") ||
+			strings.Contains(a.body, `"messages"`) {
 			t.Errorf("a side door to %s is open: %d %s", what, a.status, a.body)
 		}
 	}

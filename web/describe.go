@@ -24,7 +24,8 @@ func (a *App) spec() openapi.Spec {
 	return openapi.Spec{Title: "Fawn", Version: a.opts.Version,
 		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
 			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
-		Ops:     slices.Concat(api.Operations(), gateway.Operations(), describeHealth(), describeMCP(), describeMetrics()),
+		Ops: slices.Concat(api.Operations(), gateway.Operations(), describeHealth(), describeMCP(),
+			describeMetrics()),
 		Schemas: schemas, Params: route.PathParams(),
 		Mounts: []string{"/api/langgraph", "/api"}}
 }
@@ -42,7 +43,8 @@ func describeHealth() []openapi.Op {
 		{"headAPIHealth", "HEAD", "/api/health"}} {
 		op := openapi.Op{ID: one.id, Method: one.method, Path: one.path,
 			Tag: "Server", Text: "Whether the server can do its work",
-			Out: []openapi.Answer{{Status: 200, Text: "It can"}, {Status: 503, Text: "It cannot; the reason is in the body"}}}
+			Out: []openapi.Answer{{Status: 200, Text: "It can"},
+				{Status: 503, Text: "It cannot; the reason is in the body"}}}
 		if one.method == http.MethodGet {
 			op.Out[0].Schema, op.Out[1].Schema = health, health
 		}

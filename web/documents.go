@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -153,15 +154,13 @@ func (c *converter) open(ctx context.Context) (sandbox.Provider, error) {
 			return
 		}
 		cfg := sandbox.DefaultConfig()
-		cfg.Dirs, cfg.MaxSandboxes = c.dirs, 3
-		if c.provider != "" {
-			cfg.Provider = c.provider
-		}
+		cfg.Dirs, cfg.MaxSandboxes, cfg.Provider = c.dirs, 3, cmp.Or(c.provider, cfg.Provider)
 		if c.before != nil {
 			c.before()
 		}
 		if c.jail, c.err = providers.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
-			c.log.Warn("documents are converted without a sandbox, only with limits", "reason", c.jail.Probe(ctx).Reason)
+			c.log.Warn("documents are converted without a sandbox, only with limits",
+				"reason", c.jail.Probe(ctx).Reason)
 		}
 	})
 	return c.jail, c.err

@@ -68,18 +68,22 @@ func letter(t *testing.T) string {
 func TestUploadedDocumentsCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
-	files := s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "plain.txt", "as it is")
+	files := s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "plain.txt",
+		"as it is")
 	if c := files[0].Conversion; c == nil || c.State == uploads.Failed || files[2].Conversion != nil {
 		t.Errorf("the upload was answered with %+v", files)
 	}
-	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`); got != "# Offer\n\nIt costs 400 francs.\n" {
+	if got := s.tool(t, "docs", "read_file",
+		`{"path":"/mnt/user-data/uploads/offer.docx"}`); got != "# Offer\n\nIt costs 400 francs.\n" {
 		t.Errorf("the model reads %q", got)
 	}
-	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/broken.docx"}`); !strings.Contains(got, "it is damaged") {
+	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/broken.docx"}`); !strings.Contains(got,
+		"it is damaged") {
 		t.Errorf("the model reads %q", got)
 	}
 	got := s.tool(t, "docs", "list_uploaded_files", `{"include_outline":true}`)
-	if !strings.Contains(got, `"markdown_path":"/mnt/user-data/uploads/offer.docx.md"`) || !strings.Contains(got, `"L1: Offer"`) || !strings.Contains(got, `"total_count":3`) {
+	if !strings.Contains(got, `"markdown_path":"/mnt/user-data/uploads/offer.docx.md"`) ||
+		!strings.Contains(got, `"L1: Offer"`) || !strings.Contains(got, `"total_count":3`) {
 		t.Errorf("the model lists %s", got)
 	}
 	if strings.Contains(s.log.String(), "without a sandbox") {
@@ -119,7 +123,8 @@ func TestDocumentsStayAsTheyAreWhenTheOwnerSaysSo(t *testing.T) {
 	if files := s.uploadAll(t, "docs", "offer.docx", letter(t)); files[0].Conversion != nil {
 		t.Errorf("the upload was answered with %+v", files)
 	}
-	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`); !strings.Contains(got, "binary") {
+	got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`)
+	if !strings.Contains(got, "binary") {
 		t.Errorf("the model reads %q", got)
 	}
 }
@@ -129,17 +134,20 @@ func TestDocumentsStayAsTheyAreWhenTheOwnerSaysSo(t *testing.T) {
 func TestUploadsAreSearched(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = dir })
-	s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "notes.txt", "one\n\n解約通知期間は三か月\n<system>francs</system>\n")
+	s.uploadAll(t, "docs", "offer.docx", letter(t), "broken.docx", "PK\x03\x04 nothing", "notes.txt",
+		"one\n\n解約通知期間は三か月\n<system>francs</system>\n")
 	const query = `{"query":"costs in francs","limit":1}`
 	const want = `{"passages":[{"cite":"offer.docx, l. 1","file":"offer.docx","path":"/mnt/user-data/uploads/offer.docx","start_line":1,"end_line":3,"heading":"Offer","text":"# Offer\n\nIt costs 400 francs."}],` +
 		`"files_searched":2,"files_not_searched":[{"file":"broken.docx","why":"it is damaged or its content doesn't match its name"}]}`
 	if got := s.tool(t, "docs", "search_documents", query); got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}
-	if got := s.tool(t, "docs", "search_documents", `{"query":"通知","files":["/mnt/user-data/uploads/notes.txt"]}`); !strings.Contains(got, `"notes.txt, l. 1"`) || strings.Contains(got, "<") {
+	got := s.tool(t, "docs", "search_documents", `{"query":"通知","files":["/mnt/user-data/uploads/notes.txt"]}`)
+	if !strings.Contains(got, `"notes.txt, l. 1"`) || strings.Contains(got, "<") {
 		t.Errorf("found %s", got)
 	}
-	if got := s.tool(t, "docs", "search_documents", `{"query":"francs","limit":21}`); got != "Error: limit must be from 1 to 20" {
+	if got := s.tool(t, "docs", "search_documents",
+		`{"query":"francs","limit":21}`); got != "Error: limit must be from 1 to 20" {
 		t.Errorf("a wrong limit gives %q", got)
 	}
 	made := decoded[struct {
@@ -149,7 +157,8 @@ func TestUploadsAreSearched(t *testing.T) {
 		t.Errorf("the copy finds %s", got)
 	}
 	s.send(t, "DELETE", "/api/threads/docs/uploads/offer.docx", "")
-	if got := s.tool(t, "docs", "search_documents", query); strings.Contains(got, "offer") || !strings.Contains(got, "notes.txt") {
+	if got := s.tool(t, "docs", "search_documents", query); strings.Contains(got, "offer") ||
+		!strings.Contains(got, "notes.txt") {
 		t.Errorf("without the offer: %s", got)
 	}
 	if err := s.stop(); err != nil {
@@ -180,7 +189,8 @@ func TestWithoutAModelDocumentsAnswer(t *testing.T) {
 	values := decoded[struct {
 		Messages []struct{ Type, Content string }
 	}](t, s.send(t, "POST", "/threads/docs/runs/wait", human("How many francs does it cost?")))
-	if last := values.Messages[len(values.Messages)-1]; !strings.Contains(last.Content, "It costs 400 francs. [offer.docx, l. 1]") {
+	last := values.Messages[len(values.Messages)-1]
+	if !strings.Contains(last.Content, "It costs 400 francs. [offer.docx, l. 1]") {
 		t.Errorf("the answer is %+v", last)
 	}
 }
@@ -191,16 +201,20 @@ func TestCitationsOpenDocuments(t *testing.T) {
 	s := start(t, scripted(t))
 	s.uploadAll(t, "docs", "offer.docx", letter(t))
 	s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`)
-	s.send(t, "POST", "/threads/docs/runs/wait", human(`SCRIPT{"turns":[{"text":"As [offer.docx, p. 1] and [other.docx, p. 1] say."}]}`))
+	s.send(t, "POST", "/threads/docs/runs/wait",
+		human(`SCRIPT{"turns":[{"text":"As [offer.docx, p. 1] and [other.docx, p. 1] say."}]}`))
 	page := s.send(t, "GET", "/workspace/chats/docs", "").body
-	if !strings.Contains(page, `<a class="cite" data-at="page-1" data-file="mnt/user-data/uploads/offer.docx"`) || !strings.Contains(page, "[other.docx, p. 1]") {
+	if !strings.Contains(page, `<a class="cite" data-at="page-1" data-file="mnt/user-data/uploads/offer.docx"`) ||
+		!strings.Contains(page, "[other.docx, p. 1]") {
 		t.Errorf("no citation in the page: %.3000s", page)
 	}
 	const panel = "/ui/threads/docs/panel/mnt/user-data/uploads/offer.docx"
-	if a := s.send(t, "GET", panel+"?at=page-1", "", "X-Fawn", "1"); !strings.Contains(a.body, "It costs 400 francs.") || !strings.Contains(a.body, `data-at="page-1"`) {
+	a := s.send(t, "GET", panel+"?at=page-1", "", "X-Fawn", "1")
+	if !strings.Contains(a.body, "It costs 400 francs.") || !strings.Contains(a.body, `data-at="page-1"`) {
 		t.Errorf("the panel: %d %s", a.status, a.body)
 	}
-	if a := s.send(t, "GET", panel+"?at=%22%3E", "", "X-Fawn", "1"); a.status != http.StatusOK || !strings.Contains(a.body, `data-at=""`) {
+	if a := s.send(t, "GET", panel+"?at=%22%3E", "", "X-Fawn", "1"); a.status != http.StatusOK ||
+		!strings.Contains(a.body, `data-at=""`) {
 		t.Errorf("no place: %d %s", a.status, a.body)
 	}
 }

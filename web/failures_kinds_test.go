@@ -91,7 +91,8 @@ func allMoods(t *testing.T) []mood {
 		{name: "silence in the middle", answer: hanging(func(w http.ResponseWriter) { say(w, "half") }), model: brief, calls: 1, error: "ModelUnreachable", says: []string{"went silent"}, text: "half"},
 		{name: "broken off for safety", answer: answering(func(w http.ResponseWriter) { frame(w, `{"content":""}`, "content_filter"); goodbye(w) }), calls: 1, says: []string{"safety reasons"}, stop: "safety_capped"},
 		{name: "call broken off for safety", answer: answering(func(w http.ResponseWriter) {
-			frame(w, `{"tool_calls":[{"index":0,"id":"c1","function":{"name":"bash","arguments":"{}"}}]}`, "content_filter")
+			frame(w, `{"tool_calls":[{"index":0,"id":"c1","function":{"name":"bash","arguments":"{}"}}]}`,
+				"content_filter")
 			goodbye(w)
 		}), calls: 1, says: []string{"not done"}, stop: "safety_capped"},
 		{name: "limit of length", answer: answering(func(w http.ResponseWriter) { say(w, "as far as"); frame(w, "{}", "length"); goodbye(w) }), calls: 1, text: "as far as", stop: "model_length_capped"},
@@ -113,7 +114,8 @@ func allMoods(t *testing.T) []mood {
 		}), model: ", use_responses_api: true", calls: 3, error: "ModelBusy", says: []string{"it broke"}},
 		{name: "end before the end at the Responses API", answer: answering(func(w http.ResponseWriter) {
 			send(w, `data: {"type":"response.output_text.delta","output_index":0,"delta":"half"}`+"\n\n")
-		}), model: ", use_responses_api: true", calls: 1, error: "ModelUnreachable", says: []string{"cut off"}, text: "half"},
+		}), model: ", use_responses_api: true", calls: 1, error: "ModelUnreachable", says: []string{"cut off"},
+			text: "half"},
 		{name: "no tool calls, as the provider says", answer: inText(1), calls: 3, text: "Done.", holds: "name one of them"},
 		{name: "no tool calls, as configured", answer: inText(0), model: ", supports_tool_calls: false", calls: 2, text: "Done.", holds: "name one of them"},
 		{name: "arguments that are nearly JSON", answer: tools(`{"index":0,"id":"a","function":{"name":"ls","arguments":"{'path': '/mnt/user-data',}"}}`), calls: 2, text: "Done.", holds: "name one of them"},

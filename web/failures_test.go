@@ -63,7 +63,8 @@ func frame(w http.ResponseWriter, delta, finish string) {
 	if finish != "" {
 		f = fmt.Sprintf("%q", finish)
 	}
-	send(w, fmt.Sprintf(`data: {"id":"c","model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, f))
+	send(w, fmt.Sprintf(`data: {"id":"c","model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n",
+		delta, f))
 }
 
 func send(w http.ResponseWriter, text string) {
@@ -146,7 +147,8 @@ func ask(t *testing.T, s *server, model string) outcome {
 	id := decoded[struct {
 		ID string `json:"thread_id"`
 	}](t, s.send(t, "POST", "/threads", "{}")).ID
-	a := s.send(t, "POST", "/threads/"+id+"/runs/stream", human("go", fmt.Sprintf(`"context":{"model_name":%q},"stream_mode":["values","custom"]`, model)))
+	a := s.send(t, "POST", "/threads/"+id+"/runs/stream",
+		human("go", fmt.Sprintf(`"context":{"model_name":%q},"stream_mode":["values","custom"]`, model)))
 	if a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -210,7 +212,8 @@ func TestEveryKindOfProviderFailureEndsWell(t *testing.T) {
 		if url == "" {
 			url = f.url + "/" + slug(m.name) + "/v1"
 		}
-		fmt.Fprintf(&conf, "- {name: %q, use: openai, model: m, base_url: %q, api_key: sk-secret-0123456789%s}\n", slug(m.name), url, m.model)
+		fmt.Fprintf(&conf, "- {name: %q, use: openai, model: m, base_url: %q, api_key: sk-secret-0123456789%s}\n",
+			slug(m.name), url, m.model)
 	}
 	s := start(t, conf.String())
 	for _, m := range list {
@@ -246,7 +249,8 @@ func (m *mood) check(t *testing.T, o outcome, calls int) {
 		said, _ = o.last["content"].(string)
 	} else {
 		if o.run.Status != "error" || o.failure.Error != m.error || len(o.retries) != tries-1 {
-			t.Errorf("the run is %s with %q after %d retries, want %q after %d", o.run.Status, o.failure.Error, len(o.retries), m.error, tries-1)
+			t.Errorf("the run is %s with %q after %d retries, want %q after %d", o.run.Status, o.failure.Error,
+				len(o.retries), m.error, tries-1)
 		}
 		if !strings.HasSuffix(said, ".") || strings.ContainsAny(said, "\n\x00") {
 			t.Errorf("not a sentence for people: %q", said)
@@ -290,7 +294,9 @@ func TestARetryWaitsAsLongAsTheProviderAsks(t *testing.T) {
 			goodbye(w)
 		}
 	}
-	list := []mood{{name: "seconds", answer: once("Retry-After", "1")}, {name: "milliseconds", answer: once("Retry-After-Ms", "40")}, {name: "date", answer: once("Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))}}
+	list := []mood{{name: "seconds", answer: once("Retry-After", "1")},
+		{name: "milliseconds", answer: once("Retry-After-Ms", "40")},
+		{name: "date", answer: once("Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))}}
 	want := map[string][2]int{"seconds": {1000, 1000}, "milliseconds": {40, 40}, "date": {1, 2}}
 	f := moods(t, list)
 	conf := "title: {enabled: false}\nllm_call: {retry_base_delay_ms: 1, retry_cap_delay_ms: 2, burst_retry_base_delay_ms: 1}\nmodels:\n"

@@ -66,7 +66,9 @@ func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
 			t.Errorf("the owner from %s waited %s", from, took)
 		}
 	}
-	eventually(t, func() bool { return refused.Load() > 100 }, func() string { return fmt.Sprint(sent.Load(), " were sent") })
+	eventually(t, func() bool { return refused.Load() > 100 }, func() string {
+		return fmt.Sprint(sent.Load(), " were sent")
+	})
 	owner("198.51.100.7")
 	if err := attack.Wait(); err != nil {
 		t.Fatal(err)
@@ -75,12 +77,14 @@ func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
 		t.Errorf("%d were looked at and %d refused", l, r)
 	}
 	owner("198.51.100.8")
-	if status, wait, err := signIn(attacker, correct); status != http.StatusTooManyRequests || wait == "" || err != nil {
+	if status, wait, err := signIn(attacker, correct); status != http.StatusTooManyRequests || wait == "" ||
+		err != nil {
 		t.Errorf("the attacker with the right password: %d %v", status, err)
 	}
 	b := &browser{s, map[string]string{}}
-	if a := b.do(t, "POST", "/login", url.Values{"email": {"ann@x.org"}, "password": {correct}}.Encode(), "Content-Type",
-		"application/x-www-form-urlencoded", "Accept", "text/html", "X-Forwarded-For", attacker); b.cookies[account.CookieSession] != "" {
+	if a := b.do(t, "POST", "/login", url.Values{"email": {"ann@x.org"}, "password": {correct}}.Encode(),
+		"Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html", "X-Forwarded-For",
+		attacker); b.cookies[account.CookieSession] != "" {
 		t.Errorf("the page lets the attacker in: %d", a.status)
 	}
 }

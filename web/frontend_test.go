@@ -71,7 +71,8 @@ func TestDeerFlowsFrontEndGoesThroughOneSession(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(skill), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(skill, []byte("---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n"), 0o600); err != nil {
+	err := os.WriteFile(skill, []byte("---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
@@ -88,7 +89,9 @@ func TestDeerFlowsFrontEndGoesThroughOneSession(t *testing.T) {
 		{"GET", "/api/v1/auth/providers", "", 200, map[string]string{"": "providers"}},
 	})
 	form := url.Values{"username": {"ann@x.org"}, "password": {correct}, "remember_me": {"true"}}
-	if a := b.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", "application/x-www-form-urlencoded"); a.status != http.StatusOK || lookup(t, a.body, "expires_in").(float64) < 86400 || lookup(t, a.body, "needs_setup") != false {
+	a := b.do(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	if a.status != http.StatusOK || lookup(t, a.body, "expires_in").(float64) < 86400 ||
+		lookup(t, a.body, "needs_setup") != false {
 		t.Fatalf("login: %d %s", a.status, a.body)
 	}
 	b.make(t, []visit{{"GET", "/api/v1/auth/me", "", 200, map[string]string{"": user}}})
@@ -115,7 +118,8 @@ const (
 func (b *browser) chats(t *testing.T) {
 	t.Helper()
 	for _, mount := range []string{"/api/langgraph", "/api"} {
-		if a := b.send(t, "POST", mount+"/threads", "{}", "Cookie", b.headers()[1]); a.status != http.StatusForbidden || !strings.Contains(a.body, "X-CSRF-Token") {
+		if a := b.send(t, "POST", mount+"/threads", "{}", "Cookie", b.headers()[1]); a.status != http.StatusForbidden ||
+			!strings.Contains(a.body, "X-CSRF-Token") {
 			t.Errorf("%s without the CSRF header: %d %s", mount, a.status, a.body)
 		}
 	}
@@ -158,9 +162,11 @@ func (b *browser) converses(t *testing.T, mount, prefix string) {
 	body := `{"assistant_id":"lead_agent","input":{"messages":[{"type":"human","content":[{"type":"text","text":` + string(said) + `}],
 		"additional_kwargs":{}}]},"stream_mode":["values","messages-tuple","custom"],"stream_subgraphs":true,"config":{"recursion_limit":1000},
 		"context":{"mode":"flash","thinking_enabled":false,"is_plan_mode":false,"subagent_enabled":false,"thread_id":"t1"},"on_disconnect":"continue","multitask_strategy":"reject"}`
-	a := b.do(t, "POST", mount+"/threads/t1/runs/stream", body, "Content-Type", "application/json", "Accept", "text/event-stream")
+	a := b.do(t, "POST", mount+"/threads/t1/runs/stream", body, "Content-Type", "application/json", "Accept",
+		"text/event-stream")
 	at := a.header.Get("Content-Location")
-	if a.status != http.StatusOK || !strings.HasPrefix(at, prefix+"/threads/t1/runs/") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
+	if a.status != http.StatusOK || !strings.HasPrefix(at, prefix+"/threads/t1/runs/") ||
+		!strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("%s: %d %s %.500s", mount, a.status, at, a.body)
 	}
 	seen := events(t, a.body)
@@ -181,7 +187,8 @@ func (b *browser) converses(t *testing.T, mount, prefix string) {
 		{"GET", at, "", 200, map[string]string{"": runKeys}},
 		{"GET", mount + "/threads/t1/runs?limit=10", "", 200, map[string]string{"0": runKeys}},
 	})
-	if again := b.do(t, "GET", at+"/stream?stream_mode=values", "", "Last-Event-ID", "-1"); again.status != http.StatusOK || events(t, again.body)["values"] == nil {
+	again := b.do(t, "GET", at+"/stream?stream_mode=values", "", "Last-Event-ID", "-1")
+	if again.status != http.StatusOK || events(t, again.body)["values"] == nil {
 		t.Errorf("%s: joined: %d %.300s", mount, again.status, again.body)
 	}
 }
@@ -222,7 +229,8 @@ func (b *browser) works(t *testing.T) {
 	for _, path := range []string{made[0].(string), "/mnt/user-data/uploads/up.txt"} {
 		for query, disposition := range map[string]string{"": "inline", "?download=true": "attachment"} {
 			a := b.do(t, "GET", "/api/threads/t1/artifacts"+path+query, "")
-			if a.status != http.StatusOK || a.body == "" || !strings.HasPrefix(a.header.Get("Content-Disposition"), disposition) {
+			if a.status != http.StatusOK || a.body == "" ||
+				!strings.HasPrefix(a.header.Get("Content-Disposition"), disposition) {
 				t.Errorf("%s%s: %d %q", path, query, a.status, a.header.Get("Content-Disposition"))
 			}
 		}

@@ -57,17 +57,21 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 		if path == "/threads" {
 			body = `{"metadata": {"a": "` + strings.Repeat("x", 10_000) + `"}}`
 		}
-		if a := s.send(t, "POST", path, body); a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "free some space") {
+		a := s.send(t, "POST", path, body)
+		if a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "free some space") {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space", "/ui/threads/t1/uploads": "data folder"} {
+	for path, sentence := range map[string]string{"/threads/t1/uploads": "free some space",
+		"/ui/threads/t1/uploads": "data folder"} {
 		a := s.sendFile(t, path, strings.Repeat("x", int(wal.Size())+1), "X-Fawn", "1")
 		if a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, sentence) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	if a := s.send(t, "GET", "/health", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unhealthy"`) || !strings.Contains(a.body, "full") {
+	a := s.send(t, "GET", "/health", "")
+	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unhealthy"`) ||
+		!strings.Contains(a.body, "full") {
 		t.Errorf("health: %d %s", a.status, a.body)
 	}
 	if a := s.send(t, "GET", "/threads/t1/state", ""); a.status != http.StatusOK {
@@ -75,7 +79,9 @@ func TestAFullDiskIsToldAndGoesAway(t *testing.T) {
 	}
 	limit(was)
 	until(t, func() bool { return s.send(t, "GET", "/health", "").status == http.StatusOK })
-	if a := s.send(t, "POST", "/threads/t1/runs/wait", human(`SCRIPT{"turns": [{"text": "room again"}]}`)); a.status != http.StatusOK || !strings.Contains(a.body, "room again") {
+	if a := s.send(t, "POST", "/threads/t1/runs/wait",
+		human(`SCRIPT{"turns": [{"text": "room again"}]}`)); a.status != http.StatusOK ||
+		!strings.Contains(a.body, "room again") {
 		t.Errorf("after: %d %s", a.status, a.body)
 	}
 	s.works(t)

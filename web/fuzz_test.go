@@ -34,7 +34,9 @@ func FuzzTidy(f *testing.F) {
 // FuzzGuard: whatever is let through as a host or origin of this machine is written like
 // one, by rules of this test.
 func FuzzGuard(f *testing.F) {
-	conf, err := config.Load(config.Options{DataDir: f.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }})
+	conf, err := config.Load(config.Options{DataDir: f.TempDir(), LookupEnv: func(string) (string, bool) {
+		return "", false
+	}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -49,8 +51,10 @@ func FuzzGuard(f *testing.F) {
 		ip, err := netip.ParseAddr(m[1] + m[2])
 		return m[1]+m[2] == "" || err == nil && ip.Unmap().IsLoopback()
 	}
-	for _, s := range []string{"localhost:1", "127.0.0.1", "[::1]:80", "::1", "[::1", "evil.example", "localhost.evil.example", "http://localhost:3000",
-		"http://localhost@evil.example", "https://[::1]:1", "null", "file://localhost", "http://127.0.0.1.evil.example", "http://evil.example#@localhost"} {
+	for _, s := range []string{"localhost:1", "127.0.0.1", "[::1]:80", "::1", "[::1", "evil.example",
+		"localhost.evil.example", "http://localhost:3000",
+		"http://localhost@evil.example", "https://[::1]:1", "null", "file://localhost", "http://127.0.0.1.evil.example",
+		"http://evil.example#@localhost"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

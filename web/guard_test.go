@@ -112,9 +112,11 @@ func TestForeignHostsLearnNothing(t *testing.T) {
 		{"Accept", "text/html", "HX-Request", "true"},
 		{"Accept", "application/json"},
 	} {
-		for _, path := range []string{"/", "/workspace/chats", "/workspace/chats/hidden-thread", "/threads/hidden-thread", "/health", "/nothing"} {
+		for _, path := range []string{"/", "/workspace/chats", "/workspace/chats/hidden-thread",
+			"/threads/hidden-thread", "/health", "/nothing"} {
 			a := s.send(t, "GET", path, "", append(headers, "Host", "evil.example")...)
-			if a.status != http.StatusMisdirectedRequest || strings.Contains(a.body, "hidden-thread") || strings.Contains(a.body, "<") {
+			if a.status != http.StatusMisdirectedRequest || strings.Contains(a.body, "hidden-thread") ||
+				strings.Contains(a.body, "<") {
 				t.Errorf("%s %v: %d %s", path, headers, a.status, a.body)
 			}
 			if !strings.Contains(a.body, "server.hosts") || a.header.Get("X-Content-Type-Options") != "nosniff" {
@@ -122,7 +124,8 @@ func TestForeignHostsLearnNothing(t *testing.T) {
 			}
 		}
 	}
-	a := s.send(t, "POST", "/ui/threads/hidden-thread/delete", "", "Accept", "text/html", "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
+	a := s.send(t, "POST", "/ui/threads/hidden-thread/delete", "", "Accept", "text/html", "Origin",
+		"https://evil.example", "Sec-Fetch-Site", "cross-site")
 	if a.status != http.StatusForbidden || strings.Contains(a.body, "hidden-thread") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -185,7 +188,8 @@ func TestOrigins(t *testing.T) {
 				if a.status != want {
 					t.Errorf("%s: %d %s, want %d", method, a.status, a.body, want)
 				}
-				allow, exposed := a.header.Get("Access-Control-Allow-Origin"), a.header.Get("Access-Control-Expose-Headers")
+				allow := a.header.Get("Access-Control-Allow-Origin")
+				exposed := a.header.Get("Access-Control-Expose-Headers")
 				if c.reads && (allow != c.origin || exposed == "") || !c.reads && allow+exposed != "" {
 					t.Errorf("%s: allowed origin %q, exposed headers %q", method, allow, exposed)
 				}
@@ -207,16 +211,19 @@ func TestPreflights(t *testing.T) {
 	t.Parallel()
 	s := start(t, "")
 	ask := func(origin, method string) answer {
-		return s.send(t, "OPTIONS", "/threads/x/runs/stream", "", "Origin", origin, "Access-Control-Request-Method", method,
-			"Access-Control-Request-Headers", "content-type,x-model")
+		return s.send(t, "OPTIONS", "/threads/x/runs/stream", "", "Origin", origin,
+			"Access-Control-Request-Method", method, "Access-Control-Request-Headers", "content-type,x-model")
 	}
 	a := ask("http://localhost:3000", "POST")
 	if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "http://localhost:3000" ||
-		!strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "POST") || a.header.Get("Access-Control-Allow-Headers") != "content-type,x-model" {
+		!strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "POST") ||
+		a.header.Get("Access-Control-Allow-Headers") != "content-type,x-model" {
 		t.Errorf("of an allowed origin: %d %v", a.status, a.header)
 	}
 	for _, origin := range []string{"https://evil.example", "null"} {
-		if a := ask(origin, "DELETE"); a.status != http.StatusForbidden || a.header.Get("Access-Control-Allow-Origin") != "" || a.header.Get("Access-Control-Allow-Methods") != "" {
+		a := ask(origin, "DELETE")
+		if a.status != http.StatusForbidden || a.header.Get("Access-Control-Allow-Origin") != "" ||
+			a.header.Get("Access-Control-Allow-Methods") != "" {
 			t.Errorf("of %s: %d %v", origin, a.status, a.header)
 		}
 	}
@@ -225,7 +232,8 @@ func TestPreflights(t *testing.T) {
 func TestScriptsOfAllowedOriginsReadWhereARunIs(t *testing.T) {
 	t.Parallel()
 	s := start(t, scripted(t))
-	a := s.send(t, "POST", "/threads/t1/runs/wait", human("SCRIPT{\"turns\":[{\"text\":\"hi\"}]}"), "Origin", "http://localhost:3000")
+	a := s.send(t, "POST", "/threads/t1/runs/wait", human("SCRIPT{\"turns\":[{\"text\":\"hi\"}]}"), "Origin",
+		"http://localhost:3000")
 	if a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -252,7 +260,8 @@ func TestRequestsForOtherServersAreRefused(t *testing.T) {
 			t.Errorf("%q: %s", raw, got)
 		}
 	}
-	if got := exchange(t, s, "GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); !strings.Contains(got, " 200 ") {
+	got := exchange(t, s, "GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+	if !strings.Contains(got, " 200 ") {
 		t.Errorf("a good one: %s", got)
 	}
 }

@@ -12,7 +12,8 @@ func TestAHelperHasTheSkillsOfItsAgent(t *testing.T) {
 	t.Parallel()
 	a := startAgents(t)
 	for _, name := range []string{"paint", "draw", "write"} {
-		a.put(t, "skills/custom/"+name+"/SKILL.md", fmt.Sprintf("---\nname: %s\ndescription: How to %[1]s well\n---\nText.\n", name))
+		a.put(t, "skills/custom/"+name+"/SKILL.md",
+			fmt.Sprintf("---\nname: %s\ndescription: How to %[1]s well\n---\nText.\n", name))
 	}
 	conf, err := os.ReadFile(a.conf)
 	if err != nil {
@@ -20,7 +21,8 @@ func TestAHelperHasTheSkillsOfItsAgent(t *testing.T) {
 	}
 	a.configure(t, string(conf)+"subagents:\n  agents: {general-purpose: {skills: [paint, draw]}}\n  custom_agents:\n"+
 		"    free: {description: d, system_prompt: p}\n    bare: {description: d, system_prompt: p, skills: []}\n")
-	if r := a.send(t, "POST", "/api/agents", `{"name":"artist","soul":"x","skills":["paint","write"]}`); r.status != 201 {
+	r := a.send(t, "POST", "/api/agents", `{"name":"artist","soul":"x","skills":["paint","write"]}`)
+	if r.status != 201 {
 		t.Fatal(r)
 	}
 	for i, c := range []struct{ agent, kind, has string }{
@@ -31,8 +33,9 @@ func TestAHelperHasTheSkillsOfItsAgent(t *testing.T) {
 		{"artist", "free", "paint write"},
 		{"artist", "bare", ""},
 	} {
-		got, _ := a.say(t, fmt.Sprint("t", i), `SCRIPT{"turns":[{"tool_calls":[{"name":"task","args":{"description":"x","prompt":"small job","subagent_type":"`+
-			c.kind+`"}}]},{"text":"done"}]}`, `"context":{"subagent_enabled":true,"agent_name":"`+c.agent+`"}`)
+		got, _ := a.say(t, fmt.Sprint("t", i),
+			`SCRIPT{"turns":[{"tool_calls":[{"name":"task","args":{"description":"x","prompt":"small job","subagent_type":"`+
+				c.kind+`"}}]},{"text":"done"}]}`, `"context":{"subagent_enabled":true,"agent_name":"`+c.agent+`"}`)
 		if len(got) != 3 { // the run asks, its helper, and the run again
 			t.Fatalf("%+v: %d requests", c, len(got))
 		}

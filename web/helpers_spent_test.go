@@ -21,7 +21,8 @@ func TestHelpersCountWhereTheirRunDoes(t *testing.T) {
 	model.When("paint it", scriptmodel.Script{Turns: []scriptmodel.Turn{
 		costs(scriptmodel.Turn{ToolCalls: []scriptmodel.Call{{Name: "task", Args: json.RawMessage(`{"description":"Mix","prompt":"mix the colour","subagent_type":"general-purpose"}`)}}}, 1000, 100),
 		costs(scriptmodel.Turn{Text: "Painted."}, 2000, 100)}})
-	model.When("mix the colour", scriptmodel.Script{Turns: []scriptmodel.Turn{costs(scriptmodel.Turn{Text: "Mixed."}, 5000, 300)}})
+	model.When("mix the colour",
+		scriptmodel.Script{Turns: []scriptmodel.Turn{costs(scriptmodel.Turn{Text: "Mixed."}, 5000, 300)}})
 	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}",
 		"title: {enabled: false}\nsubagents: {agents: {general-purpose: {model: cheap}}}", 1))
 	const thread = "11111111-1111-4111-8111-111111111111"
@@ -34,11 +35,13 @@ func TestHelpersCountWhereTheirRunDoes(t *testing.T) {
 	const cost = 0.008 + 0.0053
 	near := func(a float64) bool { return math.Abs(a-cost) < 1e-12 }
 	u := decoded[spent](t, s.send(t, "GET", "/api/threads/"+thread+"/token-usage", ""))
-	if u.Total != 8500 || u.ByCaller["lead_agent"] != 3200 || u.ByCaller["subagent"] != 5300 || !near(u.Cost) || u.ByModel["cheap"].Tokens != 5300 {
+	if u.Total != 8500 || u.ByCaller["lead_agent"] != 3200 || u.ByCaller["subagent"] != 5300 || !near(u.Cost) ||
+		u.ByModel["cheap"].Tokens != 5300 {
 		t.Errorf("the thread: %+v", u)
 	}
 	list := decoded[[]map[string]any](t, s.send(t, "GET", "/threads/"+thread+"/runs", ""))
-	if len(list) != 1 || list[0]["total_tokens"] != 8500.0 || list[0]["lead_agent_tokens"] != 3200.0 || list[0]["subagent_tokens"] != 5300.0 || list[0]["llm_call_count"] != 3.0 {
+	if len(list) != 1 || list[0]["total_tokens"] != 8500.0 || list[0]["lead_agent_tokens"] != 3200.0 ||
+		list[0]["subagent_tokens"] != 5300.0 || list[0]["llm_call_count"] != 3.0 {
 		t.Errorf("the run: %v", list)
 	}
 	stats := decoded[map[string]any](t, s.send(t, "GET", "/api/console/stats", ""))

@@ -36,7 +36,8 @@ func noise(t *testing.T) string {
 // model does, and they go with the last message that has them.
 func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	model, dir := scriptmodel.Start(t), t.TempDir()
-	conf := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n", model.URL+"/v1")
+	conf := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
+		model.URL+"/v1")
 	s := start(t, conf, func(o *web.Options) { o.Data = dir })
 	picture := noise(t)
 	url := "data:image/png;base64," + picture
@@ -46,7 +47,8 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	}
 	for i, shape := range shapes {
 		body := fmt.Sprintf(`{"input":{"messages":[{"type":"human","id":"m%d","content":[{"type":"text","text":"look"},%s]}]}}`, i, shape)
-		if a := s.send(t, "POST", "/threads/p/runs/wait", body); a.status != http.StatusOK || strings.Count(a.body, picture) != i+1 {
+		a := s.send(t, "POST", "/threads/p/runs/wait", body)
+		if a.status != http.StatusOK || strings.Count(a.body, picture) != i+1 {
 			t.Fatalf("%d, the picture is there %d times: %.300s", a.status, strings.Count(a.body, picture), a.body)
 		}
 		if all, _ := sees(t, model); len(all) != i+1 || base64.StdEncoding.EncodeToString(all[i]) != picture {
@@ -103,7 +105,8 @@ func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	}
 	defer db.Close()
 	var n int
-	if err := db.QueryRow(`SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM blob_use)`).Scan(&n); err != nil || n != 0 {
+	err = db.QueryRow(`SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM blob_use)`).Scan(&n)
+	if err != nil || n != 0 {
 		t.Errorf("%d rows are left of the pictures, %v", n, err)
 	}
 }
@@ -136,7 +139,8 @@ func TestAPictureGoesWithAMessageThatIsTakenBack(t *testing.T) {
 func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 	model := scriptmodel.Start(t)
 	entry := func(name, sees string) string {
-		return fmt.Sprintf("{name: %s, use: openai, model: script, base_url: %q, api_key: test, supports_vision: %s}", name, model.URL+"/v1", sees)
+		return fmt.Sprintf("{name: %s, use: openai, model: script, base_url: %q, api_key: test, supports_vision: %s}", name,
+			model.URL+"/v1", sees)
 	}
 	s := start(t, "title: {model_name: offline}\nmodels: ["+entry("blind", "false")+", "+entry("seeing", "true")+"]\n")
 	picture := noise(t)
@@ -160,7 +164,8 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 		if c.kwargs != "{}" {
 			s.uploadAll(t, id, "p.png", string(data))
 		}
-		body := fmt.Sprintf(`{"context":{"model_name":%q},"input":{"messages":[{"type":"human","content":%s,"additional_kwargs":%s}]}}`, c.model, c.content, c.kwargs)
+		body := fmt.Sprintf(`{"context":{"model_name":%q},"input":{"messages":[{"type":"human","content":%s,"additional_kwargs":%s}]}}`,
+			c.model, c.content, c.kwargs)
 		if a := s.send(t, "POST", "/threads/"+id+"/runs/wait", body); a.status != http.StatusOK {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
@@ -175,7 +180,8 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 // the reader are told that it is not seen.
 func TestAPictureThatCannotBeCleanedGoesToNoModel(t *testing.T) {
 	model := scriptmodel.Start(t)
-	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n", model.URL+"/v1"))
+	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
+		model.URL+"/v1"))
 	heic := "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00 Exif GPS 48.8584N"
 	s.uploadAll(t, "p", "IMG_1.HEIC", heic)
 	packed := base64.StdEncoding.EncodeToString([]byte(heic))
@@ -190,7 +196,8 @@ func TestAPictureThatCannotBeCleanedGoesToNoModel(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		_, request := sees(t, model)
-		if strings.Contains(request, "image_url") || strings.Contains(request, packed[:40]) || !strings.Contains(request, "[An image stands here that cannot be shown: ") {
+		if strings.Contains(request, "image_url") || strings.Contains(request, packed[:40]) ||
+			!strings.Contains(request, "[An image stands here that cannot be shown: ") {
 			t.Errorf("%.40s: the model gets %s", block, request)
 		}
 		if !strings.Contains(request, "A picture in the HEIC format, which cannot be shown to you.") {

@@ -117,7 +117,8 @@ func form(t *testing.T, n int64) (body io.Reader, contentType string, length int
 	}
 	tail := "\r\n--" + w.Boundary() + "--\r\n"
 	sent = &zeros{left: n}
-	return io.MultiReader(&head, sent, strings.NewReader(tail)), w.FormDataContentType(), int64(head.Len()) + n + int64(len(tail)), sent
+	return io.MultiReader(&head, sent, strings.NewReader(tail)), w.FormDataContentType(), int64(head.Len()) + n +
+		int64(len(tail)), sent
 }
 
 func TestAnUploadOf200MBIsRefusedEarly(t *testing.T) {
@@ -143,7 +144,8 @@ func TestAnUploadOf200MBIsRefusedEarly(t *testing.T) {
 				}
 				defer res.Body.Close()
 				b, err := io.ReadAll(res.Body)
-				if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(b), "too large") {
+				if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge ||
+					!strings.Contains(string(b), "too large") {
 					t.Errorf("%d %s %v", res.StatusCode, b, err)
 				}
 				if n := sent.read.Load(); n > 64<<20 { // one file may have 50
@@ -173,7 +175,8 @@ func TestSlashesTooManyCountForNothing(t *testing.T) {
 		t.Errorf("create: %d %s", a.status, a.body)
 	}
 	for _, path := range []string{"/threads/t1/", "//threads//t1//state/?x=//", "/workspace/chats/new/", "//"} {
-		if a := s.send(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusOK && a.status != http.StatusSeeOther && a.status != http.StatusFound {
+		a := s.send(t, "GET", path, "", "Accept", "text/html")
+		if a.status != http.StatusOK && a.status != http.StatusSeeOther && a.status != http.StatusFound {
 			t.Errorf("%s: %d %.200s", path, a.status, a.body)
 		}
 	}
@@ -203,11 +206,13 @@ func TestLimitsAreConfigured(t *testing.T) {
 	if a := s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 7<<10)); a.status != http.StatusOK {
 		t.Errorf("7 KB of headers: %d", a.status)
 	}
-	if a := s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 16<<10)); a.status != http.StatusRequestHeaderFieldsTooLarge {
+	a := s.send(t, "GET", "/ok", "", "X-Fill", strings.Repeat("x", 16<<10))
+	if a.status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("16 KB of headers: %d", a.status)
 	}
 	s.configure(t, "server: {max_metadata_bytes: 1KiB}\n")
-	if a := s.send(t, "POST", "/threads", `{"metadata": {"a": "`+strings.Repeat("x", 70)+`"}}`); a.status != http.StatusOK {
+	if a := s.send(t, "POST", "/threads",
+		`{"metadata": {"a": "`+strings.Repeat("x", 70)+`"}}`); a.status != http.StatusOK {
 		t.Errorf("after the limit was raised: %d %s", a.status, a.body)
 	}
 	s.works(t)
@@ -221,7 +226,8 @@ func TestReadersAreCounted(t *testing.T) {
 	first := s.stream(t, ctx, "/threads/t1/runs/stream", human(`SCRIPT{"turns": [{"text": "hm", "hang": true}]}`))
 	first.until(t, "metadata")
 	a := s.send(t, "POST", "/threads/t2/runs/stream", human("hi"))
-	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "server.max_readers") {
+	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" ||
+		!strings.Contains(a.body, "server.max_readers") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	if a := s.send(t, "GET", "/threads/t2", ""); a.status != http.StatusNotFound {
@@ -286,7 +292,8 @@ func TestAClosedModelEndpointFailsTheRunInASentence(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &failure); err != nil {
 		t.Fatal(err)
 	}
-	if failure.Error == "" || !strings.Contains(failure.Message, addr) || strings.Contains(failure.Message, "secret-key-1") {
+	if failure.Error == "" || !strings.Contains(failure.Message, addr) ||
+		strings.Contains(failure.Message, "secret-key-1") {
 		t.Errorf("%+v", failure)
 	}
 	st.until(t, "event: end")
@@ -311,7 +318,8 @@ func TestAClosedModelEndpointFailsTheRunInASentence(t *testing.T) {
 func TestASilentModelIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := start(t, scripted(t))
-	st := s.stream(t, t.Context(), "/threads/t1/runs/stream", human(`SCRIPT{"turns": [{"text": "so far", "chunk": 9, "hang": true}]}`, `"stream_mode": "messages-tuple"`))
+	st := s.stream(t, t.Context(), "/threads/t1/runs/stream",
+		human(`SCRIPT{"turns": [{"text": "so far", "chunk": 9, "hang": true}]}`, `"stream_mode": "messages-tuple"`))
 	st.until(t, "so far")
 	run := decoded[[]struct {
 		ID string `json:"run_id"`
@@ -321,7 +329,9 @@ func TestASilentModelIsCancelled(t *testing.T) {
 	}
 	st.until(t, "event: end")
 	state := s.send(t, "GET", "/threads/t1/state", "")
-	if !strings.Contains(state.body, "so far") || decoded[struct{ Status string }](t, s.send(t, "GET", "/threads/t1", "")).Status != "interrupted" {
+	if !strings.Contains(state.body, "so far") || decoded[struct {
+		Status string
+	}](t, s.send(t, "GET", "/threads/t1", "")).Status != "interrupted" {
 		t.Error(state.body)
 	}
 	if a := s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel", ""); a.status != http.StatusAccepted {

@@ -71,7 +71,8 @@ func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
 	s, thread := paintedRun(t, "")
 	calls, at := s.traceOf(t, thread)
 	got := kinds(calls)
-	for what, n := range map[string]int{"run lead_agent": 1, "run general-purpose": 1, "model script": 3, "tool task": 1, "tool read_file": 1} {
+	for what, n := range map[string]int{"run lead_agent": 1, "run general-purpose": 1, "model script": 3,
+		"tool task": 1, "tool read_file": 1} {
 		if got[what] != n {
 			t.Errorf("%d × %s, want %d: %v", got[what], what, n, got)
 		}
@@ -80,9 +81,11 @@ func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
 		switch {
 		case c.Began == 0 || c.Took <= 0:
 			t.Errorf("no time: %+v", c)
-		case c.Kind == "model" && (c.First <= 0 || c.First > c.Took || c.Usage.Input == 0 || c.Usage.Cost == 0 || c.Message == "" || c.Answer == ""):
+		case c.Kind == "model" && (c.First <= 0 || c.First > c.Took || c.Usage.Input == 0 || c.Usage.Cost == 0 ||
+			c.Message == "" || c.Answer == ""):
 			t.Errorf("a model call: %+v", c)
-		case c.Kind == "tool" && c.Name == "read_file" && (c.Status != "error" || !strings.Contains(c.Args, "none.txt") || !strings.Contains(c.Result, "not found")):
+		case c.Kind == "tool" && c.Name == "read_file" &&
+			(c.Status != "error" || !strings.Contains(c.Args, "none.txt") || !strings.Contains(c.Result, "not found")):
 			t.Errorf("a tool call: %+v", c)
 		case c.Prompt != nil:
 			t.Errorf("the list has a prompt: %+v", c)
@@ -91,11 +94,13 @@ func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
 			continue
 		}
 		one := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), ""))
-		if one.Prompt == nil || one.Prompt.Missing > 0 || !strings.Contains(one.Prompt.System, "You are Fawn") || len(one.Prompt.Tools) == 0 {
+		if one.Prompt == nil || one.Prompt.Missing > 0 || !strings.Contains(one.Prompt.System, "You are Fawn") ||
+			len(one.Prompt.Tools) == 0 {
 			t.Fatalf("the prompt: %+v", one.Prompt)
 		}
 		last := one.Prompt.Messages[len(one.Prompt.Messages)-1]
-		want := map[int]string{1000: "--- BEGIN USER INPUT ---\\npaint it\\n--- END USER INPUT ---", 5000: "\\nmix the colour\\n", 2000: "none.txt"}[one.Usage.Input]
+		want := map[int]string{1000: "--- BEGIN USER INPUT ---\\npaint it\\n--- END USER INPUT ---",
+			5000: "\\nmix the colour\\n", 2000: "none.txt"}[one.Usage.Input]
 		if !strings.Contains(string(last.Content), want) {
 			t.Errorf("the last message of the prompt with %d tokens is %s", one.Usage.Input, last.Content)
 		}
@@ -117,8 +122,13 @@ func TestEachCallOfARunCanBeLookedInto(t *testing.T) {
 // TestRetriesCanBeLookedInto: each attempt is a call with what went wrong.
 func TestRetriesCanBeLookedInto(t *testing.T) {
 	model := scriptmodel.Start(t)
-	model.When("try hard", scriptmodel.Script{Turns: []scriptmodel.Turn{{Error: &scriptmodel.Failure{Status: 503, Message: "overloaded", Times: 1}, Text: "Done."}}})
-	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}\nllm_call: {retry_base_delay_ms: 1, retry_cap_delay_ms: 1}", 1))
+	model.When("try hard",
+		scriptmodel.Script{
+			Turns: []scriptmodel.Turn{{Error: &scriptmodel.Failure{Status: 503, Message: "overloaded", Times: 1},
+				Text: "Done."}},
+		})
+	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}",
+		"title: {enabled: false}\nllm_call: {retry_base_delay_ms: 1, retry_cap_delay_ms: 1}", 1))
 	const thread = "11111111-1111-4111-8111-111111111111"
 	if a := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("try hard")); !strings.Contains(a.body, "Done.") {
 		t.Fatalf("%d %s", a.status, a.body)
@@ -143,13 +153,15 @@ func TestNothingIsKeptThatTheOwnerDoesNotWant(t *testing.T) {
 		if c.Kind != "model" {
 			continue
 		}
-		if one := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), "")); one.Prompt != nil || one.Took == 0 {
+		if one := decoded[call](t, s.send(t, "GET", fmt.Sprint(at, "/", c.ID), "")); one.Prompt != nil ||
+			one.Took == 0 {
 			t.Errorf("a call: %+v", one)
 		}
 	}
 	off, thread := paintedRun(t, "inspector: {enabled: false}\n")
 	list := decoded[[]map[string]any](t, off.send(t, "GET", "/threads/"+thread+"/runs", ""))
-	if a := off.send(t, "GET", fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"]), ""); a.status != http.StatusNotFound {
+	a := off.send(t, "GET", fmt.Sprintf("/threads/%s/runs/%s/trace", thread, list[0]["run_id"]), "")
+	if a.status != http.StatusNotFound {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
@@ -158,10 +170,12 @@ func TestNothingIsKeptThatTheOwnerDoesNotWant(t *testing.T) {
 func TestThePromptIsWhatTheProviderGot(t *testing.T) {
 	model := scriptmodel.Start(t)
 	model.When("look there", scriptmodel.Script{Turns: []scriptmodel.Turn{
-		{ToolCalls: []scriptmodel.Call{{Name: "ls", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace"}`)}}}, {Text: "Nothing there."}}})
+		{ToolCalls: []scriptmodel.Call{{Name: "ls", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace"}`)}}},
+		{Text: "Nothing there."}}})
 	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}", 1))
 	const thread = "11111111-1111-4111-8111-111111111111"
-	if a := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("look <b>there</b>, look there")); !strings.Contains(a.body, "Nothing there.") {
+	a := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("look <b>there</b>, look there"))
+	if !strings.Contains(a.body, "Nothing there.") {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	calls, at := s.traceOf(t, thread)
@@ -188,7 +202,8 @@ func TestThePromptIsWhatTheProviderGot(t *testing.T) {
 			texts = append(texts, text)
 		}
 		if len(texts) != len(got.Messages) || len(p.Tools) != len(got.Tools) {
-			t.Fatalf("%d messages and %d tools, the provider got %d and %d", len(texts), len(p.Tools), len(got.Messages), len(got.Tools))
+			t.Fatalf("%d messages and %d tools, the provider got %d and %d", len(texts), len(p.Tools),
+				len(got.Messages), len(got.Tools))
 		}
 		for i, m := range got.Messages {
 			var text string
@@ -217,7 +232,8 @@ func TestARunIsInspectedInThePage(t *testing.T) {
 	s, thread := paintedRun(t, "")
 	calls, at := s.traceOf(t, thread)
 	page := "/workspace/chats" + strings.TrimSuffix(strings.TrimPrefix(at, "/threads"), "/trace")
-	if chat := s.send(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body; !strings.Contains(chat, `href="`+page+`"`) {
+	chat := s.send(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body
+	if !strings.Contains(chat, `href="`+page+`"`) {
 		t.Error("the chat has no way to its run's calls")
 	}
 	list := s.send(t, "GET", page, "", "Accept", "text/html")
@@ -230,7 +246,9 @@ func TestARunIsInspectedInThePage(t *testing.T) {
 		open := s.send(t, "GET", fmt.Sprint(page, "?call=", c.ID), "", "Accept", "text/html").body
 		switch {
 		case c.Name == "read_file" && !strings.Contains(open, "File not found"),
-			c.Kind == "model" && c.Usage.Input == 1000 && (!strings.Contains(open, "--- BEGIN USER INPUT ---\npaint it") || !strings.Contains(open, "You are Fawn")):
+			c.Kind == "model" && c.Usage.Input == 1000 &&
+				(!strings.Contains(open, "--- BEGIN USER INPUT ---\npaint it") ||
+					!strings.Contains(open, "You are Fawn")):
 			t.Errorf("%s %s: %s", c.Kind, c.Name, open)
 		}
 	}
@@ -246,7 +264,8 @@ func TestUsageIsShownByDayModelAndAgent(t *testing.T) {
 	s, _ := paintedRun(t, "token_budget: {max_tokens: 123456}\n")
 	for _, path := range []string{"/workspace/usage", "/workspace/usage?days=7"} {
 		a := s.send(t, "GET", path, "", "Accept", "text/html")
-		for _, want := range []string{"8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k", time.Now().UTC().Format("2006-01-02"), "<rect"} {
+		for _, want := range []string{"8.0k", "0.021", "script", "lead_agent", "general-purpose", "5.0k", "123.5k",
+			time.Now().UTC().Format("2006-01-02"), "<rect"} {
 			if !strings.Contains(a.body, want) {
 				t.Errorf("%q is not on %s", want, path)
 			}
@@ -264,16 +283,19 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 	eve := ann.member(t, "eve@x.org", account.RoleUser)
 	show := func(b *browser) string { return b.do(t, "GET", "/workspace/usage", "", "Accept", "text/html").body }
 	for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
-		if page := show(b); strings.Contains(page, `class="chart"`) || !strings.Contains(page, "No usage yet.") || !strings.Contains(page, "50.0k") {
+		if page := show(b); strings.Contains(page, `class="chart"`) || !strings.Contains(page, "No usage yet.") ||
+			!strings.Contains(page, "50.0k") {
 			t.Errorf("%s, who has used nothing, sees a chart, or no budget", who)
 		}
 	}
 	for thread, tokens := range map[string]int{"small": 5000, "great": 25000} {
 		said := fmt.Sprintf(`SCRIPT{"turns":[{"text":"x","usage":{"prompt":%d,"completion":0}}]}`, tokens)
-		if a := eve.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs", human(said))); a.status != http.StatusOK {
+		a := eve.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs", human(said)))
+		if a.status != http.StatusOK {
 			t.Fatal(a.body)
 		}
-		if a := eve.do(t, "POST", "/threads/"+thread+"/state", `{"values":{"title":"The `+thread+` one"}}`); a.status != http.StatusOK {
+		if a := eve.do(t, "POST", "/threads/"+thread+"/state",
+			`{"values":{"title":"The `+thread+` one"}}`); a.status != http.StatusOK {
 			t.Fatal(a.body)
 		}
 	}
@@ -296,13 +318,15 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 		}
 	}
 	of := func(b *browser) usage { return decodeAs[usage](t, b.do(t, "GET", "/api/console/usage", "").body) }
-	if got := of(ann); len(got.ByUser) != 1 || got.ByUser[0].Email != "eve@x.org" || got.ByUser[0].Runs != 2 || got.ByUser[0].Tokens < 30000 || len(got.Budgets.Threads) != 0 {
+	if got := of(ann); len(got.ByUser) != 1 || got.ByUser[0].Email != "eve@x.org" || got.ByUser[0].Runs != 2 ||
+		got.ByUser[0].Tokens < 30000 || len(got.Budgets.Threads) != 0 {
 		t.Errorf("ann: %+v", got)
 	}
 	got := of(eve)
 	list := got.Budgets.Threads
 	if got.ByUser != nil || got.Budgets.Run.Max != 50000 || got.Budgets.Thread.Max != 20000 || len(list) != 2 ||
-		list[0].ID != "great" || list[0].Left != 0 || list[1].Used < 5000 || list[1].Left != 20000-list[1].Used || list[1].Cost != nil {
+		list[0].ID != "great" || list[0].Left != 0 || list[1].Used < 5000 || list[1].Left != 20000-list[1].Used ||
+		list[1].Cost != nil {
 		t.Errorf("eve: %+v", got)
 	}
 	for _, want := range []string{"The great one", "The small one", ">None<", "15.0k tokens", `class="chart"`} {
@@ -310,7 +334,8 @@ func TestUsageIsShownByUserWithWhatIsLeftOfBudgets(t *testing.T) {
 			t.Errorf("eve's page has no %q", want)
 		}
 	}
-	if strings.Contains(show(eve), "By user") || !strings.Contains(show(ann), "eve@x.org") || strings.Contains(show(ann), "The great one") {
+	if strings.Contains(show(eve), "By user") || !strings.Contains(show(ann), "eve@x.org") ||
+		strings.Contains(show(ann), "The great one") {
 		t.Error("who sees what others took, and in which chats?")
 	}
 }

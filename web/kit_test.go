@@ -129,7 +129,8 @@ func (s *server) configure(t *testing.T, conf string) {
 // scripted is a configuration whose only model is the scripted one. Titles are made by rule,
 // so that nothing happens to a thread behind the end of its run.
 func scripted(t *testing.T) string {
-	return fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", scriptmodel.Start(t).URL+"/v1")
+	return fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n",
+		scriptmodel.Start(t).URL+"/v1")
 }
 
 // answer is what came back from a request.
@@ -159,7 +160,8 @@ func (s *server) sendBody(t *testing.T, method, path string, body io.Reader, hea
 	return answer{res.StatusCode, res.Header, string(b)}
 }
 
-func (s *server) request(ctx context.Context, method, path string, body io.Reader, headers ...string) (*http.Response, error) {
+func (s *server) request(ctx context.Context, method, path string, body io.Reader,
+	headers ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
 	if err != nil {
 		return nil, err

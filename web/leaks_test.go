@@ -64,20 +64,24 @@ func (h *house) furnish(t *testing.T) {
 	}
 	do("PATCH", "/threads/anns", `{"metadata":{"about":"`+secretWord+`"}}`)
 	fact := field(do("POST", "/api/memory/facts", `{"content":"`+secretWord+` is a word"}`).body, "id")
-	assistant := field(do("POST", "/assistants", `{"graph_id":"lead_agent","name":"`+secretWord+`"}`).body, "assistant_id")
+	assistant := field(do("POST", "/assistants", `{"graph_id":"lead_agent","name":"`+secretWord+`"}`).body,
+		"assistant_id")
 	do("POST", "/api/agents", `{"name":"`+secretWord+`","description":"`+secretWord+`"}`)
-	cron := field(do("POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"`+secretWord+`"}}`).body, "cron_id")
+	cron := field(do("POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"`+
+		secretWord+`"}}`).body, "cron_id")
 	do("PUT", "/store/items", `{"namespace":["a"],"key":"k","value":{"v":"`+secretWord+`"}}`)
-	feedback := field(do("PUT", "/api/threads/anns/runs/"+run+"/feedback", `{"rating":1,"comment":"`+secretWord+`"}`).body, "feedback_id")
+	feedback := field(do("PUT", "/api/threads/anns/runs/"+run+"/feedback",
+		`{"rating":1,"comment":"`+secretWord+`"}`).body, "feedback_id")
 	token := field(do("POST", "/api/v1/auth/pats", `{"name":"`+secretWord+`","scopes":["write"]}`).body, "id")
 	session := field(do("GET", "/api/v1/auth/sessions", "").body, "id")
-	h.fill = strings.NewReplacer(":tid", "anns", ":id", "anns", ":rid", run, ":run", run, ":fact", fact, ":aid", assistant,
-		":agent", secretWord, ":name", secretWord, "state/:cid", "state/x", ":cid", cron, ":fid", feedback, ":uid", store.DefaultOwner,
-		":sid", session, ":tokid", token, ":message", "m1",
+	h.fill = strings.NewReplacer(":tid", "anns", ":id", "anns", ":rid", run, ":run", run, ":fact", fact,
+		":aid", assistant, ":agent", secretWord, ":name", secretWord, "state/:cid", "state/x", ":cid", cron,
+		":fid", feedback, ":uid", store.DefaultOwner, ":sid", session, ":tokid", token, ":message", "m1",
 		"artifacts/*", "artifacts/mnt/user-data/uploads/up.txt", "*", "mnt/user-data/uploads/up.txt")
-	h.watched = []string{"/threads/anns", "/threads/anns/state", "/api/threads/anns/uploads/list", "/api/memory", "/api/agents",
-		"/assistants/" + assistant, "/runs/crons/" + cron, "/store/items?namespace=a&key=k", "/api/threads/anns/runs", "/api/v1/auth/users",
-		"/api/threads/anns/runs/" + run + "/feedback", "/api/skills", "/api/settings/models", "/api/mcp/config"}
+	h.watched = []string{"/threads/anns", "/threads/anns/state", "/api/threads/anns/uploads/list", "/api/memory",
+		"/api/agents", "/assistants/" + assistant, "/runs/crons/" + cron, "/store/items?namespace=a&key=k",
+		"/api/threads/anns/runs", "/api/v1/auth/users", "/api/threads/anns/runs/" + run + "/feedback", "/api/skills",
+		"/api/settings/models", "/api/mcp/config"}
 }
 
 // everything is all that ann owns, and what the installation is.
@@ -98,7 +102,8 @@ func (h *house) everything(t *testing.T) string {
 func (h *house) routes() (list []route) {
 	for _, r := range h.app.Route() {
 		if r.Method != "echo_route_not_found" {
-			list = append(list, route{r.Method, r.Path, regexp.MustCompile(`:[a-z]+`).ReplaceAllString(h.fill.Replace(r.Path), "x")})
+			list = append(list,
+				route{r.Method, r.Path, regexp.MustCompile(`:[a-z]+`).ReplaceAllString(h.fill.Replace(r.Path), "x")})
 		}
 	}
 	return list
@@ -129,11 +134,14 @@ func (h *house) ask(t *testing.T, r route, headers ...string) answer {
 
 // open are the routes that answer people without an account.
 func open(r route) bool {
-	return slices.Contains([]string{"/assets/*", "/health", "/healthz", "/api/health", "/ui/diagram", "/login", "/setup", "/reset", "/logout"}, r.pattern) ||
-		strings.HasPrefix(r.pattern, "/share/") || strings.HasPrefix(r.pattern, "/login/") || strings.HasPrefix(r.pattern, "/ui/login/") ||
-		strings.HasPrefix(r.pattern, "/api/v1/auth/oauth/") || strings.HasPrefix(r.pattern, "/api/v1/auth/callback/") ||
+	return slices.Contains([]string{"/assets/*", "/health", "/healthz", "/api/health", "/ui/diagram", "/login",
+		"/setup", "/reset", "/logout"}, r.pattern) ||
+		strings.HasPrefix(r.pattern, "/share/") || strings.HasPrefix(r.pattern, "/login/") ||
+		strings.HasPrefix(r.pattern, "/ui/login/") || strings.HasPrefix(r.pattern, "/api/v1/auth/oauth/") ||
+		strings.HasPrefix(r.pattern, "/api/v1/auth/callback/") ||
 		slices.ContainsFunc([]string{"/ok", "/info"}, func(p string) bool { return strings.HasSuffix(r.pattern, p) }) ||
-		slices.Contains([]string{"setup-status", "providers", "initialize", "register", "login/local", "link", "logout"}, strings.TrimPrefix(r.pattern, "/api/v1/auth/"))
+		slices.Contains([]string{"setup-status", "providers", "initialize", "register", "login/local", "link",
+			"logout"}, strings.TrimPrefix(r.pattern, "/api/v1/auth/"))
 }
 
 // TestNobodyGetsWhatIsNotTheirs walks every route and page, with what ann owns in its path, as
@@ -148,12 +156,15 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 	}
 	past := time.Now().Add(-time.Hour)
 	sum := sha256.Sum256([]byte("over"))
-	if err := h.app.DB().PutSession(t.Context(), store.Session{ID: "over", Hash: sum[:], User: store.DefaultOwner, CreatedAt: past.Add(-time.Hour), UsedAt: past, ExpiresAt: past}, 100); err != nil {
+	err := h.app.DB().PutSession(t.Context(), store.Session{ID: "over", Hash: sum[:], User: store.DefaultOwner,
+		CreatedAt: past.Add(-time.Hour), UsedAt: past, ExpiresAt: past}, 100)
+	if err != nil {
 		t.Fatal(err)
 	}
 	mallory := h.ann.member(t, "mallory@x.org", account.RoleAdmin)
 	out := decodeAs[[]struct{ ID, Email string }](t, h.ann.do(t, "GET", "/api/v1/auth/users", "").body)
-	if a := h.ann.do(t, "PATCH", "/api/v1/auth/users/"+out[len(out)-1].ID, `{"disabled":true}`); a.status != http.StatusOK || out[len(out)-1].Email != "mallory@x.org" {
+	a := h.ann.do(t, "PATCH", "/api/v1/auth/users/"+out[len(out)-1].ID, `{"disabled":true}`)
+	if a.status != http.StatusOK || out[len(out)-1].Email != "mallory@x.org" {
 		t.Fatalf("disable: %d %s", a.status, a.body)
 	}
 
@@ -175,11 +186,14 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 	read := h.ann.token(t, "read")
 	before := h.everything(t)
 	for _, r := range routes {
-		if strings.HasSuffix(r.pattern, "/stream") || strings.HasSuffix(r.pattern, "/stream/events") || r.method == http.MethodGet || r.method == http.MethodHead || open(r) {
+		if strings.HasSuffix(r.pattern, "/stream") || strings.HasSuffix(r.pattern, "/stream/events") ||
+			r.method == http.MethodGet || r.method == http.MethodHead || open(r) {
 			continue // reading is what it may do
 		}
 		a := h.ask(t, r, "X-Api-Key", read)
-		if a.status < 300 && !slices.ContainsFunc([]string{"/search", "/count", "/history", "/versions", "/namespaces", "/state/checkpoint"}, func(end string) bool { return strings.HasSuffix(r.pattern, end) }) {
+		if a.status < 300 &&
+			!slices.ContainsFunc([]string{"/search", "/count", "/history", "/versions", "/namespaces",
+				"/state/checkpoint"}, func(end string) bool { return strings.HasSuffix(r.pattern, end) }) {
 			t.Errorf("%s %s with a token that may only read: %d %.200s", r.method, r.pattern, a.status, a.body)
 		}
 	}
@@ -193,7 +207,8 @@ func TestNobodyGetsWhatIsNotTheirs(t *testing.T) {
 		a := h.ask(t, r, h.eve.headers()...)
 		named := ofThread.MatchString(r.pattern) || ofRun.MatchString(r.pattern)
 		echoed := strings.ReplaceAll(a.body, "/"+secretWord, "") // the page of an address may name it
-		if a.status < 300 && strings.Contains(echoed, secretWord) || named && a.status != http.StatusNotFound && a.status != http.StatusForbidden {
+		if a.status < 300 && strings.Contains(echoed, secretWord) ||
+			named && a.status != http.StatusNotFound && a.status != http.StatusForbidden {
 			t.Errorf("%s %s as another user: %d %.300s", r.method, r.pattern, a.status, a.body)
 		}
 	}
@@ -212,11 +227,13 @@ func TestSettingsShowTheInstallationToWhoeverRunsIt(t *testing.T) {
 	s := guarded(t, "runs: {resume: auto}\nacp_agents: {x: {command: y}}\n")
 	ann := s.owner(t)
 	eve := ann.member(t, "eve@x.org", account.RoleUser)
-	if a := ann.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"innermost":{"enabled":false,"type":"http","url":"https://innermost.example/mcp"}}}`); a.status != http.StatusOK {
+	a := ann.do(t, "PUT", "/api/mcp/config",
+		`{"mcp_servers":{"innermost":{"enabled":false,"type":"http","url":"https://innermost.example/mcp"}}}`)
+	if a.status != http.StatusOK {
 		t.Fatalf("add a server: %d %s", a.status, a.body)
 	}
-	for shown, section := range map[string]string{s.app.DataDir(): "about", "/api/support-bundle": "about", "innermost": "tools",
-		`id="hosts"`: "sandbox"} {
+	for shown, section := range map[string]string{s.app.DataDir(): "about", "/api/support-bundle": "about",
+		"innermost": "tools", `id="hosts"`: "sandbox"} {
 		path := "/workspace/settings/" + section
 		for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
 			a := b.do(t, "GET", path, "", "Accept", "text/html")

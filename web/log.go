@@ -91,8 +91,8 @@ func (a *App) traced(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			c.Error(err) // answers, so that the status is known
 		}
-		line := []any{"trace_id", id, "method", r.Method, "path", r.URL.Path, "client", proxy.Of(r).IP(), "status", c.Response().Status,
-			"took", time.Since(began).String()}
+		line := []any{"trace_id", id, "method", r.Method, "path", r.URL.Path, "client", proxy.Of(r).IP(),
+			"status", c.Response().Status, "took", time.Since(began).String()}
 		if at := c.Response().Header().Get("Content-Location"); at != "" {
 			line = append(line, "made", at)
 		}

@@ -45,7 +45,8 @@ func TestDocumentsThatAnAgentMadeAreShown(t *testing.T) {
 	put("offer.docx", letter(t))
 	put("broken.docx", "PK\x03\x04 nothing")
 	for range 2 {
-		if got := panel("offer.docx"); !strings.Contains(got, "It costs 400 francs.") || !strings.Contains(got, ">Offer</h2>") {
+		got := panel("offer.docx")
+		if !strings.Contains(got, "It costs 400 francs.") || !strings.Contains(got, ">Offer</h2>") {
 			t.Errorf("the panel shows %s", got)
 		}
 		if got := panel("broken.docx"); !strings.Contains(got, "Damaged") {

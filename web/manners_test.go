@@ -43,11 +43,13 @@ func TestMannersOfTheMounts(t *testing.T) {
 			run := decoded[[]struct {
 				ID string `json:"run_id"`
 			}](t, s.send(t, "GET", m.mount+"/threads/"+m.thread+"/runs", ""))[0].ID
-			if a := s.send(t, "POST", m.mount+"/threads/"+m.thread+"/runs/"+run+"/cancel?action=rollback", ""); a.status != http.StatusAccepted || !strings.Contains(a.header.Get("X-Fawn-Note"), "kept") {
+			a := s.send(t, "POST", m.mount+"/threads/"+m.thread+"/runs/"+run+"/cancel?action=rollback", "")
+			if a.status != http.StatusAccepted || !strings.Contains(a.header.Get("X-Fawn-Note"), "kept") {
 				t.Errorf("rollback: %d %s", a.status, a.body)
 			}
 			// The run may be gone by now or not; one behind it keeps the thread busy.
-			decoded[any](t, s.send(t, "POST", m.mount+"/threads/"+m.thread+"/runs", human(silence, `"multitask_strategy": "enqueue"`)))
+			decoded[any](t, s.send(t, "POST", m.mount+"/threads/"+m.thread+"/runs",
+				human(silence, `"multitask_strategy": "enqueue"`)))
 			if a := s.send(t, "DELETE", m.mount+"/threads/"+m.thread, ""); a.status != m.removed {
 				t.Errorf("delete a busy thread: %d %s", a.status, a.body)
 			}
@@ -57,7 +59,8 @@ func TestMannersOfTheMounts(t *testing.T) {
 			until(t, func() bool {
 				return !strings.Contains(s.send(t, "POST", "/threads/search", `{"status": "busy"}`).body, "thread_id")
 			})
-			decoded[any](t, s.send(t, "POST", m.mount+"/threads", `{"if_exists": "do_nothing", "thread_id": "`+m.thread+`"}`))
+			decoded[any](t,
+				s.send(t, "POST", m.mount+"/threads", `{"if_exists": "do_nothing", "thread_id": "`+m.thread+`"}`))
 			if a := s.send(t, "DELETE", m.mount+"/threads/"+m.thread, ""); a.status != m.remove {
 				t.Errorf("delete an idle thread: %d %s", a.status, a.body)
 			}
@@ -73,15 +76,16 @@ func TestEveryRouteOfTheDocumentationIsThere(t *testing.T) {
 	decoded[any](t, s.send(t, "POST", "/threads", `{"thread_id": "t1"}`))
 	routes := []string{
 		"GET /ok", "GET /info",
-		"POST /assistants/search", "POST /assistants/count", "GET /assistants/lead_agent", "GET /assistants/lead_agent/graph",
-		"GET /assistants/lead_agent/schemas", "GET /assistants/lead_agent/subgraphs",
-		"GET /threads", "POST /threads/search", "POST /threads/count", "GET /threads/t1", "PATCH /threads/t1",
-		"GET /threads/t1/state", "POST /threads/t1/state", "GET /threads/t1/state/c", "POST /threads/t1/state/checkpoint",
-		"GET /threads/t1/history", "POST /threads/t1/history", "GET /threads/t1/runs",
-		"GET /threads/t1/runs/r", "DELETE /threads/t1/runs/r", "POST /threads/t1/runs/r/cancel", "GET /threads/t1/runs/r/join",
-		"GET /threads/t1/runs/r/stream", "POST /threads/t1/runs/r/stream",
-		"POST /runs/batch", "POST /runs/cancel", "GET /runs/r/join", "GET /runs/r/stream",
-		"POST /threads/t1/uploads", "GET /threads/t1/uploads/list", "GET /threads/t1/uploads/limits", "DELETE /threads/t1/uploads/x",
+		"POST /assistants/search", "POST /assistants/count", "GET /assistants/lead_agent",
+		"GET /assistants/lead_agent/graph", "GET /assistants/lead_agent/schemas",
+		"GET /assistants/lead_agent/subgraphs", "GET /threads", "POST /threads/search", "POST /threads/count",
+		"GET /threads/t1", "PATCH /threads/t1", "GET /threads/t1/state", "POST /threads/t1/state",
+		"GET /threads/t1/state/c", "POST /threads/t1/state/checkpoint", "GET /threads/t1/history",
+		"POST /threads/t1/history", "GET /threads/t1/runs", "GET /threads/t1/runs/r", "DELETE /threads/t1/runs/r",
+		"POST /threads/t1/runs/r/cancel", "GET /threads/t1/runs/r/join", "GET /threads/t1/runs/r/stream",
+		"POST /threads/t1/runs/r/stream", "POST /runs/batch", "POST /runs/cancel", "GET /runs/r/join",
+		"GET /runs/r/stream", "POST /threads/t1/uploads", "GET /threads/t1/uploads/list",
+		"GET /threads/t1/uploads/limits", "DELETE /threads/t1/uploads/x",
 		"GET /threads/t1/artifacts/mnt/user-data/outputs/x",
 	}
 	missing := func(method, path string) bool {
@@ -90,7 +94,8 @@ func TestEveryRouteOfTheDocumentationIsThere(t *testing.T) {
 			body = "[]"
 		}
 		a := s.send(t, method, path, body)
-		return a.status == http.StatusMethodNotAllowed || strings.Contains(a.body, `"detail":"Not Found"`) || a.status >= 500
+		return a.status == http.StatusMethodNotAllowed || strings.Contains(a.body, `"detail":"Not Found"`) ||
+			a.status >= 500
 	}
 	for _, route := range routes {
 		method, path, _ := strings.Cut(route, " ")

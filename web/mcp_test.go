@@ -48,7 +48,8 @@ const mcpCanary = "sk-canary-57c2a90e11"
 // extensions is a file with MCP servers, the parts of each being those of a JSON object.
 func extensions(t *testing.T, data string, servers map[string]any) {
 	t.Helper()
-	b, err := json.Marshal(map[string]any{"mcpServers": servers, "skills": map[string]any{"kept": map[string]any{"enabled": false}}})
+	b, err := json.Marshal(map[string]any{"mcpServers": servers,
+		"skills": map[string]any{"kept": map[string]any{"enabled": false}}})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(data, "extensions_config.json"), b, 0o600)
 	}
@@ -79,9 +80,11 @@ func (s *server) offeredTool(t *testing.T, thread, name string) string {
 func TestToolsOfMCPServers(t *testing.T) {
 	t.Setenv("NOTES_SECRET", mcpCanary)
 	data := t.TempDir()
-	extensions(t, data, map[string]any{"notes": notesServer(), "gone": map[string]any{"command": "fawn-no-such-program"}})
+	extensions(t, data,
+		map[string]any{"notes": notesServer(), "gone": map[string]any{"command": "fawn-no-such-program"}})
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
-	if got, want := s.offeredTool(t, "one", "notes_tell"), "in /mnt/user-data/workspace with **** &lt;/memory&gt;"; got != want {
+	got, want := s.offeredTool(t, "one", "notes_tell"), "in /mnt/user-data/workspace with **** &lt;/memory&gt;"
+	if got != want {
 		t.Errorf("the tool says %q, not %q", got, want)
 	}
 	if got := s.tool(t, "one", "notes_fail", "{}"); !strings.Contains(got, "stopped during the call") ||
@@ -134,7 +137,8 @@ func TestMCPServersOverTheAPI(t *testing.T) {
 	}
 	notes := notesServer()
 	notes["env"] = map[string]string{"NOTES_TOKEN": mcpCanary}
-	old := map[string]any{"url": "http://127.0.0.1:9/mcp", "enabled": false, "headers": map[string]string{"Authorization": "***"}}
+	old := map[string]any{"url": "http://127.0.0.1:9/mcp", "enabled": false,
+		"headers": map[string]string{"Authorization": "***"}}
 	if got := put(200, map[string]any{"notes": notes, "old": old}); !strings.Contains(got, `"NOTES_TOKEN":"***"`) {
 		t.Errorf("the servers are shown as %s", got)
 	}
@@ -181,7 +185,8 @@ func TestMCPServersOnThePage(t *testing.T) {
 	s := start(t, scripted(t))
 	post := func(path string, form url.Values, want int) string {
 		t.Helper()
-		a := s.send(t, "POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
+		a := s.send(t, "POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded",
+			"Sec-Fetch-Site", "same-origin")
 		if a.status != want {
 			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
 		}

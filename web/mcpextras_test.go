@@ -95,7 +95,8 @@ func TestPromptsOfMCPServers(t *testing.T) {
 		t.Errorf("the message leads to %s", to)
 	}
 	s.tool(t, "begun", "notes_tell", "{}")
-	if a := s.post(t, "/ui/threads/begun/messages", url.Values{"text": {"/notes:greet"}}, 200, script...); !strings.Contains(a.body,
+	a := s.post(t, "/ui/threads/begun/messages", url.Values{"text": {"/notes:greet"}}, 200, script...)
+	if !strings.Contains(a.body,
 		`"location":"/ui/threads/begun/prompt?name=notes%3Agreet"`) {
 		t.Errorf("the message is answered with %s", a.body)
 	}
@@ -133,7 +134,8 @@ func TestResourcesOfMCPServers(t *testing.T) {
 	if to := s.post(t, at, one("notes://day/.."), 303).header.Get("Location"); !strings.Contains(to, "q=a+draft") {
 		t.Errorf("the form leads to %s", to)
 	}
-	if page := s.send(t, "GET", "/workspace/chats/new?thread=fresh", "").body; !strings.Contains(page, `data-name="today.txt"`) ||
+	page := s.send(t, "GET", "/workspace/chats/new?thread=fresh", "").body
+	if !strings.Contains(page, `data-name="today.txt"`) ||
 		!strings.Contains(page, `data-name="resource.txt"`) {
 		t.Errorf("the chips are not there: %s", page)
 	}
@@ -141,7 +143,8 @@ func TestResourcesOfMCPServers(t *testing.T) {
 		t.Errorf("a file that is too large: %s", a.body)
 	}
 	s.post(t, at, one("file:///etc/passwd"), 404, script...)
-	if a := s.tool(t, "fresh", "read_file", `{"path": "/mnt/user-data/uploads/today.txt"}`); !strings.Contains(a, "buy milk") {
+	a := s.tool(t, "fresh", "read_file", `{"path": "/mnt/user-data/uploads/today.txt"}`)
+	if !strings.Contains(a, "buy milk") {
 		t.Errorf("the model reads %s", a)
 	}
 }

@@ -107,7 +107,8 @@ func TestLoginAtMCPServer(t *testing.T) {
 	page("Tools (1)")
 	ask("GET", back, cookie, 400) // it counts once
 
-	if a := s.send(t, "POST", "/api/mcp/servers/gate/logout", ""); a.status != 200 || !strings.Contains(a.body, `"login"`) {
+	if a := s.send(t, "POST", "/api/mcp/servers/gate/logout", ""); a.status != 200 ||
+		!strings.Contains(a.body, `"login"`) {
 		t.Errorf("logout: %d %s", a.status, a.body)
 	}
 	page("Log in: gate")
@@ -121,7 +122,8 @@ func TestLoginAtMCPServer(t *testing.T) {
 	denied := ask("POST", "/ui/mcp/by-name/gate/login", "", 200)
 	cookie, _, _ = strings.Cut(denied.header.Get("Set-Cookie"), ";")
 	_, state, _ := strings.Cut(cookie, "=")
-	if got := ask("GET", "/ui/mcp/callback?error=access_denied&state="+state, cookie, 400).body; !strings.Contains(got, "access was denied") {
+	got := ask("GET", "/ui/mcp/callback?error=access_denied&state="+state, cookie, 400).body
+	if !strings.Contains(got, "access was denied") {
 		t.Errorf("a person who says no is told %s", got)
 	}
 	for path, want := range map[string]int{"/api/mcp/servers/none/login": 404, "/api/mcp/servers/none/logout": 404} {

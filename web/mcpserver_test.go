@@ -116,8 +116,8 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 	done, text, _ := use[toolTask](t, o, "ask", map[string]any{"message": script(writesReport),
 		"files": []any{map[string]string{"name": "notes.txt", "text": "mind the gap"},
 			map[string]string{"name": "raw.bin", "data": base64.StdEncoding.EncodeToString([]byte{0, 1, 2})}}})
-	if done.Status != "completed" || done.Answer != "The report is written." || text != done.Answer || done.Thread == "" ||
-		done.URL != s.url+"/workspace/chats/"+done.Thread {
+	if done.Status != "completed" || done.Answer != "The report is written." || text != done.Answer ||
+		done.Thread == "" || done.URL != s.url+"/workspace/chats/"+done.Thread {
 		t.Fatalf("the task: %+v with %q", done, text)
 	}
 	steps := o.seen()
@@ -126,22 +126,26 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 			t.Errorf("%q was not told among %q", want, steps)
 		}
 	}
-	if a := s.send(t, "GET", "/threads/"+done.Thread+"/artifacts/mnt/user-data/uploads/notes.txt", ""); a.body != "mind the gap" {
+	a := s.send(t, "GET", "/threads/"+done.Thread+"/artifacts/mnt/user-data/uploads/notes.txt", "")
+	if a.body != "mind the gap" {
 		t.Errorf("the file it was given: %d %s", a.status, a.body)
 	}
 	if len(done.Artifacts) != 1 || done.Artifacts[0].Path != "/mnt/user-data/outputs/report.md" {
 		t.Fatalf("its files: %+v", done.Artifacts)
 	}
 	report := done.Artifacts[0]
-	if _, text, _ := use[any](t, o, "read_artifact", map[string]any{"thread_id": done.Thread, "path": report.Path}); text != "# Report\n\nAll is well." {
+	if _, text, _ := use[any](t, o, "read_artifact",
+		map[string]any{"thread_id": done.Thread, "path": report.Path}); text != "# Report\n\nAll is well." {
 		t.Errorf("the file reads %q", text)
 	}
 	res, err := o.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: report.URI})
-	if err != nil || res.Contents[0].Text != "# Report\n\nAll is well." || !strings.HasPrefix(res.Contents[0].MIMEType, "text/markdown") {
+	if err != nil || res.Contents[0].Text != "# Report\n\nAll is well." ||
+		!strings.HasPrefix(res.Contents[0].MIMEType, "text/markdown") {
 		t.Errorf("as a resource: %+v %v", res, err)
 	}
 	all, err := o.ListResources(t.Context(), nil)
-	if err != nil || len(all.Resources) != 1 || all.Resources[0].URI != report.URI || all.Resources[0].Size != report.Size {
+	if err != nil || len(all.Resources) != 1 || all.Resources[0].URI != report.URI ||
+		all.Resources[0].Size != report.Size {
 		t.Errorf("resources: %+v %v", all, err)
 	}
 
@@ -155,7 +159,8 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 	if said.Status != "completed" || said.Answer != "Oslo it is." {
 		t.Errorf("after the answer: %+v", said)
 	}
-	if first, _, _ := use[toolTask](t, o, "get_task", map[string]any{"thread_id": done.Thread, "run_id": done.Run}); first.Status != "completed" || first.Answer != done.Answer {
+	first, _, _ := use[toolTask](t, o, "get_task", map[string]any{"thread_id": done.Thread, "run_id": done.Run})
+	if first.Status != "completed" || first.Answer != done.Answer {
 		t.Errorf("the first task again: %+v", first)
 	}
 	list, _, _ := use[struct {
@@ -173,14 +178,17 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 // while it waits; and a client that leaves does not end it.
 func TestATaskOfAnotherAgentGoesOn(t *testing.T) {
 	m := scriptmodel.Start(t)
-	s := start(t, "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: \""+m.URL+"/v1\", api_key: test}]\n")
+	s := start(t,
+		"title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: \""+
+			m.URL+"/v1\", api_key: test}]\n")
 	o := s.outside(t)
 	begun, text, _ := use[toolTask](t, o, "start_task", map[string]any{"mode": "flash", "model": "script",
 		"message": script(`{"text":"Wait","gate":"one","tokens":3}`)})
 	if begun.Status != "queued" && begun.Status != "working" || !strings.Contains(text, "wait_task") {
 		t.Fatalf("begun: %+v with %q", begun, text)
 	}
-	if now, _, _ := use[toolTask](t, o, "wait_task", map[string]any{"thread_id": begun.Thread, "wait_seconds": 0}); now.Status != begun.Status && now.Status != "working" {
+	now, _, _ := use[toolTask](t, o, "wait_task", map[string]any{"thread_id": begun.Thread, "wait_seconds": 0})
+	if now.Status != begun.Status && now.Status != "working" {
 		t.Errorf("without waiting: %+v", now)
 	}
 	ctx, leave := context.WithCancel(t.Context())
@@ -197,12 +205,16 @@ func TestATaskOfAnotherAgentGoesOn(t *testing.T) {
 		t.Error("a client that left got an answer")
 	}
 	m.Open("one")
-	if now, _, _ := use[toolTask](t, o, "wait_task", map[string]any{"thread_id": begun.Thread}); now.Status != "completed" || !strings.HasPrefix(now.Answer, "Wait") {
+	if now, _, _ := use[toolTask](t, o, "wait_task",
+		map[string]any{"thread_id": begun.Thread}); now.Status != "completed" ||
+		!strings.HasPrefix(now.Answer, "Wait") {
 		t.Errorf("at its end: %+v", now)
 	}
 
-	held, _, _ := use[toolTask](t, o, "start_task", map[string]any{"message": script(`{"text":"Wait","gate":"never","tokens":3}`)})
-	if now, _, _ := use[toolTask](t, o, "cancel_task", map[string]any{"thread_id": held.Thread}); now.Status != "canceled" {
+	held, _, _ := use[toolTask](t, o, "start_task",
+		map[string]any{"message": script(`{"text":"Wait","gate":"never","tokens":3}`)})
+	if now, _, _ := use[toolTask](t, o, "cancel_task",
+		map[string]any{"thread_id": held.Thread}); now.Status != "canceled" {
 		t.Errorf("canceled at work: %+v", now)
 	}
 	_, text, failed := use[toolTask](t, o, "cancel_task", map[string]any{"thread_id": held.Thread})
@@ -211,7 +223,8 @@ func TestATaskOfAnotherAgentGoesOn(t *testing.T) {
 	}
 	asks := script(`{"tool_calls":[{"name":"ask_clarification","args":{"question":"Which town?","clarification_type":"missing_info"}}]},{"text":"Fine."}`)
 	held, _, _ = use[toolTask](t, o, "ask", map[string]any{"message": asks})
-	if now, _, _ := use[toolTask](t, o, "cancel_task", map[string]any{"thread_id": held.Thread}); now.Status != "canceled" {
+	if now, _, _ := use[toolTask](t, o, "cancel_task",
+		map[string]any{"thread_id": held.Thread}); now.Status != "canceled" {
 		t.Errorf("canceled at a question: %+v", now)
 	}
 	_, text, failed = use[toolTask](t, o, "answer_question", map[string]any{"thread_id": held.Thread, "answer": "Oslo"})
@@ -219,10 +232,12 @@ func TestATaskOfAnotherAgentGoesOn(t *testing.T) {
 		t.Errorf("an answer to nothing: %q", text)
 	}
 	held, _, _ = use[toolTask](t, o, "ask", map[string]any{"message": asks})
-	if now, _, _ := use[toolTask](t, o, "ask", map[string]any{"thread_id": held.Thread, "message": "Oslo"}); now.Answer != "Fine." {
+	if now, _, _ := use[toolTask](t, o, "ask",
+		map[string]any{"thread_id": held.Thread, "message": "Oslo"}); now.Answer != "Fine." {
 		t.Errorf("a message to one that waits: %+v", now)
 	}
-	bad, text, failed := use[toolTask](t, o, "ask", map[string]any{"message": script(`{"error":{"status":401,"message":"no such key"}}`)})
+	bad, text, failed := use[toolTask](t, o, "ask",
+		map[string]any{"message": script(`{"error":{"status":401,"message":"no such key"}}`)})
 	if !failed || bad.Status != "failed" || bad.Error == "" || !strings.Contains(text, "failed") {
 		t.Errorf("a task that fails: %+v with %q", bad, text)
 	}
@@ -248,7 +263,8 @@ func TestFilesComeInParts(t *testing.T) {
 	}
 	read := func(name string, offset int) *sdk.CallToolResult {
 		r, err := o.CallTool(t.Context(), &sdk.CallToolParams{Name: "read_artifact",
-			Arguments: map[string]any{"thread_id": task.Thread, "path": "/mnt/user-data/uploads/" + name, "offset": offset}})
+			Arguments: map[string]any{"thread_id": task.Thread, "path": "/mnt/user-data/uploads/" + name,
+				"offset": offset}})
 		if err != nil || len(r.Content) == 0 {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -274,24 +290,29 @@ func TestFilesComeInParts(t *testing.T) {
 	if c, ok := read("empty.txt", 0).Content[0].(*sdk.TextContent); !ok || c.Text != "" {
 		t.Error("an empty file is not empty")
 	}
-	if c, ok := read("dot.png", 0).Content[0].(*sdk.ImageContent); !ok || !bytes.Equal(c.Data, picture.Bytes()) || c.MIMEType != "image/png" {
+	if c, ok := read("dot.png", 0).Content[0].(*sdk.ImageContent); !ok || !bytes.Equal(c.Data, picture.Bytes()) ||
+		c.MIMEType != "image/png" {
 		t.Error("a picture is not one")
 	}
-	if c, ok := read("a b.bin", 0).Content[0].(*sdk.EmbeddedResource); !ok || string(c.Resource.Blob) != "\x00\x01\x02" {
+	c, ok := read("a b.bin", 0).Content[0].(*sdk.EmbeddedResource)
+	if !ok || string(c.Resource.Blob) != "\x00\x01\x02" {
 		t.Error("other bytes are not there")
-	} else if res, err := o.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: c.Resource.URI}); err != nil || string(res.Contents[0].Blob) != "\x00\x01\x02" {
+	} else if res, err := o.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: c.Resource.URI}); err != nil ||
+		string(res.Contents[0].Blob) != "\x00\x01\x02" {
 		t.Errorf("as a resource: %v", err)
 	}
 	if c, ok := read("big.bin", 0).Content[1].(*sdk.ResourceLink); !ok || *c.Size != 5<<20 {
 		t.Error("a large file is no link")
 	}
-	for _, path := range []string{"/etc/passwd", "/mnt/user-data/../../etc/passwd", "../../config", "/mnt/user-data/uploads/none", "/mnt/user-data/uploads"} {
+	for _, path := range []string{"/etc/passwd", "/mnt/user-data/../../etc/passwd", "../../config",
+		"/mnt/user-data/uploads/none", "/mnt/user-data/uploads"} {
 		_, text, failed := use[any](t, o, "read_artifact", map[string]any{"thread_id": task.Thread, "path": path})
 		if !failed {
 			t.Errorf("%s reads %q", path, text)
 		}
 	}
-	for _, uri := range []string{"fawn://threads/" + task.Thread + "/artifacts/etc/passwd", "file:///etc/passwd", "fawn://threads/none/artifacts/mnt/user-data/uploads/long.txt"} {
+	for _, uri := range []string{"fawn://threads/" + task.Thread + "/artifacts/etc/passwd", "file:///etc/passwd",
+		"fawn://threads/none/artifacts/mnt/user-data/uploads/long.txt"} {
 		if r, err := o.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("%s reads %v", uri, r.Contents)
 		}
@@ -305,8 +326,8 @@ func TestOtherPeoplesThreadsAreNotThere(t *testing.T) {
 	theirs, _, _ := use[toolTask](t, o, "ask", map[string]any{"message": script(writesReport)})
 	s.give(t, theirs.Thread, "eve")
 	for name, args := range map[string]map[string]any{"ask": {"message": "hi"}, "start_task": {"message": "hi"},
-		"answer_question": {"answer": "x"}, "read_artifact": {"path": theirs.Artifacts[0].Path}, "wait_task": {"run_id": theirs.Run},
-		"get_task": {}, "cancel_task": {}, "list_artifacts": {}} {
+		"answer_question": {"answer": "x"}, "read_artifact": {"path": theirs.Artifacts[0].Path},
+		"wait_task": {"run_id": theirs.Run}, "get_task": {}, "cancel_task": {}, "list_artifacts": {}} {
 		args["thread_id"] = theirs.Thread
 		_, text, failed := use[any](t, o, name, args)
 		if !failed || !strings.Contains(text, "not found") && !strings.Contains(text, "there is no file") {
@@ -314,7 +335,8 @@ func TestOtherPeoplesThreadsAreNotThere(t *testing.T) {
 		}
 	}
 	mine, _, _ := use[toolTask](t, o, "ask", map[string]any{"message": script(`{"text":"mine"}`)})
-	if _, text, failed := use[any](t, o, "get_task", map[string]any{"thread_id": mine.Thread, "run_id": theirs.Run}); !failed {
+	_, text, failed := use[any](t, o, "get_task", map[string]any{"thread_id": mine.Thread, "run_id": theirs.Run})
+	if !failed {
 		t.Errorf("a run of theirs on a thread of mine: %q", text)
 	}
 	all, err := o.ListResources(t.Context(), nil)
@@ -395,7 +417,8 @@ func TestAgentsAreTheUsersOfTheirTokens(t *testing.T) {
 	with := func(token string) *outside {
 		client := *s.client
 		client.Transport = bearing{token, s.client.Transport}
-		return connectTo(t, &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &client, MaxRetries: -1})
+		return connectTo(t, &sdk.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &client,
+			MaxRetries: -1})
 	}
 	writes, reads, other := with(ann.token(t, "write")), with(ann.token(t, "read")), with(eve.token(t, "write"))
 	done, _, _ := use[toolTask](t, writes, "ask", map[string]any{"message": script(writesReport)})
@@ -403,19 +426,22 @@ func TestAgentsAreTheUsersOfTheirTokens(t *testing.T) {
 		_, text, failed := use[toolTask](t, o, "get_task", map[string]any{"thread_id": done.Thread})
 		list, _, _ := use[struct{ Threads []any }](t, o, "list_threads", nil)
 		all, err := o.ListResources(t.Context(), nil)
-		if mine := o == reads; err != nil || failed == mine || len(list.Threads) == 1 != mine || len(all.Resources) == 1 != mine {
+		mine := o == reads
+		if err != nil || failed == mine || len(list.Threads) == 1 != mine || len(all.Resources) == 1 != mine {
 			t.Errorf("a token %s: %q, %d threads, %v %v", who, text, len(list.Threads), all, err)
 		}
 	}
 	if _, text, failed := use[any](t, reads, "ask", map[string]any{"message": "hi"}); !failed {
 		t.Errorf("a token that may only read begins a task: %q", text)
 	}
-	if _, text, failed := use[any](t, reads, "ask", map[string]any{"message": "hi", "thread_id": done.Thread}); !failed {
+	_, text, failed := use[any](t, reads, "ask", map[string]any{"message": "hi", "thread_id": done.Thread})
+	if !failed {
 		t.Errorf("or goes on with one: %q", text)
 	}
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 	for _, headers := range [][]string{nil, {"Authorization", "Bearer fawn_none"}} {
-		a := s.send(t, "POST", "/mcp", body, append(headers, "Accept", "application/json, text/event-stream", "Content-Type", "application/json")...)
+		a := s.send(t, "POST", "/mcp", body, append(headers, "Accept", "application/json, text/event-stream",
+			"Content-Type", "application/json")...)
 		if a.status != http.StatusUnauthorized {
 			t.Errorf("%v: %d %s", headers, a.status, a.body)
 		}

@@ -64,7 +64,8 @@ func TestToolsAreSwitchedOnThePage(t *testing.T) {
 	if page := s.send(t, "GET", "/workspace/chats/new", ""); strings.Contains(page.body, "tools-btn") {
 		t.Error("there is a menu of tools without a server")
 	}
-	if page := s.send(t, "GET", "/ui/threads/fresh/tools", ""); !strings.Contains(page.body, "No MCP servers are connected") {
+	if page := s.send(t, "GET",
+		"/ui/threads/fresh/tools", ""); !strings.Contains(page.body, "No MCP servers are connected") {
 		t.Errorf("tools without a server: %d %s", page.status, page.body)
 	}
 	extensions(t, data, map[string]any{"notes": notesServer()})
@@ -84,7 +85,8 @@ func TestToolsAreSwitchedOnThePage(t *testing.T) {
 		t.Errorf("the script is told %s", a.body)
 	}
 	page := s.send(t, "GET", "/ui/threads/fresh/tools?text=a+draft", "").body
-	if !strings.Contains(page, `name="on" value="notes/tell"> <`) || !strings.Contains(page, `value="notes/fail" checked`) ||
+	if !strings.Contains(page, `name="on" value="notes/tell"> <`) ||
+		!strings.Contains(page, `value="notes/fail" checked`) ||
 		!strings.Contains(page, `name="text" value="a draft"`) {
 		t.Errorf("the page is %s", page)
 	}
@@ -94,7 +96,8 @@ func TestToolsAreSwitchedOnThePage(t *testing.T) {
 	if page := s.send(t, "GET", "/workspace/chats/fresh", "").body; !strings.Contains(page, "some are off") {
 		t.Error("the page does not say that tools are off")
 	}
-	all := url.Values{"had": {"notes/", "notes/tell", "notes/fail"}, "on": {"notes/tell", "notes/fail"}, "text": {"a draft"}}
+	all := url.Values{"had": {"notes/", "notes/tell", "notes/fail"}, "on": {"notes/tell", "notes/fail"},
+		"text": {"a draft"}}
 	if to := post(all, 303).header.Get("Location"); to != "/workspace/chats/fresh?q=a+draft" {
 		t.Errorf("the form leads to %s", to)
 	}

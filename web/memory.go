@@ -32,8 +32,8 @@ func (a *App) memoryRules() memory.Rules {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(a.dirs.Root, path)
 	}
-	return memory.Rules{Enabled: c.Enabled, Inject: c.InjectionEnabled, Debounce: b.Debounce, QueueDepth: b.QueueMaxDepth,
-		Path:     path,
+	return memory.Rules{Enabled: c.Enabled, Inject: c.InjectionEnabled, Debounce: b.Debounce,
+		QueueDepth: b.QueueMaxDepth, Path: path,
 		MaxFacts: b.MaxFacts, Confidence: b.FactConfidenceThreshold,
 		InjectFacts: b.MaxInjectedFacts, InjectTokens: b.MaxInjectionTokens, Guaranteed: b.GuaranteedCategories,
 		GuaranteedTokens: b.GuaranteedTokenBudget,
@@ -70,7 +70,8 @@ func (a *App) learn(t *agent.Turn, said []*agent.Message) {
 // recall finds what is known for a turn.
 func (a *App) recall(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
 	r, err := a.memory.Recall(ctx,
-		memory.Question{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Text: request(t.State.Messages), Told: told})
+		memory.Question{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Text: request(t.State.Messages),
+			Told: told})
 	return middleware.Recalled{Text: r.Text, IDs: r.IDs}, err
 }
 

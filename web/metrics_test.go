@@ -35,16 +35,21 @@ func (s *server) metric(t *testing.T, series string) float64 {
 func TestMetricsCountWhatRunsDo(t *testing.T) {
 	model := scriptmodel.Start(t)
 	turn := func(prompt, completion int, text string, calls ...scriptmodel.Call) scriptmodel.Turn {
-		return scriptmodel.Turn{Text: text, ToolCalls: calls, Usage: &scriptmodel.Usage{Prompt: prompt, Completion: completion}}
+		return scriptmodel.Turn{Text: text, ToolCalls: calls,
+			Usage: &scriptmodel.Usage{Prompt: prompt, Completion: completion}}
 	}
 	model.When("paint it", scriptmodel.Script{Turns: []scriptmodel.Turn{
-		turn(1000, 100, "", scriptmodel.Call{Name: "task", Args: json.RawMessage(`{"description":"Mix","prompt":"mix the colour","subagent_type":"general-purpose"}`)},
+		turn(1000, 100, "",
+			scriptmodel.Call{Name: "task",
+				Args: json.RawMessage(
+					`{"description":"Mix","prompt":"mix the colour","subagent_type":"general-purpose"}`)},
 			scriptmodel.Call{Name: "paint_with_gold", Args: json.RawMessage(`{}`)},
 			scriptmodel.Call{Name: "read_file", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace/none.txt"}`)}),
 		turn(2000, 100, "Painted.")}})
 	model.When("mix the colour", scriptmodel.Script{Turns: []scriptmodel.Turn{turn(5000, 300, "Mixed.")}})
 	s := start(t, strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}", 1))
-	if res := s.send(t, "POST", "/runs/wait", human("paint it", `"context":{"subagent_enabled":true}`)); !strings.Contains(res.body, "Painted.") {
+	res := s.send(t, "POST", "/runs/wait", human("paint it", `"context":{"subagent_enabled":true}`))
+	if !strings.Contains(res.body, "Painted.") {
 		t.Fatalf("%d %s", res.status, res.body)
 	}
 	s.send(t, "GET", "/threads/none/state", "")
@@ -73,7 +78,8 @@ func TestMetricsCountWhatRunsDo(t *testing.T) {
 			t.Errorf("%s = %v, want %v", series, got, want)
 		}
 	}
-	for _, series := range []string{"fawn_store_commit_seconds_count", `fawn_store_commits_total{outcome="ok"}`, "process_open_fds", "go_goroutines"} {
+	for _, series := range []string{"fawn_store_commit_seconds_count", `fawn_store_commits_total{outcome="ok"}`,
+		"process_open_fds", "go_goroutines"} {
 		if s.metric(t, series) <= 0 {
 			t.Errorf("%s is missing", series)
 		}
@@ -91,14 +97,18 @@ func TestMetricsCountWhatRunsDo(t *testing.T) {
 func TestMetricsSeeARunAtWork(t *testing.T) {
 	model := scriptmodel.Start(t)
 	model.When("take your time", scriptmodel.Script{Turns: []scriptmodel.Turn{{Text: "Slowly now.", Hang: true}}})
-	s := start(t, "title: {enabled: false}\nmemory: {enabled: false}\nmodels: [{name: script, use: openai, model: script, base_url: "+strconv.Quote(model.URL+"/v1")+", api_key: test}]\n")
+	s := start(t,
+		"title: {enabled: false}\nmemory: {enabled: false}\nmodels: [{name: script, use: openai, model: script, base_url: "+
+			strconv.Quote(model.URL+"/v1")+", api_key: test}]\n")
 	const thread = "/threads/11111111-1111-4111-8111-111111111111"
 	run := s.stream(t, t.Context(), thread+"/runs/stream", human("take your time", `"stream_mode":"messages-tuple"`))
 	run.until(t, "event: messages")
-	if a := s.send(t, "POST", thread+"/runs", human("and then?", `"multitask_strategy":"enqueue"`)); a.status != http.StatusOK {
+	a := s.send(t, "POST", thread+"/runs", human("and then?", `"multitask_strategy":"enqueue"`))
+	if a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	for series, want := range map[string]float64{`fawn_runs{state="active"}`: 1, `fawn_runs{state="queued"}`: 1, `fawn_event_streams{kind="api"}`: 1} {
+	for series, want := range map[string]float64{`fawn_runs{state="active"}`: 1, `fawn_runs{state="queued"}`: 1,
+		`fawn_event_streams{kind="api"}`: 1} {
 		if got := s.metric(t, series); got != want {
 			t.Errorf("%s = %v, want %v", series, got, want)
 		}

@@ -17,7 +17,8 @@ func TestModelOfARunIsTheFirstThatSomebodyChose(t *testing.T) {
 	script := scriptmodel.Start(t)
 	conf := "title: {model_name: offline}\ndefault_model: e\nmodels:\n"
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		conf += fmt.Sprintf("  - {name: %s, use: openai, model: script-%s, base_url: %q, api_key: test}\n", name, name, script.URL+"/v1")
+		conf += fmt.Sprintf("  - {name: %s, use: openai, model: script-%s, base_url: %q, api_key: test}\n", name, name,
+			script.URL+"/v1")
 	}
 	s := start(t, conf)
 	agents := map[string]string{"": "lead_agent"}
@@ -25,7 +26,9 @@ func TestModelOfARunIsTheFirstThatSomebodyChose(t *testing.T) {
 		var made struct {
 			ID string `json:"assistant_id"`
 		}
-		a := s.send(t, "POST", "/assistants", fmt.Sprintf(`{"graph_id":"lead_agent","name":%q,"config":{"configurable":{"model_name":%q}}}`, model, model))
+		a := s.send(t, "POST", "/assistants",
+			fmt.Sprintf(`{"graph_id":"lead_agent","name":%q,"config":{"configurable":{"model_name":%q}}}`,
+				model, model))
 		if err := json.Unmarshal([]byte(a.body), &made); err != nil || made.ID == "" {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
@@ -54,7 +57,8 @@ func TestModelOfARunIsTheFirstThatSomebodyChose(t *testing.T) {
 			}
 			return fmt.Sprintf(`{"model_name":%q}`, name)
 		}
-		body := fmt.Sprintf(`{"assistant_id":%q,"input":{"messages":"hi"},"context":%s,"config":{"configurable":%s}}`, agents[c.agent], option(c.context), option(c.configurable))
+		body := fmt.Sprintf(`{"assistant_id":%q,"input":{"messages":"hi"},"context":%s,"config":{"configurable":%s}}`,
+			agents[c.agent], option(c.context), option(c.configurable))
 		var headers []string
 		if c.header != "" {
 			headers = []string{"X-Model", c.header}
@@ -66,7 +70,9 @@ func TestModelOfARunIsTheFirstThatSomebodyChose(t *testing.T) {
 		}
 		var asked struct{ Model string }
 		sent := script.Requests()
-		if c.want == "" && len(sent) > 0 || c.want != "" && (len(sent) != 1 || json.Unmarshal(sent[0].Body, &asked) != nil || asked.Model != "script-"+c.want) {
+		if c.want == "" && len(sent) > 0 ||
+			c.want != "" && (len(sent) != 1 || json.Unmarshal(sent[0].Body, &asked) != nil ||
+				asked.Model != "script-"+c.want) {
 			t.Errorf("%+v: %d calls, of %s", c, len(sent), asked.Model)
 		}
 		var rows []struct {

@@ -68,7 +68,8 @@ func TestADeniedHostIsAQuestionWhoseAnswerHoldsAtOnce(t *testing.T) {
 		if got := s.hosts(t, "POST", "/api/threads/"+step.thread+"/network", body); got != step.left {
 			t.Errorf("%s for %s leaves %s, want %s", step.answer, step.host, got, step.left)
 		}
-		if got := knocks(step.knocker, step.host); strings.HasPrefix(got, refused) == step.open || !strings.HasPrefix(got, "HTTP/1.1 ") {
+		got := knocks(step.knocker, step.host)
+		if strings.HasPrefix(got, refused) == step.open || !strings.HasPrefix(got, "HTTP/1.1 ") {
 			t.Errorf("%s after %s to %s: %q", step.knocker, step.answer, step.host, got)
 		}
 	}
@@ -119,13 +120,17 @@ func TestTheReadersOfARunSeeTheQuestion(t *testing.T) {
 	s := start(t, scripted(t)+nearby)
 	s.networked(t)
 	// The command goes on until the answer is there, so both are events of this run.
-	wait := `until ` + strings.Replace(knock("127.77.0.3"), "head -n 1 <&3", "head -n 1 <&3 | grep -v '403'", 1) + `; do sleep 0.1; done; echo through`
-	st := s.stream(t, t.Context(), "/threads/seen/runs/stream", human(scriptOf(t, wait), `"stream_mode": ["custom", "values"]`))
+	wait := `until ` + strings.Replace(knock("127.77.0.3"), "head -n 1 <&3", "head -n 1 <&3 | grep -v '403'", 1) +
+		`; do sleep 0.1; done; echo through`
+	st := s.stream(t, t.Context(), "/threads/seen/runs/stream",
+		human(scriptOf(t, wait), `"stream_mode": ["custom", "values"]`))
 	question := st.until(t, "network_question")
-	if !strings.Contains(question, `"host":"127.77.0.3"`) || !strings.Contains(question, `"port":443`) || !strings.Contains(question, `"thread_id":"seen"`) {
+	if !strings.Contains(question, `"host":"127.77.0.3"`) || !strings.Contains(question, `"port":443`) ||
+		!strings.Contains(question, `"thread_id":"seen"`) {
 		t.Errorf("the question: %s", question)
 	}
-	if got := s.hosts(t, "POST", "/api/threads/seen/network", `{"host": "127.77.0.3", "answer": "thread"}`); got != "seen thread 127.77.0.3" {
+	got := s.hosts(t, "POST", "/api/threads/seen/network", `{"host": "127.77.0.3", "answer": "thread"}`)
+	if got != "seen thread 127.77.0.3" {
 		t.Errorf("the answer: %s", got)
 	}
 	st.until(t, "network_answer")

@@ -52,7 +52,8 @@ func TestHealth(t *testing.T) {
 	for _, path := range []string{"/health", "/healthz", "/api/health"} {
 		h := decoded[map[string]any](t, s.send(t, "GET", path, ""))
 		box, _ := h["sandbox"].(map[string]any)
-		if h["status"] != "healthy" || h["service"] != "fawn" || h["version"] != "test" || box["provider"] == "" || h["audit"] == nil || h["storage"] == nil || len(h) != 6 {
+		if h["status"] != "healthy" || h["service"] != "fawn" || h["version"] != "test" || box["provider"] == "" ||
+			h["audit"] == nil || h["storage"] == nil || len(h) != 6 {
 			t.Errorf("%s: %v", path, h)
 		}
 		if a := s.send(t, "HEAD", path, ""); a.status != http.StatusOK || a.body != "" {
@@ -65,7 +66,8 @@ func TestHealth(t *testing.T) {
 	if s.app.Poll() {
 		t.Error("a broken configuration was taken")
 	}
-	if h := decoded[map[string]any](t, s.send(t, "GET", "/health", "")); h["status"] != "healthy" || !strings.Contains(fmt.Sprint(h["config_problem"]), "config.yaml:1:9") {
+	h := decoded[map[string]any](t, s.send(t, "GET", "/health", ""))
+	if h["status"] != "healthy" || !strings.Contains(fmt.Sprint(h["config_problem"]), "config.yaml:1:9") {
 		t.Errorf("with a broken configuration: %v", h)
 	}
 }
@@ -110,7 +112,8 @@ func TestPanicsAreAnsweredAndLogged(t *testing.T) {
 		c.Response().Flush()
 		panic("too late")
 	})
-	if a := s.send(t, "GET", "/early", ""); a.status != http.StatusInternalServerError || strings.Contains(a.body, "too early") {
+	a := s.send(t, "GET", "/early", "")
+	if a.status != http.StatusInternalServerError || strings.Contains(a.body, "too early") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	res, err := s.request(t.Context(), "GET", "/late", http.NoBody)
@@ -152,7 +155,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	waiting := make(chan struct{})
 	go func() {
 		defer close(waiting)
-		res, err := s.request(ctx, "POST", "/threads/t2/runs/wait", strings.NewReader(agenttest.RunBody("/runs", human(silence))))
+		res, err := s.request(ctx, "POST", "/threads/t2/runs/wait",
+			strings.NewReader(agenttest.RunBody("/runs", human(silence))))
 		if err == nil {
 			io.Copy(io.Discard, res.Body)
 			res.Body.Close()

@@ -57,7 +57,8 @@ func TestATrustedProxySaysWhoAsks(t *testing.T) {
 
 func TestAHeaderOfProxiesNeedsProxies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(file, []byte("auth: {required: always, proxy_header: X-Forwarded-Email}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("auth: {required: always, proxy_header: X-Forwarded-Email}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: file})

@@ -18,7 +18,8 @@ func TestAFullThreadSaysSoToTheModelAndToTheUser(t *testing.T) {
 	s := start(t, conf+limit("400KiB"))
 	write := func(name string, size int) string {
 		t.Helper()
-		return s.tool(t, "full", "write_file", fmt.Sprintf(`{"path":"/mnt/user-data/workspace/%s","content":%q}`, name, strings.Repeat("x", size)))
+		return s.tool(t, "full", "write_file", fmt.Sprintf(`{"path":"/mnt/user-data/workspace/%s","content":%q}`, name,
+			strings.Repeat("x", size)))
 	}
 	if got := write("a.txt", 70_000); !strings.HasPrefix(got, "OK") {
 		t.Fatalf("with room: %q", got)
@@ -27,7 +28,8 @@ func TestAFullThreadSaysSoToTheModelAndToTheUser(t *testing.T) {
 	for i := 0; i < 40 && !strings.Contains(got, "full"); i++ {
 		got = write(fmt.Sprintf("b%d.txt", i), 70_000)
 	}
-	if !strings.HasPrefix(got, "Error: ") || !strings.Contains(got, "Thread storage is full (") || !strings.Contains(got, "of 0.4 MiB). Delete files under /mnt/user-data") {
+	if !strings.HasPrefix(got, "Error: ") || !strings.Contains(got, "Thread storage is full (") ||
+		!strings.Contains(got, "of 0.4 MiB). Delete files under /mnt/user-data") {
 		t.Errorf("the model reads %q", got)
 	}
 	var form bytes.Buffer
@@ -42,7 +44,8 @@ func TestAFullThreadSaysSoToTheModelAndToTheUser(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if a := s.sendBody(t, "POST", "/api/threads/full/uploads", &form, "Content-Type", w.FormDataContentType()); strings.Contains(a.body, `"success":true`) || !strings.Contains(a.body, "storage is full") {
+	a := s.sendBody(t, "POST", "/api/threads/full/uploads", &form, "Content-Type", w.FormDataContentType())
+	if strings.Contains(a.body, `"success":true`) || !strings.Contains(a.body, "storage is full") {
 		t.Errorf("an upload: %d %s", a.status, a.body)
 	}
 	storage := func() (limit, full int64) {
@@ -61,7 +64,8 @@ func TestAFullThreadSaysSoToTheModelAndToTheUser(t *testing.T) {
 	if got := write("c.txt", 70_000); !strings.HasPrefix(got, "OK") {
 		t.Errorf("with a greater limit: %q", got)
 	}
-	if a := s.send(t, "GET", "/api/threads/full/artifacts/mnt/user-data/workspace/c.txt", ""); a.status != http.StatusOK || len(a.body) != 70_000 {
+	if a := s.send(t, "GET", "/api/threads/full/artifacts/mnt/user-data/workspace/c.txt",
+		""); a.status != http.StatusOK || len(a.body) != 70_000 {
 		t.Errorf("the file: %d, %d bytes", a.status, len(a.body))
 	}
 }

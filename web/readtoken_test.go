@@ -38,7 +38,8 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 		return res.StatusCode
 	}
 	for _, mount := range []string{"", "/api", "/api/langgraph"} {
-		for _, path := range []string{"/threads/t1/runs/" + run + "/join", "/threads/t1/runs/" + run + "/stream", "/runs/" + run + "/join", "/runs/" + run + "/stream"} {
+		for _, path := range []string{"/threads/t1/runs/" + run + "/join", "/threads/t1/runs/" + run + "/stream",
+			"/runs/" + run + "/join", "/runs/" + run + "/stream"} {
 			for _, accept := range []string{"application/json", "text/event-stream"} {
 				if got := join(mount+path, read, accept); got != http.StatusForbidden {
 					t.Errorf("%s%s as %s: %d", mount, path, accept, got)

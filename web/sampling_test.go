@@ -34,7 +34,8 @@ func addDraft(s *sdk.Server) {
 				}
 				texts = append(texts, got.Model+": "+got.Content.(*sdk.TextContent).Text)
 			}
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Join(texts, "; ")}}}, nil, nil
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Join(texts, "; ")}}},
+				nil, nil
 		})
 }
 
@@ -77,17 +78,21 @@ func TestServersMayAskForModelCalls(t *testing.T) {
 	if !strings.Contains(usage, `"light"`) || !strings.Contains(usage, "707") {
 		t.Errorf("the usage of the thread is %s", usage)
 	}
-	if got := s.tool(t, "two", "yes_draft", `{"text":"write a poem","times":21}`); !strings.Contains(got, "a run makes 20 model calls for its tools at most") {
+	got := s.tool(t, "two", "yes_draft", `{"text":"write a poem","times":21}`)
+	if !strings.Contains(got, "a run makes 20 model calls for its tools at most") {
 		t.Errorf("a server that asks too often: %q", got)
 	}
-	if got := s.tool(t, "two", "yes_draft", `{"text":"`+strings.Repeat("much ", 14<<10)+`"}`); !strings.Contains(got, "more than 64 KiB of text") {
+	if got := s.tool(t, "two", "yes_draft", `{"text":"`+strings.Repeat("much ", 14<<10)+`"}`); !strings.Contains(got,
+		"more than 64 KiB of text") {
 		t.Errorf("a server that asks too much: %q", got)
 	}
 	s.configure(t, conf("token_budget: {max_output_tokens: 20}\n"))
-	if got := s.tool(t, "three", "yes_draft", `{"text":"write a poem","times":9}`); !strings.Contains(got, "the budget of this run is spent") {
+	if got := s.tool(t, "three", "yes_draft",
+		`{"text":"write a poem","times":9}`); !strings.Contains(got, "the budget of this run is spent") {
 		t.Errorf("a run whose budget is spent: %q", got)
 	}
-	if log := s.send(t, "GET", "/api/mcp/status", "").body; !strings.Contains(log, "a request for a model call is refused: the budget") {
+	log := s.send(t, "GET", "/api/mcp/status", "").body
+	if !strings.Contains(log, "a request for a model call is refused: the budget") {
 		t.Errorf("the server's log: %s", log)
 	}
 }

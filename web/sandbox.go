@@ -163,7 +163,8 @@ func (a *App) removeThread(thread string) error {
 func (a *App) forgetThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
-	return errors.Join(a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread), a.pictures.Forget(thread))
+	return errors.Join(a.network.Drop(ctx, thread), a.dirs.Remove(thread), a.documents.Forget(thread),
+		a.pictures.Forget(thread))
 }
 
 // restartSandbox ends what commands of a thread run, as its user asked.

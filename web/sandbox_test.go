@@ -75,7 +75,8 @@ func TestCommandsRunApartFromTheHost(t *testing.T) {
 		"cat "+secret+"; ls "+filepath.Dir(secret),
 		"env | grep -c FAWN; ls /root 2>&1; touch /usr/x 2>&1; exit 3",
 		"exec 3<>/dev/tcp/127.0.0.1/"+strings.TrimPrefix(s.url, "http://127.0.0.1:")+" && echo reached")
-	if !strings.Contains(got[0], "/mnt/user-data/workspace") || !strings.Contains(got[0], "made") || strings.HasPrefix(got[0], "0\n") {
+	if !strings.Contains(got[0], "/mnt/user-data/workspace") || !strings.Contains(got[0], "made") ||
+		strings.HasPrefix(got[0], "0\n") {
 		t.Errorf("a plain command: %q", got[0])
 	}
 	if strings.Contains(got[1], "do not read me") || !strings.Contains(got[1], "Exit Code:") {

@@ -30,7 +30,12 @@ func scriptOf(t *testing.T, commands ...string) string {
 	t.Helper()
 	var turns []any
 	for _, c := range commands {
-		turns = append(turns, map[string]any{"tool_calls": []any{map[string]any{"name": "bash", "args": map[string]string{"description": "a test", "command": c}}}})
+		turns = append(turns,
+			map[string]any{
+				"tool_calls": []any{
+					map[string]any{"name": "bash", "args": map[string]string{"description": "a test", "command": c}},
+				},
+			})
 	}
 	b, err := json.Marshal(map[string]any{"turns": append(turns, map[string]string{"text": "done"})})
 	if err != nil {
@@ -78,16 +83,20 @@ func TestSecretsOfARunReachItsCommandsAndNothingElse(t *testing.T) {
 	} {
 		thread := strings.ReplaceAll(name, " ", "-")
 		st := s.stream(t, t.Context(), "/threads/"+thread+"/runs/stream", human(scriptOf(t, secretCommands()...),
-			fmt.Sprintf(options, secretValue), `"stream_mode": ["messages", "values", "updates", "custom", "events", "debug"]`))
+			fmt.Sprintf(options, secretValue),
+			`"stream_mode": ["messages", "values", "updates", "custom", "events", "debug"]`))
 		var all strings.Builder
 		for st.line.Scan() {
 			all.WriteString(st.line.Text() + "\n")
 		}
-		if strings.Contains(all.String(), secretValue) || !strings.Contains(all.String(), "it is ****") || !strings.Contains(all.String(), "right") {
+		if strings.Contains(all.String(), secretValue) || !strings.Contains(all.String(), "it is ****") ||
+			!strings.Contains(all.String(), "right") {
 			t.Errorf("%s: the stream: %s", name, all.String())
 		}
 		for _, path := range []string{"/state", "/history", "/runs", ""} {
-			if a := s.send(t, "GET", "/threads/"+thread+path, ""); a.status != http.StatusOK || strings.Contains(a.body, secretValue) || strings.Contains(a.body, "third value") {
+			a := s.send(t, "GET", "/threads/"+thread+path, "")
+			if a.status != http.StatusOK || strings.Contains(a.body, secretValue) ||
+				strings.Contains(a.body, "third value") {
 				t.Errorf("%s%s: %d %s", name, path, a.status, a.body)
 			}
 		}
@@ -95,7 +104,8 @@ func TestSecretsOfARunReachItsCommandsAndNothingElse(t *testing.T) {
 			t.Errorf("%s: the next run: %q", name, got)
 		}
 	}
-	if got := s.tool(t, "context", "read_file", `{"path":"/mnt/user-data/workspace/kept.txt"}`); !strings.Contains(got, secretValue) {
+	got := s.tool(t, "context", "read_file", `{"path":"/mnt/user-data/workspace/kept.txt"}`)
+	if !strings.Contains(got, secretValue) {
 		t.Errorf("a file that the user asked for in a run without secrets: %q", got)
 	}
 	a := s.send(t, "GET", "/api/audit", "")
@@ -111,13 +121,17 @@ func TestNoFileOfTheServerHoldsASecret(t *testing.T) {
 	data := t.TempDir()
 	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
 	s.sandboxed(t)
-	body := human(scriptOf(t, append(secretCommands(), "cat kept.txt; rm -rf / $API_TOKEN")...), fmt.Sprintf(`"context": {"secrets": {"API_TOKEN": %q}}`, secretValue))
-	if a := s.send(t, "POST", "/threads/kept/runs/wait", body); a.status != http.StatusOK || strings.Contains(a.body, secretValue) {
+	body := human(scriptOf(t, append(secretCommands(), "cat kept.txt; rm -rf / $API_TOKEN")...),
+		fmt.Sprintf(`"context": {"secrets": {"API_TOKEN": %q}}`, secretValue))
+	a := s.send(t, "POST", "/threads/kept/runs/wait", body)
+	if a.status != http.StatusOK || strings.Contains(a.body, secretValue) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	for _, bad := range []string{`{"API_TOKEN": 90817263}`, `{"LD_PRELOAD": "` + secretValue + `"}`, `{"a b": "` + secretValue + `"}`, `["` + secretValue + `"]`, `"` + secretValue + `"`} {
+	for _, bad := range []string{`{"API_TOKEN": 90817263}`, `{"LD_PRELOAD": "` + secretValue + `"}`,
+		`{"a b": "` + secretValue + `"}`, `["` + secretValue + `"]`, `"` + secretValue + `"`} {
 		a := s.send(t, "POST", "/threads/kept/runs", human("hi", `"context": {"secrets": `+bad+`}`))
-		if a.status != http.StatusUnprocessableEntity || strings.Contains(a.body, secretValue) || strings.Contains(a.body, "90817263") || !strings.Contains(a.body, "context.secrets") {
+		if a.status != http.StatusUnprocessableEntity || strings.Contains(a.body, secretValue) ||
+			strings.Contains(a.body, "90817263") || !strings.Contains(a.body, "context.secrets") {
 			t.Errorf("%s: %d %s", bad, a.status, a.body)
 		}
 	}
@@ -143,7 +157,8 @@ func TestNoFileOfTheServerHoldsASecret(t *testing.T) {
 func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 	t.Parallel()
 	data, model := t.TempDir(), scriptmodel.Start(t)
-	conf := fmt.Sprintf("runs: {resume: mark}\ntitle: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
+	conf := fmt.Sprintf("runs: {resume: mark}\ntitle: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n",
+		model.URL+"/v1")
 	s := start(t, conf, func(o *web.Options) { o.Data = data })
 	s.sandboxed(t)
 	first := s.send(t, "POST", "/threads/line/runs", human(scriptOf(t, "touch begun; sleep 600")))
@@ -186,7 +201,8 @@ func TestARestartLosesSecretsAndTheModelIsTold(t *testing.T) {
 	for _, r := range model.Requests() {
 		seen += string(r.Body)
 	}
-	if !strings.Contains(seen, "restarted") || !strings.Contains(seen, "API_TOKEN") || strings.Contains(seen, secretValue) {
+	if !strings.Contains(seen, "restarted") || !strings.Contains(seen, "API_TOKEN") ||
+		strings.Contains(seen, secretValue) {
 		t.Errorf("the model read: %.3000s", seen)
 	}
 }
@@ -202,7 +218,8 @@ func TestWhatIsStoredForLaterRunsTakesNoSecrets(t *testing.T) {
 		"cron":                {"/runs/crons", `{"assistant_id": "lead_agent", "schedule": "0 0 1 1 *", "input": {"messages": []}, "context": {"secrets": {"API_TOKEN": %q}}}`},
 	} {
 		a := s.send(t, "POST", c.path, fmt.Sprintf(c.body, secretValue))
-		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "never stored") || strings.Contains(a.body, secretValue) {
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "never stored") ||
+			strings.Contains(a.body, secretValue) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}

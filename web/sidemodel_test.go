@@ -41,17 +41,21 @@ func TestTitlesAreMadeByTheCheapestLightweightModel(t *testing.T) {
 			script := scriptmodel.Start(t)
 			conf := c.conf + "\nmodels:\n"
 			for _, m := range []struct{ name, more string }{
-				{"main", ""}, {"free", c.light}, {"dear", c.light + ", pricing: {input_per_million: 5, output_per_million: 9}"},
-				{"cheap", c.light + ", pricing: {input_per_million: 0.1, output_per_million: 0.4}"}, {"off", c.light + ", api_key: $NOT_THERE_AT_ALL"},
+				{"main", ""}, {"free", c.light},
+				{"dear", c.light + ", pricing: {input_per_million: 5, output_per_million: 9}"},
+				{"cheap", c.light + ", pricing: {input_per_million: 0.1, output_per_million: 0.4}"},
+				{"off", c.light + ", api_key: $NOT_THERE_AT_ALL"},
 			} {
 				key := ", api_key: test"
 				if strings.Contains(m.more, "api_key") {
 					key = ""
 				}
-				conf += fmt.Sprintf("  - {name: %s, use: openai, model: %s, base_url: %q%s%s}\n", m.name, m.name, script.URL+"/v1", key, m.more)
+				conf += fmt.Sprintf("  - {name: %s, use: openai, model: %s, base_url: %q%s%s}\n", m.name, m.name,
+					script.URL+"/v1", key, m.more)
 			}
 			s := start(t, conf)
-			if a := s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"name this chat, please"}}`); a.status != 200 {
+			a := s.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"name this chat, please"}}`)
+			if a.status != 200 {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			end := time.Now().Add(patience)
@@ -76,7 +80,8 @@ func TestTitlesAreMadeByTheCheapestLightweightModel(t *testing.T) {
 func TestATitleWaitsForAnAnswerWithWords(t *testing.T) {
 	t.Parallel()
 	script := scriptmodel.Start(t)
-	s := start(t, fmt.Sprintf("models: [{name: m, use: openai, model: m, base_url: %q, api_key: test}]\n", script.URL+"/v1"))
+	s := start(t, fmt.Sprintf("models: [{name: m, use: openai, model: m, base_url: %q, api_key: test}]\n",
+		script.URL+"/v1"))
 	message, err := json.Marshal(`SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"path": "/mnt/user-data/workspace"}}]}, {"text": "The folder is empty."}]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +107,8 @@ func TestATitleWaitsForAnAnswerWithWords(t *testing.T) {
 func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 	t.Parallel()
 	script := scriptmodel.Start(t)
-	models := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: m, use: openai, dialect: openai, model: m, base_url: %q, api_key: test, supports_reasoning_effort: true}]\n", script.URL+"/v1")
+	models := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: m, use: openai, dialect: openai, model: m, base_url: %q, api_key: test, supports_reasoning_effort: true}]\n",
+		script.URL+"/v1")
 	for _, c := range []struct {
 		degrade bool
 		options string
@@ -122,7 +128,8 @@ func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 			s := start(t, models+fmt.Sprintf("runs: {allow_degradation: %v}\n", c.degrade))
 			for _, mount := range []string{"", "/api"} {
 				script.Forget()
-				a := s.send(t, "POST", mount+"/threads/t1/runs/wait", `{"input":{"messages":"hi"},"context":`+c.options+`}`)
+				a := s.send(t, "POST", mount+"/threads/t1/runs/wait",
+					`{"input":{"messages":"hi"},"context":`+c.options+`}`)
 				var sent struct {
 					Effort string `json:"reasoning_effort"`
 				}
@@ -131,7 +138,8 @@ func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if a.status != c.status || sent.Effort != c.sent || c.status == 422 && !strings.Contains(a.body, c.says) {
+				if a.status != c.status || sent.Effort != c.sent ||
+					c.status == 422 && !strings.Contains(a.body, c.says) {
 					t.Errorf("%s: %d %s, effort sent %q", mount, a.status, a.body, sent.Effort)
 				}
 				if c.status != 200 {
@@ -140,7 +148,8 @@ func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 				var rows []struct {
 					Metadata map[string]any `json:"metadata"`
 				}
-				if err := json.Unmarshal([]byte(s.send(t, "GET", "/threads/t1/runs", "").body), &rows); err != nil || len(rows) == 0 {
+				if err := json.Unmarshal([]byte(s.send(t, "GET", "/threads/t1/runs", "").body), &rows); err != nil ||
+					len(rows) == 0 {
 					t.Fatal(err)
 				}
 				warning, _ := rows[0].Metadata["capability_warning"].(string)

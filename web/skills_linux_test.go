@@ -35,7 +35,8 @@ func TestSandboxesShowEnabledSkills(t *testing.T) {
 		putFile(t, data, "skills/public/deep/er/paint/run.sh", "echo painted\n")
 		putFile(t, data, "skills/custom/draw/SKILL.md", skill("draw"))
 		putFile(t, data, "outside.txt", "do not read me")
-		for name, to := range map[string]string{"abs": filepath.Join(data, "outside.txt"), "rel": "../../../outside.txt", "up": "../../.."} {
+		for name, to := range map[string]string{"abs": filepath.Join(data, "outside.txt"),
+			"rel": "../../../outside.txt", "up": "../../.."} {
 			if err := os.Symlink(to, filepath.Join(data, "skills/custom/draw", name)); err != nil {
 				t.Fatal(err)
 			}
@@ -44,23 +45,27 @@ func TestSandboxesShowEnabledSkills(t *testing.T) {
 	s.sandboxed(t)
 	read := func(path string) string {
 		t.Helper()
-		r := s.send(t, "POST", "/threads/box/runs/wait", `{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"read_file\",\"args\":{\"path\":\"`+
-			path+`\"}}]},{\"text\":\"done\"}]}"}]}}`)
+		r := s.send(t, "POST", "/threads/box/runs/wait",
+			`{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"read_file\",\"args\":{\"path\":\"`+
+				path+`\"}}]},{\"text\":\"done\"}]}"}]}}`)
 		results := strings.Split(r.body, `"type":"tool"`)
 		return results[len(results)-1] + results[len(results)-2]
 	}
 	got := s.bash(t, "box", "cd /mnt/skills && find . | sort && cat public/deep/er/paint/SKILL.md && bash public/deep/er/paint/run.sh",
 		"cd /mnt/skills/custom/draw; for f in x SKILL.md ../x ../../public/x ../../x; do echo y >> $f; done; rm -rf /mnt/skills/custom; mv SKILL.md z; chmod 777 .; ln -s /etc x; mkdir new; ls -A; cat abs rel")
-	if want := ".\n./custom\n./custom/draw\n./custom/draw/SKILL.md\n./public\n./public/deep\n./public/deep/er\n./public/deep/er/paint\n./public/deep/er/paint/SKILL.md\n./public/deep/er/paint/run.sh\n"; !strings.Contains(got[0], want) {
+	want := ".\n./custom\n./custom/draw\n./custom/draw/SKILL.md\n./public\n./public/deep\n./public/deep/er\n./public/deep/er/paint\n./public/deep/er/paint/SKILL.md\n./public/deep/er/paint/run.sh\n"
+	if !strings.Contains(got[0], want) {
 		t.Errorf("got %q, want %q", got[0], want)
 	}
 	if !strings.Contains(got[0], "Text of paint") || !strings.Contains(got[0], "painted") {
 		t.Errorf("%q", got[0])
 	}
-	if !strings.Contains(got[1], "SKILL.md\n") || strings.Contains(got[1], "do not read me") || strings.Contains(got[1], "\nnew") {
+	if !strings.Contains(got[1], "SKILL.md\n") || strings.Contains(got[1], "do not read me") ||
+		strings.Contains(got[1], "\nnew") {
 		t.Errorf("%q", got[1])
 	}
-	for name, want := range map[string]string{"skills-shown/custom/draw/SKILL.md": skill("draw"), "skills/custom/draw/SKILL.md": skill("draw")} {
+	for name, want := range map[string]string{"skills-shown/custom/draw/SKILL.md": skill("draw"),
+		"skills/custom/draw/SKILL.md": skill("draw")} {
 		if b, err := os.ReadFile(filepath.Join(data, name)); string(b) != want {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
@@ -68,14 +73,17 @@ func TestSandboxesShowEnabledSkills(t *testing.T) {
 	if got := read("/mnt/skills/custom/draw/SKILL.md"); !strings.Contains(got, "Text of draw") {
 		t.Errorf("%q", got)
 	}
-	for _, path := range []string{"/mnt/skills/custom/draw/abs", "/mnt/skills/../../etc/passwd", "/mnt/skills/custom/draw/up/outside.txt"} {
-		if got := read(path); strings.Contains(got, "do not read me") || strings.Contains(got, "root:") || !strings.Contains(got, "Error") {
+	for _, path := range []string{"/mnt/skills/custom/draw/abs", "/mnt/skills/../../etc/passwd",
+		"/mnt/skills/custom/draw/up/outside.txt"} {
+		if got := read(path); strings.Contains(got, "do not read me") || strings.Contains(got, "root:") ||
+			!strings.Contains(got, "Error") {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
 	putFile(t, data, "extensions_config.json", `{"skills":{"draw":{"enabled":false}}}`)
 	got = s.bash(t, "box", "ls -R /mnt/skills; cat /mnt/skills/custom/draw/SKILL.md /mnt/skills.tmp/*/SKILL.md; exit 0")
-	if strings.Contains(got[0], "draw:") || strings.Contains(got[0], "Text of draw") || !strings.Contains(got[0], "paint") {
+	if strings.Contains(got[0], "draw:") || strings.Contains(got[0], "Text of draw") ||
+		!strings.Contains(got[0], "paint") {
 		t.Errorf("%q", got[0])
 	}
 	if got := read("/mnt/skills/custom/draw/SKILL.md"); strings.Contains(got, "Text of draw") {
@@ -93,7 +101,8 @@ func TestSkillsAreWhereTheOwnerSays(t *testing.T) {
 		putFile(t, o.Data, "skills/custom/draw/SKILL.md", "---\nname: draw\ndescription: d\n---\nText of draw\n")
 	})
 	s.sandboxed(t)
-	r := s.send(t, "POST", "/threads/one/runs/wait", `{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"read_file\",\"args\":{\"path\":\"/mnt/know-how/custom/draw/SKILL.md\"}},{\"name\":\"write_file\",\"args\":{\"path\":\"/mnt/know-how/x\",\"content\":\"x\"}}]},{\"text\":\"done\"}]}"}]}}`)
+	r := s.send(t, "POST", "/threads/one/runs/wait",
+		`{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"read_file\",\"args\":{\"path\":\"/mnt/know-how/custom/draw/SKILL.md\"}},{\"name\":\"write_file\",\"args\":{\"path\":\"/mnt/know-how/x\",\"content\":\"x\"}}]},{\"text\":\"done\"}]}"}]}}`)
 	if !strings.Contains(r.body, "Text of draw") || !strings.Contains(r.body, "read-only") {
 		t.Error(r.body)
 	}

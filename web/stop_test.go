@@ -14,7 +14,9 @@ func TestReadersOfAStoppingServerAreToldAndGoOnWithTheNext(t *testing.T) {
 	dir := t.TempDir()
 	conf := scripted(t)
 	s := start(t, conf, func(o *web.Options) { o.Data = dir })
-	l := s.stream(t, t.Context(), "/threads/t1/runs/stream", human(`SCRIPT{"turns": [{"text": "first words, ", "chunk": 6, "tokens": 400, "rate": 200}]}`, `"stream_mode": ["messages-tuple"]`))
+	l := s.stream(t, t.Context(), "/threads/t1/runs/stream",
+		human(`SCRIPT{"turns": [{"text": "first words, ", "chunk": 6, "tokens": 400, "rate": 200}]}`,
+			`"stream_mode": ["messages-tuple"]`))
 	run := l.res.Header.Get("Content-Location")
 	l.until(t, "lorem")
 	stopped := make(chan error, 1)
@@ -32,7 +34,8 @@ func TestReadersOfAStoppingServerAreToldAndGoOnWithTheNext(t *testing.T) {
 
 	s = start(t, conf, func(o *web.Options) { o.Data = dir })
 	a := s.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) || !strings.Contains(a.body, "event: end") {
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) ||
+		!strings.Contains(a.body, "event: end") {
 		t.Errorf("the next server: %d %.2000s", a.status, a.body)
 	}
 	if got := s.send(t, "GET", run, "").body; !strings.Contains(got, `"success"`) {

@@ -17,18 +17,21 @@ func TestSettingsListEveryToolThatModelsAreOffered(t *testing.T) {
 		"api_key: test, supports_vision: true}]\n", a.script.URL+"/v1"))
 	all, _ := a.say(t, "t1", "hi", `"context":{"subagent_enabled":true,"is_plan_mode":true}`)
 	offered := all[0].tools()
-	if !slices.Contains(offered, "view_image") || !slices.Contains(offered, "task") || !slices.Contains(offered, "write_todos") {
+	if !slices.Contains(offered, "view_image") || !slices.Contains(offered, "task") ||
+		!slices.Contains(offered, "write_todos") {
 		t.Fatalf("the run has no image, helper or plan tool: %v", offered)
 	}
 	for _, lang := range []string{"en", "zh-CN"} {
-		page := a.send(t, "GET", "/workspace/settings/tools", "", "Cookie", "fawn_prefs=lang="+lang, "Accept", "text/html").body
+		page := a.send(t, "GET", "/workspace/settings/tools", "", "Cookie", "fawn_prefs=lang="+lang, "Accept",
+			"text/html").body
 		if !strings.Contains(page, `<html lang="`+lang+`"`) {
 			t.Errorf("the page is not in %s", lang)
 		}
 		_, list, _ := strings.Cut(page, `<ul class="rows">`)
 		list, _, _ = strings.Cut(list, "</ul>")
 		var shown []string
-		for _, m := range regexp.MustCompile(`<code>([a-z_]+)</code>\s*<span class="meta">([^<]*)</span>`).FindAllStringSubmatch(list, -1) {
+		for _, m := range regexp.MustCompile(`<code>([a-z_]+)</code>\s*<span class="meta">([^<]*)</span>`).
+			FindAllStringSubmatch(list, -1) {
 			shown = append(shown, m[1])
 			if m[2] == "" {
 				t.Errorf("%s: %s has no words", lang, m[1])

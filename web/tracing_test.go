@@ -108,17 +108,23 @@ func paintedRun(t *testing.T, conf string, headers ...string) (*server, string) 
 	t.Helper()
 	model := scriptmodel.Start(t)
 	turn := func(prompt, completion int, text string, calls ...scriptmodel.Call) scriptmodel.Turn {
-		return scriptmodel.Turn{Text: text, ToolCalls: calls, Usage: &scriptmodel.Usage{Prompt: prompt, Completion: completion}}
+		return scriptmodel.Turn{Text: text, ToolCalls: calls,
+			Usage: &scriptmodel.Usage{Prompt: prompt, Completion: completion}}
 	}
 	model.When("paint it", scriptmodel.Script{Turns: []scriptmodel.Turn{
-		turn(1000, 100, "", scriptmodel.Call{Name: "task", Args: json.RawMessage(`{"description":"Mix","prompt":"mix the colour","subagent_type":"general-purpose"}`)},
+		turn(1000, 100, "",
+			scriptmodel.Call{Name: "task",
+				Args: json.RawMessage(
+					`{"description":"Mix","prompt":"mix the colour","subagent_type":"general-purpose"}`)},
 			scriptmodel.Call{Name: "read_file", Args: json.RawMessage(`{"path":"/mnt/user-data/workspace/none.txt"}`)}),
 		turn(2000, 100, "Painted with "+canary("model")+".")}})
 	model.When("mix the colour", scriptmodel.Script{Turns: []scriptmodel.Turn{turn(5000, 300, "Mixed.")}})
 	conf = strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}", 1) + conf
 	s := start(t, strings.Replace(conf, "api_key: test", "api_key: "+canary("model"), 1))
 	const thread = "11111111-1111-4111-8111-111111111111"
-	if res := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("paint it", `"context":{"subagent_enabled":true}`), headers...); !strings.Contains(res.body, "Painted") {
+	res := s.send(t, "POST", "/threads/"+thread+"/runs/wait",
+		human("paint it", `"context":{"subagent_enabled":true}`), headers...)
+	if !strings.Contains(res.body, "Painted") {
 		t.Fatalf("%d %s", res.status, res.body)
 	}
 	return s, thread
@@ -128,7 +134,8 @@ func paintedRun(t *testing.T, conf string, headers ...string) (*server, string) 
 // tools and its helper, and no word of what was said.
 func TestARunIsATrace(t *testing.T) {
 	c := collect(t)
-	s, thread := paintedRun(t, fmt.Sprintf("tracing: {endpoint: %q, headers: {x-collector-key: letmein}, service_name: studio}\n", c.URL),
+	s, thread := paintedRun(t,
+		fmt.Sprintf("tracing: {endpoint: %q, headers: {x-collector-key: letmein}, service_name: studio}\n", c.URL),
 		"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if err := s.stop(); err != nil { // sends what is left
 		t.Fatal(err)
@@ -155,15 +162,18 @@ func TestARunIsATrace(t *testing.T) {
 	for _, span := range chats {
 		a := said(span)
 		total[hex.EncodeToString(span.ParentSpanId)]++
-		if a["gen_ai.operation.name"] != "chat" || a["gen_ai.request.model"] != "script" || a["gen_ai.usage.input_tokens"] == "" ||
-			a["gen_ai.response.time_to_first_chunk"] == "" || span.Kind != otlp.Span_SPAN_KIND_CLIENT || span.EndTimeUnixNano <= span.StartTimeUnixNano {
+		if a["gen_ai.operation.name"] != "chat" || a["gen_ai.request.model"] != "script" ||
+			a["gen_ai.usage.input_tokens"] == "" || a["gen_ai.response.time_to_first_chunk"] == "" ||
+			span.Kind != otlp.Span_SPAN_KIND_CLIENT || span.EndTimeUnixNano <= span.StartTimeUnixNano {
 			t.Errorf("a chat: %v %v", span, a)
 		}
 	}
 	if total[hex.EncodeToString(agent.SpanId)] != 2 || total[hex.EncodeToString(helper.SpanId)] != 1 {
 		t.Errorf("the chats are under %v", total)
 	}
-	if a := said(agent); a["gen_ai.conversation.id"] != thread || a["fawn.run.status"] != "success" || a["user.id"] != "default" || c.service != "studio" {
+	a := said(agent)
+	if a["gen_ai.conversation.id"] != thread || a["fawn.run.status"] != "success" || a["user.id"] != "default" ||
+		c.service != "studio" {
 		t.Errorf("the run: %v of %s", a, c.service)
 	}
 	if read.Status.GetCode() != otlp.Status_STATUS_CODE_ERROR || said(read)["error.type"] == "" {
@@ -173,7 +183,8 @@ func TestARunIsATrace(t *testing.T) {
 		if hex.EncodeToString(span.TraceId) != "4bf92f3577b34da6a3ce929d0e0e4736" {
 			t.Errorf("%s is in another trace", span.Name)
 		}
-		if text := span.String(); strings.Contains(text, "paint it") || strings.Contains(text, "none.txt") || strings.Contains(text, "Painted") || strings.Contains(text, "cAnArY") {
+		if text := span.String(); strings.Contains(text, "paint it") || strings.Contains(text, "none.txt") ||
+			strings.Contains(text, "Painted") || strings.Contains(text, "cAnArY") {
 			t.Errorf("%s tells what was said: %s", span.Name, text)
 		}
 	}
@@ -190,7 +201,8 @@ func TestContentOfTracesHasNoSecrets(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if a := said(c.one(t, "execute_tool read_file")); !strings.Contains(a["gen_ai.tool.call.arguments"], "none.txt") || a["gen_ai.tool.call.result"] == "" {
+	if a := said(c.one(t, "execute_tool read_file")); !strings.Contains(a["gen_ai.tool.call.arguments"], "none.txt") ||
+		a["gen_ai.tool.call.result"] == "" {
 		t.Errorf("a tool: %v", a)
 	}
 	type msg struct {
@@ -227,8 +239,9 @@ func TestContentOfTracesHasNoSecrets(t *testing.T) {
 // TestHostedTracersGetTheirKeys: the environment names Langfuse and LangSmith as DeerFlow reads it.
 func TestHostedTracersGetTheirKeys(t *testing.T) {
 	fuse, smith := collect(t), collect(t)
-	for name, v := range map[string]string{"LANGFUSE_TRACING": "true", "LANGFUSE_PUBLIC_KEY": "pk-lf-1", "LANGFUSE_SECRET_KEY": "sk-lf-2", "LANGFUSE_HOST": fuse.URL,
-		"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "lsv2-3", "LANGSMITH_ENDPOINT": smith.URL, "LANGSMITH_PROJECT": "deer"} {
+	for name, v := range map[string]string{"LANGFUSE_TRACING": "true", "LANGFUSE_PUBLIC_KEY": "pk-lf-1",
+		"LANGFUSE_SECRET_KEY": "sk-lf-2", "LANGFUSE_HOST": fuse.URL, "LANGSMITH_TRACING": "true",
+		"LANGSMITH_API_KEY": "lsv2-3", "LANGSMITH_ENDPOINT": smith.URL, "LANGSMITH_PROJECT": "deer"} {
 		t.Setenv(name, v)
 	}
 	s, thread := paintedRun(t, "")
@@ -240,10 +253,13 @@ func TestHostedTracersGetTheirKeys(t *testing.T) {
 			t.Errorf("%v", a)
 		}
 	}
-	if h := fuse.heads[0]; h.Get("Authorization") != "Basic cGstbGYtMTpzay1sZi0y" || h.Get("X-Langfuse-Ingestion-Version") != "4" || fuse.paths[0] != "/api/public/otel/v1/traces" {
+	h := fuse.heads[0]
+	if h.Get("Authorization") != "Basic cGstbGYtMTpzay1sZi0y" || h.Get("X-Langfuse-Ingestion-Version") != "4" ||
+		fuse.paths[0] != "/api/public/otel/v1/traces" {
 		t.Errorf("Langfuse: %s %v", fuse.paths[0], h)
 	}
-	if h := smith.heads[0]; h.Get("X-Api-Key") != "lsv2-3" || h.Get("Langsmith-Project") != "deer" || smith.paths[0] != "/otel/v1/traces" {
+	if h := smith.heads[0]; h.Get("X-Api-Key") != "lsv2-3" || h.Get("Langsmith-Project") != "deer" ||
+		smith.paths[0] != "/otel/v1/traces" {
 		t.Errorf("LangSmith: %s %v", smith.paths[0], h)
 	}
 }
@@ -275,17 +291,21 @@ func TestDoctorTriesCollectors(t *testing.T) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 	}))
 	t.Cleanup(refuses.Close)
-	for name, v := range map[string]string{"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "lsv2-3", "LANGSMITH_ENDPOINT": refuses.URL} {
+	for name, v := range map[string]string{"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "lsv2-3",
+		"LANGSMITH_ENDPOINT": refuses.URL} {
 		t.Setenv(name, v)
 	}
 	conf, out := filepath.Join(t.TempDir(), "config.yaml"), &text{}
 	if err := os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: out}); err != nil {
+	_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: out})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ok    metrics", "ok    tracing       the collector at " + c.URL + "/v1/traces takes traces", "note  tracing       LangSmith doesn't take traces", "401 Unauthorized: \"who are you?"} {
+	for _, want := range []string{"ok    metrics",
+		"ok    tracing       the collector at " + c.URL + "/v1/traces takes traces",
+		"note  tracing       LangSmith doesn't take traces", "401 Unauthorized: \"who are you?"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, out)
 		}

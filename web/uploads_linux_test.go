@@ -22,7 +22,8 @@ import (
 // pieces are what names of files are made of: scripts in both directions, signs that mean
 // something to a shell, an address, a page or another system, and some that mean nothing good.
 func pieces() []string {
-	return strings.Split("report|Übersicht|école|e\u0301cole|报告|報告書|보고서|تقرير|דוח|отчёт|รายงาน|📊|👩‍👩‍👧|🇨🇭|a̐éö̲| |  |.|..|...|-|--|_|~|#|%|%2e%2e%2f|%00|%|+|&|&amp;|=|?|;|:|*|<b>|<script>|\"|'|`|$HOME|$(id)|{}|[0]|!|@|^|(1)|,|\u202e|\u200f|\u200b|\ufeff|\u2028|CON|NUL|aux|COM1|LPT1.|desktop.ini|.git|.htaccess|-rf|~root|/|../|C:\\|\\|\x00|\t|\n|\r\n|\x7f|\u0085|\x1b[31m|\xff|\xc3|.upload-|.part|"+strings.Repeat("long", 40)+"|"+strings.Repeat("長", 80), "|")
+	return strings.Split("report|Übersicht|école|e\u0301cole|报告|報告書|보고서|تقرير|דוח|отчёт|รายงาน|📊|👩‍👩‍👧|🇨🇭|a̐éö̲| |  |.|..|...|-|--|_|~|#|%|%2e%2e%2f|%00|%|+|&|&amp;|=|?|;|:|*|<b>|<script>|\"|'|`|$HOME|$(id)|{}|[0]|!|@|^|(1)|,|\u202e|\u200f|\u200b|\ufeff|\u2028|CON|NUL|aux|COM1|LPT1.|desktop.ini|.git|.htaccess|-rf|~root|/|../|C:\\|\\|\x00|\t|\n|\r\n|\x7f|\u0085|\x1b[31m|\xff|\xc3|.upload-|.part|"+
+		strings.Repeat("long", 40)+"|"+strings.Repeat("長", 80), "|")
 }
 
 // strangeNames are so many different names, the same each time.
@@ -47,11 +48,14 @@ func strangeNames(n int) []string {
 // storable says how a name is stored: a folder part is dropped, and what no file should have in
 // its name is refused.
 func storable(sent string) (string, bool) {
-	if !utf8.ValidString(sent) || strings.ContainsFunc(sent, func(r rune) bool { return unicode.IsControl(r) || r == '\\' }) || strings.HasSuffix(sent, "/") {
+	if !utf8.ValidString(sent) ||
+		strings.ContainsFunc(sent, func(r rune) bool { return unicode.IsControl(r) || r == '\\' }) ||
+		strings.HasSuffix(sent, "/") {
 		return "", false
 	}
 	name := sent[strings.LastIndex(sent, "/")+1:]
-	if name == "" || name == "." || name == ".." || len(name) > 255 || strings.HasPrefix(name, ".upload-") && strings.HasSuffix(name, ".part") {
+	if name == "" || name == "." || name == ".." || len(name) > 255 ||
+		strings.HasPrefix(name, ".upload-") && strings.HasSuffix(name, ".part") {
 		return "", false
 	}
 	return name, true
@@ -63,7 +67,10 @@ func filesForm(t *testing.T, names []string, content func(name string) string) (
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for _, name := range names {
-		h := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="files"; filename="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`}}
+		h := textproto.MIMEHeader{
+			"Content-Disposition": {`form-data; name="files"; filename="` +
+				strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`},
+		}
 		part, err := w.CreatePart(h)
 		if err == nil {
 			_, err = part.Write([]byte(content(name)))
@@ -102,7 +109,8 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 		name, ok := storable(sent)
 		switch {
 		case !ok:
-			if refused++; a.status < 300 && (len(res.Files) > 0 || len(res.SkippedFiles) != 1 || res.Success) || a.status >= 500 {
+			if refused++; a.status < 300 && (len(res.Files) > 0 || len(res.SkippedFiles) != 1 || res.Success) ||
+				a.status >= 500 {
 				t.Errorf("%q, which cannot be stored: %d %s", sent, a.status, a.body)
 			}
 		case a.status != http.StatusOK || len(res.Files) != 1 || res.Files[0].Filename != name:
@@ -126,7 +134,8 @@ func TestFilesOfAnyNameGoRound(t *testing.T) {
 		if a := s.send(t, "GET", f.ArtifactURL, ""); a.status != http.StatusOK || a.body != content(sent) {
 			t.Errorf("%q: %d %q", f.Filename, a.status, a.body)
 		}
-		if a := s.send(t, "DELETE", "/api/threads/names/uploads/"+url.PathEscape(f.Filename), ""); a.status != http.StatusOK {
+		a := s.send(t, "DELETE", "/api/threads/names/uploads/"+url.PathEscape(f.Filename), "")
+		if a.status != http.StatusOK {
 			t.Errorf("%q cannot be deleted: %d %s", f.Filename, a.status, a.body)
 		}
 	}
@@ -151,7 +160,8 @@ func TestManyUploadsAtOnce(t *testing.T) {
 				names = append(names, fmt.Sprintf("file-%d-%d.bin", i, j))
 			}
 			body, kind := filesForm(t, names, content)
-			if a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind); a.status != http.StatusOK {
+			a := s.send(t, "POST", "/api/threads/"+thread+"/uploads", body, "Content-Type", kind)
+			if a.status != http.StatusOK {
 				t.Errorf("%d: %d %s", i, a.status, a.body)
 			}
 		})

@@ -25,10 +25,12 @@ func TestADeletedUserLeavesNothing(t *testing.T) {
 		"page": func(t *testing.T, l *leaver) {
 			const form = "application/x-www-form-urlencoded"
 			path := "/ui/users/" + l.id + "/delete"
-			if a := l.owner.do(t, "POST", path, "", "Content-Type", form, "Accept", "text/html"); a.status != http.StatusOK || !strings.Contains(a.body, "all of their chats") {
+			a := l.owner.do(t, "POST", path, "", "Content-Type", form, "Accept", "text/html")
+			if a.status != http.StatusOK || !strings.Contains(a.body, "all of their chats") {
 				t.Errorf("the page doesn't say what goes: %d %s", a.status, a.body)
 			}
-			if a := l.owner.do(t, "POST", path, "sure=1", "Content-Type", form, "Accept", "text/html"); a.status != http.StatusSeeOther {
+			if a := l.owner.do(t, "POST", path, "sure=1", "Content-Type", form, "Accept",
+				"text/html"); a.status != http.StatusSeeOther {
 				t.Errorf("delete: %d %s", a.status, a.body)
 			}
 		},
@@ -73,9 +75,12 @@ func newLeaver(t *testing.T) *leaver {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
+	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
+		o.Addr, o.Data = "0.0.0.0:0", dir
+	})
 	l := &leaver{owner: s.owner(t), dir: dir}
-	if a := l.owner.do(t, "POST", "/threads/owners/runs/wait", human("words of the owner's own")); a.status != http.StatusOK {
+	a := l.owner.do(t, "POST", "/threads/owners/runs/wait", human("words of the owner's own"))
+	if a.status != http.StatusOK {
 		t.Fatal(a.body)
 	}
 	zoe := l.owner.member(t, "zoe@x.org", account.RoleUser)
@@ -107,10 +112,12 @@ func (l *leaver) console(t *testing.T) {
 	t.Helper()
 	remove := func(said string, keep, sure bool) (string, error) {
 		var out bytes.Buffer
-		err := web.DeleteUser(t.Context(), web.Options{Data: l.dir, Out: &out}, strings.NewReader(said), "zoe@x.org", keep, sure)
+		err := web.DeleteUser(t.Context(), web.Options{Data: l.dir, Out: &out}, strings.NewReader(said), "zoe@x.org",
+			keep, sure)
 		return out.String(), err
 	}
-	if out, err := remove("", false, false); err == nil || !strings.Contains(out, "3 chats, 2 scheduled tasks, 1 agent, 1 memory") {
+	out, err := remove("", false, false)
+	if err == nil || !strings.Contains(out, "3 chats, 2 scheduled tasks, 1 agent, 1 memory") {
 		t.Errorf("it doesn't say what goes and ask: %v\n%s", err, out)
 	}
 	if found := mentions(t, l.dir, secretWord); len(found) == 0 {

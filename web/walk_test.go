@@ -37,7 +37,9 @@ func TestATokenThatReadsChangesNothingOverMCP(t *testing.T) {
 	}
 	ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer leave()
-	if _, err := reads.CallTool(ctx, &sdk.CallToolParams{Name: "wait_task", Arguments: map[string]any{"thread_id": "t1", "run_id": run}}); err == nil {
+	_, err := reads.CallTool(ctx,
+		&sdk.CallToolParams{Name: "wait_task", Arguments: map[string]any{"thread_id": "t1", "run_id": run}})
+	if err == nil {
 		t.Error("the run is over")
 	}
 	if !running() {
@@ -68,7 +70,8 @@ func TestSharedLinksAreTheirOwners(t *testing.T) {
 	if link == "" {
 		t.Fatal("there is no link")
 	}
-	if a := eve.do(t, "GET", "/ui/threads/t1/share", ""); a.status != http.StatusNotFound || strings.Contains(a.body, link) {
+	a := eve.do(t, "GET", "/ui/threads/t1/share", "")
+	if a.status != http.StatusNotFound || strings.Contains(a.body, link) {
 		t.Errorf("eve sees the link: %d", a.status)
 	}
 	for _, r := range s.app.Route() {

@@ -23,13 +23,15 @@ func TestWebhooksStayOutOfPrivateNetworks(t *testing.T) {
 	defer srv.Close()
 	run := func(t *testing.T, s *server, url string) {
 		t.Helper()
-		if a := s.send(t, "POST", "/threads/t1/runs/wait", human("hi", `"webhook":"`+url+`"`)); a.status != http.StatusOK {
+		a := s.send(t, "POST", "/threads/t1/runs/wait", human("hi", `"webhook":"`+url+`"`))
+		if a.status != http.StatusOK {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
 	givenUp := func(t *testing.T, s *server) {
 		t.Helper()
-		for end := time.Now().Add(patience); !strings.Contains(s.log.String(), "giving up on a webhook"); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(patience); !strings.Contains(s.log.String(),
+			"giving up on a webhook"); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("log:\n%s", s.log)
 			}

@@ -34,7 +34,8 @@ func internet(t *testing.T) *httptest.Server {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, `<title>App</title><main id=m>Loading</main><script>fetch("/words").then(r => r.text()).then(x => { m.innerHTML = x })</script>`)
 		case "/words":
-			fmt.Fprint(w, strings.Repeat("<p>Otters hold hands while they sleep, so that the river does not part them.</p>", 20))
+			fmt.Fprint(w,
+				strings.Repeat("<p>Otters hold hands while they sleep, so that the river does not part them.</p>", 20))
 		case "/favicon.ico":
 		default:
 			t.Errorf("asked for %s", r.URL)
@@ -91,7 +92,8 @@ tools:
 			t.Errorf("result %d has a block of ours: %s", i, tools[i])
 		}
 	}
-	if all := s.send(t, "GET", "/threads/w1/state", "").body + s.log.String() + s.out.String(); strings.Contains(all, secretValue) {
+	all := s.send(t, "GET", "/threads/w1/state", "").body + s.log.String() + s.out.String()
+	if strings.Contains(all, secretValue) {
 		t.Error("the key is told")
 	}
 	if found := writtenDown(t, data, secretValue); len(found) > 0 {
@@ -115,18 +117,21 @@ func TestAPageOfScriptsIsShownInABrowser(t *testing.T) {
 	conf := scripted(t) + fmt.Sprintf("\nweb: {allow_private: [127.0.0.1], ports: [%d], browser: ", port)
 	s := start(t, conf+at+"}\n")
 	args := fmt.Sprintf(`{"url":%q}`, site.URL+"/app")
-	if got := s.tool(t, "w2", "web_fetch", args); !strings.Contains(got, "Otters hold hands") || !strings.Contains(got, "# App") {
+	got := s.tool(t, "w2", "web_fetch", args)
+	if !strings.Contains(got, "Otters hold hands") || !strings.Contains(got, "# App") {
 		t.Errorf("in a browser: %.600s", got)
 	}
 	if state := s.send(t, "GET", "/threads/w2/state", "").body; !strings.Contains(state, `"provider":"browser"`) {
 		t.Errorf("the result does not say that a browser was used: %.2000s", state)
 	}
 	s.configure(t, conf+"off}\n")
-	if got := s.tool(t, "w3", "web_fetch", fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/app")); !strings.Contains(got, "Loading") ||
+	if got := s.tool(t, "w3", "web_fetch",
+		fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/app")); !strings.Contains(got, "Loading") ||
 		!strings.Contains(got, "Note: no browser is installed or set (web.browser)") {
 		t.Errorf("without: %.600s", got)
 	}
-	if got := s.tool(t, "w3", "web_fetch", fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/foxes")); !strings.Contains(got, "All foxes") {
+	if got := s.tool(t, "w3", "web_fetch",
+		fmt.Sprintf(`{"url":%q,"render":true}`, site.URL+"/foxes")); !strings.Contains(got, "All foxes") {
 		t.Errorf("a page that needs none: %.600s", got)
 	}
 }

@@ -133,7 +133,8 @@ func (s *Sink) Record(_ context.Context, ev agent.Event) error {
 func (s *Sink) Step(_ context.Context, st agent.Step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.steps = append(s.steps, Step{Node: st.Node, Patch: st.Patch, State: st.State.Clone(), Next: st.Next, Last: st.Last})
+	s.steps = append(s.steps, Step{Node: st.Node, Patch: st.Patch, State: st.State.Clone(), Next: st.Next,
+		Last: st.Last})
 	return s.Fail
 }
 

@@ -255,25 +255,37 @@ func TestJudgeLetsWorkThrough(t *testing.T) {
 	for _, script := range []string{
 		"ls -la", "echo hi", "python3 main.py", "cd src && make -j2 2>&1 | tail -20",
 		"rm -rf build", "rm -rf /mnt/user-data/workspace/x", "rm -rf ./*", "rm -f /", "rm -r ~/x", "rm -rf /tmp/x",
-		"rm -rf $DIR/", "rmdir /", "echo rm -rf /", `echo "rm -rf /"`, `git commit -m "rm -rf / is bad; curl x | sh"`, "ls # rm -rf /",
-		"cat > run.sh <<'EOF'\nrm -rf /\ncurl x | sh\nEOF", "cat <<-EOF > a\n\trm -rf /\n\tEOF\necho done", "grep -r 'rm -rf /' .",
-		"dd of=x", "cat /etc/passwd", "cat /etc/shadow.txt", "echo x > etc/hosts", "echo x > /tmp/bin/x", "ls > /dev/null 2>&1", "echo x > ./.bashrc", "cat < /etc/hosts",
-		"x=$(curl -s https://x.example)", "echo $(curl x)", `echo "$(wget -qO- x)" > a`, "local x=$(base64 -d a)", "x=`curl y`; echo $x", "printf '%s' `python3 v.py`",
-		`for f in $(python3 list.py); do echo $f; done`, "diff <(curl a) <(curl b)", `python3 -c 'print(1)' "$(curl x)"`, `python3 app.py "$(curl x)"`,
-		"curl x | python3 -m json.tool", `curl x | python3 -c "import sys"`, "curl x | jq .", "bash run.sh", "bash -e run.sh", "bash -c 'ls -l'", "sh -c \"echo $x\"", "find . -name '*.sh' | xargs bash -n",
-		`eval "$(ssh-agent -s)"`, "source venv/bin/activate", "source <(kubectl completion bash)", "bash <<EOF\nls\nEOF", "bash <<< 'ls'", "python3 <<< 'print(1)'",
-		"base64 -d a > b", "base64 a | cat", "cat /proc/cpuinfo", "ls /proc/1/environment", "MY_LD_PRELOAD=1 ls", "echo /dev/tcp",
-		"echo $((1 << 2)) $((3 | 4))", "((i<10 || j>3)) && echo yes", "for ((i=0;i<3;i++)); do echo $i; done", "echo $((1+(2*3)))",
-		"case $SHELL in bash|sh) echo ok;; (zsh|ksh) echo no;; esac", "x=$(case a in bash|sh) echo 1;; esac)", "case a in\n  b|sh)\n   ls;;\nesac | cat",
-		"f() { g | h & }; f", "fact() { echo $(fact 1); }", "while true; do curl x; sleep 1; done", "while read l; do x & done < a", "sleep 9 &", "a & b & wait",
-		"function f { ls; }; f", "arr=(a b $(curl x)); echo ${arr[@]}", "echo ${x#'}'} ${y:-\"}\"}", `echo 'it'\''s'`, `echo "a \" b"`, "echo $'it\\'s'", "awk '{print $1; print $2}' a", "sed 's/a|b/c/' a",
-		"pipx run black", "apt list", "echo sudo", "echo PATH=x", "chmod 755 a", "chmod +x a", "MYPATH=1 ls",
-		"cat <<EOF\nit's\nEOF\nls", "python3 - <<'EOF'\nprint('a \" b')\nEOF", "echo \\\n a", "ls |& cat", "ls &> a", "exec 3>&1", "2>&1 ls", "echo {a,b}", "touch {1..5000}.txt", "echo {a,b}{c,d}{e,f}", "echo {{{{{{{{{{{{{{{{{{{{", "[[ a < b ]] && echo c", "test 1 -lt 2",
-		"cat list | while read f; do bash \"$f\"; done", "cat list | while read f; do bash -c \"echo $f\"; done", "ls | (cd a; bash run.sh)",
-		"cat > a.sh <<'EOF'\nrm -rf /", "cat <<A <<'B'\nx\nA\nrm -rf /", "echo 'unclosed; ls", "echo \"a $(cat <<'EOF'\nrm -rf /\nEOF\n)\"",
-		"rm -rf \"${DIR:?}\"/*", "rm -rf ${HOME:+x}", "trap 'rm -rf \"$tmp\"' EXIT", "alias ll='ls -l'", "trap - INT", "env -i sh run.sh", "env -S 'ls -l'",
-		"echo $(( a[1] + ${b[2]} ))", "printf '%s [$x]' a", "[ \"$x[1]\" = a ]", "while true; do sleep 9 & wait; done", "f() { g & }; f", "find . -exec ! rm -rf / \\;",
-		"echo $((cat / 2))", "time make -j2", "coproc cat", "echo a | tee >(cat)", "bash -O extglob -c 'ls'", "python3 -W ignore a.py \"$(curl x)\"",
+		"rm -rf $DIR/", "rmdir /", "echo rm -rf /", `echo "rm -rf /"`, `git commit -m "rm -rf / is bad; curl x | sh"`,
+		"ls # rm -rf /", "cat > run.sh <<'EOF'\nrm -rf /\ncurl x | sh\nEOF",
+		"cat <<-EOF > a\n\trm -rf /\n\tEOF\necho done", "grep -r 'rm -rf /' .", "dd of=x", "cat /etc/passwd",
+		"cat /etc/shadow.txt", "echo x > etc/hosts", "echo x > /tmp/bin/x", "ls > /dev/null 2>&1", "echo x > ./.bashrc",
+		"cat < /etc/hosts",
+		"x=$(curl -s https://x.example)", "echo $(curl x)", `echo "$(wget -qO- x)" > a`, "local x=$(base64 -d a)",
+		"x=`curl y`; echo $x", "printf '%s' `python3 v.py`", `for f in $(python3 list.py); do echo $f; done`,
+		"diff <(curl a) <(curl b)", `python3 -c 'print(1)' "$(curl x)"`, `python3 app.py "$(curl x)"`,
+		"curl x | python3 -m json.tool", `curl x | python3 -c "import sys"`, "curl x | jq .", "bash run.sh",
+		"bash -e run.sh", "bash -c 'ls -l'", "sh -c \"echo $x\"", "find . -name '*.sh' | xargs bash -n",
+		`eval "$(ssh-agent -s)"`, "source venv/bin/activate", "source <(kubectl completion bash)",
+		"bash <<EOF\nls\nEOF", "bash <<< 'ls'", "python3 <<< 'print(1)'", "base64 -d a > b", "base64 a | cat",
+		"cat /proc/cpuinfo", "ls /proc/1/environment", "MY_LD_PRELOAD=1 ls", "echo /dev/tcp",
+		"echo $((1 << 2)) $((3 | 4))", "((i<10 || j>3)) && echo yes", "for ((i=0;i<3;i++)); do echo $i; done",
+		"echo $((1+(2*3)))", "case $SHELL in bash|sh) echo ok;; (zsh|ksh) echo no;; esac",
+		"x=$(case a in bash|sh) echo 1;; esac)", "case a in\n  b|sh)\n   ls;;\nesac | cat", "f() { g | h & }; f",
+		"fact() { echo $(fact 1); }", "while true; do curl x; sleep 1; done", "while read l; do x & done < a",
+		"sleep 9 &", "a & b & wait", "function f { ls; }; f", "arr=(a b $(curl x)); echo ${arr[@]}",
+		"echo ${x#'}'} ${y:-\"}\"}", `echo 'it'\''s'`, `echo "a \" b"`, "echo $'it\\'s'",
+		"awk '{print $1; print $2}' a", "sed 's/a|b/c/' a", "pipx run black", "apt list", "echo sudo", "echo PATH=x",
+		"chmod 755 a", "chmod +x a", "MYPATH=1 ls", "cat <<EOF\nit's\nEOF\nls",
+		"python3 - <<'EOF'\nprint('a \" b')\nEOF", "echo \\\n a", "ls |& cat", "ls &> a", "exec 3>&1", "2>&1 ls",
+		"echo {a,b}", "touch {1..5000}.txt", "echo {a,b}{c,d}{e,f}", "echo {{{{{{{{{{{{{{{{{{{{",
+		"[[ a < b ]] && echo c", "test 1 -lt 2", "cat list | while read f; do bash \"$f\"; done",
+		"cat list | while read f; do bash -c \"echo $f\"; done", "ls | (cd a; bash run.sh)",
+		"cat > a.sh <<'EOF'\nrm -rf /", "cat <<A <<'B'\nx\nA\nrm -rf /", "echo 'unclosed; ls",
+		"echo \"a $(cat <<'EOF'\nrm -rf /\nEOF\n)\"", "rm -rf \"${DIR:?}\"/*", "rm -rf ${HOME:+x}",
+		"trap 'rm -rf \"$tmp\"' EXIT", "alias ll='ls -l'", "trap - INT", "env -i sh run.sh", "env -S 'ls -l'",
+		"echo $(( a[1] + ${b[2]} ))", "printf '%s [$x]' a", "[ \"$x[1]\" = a ]", "while true; do sleep 9 & wait; done",
+		"f() { g & }; f", "find . -exec ! rm -rf / \\;", "echo $((cat / 2))", "time make -j2", "coproc cat",
+		"echo a | tee >(cat)", "bash -O extglob -c 'ls'", "python3 -W ignore a.py \"$(curl x)\"",
 	} {
 		if v := command.Judge(script); v.Level != command.Pass || v.Reason != "" {
 			t.Errorf("%q: %s %q", script, v.Level, v.Reason)
@@ -307,8 +319,9 @@ func TestJudgeWarns(t *testing.T) {
 }
 
 func TestJudgeIsFastOnHostileText(t *testing.T) {
-	for _, piece := range []string{"$((", "$(", "(", "`", "${", "<(", "case x in ", "<<a ", "a=(", `"$(`, "\\", "))", "f(){", "$((`", "a|", "''", "for ((;;))do ", "eval $(", "bash -c \"$(", "eval '", "rm -r ", "xargs ", "find -exec ", "su -c $(",
-		"{a,b}", "{1..900}", "x{1..99} ", "{{a,b},", "{a,{b,"} {
+	for _, piece := range []string{"$((", "$(", "(", "`", "${", "<(", "case x in ", "<<a ", "a=(", `"$(`, "\\", "))",
+		"f(){", "$((`", "a|", "''", "for ((;;))do ", "eval $(", "bash -c \"$(", "eval '", "rm -r ", "xargs ",
+		"find -exec ", "su -c $(", "{a,b}", "{1..900}", "x{1..99} ", "{{a,b},", "{a,{b,"} {
 		script := strings.Repeat(piece, 10_000/len(piece))
 		begin := time.Now()
 		command.Judge(script)
@@ -320,7 +333,9 @@ func TestJudgeIsFastOnHostileText(t *testing.T) {
 
 func FuzzJudge(f *testing.F) {
 	for _, s := range []string{
-		"ls", "rm -rf /", "echo \"$(curl x)\" '", "a <<E\nb\nE", "a <<-'E' >b\n\tE\n$(c)", "case x in (a|b) c;; esac", "$((1+$(a)))", "x=(a `b`)", "f(){ f|f& };f", "$'\\x41\\u00e9\\777'", "a\\", "${a:-\"}\"", "[[ a<b ]]", "((", "a&>b 2>&1 |& c",
+		"ls", "rm -rf /", "echo \"$(curl x)\" '", "a <<E\nb\nE", "a <<-'E' >b\n\tE\n$(c)", "case x in (a|b) c;; esac",
+		"$((1+$(a)))", "x=(a `b`)", "f(){ f|f& };f", "$'\\x41\\u00e9\\777'", "a\\", "${a:-\"}\"", "[[ a<b ]]", "((",
+		"a&>b 2>&1 |& c",
 	} {
 		f.Add(s)
 	}

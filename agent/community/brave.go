@@ -35,7 +35,8 @@ func brave() *provider {
 				Properties struct{ URL string }
 			}
 			var out struct{ Results []result }
-			err := c.get(ctx, "/images/search", url.Values{"q": {q.text}, "count": {strconv.Itoa(q.most)}}, header(c), &out)
+			err := c.get(ctx, "/images/search", url.Values{"q": {q.text}, "count": {strconv.Itoa(q.most)}},
+				header(c), &out)
 			return pictures(out.Results, func(r result) Image {
 				return Image{Title: r.Title, URL: r.Properties.URL, Thumbnail: r.Thumbnail.Src, Page: r.URL}
 			}), err

@@ -30,7 +30,8 @@ func (s *Service) shown(ctx context.Context, u *url.URL, plain page, set Setting
 			plain.notes = append(plain.notes, why)
 		}
 		if strings.TrimSpace(plain.text) == "" {
-			return plain, &Problem{Provider: WebFetch, Class: Empty, Detail: "no content found without a browser, and " + why}
+			return plain, &Problem{Provider: WebFetch, Class: Empty,
+				Detail: "no content found without a browser, and " + why}
 		}
 		return plain, nil
 	}

@@ -36,8 +36,8 @@ type call struct {
 // PrivateNetworks are those that an address set by the owner may be in.
 func PrivateNetworks() []netip.Prefix {
 	var out []netip.Prefix
-	for _, p := range []string{"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128",
-		"fc00::/7"} {
+	for _, p := range []string{"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",
+		"::1/128", "fc00::/7"} {
 		out = append(out, netip.MustParsePrefix(p))
 	}
 	return out

@@ -16,8 +16,8 @@ import (
 
 // duckduckgo reads the results as its page for browsers without script shows them.
 func duckduckgo() *provider {
-	return &provider{name: "duckduckgo", module: []string{"ddg_search", "duckduckgo"}, base: "https://html.duckduckgo.com",
-		keyless: true, search: duckSearch, images: duckImages,
+	return &provider{name: "duckduckgo", module: []string{"ddg_search", "duckduckgo"},
+		base: "https://html.duckduckgo.com", keyless: true, search: duckSearch, images: duckImages,
 		classify: func(status int, body []byte) Class {
 			if status == http.StatusForbidden || duckAsks(body) {
 				return Captcha
@@ -132,8 +132,8 @@ func duckImages(ctx context.Context, c *call, q imageQuery) ([]Image, error) {
 	form.Set("o", "json")
 	form.Set("vqd", string(token[1]))
 	// Six filters by their places: time, size, colour, type, layout and licence.
-	form.Set("f", strings.Join([]string{"", under("size:", q.size), "", under("type:", q.kind), under("layout:", q.layout),
-		""}, ","))
+	form.Set("f", strings.Join([]string{"", under("size:", q.size), "", under("type:", q.kind),
+		under("layout:", q.layout), ""}, ","))
 	if form.Get("kl") == "" {
 		form.Set("l", "wt-wt")
 	}

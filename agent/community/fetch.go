@@ -61,7 +61,8 @@ func (s *Service) fetch(ctx context.Context, thread string, a fetchArgs) (p page
 	}
 	p.text = strings.TrimSpace(strings.ToValidUTF8(p.text, "\uFFFD"))
 	if len(p.text) > maxMarkdown {
-		p.text = strings.ToValidUTF8(p.text[:maxMarkdown], "") + "\n\n[The rest of the page is left out: it is too long]"
+		p.text = strings.ToValidUTF8(p.text[:maxMarkdown], "") +
+			"\n\n[The rest of the page is left out: it is too long]"
 	}
 	s.pages.put(thread, key, p)
 	return p, false, nil
@@ -234,7 +235,8 @@ func challenges(resp *http.Response, body []byte) bool {
 // text makes Markdown of what an address answered with.
 func (s *Service) text(ctx context.Context, resp *http.Response, kind string, body []byte) (title, text string,
 	err error) {
-	if kind == "" || kind == "application/octet-stream" || kind == "text/plain" && bytes.HasPrefix(body, []byte("%PDF-")) {
+	if kind == "" || kind == "application/octet-stream" ||
+		kind == "text/plain" && bytes.HasPrefix(body, []byte("%PDF-")) {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
 	name := path.Base(resp.Request.URL.Path)

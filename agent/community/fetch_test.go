@@ -17,7 +17,8 @@ import (
 // story is a page with a text between what belongs to every page of its site.
 func story(words string) string {
 	return `<html><head><title>Foxes</title></head><body><nav><a href="/">Home</a> <a href="/about">About us</a></nav>
-<article><h1>Foxes</h1>` + strings.Repeat("<p>"+words+" lives in the forest, and hunts at night for mice and small birds, which it hears from far away.</p>", 6) +
+<article><h1>Foxes</h1>` + strings.Repeat("<p>"+words+
+		" lives in the forest, and hunts at night for mice and small birds, which it hears from far away.</p>", 6) +
 		`<p>See the <a href="../more?x=1">other page</a>.</p></article><footer>All rights reserved</footer></body></html>`
 }
 
@@ -37,7 +38,8 @@ func TestAPageIsReadAsMarkdown(t *testing.T) {
 	w.open(s.Server)
 	r := w.call(community.WebFetch, fmt.Sprintf(`{"url":"%s/a/old#part"}`, s.URL))
 	got := r.Content.String()
-	for _, part := range []string{"# Foxes\n\nSource 1: " + s.URL + "/a/new\nRead: 2026-05-01 12:00 UTC\n", "The fox lives", "[other page](" + s.URL + "/more?x=1)"} {
+	for _, part := range []string{"# Foxes\n\nSource 1: " + s.URL + "/a/new\nRead: 2026-05-01 12:00 UTC\n",
+		"The fox lives", "[other page](" + s.URL + "/more?x=1)"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("lacks %q:\n%s", part, got)
 		}
@@ -47,7 +49,8 @@ func TestAPageIsReadAsMarkdown(t *testing.T) {
 			t.Errorf("has %q:\n%s", part, got)
 		}
 	}
-	if a := community.ReadArtifact(r.Artifact); a == nil || a.Read != "2026-05-01T12:00:00Z" || len(a.Sources) != 1 || a.Sources[0].Title != "Foxes" {
+	if a := community.ReadArtifact(r.Artifact); a == nil || a.Read != "2026-05-01T12:00:00Z" || len(a.Sources) != 1 ||
+		a.Sources[0].Title != "Foxes" {
 		t.Errorf("artifact %s", r.Artifact)
 	}
 }
@@ -104,7 +107,8 @@ func TestCharsetsAreRead(t *testing.T) {
 			fmt.Fprint(rw, c.body)
 		})
 		w.open(s.Server)
-		if got := w.call(community.WebFetch, fmt.Sprintf(`{"url":%q}`, s.URL)).Content.String(); !strings.Contains(got, c.want) {
+		got := w.call(community.WebFetch, fmt.Sprintf(`{"url":%q}`, s.URL)).Content.String()
+		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %.300q", name, got)
 		}
 	}
@@ -138,7 +142,8 @@ func TestWhatAPageAnswersWith(t *testing.T) {
 			})
 			w.open(s.Server)
 			r := w.call(community.WebFetch, fmt.Sprintf(`{"url":%q}`, s.URL))
-			if got := r.Content.String(); !strings.Contains(got, c.want) || r.IsError != strings.HasPrefix(c.want, "Error: ") {
+			got := r.Content.String()
+			if !strings.Contains(got, c.want) || r.IsError != strings.HasPrefix(c.want, "Error: ") {
 				t.Errorf("error %v: %.300s\nwant %s", r.IsError, got, c.want)
 			}
 		})
@@ -164,7 +169,8 @@ func TestReadersOfOthers(t *testing.T) {
 		chosen(w, community.WebFetch, name, s.URL)
 		w.set.Fetch.Key = canary
 		got := w.call(community.WebFetch, `{"url":"https://a.example/p#part"}`).Content.String()
-		if !strings.Contains(got, "Source 1: https://a.example/p\n") || !strings.Contains(got, "Red **fox**.") || !strings.Contains(s.asked()[0], c.asked) {
+		if !strings.Contains(got, "Source 1: https://a.example/p\n") || !strings.Contains(got, "Red **fox**.") ||
+			!strings.Contains(s.asked()[0], c.asked) {
 			t.Errorf("%s: %s\nasked %s", name, got, s.asked())
 		}
 	}
@@ -177,7 +183,9 @@ func TestReadersOfOthers(t *testing.T) {
 	chosen(w, community.WebFetch, "jina", jina.URL)
 	w.open(page.Server)
 	w.set.Fallback = true
-	if got := w.call(community.WebFetch, fmt.Sprintf(`{"url":%q}`, page.URL)).Content.String(); !strings.Contains(got, "Note: jina: the quota of the plan is used up (HTTP 402)\n") || !strings.Contains(got, "The fox lives") {
+	got := w.call(community.WebFetch, fmt.Sprintf(`{"url":%q}`, page.URL)).Content.String()
+	if !strings.Contains(got, "Note: jina: the quota of the plan is used up (HTTP 402)\n") ||
+		!strings.Contains(got, "The fox lives") {
 		t.Errorf("after jina: %s", got)
 	}
 }

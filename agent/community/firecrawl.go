@@ -13,7 +13,8 @@ func firecrawl() *provider {
 			var out struct {
 				Data json.RawMessage // a list in the first version, lists by kind in the second
 			}
-			if err := c.post(ctx, "/v1/search", map[string]any{"query": query, "limit": most}, c.bearer(), &out); err != nil {
+			err := c.post(ctx, "/v1/search", map[string]any{"query": query, "limit": most}, c.bearer(), &out)
+			if err != nil {
 				return nil, err
 			}
 			var list []result
@@ -42,7 +43,8 @@ func firecrawl() *provider {
 			if m := out.Data.Metadata; err == nil && m.Status >= 400 {
 				err = c.problem(Rejected, m.Status, "the page")
 			}
-			return reading{title: out.Data.Metadata.Title, address: out.Data.Metadata.SourceURL, text: out.Data.Markdown}, err
+			return reading{title: out.Data.Metadata.Title, address: out.Data.Metadata.SourceURL,
+				text: out.Data.Markdown}, err
 		},
 	}
 }

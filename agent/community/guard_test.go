@@ -85,7 +85,8 @@ func TestNothingInsideIsReadByOthers(t *testing.T) {
 	})
 	w := newWorld(t, nil)
 	chosen(w, community.WebFetch, "jina", s.URL)
-	for _, a := range []string{"http://127.0.0.1/", "http://[::1]/", "http://169.254.169.254/", "http://db.internal/x", "http://localhost/", "http://u:p@a.example/", "file:///etc/passwd", "http://2130706433/"} {
+	for _, a := range []string{"http://127.0.0.1/", "http://[::1]/", "http://169.254.169.254/", "http://db.internal/x",
+		"http://localhost/", "http://u:p@a.example/", "file:///etc/passwd", "http://2130706433/"} {
 		w.call(community.WebFetch, fmt.Sprintf(`{"url":%q}`, a))
 	}
 	if got := s.asked(); len(got) > 0 {
@@ -96,7 +97,8 @@ func TestNothingInsideIsReadByOthers(t *testing.T) {
 // TestRedirectsAreJudged: a page that is allowed leads to each address that is not.
 func TestRedirectsAreJudged(t *testing.T) {
 	var inside atomic.Int32
-	own := map[string]string{"lan.example": "192.168.0.10", "both.example": "10.1.2.3", "six.example": "fd00::1", "rebinds.example": "169.254.169.254"}
+	own := map[string]string{"lan.example": "192.168.0.10", "both.example": "10.1.2.3", "six.example": "fd00::1",
+		"rebinds.example": "169.254.169.254"}
 	w := newWorld(t, local(own))
 	s := serve(t, func(rw http.ResponseWriter, r *http.Request, _ string) {
 		if r.URL.Path != "/go" {
@@ -113,7 +115,8 @@ func TestRedirectsAreJudged(t *testing.T) {
 	n := 0
 	for _, to := range refusedAddresses() {
 		// Those that lead to the one address that is open here, and relative ones.
-		if !strings.Contains(to, "://") || strings.Contains(to, "127.0.0.1") && !strings.Contains(to, "@") || strings.Contains(to, "7f00:1]") || strings.Contains(to, "ocalhost") {
+		if !strings.Contains(to, "://") || strings.Contains(to, "127.0.0.1") && !strings.Contains(to, "@") ||
+			strings.Contains(to, "7f00:1]") || strings.Contains(to, "ocalhost") {
 			continue
 		}
 		n++

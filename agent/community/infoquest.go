@@ -42,7 +42,8 @@ func infoquest() *provider {
 		},
 		images: func(ctx context.Context, c *call, q imageQuery) ([]Image, error) {
 			var out answer
-			err := c.post(ctx, "", map[string]any{"format": "JSON", "query": q.text, "search_type": "Images"}, c.bearer(), &out)
+			err := c.post(ctx, "", map[string]any{"format": "JSON", "query": q.text, "search_type": "Images"},
+				c.bearer(), &out)
 			if err == nil && out.Search == nil {
 				err = c.problem(Malformed, 0, "")
 			}
@@ -53,7 +54,9 @@ func infoquest() *provider {
 			for _, r := range out.Search.Results {
 				all = append(all, r.Content.Results.Images...)
 			}
-			return pictures(all, func(r result) Image { return Image{Title: r.Title, URL: r.Original, Page: r.URL} }), nil
+			return pictures(all, func(r result) Image {
+				return Image{Title: r.Title, URL: r.Original, Page: r.URL}
+			}), nil
 		},
 		read: func(ctx context.Context, c *call, address string) (reading, error) {
 			if c.choice.Base == "" {

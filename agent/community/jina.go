@@ -4,8 +4,8 @@ import "context"
 
 // jina reads pages with a browser of its own; it works without a key, too, more slowly.
 func jina() *provider {
-	return &provider{name: "jina", module: []string{"jina_ai"}, base: "https://r.jina.ai", env: []string{"JINA_API_KEY"},
-		keyless: true,
+	return &provider{name: "jina", module: []string{"jina_ai"}, base: "https://r.jina.ai",
+		env: []string{"JINA_API_KEY"}, keyless: true,
 		read: func(ctx context.Context, c *call, address string) (reading, error) {
 			header := map[string]string{"X-Return-Format": "markdown"}
 			if c.key != "" {

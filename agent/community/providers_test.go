@@ -31,22 +31,27 @@ func wires() map[string]wire {
 	const hits = "1 One & only https://a.example/one?x=1 The first page.\n2 Two https://b.example/two Second."
 	_ = hits
 	return map[string]wire{
-		"tavily": {header: "Authorization", auth: "Bearer " + canary, want: []string{"POST /search ", `"query":"heat pumps"`, `"max_results":2`},
+		"tavily": {header: "Authorization", auth: "Bearer " + canary,
+			want:   []string{"POST /search ", `"query":"heat pumps"`, `"max_results":2`},
 			answer: `{"query":"heat pumps","images":[],"results":[{"title":"One & only","url":"https://a.example/one?x=1","content":"The first page.","score":0.9,"raw_content":null},{"title":"Two","url":"https://b.example/two","content":"Second.","score":0.5}],"response_time":1.2}`,
 			empty:  `{"results":[]}`},
-		"brave": {header: "X-Subscription-Token", auth: canary, want: []string{"GET /web/search?", "q=heat+pumps", "count=2"},
+		"brave": {header: "X-Subscription-Token", auth: canary,
+			want:   []string{"GET /web/search?", "q=heat+pumps", "count=2"},
 			answer: `{"type":"search","web":{"type":"search","results":[{"title":"One &amp; only","url":"https://a.example/one?x=1","description":"The <strong>first</strong> page.","age":"2 days ago"},{"title":"Two","url":"https://b.example/two","description":"Second."}]}}`,
 			empty:  `{"type":"search"}`},
 		"serper": {header: "X-API-KEY", auth: canary, want: []string{"POST /search ", `"q":"heat pumps"`, `"num":2`},
 			answer: `{"searchParameters":{"q":"heat pumps"},"organic":[{"title":"One & only","link":"https://a.example/one?x=1","snippet":"The first page.","position":1},{"title":"Two","link":"https://b.example/two","snippet":"Second.","position":2}],"credits":1}`,
 			empty:  `{"organic":[]}`},
-		"exa": {header: "x-api-key", auth: canary, want: []string{"POST /search ", `"query":"heat pumps"`, `"numResults":2`},
+		"exa": {header: "x-api-key", auth: canary,
+			want:   []string{"POST /search ", `"query":"heat pumps"`, `"numResults":2`},
 			answer: `{"requestId":"r","results":[{"id":"https://a.example/one","title":"One & only","url":"https://a.example/one?x=1","publishedDate":"2026-01-01","text":"The first page."},{"title":"Two","url":"https://b.example/two","highlights":["Second."]}]}`,
 			empty:  `{"results":[]}`},
-		"firecrawl": {header: "Authorization", auth: "Bearer " + canary, want: []string{"POST /v1/search ", `"query":"heat pumps"`, `"limit":2`},
+		"firecrawl": {header: "Authorization", auth: "Bearer " + canary,
+			want:   []string{"POST /v1/search ", `"query":"heat pumps"`, `"limit":2`},
 			answer: `{"success":true,"data":{"web":[{"title":"One & only","description":"The first page.","url":"https://a.example/one?x=1"},{"title":"Two","description":"Second.","url":"https://b.example/two"}]}}`,
 			empty:  `{"success":true,"data":[]}`},
-		"infoquest": {header: "Authorization", auth: "Bearer " + canary, want: []string{"POST / ", `"query":"heat pumps"`, `"format":"JSON"`},
+		"infoquest": {header: "Authorization", auth: "Bearer " + canary,
+			want:   []string{"POST / ", `"query":"heat pumps"`, `"format":"JSON"`},
 			answer: `{"search_result":{"results":[{"content":{"results":{"organic":[{"pos":1,"title":"One & only","url":"https://a.example/one?x=1","desc":"The first page."}],"top_stories":{"items":[{"title":"Two","url":"https://b.example/two","desc":"Second."}]}}}}]}}`,
 			empty:  `{"search_result":{"results":[]}}`},
 		"searxng": {want: []string{"GET /search?", "q=heat+pumps", "format=json", "categories=general"},
@@ -95,7 +100,8 @@ func TestEachServiceSpeaksItsOwnForm(t *testing.T) {
 					t.Errorf("asked %s, want %s in it", got, part)
 				}
 			}
-			if a := community.ReadArtifact(r.Artifact); a == nil || a.Provider != name || len(a.Sources) != 2 || a.Sources[1] != (community.Source{Number: 2, Title: "Two", URL: "https://b.example/two"}) {
+			if a := community.ReadArtifact(r.Artifact); a == nil || a.Provider != name || len(a.Sources) != 2 ||
+				a.Sources[1] != (community.Source{Number: 2, Title: "Two", URL: "https://b.example/two"}) {
 				t.Errorf("artifact %s", r.Artifact)
 			}
 		})
@@ -183,18 +189,23 @@ func TestAServiceThatHangsOrIsGone(t *testing.T) {
 	w := newWorld(t, nil)
 	chosen(w, community.WebSearch, "tavily", s.URL)
 	w.set.Search.Time = time.Millisecond
-	if got := w.call(community.WebSearch, `{"query":"q"}`).Content.String(); !strings.Contains(got, "tavily: timed out") {
+	got := w.call(community.WebSearch, `{"query":"q"}`).Content.String()
+	if !strings.Contains(got, "tavily: timed out") {
 		t.Errorf("hanging: %s", got)
 	}
 	gone := serve(t, nil)
 	gone.Close()
 	chosen(w, community.WebSearch, "brave", gone.URL)
-	if got := w.call(community.WebSearch, `{"query":"q"}`).Content.String(); !strings.Contains(got, "brave: temporarily unavailable: the connection failed") {
+	if got := w.call(community.WebSearch,
+		`{"query":"q"}`).Content.String(); !strings.Contains(got,
+		"brave: temporarily unavailable: the connection failed") {
 		t.Errorf("gone: %s", got)
 	}
 	chosen(w, community.WebSearch, "exa", "")
 	w.set.Search.Key = ""
-	if got := w.call(community.WebSearch, `{"query":"q"}`).Content.String(); !strings.Contains(got, "exa: invalid API key, or no API key: set EXA_API_KEY") {
+	if got := w.call(community.WebSearch,
+		`{"query":"q"}`).Content.String(); !strings.Contains(got,
+		"exa: invalid API key, or no API key: set EXA_API_KEY") {
 		t.Errorf("without a key: %s", got)
 	}
 }
@@ -203,13 +214,16 @@ func TestAServiceThatHangsOrIsGone(t *testing.T) {
 func TestTheNextServiceIsAskedAndTheReasonTold(t *testing.T) {
 	w := newWorld(t, nil)
 	first := serve(t, func(rw http.ResponseWriter, _ *http.Request, _ string) { rw.WriteHeader(432) })
-	next := serve(t, func(rw http.ResponseWriter, _ *http.Request, _ string) { fmt.Fprint(rw, wires()["searxng"].answer) })
+	next := serve(t, func(rw http.ResponseWriter, _ *http.Request, _ string) {
+		fmt.Fprint(rw, wires()["searxng"].answer)
+	})
 	chosen(w, community.WebSearch, "tavily", first.URL)
 	w.set.Fallback, w.set.SearXNG = true, next.URL
 	r := w.call(community.WebSearch, `{"query":"q"}`)
 	const note = "tavily: the quota of the plan is used up (HTTP 432)"
 	a := community.ReadArtifact(r.Artifact)
-	if r.IsError || !strings.Contains(r.Content.String(), note) || a.Provider != "searxng" || len(a.Notes) != 1 || a.Notes[0] != note {
+	if r.IsError || !strings.Contains(r.Content.String(), note) || a.Provider != "searxng" || len(a.Notes) != 1 ||
+		a.Notes[0] != note {
 		t.Errorf("%s\n%s", r.Content, r.Artifact)
 	}
 }
@@ -228,7 +242,8 @@ func TestImages(t *testing.T) {
 				fmt.Fprint(rw, `<script>vqd="4-1234567890123";</script>`)
 				return
 			}
-			if name == "duckduckgo" && (r.URL.Query().Get("vqd") != "4-1234567890123" || r.URL.Query().Get("f") != ",size:Large,,,layout:Wide,") {
+			if name == "duckduckgo" && (r.URL.Query().Get("vqd") != "4-1234567890123" ||
+				r.URL.Query().Get("f") != ",size:Large,,,layout:Wide,") {
 				t.Errorf("asked %s", r.URL)
 			}
 			fmt.Fprint(rw, answer)
@@ -245,11 +260,15 @@ func TestImages(t *testing.T) {
 // answer becomes a file.
 func TestResultsAreTidy(t *testing.T) {
 	var list []string
-	for _, u := range []string{"javascript:alert(1)", "ftp://a.example/", "https://user:pw@a.example/", "/relative", "https://a.example/" + strings.Repeat("x", 2000), "https://a.example/p#one", "https://a.example/p#two", "https://a.example/p/"} {
-		list = append(list, fmt.Sprintf(`{"title":"<b>A</b>\n\u001b[31m<system>x</system>","url":%q,"content":%q}`, u, strings.Repeat("word ", 900)))
+	for _, u := range []string{"javascript:alert(1)", "ftp://a.example/", "https://user:pw@a.example/", "/relative",
+		"https://a.example/" + strings.Repeat("x", 2000), "https://a.example/p#one", "https://a.example/p#two",
+		"https://a.example/p/"} {
+		list = append(list, fmt.Sprintf(`{"title":"<b>A</b>\n\u001b[31m<system>x</system>","url":%q,"content":%q}`, u,
+			strings.Repeat("word ", 900)))
 	}
 	for i := range 30 {
-		list = append(list, fmt.Sprintf(`{"title":"T","url":"https://b.example/%d","content":%q}`, i, strings.Repeat("word ", 900)))
+		list = append(list, fmt.Sprintf(`{"title":"T","url":"https://b.example/%d","content":%q}`, i,
+			strings.Repeat("word ", 900)))
 	}
 	w := newWorld(t, nil)
 	s := serve(t, func(rw http.ResponseWriter, _ *http.Request, _ string) {
@@ -258,8 +277,9 @@ func TestResultsAreTidy(t *testing.T) {
 	chosen(w, community.WebSearch, "tavily", s.URL)
 	r := w.call(community.WebSearch, `{"query":"q","max_results":500}`)
 	got := r.Content.String()
-	if len(got) > 12_000 || strings.Count(got, `"url"`) > 10 || strings.Contains(got, "javascript") || strings.Contains(got, "user:pw") || strings.Contains(got, "\x1b") ||
-		strings.Count(got, "a.example/p") != 1 || strings.Contains(got, "<b>") {
+	if len(got) > 12_000 || strings.Count(got, `"url"`) > 10 || strings.Contains(got, "javascript") ||
+		strings.Contains(got, "user:pw") || strings.Contains(got, "\x1b") || strings.Count(got, "a.example/p") != 1 ||
+		strings.Contains(got, "<b>") {
 		t.Errorf("%d characters: %.600s", len(got), got)
 	}
 }
@@ -290,13 +310,15 @@ func TestAPageKeepsItsNumber(t *testing.T) {
 	answer = `{"results":[{"title":"B","url":"https://b.example","content":"b"}]}`
 	helped.call(community.WebSearch, `{"query":"q"}`) // it does not know the thread's results
 	helped.turn.NS, helped.turn.State = "", w.turn.State
-	if got := found(t, helped.call(community.WebSearch, `{"query":"q"}`)); !strings.HasSuffix(got, "2 B https://b.example b") {
+	got := found(t, helped.call(community.WebSearch, `{"query":"q"}`))
+	if !strings.HasSuffix(got, "2 B https://b.example b") {
 		t.Errorf("after a helper:\n%s", got)
 	}
 	answer = whole
 	w.s.Forget(w.turn.ThreadID)
 	w.turn.State.Messages = nil
-	if got := found(t, w.call(community.WebSearch, `{"query":"q"}`)); got != "1 C https://c.example/ c\n2 B https://b.example b" {
+	if got := found(t,
+		w.call(community.WebSearch, `{"query":"q"}`)); got != "1 C https://c.example/ c\n2 B https://b.example b" {
 		t.Errorf("in a new thread of that name:\n%s", got)
 	}
 }

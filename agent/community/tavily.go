@@ -25,7 +25,8 @@ func tavily() *provider {
 					Raw string `json:"raw_content"`
 				}
 			}
-			err := c.post(ctx, "/extract", map[string]any{"urls": []string{address}, "format": "markdown"}, c.bearer(), &out)
+			err := c.post(ctx, "/extract", map[string]any{"urls": []string{address}, "format": "markdown"},
+				c.bearer(), &out)
 			if err != nil || len(out.Results) == 0 {
 				return reading{}, err
 			}

@@ -101,7 +101,8 @@ func readDraft(cur *Snapshot) (*draft, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	if _, err := syntax.ParseYAML(&syntax.Source{Label: settingsName, Name: cur.SettingsPath(), Data: data}); err != nil {
+	if _, err := syntax.ParseYAML(&syntax.Source{Label: settingsName, Name: cur.SettingsPath(),
+		Data: data}); err != nil {
 		return nil, err
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
@@ -113,7 +114,8 @@ func readDraft(cur *Snapshot) (*draft, error) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
 	if d.root = mappingOf(&doc); d.root == nil {
-		d.root = &yaml.Node{Kind: yaml.MappingNode, HeadComment: "Written by Fawn's settings page; overrides config.yaml."}
+		d.root = &yaml.Node{Kind: yaml.MappingNode,
+			HeadComment: "Written by Fawn's settings page; overrides config.yaml."}
 	}
 	_, data, err = look(cur.SecretsPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,8 @@ import (
 // LoadText does what Load does with the content of the files, without touching a disk.
 func LoadText(yaml, settings, env, extensions string, lookup func(string) (string, bool)) (*Snapshot, error) {
 	values, warnings := ParseEnv(dotEnvName, []byte(env))
-	s := &Snapshot{Warnings: warnings, env: &environment{real: lookup, files: []envFile{{label: dotEnvName, values: values}}}}
+	s := &Snapshot{Warnings: warnings,
+		env: &environment{real: lookup, files: []envFile{{label: dotEnvName, values: values}}}}
 	main, err := syntax.ParseYAML(&syntax.Source{Label: configName, Name: configName, Data: []byte(yaml)})
 	if err != nil {
 		return nil, err
@@ -18,7 +19,8 @@ func LoadText(yaml, settings, env, extensions string, lookup func(string) (strin
 	if err != nil {
 		return nil, err
 	}
-	if s.ext, err = syntax.ParseJSON(&syntax.Source{Label: extensionsName, Name: extensionsName, Data: []byte(extensions)}); err != nil {
+	s.ext, err = syntax.ParseJSON(&syntax.Source{Label: extensionsName, Name: extensionsName, Data: []byte(extensions)})
+	if err != nil {
 		return nil, err
 	}
 	s.tree = syntax.Merge(main, over)

@@ -64,7 +64,8 @@ func TestDataDirTakesTheFirstPlace(t *testing.T) {
 }
 
 func TestExtensionsAreFoundBesideTheConfiguration(t *testing.T) {
-	o, root := setup(t, files{"config.yaml": "", "extensions_config.json": "{}", "data/extensions_config.json": "{}", "other.json": "{}"}, nil)
+	o, root := setup(t, files{"config.yaml": "", "extensions_config.json": "{}", "data/extensions_config.json": "{}",
+		"other.json": "{}"}, nil)
 	s, err := config.Load(o)
 	if err != nil || s.ExtensionsPath != filepath.Join(root, "extensions_config.json") {
 		t.Errorf("beside: %v %v", s, err)
@@ -80,7 +81,8 @@ func TestExtensionsAreFoundBesideTheConfiguration(t *testing.T) {
 func TestAFolderInPlaceOfTheFileIsTold(t *testing.T) {
 	o, _ := setup(t, files{"data/config.yaml/x": ""}, nil)
 	s, err := config.Load(o)
-	if err != nil || len(s.Warnings) != 1 || !strings.HasSuffix(s.Warnings[0].String(), "config.yaml: this is a folder, not a file; it is ignored") {
+	if err != nil || len(s.Warnings) != 1 ||
+		!strings.HasSuffix(s.Warnings[0].String(), "config.yaml: this is a folder, not a file; it is ignored") {
 		t.Errorf("got %v, %v", s, err)
 	}
 	o, root := setup(t, files{"config.yaml": "title: {max_words: 2}\n", ".env/bin/python": ""}, nil)
@@ -94,7 +96,8 @@ func TestAFolderInPlaceOfTheFileIsTold(t *testing.T) {
 }
 
 func TestVariablesThatActByThemselvesYieldToFiles(t *testing.T) {
-	env := map[string]string{"DEER_FLOW_SKILLS_PATH": "/skills", "DEERFLOW_WRITE_FILE_MAX_BYTES": "5", "GATEWAY_CORS_ORIGINS": "https://b.example"}
+	env := map[string]string{"DEER_FLOW_SKILLS_PATH": "/skills", "DEERFLOW_WRITE_FILE_MAX_BYTES": "5",
+		"GATEWAY_CORS_ORIGINS": "https://b.example"}
 	s := load(t, nil, env)
 	if f := s.File; f.Skills.Path != "/skills" || f.Sandbox.WriteFileMaxBytes != 5 || len(f.Server.CORSOrigins) != 1 {
 		t.Errorf("got %q, %d, %v", f.Skills.Path, f.Sandbox.WriteFileMaxBytes, f.Server.CORSOrigins)
@@ -102,8 +105,11 @@ func TestVariablesThatActByThemselvesYieldToFiles(t *testing.T) {
 	if o := s.Origin("skills.path"); o.Source != "environment" || o.Variable != "DEER_FLOW_SKILLS_PATH" {
 		t.Errorf("origin: %+v", o)
 	}
-	s = load(t, files{"config.yaml": "skills: {path: /own}\nsandbox: {write_file_max_bytes: 0}\nserver: {cors_origins: ['https://a.example']}\n"}, env)
-	if f := s.File; f.Skills.Path != "/own" || f.Sandbox.WriteFileMaxBytes != 0 || strings.Join(f.Server.CORSOrigins, " ") != "https://a.example https://b.example" {
+	s = load(t,
+		files{"config.yaml": "skills: {path: /own}\nsandbox: {write_file_max_bytes: 0}\nserver: {cors_origins: ['https://a.example']}\n"}, env)
+	f := s.File
+	if f.Skills.Path != "/own" || f.Sandbox.WriteFileMaxBytes != 0 ||
+		strings.Join(f.Server.CORSOrigins, " ") != "https://a.example https://b.example" {
 		t.Errorf("with a file: %q, %d, %v", f.Skills.Path, f.Sandbox.WriteFileMaxBytes, f.Server.CORSOrigins)
 	}
 }

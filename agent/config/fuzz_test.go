@@ -12,7 +12,8 @@ import (
 func FuzzLoad(f *testing.F) {
 	f.Add(older, "title: {max_words: 3}", "A=1", `{"mcpServers": {"a": {"command": "$A"}}}`)
 	f.Add("a: &a [*a]", "x: [", "=", "{")
-	f.Add("models: [{name: a, api_key: $A}, null, {name: a}]\nmemory: {max_facts: 20, model: 3}", "models: [{name: a}]", "", `{"skills": null}`)
+	f.Add("models: [{name: a, api_key: $A}, null, {name: a}]\nmemory: {max_facts: 20, model: 3}", "models: [{name: a}]",
+		"", `{"skills": null}`)
 	f.Add("<<: {title: 1}\n? [x]\n: y", "---\n---\n", "A='", "[]")
 	f.Add("server: {cors_origins: $A, max_body_bytes: 1e400, header_timeout: -9e99}", "~", "A=*", `{"a":1e999}`)
 	f.Add("sandbox: {limits: {memory: 99999999TiB}, idle_timeout: 99999999999h, environment: {A: [1]}}\nlogging: {enhance: []}", "", "", "")

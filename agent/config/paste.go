@@ -31,7 +31,8 @@ func ParseServers(text string) (Servers, error) {
 	out := Servers{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		entry, ok := list[name].(map[string]any)
-		if !ok || entry["command"] == nil && entry["url"] == nil && entry["serverUrl"] == nil && entry["httpUrl"] == nil {
+		if !ok || entry["command"] == nil && entry["url"] == nil &&
+			entry["serverUrl"] == nil && entry["httpUrl"] == nil {
 			return nil, &BadServers{fmt.Sprintf("%q has neither a command nor a url", name)}
 		}
 		for other, typ := range map[string]any{"serverUrl": nil, "httpUrl": "http"} {
@@ -72,7 +73,8 @@ func foreignVariables(entry map[string]any, at string) error {
 				return "$" + name, nil
 			}
 			if strings.Contains(v, "${") {
-				return nil, &BadServers{fmt.Sprintf("%s has a variable inside a longer value; make the whole value $NAME", at)}
+				return nil, &BadServers{
+					fmt.Sprintf("%s has a variable inside a longer value; make the whole value $NAME", at)}
 			}
 			return v, nil
 		case []any:

@@ -13,7 +13,8 @@ func TestWrongContentIsRefusedWithPlace(t *testing.T) {
 	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
 	bomb := "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
 	for i := 'b'; i < 'j'; i++ {
-		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", i, i, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1)
+		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", i, i, i-1, i-1, i-1, i-1, i-1, i-1,
+			i-1, i-1, i-1, i-1)
 	}
 	tests := []struct{ name, yaml, want string }{
 		{"number for text list", "server:\n  hosts: 5\n", "config.yaml:2:10: server.hosts must be a list, not a single value\n      hosts: 5\n             ^"},

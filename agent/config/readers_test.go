@@ -50,7 +50,8 @@ func readProgram(t *testing.T) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{fset: token.NewFileSet(), read: map[string]bool{}, passed: map[string]bool{}, copied: map[string]map[string]bool{}, tagged: map[string]bool{}}
+	p := &program{fset: token.NewFileSet(), read: map[string]bool{}, passed: map[string]bool{},
+		copied: map[string]map[string]bool{}, tagged: map[string]bool{}}
 	exports := map[string]string{}
 	var ours []listed
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
@@ -65,7 +66,9 @@ func readProgram(t *testing.T) *program {
 			ours = append(ours, l)
 		}
 	}
-	imports := importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	for _, l := range ours {
 		p.add(t, l, imports)
 	}
@@ -279,7 +282,8 @@ func leaves(t reflect.Type, key string, way []string) []leaf {
 		at, inner := strings.TrimPrefix(key+"."+name, "."), f.Type
 		fields := append(slices.Clone(way), t.PkgPath()+"."+t.Name()+"."+f.Name)
 		entries := false
-		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Map && inner.Name() == "" {
+		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer ||
+			inner.Kind() == reflect.Map && inner.Name() == "" {
 			entries = entries || inner.Kind() != reflect.Pointer
 			inner = inner.Elem()
 		}

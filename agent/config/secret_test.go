@@ -11,9 +11,11 @@ import (
 )
 
 func TestSecretsAreNeverShown(t *testing.T) {
-	s := load(t, files{"config.yaml": "models:\n  - name: a\n    api_key: hunter2\n    headers: {Authorization: hunter2}\n    access_token: hunter2\n    keys: [hunter2]\n    proxy: http://u:hunter2@h\n    max_tokens: 5\n"}, nil)
+	s := load(t,
+		files{"config.yaml": "models:\n  - name: a\n    api_key: hunter2\n    headers: {Authorization: hunter2}\n    access_token: hunter2\n    keys: [hunter2]\n    proxy: http://u:hunter2@h\n    max_tokens: 5\n"}, nil)
 	var log strings.Builder
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "model", s.File.Models[0], "key", s.File.Models[0].APIKey, "extra", s.File.Models[0].Extra)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "model", s.File.Models[0], "key", s.File.Models[0].APIKey,
+		"extra", s.File.Models[0].Extra)
 	body, err := json.Marshal(s.File.Models[0])
 	if err != nil {
 		t.Fatal(err)

@@ -153,8 +153,9 @@ func (s Servers) Masked() Servers {
 	out := Servers{}
 	for name, entry := range s {
 		m := maskEntry(entry)
-		for key, usual := range map[string]any{"enabled": true, "command": nil, "args": []any{}, "env": map[string]any{},
-			"url": nil, "headers": map[string]any{}, "oauth": nil, "description": "", "tools": map[string]any{},
+		for key, usual := range map[string]any{"enabled": true, "command": nil, "args": []any{},
+			"env": map[string]any{}, "url": nil, "headers": map[string]any{}, "oauth": nil, "description": "",
+			"tools":            map[string]any{},
 			"routing":          map[string]any{"mode": "off", "priority": 0, "keywords": []any{}},
 			"tool_name_prefix": true, "tool_call_timeout": nil} {
 			if _, ok := m[key]; !ok {
@@ -209,13 +210,15 @@ func maskArgs(v any) any {
 			continue
 		}
 		if i > 0 {
-			if flag, _ := list[i-1].(string); strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && SecretKey(flag) &&
+			flag, _ := list[i-1].(string)
+			if strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && SecretKey(flag) &&
 				!strings.HasPrefix(text, "-") {
 				out[i] = syntax.Mask
 				continue
 			}
 		}
-		if flag, value, ok := strings.Cut(text, "="); ok && value != "" && SecretKey(flag) && !strings.HasPrefix(value, "$") {
+		flag, value, ok := strings.Cut(text, "=")
+		if ok && value != "" && SecretKey(flag) && !strings.HasPrefix(value, "$") {
 			out[i] = flag + "=" + syntax.Mask
 		}
 	}

@@ -51,7 +51,8 @@ func TestServersAreShownWithoutSecrets(t *testing.T) {
 			t.Errorf("%s is shown in %s", secret, b)
 		}
 	}
-	for _, want := range []string{`"--token=***"`, `"$REF"`, `"type":"http"`, `"client_secret":null`, `"tool_name_prefix":true`,
+	for _, want := range []string{`"--token=***"`, `"$REF"`, `"type":"http"`, `"client_secret":null`,
+		`"tool_name_prefix":true`,
 		`"mine":1`, `https://u:***@h.example/mcp?key=***`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in %s", want, b)
@@ -83,8 +84,8 @@ func TestMaskedServersComeBackWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"K1"`, `"--token=T1"`, `"E1"`, `https://u:P1@h.example/mcp?key=Q1&x`, `"H1"`, `"S1"`, `"R1"`,
-		`"X1"`, `2.50`, `"prefer"`, `"description": "new"`, `"one"`} {
+	for _, want := range []string{`"K1"`, `"--token=T1"`, `"E1"`, `https://u:P1@h.example/mcp?key=Q1&x`, `"H1"`,
+		`"S1"`, `"R1"`, `"X1"`, `2.50`, `"prefer"`, `"description": "new"`, `"one"`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is not in %s", want, data)
 		}
@@ -103,8 +104,8 @@ func TestSecretsAreKeptClearedAndRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := config.Servers{"a": {"url": "https://h.example", "oauth": map[string]any{"token_url": "t", "client_secret": nil,
-		"refresh_token": ""}}}.Restored(stored)
+	got, err := config.Servers{"a": {"url": "https://h.example", "oauth": map[string]any{"token_url": "t",
+		"client_secret": nil, "refresh_token": ""}}}.Restored(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,8 @@ func TestPastedServers(t *testing.T) {
 		`{"mcp": {"servers": {"a": {"command": "x", "args": ["${workspaceFolder}/d"], "env": {"T": "${env:Tok}"}}}}}`: `{"a":{"args":[` +
 			`"/mnt/user-data/workspace/d"],"command":"x","env":{"T":"$Tok"}}}`,
 		`{"a": {"serverUrl": "u"}, "b": {"command": "x"}}`: `{"a":{"url":"u"},"b":{"command":"x"}}`,
-		`[]`: "that is not a JSON object", `{"a": 1}`: `"a" has neither a command nor a url`, `{}`: "there is no server in it",
+		`[]`: "that is not a JSON object", `{"a": 1}`: `"a" has neither a command nor a url`,
+		`{}`: "there is no server in it",
 		`{"a": {"url": "u", "headers": {"A": "Bearer ${input:k}"}}}`: "a has a variable inside a longer value; make the whole value $NAME",
 	} {
 		got, err := config.ParseServers(text)

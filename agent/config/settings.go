@@ -128,7 +128,8 @@ func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 			return &EditError{"api_key", KeyElsewhere, "enter the key too: the stored one is for another address"}
 		}
 		if known && e.Fields["headers"] == nil && len(old.Headers) > 0 && !old.sameAddress(out) {
-			return &EditError{"headers", HeadersElsewhere, "set the headers too: the stored ones are for another address"}
+			return &EditError{"headers", HeadersElsewhere,
+				"set the headers too: the stored ones are for another address"}
 		}
 		return nil
 	})
@@ -173,7 +174,8 @@ func (s *Store) SetDefaultModel(name string) error {
 	if m, known := s.Current().Model(name); name != "" && !known {
 		return fmt.Errorf("%w: %q", ErrNoModel, name)
 	} else if m.Disabled != "" {
-		return &EditError{"default_model", UnusableModel, fmt.Sprintf("the model %q cannot be used: %s", name, m.Disabled)}
+		return &EditError{"default_model", UnusableModel,
+			fmt.Sprintf("the model %q cannot be used: %s", name, m.Disabled)}
 	}
 	return s.edit(func(d *draft) error {
 		if name == "" {
@@ -207,7 +209,8 @@ func (e ModelEdit) check() error {
 		text, given := e.Fields[key].(string)
 		if u, err := url.Parse(strings.TrimSpace(text)); given && text != "" &&
 			(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil) {
-			return &EditError{key, BadAddress, "an address looks like https://host/v1, without a name or password in it"}
+			return &EditError{key, BadAddress,
+				"an address looks like https://host/v1, without a name or password in it"}
 		}
 	}
 	if e.Key == nil {

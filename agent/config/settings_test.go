@@ -39,11 +39,13 @@ func TestAddedModelIsInForceAtOnceAndItsKeyApart(t *testing.T) {
 	s, root := open(t, nil, nil)
 	if err := s.AddModel(config.ModelEdit{Name: "my/model.1", Key: secret("sk-very-secret"), Fields: map[string]any{
 		"use": "openai", "model": "gpt-5", "base_url": "https://x.example/v1", "max_tokens": 8192.0, "temperature": 0.7,
-		"supports_vision": true, "extra_body": map[string]any{"a": []any{"yes", 1.0, nil, "$HOME"}}, "headers": map[string]any{"X-A": "b"}}}); err != nil {
+		"supports_vision": true, "extra_body": map[string]any{"a": []any{"yes", 1.0, nil, "$HOME"}},
+		"headers": map[string]any{"X-A": "b"}}}); err != nil {
 		t.Fatal(err)
 	}
 	m := setting(t, s, "my/model.1")
-	if m.APIKey.Value() != "sk-very-secret" || m.MaxTokens != 8192 || *m.Temperature != 0.7 || !m.SupportsVision || m.Headers["X-A"] != "b" || m.Disabled != "" {
+	if m.APIKey.Value() != "sk-very-secret" || m.MaxTokens != 8192 || *m.Temperature != 0.7 || !m.SupportsVision ||
+		m.Headers["X-A"] != "b" || m.Disabled != "" {
 		t.Errorf("got %+v", m.Model)
 	}
 	if got := fmt.Sprint(m.ExtraBody); got != `{"a":["yes",1,"$HOME"]}` {
@@ -58,10 +60,12 @@ func TestAddedModelIsInForceAtOnceAndItsKeyApart(t *testing.T) {
 	if o := m.Origins["base_url"]; o.Source != "settings.yaml" || o.Line == 0 {
 		t.Errorf("the address comes from %+v", o)
 	}
-	if s := text(t, root, "settings.yaml"); !strings.Contains(s, "\nmodels:\n  - name: \"my/model.1\"\n    base_url: \"https://x.example/v1\"\n") {
+	if s := text(t, root, "settings.yaml"); !strings.Contains(s,
+		"\nmodels:\n  - name: \"my/model.1\"\n    base_url: \"https://x.example/v1\"\n") {
 		t.Errorf("hard to read:\n%s", s)
 	}
-	if strings.Contains(text(t, root, "settings.yaml"), "very-secret") || !strings.Contains(text(t, root, "secrets.env"), "very-secret") {
+	if strings.Contains(text(t, root, "settings.yaml"), "very-secret") ||
+		!strings.Contains(text(t, root, "secrets.env"), "very-secret") {
 		t.Error("the key is not apart")
 	}
 	for _, name := range []string{"settings.yaml", "secrets.env"} {
@@ -78,7 +82,8 @@ func TestAddedModelIsInForceAtOnceAndItsKeyApart(t *testing.T) {
 	if err := s.RemoveModel("my/model.1"); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Current().File.Models) != 0 || strings.Contains(text(t, root, "secrets.env"), "FAWN_MODEL") || strings.Contains(text(t, root, "settings.yaml"), "model") {
+	if len(s.Current().File.Models) != 0 || strings.Contains(text(t, root, "secrets.env"), "FAWN_MODEL") ||
+		strings.Contains(text(t, root, "settings.yaml"), "model") {
 		t.Error("something is left of it")
 	}
 	left, err := filepath.Glob(filepath.Join(root, "data", ".*-*"))
@@ -90,15 +95,20 @@ func TestAddedModelIsInForceAtOnceAndItsKeyApart(t *testing.T) {
 const ownersModel = "models:\n  - {name: big, use: openai, base_url: 'https://a.example/v1', api_key: $BIG_API_KEY, max_tokens: 100}\n  - {name: small, use: openai}\n"
 
 func TestChangeOfAnOwnersModelIsLaidOverIt(t *testing.T) {
-	s, root := open(t, files{"config.yaml": ownersModel, "data/settings.yaml": "# mine\ntitle: {max_words: 3} # short\n"}, map[string]string{"BIG_API_KEY": "from-env"})
-	if err := s.ChangeModel(config.ModelEdit{Name: "big", Fields: map[string]any{"max_tokens": 200.0, "display_name": "Big"}}); err != nil {
+	s, root := open(t,
+		files{"config.yaml": ownersModel, "data/settings.yaml": "# mine\ntitle: {max_words: 3} # short\n"},
+		map[string]string{"BIG_API_KEY": "from-env"})
+	err := s.ChangeModel(config.ModelEdit{Name: "big",
+		Fields: map[string]any{"max_tokens": 200.0, "display_name": "Big"}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	m := setting(t, s, "big")
 	if m.MaxTokens != 200 || m.DisplayName != "Big" || m.APIKey != "from-env" || !m.InConfig || !m.InSettings {
 		t.Errorf("got %+v", m)
 	}
-	if m.Origins["max_tokens"].Source != "settings.yaml" || m.Origins["base_url"].Source != "config.yaml" || m.Origins["api_key"].From != "environment" {
+	if m.Origins["max_tokens"].Source != "settings.yaml" || m.Origins["base_url"].Source != "config.yaml" ||
+		m.Origins["api_key"].From != "environment" {
 		t.Errorf("origins: %+v", m.Origins)
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "config.yaml")); err != nil || string(b) != ownersModel {
@@ -172,13 +182,15 @@ func TestBadEditsNameTheKeyAndChangeNothing(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	for _, e := range []config.ModelEdit{{Name: ""}, {Name: "$x"}, {Name: "Offline"}, {Name: "a\nb"}, {Name: "x", Fields: map[string]any{"name": "y"}},
+	for _, e := range []config.ModelEdit{{Name: ""}, {Name: "$x"}, {Name: "Offline"}, {Name: "a\nb"},
+		{Name: "x", Fields: map[string]any{"name": "y"}},
 		{Name: "x", Key: secret("a\nB=c")}, {Name: "x", Fields: map[string]any{"base_url": "https://u:p@x"}}} {
 		if err := s.AddModel(e); !errors.As(err, &wrong) {
 			t.Errorf("%q: %v", e.Name, err)
 		}
 	}
-	if err := s.AddModel(config.ModelEdit{Name: "x", Fields: map[string]any{"temperature": "hot"}}); !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "temperature") {
+	err := s.AddModel(config.ModelEdit{Name: "x", Fields: map[string]any{"temperature": "hot"}})
+	if !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "temperature") {
 		t.Errorf("a bad type: %v", err)
 	}
 	if err := s.ChangeModel(config.ModelEdit{Name: "none"}); !errors.Is(err, config.ErrNoModel) {
@@ -217,7 +229,8 @@ func TestDefaultModelComesFirst(t *testing.T) {
 	if err := s.SetDefaultModel("small"); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Current().UsableModels(); got[0].Name != "small" || got[1].Name != "big" || !setting(t, s, "small").Default {
+	got := s.Current().UsableModels()
+	if got[0].Name != "small" || got[1].Name != "big" || !setting(t, s, "small").Default {
 		t.Errorf("order: %v", got)
 	}
 	if err := s.SetDefaultModel(""); err != nil {
@@ -233,7 +246,8 @@ func TestEditsAtOnceAllCount(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			if err := s.AddModel(config.ModelEdit{Name: fmt.Sprintf("m-%d", i), Key: secret(fmt.Sprintf("key-%d", i))}); err != nil {
+			err := s.AddModel(config.ModelEdit{Name: fmt.Sprintf("m-%d", i), Key: secret(fmt.Sprintf("key-%d", i))})
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -268,7 +282,8 @@ func TestVariableOfAProviderCanBeNamed(t *testing.T) {
 	if err := s.AddModel(config.ModelEdit{Name: "x", Key: secret("$OPENAI_API_KEY")}); err != nil {
 		t.Fatal(err)
 	}
-	if m := setting(t, s, "x"); m.APIKey != "real" || m.Origins["api_key"].Variable != "OPENAI_API_KEY" || strings.Contains(text(t, root, "settings.yaml"), "real") {
+	if m := setting(t, s, "x"); m.APIKey != "real" || m.Origins["api_key"].Variable != "OPENAI_API_KEY" ||
+		strings.Contains(text(t, root, "settings.yaml"), "real") {
 		t.Errorf("got %+v", m.Origins)
 	}
 	if err := s.ChangeModel(config.ModelEdit{Name: "x", Key: secret("")}); err != nil {

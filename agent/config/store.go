@@ -205,7 +205,9 @@ func restartFields(t reflect.Type, path string, yield func(path string, index []
 		if f.Tag.Get("reload") == "restart" {
 			yield(syntax.Join(path, name), []int{i})
 		} else if f.Type.Kind() == reflect.Struct {
-			restartFields(f.Type, syntax.Join(path, name), func(p string, index []int) { yield(p, append([]int{i}, index...)) })
+			restartFields(f.Type, syntax.Join(path, name), func(p string, index []int) {
+				yield(p, append([]int{i}, index...))
+			})
 		}
 	}
 }

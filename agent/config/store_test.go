@@ -42,7 +42,9 @@ func TestAnEditIsTakenAndABadOneIsNot(t *testing.T) {
 	if s.Poll() || words(s) != 2 {
 		t.Fatalf("after a bad edit: %d", words(s))
 	}
-	if p := s.Problem(); !strings.Contains(p, "the last valid one stays in effect") || !strings.Contains(p, "config.yaml:1:20: title.max_words must be a whole number") {
+	p := s.Problem()
+	if !strings.Contains(p, "the last valid one stays in effect") ||
+		!strings.Contains(p, "config.yaml:1:20: title.max_words must be a whole number") {
 		t.Errorf("problem: %s", p)
 	}
 	if s.Poll() || s.Problem() == "" {
@@ -163,7 +165,8 @@ func TestReadersSeeWholeSnapshotsWhilePolling(t *testing.T) {
 		}
 	}()
 	for i := 2; i < 20; i++ {
-		write(t, root, files{"config.tmp": "title: {max_words: " + strconv.Itoa(i) + ", max_chars: " + strconv.Itoa(i+10) + "}\n"})
+		write(t, root,
+			files{"config.tmp": "title: {max_words: " + strconv.Itoa(i) + ", max_chars: " + strconv.Itoa(i+10) + "}\n"})
 		if err := os.Rename(filepath.Join(root, "config.tmp"), filepath.Join(root, "config.yaml")); err != nil {
 			t.Fatal(err)
 		}

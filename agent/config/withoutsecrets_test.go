@@ -30,7 +30,8 @@ sandbox:
 		}
 		got := string(b)
 		if strings.Contains(strings.ToLower(strings.ReplaceAll(got, config.NotInBackup, "")), "sk-secret") ||
-			strings.Contains(got, ": secret") || strings.Contains(got, `"secret"`) || strings.Contains(got, ":secret@") {
+			strings.Contains(got, ": secret") || strings.Contains(got, `"secret"`) ||
+			strings.Contains(got, ":secret@") {
 			t.Errorf("%s still has secrets:\n%s", name, got)
 		}
 		for _, want := range map[string][]string{

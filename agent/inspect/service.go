@@ -149,7 +149,8 @@ func (s *Service) Model(ctx context.Context, t *agent.Turn, c *agent.ModelCall) 
 	}
 	n := s.number(c.Began)
 	span := Span{N: n, Kind: KindModel, Name: c.Model, Helper: root.helper, Began: n, First: c.First.Microseconds(),
-		Took: c.Took.Microseconds(), Status: status(ctx, c.Err), Messages: len(c.Request.Messages), Tools: len(c.Request.Tools)}
+		Took: c.Took.Microseconds(), Status: status(ctx, c.Err), Messages: len(c.Request.Messages),
+		Tools: len(c.Request.Tools)}
 	if c.Err != nil {
 		span.Error = agent.Head(c.Err.Error(), maxNote)
 	}

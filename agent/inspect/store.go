@@ -256,7 +256,8 @@ func encoded(m *agent.Message) []byte {
 		return b
 	}
 	text := fmt.Sprintf("%s\n[%d bytes of this message are not kept]", agent.Head(m.Content.String(), keptPart), len(b))
-	b, err = agent.Encode(&agent.Message{ID: m.ID, Type: m.Type, Name: m.Name, ToolCallID: m.ToolCallID, Content: agent.Text(text)})
+	b, err = agent.Encode(&agent.Message{ID: m.ID, Type: m.Type, Name: m.Name, ToolCallID: m.ToolCallID,
+		Content: agent.Text(text)})
 	if err != nil {
 		return []byte("{}")
 	}

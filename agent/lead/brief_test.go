@@ -15,7 +15,8 @@ import (
 
 // TestTheShortPromptStaysShortWhateverToolsThereAre, and its tools work as the long ones do.
 func TestTheShortPromptStaysShortWhateverToolsThereAre(t *testing.T) {
-	replies := []agenttest.Reply{agenttest.Call("c1", "write_file", `{"path":"a.txt","content":"x"}`), agenttest.Say("Done.")}
+	replies := []agenttest.Reply{agenttest.Call("c1", "write_file", `{"path":"a.txt","content":"x"}`),
+		agenttest.Say("Done.")}
 	w := newWorld(t, replies, func(f *config.File, o *lead.Options) {
 		f.Models[0].ContextWindow = 2048
 		o.Sandbox = standIn{}

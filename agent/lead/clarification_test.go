@@ -15,7 +15,8 @@ import (
 // done first, the thread waits, and the model reads question and answer in the next run.
 func TestAQuestionEndsTheRunAndTheNextMessageAnswersIt(t *testing.T) {
 	w := newWorld(t, []agenttest.Reply{
-		agenttest.Call("c1", "ask_clarification", `{"question":"Which one?","clarification_type":"approach_choice","context":"There are two.","options":["red","blue"]}`,
+		agenttest.Call("c1", "ask_clarification",
+			`{"question":"Which one?","clarification_type":"approach_choice","context":"There are two.","options":["red","blue"]}`,
 			"c2", "write_file", `{"path":"/mnt/user-data/workspace/x.txt","content":"x"}`),
 		agenttest.Say("Blue it is."),
 	})
@@ -39,8 +40,9 @@ func TestAQuestionEndsTheRunAndTheNextMessageAnswersIt(t *testing.T) {
 	var artifact struct {
 		Input map[string]any `json:"human_input"`
 	}
-	if err := json.Unmarshal(q.Artifact, &artifact); err != nil || artifact.Input["request_id"] != q.ID || artifact.Input["input_mode"] != "choice_with_other" ||
-		artifact.Input["version"] != 1.0 || artifact.Input["tool_call_id"] != "c1" || len(artifact.Input["options"].([]any)) != 2 {
+	if err := json.Unmarshal(q.Artifact, &artifact); err != nil || artifact.Input["request_id"] != q.ID ||
+		artifact.Input["input_mode"] != "choice_with_other" || artifact.Input["version"] != 1.0 ||
+		artifact.Input["tool_call_id"] != "c1" || len(artifact.Input["options"].([]any)) != 2 {
 		t.Errorf("artifact %s", q.Artifact)
 	}
 	if m := s.Messages[len(s.Messages)-1]; m.ToolCallID != "c2" || m.Content.Text != "OK" {
@@ -66,7 +68,10 @@ func TestAQuestionEndsTheRunAndTheNextMessageAnswersIt(t *testing.T) {
 
 // TestARunWithoutInputDoesNotPassAnOpenQuestion: "go on" asks the model nothing.
 func TestARunWithoutInputDoesNotPassAnOpenQuestion(t *testing.T) {
-	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "ask_clarification", `{"question":"Sure?","clarification_type":"risk_confirmation"}`)})
+	w := newWorld(t,
+		[]agenttest.Reply{
+			agenttest.Call("c1", "ask_clarification", `{"question":"Sure?","clarification_type":"risk_confirmation"}`),
+		})
 	w.say(t, "delete it", "")
 	if run := w.run(t, nil, ""); run.Status != runs.Success || len(w.script.Requests()) != 1 {
 		t.Errorf("run %s, %d calls", run.Status, len(w.script.Requests()))
@@ -79,7 +84,8 @@ func TestARunWithoutInputDoesNotPassAnOpenQuestion(t *testing.T) {
 // TestWhenNobodyCanAnswerTheModelDecides: the option turns questions into a hint.
 func TestWhenNobodyCanAnswerTheModelDecides(t *testing.T) {
 	w := newWorld(t, []agenttest.Reply{
-		agenttest.Call("c1", "ask_clarification", `{"question":"Which?","clarification_type":"missing_info"}`), agenttest.Say("I took red."),
+		agenttest.Call("c1", "ask_clarification", `{"question":"Which?","clarification_type":"missing_info"}`),
+		agenttest.Say("I took red."),
 	})
 	if run := w.say(t, "paint", `{"disable_clarification":true}`); run.Status != runs.Success {
 		t.Fatalf("run %s", run.Status)

@@ -44,7 +44,8 @@ func longAnswers(n int) (list []agenttest.Reply) {
 // clients see stays whole, the newest words stay to the letter, and the requests after it
 // begin with the same bytes again.
 func TestALongConversationIsShortenedForTheModelOnly(t *testing.T) {
-	for _, trigger := range []middleware.Amount{{Type: "fraction", Value: 0.75}, {Type: "tokens", Value: 5000}, {Type: "messages", Value: 9}} {
+	for _, trigger := range []middleware.Amount{{Type: "fraction", Value: 0.75}, {Type: "tokens", Value: 5000},
+		{Type: "messages", Value: 9}} {
 		t.Run(trigger.Type, func(t *testing.T) {
 			gist := agenttest.Say("The gist.")
 			summaries := &agenttest.Script{Replies: []agenttest.Reply{gist, gist, gist, gist, gist, gist, gist}}
@@ -71,11 +72,13 @@ func TestALongConversationIsShortenedForTheModelOnly(t *testing.T) {
 			if at < 2 || strings.Contains(lines(w.request(t, at)), "question 0") || len(summaries.Requests()) > 3 {
 				t.Errorf("shortened at request %d, %d summaries", at, len(summaries.Requests()))
 			}
-			if p := lines(summaries.Requests()[0]); !strings.Contains(p, "User: question 0 &lt;memory&gt;") || !strings.Contains(p, "Assistant: answer 0") {
+			if p := lines(summaries.Requests()[0]); !strings.Contains(p, "User: question 0 &lt;memory&gt;") ||
+				!strings.Contains(p, "Assistant: answer 0") {
 				t.Errorf("the summary is made of %.500s", p)
 			}
 			for i := at + 1; i < 7; i++ {
-				if a, b := w.request(t, i-1), w.request(t, i); a.Messages[1].ID == b.Messages[1].ID { // not shortened in between
+				// not shortened in between
+				if a, b := w.request(t, i-1), w.request(t, i); a.Messages[1].ID == b.Messages[1].ID {
 					samePrefix(t, a, b)
 				}
 			}
@@ -86,14 +89,18 @@ func TestALongConversationIsShortenedForTheModelOnly(t *testing.T) {
 // TestARequestThatIsTooLongIsSentShorter in the same call, and the view follows.
 func TestARequestThatIsTooLongIsSentShorter(t *testing.T) {
 	replies := longAnswers(3)
-	replies = append(replies, agenttest.Reply{Err: &llmerr.Error{Status: 400, Class: llmerr.ClassContext, Message: "too long"}}, agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads"}`), agenttest.Say("Fine."))
-	w := newWorld(t, replies, narrow(&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("The gist.")}}), func(f *config.File, _ *lead.Options) { f.Models[0].ContextWindow = 0 })
+	replies = append(replies,
+		agenttest.Reply{Err: &llmerr.Error{Status: 400, Class: llmerr.ClassContext, Message: "too long"}},
+		agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads"}`), agenttest.Say("Fine."))
+	w := newWorld(t, replies, narrow(&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("The gist.")}}),
+		func(f *config.File, _ *lead.Options) { f.Models[0].ContextWindow = 0 })
 	for i := range 4 {
 		if run := w.say(t, fmt.Sprint("question ", i), ""); run.Status != runs.Success {
 			t.Fatal(run.Error)
 		}
 	}
-	if a, b := len(lines(w.request(t, 3))), len(lines(w.request(t, 4))); b > a*7/10 || !strings.Contains(lines(w.request(t, 4)), "question 3") {
+	a, b := len(lines(w.request(t, 3))), len(lines(w.request(t, 4)))
+	if b > a*7/10 || !strings.Contains(lines(w.request(t, 4)), "question 3") {
 		t.Errorf("%d characters, then %d", a, b)
 	}
 	if s := w.state(t); s.View == nil || !strings.Contains(lines(w.request(t, 5)), "The gist.") {
@@ -104,7 +111,8 @@ func TestARequestThatIsTooLongIsSentShorter(t *testing.T) {
 // TestSwitchedOffOnlyTheWindowIsKeptTo, and no model is asked for a summary.
 func TestSwitchedOffOnlyTheWindowIsKeptTo(t *testing.T) {
 	summaries := &agenttest.Script{}
-	w := newWorld(t, longAnswers(12), narrow(summaries, middleware.Amount{Type: "messages", Value: 3}), func(f *config.File, _ *lead.Options) { f.Summarization.Enabled = false })
+	w := newWorld(t, longAnswers(12), narrow(summaries, middleware.Amount{Type: "messages", Value: 3}),
+		func(f *config.File, _ *lead.Options) { f.Summarization.Enabled = false })
 	for i := range 12 {
 		w.say(t, fmt.Sprint("question ", i), "")
 	}
@@ -118,11 +126,13 @@ func TestSwitchedOffOnlyTheWindowIsKeptTo(t *testing.T) {
 
 // TestCompactByHand: with force also early, once; a thread too short is left alone.
 func TestCompactByHand(t *testing.T) {
-	w := newWorld(t, longAnswers(5), narrow(&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("The gist.")}}), func(f *config.File, _ *lead.Options) { f.Models[0].ContextWindow = 1_000_000 })
+	w := newWorld(t, longAnswers(5), narrow(&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("The gist.")}}),
+		func(f *config.File, _ *lead.Options) { f.Models[0].ContextWindow = 1_000_000 })
 	w.say(t, "question", "")
 	compact := func(s *agent.State) agent.State {
 		t.Helper()
-		p, err := w.b.Compact(t.Context(), s, lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}})
+		p, err := w.b.Compact(t.Context(), s,
+			lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,8 +170,11 @@ func TestWhoSummarises(t *testing.T) {
 			}
 			w := newWorld(t, append(longAnswers(4), agenttest.Say("The gist.")), func(f *config.File, o *lead.Options) {
 				f.Models[0].ContextWindow = 1_000_000
-				f.Models = append(f.Models, config.Model{Name: "dear", Use: "openai", Lightweight: c.light, Pricing: &config.Pricing{InputPerMillion: 5}},
-					config.Model{Name: "cheap", Use: "openai", Lightweight: c.light, Pricing: &config.Pricing{InputPerMillion: 1}})
+				f.Models = append(f.Models,
+					config.Model{Name: "dear", Use: "openai", Lightweight: c.light,
+						Pricing: &config.Pricing{InputPerMillion: 5}},
+					config.Model{Name: "cheap", Use: "openai", Lightweight: c.light,
+						Pricing: &config.Pricing{InputPerMillion: 1}})
 				f.Summarization.ModelName, f.Title.Enabled = c.named, false
 				answers := o.Model
 				o.Model = func(m config.Model) (agent.Model, error) {
@@ -175,11 +188,13 @@ func TestWhoSummarises(t *testing.T) {
 				w.say(t, "question", "")
 			}
 			s := w.state(t)
-			p, err := w.b.Compact(t.Context(), &s, lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}})
+			p, err := w.b.Compact(t.Context(), &s,
+				lead.Wish{Force: true, Keep: middleware.Amount{Type: "messages", Value: 2}})
 			if err != nil || p.View == nil || p.View.Plain != "The gist." {
 				t.Fatalf("%+v, %v", p.View, err)
 			}
-			asked := map[string]int{"main": len(w.script.Requests()) - 4, "dear": len(sides["dear"].Requests()), "cheap": len(sides["cheap"].Requests())}
+			asked := map[string]int{"main": len(w.script.Requests()) - 4, "dear": len(sides["dear"].Requests()),
+				"cheap": len(sides["cheap"].Requests())}
 			for model, n := range asked {
 				if want := map[bool]int{true: 1}[model == c.want]; n != want {
 					t.Errorf("%s was asked for %d summaries, want %d", model, n, want)

@@ -18,7 +18,9 @@ func TestManyToolsOfServersAreHidden(t *testing.T) {
 		var g guests
 		var list []*agent.Tool
 		for i := range 20 {
-			guest := tool(fmt.Sprintf("srv_%d", i), func(agent.ToolCall) agent.Result { return agent.TextResult("here") })
+			guest := tool(fmt.Sprintf("srv_%d", i), func(agent.ToolCall) agent.Result {
+				return agent.TextResult("here")
+			})
 			guest.Deferred, guest.Server, guest.Description = true, "srv", strings.Repeat("word ", words)
 			list = append(list, guest)
 		}
@@ -34,7 +36,8 @@ func TestManyToolsOfServersAreHidden(t *testing.T) {
 		crowded := words == 1000
 		req := w.request(t, 0)
 		if offers(req, "srv_3") == crowded || offers(req, "tool_search") != crowded {
-			t.Errorf("%d words: srv_3 is offered: %v, tool_search: %v", words, offers(req, "srv_3"), offers(req, "tool_search"))
+			t.Errorf("%d words: srv_3 is offered: %v, tool_search: %v", words, offers(req, "srv_3"),
+				offers(req, "tool_search"))
 		}
 		if crowded && (!offers(w.request(t, 1), "srv_3") || offers(w.request(t, 1), "srv_4")) {
 			t.Error("what was searched for is not what is offered")

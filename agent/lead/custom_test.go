@@ -52,7 +52,8 @@ func TestGroupsHoldForToolsThatComeLater(t *testing.T) {
 		}
 		for i := range 2 {
 			req := w.request(t, i)
-			if offers(req, "fetch") || offers(req, "mail") || offers(req, "write_file") || !offers(req, "read_file") || strings.Contains(lines(req), "- fetch") || strings.Contains(lines(req), "- mail") {
+			if offers(req, "fetch") || offers(req, "mail") || offers(req, "write_file") || !offers(req, "read_file") ||
+				strings.Contains(lines(req), "- fetch") || strings.Contains(lines(req), "- mail") {
 				t.Errorf("deferred %v, call %d: %d tools\n%s", deferred, i, len(req.Tools), lines(req))
 			}
 		}
@@ -61,7 +62,8 @@ func TestGroupsHoldForToolsThatComeLater(t *testing.T) {
 
 // TestASmallModelIsToldTheSoulInShort: the beginning of it, and of what is said about the user.
 func TestASmallModelIsToldTheSoulInShort(t *testing.T) {
-	w := newWorld(t, []agenttest.Reply{agenttest.Say("hi")}, library(t, profile.Agent{Name: "long", Soul: "Begin. " + strings.Repeat("soul ", 2000)}),
+	w := newWorld(t, []agenttest.Reply{agenttest.Say("hi")},
+		library(t, profile.Agent{Name: "long", Soul: "Begin. " + strings.Repeat("soul ", 2000)}),
 		func(f *config.File, o *lead.Options) {
 			f.Models[0].ContextWindow = 4096
 			if err := o.Agents.SetUser("default", "Ada. "+strings.Repeat("user ", 2000)); err != nil {
@@ -70,7 +72,8 @@ func TestASmallModelIsToldTheSoulInShort(t *testing.T) {
 		})
 	w.say(t, "hi", `{"agent_name":"long"}`)
 	system := w.request(t, 0).System
-	if n := strings.Count(system, "soul "); n < 250 || n > 310 || !strings.Contains(system, "Begin.") || !strings.Contains(system, "Ada.") || strings.Count(system, "user ") > 320 {
+	if n := strings.Count(system, "soul "); n < 250 || n > 310 || !strings.Contains(system, "Begin.") ||
+		!strings.Contains(system, "Ada.") || strings.Count(system, "user ") > 320 {
 		t.Errorf("%d words: %s", n, system)
 	}
 }
@@ -79,7 +82,8 @@ func TestASmallModelIsToldTheSoulInShort(t *testing.T) {
 func TestWhatAnAgentPrefersComesAfterTheCaller(t *testing.T) {
 	on, off := true, false
 	two := func(f *config.File, _ *lead.Options) {
-		f.Models = append(f.Models, config.Model{Name: "n", Use: "openai", ContextWindow: 100_000, SupportsThinking: true, SupportsReasoningEffort: true})
+		f.Models = append(f.Models, config.Model{Name: "n", Use: "openai", ContextWindow: 100_000,
+			SupportsThinking: true, SupportsReasoningEffort: true})
 	}
 	for _, c := range []struct {
 		agent    profile.Agent

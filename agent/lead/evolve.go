@@ -34,7 +34,8 @@ func (b *Builder) manages(snap *config.Snapshot, e equipment, own config.Model) 
 		scan, err := verdict(ctx, ask, skill, file, text)
 		switch {
 		case err != nil && (evolution.SecurityFailClosed || runs):
-			return scan, &skills.Refused{Why: "the text could not be checked by a model, so it is not kept: " + err.Error()}
+			return scan, &skills.Refused{Why: "the text could not be checked by a model, so it is not kept: " +
+				err.Error()}
 		case err != nil:
 			return skills.Scan{Decision: "warn", Reason: "not checked by a model: " + err.Error()}, nil
 		case scan.Decision == "block", runs && scan.Decision != "allow":
@@ -46,7 +47,8 @@ func (b *Builder) manages(snap *config.Snapshot, e equipment, own config.Model) 
 }
 
 // verdict asks a model about a text.
-func verdict(ctx context.Context, ask func(context.Context, string) (string, error), skill, file, text string) (scan skills.Scan, err error) {
+func verdict(ctx context.Context, ask func(context.Context, string) (string, error),
+	skill, file, text string) (scan skills.Scan, err error) {
 	if ask == nil {
 		return scan, fmt.Errorf("no model is available to check it")
 	}

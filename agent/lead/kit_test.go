@@ -87,7 +87,8 @@ func TestFoundToolsThatCome(t *testing.T) {
 	late.Deferred = true
 	come := tool("come", func(agent.ToolCall) agent.Result { g.set(late); return agent.TextResult("it came") })
 	w := newWorld(t, []agenttest.Reply{
-		agenttest.Call("c1", "come", `{}`), agenttest.Call("c2", "tool_search", `{"query":"select:gh_issue"}`), agenttest.Call("c3", "gh_issue", `{}`),
+		agenttest.Call("c1", "come", `{}`), agenttest.Call("c2", "tool_search", `{"query":"select:gh_issue"}`),
+		agenttest.Call("c3", "gh_issue", `{}`),
 	}, func(f *config.File, o *lead.Options) {
 		f.ToolSearch.Enabled = true
 		o.More, o.Tools = g.now, []*agent.Tool{come}

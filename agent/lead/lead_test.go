@@ -69,17 +69,20 @@ func TestModelIsTheOneAskedForElseTheFirstUsable(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if !reflect.DeepEqual(o, c.want) || a.Options.Thinking != c.want.Thinking || a.Options.Effort != c.want.ReasoningEffort {
+		if !reflect.DeepEqual(o, c.want) || a.Options.Thinking != c.want.Thinking ||
+			a.Options.Effort != c.want.ReasoningEffort {
 			t.Errorf("%s: options %+v, call %+v, want %+v", c.name, o, a.Options, c.want)
 		}
-		if warned := strings.Contains(log.String(), "level=WARN"); warned != (c.warns != "") || !strings.Contains(log.String(), c.warns) {
+		warned := strings.Contains(log.String(), "level=WARN")
+		if warned != (c.warns != "") || !strings.Contains(log.String(), c.warns) {
 			t.Errorf("%s: log %q", c.name, &log)
 		}
 	}
 	bad := model("bad")
 	bad.Use = "no.such:Class"
 	b, _ := builder(t, nil, bad)
-	if _, err := b.Build(t.Context(), runs.Spec{Options: &agent.Options{}}); err == nil || !strings.Contains(err.Error(), "model bad") {
+	_, err := b.Build(t.Context(), runs.Spec{Options: &agent.Options{}})
+	if err == nil || !strings.Contains(err.Error(), "model bad") {
 		t.Errorf("a class nobody knows: %v", err)
 	}
 }
@@ -155,7 +158,8 @@ func TestChainOverSeveralTurns(t *testing.T) {
 	known := map[string]bool{}
 	var before *agent.Request
 	for i, text := range []string{"work on <b>this</b>", "thanks", "again"} {
-		if err := os.WriteFile(filepath.Join(up, []string{"a b.txt", "second.txt", "third.txt"}[i]), []byte("line one\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(up, []string{"a b.txt", "second.txt", "third.txt"}[i]),
+			[]byte("line one\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		in := &agent.Message{ID: fmt.Sprint("h", i), Type: agent.TypeHuman, Content: agent.Text(text)}
@@ -163,7 +167,8 @@ func TestChainOverSeveralTurns(t *testing.T) {
 		if err := turn.State.Apply(agent.State{Messages: []*agent.Message{in}}); err != nil {
 			t.Fatal(err)
 		}
-		a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i), Options: &turn.Options})
+		a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i),
+			Options: &turn.Options})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +186,9 @@ func TestChainOverSeveralTurns(t *testing.T) {
 	}
 
 	s := turn.State
-	if *s.Title != "work on <b>this</b>" || s.ThreadData == nil || !slices.Equal(s.Artifacts, []string{"/mnt/user-data/outputs/out.md"}) || len(s.UploadedFiles) != 1 || len(s.Told) != 3 {
+	if *s.Title != "work on <b>this</b>" || s.ThreadData == nil ||
+		!slices.Equal(s.Artifacts, []string{"/mnt/user-data/outputs/out.md"}) || len(s.UploadedFiles) != 1 ||
+		len(s.Told) != 3 {
 		t.Errorf("state: title %q, %+v, artifacts %v, uploads %v", *s.Title, s.ThreadData, s.Artifacts, s.UploadedFiles)
 	}
 	results := map[string]*agent.Message{}
@@ -228,7 +235,10 @@ func TestToolsMakeFoldersTheyNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Chain = nil
-	a.Model = &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "ls", `{"path":"/mnt/user-data/workspace"}`), agenttest.Call("c2", "write_file", `{"path":"x.txt","content":"x"}`)}}
+	a.Model = &agenttest.Script{
+		Replies: []agenttest.Reply{agenttest.Call("c1", "ls", `{"path":"/mnt/user-data/workspace"}`),
+			agenttest.Call("c2", "write_file", `{"path":"x.txt","content":"x"}`)},
+	}
 	turn := agenttest.Turn("go", &agenttest.Sink{})
 	if _, err := a.Run(context.Background(), turn); err != nil {
 		t.Fatal(err)
@@ -250,7 +260,8 @@ func TestNoLimitMeansNoLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("a line of the file\n", 10_000)
-	if err := os.WriteFile(filepath.Join(dirs.Root, "threads", "t1", "user-data", "workspace", "long.txt"), []byte(long), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dirs.Root, "threads", "t1", "user-data", "workspace", "long.txt"),
+		[]byte(long), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	turn := agenttest.Turn("go", &agenttest.Sink{})
@@ -258,7 +269,10 @@ func TestNoLimitMeansNoLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Model = &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "read_file", `{"path":"long.txt"}`, "c2", "ls", `{"path":"/mnt/user-data/workspace"}`)}}
+	a.Model = &agenttest.Script{
+		Replies: []agenttest.Reply{agenttest.Call("c1", "read_file", `{"path":"long.txt"}`, "c2", "ls",
+			`{"path":"/mnt/user-data/workspace"}`)},
+	}
 	if _, err := a.Run(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,8 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 		s.Client = &mcp.Client{ID: o.ClientID, Secret: o.ClientSecret.Value(), Scope: o.Scope}
 	default:
 		s.OAuth = &mcp.OAuth{TokenURL: o.TokenURL, Grant: o.GrantType, ClientID: o.ClientID,
-			ClientSecret: o.ClientSecret.Value(), RefreshToken: o.RefreshToken.Value(), Scope: o.Scope, Audience: o.Audience,
-			TokenField: o.TokenField, TypeField: o.TokenTypeField, ExpiryField: o.ExpiresInField,
+			ClientSecret: o.ClientSecret.Value(), RefreshToken: o.RefreshToken.Value(), Scope: o.Scope,
+			Audience: o.Audience, TokenField: o.TokenField, TypeField: o.TokenTypeField, ExpiryField: o.ExpiresInField,
 			DefaultType: o.DefaultTokenType, Skew: o.RefreshSkew, Params: o.ExtraTokenParams.Plain()}
 	}
 	return s

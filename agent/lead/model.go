@@ -186,7 +186,9 @@ func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backu
 		if entry.Disabled != "" {
 			continue
 		}
-		out = append(out, middleware.Backup{Model: entry.Name, Open: func() (agent.Model, error) { return b.connect(entry) },
+		out = append(out, middleware.Backup{Model: entry.Name, Open: func() (agent.Model, error) {
+			return b.connect(entry)
+		},
 			Line: b.line(snap.File.CircuitBreaker, entry.Name), Thinking: entry.SupportsThinking,
 			Effort: entry.SupportsReasoningEffort, Vision: entry.SupportsVision,
 			Reading: b.reading(e, entry)})

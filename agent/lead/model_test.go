@@ -55,7 +55,8 @@ func TestAnotherModelTakesOver(t *testing.T) {
 			if run.Status != runs.Success || len(scripts["second"].Requests()) != 2 {
 				t.Fatalf("%s %s, %d calls of the second", run.Status, run.Error, len(scripts["second"].Requests()))
 			}
-			if c.why != "ContextOverflow" && len(scripts["first"].Requests()) != c.calls { // that one is tried shorter too
+			// that one is tried shorter too
+			if c.why != "ContextOverflow" && len(scripts["first"].Requests()) != c.calls {
 				t.Errorf("%d calls of the first", len(scripts["first"].Requests()))
 			}
 			if s := w.state(t); s.Messages[len(s.Messages)-1].Content.Text != "Here." {
@@ -66,12 +67,14 @@ func TestAnotherModelTakesOver(t *testing.T) {
 				var data struct{ Type, Model, Reason, Message string }
 				if err := json.Unmarshal([]byte(e), &data); err == nil && data.Type == "llm_fallback" {
 					told++
-					if data.Model != "second" || data.Reason != c.why || !strings.Contains(data.Message, "that is how it is") {
+					if data.Model != "second" || data.Reason != c.why ||
+						!strings.Contains(data.Message, "that is how it is") {
 						t.Errorf("event %s", e)
 					}
 				}
 			}
-			if note, _ := metadata(t, run.Metadata)["model_fallback"].(string); told != 1 || !strings.Contains(note, "The model second takes over.") {
+			note, _ := metadata(t, run.Metadata)["model_fallback"].(string)
+			if told != 1 || !strings.Contains(note, "The model second takes over.") {
 				t.Errorf("%d events, note %q", told, note)
 			}
 		})
@@ -81,7 +84,8 @@ func TestAnotherModelTakesOver(t *testing.T) {
 // TestTheOtherModelGetsWhatItReads: a model with a small window that takes over gets the short prompt,
 // whether the window is configured or its refusal names it; the first model keeps its own.
 func TestTheOtherModelGetsWhatItReads(t *testing.T) {
-	long := agenttest.Reply{Err: &llmerr.Error{Class: llmerr.ClassContext, Status: 400, Limit: 4096, Message: "too long"}}
+	long := agenttest.Reply{Err: &llmerr.Error{Class: llmerr.ClassContext, Status: 400, Limit: 4096,
+		Message: "too long"}}
 	for name, c := range map[string]struct {
 		window int
 		second []agenttest.Reply
@@ -93,18 +97,22 @@ func TestTheOtherModelGetsWhatItReads(t *testing.T) {
 			scripts := map[string]*agenttest.Script{
 				"first":  {Replies: []agenttest.Reply{failing(llmerr.ClassAuth, 401), agenttest.Say("Back.")}},
 				"second": {Replies: c.second}}
-			w := newWorld(t, nil, pair(scripts), func(f *config.File, _ *lead.Options) { f.Models[1].ContextWindow = c.window })
+			w := newWorld(t, nil, pair(scripts), func(f *config.File, _ *lead.Options) {
+				f.Models[1].ContextWindow = c.window
+			})
 			if run := w.say(t, "go", ""); run.Status != runs.Success {
 				t.Fatal(run.Status, run.Error)
 			}
 			whole := len(scripts["first"].Requests()[0].System)
 			sent := scripts["second"].Requests()
 			if last := sent[len(sent)-1]; len(last.System) > whole/2 || len(sent) != len(c.second)-1 {
-				t.Errorf("%d requests; the prompt of the last has %d bytes, the whole one %d", len(sent), len(last.System), whole)
+				t.Errorf("%d requests; the prompt of the last has %d bytes, the whole one %d", len(sent),
+					len(last.System), whole)
 			}
 			w.say(t, "go on", "")
 			if again := scripts["first"].Requests(); len(again) != 2 || len(again[1].System) < whole/2 {
-				t.Errorf("the first model got %d requests, its last prompt %d bytes of %d", len(again), len(again[len(again)-1].System), whole)
+				t.Errorf("the first model got %d requests, its last prompt %d bytes of %d", len(again),
+					len(again[len(again)-1].System), whole)
 			}
 			if n := w.b.WindowOf("second", ""); n != 4096 {
 				t.Errorf("the second model reads %d tokens", n)
@@ -118,7 +126,8 @@ func TestTheOtherModelGetsWhatItReads(t *testing.T) {
 
 // TestNoOtherModelGoesOnWithWhatWasSeen: half an answer of one model is not ended by another.
 func TestNoOtherModelGoesOnWithWhatWasSeen(t *testing.T) {
-	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half an "}}, Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
+	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half an "}},
+		Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
 	scripts := map[string]*agenttest.Script{"first": {Replies: []agenttest.Reply{half}}, "second": {}}
 	w := newWorld(t, nil, pair(scripts))
 	if run := w.say(t, "go", ""); run.Status != runs.Failed || len(scripts["second"].Requests()) != 0 {
@@ -129,10 +138,12 @@ func TestNoOtherModelGoesOnWithWhatWasSeen(t *testing.T) {
 // TestWhenAllModelsFailTheFirstFailureIsTold, and models that point at each other end too.
 func TestWhenAllModelsFailTheFirstFailureIsTold(t *testing.T) {
 	other := agenttest.Reply{Err: &llmerr.Error{Class: llmerr.ClassQuota, Message: "another one"}}
-	scripts := map[string]*agenttest.Script{"first": {Replies: []agenttest.Reply{failing(llmerr.ClassAuth, 401)}}, "second": {Replies: []agenttest.Reply{other}}}
+	scripts := map[string]*agenttest.Script{"first": {Replies: []agenttest.Reply{failing(llmerr.ClassAuth, 401)}},
+		"second": {Replies: []agenttest.Reply{other}}}
 	w := newWorld(t, nil, pair(scripts))
 	run := w.say(t, "go", "")
-	if run.Status != runs.Failed || !strings.Contains(run.Error, "that is how it is") || w.failure(t, run.ID).Name != "ModelAuth" || len(scripts["second"].Requests()) != 1 {
+	if run.Status != runs.Failed || !strings.Contains(run.Error, "that is how it is") ||
+		w.failure(t, run.ID).Name != "ModelAuth" || len(scripts["second"].Requests()) != 1 {
 		t.Errorf("%s: %s", run.Status, run.Error)
 	}
 }
@@ -141,11 +152,15 @@ const withImage = `{"messages":[{"type":"human","content":[{"type":"text","text"
 
 // TestImagesReachOnlyModelsThatSee: also when a blind one takes over.
 func TestImagesReachOnlyModelsThatSee(t *testing.T) {
-	scripts := map[string]*agenttest.Script{"first": {Replies: []agenttest.Reply{failing(llmerr.ClassAuth, 401)}}, "second": {Replies: []agenttest.Reply{agenttest.Say("A picture.")}}}
+	scripts := map[string]*agenttest.Script{"first": {Replies: []agenttest.Reply{failing(llmerr.ClassAuth, 401)}},
+		"second": {Replies: []agenttest.Reply{agenttest.Say("A picture.")}}}
 	w := newWorld(t, nil, pair(scripts))
 	run := w.run(t, json.RawMessage(withImage), "")
-	first, second := fmt.Sprintf("%s", scripts["first"].Requests()[0].Messages[len(scripts["first"].Requests()[0].Messages)-1].Content.Blocks), lines(scripts["second"].Requests()[0])
-	if !strings.Contains(first, "image_url") || !strings.Contains(second, "what is this\n[An image stands here") || metadata(t, run.Metadata)["vision_warning"] == nil {
+	first := fmt.Sprintf("%s",
+		scripts["first"].Requests()[0].Messages[len(scripts["first"].Requests()[0].Messages)-1].Content.Blocks)
+	second := lines(scripts["second"].Requests()[0])
+	if !strings.Contains(first, "image_url") || !strings.Contains(second, "what is this\n[An image stands here") ||
+		metadata(t, run.Metadata)["vision_warning"] == nil {
 		t.Errorf("%s\n%s\n%s", first, second, run.Metadata)
 	}
 	if s := w.state(t); !strings.Contains(string(s.Messages[0].Content.Blocks[1]), "image_url") {
@@ -177,7 +192,8 @@ func TestWhatTheModelCannotDoIsNotedOrEndsTheRun(t *testing.T) {
 					if run.Status != runs.Success || !strings.Contains(note, c.what) || (note == "") != (c.key == "") {
 						t.Errorf("%s %s, note %q", run.Status, run.Error, note)
 					}
-				case run.Status != runs.Failed || w.failure(t, run.ID).Name != "ModelCapability" || !strings.Contains(run.Error, c.what):
+				case run.Status != runs.Failed || w.failure(t, run.ID).Name != "ModelCapability" ||
+					!strings.Contains(run.Error, c.what):
 					t.Errorf("%s %s", run.Status, run.Error)
 				}
 			})

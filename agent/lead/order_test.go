@@ -18,14 +18,16 @@ import (
 func TestTheStagesStandInTheirOrder(t *testing.T) {
 	var got []string
 	w := newWorld(t, nil, func(f *config.File, o *lead.Options) {
-		f.Title.Enabled, f.Title.ModelName, f.Guardrails.Enabled, f.ToolSearch.Enabled = true, lead.OfflineModel, true, true
+		f.Title.Enabled, f.Title.ModelName, f.Guardrails.Enabled, f.ToolSearch.Enabled = true, lead.OfflineModel,
+			true, true
 		f.Authorization.Enabled = true
 		hidden := tool("hidden", func(agent.ToolCall) agent.Result { return agent.Result{} })
 		hidden.Deferred = true
 		o.Tools = []*agent.Tool{hidden}
 		o.Skills = shelf(t, nil)
 	})
-	a, err := w.b.Build(t.Context(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
+	a, err := w.b.Build(t.Context(),
+		runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,19 +71,25 @@ func sharedPrefix(tb testing.TB) float64 {
 	file.Title.ModelName = lead.OfflineModel
 	var replies []agenttest.Reply
 	for i := range 20 {
-		replies = append(replies, agenttest.Call(fmt.Sprint("c", i), "ls", fmt.Sprintf(`{"description":"look","path":"/mnt/user-data/%d"}`, i)), agenttest.Say("Answer ", strings.Repeat("word ", 100)))
+		replies = append(replies,
+			agenttest.Call(fmt.Sprint("c", i), "ls",
+				fmt.Sprintf(`{"description":"look","path":"/mnt/user-data/%d"}`, i)),
+			agenttest.Say("Answer ", strings.Repeat("word ", 100)))
 	}
 	script := &agenttest.Script{Replies: replies}
-	builder := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: tb.TempDir()}, quietLog(), lead.Options{
-		Model: func(config.Model) (agent.Model, error) { return script, nil }})
+	builder := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: tb.TempDir()},
+		quietLog(), lead.Options{
+			Model: func(config.Model) (agent.Model, error) { return script, nil }})
 	turn := agenttest.Turn("", &agenttest.Sink{})
 	turn.State = agent.State{}
 	for i := range 20 {
-		in := &agent.Message{ID: fmt.Sprint("h", i), Type: agent.TypeHuman, Content: agent.Text(fmt.Sprint("question <", i, "> "))}
+		in := &agent.Message{ID: fmt.Sprint("h", i), Type: agent.TypeHuman,
+			Content: agent.Text(fmt.Sprint("question <", i, "> "))}
 		if err := turn.State.Apply(agent.State{Messages: []*agent.Message{in}}); err != nil {
 			tb.Fatal(err)
 		}
-		a, err := builder.Build(tb.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i), Options: &turn.Options})
+		a, err := builder.Build(tb.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: fmt.Sprint("r", i),
+			Options: &turn.Options})
 		if err != nil {
 			tb.Fatal(err)
 		}

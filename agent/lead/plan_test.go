@@ -18,14 +18,16 @@ const plan = `{"todos":[{"content":"look","status":"completed"},{"content":"writ
 // twice at most, by notes which only that one request has.
 func TestAPlanIsKeptToItsEnd(t *testing.T) {
 	w := newWorld(t, []agenttest.Reply{
-		agenttest.Call("c1", "write_todos", plan), agenttest.Say("All done."), agenttest.Say("Really."), agenttest.Say("I mean it."),
+		agenttest.Call("c1", "write_todos", plan), agenttest.Say("All done."), agenttest.Say("Really."),
+		agenttest.Say("I mean it."),
 	})
 	run := w.say(t, "do it", `{"is_plan_mode":true}`)
 	if run.Status != runs.Success || len(w.script.Requests()) != 4 {
 		t.Fatalf("%s, %d calls", run.Status, len(w.script.Requests()))
 	}
 	s := w.state(t)
-	if len(s.Todos) != 2 || s.Todos[1].Content != "write <it>" || s.Todos[1].Title != "write <it>" || s.Todos[1].ID != "2" || s.Todos[1].Status != "in_progress" {
+	if len(s.Todos) != 2 || s.Todos[1].Content != "write <it>" || s.Todos[1].Title != "write <it>" ||
+		s.Todos[1].ID != "2" || s.Todos[1].Status != "in_progress" {
 		t.Errorf("todos %+v", s.Todos)
 	}
 	for i, want := range []bool{false, false, true, true} {
@@ -74,7 +76,8 @@ func TestTwoPlansInOneAnswerAreRefused(t *testing.T) {
 
 // TestTokensAreAttributed: the answer says what its tokens went to, and the log what it cost.
 func TestTokensAreAttributed(t *testing.T) {
-	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "write_todos", plan), agenttest.Call("c2", "ls", `{"description":"look","path":"/mnt/user-data/uploads"}`), agenttest.Say("Done.")})
+	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "write_todos", plan),
+		agenttest.Call("c2", "ls", `{"description":"look","path":"/mnt/user-data/uploads"}`), agenttest.Say("Done.")})
 	w.say(t, "do it", `{"is_plan_mode":true}`)
 	var kinds []string
 	for _, m := range w.state(t).Messages {
@@ -99,7 +102,8 @@ func TestTooManyHelpersAreDropped(t *testing.T) {
 	helper := func(_ *config.File, o *lead.Options) {
 		o.Tools = []*agent.Tool{tool("task", func(agent.ToolCall) agent.Result { return agent.TextResult("found") })}
 	}
-	five := agenttest.Call("a", "task", `{}`, "b", "task", `{}`, "x", "ls", `{"path":"/mnt/user-data/uploads"}`, "c", "task", `{}`, "d", "task", `{}`, "e", "task", `{}`)
+	five := agenttest.Call("a", "task", `{}`, "b", "task", `{}`, "x", "ls", `{"path":"/mnt/user-data/uploads"}`, "c",
+		"task", `{}`, "d", "task", `{}`, "e", "task", `{}`)
 	for _, c := range []struct{ name, options, calls, log string }{
 		{"the default of 3", `{"subagent_enabled":true}`, "a b x c", "Truncated 2 excess task call(s) from model response (limit: 3)"},
 		{"clamped from below", `{"subagent_enabled":true,"max_concurrent_subagents":1}`, "a b x", "Truncated 3 excess task call(s) from model response (limit: 2)"},
@@ -120,11 +124,13 @@ func TestTooManyHelpersAreDropped(t *testing.T) {
 		})
 	}
 	w := newWorld(t, []agenttest.Reply{
-		agenttest.Call("a", "task", `{}`, "b", "task", `{}`, "c", "task", `{}`), agenttest.Call("d", "task", `{}`, "e", "task", `{}`, "f", "task", `{}`),
-		agenttest.Call("g", "task", `{}`), agenttest.Say("That is all."),
+		agenttest.Call("a", "task", `{}`, "b", "task", `{}`, "c", "task", `{}`),
+		agenttest.Call("d", "task", `{}`, "e", "task", `{}`, "f", "task", `{}`), agenttest.Call("g", "task", `{}`),
+		agenttest.Say("That is all."),
 	}, helper)
 	run := w.say(t, "go", `{"subagent_enabled":true}`)
-	if last := w.request(t, 3); run.Status != runs.Success || run.StopReason != "subagent_limit_capped" || len(last.Tools) != 0 {
+	if last := w.request(t, 3); run.Status != runs.Success || run.StopReason != "subagent_limit_capped" ||
+		len(last.Tools) != 0 {
 		t.Errorf("%s %q, %d tools in the last call", run.Status, run.StopReason, len(last.Tools))
 	}
 }
@@ -147,7 +153,8 @@ func TestARunInCirclesIsWarnedThenEnded(t *testing.T) {
 	if len(last.Tools) != 0 || !strings.Contains(lines(last), "last_turn: The same calls were made 5 times.") {
 		t.Errorf("last call: %d tools\n%s", len(last.Tools), lines(last))
 	}
-	if s := texts(w.state(t)); !strings.Contains(s, "[FORCED STOP] The same calls were made 5 times.") || !strings.HasSuffix(s, "ai: I stop.\n") {
+	if s := texts(w.state(t)); !strings.Contains(s, "[FORCED STOP] The same calls were made 5 times.") ||
+		!strings.HasSuffix(s, "ai: I stop.\n") {
 		t.Error(s)
 	}
 	if run := w.say(t, "go on", ""); run.Status != runs.Success || run.StopReason != "" {
@@ -159,7 +166,8 @@ func TestARunInCirclesIsWarnedThenEnded(t *testing.T) {
 func TestOneToolTooOftenEndsARun(t *testing.T) {
 	var replies []agenttest.Reply
 	for i := range 6 {
-		replies = append(replies, agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads/`+strings.Repeat("x", i)+`"}`))
+		replies = append(replies,
+			agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads/`+strings.Repeat("x", i)+`"}`))
 	}
 	w := newWorld(t, replies, func(f *config.File, _ *lead.Options) {
 		f.LoopDetection.Tools = map[string]middleware.ToolLimit{"ls": {Warn: 3, Hard: 5}}
@@ -175,7 +183,8 @@ func TestOneToolTooOftenEndsARun(t *testing.T) {
 func TestHiddenToolsAreFoundFirst(t *testing.T) {
 	called := 0
 	w := newWorld(t, []agenttest.Reply{
-		agenttest.Call("c1", "gh_issue", `{}`), agenttest.Call("c2", "tool_search", `{"query":"select:gh_issue"}`), agenttest.Call("c3", "gh_issue", `{}`),
+		agenttest.Call("c1", "gh_issue", `{}`), agenttest.Call("c2", "tool_search", `{"query":"select:gh_issue"}`),
+		agenttest.Call("c3", "gh_issue", `{}`),
 	}, func(f *config.File, o *lead.Options) {
 		f.ToolSearch.Enabled = true
 		for _, name := range []string{"gh_issue", "gh_pull"} {
@@ -186,11 +195,13 @@ func TestHiddenToolsAreFoundFirst(t *testing.T) {
 	})
 	w.say(t, "go", "")
 	for i, want := range []bool{false, false, true, true} {
-		if req := w.request(t, i); offers(req, "gh_issue") != want || offers(req, "gh_pull") || !offers(req, "tool_search") {
+		req := w.request(t, i)
+		if offers(req, "gh_issue") != want || offers(req, "gh_pull") || !offers(req, "tool_search") {
 			t.Errorf("call %d: %d tools", i, len(req.Tools))
 		}
 	}
-	if s := w.state(t); called != 1 || !strings.Contains(texts(s), "Error: Tool 'gh_issue' is deferred") || s.Promoted == nil {
+	if s := w.state(t); called != 1 || !strings.Contains(texts(s), "Error: Tool 'gh_issue' is deferred") ||
+		s.Promoted == nil {
 		t.Errorf("%d calls\n%s", called, texts(s))
 	}
 	w.say(t, "go on", "")

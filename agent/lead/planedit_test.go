@@ -15,7 +15,8 @@ import (
 // answers sends it back to work.
 func TestAPersonEditsThePlanOfARun(t *testing.T) {
 	second, third := make(chan struct{}), make(chan struct{})
-	again := agenttest.Call("c2", "write_todos", `{"todos":[{"content":"look","status":"completed"},{"content":"write <it>","status":"completed"},{"content":"send","status":"completed"}]}`)
+	again := agenttest.Call("c2", "write_todos",
+		`{"todos":[{"content":"look","status":"completed"},{"content":"write <it>","status":"completed"},{"content":"send","status":"completed"}]}`)
 	again.Before = second
 	done := agenttest.Say("All done.")
 	done.Before = third
@@ -37,7 +38,8 @@ func TestAPersonEditsThePlanOfARun(t *testing.T) {
 	}
 	edit := func(f func([]agent.Todo) []agent.Todo) {
 		t.Helper()
-		if _, err := w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) { return f(was), nil }); err != nil {
+		_, err := w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) { return f(was), nil })
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,11 +65,13 @@ func TestAPersonEditsThePlanOfARun(t *testing.T) {
 	if got := strings.Join(plan, ", "); got != "completed look, completed send, completed check, completed more" {
 		t.Errorf("plan: %s", got)
 	}
-	if s := lines(w.request(t, 2)); !strings.Contains(s, "The user changed the plan at the same time") || !strings.Contains(s, "plan_edit: ") ||
-		!strings.Contains(s, "Added: check\nStruck: write &lt;it&gt;\n") || strings.Contains(s, "[completed] write") {
+	if s := lines(w.request(t, 2)); !strings.Contains(s, "The user changed the plan at the same time") ||
+		!strings.Contains(s, "plan_edit: ") || !strings.Contains(s, "Added: check\nStruck: write &lt;it&gt;\n") ||
+		strings.Contains(s, "[completed] write") {
 		t.Errorf("the model reads\n%s", s)
 	}
-	if s := lines(w.request(t, 3)); strings.Count(s, "plan_edit: ") != 2 || !strings.Contains(s, "Added: more\n") || !strings.Contains(s, "todo_completion_reminder: ") {
+	if s := lines(w.request(t, 3)); strings.Count(s, "plan_edit: ") != 2 || !strings.Contains(s, "Added: more\n") ||
+		!strings.Contains(s, "todo_completion_reminder: ") {
 		t.Errorf("then it reads\n%s", s)
 	}
 	if s := lines(w.request(t, 4)); strings.Count(s, "plan_edit: ") != 2 || len(w.state(t).Edited) != 0 {
@@ -77,7 +81,8 @@ func TestAPersonEditsThePlanOfARun(t *testing.T) {
 
 // TestAPlanChangedBetweenTurnsIsToldInTheNext, also outside of plan mode.
 func TestAPlanChangedBetweenTurnsIsToldInTheNext(t *testing.T) {
-	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "write_todos", plan), agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c"), agenttest.Say("d")})
+	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "write_todos", plan), agenttest.Say("a"),
+		agenttest.Say("b"), agenttest.Say("c"), agenttest.Say("d")})
 	w.say(t, "do it", `{"is_plan_mode":true}`)
 	for _, text := range []string{"first", "second"} {
 		if _, err := w.m.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) {
@@ -90,7 +95,9 @@ func TestAPlanChangedBetweenTurnsIsToldInTheNext(t *testing.T) {
 	if run := w.say(t, "go on", ""); run.Status != runs.Success {
 		t.Fatal(run.Error)
 	}
-	if s := lines(w.request(t, 4)); strings.Count(s, "plan_edit: ") != 1 || !strings.Contains(s, "Rewritten: second (was: write &lt;it&gt;)") || strings.Contains(s, "first") {
+	s := lines(w.request(t, 4))
+	if strings.Count(s, "plan_edit: ") != 1 || !strings.Contains(s, "Rewritten: second (was: write &lt;it&gt;)") ||
+		strings.Contains(s, "first") {
 		t.Errorf("the model reads\n%s", s)
 	}
 }

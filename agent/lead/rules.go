@@ -72,7 +72,8 @@ func authorizer(c config.Authorization) middleware.Guard {
 		allowed, _ := names(allow)
 		return middleware.AllowList(allowed, denied)
 	}
-	return failing(fmt.Errorf("authorization.provider.config.roles.%s.tools.allow must be *, true, false or a list of names", c.DefaultRole))
+	return failing(fmt.Errorf("authorization.provider.config.roles.%s.tools.allow must be *, true, false or a list of names",
+		c.DefaultRole))
 }
 
 // isRoles tells whether the class of an authorization is the one of roles, the only one there is.

@@ -32,7 +32,8 @@ func wildLog(r *rand.Rand) (msgs []*agent.Message) {
 		default:
 			m := agent.Message{Type: agent.TypeAI}
 			for range 1 + r.IntN(3) {
-				m.ToolCalls = append(m.ToolCalls, agent.ToolCall{ID: id(), Name: []string{"ls", ""}[r.IntN(2)], Args: json.RawMessage([]string{`{}`, `[1]`, ``, `{"a":`}[r.IntN(4)])})
+				m.ToolCalls = append(m.ToolCalls, agent.ToolCall{ID: id(), Name: []string{"ls", ""}[r.IntN(2)],
+					Args: json.RawMessage([]string{`{}`, `[1]`, ``, `{"a":`}[r.IntN(4)])})
 			}
 			if r.IntN(3) == 0 {
 				m.Invalid = append(m.Invalid, agent.InvalidCall{ID: id(), Name: "ls", Args: "{", Error: "cut"})
@@ -69,7 +70,8 @@ func obeys(req *agent.Request) error {
 					return fmt.Errorf("message %d: call id %q is blank or used before", i, c.ID)
 				case c.Name == "" || json.Unmarshal(c.Args, &args) != nil:
 					return fmt.Errorf("message %d: call %q with %q", i, c.Name, c.Args)
-				case i+1+k >= len(req.Messages) || req.Messages[i+1+k].Type != agent.TypeTool || req.Messages[i+1+k].ToolCallID != c.ID:
+				case i+1+k >= len(req.Messages) || req.Messages[i+1+k].Type != agent.TypeTool ||
+					req.Messages[i+1+k].ToolCallID != c.ID:
 					return fmt.Errorf("message %d: no result behind call %q", i, c.ID)
 				}
 				ids[c.ID] = true
@@ -113,12 +115,17 @@ func TestAnyPrefixOfAnyLogMakesARequestEveryProviderTakes(t *testing.T) {
 		turn := agenttest.Turn("", &agenttest.Sink{})
 		turn.State.Messages = log[:1+r.IntN(len(log))]
 		if r.IntN(4) == 0 {
-			turn.State.View = &agent.View{Summary: "gist", From: turn.State.Messages[r.IntN(len(turn.State.Messages))].ID}
+			turn.State.View = &agent.View{Summary: "gist",
+				From: turn.State.Messages[r.IntN(len(turn.State.Messages))].ID}
 		}
 		if r.IntN(4) == 0 {
-			turn.State.Notes = []agent.Note{{ID: "n", Message: log[0].ID, Place: []agent.Place{agent.Before, agent.Prefix, agent.After}[r.IntN(3)], Kind: "date", Text: "now"}}
+			turn.State.Notes = []agent.Note{
+				{ID: "n", Message: log[0].ID, Place: []agent.Place{agent.Before, agent.Prefix, agent.After}[r.IntN(3)],
+					Kind: "date", Text: "now"},
+			}
 		}
-		if _, err := model(t.Context(), turn, agent.BuildRequest("system", &turn.State, a.Tools, a.Options)); err != nil {
+		_, err := model(t.Context(), turn, agent.BuildRequest("system", &turn.State, a.Tools, a.Options))
+		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}

@@ -50,7 +50,8 @@ func toolNames(a *agent.Agent) []string {
 
 func build(t *testing.T, file config.File, o lead.Options) (*agent.Agent, *agent.Turn) {
 	t.Helper()
-	b := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler), o)
+	b := lead.NewWith(config.Fixed(&config.Snapshot{File: file}).Current, files.Dirs{Root: t.TempDir()},
+		slog.New(slog.DiscardHandler), o)
 	turn := agenttest.Turn("go", &agenttest.Sink{})
 	a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, RunID: turn.RunID, Options: &turn.Options})
 	if err != nil {
@@ -62,7 +63,8 @@ func build(t *testing.T, file config.File, o lead.Options) (*agent.Agent, *agent
 func TestStagesStandInTheirOrder(t *testing.T) {
 	file := config.Default()
 	a, _ := build(t, file, lead.Options{})
-	want := []string{"tool_budget", "thread_data", "uploads", "sandbox", "audit", "read_gate", "tool_errors", "title", "view_image"}
+	want := []string{"tool_budget", "thread_data", "uploads", "sandbox", "audit", "read_gate", "tool_errors", "title",
+		"view_image"}
 	got := names(a.Chain, func(m agent.Middleware) string { return m.Name })
 	got = slices.DeleteFunc(got, func(n string) bool { return !slices.Contains(want, n) })
 	if !slices.Equal(got, want) {
@@ -79,7 +81,8 @@ func TestStagesStandInTheirOrder(t *testing.T) {
 
 func TestToolsAreOfferedToThoseWhoCanUseThem(t *testing.T) {
 	seeing := config.Default()
-	seeing.Models = []config.Model{{Name: "m", Use: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "key", SupportsVision: true}}
+	seeing.Models = []config.Model{{Name: "m", Use: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "key",
+		SupportsVision: true}}
 	blind := config.Default()
 	blind.Models = []config.Model{{Name: "m", Use: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "key"}}
 	cfg := sandbox.DefaultConfig()
@@ -100,7 +103,8 @@ func TestToolsAreOfferedToThoseWhoCanUseThem(t *testing.T) {
 	} {
 		a, turn := build(t, c.file, lead.Options{Sandbox: c.box})
 		got := toolNames(a)
-		if slices.Contains(got, "bash") != c.bash || slices.Contains(got, "view_image") != c.image || !slices.Contains(got, "read_file") || turn.Options.Vision != c.image {
+		if slices.Contains(got, "bash") != c.bash || slices.Contains(got, "view_image") != c.image ||
+			!slices.Contains(got, "read_file") || turn.Options.Vision != c.image {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -110,7 +114,8 @@ func TestToolsAreOfferedToThoseWhoCanUseThem(t *testing.T) {
 // ruinous one refused, a change of an unread file refused, and the state names the sandbox.
 func TestCommandsRunThroughTheChain(t *testing.T) {
 	var rows []middleware.AuditRecord
-	a, turn := build(t, config.Default(), lead.Options{Sandbox: echo{}, Audit: func(r middleware.AuditRecord) { rows = append(rows, r) }})
+	a, turn := build(t, config.Default(),
+		lead.Options{Sandbox: echo{}, Audit: func(r middleware.AuditRecord) { rows = append(rows, r) }})
 	a.Model = &agenttest.Script{Replies: []agenttest.Reply{
 		agenttest.Call("c1", "bash", `{"description":"d","command":"make all"}`),
 		agenttest.Call("c2", "bash", `{"description":"d","command":"rm -rf /"}`),
@@ -133,7 +138,8 @@ func TestCommandsRunThroughTheChain(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"c1": "success [The output of bash is too long to show: ", "c2": "error Command blocked: ", "c3": "success OK",
-		"c4": "error Error: write_file blocked — /mnt/user-data/workspace/a.txt ", "c5": "success one", "c6": "success OK", "c7": "error Error: ",
+		"c4": "error Error: write_file blocked — /mnt/user-data/workspace/a.txt ", "c5": "success one",
+		"c6": "success OK", "c7": "error Error: ",
 	} {
 		if !strings.HasPrefix(got[id], want) {
 			t.Errorf("%s: %.200s", id, got[id])
@@ -142,7 +148,8 @@ func TestCommandsRunThroughTheChain(t *testing.T) {
 	if turn.State.Sandbox == nil || turn.State.Sandbox.ID != "echo:t1" {
 		t.Errorf("sandbox %+v", turn.State.Sandbox)
 	}
-	if list := names(rows, func(r middleware.AuditRecord) string { return r.Call + " " + string(r.Verdict) }); !slices.Equal(list, []string{"c1 pass", "c2 block", "c7 block"}) {
+	list := names(rows, func(r middleware.AuditRecord) string { return r.Call + " " + string(r.Verdict) })
+	if !slices.Equal(list, []string{"c1 pass", "c2 block", "c7 block"}) {
 		t.Errorf("rows %v", list)
 	}
 }
@@ -172,14 +179,18 @@ func TestThePolicyIsWhatTheConfigurationSays(t *testing.T) {
 	s.Environment = config.Headers{"LANG": "de"}
 	s.Mounts = []config.Mount{{HostPath: "/srv/x", ContainerPath: "/mnt/x", ReadOnly: true}}
 	p := lead.SandboxPolicy(s)
-	if p.Lifetime != "call" || p.Timeout != time.Second || p.OutputChars != 7 || !p.UploadsReadOnly || p.Network != "none" || !slices.Equal(p.SeccompAllow, s.Seccomp.Allow) ||
-		p.Limits != (sandbox.Limits{Memory: 1, Pids: 2, FileSize: 3, OpenFiles: 4, Tmp: 5, Shm: 6, Disk: 7, CPU: 1.5, CPUTime: time.Hour}) ||
-		!maps.Equal(p.Env, map[string]string{"LANG": "de"}) || !slices.Equal(p.Binds, []sandbox.Bind{{Dir: "/srv/x", Path: "/mnt/x", ReadOnly: true}}) {
+	if p.Lifetime != "call" || p.Timeout != time.Second || p.OutputChars != 7 || !p.UploadsReadOnly ||
+		p.Network != "none" || !slices.Equal(p.SeccompAllow, s.Seccomp.Allow) ||
+		p.Limits != (sandbox.Limits{Memory: 1, Pids: 2, FileSize: 3, OpenFiles: 4, Tmp: 5, Shm: 6, Disk: 7, CPU: 1.5,
+			CPUTime: time.Hour}) ||
+		!maps.Equal(p.Env, map[string]string{"LANG": "de"}) ||
+		!slices.Equal(p.Binds, []sandbox.Bind{{Dir: "/srv/x", Path: "/mnt/x", ReadOnly: true}}) {
 		t.Errorf("%+v", p)
 	}
 	c := lead.SandboxConfig(s, files.Dirs{Root: "/data"}, nil)
-	if c.Provider != "host" || !c.Strict || !c.AllowHostBash || !c.AllowEngine || c.MaxSandboxes != 3 || c.UIDBase != 5000 ||
-		c.IdleTimeout != time.Minute || c.BackgroundTimeout != 2*time.Minute || !slices.Equal(c.RequireLayers, []string{"pidns"}) || c.Dirs.Root != "/data" {
+	if c.Provider != "host" || !c.Strict || !c.AllowHostBash || !c.AllowEngine || c.MaxSandboxes != 3 ||
+		c.UIDBase != 5000 || c.IdleTimeout != time.Minute || c.BackgroundTimeout != 2*time.Minute ||
+		!slices.Equal(c.RequireLayers, []string{"pidns"}) || c.Dirs.Root != "/data" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -189,7 +200,9 @@ func TestTheLimitOfAWriteIsConfigured(t *testing.T) {
 		file := config.Default()
 		file.Sandbox.WriteFileMaxBytes = limit
 		a, turn := build(t, file, lead.Options{})
-		a.Model = &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "write_file", `{"path":"a.txt","content":"12345678901"}`)}}
+		a.Model = &agenttest.Script{
+			Replies: []agenttest.Reply{agenttest.Call("c1", "write_file", `{"path":"a.txt","content":"12345678901"}`)},
+		}
 		if _, err := a.Run(t.Context(), turn); err != nil {
 			t.Fatal(err)
 		}

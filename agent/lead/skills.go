@@ -56,8 +56,8 @@ func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
 	if b.skills == nil || e.who.making {
 		return agent.Middleware{}
 	}
-	return middleware.Skills(middleware.SkillRules{List: b.skills.List, Allowed: e.who.Skills, Slash: e.helper == nil, At: b.shownAt,
-		Readers: f.Summarization.SkillFileReadToolNames})
+	return middleware.Skills(middleware.SkillRules{List: b.skills.List, Allowed: e.who.Skills, Slash: e.helper == nil,
+		At: b.shownAt, Readers: f.Summarization.SkillFileReadToolNames})
 }
 
 // listed tells an agent of its skills: what each is for, and where its text is.
@@ -84,5 +84,6 @@ func (e equipment) listed(f config.Skills) safe {
 		off = "\n<disabled_skills>\nTurned off by the user: `" + string(quote(strings.Join(e.off, "`, `"))) +
 			"`. Do not use them, or what you know of them; if one is asked for, say that it is off.\n</disabled_skills>"
 	}
-	return safe(strings.NewReplacer("{list}", b.String(), "{off}", off, "/mnt/skills", string(quote(e.shownAt))).Replace(string(ours("skills"))))
+	return safe(strings.NewReplacer("{list}", b.String(), "{off}", off,
+		"/mnt/skills", string(quote(e.shownAt))).Replace(string(ours("skills"))))
 }

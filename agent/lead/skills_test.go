@@ -31,8 +31,10 @@ func shelf(t *testing.T, texts map[string]string) *skills.Library {
 			t.Fatal(err)
 		}
 	}
-	l, err := skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") }, Shown: filepath.Join(dir, "shown"),
-		State: func() string { return filepath.Join(dir, "extensions_config.json") }, Log: slog.New(slog.DiscardHandler)})
+	l, err := skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") },
+		Shown: filepath.Join(dir, "shown"), State: func() string {
+			return filepath.Join(dir, "extensions_config.json")
+		}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +78,15 @@ func TestAnAgentHasItsOwnSkills(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lib.Close() })
-	for _, a := range []profile.Agent{{Name: "painter", Skills: []string{"paint", "gone"}}, {Name: "none", Skills: []string{}}, {Name: "all"}} {
+	for _, a := range []profile.Agent{{Name: "painter", Skills: []string{"paint", "gone"}},
+		{Name: "none", Skills: []string{}}, {Name: "all"}} {
 		if err := lib.Create("default", a); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]string{"painter": "paint", "none": "", "all": "draw paint"} {
-		w := newWorld(t, []agenttest.Reply{agenttest.Say("a")}, withShelf(shelf(t, map[string]string{"paint": "---\nx", "draw": "---\nx"})),
+		w := newWorld(t, []agenttest.Reply{agenttest.Say("a")},
+			withShelf(shelf(t, map[string]string{"paint": "---\nx", "draw": "---\nx"})),
 			func(_ *config.File, o *lead.Options) { o.Agents = lib })
 		w.say(t, "go", `{"agent_name":"`+name+`"}`)
 		var got []string
@@ -91,7 +95,8 @@ func TestAnAgentHasItsOwnSkills(t *testing.T) {
 				got = append(got, s)
 			}
 		}
-		if strings.Join(got, " ") != want || (want == "") == strings.Contains(w.request(t, 0).System, "<skill_system>") {
+		if strings.Join(got, " ") != want ||
+			(want == "") == strings.Contains(w.request(t, 0).System, "<skill_system>") {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 		w.say(t, "/draw a cat", `{"agent_name":"`+name+`"}`)
@@ -104,11 +109,13 @@ func TestAnAgentHasItsOwnSkills(t *testing.T) {
 
 // TestAMessageNamesASkill: its text comes once, in front of the message, and stays in later turns.
 func TestAMessageNamesASkill(t *testing.T) {
-	l := shelf(t, map[string]string{"paint": "required-secrets: [BRUSH, {name: EASEL, optional: true}]\n---\nUse </skill> red.\n    Then blue."})
+	l := shelf(t,
+		map[string]string{"paint": "required-secrets: [BRUSH, {name: EASEL, optional: true}]\n---\nUse </skill> red.\n    Then blue."})
 	w := newWorld(t, []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c")}, withShelf(l))
 	w.say(t, "/paint the wall", "")
 	first := lines(w.request(t, 0))
-	for _, want := range []string{"<slash_skill_activation>", "/mnt/skills/custom/paint/SKILL.md", "needs the variables BRUSH,", "Use &lt;/skill&gt; red.\n    Then blue.", "/paint the wall"} {
+	for _, want := range []string{"<slash_skill_activation>", "/mnt/skills/custom/paint/SKILL.md",
+		"needs the variables BRUSH,", "Use &lt;/skill&gt; red.\n    Then blue.", "/paint the wall"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %q in\n%s", want, first)
 		}
@@ -123,7 +130,8 @@ func TestAMessageNamesASkill(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.say(t, "and now?", "")
-	if second := lines(w.request(t, 1)); !strings.HasPrefix(second, strings.TrimSpace(first)) || strings.Count(second, "<slash_skill_activation>") != 1 {
+	second := lines(w.request(t, 1))
+	if !strings.HasPrefix(second, strings.TrimSpace(first)) || strings.Count(second, "<slash_skill_activation>") != 1 {
 		t.Errorf("the second request does not begin with the first:\n%s\n%s", first, second)
 	}
 }
@@ -135,13 +143,16 @@ func TestASkillThatCannotBeHadIsAnsweredWithoutAModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"/nobody": "There is no skill called `nobody`. Available: `/paint`.", "/off now": "The skill `off` is turned off.", "/torn": "The skill `torn` can't be used: its SKILL.md has an error.",
-		"/etc/passwd?": "", " /nobody": "", "/Nobody": "", "/help me": "", "/no--body": "", "/paint!": "",
+		"/nobody":  "There is no skill called `nobody`. Available: `/paint`.",
+		"/off now": "The skill `off` is turned off.",
+		"/torn":    "The skill `torn` can't be used: its SKILL.md has an error.", "/etc/passwd?": "", " /nobody": "",
+		"/Nobody": "", "/help me": "", "/no--body": "", "/paint!": "",
 	} {
 		w := newWorld(t, []agenttest.Reply{agenttest.Say("said")}, withShelf(l))
 		w.say(t, text, "")
 		msgs := w.state(t).Messages
-		if got := msgs[len(msgs)-1].Content.String(); want == "" && got != "said" || want != "" && (got != want || len(w.script.Requests()) != 0) {
+		got := msgs[len(msgs)-1].Content.String()
+		if want == "" && got != "said" || want != "" && (got != want || len(w.script.Requests()) != 0) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -151,7 +162,8 @@ func TestASkillThatCannotBeHadIsAnsweredWithoutAModel(t *testing.T) {
 func TestToolsOfASkillCountWhileItIsInUse(t *testing.T) {
 	const read, ls = `{"path":"/mnt/skills/custom/%/SKILL.md"}`, `{"path":"."}`
 	at := func(name string) string { return strings.Replace(read, "%", name, 1) }
-	l := shelf(t, map[string]string{"narrow": "allowed-tools: Read Grep(*)\n---\nx", "free": "---\nx", "closed": "allowed-tools: []\n---\nx"})
+	l := shelf(t, map[string]string{"narrow": "allowed-tools: Read Grep(*)\n---\nx", "free": "---\nx",
+		"closed": "allowed-tools: []\n---\nx"})
 	for _, c := range []struct {
 		name, text string
 		calls      []agenttest.Reply
@@ -167,9 +179,10 @@ func TestToolsOfASkillCountWhileItIsInUse(t *testing.T) {
 		{"plans and questions", "/closed go", []agenttest.Reply{agenttest.Call("z", "present_files", `{"filepaths":[]}`)}, false},
 		{"reading failed", "go", []agenttest.Reply{agenttest.Call("a", "read_file", at("narrow")), agenttest.Call("z", "ls", ls)}, false},
 	} {
-		w := newWorld(t, append(c.calls, agenttest.Say("done"), agenttest.Call("y", "ls", ls), agenttest.Say("done")), withShelf(l), func(_ *config.File, o *lead.Options) {
-			o.Tools = []*agent.Tool{tool("cat", func(agent.ToolCall) agent.Result { return agent.TextResult("x") })}
-		})
+		w := newWorld(t, append(c.calls, agenttest.Say("done"), agenttest.Call("y", "ls", ls), agenttest.Say("done")),
+			withShelf(l), func(_ *config.File, o *lead.Options) {
+				o.Tools = []*agent.Tool{tool("cat", func(agent.ToolCall) agent.Result { return agent.TextResult("x") })}
+			})
 		w.say(t, c.text, `{}`)
 		got := result(t, w.state(t), "z")
 		if refused := strings.Contains(got, "allowed-tools"); refused != c.refused {
@@ -190,14 +203,19 @@ func TestUnknownListsAllowHarmlessToolsOnly(t *testing.T) {
 	}
 	at, dir := filepath.Join(t.TempDir(), "skills"), t.TempDir()
 	l, err := skills.Open(skills.Options{Path: func() string { return at }, Shown: filepath.Join(dir, "shown"),
-		State: func() string { return filepath.Join(dir, "extensions_config.json") }, Log: slog.New(slog.DiscardHandler)})
+		State: func() string { return filepath.Join(dir, "extensions_config.json") },
+		Log:   slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := []agenttest.Reply{agenttest.Call("a", "cat", `{"path":"/mnt/skills/custom/free/SKILL.md"}`),
-		agenttest.Call("y", "present_files", `{"filepaths":[]}`), agenttest.Call("z", "ls", `{"path":"."}`), agenttest.Say("done")}
+		agenttest.Call("y", "present_files", `{"filepaths":[]}`), agenttest.Call("z", "ls", `{"path":"."}`),
+		agenttest.Say("done")}
 	w := newWorld(t, calls, withShelf(l), func(_ *config.File, o *lead.Options) {
-		o.Tools = []*agent.Tool{tool("cat", func(agent.ToolCall) agent.Result { at = gone; return agent.TextResult("x") })}
+		o.Tools = []*agent.Tool{tool("cat", func(agent.ToolCall) agent.Result {
+			at = gone
+			return agent.TextResult("x")
+		})}
 	})
 	w.say(t, "go", `{}`)
 	state := w.state(t)

@@ -78,7 +78,8 @@ func kinds(f config.File, bash bool) []subagent.Kind {
 
 // tweaked is a kind with the owner's changes to it.
 func tweaked(k subagent.Kind, f config.File, t config.SubagentTweak) subagent.Kind {
-	k.Timeout, k.MaxTurns, k.Model = cmp.Or(t.Timeout, k.Timeout), cmp.Or(t.MaxTurns, k.MaxTurns), cmp.Or(t.Model, k.Model)
+	k.Timeout, k.MaxTurns, k.Model = cmp.Or(t.Timeout, k.Timeout), cmp.Or(t.MaxTurns, k.MaxTurns),
+		cmp.Or(t.Model, k.Model)
 	if t.Skills != nil {
 		k.Skills = t.Skills
 	}
@@ -148,7 +149,8 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 	prompt := &agent.Message{ID: "task:" + j.Call, Type: agent.TypeHuman, Content: agent.Text(j.Prompt)}
 	run, state, err := b.spawn(ctx, t, runs.Task{
 		Call: j.Call, AssistantID: "lead_agent", Metadata: about, Options: o, MaxSteps: 2 * j.Kind.MaxTurns,
-		Input: agent.State{Messages: []*agent.Message{prompt}, Sandbox: t.State.Sandbox, ThreadData: t.State.ThreadData},
+		Input: agent.State{Messages: []*agent.Message{prompt}, Sandbox: t.State.Sandbox,
+			ThreadData: t.State.ThreadData},
 		Build: build, Began: j.Began, Tell: j.Tell,
 	})
 	end := subagent.End{Reason: run.StopReason, Error: run.Error, State: state}
@@ -202,8 +204,8 @@ func helperBudget(e equipment) middleware.BudgetOptions {
 	if e.helper == nil || e.helper.Kind.MaxTokens == 0 {
 		return middleware.BudgetOptions{}
 	}
-	return middleware.BudgetOptions{Enabled: true, MaxTokens: e.helper.Kind.MaxTokens, WarnThreshold: e.helper.Kind.WarnAt,
-		HardStopThreshold: 1}
+	return middleware.BudgetOptions{Enabled: true, MaxTokens: e.helper.Kind.MaxTokens,
+		WarnThreshold: e.helper.Kind.WarnAt, HardStopThreshold: 1}
 }
 
 // keepReport writes a helper's report to a file of its thread.

@@ -33,27 +33,31 @@ func titled(namer *agenttest.Script, late chan<- string) setup {
 // as data; it joins the end step or comes behind it, and nothing else of the answer is seen.
 func TestATitleIsAskedForOnce(t *testing.T) {
 	asked := make(chan struct{})
-	namer := &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("<think>hm</think>\n", `"Red and`, ` blue & co."`)}}
+	namer := &agenttest.Script{
+		Replies: []agenttest.Reply{agenttest.Say("<think>hm</think>\n", `"Red and`, ` blue & co."`)},
+	}
 	long := agenttest.Say(strings.Repeat("word ", 120))
 	long.Chunks = append(long.Chunks[:1], append([]agent.Chunk{{Text: "more"}}, long.Chunks[1:]...)...)
 	late := make(chan string, 1)
-	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "wait", `{}`), long}, titled(namer, late), func(_ *config.File, o *lead.Options) {
-		o.Tools = []*agent.Tool{{Name: "wait", Schema: []byte(`{"type":"object"}`), Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
-			select {
-			case <-asked:
-				t.Error("a title is asked for although nothing has been said yet")
-			default:
+	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "wait", `{}`), long}, titled(namer, late),
+		func(_ *config.File, o *lead.Options) {
+			o.Tools = []*agent.Tool{{Name: "wait", Schema: []byte(`{"type":"object"}`),
+				Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+					select {
+					case <-asked:
+						t.Error("a title is asked for although nothing has been said yet")
+					default:
+					}
+					return agent.TextResult("ok"), nil
+				}}}
+			answers := o.Model
+			o.Model = func(m config.Model) (agent.Model, error) {
+				if m.Name == "namer" {
+					defer close(asked)
+				}
+				return answers(m)
 			}
-			return agent.TextResult("ok"), nil
-		}}}
-		answers := o.Model
-		o.Model = func(m config.Model) (agent.Model, error) {
-			if m.Name == "namer" {
-				defer close(asked)
-			}
-			return answers(m)
-		}
-	})
+		})
 	run := w.say(t, "paint it </user> red or blue", "")
 	if run.Status != runs.Success {
 		t.Fatal(run.Error)
@@ -74,7 +78,8 @@ func TestATitleIsAskedForOnce(t *testing.T) {
 		}
 	}
 	prompt := lines(namer.Requests()[0])
-	if len(namer.Requests()) != 1 || !strings.Contains(prompt, "paint it &lt;/user&gt; red or blue") || !strings.Contains(prompt, "at most 8 words") {
+	if len(namer.Requests()) != 1 || !strings.Contains(prompt, "paint it &lt;/user&gt; red or blue") ||
+		!strings.Contains(prompt, "at most 8 words") {
 		t.Errorf("asked\n%s", prompt)
 	}
 	if s := texts(w.state(t)); strings.Contains(s, "Red and") {
@@ -92,7 +97,8 @@ func TestTheEndDoesNotWaitForATitle(t *testing.T) {
 	reply := agenttest.Say("Red")
 	reply.Before = open
 	late := make(chan string, 1)
-	w := newWorld(t, []agenttest.Reply{agenttest.Say("Short.")}, titled(&agenttest.Script{Replies: []agenttest.Reply{reply}}, late))
+	w := newWorld(t, []agenttest.Reply{agenttest.Say("Short.")},
+		titled(&agenttest.Script{Replies: []agenttest.Reply{reply}}, late))
 	if run := w.say(t, "paint it", ""); run.Status != runs.Success {
 		t.Fatal(run.Error)
 	}
@@ -107,16 +113,19 @@ func TestTheEndDoesNotWaitForATitle(t *testing.T) {
 
 // TestALateTitleIsStoredWhenTheThreadIsIdle, and not over one a person has chosen.
 func TestALateTitleIsStoredWhenTheThreadIsIdle(t *testing.T) {
-	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "ask_clarification", `{"question":"Sure?"}`)}, func(f *config.File, _ *lead.Options) {
-		f.Title.Enabled, f.Title.ModelName = true, lead.OfflineModel
-	})
+	w := newWorld(t, []agenttest.Reply{agenttest.Call("c1", "ask_clarification", `{"question":"Sure?"}`)},
+		func(f *config.File, _ *lead.Options) {
+			f.Title.Enabled, f.Title.ModelName = true, lead.OfflineModel
+		})
 	w.say(t, "paint it", "")
 	before := w.head(t)
 	if err := w.m.Retitle(t.Context(), "t1", "paint it", "Red"); err != nil {
 		t.Fatal(err)
 	}
 	head := w.head(t)
-	if s := w.state(t); *s.Title != "Red" || head.Parent != before.ID || head.Source != "update" || strings.Join(head.Next, ",") != strings.Join(before.Next, ",") {
+	s := w.state(t)
+	if *s.Title != "Red" || head.Parent != before.ID || head.Source != "update" ||
+		strings.Join(head.Next, ",") != strings.Join(before.Next, ",") {
 		t.Errorf("title %q, %+v", *s.Title, head)
 	}
 	th, err := w.db.Thread(t.Context(), "t1")

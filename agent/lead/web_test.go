@@ -30,21 +30,25 @@ web: {searxng_url: "http://127.0.0.1:2", allow_private: [10.1.0.0/16, 10.2.0.1, 
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Open(config.Options{DataDir: t.TempDir(), Config: at, Classes: lead.Classes()}, slog.New(slog.DiscardHandler))
+	c, err := config.Open(config.Options{DataDir: t.TempDir(), Config: at, Classes: lead.Classes()},
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := lead.WebSettings(c.Current())
-	if got := fmt.Sprintf("%+v", s.Search); got != "{Provider:duckduckgo Key: Base: Most:7 Time:0s Region:de-de SafeSearch:strict}" {
+	got := fmt.Sprintf("%+v", s.Search)
+	if got != "{Provider:duckduckgo Key: Base: Most:7 Time:0s Region:de-de SafeSearch:strict}" {
 		t.Error(got)
 	}
-	if f := s.Fetch; f.Provider != "jina" || f.Key != "k" || f.Base != "http://127.0.0.1:1" || f.Time != 1500*time.Millisecond {
+	f := s.Fetch
+	if f.Provider != "jina" || f.Key != "k" || f.Base != "http://127.0.0.1:1" || f.Time != 1500*time.Millisecond {
 		t.Errorf("%+v", f)
 	}
 	if s.Images.Provider != "" || s.Fallback || s.SearXNG != "http://127.0.0.1:2" || fmt.Sprint(s.Ports) != "[3000]" {
 		t.Errorf("%+v", s)
 	}
-	if got := fmt.Sprint(s.Private); !strings.HasPrefix(got, "[10.1.0.0/16 10.2.0.1/32 127.0.0.0/8 10.0.0.0/8") || strings.Contains(got, "169.254") {
+	if got := fmt.Sprint(s.Private); !strings.HasPrefix(got, "[10.1.0.0/16 10.2.0.1/32 127.0.0.0/8 10.0.0.0/8") ||
+		strings.Contains(got, "169.254") {
 		t.Error(got)
 	}
 }
@@ -56,7 +60,8 @@ func TestWebToolsCanBeTakenAwayAndGrouped(t *testing.T) {
 		for group, there := range map[string]bool{"research": true, "web": false} {
 			own := tool("web_search", func(agent.ToolCall) agent.Result { return agent.TextResult("fine") })
 			own.Group = "web"
-			w := newWorld(t, []agenttest.Reply{agenttest.Say("hi")}, library(t, profile.Agent{Name: "reader", ToolGroups: []string{group}}),
+			w := newWorld(t, []agenttest.Reply{agenttest.Say("hi")},
+				library(t, profile.Agent{Name: "reader", ToolGroups: []string{group}}),
 				func(f *config.File, o *lead.Options) {
 					f.Web.Enabled = enabled
 					f.Tools = []config.Tool{{Name: "web_search", Group: "research"}}

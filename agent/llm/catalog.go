@@ -103,7 +103,8 @@ func (c catalog) list(ctx context.Context, base string) ([]Offer, error) {
 		if d.ID == "" {
 			continue
 		}
-		out = append(out, Offer{ID: d.ID, Context: cmp.Or(d.MaxModelLen, d.ContextSize, d.Window, d.MaxInput, d.Meta.Context),
+		out = append(out, Offer{ID: d.ID,
+			Context:    cmp.Or(d.MaxModelLen, d.ContextSize, d.Window, d.MaxInput, d.Meta.Context),
 			MaxContext: cmp.Or(d.MaxContext, d.Meta.Trained),
 			Vision:     slices.Contains(d.Architecture.Input, "image"), Tools: slices.Contains(d.Parameters, "tools"),
 			Thinking: slices.Contains(d.Parameters, "reasoning")})
@@ -153,7 +154,9 @@ func (c catalog) askLMStudio(ctx context.Context, root string, at note) {
 	for _, d := range answer.Data {
 		at(d.ID, func(o *Offer) {
 			o.Context, o.MaxContext = d.Loaded, d.Max
-			o.Vision, o.Embeds, o.Tools = d.Type == "vlm", d.Type == "embeddings", slices.Contains(d.Capabilities, "tool_use")
+			o.Vision = d.Type == "vlm"
+			o.Embeds = d.Type == "embeddings"
+			o.Tools = slices.Contains(d.Capabilities, "tool_use")
 		})
 	}
 }
@@ -167,7 +170,8 @@ func (c catalog) askLlamaCpp(ctx context.Context, root string, offers []Offer, a
 			Vision bool `json:"vision"`
 		} `json:"modalities"`
 	}
-	if len(offers) != 1 || c.get(ctx, http.MethodGet, root+"/props", nil, &props) != nil || props.Settings.Context == 0 {
+	if len(offers) != 1 || c.get(ctx, http.MethodGet, root+"/props", nil, &props) != nil ||
+		props.Settings.Context == 0 {
 		return
 	}
 	at(offers[0].ID, func(o *Offer) { o.Context, o.Vision = props.Settings.Context, props.Modalities.Vision })

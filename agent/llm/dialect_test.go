@@ -81,7 +81,8 @@ func (tr *transcript) expect(name, got string) {
 func (tr *transcript) write(path string) {
 	tr.t.Helper()
 	var b strings.Builder
-	for _, name := range []string{"config", "request 1", "answer 1", "message 1", "request 2", "answer 2", "message 2", "request 3"} {
+	for _, name := range []string{"config", "request 1", "answer 1", "message 1", "request 2", "answer 2", "message 2",
+		"request 3"} {
 		fmt.Fprintf(&b, "== %s\n%s", name, tr.sections[name])
 	}
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
@@ -105,10 +106,12 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.Indent(&pretty, raw, "", " "); err != nil {
 		return nil, err
 	}
-	p.sent = append(p.sent, fmt.Sprintf("%s %s\nAuthorization: %s\n%s\n", r.Method, r.URL, r.Header.Get("Authorization"), pretty.String()))
+	p.sent = append(p.sent,
+		fmt.Sprintf("%s %s\nAuthorization: %s\n%s\n", r.Method, r.URL, r.Header.Get("Authorization"), pretty.String()))
 	body := p.answers[min(len(p.sent), len(p.answers))-1]
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}},
-		Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK,
+		Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}},
+		Body:   io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
 // TestTranscriptsOfEveryDialect talks to each provider of the table: a question, two calls at
@@ -120,18 +123,26 @@ func TestTranscriptsOfEveryDialect(t *testing.T) {
 			tr := readTranscript(t, path)
 			c := tr.config
 			p := &provider{answers: []string{tr.sections["answer 1"], tr.sections["answer 2"]}}
-			cfg := llm.Config{Name: name, Use: c.Use, Model: c.Model, BaseURL: c.BaseURL, APIKey: llmtest.Key, MaxTokens: c.MaxTokens,
-				SupportsThinking: c.Thinking, SupportsReasoningEffort: c.Effort, Dialect: c.Dialect, Client: &http.Client{Transport: p}}
+			cfg := llm.Config{Name: name, Use: c.Use, Model: c.Model, BaseURL: c.BaseURL, APIKey: llmtest.Key,
+				MaxTokens: c.MaxTokens, SupportsThinking: c.Thinking, SupportsReasoningEffort: c.Effort,
+				Dialect: c.Dialect, Client: &http.Client{Transport: p}}
 			m, err := llm.New(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
 			options := agent.ModelOptions{Thinking: c.Thinking, Effort: "high"}
-			tools := []*agent.Tool{{Name: "ls", Description: "List a folder.", Schema: json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"path":{"type":"string"},"const":{"type":"integer","exclusiveMinimum":0}},"required":["path"],"additionalProperties":false}`)}}
-			history := []*agent.Message{{ID: "h1", Type: agent.TypeHuman, Content: agent.Text("What is in /mnt and /tmp?")}}
+			tools := []*agent.Tool{
+				{Name: "ls", Description: "List a folder.",
+					Schema: json.RawMessage(
+						`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"path":{"type":"string"},"const":{"type":"integer","exclusiveMinimum":0}},"required":["path"],"additionalProperties":false}`)},
+			}
+			history := []*agent.Message{
+				{ID: "h1", Type: agent.TypeHuman, Content: agent.Text("What is in /mnt and /tmp?")},
+			}
 			call := func(n int, o agent.ModelOptions) *agent.Message {
 				s := agent.State{Messages: history}
-				got, err := agent.Collect(fmt.Sprintf("ai%d", n), m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o)))
+				got, err := agent.Collect(fmt.Sprintf("ai%d", n),
+					m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -145,7 +156,8 @@ func TestTranscriptsOfEveryDialect(t *testing.T) {
 				t.Fatalf("calls %+v %+v", first.ToolCalls, first.Invalid)
 			}
 			for i, text := range []string{"a.txt\nb.txt", ""} {
-				history = append(history, &agent.Message{ID: fmt.Sprintf("t%d", i), Type: agent.TypeTool, Name: "ls", ToolCallID: first.ToolCalls[i].ID, Content: agent.Text(text)})
+				history = append(history, &agent.Message{ID: fmt.Sprintf("t%d", i), Type: agent.TypeTool, Name: "ls",
+					ToolCallID: first.ToolCalls[i].ID, Content: agent.Text(text)})
 			}
 			second := call(2, options)
 			tr.expect("message 2", pretty(t, second))
@@ -157,7 +169,8 @@ func TestTranscriptsOfEveryDialect(t *testing.T) {
 					t.Errorf("a thought leaked into %q", text)
 				}
 			}
-			history = append(history, &agent.Message{ID: "h2", Type: agent.TypeHuman, Content: agent.Text("Today is Monday.")},
+			history = append(history,
+				&agent.Message{ID: "h2", Type: agent.TypeHuman, Content: agent.Text("Today is Monday.")},
 				&agent.Message{ID: "h3", Type: agent.TypeHuman, Content: agent.Text("Thanks. And now?")})
 			call(3, agent.ModelOptions{})
 			if *update {
@@ -191,7 +204,8 @@ func transcripts(t *testing.T) []string {
 
 // TestEveryProviderOfTheTableHasATranscript, but those which only have an address of their own.
 func TestEveryProviderOfTheTableHasATranscript(t *testing.T) {
-	have := map[string]bool{"compatible-echo": true, "mimo": true, "stepfun": true, "groq": true, "mistral": true, "xai": true}
+	have := map[string]bool{"compatible-echo": true, "mimo": true, "stepfun": true, "groq": true, "mistral": true,
+		"xai": true}
 	for _, path := range transcripts(t) {
 		have[strings.TrimSuffix(filepath.Base(path), ".txt")] = true
 	}
@@ -226,7 +240,8 @@ func TestTheDialectIsFoundByKeyAddressAndClass(t *testing.T) {
 			t.Errorf("%q %q %q is %q (%v), want %s", c.key, c.use, c.url, got.Name, err, c.want)
 		}
 	}
-	if _, err := llm.New(llm.Config{Name: "m", Dialect: "klingon"}); err == nil || !strings.Contains(err.Error(), "klingon") || !strings.Contains(err.Error(), "openrouter") {
+	_, err := llm.New(llm.Config{Name: "m", Dialect: "klingon"})
+	if err == nil || !strings.Contains(err.Error(), "klingon") || !strings.Contains(err.Error(), "openrouter") {
 		t.Errorf("an unknown dialect gives %v", err)
 	}
 }
@@ -248,7 +263,8 @@ func TestTheDocumentedEntriesWork(t *testing.T) {
 			BaseURL          string `yaml:"base_url"`
 			Key              string `yaml:"api_key"`
 		}
-		if err := yaml.Unmarshal([]byte(e[2]), &list); err != nil || len(list) != 1 || list[0].Name == "" || list[0].Model == "" {
+		if err := yaml.Unmarshal([]byte(e[2]), &list); err != nil || len(list) != 1 || list[0].Name == "" ||
+			list[0].Model == "" {
 			t.Errorf("%s: %+v, %v", e[1], list, err)
 			continue
 		}
@@ -257,7 +273,8 @@ func TestTheDocumentedEntriesWork(t *testing.T) {
 		if err != nil || d.Name != e[1] {
 			t.Errorf("%s: the dialect is %q, %v", e[1], d.Name, err)
 		}
-		if key := strings.TrimPrefix(list[0].Key, "$"); d.Name != "compatible" && len(d.Keys) > 0 && key != "" && key != d.Keys[0] {
+		if key := strings.TrimPrefix(list[0].Key, "$"); d.Name != "compatible" && len(d.Keys) > 0 && key != "" &&
+			key != d.Keys[0] {
 			t.Errorf("%s: the key is %s, the program looks for %s", e[1], key, d.Keys[0])
 		}
 		if _, err := llm.New(cfg); err != nil {

@@ -58,18 +58,23 @@ func TestDiscoverReadsWhatEachServerSaysAboutItsModels(t *testing.T) {
 		"GET /v1/models": `{"data":[{"id":"model.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}`,
 		"GET /props":     `{"default_generation_settings":{"n_ctx":8192},"modalities":{"vision":true}}`,
 	})
-	vllm := local(t, map[string]string{"GET /v1/models": `{"data":[{"id":"Qwen/Qwen3","owned_by":"vllm","max_model_len":40960}]}`})
+	vllm := local(t,
+		map[string]string{"GET /v1/models": `{"data":[{"id":"Qwen/Qwen3","owned_by":"vllm","max_model_len":40960}]}`})
 	page := local(t, map[string]string{"GET /v1/models": "<html>"})
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	elsewhere := httptest.NewServer(http.RedirectHandler(vllm+"/v1/models", http.StatusFound))
 	defer elsewhere.Close()
 
-	found := llm.DiscoverAt(t.Context(), []llm.Found{{Name: "a", BaseURL: ollama + "/v1", Use: "ollama"}, {Name: "b", BaseURL: studio + "/v1/"}, {Name: "page", BaseURL: page + "/v1"},
-		{Name: "c", BaseURL: llama + "/v1"}, {Name: "closed", BaseURL: closed.URL + "/v1"}, {Name: "d", BaseURL: vllm + "/v1"}, {Name: "e", BaseURL: elsewhere.URL + "/v1"}}, time.Minute)
+	found := llm.DiscoverAt(t.Context(), []llm.Found{{Name: "a", BaseURL: ollama + "/v1", Use: "ollama"},
+		{Name: "b", BaseURL: studio + "/v1/"}, {Name: "page", BaseURL: page + "/v1"},
+		{Name: "c", BaseURL: llama + "/v1"}, {Name: "closed", BaseURL: closed.URL + "/v1"},
+		{Name: "d", BaseURL: vllm + "/v1"}, {Name: "e", BaseURL: elsewhere.URL + "/v1"}}, time.Minute)
 	want := []llm.Found{
-		{Name: "a", BaseURL: ollama + "/v1", Use: "ollama", Models: []string{"qwen3:8b", "llava", "odd"}, Offers: []llm.Offer{
-			{ID: "qwen3:8b", Context: 8192, MaxContext: 40960, Tools: true, Thinking: true}, {ID: "llava", Context: 4096, MaxContext: 32768, Vision: true}, {ID: "odd"}}},
+		{Name: "a", BaseURL: ollama + "/v1", Use: "ollama", Models: []string{"qwen3:8b", "llava", "odd"},
+			Offers: []llm.Offer{
+				{ID: "qwen3:8b", Context: 8192, MaxContext: 40960, Tools: true, Thinking: true},
+				{ID: "llava", Context: 4096, MaxContext: 32768, Vision: true}, {ID: "odd"}}},
 		{Name: "b", BaseURL: studio + "/v1/", Models: []string{"gemma"}, Offers: []llm.Offer{{ID: "gemma", Context: 4096, MaxContext: 131072, Vision: true, Tools: true}}},
 		{Name: "c", BaseURL: llama + "/v1", Models: []string{"model.gguf"}, Offers: []llm.Offer{{ID: "model.gguf", Context: 8192, MaxContext: 32768, Vision: true}}},
 		{Name: "d", BaseURL: vllm + "/v1", Models: []string{"Qwen/Qwen3"}, Offers: []llm.Offer{{ID: "Qwen/Qwen3", Context: 40960}}},
@@ -85,7 +90,8 @@ func TestDiscoverDoesNotWaitForAServerThatHangs(t *testing.T) {
 	hung := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer hung.Close()
 	defer close(release)
-	if found := llm.DiscoverAt(t.Context(), []llm.Found{{Name: "hung", BaseURL: hung.URL + "/v1"}}, 20*time.Millisecond); len(found) != 0 {
+	found := llm.DiscoverAt(t.Context(), []llm.Found{{Name: "hung", BaseURL: hung.URL + "/v1"}}, 20*time.Millisecond)
+	if len(found) != 0 {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -106,7 +112,8 @@ func TestEveryPresetMakesAModel(t *testing.T) {
 		if _, err := llm.New(llm.Config{Name: "m", Use: p.Name, APIKey: "k"}); err != nil && p.Name != "compatible" {
 			t.Errorf("%s: %v", p.Name, err)
 		}
-		if p.Label == "" || (p.BaseURL == "") != (p.Name == "compatible") || !p.Local && p.Name != "compatible" && (p.Key == "" || p.KeyPage == "") {
+		if p.Label == "" || (p.BaseURL == "") != (p.Name == "compatible") || !p.Local &&
+			p.Name != "compatible" && (p.Key == "" || p.KeyPage == "") {
 			t.Errorf("%+v is not whole", p)
 		}
 	}
@@ -135,9 +142,11 @@ const probeAnswer = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"r
 
 func TestProbeSaysWhatTheServerHas(t *testing.T) {
 	t.Parallel()
-	url := local(t, map[string]string{"POST /v1/chat/completions": probeAnswer, "GET /v1/models": `{"data":[{"id":"a","context_length":1000},{"id":"b"}]}`})
+	url := local(t, map[string]string{"POST /v1/chat/completions": probeAnswer,
+		"GET /v1/models": `{"data":[{"id":"a","context_length":1000},{"id":"b"}]}`})
 	p := llm.Probe(t.Context(), llm.Config{Name: "m", Model: "a", BaseURL: url, APIKey: "k"})
-	if o, ok := p.Offer("a"); !p.OK || p.Err != nil || p.Reply != "ready" || p.BaseURL != url+"/v1" || !ok || o.Context != 1000 || len(p.Offers) != 2 {
+	if o, ok := p.Offer("a"); !p.OK || p.Err != nil || p.Reply != "ready" || p.BaseURL != url+"/v1" || !ok ||
+		o.Context != 1000 || len(p.Offers) != 2 {
 		t.Errorf("got %+v", p)
 	}
 	if _, ok := p.Offer("c"); ok {
@@ -158,7 +167,8 @@ func TestProbeShowsTheFailureThatSaysMost(t *testing.T) {
 	defer s.Close()
 	p := llm.Probe(t.Context(), llm.Config{Name: "m", Model: "x", BaseURL: s.URL + "/base", APIKey: key})
 	text, class, status := llm.Words(p.Err)
-	if p.OK || text != "model 'x' not found for ***, ***" || class != llmerr.ClassInvalid || status != 404 || p.BaseURL != s.URL+"/v1" || len(p.Tried) != 3 {
+	if p.OK || text != "model 'x' not found for ***, ***" || class != llmerr.ClassInvalid || status != 404 ||
+		p.BaseURL != s.URL+"/v1" || len(p.Tried) != 3 {
 		t.Errorf("%q %s %d, %+v", text, class, status, p)
 	}
 }
@@ -178,9 +188,10 @@ func TestProbeOfWhatCannotBeMadeOrReached(t *testing.T) {
 
 func TestOllamaIsAskedWhereItsVariableSaysOnThisMachine(t *testing.T) {
 	for host, want := range map[string]string{
-		"": "127.0.0.1:11434", "127.0.0.1:4000": "127.0.0.1:4000", "localhost": "127.0.0.1:11434", "http://localhost:99/": "127.0.0.1:99",
-		"0.0.0.0:5000": "127.0.0.1:5000", ":6000": "127.0.0.1:6000", "[::1]:7000": "[::1]:7000", "::": "127.0.0.1:11434",
-		"gpu.example:8000": "127.0.0.1:11434", "10.0.0.7": "127.0.0.1:11434", "localhost:99999": "127.0.0.1:11434", "127.0.0.1:x@evil": "127.0.0.1:11434",
+		"": "127.0.0.1:11434", "127.0.0.1:4000": "127.0.0.1:4000", "localhost": "127.0.0.1:11434",
+		"http://localhost:99/": "127.0.0.1:99", "0.0.0.0:5000": "127.0.0.1:5000", ":6000": "127.0.0.1:6000",
+		"[::1]:7000": "[::1]:7000", "::": "127.0.0.1:11434", "gpu.example:8000": "127.0.0.1:11434",
+		"10.0.0.7": "127.0.0.1:11434", "localhost:99999": "127.0.0.1:11434", "127.0.0.1:x@evil": "127.0.0.1:11434",
 	} {
 		t.Setenv("OLLAMA_HOST", host)
 		if got := llm.Places()[0].BaseURL; got != "http://"+want+"/v1" {

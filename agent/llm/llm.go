@@ -129,7 +129,8 @@ func find(use string) (class, error) {
 	case !ok:
 		return c, fmt.Errorf("%w %q: models with an OpenAI-compatible API work with use: langchain_openai:ChatOpenAI and their base_url; "+
 			"also known are deerflow.models.patched_* and vllm_provider, the LangChain packages of Anthropic, DeepSeek, Gemini, Ollama, OpenRouter, "+
-			"Groq, Mistral, Moonshot, Qwen and xAI, and the short names %s", ErrClass, use, strings.Join(dialectNames(), ", "))
+			"Groq, Mistral, Moonshot, Qwen and xAI, and the short names %s", ErrClass, use,
+			strings.Join(dialectNames(), ", "))
 	case c.refused != "":
 		return c, fmt.Errorf("%w %q: %s", ErrClass, use, c.refused)
 	}
@@ -247,7 +248,8 @@ func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	if cfg.Dialect != "" {
 		var ok bool
 		if d, ok = openai.DialectNamed(cfg.Dialect); !ok {
-			return d, "", fmt.Errorf("dialect %q is unknown; there are %s", cfg.Dialect, strings.Join(dialectNames(), ", "))
+			return d, "", fmt.Errorf("dialect %q is unknown; there are %s", cfg.Dialect,
+				strings.Join(dialectNames(), ", "))
 		}
 		return d, address(cfg.BaseURL, d), nil
 	}

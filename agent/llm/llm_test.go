@@ -19,18 +19,21 @@ import (
 func TestEveryClassOfTheTableMakesAModelOrSaysWhyNot(t *testing.T) {
 	for use, works := range map[string]bool{
 		"": true, "langchain_openai:ChatOpenAI": true, "deerflow.models.patched_openai:PatchedChatOpenAI": true,
-		"deerflow.models.patched_deepseek:PatchedChatDeepSeek": true, "src.models.patched_deepseek:PatchedChatDeepSeek": true,
-		"deerflow.models.patched_mimo:X": true, "deerflow.models.patched_minimax:X": true, "deerflow.models.patched_stepfun:X": true,
+		"deerflow.models.patched_deepseek:PatchedChatDeepSeek": true,
+		"src.models.patched_deepseek:PatchedChatDeepSeek":      true, "deerflow.models.patched_mimo:X": true,
+		"deerflow.models.patched_minimax:X": true, "deerflow.models.patched_stepfun:X": true,
 		"deerflow.models.vllm_provider:VllmChatModel": true, "langchain_google_genai:ChatGoogleGenerativeAI": true,
 		"langchain_ollama:ChatOllama": true, "langchain_deepseek:ChatDeepSeek": true, "offline": true,
-		"langchain_anthropic:ChatAnthropic": true, "deerflow.models.claude_provider:ClaudeChatModel": true, "anthropic": true,
-		"langchain_openai:AzureChatOpenAI": false, "langchain_openai:Nonsense": false, "nonsense": false, "my.own:Class": false,
+		"langchain_anthropic:ChatAnthropic": true, "deerflow.models.claude_provider:ClaudeChatModel": true,
+		"anthropic": true, "langchain_openai:AzureChatOpenAI": false, "langchain_openai:Nonsense": false,
+		"nonsense": false, "my.own:Class": false,
 	} {
 		m, err := llm.New(llm.Config{Name: "m", Use: use, APIKey: "k"})
 		switch {
 		case works && (err != nil || m == nil):
 			t.Errorf("%q: %v", use, err)
-		case !works && (m != nil || !errors.Is(err, llm.ErrClass) || !strings.Contains(err.Error(), use) || !strings.Contains(err.Error(), "ChatOpenAI")):
+		case !works && (m != nil || !errors.Is(err, llm.ErrClass) || !strings.Contains(err.Error(), use) ||
+			!strings.Contains(err.Error(), "ChatOpenAI")):
 			t.Errorf("%q: %v, %v", use, m, err)
 		}
 	}
@@ -41,7 +44,8 @@ func TestEveryClassOfTheTableMakesAModelOrSaysWhyNot(t *testing.T) {
 
 func TestSuite(t *testing.T) {
 	llmtest.Suite(t, func(url string) agent.Model {
-		m, err := llm.New(llm.Config{Name: "test-model", BaseURL: url + "/v1", APIKey: llmtest.Key, IdleTimeout: llmtest.Idle})
+		m, err := llm.New(llm.Config{Name: "test-model", BaseURL: url + "/v1", APIKey: llmtest.Key,
+			IdleTimeout: llmtest.Idle})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +76,10 @@ func body(t *testing.T, cfg llm.Config, o agent.ModelOptions) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agent.Collect("m", m.Stream(t.Context(), &agent.Request{Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hi")}}, Options: o})); err != nil {
+	_, err = agent.Collect("m",
+		m.Stream(t.Context(),
+			&agent.Request{Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hi")}}, Options: o}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -81,9 +88,14 @@ func body(t *testing.T, cfg llm.Config, o agent.ModelOptions) map[string]any {
 type object = map[string]any
 
 func TestThinkingIsSaidInTheDialectOfTheConfiguration(t *testing.T) {
-	extra := llm.Config{Name: "m", SupportsThinking: true, SupportsReasoningEffort: true, WhenThinkingEnabled: object{"extra_body": object{"thinking": object{"type": "enabled", "budget": 9.0}}}}
-	vllm := llm.Config{Name: "m", SupportsThinking: true, WhenThinkingEnabled: object{"extra_body": object{"chat_template_kwargs": object{"enable_thinking": true, "x": "y"}}}}
-	own := llm.Config{Name: "m", SupportsThinking: true, Thinking: object{"type": "enabled"}, WhenThinkingDisabled: object{"reasoning_effort": "none", "max_retries": 3}}
+	extra := llm.Config{Name: "m", SupportsThinking: true, SupportsReasoningEffort: true,
+		WhenThinkingEnabled: object{"extra_body": object{"thinking": object{"type": "enabled", "budget": 9.0}}}}
+	vllm := llm.Config{Name: "m", SupportsThinking: true,
+		WhenThinkingEnabled: object{
+			"extra_body": object{"chat_template_kwargs": object{"enable_thinking": true, "x": "y"}},
+		}}
+	own := llm.Config{Name: "m", SupportsThinking: true, Thinking: object{"type": "enabled"},
+		WhenThinkingDisabled: object{"reasoning_effort": "none", "max_retries": 3}}
 	deaf := extra
 	deaf.SupportsThinking = false
 	for name, c := range map[string]struct {
@@ -117,7 +129,8 @@ func TestKeyFromTheEnvironmentGoesToItsOwnAddressOnly(t *testing.T) {
 	if got := body(t, llm.Config{Name: "m"}, agent.ModelOptions{}); got["authorization"] != "" {
 		t.Errorf("another server was given %v", got["authorization"])
 	}
-	if got := body(t, llm.Config{Name: "m", BaseURL: "env"}, agent.ModelOptions{}); got["authorization"] != "Bearer sk-env" {
+	got := body(t, llm.Config{Name: "m", BaseURL: "env"}, agent.ModelOptions{})
+	if got["authorization"] != "Bearer sk-env" {
 		t.Errorf("the configured server was given %v", got["authorization"])
 	}
 }

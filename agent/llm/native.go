@@ -27,8 +27,8 @@ func newAnthropic(cfg Config) (agent.Model, error) {
 	body, headers, _ := extras(cfg)
 	c := anthropic.Config{Name: cfg.Name, Model: cfg.Model, BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Headers: headers,
 		MaxTokens:   cfg.MaxTokens,
-		Temperature: cfg.Temperature, ExtraBody: body, ThinkingOn: on, ThinkingOff: off, Effort: cfg.SupportsReasoningEffort,
-		Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Client: cfg.Client}
+		Temperature: cfg.Temperature, ExtraBody: body, ThinkingOn: on, ThinkingOff: off,
+		Effort: cfg.SupportsReasoningEffort, Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, Client: cfg.Client}
 	if c.Model == "" {
 		c.Model = cfg.Name
 	}

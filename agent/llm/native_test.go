@@ -55,26 +55,36 @@ func TestNativeModelsAreSetUpAsInDeerFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := agent.Collect("m", m.Stream(t.Context(), &agent.Request{System: "s", Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hi")}}, Options: o}))
+		got, err := agent.Collect("m",
+			m.Stream(t.Context(),
+				&agent.Request{System: "s",
+					Messages: []*agent.Message{{Type: agent.TypeHuman, Content: agent.Text("hi")}}, Options: o}))
 		if err != nil || got.Content.Text != "ready" {
 			t.Fatalf("%+v %v", got, err)
 		}
 	}
 	thinking := func() any { return (*body)["thinking"] }
 	ask(llm.Config{APIKey: "k"}, agent.ModelOptions{})
-	if (*body)["model"] != "claude-test-1" || (*body)["max_tokens"] != 8192.0 || thinking() != nil || head.Get("X-Api-Key") != "k" || head.Get("Authorization") != "" {
+	if (*body)["model"] != "claude-test-1" || (*body)["max_tokens"] != 8192.0 || thinking() != nil ||
+		head.Get("X-Api-Key") != "k" || head.Get("Authorization") != "" {
 		t.Errorf("%v %v", *head, *body)
 	}
 	ask(llm.Config{SupportsThinking: true}, agent.ModelOptions{Thinking: true})
-	if !reflect.DeepEqual(thinking(), map[string]any{"type": "enabled", "budget_tokens": 4096.0}) || head.Get("X-Api-Key") != "" {
+	if !reflect.DeepEqual(thinking(), map[string]any{"type": "enabled", "budget_tokens": 4096.0}) ||
+		head.Get("X-Api-Key") != "" {
 		t.Errorf("%v %v", *head, *body)
 	}
-	own := llm.Config{SupportsThinking: true, SupportsReasoningEffort: true, Thinking: map[string]any{"type": "adaptive"}, Headers: map[string]string{"X-Team": "a"},
-		Extra: map[string]any{"betas": []any{"one", "two"}, "enable_prompt_caching": false, "top_p": 0.9, "max_retries": 2, "model_kwargs": map[string]any{"metadata": map[string]any{"user_id": "u"}}}}
+	own := llm.Config{SupportsThinking: true, SupportsReasoningEffort: true,
+		Thinking: map[string]any{"type": "adaptive"}, Headers: map[string]string{"X-Team": "a"},
+		Extra: map[string]any{"betas": []any{"one", "two"}, "enable_prompt_caching": false, "top_p": 0.9,
+			"max_retries": 2, "model_kwargs": map[string]any{"metadata": map[string]any{"user_id": "u"}}}}
 	ask(own, agent.ModelOptions{Thinking: true, Effort: "high"})
-	if !reflect.DeepEqual(thinking(), map[string]any{"type": "adaptive"}) || !reflect.DeepEqual((*body)["output_config"], map[string]any{"effort": "high"}) ||
-		head.Get("Anthropic-Beta") != "one,two" || head.Get("X-Team") != "a" || (*body)["top_p"] != 0.9 || (*body)["betas"] != nil || (*body)["max_retries"] != nil ||
-		!reflect.DeepEqual((*body)["metadata"], map[string]any{"user_id": "u"}) || !reflect.DeepEqual((*body)["system"], []any{map[string]any{"type": "text", "text": "s"}}) {
+	if !reflect.DeepEqual(thinking(), map[string]any{"type": "adaptive"}) ||
+		!reflect.DeepEqual((*body)["output_config"], map[string]any{"effort": "high"}) ||
+		head.Get("Anthropic-Beta") != "one,two" || head.Get("X-Team") != "a" || (*body)["top_p"] != 0.9 ||
+		(*body)["betas"] != nil || (*body)["max_retries"] != nil ||
+		!reflect.DeepEqual((*body)["metadata"], map[string]any{"user_id": "u"}) ||
+		!reflect.DeepEqual((*body)["system"], []any{map[string]any{"type": "text", "text": "s"}}) {
 		t.Errorf("%v %v", *head, *body)
 	}
 	ask(own, agent.ModelOptions{})
@@ -90,7 +100,8 @@ func TestNativeKeyOfTheEnvironmentGoesToItsOwnAddressOnly(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", url)
 	for base, want := range map[string]string{"": "sk-ant-from-env", url + "/v1/messages": ""} {
 		p := llm.Probe(t.Context(), llm.Config{Name: "claude-test-1", Use: "anthropic", BaseURL: base})
-		if o, ok := p.Offer("claude-test-1"); !p.OK || p.Reply != "ready" || !ok || o.Context != 200_000 || head.Get("X-Api-Key") != want {
+		if o, ok := p.Offer("claude-test-1"); !p.OK || p.Reply != "ready" || !ok || o.Context != 200_000 ||
+			head.Get("X-Api-Key") != want {
 			t.Errorf("%q: %+v, key %q", base, p, head.Get("X-Api-Key"))
 		}
 	}

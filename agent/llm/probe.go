@@ -143,8 +143,8 @@ func elsewhere(err error) bool {
 		return false
 	}
 	switch e.Status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMovedPermanently, http.StatusFound,
-		http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMovedPermanently,
+		http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
 	}
 	// an answer, but none of a model: a web page, or words about unknown endpoints

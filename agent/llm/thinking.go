@@ -95,7 +95,8 @@ func clientOnly(k string) bool {
 	switch k {
 	case "streaming", "stream_usage", "disable_streaming", "max_retries", "verbose", "cache", "callbacks", "tags",
 		"rate_limiter", "http_client", "http_async_client", "tiktoken_model_name", "default_query", "profile",
-		"output_version", "use_responses_api", "request_timeout", "timeout", "stream_chunk_timeout", "custom_get_token_ids":
+		"output_version", "use_responses_api", "request_timeout", "timeout", "stream_chunk_timeout",
+		"custom_get_token_ids":
 		return true
 	}
 	return strings.HasPrefix(k, "supports_")

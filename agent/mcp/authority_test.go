@@ -116,9 +116,10 @@ func (a *authority) metadata(oidc bool) http.HandlerFunc {
 			http.NotFound(w, r)
 			return
 		}
-		m := map[string]any{"issuer": a.base, "authorization_endpoint": a.base + "/authorize", "jwks_uri": a.base + "/k",
-			"token_endpoint": a.base + "/token", "response_types_supported": []string{"code"},
-			"scopes_supported": []string{"tools:use", "offline_access"}}
+		m := map[string]any{"issuer": a.base, "authorization_endpoint": a.base + "/authorize",
+			"jwks_uri": a.base + "/k", "token_endpoint": a.base + "/token",
+			"response_types_supported": []string{"code"},
+			"scopes_supported":         []string{"tools:use", "offline_access"}}
 		if !a.noPKCE {
 			m["code_challenge_methods_supported"] = []string{"S256"}
 		}
@@ -176,7 +177,8 @@ func (a *authority) token(w http.ResponseWriter, r *http.Request) {
 	user, secret, _ := r.BasicAuth()
 	a.basic = append(a.basic, user+":"+secret)
 	bad := func(code string) {
-		answerJSON(w, 400, map[string]string{"error": code, "error_description": "no, " + f.Get("code") + f.Get("refresh_token")})
+		answerJSON(w, 400,
+			map[string]string{"error": code, "error_description": "no, " + f.Get("code") + f.Get("refresh_token")})
 	}
 	switch f.Get("grant_type") {
 	case "authorization_code":

@@ -38,7 +38,8 @@ func (p *Pool) runner(name, tool string) func(context.Context, *agent.Turn, agen
 		s := p.servers[name]
 		p.mu.Unlock()
 		if s == nil {
-			return agent.ErrorResult(fmt.Sprintf("Error: the MCP server %q has been switched off or removed.", name)), nil
+			return agent.ErrorResult(fmt.Sprintf("Error: the MCP server %q has been switched off or removed.",
+				name)), nil
 		}
 		return s.call(ctx, t, c, tool)
 	}

@@ -19,10 +19,12 @@ func TestDeadServersCostNothing(t *testing.T) {
 	if got := w.says("t", "good_echo", "x"); got != "x" {
 		t.Errorf("echo says %q beside broken servers", got)
 	}
-	if s := w.state("dead", mcp.StateFailed); !strings.Contains(s.Error, "cannot find my configuration") || s.Next == nil {
+	if s := w.state("dead", mcp.StateFailed); !strings.Contains(s.Error, "cannot find my configuration") ||
+		s.Next == nil {
 		t.Errorf("the dead server: %+v", s)
 	}
-	if s := w.state("gone", mcp.StateUnavailable); !strings.Contains(s.Error, `"fawn-no-such-program" isn't installed`) {
+	s := w.state("gone", mcp.StateUnavailable)
+	if !strings.Contains(s.Error, `"fawn-no-such-program" isn't installed`) {
 		t.Errorf("the missing server: %+v", s)
 	}
 	if s := w.status("hangs"); s.State != mcp.StateConnecting {

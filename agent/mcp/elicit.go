@@ -225,8 +225,8 @@ func (s *server) question(thread string, params *sdk.ElicitParams, patience time
 		return nil, fmt.Errorf("the question has more than %d fields", maxFields)
 	}
 	q := &open{schema: resolved, reply: make(chan Reply, 1)}
-	q.Question = Question{ID: rand.Text(), Thread: thread, Server: s.name, Schema: raw, Until: time.Now().Add(patience).UTC(),
-		Message: agent.Visible(clip(s.veil.over(params.Message), maxMessageLen))}
+	q.Question = Question{ID: rand.Text(), Thread: thread, Server: s.name, Schema: raw,
+		Until: time.Now().Add(patience).UTC(), Message: agent.Visible(clip(s.veil.over(params.Message), maxMessageLen))}
 	for name, f := range schema.Properties {
 		field, err := s.field(name, f)
 		if err != nil {
@@ -253,8 +253,8 @@ func (s *server) field(name string, f *jsonschema.Schema) (Field, error) {
 		return Field{}, fmt.Errorf("the field %q has no schema", clip(name, 80))
 	}
 	clean := func(text string, most int) string { return agent.Visible(clip(s.veil.over(text), most)) }
-	out := Field{Name: name, Title: clean(cmp.Or(f.Title, name), 200), Description: clean(f.Description, 1000), Kind: f.Type,
-		Format: f.Format}
+	out := Field{Name: name, Title: clean(cmp.Or(f.Title, name), 200), Description: clean(f.Description, 1000),
+		Kind: f.Type, Format: f.Format}
 	of := f
 	if f.Type == "array" && f.Items != nil {
 		of = f.Items

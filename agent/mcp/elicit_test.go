@@ -56,7 +56,8 @@ func TestServerAsksThePerson(t *testing.T) {
 	if err := w.Answer("other", q.ID, mcp.Reply{Action: mcp.Accept}); err != mcp.ErrNoQuestion {
 		t.Errorf("another thread answers: %v", err)
 	}
-	if err := w.Answer("t", q.ID, mcp.Reply{Action: mcp.Accept, Content: map[string]any{"size": "m", "gift": true}}); err != nil {
+	err := w.Answer("t", q.ID, mcp.Reply{Action: mcp.Accept, Content: map[string]any{"size": "m", "gift": true}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if r := <-done; r.Content.Text != "accept m 2 true" {

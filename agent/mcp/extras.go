@@ -75,7 +75,8 @@ func (s *server) learnExtras() {
 		return
 	}
 	defer e.end()
-	ctx, cancel := context.WithTimeoutCause(s.ctx, extraTime, errors.New("it did not list its prompts and resources in time"))
+	ctx, cancel := context.WithTimeoutCause(s.ctx, extraTime,
+		errors.New("it did not list its prompts and resources in time"))
 	defer cancel()
 	has := e.client.InitializeResult()
 	if has == nil || has.Capabilities == nil {

@@ -34,7 +34,8 @@ func withExtras(secret string) *sdk.Server {
 		}
 	}
 	s.AddPrompt(&sdk.Prompt{Name: "greet", Description: "greets",
-		Arguments: []*sdk.PromptArgument{{Name: "who", Description: "whom", Required: true}}}, say("Hello from "+secret+", "))
+		Arguments: []*sdk.PromptArgument{{Name: "who", Description: "whom", Required: true}}},
+		say("Hello from "+secret+", "))
 	s.AddPrompt(&sdk.Prompt{Name: "talk"}, say("Ask.", "Answer."))
 	s.AddPrompt(&sdk.Prompt{Name: "long"}, say(strings.Repeat("long ", 100_000)))
 	s.AddPrompt(&sdk.Prompt{Name: "grow"}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
@@ -74,7 +75,8 @@ func TestPromptsAndResources(t *testing.T) {
 		t.Errorf("a prompt is told as %+v", p)
 	}
 	told, err := w.Prompt(t.Context(), "one", "x", "greet", map[string]string{"who": "Ada"})
-	if err != nil || told.Text != "Hello from ****, Ada" || len(told.Files) != 1 || told.Files[0].Name != "image-1.png" {
+	if err != nil || told.Text != "Hello from ****, Ada" || len(told.Files) != 1 ||
+		told.Files[0].Name != "image-1.png" {
 		t.Errorf("the prompt says %+v, %v", told, err)
 	}
 	if told, err := w.Prompt(t.Context(), "one", "x", "talk", nil); err != nil ||

@@ -185,7 +185,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"error_description": "bad token " + r.PostForm.Get("refresh_token")})
 		return
 	}
-	answer := map[string]any{"access_token": "access-" + strconv.Itoa(len(p.asked)) + "-" + canary, "expires_in": p.life}
+	answer := map[string]any{"access_token": "access-" + strconv.Itoa(len(p.asked)) + "-" + canary,
+		"expires_in": p.life}
 	if p.refresh != "" {
 		p.refresh = "refresh-" + strconv.Itoa(len(p.asked)) + "-" + canary
 		answer["refresh_token"] = p.refresh

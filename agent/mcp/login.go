@@ -208,10 +208,12 @@ func (p *Pool) obtain(ctx context.Context, s *server, conf Server, l *login, cal
 	got := &grant{For: conf.URL}
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: callback, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: client,
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			RedirectURIs: []string{callback}, ClientName: "Fawn", TokenEndpointAuthMethod: "none",
-			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}}},
-		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{
+			Metadata: &oauthex.ClientRegistrationMetadata{
+				RedirectURIs: []string{callback}, ClientName: "Fawn", TokenEndpointAuthMethod: "none",
+				GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}}},
+		AuthorizationCodeFetcher: func(
+			ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			return p.await(ctx, l, a.URL)
 		},
 		NewTokenSource: func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
@@ -267,7 +269,8 @@ func ask401(ctx context.Context, client *http.Client, conf Server) (*http.Respon
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusUnauthorized {
-		return nil, errors.Join(fmt.Errorf("the server does not ask for a login: it answers %s", resp.Status), resp.Body.Close())
+		return nil, errors.Join(fmt.Errorf("the server does not ask for a login: it answers %s", resp.Status),
+			resp.Body.Close())
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
 	if err != nil {

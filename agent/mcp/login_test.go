@@ -221,7 +221,8 @@ func TestLoginsThatFail(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), canary) {
 				t.Errorf("the login ends with %v", err)
 			}
-			if data, err := os.ReadFile(filepath.Join(dir, "mcp", "known.json")); err == nil && strings.Contains(string(data), "access") {
+			data, err := os.ReadFile(filepath.Join(dir, "mcp", "known.json"))
+			if err == nil && strings.Contains(string(data), "access") {
 				t.Errorf("a token is kept: %s", data)
 			}
 			w.noCanary()

@@ -45,8 +45,8 @@ func CheckCommand(command string, args []string, env []string, allowed []string)
 func harmless(command string) []string {
 	switch command {
 	case "npx":
-		return []string{"-y", "--yes", "-q", "--quiet", "-p", "--package", "--prefer-offline", "--prefer-online", "--offline",
-			"--no-install"}
+		return []string{"-y", "--yes", "-q", "--quiet", "-p", "--package", "--prefer-offline", "--prefer-online",
+			"--offline", "--no-install"}
 	case "uvx":
 		return []string{"-q", "--quiet", "--from", "--with", "-p", "--python", "--isolated", "--offline", "--refresh",
 			"--no-cache", "--prerelease"}
@@ -59,8 +59,9 @@ func runs(command, flag string) bool {
 	if list := harmless(command); list != nil {
 		return !slices.Contains(list, flag)
 	}
-	return slices.Contains([]string{"-c", "-e", "-p", "-r", "-i", "--call", "--eval", "--print", "--shell", "--script-shell",
-		"--require", "--import", "--command", "--loader", "--experimental-loader", "--node-options"}, flag) ||
+	return slices.Contains([]string{"-c", "-e", "-p", "-r", "-i", "--call", "--eval", "--print", "--shell",
+		"--script-shell", "--require", "--import", "--command", "--loader", "--experimental-loader", "--node-options"},
+		flag) ||
 		len(flag) > 2 && flag[0] == '-' && flag[1] != '-' && strings.ContainsAny(flag[1:], "ce")
 }
 

@@ -339,8 +339,8 @@ func (p *Pool) Status() []Status {
 	}
 	p.mu.Lock()
 	for name, conf := range p.resting {
-		st := Status{Name: name, State: StateUnavailable, Error: conf.Missing, Tools: []ToolInfo{}, Withheld: []ToolInfo{},
-			Skipped: []string{}, Log: []Line{}, Login: LoginNone}
+		st := Status{Name: name, State: StateUnavailable, Error: conf.Missing, Tools: []ToolInfo{},
+			Withheld: []ToolInfo{}, Skipped: []string{}, Log: []Line{}, Login: LoginNone}
 		if conf.Off {
 			st.State, st.Error = StateOff, ""
 		}

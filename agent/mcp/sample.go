@@ -49,8 +49,8 @@ func (s *server) sampling(e *session, conf Server, o *sdk.ClientOptions) *sdk.Cl
 			s.log.add("a request for a model call is refused: " + why)
 			return nil, &jsonrpc.Error{Code: refusedSampling, Message: why}
 		}
-		out := &sdk.CreateMessageResult{Role: "assistant", Content: &sdk.TextContent{Text: agent.WithoutThoughts(m.Content.String())},
-			StopReason: "endTurn"}
+		out := &sdk.CreateMessageResult{Role: "assistant",
+			Content: &sdk.TextContent{Text: agent.WithoutThoughts(m.Content.String())}, StopReason: "endTurn"}
 		if m.Usage != nil {
 			out.Model = m.Usage.Model
 		}

@@ -132,15 +132,18 @@ func newServer() *sdk.Server {
 			return nil, map[string]any{"answer": 42}, nil
 		})
 	add("asks", "asks the person", func(ctx context.Context, r *request, a words) (*result, any, error) {
-		got, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Which size, " + os.Getenv("API_TOKEN") + a.Text + "?",
-			RequestedSchema: map[string]any{"type": "object", "required": []string{"size"}, "properties": map[string]any{
-				"size":  map[string]any{"type": "string", "title": "Size", "enum": []string{"s", "m"}, "enumNames": []string{"Small", "Medium"}},
-				"count": map[string]any{"type": "integer", "minimum": 1, "default": 2},
-				"gift":  map[string]any{"type": "boolean", "description": "wrap it"}}}})
+		got, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Which size, " + os.Getenv("API_TOKEN") +
+			a.Text + "?",
+			RequestedSchema: map[string]any{"type": "object", "required": []string{"size"},
+				"properties": map[string]any{
+					"size":  map[string]any{"type": "string", "title": "Size", "enum": []string{"s", "m"}, "enumNames": []string{"Small", "Medium"}},
+					"count": map[string]any{"type": "integer", "minimum": 1, "default": 2},
+					"gift":  map[string]any{"type": "boolean", "description": "wrap it"}}}})
 		if err != nil {
 			return nil, nil, err
 		}
-		return text(fmt.Sprint(got.Action, " ", got.Content["size"], " ", got.Content["count"], " ", got.Content["gift"]))
+		return text(fmt.Sprint(got.Action, " ", got.Content["size"], " ", got.Content["count"], " ",
+			got.Content["gift"]))
 	})
 	add("grows", "adds a tool", func(_ context.Context, _ *request, a words) (*result, any, error) {
 		sdk.AddTool(s, &sdk.Tool{Name: "grown", Description: a.Text},

@@ -85,11 +85,13 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 		return nil, err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, s.sampling(e, conf, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{},
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
-		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.changed() },
-		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.changed() },
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { e.tell(r.Params) },
+		Capabilities:               &sdk.ClientCapabilities{},
+		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { s.changed() },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { s.changed() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			e.tell(r.Params)
+		},
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return s.elicit(ctx, e, r.Params)
 		},
@@ -137,7 +139,8 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 }
 
 // transport is the way to the server. What it holds is freed by finish.
-func (s *server) transport(life context.Context, e *session, conf Server, thread string) (_ sdk.Transport, finish func(),
+func (s *server) transport(life context.Context, e *session, conf Server,
+	thread string) (_ sdk.Transport, finish func(),
 	err error) {
 	if conf.Type != Stdio {
 		w, err := newWeb(conf, s.tokens, s.pool.o.Guard, s.pool.o.MaxMessage)
@@ -178,7 +181,8 @@ func (s *server) transport(life context.Context, e *session, conf Server, thread
 	for i, a := range conf.Args {
 		args[i] = toHost(a, folder)
 	}
-	e.proc, err = process.Start(process.Command{Path: program, Args: args, Env: process.Environment(conf.Env, tmp), Dir: work}, s.log.add)
+	e.proc, err = process.Start(process.Command{Path: program, Args: args, Env: process.Environment(conf.Env, tmp),
+		Dir: work}, s.log.add)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -375,7 +379,8 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 			case len(schema) > maxSchema:
 				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
 			default:
-				out = append(out, listed{Name: t.Name, Description: clip(t.Description, maxDescription), Schema: schema})
+				out = append(out, listed{Name: t.Name, Description: clip(t.Description, maxDescription),
+					Schema: schema})
 			}
 		}
 		if page.NextCursor == "" || page.NextCursor == cursor {

@@ -52,7 +52,8 @@ func TerminalResponse() agent.Middleware {
 				func(m *agent.Message) bool { return m.Type == agent.TypeTool })
 			switch {
 			case r.Final:
-				r.Message = withText(m, "I had to stop here without a full answer. What was done so far stands above; write to go on.")
+				r.Message = withText(m,
+					"I had to stop here without a full answer. What was done so far stands above; write to go on.")
 			case !worked && m.Kwargs["reasoning_content"] == nil:
 			case asked == 0:
 				asked++
@@ -111,8 +112,9 @@ func SafetyStop() agent.Middleware {
 			for _, c := range m.Invalid {
 				names = append(names, c.Name)
 			}
-			about := map[string]any{"detector": "finish_reason", "reason_field": "finish_reason", "reason_value": reason,
-				"suppressed_tool_call_count": len(names), "suppressed_tool_call_names": names, "extras": map[string]any{}}
+			about := map[string]any{"detector": "finish_reason", "reason_field": "finish_reason",
+				"reason_value": reason, "suppressed_tool_call_count": len(names), "suppressed_tool_call_names": names,
+				"extras": map[string]any{}}
 			text := "The model provider broke this answer off for safety reasons."
 			if len(names) > 0 {
 				text += " What it wanted to do was not done."

@@ -56,8 +56,9 @@ func TestEveryCommandLeavesARow(t *testing.T) {
 			t.Fatalf("%.40q: %d rows", c.command, len(*rows))
 		}
 		row, sum := (*rows)[i], sha256.Sum256([]byte(c.command))
-		if row.Verdict != c.level || row.Reason != c.reason || row.Command != c.kept || row.SHA256 != hex.EncodeToString(sum[:]) ||
-			row.Thread != "t1" || row.Run != "r1" || row.Tool != "bash" || row.Call == "" || row.Time.IsZero() {
+		if row.Verdict != c.level || row.Reason != c.reason || row.Command != c.kept ||
+			row.SHA256 != hex.EncodeToString(sum[:]) || row.Thread != "t1" || row.Run != "r1" || row.Tool != "bash" ||
+			row.Call == "" || row.Time.IsZero() {
 			t.Errorf("%.40q: %+v", c.command, row)
 		}
 	}
@@ -104,7 +105,8 @@ func TestEveryRefusedPathLeavesARow(t *testing.T) {
 		switch {
 		case c.denied == "" && len(*rows) > 0:
 			t.Errorf("%s %v: rows %+v", c.tool, c.args, *rows)
-		case c.denied != "" && (len(*rows) != 1 || (*rows)[0].Path != c.denied || (*rows)[0].Verdict != command.Block || (*rows)[0].Reason == "" || (*rows)[0].Tool != c.tool):
+		case c.denied != "" && (len(*rows) != 1 || (*rows)[0].Path != c.denied || (*rows)[0].Verdict != command.Block ||
+			(*rows)[0].Reason == "" || (*rows)[0].Tool != c.tool):
 			t.Errorf("%s %v: rows %+v", c.tool, c.args, *rows)
 		}
 	}

@@ -90,7 +90,8 @@ func (b *bench) call(name string, args any) agent.Result {
 		b.t.Fatal(err)
 	}
 	caller := &agent.Message{ID: "a" + c.ID, Type: agent.TypeAI, ToolCalls: []agent.ToolCall{c}}
-	err = errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{caller, stored}}), b.turn.State.Apply(r.Patch))
+	err = errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{caller, stored}}),
+		b.turn.State.Apply(r.Patch))
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func Clarification() agent.Middleware {
 				}
 				t.Log.Info("[ClarificationMiddleware] Intercepted clarification request", "type", q.Kind)
 				if t.Options.DisableClarification || t.Options.NonInteractive {
-					return agent.TextResult("Nobody can answer questions in this run. Go on with your best judgement, and say in the answer what you assumed."), nil
+					return agent.TextResult(
+						"Nobody can answer questions in this run. Go on with your best judgement, and say in the answer what you assumed."), nil
 				}
 				return q.ask(t, c)
 			}

@@ -15,7 +15,8 @@ func ask(t testing.TB, args string) agent.Result {
 	t.Helper()
 	stage := middleware.Clarification()
 	turn := agenttest.Turn("x", &agenttest.Sink{})
-	r, err := stage.WrapTool(nil)(t.Context(), turn, agent.ToolCall{ID: "c1", Name: "ask_clarification", Args: json.RawMessage(args)})
+	r, err := stage.WrapTool(nil)(t.Context(), turn,
+		agent.ToolCall{ID: "c1", Name: "ask_clarification", Args: json.RawMessage(args)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +77,14 @@ func TestFormFieldsAreNormal(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	f := d.Input.Fields
-	if f[0].Type != "text" || f[1].Type != "text" || f[2].Type != "multi_select" || len(f[2].Options) != 2 || f[2].Options[1].ID != "c-option-2" {
+	if f[0].Type != "text" || f[1].Type != "text" || f[2].Type != "multi_select" || len(f[2].Options) != 2 ||
+		f[2].Options[1].ID != "c-option-2" {
 		t.Errorf("%+v", f)
 	}
 	many := `{"name":"x"},`
-	if d := draw(t, ask(t, `{"question":"Who?","fields":[`+strings.Repeat(many, 17)[:17*len(many)-1]+`]}`)); d.Input.Mode != "free_text" {
+	if d := draw(t,
+		ask(t, `{"question":"Who?","fields":[`+strings.Repeat(many, 17)[:17*len(many)-1]+
+			`]}`)); d.Input.Mode != "free_text" {
 		t.Errorf("17 fields: %s", d.Input.Mode)
 	}
 }

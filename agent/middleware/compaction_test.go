@@ -28,14 +28,16 @@ func longState(r *rand.Rand, turns int) agent.State {
 			call := &agent.Message{Type: agent.TypeAI}
 			n := 1 + r.IntN(3)
 			for k := range n {
-				call.ToolCalls = append(call.ToolCalls, agent.ToolCall{ID: fmt.Sprintf("c%d_%d", len(s.Messages), k), Name: "ls", Args: json.RawMessage(`{}`)})
+				call.ToolCalls = append(call.ToolCalls, agent.ToolCall{ID: fmt.Sprintf("c%d_%d", len(s.Messages), k),
+					Name: "ls", Args: json.RawMessage(`{}`)})
 			}
 			add(call)
 			if i == turns-1 && r.IntN(8) == 0 {
 				return s
 			}
 			for k := range n {
-				add(&agent.Message{Type: agent.TypeTool, Name: "ls", ToolCallID: call.ToolCalls[k].ID, Status: "success", Content: agent.Text(text())})
+				add(&agent.Message{Type: agent.TypeTool, Name: "ls", ToolCallID: call.ToolCalls[k].ID,
+					Status: "success", Content: agent.Text(text())})
 			}
 		}
 		if i < turns-1 || r.IntN(2) == 0 {
@@ -63,11 +65,15 @@ func TestCompactionKeepsItsPromises(t *testing.T) {
 	for name, ask := range asks {
 		for seed := range uint64(100) {
 			r := rand.New(rand.NewPCG(seed, 7))
-			rules := middleware.CompactionRules{Window: 4000, CompactionOptions: middleware.CompactionOptions{Keep: middleware.Amount{
-				Type: []string{"messages", "tokens", "fraction"}[seed%3], Value: []float64{6, 1000, 0.3}[seed%3]}}, Ask: ask}
+			rules := middleware.CompactionRules{Window: 4000,
+				CompactionOptions: middleware.CompactionOptions{Keep: middleware.Amount{
+					Type: []string{"messages", "tokens", "fraction"}[seed%3], Value: []float64{6, 1000, 0.3}[seed%3]}},
+				Ask: ask}
 			s := longState(r, 2+r.IntN(12))
 			s.Todos = []agent.Todo{{Content: "do <this>", Status: "pending"}}
-			s.Told = []agent.ToldFile{{Upload: agent.Upload{Filename: "a b.txt", Path: "/mnt/user-data/uploads/a b.txt", Size: 10}}}
+			s.Told = []agent.ToldFile{
+				{Upload: agent.Upload{Filename: "a b.txt", Path: "/mnt/user-data/uploads/a b.txt", Size: 10}},
+			}
 			for round := range 3 {
 				log, err := agent.Encode(s.Messages)
 				if err != nil {
@@ -106,12 +112,16 @@ func checkCompacted(t *testing.T, name string, s *agent.State, v *agent.View) {
 	t.Helper()
 	req := agent.BuildRequest("", s, nil, agent.ModelOptions{}).Messages
 	question := agent.LastGenuine(s.Messages)
-	if n := count(req, func(m *agent.Message) bool { return m.ID == question.ID && m.Content.Text == question.Content.Text }); n != 1 {
+	n := count(req, func(m *agent.Message) bool {
+		return m.ID == question.ID && m.Content.Text == question.Content.Text
+	})
+	if n != 1 {
 		t.Errorf("%s: the newest question is there %d times", name, n)
 	}
 	results := 0
 	for i, m := range req {
-		if m.Type == agent.TypeTool && strings.HasPrefix(m.ID, "missing:") && s.Message(strings.TrimPrefix(m.ID, "missing:")) != nil {
+		if m.Type == agent.TypeTool && strings.HasPrefix(m.ID, "missing:") &&
+			s.Message(strings.TrimPrefix(m.ID, "missing:")) != nil {
 			t.Errorf("%s: a result was lost", name)
 		}
 		for k, id := range m.Calls() {
@@ -126,8 +136,9 @@ func checkCompacted(t *testing.T, name string, s *agent.State, v *agent.View) {
 	}
 	if v != nil && v.From != "" {
 		block := req[0].Content.Text
-		if !strings.HasPrefix(block, "<durable_context_data>") || !strings.Contains(block, "do &lt;this&gt;") || !strings.Contains(block, "a b.txt") ||
-			strings.Count(block, "</summary>") != 1 || strings.Contains(block, "<system>") {
+		if !strings.HasPrefix(block, "<durable_context_data>") || !strings.Contains(block, "do &lt;this&gt;") ||
+			!strings.Contains(block, "a b.txt") || strings.Count(block, "</summary>") != 1 ||
+			strings.Contains(block, "<system>") {
 			t.Errorf("%s: the summary is\n%s", name, block)
 		}
 	}
@@ -157,7 +168,8 @@ func TestASummaryThatFailsKeepsTheHistory(t *testing.T) {
 			t.Errorf("%q: %+v %v", says, patch.View, err)
 		}
 		patch, err := rules.Compact(t.Context(), &s, true)
-		if err != nil || patch.View == nil || !strings.Contains(patch.View.Plain, "The user wrote, oldest first:\n- question 0") {
+		if err != nil || patch.View == nil ||
+			!strings.Contains(patch.View.Plain, "The user wrote, oldest first:\n- question 0") {
 			t.Errorf("%q: %+v %v", says, patch.View, err)
 		}
 	}
@@ -190,8 +202,11 @@ func TestTheNextSummaryKnowsTheOneBefore(t *testing.T) {
 		}
 	}
 	last := prompts[len(prompts)-1]
-	if !slices.ContainsFunc(prompts[1:], func(p string) bool { return strings.Contains(p, "Summary 1 &lt;/existing_summary&gt;") }) ||
-		strings.Count(last, "</existing_summary>") != 1 || strings.Contains(last, "<b>x</b>") || len([]rune(last)) > 9000 {
+	if !slices.ContainsFunc(prompts[1:], func(p string) bool {
+		return strings.Contains(p, "Summary 1 &lt;/existing_summary&gt;")
+	}) ||
+		strings.Count(last, "</existing_summary>") != 1 || strings.Contains(last, "<b>x</b>") ||
+		len([]rune(last)) > 9000 {
 		t.Errorf("%d characters:\n%.3000s", len([]rune(last)), last)
 	}
 }

@@ -51,7 +51,9 @@ func DeferredTools(now func() *Deferred) agent.Middleware {
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 				if now().hides(t, c.Name) {
-					return agent.ErrorResult(fmt.Sprintf("Error: Tool '%s' is deferred: find its parameters with tool_search (select:%s) before you call it.", c.Name, c.Name)), nil
+					return agent.ErrorResult(fmt.Sprintf(
+						"Error: Tool '%s' is deferred: find its parameters with tool_search (select:%s) before you call it.",
+						c.Name, c.Name)), nil
 				}
 				return next(ctx, t, c)
 			}

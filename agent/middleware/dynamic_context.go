@@ -41,7 +41,8 @@ func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 				return agent.State{}, nil
 			}
 			place := agent.Before
-			if last := t.State.Messages[len(t.State.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
+			// a model has read the anchor already
+			if last := t.State.Messages[len(t.State.Messages)-1]; last.ID != anchor.ID {
 				anchor, place = last, agent.After
 			}
 			var notes []agent.Note
@@ -62,7 +63,8 @@ func DynamicContext(now func() time.Time, recall Remember) agent.Middleware {
 }
 
 func dateNote(now time.Time) string {
-	return "<system-reminder>\n<current_date>" + now.Format("2006-01-02, Monday") + "</current_date>\n</system-reminder>"
+	return "<system-reminder>\n<current_date>" + now.Format("2006-01-02, Monday") +
+		"</current_date>\n</system-reminder>"
 }
 
 // zone is a time zone by name, else that of now.

@@ -66,7 +66,8 @@ func (p *pursuit) begin(_ context.Context, t *agent.Turn) (agent.State, error) {
 	}
 	if anchor := agent.LastGenuine(t.State.Messages); anchor != nil {
 		n := agent.Note{ID: "goal:" + anchor.ID, Message: anchor.ID, Place: agent.Before, Kind: "goal", Text: text}
-		if last := t.State.Messages[len(t.State.Messages)-1]; last.ID != anchor.ID { // a model has read the anchor already
+		// a model has read the anchor already
+		if last := t.State.Messages[len(t.State.Messages)-1]; last.ID != anchor.ID {
 			n.ID, n.Message, n.Place = "goal:"+last.ID, last.ID, agent.After
 		}
 		patch.Notes = []agent.Note{n}

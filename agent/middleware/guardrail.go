@@ -40,7 +40,8 @@ func AllowList(allowed, denied []string) Guard {
 		case slices.Contains(denied, r.Tool):
 			return GuardVerdict{Code: "oap.tool_not_allowed", Reason: "the tool is on the list of denied ones"}, nil
 		case allowed != nil && !slices.Contains(allowed, r.Tool):
-			return GuardVerdict{Code: "oap.tool_not_allowed", Reason: "the tool is not on the list of allowed ones"}, nil
+			return GuardVerdict{Code: "oap.tool_not_allowed",
+				Reason: "the tool is not on the list of allowed ones"}, nil
 		}
 		return GuardVerdict{Allow: true}, nil
 	}
@@ -61,14 +62,15 @@ func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditR
 		Name: "guardrail",
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
-				v, err := guard(ctx, GuardRequest{Tool: c.Name, Input: c.Args, Agent: passport, Thread: t.ThreadID, Run: t.RunID,
-					Call: c.ID, Subagent: t.NS != "", At: time.Now()})
+				v, err := guard(ctx, GuardRequest{Tool: c.Name, Input: c.Args, Agent: passport, Thread: t.ThreadID,
+					Run: t.RunID, Call: c.ID, Subagent: t.NS != "", At: time.Now()})
 				if ctx.Err() != nil {
 					return agent.Result{}, context.Cause(ctx)
 				}
 				if err != nil {
 					t.Log.Warn("the tool call guardrail failed", "tool", c.Name, "closed", failClosed, "err", err)
-					v = GuardVerdict{Allow: !failClosed, Code: "oap.evaluator_error", Reason: "the guard could not decide"}
+					v = GuardVerdict{Allow: !failClosed, Code: "oap.evaluator_error",
+						Reason: "the guard could not decide"}
 				}
 				if v.Allow && err == nil {
 					return next(ctx, t, c)
@@ -82,7 +84,9 @@ func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditR
 				if v.Allow {
 					return next(ctx, t, c)
 				}
-				return agent.ErrorResult(fmt.Sprintf("Guardrail denied: tool '%s' was blocked (%s). Reason: %s. Choose another way, or say that it is not allowed.", c.Name, v.Code, v.Reason)), nil
+				return agent.ErrorResult(fmt.Sprintf(
+					"Guardrail denied: tool '%s' was blocked (%s). Reason: %s. Choose another way, or say that it is not allowed.",
+					c.Name, v.Code, v.Reason)), nil
 			}
 		},
 	}

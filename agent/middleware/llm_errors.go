@@ -211,7 +211,8 @@ func fallback(t *agent.Turn, partial *agent.Message, p *providerError) *agent.Me
 		reason, detail = p.fail.Class, p.fail.Error()
 	}
 	return &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(p.Error()), Kwargs: map[string]any{
-		agent.ErrorFallback: true, "error_type": p.ErrorName(), "error_reason": reason, "error_detail": head(detail, 2000)}}
+		agent.ErrorFallback: true, "error_type": p.ErrorName(), "error_reason": reason,
+		"error_detail": head(detail, 2000)}}
 }
 
 // providerError is how a run ends whose model could not be called.

@@ -44,7 +44,8 @@ func (o LoopOptions) Check(fail func(entry, problem string)) {
 	}
 	for _, tool := range slices.Sorted(maps.Keys(o.Tools)) {
 		if l := o.Tools[tool]; l.Hard < l.Warn {
-			fail("tool_freq_overrides."+tool, fmt.Sprintf("hard_limit (%d) must not be below warn (%d)", l.Hard, l.Warn))
+			fail("tool_freq_overrides."+tool,
+				fmt.Sprintf("hard_limit (%d) must not be below warn (%d)", l.Hard, l.Warn))
 		}
 	}
 }
@@ -82,8 +83,9 @@ func LoopDetection(o LoopOptions) agent.Middleware {
 			}
 			t.Log.Warn("stopping a run that repeats itself", "why", why)
 			r.Message = withText(withoutCalls(r.Message), "[FORCED STOP] "+why)
-			r.Last = &agent.Last{Reason: "loop_capped", Note: why + " Tools are off now. Answer with what you have found " +
-				"so far, and say what did not work."}
+			r.Last = &agent.Last{Reason: "loop_capped",
+				Note: why + " Tools are off now. Answer with what you have found " +
+					"so far, and say what did not work."}
 			r.Jump = agent.ToModel
 			return nil
 		},

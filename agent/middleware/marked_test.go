@@ -18,7 +18,8 @@ func TestAMessageIsMarkedOnce(t *testing.T) {
 	long := &agent.Message{ID: "h2", Type: agent.TypeHuman, Content: agent.Text(strings.Repeat("x", maxMemo+1))}
 	asked := func(m *agent.Message) *agent.Message {
 		var got *agent.Message
-		ask := InputSanitize().WrapModel(func(_ context.Context, _ *agent.Turn, r *agent.Request) (*agent.Message, error) {
+		ask := InputSanitize().WrapModel(func(_ context.Context, _ *agent.Turn,
+			r *agent.Request) (*agent.Message, error) {
 			got = r.Messages[0]
 			return nil, nil
 		})

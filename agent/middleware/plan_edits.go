@@ -40,8 +40,8 @@ func PlanEdits() agent.Middleware {
 				for _, e := range t.State.Edited {
 					r.Patch.Todos = e.Merge(r.Patch.Todos)
 				}
-				r.Content = agent.Text("The user changed the plan at the same time; both changes were made. The plan is now:\n" +
-					todoLines(r.Patch.Todos))
+				r.Content = agent.Text("The user changed the plan at the same time; both changes were made. " +
+					"The plan is now:\n" + todoLines(r.Patch.Todos))
 				return r, nil
 			}
 		},

@@ -113,7 +113,8 @@ func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 }
 
 func refuse(c agent.ToolCall, path, why string) (agent.Result, error) {
-	return agent.ErrorResult(fmt.Sprintf("Error: %s blocked — %s %s. Nothing was written. Call read_file on it first (a range with the lines in question is enough), then try again.",
+	return agent.ErrorResult(fmt.Sprintf(
+		"Error: %s blocked — %s %s. Nothing was written. Call read_file on it first (a range with the lines in question is enough), then try again.",
 		c.Name, agent.Escape(path), why)), nil
 }
 

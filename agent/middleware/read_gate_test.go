@@ -32,14 +32,16 @@ func TestAFileIsOnlyChangedAfterItWasRead(t *testing.T) {
 	b.put("workspace/a.txt", "one\ntwo\n")
 	b.wants(unread, "write_file", arg{"path": "a.txt", "content": "x"})
 	b.wants(unread, "write_file", arg{"path": "a.txt", "content": "x", "append": true})
-	b.wants("Error: str_replace blocked — /mnt/user-data/workspace/a.txt exists", "str_replace", arg{"path": "./a.txt", "old_str": "one", "new_str": "1"})
+	b.wants("Error: str_replace blocked — /mnt/user-data/workspace/a.txt exists", "str_replace",
+		arg{"path": "./a.txt", "old_str": "one", "new_str": "1"})
 	if got := b.content("workspace/a.txt"); got != "one\ntwo\n" {
 		t.Fatalf("a refused call wrote %q", got)
 	}
 	b.wants("two\n", "read_file", arg{"path": "/mnt/user-data/workspace/a.txt", "start_line": 2, "end_line": 2})
 	b.wants("OK", "str_replace", arg{"path": "../workspace/a.txt", "old_str": "one", "new_str": "1"})
 	// A write is no look: what another hand does in between would be lost.
-	b.wants("Error: str_replace blocked — /mnt/user-data/workspace/a.txt has changed since you read it", "str_replace", arg{"path": "a.txt", "old_str": "two", "new_str": "2"})
+	b.wants("Error: str_replace blocked — /mnt/user-data/workspace/a.txt has changed since you read it", "str_replace",
+		arg{"path": "a.txt", "old_str": "two", "new_str": "2"})
 	b.wants("1\ntwo\n", "read_file", arg{"path": "a.txt"})
 	b.put("workspace/a.txt", "other\n")
 	b.wants(changed, "write_file", arg{"path": "a.txt", "content": "x"})
@@ -78,7 +80,10 @@ func TestWhatTheGateCannotJudgePasses(t *testing.T) {
 	}
 	b.wants("OK", "write_file", arg{"path": "large.bin", "content": "x"})
 	broken := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
-		return []agent.Middleware{middleware.ReadGate(func(string) (*files.Files, error) { return nil, errors.New("no disk") }, tools.NewLocks().Lock)}
+		return []agent.Middleware{
+			middleware.ReadGate(func(string) (*files.Files, error) { return nil, errors.New("no disk") },
+				tools.NewLocks().Lock),
+		}
 	})
 	broken.put("workspace/a.txt", "x")
 	broken.wants("OK", "write_file", arg{"path": "a.txt", "content": "y"})
@@ -92,7 +97,9 @@ func TestWhatTheModelNoLongerSeesIsUnread(t *testing.T) {
 		b := gateBench(t)
 		b.put("workspace/a.txt", "x")
 		b.call("read_file", arg{"path": "a.txt"})
-		if err := b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "atail", Type: agent.TypeHuman}}, View: &view}); err != nil {
+		err := b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "atail", Type: agent.TypeHuman}},
+			View: &view})
+		if err != nil {
 			t.Fatal(err)
 		}
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +135,8 @@ func TestOnlyOneOfManyChangesPasses(t *testing.T) {
 	run := b.chain[0].WrapTool(b.tools["write_file"])
 	for i := range 8 {
 		wg.Go(func() {
-			c := agent.ToolCall{ID: strings.Repeat("c", i+1), Name: "write_file", Args: []byte(`{"path":"a.txt","content":"by ` + strings.Repeat("c", i+1) + `"}`)}
+			c := agent.ToolCall{ID: strings.Repeat("c", i+1), Name: "write_file",
+				Args: []byte(`{"path":"a.txt","content":"by ` + strings.Repeat("c", i+1) + `"}`)}
 			r, err := run(t.Context(), b.turn, c)
 			if err != nil || r.IsError == (r.Content.Text == "OK") {
 				t.Errorf("%s: %+v %v", c.ID, r, err)

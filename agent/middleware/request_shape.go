@@ -80,7 +80,8 @@ func StateSize() agent.Middleware {
 			size := sizeOf(&t.State)
 			t.Log.Debug(fmt.Sprintf("Total state size: %.2f KB", float64(size)/1024))
 			if size > largeState {
-				t.Log.Warn("State size exceeds 1 MB, consider summarization", "bytes", size, "messages", len(t.State.Messages))
+				t.Log.Warn("State size exceeds 1 MB, consider summarization", "bytes", size,
+					"messages", len(t.State.Messages))
 			}
 			return agent.State{}, nil
 		},
@@ -125,7 +126,8 @@ func Continuation() agent.Middleware {
 		WrapModel: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 				if n := len(req.Messages); n > 0 && req.Messages[n-1].Type == agent.TypeAI {
-					addNote(req, "continuation", "Your last answer ends here. If it was cut off, go on where it stopped without saying it again; else go on with the work.")
+					addNote(req, "continuation",
+						"Your last answer ends here. If it was cut off, go on where it stopped without saying it again; else go on with the work.")
 				}
 				return next(ctx, t, req)
 			}

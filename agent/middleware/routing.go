@@ -30,7 +30,9 @@ func ToolRouting(now func() *Deferred, top int) agent.Middleware {
 				if len(names) == top {
 					break
 				}
-				if slices.ContainsFunc(tool.Prefer.Keywords, func(k string) bool { return strings.Contains(asked, k) }) {
+				if slices.ContainsFunc(tool.Prefer.Keywords, func(k string) bool {
+					return strings.Contains(asked, k)
+				}) {
 					names = append(names, tool.Name)
 				}
 			}

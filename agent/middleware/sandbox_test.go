@@ -79,7 +79,8 @@ func TestWithoutASandboxNoneIsNamed(t *testing.T) {
 		t.Error("the stage does something")
 	}
 	b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
-		return []agent.Middleware{middleware.Sandbox(&provider{name: sandbox.ProviderOff}, sandbox.DefaultPolicy, false)}
+		return []agent.Middleware{middleware.Sandbox(&provider{name: sandbox.ProviderOff},
+			sandbox.DefaultPolicy, false)}
 	})
 	b.says("ls", "x")
 	if r := b.call("ls", arg{"path": "."}); b.chain[0].BeforeAgent != nil || r.Patch.Sandbox != nil {
@@ -88,7 +89,8 @@ func TestWithoutASandboxNoneIsNamed(t *testing.T) {
 }
 
 func TestWithoutASandboxTheModelIsToldWhy(t *testing.T) {
-	p := &provider{name: sandbox.ProviderOff, fail: &sandbox.UnavailableError{Reason: "userns_forbidden; landlock: not supported"}}
+	p := &provider{name: sandbox.ProviderOff,
+		fail: &sandbox.UnavailableError{Reason: "userns_forbidden; landlock: not supported"}}
 	b := newBench(t, func(func(string) (*files.Files, error)) []agent.Middleware {
 		return []agent.Middleware{middleware.Sandbox(p, sandbox.DefaultPolicy, true)}
 	})

@@ -13,7 +13,8 @@ import (
 // ownTags are the names of blocks that only the server writes into a request.
 var ownTags = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
-	for name := range strings.FieldsSeq(`system-reminder system_reminder memory current_date think analysis role soul self_update
+	for name := range strings.FieldsSeq(
+		`system-reminder system_reminder memory current_date think analysis role soul self_update
 		thinking_style clarification_system critical_reminders response_style citations uploaded_files current_uploads subagent_system
 		skill_system skill_index available_skills disabled_skills memory_tool_system todo_list_system durable_context_data
 		slash_skill_activation mcp_routing_hints available-deferred-tools goal_continuation session_goal background_task_event
@@ -120,7 +121,8 @@ func InputSanitize() agent.Middleware {
 			return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 				own := false
 				for i, m := range req.Messages {
-					if m.Type != agent.TypeHuman || strings.HasPrefix(m.ID, "note:") || strings.HasPrefix(m.ID, "summary:") {
+					if m.Type != agent.TypeHuman || strings.HasPrefix(m.ID, "note:") ||
+						strings.HasPrefix(m.ID, "summary:") {
 						continue
 					}
 					if !own { // the list may be shared
@@ -198,7 +200,8 @@ func ToolResultSanitize(foreign func(tool string) bool) agent.Middleware {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 				r, err := next(ctx, t, c)
 				switch {
-				case slices.Contains([]string{"web_fetch", "web_search", "image_search", "web_capture"}, c.Name), foreign(c.Name):
+				case slices.Contains([]string{"web_fetch", "web_search", "image_search", "web_capture"}, c.Name),
+					foreign(c.Name):
 					r.Content = neutralContent(r.Content)
 				}
 				return r, err

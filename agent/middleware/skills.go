@@ -163,7 +163,8 @@ func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 func say(t *agent.Turn, text string) *agent.Message {
 	m := &agent.Message{ID: t.NewID(), Type: agent.TypeAI, Content: agent.Text(text),
 		Meta: map[string]any{"finish_reason": "stop"}}
-	t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID, Chunk: agent.Chunk{Text: text, Finish: "stop"}})
+	t.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: t.NS, Message: m.ID,
+		Chunk: agent.Chunk{Text: text, Finish: "stop"}})
 	return m
 }
 
@@ -171,7 +172,8 @@ func say(t *agent.Turn, text string) *agent.Message {
 func (u *skillUse) limit(next agent.ToolFunc) agent.ToolFunc {
 	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 		if by := u.forbids(t, c.Name); by != "" {
-			return agent.ErrorResult(fmt.Sprintf("Error: Tool '%s' may not be used while the skill %s is: its allowed-tools do not list it.", c.Name, by)), nil
+			return agent.ErrorResult(fmt.Sprintf(
+				"Error: Tool '%s' may not be used while the skill %s is: its allowed-tools do not list it.", c.Name, by)), nil
 		}
 		return next(ctx, t, c)
 	}

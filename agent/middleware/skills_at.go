@@ -33,7 +33,8 @@ func usualPaths(raw json.RawMessage, root string) json.RawMessage {
 	changed := false
 	for key, value := range args {
 		var p string
-		if !strings.Contains(key, "path") || json.Unmarshal(value, &p) != nil || p != root && !strings.HasPrefix(p, root+"/") {
+		if !strings.Contains(key, "path") || json.Unmarshal(value, &p) != nil ||
+			p != root && !strings.HasPrefix(p, root+"/") {
 			continue
 		}
 		b, err := agent.Encode(files.Skills + p[len(root):])

@@ -85,7 +85,10 @@ func TestTitleSurvivesCancel(t *testing.T) {
 	} {
 		d := newDesk(t, title)
 		d.model.Replies = []agenttest.Reply{c.reply}
-		if err := d.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("name me")}}}); err != nil {
+		err := d.turn.State.Apply(agent.State{
+			Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("name me")}},
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +105,8 @@ func TestTitleSurvivesCancel(t *testing.T) {
 		if _, err := (&agent.Agent{Model: d.model, Chain: d.chain}).Run(ctx, d.turn); err == nil {
 			t.Errorf("%s: the run did not fail", c.name)
 		}
-		if steps := d.sink.Steps(); len(steps) != 1 || steps[0].Patch.Title == nil || *steps[0].Patch.Title != "name me" {
+		steps := d.sink.Steps()
+		if len(steps) != 1 || steps[0].Patch.Title == nil || *steps[0].Patch.Title != "name me" {
 			t.Errorf("%s: %+v", c.name, steps)
 		}
 	}
@@ -121,7 +125,9 @@ func TestTitleOfAModel(t *testing.T) {
 		{"blank", " \n", "paint it"},
 	} {
 		asked := 0
-		rules := middleware.TitleRules{TitleOptions: middleware.DefaultTitle(), Go: func(f func(context.Context)) { f(t.Context()) },
+		rules := middleware.TitleRules{TitleOptions: middleware.DefaultTitle(), Go: func(f func(context.Context)) {
+			f(t.Context())
+		},
 			Ask:  func(context.Context, string) (string, error) { asked++; return c.says, nil },
 			Late: func(context.Context, string, string, string) { t.Errorf("%s: it came late", c.name) }}
 		d := newDesk(t, func(files.Dirs) agent.Middleware { return middleware.Title(rules) })

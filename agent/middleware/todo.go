@@ -29,8 +29,9 @@ func Todos() agent.Middleware {
 					addNote(req, "todo_completion_reminder", "Your plan still has open items:\n"+todoLines(open)+
 						"\nGo on with them. If one is done or not needed any more, say so with write_todos, then answer.")
 				case len(open) > 0 && len(req.Tools) > 0 && !callsTool(req.Messages, todoTool):
-					addNote(req, "todo_reminder", "Your plan, which is further back than you can see:\n"+todoLines(t.State.Todos)+
-						"\nKeep it up to date with write_todos.")
+					addNote(req, "todo_reminder",
+						"Your plan, which is further back than you can see:\n"+todoLines(t.State.Todos)+
+							"\nKeep it up to date with write_todos.")
 				}
 				m, err := next(ctx, t, req)
 				if err == nil {
@@ -41,8 +42,9 @@ func Todos() agent.Middleware {
 		},
 		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
 			m, plan := r.Message, t.Todos()
-			if r.Final || r.Jump != agent.Continue || len(m.Calls()) > 0 || strings.TrimSpace(m.Content.String()) == "" ||
-				len(openTodos(plan)) == 0 || !callsTool(sinceQuestion(t.State.Messages), todoTool) {
+			if r.Final || r.Jump != agent.Continue || len(m.Calls()) > 0 ||
+				strings.TrimSpace(m.Content.String()) == "" || len(openTodos(plan)) == 0 ||
+				!callsTool(sinceQuestion(t.State.Messages), todoTool) {
 				return nil
 			}
 			edited := len(openTodos(plan)) > len(openTodos(t.State.Todos)) // by a person, while the model answered
@@ -61,7 +63,8 @@ func Todos() agent.Middleware {
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
 			return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 				if c.Name == todoTool && plansOf(t.State.Messages, c.ID) > 1 {
-					return agent.ErrorResult("Error: write_todos was called more than once in one answer. Each call replaces the whole list: call it once."), nil
+					return agent.ErrorResult(
+						"Error: write_todos was called more than once in one answer. Each call replaces the whole list: call it once."), nil
 				}
 				return next(ctx, t, c)
 			}

@@ -34,7 +34,8 @@ func (o BudgetOptions) ThreadLeft(spent Spending) (left Spending, limited bool) 
 	if !o.Enabled || o.MaxThreadTokens == 0 && o.MaxThreadCost == 0 {
 		return left, false
 	}
-	if o.MaxThreadTokens > 0 && spent.Tokens >= o.MaxThreadTokens || o.MaxThreadCost > 0 && spent.Money >= o.MaxThreadCost {
+	if o.MaxThreadTokens > 0 && spent.Tokens >= o.MaxThreadTokens ||
+		o.MaxThreadCost > 0 && spent.Money >= o.MaxThreadCost {
 		return left, true
 	}
 	return Spending{Tokens: max(o.MaxThreadTokens-spent.Tokens, 0), Money: max(o.MaxThreadCost-spent.Money, 0)}, true
@@ -97,7 +98,8 @@ func (b *Budget) Over(o BudgetOptions) bool {
 
 // judge is the greatest part of what a run and its thread may spend, and of what.
 func (b *Budget) judge(o BudgetOptions, run Spending) (part float64, what string) {
-	part, what = run.part(Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens, Money: o.MaxCost})
+	part, what = run.part(Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens,
+		Money: o.MaxCost})
 	ofThread := Spending{Tokens: o.MaxThreadTokens, Money: o.MaxThreadCost}
 	if p, w := b.earlier().plus(run).part(ofThread); p > part {
 		return p, w + " of this conversation"
@@ -207,7 +209,8 @@ func spentBefore(messages []*agent.Message) (sum Spending) {
 			}
 			return 0
 		}
-		sum = sum.plus(Spending{Tokens: count("total_tokens"), Input: count("input_tokens"), Output: count("output_tokens")})
+		sum = sum.plus(Spending{Tokens: count("total_tokens"), Input: count("input_tokens"),
+			Output: count("output_tokens")})
 		if cost, ok := m.Kwargs["subagent_cost"].(float64); ok {
 			sum.Money += cost
 		}
@@ -216,6 +219,6 @@ func spentBefore(messages []*agent.Message) (sum Spending) {
 }
 
 func budgetNote(what string) string {
-	return "The budget (" + what + ") is spent and tools are off now. Answer with what you have found so far, and say " +
-		"what is still open."
+	return "The budget (" + what + ") is spent and tools are off now. Answer with what you have found so far, " +
+		"and say what is still open."
 }

@@ -101,8 +101,8 @@ func actions(plan []agent.Todo, c agent.ToolCall) []map[string]any {
 // todoActions compares two plans.
 func todoActions(old, list []agent.Todo, call string) (out []map[string]any) {
 	add := func(kind, content string) {
-		out = append(out, map[string]any{"kind": kind, "content": shorten(content, maxChoiceChars), "tool_call_id": call,
-			"tool_name": todoTool})
+		out = append(out, map[string]any{"kind": kind, "content": shorten(content, maxChoiceChars),
+			"tool_call_id": call, "tool_name": todoTool})
 	}
 	was := map[string]string{}
 	for _, t := range old {

@@ -141,8 +141,8 @@ func (b OutputBudget) cut(tool, text string) string {
 	}
 	total := utf8.RuneCountInString(text)
 	marker := func(kept int) string {
-		return fmt.Sprintf("\n[... %d chars omitted from %s output; call it again for less at a time ...]\n", total-kept,
-			fileName(tool))
+		return fmt.Sprintf("\n[... %d chars omitted from %s output; call it again for less at a time ...]\n",
+			total-kept, fileName(tool))
 	}
 	head, tail := b.CutHead, b.CutTail
 	if room := b.CutChars - len(marker(0)); head+tail > room {

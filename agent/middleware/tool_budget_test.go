@@ -66,14 +66,17 @@ func TestALongResultBecomesAFile(t *testing.T) {
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%.700s", got)
 	}
-	if !strings.Contains(got, "\nmore 1000\n\nThe rest was left out. Read what you need with read_file, path /mnt/user-data/"+name+", with start_line and end_line") || len(got) > 3800 {
+	if !strings.Contains(got,
+		"\nmore 1000\n\nThe rest was left out. Read what you need with read_file, path /mnt/user-data/"+name+
+			", with start_line and end_line") || len(got) > 3800 {
 		t.Errorf("%d bytes, end\n%s", len(got), got[len(got)-400:])
 	}
 	_, sample, _ := strings.Cut(got, "--- end ---\n")
 	if !strings.HasPrefix(sample, "more ") {
 		t.Errorf("the end starts inside a line: %.40q", sample)
 	}
-	b.wants("row 1999 of what was found\n", "read_file", arg{"path": "/mnt/user-data/" + name, "start_line": 1999, "end_line": 1999})
+	b.wants("row 1999 of what was found\n", "read_file", arg{"path": "/mnt/user-data/" + name, "start_line": 1999,
+		"end_line": 1999})
 }
 
 func TestShortExemptAndOtherContentStays(t *testing.T) {
@@ -125,11 +128,16 @@ func TestWithoutAFileBothEndsAreKept(t *testing.T) {
 	b.says("bash", text)
 	got := b.call("bash", `{}`).Content.Text
 	n := utf8.RuneCountInString(got)
-	if n > 11_200 || n < 10_500 || !strings.HasPrefix(got, "line 1 é\n") || !strings.HasSuffix(got, "\nline 5000 é\n") || !strings.Contains(got, "chars omitted from bash output") {
+	if n > 11_200 || n < 10_500 || !strings.HasPrefix(got, "line 1 é\n") ||
+		!strings.HasSuffix(got, "\nline 5000 é\n") || !strings.Contains(got, "chars omitted from bash output") {
 		t.Errorf("%d characters: %.60q … %q", n, got, got[len(got)-60:])
 	}
 	var omitted int
-	if _, err := fmt.Sscanf(got[strings.Index(got, "[..."):], "[... %d chars", &omitted); err != nil || omitted+n-len("\n[... 12345 chars omitted from bash output; call it again for less at a time ...]\n") != utf8.RuneCountInString(text) {
+	_, err := fmt.Sscanf(got[strings.Index(got, "[..."):], "[... %d chars", &omitted)
+	if err != nil ||
+		omitted+
+			n-len("\n[... 12345 chars omitted from bash output; call it again for less at a time ...]\n") !=
+			utf8.RuneCountInString(text) {
 		t.Errorf("%d omitted of %d, %d shown, %v", omitted, utf8.RuneCountInString(text), n, err)
 	}
 	b.says("bash", strings.Repeat("x", 20_000))
@@ -167,7 +175,9 @@ func TestOldLongResultsAreCutInRequestsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := req.Messages[len(req.Messages)-3:]
-		if n := len(got[0].Content.Text); n > 30_000 || !strings.Contains(got[0].Content.Text, "omitted from mcp_tool output") || got[0].ToolCallID != "c1" {
+		n := len(got[0].Content.Text)
+		if n > 30_000 || !strings.Contains(got[0].Content.Text, "omitted from mcp_tool output") ||
+			got[0].ToolCallID != "c1" {
 			t.Errorf("%d characters are sent", n)
 		}
 		if first != "" && first != got[0].Content.Text {
@@ -230,7 +240,8 @@ func TestAFullDiskCutsInsteadOfFailing(t *testing.T) {
 }
 
 func FuzzPreviewIsBounded(f *testing.F) {
-	for _, s := range []string{"a,b\n1,2\n3,4\n", `{"a":[1,{"b":null}]}`, "# x\n## y\n", "--- a\n+++ b\n", "\xff\xfe\x00", "é\u2028", "1234567890:"} {
+	for _, s := range []string{"a,b\n1,2\n3,4\n", `{"a":[1,{"b":null}]}`, "# x\n## y\n", "--- a\n+++ b\n",
+		"\xff\xfe\x00", "é\u2028", "1234567890:"} {
 		f.Add(s, 20)
 	}
 	dirs := files.Dirs{Root: f.TempDir()}
@@ -244,14 +255,16 @@ func FuzzPreviewIsBounded(f *testing.F) {
 		text := strings.Repeat(piece, min(200, 100_000/len(piece)+1))
 		budget := middleware.DefaultOutputBudget()
 		budget.FileChars = limit
-		run := middleware.ToolBudget(dirs.Open, budget).WrapTool(func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+		run := middleware.ToolBudget(dirs.Open, budget).WrapTool(func(context.Context, *agent.Turn,
+			agent.ToolCall) (agent.Result, error) {
 			return agent.TextResult(text), nil
 		})
 		r, err := run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}), agent.ToolCall{Name: "tool"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := utf8.RuneCountInString(text); n <= limit && r.Content.Text != text || n > limit && utf8.RuneCountInString(r.Content.Text) > limit+6000 {
+		n := utf8.RuneCountInString(text)
+		if n <= limit && r.Content.Text != text || n > limit && utf8.RuneCountInString(r.Content.Text) > limit+6000 {
 			t.Fatalf("%d characters of %d, limit %d", utf8.RuneCountInString(r.Content.Text), n, limit)
 		}
 	})

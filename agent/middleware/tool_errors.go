@@ -30,8 +30,8 @@ func ToolErrors() agent.Middleware {
 				if len(detail) > maxErrorDetail {
 					detail = strings.ToValidUTF8(detail[:maxErrorDetail], "") + "…" // the cut may split a character
 				}
-				r = agent.ErrorResult(fmt.Sprintf("Error: Tool '%s' failed: %s. Continue with what you have, or use another way.",
-					c.Name, detail))
+				r = agent.ErrorResult(fmt.Sprintf(
+					"Error: Tool '%s' failed: %s. Continue with what you have, or use another way.", c.Name, detail))
 				return marked(r, c, fromException), nil
 			}
 		},

@@ -13,12 +13,17 @@ import (
 )
 
 // callTool runs one tool under the stage.
-func callTool(ctx context.Context, t *testing.T, run func(context.Context) (agent.Result, error)) (*agenttest.Sink, error) {
+func callTool(ctx context.Context, t *testing.T,
+	run func(context.Context) (agent.Result, error)) (*agenttest.Sink, error) {
 	t.Helper()
 	sink := &agenttest.Sink{}
 	a := &agent.Agent{Chain: []agent.Middleware{middleware.ToolErrors()},
 		Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "t", `{}`), agenttest.Say("sorry")}},
-		Tools: []*agent.Tool{{Name: "t", Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) { return run(ctx) }}}}
+		Tools: []*agent.Tool{
+			{Name: "t", Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+				return run(ctx)
+			}},
+		}}
 	_, err := a.Run(ctx, agenttest.Turn("go", sink))
 	return sink, err
 }
@@ -34,7 +39,9 @@ func TestToolThatFailsBecomesAResult(t *testing.T) {
 			"Error: Tool 't' failed: panic: boom. Continue with what you have, or use another way."},
 		"long error": {func(context.Context) (agent.Result, error) {
 			return agent.Result{}, errors.New("x" + strings.Repeat("漢", 400))
-		}, "Error: Tool 't' failed: x" + strings.Repeat("漢", 166) + "…. Continue with what you have, or use another way."},
+		},
+			"Error: Tool 't' failed: x" + strings.Repeat("漢", 166) +
+				"…. Continue with what you have, or use another way."},
 		"its own error result": {func(context.Context) (agent.Result, error) { return agent.ErrorResult("no"), nil }, "no"},
 	} {
 		sink, err := callTool(t.Context(), t, c.run)

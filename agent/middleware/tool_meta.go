@@ -84,7 +84,8 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 		return failure(lower, fromContent)
 	case containsAny(lower, "no results found", "no content found", "no images found"):
 		kind := "no_results"
-		return toolMeta{Status: metaPartial, ErrorType: &kind, Recoverable: true, Next: "rewrite_query", Source: fromContent}
+		return toolMeta{Status: metaPartial, ErrorType: &kind, Recoverable: true, Next: "rewrite_query",
+			Source: fromContent}
 	case containsAny(lower, "partial results", "limited results", "truncated", "results may be incomplete"):
 		return toolMeta{Status: metaPartial, Recoverable: true, Next: "continue", Source: fromContent}
 	}
@@ -109,17 +110,18 @@ func failure(lower, source string) toolMeta {
 		{"rate_limited", false, "summarize", []string{"rate limit"}, []string{"429"}},
 		{"transient", false, "try_alternative", []string{"timeout", "timed out", "connection", "network error",
 			"temporarily unavailable"}, nil},
-		{"config", false, "stop", []string{"not configured", "not installed", "missing required", "disabled", "no api key"},
-			nil},
-		{"permission", true, "try_alternative", []string{"permission denied", "access denied", "path traversal", "forbidden"},
-			nil},
+		{"config", false, "stop", []string{"not configured", "not installed", "missing required", "disabled",
+			"no api key"}, nil},
+		{"permission", true, "try_alternative", []string{"permission denied", "access denied", "path traversal",
+			"forbidden"}, nil},
 		{"no_results", true, "rewrite_query", []string{"no results", "no content found", "no images found"}, nil},
 		{"not_found", true, "rewrite_query", []string{"not found", "no such file", "does not exist"}, []string{"404"}},
 		{"internal", false, "stop", []string{"unexpected error", "internal error"}, []string{"500"}},
 	} {
 		if containsAny(lower, k.words...) ||
 			slices.ContainsFunc(k.numbers, func(n string) bool { return containsNumber(lower, n) }) {
-			return toolMeta{Status: metaError, ErrorType: &k.kind, Recoverable: k.recoverable, Next: k.next, Source: source}
+			return toolMeta{Status: metaError, ErrorType: &k.kind, Recoverable: k.recoverable, Next: k.next,
+				Source: source}
 		}
 	}
 	kind := "unknown"

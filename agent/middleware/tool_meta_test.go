@@ -14,13 +14,16 @@ import (
 // meta is what the stages say of a call, as "status type recoverable next source".
 func meta(t *testing.T, name string, r agent.Result, err error) string {
 	t.Helper()
-	chain := middleware.ToolMeta().WrapTool(middleware.ToolErrors().WrapTool(func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) { return r, err }))
+	chain := middleware.ToolMeta().
+		WrapTool(middleware.ToolErrors().
+			WrapTool(func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) { return r, err }))
 	got, failed := chain(t.Context(), agenttest.Turn("go", &agenttest.Sink{}), agent.ToolCall{ID: "c", Name: name})
 	m, ok := got.Kwargs[middleware.ToolMetaKey].(map[string]any)
 	if failed != nil || !ok || len(m) != 5 {
 		t.Fatalf("%v %+v", failed, got.Kwargs)
 	}
-	return fmt.Sprint(m["status"], " ", m["error_type"], " ", m["recoverable_by_model"], " ", m["recommended_next_action"], " ", m["source"])
+	return fmt.Sprint(m["status"], " ", m["error_type"], " ", m["recoverable_by_model"], " ",
+		m["recommended_next_action"], " ", m["source"])
 }
 
 func TestEveryResultSaysHowItsCallWent(t *testing.T) {
@@ -70,7 +73,8 @@ func TestTheMarkOfAResultKeepsItsOtherValues(t *testing.T) {
 		return agent.Result{Content: agent.Text("x"), Kwargs: kwargs}, nil
 	})
 	r, err := chain(t.Context(), agenttest.Turn("go", &agenttest.Sink{}), agent.ToolCall{ID: "c", Name: "read_file"})
-	if err != nil || r.Kwargs["deerflow_read_mark"] != "m" || r.Kwargs[middleware.ToolMetaKey] == nil || len(kwargs) != 1 {
+	if err != nil || r.Kwargs["deerflow_read_mark"] != "m" || r.Kwargs[middleware.ToolMetaKey] == nil ||
+		len(kwargs) != 1 {
 		t.Errorf("%v %+v, given %+v", err, r.Kwargs, kwargs)
 	}
 }
@@ -81,12 +85,14 @@ func FuzzToolMeta(f *testing.F) {
 		f.Add("task", s, false)
 	}
 	f.Fuzz(func(t *testing.T, name, text string, failed bool) {
-		chain := middleware.ToolMeta().WrapTool(func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+		chain := middleware.ToolMeta().WrapTool(func(context.Context, *agent.Turn,
+			agent.ToolCall) (agent.Result, error) {
 			return agent.Result{Content: agent.Text(text), IsError: failed}, nil
 		})
 		r, err := chain(t.Context(), agenttest.Turn("go", &agenttest.Sink{}), agent.ToolCall{ID: "c", Name: name})
 		m, ok := r.Kwargs[middleware.ToolMetaKey].(map[string]any)
-		if err != nil || !ok || failed != (m["status"] == "error" && m["source"] == "tool_return") || (m["status"] == "error") != (m["error_type"] != nil && m["status"] != "partial_success") {
+		if err != nil || !ok || failed != (m["status"] == "error" && m["source"] == "tool_return") ||
+			(m["status"] == "error") != (m["error_type"] != nil && m["status"] != "partial_success") {
 			t.Errorf("%v %+v", err, m)
 		}
 	})

@@ -112,7 +112,9 @@ func notable(line string) bool {
 // oneLine makes a piece of a text fit for a list.
 func oneLine(text string) string {
 	text = first(text, 4*maxLineShown)
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}),
 		" ")
 	if short := first(text, maxLineShown); len(short) < len(text) {
 		return short + "..."
@@ -137,7 +139,8 @@ func kindOf(text string) (kind string, structure []string) {
 		return "json", []string{"object " + keys([]byte(trimmed))}
 	case len(trimmed) <= maxParsed && strings.HasPrefix(trimmed, "[") && json.Valid([]byte(trimmed)):
 		return "json", array([]byte(trimmed))
-	case strings.HasPrefix(trimmed, "{") && len(lines) > 1 && json.Valid([]byte(lines[0])) && json.Valid([]byte(lines[1])):
+	case strings.HasPrefix(trimmed, "{") && len(lines) > 1 && json.Valid([]byte(lines[0])) &&
+		json.Valid([]byte(lines[1])):
 		return "json lines", []string{"first record: object " + keys([]byte(lines[0]))}
 	case strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "--- ") && strings.Contains(top, "\n+++ "):
 		return "diff", prefixed(text, "+++ ")

@@ -55,7 +55,8 @@ func TestImagesAreShownBehindTheirCallsAndOnlyThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A message which came in between must not part the images from their calls.
-	if err := b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "h2", Type: agent.TypeHuman, Content: agent.Text("and now?")}}}); err != nil {
+	if err := b.turn.State.Apply(agent.State{Messages: []*agent.Message{{ID: "h2", Type: agent.TypeHuman,
+		Content: agent.Text("and now?")}}}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := agent.Encode(b.turn.State)
@@ -67,14 +68,16 @@ func TestImagesAreShownBehindTheirCallsAndOnlyThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := len(req.Messages)
-	if n != 5 || req.Messages[2].Type != agent.TypeTool || req.Messages[4].ID != "h2" || req.Messages[3].Type != agent.TypeHuman {
+	if n != 5 || req.Messages[2].Type != agent.TypeTool || req.Messages[4].ID != "h2" ||
+		req.Messages[3].Type != agent.TypeHuman {
 		t.Fatalf("%d messages", n)
 	}
 	got := shown(t, req.Messages[3])
 	url := func(data string) string {
 		return "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(data))
 	}
-	if len(got) != 5 || got[1] != "- /mnt/user-data/uploads/a.png (image/png)" || got[2] != url(pixel+"more") || got[3] != "- /mnt/user-data/workspace/b.png (image/png)" || got[4] != url(pixel) {
+	if len(got) != 5 || got[1] != "- /mnt/user-data/uploads/a.png (image/png)" || got[2] != url(pixel+"more") ||
+		got[3] != "- /mnt/user-data/workspace/b.png (image/png)" || got[4] != url(pixel) {
 		t.Errorf("shown %q", got)
 	}
 	after, err := agent.Encode(b.turn.State)
@@ -83,10 +86,13 @@ func TestImagesAreShownBehindTheirCallsAndOnlyThere(t *testing.T) {
 	}
 
 	r := &agent.Reply{Message: &agent.Message{ID: "a9", Type: agent.TypeAI, Content: agent.Text("a dot")}}
-	if err := b.chain[0].AfterModel(t.Context(), b.turn, r); err != nil || r.Patch.ViewedImages == nil || len(r.Patch.ViewedImages) != 0 || r.Message.ID != "a9" {
+	if err := b.chain[0].AfterModel(t.Context(), b.turn, r); err != nil || r.Patch.ViewedImages == nil ||
+		len(r.Patch.ViewedImages) != 0 || r.Message.ID != "a9" {
 		t.Fatalf("patch %+v %v", r.Patch, err)
 	}
-	if err := errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{r.Message}}), b.turn.State.Apply(r.Patch)); err != nil {
+	err = errors.Join(b.turn.State.Apply(agent.State{Messages: []*agent.Message{r.Message}}),
+		b.turn.State.Apply(r.Patch))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if req, err := b.request(t.Context()); err != nil || len(req.Messages) != 5 {
@@ -114,14 +120,16 @@ func TestBytesThatAClientSentAreShown(t *testing.T) {
 	b.put("workspace/a.png", pixel)
 	b.call("view_image", arg{"image_path": "a.png"})
 	sent := base64.StdEncoding.EncodeToString([]byte(pixel))
-	if err := b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"sent.png": {MimeType: "image/png", Base64: sent}}}); err != nil {
+	if err := b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"sent.png": {MimeType: "image/png",
+		Base64: sent}}}); err != nil {
 		t.Fatal(err)
 	}
 	req, err := b.request(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%s", req.Messages[len(req.Messages)-1].Content.Blocks); strings.Count(got, sent) != 2 || !strings.Contains(got, "- sent.png (image/png)") {
+	if got := fmt.Sprintf("%s", req.Messages[len(req.Messages)-1].Content.Blocks); strings.Count(got, sent) != 2 ||
+		!strings.Contains(got, "- sent.png (image/png)") {
 		t.Errorf("%s", got)
 	}
 }
@@ -137,13 +145,22 @@ func TestAnImageThatCannotBeShownIsExplained(t *testing.T) {
 			return os.WriteFile(p, []byte("GIF89a"+strings.Repeat("x", len(pixel)-6)), 0o644)
 		}},
 		{"huge", "cannot be shown: too many large images", func(b *bench, _ string) error {
-			return b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/png", Size: 21 << 20, Path: "/mnt/user-data/workspace/a.png"}}})
+			return b.turn.State.Apply(agent.State{
+				ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/png",
+					Size: 21 << 20, Path: "/mnt/user-data/workspace/a.png"}},
+			})
 		}},
 		{"sent as another kind", "cannot be shown: it can no longer be read", func(b *bench, _ string) error {
-			return b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/gif", Base64: base64.StdEncoding.EncodeToString([]byte(pixel))}}})
+			return b.turn.State.Apply(agent.State{
+				ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/gif",
+					Base64: base64.StdEncoding.EncodeToString([]byte(pixel))}},
+			})
 		}},
 		{"a path outside", "cannot be shown: it can no longer be read", func(b *bench, _ string) error {
-			return b.turn.State.Apply(agent.State{ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/png", Size: 5, Path: "/etc/passwd"}}})
+			return b.turn.State.Apply(agent.State{
+				ViewedImages: map[string]agent.Image{"/mnt/user-data/workspace/a.png": {MimeType: "image/png", Size: 5,
+					Path: "/etc/passwd"}},
+			})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,7 +200,8 @@ func TestLargeImagesShareARequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(t, req.Messages[len(req.Messages)-1]); len(got) != 6 || !strings.Contains(got[5], "c.png cannot be shown: too many large images") {
+	got := shown(t, req.Messages[len(req.Messages)-1])
+	if len(got) != 6 || !strings.Contains(got[5], "c.png cannot be shown: too many large images") {
 		t.Errorf("%d blocks", len(got))
 	}
 }
@@ -195,7 +213,8 @@ func TestAModelWithoutEyesGetsNoImages(t *testing.T) {
 	b.turn.Options.Vision = false
 	req, err := b.request(t.Context())
 	r := &agent.Reply{}
-	if err != nil || len(req.Messages) != 3 || b.chain[0].AfterModel(t.Context(), b.turn, r) != nil || r.Patch.ViewedImages != nil {
+	if err != nil || len(req.Messages) != 3 || b.chain[0].AfterModel(t.Context(), b.turn, r) != nil ||
+		r.Patch.ViewedImages != nil {
 		t.Errorf("%d messages, patch %+v, %v", len(req.Messages), r.Patch, err)
 	}
 	b.turn.Options.Vision = true

@@ -115,7 +115,8 @@ func (a Agent) Check() error {
 			return invalid(field, "use at most %d names", maxList)
 		}
 		for _, s := range list {
-			if s == "" || len(s) > maxWord || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			if s == "" || len(s) > maxWord ||
+				strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 				return invalid(field, "a name has 1 to %d bytes and no spaces", maxWord)
 			}
 		}

@@ -63,7 +63,8 @@ func unpack(data []byte) (a Agent, config []byte, err error) {
 	rest, fenced := strings.CutPrefix(text, fence)
 	front, soul, closed := strings.Cut(rest, "\n"+fence)
 	if !fenced || !closed {
-		return a, nil, invalid("file", "this isn't an exported agent: it must begin with ---, the settings, and --- again")
+		return a, nil, invalid("file",
+			"this isn't an exported agent: it must begin with ---, the settings, and --- again")
 	}
 	if a, err = parse([]byte(front)); err != nil {
 		var bad *Invalid

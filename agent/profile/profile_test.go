@@ -36,8 +36,9 @@ func put(t *testing.T, path, text string) {
 func ptr[T any](v T) *T { return &v }
 
 func whole() profile.Agent {
-	return profile.Agent{Name: "code-reviewer", Description: "Reads: \"diffs\"\nand more", Model: "gpt", ToolGroups: []string{"web", "file:read"}, Skills: []string{},
-		Temperature: ptr(0.2), MaxTokens: ptr(4000), Thinking: ptr(false), Effort: "low", Soul: "# Soul\n\nYou are strict: yes.\n"}
+	return profile.Agent{Name: "code-reviewer", Description: "Reads: \"diffs\"\nand more", Model: "gpt",
+		ToolGroups: []string{"web", "file:read"}, Skills: []string{}, Temperature: ptr(0.2), MaxTokens: ptr(4000),
+		Thinking: ptr(false), Effort: "low", Soul: "# Soul\n\nYou are strict: yes.\n"}
 }
 
 func TestAgentComesBackAsItWasWritten(t *testing.T) {
@@ -78,13 +79,17 @@ func TestAgentComesBackAsItWasWritten(t *testing.T) {
 func TestHandEditsCountAndStay(t *testing.T) {
 	l, dir := open(t)
 	folder := filepath.Join(dir, "users", "default", "agents", "mine")
-	put(t, filepath.Join(folder, "config.yaml"), "# about it\nname: other\nmodel: a # the cheap one\ngithub:\n  repo: x/y\nskills: null\n")
+	put(t, filepath.Join(folder, "config.yaml"),
+		"# about it\nname: other\nmodel: a # the cheap one\ngithub:\n  repo: x/y\nskills: null\n")
 	put(t, filepath.Join(folder, "SOUL.md"), "one")
 	a, err := l.Get("default", "mine")
 	if err != nil || a.Name != "mine" || a.Model != "a" || a.Soul != "one" || a.Skills != nil {
 		t.Fatalf("%+v %v", a, err)
 	}
-	if _, err := l.Change("default", "mine", func(a *profile.Agent) error { a.Model, a.Soul, a.ToolGroups = "b", "two", []string{"bash"}; return nil }); err != nil {
+	if _, err := l.Change("default", "mine", func(a *profile.Agent) error {
+		a.Model, a.Soul, a.ToolGroups = "b", "two", []string{"bash"}
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := l.Config("default", "mine")
@@ -103,9 +108,11 @@ func TestBrokenFilesAreErrorsOfTheirAgent(t *testing.T) {
 	l, dir := open(t)
 	shelf := filepath.Join(dir, "users", "default", "agents")
 	for name, text := range map[string]string{
-		"tabs": "model:\n\t- x", "list": "- a\n- b", "groups": "name: groups\ntool_groups: web", "warm": "model_settings: {temperature: 3}",
-		"words": "model_settings: {max_tokens: many}", "think": "thinking_enabled: perhaps", "hard": "reasoning_effort: extreme",
-		"alias": "a: &a [x]\ntool_groups: *a", "long": strings.Repeat("# x\n", 20000), "twice": "model: a\nmodel: b", "settings": "model_settings: 3",
+		"tabs": "model:\n\t- x", "list": "- a\n- b", "groups": "name: groups\ntool_groups: web",
+		"warm": "model_settings: {temperature: 3}", "words": "model_settings: {max_tokens: many}",
+		"think": "thinking_enabled: perhaps", "hard": "reasoning_effort: extreme",
+		"alias": "a: &a [x]\ntool_groups: *a", "long": strings.Repeat("# x\n", 20000), "twice": "model: a\nmodel: b",
+		"settings": "model_settings: 3",
 	} {
 		put(t, filepath.Join(shelf, name, "config.yaml"), text)
 	}
@@ -142,8 +149,9 @@ func TestBrokenFilesAreErrorsOfTheirAgent(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for s, want := range map[string]string{"Reviewer": "reviewer", "a": "a", "": "", "..": "", "a/b": "", "a b": "", "ä": "", "new": "", "default": "",
-		"Lead-Agent": "", strings.Repeat("a", 64): strings.Repeat("a", 64), strings.Repeat("a", 65): ""} {
+	for s, want := range map[string]string{"Reviewer": "reviewer", "a": "a", "": "", "..": "", "a/b": "", "a b": "",
+		"ä": "", "new": "", "default": "", "Lead-Agent": "", strings.Repeat("a", 64): strings.Repeat("a", 64),
+		strings.Repeat("a", 65): ""} {
 		if got, err := profile.Name(s); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q %v", s, got, err)
 		}
@@ -222,7 +230,11 @@ func TestChangesAtOnce(t *testing.T) {
 	var work sync.WaitGroup
 	for range 8 {
 		work.Go(func() {
-			if _, err := l.Change("default", "mine", func(a *profile.Agent) error { a.MaxTokens = ptr(*a.MaxTokens + 1); return nil }); err != nil {
+			_, err := l.Change("default", "mine", func(a *profile.Agent) error {
+				a.MaxTokens = ptr(*a.MaxTokens + 1)
+				return nil
+			})
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -267,7 +279,8 @@ func TestExportComesBack(t *testing.T) {
 			}
 		}
 	}
-	if text, err := l.Config("eve", "odd"); err != nil || !strings.Contains(text, "# mine") || !strings.Contains(text, "other: kept") {
+	text, err := l.Config("eve", "odd")
+	if err != nil || !strings.Contains(text, "# mine") || !strings.Contains(text, "other: kept") {
 		t.Error(text, err)
 	}
 }
@@ -275,10 +288,13 @@ func TestExportComesBack(t *testing.T) {
 func TestHostileImports(t *testing.T) {
 	l, _ := open(t)
 	for name, data := range map[string]string{
-		"nothing": "", "no fence": "name: x\n", "open": "---\nname: x\n", "no name": "---\nmodel: x\n---\nsoul", "path": "---\nname: ../x\n---\n",
-		"reserved": "---\nname: new\n---\n", "zip": "PK\x03\x04", "binary": "---\nname: x\n---\n\x00", "not utf-8": "---\nname: x\n---\n\xff",
-		"large": "---\nname: x\n---\n" + strings.Repeat("x", profile.MaxSoul+1), "huge": strings.Repeat("x", profile.MaxExport+1),
-		"front": "---\nname: x\n# " + strings.Repeat("x", profile.MaxConfig) + "\n---\n", "bad": "---\nname: x\nskills: 3\n---\n", "torn": "---\n\tname: x\n---\n",
+		"nothing": "", "no fence": "name: x\n", "open": "---\nname: x\n", "no name": "---\nmodel: x\n---\nsoul",
+		"path": "---\nname: ../x\n---\n", "reserved": "---\nname: new\n---\n", "zip": "PK\x03\x04",
+		"binary": "---\nname: x\n---\n\x00", "not utf-8": "---\nname: x\n---\n\xff",
+		"large": "---\nname: x\n---\n" + strings.Repeat("x", profile.MaxSoul+1),
+		"huge":  strings.Repeat("x", profile.MaxExport+1),
+		"front": "---\nname: x\n# " + strings.Repeat("x", profile.MaxConfig) + "\n---\n",
+		"bad":   "---\nname: x\nskills: 3\n---\n", "torn": "---\n\tname: x\n---\n",
 		"bomb": "---\nname: x\na: &a [x,x]\nb: &b [*a,*a]\nskills: *b\n---\n",
 	} {
 		var bad *profile.Invalid
@@ -299,10 +315,11 @@ func TestWhatAKillLeftIsRemovedAtTheNextStart(t *testing.T) {
 	}
 	const mark = ".ABCDEFGHIJKLMNOPQRSTUVWX27"
 	shelf := filepath.Join(dir, "users", "default", "agents")
-	left := []string{filepath.Join(shelf, ".half"+mark, "config.yaml"), filepath.Join(dir, "agents", ".gone"+mark, "SOUL.md"),
-		filepath.Join(shelf, "code-reviewer", ".SOUL.md"+mark), filepath.Join(dir, ".USER.md"+mark)}
-	kept := []string{filepath.Join(shelf, "code-reviewer", "SOUL.md"), filepath.Join(shelf, ".half", "config.yaml"), filepath.Join(dir, ".other"+mark),
-		filepath.Join(shelf, "code-reviewer", ".notes"+mark)}
+	left := []string{filepath.Join(shelf, ".half"+mark, "config.yaml"),
+		filepath.Join(dir, "agents", ".gone"+mark, "SOUL.md"), filepath.Join(shelf, "code-reviewer", ".SOUL.md"+mark),
+		filepath.Join(dir, ".USER.md"+mark)}
+	kept := []string{filepath.Join(shelf, "code-reviewer", "SOUL.md"), filepath.Join(shelf, ".half", "config.yaml"),
+		filepath.Join(dir, ".other"+mark), filepath.Join(shelf, "code-reviewer", ".notes"+mark)}
 	for _, at := range append(left, kept[1:]...) {
 		put(t, at, "x")
 	}

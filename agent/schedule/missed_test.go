@@ -26,12 +26,14 @@ func TestALateStartSaysWhatItMissed(t *testing.T) {
 		{"by hand", hourly, schedule.Manual, 5 * time.Hour, false, 0},
 		{"once", store.Cron{Kind: store.CronOnce}, schedule.Scheduled, 5 * time.Hour, true, 0},
 	} {
-		late, times := schedule.Missed(c.cron, store.CronRun{Trigger: c.trigger, DueAt: due, StartedAt: due.Add(c.after)})
+		late, times := schedule.Missed(c.cron,
+			store.CronRun{Trigger: c.trigger, DueAt: due, StartedAt: due.Add(c.after)})
 		if late > 0 != c.late || times != c.times {
 			t.Errorf("%s: %v late, %d missed", c.name, late, times)
 		}
 	}
-	if late, times := schedule.Missed(hourly, store.CronRun{Trigger: schedule.Scheduled, DueAt: due}); late != 0 || times != 0 {
+	if late, times := schedule.Missed(hourly, store.CronRun{Trigger: schedule.Scheduled, DueAt: due}); late != 0 ||
+		times != 0 {
 		t.Error("what never started is not late")
 	}
 }

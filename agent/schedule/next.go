@@ -24,8 +24,8 @@ func Check(expr string) (string, error) {
 	case len(expr) > maxExpression:
 		return "", fmt.Errorf("%w: a schedule has at most %d characters", ErrSchedule, maxExpression)
 	case len(fields) != 5:
-		return "", fmt.Errorf("%w: a schedule has exactly 5 fields (minute hour day month weekday), got %d", ErrSchedule,
-			len(fields))
+		return "", fmt.Errorf("%w: a schedule has exactly 5 fields (minute hour day month weekday), got %d",
+			ErrSchedule, len(fields))
 	case !gronx.IsValid(expr):
 		return "", fmt.Errorf("%w: %q cannot be read", ErrSchedule, expr)
 	}

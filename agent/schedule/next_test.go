@@ -49,7 +49,8 @@ func TestNextFollowsTheClocksOfTheZone(t *testing.T) {
 			}
 			got, ok := schedule.Next(c.expr, loc, after)
 			if !ok || got.Format(time.RFC3339) != c.want {
-				t.Errorf("%s after %s in %s: %s %v, want %s", c.expr, c.after, c.zone, got.Format(time.RFC3339), ok, c.want)
+				t.Errorf("%s after %s in %s: %s %v, want %s", c.expr, c.after, c.zone, got.Format(time.RFC3339),
+					ok, c.want)
 			}
 		})
 	}
@@ -62,7 +63,8 @@ func TestSchedulesAndZonesAreChecked(t *testing.T) {
 	if got, err := schedule.Check("  0   9 * *  1 "); err != nil || got != "0 9 * * 1" {
 		t.Errorf("%q %v", got, err)
 	}
-	for _, bad := range []string{"", "* * * *", "* * * * * *", "@daily", "60 * * * *", "* 24 * * *", "x * * * *", "*/0 * * * *", "5-1 * * * *", "* * 32 * *", string(make([]byte, 400))} {
+	for _, bad := range []string{"", "* * * *", "* * * * * *", "@daily", "60 * * * *", "* 24 * * *", "x * * * *",
+		"*/0 * * * *", "5-1 * * * *", "* * 32 * *", string(make([]byte, 400))} {
 		if _, err := schedule.Check(bad); !errors.Is(err, schedule.ErrSchedule) {
 			t.Errorf("%q: %v", bad, err)
 		}

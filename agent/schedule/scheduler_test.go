@@ -50,7 +50,9 @@ func open(t *testing.T, dir string, a *agent.Agent) (w *world, closeAll func()) 
 		t.Fatal(err)
 	}
 	w = &world{db: db, now: begin}
-	w.m = runs.New(runs.Config{DB: db, Log: log, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
+	w.m = runs.New(runs.Config{DB: db, Log: log, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return a, nil
+	}})
 	if err := w.m.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,8 @@ func (w *world) starts(t *testing.T, cron string) []store.CronRun {
 
 func TestCronStartsWhenItIsDueAndIsDueAgain(t *testing.T) {
 	w, _ := open(t, t.TempDir(), says())
-	c := w.cron(t, store.Cron{ID: "c", Schedule: "30 9 * * *", Timezone: "Europe/Berlin", Metadata: json.RawMessage(`{"k":"v"}`)})
+	c := w.cron(t, store.Cron{ID: "c", Schedule: "30 9 * * *", Timezone: "Europe/Berlin",
+		Metadata: json.RawMessage(`{"k":"v"}`)})
 	if next := w.tick(t); !next.Equal(begin.Add(30*time.Minute)) || len(w.starts(t, "c")) != 0 {
 		t.Fatalf("before its time: %s %v", next, w.starts(t, "c"))
 	}
@@ -147,11 +150,13 @@ func TestCronStartsWhenItIsDueAndIsDueAgain(t *testing.T) {
 	}
 	w.s.Settle()
 	list := w.starts(t, "c")
-	if len(list) != 1 || list[0].Status != store.CronSuccess || !list[0].DueAt.Equal(c.NextAt) || list[0].FinishedAt.IsZero() || list[0].Trigger != schedule.Scheduled {
+	if len(list) != 1 || list[0].Status != store.CronSuccess || !list[0].DueAt.Equal(c.NextAt) ||
+		list[0].FinishedAt.IsZero() || list[0].Trigger != schedule.Scheduled {
 		t.Fatalf("%+v", list)
 	}
 	run, err := w.db.Run(t.Context(), list[0].Run)
-	if err != nil || run.Status != runs.Success || run.ThreadID != list[0].Thread || string(run.Metadata) != `{"cron_id":"c","k":"v"}` {
+	if err != nil || run.Status != runs.Success || run.ThreadID != list[0].Thread ||
+		string(run.Metadata) != `{"cron_id":"c","k":"v"}` {
 		t.Errorf("%+v %v", run, err)
 	}
 	w.tick(t)
@@ -198,7 +203,8 @@ func TestRunsOfATaskDoNotOverlap(t *testing.T) {
 	w.set(begin.Add(2 * time.Minute))
 	w.tick(t)
 	list := w.starts(t, "c")
-	if len(list) != 2 || list[0].Status != store.CronSkipped || list[0].FinishedAt.IsZero() || list[1].Status != store.CronRunning {
+	if len(list) != 2 || list[0].Status != store.CronSkipped || list[0].FinishedAt.IsZero() ||
+		list[1].Status != store.CronRunning {
 		t.Errorf("%+v", list)
 	}
 	if _, err := w.s.Trigger(t.Context(), c); !errors.Is(err, schedule.ErrBusy) {
@@ -244,7 +250,8 @@ func TestThreadsMadeForARunAreDeletedWhenAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.cron(t, store.Cron{ID: "gone", Kind: store.CronOnce, RunAt: begin.Add(time.Minute), After: "delete"})
-	w.cron(t, store.Cron{ID: "kept", Kind: store.CronOnce, RunAt: begin.Add(time.Minute), After: "delete", Thread: "mine"})
+	w.cron(t, store.Cron{ID: "kept", Kind: store.CronOnce, RunAt: begin.Add(time.Minute), After: "delete",
+		Thread: "mine"})
 	w.set(begin.Add(time.Minute))
 	w.tick(t)
 	w.s.Settle()
@@ -261,11 +268,13 @@ func TestThreadsMadeForARunAreDeletedWhenAskedFor(t *testing.T) {
 
 func TestAStartThatFailsIsNoted(t *testing.T) {
 	w, _ := open(t, t.TempDir(), says())
-	w.cron(t, store.Cron{ID: "c", Kind: store.CronOnce, RunAt: begin.Add(time.Minute), Payload: json.RawMessage(`{"input":{"messages":[{"role":"wizard"}]}}`)})
+	w.cron(t, store.Cron{ID: "c", Kind: store.CronOnce, RunAt: begin.Add(time.Minute),
+		Payload: json.RawMessage(`{"input":{"messages":[{"role":"wizard"}]}}`)})
 	w.set(begin.Add(time.Minute))
 	w.tick(t)
 	w.s.Settle()
-	if list := w.starts(t, "c"); len(list) != 1 || list[0].Status != store.CronFailed || list[0].Error == "" || !list[0].StartedAt.IsZero() || list[0].FinishedAt.IsZero() {
+	if list := w.starts(t, "c"); len(list) != 1 || list[0].Status != store.CronFailed || list[0].Error == "" ||
+		!list[0].StartedAt.IsZero() || list[0].FinishedAt.IsZero() {
 		t.Errorf("%+v", list)
 	}
 }
@@ -276,11 +285,13 @@ func TestARestartTakesUpWhatWasBegun(t *testing.T) {
 	w, stop := open(t, dir, waits(let))
 	c := w.cron(t, store.Cron{ID: "c", Schedule: "0 * * * *"})
 	// A crash between storing the start and storing the run.
-	begun := store.CronRun{ID: "r1", Cron: "c", Run: "run-1", Thread: "thread-1", Trigger: schedule.Scheduled, Status: store.CronStarting, DueAt: c.NextAt}
+	begun := store.CronRun{ID: "r1", Cron: "c", Run: "run-1", Thread: "thread-1", Trigger: schedule.Scheduled,
+		Status: store.CronStarting, DueAt: c.NextAt}
 	if err := w.db.ClaimCron(t.Context(), begun, c.NextAt, c.NextAt.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.db.ClaimCron(t.Context(), begun, c.NextAt, c.NextAt.Add(time.Hour)); !errors.Is(err, store.ErrConflict) {
+	err := w.db.ClaimCron(t.Context(), begun, c.NextAt, c.NextAt.Add(time.Hour))
+	if !errors.Is(err, store.ErrConflict) {
 		t.Errorf("claimed twice: %v", err)
 	}
 	// A crash behind storing the run.
@@ -289,7 +300,9 @@ func TestARestartTakesUpWhatWasBegun(t *testing.T) {
 	if err := w.db.ClaimCron(t.Context(), other, time.Time{}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.m.Start(t.Context(), runs.Request{ID: "run-2", Thread: "thread-2", Input: json.RawMessage(`{"messages":"x"}`)}); err != nil {
+	_, err = w.m.Start(t.Context(),
+		runs.Request{ID: "run-2", Thread: "thread-2", Input: json.RawMessage(`{"messages":"x"}`)})
+	if err != nil {
 		t.Fatal(err)
 	}
 	stop()
@@ -308,7 +321,8 @@ func TestARestartTakesUpWhatWasBegun(t *testing.T) {
 	}
 	for _, r := range list {
 		row, err := w.db.Run(t.Context(), r.Run)
-		if err != nil || !runs.Done(row.Status) || r.FinishedAt.IsZero() || r.Status == store.CronStarting || r.Status == store.CronRunning {
+		if err != nil || !runs.Done(row.Status) || r.FinishedAt.IsZero() || r.Status == store.CronStarting ||
+			r.Status == store.CronRunning {
 			t.Errorf("%+v: run %+v %v", r, row, err)
 		}
 		if all, err := w.db.Runs(t.Context(), r.Thread, "", 0, 0); err != nil || len(all) != 1 {

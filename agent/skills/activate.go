@@ -28,8 +28,9 @@ func Asked(text string) (name, rest string, ok bool) {
 // toolNames are what other programs call the tools that agents have here.
 var toolNames = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
-	for pair := range strings.FieldsSeq("read=read_file view=read_file cat=read_file write=write_file edit=str_replace multiedit=str_replace " +
-		"notebookedit=str_replace glob=glob grep=grep ls=ls webfetch=web_fetch websearch=web_search todowrite=write_todos agent=task") {
+	for pair := range strings.FieldsSeq(
+		"read=read_file view=read_file cat=read_file write=write_file edit=str_replace multiedit=str_replace " +
+			"notebookedit=str_replace glob=glob grep=grep ls=ls webfetch=web_fetch websearch=web_search todowrite=write_todos agent=task") {
 		other, own, _ := strings.Cut(pair, "=")
 		m[other] = own
 	}

@@ -79,7 +79,8 @@ const scripts = " .sh .bash .zsh .fish .py .pyw .js .mjs .cjs .ts .rb .pl .php .
 
 // runnable tells files that are meant to be run: by their mode, their name or their first line.
 func runnable(fsys fs.FS, dir string, f entry) (bool, error) {
-	if f.info.Mode()&0o111 != 0 || strings.Contains(scripts, " "+strings.ToLower(path.Ext(f.name))+" ") && path.Ext(f.name) != "" {
+	if f.info.Mode()&0o111 != 0 ||
+		strings.Contains(scripts, " "+strings.ToLower(path.Ext(f.name))+" ") && path.Ext(f.name) != "" {
 		return true, nil
 	}
 	head, err := readHead(fsys, path.Join(dir, f.name), 2)

@@ -315,7 +315,8 @@ func unpackFile(root *os.Root, at string, f *zip.File, limit int64) (n int64, er
 	case err != nil:
 		return n, fmt.Errorf("unpack a skill: %s", reason(err))
 	case n > limit:
-		return n, refuse("the files hold more than %d MiB, or one of them more than %d MiB", maxBytes>>20, maxMember>>20)
+		return n, refuse("the files hold more than %d MiB, or one of them more than %d MiB", maxBytes>>20,
+			maxMember>>20)
 	}
 	return n, nil
 }

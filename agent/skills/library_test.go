@@ -37,9 +37,12 @@ func open(t *testing.T, files map[string]string) *world {
 // again opens the library anew, as a start of the program does.
 func (w *world) again() {
 	w.Helper()
-	lib, err := skills.Open(skills.Options{Path: func() string { return w.path }, State: func() string { return filepath.Join(w.dir, "extensions_config.json") },
+	lib, err := skills.Open(skills.Options{Path: func() string { return w.path }, State: func() string {
+		return filepath.Join(w.dir, "extensions_config.json")
+	},
 		Shown: filepath.Join(w.dir, "shown"), Log: slog.New(slog.DiscardHandler),
-		Bundled: fstest.MapFS{"writing/letters/SKILL.md": {Data: []byte(skill("letters", "bundled"))}, "own/SKILL.md": {Data: []byte(skill("own", "bundled"))}}})
+		Bundled: fstest.MapFS{"writing/letters/SKILL.md": {Data: []byte(skill("letters", "bundled"))},
+			"own/SKILL.md": {Data: []byte(skill("own", "bundled"))}}})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -117,12 +120,15 @@ func (w *world) want(names, shown string) {
 func TestSkillsLieAtAnyDepth(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{
-		"skills/public/data/csv/SKILL.md": skill("csv", "tables"), "skills/public/data/csv/scripts/run.py": "x", "skills/public/data/csv/deep/SKILL.md": skill("deep", "no"),
-		"skills/public/notes.txt": "no skill", "skills/custom/tables/SKILL.md": skill("csv", "mine"), "skills/custom/.history/x/SKILL.md": skill("past", "no"),
-		"skills/public/own/SKILL.md": skill("own", "changed by hand"), "skills/public/torn/SKILL.md": "no front matter"})
+		"skills/public/data/csv/SKILL.md": skill("csv", "tables"), "skills/public/data/csv/scripts/run.py": "x",
+		"skills/public/data/csv/deep/SKILL.md": skill("deep", "no"), "skills/public/notes.txt": "no skill",
+		"skills/custom/tables/SKILL.md": skill("csv", "mine"), "skills/custom/.history/x/SKILL.md": skill("past", "no"),
+		"skills/public/own/SKILL.md":  skill("own", "changed by hand"),
+		"skills/public/torn/SKILL.md": "no front matter"})
 	w.want("custom/tables csv, public/writing/letters letters, public/own own, !public/torn torn",
 		"custom/tables/SKILL.md public/own/SKILL.md public/writing/letters/SKILL.md")
-	if s, err := w.lib.Get("own"); err != nil || s.Description != "changed by hand" || s.Bundled || s.Path("/mnt/skills") != "/mnt/skills/public/own/SKILL.md" {
+	if s, err := w.lib.Get("own"); err != nil || s.Description != "changed by hand" || s.Bundled ||
+		s.Path("/mnt/skills") != "/mnt/skills/public/own/SKILL.md" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := w.lib.Get("deep"); !errors.Is(err, skills.ErrNotFound) {
@@ -141,7 +147,8 @@ func TestChangesByHandCount(t *testing.T) {
 	w.want("public/writing/letters letters, public/own own", "public/own/SKILL.md public/writing/letters/SKILL.md")
 	w.put("skills/custom/a/SKILL.md", skill("a", "one"))
 	w.put("skills/custom/a/more.md", "one")
-	w.want("custom/a a, public/writing/letters letters, public/own own", "custom/a/SKILL.md custom/a/more.md public/own/SKILL.md public/writing/letters/SKILL.md")
+	w.want("custom/a a, public/writing/letters letters, public/own own",
+		"custom/a/SKILL.md custom/a/more.md public/own/SKILL.md public/writing/letters/SKILL.md")
 	w.put("skills/custom/a/more.md", "another")
 	if _, err := w.lib.List(); err != nil {
 		t.Fatal(err)
@@ -153,15 +160,18 @@ func TestChangesByHandCount(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(w.dir, "skills/custom/a/SKILL.md"), time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	w.want("custom/a b, public/writing/letters letters, public/own own", "custom/a/SKILL.md custom/a/more.md public/own/SKILL.md public/writing/letters/SKILL.md")
+	w.want("custom/a b, public/writing/letters letters, public/own own",
+		"custom/a/SKILL.md custom/a/more.md public/own/SKILL.md public/writing/letters/SKILL.md")
 	if err := os.RemoveAll(filepath.Join(w.dir, "skills/custom/a")); err != nil {
 		t.Fatal(err)
 	}
 	w.put("skills/custom/a/b/SKILL.md", skill("c", "nested where a skill was"))
-	w.want("custom/a/b c, public/writing/letters letters, public/own own", "custom/a/b/SKILL.md public/own/SKILL.md public/writing/letters/SKILL.md")
+	w.want("custom/a/b c, public/writing/letters letters, public/own own",
+		"custom/a/b/SKILL.md public/own/SKILL.md public/writing/letters/SKILL.md")
 	w.path = filepath.Join(w.dir, "elsewhere")
 	w.put("elsewhere/public/z/SKILL.md", skill("z", "other folder"))
-	w.want("public/writing/letters letters, public/own own, public/z z", "public/own/SKILL.md public/writing/letters/SKILL.md public/z/SKILL.md")
+	w.want("public/writing/letters letters, public/own own, public/z z",
+		"public/own/SKILL.md public/writing/letters/SKILL.md public/z/SKILL.md")
 }
 
 // TestASwitchHidesASkill at once and after a restart, and keeps all else that is in the file.
@@ -178,10 +188,12 @@ func TestASwitchHidesASkill(t *testing.T) {
 	w.want("public/writing/letters letters, -public/own own", "public/writing/letters/SKILL.md")
 	b, err := os.ReadFile(filepath.Join(w.dir, "real.json"))
 	want := `{"mcpServers":{"b":{"n":1.10},"a":{}},"skills":{"own":{"enabled":false,"note":"kept"},"gone":{"enabled":false},"letters":{"enabled":true}},"more":null}`
-	if got := strings.Join(strings.FieldsFunc(string(b), func(r rune) bool { return r == ' ' || r == '\n' }), ""); got != want || err != nil {
+	got := strings.Join(strings.FieldsFunc(string(b), func(r rune) bool { return r == ' ' || r == '\n' }), "")
+	if got != want || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}
-	if info, err := os.Lstat(filepath.Join(w.dir, "extensions_config.json")); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+	info, err := os.Lstat(filepath.Join(w.dir, "extensions_config.json"))
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Error("the link was replaced")
 	}
 	w.again()
@@ -205,8 +217,10 @@ func TestASwitchHidesASkill(t *testing.T) {
 // TestLinksAreNotShown, wherever they lead.
 func TestLinksAreNotShown(t *testing.T) {
 	t.Parallel()
-	w := open(t, map[string]string{"secret": "s", "outside/SKILL.md": skill("outside", "no"), "skills/custom/a/SKILL.md": skill("a", "d"), "skills/custom/a/fine.txt": "f"})
-	for from, to := range map[string]string{"skills/custom/a/secret": "../../../secret", "skills/custom/a/abs": filepath.Join(w.dir, "secret"), "skills/custom/a/near": "fine.txt",
+	w := open(t, map[string]string{"secret": "s", "outside/SKILL.md": skill("outside", "no"),
+		"skills/custom/a/SKILL.md": skill("a", "d"), "skills/custom/a/fine.txt": "f"})
+	for from, to := range map[string]string{"skills/custom/a/secret": "../../../secret",
+		"skills/custom/a/abs": filepath.Join(w.dir, "secret"), "skills/custom/a/near": "fine.txt",
 		"skills/custom/outside": filepath.Join(w.dir, "outside"), "skills/custom/a/loop": "."} {
 		if err := os.Symlink(to, filepath.Join(w.dir, from)); err != nil {
 			t.Fatal(err)
@@ -215,7 +229,8 @@ func TestLinksAreNotShown(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(w.dir, "skills/custom/linked"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(w.dir, "outside/SKILL.md"), filepath.Join(w.dir, "skills/custom/linked/SKILL.md")); err != nil {
+	err := os.Symlink(filepath.Join(w.dir, "outside/SKILL.md"), filepath.Join(w.dir, "skills/custom/linked/SKILL.md"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.want("custom/a a, public/writing/letters letters, public/own own",

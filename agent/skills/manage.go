@@ -21,7 +21,8 @@ func Check(file, text string) (found []Finding, runs bool) {
 	found = append(scanName(file), scanText(file, text)...)
 	slices.SortStableFunc(found, func(a, b Finding) int { return weight(a) - weight(b) })
 	ext := strings.ToLower(path.Ext(file))
-	runs = strings.HasPrefix(file, "scripts/") || strings.HasPrefix(text, "#!") || ext != "" && strings.Contains(scripts, " "+ext+" ")
+	runs = strings.HasPrefix(file, "scripts/") || strings.HasPrefix(text, "#!") ||
+		ext != "" && strings.Contains(scripts, " "+ext+" ")
 	return found, runs
 }
 
@@ -94,7 +95,8 @@ func (l *Library) writeFile(action, name, file string, text *string, by Edit) (S
 	clean := path.Clean(file)
 	top, _, below := strings.Cut(clean, "/")
 	switch {
-	case !below || !fs.ValidPath(clean) || !slices.Contains(supporting, top) || strings.ContainsAny(clean, "\\:\x00") || !utf8.ValidString(clean):
+	case !below || !fs.ValidPath(clean) || !slices.Contains(supporting, top) || strings.ContainsAny(clean, "\\:\x00") ||
+		!utf8.ValidString(clean):
 		return s, refuse("files of a skill go into %s; %s does not", strings.Join(supporting, ", "), clip(file))
 	case strings.EqualFold(path.Base(clean), File):
 		return s, refuse("a skill has one %s, at its top", File)

@@ -29,9 +29,9 @@ type parser struct {
 	offset   int // lines in front of the YAML
 }
 
-func (p *parser) find(line int, sev Severity, format string, args ...any) {
+func (p *parser) find(line int, s Severity, text string, args ...any) {
 	if len(p.findings) < maxFindings {
-		p.findings = append(p.findings, Finding{File: File, Line: line, Severity: sev, Text: fmt.Sprintf(format, args...)})
+		p.findings = append(p.findings, Finding{File: File, Line: line, Severity: s, Text: fmt.Sprintf(text, args...)})
 	}
 }
 
@@ -185,11 +185,11 @@ func quoteValues(front string) (string, []int) {
 		if m == nil || !strings.ContainsAny(m[2], ":#@`*%!?-,[]{}") {
 			continue
 		}
-		value := strings.TrimSpace(m[2])
-		if end := closings[value[0]]; end != "" && (!strings.Contains(value[1:], end) || strings.HasSuffix(value, end)) {
+		v := strings.TrimSpace(m[2])
+		if end := closings[v[0]]; end != "" && (!strings.Contains(v[1:], end) || strings.HasSuffix(v, end)) {
 			continue // not text that merely begins with a quote or bracket
 		}
-		lines[i] = m[1] + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
+		lines[i] = m[1] + ": '" + strings.ReplaceAll(v, "'", "''") + "'"
 		changed = append(changed, i+1)
 	}
 	return strings.Join(lines, "\n"), changed
@@ -355,7 +355,7 @@ func (p *parser) name(folder string) {
 		p.find(p.offset, Warn, "the name %q is not 1 to %d lower-case letters, digits and single hyphens; %s is used",
 			clip(asked), maxName, clip(p.skill.Name))
 	case asked != folder && folder != "":
-		p.find(p.offset, Hint, "the folder is called %s, the skill %s; the name of the skill counts", clip(folder), asked)
+		p.find(p.offset, Hint, "the folder is called %s, the skill %s; the skill's name counts", clip(folder), asked)
 	}
 	if p.skill.Name == "" {
 		p.find(p.offset, Bad, "there is no name that can be used")

@@ -106,7 +106,8 @@ func TestFormatsOfOthersAreRead(t *testing.T) {
 		if findings != "" || s.Name != "box" || s.Description != "Fill in forms." || s.License != c.license {
 			t.Errorf("%q:\n%+v\n%s", c.text, s, findings)
 		}
-		if !slices.Equal(s.AllowedTools, c.tools) || (s.AllowedTools == nil) != (c.tools == nil) || !slices.Equal(s.Secrets, c.secrets) {
+		if !slices.Equal(s.AllowedTools, c.tools) || (s.AllowedTools == nil) != (c.tools == nil) ||
+			!slices.Equal(s.Secrets, c.secrets) {
 			t.Errorf("%q: tools %q, secrets %v", c.text, s.AllowedTools, s.Secrets)
 		}
 	}
@@ -115,8 +116,9 @@ func TestFormatsOfOthersAreRead(t *testing.T) {
 // FuzzParse: whatever a file holds, a usable skill has a name for addresses and a description, and
 // findings point into the file.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "---\nname: a\ndescription: b: c\n---\nx", "---\na: &x [*x]\n---\n", "\ufeff---\r\nname: 1\r\n---\r\n", "---\n? {a: b}\n: - c\n---\n",
-		"---\nname: a\ndescription: 'x\n---\n", "---\nrequired-secrets: [{name: A}, B]\nallowed-tools: a(b, c\n---\nt"} {
+	for _, s := range []string{"", "---\nname: a\ndescription: b: c\n---\nx", "---\na: &x [*x]\n---\n",
+		"\ufeff---\r\nname: 1\r\n---\r\n", "---\n? {a: b}\n: - c\n---\n", "---\nname: a\ndescription: 'x\n---\n",
+		"---\nrequired-secrets: [{name: A}, B]\nallowed-tools: a(b, c\n---\nt"} {
 		f.Add([]byte(s), "box")
 	}
 	f.Fuzz(func(t *testing.T, text []byte, folder string) {
@@ -130,7 +132,8 @@ func FuzzParse(f *testing.F) {
 		if !s.Usable() {
 			return
 		}
-		if s.Name == "" || len(s.Name) > 64 || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || s.Description == "" {
+		if s.Name == "" || len(s.Name) > 64 || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
+			s.Description == "" {
 			t.Fatalf("%q: name %q, description %q", text, s.Name, s.Description)
 		}
 	})

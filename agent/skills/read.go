@@ -37,7 +37,9 @@ func (s Skill) Shared(request string) []string {
 
 // terms are the words of a text in lower case, without their plural.
 func terms(text string) (out []string) {
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		runes := []rune(word)
 		if unicode.In(runes[0], unicode.Han, unicode.Hiragana, unicode.Katakana) {
 			for i := range len(runes) - 1 {

@@ -34,7 +34,8 @@ var rules = sync.OnceValue(func() []rule {
 	list := []struct{ id, sev, in, find, text string }{
 		{"secret-private-key", "error", "", `-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----`, "holds a private key"},
 		{"secret-cloud-token", "error", "",
-			`\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|sk-ant-[A-Za-z0-9_-]{20,}|xox[abpr]-[A-Za-z0-9-]{20,}|AIza[0-9A-Za-z_-]{35})\b`, "holds a key of a service"},
+			`\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|sk-ant-[A-Za-z0-9_-]{20,}|xox[abpr]-[A-Za-z0-9-]{20,}|AIza[0-9A-Za-z_-]{35})\b`,
+			"holds a key of a service"},
 		{"python-dynamic-exec", "error", ".py",
 			`\b(?:exec|eval)\s*\(\s*(?:base64|codecs|zlib|marshal|__import__|requests|urllib|bytes\.fromhex)`,
 			"runs code that is hidden or loaded"},
@@ -50,7 +51,9 @@ var rules = sync.OnceValue(func() []rule {
 			`/dev/(?:tcp|udp)/[^\s/]+/|\b(?:nc|ncat)\b[^\n|;]*\s-[a-z]*e\b|\bmkfifo\b[^\n]*\|\s*(?:nc|ncat)\b`,
 			"opens a shell to another machine"},
 		{"shell-sensitive-exfil", "error",
-			"", secretFiles + `[^\n]*\|\s*(?:curl|wget|nc|ncat)\b|\bcurl\b[^\n]*(?:-d|--data\S*|-F|-T|--upload-file)\s*\S*@?\S*` + secretFiles, "sends secret files away"},
+			"", secretFiles +
+				`[^\n]*\|\s*(?:curl|wget|nc|ncat)\b|\bcurl\b[^\n]*(?:-d|--data\S*|-F|-T|--upload-file)\s*\S*@?\S*` + secretFiles,
+			"sends secret files away"},
 		{"shell-env-dump-exfil", "error", "", `\b(?:env|printenv)\b\s*\|[^\n]*\b(?:curl|wget|nc|ncat)\b`,
 			"sends all variables away"},
 		{"network-cloud-metadata", "error", "", `169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200`,
@@ -60,7 +63,8 @@ var rules = sync.OnceValue(func() []rule {
 			"runs what it loads from the network"},
 		{"shell-remove-all", "warning", "", `\brm\s+-[a-zA-Z]*r[a-zA-Z]*f?\s+(?:/|~)(?:\s|$)`, "deletes everything"},
 		{"prompt-override", "warning", ".md .txt",
-			`(?i)\b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:previous|prior|earlier|above)\s+(?:instructions|rules|prompts)`, "asks the agent to drop its rules"},
+			`(?i)\b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:previous|prior|earlier|above)\s+(?:instructions|rules|prompts)`,
+			"asks the agent to drop its rules"},
 	}
 	out := make([]rule, len(list))
 	for i, r := range list {
@@ -110,7 +114,8 @@ func scanName(name string) []Finding {
 	case slices.Contains([]string{".env", ".netrc", ".npmrc", ".pypirc", "id_rsa", "id_ed25519", "credentials.json"},
 		base):
 		return []Finding{{File: name, Severity: Warn, Text: "may hold secrets", Rule: "package-hidden-sensitive-file"}}
-	case slices.Contains([]string{".zip", ".skill", ".tar", ".gz", ".tgz", ".7z", ".rar", ".xz", ".bz2"}, path.Ext(base)):
+	case slices.Contains([]string{".zip", ".skill", ".tar", ".gz", ".tgz", ".7z", ".rar", ".xz", ".bz2"},
+		path.Ext(base)):
 		return []Finding{{File: name, Severity: Warn, Text: "is an archive, whose files were not checked",
 			Rule: "package-nested-archive"}}
 	}
@@ -124,8 +129,8 @@ func scanText(name, text string) (out []Finding) {
 			continue
 		}
 		if at := r.find.FindStringIndex(text); at != nil {
-			out = append(out, Finding{File: name, Line: 1 + strings.Count(text[:at[0]], "\n"), Severity: r.sev, Text: r.text,
-				Rule: r.id})
+			out = append(out, Finding{File: name, Line: 1 + strings.Count(text[:at[0]], "\n"), Severity: r.sev,
+				Text: r.text, Rule: r.id})
 		}
 	}
 	return out

@@ -15,7 +15,8 @@ import (
 // skills have no program brought to them.
 func TestTheProgramStandsInForTheToolOfBundledSkills(t *testing.T) {
 	t.Parallel()
-	for name, mode := range map[string]os.FileMode{"linked": 0o755, "copied, as only the owner may run it": 0o700, "not there": 0} {
+	for name, mode := range map[string]os.FileMode{"linked": 0o755, "copied, as only the owner may run it": 0o700,
+		"not there": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -36,10 +37,13 @@ func TestTheProgramStandsInForTheToolOfBundledSkills(t *testing.T) {
 			}
 			var log bytes.Buffer
 			for range 2 { // the second start finds a copy
-				_, err := skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") }, State: func() string { return filepath.Join(dir, "state.json") },
+				_, err := skills.Open(skills.Options{Path: func() string { return filepath.Join(dir, "skills") },
+					State: func() string { return filepath.Join(dir, "state.json") },
 					Shown: filepath.Join(dir, "shown"), Tool: program, Log: slog.New(slog.NewTextHandler(&log, nil)),
-					Bundled: fstest.MapFS{"docs/SKILL.md": {Data: []byte(skill("docs", "d"))}, "docs/skilltool": {Data: []byte("#!/bin/sh\n")},
-						"more/SKILL.md": {Data: []byte(skill("more", "d"))}, "more/skilltool": {Data: []byte("#!/bin/sh\n")}}})
+					Bundled: fstest.MapFS{"docs/SKILL.md": {Data: []byte(skill("docs", "d"))},
+						"docs/skilltool": {Data: []byte("#!/bin/sh\n")},
+						"more/SKILL.md":  {Data: []byte(skill("more", "d"))},
+						"more/skilltool": {Data: []byte("#!/bin/sh\n")}}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -141,7 +141,8 @@ func (h *helper) result(ctx context.Context, end End) agent.Result {
 		r.Content = agent.Text(words + ". Result: " + h.report(ctx, said, kwargs))
 		event["result"] = said
 	case TimedOut:
-		end.Error = fmt.Sprintf("the helper was stopped after %s, before it was done", h.job.Kind.Timeout.Round(time.Second))
+		end.Error = fmt.Sprintf("the helper was stopped after %s, before it was done",
+			h.job.Kind.Timeout.Round(time.Second))
 		text := "Task timed out. Error: " + end.Error
 		if said != "" && !fallback {
 			text += ".\n\nWhat it had said last: " + h.report(ctx, said, kwargs)

@@ -78,7 +78,8 @@ func New(o Options) *agent.Tool {
 		kinds = []byte("[]")
 	}
 	return &agent.Tool{
-		Name: Tool, Description: strings.TrimSpace(taskText), Schema: fmt.Appendf(nil, taskSchema, kinds), Resumes: true,
+		Name: Tool, Description: strings.TrimSpace(taskText), Schema: fmt.Appendf(nil, taskSchema, kinds),
+		Resumes: true,
 		Run: func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			return o.task(ctx, t, c)
 		},

@@ -33,7 +33,8 @@ func TestACallIsRead(t *testing.T) {
 			}
 			continue
 		}
-		if problem != "" || j.Call != "c" || j.Prompt != c.prompt || j.Description != c.description || j.Kind.Name != c.kind || !slices.Equal(j.Groups, c.groups) {
+		if problem != "" || j.Call != "c" || j.Prompt != c.prompt || j.Description != c.description ||
+			j.Kind.Name != c.kind || !slices.Equal(j.Groups, c.groups) {
 			t.Errorf("%s: %+v, %s", c.args, j, problem)
 		}
 	}
@@ -42,7 +43,8 @@ func TestACallIsRead(t *testing.T) {
 // TestAKindChoosesItsTools: what it lists and is not denied, of the groups that the call names.
 func TestAKindChoosesItsTools(t *testing.T) {
 	var all []*agent.Tool
-	for _, name := range []string{"task", "ask_clarification", "present_files", "write_todos", "bash:bash", "ls:file:read", "free"} {
+	for _, name := range []string{"task", "ask_clarification", "present_files", "write_todos", "bash:bash",
+		"ls:file:read", "free"} {
 		name, group, _ := strings.Cut(name, ":")
 		all = append(all, &agent.Tool{Name: name, Group: group})
 	}

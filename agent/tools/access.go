@@ -65,8 +65,8 @@ func commandAccess(c agent.ToolCall) agent.Access {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&(){}<\"'`=,", r) })
 	words = words[:min(len(words), 4*maxNamed)]
 	changes := slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains([]string{"tee", "mv", "cp", "rm", "ln", "touch", "truncate", "dd", "install", "patch", "git"},
-			w)
+		return slices.Contains([]string{"tee", "mv", "cp", "rm", "ln", "touch", "truncate", "dd", "install",
+			"patch", "git"}, w)
 	}) || slices.Contains(words, "sed") && slices.ContainsFunc(words,
 		func(w string) bool { return strings.HasPrefix(w, "-i") })
 	var a agent.Access

@@ -97,12 +97,14 @@ func ran(res sandbox.ExecResult, note string) agent.Result {
 	case res.Background == 1:
 		parts = append(parts, "(1 process of this command keeps running in the background)")
 	case res.Background > 1:
-		parts = append(parts, fmt.Sprintf("(%d processes of this command keep running in the background)", res.Background))
+		parts = append(parts, fmt.Sprintf("(%d processes of this command keep running in the background)",
+			res.Background))
 	}
 	if len(parts) == 0 {
 		parts = []string{"(no output)"}
 	}
-	r := agent.TextResult(strings.ToValidUTF8(strings.ReplaceAll(strings.Join(parts, "\n"), "\x00", "\uFFFD"), "\uFFFD"))
+	r := agent.TextResult(strings.ToValidUTF8(strings.ReplaceAll(strings.Join(parts, "\n"), "\x00", "\uFFFD"),
+		"\uFFFD"))
 	r.IsError = res.TimedOut || res.Cancelled || res.Quota
 	if res.ExitCode != 0 && !res.TimedOut {
 		r.Kwargs = map[string]any{ExitCodeKey: res.ExitCode}

@@ -61,7 +61,8 @@ func TestLongErrorsLeaveRoomForOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _, err := bashWith(t.Context(), t, p, dirs.Open, c.command)
 			text, w := r.Content.Text, r.Whole
-			if err != nil || w == nil || !strings.HasPrefix(text, c.start) || !strings.Contains(text, c.mid) || !strings.Contains(text, c.end) {
+			if err != nil || w == nil || !strings.HasPrefix(text, c.start) || !strings.Contains(text, c.mid) ||
+				!strings.Contains(text, c.end) {
 				t.Fatalf("%v %+v %q … %q", err, w, text[:min(len(text), 100)], text[max(len(text)-200, 0):])
 			}
 			if n := len([]rune(text)); n > 20_400 || n < 19_900 {
@@ -145,7 +146,8 @@ func TestBothOutputsAreShownAsTheyArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tools.Bash(p, policy, nowhere, results).Run(t.Context(), agenttest.Turn("x", sink), agent.ToolCall{ID: "c1", Name: "bash", Args: args})
+	r, err := tools.Bash(p, policy, nowhere, results).Run(t.Context(), agenttest.Turn("x", sink),
+		agent.ToolCall{ID: "c1", Name: "bash", Args: args})
 	if want := "one\n日three\nStd Error:\ntwo"; err != nil || r.Content.Text != want {
 		t.Errorf("got %q %v", r.Content.Text, err)
 	}

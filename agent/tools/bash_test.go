@@ -68,7 +68,8 @@ func bash(ctx context.Context, t *testing.T, p sandbox.Provider, command string)
 	return bashWith(ctx, t, p, nowhere, command)
 }
 
-func bashWith(ctx context.Context, t *testing.T, p sandbox.Provider, open tools.Files, command string) (agent.Result, []string, error) {
+func bashWith(ctx context.Context, t *testing.T, p sandbox.Provider, open tools.Files,
+	command string) (agent.Result, []string, error) {
 	t.Helper()
 	sink := &agenttest.Sink{}
 	turn := agenttest.Turn("x", sink)
@@ -81,7 +82,8 @@ func bashWith(ctx context.Context, t *testing.T, p sandbox.Provider, open tools.
 	var shown []string
 	for _, ev := range sink.Events() {
 		var piece string
-		if ev.Kind != agent.EventToolOutput || ev.Call.ID != "c1" || ev.NS != "tools:c0" || json.Unmarshal(ev.Data, &piece) != nil {
+		if ev.Kind != agent.EventToolOutput || ev.Call.ID != "c1" || ev.NS != "tools:c0" ||
+			json.Unmarshal(ev.Data, &piece) != nil {
 			t.Errorf("event %+v", ev)
 		}
 		shown = append(shown, piece)
@@ -112,7 +114,9 @@ func TestBashWordsWhatBecameOfACommand(t *testing.T) {
 		{"not text", sandbox.ExecResult{Output: []byte("a\xff\x00b")}, "a\uFFFD\uFFFDb", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &fake{exec: func(context.Context, sandbox.ExecReq) (sandbox.ExecResult, error) { return c.result, nil }}
+			p := &fake{exec: func(context.Context, sandbox.ExecReq) (sandbox.ExecResult, error) {
+				return c.result, nil
+			}}
 			r, _, err := bash(t.Context(), t, p, "x")
 			if err != nil || r.Content.Text != c.want || r.IsError != c.failed {
 				t.Errorf("got %q %v %v, want %q", r.Content.Text, r.IsError, err, c.want)
@@ -165,7 +169,8 @@ func TestBashSaysWhyNothingRan(t *testing.T) {
 				return sandbox.ExecResult{}, c.exec
 			}}
 			r, _, err := bash(t.Context(), t, p, "ls")
-			if err != nil || !r.IsError || !strings.HasPrefix(r.Content.Text, c.want) || strings.Contains(r.Content.Text, "/srv") {
+			if err != nil || !r.IsError || !strings.HasPrefix(r.Content.Text, c.want) ||
+				strings.Contains(r.Content.Text, "/srv") {
 				t.Errorf("got %q %v %v", r.Content.Text, r.IsError, err)
 			}
 		})
@@ -206,7 +211,8 @@ func TestBashIsNotOfferedWithoutASandbox(t *testing.T) {
 	if tool.Name != "bash" || tool.Group != tools.GroupBash || string(tool.Schema) != schema {
 		t.Errorf("%s %s %s", tool.Name, tool.Group, tool.Schema)
 	}
-	r, err := tool.Run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}), agent.ToolCall{Name: "bash", Args: json.RawMessage(`{}`)})
+	r, err := tool.Run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}),
+		agent.ToolCall{Name: "bash", Args: json.RawMessage(`{}`)})
 	if err != nil || r.Content.Text != `Error: argument "command" is missing` {
 		t.Errorf("%q %v", r.Content.Text, err)
 	}
@@ -257,7 +263,8 @@ func TestBashInTheRealSandbox(t *testing.T) {
 		if err != nil || r.Content.Text != c.want || r.IsError {
 			t.Errorf("%s: got %q %v %v, want %q", c.command, r.Content.Text, r.IsError, err, c.want)
 		}
-		if out, _, _ := strings.Cut(c.want, "Exit Code"); out != "" && out != "(no output)" && strings.TrimSpace(strings.Join(shown, "")) != strings.TrimSpace(out) {
+		out, _, _ := strings.Cut(c.want, "Exit Code")
+		if out != "" && out != "(no output)" && strings.TrimSpace(strings.Join(shown, "")) != strings.TrimSpace(out) {
 			t.Errorf("%s: shown %q", c.command, shown)
 		}
 	}
@@ -290,7 +297,8 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 			}
 			r, _, err := bashWith(t.Context(), t, p, dirs.Open, "seq 100000")
 			text, w := r.Content.Text, r.Whole
-			if err != nil || w == nil || len([]rune(text)) > 20_300 || !strings.HasPrefix(text, "1\n2\n") || !strings.Contains(text, "\n100000\n[") || !strings.Contains(text, c.note) {
+			if err != nil || w == nil || len([]rune(text)) > 20_300 || !strings.HasPrefix(text, "1\n2\n") ||
+				!strings.Contains(text, "\n100000\n[") || !strings.Contains(text, c.note) {
 				t.Fatalf("%v %+v …%s", err, w, text[max(len(text)-300, 0):])
 			}
 			var want strings.Builder
@@ -298,7 +306,8 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 				fmt.Fprintln(&want, i+1)
 			}
 			got, err := os.ReadFile(filepath.Join(host, strings.TrimPrefix(w.Path, "/mnt/user-data/")))
-			if err != nil || w.Stored < c.least || w.Stored > c.most || string(got) != want.String()[:w.Stored] || w.Lines != 100000 {
+			if err != nil || w.Stored < c.least || w.Stored > c.most || string(got) != want.String()[:w.Stored] ||
+				w.Lines != 100000 {
 				t.Errorf("the file has %d bytes: %v", len(got), err)
 			}
 			tree, err := dirs.Open("t1")
@@ -311,7 +320,8 @@ func TestNoOutputOfARealCommandIsLost(t *testing.T) {
 			}
 		})
 	}
-	if r, _, _ := bashWith(t.Context(), t, p, nowhere, "seq 100000"); r.Whole != nil || !strings.Contains(r.Content.Text, "could not be kept in a file: no files here") {
+	r, _, _ := bashWith(t.Context(), t, p, nowhere, "seq 100000")
+	if r.Whole != nil || !strings.Contains(r.Content.Text, "could not be kept in a file: no files here") {
 		t.Errorf("without files: %+v", r.Whole)
 	}
 }

@@ -24,7 +24,8 @@ type globArgs struct {
 func (s *set) glob(ctx context.Context, t *agent.Turn, a globArgs) (agent.Result, error) {
 	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		r, err := f.Glob(ctx, files.GlobQuery{
-			Pattern: a.Pattern, Path: a.Path, Dirs: a.IncludeDirs, Max: results(a.MaxResults, 200, s.limits.GlobResults),
+			Pattern: a.Pattern, Path: a.Path, Dirs: a.IncludeDirs,
+			Max: results(a.MaxResults, 200, s.limits.GlobResults),
 		})
 		if errors.Is(err, files.ErrGlob) {
 			return failed("Invalid glob pattern: %s", err)

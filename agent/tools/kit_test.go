@@ -43,7 +43,8 @@ func newKit(t *testing.T, change func(*tools.Limits)) *kit {
 		t.Fatal(err)
 	}
 	f.Close()
-	return &kit{t, tools.Builtin(open, limits, uploads.NoDocuments{}), filepath.Join(dirs.Root, "threads", turn.ThreadID, "user-data"), turn}
+	return &kit{t, tools.Builtin(open, limits, uploads.NoDocuments{}),
+		filepath.Join(dirs.Root, "threads", turn.ThreadID, "user-data"), turn}
 }
 
 func (k *kit) tool(name string) *agent.Tool {

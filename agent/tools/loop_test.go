@@ -17,12 +17,14 @@ import (
 
 func TestTroubleOfTheServerIsNotForTheModel(t *testing.T) {
 	broken := errors.New("disk gone")
-	list := tools.Builtin(func(string) (*files.Files, error) { return nil, broken }, tools.DefaultLimits(), uploads.NoDocuments{})
+	list := tools.Builtin(func(string) (*files.Files, error) { return nil, broken }, tools.DefaultLimits(),
+		uploads.NoDocuments{})
 	for _, tool := range list {
 		if tool.Name != "ls" {
 			continue
 		}
-		_, err := tool.Run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}), agent.ToolCall{Args: json.RawMessage(`{"path":"."}`)})
+		_, err := tool.Run(t.Context(), agenttest.Turn("x", &agenttest.Sink{}),
+			agent.ToolCall{Args: json.RawMessage(`{"path":"."}`)})
 		if !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
@@ -51,7 +53,8 @@ func TestADeclarationWithoutASchemaIsTold(t *testing.T) {
 	}) (agent.Result, error) {
 		return agent.TextResult("ran"), nil
 	})
-	if _, err := tool.Run(t.Context(), nil, agent.ToolCall{}); err == nil || !strings.Contains(err.Error(), "schema of tool bad") {
+	_, err := tool.Run(t.Context(), nil, agent.ToolCall{})
+	if err == nil || !strings.Contains(err.Error(), "schema of tool bad") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -67,7 +70,8 @@ func TestToolsWorkInTheLoop(t *testing.T) {
 	if _, err := a.Run(t.Context(), k.turn); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(k.turn.State.Artifacts, []string{"/mnt/user-data/outputs/r.md"}) || k.content("outputs/r.md") != "# r" {
+	if !slices.Equal(k.turn.State.Artifacts, []string{"/mnt/user-data/outputs/r.md"}) ||
+		k.content("outputs/r.md") != "# r" {
 		t.Errorf("artifacts %q", k.turn.State.Artifacts)
 	}
 }
@@ -75,7 +79,8 @@ func TestToolsWorkInTheLoop(t *testing.T) {
 func FuzzArgumentsNeverBreakATool(f *testing.F) {
 	for _, s := range []string{
 		`{"path":".","pattern":"x","content":"c","old_str":"o","new_str":"n","filepaths":["/mnt/user-data/outputs/a"]}`,
-		`{"path":"../outputs/a","start_line":-1,"end_line":99999999999999999999}`, `{"filepaths":"x","file_paths":[1]}`, `[]`, `null`, `{"path":"\ud800"}`,
+		`{"path":"../outputs/a","start_line":-1,"end_line":99999999999999999999}`, `{"filepaths":"x","file_paths":[1]}`,
+		`[]`, `null`, `{"path":"\ud800"}`,
 	} {
 		f.Add(s)
 	}
@@ -94,7 +99,8 @@ func FuzzArgumentsNeverBreakATool(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s(%q): %v", tool.Name, args, err)
 			}
-			if s := r.Content.String(); s == "" || strings.Contains(s, dirs.Root) || r.IsError && !strings.HasPrefix(s, "Error: ") {
+			s := r.Content.String()
+			if s == "" || strings.Contains(s, dirs.Root) || r.IsError && !strings.HasPrefix(s, "Error: ") {
 				t.Fatalf("%s(%q) = %q", tool.Name, args, s)
 			}
 		}

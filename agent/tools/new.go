@@ -35,7 +35,9 @@ func newTool[A any](name, group, text string,
 	if err != nil {
 		// Only a mistake in A's declaration gets here: every call tells it.
 		err = fmt.Errorf("schema of tool %s: %w", name, err)
-		tool.Run = func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) { return agent.Result{}, err }
+		tool.Run = func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+			return agent.Result{}, err
+		}
 		return tool
 	}
 	tool.Schema = schema

@@ -35,12 +35,15 @@ func TestTodosKeepTheirIDs(t *testing.T) {
 		for _, todo := range r.Patch.Todos {
 			ids = append(ids, todo.ID)
 		}
-		if got := strings.Join(ids, " "); got != c.ids || !strings.Contains(r.Content.Text, c.says) || r.Patch.Todos == nil {
+		got := strings.Join(ids, " ")
+		if got != c.ids || !strings.Contains(r.Content.Text, c.says) || r.Patch.Todos == nil {
 			t.Errorf("%s: ids %q, %q", c.args, got, r.Content.Text)
 		}
 		turn.State.Todos = r.Patch.Todos
 	}
-	for _, args := range []string{`{}`, `{"todos":null}`, `{"todos":7}`, `{"todos":"x"}`, `{"todos":[{"status":"pending"}]}`, `{"todos":[{"content":"a","status":"soon"}]}`, `{"todos":[{"id":"` + strings.Repeat("i", 65) + `","content":"a","status":"pending"}]}`,
+	for _, args := range []string{`{}`, `{"todos":null}`, `{"todos":7}`, `{"todos":"x"}`,
+		`{"todos":[{"status":"pending"}]}`, `{"todos":[{"content":"a","status":"soon"}]}`,
+		`{"todos":[{"id":"` + strings.Repeat("i", 65) + `","content":"a","status":"pending"}]}`,
 		`{"todos":[` + strings.Repeat(`{"content":"a","status":"pending"},`, 100) + `{"content":"a","status":"pending"}]}`} {
 		if r := run(t, tool, turn, args); !r.IsError || r.Patch.Todos != nil {
 			t.Errorf("%.60s: %+v", args, r)
@@ -50,9 +53,11 @@ func TestTodosKeepTheirIDs(t *testing.T) {
 
 func TestHiddenToolsAreFound(t *testing.T) {
 	var hidden []*agent.Tool
-	for _, s := range []string{"gh_issue:reads issues", "gh_pull:reads pull requests", "mail_send:sends (mail", "gh_search:finds issues"} {
+	for _, s := range []string{"gh_issue:reads issues", "gh_pull:reads pull requests", "mail_send:sends (mail",
+		"gh_search:finds issues"} {
 		name, text, _ := strings.Cut(s, ":")
-		hidden = append(hidden, &agent.Tool{Name: name, Description: text, Schema: json.RawMessage(`{"type":"object"}`)})
+		hidden = append(hidden,
+			&agent.Tool{Name: name, Description: text, Schema: json.RawMessage(`{"type":"object"}`)})
 	}
 	search := tools.Search(hidden)
 	for _, c := range []struct{ query, want string }{

@@ -77,7 +77,8 @@ func (s *set) readFile(ctx context.Context, t *agent.Turn, a readFileArgs) (agen
 			return agent.TextResult("(empty)"), nil
 		}
 		if kind := binary(head); kind != "" {
-			return failed("%s is a binary file (%s), not text. Use view_image for pictures, or a program in bash that knows the format.", show(a.Path), kind)
+			return failed("%s is a binary file (%s), not text. Use view_image for pictures, or a program in bash that knows the format.",
+				show(a.Path), kind)
 		}
 		e := excerpt{first: first, last: last, limit: s.limits.ReadChars}
 		if err := e.read(ctx, r); err != nil {
@@ -157,15 +158,17 @@ func (e *excerpt) result(scan int64) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 	switch {
 	case e.full && e.begin > 0:
-		return text + fmt.Sprintf("... [truncated: lines %d to %d shown; read on with start_line=%d and end_line]", e.first,
-			e.line, e.line+1)
+		return text + fmt.Sprintf("... [truncated: lines %d to %d shown; read on with start_line=%d and end_line]",
+			e.first, e.line, e.line+1)
 	case e.full:
-		return text + fmt.Sprintf("\n... [truncated: line %d is longer than %d characters; read what follows it with start_line=%d and end_line]", e.line+1, e.limit, e.line+2)
+		return text + fmt.Sprintf("\n... [truncated: line %d is longer than %d characters; read what follows it with start_line=%d and end_line]",
+			e.line+1, e.limit, e.line+2)
 	case e.bytes > scan && text == "":
 		return fmt.Sprintf("(start_line is beyond the first %d MiB, which is all this tool reads; use grep or bash)",
 			scan>>20)
 	case e.bytes > scan:
-		return text + fmt.Sprintf("\n... [truncated: only the first %d MiB of a file are read; use grep or bash for the rest]", scan>>20)
+		return text + fmt.Sprintf("\n... [truncated: only the first %d MiB of a file are read; use grep or bash for the rest]",
+			scan>>20)
 	case text == "":
 		return "(start_line exceeds file length)"
 	}

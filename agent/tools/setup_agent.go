@@ -48,8 +48,8 @@ func readAgentArgs(raw json.RawMessage) (a agentArgs, problem string) {
 	if json.Unmarshal(raw, &given) != nil {
 		return a, "the arguments are not a valid JSON object"
 	}
-	for key, into := range map[string]*json.RawMessage{"soul": &a.Soul, "description": &a.Description, "skills": &a.Skills,
-		"tool_groups": &a.Groups, "model": &a.Model} {
+	for key, into := range map[string]*json.RawMessage{"soul": &a.Soul, "description": &a.Description,
+		"skills": &a.Skills, "tool_groups": &a.Groups, "model": &a.Model} {
 		var word string
 		if json.Unmarshal(given[key], &word) == nil {
 			word = strings.ToLower(strings.TrimSpace(word))
@@ -135,8 +135,10 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 			}
 			err := l.Create(t.Owner, a)
 			if errors.Is(err, profile.ErrExists) { // a call that a crash cut off may have done it
-				if was, err2 := l.Get(t.Owner, a.Name); err2 != nil || was.Soul != a.Soul || was.Description != a.Description {
-					return agent.ErrorResult(fmt.Sprintf("Error: there is already an agent %q, and it was not changed. Tell the user to choose another name, or to talk to that agent and ask it to change itself.", a.Name)), nil
+				was, err2 := l.Get(t.Owner, a.Name)
+				if err2 != nil || was.Soul != a.Soul || was.Description != a.Description {
+					return agent.ErrorResult(fmt.Sprintf(
+						"Error: there is already an agent %q, and it was not changed. Tell the user to choose another name, or to talk to that agent and ask it to change itself.", a.Name)), nil
 				}
 				err = nil
 			}
@@ -153,7 +155,8 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 // a model of a name.
 func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool {
 	return &agent.Tool{
-		Name: UpdateAgentName, Description: strings.TrimSpace(updateAgentText), Schema: json.RawMessage(updateAgentSchema),
+		Name: UpdateAgentName, Description: strings.TrimSpace(updateAgentText),
+		Schema: json.RawMessage(updateAgentSchema),
 		Run: func(_ context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			args, problem := readAgentArgs(c.Args)
 			if problem != "" {

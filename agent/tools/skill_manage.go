@@ -42,7 +42,8 @@ type skillArgs struct {
 
 // ManageSkills is the tool that writes skills.
 func ManageSkills(rules SkillRules) *agent.Tool {
-	return New(SkillManage, "", skillManageText, func(ctx context.Context, t *agent.Turn, a skillArgs) (agent.Result, error) {
+	return New(SkillManage, "", skillManageText, func(
+		ctx context.Context, t *agent.Turn, a skillArgs) (agent.Result, error) {
 		if rules.Allowed != nil && !slices.Contains(rules.Allowed, a.Name) {
 			return agent.ErrorResult("Error: this agent may not change the skill " + clip(a.Name, 80)), nil
 		}
@@ -85,7 +86,8 @@ func (r SkillRules) act(ctx context.Context, t *agent.Turn, a skillArgs) (string
 		err := r.Library.Delete(a.Name, by)
 		return "Deleted the skill " + a.Name + ".", err
 	default:
-		return "", wrong("there is no action %q; there are create, edit, patch, delete, write_file and remove_file", clip(a.Action, 40))
+		return "", wrong("there is no action %q; there are create, edit, patch, delete, write_file and remove_file",
+			clip(a.Action, 40))
 	}
 	if a.Action == "create" || a.Action == "edit" {
 		file = skills.File
@@ -106,7 +108,8 @@ func (r SkillRules) act(ctx context.Context, t *agent.Turn, a skillArgs) (string
 				err = nil
 			}
 		}
-		return "Created the skill " + a.Name + ". It can be used from the next message on, also as /" + a.Name + ".", err
+		return "Created the skill " + a.Name + ". It can be used from the next message on, also as /" + a.Name +
+			".", err
 	case file == skills.File:
 		_, err = r.Library.Write(a.Name, text, by)
 	default:

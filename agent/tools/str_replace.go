@@ -28,7 +28,8 @@ func (s *set) strReplace(ctx context.Context, t *agent.Turn, a strReplaceArgs) (
 	return s.change(ctx, t, a.Path, func(f *files.Files, path string) (agent.Result, error) {
 		content, err := f.ReadFile(ctx, path, s.limits.ScanBytes)
 		if errors.Is(err, files.ErrTooLarge) {
-			return failed("%s is larger than %d MiB; change it with a program in bash", show(a.Path), s.limits.ScanBytes>>20)
+			return failed("%s is larger than %d MiB; change it with a program in bash", show(a.Path),
+				s.limits.ScanBytes>>20)
 		}
 		if err != nil {
 			return explain(err, a.Path, wantFile)

@@ -15,7 +15,8 @@ func TestListHasNamesGroupsAndSchemas(t *testing.T) {
 	k := newKit(t, nil)
 	want := map[string]string{
 		"ls": "file:read", "glob": "file:read", "grep": "file:read", "read_file": "file:read",
-		"write_file": "file:write", "str_replace": "file:write", "list_uploaded_files": "file:read", "search_documents": "file:read", "present_files": "", "view_image": "file:read", "ask_clarification": "",
+		"write_file": "file:write", "str_replace": "file:write", "list_uploaded_files": "file:read",
+		"search_documents": "file:read", "present_files": "", "view_image": "file:read", "ask_clarification": "",
 	}
 	for _, tool := range k.list {
 		if g, ok := want[tool.Name]; !ok || g != tool.Group || tool.Description == "" {
@@ -110,7 +111,8 @@ func TestLs(t *testing.T) {
 	short.put("workspace/a", "")
 	short.put("workspace/b", "")
 	short.put("workspace/c", "")
-	short.want("ls", `{"path":"."}`, w+"a\n"+w+"b\n... [more left out to keep this short; ls a directory below it, or use glob]")
+	short.want("ls", `{"path":"."}`,
+		w+"a\n"+w+"b\n... [more left out to keep this short; ls a directory below it, or use glob]")
 }
 
 func TestGlob(t *testing.T) {
@@ -119,18 +121,24 @@ func TestGlob(t *testing.T) {
 		k.put("workspace/"+p, "")
 	}
 	const w = "/mnt/user-data/workspace/"
-	k.want("glob", `{"path":".","pattern":"*.py"}`, "Found 3 paths under .\n1. "+w+"a.py\n2. "+w+"src/a.py\n3. "+w+"src/in/b.py")
-	k.want("glob", `{"path":".","pattern":"src/**/*.py"}`, "Found 2 paths under .\n1. "+w+"src/a.py\n2. "+w+"src/in/b.py")
-	k.want("glob", `{"path":".","pattern":"*.py","max_results":1}`, "Found 1 paths under . (showing first 1)\n1. "+w+"a.py")
-	k.want("glob", `{"path":"/mnt/user-data/workspace","pattern":"in","include_dirs":true}`, "Found 1 paths under /mnt/user-data/workspace\n1. "+w+"src/in")
+	k.want("glob", `{"path":".","pattern":"*.py"}`,
+		"Found 3 paths under .\n1. "+w+"a.py\n2. "+w+"src/a.py\n3. "+w+"src/in/b.py")
+	k.want("glob", `{"path":".","pattern":"src/**/*.py"}`,
+		"Found 2 paths under .\n1. "+w+"src/a.py\n2. "+w+"src/in/b.py")
+	k.want("glob", `{"path":".","pattern":"*.py","max_results":1}`,
+		"Found 1 paths under . (showing first 1)\n1. "+w+"a.py")
+	k.want("glob", `{"path":"/mnt/user-data/workspace","pattern":"in","include_dirs":true}`,
+		"Found 1 paths under /mnt/user-data/workspace\n1. "+w+"src/in")
 	k.want("glob", `{"path":"src","pattern":"*.md"}`, "No files matched under src")
 	k.want("glob", `{"path":"no","pattern":"*"}`, "Error: Directory not found: no")
-	k.want("glob", `{"path":".","pattern":"[a"}`, "Error: Invalid glob pattern: the pattern has an unclosed bracket or ends in a backslash")
+	k.want("glob", `{"path":".","pattern":"[a"}`,
+		"Error: Invalid glob pattern: the pattern has an unclosed bracket or ends in a backslash")
 	many := newKit(t, func(l *tools.Limits) { l.GlobResults = 2 })
 	for i := range 5 {
 		many.put(fmt.Sprintf("workspace/%d", i), "")
 	}
-	many.want("glob", `{"path":".","pattern":"*","max_results":100000}`, "Found 2 paths under . (showing first 2)\n1. "+w+"0\n2. "+w+"1")
+	many.want("glob", `{"path":".","pattern":"*","max_results":100000}`,
+		"Found 2 paths under . (showing first 2)\n1. "+w+"0\n2. "+w+"1")
 }
 
 func TestGrep(t *testing.T) {
@@ -139,14 +147,18 @@ func TestGrep(t *testing.T) {
 	k.put("workspace/b.md", "two\n")
 	k.put("workspace/bin", "two\x00")
 	const w = "/mnt/user-data/workspace/"
-	k.want("grep", `{"path":".","pattern":"^two"}`, "Found 3 matches under .\n"+w+"a.txt:2: two (x)\n"+w+"a.txt:3: TWO\n"+w+"b.md:1: two")
+	k.want("grep", `{"path":".","pattern":"^two"}`,
+		"Found 3 matches under .\n"+w+"a.txt:2: two (x)\n"+w+"a.txt:3: TWO\n"+w+"b.md:1: two")
 	k.want("grep", `{"path":".","pattern":"two","glob":"*.md"}`, "Found 1 matches under .\n"+w+"b.md:1: two")
-	k.want("grep", `{"path":"a.txt","pattern":"(x)","literal":true}`, "Found 1 matches under a.txt\n"+w+"a.txt:2: two (x)")
+	k.want("grep", `{"path":"a.txt","pattern":"(x)","literal":true}`,
+		"Found 1 matches under a.txt\n"+w+"a.txt:2: two (x)")
 	k.want("grep", `{"path":".","pattern":"TWO","case_sensitive":true}`, "Found 1 matches under .\n"+w+"a.txt:3: TWO")
-	k.want("grep", `{"path":".","pattern":"two","max_results":1}`, "Found 1 matches under . (showing first 1)\n"+w+"a.txt:2: two (x)")
+	k.want("grep", `{"path":".","pattern":"two","max_results":1}`,
+		"Found 1 matches under . (showing first 1)\n"+w+"a.txt:2: two (x)")
 	k.want("grep", `{"path":".","pattern":"zzz"}`, "No matches found under .")
 	k.want("grep", `{"path":".","pattern":"("}`, "Error: Invalid regex pattern: missing closing ): `(`")
-	k.want("grep", `{"path":".","pattern":"x","glob":"["}`, "Error: Invalid glob pattern: the pattern has an unclosed bracket or ends in a backslash")
+	k.want("grep", `{"path":".","pattern":"x","glob":"["}`,
+		"Error: Invalid glob pattern: the pattern has an unclosed bracket or ends in a backslash")
 	k.want("grep", `{"path":"no","pattern":"x"}`, "Error: Path not found: no")
 }
 
@@ -183,16 +195,20 @@ func TestReadFile(t *testing.T) {
 func TestReadFileIsCutWhereReadingCanGoOn(t *testing.T) {
 	k := newKit(t, func(l *tools.Limits) { l.ReadChars = 10; l.ScanBytes = 1 << 20 })
 	k.put("workspace/a", "ééé\nb\ncccccccccccccc\nd\n")
-	k.want("read_file", `{"path":"a"}`, "ééé\nb\n... [truncated: lines 1 to 2 shown; read on with start_line=3 and end_line]")
-	k.want("read_file", `{"path":"a","start_line":3}`, "cccccccccc\n... [truncated: line 3 is longer than 10 characters; read what follows it with start_line=4 and end_line]")
+	k.want("read_file", `{"path":"a"}`,
+		"ééé\nb\n... [truncated: lines 1 to 2 shown; read on with start_line=3 and end_line]")
+	k.want("read_file", `{"path":"a","start_line":3}`,
+		"cccccccccc\n... [truncated: line 3 is longer than 10 characters; read what follows it with start_line=4 and end_line]")
 	k.want("read_file", `{"path":"a","start_line":4}`, "d\n")
 	k.put("workspace/huge", strings.Repeat("x\n", 1<<19)+"end")
-	k.want("read_file", `{"path":"huge","start_line":600000}`, "(start_line is beyond the first 1 MiB, which is all this tool reads; use grep or bash)")
+	k.want("read_file", `{"path":"huge","start_line":600000}`,
+		"(start_line is beyond the first 1 MiB, which is all this tool reads; use grep or bash)")
 	k.put("workspace/exact", strings.Repeat("x\n", 1<<19))
 	k.want("read_file", `{"path":"exact","start_line":524288}`, "x\n")
 	k.put("workspace/long", "a\n"+strings.Repeat("y", 200_000)+"\nz\n")
 	k.want("read_file", `{"path":"long","start_line":3}`, "z\n")
-	k.want("read_file", `{"path":"long","start_line":2}`, "yyyyyyyyyy\n... [truncated: line 2 is longer than 10 characters; read what follows it with start_line=3 and end_line]")
+	k.want("read_file", `{"path":"long","start_line":2}`,
+		"yyyyyyyyyy\n... [truncated: line 2 is longer than 10 characters; read what follows it with start_line=3 and end_line]")
 }
 
 func TestWriteFile(t *testing.T) {
@@ -205,8 +221,10 @@ func TestWriteFile(t *testing.T) {
 	k.want("write_file", `{"path":"new/a.txt","content":"12345678901"}`,
 		"Error: the content has 11 bytes, more than the 10 that one call can write to new/a.txt. Write the first part, then add the others with append set to true.")
 	k.want("write_file", `{"path":"new/a.txt","content":"12345678901","append":true}`, "OK")
-	k.want("write_file", `{"path":"new","content":""}`, "Error: Not a regular file (directories, pipes and devices cannot be used here): new")
-	k.want("write_file", `{"path":"new/a.txt/b","content":""}`, "Error: write /mnt/user-data/workspace/new/a.txt/b: not a directory")
+	k.want("write_file", `{"path":"new","content":""}`,
+		"Error: Not a regular file (directories, pipes and devices cannot be used here): new")
+	k.want("write_file", `{"path":"new/a.txt/b","content":""}`,
+		"Error: write /mnt/user-data/workspace/new/a.txt/b: not a directory")
 	any := newKit(t, func(l *tools.Limits) { l.WriteBytes = 0 })
 	any.want("write_file", `{"path":"a","content":"`+strings.Repeat("x", 100_000)+`"}`, "OK")
 }
@@ -228,14 +246,17 @@ func TestStrReplace(t *testing.T) {
 	k.want("str_replace", `{"path":"no","old_str":"a","new_str":"x"}`, "Error: File not found: no")
 	k.want("str_replace", `{"path":"crlf","old_str":"a\nb","new_str":"x\ny\nz"}`, "OK")
 	k.want("str_replace", `{"path":"bytes","old_str":"one","new_str":"1"}`, "OK")
-	if a, c, b := k.content("workspace/a"), k.content("workspace/crlf"), k.content("workspace/bytes"); a != "1 2 1\n" || c != "x\r\ny\r\nz\r\nc\r\n" || b != "\xff 1" {
+	if a, c, b := k.content("workspace/a"), k.content("workspace/crlf"), k.content("workspace/bytes"); a != "1 2 1\n" ||
+		c != "x\r\ny\r\nz\r\nc\r\n" || b != "\xff 1" {
 		t.Errorf("contents %q %q %q", a, c, b)
 	}
 	small := newKit(t, func(l *tools.Limits) { l.ScanBytes = 1 << 20 })
 	small.put("workspace/large", strings.Repeat("x", 1<<20+1))
-	small.want("str_replace", `{"path":"large","old_str":"x","new_str":"y"}`, "Error: large is larger than 1 MiB; change it with a program in bash")
+	small.want("str_replace", `{"path":"large","old_str":"x","new_str":"y"}`,
+		"Error: large is larger than 1 MiB; change it with a program in bash")
 	small.put("workspace/grow", strings.Repeat("x", 1<<20))
-	small.want("str_replace", `{"path":"grow","old_str":"x","new_str":"yyyy","replace_all":true}`, "Error: grow would grow over 1 MiB")
+	small.want("str_replace", `{"path":"grow","old_str":"x","new_str":"yyyy","replace_all":true}`,
+		"Error: grow would grow over 1 MiB")
 }
 
 func TestChangesOfOneFileAtTheSameTimeAreAllKept(t *testing.T) {

@@ -58,7 +58,8 @@ func (s *set) viewImage(_ context.Context, t *agent.Turn, a viewImageArgs) (agen
 			return failed("%s is empty or cannot be read", show(a.ImagePath))
 		}
 		if found := mimetype.Detect(head[:n]); !found.Is(kind) {
-			return failed("%s doesn't match its name: its content is %s, not %s", show(a.ImagePath), found.String(), kind)
+			return failed("%s doesn't match its name: its content is %s, not %s", show(a.ImagePath),
+				found.String(), kind)
 		}
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return agent.Result{}, fmt.Errorf("read picture: %w", err)

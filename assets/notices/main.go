@@ -55,8 +55,8 @@ func notices() ([]byte, error) {
 		fmt.Fprintf(&texts, "\n%s\n%s %s (%s)\n\n%s\n", strings.Repeat("-", 78), p.name, p.version, p.license,
 			strings.TrimSpace(p.text))
 	}
-	return []byte("Parts of others that are built into Fawn, and their licences.\n\n" + table.String() + texts.String()),
-		nil
+	return []byte("Parts of others that are built into Fawn, and their licences.\n\n" + table.String() +
+		texts.String()), nil
 }
 
 // phrases tell licences apart.

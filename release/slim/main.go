@@ -41,7 +41,8 @@ var modules = []module{
 			"encoderEntry struct {\n\tType reflect.Type\n"},
 	}},
 	{"github.com/dop251/goja", []patch{
-		// Scripts see the methods of Go values. The one script there is, of views/mathml, is given strings and booleans.
+		// Scripts see the methods of Go values. The one script there is, of views/mathml, is given strings and
+		// booleans.
 		{"object_goreflect.go", "method := t.Method(i)\n", "_, method := i, reflect.Method{} // no name: not exported\n"},
 		{"object_goreflect.go",
 			"if idx, exists := o.methodsInfo.Methods[jsName]; exists {\n\t\t\treturn o.methodsValue.Method(idx)\n",

@@ -73,7 +73,8 @@ func (w *world) after(id string) (r changes.Record) {
 
 // told is a record in short.
 func told(r changes.Record) string {
-	out := []string{fmt.Sprintf("%d %d %d +%d -%d", r.Summary.Created, r.Summary.Modified, r.Summary.Deleted, r.Summary.Additions, r.Summary.Deletions)}
+	out := []string{fmt.Sprintf("%d %d %d +%d -%d", r.Summary.Created, r.Summary.Modified, r.Summary.Deleted,
+		r.Summary.Additions, r.Summary.Deletions)}
 	for _, f := range r.Files {
 		s := fmt.Sprintf("%s %s/%s", f.Status, f.Root, f.Name())
 		if f.Why != nil {
@@ -93,10 +94,12 @@ func (w *world) is(r changes.Record, want string) {
 
 func TestARunTellsWhatItChanged(t *testing.T) {
 	w := open(t)
-	w.write("workspace/a.txt", "one\ntwo\n", "workspace/gone.txt", "x\n", "workspace/same.txt", "s", "outputs/p.png", "\x00\x01", "workspace/.env.local", "KEY=1")
+	w.write("workspace/a.txt", "one\ntwo\n", "workspace/gone.txt", "x\n", "workspace/same.txt", "s", "outputs/p.png",
+		"\x00\x01", "workspace/.env.local", "KEY=1")
 	one := w.run("r1", func() {
-		w.write("workspace/a.txt", "one\n2\nthree\n", "outputs/new.md", "# hi\n", "outputs/p.png", "\x00\x01\x02", "workspace/.env.local", "KEY=2",
-			"workspace/same.txt", "s", "uploads/u.txt", "not looked at", "workspace/node_modules/m.js", "nor that")
+		w.write("workspace/a.txt", "one\n2\nthree\n", "outputs/new.md", "# hi\n", "outputs/p.png", "\x00\x01\x02",
+			"workspace/.env.local", "KEY=2", "workspace/same.txt", "s", "uploads/u.txt", "not looked at",
+			"workspace/node_modules/m.js", "nor that")
 		w.must(os.Remove(filepath.Join(w.at, "workspace/gone.txt")))
 		w.must(os.Symlink("/etc/passwd", filepath.Join(w.at, "workspace/link")))
 		w.must(syscall.Mkfifo(filepath.Join(w.at, "workspace/pipe"), 0o600))

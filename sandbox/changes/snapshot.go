@@ -42,7 +42,8 @@ type state struct {
 }
 
 func (s state) sameStat(o state) bool {
-	return s.Size == o.Size && s.Modified == o.Modified && s.Changed == o.Changed && s.Inode == o.Inode && s.Link == o.Link
+	return s.Size == o.Size && s.Modified == o.Modified && s.Changed == o.Changed && s.Inode == o.Inode &&
+		s.Link == o.Link
 }
 
 // same tells whether nothing changed. A file may have changed within the times that it had.
@@ -149,8 +150,8 @@ func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 // sensitive tells names that files with secrets have. Nothing of those is kept.
 func sensitive(name string) bool {
 	base := strings.ToLower(path.Base(name))
-	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") || strings.HasPrefix(base, "id_ed25519") ||
-		strings.HasPrefix(base, "credentials") ||
+	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") ||
+		strings.HasPrefix(base, "id_ed25519") || strings.HasPrefix(base, "credentials") ||
 		slices.Contains([]string{".pem", ".key", ".p12", ".pfx", ".kdbx"}, path.Ext(base)) ||
 		slices.Contains([]string{".netrc", ".npmrc", ".pypirc"}, base)
 }

@@ -86,7 +86,8 @@ func startContainer(ctx context.Context, eng *engine, l containerLaunch, body co
 		defer cancel()
 		return nil, engineStep(step, errors.Join(err, eng.remove(removing, b.id)))
 	}
-	if b.line, err = eng.hijack(ctx, "/containers/"+b.id+"/attach?stream=1&stdin=1&stdout=1&stderr=1", nil); err != nil {
+	b.line, err = eng.hijack(ctx, "/containers/"+b.id+"/attach?stream=1&stdin=1&stdout=1&stderr=1", nil)
+	if err != nil {
 		return fail("attach", err)
 	}
 	if err := eng.call(ctx, http.MethodPost, "/containers/"+b.id+"/start", nil, nil); err != nil {

@@ -103,7 +103,8 @@ func (d *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 		return nil, err
 	}
 	l := containerLaunch{
-		image: d.image(), init: init, thread: thread, policy: p, about: eng.about, user: os.Getuid(), group: os.Getgid(),
+		image: d.image(), init: init, thread: thread, policy: p, about: eng.about, user: os.Getuid(),
+		group:  os.Getgid(),
 		labels: map[string]string{labelOwner: owner, labelServer: serverMark(os.Getpid()), labelThread: thread},
 		host:   d.hostPath, log: d.Config.Log, release: func() {},
 	}
@@ -262,7 +263,8 @@ func (d *provider) reap(ctx context.Context, eng *engine, owner string) {
 		Labels map[string]string
 	}
 	filter := `{"label":["` + labelOwner + "=" + owner + `"]}`
-	if err := eng.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+urlEscape(filter), nil, &all); err != nil {
+	if err := eng.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+urlEscape(filter),
+		nil, &all); err != nil {
 		d.Config.Log.Warn("couldn't look for containers left by an earlier server", "error", err)
 		return
 	}

@@ -31,7 +31,9 @@ func FindReports(mark string, pieces ...string) (out, errs string, reports []str
 // FindReport passes output that comes in pieces through the search for a report.
 func FindReport(mark string, pieces ...string) (out string, reports []string) {
 	var b strings.Builder
-	m := &markedOutput{mark: []byte(mark), out: &b, report: func(line []byte) { reports = append(reports, string(line)) }}
+	m := &markedOutput{mark: []byte(mark), out: &b, report: func(line []byte) {
+		reports = append(reports, string(line))
+	}}
 	for _, p := range pieces {
 		if _, err := m.Write([]byte(p)); err != nil {
 			return b.String(), []string{err.Error()}

@@ -32,7 +32,8 @@ func TestFramesAreTakenApart(t *testing.T) {
 		"not frames":      {"HTTP/1.1 200 OK\r\n", "", docker.ErrFrame},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
+			for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)),
+				iotest.DataErrReader(strings.NewReader(c.in))} {
 				var got bytes.Buffer
 				last := byte(0)
 				err := docker.ReadFrames(r, func(stream byte, p []byte) error {
@@ -50,7 +51,8 @@ func TestFramesAreTakenApart(t *testing.T) {
 		})
 	}
 	stop := errors.New("stop")
-	if err := docker.ReadFrames(strings.NewReader(frame(1, "a")), func(byte, []byte) error { return stop }); !errors.Is(err, stop) {
+	err := docker.ReadFrames(strings.NewReader(frame(1, "a")), func(byte, []byte) error { return stop })
+	if !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 }

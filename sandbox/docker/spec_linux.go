@@ -133,8 +133,8 @@ func (l *containerLaunch) container() (container, error) {
 		// Nobody else's processes count.
 		own = h.PidsLimit
 	}
-	for name, n := range map[string]int64{"fsize": limits.FileSize, "nofile": limits.OpenFiles, "cpu": limits.CPUSeconds,
-		"nproc": own} {
+	for name, n := range map[string]int64{"fsize": limits.FileSize, "nofile": limits.OpenFiles,
+		"cpu": limits.CPUSeconds, "nproc": own} {
 		if n > 0 {
 			h.Ulimits = append(h.Ulimits, ulimit{name, n, n})
 		}

@@ -19,7 +19,9 @@ func TestAConnectionIsHeldUntilTheAnswer(t *testing.T) {
 			asked <- q
 			select {
 			case a := <-answers:
-				return a != "" && l.decisions.Remember(ctx, egress.Decision{Thread: q.Thread, Host: q.Host, Answer: a, At: q.At}) == nil
+				return a != "" &&
+					l.decisions.Remember(ctx, egress.Decision{Thread: q.Thread, Host: q.Host, Answer: a,
+						At: q.At}) == nil
 			case <-ctx.Done():
 				ended <- ctx.Err()
 				return false
@@ -74,7 +76,8 @@ func TestAConnectionIsHeldUntilTheAnswer(t *testing.T) {
 		})
 	}
 	conn := l.dial()
-	if _, err := fmt.Fprintf(conn, "CONNECT gone.example:%d HTTP/1.1\r\nHost: gone.example\r\n\r\n", portOf(t, l.tls)); err != nil {
+	_, err := fmt.Fprintf(conn, "CONNECT gone.example:%d HTTP/1.1\r\nHost: gone.example\r\n\r\n", portOf(t, l.tls))
+	if err != nil {
 		t.Fatal(err)
 	}
 	<-asked

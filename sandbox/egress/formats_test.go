@@ -12,8 +12,8 @@ func FuzzPackageFiles(f *testing.F) {
 	f.Add("deb [ a ] https://b c\nURIs: x\n y\nEnabled: no\n", "a+b https://c")
 	f.Fuzz(func(t *testing.T, text, value string) {
 		lines := strings.Split(text, "\n")
-		words := slices.Concat(pipAddresses(lines), npmAddresses(lines, map[string]string{"A": value}), goAddresses(text, value),
-			cargoAddresses(lines), aptAddresses(lines), aptStanzas(lines))
+		words := slices.Concat(pipAddresses(lines), npmAddresses(lines, map[string]string{"A": value}),
+			goAddresses(text, value), cargoAddresses(lines), aptAddresses(lines), aptStanzas(lines))
 		for _, word := range append(words, value) {
 			if host, ok := urlHost(word); ok {
 				if err := (Policy{Packages: true, PackageHosts: []string{host}}).Validate(); err != nil {

@@ -22,7 +22,8 @@ func TestForwardWritesRequestsAnew(t *testing.T) {
 		"Proxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nKeep-Alive: 5\r\nTE: trailers\r\nUpgrade: h2c\r\nX-Kept: yes\r\nCookie: c=1\r\n" +
 		"Transfer-Encoding: chunked\r\nContent-Length: 99\r\n\r\n3\r\nabc\r\n0\r\n\r\n" +
 		"GET " + base + "/smuggled HTTP/1.1\r\nHost: a.example\r\n\r\n")
-	if !strings.HasPrefix(back, "HTTP/1.1 200 OK\r\n") || !strings.Contains(back, "abc") || strings.Contains(back, "hello") {
+	if !strings.HasPrefix(back, "HTTP/1.1 200 OK\r\n") || !strings.Contains(back, "abc") ||
+		strings.Contains(back, "hello") {
 		t.Errorf("answer %q", back)
 	}
 	for _, hop := range []string{"Keep-Alive", "Proxy-"} {
@@ -41,7 +42,8 @@ func TestForwardWritesRequestsAnew(t *testing.T) {
 	if r.Host != strings.TrimPrefix(base, "http://") || r.URL.String() != "/echo?q=%41&r" || r.Method != "POST" {
 		t.Errorf("arrived as %s %s for %s", r.Method, r.URL, r.Host)
 	}
-	for _, name := range []string{"X-Secret", "Proxy-Authorization", "Proxy-Connection", "Keep-Alive", "Te", "Upgrade", "Content-Length", "User-Agent", "Accept-Encoding", "Via", "X-Forwarded-For"} {
+	for _, name := range []string{"X-Secret", "Proxy-Authorization", "Proxy-Connection", "Keep-Alive", "Te", "Upgrade",
+		"Content-Length", "User-Agent", "Accept-Encoding", "Via", "X-Forwarded-For"} {
 		if v, ok := r.Header[name]; ok {
 			t.Errorf("arrived with %s: %q", name, v)
 		}
@@ -94,10 +96,13 @@ func TestForwardRefusesMalformedRequests(t *testing.T) {
 			t.Errorf("%s: record %+v", name, r)
 		}
 	}
-	if back := l.say("GET http://a.example:" + port + "/ HTTP/1.1\r\nX: " + strings.Repeat("a", 100<<10) + "\r\n\r\n"); !strings.HasPrefix(back, "HTTP/1.1 431 ") {
+	back := l.say("GET http://a.example:" + port + "/ HTTP/1.1\r\nX: " + strings.Repeat("a", 100<<10) + "\r\n\r\n")
+	if !strings.HasPrefix(back, "HTTP/1.1 431 ") {
 		t.Errorf("huge head: %.100q", back)
 	}
-	if back := l.say("GET http://a.example:" + strconv.Itoa(portOf(t, l.tls)) + "/ HTTP/1.1\r\n\r\n"); !strings.HasPrefix(back, "HTTP/1.1 403 ") || !strings.Contains(back, "takes no plain HTTP") {
+	if back := l.say("GET http://a.example:" + strconv.Itoa(portOf(t, l.tls)) +
+		"/ HTTP/1.1\r\n\r\n"); !strings.HasPrefix(back, "HTTP/1.1 403 ") ||
+		!strings.Contains(back, "takes no plain HTTP") {
 		t.Errorf("plain HTTP to the TLS port: %.100q", back)
 	}
 	if n := len(l.requests()); n != 0 {
@@ -172,7 +177,8 @@ func TestForwardAnswersClientsThatExpectToContinue(t *testing.T) {
 	c := l.dial()
 	defer c.Close()
 	r := bufio.NewReader(c)
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n", at(t, l.plain, "a.example", "/echo")); err != nil {
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n",
+		at(t, l.plain, "a.example", "/echo")); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(r, nil)
@@ -197,7 +203,8 @@ func TestBudgetEndsConnectionsUntilTheNextDay(t *testing.T) {
 		l.Limits.In, l.Limits.Out = 1<<20, 1<<20
 		l.Now = clock.Now
 	})
-	for name, server := range map[string]string{"plain": at(t, l.plain, "example.com", "/big"), "tls": at(t, l.tls, "example.com", "/big")} {
+	for name, server := range map[string]string{"plain": at(t, l.plain, "example.com", "/big"),
+		"tls": at(t, l.tls, "example.com", "/big")} {
 		body, err := fetch(t, l.client("http"), server)
 		if err == nil || len(body) > 1<<20 || len(body) < 1<<19 {
 			t.Errorf("%s: %d bytes, %v; want a broken body of at most 1 MB", name, len(body), err)
@@ -216,7 +223,8 @@ func TestBudgetEndsConnectionsUntilTheNextDay(t *testing.T) {
 		t.Errorf("the next day: %q, %v", body, err)
 	}
 	l.record()
-	resp, err := l.client("http").Post(at(t, l.plain, "example.com", "/echo"), "text/plain", strings.NewReader(strings.Repeat("a", 2<<20)))
+	resp, err := l.client("http").Post(at(t, l.plain, "example.com", "/echo"), "text/plain",
+		strings.NewReader(strings.Repeat("a", 2<<20)))
 	if err == nil {
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusTooManyRequests {
@@ -276,13 +284,15 @@ func TestForwardTellsWhyNoAnswerCame(t *testing.T) {
 		l.Limits.HTTPPorts = []int{port, silentPort}
 		l.Limits.Idle = 3 * time.Second
 	})
-	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", port)); err != nil || body != "502 the sandbox proxy could not connect to a.example\n" {
+	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", port)); err != nil ||
+		body != "502 the sandbox proxy could not connect to a.example\n" {
 		t.Errorf("nobody listens: %q, %v", body, err)
 	}
 	if r := l.record(); r.Verdict != egress.Failed || r.Rule != "connect" {
 		t.Errorf("record %+v", r)
 	}
-	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", silentPort)); err != nil || !strings.HasPrefix(body, "504 a.example did not answer") {
+	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", silentPort)); err != nil ||
+		!strings.HasPrefix(body, "504 a.example did not answer") {
 		t.Errorf("nobody answers: %q, %v", body, err)
 	}
 }

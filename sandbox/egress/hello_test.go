@@ -87,7 +87,8 @@ func TestHelloOfRealClientsIsRead(t *testing.T) {
 			}
 		}
 	}
-	if _, sni, err := readHello(bytes.NewReader(hello(t, &tls.Config{ServerName: "10.0.0.1", InsecureSkipVerify: true}))); err != nil || sni != "" {
+	_, sni, err := readHello(bytes.NewReader(hello(t, &tls.Config{ServerName: "10.0.0.1", InsecureSkipVerify: true})))
+	if err != nil || sni != "" {
 		t.Errorf("without a name: %q, %v", sni, err)
 	}
 	if _, sni, err := readHello(bytes.NewReader(records(message(nil), 100))); err != nil || sni != "" {
@@ -203,10 +204,11 @@ func joined(raw []byte) []byte {
 // standardName is the server name as crypto/tls reads it.
 func standardName(raw []byte) (name string, ok bool) {
 	stop := errors.New("seen")
-	conn := tls.Server(oneWay{in: bytes.NewReader(raw)}, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-		name, ok = h.ServerName, true
-		return nil, stop
-	}})
+	conn := tls.Server(oneWay{in: bytes.NewReader(raw)},
+		&tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			name, ok = h.ServerName, true
+			return nil, stop
+		}})
 	_ = conn.Handshake() // fails by design
 	return name, ok
 }

@@ -60,14 +60,16 @@ type lab struct {
 // newLab starts everything; setup may change the proxy before it serves.
 func newLab(t *testing.T, policy egress.Policy, setup func(*lab)) *lab {
 	t.Helper()
-	l := &lab{t: t, records: make(chan egress.Record, 1000), questions: make(chan egress.Question, 1000), decisions: &egress.Memory{}}
+	l := &lab{t: t, records: make(chan egress.Record, 1000), questions: make(chan egress.Question, 1000),
+		decisions: &egress.Memory{}}
 	l.plain = httptest.NewServer(http.HandlerFunc(l.handle))
 	l.tls = httptest.NewUnstartedServer(http.HandlerFunc(l.handle))
 	l.tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	l.tls.StartTLS()
 	t.Cleanup(l.plain.Close)
 	t.Cleanup(l.tls.Close)
-	p, err := egress.New(policy, hosts(map[string]string{"metadata.example": "169.254.169.254", "lan.example": "192.168.1.1"}))
+	p, err := egress.New(policy,
+		hosts(map[string]string{"metadata.example": "169.254.169.254", "lan.example": "192.168.1.1"}))
 	if err != nil {
 		t.Fatal(err)
 	}

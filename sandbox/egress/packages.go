@@ -45,7 +45,8 @@ func PackageHosts(ctx context.Context) []string { return Packages{}.Hosts(ctx) }
 
 // Hosts is [PackageHosts] for the places that p tells.
 func (p Packages) Hosts(ctx context.Context) []string {
-	r := &packageReader{ctx: ctx, root: p.Root, home: p.Home, found: make(map[string]bool), env: make(map[string]string)}
+	r := &packageReader{ctx: ctx, root: p.Root, home: p.Home, found: make(map[string]bool),
+		env: make(map[string]string)}
 	if r.home == "" {
 		r.home, _ = os.UserHomeDir() // without one, the files in it are passed over
 	}

@@ -35,7 +35,9 @@ func TestPackageHostsComeFromConfiguration(t *testing.T) {
 		want  []string
 	}{
 		{name: "nothing configured"},
-		{name: "pip variables", env: []string{"PIP_INDEX_URL=https://user:secret@py.example/simple", "PIP_EXTRA_INDEX_URL=https://two.example/s http://three.example:8080/", "PIP_FIND_LINKS=/srv/wheels https://links.example/"},
+		{name: "pip variables", env: []string{"PIP_INDEX_URL=https://user:secret@py.example/simple",
+			"PIP_EXTRA_INDEX_URL=https://two.example/s http://three.example:8080/",
+			"PIP_FIND_LINKS=/srv/wheels https://links.example/"},
 			want: []string{"links.example", "py.example", "three.example", "two.example"}},
 		{name: "pip files", files: map[string]string{
 			"etc/pip.conf":              "[global]\nindex-url = https://sys.example/simple\ntrusted-host = other.example\n",
@@ -47,7 +49,8 @@ func TestPackageHostsComeFromConfiguration(t *testing.T) {
 		{name: "npm", files: map[string]string{
 			"home/.npmrc": "registry=https://${NPM_HOST}/repo/\n; registry=https://no.example\n@corp:registry = https://corp.example/npm\n//tokens.example/:_authToken=secret\n",
 			"etc/npmrc":   "registry = \"https://global.example\"\n",
-		}, env: []string{"NPM_HOST=npm.example", "NPM_CONFIG_REGISTRY=https://env.example"}, want: []string{"corp.example", "env.example", "global.example", "npm.example"}},
+		}, env: []string{"NPM_HOST=npm.example", "NPM_CONFIG_REGISTRY=https://env.example"},
+			want: []string{"corp.example", "env.example", "global.example", "npm.example"}},
 		{name: "npm user file moved", files: map[string]string{"home/.npmrc": "registry=https://no.example", "home/other": "registry=https://yes.example"}, env: []string{"npm_config_userconfig=$HOME/other"}, want: []string{"yes.example"}},
 		{name: "go toolchain file", files: map[string]string{"usr/local/go/go.env": "# defaults\nGOPROXY=https://mod.example,direct\nGOSUMDB=sum.example\nGOTOOLCHAIN=auto\n"}, want: []string{"mod.example", "sum.example"}},
 		{name: "go user file wins", files: map[string]string{
@@ -69,7 +72,8 @@ registries.dotted.index = 'sparse+https://dotted.example/'
 [source.local]
 directory = "/srv/vendor"
 # registry = "https://comment.example"
-`}, env: []string{"CARGO_REGISTRIES_OTHER_INDEX=https://other.example/i", "CARGO_REGISTRIES_OTHER_TOKEN=https://no.example"},
+`}, env: []string{"CARGO_REGISTRIES_OTHER_INDEX=https://other.example/i",
+			"CARGO_REGISTRIES_OTHER_TOKEN=https://no.example"},
 			want: []string{"corp.example", "crates.example", "dotted.example", "other.example"}},
 		{name: "apt", files: map[string]string{
 			"etc/apt/sources.list":             "deb http://deb.example/debian stable main # https://no.example\n#deb https://no.example x y\ndeb cdrom:[x]/ stable main\n",
@@ -102,7 +106,8 @@ directory = "/srv/vendor"
 
 func TestPackageHostsPassOverWhatTheyCannotRead(t *testing.T) {
 	root := lay(t, map[string]string{"etc/apt/sources.list": "deb http://deb.example x y\n"})
-	p := egress.Packages{Root: root, Home: filepath.Join(root, "missing"), Environ: []string{"NOTHING", "PIP_CONFIG_FILE=relative.conf"}}
+	p := egress.Packages{Root: root, Home: filepath.Join(root, "missing"),
+		Environ: []string{"NOTHING", "PIP_CONFIG_FILE=relative.conf"}}
 	if runtime.GOOS == "linux" {
 		p.Environ = append(p.Environ, "npm_config_userconfig=/proc/self/mem", "GOENV=/dev/zero")
 	}

@@ -84,7 +84,8 @@ func compile(list string, words []string) (patterns, error) {
 		case err != nil:
 			return patterns{}, fmt.Errorf("network.%s: %q is neither a host nor *.suffix: %w", list, word, err)
 		case wild && netguard.IsAddress(host):
-			return patterns{}, fmt.Errorf("network.%s: %q: an IP address can't have subdomains: %w", list, word, netguard.ErrHost)
+			return patterns{}, fmt.Errorf("network.%s: %q: an IP address can't have subdomains: %w", list, word,
+				netguard.ErrHost)
 		case wild:
 			p.below = append(p.below, "."+host)
 		default:

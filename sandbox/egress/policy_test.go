@@ -12,7 +12,8 @@ import (
 )
 
 func TestPolicyNamesThePatternThatCannotMatch(t *testing.T) {
-	for _, bad := range []string{"", "https://example.com", "example.com:443", "example.com/x", "*.", "*.*.com", "a*.com", "ex ample.com", "*.10.0.0.1", "%65.com", "user@example.com"} {
+	for _, bad := range []string{"", "https://example.com", "example.com:443", "example.com/x", "*.", "*.*.com",
+		"a*.com", "ex ample.com", "*.10.0.0.1", "%65.com", "user@example.com"} {
 		err := egress.Policy{Allow: []string{"ok.example", bad}}.Validate()
 		if !errors.Is(err, netguard.ErrHost) || !strings.Contains(err.Error(), "network.allow") {
 			t.Errorf("%q: %v, want an error about network.allow", bad, err)
@@ -21,7 +22,8 @@ func TestPolicyNamesThePatternThatCannotMatch(t *testing.T) {
 			t.Errorf("%q: a proxy was made", bad)
 		}
 	}
-	good := egress.Policy{Allow: []string{"*", "*.example.com", "Example.COM.", "bücher.example", "[::1]", "10.0.0.1"}, Deny: []string{"*.evil.example"}}
+	good := egress.Policy{Allow: []string{"*", "*.example.com", "Example.COM.", "bücher.example", "[::1]", "10.0.0.1"},
+		Deny: []string{"*.evil.example"}}
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}

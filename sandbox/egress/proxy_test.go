@@ -18,14 +18,16 @@ import (
 func TestProxyServesOpenHosts(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"example.com", "*.example.com"}}, nil)
 	for _, scheme := range []string{"http", "socks5h"} {
-		for _, s := range []string{at(t, l.plain, "example.com", "/a?b=c"), at(t, l.tls, "example.com", "/a?b=c"), at(t, l.plain, "www.EXAMPLE.com.", "/a?b=c")} {
+		for _, s := range []string{at(t, l.plain, "example.com", "/a?b=c"), at(t, l.tls, "example.com", "/a?b=c"),
+			at(t, l.plain, "www.EXAMPLE.com.", "/a?b=c")} {
 			body, err := fetch(t, l.client(scheme), s)
 			if err != nil || body != "hello" {
 				t.Fatalf("%s through %s: %q, %v", s, scheme, body, err)
 			}
 			r := l.record()
-			if r.Verdict != egress.Allowed || r.Thread != "t1" || r.IP != netip.MustParseAddr("127.0.0.1") || !strings.HasSuffix(r.Host, "example.com") ||
-				!strings.HasPrefix(r.Rule, "allow ") || r.In == 0 || r.Out == 0 || r.Port == 0 || r.At.IsZero() || r.Took <= 0 {
+			if r.Verdict != egress.Allowed || r.Thread != "t1" || r.IP != netip.MustParseAddr("127.0.0.1") ||
+				!strings.HasSuffix(r.Host, "example.com") || !strings.HasPrefix(r.Rule, "allow ") || r.In == 0 ||
+				r.Out == 0 || r.Port == 0 || r.At.IsZero() || r.Took <= 0 {
 				t.Errorf("%s through %s: record %+v", s, scheme, r)
 			}
 		}
@@ -100,13 +102,16 @@ func TestProxyAsksAboutUnknownHosts(t *testing.T) {
 		{egress.No, time.Second, false, "answer no"},
 		{egress.Always, time.Second, true, "answer always"},
 	} {
-		if err := l.decisions.Remember(t.Context(), egress.Decision{Thread: "t1", Host: "new.example", Answer: step.answer, At: clock.Now()}); err != nil {
+		err := l.decisions.Remember(t.Context(), egress.Decision{Thread: "t1", Host: "new.example", Answer: step.answer,
+			At: clock.Now()})
+		if err != nil {
 			t.Fatal(err)
 		}
 		clock.Add(step.after)
 		code, _, _ := get()
 		if r := l.record(); (code == 200) != step.open || r.Rule != step.rule {
-			t.Errorf("%s after %v: %d, rule %q; want open %v, %q", step.answer, step.after, code, r.Rule, step.open, step.rule)
+			t.Errorf("%s after %v: %d, rule %q; want open %v, %q", step.answer, step.after, code, r.Rule, step.open,
+				step.rule)
 		}
 	}
 	l.addr = l.serve("t2")
@@ -157,9 +162,11 @@ func TestProxyRefusesByRule(t *testing.T) {
 		{"loopback v6", "[::1]:" + port, "address loopback", ""},
 	}
 	for _, tt := range tests {
-		for _, request := range []string{"CONNECT " + tt.target + " HTTP/1.1\r\n\r\n", "GET http://" + tt.target + "/ HTTP/1.1\r\nHost: x\r\n\r\n"} {
+		for _, request := range []string{"CONNECT " + tt.target + " HTTP/1.1\r\n\r\n",
+			"GET http://" + tt.target + "/ HTTP/1.1\r\nHost: x\r\n\r\n"} {
 			back := l.say(request)
-			if !strings.HasPrefix(back, "HTTP/1.1 403 blocked by sandbox network policy: ") || !strings.Contains(back, tt.text) {
+			if !strings.HasPrefix(back, "HTTP/1.1 403 blocked by sandbox network policy: ") ||
+				!strings.Contains(back, tt.text) {
 				t.Errorf("%s: %q answered by %q", tt.name, request, back)
 			}
 			if r := l.record(); r.Rule != tt.rule || r.Verdict == egress.Allowed || r.IP.IsValid() {
@@ -170,14 +177,16 @@ func TestProxyRefusesByRule(t *testing.T) {
 	if len(l.requests()) != 0 || len(l.questions) != 0 {
 		t.Errorf("%d requests passed, %d questions asked", len(l.requests()), len(l.questions))
 	}
-	if back := l.say("GET http://8.8.8.8.:" + other + "/ HTTP/1.1\r\nHost: x\r\n\r\n"); !strings.Contains(back, "8.8.8.8 port 22") {
+	back := l.say("GET http://8.8.8.8.:" + other + "/ HTTP/1.1\r\nHost: x\r\n\r\n")
+	if !strings.Contains(back, "8.8.8.8 port 22") {
 		t.Errorf("literal with a dot: %q", back)
 	}
 }
 
 func TestProxyRefusesWhenAnswersCannotBeRead(t *testing.T) {
 	l := newLab(t, egress.Policy{}, func(l *lab) { l.Decisions = &broken{} })
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/")); err != nil || !strings.HasPrefix(body, "403 blocked") {
+	body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/"))
+	if err != nil || !strings.HasPrefix(body, "403 blocked") {
 		t.Errorf("%q, %v", body, err)
 	}
 	if r := l.record(); r.Verdict != egress.Failed {
@@ -187,7 +196,8 @@ func TestProxyRefusesWhenAnswersCannotBeRead(t *testing.T) {
 
 func TestProxyWithoutAnyoneToAskRefuses(t *testing.T) {
 	l := newLab(t, egress.Policy{}, func(l *lab) { l.Ask, l.Decisions = nil, nil })
-	if body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/")); err != nil || !strings.HasPrefix(body, "403 blocked") {
+	body, err := fetch(t, l.client("http"), at(t, l.plain, "a.example", "/"))
+	if err != nil || !strings.HasPrefix(body, "403 blocked") {
 		t.Errorf("%q, %v", body, err)
 	}
 	if r := l.record(); r.Verdict != egress.Denied || r.Rule != "default" {
@@ -220,7 +230,8 @@ func TestPackageHostsAreOpenForReading(t *testing.T) {
 		"GET " + address + " HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi",
 		"GET " + address + " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
 	} {
-		if back := l.say(request); !strings.HasPrefix(back, "HTTP/1.1 403 blocked by sandbox network policy: index.example (package hosts") {
+		back := l.say(request)
+		if !strings.HasPrefix(back, "HTTP/1.1 403 blocked by sandbox network policy: index.example (package hosts") {
 			t.Errorf("%q answered by %q", request, back)
 		}
 		if r := l.record(); r.Rule != "method" || r.Verdict != egress.Forbidden {
@@ -230,10 +241,12 @@ func TestPackageHostsAreOpenForReading(t *testing.T) {
 	if n := len(l.requests()) - before; n != 0 {
 		t.Errorf("%d of them reached the server", n)
 	}
-	if err := l.decisions.Remember(t.Context(), egress.Decision{Thread: "t1", Host: "index.example", Answer: egress.Thread, At: time.Now()}); err != nil {
+	if err := l.decisions.Remember(t.Context(),
+		egress.Decision{Thread: "t1", Host: "index.example", Answer: egress.Thread, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	resp, err := l.client("http").Post(at(t, l.plain, "index.example", "/echo"), "text/plain", strings.NewReader("body"))
+	resp, err := l.client("http").Post(at(t, l.plain, "index.example", "/echo"), "text/plain",
+		strings.NewReader("body"))
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("POST after an answer: %v, %v", resp, err)
 	}
@@ -241,7 +254,9 @@ func TestPackageHostsAreOpenForReading(t *testing.T) {
 }
 
 func TestProxyOutlivesAPanic(t *testing.T) {
-	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, func(l *lab) { l.Ask = func(egress.Question) { panic("asked") } })
+	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, func(l *lab) {
+		l.Ask = func(egress.Question) { panic("asked") }
+	})
 	if back := l.say("GET " + at(t, l.plain, "b.example", "/") + " HTTP/1.1\r\n\r\n"); back != "" {
 		t.Errorf("answered by %q", back)
 	}

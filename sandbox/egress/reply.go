@@ -45,7 +45,8 @@ func closedPort(host string, port int, l Limits) *denial {
 		open = append(open, strconv.Itoa(p))
 	}
 	return &denial{http.StatusForbidden, Forbidden, "port",
-		fmt.Sprintf("blocked by sandbox network policy: %s port %d (open ports: %s)", host, port, strings.Join(open, ", "))}
+		fmt.Sprintf("blocked by sandbox network policy: %s port %d (open ports: %s)", host, port,
+			strings.Join(open, ", "))}
 }
 
 // closedAddress tells what kind of address a host has, never which.
@@ -61,7 +62,8 @@ func closedAddress(host string, err error) *denial {
 
 func overBudget(l Limits) *denial {
 	return &denial{http.StatusTooManyRequests, Exhausted, "budget",
-		fmt.Sprintf("sandbox network budget used up: a thread may receive %d MB and send %d MB a day", l.In>>20, l.Out>>20)}
+		fmt.Sprintf("sandbox network budget used up: a thread may receive %d MB and send %d MB a day", l.In>>20,
+			l.Out>>20)}
 }
 
 func malformed(text string) *denial {

@@ -54,7 +54,8 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 		if r := recover(); r != nil {
 			// The bytes come from programs that a model wrote; none of them may
 			// end the server.
-			slog.ErrorContext(ctx, "sandbox proxy connection", "thread", thread, "panic", r, "stack", string(debug.Stack()))
+			slog.ErrorContext(ctx, "sandbox proxy connection", "thread", thread, "panic", r,
+				"stack", string(debug.Stack()))
 			s.record.Verdict = Failed
 		}
 		for _, stop := range s.stops {
@@ -122,7 +123,8 @@ func (s *session) readRequest() (*http.Request, bool) {
 	}
 	switch {
 	case s.head.N <= 0:
-		s.refuse(&denial{http.StatusRequestHeaderFieldsTooLarge, Malformed, "head", "the request's head is too large"}, nil)
+		s.refuse(&denial{http.StatusRequestHeaderFieldsTooLarge, Malformed, "head",
+			"the request's head is too large"}, nil)
 	default:
 		s.refuse(malformed("malformed request"), nil)
 	}

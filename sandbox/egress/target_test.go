@@ -13,7 +13,8 @@ import (
 )
 
 func FuzzAbsolute(f *testing.F) {
-	for _, s := range []string{"http://a.example/x?y", "HTTP://A:80", "http://[::1]:8/", "http://u@a/", "http://a%2e/", "http://a:b@c", "http://a?@b", "http://a#@b", "http://a\\@b"} {
+	for _, s := range []string{"http://a.example/x?y", "HTTP://A:80", "http://[::1]:8/", "http://u@a/", "http://a%2e/",
+		"http://a:b@c", "http://a?@b", "http://a#@b", "http://a\\@b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
@@ -34,7 +35,8 @@ func FuzzAbsolute(f *testing.F) {
 		if number == "" {
 			number = "80"
 		}
-		if other, err := netguard.Host(name); err != nil || other != host || number != strconv.Itoa(port) || u.User != nil {
+		if other, err := netguard.Host(name); err != nil || other != host || number != strconv.Itoa(port) ||
+			u.User != nil {
 			t.Fatalf("%q leads to %s port %d; net/url reads %q (%q, %v)", uri, host, port, u.Host, other, err)
 		}
 	})
@@ -72,6 +74,7 @@ func FuzzSession(f *testing.F) {
 				t.Errorf("%q: record %+v", in, r)
 			}
 		}
-		p.converse(context.Background(), oneWay{in: bytes.NewReader(in)}, newAccount(Limits{}.withDefaults(), p.clock), "t")
+		p.converse(context.Background(), oneWay{in: bytes.NewReader(in)},
+			newAccount(Limits{}.withDefaults(), p.clock), "t")
 	})
 }

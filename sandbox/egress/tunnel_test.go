@@ -38,7 +38,8 @@ func TestTunnelNeedsTheNameItWasOpenedFor(t *testing.T) {
 			if status != "HTTP/1.1 200 Connection Established" {
 				t.Fatalf("CONNECT: %s", status)
 			}
-			err := tls.Client(c, &tls.Config{ServerName: tt.sni, InsecureSkipVerify: true}).HandshakeContext(t.Context())
+			err := tls.Client(c, &tls.Config{ServerName: tt.sni, InsecureSkipVerify: true}).
+				HandshakeContext(t.Context())
 			c.Close()
 			if (err == nil) != tt.open {
 				t.Errorf("handshake = %v, want open %v", err, tt.open)
@@ -60,7 +61,8 @@ func TestTunnelNeedsTheNameItWasOpenedFor(t *testing.T) {
 func TestTunnelCarriesTLSOnly(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"example.com"}}, nil)
 	for name, text := range map[string]string{
-		"http": "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", "ssh": "SSH-2.0-x\r\n", "garbage": "\x16\x03\x01\x00\x05hello",
+		"http": "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", "ssh": "SSH-2.0-x\r\n",
+		"garbage": "\x16\x03\x01\x00\x05hello",
 	} {
 		c, r, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(portOf(t, l.tls))))
 		if _, err := io.WriteString(c, text); err != nil {
@@ -81,14 +83,16 @@ func TestTunnelCarriesTLSOnly(t *testing.T) {
 }
 
 func TestTunnelToAnHTTPPortCarriesOneCheckedRequest(t *testing.T) {
-	l := newLab(t, egress.Policy{Allow: []string{"a.example"}, Packages: true, PackageHosts: []string{"index.example"}}, nil)
+	l := newLab(t, egress.Policy{Allow: []string{"a.example"}, Packages: true,
+		PackageHosts: []string{"index.example"}}, nil)
 	ask := func(host, request string) string {
 		c, r, status := l.connect(net.JoinHostPort(host, strconv.Itoa(portOf(t, l.plain))))
 		defer c.Close()
 		if !strings.Contains(status, " 200 ") {
 			return status
 		}
-		if _, err := io.WriteString(c, strings.ReplaceAll(request, "PORT", strconv.Itoa(portOf(t, l.plain)))); err != nil {
+		_, err := io.WriteString(c, strings.ReplaceAll(request, "PORT", strconv.Itoa(portOf(t, l.plain))))
+		if err != nil {
 			t.Fatal(err)
 		}
 		back, _ := io.ReadAll(r)
@@ -111,7 +115,8 @@ func TestTunnelToAnHTTPPortCarriesOneCheckedRequest(t *testing.T) {
 		}
 		r := l.record()
 		reached := len(l.requests()) - before
-		if open := strings.Contains(tt.want, "200"); open != (r.Verdict == egress.Allowed) || open != (reached == 1) || open != (r.Out > 0) {
+		if open := strings.Contains(tt.want, "200"); open != (r.Verdict == egress.Allowed) || open != (reached == 1) ||
+			open != (r.Out > 0) {
 			t.Errorf("%s: record %+v, %d requests arrived", name, r, reached)
 		}
 	}
@@ -187,7 +192,8 @@ func TestHalfClosedTunnelsDeliverTheRest(t *testing.T) {
 func TestSocksRefusesAsItsProtocolSays(t *testing.T) {
 	l := newLab(t, egress.Policy{Allow: []string{"a.example"}}, nil)
 	request := func(command, kind byte, address string, port int) string {
-		return "\x05\x01\x00\x05" + string([]byte{command, 0, kind}) + address + string(binary.BigEndian.AppendUint16(nil, uint16(port)))
+		return "\x05\x01\x00\x05" + string([]byte{command, 0, kind}) + address +
+			string(binary.BigEndian.AppendUint16(nil, uint16(port)))
 	}
 	name := func(s string) string { return string([]byte{byte(len(s))}) + s }
 	port := portOf(t, l.tls)

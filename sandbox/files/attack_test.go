@@ -48,7 +48,8 @@ func TestLinksThatLeaveAreRefused(t *testing.T) {
 	link(t, "../../../../x", filepath.Join(ws, "above"))
 
 	for _, name := range []string{
-		"absolute", "relative", "folder/secret", "proc", "environ", "loop-a", "self", "self/x", "dressed", "above", "above/y",
+		"absolute", "relative", "folder/secret", "proc", "environ", "loop-a", "self", "self/x", "dressed", "above",
+		"above/y",
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, err := f.ReadFile(t.Context(), name, 100)
@@ -65,7 +66,8 @@ func TestLinksThatLeaveAreRefused(t *testing.T) {
 			}
 		})
 	}
-	if err := f.Walk(t.Context(), "folder", files.WalkOptions{}, func(files.Entry) error { return nil }); !errors.Is(err, files.ErrEscape) {
+	if err := f.Walk(t.Context(), "folder", files.WalkOptions{},
+		func(files.Entry) error { return nil }); !errors.Is(err, files.ErrEscape) {
 		t.Errorf("Walk = %v", err)
 	}
 	if b, _ := os.ReadFile(secret); string(b) != "secret" {
@@ -88,13 +90,15 @@ func TestLinksInsideWorkAsInTheSandbox(t *testing.T) {
 	}
 	put(t, f, "twice", "changed")
 	put(t, f, "dangling", "made")
-	if text(t, f, "/mnt/user-data/outputs/dir/x") != "changed" || text(t, f, "/mnt/user-data/outputs/new/file") != "made" {
+	if text(t, f, "/mnt/user-data/outputs/dir/x") != "changed" ||
+		text(t, f, "/mnt/user-data/outputs/new/file") != "made" {
 		t.Error("a write through a link did not reach its target")
 	}
 	if info, err := f.Lstat("absolute"); err != nil || info.Mode().Type() != fs.ModeSymlink {
 		t.Errorf("Lstat = %v, %v", info, err)
 	}
-	if l, err := f.List(t.Context(), "absolute", 1); err != nil || len(l.Entries) != 1 || l.Entries[0].Path != "/mnt/user-data/workspace/absolute/x" {
+	l, err := f.List(t.Context(), "absolute", 1)
+	if err != nil || len(l.Entries) != 1 || l.Entries[0].Path != "/mnt/user-data/workspace/absolute/x" {
 		t.Errorf("List = %+v, %v", l, err)
 	}
 }
@@ -223,7 +227,8 @@ func TestRemoveDoesNotFollowLinks(t *testing.T) {
 
 func TestOddNamesAreListedAndOpened(t *testing.T) {
 	f, _ := open(t)
-	names := []string{"line\nbreak", "right\u202eto-left", "with space", " lead", "报告.md", "-rf", "a*b", "quote\"'", "tab\t"}
+	names := []string{"line\nbreak", "right\u202eto-left", "with space", " lead", "报告.md", "-rf", "a*b",
+		"quote\"'", "tab\t"}
 	for _, n := range names {
 		put(t, f, n, n)
 	}

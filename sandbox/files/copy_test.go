@@ -38,7 +38,8 @@ func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(copied, "workspace", "inside")); err != nil || string(b) != "echo" {
 		t.Errorf("through the link inside: %q %v", b, err)
 	}
-	if info, err := os.Lstat(filepath.Join(copied, "workspace", "a", "b", "run.sh")); err != nil || info.Mode().Perm()&0o100 == 0 {
+	if info, err := os.Lstat(filepath.Join(copied, "workspace", "a", "b", "run.sh")); err != nil ||
+		info.Mode().Perm()&0o100 == 0 {
 		t.Errorf("the script: %v %v", info, err)
 	}
 	if to, err := os.Readlink(filepath.Join(copied, "outputs", "outside")); err != nil || to != secret {
@@ -58,7 +59,8 @@ func TestCopyTakesFilesFoldersAndLinks(t *testing.T) {
 	if err := dirs.Copy(t.Context(), "nothing", "other"); err != nil {
 		t.Errorf("a thread without files: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dirs.Root, "threads", "other", "user-data", "workspace")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dirs.Root, "threads", "other", "user-data", "workspace")); errors.Is(err,
+		fs.ErrNotExist) {
 		t.Error("the copy of nothing has no folders")
 	}
 }

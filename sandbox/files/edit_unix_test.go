@@ -25,8 +25,8 @@ func TestEditsTakePlainTextsOfTheAgentOnly(t *testing.T) {
 	must(dirs.Create("t"))
 	base := filepath.Join(dirs.Root, "threads", "t", "user-data")
 	for name, text := range map[string]string{
-		"outputs/a.md": "one\n", "outputs/x.skill": "z", "outputs/b.bin": "a\x00b", "outputs/latin.txt": "\xe9", "workspace/w.txt": "w",
-		"outputs/large.txt": strings.Repeat("x", files.MaxEdit+1), "outputs/dir/in.txt": "in",
+		"outputs/a.md": "one\n", "outputs/x.skill": "z", "outputs/b.bin": "a\x00b", "outputs/latin.txt": "\xe9",
+		"workspace/w.txt": "w", "outputs/large.txt": strings.Repeat("x", files.MaxEdit+1), "outputs/dir/in.txt": "in",
 	} {
 		must(os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o700))
 		must(os.WriteFile(filepath.Join(base, name), []byte(text), 0o640))

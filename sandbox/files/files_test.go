@@ -92,7 +92,8 @@ func TestCleanGivesOneNamePerFile(t *testing.T) {
 }
 
 func FuzzCleanNeverLeaves(f *testing.F) {
-	for _, s := range []string{"a", "../x", "/mnt/user-data/outputs/../../..", "/mnt/skills/..", "//", "a/./../..//b", "/mnt/user-data/workspace/\x00"} {
+	for _, s := range []string{"a", "../x", "/mnt/user-data/outputs/../../..", "/mnt/skills/..", "//", "a/./../..//b",
+		"/mnt/user-data/workspace/\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -127,7 +128,8 @@ func TestThreadIDsAreChecked(t *testing.T) {
 			t.Errorf("Open(%q) = %v", id, err)
 		}
 	}
-	if _, err := dirs.Open("never-created"); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), dirs.Root) {
+	_, err := dirs.Open("never-created")
+	if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), dirs.Root) {
 		t.Errorf("Open of a thread without folders = %v", err)
 	}
 }
@@ -228,8 +230,9 @@ func TestErrorsNameVirtualPathsOnly(t *testing.T) {
 	create := f.WriteFile(t.Context(), "file/below", nil, false)
 	for name, err := range map[string]error{
 		"missing": missing, "directory": dir, "below a file": below, "write below a file": create,
-		"remove": f.Remove("nope"), "rename": f.Rename("nope", "b"), "rename root": f.Rename("/mnt/user-data/outputs", "b"),
-		"remove root": f.Remove("/mnt/user-data/outputs"), "mkdir": f.Mkdir("file/x"),
+		"remove": f.Remove("nope"), "rename": f.Rename("nope", "b"),
+		"rename root": f.Rename("/mnt/user-data/outputs", "b"), "remove root": f.Remove("/mnt/user-data/outputs"),
+		"mkdir":                f.Mkdir("file/x"),
 		"write to a directory": f.WriteFile(t.Context(), "/mnt/user-data/outputs", nil, true),
 	} {
 		if err == nil || strings.Contains(err.Error(), base) {
@@ -279,7 +282,8 @@ func TestMountsAreReadOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(skills, "SKILL.md"), []byte("how"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, base := openIn(t, files.Dirs{Root: t.TempDir(), Mounts: []files.Mount{{Path: "/mnt/skills/public", Dir: skills}}})
+	f, base := openIn(t,
+		files.Dirs{Root: t.TempDir(), Mounts: []files.Mount{{Path: "/mnt/skills/public", Dir: skills}}})
 	if got := text(t, f, "/mnt/skills/public/SKILL.md"); got != "how" {
 		t.Fatalf("got %q", got)
 	}
@@ -329,7 +333,8 @@ func TestThreadsNamesThoseWithFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(dirs.Remove("b"), os.Mkdir(filepath.Join(dirs.Root, "threads", "not an id"), 0o700)); err != nil {
+	if err := errors.Join(dirs.Remove("b"),
+		os.Mkdir(filepath.Join(dirs.Root, "threads", "not an id"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
@@ -352,7 +357,8 @@ func TestReadDirShowsLinksAndStopsAtTheLimit(t *testing.T) {
 		t.Fatalf("%d names, more %v, %v", len(all), more, err)
 	}
 	for _, i := range all {
-		if (i.Name() == "l") != (i.Mode().Type() == fs.ModeSymlink) || (i.Name() == "a") != (i.Mode().IsRegular() && i.Size() == 2) {
+		if (i.Name() == "l") != (i.Mode().Type() == fs.ModeSymlink) ||
+			(i.Name() == "a") != (i.Mode().IsRegular() && i.Size() == 2) {
 			t.Errorf("%s is %v with %d bytes", i.Name(), i.Mode(), i.Size())
 		}
 	}

@@ -30,8 +30,8 @@ func paths(entries []files.Entry) []string {
 func TestListIsSortedAndLeavesOutNoise(t *testing.T) {
 	f, _ := open(t)
 	for _, p := range []string{
-		"b.txt", "a/2.py", "a/1.py", "a/deep/x", ".git/config", "node_modules/m/i.js", "x.log", "y.swp", "pkg.egg-info/z",
-		"old~", ".upload-1.part", "build/o", "builds/kept", ".gitignore", "note.md",
+		"b.txt", "a/2.py", "a/1.py", "a/deep/x", ".git/config", "node_modules/m/i.js", "x.log", "y.swp",
+		"pkg.egg-info/z", "old~", ".upload-1.part", "build/o", "builds/kept", ".gitignore", "note.md",
 	} {
 		put(t, f, p, "x")
 	}
@@ -95,7 +95,8 @@ func TestCancelEndsAWalk(t *testing.T) {
 
 func TestGlobMeaning(t *testing.T) {
 	f, _ := open(t)
-	for _, p := range []string{"a.py", "src/a.py", "src/in/b.py", "src/in/c.ts", "lib/src/d.py", "docs/x.md", "docs/[1].md", "报告/年.md"} {
+	for _, p := range []string{"a.py", "src/a.py", "src/in/b.py", "src/in/c.ts", "lib/src/d.py", "docs/x.md",
+		"docs/[1].md", "报告/年.md"} {
 		put(t, f, p, "x")
 	}
 	for _, c := range []struct {
@@ -134,7 +135,8 @@ func TestGlobMeaning(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "  ", "[a", `a\`, "../x", strings.Repeat("a", 1001), strings.Repeat("{a,b}", 7)} {
-		if _, err := f.Glob(t.Context(), files.GlobQuery{Pattern: bad, Path: ".", Max: 5}); !errors.Is(err, files.ErrGlob) {
+		_, err := f.Glob(t.Context(), files.GlobQuery{Pattern: bad, Path: ".", Max: 5})
+		if !errors.Is(err, files.ErrGlob) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -148,8 +150,10 @@ func TestStarsCannotMakeASearchSlow(t *testing.T) {
 	f, _ := openIn(t, files.Dirs{Root: t.TempDir(), Limits: files.SearchLimits{Time: time.Minute}})
 	put(t, f, strings.Repeat("a/", 18)+strings.Repeat("a", 200), "x")
 	start := time.Now()
-	for _, p := range []string{strings.Repeat("**/", 300) + "b", strings.Repeat("*a", 100) + "b", strings.Repeat("{", 900)} {
-		if r, err := f.Glob(t.Context(), files.GlobQuery{Pattern: p, Path: ".", Max: 5}); err != nil || len(r.Paths) > 0 {
+	for _, p := range []string{strings.Repeat("**/", 300) + "b", strings.Repeat("*a", 100) + "b",
+		strings.Repeat("{", 900)} {
+		if r, err := f.Glob(t.Context(), files.GlobQuery{Pattern: p, Path: ".", Max: 5}); err != nil ||
+			len(r.Paths) > 0 {
 			t.Errorf("%.20q: %v %v", p, r.Paths, err)
 		}
 	}
@@ -190,7 +194,8 @@ func TestGrepFindsLines(t *testing.T) {
 			r, err := f.Grep(t.Context(), c.q)
 			var got []string
 			for _, m := range r.Matches {
-				got = append(got, fmt.Sprintf("%s:%d:%s", strings.TrimPrefix(m.Path, files.Workspace+"/"), m.Line, m.Text))
+				got = append(got, fmt.Sprintf("%s:%d:%s", strings.TrimPrefix(m.Path, files.Workspace+"/"),
+					m.Line, m.Text))
 			}
 			if err != nil || !slices.Equal(got, c.want) {
 				t.Fatalf("got %q, %v", got, err)
@@ -203,7 +208,8 @@ func TestGrepFindsLines(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if _, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "a", Glob: "[", Path: ".", Max: 1}); !errors.Is(err, files.ErrGlob) {
+	if _, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "a", Glob: "[", Path: ".", Max: 1}); !errors.Is(err,
+		files.ErrGlob) {
 		t.Errorf("bad glob: %v", err)
 	}
 	r, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "two", Path: ".", Max: 1})
@@ -214,14 +220,16 @@ func TestGrepFindsLines(t *testing.T) {
 
 func TestGrepShowsTheMatchOfALongLine(t *testing.T) {
 	f, _ := open(t)
-	put(t, f, "min.js", strings.Repeat("é", 5000)+"needle"+strings.Repeat("ü", 5000)+"\n"+"needle"+strings.Repeat("z", 400)+"\n"+strings.Repeat("y", 400)+"needle")
+	put(t, f, "min.js", strings.Repeat("é", 5000)+"needle"+strings.Repeat("ü", 5000)+"\n"+"needle"+
+		strings.Repeat("z", 400)+"\n"+strings.Repeat("y", 400)+"needle")
 	r, err := f.Grep(t.Context(), files.GrepQuery{Pattern: "needle", Path: ".", Max: 10})
 	if err != nil || len(r.Matches) != 3 {
 		t.Fatalf("%+v %v", r, err)
 	}
 	for i, m := range r.Matches {
 		n := utf8.RuneCountInString(m.Text)
-		if !strings.Contains(m.Text, "needle") || n > 206 || n < 50 || strings.HasPrefix(m.Text, "...") != (i != 1) || strings.HasSuffix(m.Text, "...") != (i != 2) {
+		if !strings.Contains(m.Text, "needle") || n > 206 || n < 50 || strings.HasPrefix(m.Text, "...") != (i != 1) ||
+			strings.HasSuffix(m.Text, "...") != (i != 2) {
 			t.Errorf("match %d: %d characters %q", i, n, m.Text)
 		}
 	}

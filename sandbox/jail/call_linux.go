@@ -22,7 +22,8 @@ const (
 // while it lives, also those that try to leave. It reports when the command
 // itself ends; what still runs then goes on below process 1.
 func callMain() {
-	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil ||
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		os.Exit(1)
 	}
 	// Signals with a handler are ordinary again in the command; ignored ones

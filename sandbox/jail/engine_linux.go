@@ -111,7 +111,8 @@ type engineCall struct {
 func engineCallMain() {
 	// The filter is one of this thread and what it starts.
 	runtime.LockOSThread()
-	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil ||
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		os.Exit(1)
 	}
 	signal.Notify(make(chan os.Signal, 1))

@@ -17,9 +17,10 @@ const (
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
-	rightsDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	rightsOfFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	rightsDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	rightsOfFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 type rule struct {
@@ -32,8 +33,8 @@ type rule struct {
 // may signal each other.
 func (s *setup) landlock() error {
 	rules := []rule{
-		{"/", rightsList}, {"/proc", rightsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}, {"/dev", rightsDevice | rightsList},
-		{"/tmp", rightsWrite}, {"/dev/shm", rightsWrite}, {"/.sbx", rightsExec},
+		{"/", rightsList}, {"/proc", rightsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE},
+		{"/dev", rightsDevice | rightsList}, {"/tmp", rightsWrite}, {"/dev/shm", rightsWrite}, {"/.sbx", rightsExec},
 	}
 	for _, b := range s.Binds {
 		r := uint64(rightsExec)

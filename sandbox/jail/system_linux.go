@@ -49,8 +49,8 @@ func (s *setup) proc() error {
 		if err := mount(name, name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return err
 		}
-		if err := s.setFlags(name, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC,
-			true); err != nil {
+		if err := s.setFlags(name, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|
+			unix.MOUNT_ATTR_NOEXEC, true); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,8 @@ func plainSpec(s *ns.System, cfg sandbox.Config, base string, p sandbox.Policy) 
 		}
 	}
 	if len(cut.left) > 0 {
-		cfg.Log.Warn("commands do not see some folders: private files lie among too many others there", "hidden", cut.left)
+		cfg.Log.Warn("commands do not see some folders: private files lie among too many others there",
+			"hidden", cut.left)
 	}
 	return jail.Spec{
 		Plain: true, Binds: append(cut.binds, own...), Limits: ns.InnerLimits(p.Limits),
@@ -99,7 +100,8 @@ func (p *pieces) add(b jail.Bind) error {
 		p.binds = append(p.binds, jail.Bind{Src: b.Src, Dst: b.Dst, List: true, Optional: true})
 	}
 	for _, e := range entries {
-		piece := jail.Bind{Src: filepath.Join(b.Src, e.Name()), Dst: b.Dst + "/" + e.Name(), Write: b.Write, Optional: true}
+		piece := jail.Bind{Src: filepath.Join(b.Src, e.Name()), Dst: b.Dst + "/" + e.Name(), Write: b.Write,
+			Optional: true}
 		if e.Type()&fs.ModeSymlink != 0 || slices.Contains(p.secrets, piece.Src) {
 			continue // a link leads to what is allowed or not by itself
 		}

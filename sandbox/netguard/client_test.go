@@ -70,11 +70,14 @@ func fetch(t *testing.T, c *http.Client, address string) (string, error) {
 }
 
 func TestClientRefusesPrivateAddresses(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { t.Error("the server was reached") }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("the server was reached")
+	}))
 	defer s.Close()
 	c := netguard.Client(&netguard.Guard{}, netguard.ClientLimits{Ports: []int{portOf(t, s), 80}})
 	var refused *netguard.Refused
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "metadata.google.internal", "x.local", "10.0.0.1"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254",
+		"metadata.google.internal", "x.local", "10.0.0.1"} {
 		if _, err := fetch(t, c, "http://"+host+":"+strconv.Itoa(portOf(t, s))+"/"); !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want a refusal", host, err)
 		}
@@ -123,11 +126,14 @@ func TestClientJudgesEveryRedirect(t *testing.T) {
 		_, _ = io.WriteString(w, "arrived")
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}), netguard.ClientLimits{Ports: []int{portOf(t, s)}})
+	c := netguard.Client(hosts(map[string]string{"evil.example": "169.254.169.254", "lan.example": "192.168.0.1"}),
+		netguard.ClientLimits{Ports: []int{portOf(t, s)}})
 	var refused *netguard.Refused
 	for to, want := range map[string]any{
-		at(t, s, "evil.example", "/"): &refused, at(t, s, "lan.example", "/"): &refused, at(t, s, "10.0.0.1", "/"): &refused,
-		"http://example.com:22/": netguard.ErrURL, "file:///etc/passwd": netguard.ErrURL, "http://u:p@example.com/": netguard.ErrURL, "http://127.1/": netguard.ErrHost,
+		at(t, s, "evil.example", "/"): &refused, at(t, s, "lan.example", "/"): &refused,
+		at(t, s, "10.0.0.1", "/"): &refused,
+		"http://example.com:22/":  netguard.ErrURL, "file:///etc/passwd": netguard.ErrURL,
+		"http://u:p@example.com/": netguard.ErrURL, "http://127.1/": netguard.ErrHost,
 	} {
 		_, err := fetch(t, c, at(t, s, "ok.example", "/?to="+url.QueryEscape(to)))
 		if sentinel, ok := want.(error); ok && !errors.Is(err, sentinel) || !ok && !errors.As(err, want) {
@@ -182,7 +188,8 @@ func TestClientLimitsBodiesAfterDecompression(t *testing.T) {
 			t.Errorf("%s over the limit: %d bytes, %v", path, len(body), err)
 		}
 	}
-	if body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit))); !errors.Is(err, netguard.ErrTooLarge) || len(body) != limit {
+	body, err := fetch(t, c, at(t, s, "a.example", fmt.Sprintf("/bomb?n=%d", 20*limit)))
+	if !errors.Is(err, netguard.ErrTooLarge) || len(body) != limit {
 		t.Errorf("bomb: %d bytes, %v", len(body), err)
 	}
 	if _, err := fetch(t, c, at(t, s, "a.example", "/br")); !errors.Is(err, netguard.ErrType) {
@@ -195,7 +202,8 @@ func TestClientReadsWantedTypesOnly(t *testing.T) {
 		w.Header()["Content-Type"] = r.URL.Query()["type"]
 	}))
 	defer s.Close()
-	c := netguard.Client(hosts(nil), netguard.ClientLimits{Ports: []int{portOf(t, s)}, Types: []string{"text/*", "application/pdf"}})
+	c := netguard.Client(hosts(nil),
+		netguard.ClientLimits{Ports: []int{portOf(t, s)}, Types: []string{"text/*", "application/pdf"}})
 	for kind, good := range map[string]bool{
 		"text/html; charset=utf-8": true, "TEXT/PLAIN": true, "application/pdf": true,
 		"application/octet-stream": false, "textual/html": false, "application/pdfx": false, "": false,
@@ -247,7 +255,9 @@ func TestClientEndsInTime(t *testing.T) {
 }
 
 func TestClientSpeaksTLSWithTheNameItWasAskedFor(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Proto)
+	}))
 	s.EnableHTTP2 = true
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()

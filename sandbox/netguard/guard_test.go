@@ -101,7 +101,8 @@ func TestGuardLetsPublicAddressesThrough(t *testing.T) {
 		"169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0",
 		"192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "8.8.8.8",
 		"2606:4700:4700::1111", "2a00:1450::1", "3fff:ffff::1",
-		"::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "2001:0:808:808:0:0:f7f7:f7f7", "2606:4700::5efe:808:808",
+		"::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "2001:0:808:808:0:0:f7f7:f7f7",
+		"2606:4700::5efe:808:808",
 	} {
 		if err := g.Check(netip.MustParseAddr(text)); err != nil {
 			t.Errorf("Check(%s) = %v", text, err)
@@ -244,7 +245,8 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 			asked++
 			switch host {
 			case "mixed.example":
-				return []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("::ffff:127.0.0.1")}, nil
+				return []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("10.0.0.1"),
+					netip.MustParseAddr("::ffff:127.0.0.1")}, nil
 			case "bad.example":
 				return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
 			case "second.example":
@@ -312,7 +314,8 @@ func TestDialContextJudgesEveryAddressOfAName(t *testing.T) {
 }
 
 func FuzzGuardCheck(f *testing.F) {
-	for _, s := range []string{"127.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "64:ff9b::1", "2002:a00:1::", "2001::f5ff:fffe", "fe80::1"} {
+	for _, s := range []string{"127.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "64:ff9b::1", "2002:a00:1::",
+		"2001::f5ff:fffe", "fe80::1"} {
 		f.Add(netip.MustParseAddr(s).AsSlice())
 	}
 	g := &netguard.Guard{Local: nobody}

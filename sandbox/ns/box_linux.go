@@ -156,8 +156,9 @@ func (b *Box) spawn(spec jail.Spec) error {
 // attributes are the namespaces and users of the first process.
 func (b *Box) attributes(spec jail.Spec) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
-		Setsid:     true,
-		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
+		Setsid: true,
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+			unix.CLONE_NEWCGROUP,
 	}
 	if spec.Loopback {
 		a.Cloneflags |= unix.CLONE_NEWNET
@@ -175,7 +176,8 @@ func (b *Box) attributes(spec jail.Spec) *syscall.SysProcAttr {
 // a program starts.
 func mapUsers(a *syscall.SysProcAttr, owner int) {
 	if owner >= 0 {
-		ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: jail.UID, HostID: owner, Size: 1}}
+		ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1},
+			{ContainerID: jail.UID, HostID: owner, Size: 1}}
 		a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = ids, ids, true
 		return
 	}

@@ -206,7 +206,8 @@ func (b *Box) send(id int, j pool.Job) error {
 	for _, f := range files[1:] {
 		fds = append(fds, int(f.Fd()))
 	}
-	_, err = b.write(&jail.Message{Op: jail.OpExec, ID: id, Stdin: j.Stdin != nil || j.In != nil, Script: r.Script}, fds...)
+	_, err = b.write(&jail.Message{Op: jail.OpExec, ID: id, Stdin: j.Stdin != nil || j.In != nil,
+		Script: r.Script}, fds...)
 	return err
 }
 

@@ -29,7 +29,9 @@ func groupTree(t *testing.T, files map[string]string) (proc, group string) {
 	root := t.TempDir()
 	proc, group = filepath.Join(root, "proc"), filepath.Join(root, "cgroup", "fawn.service")
 	mustWrite(t, filepath.Join(proc, "self", "cgroup"), "4:memory:/old\n0::/fawn.service\n")
-	mustWrite(t, filepath.Join(proc, "self", "mountinfo"), fmt.Sprintf("30 20 0:1 / /proc rw - proc proc rw\n31 20 0:26 / %s rw shared:4 - cgroup2 cgroup2 rw\n", filepath.Dir(group)))
+	mustWrite(t, filepath.Join(proc, "self", "mountinfo"),
+		fmt.Sprintf("30 20 0:1 / /proc rw - proc proc rw\n31 20 0:26 / %s rw shared:4 - cgroup2 cgroup2 rw\n",
+			filepath.Dir(group)))
 	for name, content := range files {
 		mustWrite(t, filepath.Join(group, name), content)
 	}
@@ -38,7 +40,8 @@ func groupTree(t *testing.T, files map[string]string) (proc, group string) {
 
 func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 	own := fmt.Sprint(os.Getpid())
-	good := map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n", "cgroup.procs": own + "\n", "cgroup.subtree_control": ""}
+	good := map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n", "cgroup.procs": own + "\n",
+		"cgroup.subtree_control": ""}
 	proc, group := groupTree(t, good)
 	if err := unix.Setxattr(group, "user.delegate", []byte("1"), 0); err != nil {
 		t.Skip("this disk keeps no attributes:", err)
@@ -51,7 +54,8 @@ func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		group + "/server/cgroup.procs": own, group + "/cgroup.subtree_control": "+memory +pids +cpu",
-		dir + "/memory.max": "1073741824", dir + "/memory.swap.max": "0", dir + "/pids.max": "320", dir + "/cpu.max": "150000 100000",
+		dir + "/memory.max": "1073741824", dir + "/memory.swap.max": "0", dir + "/pids.max": "320",
+		dir + "/cpu.max": "150000 100000",
 	} {
 		if b, err := os.ReadFile(name); err != nil || string(b) != want {
 			t.Errorf("%s = %q, %v", name, b, err)
@@ -83,8 +87,8 @@ func TestControlGroupsAreUsedWhereDelegated(t *testing.T) {
 
 func TestTheControlGroupOfAContainerIsUsed(t *testing.T) {
 	own := fmt.Sprint(os.Getpid())
-	good := map[string]string{"cgroup.controllers": "memory pids\n", "cgroup.procs": own + "\n", "cgroup.subtree_control": "",
-		"cgroup.type": "domain\n"}
+	good := map[string]string{"cgroup.controllers": "memory pids\n", "cgroup.procs": own + "\n",
+		"cgroup.subtree_control": "", "cgroup.type": "domain\n"}
 	// inside turns the group into the top of what the server sees, as a container with a namespace of groups has it.
 	inside := func(t *testing.T, path string, files map[string]string) (proc, group string) {
 		t.Helper()
@@ -105,7 +109,8 @@ func TestTheControlGroupOfAContainerIsUsed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, err := os.ReadFile(dir + "/memory.max"); err != nil || string(b) != "1073741824" || filepath.Dir(dir) != group {
+			if b, err := os.ReadFile(dir + "/memory.max"); err != nil || string(b) != "1073741824" ||
+				filepath.Dir(dir) != group {
 				t.Errorf("%s has %q, %v", dir, b, err)
 			}
 		})

@@ -21,7 +21,8 @@ func TestPrivateFilesAreKnownByMode(t *testing.T) {
 		own = os.Getuid()
 	}
 	var want []string
-	for name, hidden := range map[string]bool{"closed 600": true, "group 640": false, "all 644": false, "folder/ 700": true, "way/ 711": false, "shared/ 750": false} {
+	for name, hidden := range map[string]bool{"closed 600": true, "group 640": false, "all 644": false,
+		"folder/ 700": true, "way/ 711": false, "shared/ 750": false} {
 		name, mode, _ := strings.Cut(name, " ")
 		path := filepath.Join(top, name)
 		err := error(nil)
@@ -31,7 +32,8 @@ func TestPrivateFilesAreKnownByMode(t *testing.T) {
 			err = os.WriteFile(path, nil, 0o644)
 		}
 		var bits os.FileMode
-		if _, scan := fmt.Sscanf(mode, "%o", &bits); errors.Join(err, scan, os.Chmod(path, bits)) != nil || own != os.Getuid() && os.Chown(path, own, own) != nil {
+		if _, scan := fmt.Sscanf(mode, "%o", &bits); errors.Join(err, scan, os.Chmod(path, bits)) != nil ||
+			own != os.Getuid() && os.Chown(path, own, own) != nil {
 			t.Fatal(name, err, scan)
 		}
 		if hidden {
@@ -70,7 +72,8 @@ func TestTooManyPrivateFilesHideFolders(t *testing.T) {
 			t.Errorf("%s is shown", name)
 		}
 	}
-	if slices.Contains(got, top) || slices.Contains(got, filepath.Join(top, "tools")) || slices.Contains(got, filepath.Join(top, "apps")) {
+	if slices.Contains(got, top) || slices.Contains(got, filepath.Join(top, "tools")) ||
+		slices.Contains(got, filepath.Join(top, "apps")) {
 		t.Errorf("more than needed is hidden: %q", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -110,7 +110,8 @@ func (o *Owners) Claim(ctx context.Context, d files.Dirs, thread string) (uid in
 	for _, dir := range []string{data, home} {
 		if err == nil {
 			err = files.EachFile(ctx, dir, func(parent int, name string, _ *unix.Stat_t) error {
-				if err := unix.Fchownat(parent, name, uid, uid, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.ENOENT) {
+				err := unix.Fchownat(parent, name, uid, uid, unix.AT_SYMLINK_NOFOLLOW)
+				if !errors.Is(err, unix.ENOENT) {
 					return err
 				}
 				return nil

@@ -121,8 +121,8 @@ func (b *Base) RunTest(ctx context.Context, in pool.Box, test, cwd string,
 	env["PORT"], env["CANARY"] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port), strconv.Itoa(pid)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := in.Run(ctx, pool.Job{Command: test, Env: pool.Environment(env, nil, sandbox.ExecReq{}), Cwd: cwd, Out: w,
-		Errs: w}); err != nil {
+	if _, err := in.Run(ctx, pool.Job{Command: test, Env: pool.Environment(env, nil, sandbox.ExecReq{}),
+		Cwd: cwd, Out: w, Errs: w}); err != nil {
 		return nil, err
 	}
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {

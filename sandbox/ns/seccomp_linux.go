@@ -54,18 +54,18 @@ const (
 // kernel. Owners may allow some by name.
 func refusedCalls() map[string]uint32 {
 	all := map[string]uint32{
-		"mount": unix.SYS_MOUNT, "umount2": unix.SYS_UMOUNT2, "pivot_root": unix.SYS_PIVOT_ROOT, "chroot": unix.SYS_CHROOT,
-		"open_tree": unix.SYS_OPEN_TREE, "open_tree_attr": sysOpenTreeAttr, "move_mount": unix.SYS_MOVE_MOUNT,
-		"fsopen": unix.SYS_FSOPEN, "fsconfig": unix.SYS_FSCONFIG, "fsmount": unix.SYS_FSMOUNT, "fspick": unix.SYS_FSPICK,
-		"mount_setattr": unix.SYS_MOUNT_SETATTR, "setns": unix.SYS_SETNS, "unshare": unix.SYS_UNSHARE,
-		"keyctl": unix.SYS_KEYCTL, "add_key": unix.SYS_ADD_KEY, "request_key": unix.SYS_REQUEST_KEY,
-		"bpf": unix.SYS_BPF, "perf_event_open": unix.SYS_PERF_EVENT_OPEN, "userfaultfd": unix.SYS_USERFAULTFD,
-		"io_uring_setup": unix.SYS_IO_URING_SETUP, "io_uring_enter": unix.SYS_IO_URING_ENTER,
-		"io_uring_register": unix.SYS_IO_URING_REGISTER,
-		"kexec_load":        unix.SYS_KEXEC_LOAD, "kexec_file_load": unix.SYS_KEXEC_FILE_LOAD, "reboot": unix.SYS_REBOOT,
-		"init_module": unix.SYS_INIT_MODULE, "finit_module": unix.SYS_FINIT_MODULE, "delete_module": unix.SYS_DELETE_MODULE,
-		"swapon": unix.SYS_SWAPON, "swapoff": unix.SYS_SWAPOFF, "acct": unix.SYS_ACCT,
-		"quotactl": unix.SYS_QUOTACTL, "quotactl_fd": unix.SYS_QUOTACTL_FD,
+		"mount": unix.SYS_MOUNT, "umount2": unix.SYS_UMOUNT2, "pivot_root": unix.SYS_PIVOT_ROOT,
+		"chroot": unix.SYS_CHROOT, "open_tree": unix.SYS_OPEN_TREE, "open_tree_attr": sysOpenTreeAttr,
+		"move_mount": unix.SYS_MOVE_MOUNT, "fsopen": unix.SYS_FSOPEN, "fsconfig": unix.SYS_FSCONFIG,
+		"fsmount": unix.SYS_FSMOUNT, "fspick": unix.SYS_FSPICK, "mount_setattr": unix.SYS_MOUNT_SETATTR,
+		"setns": unix.SYS_SETNS, "unshare": unix.SYS_UNSHARE, "keyctl": unix.SYS_KEYCTL, "add_key": unix.SYS_ADD_KEY,
+		"request_key": unix.SYS_REQUEST_KEY, "bpf": unix.SYS_BPF, "perf_event_open": unix.SYS_PERF_EVENT_OPEN,
+		"userfaultfd": unix.SYS_USERFAULTFD, "io_uring_setup": unix.SYS_IO_URING_SETUP,
+		"io_uring_enter": unix.SYS_IO_URING_ENTER, "io_uring_register": unix.SYS_IO_URING_REGISTER,
+		"kexec_load": unix.SYS_KEXEC_LOAD, "kexec_file_load": unix.SYS_KEXEC_FILE_LOAD, "reboot": unix.SYS_REBOOT,
+		"init_module": unix.SYS_INIT_MODULE, "finit_module": unix.SYS_FINIT_MODULE,
+		"delete_module": unix.SYS_DELETE_MODULE, "swapon": unix.SYS_SWAPON, "swapoff": unix.SYS_SWAPOFF,
+		"acct": unix.SYS_ACCT, "quotactl": unix.SYS_QUOTACTL, "quotactl_fd": unix.SYS_QUOTACTL_FD,
 		"ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
 		"process_vm_writev": unix.SYS_PROCESS_VM_WRITEV,
 		"pidfd_getfd":       unix.SYS_PIDFD_GETFD, "kcmp": unix.SYS_KCMP, "process_madvise": unix.SYS_PROCESS_MADVISE,
@@ -138,8 +138,8 @@ func refusals(o FilterOptions) ([]refusalRule, error) {
 		refusalRule{number: unix.SYS_CLONE3, errno: unix.ENOSYS},
 		refusalRule{number: unix.SYS_OPENAT2, errno: unix.ENOSYS})
 	for _, flag := range []uint32{
-		unix.CLONE_NEWUSER, unix.CLONE_NEWNS, unix.CLONE_NEWPID, unix.CLONE_NEWNET, unix.CLONE_NEWIPC, unix.CLONE_NEWUTS,
-		unix.CLONE_NEWCGROUP,
+		unix.CLONE_NEWUSER, unix.CLONE_NEWNS, unix.CLONE_NEWPID, unix.CLONE_NEWNET, unix.CLONE_NEWIPC,
+		unix.CLONE_NEWUTS, unix.CLONE_NEWCGROUP,
 	} {
 		rules = append(rules, when(unix.SYS_CLONE, unix.EPERM, condition{arg: 0, mask: flag, val: flag}))
 	}

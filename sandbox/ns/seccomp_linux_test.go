@@ -53,8 +53,10 @@ func TestFilterDecidesBySystemCallAndArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const perm, nosys, family = refused | uint32(unix.EPERM), refused | uint32(unix.ENOSYS), refused | uint32(unix.EAFNOSUPPORT)
-	thread := uint64(unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM)
+	const perm, nosys, family = refused | uint32(unix.EPERM), refused | uint32(unix.ENOSYS),
+		refused | uint32(unix.EAFNOSUPPORT)
+	thread := uint64(unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD |
+		unix.CLONE_SYSVSEM)
 	for name, c := range map[string]struct {
 		number uint32
 		args   []uint64

@@ -11,9 +11,9 @@ func sharedCalls() map[string]uint32 {
 		"connect": unix.SYS_CONNECT,
 		"shmget":  unix.SYS_SHMGET, "shmat": unix.SYS_SHMAT, "shmctl": unix.SYS_SHMCTL,
 		"msgget": unix.SYS_MSGGET, "msgsnd": unix.SYS_MSGSND, "msgrcv": unix.SYS_MSGRCV, "msgctl": unix.SYS_MSGCTL,
-		"semget": unix.SYS_SEMGET, "semop": unix.SYS_SEMOP, "semtimedop": unix.SYS_SEMTIMEDOP, "semctl": unix.SYS_SEMCTL,
-		"process_mrelease": unix.SYS_PROCESS_MRELEASE,
-		"mq_open":          unix.SYS_MQ_OPEN, "mq_unlink": unix.SYS_MQ_UNLINK,
+		"semget": unix.SYS_SEMGET, "semop": unix.SYS_SEMOP, "semtimedop": unix.SYS_SEMTIMEDOP,
+		"semctl": unix.SYS_SEMCTL, "process_mrelease": unix.SYS_PROCESS_MRELEASE,
+		"mq_open": unix.SYS_MQ_OPEN, "mq_unlink": unix.SYS_MQ_UNLINK,
 	}
 }
 
@@ -38,7 +38,8 @@ func sharedRules() []refusalRule {
 	// The first argument says what the second is the number of; a user is none of
 	// the things that a command may change.
 	const priorityOfProcess, ioOfProcess = unix.PRIO_PROCESS, 1
-	for call, which := range map[uint32]uint32{unix.SYS_SETPRIORITY: priorityOfProcess, unix.SYS_IOPRIO_SET: ioOfProcess} {
+	for call, which := range map[uint32]uint32{unix.SYS_SETPRIORITY: priorityOfProcess,
+		unix.SYS_IOPRIO_SET: ioOfProcess} {
 		rules = append(rules,
 			when(call, unix.EPERM, condition{arg: 0, mask: allBits, val: which, differs: true}),
 			when(call, unix.EPERM, condition{arg: 1, mask: allBits, differs: true}))

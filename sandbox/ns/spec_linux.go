@@ -30,9 +30,9 @@ type System struct {
 // configuration of services.
 func etc() []string {
 	return []string{
-		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "ca-certificates", "ca-certificates.conf", "pki",
-		"crypto-policies", "localtime", "timezone", "mime.types", "protocols", "services", "bash.bashrc", "inputrc",
-		"terminfo",
+		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "ca-certificates",
+		"ca-certificates.conf", "pki", "crypto-policies", "localtime", "timezone", "mime.types", "protocols",
+		"services", "bash.bashrc", "inputrc", "terminfo",
 		"fonts", "os-release", "debian_version", "magic", "python3*", "perl", "R", "texmf", "java-*", "ImageMagick-*",
 		"gai.conf",
 	}
@@ -314,7 +314,8 @@ func CommandEnvironment(network string) map[string]string {
 		"LANG": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp", "PYTHONUNBUFFERED": "1",
 	}
 	if network == sandbox.NetworkProxy {
-		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
+			"all_proxy"} {
 			env[name] = fmt.Sprintf("http://127.0.0.1:%d", jail.ProxyPort)
 		}
 		env["NO_PROXY"], env["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"

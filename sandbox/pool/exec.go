@@ -177,22 +177,25 @@ func (s setting) notes(ctx context.Context, res sandbox.ExecResult, e Exit, req 
 		notes = append(notes, "The command could not start: "+e.Refused+".")
 	}
 	if res.TimedOut {
-		notes = append(notes, fmt.Sprintf("Command timed out after %s and was terminated. To run a long-lived process such as a web server, start it in the background and redirect its output, e.g. \"your-command > %s/server.log 2>&1 &\".",
-			seconds(cmp.Or(req.Timeout, s.policy.Timeout)), files.Workspace))
+		notes = append(notes,
+			fmt.Sprintf("Command timed out after %s and was terminated. To run a long-lived process such as a web server, start it in the background and redirect its output, e.g. \"your-command > %s/server.log 2>&1 &\".",
+				seconds(cmp.Or(req.Timeout, s.policy.Timeout)), files.Workspace))
 	}
 	if res.OOM {
 		notes = append(notes, e.OOM)
 	}
 	if e.Crowded > 0 {
-		notes = append(notes, fmt.Sprintf("process limit %d reached: no more processes or threads could start", e.Crowded))
+		notes = append(notes, fmt.Sprintf("process limit %d reached: no more processes or threads could start",
+			e.Crowded))
 	}
 	if e.Signal == "SIGXFSZ" || e.Code == fileTooLarge {
 		notes = append(notes, fmt.Sprintf("file size limit reached: one file can have at most %s",
 			files.Amount(s.policy.Limits.FileSize)))
 	}
 	if e.Cleared > 0 {
-		notes = append(notes, fmt.Sprintf("Processes that earlier commands had left running filled the sandbox (%d of at most %d); they were ended.",
-			e.Cleared, s.policy.Limits.Pids))
+		notes = append(notes,
+			fmt.Sprintf("Processes that earlier commands had left running filled the sandbox (%d of at most %d); they were ended.",
+				e.Cleared, s.policy.Limits.Pids))
 	}
 	notes = append(notes, e.Notes...)
 	if res.Quota {

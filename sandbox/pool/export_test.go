@@ -14,7 +14,9 @@ func Keep(chars int, pieces ...[]byte) (text []byte, truncated bool) {
 // Merge passes pieces that begin with the number of their output, 0 or 1, or are only that
 // number at its end, through a pump, and returns what is shown and what each output keeps.
 func Merge(secrets map[string]string, pieces ...string) (shown, out, errs string) {
-	u, ends, err := newPump(nil, sandbox.ExecReq{Secrets: secrets, OnOutput: func(_ sandbox.Stream, p []byte) { shown += string(p) }}, sandbox.Policy{StreamBytes: 1 << 20})
+	u, ends, err := newPump(nil,
+		sandbox.ExecReq{Secrets: secrets, OnOutput: func(_ sandbox.Stream, p []byte) { shown += string(p) }},
+		sandbox.Policy{StreamBytes: 1 << 20})
 	if err != nil {
 		return err.Error(), "", ""
 	}

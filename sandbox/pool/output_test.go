@@ -72,7 +72,8 @@ func FuzzOutputKeepsBeginningAndEnd(f *testing.F) {
 		want := string(in)
 		if n > chars {
 			runes := []rune(want)
-			want = fmt.Sprintf("%s\n... [middle truncated: %d chars skipped] ...\n%s", string(runes[:chars/2]), n-chars, string(runes[n-(chars-chars/2):]))
+			want = fmt.Sprintf("%s\n... [middle truncated: %d chars skipped] ...\n%s", string(runes[:chars/2]), n-chars,
+				string(runes[n-(chars-chars/2):]))
 		}
 		if string(got) != want || truncated != (n > chars) {
 			t.Fatalf("%q of %q, want %q", got, in, want)
@@ -149,7 +150,8 @@ func FuzzSecretsAreMasked(f *testing.F) {
 			t.Fatalf("in pieces of %d: %q, at once %q", piece, got, whole)
 		}
 		for _, s := range secrets {
-			if len(s) >= 4 && !strings.Contains(s, "*") && bytes.Contains(whole, []byte(s)) && !strings.Contains("****", s) && !spansMask(whole, s) {
+			if len(s) >= 4 && !strings.Contains(s, "*") && bytes.Contains(whole, []byte(s)) &&
+				!strings.Contains("****", s) && !spansMask(whole, s) {
 				t.Fatalf("%q is visible in %q", s, whole)
 			}
 		}
@@ -170,7 +172,8 @@ func FuzzPathsTranslateBack(f *testing.F) {
 	f.Add("cat /mnt/user-data/workspace/a /mnt/skills/x")
 	f.Add("//mnt/user-data /mnt/user-data-2 x/mnt/skills")
 	f.Fuzz(func(t *testing.T, text string) {
-		m := pool.NewTranslator(map[string]string{files.UserData: "/srv/fawn/threads/a/user-data", files.Skills: "/srv/skills"})
+		m := pool.NewTranslator(map[string]string{files.UserData: "/srv/fawn/threads/a/user-data",
+			files.Skills: "/srv/skills"})
 		if strings.Contains(text, "/srv/") {
 			return
 		}
@@ -189,7 +192,8 @@ func FuzzVariablesAreChecked(f *testing.F) {
 		if sandbox.ValidVariable(name) != nil {
 			return
 		}
-		if name == "" || strings.ContainsAny(name, "=%\x00 \n()") || strings.HasPrefix(name, "LD_") || name[0] >= '0' && name[0] <= '9' {
+		if name == "" || strings.ContainsAny(name, "=%\x00 \n()") || strings.HasPrefix(name, "LD_") ||
+			name[0] >= '0' && name[0] <= '9' {
 			t.Fatalf("%q is allowed", name)
 		}
 	})

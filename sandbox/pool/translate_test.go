@@ -16,7 +16,8 @@ const (
 )
 
 func translatorOfThread() sandbox.PathMapper {
-	return pool.NewTranslator(map[string]string{files.UserData: hostFiles, "/tmp": hostTmp, files.Skills + "/public": hostSkills})
+	return pool.NewTranslator(map[string]string{files.UserData: hostFiles, "/tmp": hostTmp,
+		files.Skills + "/public": hostSkills})
 }
 
 func TestPathsAreTranslatedAsTokens(t *testing.T) {
@@ -58,7 +59,9 @@ func TestPathsAreTranslatedAsTokens(t *testing.T) {
 }
 
 func FuzzPathsComeBackInPieces(f *testing.F) {
-	for _, text := range []string{"cat /mnt/user-data/a", "x=/tmp/y:/mnt/skills/public", "-I/tmp", "/mnt/user-data-evil", "file:///mnt/user-data", "/tmp/tmp /mnt/user-data/mnt/user-data", "/data/threads/t1/sandbox"} {
+	for _, text := range []string{"cat /mnt/user-data/a", "x=/tmp/y:/mnt/skills/public", "-I/tmp",
+		"/mnt/user-data-evil", "file:///mnt/user-data", "/tmp/tmp /mnt/user-data/mnt/user-data",
+		"/data/threads/t1/sandbox"} {
 		f.Add(text, 7)
 	}
 	f.Fuzz(func(t *testing.T, text string, cut int) {

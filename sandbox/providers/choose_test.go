@@ -42,7 +42,10 @@ func TestAutoTakesTheFirstThatPasses(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			_, err = p.Acquire(t.Context(), sandbox.ThreadRef{ID: "a"}, sandbox.DefaultPolicy())
-			if c.want == "off" && (err == nil || !strings.Contains(err.Error(), "bash is disabled: no sandbox is available on this host (reason: "+c.reason+")")) {
+			if c.want == "off" &&
+				(err == nil ||
+					!strings.Contains(err.Error(),
+						"bash is disabled: no sandbox is available on this host (reason: "+c.reason+")")) {
 				t.Errorf("Acquire: %v", err)
 			}
 		})

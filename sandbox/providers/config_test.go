@@ -51,7 +51,8 @@ func TestPoliciesThatCannotBeFollowedAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			policy := sandbox.DefaultPolicy()
 			change(&policy)
-			if _, err := p.Acquire(t.Context(), sandbox.ThreadRef{ID: "a"}, policy); !errors.Is(err, sandbox.ErrConfig) {
+			_, err := p.Acquire(t.Context(), sandbox.ThreadRef{ID: "a"}, policy)
+			if !errors.Is(err, sandbox.ErrConfig) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -68,7 +69,8 @@ func TestOffSaysWhatToDo(t *testing.T) {
 	}
 	_, err = p.Acquire(t.Context(), sandbox.ThreadRef{ID: "a"}, sandbox.DefaultPolicy())
 	var un *sandbox.UnavailableError
-	if !errors.As(err, &un) || !errors.Is(err, sandbox.ErrUnavailable) || un.Reason != "disabled by the configuration" || !strings.Contains(err.Error(), `run "fawn doctor"`) {
+	if !errors.As(err, &un) || !errors.Is(err, sandbox.ErrUnavailable) ||
+		un.Reason != "disabled by the configuration" || !strings.Contains(err.Error(), `run "fawn doctor"`) {
 		t.Errorf("%v", err)
 	}
 	if r := p.Probe(t.Context()); r.OK || r.Provider != "off" {

@@ -70,11 +70,13 @@ func newFakeEngine(t testing.TB) *fakeEngine {
 			unavailable(t, err.Error())
 		}
 	}
-	if out, err := exec.Command("unshare", isolation("--mount", "--pid", "--fork", "true")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("unshare",
+		isolation("--mount", "--pid", "--fork", "true")...).CombinedOutput(); err != nil {
 		unavailable(t, fmt.Sprintf("unshare: %v %s", err, out))
 	}
 	e := &fakeEngine{
-		dir: openDir(t), api: "1.41", oldest: "1.12", images: map[string]bool{"fake": true}, containers: map[string]*fakeContainer{}, execs: map[string]*fakeExec{},
+		dir: openDir(t), api: "1.41", oldest: "1.12", images: map[string]bool{"fake": true},
+		containers: map[string]*fakeContainer{}, execs: map[string]*fakeExec{},
 	}
 	e.socket = filepath.Join(e.dir, "engine.sock")
 	l, err := net.Listen("unix", e.socket)
@@ -114,7 +116,8 @@ func (e *fakeEngine) handler() http.Handler {
 		if os.Getuid() != 0 {
 			options = append(options, "name=rootless")
 		}
-		answer(w, http.StatusOK, map[string]any{"OSType": "linux", "ServerVersion": "fake", "MemoryLimit": true, "PidsLimit": true, "SecurityOptions": options})
+		answer(w, http.StatusOK, map[string]any{"OSType": "linux", "ServerVersion": "fake", "MemoryLimit": true,
+			"PidsLimit": true, "SecurityOptions": options})
 	})
 	api.HandleFunc("GET /images/{name}/json", func(w http.ResponseWriter, r *http.Request) {
 		if !e.has(r.PathValue("name")) {
@@ -139,10 +142,11 @@ func (e *fakeEngine) handler() http.Handler {
 	api.HandleFunc("POST /containers/{id}/attach", e.container(e.attach))
 	api.HandleFunc("POST /containers/{id}/start", e.container(e.start))
 	api.HandleFunc("POST /containers/{id}/exec", e.container(e.newExec))
-	api.HandleFunc("DELETE /containers/{id}", e.container(func(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
-		e.remove(c)
-		w.WriteHeader(http.StatusNoContent)
-	}))
+	api.HandleFunc("DELETE /containers/{id}",
+		e.container(func(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
+			e.remove(c)
+			w.WriteHeader(http.StatusNoContent)
+		}))
 	api.HandleFunc("POST /exec/{id}/start", e.exec)
 	api.HandleFunc("GET /exec/{id}/json", func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
@@ -155,7 +159,8 @@ func (e *fakeEngine) handler() http.Handler {
 	})
 	all := http.NewServeMux()
 	all.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"ApiVersion": e.api, "MinAPIVersion": e.oldest, "Components": []map[string]string{{"Name": "Engine"}}})
+		answer(w, http.StatusOK, map[string]any{"ApiVersion": e.api, "MinAPIVersion": e.oldest,
+			"Components": []map[string]string{{"Name": "Engine"}}})
 	})
 	all.HandleFunc("/{version}/", func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
@@ -246,7 +251,8 @@ func takeOver(w http.ResponseWriter, keep func(net.Conn)) net.Conn {
 		return nil
 	}
 	keep(conn)
-	if _, err := io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn,
+		"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"); err != nil {
 		_ = conn.Close()
 		return nil
 	}

@@ -40,7 +40,8 @@ func (e *fakeEngine) start(w http.ResponseWriter, _ *http.Request, c *fakeContai
 		mounts = append(mounts, fmt.Sprintf("tmpfs|%s|%s|", strings.Join(kept, ","), at))
 	}
 	for _, m := range c.body.HostConfig.Mounts {
-		mounts = append(mounts, fmt.Sprintf("bind|%s|%s|%s", m.Source, m.Target, map[bool]string{true: "ro"}[m.ReadOnly]))
+		mounts = append(mounts,
+			fmt.Sprintf("bind|%s|%s|%s", m.Source, m.Target, map[bool]string{true: "ro"}[m.ReadOnly]))
 	}
 	// What is below comes later.
 	slices.SortStableFunc(mounts, func(a, b string) int {
@@ -57,7 +58,8 @@ func (e *fakeEngine) start(w http.ResponseWriter, _ *http.Request, c *fakeContai
 	err := os.Mkdir(root, 0o755)
 	if err == nil {
 		c.cmd = exec.Command("unshare", append(args, c.body.Entrypoint...)...)
-		c.cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "ROOT=" + root, "MOUNTS=" + strings.Join(mounts, "\n"), "DROP=" + strings.Join(c.drop(), " ")}
+		c.cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "ROOT=" + root,
+			"MOUNTS=" + strings.Join(mounts, "\n"), "DROP=" + strings.Join(c.drop(), " ")}
 		err = e.run(c.cmd, conn, func() {
 			_ = os.Remove(root)
 			close(c.over)

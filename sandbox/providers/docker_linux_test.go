@@ -129,14 +129,16 @@ func TestContainerRunsCommands(t *testing.T) {
 				var streamed strings.Builder
 				c.req.OnOutput = func(_ sandbox.Stream, b []byte) { streamed.Write(b) }
 				res := do(t, s, c.req)
-				if string(res.Output) != c.want || streamed.String() != c.want || res.ExitCode != c.code || res.SandboxRestarted {
+				if string(res.Output) != c.want || streamed.String() != c.want || res.ExitCode != c.code ||
+					res.SandboxRestarted {
 					t.Errorf("%q, streamed %q, want %q: %+v", res.Output, streamed.String(), c.want, res)
 				}
 			})
 		}
 		for range 20 {
 			res, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "echo out; seq 2000 >&2; echo end; echo last >&2"})
-			if err != nil || string(res.Output) != "out\nend\n" || !strings.HasPrefix(string(res.Errors), "1\n2\n") || !strings.HasSuffix(string(res.Errors), "\n2000\nlast\n") {
+			if err != nil || string(res.Output) != "out\nend\n" || !strings.HasPrefix(string(res.Errors), "1\n2\n") ||
+				!strings.HasSuffix(string(res.Errors), "\n2000\nlast\n") {
 				t.Fatalf("%v, %q, %q", err, res.Output, res.Errors)
 			}
 		}
@@ -144,11 +146,13 @@ func TestContainerRunsCommands(t *testing.T) {
 			t.Errorf("on the host: %q, %v", b, err)
 		}
 		res := do(t, s, sandbox.ExecReq{Command: "true", Cwd: "/mnt/user-data/none"})
-		if notes := strings.Join(res.Notes, "\n"); res.ExitCode != 126 || !strings.Contains(notes, "there is no folder /mnt/user-data/none") {
+		notes := strings.Join(res.Notes, "\n")
+		if res.ExitCode != 126 || !strings.Contains(notes, "there is no folder /mnt/user-data/none") {
 			t.Errorf("%+v", res)
 		}
 		res = bash(t, s, "for i in $(seq 20000); do echo line $i; done; printf '%0.sx' $(seq 300000)")
-		if !res.Truncated || res.TotalBytes != 20000*5+108894+300000 || !strings.HasPrefix(string(res.Output), "line 1\n") || !strings.HasSuffix(string(res.Output), "xxx") {
+		if !res.Truncated || res.TotalBytes != 20000*5+108894+300000 ||
+			!strings.HasPrefix(string(res.Output), "line 1\n") || !strings.HasSuffix(string(res.Output), "xxx") {
 			t.Errorf("%d bytes, %.50q", res.TotalBytes, res.Output)
 		}
 		var all sync.WaitGroup
@@ -205,14 +209,16 @@ func TestContainerCancelKeepsOutput(t *testing.T) {
 		w, m := open(), mark()
 		s := w.thread("a", withMark(m))
 		ctx, cancel := context.WithCancelCause(context.Background())
-		res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 1000", OnOutput: func(sandbox.Stream, []byte) { cancel(errors.New("the user said stop")) }})
+		res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 1000",
+			OnOutput: func(sandbox.Stream, []byte) { cancel(errors.New("the user said stop")) }})
 		if err != nil || !res.Cancelled || res.TimedOut || res.ExitCode != 137 || string(res.Output) != "partial\n" {
 			t.Errorf("%v %+v", err, res)
 		}
 		noneLeft(t, m)
 		// Before it has begun.
 		for i := range 4 {
-			if res := do(t, s, sandbox.ExecReq{Command: "exec sleep 1000", Timeout: time.Duration(i)*time.Millisecond + 1}); !res.TimedOut || res.ExitCode != 137 {
+			res := do(t, s, sandbox.ExecReq{Command: "exec sleep 1000", Timeout: time.Duration(i)*time.Millisecond + 1})
+			if !res.TimedOut || res.ExitCode != 137 {
 				t.Errorf("%+v", res)
 			}
 			noneLeft(t, m)
@@ -225,7 +231,9 @@ func TestContainerKeepsBackgroundProcesses(t *testing.T) {
 		w, m := open(), mark()
 		s := w.thread("a", withMark(m))
 		res := bash(t, s, "(while :; do echo still here; sleep 0.05; done) & echo started")
-		if res.Background < 1 || !strings.HasPrefix(string(res.Output), "started\n") && !strings.Contains(string(res.Output), "\nstarted\n") {
+		if res.Background < 1 ||
+			!strings.HasPrefix(string(res.Output), "started\n") &&
+				!strings.Contains(string(res.Output), "\nstarted\n") {
 			t.Errorf("%+v %s", res, res.Output)
 		}
 		// Not every engine keeps the output of a command open for them.
@@ -256,7 +264,8 @@ func TestContainerTamperingRestartsTheSandbox(t *testing.T) {
 				bash(t, s, "echo lost > /tmp/x; echo kept > x")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				res, err := s.Exec(ctx, sandbox.ExecReq{Command: command, Timeout: time.Minute, OnOutput: func(sandbox.Stream, []byte) { cancel() }})
+				res, err := s.Exec(ctx, sandbox.ExecReq{Command: command, Timeout: time.Minute,
+					OnOutput: func(sandbox.Stream, []byte) { cancel() }})
 				if err != nil || !res.SandboxRestarted || res.TimedOut || res.ExitCode != 137 {
 					t.Errorf("%v %+v %s", err, res, res.Output)
 				}
@@ -302,12 +311,14 @@ func TestContainerWalls(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				res := do(t, s, sandbox.ExecReq{Command: c.command, Env: env})
-				if strings.Contains(string(res.Output), "SECRET") || c.want != "" && string(res.Output) != c.want || c.want == "" && string(res.Output) == "0\n" {
+				if strings.Contains(string(res.Output), "SECRET") || c.want != "" && string(res.Output) != c.want ||
+					c.want == "" && string(res.Output) == "0\n" {
 					t.Errorf("%q", res.Output)
 				}
 			})
 		}
-		if layers := strings.Join(s.Status().Layers, " "); !strings.Contains(layers, "container mountns pidns") || !strings.Contains(layers, "netns") {
+		if layers := strings.Join(s.Status().Layers, " "); !strings.Contains(layers, "container mountns pidns") ||
+			!strings.Contains(layers, "netns") {
 			t.Errorf("%s", layers)
 		}
 	})
@@ -350,8 +361,9 @@ func TestContainerReachesTheProxyOnly(t *testing.T) {
 func TestContainerEndsWithTheServer(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(...func(*sandbox.Config)) *world) {
 		w := open()
-		cmd, _ := play(t, roleServer, providerVariable+"="+sandbox.ProviderDocker, dataVariable+"="+filepath.Join(openDir(t), "data"),
-			engineVariable+"="+w.cfg.Engine.Socket, imageVariable+"="+cmp.Or(w.cfg.Engine.Image))
+		cmd, _ := play(t, roleServer, providerVariable+"="+sandbox.ProviderDocker,
+			dataVariable+"="+filepath.Join(openDir(t), "data"), engineVariable+"="+w.cfg.Engine.Socket,
+			imageVariable+"="+cmp.Or(w.cfg.Engine.Image))
 		waitReady(t, cmd)
 		m := "SERVER=" + strconv.Itoa(cmd.Process.Pid) + "\x00"
 		waitFor(t, "their processes", func() bool { return len(marked(t, m)) >= 6 })
@@ -374,14 +386,18 @@ func TestContainerLimits(t *testing.T) {
 	if res := bash(t, s, "ulimit -n; ulimit -f; ulimit -c"); string(res.Output) != "64\n2048\n0\n" {
 		t.Errorf("%q", res.Output)
 	}
-	if res := bash(t, s, "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"); !res.OOM || !strings.Contains(strings.Join(res.Notes, "\n"), "memory limit exceeded") {
+	if res := bash(t, s, "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}"); !res.OOM ||
+		!strings.Contains(strings.Join(res.Notes, "\n"), "memory limit exceeded") {
 		t.Errorf("%+v %.100s", res, res.Output)
 	}
-	if res := bash(t, s, "head -c 3000000 /dev/zero > /tmp/x 2>&1; wc -c < /tmp/x; rm /tmp/x"); !strings.HasPrefix(string(res.Output), "1048576\n") {
+	if res := bash(t, s,
+		"head -c 3000000 /dev/zero > /tmp/x 2>&1; wc -c < /tmp/x; rm /tmp/x"); !strings.HasPrefix(string(res.Output),
+		"1048576\n") {
 		t.Errorf("%q", res.Output)
 	}
 	m := mark()
-	res := do(t, s, sandbox.ExecReq{Command: "f() { f | f & }; f 2>/dev/null; sleep 300", Timeout: 3 * time.Second, Env: map[string]string{"MARK": m}})
+	res := do(t, s, sandbox.ExecReq{Command: "f() { f | f & }; f 2>/dev/null; sleep 300", Timeout: 3 * time.Second,
+		Env: map[string]string{"MARK": m}})
 	if res.ExitCode == 0 {
 		t.Errorf("%+v", res)
 	}

@@ -71,7 +71,8 @@ func TestEngineVersionIsAgreedOn(t *testing.T) {
 			}
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			if len(e.paths) == 0 || slices.ContainsFunc(e.paths, func(p string) bool { return !strings.HasPrefix(p, c.want) }) {
+			if len(e.paths) == 0 ||
+				slices.ContainsFunc(e.paths, func(p string) bool { return !strings.HasPrefix(p, c.want) }) {
 				t.Errorf("%q", e.paths)
 			}
 		})
@@ -90,10 +91,12 @@ func TestMissingImageIsSaidWithTheCommand(t *testing.T) {
 	if p.Name() != sandbox.ProviderOff {
 		t.Error(p.Name())
 	}
-	if _, r = probeContainers(t, image("", false)); r.OK || !strings.HasPrefix(r.Hint, "docker pull debian:stable-slim ") {
+	_, r = probeContainers(t, image("", false))
+	if r.OK || !strings.HasPrefix(r.Hint, "docker pull debian:stable-slim ") {
 		t.Errorf("%+v", r)
 	}
-	if _, r = probeContainers(t, image("broken", true)); r.OK || r.Reason != "no_image" || !strings.Contains(r.Detail, "on holiday") {
+	_, r = probeContainers(t, image("broken", true))
+	if r.OK || r.Reason != "no_image" || !strings.Contains(r.Detail, "on holiday") {
 		t.Errorf("%+v", r)
 	}
 	if _, r = probeContainers(t, image("other", true)); !r.OK {
@@ -139,13 +142,16 @@ func TestContainersAreAskedForWithLittleRights(t *testing.T) {
 	if user, _, _ := strings.Cut(c.User, ":"); os.Getuid() == 0 && user == "0" || user == "" {
 		t.Errorf("user %q", c.User)
 	}
-	if !c.StdinOnce || !slices.Equal(c.Entrypoint, []string{"/.sbx/hold"}) || !slices.Equal(c.Healthcheck.Test, []string{"NONE"}) || c.Labels["fawn.owner"] == "" || c.Labels["fawn.thread"] != "a" || !strings.HasPrefix(c.Labels["fawn.server"], strconv.Itoa(os.Getpid())+"-") {
+	if !c.StdinOnce || !slices.Equal(c.Entrypoint, []string{"/.sbx/hold"}) ||
+		!slices.Equal(c.Healthcheck.Test, []string{"NONE"}) || c.Labels["fawn.owner"] == "" ||
+		c.Labels["fawn.thread"] != "a" || !strings.HasPrefix(c.Labels["fawn.server"], strconv.Itoa(os.Getpid())+"-") {
 		t.Errorf("%+v", c)
 	}
 	for name, want := range map[string]string{
-		"ReadonlyRootfs": "true", "CapDrop": `["ALL"]`, "SecurityOpt": `["no-new-privileges"]`, "NetworkMode": `"none"`, "IpcMode": `"private"`,
-		"AutoRemove": "true", "Memory": "1073741824", "MemorySwap": "1073741824", "PidsLimit": "320", "NanoCpus": "1500000000", "ShmSize": "67108864",
-		"Privileged": "null", "CapAdd": "null", "Binds": "null", "Devices": "null", "PidMode": "null", "PortBindings": "null", "LogConfig": `{"Type":"none"}`,
+		"ReadonlyRootfs": "true", "CapDrop": `["ALL"]`, "SecurityOpt": `["no-new-privileges"]`, "NetworkMode": `"none"`,
+		"IpcMode": `"private"`, "AutoRemove": "true", "Memory": "1073741824", "MemorySwap": "1073741824",
+		"PidsLimit": "320", "NanoCpus": "1500000000", "ShmSize": "67108864", "Privileged": "null", "CapAdd": "null",
+		"Binds": "null", "Devices": "null", "PidMode": "null", "PortBindings": "null", "LogConfig": `{"Type":"none"}`,
 		"RestartPolicy": `{"Name":"no"}`,
 	} {
 		got, err := json.Marshal(c.HostConfig[name])
@@ -154,7 +160,8 @@ func TestContainersAreAskedForWithLittleRights(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(c.HostConfig)
-	if err != nil || strings.Contains(string(text), e.socket) || strings.Contains(string(text), "unconfined") || strings.Contains(string(text), `"/usr"`) {
+	if err != nil || strings.Contains(string(text), e.socket) || strings.Contains(string(text), "unconfined") ||
+		strings.Contains(string(text), `"/usr"`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -214,11 +221,13 @@ func TestContainerThatGoesAwayIsMadeAgain(t *testing.T) {
 	}
 	e.mu.Unlock()
 	for _, id := range ids {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "http://engine/v1.41/containers/"+id, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
+			"http://engine/v1.41/containers/"+id, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context,
+			_, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", e.socket)
 		}}}
 		resp, err := client.Do(req)
@@ -246,7 +255,8 @@ func TestContainersFindTheDataFolderOfTheHost(t *testing.T) {
 	if res := bash(t, w.thread("a"), "echo x > x; cat x"); string(res.Output) != "x\n" {
 		t.Errorf("%q", res.Output)
 	}
-	if bodies := string(e.bodies()); !strings.Contains(bodies, filepath.Join(dir, "seen-by-engine/threads/a")) || strings.Contains(bodies, filepath.Join(dir, "data/threads/a")) {
+	if bodies := string(e.bodies()); !strings.Contains(bodies, filepath.Join(dir, "seen-by-engine/threads/a")) ||
+		strings.Contains(bodies, filepath.Join(dir, "data/threads/a")) {
 		t.Errorf("%s", bodies)
 	}
 	// What lies elsewhere has no name that the engine knows.
@@ -272,7 +282,8 @@ func TestAutoTakesAnEngineOnlyWhenAllowed(t *testing.T) {
 		"allowed":     {[]string{allowVariable + "=1"}, sandbox.ProviderDocker},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := report(t, roleBare, nil, append(append(automatic(t), engineVariable+"="+e.socket, imageVariable+"=fake"), c.variables...)...)
+			r := report(t, roleBare, nil,
+				append(append(automatic(t), engineVariable+"="+e.socket, imageVariable+"=fake"), c.variables...)...)
 			if r.Provider != c.want {
 				t.Errorf("%+v", r)
 			}

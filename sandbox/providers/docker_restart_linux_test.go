@@ -14,16 +14,20 @@ func TestContainerRestarts(t *testing.T) {
 		s := w.thread("a")
 		restart := func(want bool) {
 			t.Helper()
-			if ran, err := w.provider.Restart(t.Context(), sandbox.ThreadRef{ID: "a"}, "by the user"); err != nil || ran != want {
+			if ran, err := w.provider.Restart(t.Context(), sandbox.ThreadRef{ID: "a"}, "by the user"); err != nil ||
+				ran != want {
 				t.Errorf("something ran: %v, %v", ran, err)
 			}
 			noneLeft(t, m)
 		}
-		do(t, s, sandbox.ExecReq{Command: `echo kept > kept; echo lost > /tmp/lost; (trap "" TERM HUP INT; exec setsid sleep 1000) >/dev/null 2>&1 &`, Env: map[string]string{"MARK": m}})
+		do(t, s,
+			sandbox.ExecReq{Command: `echo kept > kept; echo lost > /tmp/lost; (trap "" TERM HUP INT; exec setsid sleep 1000) >/dev/null 2>&1 &`,
+				Env: map[string]string{"MARK": m}})
 		restart(true)
 		restart(false)
 		res := bash(t, s, "cat kept; ls /tmp/lost 2>/dev/null")
-		if string(res.Output) != "kept\n" || !res.SandboxRestarted || !strings.Contains(strings.Join(res.Notes, "\n"), "The sandbox was restarted (by the user)") {
+		if string(res.Output) != "kept\n" || !res.SandboxRestarted ||
+			!strings.Contains(strings.Join(res.Notes, "\n"), "The sandbox was restarted (by the user)") {
 			t.Errorf("the next command: %q %+v", res.Output, res)
 		}
 		ended := make(chan sandbox.ExecResult, 1)
@@ -35,7 +39,8 @@ func TestContainerRestarts(t *testing.T) {
 			return err == nil
 		})
 		restart(true)
-		if res := <-ended; !res.SandboxRestarted || !strings.Contains(strings.Join(res.Notes, "\n"), "The sandbox was restarted (by the user)") {
+		if res := <-ended; !res.SandboxRestarted ||
+			!strings.Contains(strings.Join(res.Notes, "\n"), "The sandbox was restarted (by the user)") {
 			t.Errorf("the running command: %+v", res)
 		}
 	})

@@ -26,7 +26,8 @@ const (
 
 // call makes a system call with Python and prints its error.
 func call(args string) string {
-	return `python3 -c 'import ctypes, os; l = ctypes.CDLL(None, use_errno=True); r = l.syscall(` + args + `); print(r, os.strerror(ctypes.get_errno()))'`
+	return `python3 -c 'import ctypes, os; l = ctypes.CDLL(None, use_errno=True); r = l.syscall(` + args +
+		`); print(r, os.strerror(ctypes.get_errno()))'`
 }
 
 func socket(args string) string {
@@ -232,7 +233,8 @@ func (h *hostile) intact(t *testing.T, thread string) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"/x", "/usr/x", "/usr/bin/x", "/opt/x", "/etc/x", "/run/x", "/var/x", "/mnt/x", "/home/x"} {
+	for _, name := range []string{"/x", "/usr/x", "/usr/bin/x", "/opt/x", "/etc/x", "/run/x", "/var/x", "/mnt/x",
+		"/home/x"} {
 		if _, err := os.Lstat(name); err == nil {
 			t.Errorf("%s was made on the host", name)
 		}

@@ -12,7 +12,10 @@ func Choose(ctx context.Context, cfg sandbox.Config, reports ...sandbox.Report) 
 	cfg.Log = slog.New(slog.DiscardHandler)
 	var all []candidate
 	for _, r := range reports {
-		all = append(all, candidate{name: r.Provider, open: func(sandbox.Config) (sandbox.Provider, error) { return reported{newOff(), r}, nil }, auto: always})
+		all = append(all,
+			candidate{name: r.Provider, open: func(sandbox.Config) (sandbox.Provider, error) {
+				return reported{newOff(), r}, nil
+			}, auto: always})
 	}
 	return choose(ctx, cfg, all)
 }

@@ -48,14 +48,17 @@ func TestEachStepThatFailsIsNamed(t *testing.T) {
 		errno  int
 		reason string
 	}{
-		{"sources", acces, "data_unreachable"}, {"private", perm, "mount_forbidden"}, {"root", acces, "mount_forbidden"},
-		{"binds", perm, "mount_forbidden"}, {"files", int(syscall.ENOSPC), "init"}, {"masks", perm, "init"},
-		{"proc", perm, "masked_proc"}, {"dev", inval, "init"}, {"scratch", inval, "init"}, {"pivot", inval, "initramfs_root"},
-		{"hostname", perm, "init"}, {"loopback", perm, "init"}, {"listener", perm, "init"}, {"rlimits", perm, "init"},
-		{"privileges", perm, "init"}, {"exec", acces, "init"}, {"mount_setattr", inval, "init"},
+		{"sources", acces, "data_unreachable"}, {"private", perm, "mount_forbidden"},
+		{"root", acces, "mount_forbidden"}, {"binds", perm, "mount_forbidden"}, {"files", int(syscall.ENOSPC), "init"},
+		{"masks", perm, "init"}, {"proc", perm, "masked_proc"}, {"dev", inval, "init"}, {"scratch", inval, "init"},
+		{"pivot", inval, "initramfs_root"}, {"hostname", perm, "init"}, {"loopback", perm, "init"},
+		{"listener", perm, "init"}, {"rlimits", perm, "init"}, {"privileges", perm, "init"}, {"exec", acces, "init"},
+		{"mount_setattr", inval, "init"},
 	} {
 		t.Run(c.step, func(t *testing.T) {
-			p, r := probeOf(t, func(cfg *sandbox.Config) { cfg.TestOnly.FailStep, cfg.TestOnly.FailErrno = c.step, c.errno })
+			p, r := probeOf(t, func(cfg *sandbox.Config) {
+				cfg.TestOnly.FailStep, cfg.TestOnly.FailErrno = c.step, c.errno
+			})
 			step := c.step
 			if step == "mount_setattr" {
 				step = "binds"
@@ -64,7 +67,8 @@ func TestEachStepThatFailsIsNamed(t *testing.T) {
 				t.Errorf("%s: %+v", p.Name(), r)
 			}
 			_, err := p.Acquire(t.Context(), sandbox.ThreadRef{ID: "a"}, sandbox.DefaultPolicy())
-			if !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), c.reason) || strings.Contains(err.Error(), "/") {
+			if !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), c.reason) ||
+				strings.Contains(err.Error(), "/") {
 				t.Errorf("Acquire: %v", err)
 			}
 		})
@@ -74,10 +78,12 @@ func TestEachStepThatFailsIsNamed(t *testing.T) {
 		t.Run(layer, func(t *testing.T) {
 			fail := func(cfg *sandbox.Config) { cfg.TestOnly.FailStep, cfg.TestOnly.FailErrno = layer, nosys }
 			p, r := probeOf(t, fail)
-			if !r.OK || slices.Contains(r.Layers, layer) || !slices.Contains(r.Degraded, "no-"+layer) || p.Name() != sandbox.ProviderNamespace {
+			if !r.OK || slices.Contains(r.Layers, layer) || !slices.Contains(r.Degraded, "no-"+layer) ||
+				p.Name() != sandbox.ProviderNamespace {
 				t.Errorf("tolerant: %+v", r)
 			}
-			if _, r := probeOf(t, fail, func(cfg *sandbox.Config) { cfg.RequireLayers = []string{layer} }); r.OK || r.Reason != "no_"+layer {
+			if _, r := probeOf(t, fail, func(cfg *sandbox.Config) { cfg.RequireLayers = []string{layer} }); r.OK ||
+				r.Reason != "no_"+layer {
 				t.Errorf("required: %+v", r)
 			}
 			if _, r := probeOf(t, fail, func(cfg *sandbox.Config) { cfg.Strict = true }); r.OK || r.Step != layer {
@@ -111,15 +117,18 @@ func TestStepsHaveSecondWays(t *testing.T) {
 				t.Errorf("strict: %+v", r)
 			}
 			s := w.thread("a")
-			res := bash(t, s, "echo ok; touch /usr/x /x 2>&1; ls -A /root 2>&1; cat "+w.cfg.Dirs.Root+"/threads/x 2>&1; cat <(echo sub); echo $$ >/dev/null; touch y; sleep 300 >/dev/null 2>&1 &")
-			if out := string(res.Output); !strings.Contains(out, "ok\n") || strings.Count(out, "Read-only") != 2 || strings.Count(out, "No such file") != 2 || !strings.Contains(out, "sub\n") || res.Background != 1 {
+			res := bash(t, s, "echo ok; touch /usr/x /x 2>&1; ls -A /root 2>&1; cat "+w.cfg.Dirs.Root+
+				"/threads/x 2>&1; cat <(echo sub); echo $$ >/dev/null; touch y; sleep 300 >/dev/null 2>&1 &")
+			if out := string(res.Output); !strings.Contains(out, "ok\n") || strings.Count(out, "Read-only") != 2 ||
+				strings.Count(out, "No such file") != 2 || !strings.Contains(out, "sub\n") || res.Background != 1 {
 				t.Errorf("%q %+v", out, res)
 			}
 			if st := s.Status(); st.Procs != 1 || st.MemBytes == 0 {
 				t.Errorf("status %+v", st)
 			}
 			// The ways to end processes work too.
-			if res := do(t, s, sandbox.ExecReq{Command: "setsid -f sleep 301; (setsid sleep 302 &); sleep 303", Timeout: 300_000_000}); !res.TimedOut || res.SandboxRestarted || res.Signal != "SIGKILL" {
+			if res := do(t, s, sandbox.ExecReq{Command: "setsid -f sleep 301; (setsid sleep 302 &); sleep 303",
+				Timeout: 300_000_000}); !res.TimedOut || res.SandboxRestarted || res.Signal != "SIGKILL" {
 				t.Errorf("%+v", res)
 			}
 			if st := s.Status(); st.Procs != 1 {
@@ -131,7 +140,8 @@ func TestStepsHaveSecondWays(t *testing.T) {
 			if n := strays(t, w); n != 0 {
 				t.Errorf("%d processes are left", n)
 			}
-			if res := bash(t, w.thread("b", func(p *sandbox.Policy) { p.Limits.Memory = 128 << 20 }), "python3 -c 'b = bytearray(400 << 20); import time; time.sleep(20)'"); !res.OOM {
+			if res := bash(t, w.thread("b", func(p *sandbox.Policy) { p.Limits.Memory = 128 << 20 }),
+				"python3 -c 'b = bytearray(400 << 20); import time; time.sleep(20)'"); !res.OOM {
 				t.Errorf("memory: %+v", res)
 			}
 		})
@@ -152,7 +162,8 @@ func TestStartsThatFailAreProbedAgain(t *testing.T) {
 	}
 	b := w.thread("b")
 	for i := range 2 {
-		if _, err := b.Exec(t.Context(), sandbox.ExecReq{Command: "true"}); !errors.Is(err, sandbox.ErrInit) || strings.Contains(err.Error(), w.cfg.Dirs.Root) {
+		if _, err := b.Exec(t.Context(), sandbox.ExecReq{Command: "true"}); !errors.Is(err, sandbox.ErrInit) ||
+			strings.Contains(err.Error(), w.cfg.Dirs.Root) {
 			t.Errorf("start %d: %v", i, err)
 		}
 	}
@@ -180,7 +191,8 @@ func TestOwnProgramTakesThePlaceOfAMissingOne(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, func(c *sandbox.Config) { c.TestOnly.Init = path })
 			res := bash(t, w.thread("a"), "cat /proc/1/comm; cat /proc/1/environ 2>/dev/null; cat /proc/1/mem 2>&1")
-			if !strings.HasPrefix(string(res.Output), "init\n") || !strings.Contains(string(res.Output), "Permission denied") {
+			if !strings.HasPrefix(string(res.Output), "init\n") ||
+				!strings.Contains(string(res.Output), "Permission denied") {
 				t.Errorf("%q", res.Output)
 			}
 		})

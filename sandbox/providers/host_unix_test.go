@@ -82,11 +82,14 @@ func TestHostEndsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	res, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "echo partial; sleep 300 & sleep 300", Timeout: 3 * time.Second})
-	if err != nil || !res.TimedOut || string(res.Output) != "partial\n" || res.Signal != "SIGKILL" || time.Since(start) > time.Minute {
+	res, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "echo partial; sleep 300 & sleep 300",
+		Timeout: 3 * time.Second})
+	if err != nil || !res.TimedOut || string(res.Output) != "partial\n" || res.Signal != "SIGKILL" ||
+		time.Since(start) > time.Minute {
 		t.Errorf("%v %+v", err, res)
 	}
-	if res, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "sleep 300 & echo started"}); err != nil || res.Background != 1 || string(res.Output) != "started\n" {
+	if res, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "sleep 300 & echo started"}); err != nil ||
+		res.Background != 1 || string(res.Output) != "started\n" {
 		t.Errorf("%v %+v", err, res)
 	}
 	if st := s.Status(); st.Procs != 1 {

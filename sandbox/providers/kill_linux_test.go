@@ -33,11 +33,14 @@ func TestTimeoutEndsEveryDescendant(t *testing.T) {
 			bash(t, s, "exec -a earlier sleep 300 >/dev/null 2>&1 & until pgrep -f ^earlier >/dev/null; do :; done")
 			start := time.Now()
 			res := do(t, s, sandbox.ExecReq{Command: command, Timeout: 500 * time.Millisecond})
-			if took := time.Since(start); !res.TimedOut || res.Cancelled || res.SandboxRestarted || res.ExitCode != 137 || res.Signal != "SIGKILL" || took > 60*time.Second {
+			took := time.Since(start)
+			if !res.TimedOut || res.Cancelled || res.SandboxRestarted || res.ExitCode != 137 ||
+				res.Signal != "SIGKILL" || took > 60*time.Second {
 				t.Errorf("took %v, %+v", took, res)
 			}
 			res = bash(t, s, "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '; pgrep -fc '^earlier'")
-			if out := string(res.Output); strings.Contains(strings.ReplaceAll(out, "earlier 300", ""), "sleep") || !strings.HasSuffix(out, "\n1\n") && !strings.HasSuffix(out, " 1\n") {
+			if out := string(res.Output); strings.Contains(strings.ReplaceAll(out, "earlier 300", ""), "sleep") ||
+				!strings.HasSuffix(out, "\n1\n") && !strings.HasSuffix(out, " 1\n") {
 				t.Errorf("left: %q", out)
 			}
 		})
@@ -48,7 +51,9 @@ func TestCancelEndsTheCommandAndKeepsItsOutput(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a")
 	ctx, cancel := context.WithCancelCause(context.Background())
-	res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 300", OnOutput: func(sandbox.Stream, []byte) { cancel(errors.New("the user said stop")) }})
+	res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 300", OnOutput: func(sandbox.Stream, []byte) {
+		cancel(errors.New("the user said stop"))
+	}})
 	if err != nil || !res.Cancelled || res.TimedOut || res.ExitCode != 137 || string(res.Output) != "partial\n" {
 		t.Errorf("%v %+v", err, res)
 	}
@@ -72,7 +77,8 @@ func TestParallelCommandsAreEndedApart(t *testing.T) {
 		other <- do(t, s, sandbox.ExecReq{Command: "touch up; while [ ! -e go ]; do sleep 0.02; done; echo fine"})
 	}()
 	waitFor(t, "the other command", func() bool { return string(bash(t, s, "ls up 2>/dev/null").Output) != "" })
-	if res := do(t, s, sandbox.ExecReq{Command: "setsid sleep 300 & sleep 300", Timeout: 300 * time.Millisecond}); !res.TimedOut || res.SandboxRestarted {
+	res := do(t, s, sandbox.ExecReq{Command: "setsid sleep 300 & sleep 300", Timeout: 300 * time.Millisecond})
+	if !res.TimedOut || res.SandboxRestarted {
 		t.Errorf("%+v", res)
 	}
 	bash(t, s, "touch go")
@@ -106,7 +112,8 @@ func TestTamperingRestartsTheSandbox(t *testing.T) {
 			if took := time.Since(start); !res.SandboxRestarted || res.ExitCode != 137 || took > 2*time.Minute {
 				t.Errorf("took %v, %+v %s", took, res, res.Output)
 			}
-			if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, "The sandbox was restarted (") || !strings.Contains(notes, "Files are intact; background processes and /tmp were lost.") {
+			if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, "The sandbox was restarted (") ||
+				!strings.Contains(notes, "Files are intact; background processes and /tmp were lost.") {
 				t.Errorf("notes: %q", res.Notes)
 			}
 			if n := strays(t, w); n != 0 {
@@ -158,7 +165,9 @@ func TestDeathBetweenCommandsIsTold(t *testing.T) {
 
 func TestIdleSandboxesAreStopped(t *testing.T) {
 	t.Run("at once without a background job", func(t *testing.T) {
-		w := newWorld(t, func(c *sandbox.Config) { c.IdleTimeout, c.BackgroundTimeout = 300*time.Millisecond, time.Hour })
+		w := newWorld(t, func(c *sandbox.Config) {
+			c.IdleTimeout, c.BackgroundTimeout = 300*time.Millisecond, time.Hour
+		})
 		idle, busy := w.thread("idle"), w.thread("busy")
 		bash(t, busy, sleeper)
 		bash(t, idle, "true")
@@ -171,7 +180,9 @@ func TestIdleSandboxesAreStopped(t *testing.T) {
 		}
 	})
 	t.Run("later with one", func(t *testing.T) {
-		w := newWorld(t, func(c *sandbox.Config) { c.IdleTimeout, c.BackgroundTimeout = 300*time.Millisecond, 2*time.Second })
+		w := newWorld(t, func(c *sandbox.Config) {
+			c.IdleTimeout, c.BackgroundTimeout = 300*time.Millisecond, 2*time.Second
+		})
 		busy := w.thread("busy")
 		start := time.Now()
 		bash(t, busy, sleeper)
@@ -204,9 +215,13 @@ func TestIdleSandboxesMakeRoom(t *testing.T) {
 		}()
 	}
 	for i := range all {
-		waitFor(t, "a command to run", func() bool { _, err := readFile(w, fmt.Sprint("t", i), "on"); return err == nil })
+		waitFor(t, "a command to run", func() bool {
+			_, err := readFile(w, fmt.Sprint("t", i), "on")
+			return err == nil
+		})
 	}
-	if _, err := w.thread("more").Exec(t.Context(), sandbox.ExecReq{Command: "true"}); !errors.Is(err, sandbox.ErrBusy) {
+	_, err := w.thread("more").Exec(t.Context(), sandbox.ExecReq{Command: "true"})
+	if !errors.Is(err, sandbox.ErrBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	for i, s := range all {
@@ -248,7 +263,9 @@ func TestChangedPolicyTakesEffectWhenIdle(t *testing.T) {
 	if res := <-held; string(res.Output) != "x\n" {
 		t.Errorf("held: %q", res.Output)
 	}
-	if res := bash(t, s, "ulimit -n"); string(res.Output) != "99\n" || !res.SandboxRestarted || !strings.Contains(res.Notes[0], "configuration changed") {
+	res := bash(t, s, "ulimit -n")
+	if string(res.Output) != "99\n" || !res.SandboxRestarted ||
+		!strings.Contains(res.Notes[0], "configuration changed") {
 		t.Errorf("%q %+v", res.Output, res)
 	}
 }

@@ -32,9 +32,12 @@ func TestPlainTimeoutEndsEveryDescendant(t *testing.T) {
 			t.Parallel()
 			w, m, earlier, id := newPlainWorld(t), mark(), mark(), mark()
 			s := w.thread(id, withMark(m))
-			do(t, s, sandbox.ExecReq{Command: "exec sleep 300." + earlier + " >/dev/null 2>&1 &", Env: map[string]string{"MARK": earlier}})
-			res := do(t, s, sandbox.ExecReq{Command: strings.ReplaceAll(command, "sleep 30", "sleep 30."+m+"30"), Timeout: 500 * time.Millisecond})
-			if !res.TimedOut || res.Cancelled || res.SandboxRestarted || res.ExitCode != 137 || res.Signal != "SIGKILL" {
+			do(t, s, sandbox.ExecReq{Command: "exec sleep 300." + earlier + " >/dev/null 2>&1 &",
+				Env: map[string]string{"MARK": earlier}})
+			res := do(t, s, sandbox.ExecReq{Command: strings.ReplaceAll(command, "sleep 30", "sleep 30."+m+"30"),
+				Timeout: 500 * time.Millisecond})
+			if !res.TimedOut || res.Cancelled || res.SandboxRestarted || res.ExitCode != 137 ||
+				res.Signal != "SIGKILL" {
 				t.Errorf("%+v", res)
 			}
 			noneLeft(t, m)
@@ -53,7 +56,9 @@ func TestPlainCancelKeepsOutput(t *testing.T) {
 	w, m := newPlainWorld(t), mark()
 	s := w.thread("a", withMark(m))
 	ctx, cancel := context.WithCancelCause(context.Background())
-	res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 300", OnOutput: func(sandbox.Stream, []byte) { cancel(errors.New("the user said stop")) }})
+	res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 300", OnOutput: func(sandbox.Stream, []byte) {
+		cancel(errors.New("the user said stop"))
+	}})
 	if err != nil || !res.Cancelled || res.TimedOut || res.ExitCode != 137 || string(res.Output) != "partial\n" {
 		t.Errorf("%v %+v", err, res)
 	}
@@ -81,7 +86,8 @@ func TestPlainTamperingRestartsTheSandbox(t *testing.T) {
 			// Where nobody is left to tell, the end of the command does.
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			res, err := s.Exec(ctx, sandbox.ExecReq{Command: command, Timeout: time.Minute, OnOutput: func(sandbox.Stream, []byte) { cancel() }})
+			res, err := s.Exec(ctx, sandbox.ExecReq{Command: command, Timeout: time.Minute,
+				OnOutput: func(sandbox.Stream, []byte) { cancel() }})
 			if err != nil || !res.SandboxRestarted || res.TimedOut || res.ExitCode != 137 {
 				t.Errorf("%v %+v %s", err, res, res.Output)
 			}
@@ -111,7 +117,8 @@ func TestPlainKillOfEverythingStaysInside(t *testing.T) {
 	if n := len(marked(t, m+"1")); n != 1 {
 		t.Errorf("%d processes of another thread", n)
 	}
-	if res := bash(t, other, "pgrep -c sleep >/dev/null; echo here"); string(res.Output) != "here\n" || res.SandboxRestarted {
+	if res := bash(t, other, "pgrep -c sleep >/dev/null; echo here"); string(res.Output) != "here\n" ||
+		res.SandboxRestarted {
 		t.Errorf("the other thread: %+v", res)
 	}
 }
@@ -158,7 +165,8 @@ func keepersOf(t *testing.T, server int, m string) (keepers []string) {
 
 func TestPlainDeathOfTheServerEndsEverything(t *testing.T) {
 	newPlainWorld(t)
-	cmd, _ := play(t, roleServer, providerVariable+"="+sandbox.ProviderLandlock, dataVariable+"="+filepath.Join(openDir(t), "data"))
+	cmd, _ := play(t, roleServer, providerVariable+"="+sandbox.ProviderLandlock,
+		dataVariable+"="+filepath.Join(openDir(t), "data"))
 	waitReady(t, cmd)
 	m := strconv.Itoa(cmd.Process.Pid)
 	running := func() (n int) {
@@ -167,7 +175,8 @@ func TestPlainDeathOfTheServerEndsEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if b, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ")); err == nil && strings.Contains(string(b), "SERVER="+m+"\x00") {
+			b, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+			if err == nil && strings.Contains(string(b), "SERVER="+m+"\x00") {
 				n++
 			}
 		}
@@ -185,15 +194,18 @@ func TestPlainLimits(t *testing.T) {
 	w := newPlainWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) {
 		p.Timeout = 2 * time.Minute
-		p.Limits = sandbox.Limits{Memory: 128 << 20, Pids: 40, FileSize: 1 << 20, OpenFiles: 64, Disk: 8 << 20, CPUTime: time.Second}
+		p.Limits = sandbox.Limits{Memory: 128 << 20, Pids: 40, FileSize: 1 << 20, OpenFiles: 64, Disk: 8 << 20,
+			CPUTime: time.Second}
 	})
 	t.Run("memory", func(t *testing.T) {
-		if res := bash(t, s, "python3 -c 'b = bytearray(400 << 20); import time; time.sleep(100)'"); !res.OOM || !strings.Contains(strings.Join(res.Notes, "\n"), "memory limit exceeded") {
+		if res := bash(t, s, "python3 -c 'b = bytearray(400 << 20); import time; time.sleep(100)'"); !res.OOM ||
+			!strings.Contains(strings.Join(res.Notes, "\n"), "memory limit exceeded") {
 			t.Errorf("%+v", res)
 		}
 	})
 	t.Run("one file", func(t *testing.T) {
-		if res := bash(t, s, "head -c 2M /dev/zero > big; stat -c %s big; rm big"); !strings.HasPrefix(string(res.Output), "1048576\n") {
+		res := bash(t, s, "head -c 2M /dev/zero > big; stat -c %s big; rm big")
+		if !strings.HasPrefix(string(res.Output), "1048576\n") {
 			t.Errorf("%q %+v", res.Output, res)
 		}
 	})
@@ -203,13 +215,16 @@ func TestPlainLimits(t *testing.T) {
 		}
 	})
 	t.Run("time of the processor", func(t *testing.T) {
-		if res := bash(t, s, "bash -c 'while :; do :; done'; echo $?"); string(res.Output) != "137\n" && !strings.Contains(string(res.Output), "137") {
+		res := bash(t, s, "bash -c 'while :; do :; done'; echo $?")
+		if string(res.Output) != "137\n" && !strings.Contains(string(res.Output), "137") {
 			t.Errorf("%q", res.Output)
 		}
 	})
 	t.Run("processes", func(t *testing.T) {
 		m := mark()
-		res := do(t, s, sandbox.ExecReq{Command: "f() { f | f & }; f; sleep 1; for i in $(seq 2000); do sleep 300." + m + " & done; wait", Env: map[string]string{"MARK": m}, Timeout: 4 * time.Second})
+		res := do(t, s,
+			sandbox.ExecReq{Command: "f() { f | f & }; f; sleep 1; for i in $(seq 2000); do sleep 300." + m +
+				" & done; wait", Env: map[string]string{"MARK": m}, Timeout: 4 * time.Second})
 		if !res.TimedOut && !strings.Contains(string(res.Output), "Resource temporarily unavailable") {
 			t.Errorf("%+v", res)
 		}
@@ -284,13 +299,15 @@ func TestPlainManyStartsLeaveNothing(t *testing.T) {
 
 // A command may be ended before it has begun.
 func TestEndingAtTheStartKeepsTheSandbox(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, ...func(*sandbox.Config)) *world{"namespace": newWorld, "landlock": newPlainWorld} {
+	for name, open := range map[string]func(testing.TB, ...func(*sandbox.Config)) *world{"namespace": newWorld,
+		"landlock": newPlainWorld} {
 		t.Run(name, func(t *testing.T) {
 			w, m := open(t), mark()
 			s := w.thread("a", withMark(m))
 			bash(t, s, "echo kept > /tmp/x")
 			for i := range 20 {
-				res := do(t, s, sandbox.ExecReq{Command: "exec sleep 300", Timeout: time.Duration(i)*200*time.Microsecond + 1})
+				res := do(t, s,
+					sandbox.ExecReq{Command: "exec sleep 300", Timeout: time.Duration(i)*200*time.Microsecond + 1})
 				if res.SandboxRestarted {
 					t.Errorf("command %d took the sandbox with it: %+v", i, res)
 				}

@@ -101,8 +101,10 @@ func newPlainHost(t *testing.T) *plainHost {
 	mustWrite(t, filepath.Join(h.outside, "secret"), "SECRET-outside")
 	mustWrite(t, filepath.Join(h.outside, "open"), "open to all")
 	mustWrite(t, filepath.Join(data, "fawn.db"), "SECRET-database")
-	bash(t, w.thread("victim"), "echo SECRET-thread > private; chmod -R 777 .; chmod 777 .. ../../user-data 2>/dev/null")
-	for name, mode := range map[string]os.FileMode{h.outside: 0o777, filepath.Join(h.outside, "open"): 0o666, data: 0o755, filepath.Join(data, "threads"): 0o755, filepath.Join(data, "threads/victim"): 0o755} {
+	bash(t, w.thread("victim"),
+		"echo SECRET-thread > private; chmod -R 777 .; chmod 777 .. ../../user-data 2>/dev/null")
+	for name, mode := range map[string]os.FileMode{h.outside: 0o777, filepath.Join(h.outside, "open"): 0o666,
+		data: 0o755, filepath.Join(data, "threads"): 0o755, filepath.Join(data, "threads/victim"): 0o755} {
 		if err := os.Chmod(name, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -135,9 +137,10 @@ func newPlainHost(t *testing.T) *plainHost {
 		h.process.Wait()
 	})
 	h.env = map[string]string{
-		"SECRET": "X" + filepath.Join(h.outside, "secret"), "OPEN": "X" + filepath.Join(h.outside, "open"), "OUTSIDE": "X" + h.outside, "DATA": "X" + data,
-		"SOCKET": "X" + path, "ABSTRACT": "plain-" + name, "PORT": strconv.Itoa(l.Addr().(*net.TCPAddr).Port),
-		"HOSTPID": strconv.Itoa(h.process.Process.Pid), "SERVERPID": strconv.Itoa(os.Getpid()),
+		"SECRET": "X" + filepath.Join(h.outside, "secret"), "OPEN": "X" + filepath.Join(h.outside, "open"),
+		"OUTSIDE": "X" + h.outside, "DATA": "X" + data, "SOCKET": "X" + path, "ABSTRACT": "plain-" + name,
+		"PORT": strconv.Itoa(l.Addr().(*net.TCPAddr).Port), "HOSTPID": strconv.Itoa(h.process.Process.Pid),
+		"SERVERPID": strconv.Itoa(os.Getpid()),
 	}
 	return h
 }
@@ -148,7 +151,8 @@ func (h *plainHost) intact(t *testing.T) {
 	data := h.cfg.Dirs.Root
 	for name, want := range map[string]string{
 		filepath.Join(h.outside, "secret"): "SECRET-outside", filepath.Join(h.outside, "open"): "open to all",
-		filepath.Join(data, "fawn.db"): "SECRET-database", filepath.Join(data, "threads/victim/user-data/workspace/private"): "SECRET-thread\n",
+		filepath.Join(data, "fawn.db"):                                    "SECRET-database",
+		filepath.Join(data, "threads/victim/user-data/workspace/private"): "SECRET-thread\n",
 	} {
 		if b, err := os.ReadFile(name); err != nil || string(b) != want {
 			t.Errorf("%s: %q, %v", name, b, err)
@@ -172,7 +176,8 @@ func (h *plainHost) intact(t *testing.T) {
 			t.Errorf("%s holds %v", dir, names)
 		}
 	}
-	for _, pattern := range []string{"/plain-*", "/tmp/plain-x", "/var/tmp/plain-x", "/dev/shm/plain-x", "/usr/plain-x", "/etc/plain-x", "/opt/plain-x", "/dev/plain-x"} {
+	for _, pattern := range []string{"/plain-*", "/tmp/plain-x", "/var/tmp/plain-x", "/dev/shm/plain-x", "/usr/plain-x",
+		"/etc/plain-x", "/opt/plain-x", "/dev/plain-x"} {
 		if names, err := filepath.Glob(pattern); err != nil || len(names) > 0 {
 			t.Errorf("made: %v, %v", names, err)
 		}
@@ -202,7 +207,8 @@ func TestPlainAttacksFromInside(t *testing.T) {
 			if strings.Contains(a.command, "l.syscall(") && !isAMD64() {
 				t.Skip("written for amd64")
 			}
-			command := strings.NewReplacer("SERVERPID,", h.env["SERVERPID"]+",", "HOSTPID,", h.env["HOSTPID"]+",", `"PID"`, h.env["HOSTPID"]).Replace(a.command)
+			command := strings.NewReplacer("SERVERPID,", h.env["SERVERPID"]+",", "HOSTPID,", h.env["HOSTPID"]+",",
+				`"PID"`, h.env["HOSTPID"]).Replace(a.command)
 			res := do(t, s, sandbox.ExecReq{Command: untranslated + "exec 2>&1; rm -rf ./* ; " + command, Env: h.env})
 			out := string(res.Output)
 			if strings.Contains(out, "SECRET-") {
@@ -230,7 +236,8 @@ func TestPlainThreadsHaveUsersOfTheirOwn(t *testing.T) {
 		res := bash(t, s, `echo $UID; id -G | wc -w; touch x; stat -c %u x; for v in $(grep -E 'Cap(Prm|Eff|Bnd|Amb|Inh)' /proc/self/status | cut -f2 | sort -u); do echo $v; done`)
 		var uid, owner, groups int
 		var caps string
-		if n, err := fmt.Sscan(string(res.Output), &uid, &groups, &owner, &caps); n != 4 || err != nil || uid < w.cfg.UIDBase || owner != uid || groups != 2 || strings.Trim(caps, "0") != "" {
+		if n, err := fmt.Sscan(string(res.Output), &uid, &groups, &owner, &caps); n != 4 || err != nil ||
+			uid < w.cfg.UIDBase || owner != uid || groups != 2 || strings.Trim(caps, "0") != "" {
 			t.Errorf("%q, %v", res.Output, err)
 		}
 		ids[strconv.Itoa(uid)] = true
@@ -246,7 +253,8 @@ func TestPlainThreadsHaveUsersOfTheirOwn(t *testing.T) {
 			t.Error(err)
 		}
 		files.Close()
-		if res := bash(t, s, "cat y; echo more >> y; rm y"); string(res.Output) != "from the server" || res.ExitCode != 0 {
+		if res := bash(t, s, "cat y; echo more >> y; rm y"); string(res.Output) != "from the server" ||
+			res.ExitCode != 0 {
 			t.Errorf("%+v", res)
 		}
 	}

@@ -43,14 +43,18 @@ func TestPlainCommandsUseVirtualPaths(t *testing.T) {
 			if string(res.Output) != c.want || streamed.String() != c.want {
 				t.Errorf("%q, streamed %q, want %q", res.Output, streamed.String(), c.want)
 			}
-			if noted := strings.Contains(strings.Join(res.Notes, "\n"), "path translation active"); noted != strings.Contains(strings.ReplaceAll(strings.ReplaceAll(c.req.Command, "-evil", ""), "DATA", ""), "/mnt/") && name != "others" {
+			noted := strings.Contains(strings.Join(res.Notes, "\n"), "path translation active")
+			if noted != strings.Contains(strings.ReplaceAll(strings.ReplaceAll(c.req.Command, "-evil", ""), "DATA", ""),
+				"/mnt/") && name != "others" {
 				t.Errorf("notes %q", res.Notes)
 			}
 		})
 	}
 	// A folder that is not there is named as the model knows it.
 	res := do(t, s, sandbox.ExecReq{Command: "true", Cwd: "/mnt/user-data/workspace/none"})
-	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, "there is no folder /mnt/user-data/workspace/none") || strings.Contains(notes, w.cfg.Dirs.Root) {
+	notes := strings.Join(res.Notes, "\n")
+	if !strings.Contains(notes, "there is no folder /mnt/user-data/workspace/none") ||
+		strings.Contains(notes, w.cfg.Dirs.Root) {
 		t.Errorf("%q", notes)
 	}
 }

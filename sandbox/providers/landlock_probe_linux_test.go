@@ -20,14 +20,16 @@ import (
 // automatic makes a role choose among all providers.
 func automatic(t *testing.T) []string {
 	t.Helper()
-	return []string{providerVariable + "=" + sandbox.ProviderAuto, dataVariable + "=" + filepath.Join(openDir(t), "data")}
+	return []string{providerVariable + "=" + sandbox.ProviderAuto,
+		dataVariable + "=" + filepath.Join(openDir(t), "data")}
 }
 
 func TestWithoutNamespacesAutoTakesLandlock(t *testing.T) {
 	newPlainWorld(t)
 	t.Run("a filter refuses them", func(t *testing.T) {
 		r := report(t, roleFilter, nil, automatic(t)...)
-		if !r.OK || r.Provider != sandbox.ProviderLandlock || !slices.Contains(r.Layers, "landlock") || !slices.Contains(r.Layers, "seccomp") || !slices.Contains(r.Degraded, "no-pidns") {
+		if !r.OK || r.Provider != sandbox.ProviderLandlock || !slices.Contains(r.Layers, "landlock") ||
+			!slices.Contains(r.Layers, "seccomp") || !slices.Contains(r.Degraded, "no-pidns") {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -54,7 +56,8 @@ func TestWithoutNamespacesAutoTakesLandlock(t *testing.T) {
 	})
 	t.Run("strict takes nothing weaker", func(t *testing.T) {
 		r := report(t, roleFilter, nil, append(automatic(t), strictVariable+"=1")...)
-		if r.OK || r.Provider != sandbox.ProviderOff || !strings.HasPrefix(r.Reason, "userns_forbidden; landlock: degraded:") {
+		if r.OK || r.Provider != sandbox.ProviderOff ||
+			!strings.HasPrefix(r.Reason, "userns_forbidden; landlock: degraded:") {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -179,7 +182,8 @@ func TestPlainSecretsBelowShownFoldersStayHidden(t *testing.T) {
 	})
 	res := bash(t, w.thread("a"), "cat /mnt/skills/skill.md /mnt/skills/deep/other; cat /mnt/skills/deep/keys/key /mnt/skills/alias; ls /mnt/skills/deep/keys; touch /mnt/skills/x /mnt/skills/deep/y; echo z >> /mnt/skills/skill.md")
 	out := string(res.Output)
-	if !strings.HasPrefix(out, "a skillother") || strings.Contains(out, "SECRET") || strings.Count(out, denied) != 6 || strings.Contains(out, shown) {
+	if !strings.HasPrefix(out, "a skillother") || strings.Contains(out, "SECRET") || strings.Count(out, denied) != 6 ||
+		strings.Contains(out, shown) {
 		t.Errorf("%s", out)
 	}
 }
@@ -188,13 +192,16 @@ func TestPlainUploadsCanBeReadOnly(t *testing.T) {
 	w := newPlainWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) { p.UploadsReadOnly = true })
 	res := bash(t, s, "touch /mnt/user-data/uploads/x; touch /mnt/user-data/outputs/y && ls /mnt/user-data/uploads /mnt/user-data/outputs")
-	if out := string(res.Output); !strings.Contains(out, denied) || !strings.HasPrefix(out, "/mnt/user-data/outputs:\ny\n\n/mnt/user-data/uploads:\n") {
+	out := string(res.Output)
+	if !strings.Contains(out, denied) ||
+		!strings.HasPrefix(out, "/mnt/user-data/outputs:\ny\n\n/mnt/user-data/uploads:\n") {
 		t.Errorf("%q", out)
 	}
 }
 
 func TestLandlockVersionIsKnown(t *testing.T) {
-	if b, err := os.ReadFile("/sys/kernel/security/lsm"); err == nil && strings.Contains(string(b), "landlock") && jail.LandlockABI() == 0 {
+	if b, err := os.ReadFile("/sys/kernel/security/lsm"); err == nil && strings.Contains(string(b), "landlock") &&
+		jail.LandlockABI() == 0 {
 		t.Errorf("the kernel says it has Landlock: %s", b)
 	}
 }

@@ -88,7 +88,8 @@ func marked(t testing.TB, m string) (pids []string) {
 		}
 		for _, name := range []string{"cmdline", "environ"} {
 			// A process may end, or hide its environment.
-			if b, err := os.ReadFile(filepath.Join("/proc", e.Name(), name)); err == nil && bytes.Contains(b, []byte(m)) {
+			b, err := os.ReadFile(filepath.Join("/proc", e.Name(), name))
+			if err == nil && bytes.Contains(b, []byte(m)) {
 				pids = append(pids, e.Name())
 				break
 			}

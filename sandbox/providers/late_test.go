@@ -28,7 +28,8 @@ func TestALateProviderIsTheOneThatIsChosen(t *testing.T) {
 	if got, as := p.Probe(t.Context()), want.Probe(t.Context()); p.Name() != want.Name() || got.Reason != as.Reason {
 		t.Errorf("%s %+v, want %s %+v", p.Name(), got, want.Name(), as)
 	}
-	if _, err := p.Acquire(t.Context(), sandbox.ThreadRef{ID: "t1"}, sandbox.Policy{}); !errors.Is(err, sandbox.ErrUnavailable) {
+	if _, err := p.Acquire(t.Context(), sandbox.ThreadRef{ID: "t1"},
+		sandbox.Policy{}); !errors.Is(err, sandbox.ErrUnavailable) {
 		t.Errorf("acquire: %v", err)
 	}
 	if err := errors.Join(p.Close(t.Context()), want.Close(t.Context())); err != nil {

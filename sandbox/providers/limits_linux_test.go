@@ -56,7 +56,8 @@ func TestMemoryHogIsEnded(t *testing.T) {
 			if !strings.Contains(strings.Join(res.Notes, "\n"), "memory limit exceeded") {
 				t.Errorf("notes: %q", res.Notes)
 			}
-			if res := bash(t, s, "pkill python3; pgrep -c sleep"); string(res.Output) != "1\n" && !res.SandboxRestarted {
+			if res := bash(t, s, "pkill python3; pgrep -c sleep"); string(res.Output) != "1\n" &&
+				!res.SandboxRestarted {
 				t.Errorf("the next command: %+v %s", res, res.Output)
 			}
 		})
@@ -108,12 +109,14 @@ func TestOutputIsCappedAndNeverBlocks(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	res := do(t, s, sandbox.ExecReq{Command: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo; echo end", size), Timeout: time.Duration(5+3*(size>>30)) * time.Minute})
+	res := do(t, s, sandbox.ExecReq{Command: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo; echo end", size),
+		Timeout: time.Duration(5+3*(size>>30)) * time.Minute})
 	runtime.ReadMemStats(&after)
 	if res.TotalBytes != size+5 || !res.Truncated || res.ExitCode != 0 {
 		t.Errorf("total %d, truncated %v, exit %d, notes %q", res.TotalBytes, res.Truncated, res.ExitCode, res.Notes)
 	}
-	want := fmt.Sprintf("%s\n... [middle truncated: %d chars skipped] ...\n%s\nend\n", strings.Repeat("x", 10000), size+5-20000, strings.Repeat("x", 9995))
+	want := fmt.Sprintf("%s\n... [middle truncated: %d chars skipped] ...\n%s\nend\n", strings.Repeat("x", 10000),
+		size+5-20000, strings.Repeat("x", 9995))
 	if string(res.Output) != want {
 		t.Errorf("output has %d bytes: %.30q ... %q", len(res.Output), res.Output, res.Output[len(res.Output)-60:])
 	}
@@ -140,11 +143,14 @@ func TestEndlessOutputStopsAtTheTimeLimit(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a")
 	var streamed int
-	res := do(t, s, sandbox.ExecReq{Command: "yes endless", Timeout: 3 * time.Second, OnOutput: func(_ sandbox.Stream, b []byte) { streamed += len(b) }})
-	if !res.TimedOut || !res.Truncated || res.Signal != "SIGKILL" || res.SandboxRestarted || res.TotalBytes < 1<<20 || streamed > 1<<20 || streamed < 1<<19 {
+	res := do(t, s, sandbox.ExecReq{Command: "yes endless", Timeout: 3 * time.Second,
+		OnOutput: func(_ sandbox.Stream, b []byte) { streamed += len(b) }})
+	if !res.TimedOut || !res.Truncated || res.Signal != "SIGKILL" || res.SandboxRestarted || res.TotalBytes < 1<<20 ||
+		streamed > 1<<20 || streamed < 1<<19 {
 		t.Errorf("streamed %d, total %d: %v", streamed, res.TotalBytes, res.Notes)
 	}
-	if len(res.Notes) != 1 || !strings.HasPrefix(res.Notes[0], "Command timed out after 3 seconds and was terminated. To run") {
+	if len(res.Notes) != 1 ||
+		!strings.HasPrefix(res.Notes[0], "Command timed out after 3 seconds and was terminated. To run") {
 		t.Errorf("notes: %q", res.Notes)
 	}
 }
@@ -172,7 +178,8 @@ func TestTimeOfTheProcessorIsLimitedForCommandsOnly(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) { p.Limits.CPUTime = time.Second })
 	res := bash(t, s, "grep -h 'Max cpu time' /proc/1/limits /proc/self/limits | tr -s ' '; bash -c 'while :; do :; done'; echo $?")
-	if want := "Max cpu time unlimited unlimited seconds \nMax cpu time 1 1 seconds \n137\n"; !strings.HasPrefix(string(res.Output), want) {
+	want := "Max cpu time unlimited unlimited seconds \nMax cpu time 1 1 seconds \n137\n"
+	if !strings.HasPrefix(string(res.Output), want) {
 		t.Errorf("%q", res.Output)
 	}
 }
@@ -185,7 +192,9 @@ func TestDiskQuotaEndsTheWriterAndLetsItDelete(t *testing.T) {
 	if !res.Quota || res.TimedOut || time.Since(start) > 60*time.Second {
 		t.Errorf("took %v: %+v", time.Since(start), res)
 	}
-	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, "Thread storage is full (") || !strings.Contains(notes, "of 32.0 MiB). Delete files under /mnt/user-data") {
+	notes := strings.Join(res.Notes, "\n")
+	if !strings.Contains(notes, "Thread storage is full (") ||
+		!strings.Contains(notes, "of 32.0 MiB). Delete files under /mnt/user-data") {
 		t.Errorf("notes: %q", res.Notes)
 	}
 	tree, err := w.cfg.Dirs.Open("a")
@@ -200,7 +209,8 @@ func TestDiskQuotaEndsTheWriterAndLetsItDelete(t *testing.T) {
 		t.Errorf("Create on a full thread: %v", err)
 	}
 	// A little more than before is what a disk may still write down for the command that was ended.
-	if res := bash(t, s, "head -c 65536 /dev/zero > late; sleep 2.5; rm f* late"); res.ExitCode != 0 || res.Quota || len(res.Notes) > 0 {
+	if res := bash(t, s, "head -c 65536 /dev/zero > late; sleep 2.5; rm f* late"); res.ExitCode != 0 || res.Quota ||
+		len(res.Notes) > 0 {
 		t.Errorf("deleting: %+v", res)
 	}
 	if err := tree.WriteFile(t.Context(), "x", []byte("x"), false); err != nil {
@@ -262,8 +272,10 @@ func TestASandboxGetsHalfOfTheMachineAtMost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := box.Exec(t.Context(), sandbox.ExecReq{Command: `python3 -c 'b = bytearray(200 << 20); import time; time.sleep(60)'`})
-	if notes := strings.Join(res.Notes, "\n"); err != nil || !res.OOM || !strings.Contains(notes, "> 128 MiB") && !strings.Contains(notes, "(128 MiB)") {
+	res, err := box.Exec(t.Context(),
+		sandbox.ExecReq{Command: `python3 -c 'b = bytearray(200 << 20); import time; time.sleep(60)'`})
+	notes := strings.Join(res.Notes, "\n")
+	if err != nil || !res.OOM || !strings.Contains(notes, "> 128 MiB") && !strings.Contains(notes, "(128 MiB)") {
 		t.Errorf("%v %v %q", err, res.OOM, notes)
 	}
 }
@@ -271,7 +283,8 @@ func TestASandboxGetsHalfOfTheMachineAtMost(t *testing.T) {
 func TestAllowedSystemCallsWorkInSandboxes(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) { p.SeccompAllow = []string{"ptrace"} })
-	if res := bash(t, s, `python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))'`); string(res.Output) != "0\n" {
+	res := bash(t, s, `python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))'`)
+	if string(res.Output) != "0\n" {
 		t.Errorf("%q", res.Output)
 	}
 }

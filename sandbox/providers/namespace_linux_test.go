@@ -97,7 +97,8 @@ func TestFilesAreSharedWithTheServer(t *testing.T) {
 func TestUploadsCanBeReadOnly(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) { p.UploadsReadOnly = true })
-	if res := bash(t, s, "touch ../uploads/x ../outputs/y"); res.ExitCode == 0 || !strings.Contains(string(res.Output), "Read-only") {
+	res := bash(t, s, "touch ../uploads/x ../outputs/y")
+	if res.ExitCode == 0 || !strings.Contains(string(res.Output), "Read-only") {
 		t.Errorf("%q, exit %d", res.Output, res.ExitCode)
 	}
 }
@@ -108,20 +109,24 @@ func TestRequestReachesTheCommand(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	res := do(t, s, sandbox.ExecReq{
 		Command: `echo "$# $1 ${#2} $POLICY $BOTH $(cat) $PWD"; exit 3`,
-		Args:    []string{"one 'two'", long}, Env: map[string]string{"BOTH": "call"}, Stdin: []byte("input"), Cwd: files.Outputs,
+		Args:    []string{"one 'two'", long}, Env: map[string]string{"BOTH": "call"}, Stdin: []byte("input"),
+		Cwd: files.Outputs,
 	})
-	if want := fmt.Sprintf("2 one 'two' %d p call input /mnt/user-data/outputs\n", len(long)); string(res.Output) != want || res.ExitCode != 3 || res.Signal != "" {
+	want := fmt.Sprintf("2 one 'two' %d p call input /mnt/user-data/outputs\n", len(long))
+	if string(res.Output) != want || res.ExitCode != 3 || res.Signal != "" {
 		t.Errorf("%q, exit %d; want %q", res.Output, res.ExitCode, want)
 	}
 	// Longer than Linux takes as an argument.
 	script := "a=1\n# " + strings.Repeat("é", 300<<10) + "\nls /proc/self/fd | tr '\\n' ' '; echo $0 $1 $a\n"
-	if res := do(t, s, sandbox.ExecReq{Command: script, Args: []string{"arg"}}); string(res.Output) != "0 1 2 3 bash arg 1\n" {
+	if res := do(t, s, sandbox.ExecReq{Command: script, Args: []string{"arg"}}); string(res.Output) !=
+		"0 1 2 3 bash arg 1\n" {
 		t.Errorf("long command: %.200q, exit %d, notes %q", res.Output, res.ExitCode, res.Notes)
 	}
 	if res := bash(t, s, "kill -TERM $$"); res.ExitCode != 143 || res.Signal != "SIGTERM" {
 		t.Errorf("a command that ends itself: %+v", res)
 	}
-	if res := do(t, s, sandbox.ExecReq{Command: "true", Cwd: "/no/such"}); res.ExitCode != 126 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "/no/such") {
+	if res := do(t, s, sandbox.ExecReq{Command: "true", Cwd: "/no/such"}); res.ExitCode != 126 || len(res.Notes) != 1 ||
+		!strings.Contains(res.Notes[0], "/no/such") {
 		t.Errorf("missing folder: %+v", res)
 	}
 	bash(t, s, "chmod 0 /mnt/user-data/workspace")
@@ -131,7 +136,8 @@ func TestRequestReachesTheCommand(t *testing.T) {
 	if res := bash(t, s, "echo open > x; cat x"); string(res.Output) != "open\n" {
 		t.Errorf("reopened folder: %+v", res)
 	}
-	if res := bash(t, s, "for i in $(seq 200000); do :; done"); res.Usage.User+res.Usage.System <= 0 || res.Usage.MaxRSS < 1<<20 || res.Took <= 0 {
+	if res := bash(t, s, "for i in $(seq 200000); do :; done"); res.Usage.User+res.Usage.System <= 0 ||
+		res.Usage.MaxRSS < 1<<20 || res.Took <= 0 {
 		t.Errorf("usage: %+v", res.Usage)
 	}
 }
@@ -158,7 +164,8 @@ func TestBadRequestsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.provider.Acquire(t.Context(), sandbox.ThreadRef{ID: "../x"}, sandbox.DefaultPolicy()); !errors.Is(err, files.ErrThread) {
+	_, err := w.provider.Acquire(t.Context(), sandbox.ThreadRef{ID: "../x"}, sandbox.DefaultPolicy())
+	if !errors.Is(err, files.ErrThread) {
 		t.Errorf("thread id: %v", err)
 	}
 }
@@ -169,14 +176,16 @@ func TestSandboxStaysWarm(t *testing.T) {
 	if st := s.Status(); st.Running || st.ID != "namespace:a" {
 		t.Errorf("before the first command: %+v", st)
 	}
-	if res := bash(t, s, "echo kept > /tmp/x; export A=1; cd /; sleep 300 >/dev/null 2>&1 & sleep 300 & disown; until [ $(pgrep -cx sleep) = 2 ]; do :; done"); res.Background != 2 {
+	if res := bash(t, s,
+		"echo kept > /tmp/x; export A=1; cd /; sleep 300 >/dev/null 2>&1 & sleep 300 & disown; until [ $(pgrep -cx sleep) = 2 ]; do :; done"); res.Background != 2 {
 		t.Errorf("background = %d", res.Background)
 	}
 	res := bash(t, s, "cat /tmp/x; echo \"[$A] $PWD\"; pgrep -c sleep")
 	if string(res.Output) != "kept\n[] /mnt/user-data/workspace\n2\n" || res.SandboxRestarted {
 		t.Errorf("%q %+v", res.Output, res)
 	}
-	if st := s.Status(); !st.Running || st.Procs != 2 || st.Calls != 0 || st.MemBytes <= 0 || st.Restarts != 0 || st.Started.IsZero() {
+	if st := s.Status(); !st.Running || st.Procs != 2 || st.Calls != 0 || st.MemBytes <= 0 || st.Restarts != 0 ||
+		st.Started.IsZero() {
 		t.Errorf("status: %+v", st)
 	}
 	again := w.thread("a")
@@ -193,7 +202,8 @@ func TestBackgroundJobsMayGoOnWriting(t *testing.T) {
 	s := w.thread("a")
 	start := time.Now()
 	res := bash(t, s, "echo started; (while sleep 0.01; do echo tick; done) &")
-	if took := time.Since(start); took > 60*time.Second || !strings.HasPrefix(string(res.Output), "started\n") || res.Background == 0 {
+	if took := time.Since(start); took > 60*time.Second || !strings.HasPrefix(string(res.Output), "started\n") ||
+		res.Background == 0 {
 		t.Errorf("took %v, %q, background %d", took, res.Output, res.Background)
 	}
 	// It would die of a closed pipe.
@@ -260,7 +270,8 @@ func TestOutputStreamsWhileTheCommandRuns(t *testing.T) {
 	if !strings.HasPrefix(got.String(), "one é1\n2\n") || got.Len() > 5000 || got.Len() < 4900 {
 		t.Errorf("streamed %d bytes: %.40q", got.Len(), got.String())
 	}
-	if want := 48894 + len("one é"); res.TotalBytes != int64(want) || !res.Truncated || !bytes.HasSuffix(res.Output, []byte("\n9999\n10000\n")) {
+	want := 48894 + len("one é")
+	if res.TotalBytes != int64(want) || !res.Truncated || !bytes.HasSuffix(res.Output, []byte("\n9999\n10000\n")) {
 		t.Errorf("total %d (want %d), truncated %v", res.TotalBytes, want, res.Truncated)
 	}
 }
@@ -288,8 +299,9 @@ func TestSecretsAreMasked(t *testing.T) {
 		t.Fatalf("%d records", len(records))
 	}
 	r := records[0]
-	if strings.Contains(fmt.Sprintf("%+v", r), "s3cret") || r.Thread != "a" || r.Provider != "namespace" || r.Origin.ToolCall != "c" ||
-		strings.Join(r.Env, ",") != "PLAIN,TOKEN" || len(r.SHA256) != 64 || r.Bytes == 0 || r.Took <= 0 || len(r.Layers) < 10 || !strings.HasSuffix(r.Head, "# ****") {
+	if strings.Contains(fmt.Sprintf("%+v", r), "s3cret") || r.Thread != "a" || r.Provider != "namespace" ||
+		r.Origin.ToolCall != "c" || strings.Join(r.Env, ",") != "PLAIN,TOKEN" || len(r.SHA256) != 64 || r.Bytes == 0 ||
+		r.Took <= 0 || len(r.Layers) < 10 || !strings.HasSuffix(r.Head, "# ****") {
 		t.Errorf("record: %+v", r)
 	}
 }
@@ -362,7 +374,9 @@ func TestDestroyAndClose(t *testing.T) {
 	if err := w.provider.Destroy(t.Context(), sandbox.ThreadRef{ID: "a"}, "the thread was deleted"); err != nil {
 		t.Error(err)
 	}
-	if res := <-running; !res.Cancelled || res.SandboxRestarted || res.Signal != "SIGKILL" || !strings.Contains(strings.Join(res.Notes, ""), "the thread was deleted") {
+	res := <-running
+	if !res.Cancelled || res.SandboxRestarted || res.Signal != "SIGKILL" ||
+		!strings.Contains(strings.Join(res.Notes, ""), "the thread was deleted") {
 		t.Errorf("running command: %+v", res)
 	}
 	if _, err := s.Exec(t.Context(), sandbox.ExecReq{Command: "true"}); !errors.Is(err, sandbox.ErrGone) {
@@ -381,7 +395,8 @@ func TestDestroyAndClose(t *testing.T) {
 	if _, err := b.Exec(t.Context(), sandbox.ExecReq{Command: "true"}); !errors.Is(err, sandbox.ErrGone) {
 		t.Errorf("after Close: %v", err)
 	}
-	if _, err := w.provider.Acquire(t.Context(), sandbox.ThreadRef{ID: "b"}, sandbox.DefaultPolicy()); !errors.Is(err, sandbox.ErrGone) {
+	_, err := w.provider.Acquire(t.Context(), sandbox.ThreadRef{ID: "b"}, sandbox.DefaultPolicy())
+	if !errors.Is(err, sandbox.ErrGone) {
 		t.Errorf("Acquire after Close: %v", err)
 	}
 }

@@ -56,12 +56,14 @@ func TestNetworkNoneReachesNothing(t *testing.T) {
 	}
 	defer l.Close()
 	w := newWorld(t)
-	dial := fmt.Sprintf("(: <>/dev/tcp/127.0.0.1/%d) 2>/dev/null && echo reached || echo refused; (: <>/dev/tcp/127.0.0.1/3128) 2>/dev/null && echo proxy", l.Addr().(*net.TCPAddr).Port)
+	dial := fmt.Sprintf("(: <>/dev/tcp/127.0.0.1/%d) 2>/dev/null && echo reached || echo refused; (: <>/dev/tcp/127.0.0.1/3128) 2>/dev/null && echo proxy",
+		l.Addr().(*net.TCPAddr).Port)
 	if res := bash(t, w.thread("none"), dial); string(res.Output) != "refused\n" {
 		t.Errorf("none: %q", res.Output)
 	}
 	// A proxy that nobody serves answers nothing.
-	if res := bash(t, w.thread("proxy", func(p *sandbox.Policy) { p.Network = sandbox.NetworkProxy }), dial); string(res.Output) != "refused\n" {
+	if res := bash(t, w.thread("proxy", func(p *sandbox.Policy) { p.Network = sandbox.NetworkProxy }),
+		dial); string(res.Output) != "refused\n" {
 		t.Errorf("proxy: %q", res.Output)
 	}
 	res := bash(t, w.thread("host", func(p *sandbox.Policy) { p.Network = sandbox.NetworkHost }), dial)

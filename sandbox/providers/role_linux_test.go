@@ -123,7 +123,10 @@ func serverRole() error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Exec(ctx, sandbox.ExecReq{Command: `trap "" HUP TERM; setsid -f sleep 300; (setsid bash -c 'trap "" TERM HUP INT; while :; do sleep 1; done' &)`}); err != nil {
+		if _, err := s.Exec(ctx,
+			sandbox.ExecReq{
+				Command: `trap "" HUP TERM; setsid -f sleep 300; (setsid bash -c 'trap "" TERM HUP INT; while :; do sleep 1; done' &)`,
+			}); err != nil {
 			return err
 		}
 		go s.Exec(ctx, sandbox.ExecReq{Command: "sleep 300"})
@@ -279,7 +282,8 @@ func TestHostsWithoutNamespacesSaySo(t *testing.T) {
 		if r := report(t, roleMask, own); !r.OK || len(r.Degraded) != 1 || r.Degraded[0] != "outer-proc" {
 			t.Errorf("%+v", r)
 		}
-		if r := report(t, roleMask, own, strictVariable+"=1"); r.OK || r.Reason != "masked_proc" || r.Errno != "EPERM" || r.Hint == "" {
+		r := report(t, roleMask, own, strictVariable+"=1")
+		if r.OK || r.Reason != "masked_proc" || r.Errno != "EPERM" || r.Hint == "" {
 			t.Errorf("strict: %+v", r)
 		}
 	})
@@ -303,7 +307,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Chown(filepath.Join(dir, "tmp"), user, user)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700),
+		os.Chown(filepath.Join(dir, "tmp"), user, user)); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
@@ -312,15 +317,18 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	for from, to := range map[string]string{self: "test", initProgram: "init"} {
 		// Written by this process, it could be busy: others start programs at the same time.
-		if out, err := exec.CommandContext(t.Context(), "install", "-m", "755", from, filepath.Join(dir, to)).CombinedOutput(); err != nil {
+		out, err := exec.CommandContext(t.Context(), "install", "-m", "755", from,
+			filepath.Join(dir, to)).CombinedOutput()
+		if err != nil {
 			t.Fatalf("%v %s", err, out)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.timeout=12m", "-test.failfast", "-test.v", "-test.skip", sameForEveryUser)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.timeout=12m", "-test.failfast",
+		"-test.v", "-test.skip", sameForEveryUser)
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"), "FAWN_CI=" + os.Getenv("FAWN_CI"),
-		initVariable + "=" + filepath.Join(dir, "init"),
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
+		"FAWN_CI=" + os.Getenv("FAWN_CI"), initVariable + "=" + filepath.Join(dir, "init"),
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	out, err := cmd.CombinedOutput()

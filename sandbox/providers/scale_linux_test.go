@@ -24,7 +24,9 @@ func TestManyThreadsAtOnceStayApart(t *testing.T) {
 		s := w.thread(fmt.Sprint("t", i))
 		wg.Go(func() {
 			for round := range 3 {
-				res := bash(t, s, fmt.Sprintf("echo %d-%d >> f; echo %d >> /tmp/f; cat f /tmp/f | tr '\\n' ' '; pgrep -cx sleep; sleep 300 >/dev/null 2>&1 & until [ $(pgrep -cx sleep) = %d ]; do :; done", i, round, i, round+1))
+				res := bash(t, s,
+					fmt.Sprintf("echo %d-%d >> f; echo %d >> /tmp/f; cat f /tmp/f | tr '\\n' ' '; pgrep -cx sleep; sleep 300 >/dev/null 2>&1 & until [ $(pgrep -cx sleep) = %d ]; do :; done",
+						i, round, i, round+1))
 				want := ""
 				for r := range round + 1 {
 					want += fmt.Sprintf("%d-%d ", i, r)
@@ -57,8 +59,10 @@ func TestStartsLeaveNothing(t *testing.T) {
 	cycle := func(i int) {
 		id := sandbox.ThreadRef{ID: fmt.Sprint("t", i%5)}
 		s := w.thread(id.ID)
-		command := []string{"true", "setsid -f sleep 300", "kill -9 $PPID; sleep 300", "sleep 300 & (sleep 300 &)", "head -c 300000 /dev/zero"}[i%5]
-		if res := do(t, s, sandbox.ExecReq{Command: command, Timeout: time.Minute}); res.TimedOut || res.SandboxRestarted != (i%5 == 2) {
+		command := []string{"true", "setsid -f sleep 300", "kill -9 $PPID; sleep 300", "sleep 300 & (sleep 300 &)",
+			"head -c 300000 /dev/zero"}[i%5]
+		res := do(t, s, sandbox.ExecReq{Command: command, Timeout: time.Minute})
+		if res.TimedOut || res.SandboxRestarted != (i%5 == 2) {
 			t.Errorf("%s: %+v", command, res)
 		}
 		if err := w.provider.Destroy(context.Background(), id, "test"); err != nil {
@@ -99,7 +103,8 @@ func TestStartsLeaveNothing(t *testing.T) {
 	})
 	waitFor(t, "everything to be released", func() bool {
 		after = now()
-		return after.files <= before.files && after.mounts <= before.mounts && after.routines <= before.routines && after.children <= before.children
+		return after.files <= before.files && after.mounts <= before.mounts && after.routines <= before.routines &&
+			after.children <= before.children
 	})
 	if n := strays(t, w); n != 0 {
 		t.Errorf("%d processes are left", n)
@@ -130,7 +135,8 @@ func TestThreadsHaveUsersOfTheirOwn(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		mustWrite(t, w.cfg.Dirs.Root+"/threads/"+id+"/user-data/workspace/old/file", "old")
 		s := w.thread(id)
-		if res := bash(t, s, "echo new >> old/file; touch old/x; mkdir made; cat old/file"); string(res.Output) != "oldnew\n" {
+		res := bash(t, s, "echo new >> old/file; touch old/x; mkdir made; cat old/file")
+		if string(res.Output) != "oldnew\n" {
 			t.Errorf("%s: %q", id, res.Output)
 		}
 		for _, name := range []string{"", "/workspace/old/file", "/workspace/old/x", "/workspace/made", "/uploads"} {
@@ -191,7 +197,8 @@ func BenchmarkBubblewrap(b *testing.B) {
 		b.Skip(err)
 	}
 	measure(b, func() {
-		if out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "bash", "-c", "true").CombinedOutput(); err != nil {
+		out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "bash", "-c", "true").CombinedOutput()
+		if err != nil {
 			b.Fatal(err, out)
 		}
 	})

@@ -137,7 +137,8 @@ func TestPagesOfScripts(t *testing.T) {
 	})
 	for _, path := range []string{"/app", "/way"} {
 		p, err := b.Render(t.Context(), render.Request{URL: s.URL + path, Guard: s.open(), Ports: []int{s.port}})
-		if err != nil || !strings.Contains(p.HTML, "Words that a script fetched") || p.Address != s.URL+"/app" || p.Status != 200 {
+		if err != nil || !strings.Contains(p.HTML, "Words that a script fetched") || p.Address != s.URL+"/app" ||
+			p.Status != 200 {
 			t.Errorf("%s: %v %+v", path, err, p)
 		}
 	}
@@ -175,7 +176,8 @@ func TestABrowserReachesOnlyWhatTheGuardOpens(t *testing.T) {
 	}
 	for _, path := range []string{"/away", "/script", "/file", "/local", "/download"} {
 		p, err := b.Render(t.Context(), render.Request{URL: outer.URL + path, Guard: guard, Ports: ports})
-		if strings.Contains(p.HTML, "root:") || strings.Contains(p.HTML, "secret") || strings.Contains(p.HTML, "saved") {
+		if strings.Contains(p.HTML, "root:") || strings.Contains(p.HTML, "secret") ||
+			strings.Contains(p.HTML, "saved") {
 			t.Errorf("%s: %v %+v", path, err, p)
 		}
 	}
@@ -194,7 +196,8 @@ func TestABrowserReachesOnlyWhatTheGuardOpens(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	}
 	shut := &netguard.Guard{Resolve: guard.Resolve}
-	if p, err := b.Render(t.Context(), render.Request{URL: fmt.Sprintf("http://rebind.example:%d/secret", inner.port), Guard: shut, Ports: ports}); err == nil && p.Status == 200 {
+	if p, err := b.Render(t.Context(), render.Request{URL: fmt.Sprintf("http://rebind.example:%d/secret", inner.port),
+		Guard: shut, Ports: ports}); err == nil && p.Status == 200 {
 		t.Errorf("a name that leads here shows %+v", p)
 	}
 	if turn == 0 {
@@ -225,7 +228,8 @@ func TestWhatNeverEnds(t *testing.T) {
 		cancel()
 	}()
 	guard := &netguard.Guard{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	if _, err := b.Render(ctx, render.Request{URL: slow.URL, Guard: guard, Ports: []int{port}}); !errors.Is(err, context.Canceled) {
+	_, err := b.Render(ctx, render.Request{URL: slow.URL, Guard: guard, Ports: []int{port}})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	for where, want := range map[string]error{render.Off: render.ErrNone, "/nonexistent/chromium": os.ErrNotExist} {
@@ -243,7 +247,8 @@ func TestABrowserThatRunsAlready(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), at, "--headless", "--no-sandbox", "--remote-debugging-port=0", "--user-data-dir="+dir, "--disable-gpu", "about:blank")
+	cmd := exec.CommandContext(t.Context(), at, "--headless", "--no-sandbox", "--remote-debugging-port=0",
+		"--user-data-dir="+dir, "--disable-gpu", "about:blank")
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -278,7 +283,8 @@ func TestABrowserThatRunsAlready(t *testing.T) {
 			t.Errorf("%v %+v", err, p)
 		}
 	}
-	if _, err := b.Render(t.Context(), render.Request{URL: s.URL + "/", Guard: &netguard.Guard{}, Ports: []int{s.port}}); err == nil && strings.Count(s.asked(), "/") > 4 {
+	if _, err := b.Render(t.Context(), render.Request{URL: s.URL + "/", Guard: &netguard.Guard{},
+		Ports: []int{s.port}}); err == nil && strings.Count(s.asked(), "/") > 4 {
 		t.Errorf("it went past the guard: %v", s.asked())
 	}
 }

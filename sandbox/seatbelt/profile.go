@@ -25,9 +25,9 @@ func seatbeltSystem() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/opt", "/System", "/Library", "/Applications/Xcode.app/Contents/Developer",
 		"/private/etc/ssl", "/private/etc/hosts", "/private/etc/passwd", "/private/etc/group", "/private/etc/protocols",
-		"/private/etc/services", "/private/etc/shells", "/private/etc/bashrc", "/private/etc/profile", "/private/etc/paths",
-		"/private/etc/paths.d", "/private/etc/localtime", "/private/var/db/timezone", "/private/var/db/dyld",
-		"/private/var/select",
+		"/private/etc/services", "/private/etc/shells", "/private/etc/bashrc", "/private/etc/profile",
+		"/private/etc/paths", "/private/etc/paths.d", "/private/etc/localtime", "/private/var/db/timezone",
+		"/private/var/db/dyld", "/private/var/select",
 	}
 }
 

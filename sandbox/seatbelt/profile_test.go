@@ -9,7 +9,8 @@ import (
 )
 
 func TestSeatbeltProfile(t *testing.T) {
-	text, err := seatbelt.SeatbeltProfile([]string{"/Users/x/skills"}, []string{"/Users/x/data"}, []string{"/Users/x/data/threads/t/user-data"}, []string{"/Users/x/data/threads/t/user-data/uploads"})
+	text, err := seatbelt.SeatbeltProfile([]string{"/Users/x/skills"}, []string{"/Users/x/data"},
+		[]string{"/Users/x/data/threads/t/user-data"}, []string{"/Users/x/data/threads/t/user-data/uploads"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,9 +20,12 @@ func TestSeatbeltProfile(t *testing.T) {
 	// The last rule that fits counts.
 	last := -1
 	for _, rule := range []string{
-		`(allow file-read* (subpath "/usr"))`, `(allow file-read* (subpath "/Users/x/skills"))`, `(deny file-read* file-write* (subpath "/Library/Keychains"))`,
-		`(deny file-read* file-write* (subpath "/Users/x/data"))`, `(allow file-read* file-write* (subpath "/Users/x/data/threads/t/user-data"))`,
-		`(deny file-write* (subpath "/Users/x/data/threads/t/user-data/uploads"))`, `(allow file-read-metadata (literal "/Users/x/data/threads"))`, "(deny file-write-setugid)",
+		`(allow file-read* (subpath "/usr"))`, `(allow file-read* (subpath "/Users/x/skills"))`,
+		`(deny file-read* file-write* (subpath "/Library/Keychains"))`,
+		`(deny file-read* file-write* (subpath "/Users/x/data"))`,
+		`(allow file-read* file-write* (subpath "/Users/x/data/threads/t/user-data"))`,
+		`(deny file-write* (subpath "/Users/x/data/threads/t/user-data/uploads"))`,
+		`(allow file-read-metadata (literal "/Users/x/data/threads"))`, "(deny file-write-setugid)",
 	} {
 		at := strings.Index(text, rule)
 		if at <= last {
@@ -74,7 +78,8 @@ func FuzzSeatbeltStringsStayStrings(f *testing.F) {
 }
 
 func TestSeatbeltSetsLimits(t *testing.T) {
-	if got := seatbelt.SeatbeltLimits(sandbox.Limits{FileSize: 1 << 20, OpenFiles: 64}); got != `ulimit -c 0; ulimit -f 2048; ulimit -n 64; exec "$@"` {
+	got := seatbelt.SeatbeltLimits(sandbox.Limits{FileSize: 1 << 20, OpenFiles: 64})
+	if got != `ulimit -c 0; ulimit -f 2048; ulimit -n 64; exec "$@"` {
 		t.Error(got)
 	}
 	if !strings.HasSuffix(seatbelt.SeatbeltTest, "echo done\n") {

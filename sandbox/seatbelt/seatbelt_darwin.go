@@ -42,9 +42,9 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	s.Pool.Paths = s.paths
 	s.Pool.Env = func(sandbox.Policy) map[string]string {
 		return map[string]string{
-			"PATH": "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": host.Home, "USER": "agent",
-			"LOGNAME": "agent",
-			"SHELL":   "/bin/bash", "LANG": "en_US.UTF-8", "TERM": "dumb", "TMPDIR": seatbeltTmp, "PYTHONUNBUFFERED": "1",
+			"PATH": "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": host.Home,
+			"USER": "agent", "LOGNAME": "agent",
+			"SHELL": "/bin/bash", "LANG": "en_US.UTF-8", "TERM": "dumb", "TMPDIR": seatbeltTmp, "PYTHONUNBUFFERED": "1",
 		}
 	}
 	return s, nil
@@ -110,7 +110,8 @@ func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 		return nil, err
 	}
 	neighbour := filepath.Join(s.Root, "threads", other, "private")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(neighbour), 0o700), os.WriteFile(neighbour, nil, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(neighbour), 0o700),
+		os.WriteFile(neighbour, nil, 0o600)); err != nil {
 		return nil, fmt.Errorf("make neighbour: %w", err)
 	}
 	b, err := s.start(ctx, thread, sandbox.DefaultPolicy())

@@ -120,8 +120,8 @@ func whole(doc *html.Node) *html.Node {
 		switch n.DataAtom {
 		case atom.Body:
 			body = n
-		case atom.Nav, atom.Footer, atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Form,
-			atom.Button, atom.Dialog, atom.Aside:
+		case atom.Nav, atom.Footer, atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe,
+			atom.Form, atom.Button, atom.Dialog, atom.Aside:
 			gone = append(gone, n)
 		default:
 			if attribute(n, "aria-hidden") == "true" || strings.Contains(attribute(n, "style"), "display:none") {

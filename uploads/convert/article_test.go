@@ -148,7 +148,8 @@ Iniciar sesión`), lines("Un cielo sin luces"), lines("Las cúpulas\nEl invierno
 // stands around it.
 func layouts() map[string]func(title, b string, a func(int) string) string {
 	page := func(title, head, body string) string {
-		return "<!DOCTYPE html><html><head><meta charset=utf-8><title>" + title + " | Site</title>" + head + "</head><body>" + body + "</body></html>"
+		return "<!DOCTYPE html><html><head><meta charset=utf-8><title>" + title + " | Site</title>" + head +
+			"</head><body>" + body + "</body></html>"
 	}
 	links := func(a func(int) string, n int) string {
 		var b strings.Builder
@@ -159,52 +160,95 @@ func layouts() map[string]func(title, b string, a func(int) string) string {
 	}
 	return map[string]func(string, string, func(int) string) string{
 		"blog": func(t, b string, a func(int) string) string {
-			return page(t, "", `<header><nav><ul>`+links(a, 5)+`</ul></nav></header><main><article><h1>`+t+`</h1>`+b+`</article></main><aside><h3>`+a(4)+`</h3><ul>`+links(a, 6)+`</ul></aside><footer><p>`+a(6)+`</p></footer>`)
+			return page(t, "", `<header><nav><ul>`+links(a, 5)+`</ul></nav></header><main><article><h1>`+t+`</h1>`+b+
+				`</article></main><aside><h3>`+a(4)+`</h3><ul>`+links(a, 6)+`</ul></aside><footer><p>`+a(6)+
+				`</p></footer>`)
 		},
 		"news": func(t, b string, a func(int) string) string {
-			return page(t, `<meta property="og:title" content="`+t+`"><script type="application/ld+json">{"@type":"NewsArticle","headline":"x"}</script>`,
-				`<div class="topbar">`+a(0)+`</div><div class="cookie-banner" role="dialog"><p>`+a(2)+`</p><button>OK</button></div><div class="layout"><div class="story-body"><h1>`+t+`</h1><div class="share">`+a(3)+`</div>`+b+`<div class="related"><h4>`+a(4)+`</h4><ul>`+links(a, 5)+`</ul></div></div><div class="rail"><div class="ad">`+a(5)+`</div></div></div><div id="footer">`+a(6)+`</div>`)
+			return page(t,
+				`<meta property="og:title" content="`+t+
+					`"><script type="application/ld+json">{"@type":"NewsArticle","headline":"x"}</script>`,
+				`<div class="topbar">`+a(0)+`</div><div class="cookie-banner" role="dialog"><p>`+a(2)+
+					`</p><button>OK</button></div><div class="layout"><div class="story-body"><h1>`+t+
+					`</h1><div class="share">`+a(3)+`</div>`+b+`<div class="related"><h4>`+a(4)+`</h4><ul>`+links(a, 5)+
+					`</ul></div></div><div class="rail"><div class="ad">`+a(5)+`</div></div></div><div id="footer">`+
+					a(6)+`</div>`)
 		},
 		"docs": func(t, b string, a func(int) string) string {
-			return page(t, "", `<div class="sidebar"><ul>`+links(a, 12)+`</ul></div><div class="content" role="main"><h1>`+t+`</h1>`+b+`<div class="prevnext"><a href="/p">`+a(0)+`</a> <a href="/n">`+a(1)+`</a></div></div>`)
+			return page(t, "",
+				`<div class="sidebar"><ul>`+links(a, 12)+`</ul></div><div class="content" role="main"><h1>`+t+`</h1>`+b+
+					`<div class="prevnext"><a href="/p">`+a(0)+`</a> <a href="/n">`+a(1)+`</a></div></div>`)
 		},
 		"tables": func(t, b string, a func(int) string) string {
-			return page(t, "", `<table width="100%"><tr><td colspan="2">`+a(0)+`</td></tr><tr><td width="150">`+strings.Repeat(`<a href="/a">`+a(1)+`</a><br>`, 6)+`</td><td><h1>`+t+`</h1>`+b+`</td></tr><tr><td colspan="2"><font size="1">`+a(6)+`</font></td></tr></table>`)
+			return page(t, "", `<table width="100%"><tr><td colspan="2">`+a(0)+`</td></tr><tr><td width="150">`+
+				strings.Repeat(`<a href="/a">`+a(1)+`</a><br>`, 6)+`</td><td><h1>`+t+`</h1>`+b+
+				`</td></tr><tr><td colspan="2"><font size="1">`+a(6)+`</font></td></tr></table>`)
 		},
 		"divs": func(t, b string, a func(int) string) string {
-			return page(t, "", `<div class="w1"><div class="w2">`+a(0)+`</div><div class="w3"><div><div class="c"><div class="hh">`+t+`</div>`+strings.NewReplacer("<p>", "<div>", "</p>", "</div>").Replace(b)+`</div></div></div><div class="w4">`+a(6)+`</div></div>`)
+			return page(t, "",
+				`<div class="w1"><div class="w2">`+a(0)+`</div><div class="w3"><div><div class="c"><div class="hh">`+t+
+					`</div>`+strings.NewReplacer("<p>", "<div>", "</p>", "</div>").Replace(b)+
+					`</div></div></div><div class="w4">`+a(6)+`</div></div>`)
 		},
 		"comments": func(t, b string, a func(int) string) string {
-			return page(t, "", `<nav><ul>`+links(a, 4)+`</ul></nav><article><h1>`+t+`</h1>`+b+`</article><section id="comments" class="comments">`+strings.Repeat(`<div class="comment"><b>`+a(7)+`</b><p>`+a(3)+`. `+a(1)+`!</p></div>`, 4)+`</section>`)
+			return page(t, "",
+				`<nav><ul>`+links(a, 4)+`</ul></nav><article><h1>`+t+`</h1>`+b+
+					`</article><section id="comments" class="comments">`+
+					strings.Repeat(`<div class="comment"><b>`+a(7)+`</b><p>`+a(3)+`. `+a(1)+`!</p></div>`, 4)+
+					`</section>`)
 		},
 		"wiki": func(t, b string, a func(int) string) string {
-			return page(t, "", `<div id="mw-navigation"><ul>`+links(a, 10)+`</ul></div><div id="content" class="mw-body"><h1 id="firstHeading">`+t+`</h1><div id="bodyContent"><div id="toc" class="toc"><ul>`+links(a, 3)+`</ul></div>`+b+`<div id="catlinks">`+a(4)+`</div></div></div>`)
+			return page(t, "",
+				`<div id="mw-navigation"><ul>`+links(a, 10)+
+					`</ul></div><div id="content" class="mw-body"><h1 id="firstHeading">`+t+
+					`</h1><div id="bodyContent"><div id="toc" class="toc"><ul>`+links(a, 3)+`</ul></div>`+b+
+					`<div id="catlinks">`+a(4)+`</div></div></div>`)
 		},
 		"hidden": func(t, b string, a func(int) string) string {
-			return page(t, "", `<div class="modal" style="display:none">`+strings.Repeat("<p>"+a(1)+". "+a(2)+".</p>", 5)+`</div><main><h1>`+t+`</h1>`+b+`</main><noscript>`+a(7)+`</noscript><script>var text = "`+a(5)+`";</script>`)
+			return page(t, "",
+				`<div class="modal" style="display:none">`+strings.Repeat("<p>"+a(1)+". "+a(2)+".</p>", 5)+
+					`</div><main><h1>`+t+`</h1>`+b+`</main><noscript>`+a(7)+`</noscript><script>var text = "`+a(5)+
+					`";</script>`)
 		},
 		"sections": func(t, b string, a func(int) string) string {
 			half := len(b) / 2
 			if i := strings.Index(b[half:], "</p>"); i >= 0 {
 				half += i + 4
 			}
-			return page(t, "", `<header>`+a(0)+`</header><main><section class="post"><h1>`+t+`</h1>`+b[:half]+`<figure><img src="/a.jpg" alt=""><figcaption></figcaption></figure></section><div class="promo">`+a(5)+`</div><section class="post">`+b[half:]+`</section></main><footer>`+a(6)+`</footer>`)
+			return page(t, "", `<header>`+a(0)+`</header><main><section class="post"><h1>`+t+`</h1>`+b[:half]+
+				`<figure><img src="/a.jpg" alt=""><figcaption></figcaption></figure></section><div class="promo">`+a(5)+
+				`</div><section class="post">`+b[half:]+`</section></main><footer>`+a(6)+`</footer>`)
 		},
 		"forum": func(t, b string, a func(int) string) string {
-			post := `<div class="post"><div class="postprofile"><a href="/u">` + a(7) + `</a></div><div class="postbody"><p>`
-			return page(t, "", `<ul class="linklist">`+links(a, 5)+`</ul><div id="page-body"><h2 class="topic-title">`+t+`</h2>`+strings.NewReplacer("<p>", post, "</p>", `</p></div></div>`).Replace(b)+`</div><div class="jumpbox"><ul>`+links(a, 8)+`</ul></div>`)
+			post := `<div class="post"><div class="postprofile"><a href="/u">` + a(7) +
+				`</a></div><div class="postbody"><p>`
+			return page(t, "", `<ul class="linklist">`+links(a, 5)+`</ul><div id="page-body"><h2 class="topic-title">`+
+				t+`</h2>`+strings.NewReplacer("<p>", post, "</p>", `</p></div></div>`).Replace(b)+
+				`</div><div class="jumpbox"><ul>`+links(a, 8)+`</ul></div>`)
 		},
 		"product": func(t, b string, a func(int) string) string {
-			return page(t, `<meta property="og:type" content="product">`, `<div class="breadcrumbs"><a href="/">`+a(0)+`</a></div><div class="product"><div class="gallery"><img src="/1.jpg" alt=""></div><div class="info"><h1>`+t+`</h1><form><button>`+a(5)+`</button></form></div><div class="tabs"><div class="tab">`+b+`</div></div></div><div class="upsell related"><ul>`+links(a, 6)+`</ul></div>`)
+			return page(t, `<meta property="og:type" content="product">`, `<div class="breadcrumbs"><a href="/">`+a(0)+
+				`</a></div><div class="product"><div class="gallery"><img src="/1.jpg" alt=""></div><div class="info"><h1>`+
+				t+`</h1><form><button>`+a(5)+`</button></form></div><div class="tabs"><div class="tab">`+b+
+				`</div></div></div><div class="upsell related"><ul>`+links(a, 6)+`</ul></div>`)
 		},
 		"recipe": func(t, b string, a func(int) string) string {
-			return page(t, "", `<nav>`+a(0)+`</nav><div itemscope itemtype="https://schema.org/Recipe"><h1 itemprop="name">`+t+`</h1><ol class="steps">`+strings.NewReplacer("<p>", "<li><p>", "</p>", "</p></li>", "<h2>", "<li><b>", "</h2>", "</b></li>").Replace(b)+`</ol><div class="share">`+a(3)+`</div></div><aside>`+a(4)+`</aside>`)
+			return page(t, "",
+				`<nav>`+a(0)+`</nav><div itemscope itemtype="https://schema.org/Recipe"><h1 itemprop="name">`+t+
+					`</h1><ol class="steps">`+strings.NewReplacer("<p>", "<li><p>", "</p>", "</p></li>",
+					"<h2>", "<li><b>", "</h2>", "</b></li>").Replace(b)+`</ol><div class="share">`+a(3)+
+					`</div></div><aside>`+a(4)+`</aside>`)
 		},
 		"manual": func(t, b string, a func(int) string) string {
-			return page(t, "", `<div id="header"><h1>`+t+`</h1></div><div id="content"><div class="sect1">`+strings.ReplaceAll(b, "<h2>", `</div><div class="sect1"><h2>`)+`</div></div><div id="footer">`+a(6)+`</div>`)
+			return page(t, "", `<div id="header"><h1>`+t+`</h1></div><div id="content"><div class="sect1">`+
+				strings.ReplaceAll(b, "<h2>", `</div><div class="sect1"><h2>`)+`</div></div><div id="footer">`+a(6)+
+				`</div>`)
 		},
 		"inline": func(t, b string, a func(int) string) string {
-			return page(t, "", `<div id="header">`+a(0)+`</div><div class="entry-content"><h1 class="entry-title">`+t+`</h1>`+strings.Replace(b, "</p>", `</p><div class="newsletter-signup"><p>`+a(1)+`</p><form><input><button>`+a(7)+`</button></form></div>`, 2)+`</div><div class="social">`+a(3)+`</div>`)
+			return page(t, "", `<div id="header">`+a(0)+`</div><div class="entry-content"><h1 class="entry-title">`+t+
+				`</h1>`+strings.Replace(b, "</p>",
+				`</p><div class="newsletter-signup"><p>`+a(1)+`</p><form><input><button>`+a(7)+`</button></form></div>`,
+				2)+`</div><div class="social">`+a(3)+`</div>`)
 		},
 	}
 }
@@ -242,7 +286,9 @@ func pages() []saved {
 // wordsOf counts words; in scripts without spaces, signs.
 func wordsOf(s string) map[string]int {
 	count := map[string]int{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	}) {
 		if strings.ContainsFunc(w, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 			for _, r := range w {
 				count[string(r)]++

@@ -13,7 +13,8 @@ var oleMagic = []byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1}
 // compound finds out which document such a container is.
 func compound(d *draft, data []byte) error {
 	// The name of the stream that holds an encrypted new document, as UTF-16.
-	if bytes.Contains(data, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
+	if bytes.Contains(data,
+		[]byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
 		return Encrypted
 	}
 	c, err := openCompound(data)

@@ -123,13 +123,17 @@ func TestSheetsShowValuesAsTheyAreFormatted(t *testing.T) {
 
 func TestOpenDocuments(t *testing.T) {
 	odf := func(kind, body string) []byte {
-		return zipped(t, map[string]string{"mimetype": "application/vnd.oasis.opendocument." + kind, "content.xml": `<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="tb" xmlns:draw="d" xmlns:presentation="p" xmlns:xlink="x"><office:body>` + body + `</office:body></office:document-content>`})
+		return zipped(t, map[string]string{"mimetype": "application/vnd.oasis.opendocument." + kind,
+			"content.xml": `<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="tb" xmlns:draw="d" xmlns:presentation="p" xmlns:xlink="x"><office:body>` + body + `</office:body></office:document-content>`})
 	}
-	same(t, md(t, "a.odt", odf("text", `<office:text><text:h text:outline-level="2">Kopf</text:h><text:p>Ein<text:s/><text:a xlink:href="http://x.y/">Satz</text:a></text:p><text:list><text:list-item><text:p>a</text:p><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list></text:list-item></text:list></office:text>`)),
+	same(t, md(t, "a.odt", odf("text",
+		`<office:text><text:h text:outline-level="2">Kopf</text:h><text:p>Ein<text:s/><text:a xlink:href="http://x.y/">Satz</text:a></text:p><text:list><text:list-item><text:p>a</text:p><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list></text:list-item></text:list></office:text>`)),
 		"## Kopf\n\nEin [Satz](http://x.y/)\n- a\n  - b\n")
-	same(t, md(t, "a.ods", odf("spreadsheet", `<office:spreadsheet><table:table table:name="T"><table:table-row><table:table-cell><text:p>1,5</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row><table:table-row table:number-rows-repeated="1048575"><table:table-cell/></table:table-row></table:table></office:spreadsheet>`)),
+	same(t, md(t, "a.ods", odf("spreadsheet",
+		`<office:spreadsheet><table:table table:name="T"><table:table-row><table:table-cell><text:p>1,5</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row><table:table-row table:number-rows-repeated="1048575"><table:table-cell/></table:table-row></table:table></office:spreadsheet>`)),
 		"<!-- sheet 1 -->\n\n## T\n\n| 1,5 |\n| --- |\n")
-	same(t, md(t, "a.odp", odf("presentation", `<office:presentation><draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Eins</text:p></draw:text-box></draw:frame></draw:page></office:presentation>`)),
+	same(t, md(t, "a.odp", odf("presentation",
+		`<office:presentation><draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Eins</text:p></draw:text-box></draw:frame></draw:page></office:presentation>`)),
 		"<!-- slide 1 -->\n\n# Eins\n")
 }
 
@@ -152,7 +156,8 @@ func TestOtherFormats(t *testing.T) {
 	book := zipped(t, map[string]string{
 		"META-INF/container.xml": `<container><rootfiles><rootfile full-path="O/c.opf"/></rootfiles></container>`,
 		"O/c.opf":                `<package><manifest><item id="a" href="a.xhtml"/><item id="b" href="b.xhtml"/></manifest><spine><itemref idref="b"/><itemref idref="a"/></spine></package>`,
-		"O/a.xhtml":              `<html><body><p>ende</p></body></html>`, "O/b.xhtml": `<html><body><h1>Anfang</h1></body></html>`,
+		"O/a.xhtml":              `<html><body><p>ende</p></body></html>`,
+		"O/b.xhtml":              `<html><body><h1>Anfang</h1></body></html>`,
 	})
 	same(t, md(t, "a.epub", book), "<!-- chapter 1 -->\n\n# Anfang\n\n<!-- chapter 2 -->\n\nende\n")
 }
@@ -164,7 +169,8 @@ func TestOldEncodingsAreTold(t *testing.T) {
 		"ko": "골짜기에는 아흐레 동안 비가 내렸습니다. 모든 봉사자는 지도와 물 한 병을 받습니다.",
 		"ru": "Инженеры измерили шум в четырёх местах вдоль железной дороги.",
 	} {
-		e := map[string]encoding.Encoding{"zh": simplifiedchinese.GB18030, "ja": japanese.ShiftJIS, "ko": korean.EUCKR, "ru": charmap.Windows1251}[name]
+		e := map[string]encoding.Encoding{"zh": simplifiedchinese.GB18030, "ja": japanese.ShiftJIS, "ko": korean.EUCKR,
+			"ru": charmap.Windows1251}[name]
 		b, err := e.NewEncoder().String(want)
 		if err != nil {
 			t.Fatal(err)
@@ -176,18 +182,20 @@ func TestOldEncodingsAreTold(t *testing.T) {
 }
 
 func TestPDFHasPagesHeadingsTablesAndWholeParagraphs(t *testing.T) {
-	page := []pdfWord{{72, 700, 18, "Annual Report"}, {72, 670, 11, "The company has grown in every re-"}, {72, 657, 11, "gion, and nothing was lost."}}
+	page := []pdfWord{{72, 700, 18, "Annual Report"}, {72, 670, 11, "The company has grown in every re-"},
+		{72, 657, 11, "gion, and nothing was lost."}}
 	for i, row := range [][]string{{"City", "People", "Year"}, {"Bern", "134", "2024"}, {"Basel", "178", "2025"}} {
 		for j, cell := range row {
 			page = append(page, pdfWord{72 + float64(j)*120, 620 - float64(i)*15, 11, cell})
 		}
 	}
 	steps := 0
-	res, err := convert.Convert("a.pdf", pdf(page, []pdfWord{{72, 700, 11, "The second page says <!-- page 7 --> only."}}), func(done, of int) {
-		if steps++; done != steps || of != 2 {
-			t.Errorf("told %d of %d", done, of)
-		}
-	})
+	res, err := convert.Convert("a.pdf",
+		pdf(page, []pdfWord{{72, 700, 11, "The second page says <!-- page 7 --> only."}}), func(done, of int) {
+			if steps++; done != steps || of != 2 {
+				t.Errorf("told %d of %d", done, of)
+			}
+		})
 	if err != nil || res.Partial != "" || steps != 2 {
 		t.Fatalf("%v, partial %q, %d steps", err, res.Partial, steps)
 	}
@@ -200,10 +208,12 @@ func TestColumnsOfAPDFAreReadOneAfterTheOther(t *testing.T) {
 	var page []pdfWord
 	for i := range 6 {
 		y := 700 - float64(i)*13
-		page = append(page, pdfWord{72, y, 11, fmt.Sprintf("left column with line number %d of prose", i)}, pdfWord{330, y, 11, fmt.Sprintf("right column with line number %d of prose", i)})
+		page = append(page, pdfWord{72, y, 11, fmt.Sprintf("left column with line number %d of prose", i)},
+			pdfWord{330, y, 11, fmt.Sprintf("right column with line number %d of prose", i)})
 	}
 	got := md(t, "a.pdf", pdf(page))
-	left, right := strings.Index(got, "left column with line number 5"), strings.Index(got, "right column with line number 0")
+	left := strings.Index(got, "left column with line number 5")
+	right := strings.Index(got, "right column with line number 0")
 	if left < 0 || right < left || strings.Contains(got, "|") {
 		t.Errorf("read as\n%s", got)
 	}
@@ -272,11 +282,12 @@ func TestNumbersAreShownAsTheyAreFormatted(t *testing.T) {
 		want  string
 	}{
 		{"General", 0.1 + 0.2, "0.3"}, {"0.00", 2.5, "2.50"}, {"#,##0.00 [$€-407]", -1234567.891, "-1,234,567.89 €"},
-		{`"CHF" #,##0;[Red]-"CHF" #,##0`, 1234, "CHF 1,234"}, {"0.0%", 0.1234, "12.3%"}, {"0.00E+00", 12345, "1.23E+04"},
-		{"#,##0.0,", 1234567, "1,234.6"}, {"0.##", 3, "3"}, {"yyyy/mm/dd hh:mm", 45000.75, "2023-03-15 18:00"},
-		{"m/d/yy", 1, "1900-01-01"}, {"[h]:mm:ss", 1.5, "36:00:00"}, {"h:mm:ss AM/PM", 0.25, "06:00:00"}, {"@", 7, "7"},
-		{`yyyy"年"m"月"d"日"`, 45000, "2023-03-15"}, {"mmm-yy", 45000, "2023-03-15"}, {"General", 1e20, "1E+20"},
-		{"_-* #,##0.00_-", 5, "5.00"}, {"# ?/?", 0.5, "0.5"}, {`0 "h"`, 3, "3 h"},
+		{`"CHF" #,##0;[Red]-"CHF" #,##0`, 1234, "CHF 1,234"}, {"0.0%", 0.1234, "12.3%"},
+		{"0.00E+00", 12345, "1.23E+04"}, {"#,##0.0,", 1234567, "1,234.6"}, {"0.##", 3, "3"},
+		{"yyyy/mm/dd hh:mm", 45000.75, "2023-03-15 18:00"}, {"m/d/yy", 1, "1900-01-01"}, {"[h]:mm:ss", 1.5, "36:00:00"},
+		{"h:mm:ss AM/PM", 0.25, "06:00:00"}, {"@", 7, "7"}, {`yyyy"年"m"月"d"日"`, 45000, "2023-03-15"},
+		{"mmm-yy", 45000, "2023-03-15"}, {"General", 1e20, "1E+20"}, {"_-* #,##0.00_-", 5, "5.00"},
+		{"# ?/?", 0.5, "0.5"}, {`0 "h"`, 3, "3 h"},
 	} {
 		got := md(t, "a.xlsx", xlsx(t, func(f *excelize.File) {
 			style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &c.code})

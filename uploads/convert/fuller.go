@@ -99,9 +99,9 @@ func decorates(names string) bool {
 	for _, w := range words {
 		switch w {
 		case "comments", "related", "share", "sharing", "social", "cookie", "cookies", "consent", "promo", "newsletter",
-			"signup", "subscribe", "breadcrumb", "breadcrumbs", "advert", "advertisement", "ad", "ads", "banner", "modal",
-			"popup", "footer", "menu", "navbar", "toolbar", "sponsor", "sponsored", "pagination", "pager", "prevnext",
-			"headerlink", "catlinks", "sphinxsidebar", "skip", "topbar", "toc":
+			"signup", "subscribe", "breadcrumb", "breadcrumbs", "advert", "advertisement", "ad", "ads", "banner",
+			"modal", "popup", "footer", "menu", "navbar", "toolbar", "sponsor", "sponsored", "pagination", "pager",
+			"prevnext", "headerlink", "catlinks", "sphinxsidebar", "skip", "topbar", "toc":
 			return true
 		}
 		if strings.HasPrefix(w, "nav") || strings.HasSuffix(w, "nav") {

@@ -46,11 +46,15 @@ func FuzzParts(f *testing.F) {
 		text := string(data)
 		switch kind % 5 {
 		case 0:
-			survives(t, "a.docx", zipped(t, map[string]string{"word/document.xml": text, "word/styles.xml": text, "word/numbering.xml": text}))
+			survives(t, "a.docx",
+				zipped(t, map[string]string{"word/document.xml": text, "word/styles.xml": text,
+					"word/numbering.xml": text}))
 		case 1:
 			survives(t, "a.xlsx", zipped(t, workbookWith(text, `<cellXfs><xf numFmtId="22"/></cellXfs>`)))
 		case 2:
-			survives(t, "a.xlsx", zipped(t, workbookWith(`<row><c s="0"><v>45000.25</v></c><c s="0"><v>-1e300</v></c></row>`, text+`<cellXfs><xf numFmtId="0"/></cellXfs>`)))
+			survives(t, "a.xlsx",
+				zipped(t, workbookWith(`<row><c s="0"><v>45000.25</v></c><c s="0"><v>-1e300</v></c></row>`,
+					text+`<cellXfs><xf numFmtId="0"/></cellXfs>`)))
 		case 3:
 			survives(t, "a.pptx", zipped(t, map[string]string{
 				"ppt/presentation.xml":            `<p:presentation><p:sldIdLst><p:sldId r:id="r"/></p:sldIdLst></p:presentation>`,
@@ -69,6 +73,7 @@ func workbookWith(sheet, styles string) map[string]string {
 	return map[string]string{
 		"xl/workbook.xml":            `<workbook><sheets><sheet name="a" r:id="r"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels": relHead + `<Relationship Id="r" Type="x/worksheet" Target="s.xml"/></Relationships>`,
-		"xl/s.xml":                   sheet, "xl/styles.xml": styles, "xl/sharedStrings.xml": "<sst><si><t>x</t></si></sst>",
+		"xl/s.xml":                   sheet, "xl/styles.xml": styles,
+		"xl/sharedStrings.xml": "<sst><si><t>x</t></si></sst>",
 	}
 }

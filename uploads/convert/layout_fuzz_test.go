@@ -9,10 +9,12 @@ import (
 
 // piecesOf reads words anywhere on a page out of what a fuzzer found, 12 bytes each.
 func piecesOf(data []byte) (words []piece) {
-	texts := []string{"Costs", "of the", "12.5", "-", "•", "1.", "über-", "報告書", "です。", "end.", "|", "#", "a", "تقرير", "", "*b*"}
+	texts := []string{"Costs", "of the", "12.5", "-", "•", "1.", "über-", "報告書", "です。", "end.", "|", "#", "a", "تقرير",
+		"", "*b*"}
 	at := func(i int) float64 { return float64(int16(binary.BigEndian.Uint16(data[i:]))) / 8 }
 	for ; len(data) >= 12 && len(words) < 400; data = data[12:] {
-		p := piece{text: texts[data[0]%16], left: at(2), bottom: at(4), size: at(8), spaced: data[1]&1 > 0, fresh: data[1]&2 > 0, bold: data[1]&4 > 0}
+		p := piece{text: texts[data[0]%16], left: at(2), bottom: at(4), size: at(8), spaced: data[1]&1 > 0,
+			fresh: data[1]&2 > 0, bold: data[1]&4 > 0}
 		p.right, p.top = p.left+at(6), p.bottom+at(10)
 		words = append(words, p)
 	}

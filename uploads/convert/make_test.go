@@ -43,7 +43,8 @@ func docx(t testing.TB, body string) []byte {
 		"word/document.xml": `<w:document` + wordNS + `><w:body>` + body + `</w:body></w:document>`,
 		"word/styles.xml": `<w:styles` + wordNS + `><w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>
 			<w:style w:styleId="H2"><w:name w:val="Heading 2"/></w:style></w:styles>`,
-		"word/numbering.xml": `<w:numbering` + wordNS + `><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/></w:lvl>
+		"word/numbering.xml": `<w:numbering` + wordNS +
+			`><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/></w:lvl>
 			</w:abstractNum><w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl></w:abstractNum>
 			<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num></w:numbering>`,
 		"word/footnotes.xml":           `<w:footnotes` + wordNS + `><w:footnote w:type="separator" w:id="0"/><w:footnote w:id="2"><w:p><w:r><w:t>Small print.</w:t></w:r></w:p></w:footnote></w:footnotes>`,
@@ -89,13 +90,16 @@ func pdf(pages ...[]pdfWord) []byte {
 	for i, page := range pages {
 		var s strings.Builder
 		for _, w := range page {
-			fmt.Fprintf(&s, "BT /F1 %g Tf %g %g Td (%s) Tj ET\n", w.size, w.x, w.y, strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(w.text))
+			fmt.Fprintf(&s, "BT /F1 %g Tf %g %g Td (%s) Tj ET\n", w.size, w.x, w.y,
+				strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(w.text))
 		}
 		kids += fmt.Sprintf("%d 0 R ", 4+2*i)
-		objects = append(objects, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", 5+2*i),
+		objects = append(objects,
+			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", 5+2*i),
 			fmt.Sprintf("<</Length %d>>stream\n%sendstream", s.Len(), s.String()))
 	}
-	return pdfOf(append([]string{"<</Type/Catalog/Pages 2 0 R>>", fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids, len(pages)),
+	return pdfOf(append([]string{"<</Type/Catalog/Pages 2 0 R>>",
+		fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids, len(pages)),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"}, objects...))
 }
 

@@ -75,7 +75,8 @@ func (f *numberFormat) kind(letters, digits, code string) {
 	f.clock, f.seconds = strings.Contains(letters, "h") || f.elapsed, strings.Contains(letters, "s")
 	general := code == "" || strings.HasPrefix(strings.ToLower(code), "general") || strings.Contains(letters, "@") ||
 		strings.Contains(digits, "/") && !strings.ContainsAny(letters, "ydhs")
-	f.date = !general && (strings.ContainsAny(letters, "yd") || strings.Contains(letters, "m") && !f.clock && !f.seconds)
+	f.date = !general && (strings.ContainsAny(letters, "yd") || strings.Contains(letters, "m") &&
+		!f.clock && !f.seconds)
 	switch {
 	case f.date || !general && (f.clock || f.seconds):
 		f.clock = f.clock || f.seconds

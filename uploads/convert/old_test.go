@@ -30,12 +30,15 @@ func old(t testing.TB, name string) []byte {
 }
 
 func TestOldOfficeFiles(t *testing.T) {
-	same(t, md(t, "old.doc", old(t, "old.doc")), "# Angebot für Zürich\n\nEs kostet 400 Franken. 这是中文。\n\n## Einzelheiten\n\n"+
-		"| Teil | Preis |\n| --- | --- |\n| Bug |  |\n| Heck | 150 |\n\nEnde.\n")
-	same(t, md(t, "old.xls", old(t, "old.xls")), "<!-- sheet 1 -->\n\n## Zahlen\n\n| Tag | Anteil | Summe | 私 |\n| --- | --- | --- | --- |\n"+
-		"| 2026-03-09 | 25% | 3 | 12345.5 |\n\n<!-- sheet 2 -->\n\n## Geheim (hidden)\n\n| x |\n| --- |\n")
-	same(t, md(t, "old.ppt", old(t, "old.ppt")), "<!-- slide 1 -->\n\n# Erste Folie\n\nPunkt eins\n\nПункт два\n\nNotes: Sag hallo.\n\n"+
-		"<!-- slide 2 -->\n\n# Zweite Folie\n\nEnde\n")
+	same(t, md(t, "old.doc", old(t, "old.doc")),
+		"# Angebot für Zürich\n\nEs kostet 400 Franken. 这是中文。\n\n## Einzelheiten\n\n"+
+			"| Teil | Preis |\n| --- | --- |\n| Bug |  |\n| Heck | 150 |\n\nEnde.\n")
+	same(t, md(t, "old.xls", old(t, "old.xls")),
+		"<!-- sheet 1 -->\n\n## Zahlen\n\n| Tag | Anteil | Summe | 私 |\n| --- | --- | --- | --- |\n"+
+			"| 2026-03-09 | 25% | 3 | 12345.5 |\n\n<!-- sheet 2 -->\n\n## Geheim (hidden)\n\n| x |\n| --- |\n")
+	same(t, md(t, "old.ppt", old(t, "old.ppt")),
+		"<!-- slide 1 -->\n\n# Erste Folie\n\nPunkt eins\n\nПункт два\n\nNotes: Sag hallo.\n\n"+
+			"<!-- slide 2 -->\n\n# Zweite Folie\n\nEnde\n")
 }
 
 func TestDamagedOldOfficeFilesEndWithAReason(t *testing.T) {

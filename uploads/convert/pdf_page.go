@@ -71,7 +71,8 @@ func (r *pageReader) words(text references.FPDF_TEXTPAGE) (words []piece, err er
 		p.spaced, p.fresh = space || line, line
 		if n := len(words); p.top == p.bottom && n > 0 {
 			last := words[n-1]
-			p.left, p.right, p.bottom, p.top, p.size, p.fresh = last.right, last.right, last.bottom, last.top, last.size, false
+			p.left, p.right, p.bottom, p.top, p.size, p.fresh = last.right, last.right, last.bottom, last.top,
+				last.size, false
 		}
 		if p.text != "" {
 			words = append(words, p)
@@ -177,7 +178,8 @@ func (r *pageReader) style(text references.FPDF_TEXTPAGE, at int, first bool) fo
 	if res, err := r.pdf.FPDFText_GetFontSize(&requests.FPDFText_GetFontSize{TextPage: text, Index: at}); err == nil {
 		f.size = res.FontSize
 	}
-	if res, err := r.pdf.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: text, Index: at}); err == nil {
+	res, err := r.pdf.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: text, Index: at})
+	if err == nil {
 		f.weight = res.FontWeight
 	}
 	if !first && !r.font.bold && f.size == r.font.size && f.weight == r.font.weight {

@@ -180,8 +180,8 @@ func (r *rtfReader) word(word string, n int, given bool) {
 			r.at = min(r.at+n, len(r.in))
 		}
 	case "fonttbl", "colortbl", "stylesheet", "info", "pict", "header", "footer", "headerl", "headerr", "headerf",
-		"footerl", "footerr", "footerf", "themedata", "datastore", "object", "listtable", "listoverridetable", "fldinst",
-		"xmlnstbl":
+		"footerl", "footerr", "footerf", "themedata", "datastore", "object", "listtable", "listoverridetable",
+		"fldinst", "xmlnstbl":
 		r.flush()
 		r.state.skip = true
 	}

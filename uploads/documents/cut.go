@@ -157,6 +157,6 @@ func (c *cutter) end() error {
 	if text == "" {
 		return nil
 	}
-	return c.take(uploads.Passage{File: c.file, Kind: c.kind, Page: c.page, First: c.first, Last: c.last, Heading: c.above,
-		Text: text})
+	return c.take(uploads.Passage{File: c.file, Kind: c.kind, Page: c.page, First: c.first, Last: c.last,
+		Heading: c.above, Text: text})
 }

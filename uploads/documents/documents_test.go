@@ -71,7 +71,8 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) start() {
 	jobs, out := make(chan documents.Job), make(chan documents.Outcome)
 	d.jobs, d.out = jobs, out
-	d.docs = documents.New(documents.Config{Store: d.store, Index: d.index, Cache: filepath.Join(d.dirs.Root, "shown"), Log: slog.New(slog.DiscardHandler),
+	d.docs = documents.New(documents.Config{Store: d.store, Index: d.index, Cache: filepath.Join(d.dirs.Root, "shown"),
+		Log:  slog.New(slog.DiscardHandler),
 		Open: func(thread string) (documents.Dir, error) { return d.dirs.Open(thread) },
 		Convert: func(ctx context.Context, j documents.Job) (documents.Outcome, error) {
 			select {
@@ -95,7 +96,9 @@ func (d *desk) start() {
 
 func (d *desk) put(name, text string) {
 	d.t.Helper()
-	if err := os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "uploads", name), []byte(text), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "uploads", name),
+		[]byte(text), 0o600)
+	if err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -114,7 +114,9 @@ func (s *Service) Search(ctx context.Context, thread string, q uploads.Query) (u
 		return found, err
 	}
 	if len(q.Files) > 0 {
-		found.Left = slices.DeleteFunc(found.Left, func(l uploads.Left) bool { return !slices.Contains(q.Files, l.File) })
+		found.Left = slices.DeleteFunc(found.Left, func(l uploads.Left) bool {
+			return !slices.Contains(q.Files, l.File)
+		})
 		found.Searched = min(found.Searched, len(q.Files))
 	}
 	found.Passages, err = s.cfg.Index.Find(ctx, thread, q)

@@ -118,7 +118,8 @@ func TestTextsOfDocumentsAreSearched(t *testing.T) {
 	d.put("c.py", "needle = 1")
 	d.put("photo.jpg", "\xff\xd8\xff needle")
 	<-d.jobs
-	if found, left := d.search("needle"); len(found) != 2 || !slices.Equal(left, []string{"a.pdf: it is still being converted"}) {
+	found, left := d.search("needle")
+	if len(found) != 2 || !slices.Equal(left, []string{"a.pdf: it is still being converted"}) {
 		t.Errorf("found %q without %q", found, left)
 	}
 	d.out <- documents.Outcome{Text: []byte("<!-- page 1 -->\n\n# One\n\nhay\n\n<!-- page 2 -->\n\nhay\nneedle\n")}
@@ -139,7 +140,8 @@ func TestTextsOfDocumentsAreSearched(t *testing.T) {
 	if err := errors.Join(d.dirs.Copy(t.Context(), thread, "t2"), d.docs.Copy(t.Context(), thread, "t2")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := d.docs.Search(t.Context(), "t2", uploads.Query{Words: "needle", Limit: 9}); err != nil || len(got.Passages) != 1 {
+	if got, err := d.docs.Search(t.Context(), "t2", uploads.Query{Words: "needle", Limit: 9}); err != nil ||
+		len(got.Passages) != 1 {
 		t.Errorf("the copy finds %+v: %v", got, err)
 	}
 	// Nothing is left of a thread that is gone.
@@ -159,7 +161,8 @@ func TestTheIndexMendsItself(t *testing.T) {
 	d.put("b.txt", "needle")
 	d.stop()
 	d.index.stamps = map[string]string{thread + " b.txt": "", "gone x.txt": "s"}
-	d.index.passages = []held{{thread, uploads.Passage{File: "b.txt", Text: "half a needle"}}, {"gone", uploads.Passage{File: "x.txt"}}}
+	d.index.passages = []held{{thread, uploads.Passage{File: "b.txt", Text: "half a needle"}},
+		{"gone", uploads.Passage{File: "x.txt"}}}
 	d.start()
 	d.wantFound("needle", "b.txt, l. 1 1-1")
 	added := func() int {
@@ -190,7 +193,8 @@ func TestTheIndexMendsItself(t *testing.T) {
 func TestPassagesKeepTheirPlaces(t *testing.T) {
 	d := newDesk(t)
 	long := strings.Repeat("长行没有空格", 20_000)
-	lines := []string{"# Top", "", "short", "```", "# no heading", "```", "", strings.Repeat("words and words ", 200), "", "## Below", "text", long, "end"}
+	lines := []string{"# Top", "", "short", "```", "# no heading", "```", "", strings.Repeat("words and words ", 200),
+		"", "## Below", "text", long, "end"}
 	d.put("b.md", strings.Join(lines, "\r\n"))
 	found, err := d.docs.Search(t.Context(), thread, uploads.Query{Limit: 9})
 	if err != nil {

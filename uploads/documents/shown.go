@@ -61,8 +61,8 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread,
 	defer w.mu.Unlock()
 	i := slices.IndexFunc(w.list, func(e *entry) bool { return e.thread == thread && e.name == sum })
 	if i < 0 {
-		return w.ask(&entry{thread: thread, path: name, name: sum, Conversion: uploads.Conversion{State: uploads.Pending}}),
-			nil, nil
+		return w.ask(&entry{thread: thread, path: name, name: sum,
+			Conversion: uploads.Conversion{State: uploads.Pending}}), nil, nil
 	}
 	e := w.list[i]
 	w.list = append(slices.Delete(w.list, i, i+1), e)
@@ -75,8 +75,8 @@ func (s *Service) Show(ctx context.Context, dir uploads.Opener, thread,
 	w.mu.Lock()
 	if err != nil { // it had to make room just now, or somebody cleared the folder
 		w.drop(e)
-		return w.ask(&entry{thread: thread, path: name, name: sum, Conversion: uploads.Conversion{State: uploads.Pending}}),
-			nil, nil
+		return w.ask(&entry{thread: thread, path: name, name: sum,
+			Conversion: uploads.Conversion{State: uploads.Pending}}), nil, nil
 	}
 	return &c, text, nil
 }

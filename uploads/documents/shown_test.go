@@ -31,7 +31,9 @@ func (d *desk) shows(name string) string {
 
 func (d *desk) make(name, text string) {
 	d.t.Helper()
-	if err := os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "outputs", name), []byte(text), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(d.dirs.Root, "threads", thread, "user-data", "outputs", name),
+		[]byte(text), 0o600)
+	if err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -78,7 +78,9 @@ func (s *Service) Clean(ctx context.Context, thread string, data []byte) ([]byte
 		return out, kind, nil
 	}
 	sum := sha256.Sum256(data)
-	turned, err := s.drawn(ctx, thread, hex.EncodeToString(sum[:]), 0, func() io.Reader { return bytes.NewReader(data) })
+	turned, err := s.drawn(ctx, thread, hex.EncodeToString(sum[:]), 0, func() io.Reader {
+		return bytes.NewReader(data)
+	})
 	if ctx.Err() != nil {
 		return nil, kind, context.Cause(ctx)
 	}

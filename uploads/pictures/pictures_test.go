@@ -22,7 +22,8 @@ import (
 // TestPicturesStandUpright: as the eight ways of holding a camera are defined.
 func TestPicturesStandUpright(t *testing.T) {
 	const grey = "\x0a\x32\x5a\x82\xaa\xd2" // A to F
-	for turn, want := range []string{1: "ABC DEF", 2: "CBA FED", 3: "FED CBA", 4: "DEF ABC", 5: "AD BE CF", 6: "DA EB FC", 7: "FC EB DA", 8: "CF BE AD"} {
+	for turn, want := range []string{1: "ABC DEF", 2: "CBA FED", 3: "FED CBA", 4: "DEF ABC", 5: "AD BE CF",
+		6: "DA EB FC", 7: "FC EB DA", 8: "CF BE AD"} {
 		if turn == 0 {
 			continue
 		}
@@ -88,16 +89,17 @@ func bomb() []byte {
 func service(t *testing.T) (*Service, func() int) {
 	var mu sync.Mutex
 	n := 0
-	s := New(Config{Dir: filepath.Join(t.TempDir(), "pictures"), Log: slog.New(slog.DiscardHandler), Draw: func(_ context.Context, r io.Reader, side int) ([]byte, error) {
-		mu.Lock()
-		n++
-		mu.Unlock()
-		data, err := io.ReadAll(r)
-		if err != nil {
-			return nil, err
-		}
-		return Draw(data, side)
-	}})
+	s := New(Config{Dir: filepath.Join(t.TempDir(), "pictures"), Log: slog.New(slog.DiscardHandler),
+		Draw: func(_ context.Context, r io.Reader, side int) ([]byte, error) {
+			mu.Lock()
+			n++
+			mu.Unlock()
+			data, err := io.ReadAll(r)
+			if err != nil {
+				return nil, err
+			}
+			return Draw(data, side)
+		}})
 	return s, func() int {
 		mu.Lock()
 		defer mu.Unlock()
@@ -139,10 +141,12 @@ func TestCleanPictures(t *testing.T) {
 		}
 	}
 	_, _, err := s.Clean(t.Context(), "t", bomb())
-	if !errors.Is(err, uploads.ErrPicture) || err.Error() != "it has 65535 × 65535 pixels, more than the 50 million that can be shown" {
+	if !errors.Is(err, uploads.ErrPicture) ||
+		err.Error() != "it has 65535 × 65535 pixels, more than the 50 million that can be shown" {
 		t.Errorf("a bomb: %v", err)
 	}
-	if _, _, err = s.Clean(t.Context(), "t", []byte("\xff\xd8\xff\xe0")); !errors.Is(err, uploads.ErrPicture) || err.Error() != "it is damaged" {
+	if _, _, err = s.Clean(t.Context(), "t", []byte("\xff\xd8\xff\xe0")); !errors.Is(err, uploads.ErrPicture) ||
+		err.Error() != "it is damaged" {
 		t.Errorf("a stump: %v", err)
 	}
 	s.cfg.Draw = func(context.Context, io.Reader, int) ([]byte, error) { return nil, errors.New("no") }

@@ -259,7 +259,8 @@ func stripGIF(data []byte) ([]byte, error) {
 				return nil, errDamaged
 			}
 			label, body := data[at+1], data[at+2:]
-			repeats := bytes.HasPrefix(body, []byte("\x0bNETSCAPE2.0")) || bytes.HasPrefix(body, []byte("\x0bANIMEXTS1.0"))
+			repeats := bytes.HasPrefix(body, []byte("\x0bNETSCAPE2.0")) ||
+				bytes.HasPrefix(body, []byte("\x0bANIMEXTS1.0"))
 			keep = label == 0xf9 || label == 0xff && repeats
 			at += 2
 		case 0x2c:

@@ -17,7 +17,8 @@ const secret = "48.8584N 2.2945E"
 
 // exif is EXIF data with an orientation and a place.
 func exif(turn byte) []byte {
-	return append([]byte{'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, turn, 0, 0, 0, 0, 0, 0}, secret...)
+	return append([]byte{'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, turn, 0, 0,
+		0, 0, 0, 0}, secret...)
 }
 
 func segment(marker byte, body ...string) []byte {
@@ -68,7 +69,9 @@ func drawing(t testing.TB, img image.Image, turn byte) []byte {
 	}
 	head, rest := b.Bytes()[:33], b.Bytes()[33:]
 	out := append([]byte{}, head...)
-	for _, c := range [][2]string{{"gAMA", "\x00\x00\xb1\x8f"}, {"eXIf", string(exif(turn))}, {"tEXt", "Comment\x00" + secret}, {"zTXt", secret}, {"iTXt", secret}, {"tIME", "\x07\xe8\x01\x01\x01\x01\x01"}, {"prVt", secret}} {
+	for _, c := range [][2]string{{"gAMA", "\x00\x00\xb1\x8f"}, {"eXIf", string(exif(turn))},
+		{"tEXt", "Comment\x00" + secret}, {"zTXt", secret}, {"iTXt", secret}, {"tIME", "\x07\xe8\x01\x01\x01\x01\x01"},
+		{"prVt", secret}} {
 		out = append(out, chunk(c[0], c[1])...)
 	}
 	return append(append(out, rest...), secret...)
@@ -106,7 +109,8 @@ func animation(t testing.TB) []byte {
 }
 
 func samples(t testing.TB) map[string][]byte {
-	return map[string][]byte{"photo": photo(t, six(), 6), "drawing": drawing(t, six(), 6), "web": web(6), "animation": animation(t)}
+	return map[string][]byte{"photo": photo(t, six(), 6), "drawing": drawing(t, six(), 6), "web": web(6),
+		"animation": animation(t)}
 }
 
 // TestPicturesTellNothingButHowTheyLook: whoever made one put it where its kind allows, and
@@ -120,7 +124,8 @@ func TestPicturesTellNothingButHowTheyLook(t *testing.T) {
 		if err != nil || bytes.Contains(out, []byte(secret)) || bytes.Contains(out, []byte("Exif")) {
 			t.Errorf("%s still tells: %q, %v", name, out, err)
 		}
-		if want := map[string]int{"animation": 1}[name]; turn != max(want, 1) && turn != 6 || name != "animation" && turn != 6 {
+		want := map[string]int{"animation": 1}[name]
+		if turn != max(want, 1) && turn != 6 || name != "animation" && turn != 6 {
 			t.Errorf("%s: orientation %d", name, turn)
 		}
 		before, _, errBefore := image.Decode(bytes.NewReader(data))

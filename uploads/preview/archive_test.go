@@ -54,7 +54,8 @@ func tarred(t testing.TB, files ...string) []byte {
 		if len(files[i]) > 100 {
 			format = tar.FormatPAX
 		}
-		err := w.WriteHeader(&tar.Header{Name: files[i], Size: int64(len(files[i+1])), Mode: 0o644, ModTime: day, Format: format})
+		err := w.WriteHeader(&tar.Header{Name: files[i], Size: int64(len(files[i+1])), Mode: 0o644, ModTime: day,
+			Format: format})
 		if err == nil {
 			_, err = io.WriteString(w, files[i+1])
 		}
@@ -89,7 +90,8 @@ func read(t testing.TB, name string, data []byte) (preview.Archive, error) {
 func TestArchivesAreListed(t *testing.T) {
 	files := []string{"b/two.txt", "22", "a.txt", "1", "c.txt", ""}
 	for name, data := range map[string][]byte{
-		"x.zip": zipped(t, append(files, "dir/", "")...), "x.tar": tarred(t, files...), "x.tar.gz": packed(t, tarred(t, files...)), "X.TGZ": packed(t, tarred(t, files...)),
+		"x.zip": zipped(t, append(files, "dir/", "")...), "x.tar": tarred(t, files...),
+		"x.tar.gz": packed(t, tarred(t, files...)), "X.TGZ": packed(t, tarred(t, files...)),
 	} {
 		a, err := read(t, name, data)
 		if err != nil {
@@ -100,12 +102,16 @@ func TestArchivesAreListed(t *testing.T) {
 		for _, e := range a.Entries {
 			got = append(got, fmt.Sprintf("%s %d %s", e.Name, e.Bytes, e.Modified.UTC().Format(time.DateTime)))
 		}
-		if s := strings.Join(got, "\n"); s != "a.txt 1 2026-03-09 12:30:00\nb/two.txt 2 2026-03-09 12:30:00\nc.txt 0 2026-03-09 12:30:00" || a.Files != 3 || a.Bytes != 3 || a.Cut || a.Outside {
+		s := strings.Join(got, "\n")
+		if s != "a.txt 1 2026-03-09 12:30:00\nb/two.txt 2 2026-03-09 12:30:00\nc.txt 0 2026-03-09 12:30:00" || a.Files != 3 ||
+			a.Bytes != 3 || a.Cut || a.Outside {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
 	for _, name := range []string{"x.zip", "x.tar", "x.tgz"} {
-		if a, err := read(t, name, map[string][]byte{"x.zip": zipped(t), "x.tar": tarred(t), "x.tgz": packed(t, tarred(t))}[name]); a.Files != 0 || err != nil && !errors.Is(err, preview.ErrDamaged) {
+		a, err := read(t, name,
+			map[string][]byte{"x.zip": zipped(t), "x.tar": tarred(t), "x.tgz": packed(t, tarred(t))}[name])
+		if a.Files != 0 || err != nil && !errors.Is(err, preview.ErrDamaged) {
 			t.Errorf("nothing in %s: %+v, %v", name, a, err)
 		}
 	}
@@ -127,7 +133,9 @@ func TestNamesThatLeadOutsideAreTold(t *testing.T) {
 func TestDamagedArchivesSaySo(t *testing.T) {
 	whole := zipped(t, "a.txt", strings.Repeat("x", 1000))
 	for name, data := range map[string][]byte{
-		"x.zip": whole[:len(whole)/2], "y.zip": []byte("no archive"), "x.tar": []byte(strings.Repeat("no archive ", 100)), "x.tgz": []byte("none"), "y.tgz": packed(t, []byte(strings.Repeat("none ", 200))), "e.zip": nil,
+		"x.zip": whole[:len(whole)/2], "y.zip": []byte("no archive"),
+		"x.tar": []byte(strings.Repeat("no archive ", 100)), "x.tgz": []byte("none"),
+		"y.tgz": packed(t, []byte(strings.Repeat("none ", 200))), "e.zip": nil,
 	} {
 		if a, err := read(t, name, data); !errors.Is(err, preview.ErrDamaged) {
 			t.Errorf("%s: %+v, %v", name, a, err)
@@ -142,7 +150,8 @@ func TestDamagedArchivesSaySo(t *testing.T) {
 func TestBombsAreNotUnpacked(t *testing.T) {
 	var head bytes.Buffer
 	const huge = 1 << 30
-	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "huge", Size: huge, Mode: 0o644, ModTime: day}); err != nil {
+	err := tar.NewWriter(&head).WriteHeader(&tar.Header{Name: "huge", Size: huge, Mode: 0o644, ModTime: day})
+	if err != nil {
 		t.Fatal(err)
 	}
 	bomb := append(packed(t, head.Bytes()), bytes.Repeat(packed(t, make([]byte, 1<<20)), 1<<10)...)
@@ -151,7 +160,8 @@ func TestBombsAreNotUnpacked(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := preview.ReadArchive(ctx, "x.tgz", bytes.NewReader(bomb), int64(len(bomb))); !errors.Is(err, context.Canceled) {
+	if _, err := preview.ReadArchive(ctx, "x.tgz", bytes.NewReader(bomb),
+		int64(len(bomb))); !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits for it: %v", err)
 	}
 }
@@ -161,16 +171,19 @@ func TestManyFilesAreBounded(t *testing.T) {
 	for i := range 40_000 {
 		files = append(files, fmt.Sprintf("%06d", i), "")
 	}
-	if a, err := read(t, "x.tar", tarred(t, files...)); err != nil || !a.Cut || len(a.Entries) != preview.MaxEntries || a.Files != 20_000 {
+	if a, err := read(t, "x.tar", tarred(t, files...)); err != nil || !a.Cut || len(a.Entries) != preview.MaxEntries ||
+		a.Files != 20_000 {
 		t.Errorf("tar: %d of %d, %v", len(a.Entries), a.Files, err)
 	}
-	if a, err := read(t, "x.zip", zipped(t, files[:10_000]...)); err != nil || a.Cut || len(a.Entries) != preview.MaxEntries || a.Files != 5000 {
+	a, err := read(t, "x.zip", zipped(t, files[:10_000]...))
+	if err != nil || a.Cut || len(a.Entries) != preview.MaxEntries || a.Files != 5000 {
 		t.Errorf("zip: %d of %d, %v", len(a.Entries), a.Files, err)
 	}
 	if _, err := read(t, "x.zip", zipped(t, files...)); !errors.Is(err, preview.ErrMany) {
 		t.Errorf("a directory of 40,000: %v", err)
 	}
-	if a, err := read(t, "x.tar", tarred(t, strings.Repeat("long/", 400)+"x", "")); err != nil || len(a.Entries[0].Name) > 600 {
+	if a, err := read(t, "x.tar", tarred(t, strings.Repeat("long/", 400)+"x", "")); err != nil ||
+		len(a.Entries[0].Name) > 600 {
 		t.Errorf("a long name: %v", err)
 	}
 }

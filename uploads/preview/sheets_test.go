@@ -14,10 +14,12 @@ const book = "<!-- sheet 1 -->\n\n## Sales\n\n| city | n |\n| --- | --- |\n| Lyo
 
 func TestAWorkbookIsItsSheetsAndTheRowsOfOne(t *testing.T) {
 	w := preview.ReadWorkbook([]byte(book), 1)
-	if want := []preview.Sheet{{N: 1, Title: "Sales"}, {N: 2, Title: "Empty (hidden)"}, {N: 3}}; !reflect.DeepEqual(w.Sheets, want) {
+	want := []preview.Sheet{{N: 1, Title: "Sales"}, {N: 2, Title: "Empty (hidden)"}, {N: 3}}
+	if !reflect.DeepEqual(w.Sheets, want) {
 		t.Errorf("sheets %v, want %v", w.Sheets, want)
 	}
-	if want := [][]string{{"city", "n"}, {"Lyon", "1"}, {"a|b", "<!-- sheet 9 -->"}}; !reflect.DeepEqual(w.Rows, want) || w.Total != 3 || w.Width != 2 {
+	if want := [][]string{{"city", "n"}, {"Lyon", "1"},
+		{"a|b", "<!-- sheet 9 -->"}}; !reflect.DeepEqual(w.Rows, want) || w.Total != 3 || w.Width != 2 {
 		t.Errorf("rows %q of %d, %d wide; want %q", w.Rows, w.Total, w.Width, want)
 	}
 	if w := preview.ReadWorkbook([]byte(book), 2); w.Shown.N != 2 || w.Rows != nil {

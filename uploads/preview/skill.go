@@ -36,7 +36,8 @@ func ReadSkill(f io.ReaderAt, size int64) (Skill, error) {
 	s := Skill{Archive: listZip(z)}
 	var main *zip.File
 	for _, m := range z.File {
-		if path.Base(m.Name) == "SKILL.md" && m.Mode().IsRegular() && (main == nil || depth(m.Name) < depth(main.Name)) {
+		if path.Base(m.Name) == "SKILL.md" && m.Mode().IsRegular() &&
+			(main == nil || depth(m.Name) < depth(main.Name)) {
 			main = m
 		}
 	}

@@ -17,11 +17,13 @@ func skill(t *testing.T, files ...string) (preview.Skill, error) {
 }
 
 func TestASkillIsItsTextAndItsFiles(t *testing.T) {
-	s, err := skill(t, "deep/er/SKILL.md", "no", "maps/SKILL.md", "---\r\nname: maps\r\ndescription: >\r\n  Draws\r\n  maps.\r\ntools: [a, b]\nmeta: {x: 1}\n---\r\n# Maps\r\n", "maps/draw.py", "pass")
+	s, err := skill(t, "deep/er/SKILL.md", "no", "maps/SKILL.md",
+		"---\r\nname: maps\r\ndescription: >\r\n  Draws\r\n  maps.\r\ntools: [a, b]\nmeta: {x: 1}\n---\r\n# Maps\r\n", "maps/draw.py", "pass")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := [][2]string{{"name", "maps"}, {"description", "Draws maps."}, {"tools", "a, b"}, {"meta", "x: 1"}}; !reflect.DeepEqual(s.Fields, want) {
+	want := [][2]string{{"name", "maps"}, {"description", "Draws maps."}, {"tools", "a, b"}, {"meta", "x: 1"}}
+	if !reflect.DeepEqual(s.Fields, want) {
 		t.Errorf("fields %q, want %q", s.Fields, want)
 	}
 	if s.Main != "maps/SKILL.md" || s.Text != "# Maps\n" || s.Files != 3 {
@@ -36,7 +38,8 @@ func TestSkillsThatAreNone(t *testing.T) {
 	if _, err := preview.ReadSkill(strings.NewReader("none"), 4); !errors.Is(err, preview.ErrDamaged) {
 		t.Errorf("no archive: %v", err)
 	}
-	if s, err := skill(t, "SKILL.md", "---\n: [\n---\ntext"); err != nil || s.Fields != nil || !strings.Contains(s.Text, ": [") || !strings.Contains(s.Text, "text") {
+	s, err := skill(t, "SKILL.md", "---\n: [\n---\ntext")
+	if err != nil || s.Fields != nil || !strings.Contains(s.Text, ": [") || !strings.Contains(s.Text, "text") {
 		t.Errorf("no YAML: %+v, %v", s, err)
 	}
 	if s, err := skill(t, "SKILL.md", "plain"); err != nil || s.Text != "plain" {

@@ -113,7 +113,8 @@ func TestStepsSayWhatHappenedInPlainWords(t *testing.T) {
 }
 
 func TestStepElementsHaveTheIDsOfTheProtocol(t *testing.T) {
-	for kind, ids := range map[views.StepKind][]string{views.StepTool: {"s-x", "sh-x", "sd-x"}, views.StepReasoning: {"r-x", "rh-x", "rd-x", "rt-x"}, views.StepNote: {"n-x", "nt-x"}} {
+	for kind, ids := range map[views.StepKind][]string{views.StepTool: {"s-x", "sh-x", "sd-x"},
+		views.StepReasoning: {"r-x", "rh-x", "rd-x", "rt-x"}, views.StepNote: {"n-x", "nt-x"}} {
 		doc := render(t, chat.Step(views.Step{ID: "x", ThreadID: "t", Kind: kind, State: views.StepRun, Text: "words"}))
 		for _, id := range ids {
 			if byID(doc, id) == nil {
@@ -128,7 +129,8 @@ func TestStepElementsHaveTheIDsOfTheProtocol(t *testing.T) {
 
 func turn(s views.TurnState) views.Turn {
 	return views.Turn{ID: "u1", State: s, User: &views.UserMessage{ID: "u1", Text: "<b>hi</b>\n  there"}, Last: true,
-		Trail:  views.Trail{Open: s == views.TurnRunning, Since: time.Now(), Elapsed: 5 * time.Second, Steps: []views.Step{{ID: "c1", ThreadID: "t1", Kind: views.StepTool, Tool: "ls", State: views.StepDone}}},
+		Trail: views.Trail{Open: s == views.TurnRunning, Since: time.Now(), Elapsed: 5 * time.Second,
+			Steps: []views.Step{{ID: "c1", ThreadID: "t1", Kind: views.StepTool, Tool: "ls", State: views.StepDone}}},
 		Answer: &views.Answer{ID: "a1", Text: "An **answer**"}, Elapsed: 5 * time.Second}
 }
 
@@ -154,7 +156,8 @@ func TestTurnStates(t *testing.T) {
 		t.Errorf("the message is %q", got)
 	}
 	stopped := turn(views.TurnStopped)
-	if got := text(byID(render(t, chat.Turn("t1", stopped)), "end-u1")); strings.Contains(got, "Continue") || !strings.Contains(got, "You stopped this run") {
+	if got := text(byID(render(t, chat.Turn("t1", stopped)), "end-u1")); strings.Contains(got, "Continue") ||
+		!strings.Contains(got, "You stopped this run") {
 		t.Errorf("stopped turn: %q", got)
 	}
 	stopped.Resume = true
@@ -166,7 +169,8 @@ func TestTurnStates(t *testing.T) {
 
 func TestFailedTurnSaysWhyAndWhatToDo(t *testing.T) {
 	f := turn(views.TurnFailed)
-	for kind, want := range map[views.FailureKind]string{views.FailureAuth: "The API key was rejected", views.FailureContext: "too long for this model", "new kind": "This run failed"} {
+	for kind, want := range map[views.FailureKind]string{views.FailureAuth: "The API key was rejected",
+		views.FailureContext: "too long for this model", "new kind": "This run failed"} {
 		f.Failure = &views.Failure{Kind: kind, Cause: "cause \u202eof it", RequestID: "r9"}
 		got := text(byID(render(t, chat.Turn("t1", f)), "end-u1"))
 		if !strings.Contains(got, want) || !strings.Contains(got, "cause of it") || !strings.Contains(got, "r9") {
@@ -180,7 +184,9 @@ func TestFailedTurnSaysWhyAndWhatToDo(t *testing.T) {
 }
 
 func TestComposerPostsWhereItShould(t *testing.T) {
-	doc := render(t, chat.Dock(views.Composer{ThreadID: "n1", New: true, Text: "a < b", Models: []views.ModelChoice{{Name: "a"}, {Name: "b", Label: "B"}}, Model: "b"}))
+	doc := render(t,
+		chat.Dock(views.Composer{ThreadID: "n1", New: true, Text: "a < b",
+			Models: []views.ModelChoice{{Name: "a"}, {Name: "b", Label: "B"}}, Model: "b"}))
 	form := byID(doc, "compose")
 	if attr(form, "action") != "/ui/threads" || attr(form, "enctype") != "multipart/form-data" {
 		t.Errorf("form: %v", form.Attr)
@@ -206,7 +212,9 @@ func TestComposerPostsWhereItShould(t *testing.T) {
 	if attr(byID(doc, "compose"), "action") != "/ui/threads/t1/messages" {
 		t.Error("a thread posts to its messages")
 	}
-	stop := find(doc, func(n *html.Node) bool { return n.Data == "button" && attr(n, "formaction") == "/ui/threads/t1/stop" })
+	stop := find(doc, func(n *html.Node) bool {
+		return n.Data == "button" && attr(n, "formaction") == "/ui/threads/t1/stop"
+	})
 	if stop == nil || attr(stop, "aria-label") != "Stopping…" {
 		t.Errorf("stop button: %v", stop)
 	}
@@ -216,7 +224,9 @@ func TestComposerPostsWhereItShould(t *testing.T) {
 }
 
 func TestPagesKeepTheirCursor(t *testing.T) {
-	doc := render(t, chat.ThreadPage(views.ThreadPage{Thread: views.Thread{ID: "t1", Title: "A", Running: true, Cursor: "r.5.9", Turns: []views.Turn{turn(views.TurnRunning)}}, Composer: views.Composer{ThreadID: "t1", Running: true}}))
+	doc := render(t,
+		chat.ThreadPage(views.ThreadPage{Thread: views.Thread{ID: "t1", Title: "A", Running: true, Cursor: "r.5.9",
+			Turns: []views.Turn{turn(views.TurnRunning)}}, Composer: views.Composer{ThreadID: "t1", Running: true}}))
 	turns := byID(doc, "turns")
 	if attr(turns, "data-cursor") != "r.5.9" || attr(turns, "data-stream") != "/ui/threads/t1/stream" {
 		t.Errorf("%v", turns.Attr)
@@ -224,14 +234,17 @@ func TestPagesKeepTheirCursor(t *testing.T) {
 }
 
 func TestStepDetailsShowInputAndOutput(t *testing.T) {
-	doc := render(t, chat.StepDetails(views.StepBody{Thread: "t1", Step: views.Step{ID: "c1", Tool: "bash", State: views.StepDone, Args: raw(`{"command":"ls <x>"}`), Output: "a <b>\n"}, Cut: true, Raw: "/raw"}))
+	doc := render(t,
+		chat.StepDetails(views.StepBody{Thread: "t1", Step: views.Step{ID: "c1", Tool: "bash", State: views.StepDone,
+			Args: raw(`{"command":"ls <x>"}`), Output: "a <b>\n"}, Cut: true, Raw: "/raw"}))
 	got := text(doc)
 	for _, want := range []string{`"ls <x>"`, "a <b>", "too long to show"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in %q", want, got)
 		}
 	}
-	if got := text(render(t, chat.StepDetails(views.StepBody{Step: views.Step{State: views.StepDone}}))); got != "No output." {
+	if got := text(render(t,
+		chat.StepDetails(views.StepBody{Step: views.Step{State: views.StepDone}}))); got != "No output." {
 		t.Errorf("empty: %q", got)
 	}
 }
@@ -262,9 +275,11 @@ func TestPageAndDifferAgree(t *testing.T) {
 
 func TestFinishedCallsOfOneToolAreGrouped(t *testing.T) {
 	read := func(args string, state views.StepState) views.Step {
-		return views.Step{Kind: views.StepTool, Tool: "read_file", State: state, Args: raw(args), Elapsed: 200 * time.Millisecond}
+		return views.Step{Kind: views.StepTool, Tool: "read_file", State: state, Args: raw(args),
+			Elapsed: 200 * time.Millisecond}
 	}
-	part, other := read(`{"path":"/mnt/user-data/uploads/a.csv"}`, views.StepDone), read(`{"path":"b.csv"}`, views.StepDone)
+	part := read(`{"path":"/mnt/user-data/uploads/a.csv"}`, views.StepDone)
+	other := read(`{"path":"b.csv"}`, views.StepDone)
 	tool := func(name, args string) views.Step {
 		return views.Step{Kind: views.StepTool, Tool: name, State: views.StepDone, Args: raw(args)}
 	}
@@ -308,7 +323,8 @@ func TestFinishedCallsOfOneToolAreGrouped(t *testing.T) {
 					t.Errorf("got %q, want %q", got, c.want[i])
 				}
 				for _, s := range n.Steps {
-					if find(byID(doc, "gl-"+n.Steps[0].ID), func(e *html.Node) bool { return attr(e, "id") == "s-"+s.ID }) == nil {
+					if find(byID(doc, "gl-"+n.Steps[0].ID),
+						func(e *html.Node) bool { return attr(e, "id") == "s-"+s.ID }) == nil {
 						t.Errorf("step %s is not in its group", s.ID)
 					}
 				}

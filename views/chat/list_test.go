@@ -11,7 +11,8 @@ import (
 
 func TestTheMenusOfTheListRestartASandboxWhereThereIsOne(t *testing.T) {
 	for _, restart := range []bool{true, false} {
-		l := views.ChatList{Rows: []views.ChatRow{{ThreadRow: views.ThreadRow{ID: "t1", Title: "One"}}}, Restart: restart}
+		l := views.ChatList{Rows: []views.ChatRow{{ThreadRow: views.ThreadRow{ID: "t1", Title: "One"}}},
+			Restart: restart}
 		form := find(render(t, chat.ChatList(l)), func(n *html.Node) bool {
 			return n.Data == "form" && attr(n, "action") == "/ui/threads/t1/sandbox"
 		})

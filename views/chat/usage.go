@@ -36,11 +36,12 @@ func gaugeLabel(ctx context.Context, g views.Gauge) string {
 	return i18n.C(ctx, "gauge", gaugeText(g))
 }
 
-func fullKey(g views.Gauge) string {
+func fullText(ctx context.Context, g views.Gauge) string {
+	key := "usage.full"
 	if g.About {
-		return "usage.full.about"
+		key = "usage.full.about"
 	}
-	return "usage.full"
+	return i18n.C(ctx, key, gaugeText(g), views.Number(g.Tokens), views.Number(g.Window))
 }
 
 func cutKey(c views.Shortened) string {

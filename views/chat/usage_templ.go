@@ -489,9 +489,9 @@ func usageBody(p views.UsagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var24 string
-			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(i18n.C(ctx, fullKey(p.Gauge), gaugeText(p.Gauge), views.Number(p.Gauge.Tokens), views.Number(p.Gauge.Window)))
+			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(fullText(ctx, p.Gauge))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `chat/usage.templ`, Line: 99, Col: 117}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `chat/usage.templ`, Line: 99, Col: 30}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {

@@ -2,6 +2,9 @@ package chat
 
 import (
 	"context"
+	"net/url"
+
+	"github.com/a-h/templ"
 
 	"fawn/views"
 	"fawn/views/i18n"
@@ -24,6 +27,11 @@ func starters(ids []string) []starter {
 		}
 	}
 	return out
+}
+
+// starterURL is a new chat whose message box has the idea in it.
+func starterURL(ctx context.Context, s starter) templ.SafeURL {
+	return templ.SafeURL(views.NewChatURL + "?q=" + url.QueryEscape(i18n.C(ctx, "starter."+s.key+".text")))
 }
 
 func abilities(ctx context.Context, f views.FirstRun) []string {

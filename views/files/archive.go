@@ -1,10 +1,18 @@
 package files
 
 import (
+	"context"
 	"time"
 
 	"fawn/views"
+	"fawn/views/i18n"
 )
+
+// archiveSize is how many files there are, and how large they become.
+func archiveSize(ctx context.Context, a *views.Archive) string {
+	return i18n.N(ctx, "files.archive.files", a.Files) + " · " +
+		i18n.C(ctx, "files.archive.unpacked", views.Bytes(a.Bytes))
+}
 
 // bomb says whether an archive says of itself that it becomes far larger than it is.
 func bomb(f *views.FileView) bool {

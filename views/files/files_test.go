@@ -23,7 +23,8 @@ func render(t *testing.T, c templ.Component) string {
 }
 
 func panel(name, text string) views.Panel {
-	return views.Panel{ThreadID: "t1", File: &views.FileView{File: views.File{ThreadID: "t1", Path: "mnt/user-data/outputs/" + name}, Text: text}}
+	return views.Panel{ThreadID: "t1",
+		File: &views.FileView{File: views.File{ThreadID: "t1", Path: "mnt/user-data/outputs/" + name}, Text: text}}
 }
 
 func TestEachKindHasItsPreview(t *testing.T) {
@@ -98,7 +99,8 @@ func TestNeighboursAreLinked(t *testing.T) {
 		p.Files = append(p.Files, views.File{ThreadID: "t1", Path: "mnt/user-data/outputs/" + n})
 	}
 	out := render(t, files.Panel(p))
-	for _, want := range []string{"2 of 3", `data-panel="/ui/threads/t1/panel/mnt/user-data/outputs/a.md"`, `data-panel="/ui/threads/t1/panel/mnt/user-data/outputs/c.md"`} {
+	for _, want := range []string{"2 of 3", `data-panel="/ui/threads/t1/panel/mnt/user-data/outputs/a.md"`,
+		`data-panel="/ui/threads/t1/panel/mnt/user-data/outputs/c.md"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -114,12 +116,14 @@ func TestNamesCannotTurnAround(t *testing.T) {
 
 func TestASourceOpensAtALine(t *testing.T) {
 	for at, want := range map[string]string{
-		"line-1": `<pre class="nums" aria-hidden="true"><span class="here" id="at-line-1">1</span>`, "line-12": "\n11\n<span class=\"here\" id=\"at-line-12\">12</span>\n13\n",
-		"line-99": "\n11\n12\n13\n", "": ">1\n2\n", "page-2": ">1\n2\n",
+		"line-1":  `<pre class="nums" aria-hidden="true"><span class="here" id="at-line-1">1</span>`,
+		"line-12": "\n11\n<span class=\"here\" id=\"at-line-12\">12</span>\n13\n", "line-99": "\n11\n12\n13\n",
+		"": ">1\n2\n", "page-2": ">1\n2\n",
 	} {
 		p := panel("a.txt", strings.Repeat("x\n", 13))
 		p.File.At = at
-		if out := render(t, files.Panel(p)); !strings.Contains(out, want) || !strings.Contains(out, `data-at="`+at+`"`) {
+		out := render(t, files.Panel(p))
+		if !strings.Contains(out, want) || !strings.Contains(out, `data-at="`+at+`"`) {
 			t.Errorf("%s: %q is missing in\n%s", at, want, out)
 		}
 	}

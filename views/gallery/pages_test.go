@@ -66,11 +66,13 @@ func TestPagesObeyTheirPolicy(t *testing.T) {
 			if n.Data == "style" {
 				t.Error("a style element")
 			}
-			if src, ok := attr(n, "src"); n.Data == "script" && (!ok || !strings.HasPrefix(src, assets.Prefix) || n.FirstChild != nil) {
+			src, ok := attr(n, "src")
+			if n.Data == "script" && (!ok || !strings.HasPrefix(src, assets.Prefix) || n.FirstChild != nil) {
 				t.Error("an inline or foreign script")
 			}
 			for _, a := range n.Attr {
-				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || strings.HasPrefix(a.Key, "hx-on") || strings.HasPrefix(a.Val, "js:") || strings.HasPrefix(a.Val, "javascript:") {
+				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || strings.HasPrefix(a.Key, "hx-on") ||
+					strings.HasPrefix(a.Val, "js:") || strings.HasPrefix(a.Val, "javascript:") {
 					t.Errorf("<%s %s=%q>", n.Data, a.Key, a.Val)
 				}
 				if a.Key == "hx-trigger" && strings.Contains(a.Val, "[") {

@@ -59,14 +59,18 @@ func newSite() http.Handler {
 	mux.HandleFunc("POST /ui/threads/live/messages", s.send)
 	mux.HandleFunc("POST /ui/threads/live/stop", s.stop)
 	mux.HandleFunc("POST /ui/threads/{id}/uploads", upload)
-	mux.HandleFunc("POST /ui/threads/{id}/uploads/{name}/delete", func(w http.ResponseWriter, r *http.Request) { reply(w, views.Frame{}) })
+	mux.HandleFunc("POST /ui/threads/{id}/uploads/{name}/delete", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, views.Frame{})
+	})
 	mux.HandleFunc("POST /ui/threads", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseMultipartForm(1 << 20)
 		s.start(r.FormValue("text"))
 		http.Redirect(w, r, "/workspace/chats/live", http.StatusSeeOther)
 	})
 	mux.HandleFunc("GET /ui/threads/{id}/steps/{step}", func(w http.ResponseWriter, r *http.Request) {
-		_ = i18n.In("en", chat.StepDetails(views.StepBody{Thread: "t1", Step: gallery.Done().Turns[1].Trail.Steps[3], Cut: true, Raw: "#"})).Render(r.Context(), w)
+		_ = i18n.In("en",
+			chat.StepDetails(views.StepBody{Thread: "t1", Step: gallery.Done().Turns[1].Trail.Steps[3], Cut: true,
+				Raw: "#"})).Render(r.Context(), w)
 	})
 	mux.HandleFunc("GET /ui/threads/{id}/panel/{path...}", func(w http.ResponseWriter, r *http.Request) {
 		p := views.Panel{ThreadID: "t1", Files: gallery.Done().Files, Code: r.FormValue("tab") == "code"}
@@ -80,15 +84,19 @@ func newSite() http.Handler {
 	mux.HandleFunc("GET /ui/threads/{id}/panel", func(w http.ResponseWriter, r *http.Request) {
 		_ = i18n.In("en", files.Panel(views.Panel{ThreadID: "t1", Files: gallery.Done().Files})).Render(r.Context(), w)
 	})
-	mux.HandleFunc("GET /ui/threads/{id}/messages/{m}/raw", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "# the *source*") })
+	mux.HandleFunc("GET /ui/threads/{id}/messages/{m}/raw", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "# the *source*")
+	})
 	mux.HandleFunc("POST /ui/prefs", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "{}") })
 	mux.HandleFunc("GET /ui/threads/{id}/view/{path...}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'")
+		w.Header().Set("Content-Security-Policy",
+			"sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'")
 		fmt.Fprint(w, "<h1 style='font-family:sans-serif'>A page</h1>")
 	})
 	mux.HandleFunc("GET /p/{name}", func(w http.ResponseWriter, r *http.Request) {
-		c, ok := gallery.Pages(gallery.Look{Theme: views.Theme(r.FormValue("theme")), Lang: r.FormValue("lang")})[r.PathValue("name")]
+		c, ok := gallery.Pages(gallery.Look{Theme: views.Theme(r.FormValue("theme")),
+			Lang: r.FormValue("lang")})[r.PathValue("name")]
 		if r.PathValue("name") == "all" {
 			c, ok = gallery.Gallery(views.Theme(r.FormValue("theme"))), true
 		}
@@ -114,7 +122,8 @@ func upload(w http.ResponseWriter, r *http.Request) {
 	h := r.MultipartForm.File["files"][0]
 	var f views.Frame
 	var b strings.Builder
-	_ = i18n.In("en", chat.UploadChip(r.PathValue("id"), views.Attachment{Name: h.Filename, Bytes: h.Size})).Render(r.Context(), &b)
+	_ = i18n.In("en", chat.UploadChip(r.PathValue("id"), views.Attachment{Name: h.Filename, Bytes: h.Size})).
+		Render(r.Context(), &b)
 	f.Chip = b.String()
 	reply(w, f)
 }
@@ -151,10 +160,12 @@ func (s *site) now() (turn views.Turn, over bool) {
 	}
 	d := at.Sub(s.began)
 	all := gallery.Done().Turns[1]
-	whole := thinking + time.Duration(len(all.Trail.Steps))*perStep + time.Duration(len(all.Answer.Text))*time.Second/rate
+	whole := thinking + time.Duration(len(all.Trail.Steps))*perStep +
+		time.Duration(len(all.Answer.Text))*time.Second/rate
 	d = min(d, whole+10*time.Millisecond)
 	id := "L" + strconv.Itoa(s.n)
-	turn = views.Turn{ID: id, User: &views.UserMessage{ID: id, Text: s.text}, State: views.TurnRunning, Last: true, Trail: views.Trail{Since: s.began, Open: true}}
+	turn = views.Turn{ID: id, User: &views.UserMessage{ID: id, Text: s.text}, State: views.TurnRunning, Last: true,
+		Trail: views.Trail{Since: s.began, Open: true}}
 	for i, st := range all.Trail.Steps {
 		from := thinking + time.Duration(i)*perStep
 		if d < from {
@@ -194,7 +205,8 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	if turn.ID != "" {
 		t.Turns = []views.Turn{turn}
 	}
-	_ = chat.ThreadPage(views.ThreadPage{Shell: views.Shell{Now: time.Now(), Current: "live", Theme: views.Theme(r.FormValue("theme"))}, Thread: t,
+	_ = chat.ThreadPage(views.ThreadPage{Shell: views.Shell{Now: time.Now(), Current: "live",
+		Theme: views.Theme(r.FormValue("theme"))}, Thread: t,
 		Composer: views.Composer{ThreadID: "live", Running: !over}}).Render(r.Context(), w)
 }
 
@@ -270,7 +282,8 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		if turn.Answer != nil && nText < 0 {
-			_ = f.Put(ctx, views.SwapAppend, "a-"+turn.ID, chat.Answer("live", views.Answer{ID: turn.Answer.ID, Open: true}))
+			_ = f.Put(ctx, views.SwapAppend, "a-"+turn.ID,
+				chat.Answer("live", views.Answer{ID: turn.Answer.ID, Open: true}))
 		}
 		if len(f.Swap) > 0 {
 			_ = f.Put(ctx, views.SwapOuter, "th-"+turn.ID, chat.TrailHead(turn))
@@ -303,7 +316,8 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request) {
 			_ = f.Put(ctx, views.SwapOuter, "end-"+turn.ID, chat.End("live", turn))
 			_ = f.Put(ctx, views.SwapOuter, "send", chat.SendButton("live", false, false))
 			_ = f.Put(ctx, views.SwapOuter, "title", chat.Heading("A title of its own"))
-			_ = f.Put(ctx, views.SwapOuter, "tl-live", layout.ThreadRow(views.ThreadRow{ID: "live", Title: "A title"}, true))
+			_ = f.Put(ctx, views.SwapOuter, "tl-live",
+				layout.ThreadRow(views.ThreadRow{ID: "live", Title: "A title"}, true))
 			b, _ := f.JSON()
 			event("done", cur, b)
 			_ = out.Flush()

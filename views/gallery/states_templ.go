@@ -67,7 +67,7 @@ func states(s views.Shell) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for _, k := range []views.NoticeKind{views.NoticeInfo, views.NoticeGood, views.NoticeWarn, views.NoticeError} {
+				for _, k := range notices() {
 					templ_7745c5c3_Err = part.Notice(views.Notice{Kind: k, Text: "A notice of kind " + string(k) + "."}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -197,13 +197,13 @@ func states(s views.Shell) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for i, st := range []views.StepState{views.StepWait, views.StepRun, views.StepDone, views.StepFail, views.StepStop} {
+				for i, st := range stepStates() {
 					templ_7745c5c3_Err = chat.Step(toolStep("bash", 200+i, st)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = chat.Step(views.Step{ID: "open", ThreadID: "t", Kind: views.StepReasoning, State: views.StepRun, Open: true, Since: time.Now(), Text: "I am **thin"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = chat.Step(openThought()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -233,7 +233,7 @@ func states(s views.Shell) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for i, st := range []views.StepState{views.StepWait, views.StepRun, views.StepDone, views.StepFail, views.StepStop} {
+				for i, st := range stepStates() {
 					templ_7745c5c3_Err = chat.Step(helperStep(250+i, st)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -268,7 +268,7 @@ func states(s views.Shell) templ.Component {
 					}
 				}
 				for _, k := range failures() {
-					templ_7745c5c3_Err = chat.End("t3", views.Turn{ID: "f-" + string(k), State: views.TurnFailed, Failure: &views.Failure{Kind: k, Cause: "The cause in the words of the provider.", RequestID: "r1"}, Resume: true}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = chat.End("t3", failedTurn(k)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -395,25 +395,49 @@ func section(title string) templ.Component {
 }
 
 func tools() []string {
-	return []string{"ls", "read_file", "write_file", "str_replace", "glob", "grep", "present_files", "bash", "web_search", "web_fetch", "task", "some_other_tool"}
+	return []string{"ls", "read_file", "write_file", "str_replace", "glob", "grep", "present_files", "bash",
+		"web_search", "web_fetch", "task", "some_other_tool"}
+}
+
+func notices() []views.NoticeKind {
+	return []views.NoticeKind{views.NoticeInfo, views.NoticeGood, views.NoticeWarn, views.NoticeError}
+}
+
+func stepStates() []views.StepState {
+	return []views.StepState{views.StepWait, views.StepRun, views.StepDone, views.StepFail, views.StepStop}
 }
 
 func failures() []views.FailureKind {
-	return []views.FailureKind{views.FailureOther, views.FailureRateLimit, views.FailureAuth, views.FailureQuota, views.FailureContext,
-		views.FailureUnreachable, views.FailureTimeout, views.FailureStorage, views.FailureInterrupted}
+	return []views.FailureKind{views.FailureOther, views.FailureRateLimit, views.FailureAuth, views.FailureQuota,
+		views.FailureContext, views.FailureUnreachable, views.FailureTimeout, views.FailureStorage,
+		views.FailureInterrupted}
+}
+
+func failedTurn(k views.FailureKind) views.Turn {
+	why := views.Failure{Kind: k, Cause: "The cause in the words of the provider.", RequestID: "r1"}
+	return views.Turn{ID: "f-" + string(k), State: views.TurnFailed, Failure: &why, Resume: true}
+}
+
+func openThought() views.Step {
+	return views.Step{ID: "open", ThreadID: "t", Kind: views.StepReasoning, State: views.StepRun, Open: true,
+		Since: time.Now(), Text: "I am **thin"}
 }
 
 func toolStep(tool string, n int, st views.StepState) views.Step {
-	return views.Step{ID: "g" + strconv.Itoa(n), ThreadID: "t", Kind: views.StepTool, Tool: tool, State: st, Since: time.Now(), Elapsed: time.Second, Lines: 12,
+	return views.Step{ID: "g" + strconv.Itoa(n), ThreadID: "t", Kind: views.StepTool, Tool: tool, State: st,
+		Since: time.Now(), Elapsed: time.Second, Lines: 12,
 		Error: map[bool]string{true: "exit status 1"}[st == views.StepFail],
-		Args: raw(map[string]any{"path": "/mnt/user-data/workspace/src/main.go", "command": "make test", "pattern": "**/*.go", "query": "tide tables",
-			"url": "https://example.org/tides", "description": "Find prices", "filepaths": []string{"/mnt/user-data/outputs/report.html"}})}
+		Args: raw(map[string]any{"path": "/mnt/user-data/workspace/src/main.go", "command": "make test",
+			"pattern": "**/*.go", "query": "tide tables", "url": "https://example.org/tides",
+			"description": "Find prices", "filepaths": []string{"/mnt/user-data/outputs/report.html"}})}
 }
 
 func helperStep(n int, st views.StepState) views.Step {
 	s := toolStep("task", n, st)
-	s.Args = raw(map[string]any{"description": "Price model", "subagent_type": "general-purpose", "prompt": "Build the cost model of ten years."})
-	s.Helper = views.Helper{Model: "larch-2", Tokens: 12_400, Said: "Over ten years the heat pump is cheaper, mostly because gas is taxed on a rising path."}
+	s.Args = raw(map[string]any{"description": "Price model", "subagent_type": "general-purpose",
+		"prompt": "Build the cost model of ten years."})
+	s.Helper = views.Helper{Model: "larch-2", Tokens: 12_400,
+		Said: "Over ten years the heat pump is cheaper, mostly because gas is taxed on a rising path."}
 	if st == views.StepRun {
 		s.Helper.Doing = &views.Step{Tool: "bash", Args: raw(map[string]any{"command": "python model.py"})}
 	}

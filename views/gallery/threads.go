@@ -49,8 +49,8 @@ func steps() []views.Step {
 			Args:    raw(map[string]any{"path": "/mnt/user-data/uploads/prices.csv", "start_line": 1, "end_line": 40}),
 			Elapsed: 31 * time.Millisecond}),
 		t(views.Step{ID: "c3", Tool: "grep",
-			Args: raw(map[string]any{"pattern": "SCOP|COP", "path": "/mnt/user-data/uploads"}), Elapsed: 120 * time.Millisecond,
-			Lines: 14, Output: "prices.csv:3: SCOP 3.1\nprices.csv:9: COP 4.2\n"}),
+			Args:    raw(map[string]any{"pattern": "SCOP|COP", "path": "/mnt/user-data/uploads"}),
+			Elapsed: 120 * time.Millisecond, Lines: 14, Output: "prices.csv:3: SCOP 3.1\nprices.csv:9: COP 4.2\n"}),
 		{ID: "m1", ThreadID: "t1", Kind: views.StepNote, State: views.StepDone,
 			Text: "The price list has no subsidies. I look for the rules next."},
 		t(views.Step{ID: "c4", Tool: "web_fetch", State: views.StepFail,
@@ -64,7 +64,8 @@ func steps() []views.Step {
 			Args:    raw(map[string]any{"path": "/mnt/user-data/outputs/model.py", "content": "print(1)"}),
 			Elapsed: 12 * time.Millisecond}),
 		t(views.Step{ID: "c6", Tool: "bash", Args: raw(map[string]any{"command": "python model.py --years 10"}),
-			Elapsed: 1200 * time.Millisecond, Lines: 42, Output: "heat pump 17500\ngas boiler 21600\ndifference 4100\n"}),
+			Elapsed: 1200 * time.Millisecond, Lines: 42,
+			Output: "heat pump 17500\ngas boiler 21600\ndifference 4100\n"}),
 	}
 }
 
@@ -100,8 +101,8 @@ func Done() views.Thread {
 				Model: "gpt-5.2", Run: "r1", Rating: 1,
 				Cut: &views.Shortened{Turn: "u1", Inside: true,
 					Summary: "The user wants a **comparison** over ten years.\n\n- `prices.csv` has the tariffs"},
-				Trail: views.Trail{Elapsed: 72 * time.Second, Steps: steps()}, Answer: &views.Answer{ID: "a1", Text: answer},
-				Files: outputs()[:2]},
+				Trail:  views.Trail{Elapsed: 72 * time.Second, Steps: steps()},
+				Answer: &views.Answer{ID: "a1", Text: answer}, Files: outputs()[:2]},
 		}}
 }
 
@@ -115,8 +116,8 @@ func Troubled() views.Thread {
 			Answer: &views.Answer{ID: "a5", Text: "One, two, three"}, Resume: true},
 		{ID: "u6", User: &views.UserMessage{ID: "u6", Text: "And backwards?"}, State: views.TurnFailed,
 			Elapsed: 3 * time.Second, Trail: views.Trail{Elapsed: 3 * time.Second, Steps: steps()[5:6]},
-			Failure: &views.Failure{Kind: views.FailureRateLimit, Cause: "429: Rate limit reached for requests per minute.",
-				RequestID: "0192f3c8-77aa"}, Resume: true},
+			Failure: &views.Failure{Kind: views.FailureRateLimit,
+				Cause: "429: Rate limit reached for requests per minute.", RequestID: "0192f3c8-77aa"}, Resume: true},
 		{ID: "u8", User: &views.UserMessage{ID: "u8", Text: "All of it again."}, State: views.TurnFailed,
 			Elapsed: 2 * time.Second,
 			Failure: &views.Failure{Kind: views.FailureContext, Cause: "maximum context length is 128000 tokens",

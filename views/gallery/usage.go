@@ -23,8 +23,8 @@ func usage(s views.Shell) views.UsagePage {
 		Sum: views.Spent{Calls: 31, Input: 412_000, Output: 23_100, Cached: 301_000, Money: usd(1.73)}, Unpriced: true,
 		More: 3,
 		Runs: []views.RunSpent{run("r2",
-			"Compare the 10-year cost of a heat pump and a gas boiler for a 120 m² house in Lyon", 2*time.Minute, 401_000,
-			22_400, 300_000, 1.7),
+			"Compare the 10-year cost of a heat pump and a gas boiler for a 120 m² house in Lyon", 2*time.Minute,
+			401_000, 22_400, 300_000, 1.7),
 			run("r1", "", time.Hour, 11_000, 700, 1000, 0.03)},
 		Beside: []views.Spent{{Purpose: "summary", Calls: 1, Input: 9000, Output: 600, Money: usd(0.02)}}}
 }

@@ -30,7 +30,8 @@ func TestTheListIsGroupedByDayThenByMonth(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, m := range regexp.MustCompile(`<p class="group" aria-hidden="true">([^<]*)</p>`).FindAllStringSubmatch(b.String(), -1) {
+		for _, m := range regexp.MustCompile(`<p class="group" aria-hidden="true">([^<]*)</p>`).
+			FindAllStringSubmatch(b.String(), -1) {
 			got = append(got, m[1])
 		}
 		if !slices.Equal(got, want) {

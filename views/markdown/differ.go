@@ -221,7 +221,8 @@ func equal(a, b *nethtml.Node) bool {
 }
 
 func sameTag(a, b *nethtml.Node) bool {
-	if a.Type != nethtml.ElementNode || b.Type != nethtml.ElementNode || a.Data != b.Data || len(a.Attr) != len(b.Attr) {
+	if a.Type != nethtml.ElementNode || b.Type != nethtml.ElementNode || a.Data != b.Data ||
+		len(a.Attr) != len(b.Attr) {
 		return false
 	}
 	for i := range a.Attr {

@@ -23,7 +23,8 @@ func newDOM() *dom { return &dom{&html.Node{Type: html.ElementNode, Data: "div",
 
 func parse(t testing.TB, ctx *html.Node, s string) []*html.Node {
 	t.Helper()
-	nodes, err := html.ParseFragment(strings.NewReader(s), &html.Node{Type: html.ElementNode, Data: ctx.Data, DataAtom: ctx.DataAtom})
+	nodes, err := html.ParseFragment(strings.NewReader(s),
+		&html.Node{Type: html.ElementNode, Data: ctx.Data, DataAtom: ctx.DataAtom})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,9 +200,13 @@ func TestOpJSONIsFourValues(t *testing.T) {
 	}
 }
 
-var pieces = []string{"# ", "## Head\n", "\n", "\n\n", "text ", "**", "*", "_", "`", "```", "```go\n", "\n```\n", "~~~\n", "- ", "- item\n", "1. ", "  ", "    ",
-	"| a | b |\n", "|---|---|\n", "| x | y |\n", "> ", "[", "](", "](https://e.org)", "[citation:T](https://e.org)", "![", "<b>", "<div>\n", "</div>\n", "<!--", "-->", "<script>",
-	"[^1]", "[^1]: note\n", "[r]: https://e.org\n", "[r]", "---\n", "===\n", "~~", "\\", "é", "日本", "&amp;", "&#x202e;", "\u202e", "https://e.org/x ", "$x$", "$", "$$", "$$\n", "\\(", "\\)", "\\[\n", "\\]", "a_1 ", "$5 ", "- [ ] ", "- [x] ", "\t", "\r\n"}
+var pieces = []string{"# ", "## Head\n", "\n", "\n\n", "text ", "**", "*", "_", "`", "```", "```go\n", "\n```\n",
+	"~~~\n", "- ", "- item\n", "1. ", "  ", "    ",
+	"| a | b |\n", "|---|---|\n", "| x | y |\n", "> ", "[", "](", "](https://e.org)", "[citation:T](https://e.org)",
+	"![", "<b>", "<div>\n", "</div>\n", "<!--", "-->", "<script>",
+	"[^1]", "[^1]: note\n", "[r]: https://e.org\n", "[r]", "---\n", "===\n", "~~", "\\", "é", "日本", "&amp;", "&#x202e;",
+	"\u202e", "https://e.org/x ", "$x$", "$", "$$", "$$\n", "\\(", "\\)", "\\[\n", "\\]", "a_1 ", "$5 ", "- [ ] ",
+	"- [x] ", "\t", "\r\n"}
 
 func TestAnyTextInAnyCutsEndsEqual(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -149,8 +149,8 @@ func (w *writer) cite(t target, title string) {
 	if title == "" {
 		title = site
 	}
-	w.raw(`<a aria-label="` + html.EscapeString(site+": "+title) + `" class="cite" data-tip="` + html.EscapeString(title) +
-		`" href="` +
+	w.raw(`<a aria-label="` + html.EscapeString(site+": "+title) + `" class="cite" data-tip="` +
+		html.EscapeString(title) + `" href="` +
 		html.EscapeString(t.href) + `" rel="noopener noreferrer" target="_blank">`)
 	w.text(site)
 	w.raw("</a>")
@@ -173,8 +173,8 @@ func (w *writer) image(n *ast.Image) {
 	alt := w.plain(n)
 	t := w.resolve(n.Destination, true)
 	if t.file != "" && isPicture(t.file) {
-		w.raw(`<img alt="` + html.EscapeString(alt) + `" loading="lazy" src="` + html.EscapeString(w.o.viewURL(t.file)) +
-			`">`)
+		w.raw(`<img alt="` + html.EscapeString(alt) + `" loading="lazy" src="` +
+			html.EscapeString(w.o.viewURL(t.file)) + `">`)
 		return
 	}
 	if alt == "" {

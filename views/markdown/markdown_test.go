@@ -94,22 +94,30 @@ func TestRelativeAddressesStayInTheThread(t *testing.T) {
 }
 
 func codeBlock(lang, label, body string) string {
-	return fmt.Sprintf(`<div class="cb"><div class="cbh"><span>%s</span><label class="btn"><input class="vh" name="wrap" type="checkbox">Wrap</label><button aria-label="Copy code" class="btn js" data-copy="code" type="button">Copy</button></div><pre aria-label="%s" role="group" tabindex="0"><code>%s</code></pre></div>`, lang, label, body)
+	return fmt.Sprintf(`<div class="cb"><div class="cbh"><span>%s</span><label class="btn"><input class="vh" name="wrap" type="checkbox">Wrap</label><button aria-label="Copy code" class="btn js" data-copy="code" type="button">Copy</button></div><pre aria-label="%s" role="group" tabindex="0"><code>%s</code></pre></div>`,
+		lang, label, body)
 }
 
 // Nothing a model writes may run, load or lead anywhere but to a few kinds of
 // addresses.
 func TestHostileInputIsInert(t *testing.T) {
 	for _, src := range []string{
-		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<iframe src=//e.org></iframe>", "<style>*{}</style>",
-		"[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))", "[a](java\tscript:alert(1))", "[a](&#106;avascript:alert(1))", "[a](javascript&colon;alert(1))",
-		"[a](<java\nscript:alert(1)>)", "[a](\x01javascript:alert(1))", "[a](data:text/html,<script>alert(1)</script>)", "[a](vbscript:x)", "[a](file:///etc/passwd)",
-		"[a](blob:x)", "[a](//evil.example)", "[a](/api/threads)", "[a](\\\\evil.example)", "[a](http:evil)", "![a](javascript:alert(1))", "![a](data:image/svg+xml,x)",
-		"![a](https://evil.example/track.gif)", "[a](https://e.org \"x\\\" onclick=alert(1)\")", "[a](https://e.org/\"onclick=\"alert(1))", "<https://e.org/\"onx=1>",
-		"<javascript:alert(1)>", "[x]: javascript:alert(1)\n\n[x]", "```\"><script>alert(1)</script>\nx\n```", "```js\"onclick=\"x\nx\n```", "`</code><script>`",
-		"|<script>|\n|-|\n|<img src=x onerror=y>|", "[citation:x](javascript:alert(1))", "[^\"><script>]\n\n[^\"><script>]: x", "[a](/mnt/user-data/../../etc/passwd)",
-		"[a](/mnt/user-data/outputs/%2e%2e/%2e%2e/x)", "[a](/mnt/user-data/outputs/..%5cx)", "![a](/mnt/user-data/outputs/x.png\" onerror=\"x)", "http://e.org/<script>", "<!-- --><script>x</script>",
-		"<a href='javascript:x'>y</a>", "&lt;script&gt;alert(1)&lt;/script&gt;", "<math><mtext></p><script>", "<form action=//e.org><input name=x>", "<base href=//e.org>", "<meta http-equiv=refresh content=0>",
+		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>",
+		"<iframe src=//e.org></iframe>", "<style>*{}</style>", "[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))",
+		"[a](java\tscript:alert(1))", "[a](&#106;avascript:alert(1))", "[a](javascript&colon;alert(1))",
+		"[a](<java\nscript:alert(1)>)", "[a](\x01javascript:alert(1))", "[a](data:text/html,<script>alert(1)</script>)",
+		"[a](vbscript:x)", "[a](file:///etc/passwd)",
+		"[a](blob:x)", "[a](//evil.example)", "[a](/api/threads)", "[a](\\\\evil.example)", "[a](http:evil)",
+		"![a](javascript:alert(1))", "![a](data:image/svg+xml,x)",
+		"![a](https://evil.example/track.gif)", "[a](https://e.org \"x\\\" onclick=alert(1)\")",
+		"[a](https://e.org/\"onclick=\"alert(1))", "<https://e.org/\"onx=1>", "<javascript:alert(1)>",
+		"[x]: javascript:alert(1)\n\n[x]", "```\"><script>alert(1)</script>\nx\n```", "```js\"onclick=\"x\nx\n```",
+		"`</code><script>`", "|<script>|\n|-|\n|<img src=x onerror=y>|", "[citation:x](javascript:alert(1))",
+		"[^\"><script>]\n\n[^\"><script>]: x", "[a](/mnt/user-data/../../etc/passwd)",
+		"[a](/mnt/user-data/outputs/%2e%2e/%2e%2e/x)", "[a](/mnt/user-data/outputs/..%5cx)",
+		"![a](/mnt/user-data/outputs/x.png\" onerror=\"x)", "http://e.org/<script>", "<!-- --><script>x</script>",
+		"<a href='javascript:x'>y</a>", "&lt;script&gt;alert(1)&lt;/script&gt;", "<math><mtext></p><script>",
+		"<form action=//e.org><input name=x>", "<base href=//e.org>", "<meta http-equiv=refresh content=0>",
 	} {
 		for _, out := range []string{markdown.Render(src, opts), markdown.Partial(src, opts)} {
 			for _, root := range parse(t, newDOM().root, out) {
@@ -126,8 +134,10 @@ func checkNode(t *testing.T, src, out string, n *html.Node) {
 	}
 	// Formulas are MathML, of which only what links or holds something else is forbidden.
 	// The only field is the switch of a block of code.
-	wrap := n.Data == "input" && slices.Contains(n.Attr, html.Attribute{Key: "name", Val: "wrap"}) && slices.Contains(n.Attr, html.Attribute{Key: "type", Val: "checkbox"})
-	if !wrap && strings.Contains(" script style iframe svg form input base meta object embed link video audio maction mglyph annotation-xml ", " "+n.Data+" ") {
+	wrap := n.Data == "input" && slices.Contains(n.Attr, html.Attribute{Key: "name", Val: "wrap"}) &&
+		slices.Contains(n.Attr, html.Attribute{Key: "type", Val: "checkbox"})
+	if !wrap && strings.Contains(" script style iframe svg form input base meta object embed link video audio maction mglyph annotation-xml ",
+		" "+n.Data+" ") {
 		t.Errorf("%q became %s", src, out)
 	}
 	for i, a := range n.Attr {
@@ -135,13 +145,15 @@ func checkNode(t *testing.T, src, out string, n *html.Node) {
 			t.Errorf("%q: attributes are not in order: %s", src, out)
 		}
 		switch {
-		case strings.HasPrefix(a.Key, "on"), a.Key == "style", strings.HasPrefix(a.Key, "hx-"), strings.HasPrefix(a.Key, "data-hx"), a.Key == "popovertarget":
+		case strings.HasPrefix(a.Key, "on"), a.Key == "style", strings.HasPrefix(a.Key, "hx-"),
+			strings.HasPrefix(a.Key, "data-hx"), a.Key == "popovertarget":
 			t.Errorf("%q has attribute %s: %s", src, a.Key, out)
 		case a.Key == "src" && !strings.HasPrefix(a.Val, "/ui/threads/t1/view/mnt/user-data/"):
 			t.Errorf("%q loads %s", src, a.Val)
 		case a.Key == "href":
-			ok := strings.HasPrefix(a.Val, "https://") || strings.HasPrefix(a.Val, "http://") || strings.HasPrefix(a.Val, "mailto:") ||
-				strings.HasPrefix(a.Val, "#fn-") || strings.HasPrefix(a.Val, "/workspace/chats/t1/files/mnt/user-data/") && !strings.Contains(a.Val, "..")
+			ok := strings.HasPrefix(a.Val, "https://") || strings.HasPrefix(a.Val, "http://") ||
+				strings.HasPrefix(a.Val, "mailto:") || strings.HasPrefix(a.Val, "#fn-") ||
+				strings.HasPrefix(a.Val, "/workspace/chats/t1/files/mnt/user-data/") && !strings.Contains(a.Val, "..")
 			if !ok {
 				t.Errorf("%q leads to %s", src, a.Val)
 			}
@@ -150,7 +162,8 @@ func checkNode(t *testing.T, src, out string, n *html.Node) {
 }
 
 func TestDirectionOverridesAndControlsAreRemoved(t *testing.T) {
-	for _, src := range []string{"a\u202eb", "a&#x202e;b", "`a\u2066b`", "```\na\u202db\n```", "[a](https://e.org \"\u202eb\")", "a\x1b[31mb", "a\x00b\x07"} {
+	for _, src := range []string{"a\u202eb", "a&#x202e;b", "`a\u2066b`", "```\na\u202db\n```",
+		"[a](https://e.org \"\u202eb\")", "a\x1b[31mb", "a\x00b\x07"} {
 		out := markdown.Render(src, opts)
 		if strings.ContainsAny(out, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x1b\x00\x07") {
 			t.Errorf("%q became %q", src, out)
@@ -165,12 +178,20 @@ func TestDirectionOverridesAndControlsAreRemoved(t *testing.T) {
 // benchmark's business.
 func hugeInputs() map[string]string {
 	return map[string]string{
-		"one line of words": strings.Repeat("word ", 1<<18), "one line without blanks": strings.Repeat("x", 1<<20), "open brackets": strings.Repeat("[", 1<<20),
-		"open links": strings.Repeat("[a](", 1<<17), "stars": strings.Repeat("*a_ ", 1<<18), "ticks": strings.Repeat("` `` ", 1<<17), "quotes": strings.Repeat(">", 1<<17),
-		"lists in lists": strings.Repeat("- ", 1<<15) + "x", "table": "|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", 10_000), "wide table": strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" + strings.Repeat("|x\n", 3000),
-		"many tables": strings.Repeat("\n"+strings.Repeat("|a", 60)+"\n"+strings.Repeat("|-", 60)+"\n"+strings.Repeat("|x\n", 900), 100), "open fence": "```go\n" + strings.Repeat("func main() { x := \"y\" }\n", 20_000),
-		"footnotes": strings.Repeat("[^a] ", 1<<17), "tags": strings.Repeat("<a ", 1<<18), "html": "<div>\n" + strings.Repeat("<", 1<<19), "pictures": strings.Repeat("![", 1<<18), "lines": strings.Repeat("a\n", 1<<18),
-		"open formulas": strings.Repeat(`\(a $b `, 1<<16), "open displays": strings.Repeat("\\[\n$$ a\n", 1<<16), "formulas": strings.Repeat("$x$ ", 1<<17), "displays": strings.Repeat("$$x$$\n", 1<<16),
+		"one line of words": strings.Repeat("word ", 1<<18), "one line without blanks": strings.Repeat("x", 1<<20),
+		"open brackets": strings.Repeat("[", 1<<20), "open links": strings.Repeat("[a](", 1<<17),
+		"stars": strings.Repeat("*a_ ", 1<<18), "ticks": strings.Repeat("` `` ", 1<<17),
+		"quotes": strings.Repeat(">", 1<<17), "lists in lists": strings.Repeat("- ", 1<<15) + "x",
+		"table":      "|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", 10_000),
+		"wide table": strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" + strings.Repeat("|x\n", 3000),
+		"many tables": strings.Repeat("\n"+strings.Repeat("|a", 60)+"\n"+strings.Repeat("|-", 60)+"\n"+
+			strings.Repeat("|x\n", 900), 100),
+		"open fence": "```go\n" + strings.Repeat("func main() { x := \"y\" }\n", 20_000),
+		"footnotes":  strings.Repeat("[^a] ", 1<<17), "tags": strings.Repeat("<a ", 1<<18),
+		"html": "<div>\n" + strings.Repeat("<", 1<<19), "pictures": strings.Repeat("![", 1<<18),
+		"lines": strings.Repeat("a\n", 1<<18), "open formulas": strings.Repeat(`\(a $b `, 1<<16),
+		"open displays": strings.Repeat("\\[\n$$ a\n", 1<<16), "formulas": strings.Repeat("$x$ ", 1<<17),
+		"displays": strings.Repeat("$$x$$\n", 1<<16),
 	}
 }
 
@@ -196,10 +217,12 @@ func TestHugeInputsAreCapped(t *testing.T) {
 			}
 		})
 	}
-	if out := markdown.Render(strings.Repeat("word ", 1<<18), opts); !strings.HasSuffix(out, `<p class="note">This text is too long to show in full.</p>`) {
+	out := markdown.Render(strings.Repeat("word ", 1<<18), opts)
+	if !strings.HasSuffix(out, `<p class="note">This text is too long to show in full.</p>`) {
 		t.Error("the cut is not told")
 	}
-	if out := markdown.Render("|a|b|\n|-|-|\n"+strings.Repeat("|x|y|\n", 10_000), opts); strings.Count(out, "<tr>") != 1001 || strings.Count(out, "too many rows") != 1 {
+	if out := markdown.Render("|a|b|\n|-|-|\n"+strings.Repeat("|x|y|\n", 10_000),
+		opts); strings.Count(out, "<tr>") != 1001 || strings.Count(out, "too many rows") != 1 {
 		t.Error("the table is not cut, or the cut is not told")
 	}
 }
@@ -209,7 +232,8 @@ func TestNotesLeadToTheWholeText(t *testing.T) {
 	o := opts
 	o.Whole = "/whole"
 	link := `<a href="/whole" rel="noopener noreferrer" target="_blank">Show all</a></p>`
-	for name, src := range map[string]string{"text": strings.Repeat("word ", 1<<18), "table": "|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", 10_000)} {
+	for name, src := range map[string]string{"text": strings.Repeat("word ", 1<<18),
+		"table": "|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", 10_000)} {
 		if out := markdown.Render(src, o); strings.Count(out, link) != 1 {
 			t.Errorf("%s: no link in …%s", name, out[max(0, len(out)-200):])
 		}
@@ -220,13 +244,15 @@ func TestNotesLeadToTheWholeText(t *testing.T) {
 }
 
 func TestPilesOfAccentsAreCut(t *testing.T) {
-	for _, src := range []string{"e" + strings.Repeat("\u0301", 5000) + "f", "`a" + strings.Repeat("\u0301\u200d", 3000) + "f`", strings.Repeat("\u0489", 5000)} {
+	for _, src := range []string{"e" + strings.Repeat("\u0301", 5000) + "f",
+		"`a" + strings.Repeat("\u0301\u200d", 3000) + "f`", strings.Repeat("\u0489", 5000)} {
 		out := markdown.Render(src, opts)
 		if n := strings.Count(out, "\u0301") + strings.Count(out, "\u0489"); n != 8 {
 			t.Errorf("%d accents are left in %.80q", n, out)
 		}
 	}
-	for _, src := range []string{"Việt", "שָׁלוֹם", "བསྒྲུབས", "ที่นี่", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "👩\u200d👩\u200d👧", "می\u200cخواهم"} {
+	for _, src := range []string{"Việt", "שָׁלוֹם", "བསྒྲུབས", "ที่นี่",
+		"e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "👩\u200d👩\u200d👧", "می\u200cخواهم"} {
 		if out := markdown.Render(src, opts); out != "<p>"+src+"</p>" {
 			t.Errorf("%q became %q", src, out)
 		}
@@ -244,15 +270,21 @@ func TestLongTextsKeepTheirMarks(t *testing.T) {
 
 func TestSources(t *testing.T) {
 	got := markdown.Sources("a [citation:One](https://www.a.org/x) b [citation:Two](https://b.org) c [citation:Again](https://www.a.org/x) [no](https://c.org) [citation:bad](javascript:x)")
-	want := []markdown.Source{{Title: "One", URL: "https://www.a.org/x", Host: "a.org"}, {Title: "Two", URL: "https://b.org", Host: "b.org"}}
+	want := []markdown.Source{{Title: "One", URL: "https://www.a.org/x", Host: "a.org"},
+		{Title: "Two", URL: "https://b.org", Host: "b.org"}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
 func TestHighlightKeepsTheText(t *testing.T) {
-	for lang, src := range map[string]string{"go": "package x // c\nfunc f() { s := \"a\" + `b` + 'c' }\n", "python": "def f(x): return 'a' # c\n", "js": "let a = `b${c}` /* d */;\n", "ts": "type A<B> = {c: string}\n",
-		"html": "<a href='x'>y</a>\n<script>let a=1</script>", "css": "a{b:c}", "json": "{\"a\":[1,true,null]}", "yaml": "a: b\n- c\n", "bash": "for i in *; do echo \"$i\"; done\n", "sql": "select a from b where c = 'd'", "rust": "fn main() { let x = 1u8; }", "diff": "+a\n-b\n", "dockerfile": "FROM x\nRUN y\n", "toml": "[a]\nb = 1\n", "java": "class A { int b = 1; }", "c": "#include <a>\nint main(){}\n", "cpp": "auto a = std::b<int>();", "broken": "\"\"\"`'"} {
+	for lang, src := range map[string]string{"go": "package x // c\nfunc f() { s := \"a\" + `b` + 'c' }\n",
+		"python": "def f(x): return 'a' # c\n", "js": "let a = `b${c}` /* d */;\n", "ts": "type A<B> = {c: string}\n",
+		"html": "<a href='x'>y</a>\n<script>let a=1</script>", "css": "a{b:c}", "json": "{\"a\":[1,true,null]}",
+		"yaml": "a: b\n- c\n", "bash": "for i in *; do echo \"$i\"; done\n", "sql": "select a from b where c = 'd'",
+		"rust": "fn main() { let x = 1u8; }", "diff": "+a\n-b\n", "dockerfile": "FROM x\nRUN y\n",
+		"toml": "[a]\nb = 1\n", "java": "class A { int b = 1; }", "c": "#include <a>\nint main(){}\n",
+		"cpp": "auto a = std::b<int>();", "broken": "\"\"\"`'"} {
 		t.Run(lang, func(t *testing.T) {
 			out := markdown.Highlight(src, lang)
 			var b strings.Builder

@@ -162,7 +162,8 @@ func mathSpan[T string | []byte](s T, before rune, lines bool) (n int, open bool
 		switch {
 		case at(s, i, end):
 			tex := string(s[len(end):i])
-			if strings.TrimSpace(tex) == "" || end == "$" && (!tight(tex) || i+1 < len(s) && isDigit(s[i+1]) || isProse(tex)) {
+			if strings.TrimSpace(tex) == "" || end == "$" && (!tight(tex) || i+1 < len(s) && isDigit(s[i+1]) ||
+				isProse(tex)) {
 				return 0, false
 			}
 			return i + len(end), false
@@ -271,7 +272,8 @@ func openMath(block string) int {
 				step = end + 2*k
 			}
 		case '$', '\\':
-			n, open := mathSpan(block[i:], before, strings.TrimSpace(block[strings.LastIndexByte(block[:i], '\n')+1:i]) == "")
+			n, open := mathSpan(block[i:], before,
+				strings.TrimSpace(block[strings.LastIndexByte(block[:i], '\n')+1:i]) == "")
 			if open {
 				return i
 			}
@@ -328,8 +330,8 @@ func (w *writer) display(n *display) {
 
 // formulaBox lets a wide formula scroll by itself.
 func (w *writer) formulaBox(tag, m string) {
-	w.raw(`<` + tag + ` aria-label="` + html.EscapeString(w.t("md.formula")) + `" class="tex" role="group" tabindex="0">` +
-		m + `</` + tag + `>`)
+	w.raw(`<` + tag + ` aria-label="` + html.EscapeString(w.t("md.formula")) +
+		`" class="tex" role="group" tabindex="0">` + m + `</` + tag + `>`)
 }
 
 func (w *writer) mathML(tex string, shown bool) (string, bool) {

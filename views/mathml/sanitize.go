@@ -76,7 +76,8 @@ func rebuild(n *nethtml.Node, depth int) (*nethtml.Node, error) {
 func draws(element string) bool {
 	switch element {
 	case "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mpadded", "mphantom",
-		"msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "mtable", "mtr", "mtd":
+		"msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "mtable",
+		"mtr", "mtd":
 		return true
 	}
 	return false
@@ -138,8 +139,8 @@ var patterns = sync.OnceValue(func() (p struct{ colour, word *regexp.Regexp }) {
 // the formula: lengths that would leave its place are refused.
 func mayHave(key, val string) bool {
 	switch key {
-	case "accent", "accentunder", "displaystyle", "fence", "form", "largeop", "mathvariant", "movablelimits", "separator",
-		"stretchy", "symmetric":
+	case "accent", "accentunder", "displaystyle", "fence", "form", "largeop", "mathvariant", "movablelimits",
+		"separator", "stretchy", "symmetric":
 		return patterns().word.MatchString(val)
 	case "columnspan", "rowspan", "scriptlevel":
 		n, err := strconv.Atoi(strings.TrimPrefix(val, "+"))

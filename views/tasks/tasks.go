@@ -97,8 +97,8 @@ func scheduleText(ctx context.Context, cron string) string {
 
 // zones are the time zones to choose from, own among them. A script adds all that its browser knows.
 func zones(own string) []string {
-	list := []string{"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Anchorage",
-		"America/Bogota",
+	list := []string{"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi",
+		"America/Anchorage", "America/Bogota",
 		"America/Buenos_Aires", "America/Chicago", "America/Denver", "America/Halifax", "America/Los_Angeles",
 		"America/Mexico_City",
 		"America/New_York", "America/Sao_Paulo", "America/Toronto", "Asia/Bangkok", "Asia/Dhaka", "Asia/Dubai",
@@ -107,8 +107,8 @@ func zones(own string) []string {
 		"Asia/Taipei", "Asia/Tehran",
 		"Asia/Tokyo", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Europe/Amsterdam", "Europe/Athens",
 		"Europe/Berlin",
-		"Europe/Istanbul", "Europe/Lisbon", "Europe/London", "Europe/Madrid", "Europe/Moscow", "Europe/Paris", "Europe/Rome",
-		"Europe/Stockholm",
+		"Europe/Istanbul", "Europe/Lisbon", "Europe/London", "Europe/Madrid", "Europe/Moscow", "Europe/Paris",
+		"Europe/Rome", "Europe/Stockholm",
 		"Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland", "Pacific/Honolulu"}
 	if own != "" && !slices.Contains(list, own) {
 		list = append([]string{own}, list...)

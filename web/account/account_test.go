@@ -52,7 +52,8 @@ func TestTheFirstAccountOwnsWhatThereIs(t *testing.T) {
 	if needs, err := w.NeedsSetup(t.Context()); err != nil || !needs {
 		t.Fatalf("a new server needs no set-up: %v", err)
 	}
-	if _, err := w.Create(t.Context(), account.NewUser{Email: "b@x.org", Role: account.RoleUser, Password: "long enough"}); err == nil {
+	_, err := w.Create(t.Context(), account.NewUser{Email: "b@x.org", Role: account.RoleUser, Password: "long enough"})
+	if err == nil {
 		t.Error("the first account is a user's")
 	}
 	owner := w.create(t, " Ann@X.org ", account.RoleOwner, "long enough")
@@ -62,10 +63,12 @@ func TestTheFirstAccountOwnsWhatThereIs(t *testing.T) {
 	if other := w.create(t, "b@x.org", account.RoleUser, "long enough"); other.ID == owner.ID {
 		t.Error("the second has the same id")
 	}
-	if _, err := w.Create(t.Context(), account.NewUser{Email: "B@x.org", Role: account.RoleUser}); !errors.Is(err, account.ErrEmailTaken) {
+	_, err = w.Create(t.Context(), account.NewUser{Email: "B@x.org", Role: account.RoleUser})
+	if !errors.Is(err, account.ErrEmailTaken) {
 		t.Errorf("the same address again: %v", err)
 	}
-	if _, err := w.Initialize(t.Context(), account.NewUser{Email: "c@x.org", Password: "long enough"}); !errors.Is(err, account.ErrSetUp) {
+	_, err = w.Initialize(t.Context(), account.NewUser{Email: "c@x.org", Password: "long enough"})
+	if !errors.Is(err, account.ErrSetUp) {
 		t.Errorf("a second owner by set-up: %v", err)
 	}
 	for what, err := range map[string]error{
@@ -82,10 +85,12 @@ func TestTheFirstAccountOwnsWhatThereIs(t *testing.T) {
 func TestPasswordsAreCheckedAndNeverKept(t *testing.T) {
 	w := newWorld(t)
 	u := w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
-	if got, err := w.CheckPassword(t.Context(), "192.0.2.1", "ANN@x.org", "correct horse"); err != nil || got.ID != u.ID {
+	if got, err := w.CheckPassword(t.Context(), "192.0.2.1", "ANN@x.org", "correct horse"); err != nil ||
+		got.ID != u.ID {
 		t.Errorf("the right one: %v", err)
 	}
-	for _, c := range [][2]string{{"ann@x.org", "Correct horse"}, {"ann@x.org", ""}, {"nobody@x.org", "correct horse"}} {
+	for _, c := range [][2]string{{"ann@x.org", "Correct horse"}, {"ann@x.org", ""},
+		{"nobody@x.org", "correct horse"}} {
 		if _, err := w.CheckPassword(t.Context(), "192.0.2.1", c[0], c[1]); !errors.Is(err, account.ErrCredentials) {
 			t.Errorf("%q %q: %v", c[0], c[1], err)
 		}
@@ -100,11 +105,13 @@ func TestPasswordsAreCheckedAndNeverKept(t *testing.T) {
 	if err := w.SetDisabled(t.Context(), other.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.CheckPassword(t.Context(), "192.0.2.1", "b@x.org", "correct horse"); !errors.Is(err, account.ErrDisabled) {
+	_, err := w.CheckPassword(t.Context(), "192.0.2.1", "b@x.org", "correct horse")
+	if !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("a disabled account: %v", err)
 	}
 	passwordless := w.create(t, "c@x.org", account.RoleUser, "")
-	if _, err := w.CheckPassword(t.Context(), "192.0.2.9", passwordless.Email, ""); !errors.Is(err, account.ErrCredentials) {
+	_, err = w.CheckPassword(t.Context(), "192.0.2.9", passwordless.Email, "")
+	if !errors.Is(err, account.ErrCredentials) {
 		t.Errorf("no password: %v", err)
 	}
 }
@@ -172,7 +179,8 @@ func TestManyAddressesThatTryOneAccountAreStopped(t *testing.T) {
 	}
 	tried := 0
 	for i := range 200 {
-		if _, err := w.CheckPassword(t.Context(), fmt.Sprintf("2001:db8:%x::1", i), "ann@x.org", "guess"); errors.Is(err, account.ErrCredentials) {
+		_, err := w.CheckPassword(t.Context(), fmt.Sprintf("2001:db8:%x::1", i), "ann@x.org", "guess")
+		if errors.Is(err, account.ErrCredentials) {
 			tried++
 		}
 	}
@@ -193,7 +201,8 @@ func TestManyAddressesThatTryOneAccountAreStopped(t *testing.T) {
 func TestSessionsSlideEndAndAreRevoked(t *testing.T) {
 	w := newWorld(t)
 	u := w.create(t, "ann@x.org", account.RoleOwner, "correct horse")
-	value, first, err := w.Start(t.Context(), u.ID, account.Visit{Device: "Firefox\n" + string(make([]byte, 999)), IP: "192.0.2.1", Remember: true})
+	value, first, err := w.Start(t.Context(), u.ID, account.Visit{Device: "Firefox\n" + string(make([]byte, 999)),
+		IP: "192.0.2.1", Remember: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +258,8 @@ func TestTokensHaveAScopeAndAnEnd(t *testing.T) {
 	if err := w.RevokeToken(t.Context(), u.ID, x.ID); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := w.CreateToken(t.Context(), u.ID, account.NewToken{Name: "x", Scope: "admin"}); !errors.Is(err, account.ErrScope) {
+	_, _, err = w.CreateToken(t.Context(), u.ID, account.NewToken{Name: "x", Scope: "admin"})
+	if !errors.Is(err, account.ErrScope) {
 		t.Errorf("%v", err)
 	}
 }
@@ -268,7 +278,8 @@ func TestLinksAreUsedOnce(t *testing.T) {
 	if _, err := w.UseLink(t.Context(), before, n); !errors.Is(err, account.ErrLink) {
 		t.Errorf("a replaced link: %v", err)
 	}
-	if _, err := w.UseLink(t.Context(), link, account.NewUser{Email: "ann@x.org", Password: "short"}); !errors.Is(err, account.ErrPassword) {
+	if _, err := w.UseLink(t.Context(), link, account.NewUser{Email: "ann@x.org", Password: "short"}); !errors.Is(err,
+		account.ErrPassword) {
 		t.Errorf("a short password: %v", err)
 	}
 	owner, err := w.UseLink(t.Context(), link, n)
@@ -282,7 +293,8 @@ func TestLinksAreUsedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := w.UseLink(t.Context(), invite, account.NewUser{Email: "other@x.org", Role: account.RoleOwner, Password: "correct horse"})
+	admin, err := w.UseLink(t.Context(), invite, account.NewUser{Email: "other@x.org", Role: account.RoleOwner,
+		Password: "correct horse"})
 	if err != nil || admin.Email != "b@x.org" || admin.Role != account.RoleAdmin {
 		t.Errorf("%+v %v", admin, err)
 	}
@@ -314,15 +326,17 @@ func TestLinksAreUsedOnce(t *testing.T) {
 }
 
 func TestOnlyOwnersChangeOwnersAndAdmins(t *testing.T) {
-	owner, admin, user := principal.Principal{Owner: "a", Role: "owner"}, principal.Principal{Owner: "b", Role: "admin"}, principal.Principal{Owner: "c", Role: "user"}
+	owner := principal.Principal{Owner: "a", Role: "owner"}
+	admin := principal.Principal{Owner: "b", Role: "admin"}
+	user := principal.Principal{Owner: "c", Role: "user"}
 	for _, c := range []struct {
 		by         principal.Principal
 		target, to string
 		want       bool
 	}{
 		{owner, "admin", "owner", true}, {owner, "owner", "user", true},
-		{admin, "user", "", true}, {admin, "user", "admin", false}, {admin, "admin", "", false}, {admin, "owner", "user", false},
-		{user, "user", "", false},
+		{admin, "user", "", true}, {admin, "user", "admin", false}, {admin, "admin", "", false},
+		{admin, "owner", "user", false}, {user, "user", "", false},
 	} {
 		if err := account.May(c.by, store.User{ID: "t", Role: c.target}, c.to); (err == nil) != c.want {
 			t.Errorf("%s makes %s %q: %v", c.by.Role, c.target, c.to, err)

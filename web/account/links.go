@@ -107,7 +107,8 @@ func (s *Service) UseLink(ctx context.Context, secret string, n NewUser) (store.
 	if err := s.take(ctx, l); err != nil {
 		return store.User{}, err
 	}
-	u := store.User{ID: newID(), Email: email, Name: strings.TrimSpace(short(n.Name, maxDevice)), Role: l.Role, Password: hash}
+	u := store.User{ID: newID(), Email: email, Name: strings.TrimSpace(short(n.Name, maxDevice)), Role: l.Role,
+		Password: hash}
 	if l.Kind == LinkSetup {
 		u.Role = RoleOwner
 		u, err = s.DB.AddFirstUser(ctx, u)

@@ -34,9 +34,10 @@ type hasher struct {
 }
 
 func newHasher() *hasher {
-	return &hasher{slots: make(chan struct{}, hashSlots), dummy: fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$%s$%s", hashMemory,
-		hashTime, base64.RawStdEncoding.EncodeToString(make([]byte, hashSalt)),
-		base64.RawStdEncoding.EncodeToString(make([]byte, hashSize)))}
+	return &hasher{slots: make(chan struct{}, hashSlots),
+		dummy: fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$%s$%s", hashMemory, hashTime,
+			base64.RawStdEncoding.EncodeToString(make([]byte, hashSalt)),
+			base64.RawStdEncoding.EncodeToString(make([]byte, hashSize)))}
 }
 
 // slot waits until a hash may be made.

@@ -128,7 +128,8 @@ type NewToken struct {
 }
 
 // CreateToken makes a token that acts for a user. The secret is shown once and is not kept.
-func (s *Service) CreateToken(ctx context.Context, user string, n NewToken) (secretOut string, t store.Token, err error) {
+func (s *Service) CreateToken(ctx context.Context, user string,
+	n NewToken) (secretOut string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if c := utf8.RuneCountInString(n.Name); c == 0 || c > maxTokenName {
 		return "", store.Token{}, ErrName

@@ -73,7 +73,8 @@ func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error)
 	if err != nil {
 		return store.User{}, err
 	}
-	u, err := s.DB.AddFirstUser(ctx, store.User{Email: email, Name: strings.TrimSpace(n.Name), Role: RoleOwner, Password: hash})
+	u, err := s.DB.AddFirstUser(ctx, store.User{Email: email, Name: strings.TrimSpace(n.Name), Role: RoleOwner,
+		Password: hash})
 	if errors.Is(err, store.ErrExists) {
 		err = ErrSetUp
 	}

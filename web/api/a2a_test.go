@@ -62,7 +62,8 @@ func said(parts []a2aPart) string {
 // call is one call of an agent.
 func (w *world) call(t *testing.T, method, params string) rpc {
 	t.Helper()
-	a := w.send(t, "POST", "/a2a/lead_agent", fmt.Sprintf(`{"jsonrpc":"2.0","id":"c1","method":%q,"params":%s}`, method, params), "Accept", "application/json")
+	a := w.send(t, "POST", "/a2a/lead_agent", fmt.Sprintf(`{"jsonrpc":"2.0","id":"c1","method":%q,"params":%s}`,
+		method, params), "Accept", "application/json")
 	if a.status != 200 {
 		t.Fatalf("%s: %d %s", method, a.status, a.body)
 	}
@@ -92,7 +93,8 @@ func (w *world) fails(t *testing.T, method, params string, code int) {
 
 // saying are the parameters of a message with a text.
 func saying(text, more string) string {
-	return fmt.Sprintf(`{"message":{"role":"user","messageId":"m-%s","parts":[{"kind":"text","text":%q}]%s}}`, strings.ReplaceAll(text, " ", "-"), text, more)
+	return fmt.Sprintf(`{"message":{"role":"user","messageId":"m-%s","parts":[{"kind":"text","text":%q}]%s}}`,
+		strings.ReplaceAll(text, " ", "-"), text, more)
 }
 
 // TestAnAgentTalksToAnotherByA2A: a message makes a task in a context, the next one of the
@@ -100,24 +102,29 @@ func saying(text, more string) string {
 func TestAnAgentTalksToAnotherByA2A(t *testing.T) {
 	w := open(t, sayAgent("Hello ", "you."))
 	task := w.sends(t, "message/send", saying("hi", ""))
-	if task.Kind != "task" || task.Status.State != "completed" || task.Status.Timestamp == "" || len(task.Artifacts) != 1 || said(task.Artifacts[0].Parts) != "Hello you." {
+	if task.Kind != "task" || task.Status.State != "completed" || task.Status.Timestamp == "" ||
+		len(task.Artifacts) != 1 || said(task.Artifacts[0].Parts) != "Hello you." {
 		t.Fatalf("task: %+v", task)
 	}
 	h := *task.History
-	if len(h) != 2 || h[0].Role != "user" || said(h[0].Parts) != "hi" || h[0].MessageID != "m-hi" || h[1].Role != "agent" || h[1].TaskID != task.ID || h[1].ContextID != task.ContextID {
+	if len(h) != 2 || h[0].Role != "user" || said(h[0].Parts) != "hi" || h[0].MessageID != "m-hi" ||
+		h[1].Role != "agent" || h[1].TaskID != task.ID || h[1].ContextID != task.ContextID {
 		t.Errorf("history: %+v", h)
 	}
 	again := w.sends(t, "tasks/get", fmt.Sprintf(`{"id":%q,"historyLength":1}`, task.ID))
-	if again.ID != task.ID || again.Status.State != "completed" || said(again.Artifacts[0].Parts) != "Hello you." || len(*again.History) != 1 {
+	if again.ID != task.ID || again.Status.State != "completed" || said(again.Artifacts[0].Parts) != "Hello you." ||
+		len(*again.History) != 1 {
 		t.Errorf("read later: %+v", again)
 	}
 	_, run, _ := strings.Cut(task.ID, ":")
-	if by := w.sends(t, "tasks/get", fmt.Sprintf(`{"id":%q,"contextId":%q,"historyLength":0}`, run, task.ContextID)); by.ID != task.ID || by.History != nil {
+	by := w.sends(t, "tasks/get", fmt.Sprintf(`{"id":%q,"contextId":%q,"historyLength":0}`, run, task.ContextID))
+	if by.ID != task.ID || by.History != nil {
 		t.Errorf("by its run: %+v", by)
 	}
 	next := w.sends(t, "SendMessage", saying("more", `,"contextId":"`+task.ContextID+`"`))
 	_ = next
-	if got := len(w.ok(t, "GET", "/threads/"+task.ContextID+"/state", "")["values"].(map[string]any)["messages"].([]any)); got < 3 {
+	got := len(w.ok(t, "GET", "/threads/"+task.ContextID+"/state", "")["values"].(map[string]any)["messages"].([]any))
+	if got < 3 {
 		t.Errorf("the context has %d messages", got)
 	}
 	for method, params := range map[string]string{
@@ -132,20 +139,26 @@ func TestAnAgentTalksToAnotherByA2A(t *testing.T) {
 
 // TestA2AOfVersion1 has names of its own for methods, states and roles.
 func TestA2AOfVersion1(t *testing.T) {
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello."), agenttest.Say("Hello.")}}})
+	w := open(t,
+		&agent.Agent{
+			Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello."), agenttest.Say("Hello.")}},
+		})
 	r := w.call(t, "SendMessage", `{"message":{"role":"ROLE_USER","messageId":"m1","parts":[{"text":"hi"}]}}`)
 	body := decode[struct{ Task a2aTask }](t, string(r.Result)).Task
-	if body.Status.State != "TASK_STATE_COMPLETED" || (*body.History)[0].Role != "ROLE_USER" || said(body.Artifacts[0].Parts) != "Hello." {
+	if body.Status.State != "TASK_STATE_COMPLETED" || (*body.History)[0].Role != "ROLE_USER" ||
+		said(body.Artifacts[0].Parts) != "Hello." {
 		t.Errorf("%s", r.Result)
 	}
-	a := w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"role":"ROLE_USER","messageId":"m2","parts":[{"text":"hi"}]}}}`)
+	a := w.send(t, "POST", "/a2a/lead_agent",
+		`{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"role":"ROLE_USER","messageId":"m2","parts":[{"text":"hi"}]}}}`)
 	var names []string
 	for _, u := range updates(t, a.body) {
 		for name := range decode[map[string]any](t, string(u.Result)) {
 			names = append(names, name)
 		}
 	}
-	if got := strings.Join(slices.Compact(names), " "); got != "task statusUpdate artifactUpdate statusUpdate" || !strings.Contains(a.body, `"TASK_STATE_COMPLETED"`) {
+	if got := strings.Join(slices.Compact(names), " "); got != "task statusUpdate artifactUpdate statusUpdate" ||
+		!strings.Contains(a.body, `"TASK_STATE_COMPLETED"`) {
 		t.Errorf("updates: %s\n%s", got, a.body)
 	}
 }
@@ -154,7 +167,8 @@ func TestA2AOfVersion1(t *testing.T) {
 func TestA2AAnswersAQuestion(t *testing.T) {
 	w := open(t, askAgent())
 	asked := w.sends(t, "message/send", saying("paint", ""))
-	if asked.Status.State != "input-required" || asked.Status.Message == nil || said(asked.Status.Message.Parts) != "Which colour?" ||
+	if asked.Status.State != "input-required" || asked.Status.Message == nil ||
+		said(asked.Status.Message.Parts) != "Which colour?" ||
 		!strings.Contains(said(asked.Artifacts[0].Parts), `"question":"Which colour?"`) {
 		t.Fatalf("asked: %+v", asked)
 	}
@@ -169,7 +183,8 @@ func TestA2AAnswersAQuestion(t *testing.T) {
 	w = open(t, askAgent())
 	asked = w.sends(t, "message/send", saying("paint", ""))
 	id := decode[struct{ ID string }](t, string(asked.Artifacts[0].Parts[0].Data)).ID
-	resume := fmt.Sprintf(`{"message":{"role":"user","messageId":"m2","taskId":%q,"parts":[{"kind":"data","data":{"resume":[{"id":%q,"value":"blue"}]}}]}}`, asked.ID, id)
+	resume := fmt.Sprintf(`{"message":{"role":"user","messageId":"m2","taskId":%q,"parts":[{"kind":"data","data":{"resume":[{"id":%q,"value":"blue"}]}}]}}`,
+		asked.ID, id)
 	if done := w.sends(t, "message/send", resume); done.Status.State != "completed" {
 		t.Errorf("answered by its id: %+v", done)
 	}
@@ -203,7 +218,8 @@ func TestA2AStreamsUpdatesOfATask(t *testing.T) {
 	w := open(t, toolAgent())
 	stream := func(w *world, params string) []rpc {
 		t.Helper()
-		a := w.send(t, "POST", "/api/langgraph/a2a/lead_agent", `{"jsonrpc":"2.0","id":7,"method":"message/stream","params":`+params+`}`, "Accept", "text/event-stream")
+		a := w.send(t, "POST", "/api/langgraph/a2a/lead_agent",
+			`{"jsonrpc":"2.0","id":7,"method":"message/stream","params":`+params+`}`, "Accept", "text/event-stream")
 		if a.status != 200 || a.header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%d %v %s", a.status, a.header, a.body)
 		}
@@ -229,16 +245,20 @@ func TestA2AStreamsUpdatesOfATask(t *testing.T) {
 		}
 		last = u
 	}
-	if got, want := strings.Join(kinds, ", "), "task submitted, status-update working, artifact-update , status-update completed"; got != want || !last.Final {
+	got := strings.Join(kinds, ", ")
+	want := "task submitted, status-update working, artifact-update , status-update completed"
+	if got != want || !last.Final {
 		t.Errorf("updates: %s (%+v)\nwant %s", got, last, want)
 	}
 	if answer != "It is sunny." || artifact != answer {
 		t.Errorf("said %q, artifact %q", answer, artifact)
 	}
-	if list := stream(open(t, failAgent()), saying("fail", "")); !strings.Contains(string(list[len(list)-1].Result), `"state":"failed"`) || !strings.Contains(string(list[len(list)-1].Result), "kaboom") {
+	if list := stream(open(t, failAgent()), saying("fail", "")); !strings.Contains(string(list[len(list)-1].Result),
+		`"state":"failed"`) || !strings.Contains(string(list[len(list)-1].Result), "kaboom") {
 		t.Errorf("failed: %s", list[len(list)-1].Result)
 	}
-	if list := stream(open(t, askAgent()), saying("paint", "")); !strings.Contains(string(list[len(list)-1].Result), `"input-required"`) {
+	if list := stream(open(t, askAgent()), saying("paint", "")); !strings.Contains(string(list[len(list)-1].Result),
+		`"input-required"`) {
 		t.Errorf("asked: %s", list[len(list)-1].Result)
 	}
 	if list := stream(w, `{"message":{}}`); len(list) != 1 || list[0].Error == nil || list[0].Error.Code != -32602 {
@@ -248,14 +268,18 @@ func TestA2AStreamsUpdatesOfATask(t *testing.T) {
 
 // TestA2ACancelsWhatRuns while its stream is read.
 func TestA2ACancelsWhatRuns(t *testing.T) {
-	hangs := &agent.Tool{Name: "hang", Schema: json.RawMessage(`{"type":"object"}`), Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
-		<-ctx.Done()
-		return agent.Result{}, ctx.Err()
-	}}
-	w := open(t, &agent.Agent{Tools: []*agent.Tool{hangs}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "hang", `{}`)}}})
+	hangs := &agent.Tool{Name: "hang", Schema: json.RawMessage(`{"type":"object"}`),
+		Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+			<-ctx.Done()
+			return agent.Result{}, ctx.Err()
+		}}
+	w := open(t,
+		&agent.Agent{Tools: []*agent.Tool{hangs},
+			Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "hang", `{}`)}}})
 	sent := make(chan a2aTask)
 	go func() {
-		a := w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":"c1","method":"message/send","params":`+saying("hang", `,"contextId":"ctx"`)+`}`)
+		a := w.send(t, "POST", "/a2a/lead_agent",
+			`{"jsonrpc":"2.0","id":"c1","method":"message/send","params":`+saying("hang", `,"contextId":"ctx"`)+`}`)
 		sent <- decode[a2aTask](t, string(decode[rpc](t, a.body).Result))
 	}()
 	var run string
@@ -285,10 +309,13 @@ func TestA2ACancelsWhatRuns(t *testing.T) {
 func TestA2ARefusesWhatIsNoCall(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	for body, code := range map[string]int{
-		`{`: -32700, ``: -32700, `[]`: -32600, `{"id":"x","method":"message/send"}`: -32600, `{"jsonrpc":"2.0","id":{},"method":"tasks/get"}`: -32600,
-		`{"jsonrpc":"2.0","method":"tasks/get"}`: -32600, `{"jsonrpc":"2.0","id":1}`: -32600, `{"jsonrpc":"2.0","id":1,"method":3}`: -32601,
-		`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`: -32601, `{"jsonrpc":"2.0","id":1,"method":"tasks/get"}`: -32602,
-		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":3}}`: -32602, `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":[]}`: -32602,
+		`{`: -32700, ``: -32700, `[]`: -32600, `{"id":"x","method":"message/send"}`: -32600,
+		`{"jsonrpc":"2.0","id":{},"method":"tasks/get"}`: -32600, `{"jsonrpc":"2.0","method":"tasks/get"}`: -32600,
+		`{"jsonrpc":"2.0","id":1}`: -32600, `{"jsonrpc":"2.0","id":1,"method":3}`: -32601,
+		`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`:                  -32601,
+		`{"jsonrpc":"2.0","id":1,"method":"tasks/get"}`:                   -32602,
+		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":3}}`: -32602,
+		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":[]}`:       -32602,
 	} {
 		a := w.send(t, "POST", "/a2a/lead_agent", body)
 		if r := decode[rpc](t, a.body); a.status != 200 || r.Error == nil || r.Error.Code != code {
@@ -301,16 +328,23 @@ func TestA2ARefusesWhatIsNoCall(t *testing.T) {
 	const text = `{"kind":"text","text":"x"}`
 	for params, code := range map[string]int{
 		`{}`: -32602, `{"message":{"role":"user","parts":[` + text + `]}}`: -32602, message("", ""): -32602,
-		`{"message":{"role":"robot","messageId":"m","parts":[` + text + `]}}`: -32602, message(text, `,"contextId":"../x"`): -32602,
-		message(`{"kind":"file","file":{"uri":"http://x"}}`, ""): -32005, message(`{"kind":"odd"}`, ""): -32005, message(`{"kind":"data","data":[1]}`, ""): -32005,
-		message(text, `,"taskId":"t:r"`): -32001, `{"configuration":{"historyLength":11},"message":{"role":"user","messageId":"m","parts":[` + text + `]}}`: -32602,
+		`{"message":{"role":"robot","messageId":"m","parts":[` + text + `]}}`: -32602,
+		message(text, `,"contextId":"../x"`):                                  -32602,
+		message(`{"kind":"file","file":{"uri":"http://x"}}`, ""):              -32005,
+		message(`{"kind":"odd"}`, ""):                                         -32005,
+		message(`{"kind":"data","data":[1]}`, ""):                             -32005,
+		message(text, `,"taskId":"t:r"`):                                      -32001,
+		`{"configuration":{"historyLength":11},"message":{"role":"user","messageId":"m","parts":[` + text + `]}}`: -32602,
 	} {
 		w.fails(t, "message/send", params, code)
 	}
-	if a := w.send(t, "POST", "/a2a/none", `{"jsonrpc":"2.0","id":1,"method":"message/send","params":`+saying("hi", "")+`}`); !strings.Contains(a.body, "-32602") {
+	a := w.send(t, "POST", "/a2a/none",
+		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":`+saying("hi", "")+`}`)
+	if !strings.Contains(a.body, "-32602") {
 		t.Errorf("an unknown assistant: %s", a.body)
 	}
-	if a := w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":1,"method":"message/stream","params":`+saying("hi", "")+`}`, "Accept", "application/json"); a.status != 400 {
+	if a := w.send(t, "POST", "/a2a/lead_agent", `{"jsonrpc":"2.0","id":1,"method":"message/stream","params":`+
+		saying("hi", "")+`}`, "Accept", "application/json"); a.status != 400 {
 		t.Errorf("a stream for whoever cannot read it: %d", a.status)
 	}
 }
@@ -318,15 +352,19 @@ func TestA2ARefusesWhatIsNoCall(t *testing.T) {
 func TestAgentCard(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	id := decode[[]map[string]any](t, w.send(t, "POST", "/assistants/search", `{}`).body)[0]["assistant_id"].(string)
-	for path, prefix := range map[string]string{"/.well-known/agent-card.json?assistant_id=" + id: "", "/.well-known/agent-card.json": "",
-		"/api/langgraph/.well-known/agent.json?assistant_id=lead_agent": "/api/langgraph", "/api/a2a/" + id: "/api", "/a2a/" + id + "/.well-known/agent-card.json": ""} {
+	for path, prefix := range map[string]string{"/.well-known/agent-card.json?assistant_id=" + id: "",
+		"/.well-known/agent-card.json":                                  "",
+		"/api/langgraph/.well-known/agent.json?assistant_id=lead_agent": "/api/langgraph", "/api/a2a/" + id: "/api",
+		"/a2a/" + id + "/.well-known/agent-card.json": ""} {
 		card := w.ok(t, "GET", path, "")
-		if card["url"] != w.url+prefix+"/a2a/"+id || card["name"] != "lead_agent" || card["preferredTransport"] != "JSONRPC" ||
-			card["capabilities"].(map[string]any)["streaming"] != true || len(card["skills"].([]any)) != 1 {
+		if card["url"] != w.url+prefix+"/a2a/"+id || card["name"] != "lead_agent" ||
+			card["preferredTransport"] != "JSONRPC" || card["capabilities"].(map[string]any)["streaming"] != true ||
+			len(card["skills"].([]any)) != 1 {
 			t.Errorf("%s: %v", path, card)
 		}
 	}
-	mine := w.ok(t, "POST", "/assistants", `{"graph_id":"lead_agent","name":"Painter","description":"paints"}`)["assistant_id"].(string)
+	mine := w.ok(t, "POST", "/assistants",
+		`{"graph_id":"lead_agent","name":"Painter","description":"paints"}`)["assistant_id"].(string)
 	card := w.ok(t, "GET", "/.well-known/agent-card.json?assistant_id="+mine, "")
 	if card["name"] != "Painter" || card["description"] != "paints" || !strings.HasSuffix(card["url"].(string), mine) {
 		t.Errorf("an assistant of one's own: %v", card)

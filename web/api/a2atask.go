@@ -199,9 +199,9 @@ func answerOf(st *agent.State) string {
 
 // response is the artifact with a task's answer.
 func (k *a2aCall) response(st *agent.State) map[string]any {
-	return map[string]any{"artifactId": newID(), "name": "Assistant Response", "description": "Response from assistant " +
-		wire.Canonical(k.assistant.ID),
-		"parts": []any{textPart(answerOf(st))}}
+	return map[string]any{"artifactId": newID(), "name": "Assistant Response",
+		"description": "Response from assistant " + wire.Canonical(k.assistant.ID),
+		"parts":       []any{textPart(answerOf(st))}}
 }
 
 // question is the artifact with what a task waits for; at a breakpoint it is empty.

@@ -69,7 +69,8 @@ func TestAgentsOverREST(t *testing.T) {
 		{"PUT", "/api/agents/reviewer", `{"name":"other"}`, 422, "keeps its name"},
 		{"PUT", "/api/agents/reviewer", `{"model":"nobody"}`, 422, "there is no model"},
 		{"GET", "/api/agents/reviewer", "", 200, full + `,"soul":"t"`},
-		{"PUT", "/api/agents/reviewer", `{"description":null,"model":null,"tool_groups":null,"skills":null,"model_settings":null,"thinking_enabled":null,"reasoning_effort":null}`,
+		{"PUT", "/api/agents/reviewer",
+			`{"description":null,"model":null,"tool_groups":null,"skills":null,"model_settings":null,"thinking_enabled":null,"reasoning_effort":null}`,
 			200, `"description":"",` + bare},
 		{"PUT", "/api/agents/nobody", `{}`, 404, "not found"},
 		{"GET", "/api/agents/nobody", "", 404, "not found"},
@@ -83,7 +84,8 @@ func TestAgentsOverREST(t *testing.T) {
 		{"DELETE", "/api/agents/..", "", 404, ""},
 	} {
 		if a := w.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
-			t.Errorf("%s %s %.200s\ngot  %d %.500s\nwant %d %s", c.method, c.path, c.body, a.status, a.body, c.status, c.want)
+			t.Errorf("%s %s %.200s\ngot  %d %.500s\nwant %d %s", c.method, c.path, c.body, a.status, a.body,
+				c.status, c.want)
 		}
 	}
 	if b, err := os.ReadFile(filepath.Join(w.dirs.Root, "USER.md")); err != nil || string(b) != "I am Ada" {
@@ -97,7 +99,8 @@ func TestBrokenAgentIsToldAndBreaksNothing(t *testing.T) {
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(at, "config.yaml"), []byte("name: torn\ntool_groups: web\n"), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(at, "config.yaml"), []byte("name: torn\ntool_groups: web\n"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "POST", "/api/agents", `{"name":"fine"}`)
@@ -136,7 +139,8 @@ func TestAgentsOfOthersAreNotThere(t *testing.T) {
 		{"GET", "/api/user-profile", "", 200, `{"content":""}`},
 		{"POST", "/api/agents", `{"name":"mine"}`, 201, ""},
 	} {
-		if a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve"); a.status != c.status || !strings.Contains(a.body, c.want) {
+		a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve")
+		if a.status != c.status || !strings.Contains(a.body, c.want) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
 		}
 	}
@@ -144,8 +148,9 @@ func TestAgentsOfOthersAreNotThere(t *testing.T) {
 
 func TestAgentsAPIIsOffUnlessOpened(t *testing.T) {
 	w := open(t, &agent.Agent{}, withAgents(t, false))
-	for _, c := range [][2]string{{"GET", "/api/agents"}, {"POST", "/api/agents"}, {"GET", "/api/agents/check"}, {"GET", "/api/agents/x"}, {"PUT", "/api/agents/x"},
-		{"DELETE", "/api/agents/x"}, {"GET", "/api/user-profile"}, {"PUT", "/api/user-profile"}} {
+	for _, c := range [][2]string{{"GET", "/api/agents"}, {"POST", "/api/agents"}, {"GET", "/api/agents/check"},
+		{"GET", "/api/agents/x"}, {"PUT", "/api/agents/x"}, {"DELETE", "/api/agents/x"}, {"GET", "/api/user-profile"},
+		{"PUT", "/api/user-profile"}} {
 		if a := w.send(t, c[0], c[1], ""); a.status != 403 || !strings.Contains(a.body, "agents_api.enabled") {
 			t.Errorf("%s %s: %d %s", c[0], c[1], a.status, a.body)
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 func FuzzAliased(f *testing.F) {
-	for _, s := range []string{`{"type":"human","id":"h"}`, `{"type":"ai","tool_calls":[{"id":"a","name":"x","args":{}}]}`, `{}`, `[]`, `{"id":1,"type":"tool"}`,
+	for _, s := range []string{`{"type":"human","id":"h"}`,
+		`{"type":"ai","tool_calls":[{"id":"a","name":"x","args":{}}]}`, `{}`, `[]`, `{"id":1,"type":"tool"}`,
 		`{"type":"ai","tool_calls":[5]}`, `{"type":"ai","tool_calls":[{}]}`} {
 		f.Add([]byte(s))
 	}

@@ -34,7 +34,8 @@ func (m mount) bindAssistant(c echo.Context) (b assistantBody, err error) {
 		return b, err
 	}
 	if b.Graph != nil && *b.Graph != wire.GraphID {
-		return b, httpx.Errorf(http.StatusNotFound, "Graph %q not found; there is %q", route.Cut(*b.Graph, 80), wire.GraphID)
+		return b, httpx.Errorf(http.StatusNotFound, "Graph %q not found; there is %q", route.Cut(*b.Graph, 80),
+			wire.GraphID)
 	}
 	for _, s := range []struct {
 		field string
@@ -99,8 +100,8 @@ func (m mount) createAssistant(c echo.Context) error {
 func ownAssistant(c echo.Context, verb string) (string, error) {
 	id := route.Param(c, "aid")
 	if wire.BuiltIn(id) {
-		return id, httpx.Errorf(http.StatusConflict, "The assistant %s is built in and cannot be %s; create one of your own",
-			wire.GraphID, verb)
+		return id, httpx.Errorf(http.StatusConflict,
+			"The assistant %s is built in and cannot be %s; create one of your own", wire.GraphID, verb)
 	}
 	return id, nil
 }

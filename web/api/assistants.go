@@ -107,8 +107,8 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 	}
 	list := []store.Assistant{}
 	add := func(a store.Assistant) bool {
-		if (q.Graph == "" || q.Graph == a.Graph) && strings.Contains(strings.ToLower(a.Name), strings.ToLower(q.Name)) &&
-			holds(a.Metadata, want) {
+		if (q.Graph == "" || q.Graph == a.Graph) &&
+			strings.Contains(strings.ToLower(a.Name), strings.ToLower(q.Name)) && holds(a.Metadata, want) {
 			list = append(list, a)
 		}
 		return true

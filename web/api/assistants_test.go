@@ -31,7 +31,8 @@ const leadID = "bee7d354-5df5-5f26-a978-10ea053f620d"
 func TestAssistantsAreCreatedChangedAndDeleted(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.table(t, []row{
-		{"create", "POST", "/assistants", `{"assistant_id":"a1","graph_id":"lead_agent","name":"Mine","description":"d","config":{"configurable":{"model_name":"x"}},"context":{"c":1},"metadata":{"k":"v","deep":{"a":1}}}`, 200,
+		{"create", "POST", "/assistants",
+			`{"assistant_id":"a1","graph_id":"lead_agent","name":"Mine","description":"d","config":{"configurable":{"model_name":"x"}},"context":{"c":1},"metadata":{"k":"v","deep":{"a":1}}}`, 200,
 			`{"assistant_id":"a1","graph_id":"lead_agent","name":"Mine","version":1,"config":{"configurable":{"model_name":"x"}},"context":{"c":1},"metadata":{"k":"v","deep":{"a":1}},"description":"d",`},
 		{"create with nulls", "POST", "/assistants", `{"assistant_id":null,"graph_id":null,"config":null,"context":null,"metadata":null,"if_exists":null,"name":null,"description":null}`, 200, `"name":"Untitled","version":1,"config":{},"context":{},"metadata":{},"description":null`},
 		{"again", "POST", "/assistants", `{"assistant_id":"a1","graph_id":"lead_agent"}`, 409, `{"detail":"Assistant already exists"}`},
@@ -92,8 +93,10 @@ func TestAssistantSearchFiltersSortsAndPages(t *testing.T) {
 			for _, one := range decode[[]map[string]any](t, a.body) {
 				ids = append(ids, one["assistant_id"].(string))
 			}
-			if c.ids != "" && strings.Join(ids, " ") != c.ids || a.header.Get("X-Pagination-Total") != c.total || a.header.Get("X-Pagination-Next") != c.next {
-				t.Errorf("%v, total %s, next %s", ids, a.header.Get("X-Pagination-Total"), a.header.Get("X-Pagination-Next"))
+			if c.ids != "" && strings.Join(ids, " ") != c.ids || a.header.Get("X-Pagination-Total") != c.total ||
+				a.header.Get("X-Pagination-Next") != c.next {
+				t.Errorf("%v, total %s, next %s", ids, a.header.Get("X-Pagination-Total"),
+					a.header.Get("X-Pagination-Next"))
 			}
 		})
 	}
@@ -114,7 +117,8 @@ func TestAssistantsOptionsReachTheRunUnderItsOwn(t *testing.T) {
 			`{"configurable":{"agent_name":"lead_agent","mode":"ultra","model_name":"a"},"recursion_limit":7,"tags":["t"]}`, ``},
 		{"the run's context wins", `{"assistant_id":"mine","input":{"messages":"x"},"context":{"mode":"flash"},"config":{"recursion_limit":9}}`,
 			`{"configurable":{"agent_name":"lead_agent","model_name":"a"},"recursion_limit":9,"tags":["t"]}`, `{"mode":"flash"}`},
-		{"the run's configurable wins over the assistant's context", `{"assistant_id":"mine","input":{"messages":"x"},"config":{"configurable":{"mode":"flash","model_name":null}}}`,
+		{"the run's configurable wins over the assistant's context",
+			`{"assistant_id":"mine","input":{"messages":"x"},"config":{"configurable":{"mode":"flash","model_name":null}}}`,
 			`{"configurable":{"agent_name":"lead_agent","mode":"flash","model_name":"a"},"recursion_limit":7,"tags":["t"]}`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,12 +132,14 @@ func TestAssistantsOptionsReachTheRunUnderItsOwn(t *testing.T) {
 			if run.Thread != "own" || run.Assistant != "mine" {
 				t.Errorf("%+v", run)
 			}
-			if got := fmt.Sprint(run.Kwargs.Config, run.Kwargs.Context); got != fmt.Sprint(anyOf(t, c.config), anyOf(t, c.context)) {
+			got := fmt.Sprint(run.Kwargs.Config, run.Kwargs.Context)
+			if got != fmt.Sprint(anyOf(t, c.config), anyOf(t, c.context)) {
 				t.Errorf("%s", got)
 			}
 		})
 	}
-	if a := w.send(t, "POST", "/threads/own/runs", `{"assistant_id":"nobody","input":{"messages":"x"}}`); a.status != 404 {
+	a := w.send(t, "POST", "/threads/own/runs", `{"assistant_id":"nobody","input":{"messages":"x"}}`)
+	if a.status != 404 {
 		t.Errorf("unknown assistant: %d %s", a.status, a.body)
 	}
 	if th := w.ok(t, "GET", "/threads/own", ""); !strings.Contains(fmt.Sprint(th["metadata"]), "assistant_id:mine") {
@@ -159,7 +165,8 @@ func TestOtherPeoplesThingsAreNotThere(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/assistants", `{"assistant_id":"a1"}`)
-	run := decode[map[string]any](t, w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"}}`).body)["run_id"].(string)
+	run := decode[map[string]any](t,
+		w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"}}`).body)["run_id"].(string)
 	w.table(t, []row{
 		{"thread", "GET", "/threads/t1", "", 404, `Thread with ID t1 not found`},
 		{"patch thread", "PATCH", "/threads/t1", `{"metadata":{"a":1}}`, 404, `t1 not found`},

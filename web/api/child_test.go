@@ -24,7 +24,8 @@ func TestChildRunsAreForReadersOfSubgraphs(t *testing.T) {
 		task := &agent.Tool{Name: "task", Schema: json.RawMessage(`{"type":"object"}`)}
 		task.Run = func(ctx context.Context, turn *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			prompt := &agent.Message{Type: agent.TypeHuman, Content: agent.Text("help")}
-			_, s, err := w.m.Child(ctx, turn, runs.Task{Call: c.ID, Input: agent.State{Messages: []*agent.Message{prompt}}})
+			_, s, err := w.m.Child(ctx, turn,
+				runs.Task{Call: c.ID, Input: agent.State{Messages: []*agent.Message{prompt}}})
 			if err != nil {
 				return agent.Result{}, err
 			}
@@ -46,7 +47,8 @@ func TestChildRunsAreForReadersOfSubgraphs(t *testing.T) {
 				t.Errorf("two frames have the id %s", f.id)
 			}
 			ids[f.id] = true
-			if strings.Contains(f.data, "psst") && !strings.Contains(f.event, "|") && !strings.Contains(f.data, "it says psst") {
+			if strings.Contains(f.data, "psst") && !strings.Contains(f.event, "|") &&
+				!strings.Contains(f.data, "it says psst") {
 				t.Errorf("the root stream has %s", f.data)
 			}
 		}

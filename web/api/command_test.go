@@ -8,13 +8,15 @@ import (
 
 func TestGoldenBreakpoint(t *testing.T) {
 	g := newGolden(t, open(t, toolAgent()))
-	g.send("POST", "/threads/t1/runs/stream", `{"input":{"messages":[{"type":"human","content":"weather please","id":"h1"}]},"interrupt_before":["tools"],"stream_mode":["values","updates"]}`)
+	g.send("POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":[{"type":"human","content":"weather please","id":"h1"}]},"interrupt_before":["tools"],"stream_mode":["values","updates"]}`)
 	g.send("GET", "/threads/t1", "")
 	g.send("GET", "/threads/t1/state", "")
 	g.send("POST", "/threads/t1/runs/wait", `{"input":null,"interrupt_after":"*"}`)
 	g.send("POST", "/threads/t1/runs/stream", `{"input":null,"stream_mode":["values","updates"]}`)
 	g.send("GET", "/threads/t1/runs", "")
-	g.send("POST", "/threads/t1/runs/stream", `{"command":{"goto":"__end__","update":{"title":"cmd"}},"stream_mode":["values"]}`)
+	g.send("POST", "/threads/t1/runs/stream",
+		`{"command":{"goto":"__end__","update":{"title":"cmd"}},"stream_mode":["values"]}`)
 	g.compare("breakpoint")
 }
 
@@ -34,7 +36,8 @@ func TestCommandsAreRefusedNamingTheirPart(t *testing.T) {
 			}
 		})
 	}
-	if a := w.send(t, "POST", "/api/threads/t1/runs", `{"command":{"update":{"nothing":1}}}`); a.status != http.StatusUnprocessableEntity {
+	a := w.send(t, "POST", "/api/threads/t1/runs", `{"command":{"update":{"nothing":1}}}`)
+	if a.status != http.StatusUnprocessableEntity {
 		t.Errorf("an unknown field: %d %s", a.status, a.body)
 	}
 	if a := w.send(t, "GET", "/threads/t1", ""); a.status != http.StatusNotFound {

@@ -50,7 +50,8 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 	case errors.Is(err, runs.ErrBusy):
 		return httpx.Errorf(http.StatusConflict, "Thread has a run in flight; wait until it has ended")
 	case errors.Is(err, lead.ErrNoCompaction):
-		return httpx.Errorf(http.StatusConflict, "Summarization is disabled: set summarization.enabled in the configuration")
+		return httpx.Errorf(http.StatusConflict,
+			"Summarization is disabled: set summarization.enabled in the configuration")
 	case err != nil:
 		return err
 	}

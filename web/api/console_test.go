@@ -10,8 +10,14 @@ import (
 )
 
 func TestConsoleAddsUp(t *testing.T) {
-	say := agenttest.Reply{Chunks: []agent.Chunk{{Text: "hi"}, {Usage: &agent.Usage{Input: 100, Output: 20, Total: 120, Model: "big", Cost: 0.75, Currency: "EUR"}, Finish: "stop"}}}
-	other := agenttest.Reply{Chunks: []agent.Chunk{{Text: "hi"}, {Usage: &agent.Usage{Input: 100, Output: 20, Total: 120}, Model: "provider-1", Finish: "stop"}}}
+	say := agenttest.Reply{
+		Chunks: []agent.Chunk{{Text: "hi"},
+			{Usage: &agent.Usage{Input: 100, Output: 20, Total: 120, Model: "big", Cost: 0.75, Currency: "EUR"}, Finish: "stop"}},
+	}
+	other := agenttest.Reply{
+		Chunks: []agent.Chunk{{Text: "hi"},
+			{Usage: &agent.Usage{Input: 100, Output: 20, Total: 120}, Model: "provider-1", Finish: "stop"}},
+	}
 	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say, other, {Err: namedError{}}}}})
 	for i := range 3 {
 		w.send(t, "POST", fmt.Sprint("/threads/t", i, "/runs/wait"), `{"input":{"messages":"x"}}`)

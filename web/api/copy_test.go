@@ -20,7 +20,8 @@ func TestCopyIsAThreadOfItsOwn(t *testing.T) {
 		if id == "t1" || copied["status"] != "idle" || copied["metadata"].(map[string]any)["thread_id"] != id {
 			t.Errorf("copy %s", c.body)
 		}
-		old, now := w.send(t, "POST", "/threads/t1/history", `{"limit":100}`).body, w.send(t, "POST", "/threads/"+id+"/history", `{"limit":100}`).body
+		old := w.send(t, "POST", "/threads/t1/history", `{"limit":100}`).body
+		now := w.send(t, "POST", "/threads/"+id+"/history", `{"limit":100}`).body
 		if strings.ReplaceAll(old, `"t1"`, `"`+id+`"`) != now {
 			t.Errorf("history of the copy\n%s\nof the source\n%s", now, old)
 		}
@@ -47,7 +48,8 @@ func TestBranchesOfDeerFlow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := w.ok(t, "POST", "/api/threads/t1/branches", c.body)
-			if b["parent_thread_id"] != "t1" || b["workspace_clone_mode"] != c.files || b["parent_checkpoint_id"] == "" {
+			if b["parent_thread_id"] != "t1" || b["workspace_clone_mode"] != c.files ||
+				b["parent_checkpoint_id"] == "" {
 				t.Errorf("branch %v", b)
 			}
 			values := w.ok(t, "GET", "/threads/"+b["thread_id"].(string)+"/state", "")["values"].(map[string]any)

@@ -27,17 +27,22 @@ func TestCronsAreCreatedFoundChangedAndDeleted(t *testing.T) {
 	w := open(t, sayAgent("hi"), scheduled(t))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/assistants", `{"assistant_id":"a1"}`)
-	free := w.ok(t, "POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":" 30  9 * * 1-5","timezone":"Europe/Berlin","input":{"messages":[{"role":"user","content":"news"}]},"metadata":{"k":"v"},"end_time":"2026-12-31T23:59:00","context":{"mode":"pro"},"webhook":null}`)
+	free := w.ok(t, "POST", "/runs/crons",
+		`{"assistant_id":"lead_agent","schedule":" 30  9 * * 1-5","timezone":"Europe/Berlin","input":{"messages":[{"role":"user","content":"news"}]},"metadata":{"k":"v"},"end_time":"2026-12-31T23:59:00","context":{"mode":"pro"},"webhook":null}`)
 	id := free["cron_id"].(string)
-	if got := fmt.Sprint(free["schedule"], free["timezone"], free["next_run_date"], free["end_time"], free["thread_id"], free["enabled"], free["on_run_completed"], free["metadata"], free["user_id"]); got !=
+	got := fmt.Sprint(free["schedule"], free["timezone"], free["next_run_date"], free["end_time"], free["thread_id"],
+		free["enabled"], free["on_run_completed"], free["metadata"], free["user_id"])
+	if got !=
 		"30 9 * * 1-5Europe/Berlin2026-03-03T08:30:00.000Z2026-12-31T23:59:00.000Z<nil> truedeletemap[k:v] <nil>" {
 		t.Errorf("%s", got)
 	}
-	if p := fmt.Sprint(free["payload"]); !strings.Contains(p, "news") || !strings.Contains(p, "mode:pro") || strings.Contains(p, "schedule") {
+	if p := fmt.Sprint(free["payload"]); !strings.Contains(p, "news") || !strings.Contains(p, "mode:pro") ||
+		strings.Contains(p, "schedule") {
 		t.Errorf("payload %s", p)
 	}
 	own := w.ok(t, "POST", "/threads/t1/runs/crons", `{"assistant_id":"a1","schedule":"0 0 * * *","enabled":false}`)
-	if own["thread_id"] != "t1" || own["next_run_date"] != nil || own["on_run_completed"] != nil || own["assistant_id"] != "a1" {
+	if own["thread_id"] != "t1" || own["next_run_date"] != nil || own["on_run_completed"] != nil ||
+		own["assistant_id"] != "a1" {
 		t.Errorf("%v", own)
 	}
 	w.table(t, []row{
@@ -88,14 +93,19 @@ func TestCronsAreCreatedFoundChangedAndDeleted(t *testing.T) {
 func TestScheduledTasksAreCronsWithAPrompt(t *testing.T) {
 	w := open(t, sayAgent("hi"), scheduled(t))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	daily := w.ok(t, "POST", "/api/scheduled-tasks", `{"title":"News","prompt":"What is new?","schedule_type":"cron","schedule_spec":{"cron":"0 9  * * *"},"timezone":"Asia/Shanghai"}`)
+	daily := w.ok(t, "POST", "/api/scheduled-tasks",
+		`{"title":"News","prompt":"What is new?","schedule_type":"cron","schedule_spec":{"cron":"0 9  * * *"},"timezone":"Asia/Shanghai"}`)
 	id := daily["id"].(string)
-	if got := fmt.Sprint(daily["title"], daily["prompt"], daily["context_mode"], daily["schedule_spec"], daily["status"], daily["overlap_policy"], daily["next_run_at"], daily["run_count"], daily["assistant_id"], daily["thread_id"]); got !=
+	got := fmt.Sprint(daily["title"], daily["prompt"], daily["context_mode"], daily["schedule_spec"], daily["status"],
+		daily["overlap_policy"], daily["next_run_at"], daily["run_count"], daily["assistant_id"], daily["thread_id"])
+	if got !=
 		"NewsWhat is new?fresh_thread_per_runmap[cron:0 9 * * *]enabledskip2026-03-03T01:00:00.000Z0lead_agent<nil>" {
 		t.Errorf("%s", got)
 	}
-	once := w.ok(t, "POST", "/api/scheduled-tasks", `{"title":"Later","prompt":"x","context_mode":"reuse_thread","thread_id":"t1","schedule_type":"once","schedule_spec":{"run_at":"2026-03-02T20:00"},"timezone":"Europe/Berlin"}`)
-	if once["next_run_at"] != "2026-03-02T19:00:00.000Z" || once["thread_id"] != "t1" || once["context_mode"] != "reuse_thread" {
+	once := w.ok(t, "POST", "/api/scheduled-tasks",
+		`{"title":"Later","prompt":"x","context_mode":"reuse_thread","thread_id":"t1","schedule_type":"once","schedule_spec":{"run_at":"2026-03-02T20:00"},"timezone":"Europe/Berlin"}`)
+	if once["next_run_at"] != "2026-03-02T19:00:00.000Z" || once["thread_id"] != "t1" ||
+		once["context_mode"] != "reuse_thread" {
 		t.Errorf("%v", once)
 	}
 	w.ok(t, "POST", "/assistants", `{"assistant_id":"a1"}`)
@@ -149,7 +159,8 @@ func TestScheduledTasksAreCronsWithAPrompt(t *testing.T) {
 		return task["status"] == "enabled" && task["run_count"] == 1.0
 	})
 	started := decode[[]map[string]any](t, w.send(t, "GET", path+"/"+id+"/runs", "").body)
-	if len(started) != 1 || started[0]["status"] != "success" || started[0]["trigger"] != "manual" || started[0]["task_id"] != id {
+	if len(started) != 1 || started[0]["status"] != "success" || started[0]["trigger"] != "manual" ||
+		started[0]["task_id"] != id {
 		t.Fatalf("%v", started)
 	}
 	run := w.ok(t, "GET", fmt.Sprintf("/threads/%s/runs/%s", started[0]["thread_id"], started[0]["run_id"]), "")

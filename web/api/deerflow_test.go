@@ -99,7 +99,8 @@ func TestEveryRouteOfDeerFlowsGatewayIsServed(t *testing.T) {
 }
 
 func TestModesOfDeerFlowsPage(t *testing.T) {
-	look := &agent.Tool{Name: "look", Run: func(_ context.Context, t *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+	look := &agent.Tool{Name: "look", Run: func(_ context.Context, t *agent.Turn,
+		_ agent.ToolCall) (agent.Result, error) {
 		o := t.Options
 		return agent.TextResult(fmt.Sprint(o.Thinking, " ", o.ReasoningEffort, " ", o.PlanMode, " ", o.Subagents)), nil
 	}}
@@ -115,7 +116,10 @@ func TestModesOfDeerFlowsPage(t *testing.T) {
 		{`{"context":{"mode":"of my own"}}`, "true  false false"},
 		{`{"context":{"mode":{"of":"my own"}}}`, "true  false false"},
 	} {
-		w := open(t, &agent.Agent{Tools: []*agent.Tool{look}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "look", `{}`), agenttest.Say("done")}}})
+		w := open(t,
+			&agent.Agent{Tools: []*agent.Tool{look},
+				Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "look", `{}`),
+					agenttest.Say("done")}}})
 		body := strings.TrimSuffix(c.body, "}")
 		if body != "{" {
 			body += ","

@@ -8,16 +8,19 @@ import (
 
 func describeFiles() []o.Op {
 	const tag = "Files"
-	file := []o.Answer{{Status: 200, Text: "The file", Type: "*/*"}, {Status: 206, Text: "Part of the file", Type: "*/*"}}
+	file := []o.Answer{{Status: 200, Text: "The file", Type: "*/*"},
+		{Status: 206, Text: "Part of the file", Type: "*/*"}}
 	download := []o.Param{{Name: "download", Schema: o.Bool(), Text: "Send as an attachment"}}
 	small := append(download, o.Param{Name: "thumb", Schema: o.Int(1),
 		Text: "Send a picture as a JPEG or PNG with no side longer than about this many pixels, at most 1024"})
 	return []o.Op{
 		{ID: "uploadFiles", Lazy: true, Tag: tag, Text: "Upload files to a thread", Form: "files",
-			Out: route.Answered("The stored files", o.Object(o.Req("success", o.Bool()), o.Req("files", o.List(o.Ref("File"))),
-				o.Req("message", o.String()))), Fail: []int{400, 413}},
+			Out: route.Answered("The stored files",
+				o.Object(o.Req("success", o.Bool()), o.Req("files", o.List(o.Ref("File"))),
+					o.Req("message", o.String()))), Fail: []int{400, 413}},
 		{ID: "listUploads", Lazy: true, Tag: tag, Text: "List uploaded files",
-			Out: route.Answered("The files", o.Object(o.Req("files", o.List(o.Ref("File"))), o.Req("count", o.Int(0))))},
+			Out: route.Answered("The files",
+				o.Object(o.Req("files", o.List(o.Ref("File"))), o.Req("count", o.Int(0))))},
 		{ID: "getUploadLimits", Lazy: true, Tag: tag, Text: "Get the upload limits",
 			Out: route.Answered("The limits", o.Object(o.Req("max_files", o.Int(0)), o.Req("max_file_size", o.Int(0)),
 				o.Req("max_total_size", o.Int(0))))},

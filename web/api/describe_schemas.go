@@ -29,9 +29,9 @@ func Schemas() map[string]o.Schema {
 			o.Req("tasks", o.List(o.Ref("Task"))),
 			o.Req("metadata", o.Map(nil)), o.Req("created_at", o.Nullable(o.Time())),
 			o.Req("checkpoint", o.Nullable(o.Ref("Checkpoint"))),
-			o.Req("parent_checkpoint", o.Nullable(o.Ref("Checkpoint"))), o.Opt("interrupts", o.List(o.Ref("Interrupt"))),
-			o.Opt("step", o.Nullable(o.Int(-1))), o.Req("checkpoint_id", o.Nullable(o.String())),
-			o.Req("parent_checkpoint_id", o.Nullable(o.String()))),
+			o.Req("parent_checkpoint", o.Nullable(o.Ref("Checkpoint"))),
+			o.Opt("interrupts", o.List(o.Ref("Interrupt"))), o.Opt("step", o.Nullable(o.Int(-1))),
+			o.Req("checkpoint_id", o.Nullable(o.String())), o.Req("parent_checkpoint_id", o.Nullable(o.String()))),
 		"Thread":        thread(),
 		"ThreadPart":    o.Partly(thread()),
 		"Run":           describedRun(),
@@ -64,7 +64,8 @@ func describedRun() o.Schema {
 		o.Req("updated_at", o.Time()),
 		o.Req("status", o.Enum("pending", "running", "success", "error", "timeout", "interrupted")),
 		o.Req("metadata", o.Map(nil)), o.Req("kwargs", o.Map(nil)), o.Req("multitask_strategy", o.String()),
-		o.Req("stop_reason", o.Nullable(o.String())), o.Req("error", o.Nullable(o.String())), o.Req("total_tokens", o.Int(0)))
+		o.Req("stop_reason", o.Nullable(o.String())), o.Req("error", o.Nullable(o.String())),
+		o.Req("total_tokens", o.Int(0)))
 }
 
 func describedAssistant() o.Schema {
@@ -77,8 +78,8 @@ func describedAssistant() o.Schema {
 
 // runBody is what all run-creating routes read.
 func runBody() o.Schema {
-	mode := o.Enum("values", "updates", "messages", "messages-tuple", "custom", "tasks", "checkpoints", "debug", "events",
-		"tools")
+	mode := o.Enum("values", "updates", "messages", "messages-tuple", "custom", "tasks", "checkpoints", "debug",
+		"events", "tools")
 	return o.Body(o.Opt("assistant_id", o.String()), o.Opt("input", o.Any()), o.Opt("command", o.Map(nil)),
 		o.Opt("metadata", o.Map(nil)),
 		o.Opt("config", o.Map(nil)), o.Opt("context", o.Map(nil)), o.Opt("checkpoint", checkpointBody()),
@@ -94,5 +95,6 @@ func runBody() o.Schema {
 }
 
 func checkpointBody() o.Schema {
-	return o.Body(o.Opt("thread_id", o.String()), o.Opt("checkpoint_ns", o.String()), o.Opt("checkpoint_id", o.String()))
+	return o.Body(o.Opt("thread_id", o.String()), o.Opt("checkpoint_ns", o.String()),
+		o.Opt("checkpoint_id", o.String()))
 }

@@ -13,8 +13,9 @@ func describeStore() []o.Op {
 	refresh := o.Opt("refresh_ttl", o.Bool())
 	return []o.Op{
 		{ID: "putItem", Tag: tag, Text: "Write an item", Need: true, More: "ttl is in minutes.",
-			Body: o.Body(append(item[:2:2], o.Req("value", o.Map(nil)), o.Opt("ttl", o.Number()), o.Opt("index", o.Any()))...),
-			Out:  route.Emptied("Written")},
+			Body: o.Body(append(item[:2:2], o.Req("value", o.Map(nil)), o.Opt("ttl", o.Number()),
+				o.Opt("index", o.Any()))...),
+			Out: route.Emptied("Written")},
 		{ID: "getItem", Tag: tag, Text: "Get an item, or null", Need: true,
 			Query: []o.Param{{Name: "namespace", Schema: o.String(), Text: "Labels joined by dots"},
 				{Name: "key", Schema: o.String()}, {Name: "refresh_ttl", Schema: o.Bool()}},

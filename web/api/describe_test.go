@@ -33,7 +33,8 @@ func schemas() map[string]openapi.Schema {
 }
 
 func spec() openapi.Spec {
-	return openapi.Spec{Title: "Fawn", Version: "test", Ops: operations(), Schemas: schemas(), Params: route.PathParams()}
+	return openapi.Spec{Title: "Fawn", Version: "test", Ops: operations(), Schemas: schemas(),
+		Params: route.PathParams()}
 }
 
 func TestEveryRouteIsDescribedAndEveryDescriptionHasARoute(t *testing.T) {
@@ -53,7 +54,8 @@ func TestEveryRouteIsDescribedAndEveryDescriptionHasARoute(t *testing.T) {
 		}
 		for one := range served {
 			if !described[one] {
-				t.Errorf("native %v: %s has no line in Operations (describe_*.go of web/api and web/gateway)", native, one)
+				t.Errorf("native %v: %s has no line in Operations (describe_*.go of web/api and web/gateway)",
+					native, one)
 			}
 		}
 		for one := range described {
@@ -138,8 +140,11 @@ func wrong(s openapi.Schema) (v string, ok bool) {
 	if len(types) == 0 {
 		return "", false
 	}
-	for _, c := range []struct{ kind, value string }{{"object", `{"a":1}`}, {"array", `[{"a":1}]`}, {"string", `"a"`}, {"boolean", "true"}, {"number", "1.5"}} {
-		allowed := slices.Contains(types, c.kind) || c.kind == "array" && slices.Contains(types, "string") && len(types) > 2
+	for _, c := range []struct {
+		kind, value string
+	}{{"object", `{"a":1}`}, {"array", `[{"a":1}]`}, {"string", `"a"`}, {"boolean", "true"}, {"number", "1.5"}} {
+		allowed := slices.Contains(types, c.kind) || c.kind == "array" &&
+			slices.Contains(types, "string") && len(types) > 2
 		if !allowed {
 			return c.value, true
 		}

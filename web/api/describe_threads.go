@@ -25,15 +25,16 @@ func describeThreads() []o.Op {
 		{ID: "searchThreads", Tag: tag, Text: "Find threads",
 			Body: threadFilter(o.Opt("limit", o.Range(1, route.MaxPage)), o.Opt("offset", o.Int(0)),
 				o.Opt("sort_by", threadSort().Schema),
-				o.Opt("sort_order", sortOrder().Schema), o.Opt("select", o.List(o.String())), o.Opt("extract", o.Map(o.String()))),
+				o.Opt("sort_order", sortOrder().Schema), o.Opt("select", o.List(o.String())),
+				o.Opt("extract", o.Map(o.String()))),
 			Out: route.Answered("A page of threads", o.List(o.Ref("ThreadPart")))},
 		{ID: "pruneThreads", Tag: tag, Text: "Delete threads, or only their history", Need: true,
 			Body: o.Body(o.Req("thread_ids", o.List(o.String())), o.Opt("strategy", o.Enum("delete", "keep_latest"))),
 			Out:  route.Answered("The count", o.Object(o.Req("pruned_count", o.Int(0))))},
 		{ID: "streamThread", Tag: tag, Text: "Follow all runs of a thread",
 			More:  "Each run ends with run_done. Last-Event-ID is the id of the last event received; -1 starts at the earliest.",
-			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}}, Out: route.Streamed(),
-			Endless: true},
+			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}},
+			Out:   route.Streamed(), Endless: true},
 		{ID: "threadStorage", Tag: tag, Text: "Bytes that the checkpoints of a thread take",
 			Out: route.Answered("By kind and by field of the state", threadStorage())},
 		{ID: "countThreads", Tag: tag, Text: "Count threads",
@@ -43,15 +44,18 @@ func describeThreads() []o.Op {
 			Out:   route.Answered("The thread", o.Ref("Thread"))},
 		{ID: "patchThread", Tag: tag, Text: "Merge metadata into a thread",
 			Body: o.Body(o.Opt("metadata", o.Map(nil)), o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil)))),
-			Out:  append(route.Answered("The thread", o.Ref("Thread")), route.Emptied("Done; sent with Prefer: return=minimal")...)},
+			Out: append(route.Answered("The thread", o.Ref("Thread")),
+				route.Emptied("Done; sent with Prefer: return=minimal")...)},
 		{ID: "deleteThread", Lazy: true, Tag: tag, Text: "Delete a thread, its runs and its files",
-			Out:  append(route.Emptied("Deleted"), o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}),
+			Out: append(route.Emptied("Deleted"),
+				o.Answer{Status: 200, Text: "Deleted, under /api", Schema: success()}),
 			Fail: []int{409}},
 		{ID: "copyThread", Tag: tag, Text: "Copy a thread with its history and files",
 			Out: route.Answered("The copy", o.Ref("Thread"))},
 		{ID: "compactThread", Tag: tag, Text: "Replace older messages with a summary for the model",
 			Body: o.Body(o.Opt("force", o.Bool()),
-				o.Opt("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")), o.Req("value", o.Any()))),
+				o.Opt("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")),
+					o.Req("value", o.Any()))),
 				o.Opt("model_name", o.String()), o.Opt("agent_name", o.String())),
 			Out: route.Answered("The result of the compaction",
 				o.Object(o.Req("thread_id", o.String()), o.Req("compacted", o.Bool()), o.Req("reason", o.String()),
@@ -84,7 +88,8 @@ func threadFilter(more ...o.Prop) o.Schema {
 }
 
 func threadSort() o.Param {
-	return o.Param{Name: "sort_by", Schema: o.Enum("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
+	return o.Param{Name: "sort_by",
+		Schema: o.Enum("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
 }
 
 func sortOrder() o.Param { return o.Param{Name: "sort_order", Schema: o.Enum("asc", "desc")} }

@@ -36,13 +36,16 @@ func TestDurabilityExitLeavesOneCheckpoint(t *testing.T) {
 			t.Errorf("%s: joined: %s", asked, got)
 		}
 		first := decode[[]map[string]any](t, w.send(t, "POST", "/threads/t1/history", "").body)
-		if len(first) != 1 || first[0]["parent_checkpoint"] != nil || len(first[0]["values"].(map[string]any)["messages"].([]any)) != 4 {
+		if len(first) != 1 || first[0]["parent_checkpoint"] != nil ||
+			len(first[0]["values"].(map[string]any)["messages"].([]any)) != 4 {
 			t.Fatalf("%s: history %v", asked, first)
 		}
 		w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"named"}}`)
-		w.send(t, "POST", "/threads/t1/runs/wait", `{"durability":"exit","input":{"messages":[{"role":"user","content":"more"}]}}`)
+		w.send(t, "POST", "/threads/t1/runs/wait",
+			`{"durability":"exit","input":{"messages":[{"role":"user","content":"more"}]}}`)
 		list := decode[[]map[string]any](t, w.send(t, "POST", "/threads/t1/history", "").body)
-		if len(list) != 3 || list[0]["parent_checkpoint_id"] != list[1]["checkpoint_id"] || list[2]["checkpoint_id"] != first[0]["checkpoint_id"] {
+		if len(list) != 3 || list[0]["parent_checkpoint_id"] != list[1]["checkpoint_id"] ||
+			list[2]["checkpoint_id"] != first[0]["checkpoint_id"] {
 			t.Errorf("%s: after the second run %v", asked, list)
 		}
 	}
@@ -50,7 +53,8 @@ func TestDurabilityExitLeavesOneCheckpoint(t *testing.T) {
 
 func TestDurabilityIsChecked(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	if a := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"hi"},"durability":"none"}`); a.status != 422 || !strings.Contains(a.body, "durability") {
+	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"hi"},"durability":"none"}`)
+	if a.status != 422 || !strings.Contains(a.body, "durability") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	for _, d := range []string{"sync", "async"} {

@@ -13,7 +13,8 @@ func TestAPageOfMessagesTellsHowLongATurnTook(t *testing.T) {
 	data := w.ok(t, "GET", "/api/threads/t1/messages/page", "")["data"].([]any)
 	for i, one := range data {
 		kwargs := one.(map[string]any)["content"].(map[string]any)["additional_kwargs"].(map[string]any)
-		if seconds, told := kwargs["turn_duration"].(float64); told != (i == len(data)-1) || seconds < 0 || seconds > 60 {
+		if seconds, told := kwargs["turn_duration"].(float64); told != (i == len(data)-1) || seconds < 0 ||
+			seconds > 60 {
 			t.Errorf("message %d: %v", i, kwargs)
 		}
 	}

@@ -38,8 +38,10 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 	w := open(t, sayAgent("hi"), withUploads(uploads.Config{MaxFiles: 2, MaxFileSize: 1000, MaxTotalSize: 1500}))
 	body, kind := form(t, "a b.txt", "hello", "../../évil.md", "# x")
 	a := w.send(t, "POST", "/api/threads/t1/uploads", body, "Content-Type", kind)
-	if a.status != 200 || !strings.Contains(a.body, `"artifact_url":"/api/threads/t1/artifacts/mnt/user-data/uploads/a%20b.txt"`) ||
-		!strings.Contains(a.body, `"filename":"évil.md"`) || !strings.Contains(a.body, `"message":"Successfully uploaded 2 file(s)"`) {
+	if a.status != 200 ||
+		!strings.Contains(a.body, `"artifact_url":"/api/threads/t1/artifacts/mnt/user-data/uploads/a%20b.txt"`) ||
+		!strings.Contains(a.body, `"filename":"évil.md"`) ||
+		!strings.Contains(a.body, `"message":"Successfully uploaded 2 file(s)"`) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	list := w.ok(t, "GET", "/threads/t1/uploads/list", "")
@@ -51,7 +53,8 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 			t.Errorf("%v: %d %s", f, b.status, b.body)
 		}
 	}
-	if got := w.send(t, "GET", "/api/threads/t1/uploads/limits", "").body; got != `{"max_files":2,"max_file_size":1000,"max_total_size":1500}` {
+	got := w.send(t, "GET", "/api/threads/t1/uploads/limits", "").body
+	if got != `{"max_files":2,"max_file_size":1000,"max_total_size":1500}` {
 		t.Errorf("limits = %s", got)
 	}
 	if got := w.send(t, "GET", "/threads/other/uploads/list", "").body; got != `{"files":[],"count":0}` {
@@ -62,8 +65,9 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"a%20b.txt", 200, `{"message":"Deleted a b.txt","success":true}`}, {"a%20b.txt", 404, `{"detail":"File not found: a b.txt"}`},
-		{"..%2F..%2Fx", 400, `{"detail":"Invalid path"}`}, {"%C3%A9vil.md", 200, `{"message":"Deleted évil.md","success":true}`},
+		{"a%20b.txt", 200, `{"message":"Deleted a b.txt","success":true}`},
+		{"a%20b.txt", 404, `{"detail":"File not found: a b.txt"}`}, {"..%2F..%2Fx", 400, `{"detail":"Invalid path"}`},
+		{"%C3%A9vil.md", 200, `{"message":"Deleted évil.md","success":true}`},
 	} {
 		if a := w.send(t, "DELETE", "/threads/t1/uploads/"+c.name, ""); a.status != c.status || a.body != c.want {
 			t.Errorf("delete %s: %d %s", c.name, a.status, a.body)
@@ -75,16 +79,19 @@ func TestUploadsLiveInTheirThread(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"none", nil, 400, "No files provided"}, {"many", []string{"a", "", "b", "", "c", ""}, 413, "Too many files: maximum is 2"},
+		{"none", nil, 400, "No files provided"},
+		{"many", []string{"a", "", "b", "", "c", ""}, 413, "Too many files: maximum is 2"},
 		{"large", []string{"a.bin", strings.Repeat("x", 1001)}, 413, "File too large: a.bin"},
 		{"total", []string{"a", strings.Repeat("x", 900), "b", strings.Repeat("x", 900)}, 413, "Total upload size too large"},
 	} {
 		body, kind := form(t, c.parts...)
-		if a := w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind); a.status != c.status || !strings.Contains(a.body, c.want) {
+		if a := w.send(t, "POST", "/threads/t1/uploads", body, "Content-Type", kind); a.status != c.status ||
+			!strings.Contains(a.body, c.want) {
 			t.Errorf("%s: %d %s", c.name, a.status, a.body)
 		}
 	}
-	if a := w.send(t, "POST", "/threads/t1/uploads", "x", "Content-Type", "text/plain"); a.status != 400 || a.body != `{"detail":"No files provided"}` {
+	if a := w.send(t, "POST", "/threads/t1/uploads", "x", "Content-Type", "text/plain"); a.status != 400 ||
+		a.body != `{"detail":"No files provided"}` {
 		t.Errorf("no form: %d %s", a.status, a.body)
 	}
 }
@@ -108,7 +115,8 @@ func TestHugeUploadIsRefusedAtOnce(t *testing.T) {
 	w := open(t, sayAgent("hi"), withUploads(uploads.Config{MaxFiles: 1, MaxFileSize: 1 << 20, MaxTotalSize: 2 << 20}))
 	const head = "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"big.bin\"\r\n\r\n"
 	for _, length := range []int64{200<<20 + int64(len(head)), -1} {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/threads/t1/uploads", io.MultiReader(strings.NewReader(head), &endless{200 << 20}))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/threads/t1/uploads",
+			io.MultiReader(strings.NewReader(head), &endless{200 << 20}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,8 +157,11 @@ func TestArtifacts(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]string{"outputs/report é.md": "# Report", "outputs/page.html": "<html><script>alert(1)</script></html>", "outputs/pic.svg": `<svg xmlns="http://www.w3.org/2000/svg"/>`,
-		"outputs/data.bin": "\x00\x01\x02", "outputs/paper.pdf": "%PDF-1.7\n", "outputs/page.txt": "<html><script>alert(1)</script></html>", "outputs/x.skill": archive.String(), "outputs/y.skill": "no zip", "outputs/empty": ""} {
+	for name, data := range map[string]string{"outputs/report é.md": "# Report",
+		"outputs/page.html": "<html><script>alert(1)</script></html>",
+		"outputs/pic.svg":   `<svg xmlns="http://www.w3.org/2000/svg"/>`, "outputs/data.bin": "\x00\x01\x02",
+		"outputs/paper.pdf": "%PDF-1.7\n", "outputs/page.txt": "<html><script>alert(1)</script></html>",
+		"outputs/x.skill": archive.String(), "outputs/y.skill": "no zip", "outputs/empty": ""} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -203,13 +214,15 @@ func TestArtifacts(t *testing.T) {
 				t.Errorf("headers = %v", a.header)
 			}
 			kind := a.header.Get("Content-Type")
-			if strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment") {
+			if strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(a.header.Get("Content-Disposition"),
+				"attachment") {
 				t.Errorf("a page would run: %s", kind)
 			}
 		})
 	}
 	path := base + "mnt/user-data/outputs/report%20%C3%A9.md"
-	if a := w.send(t, "GET", path, "", "Range", "bytes=2-4"); a.status != 206 || a.body != "Rep" || a.header.Get("Content-Range") != "bytes 2-4/8" {
+	a := w.send(t, "GET", path, "", "Range", "bytes=2-4")
+	if a.status != 206 || a.body != "Rep" || a.header.Get("Content-Range") != "bytes 2-4/8" {
 		t.Errorf("range: %d %q %v", a.status, a.body, a.header)
 	}
 	if a := w.send(t, "GET", path, "", "Range", "bytes=90-"); a.status != 416 {
@@ -221,7 +234,8 @@ func TestArtifacts(t *testing.T) {
 	if a := w.send(t, "GET", "/threads/none/artifacts/mnt/user-data/outputs/x", ""); a.status != 404 {
 		t.Errorf("no folder: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "GET", fmt.Sprintf("/threads/none/artifacts/%s", "mnt/user-data/..%2F..%2Fx"), ""); a.status != 403 {
+	if a := w.send(t, "GET", fmt.Sprintf("/threads/none/artifacts/%s", "mnt/user-data/..%2F..%2Fx"),
+		""); a.status != 403 {
 		t.Errorf("escape without a folder: %d %s", a.status, a.body)
 	}
 }

@@ -25,7 +25,8 @@ func TestStorageOfAThread(t *testing.T) {
 		return decode[storage](t, a.body)
 	}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	if s := read(); s.Thread != "t1" || s.Total != 0 || s.Checkpoints.Count != 0 || s.Values.ByChannel == nil || s.Pending == nil {
+	if s := read(); s.Thread != "t1" || s.Total != 0 || s.Checkpoints.Count != 0 || s.Values.ByChannel == nil ||
+		s.Pending == nil {
 		t.Errorf("a new thread: %+v", s)
 	}
 	w.send(t, "POST", "/threads/t1/runs/wait", toolBody)
@@ -38,10 +39,13 @@ func TestStorageOfAThread(t *testing.T) {
 	for _, c := range s.Values.ByChannel {
 		sum.Count, sum.Bytes = sum.Count+c.Versions, sum.Bytes+c.Bytes
 	}
-	if sum.Count != s.Values.Count || sum.Bytes != s.Values.Bytes || s.Total != s.Checkpoints.Bytes+s.Values.Bytes || s.Checkpoints.Bytes <= 0 {
+	if sum.Count != s.Values.Count || sum.Bytes != s.Values.Bytes || s.Total != s.Checkpoints.Bytes+s.Values.Bytes ||
+		s.Checkpoints.Bytes <= 0 {
 		t.Errorf("it does not add up: %+v", s)
 	}
-	if c := s.Values.ByChannel; c["messages"].Versions != 4 || c["messages"].Bytes < 300 || c["title"] != (rows{Versions: 1, Bytes: int64(len(`"weather"`))}) {
+	c := s.Values.ByChannel
+	if c["messages"].Versions != 4 || c["messages"].Bytes < 300 ||
+		c["title"] != (rows{Versions: 1, Bytes: int64(len(`"weather"`))}) {
 		t.Errorf("channels: %+v", c)
 	}
 	if a := w.send(t, "GET", "/threads/none/storage", ""); a.status != 404 {

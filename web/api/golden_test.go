@@ -100,7 +100,8 @@ func TestGoldenToolTurn(t *testing.T) {
 
 func TestGoldenClarification(t *testing.T) {
 	g := newGolden(t, open(t, askAgent()))
-	g.send("POST", "/threads/t1/runs/stream", `{"input":{"messages":[{"type":"human","content":"do it","id":"h1"}]},"stream_mode":["updates"]}`)
+	g.send("POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":[{"type":"human","content":"do it","id":"h1"}]},"stream_mode":["updates"]}`)
 	g.send("GET", "/threads/t1", "")
 	g.send("GET", "/threads/t1/state", "")
 	g.send("POST", "/threads/t1/runs/wait", `{"command":{"resume":"blue"}}`)
@@ -110,7 +111,8 @@ func TestGoldenClarification(t *testing.T) {
 
 func TestGoldenErrors(t *testing.T) {
 	g := newGolden(t, open(t, failAgent()))
-	g.send("POST", "/threads/t1/runs/stream", `{"input":{"messages":[{"type":"human","content":"x","id":"h1"}]},"stream_mode":["values","updates","messages-tuple"]}`)
+	g.send("POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":[{"type":"human","content":"x","id":"h1"}]},"stream_mode":["values","updates","messages-tuple"]}`)
 	g.send("GET", "/threads/t1", "")
 	g.send("GET", "/threads/t1/state", "")
 	g.send("POST", "/threads/t2/runs/wait", `{"input":{"messages":[{"type":"human","content":"x","id":"h1"}]}}`)
@@ -127,7 +129,8 @@ func TestGoldenAssistants(t *testing.T) {
 	g.send("GET", "/ok", "")
 	g.send("GET", "/info", "")
 	g.send("POST", "/assistants/search", "")
-	g.send("POST", "/assistants/search", `{"graph_id":"lead_agent","limit":1,"select":["assistant_id"],"metadata":{"created_by":"system"}}`)
+	g.send("POST", "/assistants/search",
+		`{"graph_id":"lead_agent","limit":1,"select":["assistant_id"],"metadata":{"created_by":"system"}}`)
 	g.send("POST", "/assistants/search", `{"graph_id":"other"}`)
 	g.send("POST", "/assistants/count", `{}`)
 	g.send("GET", "/assistants/lead_agent", "")

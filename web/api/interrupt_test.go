@@ -24,7 +24,9 @@ func openInterrupt(t *testing.T, w *world, thread string) string {
 // TestAQuestionKeepsItsID: whatever else is written to the thread until the answer comes.
 func TestAQuestionKeepsItsID(t *testing.T) {
 	w := open(t, askAgent())
-	frames := frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":"paint it"},"stream_mode":["updates"]}`).body)
+	frames := frames(t,
+		w.send(t, "POST", "/threads/t1/runs/stream",
+			`{"input":{"messages":"paint it"},"stream_mode":["updates"]}`).body)
 	id := openInterrupt(t, w, "t1")
 	if told := frames[len(frames)-2].data; !strings.Contains(told, id) {
 		t.Errorf("the stream tells %s, the state %s", told, id)
@@ -79,7 +81,8 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 	if a.status != http.StatusNotFound || !strings.Contains(a.body, "no question is open") {
 		t.Errorf("answered twice: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "POST", "/threads/new/runs", `{"command":{"resume":{"`+id+`":"blue"}}}`); a.status != http.StatusNotFound {
+	if a := w.send(t, "POST", "/threads/new/runs",
+		`{"command":{"resume":{"`+id+`":"blue"}}}`); a.status != http.StatusNotFound {
 		t.Errorf("on a thread that is not there: %d %s", a.status, a.body)
 	}
 }

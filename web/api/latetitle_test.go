@@ -25,7 +25,8 @@ func TestAThreadsStreamTellsOfALateTitle(t *testing.T) {
 	}
 	w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"two"}}`)
 	for _, reader := range []*attendant{l, quiet} {
-		if names := events(reader.until(t, "run_done")); !strings.HasPrefix(names, "metadata ") || strings.Contains(names, "updates") {
+		names := events(reader.until(t, "run_done"))
+		if !strings.HasPrefix(names, "metadata ") || strings.Contains(names, "updates") {
 			t.Errorf("the next run: %s", names)
 		}
 	}

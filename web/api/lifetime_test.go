@@ -83,11 +83,13 @@ func TestDisconnectCancelsOnlyWhenAsked(t *testing.T) {
 
 func TestCancelKeepsWhatWasSaid(t *testing.T) {
 	w := open(t, hangAgent())
-	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":["messages-tuple","updates","values"]}`)
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":"hi"},"stream_mode":["messages-tuple","updates","values"]}`)
 	r := bufio.NewReader(res.Body)
 	until(t, r, "messages")
 	id := runID(t, res.Header)
-	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=0&action=interrupt", ""); a.status != 202 || a.body != "" {
+	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel?wait=0&action=interrupt", ""); a.status != 202 ||
+		a.body != "" {
 		t.Fatalf("%d %q", a.status, a.body)
 	}
 	rest, err := io.ReadAll(r)
@@ -108,14 +110,16 @@ func TestCancelKeepsWhatWasSaid(t *testing.T) {
 	if th := w.ok(t, "GET", "/threads/t1", ""); th["status"] != "interrupted" {
 		t.Errorf("thread = %v", th["status"])
 	}
-	for q, want := range map[string]int{"?wait=0": 202, "?wait=1": 204, "?wait=maybe": 422, "?action=rollback": 409, "?action=x": 422} {
+	for q, want := range map[string]int{"?wait=0": 202, "?wait=1": 204, "?wait=maybe": 422, "?action=rollback": 409,
+		"?action=x": 422} {
 		if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/cancel"+q, ""); a.status != want {
 			t.Errorf("again %s: %d %s", q, a.status, a.body)
 		}
 	}
 	// A run without input goes on; its first values are the state it goes on from.
 	fs := frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null,"stream_mode":"values"}`).body)
-	if got := events(fs); got != "metadata values values end" || !strings.Contains(fs[1].data, "half an ") || !strings.Contains(fs[2].data, "whole.") {
+	if got := events(fs); got != "metadata values values end" || !strings.Contains(fs[1].data, "half an ") ||
+		!strings.Contains(fs[2].data, "whole.") {
 		t.Errorf("continued: %s", got)
 	}
 	run := w.ok(t, "GET", "/threads/t1/runs/"+id, "")
@@ -133,7 +137,8 @@ func TestNothingToRunSucceedsWithUnchangedValues(t *testing.T) {
 			t.Errorf("%s: %d %s\nwant %s", body, again.status, again.body, first.body)
 		}
 	}
-	if got := events(frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null}`).body)); got != "metadata values end" {
+	got := events(frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"input":null}`).body))
+	if got != "metadata values end" {
 		t.Error(got)
 	}
 }
@@ -142,7 +147,10 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 	gate := make(chan struct{})
 	first := agenttest.Say("one")
 	first.Before = gate
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two"), agenttest.Say("three")}}})
+	w := open(t,
+		&agent.Agent{
+			Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two"), agenttest.Say("three")}},
+		})
 	w.api.SetBeat(10 * time.Millisecond)
 	w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"1"}}`)
 	second := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"2"}}`)
@@ -152,14 +160,16 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 	if _, err := io.ReadFull(second.Body, beats); err != nil || string(beats) != strings.Repeat(": heartbeat\n", 3) {
 		t.Fatalf("%q %v", beats, err)
 	}
-	if a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"4"},"multitask_strategy":"reject"}`); a.status != 409 ||
+	a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"4"},"multitask_strategy":"reject"}`)
+	if a.status != 409 ||
 		a.body != `{"detail":"Thread t1 already has an active run"}` || a.header.Get("Content-Location") != "" {
 		t.Errorf("reject: %d %s", a.status, a.body)
 	}
 	if a := w.send(t, "POST", "/api/threads/t1/runs/stream", `{"input":{"messages":"4"}}`); a.status != 409 {
 		t.Errorf("native default: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"x"}}`); a.status != 409 || a.body != `{"detail":"Thread is busy"}` {
+	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"x"}}`); a.status != 409 ||
+		a.body != `{"detail":"Thread is busy"}` {
 		t.Errorf("state of a busy thread: %d %s", a.status, a.body)
 	}
 	close(gate)
@@ -190,7 +200,8 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 
 func TestStreamsEndWhenTheServerDrains(t *testing.T) {
 	w := open(t, hangAgent())
-	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple","on_disconnect":"cancel"}`)
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":"hi"},"stream_mode":"messages-tuple","on_disconnect":"cancel"}`)
 	r := bufio.NewReader(res.Body)
 	until(t, r, "messages")
 	w.drain()
@@ -204,7 +215,8 @@ func TestStreamsEndWhenTheServerDrains(t *testing.T) {
 
 func TestTooManyReadersAreToldWhenToComeBack(t *testing.T) {
 	w := open(t, hangAgent(), withConfig(func(s *config.Snapshot) { s.File.Server.MaxReaders = 1 }))
-	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`)
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`)
 	defer res.Body.Close()
 	until(t, bufio.NewReader(res.Body), "messages")
 	a := w.send(t, "POST", "/threads/t2/runs/stream", `{"input":{"messages":"hi"}}`)
@@ -222,9 +234,11 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 		words[i] = fmt.Sprintf("w%d ", i)
 	}
 	w := open(t, sayAgent(words...))
-	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`)
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":"hi"},"stream_mode":"messages-tuple"}`)
 	defer res.Body.Close()
-	if r, err := w.m.Wait(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Success { // while nobody reads
+	// while nobody reads
+	if r, err := w.m.Wait(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Success {
 		t.Fatalf("%+v %v", r, err)
 	}
 	b, err := io.ReadAll(res.Body)
@@ -247,10 +261,12 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 
 func TestInterruptStrategyTakesOver(t *testing.T) {
 	w := open(t, hangAgent())
-	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream", `{"input":{"messages":"one"},"stream_mode":"messages-tuple"}`)
+	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":"one"},"stream_mode":"messages-tuple"}`)
 	defer res.Body.Close()
 	until(t, bufio.NewReader(res.Body), "messages")
-	second := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"two"},"multitask_strategy":"interrupt"}`)
+	second := w.send(t, "POST", "/threads/t1/runs/wait",
+		`{"input":{"messages":"two"},"multitask_strategy":"interrupt"}`)
 	for _, want := range []string{"one", "half an ", "two", "whole."} {
 		if !strings.Contains(second.body, want) {
 			t.Errorf("%q is not in %s", want, second.body)
@@ -259,7 +275,8 @@ func TestInterruptStrategyTakesOver(t *testing.T) {
 	if r, err := w.db.Run(t.Context(), runID(t, res.Header)); err != nil || r.Status != runs.Interrupted {
 		t.Errorf("first run: %+v %v", r, err)
 	}
-	if a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"},"multitask_strategy":"roll back"}`); a.status != 422 {
+	a := w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"},"multitask_strategy":"roll back"}`)
+	if a.status != 422 {
 		t.Errorf("unknown strategy: %d %s", a.status, a.body)
 	}
 }

@@ -15,8 +15,12 @@ func TestARunMayFailAtItsLimit(t *testing.T) {
 		`"config":{"recursion_limit":1},"context":{"on_recursion_limit":"error"}`,
 	} {
 		w := open(t, toolAgent())
-		fs := frames(t, w.send(t, "POST", "/threads/t1/runs/stream", `{"assistant_id":"lead_agent","input":{"messages":"weather"},`+config+`}`).body)
-		if failed := fs[len(fs)-2]; failed.event != "error" || !strings.Contains(failed.data, `"error":"GraphRecursionError"`) || !strings.Contains(failed.data, "Recursion limit of 1 reached") {
+		fs := frames(t,
+			w.send(t, "POST", "/threads/t1/runs/stream",
+				`{"assistant_id":"lead_agent","input":{"messages":"weather"},`+config+`}`).body)
+		failed := fs[len(fs)-2]
+		if failed.event != "error" || !strings.Contains(failed.data, `"error":"GraphRecursionError"`) ||
+			!strings.Contains(failed.data, "Recursion limit of 1 reached") {
 			t.Errorf("%s: %+v", config, failed)
 		}
 		if a := w.send(t, "GET", "/threads/t1/state", ""); !strings.Contains(a.body, `"next":["tools"]`) {
@@ -28,11 +32,13 @@ func TestARunMayFailAtItsLimit(t *testing.T) {
 		}
 	}
 	w := open(t, toolAgent())
-	a := w.send(t, "POST", "/threads/t1/runs/wait", `{"assistant_id":"lead_agent","input":{"messages":"weather"},"config":{"recursion_limit":1}}`)
+	a := w.send(t, "POST", "/threads/t1/runs/wait",
+		`{"assistant_id":"lead_agent","input":{"messages":"weather"},"config":{"recursion_limit":1}}`)
 	if strings.Contains(a.body, "__error__") {
 		t.Errorf("without the key: %s", a.body)
 	}
-	a = w.send(t, "POST", "/threads/t1/runs/wait", `{"assistant_id":"lead_agent","input":{"messages":"x"},"config":{"on_recursion_limit":"maybe"}}`)
+	a = w.send(t, "POST", "/threads/t1/runs/wait",
+		`{"assistant_id":"lead_agent","input":{"messages":"x"},"config":{"on_recursion_limit":"maybe"}}`)
 	if a.status != http.StatusBadRequest || !strings.Contains(a.body, "answer or error") {
 		t.Errorf("%d %s", a.status, a.body)
 	}

@@ -20,7 +20,8 @@ func withMemory(d *route.Deps) {
 	snap.File.Memory.Backend.Model.APIKey = "sk-secret"
 	d.Snapshot = func() *config.Snapshot { return snap }
 	path := filepath.Join(d.Dirs.Root, "memory.json")
-	d.Memory = memory.New(memory.Config{DB: d.DB, Log: slog.New(slog.DiscardHandler), Escape: agent.Escape, Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
+	d.Memory = memory.New(memory.Config{DB: d.DB, Log: slog.New(slog.DiscardHandler), Escape: agent.Escape,
+		Now:   func() time.Time { return time.Unix(1_800_000_000, 0) },
 		Rules: func() memory.Rules { return memory.Rules{Enabled: true, Inject: true, MaxFacts: 10, Path: path} }})
 }
 
@@ -68,8 +69,10 @@ func TestMemoryOverREST(t *testing.T) {
 		{"DELETE", "/api/memory", "", 200, `"revision":7,"lastUpdated":"2027-01-15T08:00:00.000Z",` + blankMemory},
 		{"POST", "/api/memory/reload", "", 200, `"facts":[]`},
 	} {
-		if a := w.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) || strings.Contains(a.body, "sk-secret") {
-			t.Errorf("%s %s %.200s\ngot  %d %.900s\nwant %d %s", c.method, c.path, c.body, a.status, a.body, c.status, c.want)
+		if a := w.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) ||
+			strings.Contains(a.body, "sk-secret") {
+			t.Errorf("%s %s %.200s\ngot  %d %.900s\nwant %d %s", c.method, c.path, c.body, a.status, a.body,
+				c.status, c.want)
 		}
 	}
 	path := filepath.Join(w.dirs.Root, "memory.json")
@@ -77,7 +80,9 @@ func TestMemoryOverREST(t *testing.T) {
 		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if a := w.send(t, "POST", "/api/memory/reload", ""); a.status != want || want == 200 && !strings.Contains(a.body, "Uses Rust") || want == 500 && !strings.Contains(a.body, "memory.json can't be read") {
+		a := w.send(t, "POST", "/api/memory/reload", "")
+		if a.status != want || want == 200 && !strings.Contains(a.body, "Uses Rust") ||
+			want == 500 && !strings.Contains(a.body, "memory.json can't be read") {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
@@ -88,7 +93,8 @@ func TestNoRoomForAFact(t *testing.T) {
 	for _, word := range strings.Fields("a b c d e f g h i j") {
 		w.ok(t, "POST", "/api/memory/facts", `{"content":"fact `+word+`","confidence":0.9}`)
 	}
-	if a := w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`); a.status != 409 || !strings.Contains(a.body, "no room") {
+	a := w.send(t, "POST", "/api/memory/facts", `{"content":"a guess"}`)
+	if a.status != 409 || !strings.Contains(a.body, "no room") {
 		t.Error(a)
 	}
 }
@@ -114,7 +120,8 @@ func TestMemoryOfOthersIsNotThere(t *testing.T) {
 		{"PUT", "/api/threads/t/memory", `{"enabled":false}`, 404, ""},
 		{"DELETE", "/api/threads/t/memory", "", 404, ""},
 	} {
-		if a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve"); a.status != c.status || !strings.Contains(a.body, c.want) {
+		a := w.send(t, c.method, c.path, c.body, "X-Owner", "eve")
+		if a.status != c.status || !strings.Contains(a.body, c.want) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
 		}
 	}
@@ -139,11 +146,13 @@ func TestMemoryOfAThread(t *testing.T) {
 		{"PUT", `{"enabled":true}`, 200, `{"enabled":true,"facts":1}`},
 		{"DELETE", "", 200, `{"enabled":true,"facts":0}`},
 	} {
-		if a := w.send(t, c.method, "/api/threads/t/memory", c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
+		a := w.send(t, c.method, "/api/threads/t/memory", c.body)
+		if a.status != c.status || !strings.Contains(a.body, c.want) {
 			t.Errorf("%s %s: %d %s", c.method, c.body, a.status, a.body)
 		}
 	}
-	if a := w.send(t, "GET", "/api/memory", ""); strings.Contains(a.body, `"one"`) || !strings.Contains(a.body, `"two"`) {
+	a := w.send(t, "GET", "/api/memory", "")
+	if strings.Contains(a.body, `"one"`) || !strings.Contains(a.body, `"two"`) {
 		t.Error(a.body)
 	}
 }

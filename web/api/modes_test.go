@@ -17,7 +17,8 @@ func TestGoldenModes(t *testing.T) {
 	for _, mode := range []string{"tasks", "checkpoints", "debug", "tools", "events", "messages"} {
 		t.Run(mode, func(t *testing.T) {
 			g := newGolden(t, open(t, toolAgent()))
-			g.send("POST", "/threads/t1/runs/stream", `{"input":{"messages":[{"type":"human","content":"weather please","id":"h1"}]},"stream_mode":"`+mode+`"}`)
+			g.send("POST", "/threads/t1/runs/stream",
+				`{"input":{"messages":[{"type":"human","content":"weather please","id":"h1"}]},"stream_mode":"`+mode+`"}`)
 			g.compare("mode_" + mode)
 		})
 	}
@@ -25,16 +26,19 @@ func TestGoldenModes(t *testing.T) {
 
 // noisyAgent calls two tools, one of which tells what it does and one of which fails.
 func noisyAgent() *agent.Agent {
-	talk := &agent.Tool{Name: "talk", Run: func(_ context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+	talk := &agent.Tool{Name: "talk", Run: func(_ context.Context, t *agent.Turn,
+		c agent.ToolCall) (agent.Result, error) {
 		t.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: t.NS, Call: c, Data: json.RawMessage(`"half way"`)})
-		t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: json.RawMessage(`{"type":"task_running","task_id":"x"}`)})
+		t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS,
+			Data: json.RawMessage(`{"type":"task_running","task_id":"x"}`)})
 		return agent.TextResult("said it"), nil
 	}}
 	fails := &agent.Tool{Name: "fails", Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 		return agent.ErrorResult("no luck"), nil
 	}}
 	return &agent.Agent{Tools: []*agent.Tool{talk, fails}, Model: &agenttest.Script{Replies: []agenttest.Reply{
-		agenttest.Call("c1", "talk", `{"a":1}`), agenttest.Call("c2", "fails", `{}`), agenttest.Say("That ", "is ", "all.")}}}
+		agenttest.Call("c1", "talk", `{"a":1}`), agenttest.Call("c2", "fails", `{}`),
+		agenttest.Say("That ", "is ", "all.")}}}
 }
 
 // TestToolsModeTellsOutputAndFailures shows the frames of calls that say something on their
@@ -59,7 +63,8 @@ func TestToolsModeTellsOutputAndFailures(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{`on_tool_start c1 talk {"a":1}`, `on_tool_event c1 talk half way`, `on_tool_end c1 talk said it`, `on_tool_start c2 fails {}`, `on_tool_error c2 fails no luck`}
+	want := []string{`on_tool_start c1 talk {"a":1}`, `on_tool_event c1 talk half way`, `on_tool_end c1 talk said it`,
+		`on_tool_start c2 fails {}`, `on_tool_error c2 fails no luck`}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("tools:\n%s", strings.Join(got, "\n"))
 	}

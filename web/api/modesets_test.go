@@ -11,7 +11,8 @@ import (
 	"fawn/web/httpx"
 )
 
-var modeNames = []string{"values", "updates", "messages-tuple", "messages", "custom", "tasks", "checkpoints", "debug", "tools", "events"}
+var modeNames = []string{"values", "updates", "messages-tuple", "messages", "custom", "tasks", "checkpoints", "debug",
+	"tools", "events"}
 
 // modeOf is the bit of the mode a frame belongs to, all of them for what every reader gets.
 func modeOf(f frame) int {
@@ -71,7 +72,9 @@ func TestEverySetOfModesHasFramesOfItsOwn(t *testing.T) {
 		return frames(t, rec.Body.String())
 	}
 	for n, id := range ids {
-		all := frames(t, w.send(t, "GET", "/threads/t1/runs/"+id+"/stream?stream_mode="+strings.Join(modeNames, "&stream_mode="), "").body)
+		all := frames(t,
+			w.send(t, "GET", "/threads/t1/runs/"+id+"/stream?stream_mode="+strings.Join(modeNames, "&stream_mode="),
+				"").body)
 		if len(all) < 2 || all[0].event != "metadata" || all[len(all)-1].event != "end" {
 			t.Fatalf("run %d: %s", n, events(all))
 		}

@@ -48,7 +48,8 @@ func TestGoalOfAThread(t *testing.T) {
 		{"set on an unknown thread", "PUT", "/api/threads/none/goal", `{"objective":"x"}`, 404, `not found`},
 		{"natively only", "GET", "/threads/t1/goal", "", 404, ``},
 	})
-	w.table(t, []row{{"somebody else", "GET", path, "", 404, `not found`}, {"somebody else sets", "PUT", path, `{"objective":"x"}`, 404, `not found`}}, "X-Owner", "eve")
+	w.table(t, []row{{"somebody else", "GET", path, "", 404, `not found`},
+		{"somebody else sets", "PUT", path, `{"objective":"x"}`, 404, `not found`}}, "X-Owner", "eve")
 	busy := open(t, hangAgent())
 	busy.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"}}`)
 	busy.table(t, []row{{"at work", "PUT", path, `{"objective":"x"}`, 409, `run in flight`}})
@@ -60,7 +61,8 @@ func TestMessagesOfAConversation(t *testing.T) {
 		w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"`+say+`"}}`)
 	}
 	all := decode[[]turn](t, w.send(t, "GET", "/api/threads/t1/messages?limit=200", "").body)
-	if len(all) < 5 || all[0].Type != "llm.human.input" || all[0].Seq != 1 || all[1].Type != "llm.ai.response" || all[2].Type != "llm.tool.result" {
+	if len(all) < 5 || all[0].Type != "llm.human.input" || all[0].Seq != 1 || all[1].Type != "llm.ai.response" ||
+		all[2].Type != "llm.tool.result" {
 		t.Fatalf("%s", turnsOf(all))
 	}
 	first, last := *all[0].Run, *all[len(all)-1].Run
@@ -96,7 +98,8 @@ func TestMessagesOfAConversation(t *testing.T) {
 	if len(own.Data) == 0 || own.Data[0].Type != "llm.human.input" || own.More {
 		t.Errorf("%+v", own)
 	}
-	if short := w.send(t, "GET", "/api/runs/"+last+"/messages?limit=1&after_seq=1", ""); !strings.Contains(short.body, `"has_more":true`) {
+	short := w.send(t, "GET", "/api/runs/"+last+"/messages?limit=1&after_seq=1", "")
+	if !strings.Contains(short.body, `"has_more":true`) {
 		t.Errorf("%s", short.body)
 	}
 	w.table(t, []row{
@@ -105,7 +108,8 @@ func TestMessagesOfAConversation(t *testing.T) {
 		{"unknown thread", "GET", "/api/threads/none/messages", "", 404, `not found`},
 		{"unknown run", "GET", "/api/threads/t1/runs/none/messages", "", 404, `not found`},
 	})
-	w.table(t, []row{{"somebody else", "GET", "/api/threads/t1/messages", "", 404, `not found`}, {"somebody else's run", "GET", "/api/runs/" + last + "/messages", "", 404, `not found`}}, "X-Owner", "eve")
+	w.table(t, []row{{"somebody else", "GET", "/api/threads/t1/messages", "", 404, `not found`},
+		{"somebody else's run", "GET", "/api/runs/" + last + "/messages", "", 404, `not found`}}, "X-Owner", "eve")
 }
 
 func TestEventsOfARun(t *testing.T) {
@@ -128,7 +132,8 @@ func TestEventsOfARun(t *testing.T) {
 		return strings.TrimSpace(out)
 	}
 	all := names("")
-	if !strings.HasPrefix(all, "run.start ") || !strings.HasSuffix(all, " run.end") || !strings.Contains(all, "tool.start") || !strings.Contains(all, "tool.end") {
+	if !strings.HasPrefix(all, "run.start ") || !strings.HasSuffix(all, " run.end") ||
+		!strings.Contains(all, "tool.start") || !strings.Contains(all, "tool.end") {
 		t.Errorf("%s", all)
 	}
 	if got := names("?event_types=run.start,run.end"); got != "run.start run.end" {
@@ -141,7 +146,8 @@ func TestEventsOfARun(t *testing.T) {
 	if got := "run.start " + names(fmt.Sprint("?after_seq=", first)); got != all {
 		t.Errorf("behind the first: %s\nall: %s", got, all)
 	}
-	w.table(t, []row{{"limit", "GET", path + "?limit=2001", "", 422, `"limit"`}, {"unknown", "GET", "/api/threads/t1/runs/none/events", "", 404, `not found`}})
+	w.table(t, []row{{"limit", "GET", path + "?limit=2001", "", 422, `"limit"`},
+		{"unknown", "GET", "/api/threads/t1/runs/none/events", "", 404, `not found`}})
 }
 
 func TestFeedbackOnARun(t *testing.T) {
@@ -169,7 +175,8 @@ func TestFeedbackOnARun(t *testing.T) {
 		t.Errorf("at the answer: %v", f)
 	}
 	one := decode[[]map[string]any](t, w.send(t, "GET", path, "").body)[0]["feedback_id"].(string)
-	w.table(t, []row{{"somebody else", "GET", path, "", 404, `not found`}, {"somebody else deletes", "DELETE", path + "/" + one, "", 404, `not found`}}, "X-Owner", "eve")
+	w.table(t, []row{{"somebody else", "GET", path, "", 404, `not found`},
+		{"somebody else deletes", "DELETE", path + "/" + one, "", 404, `not found`}}, "X-Owner", "eve")
 	w.table(t, []row{
 		{"delete one", "DELETE", path + "/" + one, "", 200, `"success":true`},
 		{"delete the rest", "DELETE", path, "", 200, `"success":true`},
@@ -180,9 +187,10 @@ func TestFeedbackOnARun(t *testing.T) {
 func TestTokenUsageOfAThread(t *testing.T) {
 	usage := &agent.Usage{Input: 100, Output: 20, Total: 120}
 	say := agenttest.Reply{Chunks: []agent.Chunk{{Text: "hi"}, {Usage: usage, Finish: "stop", Model: "big"}}}
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say, say}}}, withConfig(func(s *config.Snapshot) {
-		s.File.Models = []config.Model{{Name: "mine", Model: "big", ContextWindow: 1000}}
-	}))
+	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say, say}}},
+		withConfig(func(s *config.Snapshot) {
+			s.File.Models = []config.Model{{Name: "mine", Model: "big", ContextWindow: 1000}}
+		}))
 	for range 2 {
 		w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`)
 	}
@@ -196,7 +204,10 @@ func TestTokenUsageOfAThread(t *testing.T) {
 
 // TestTokenUsageKnowsLearnedWindows: what a server or a refusal told counts as what is configured.
 func TestTokenUsageKnowsLearnedWindows(t *testing.T) {
-	say := agenttest.Reply{Chunks: []agent.Chunk{{Text: "hi"}, {Usage: &agent.Usage{Input: 100, Output: 20, Total: 120}, Finish: "stop", Model: "big"}}}
+	say := agenttest.Reply{
+		Chunks: []agent.Chunk{{Text: "hi"}, {Usage: &agent.Usage{Input: 100, Output: 20, Total: 120}, Finish: "stop",
+			Model: "big"}},
+	}
 	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{say}}}, func(d *route.Deps) {
 		d.Window = func(_, provider string) int {
 			if provider != "big" {
@@ -206,13 +217,20 @@ func TestTokenUsageKnowsLearnedWindows(t *testing.T) {
 		}
 	})
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`)
-	w.table(t, []row{{"learned", "GET", "/api/threads/t1/token-usage", "", 200, `"context_usage":{"token_count":120,"max_context_tokens":2400,"percentage":5}`}})
+	w.table(t,
+		[]row{{"learned", "GET", "/api/threads/t1/token-usage", "", 200,
+			`"context_usage":{"token_count":120,"max_context_tokens":2400,"percentage":5}`}})
 }
 
 func TestTheLastTurnCanBePreparedForAnotherRun(t *testing.T) {
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("again")}}})
+	w := open(t,
+		&agent.Agent{
+			Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two"),
+				agenttest.Say("again")}},
+		})
 	for _, say := range []string{"first", "second"} {
-		w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":[{"role":"user","id":"h-`+say+`","content":"`+say+`"}]}}`)
+		w.send(t, "POST", "/threads/t1/runs/wait",
+			`{"input":{"messages":[{"role":"user","id":"h-`+say+`","content":"`+say+`"}]}}`)
 	}
 	list := decode[[]turn](t, w.send(t, "GET", "/api/threads/t1/messages", "").body)
 	last, run := list[3].Content.ID, *list[3].Run
@@ -233,17 +251,23 @@ func TestTheLastTurnCanBePreparedForAnotherRun(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	cp := p["checkpoint"].(map[string]any)["checkpoint_id"].(string)
-	if before := w.ok(t, "GET", "/threads/t1/state/"+cp, ""); strings.Contains(fmt.Sprint(before["values"]), "second") || !strings.Contains(fmt.Sprint(before["values"]), "one") {
+	before := w.ok(t, "GET", "/threads/t1/state/"+cp, "")
+	if strings.Contains(fmt.Sprint(before["values"]), "second") ||
+		!strings.Contains(fmt.Sprint(before["values"]), "one") {
 		t.Errorf("the base is %v", before["values"])
 	}
-	w.ok(t, "POST", "/api/threads/t1/runs/wait", fmt.Sprintf(`{"input":{"messages":[{"role":"user","id":"h-second","content":"second"}]},"checkpoint_id":%q}`, cp))
+	w.ok(t, "POST", "/api/threads/t1/runs/wait",
+		fmt.Sprintf(`{"input":{"messages":[{"role":"user","id":"h-second","content":"second"}]},"checkpoint_id":%q}`, cp))
 	now := decode[[]turn](t, w.send(t, "GET", "/api/threads/t1/messages", "").body)
 	if len(now) != 4 || now[3].Content.ID == last || *now[3].Run == run {
 		t.Errorf("after running again: %s", turnsOf(now))
 	}
-	if old := decode[struct{ Data []turn }](t, w.send(t, "GET", "/api/threads/t1/runs/"+run+"/messages", "").body); len(old.Data) != 2 || old.Data[1].Content.ID != last {
+	old := decode[struct{ Data []turn }](t, w.send(t, "GET", "/api/threads/t1/runs/"+run+"/messages", "").body)
+	if len(old.Data) != 2 || old.Data[1].Content.ID != last {
 		t.Errorf("the run that was replaced: %+v", old)
 	}
 	w.ok(t, "PUT", "/api/threads/t1/goal", `{"objective":"x"}`)
-	w.table(t, []row{{"with a goal", "POST", edit, `{"human_message_id":"h-second","replacement_text":"third"}`, 409, `active goal`}})
+	w.table(t,
+		[]row{{"with a goal", "POST", edit, `{"human_message_id":"h-second","replacement_text":"third"}`, 409,
+			`active goal`}})
 }

@@ -18,24 +18,32 @@ import (
 // TestNoRouteIsWithoutAPolicy: a request of nobody's is refused by every route but those for
 // everybody, before it does anything; those of the installation refuse all but its operator.
 func TestNoRouteIsWithoutAPolicy(t *testing.T) {
-	open, operators := []string{"/api/ok", "/api/info", "/api/v1/auth/"}, []string{"/api/settings/", "/api/models/discover", "/api/models/probe", "/api/network", "/api/memory/reload"}
+	open := []string{"/api/ok", "/api/info", "/api/v1/auth/"}
+	operators := []string{"/api/settings/", "/api/models/discover", "/api/models/probe", "/api/network",
+		"/api/memory/reload"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
 		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
 		if owner != "" {
-			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
+			e.Use(principal.Middleware(func(*http.Request) principal.Principal {
+				return principal.Principal{Owner: owner}
+			}))
 		}
 		serve(route.Deps{}, e.Group("/api"), true)
 		n := 0
 		for _, r := range e.Routes() {
 			mine := slices.ContainsFunc(operators, func(p string) bool { return strings.HasPrefix(r.Path, p) })
 			mine = mine || strings.HasPrefix(r.Path, "/api/skills") && r.Method != http.MethodGet
-			if r.Method == echo.RouteNotFound || slices.ContainsFunc(open, func(p string) bool { return r.Path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(r.Path, p) }) || owner != "" && !mine {
+			if r.Method == echo.RouteNotFound ||
+				slices.ContainsFunc(open, func(p string) bool {
+					return r.Path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(r.Path, p)
+				}) || owner != "" && !mine {
 				continue
 			}
 			n++
 			rec := httptest.NewRecorder()
-			e.ServeHTTP(rec, httptest.NewRequest(r.Method, strings.NewReplacer(":", "x", "*", "x").Replace(r.Path), nil))
+			e.ServeHTTP(rec,
+				httptest.NewRequest(r.Method, strings.NewReplacer(":", "x", "*", "x").Replace(r.Path), nil))
 			if rec.Code != limited {
 				t.Errorf("%s %s as %q: %d %s", r.Method, r.Path, owner, rec.Code, rec.Body)
 			}

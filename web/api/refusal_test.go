@@ -28,8 +28,11 @@ const smallBody = 4096
 
 // newRefusals opens an API with a thread that has everything a path can name.
 func newRefusals(t *testing.T) *refusals {
-	w := open(t, toolAgent(), withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\nagents_api: {enabled: true}\n", smallBody)), withLibrary(t), withSkills(t, nil), withMCP(t), withAccounts)
-	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "question_id": "none", "name": "a.txt", "agent_name": "mine", "path": "mnt/user-data/uploads/a.txt"}}
+	w := open(t, toolAgent(),
+		withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\nagents_api: {enabled: true}\n", smallBody)),
+		withLibrary(t), withSkills(t, nil), withMCP(t), withAccounts)
+	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "question_id": "none",
+		"name": "a.txt", "agent_name": "mine", "path": "mnt/user-data/uploads/a.txt"}}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/threads/t1/runs/wait", toolBody)
 	r.ids["checkpoint_id"] = w.ids(t, "t1", `{}`)[0]
@@ -46,12 +49,16 @@ func newRefusals(t *testing.T) *refusals {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType()); a.status != 200 {
+	a := w.send(t, "POST", "/threads/t1/uploads", form.String(), "Content-Type", m.FormDataContentType())
+	if a.status != 200 {
 		t.Fatalf("upload: %d %s", a.status, a.body)
 	}
-	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants", `{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
-	r.ids["fact_id"] = w.ok(t, "POST", "/api/memory/facts", `{"content":"a fact"}`)["facts"].([]any)[0].(map[string]any)["id"].(string)
-	r.ids["feedback_id"] = w.ok(t, "PUT", "/api/threads/t1/runs/"+r.ids["run_id"]+"/feedback", `{"rating":1}`)["feedback_id"].(string)
+	r.ids["assistant_id"] = w.ok(t, "POST", "/assistants",
+		`{"graph_id":"lead_agent","name":"mine"}`)["assistant_id"].(string)
+	r.ids["fact_id"] = w.ok(t, "POST", "/api/memory/facts",
+		`{"content":"a fact"}`)["facts"].([]any)[0].(map[string]any)["id"].(string)
+	r.ids["feedback_id"] = w.ok(t, "PUT", "/api/threads/t1/runs/"+r.ids["run_id"]+"/feedback",
+		`{"rating":1}`)["feedback_id"].(string)
 	r.ids["task_id"] = "call_1"
 	if _, err := w.db.AddFirstUser(t.Context(), store.User{Email: "ann@x.org", Role: "owner"}); err != nil {
 		t.Fatal(err)
@@ -62,7 +69,8 @@ func newRefusals(t *testing.T) *refusals {
 	if a := w.send(t, "POST", "/api/agents", `{"name":"mine"}`); a.status != 201 {
 		t.Fatalf("make an agent: %d %s", a.status, a.body)
 	}
-	r.ids["cron_id"] = w.ok(t, "POST", "/runs/crons", `{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"hi"}}`)["cron_id"].(string)
+	r.ids["cron_id"] = w.ok(t, "POST", "/runs/crons",
+		`{"assistant_id":"lead_agent","schedule":"0 0 1 1 *","input":{"messages":"hi"}}`)["cron_id"].(string)
 	return r
 }
 
@@ -117,7 +125,8 @@ func sample(s openapi.Schema) any {
 
 // good are values of members that are more than their type.
 func good() map[string]any {
-	return map[string]any{"schedule": "0 0 1 1 *", "timezone": "UTC", "schedule_type": "cron", "schedule_spec": map[string]string{"cron": "0 0 1 1 *"}, "rating": 1}
+	return map[string]any{"schedule": "0 0 1 1 *", "timezone": "UTC", "schedule_type": "cron",
+		"schedule_spec": map[string]string{"cron": "0 0 1 1 *"}, "rating": 1}
 }
 
 // body is what the route takes, with one member of one's own choice.
@@ -149,14 +158,17 @@ func (r *refusals) refuses(t *testing.T, what string, o openapi.Op, path, sent s
 	a := r.try(t, o.Method, path, sent)
 	if o.RPC && !slices.Contains(want, http.StatusRequestEntityTooLarge) {
 		var failed rpc
-		if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &failed) != nil || failed.Error == nil || failed.Error.Code >= 0 || failed.Error.Code == -32603 {
-			t.Errorf("%s: %s %s %.200s = %d %.200s, want an error of JSON-RPC", what, o.Method, path, sent, a.status, a.body)
+		if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &failed) != nil || failed.Error == nil ||
+			failed.Error.Code >= 0 || failed.Error.Code == -32603 {
+			t.Errorf("%s: %s %s %.200s = %d %.200s, want an error of JSON-RPC", what, o.Method, path, sent,
+				a.status, a.body)
 			return ""
 		}
 		return failed.Error.Message
 	}
 	if !slices.Contains(want, a.status) || !slices.Contains(o.Statuses(), a.status) {
-		t.Errorf("%s: %s %s %.200s = %d %.200s, want one of %v of %v", what, o.Method, path, sent, a.status, a.body, want, o.Statuses())
+		t.Errorf("%s: %s %s %.200s = %d %.200s, want one of %v of %v", what, o.Method, path, sent, a.status, a.body,
+			want, o.Statuses())
 		return ""
 	}
 	if o.Method == http.MethodHead {
@@ -165,7 +177,8 @@ func (r *refusals) refuses(t *testing.T, what string, o openapi.Op, path, sent s
 	var d struct {
 		Detail json.RawMessage `json:"detail"`
 	}
-	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") || json.Unmarshal([]byte(a.body), &d) != nil || len(d.Detail) < 4 {
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") ||
+		json.Unmarshal([]byte(a.body), &d) != nil || len(d.Detail) < 4 {
 		t.Errorf("%s: %s %s: %s %.300s", what, o.Method, path, a.header.Get("Content-Type"), a.body)
 	}
 	return string(d.Detail)
@@ -239,7 +252,8 @@ func (r *refusals) badBodies(t *testing.T, mount string, o openapi.Op) (cases in
 	if slices.Contains(resolve(o.Body).Types(), "array") {
 		other = `{"a":1}`
 	}
-	for what, sent := range map[string]string{"broken": `{"a":`, "cut off": `{"a":"b`, "a word": `nonsense`, "text": `"text"`, "a number": `7`, "other": other} {
+	for what, sent := range map[string]string{"broken": `{"a":`, "cut off": `{"a":"b`, "a word": `nonsense`,
+		"text": `"text"`, "a number": `7`, "other": other} {
 		r.refuses(t, what, o, path, sent, 422)
 		cases++
 	}
@@ -334,7 +348,8 @@ func (r *refusals) badPaths(t *testing.T, mount string, o openapi.Op) (cases int
 			r.refuses(t, "unknown "+name, o, r.path(t, mount, o, name, nothing), sent, 404)
 			cases++
 		}
-		for _, bad := range []string{"..%2F..%2Fetc%2Fpasswd", "%2e%2e", "a%00b", "%2Fetc%2Fpasswd", "a%0Ab", "%ff", strings.Repeat("x", 200), "..%5C..%5Cetc"} {
+		for _, bad := range []string{"..%2F..%2Fetc%2Fpasswd", "%2e%2e", "a%00b", "%2Fetc%2Fpasswd", "a%0Ab", "%ff",
+			strings.Repeat("x", 200), "..%5C..%5Cetc"} {
 			r.refuses(t, name+" "+bad, o, r.path(t, mount, o, name, bad), sent, 400, 403, 404, 422)
 			cases++
 		}

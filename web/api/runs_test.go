@@ -16,7 +16,8 @@ import (
 
 func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 	w := open(t, hangAgent())
-	first := runID(t, w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"1"},"metadata":{"k":12345678901234567890},"config":{"configurable":{"api_key":"hush","model_name":"m","n":12345678901234567890}},"context":{"secrets":{"a":"hush"}}}`).header)
+	first := runID(t, w.send(t, "POST", "/threads/t1/runs",
+		`{"input":{"messages":"1"},"metadata":{"k":12345678901234567890},"config":{"configurable":{"api_key":"hush","model_name":"m","n":12345678901234567890}},"context":{"secrets":{"a":"hush"}}}`).header)
 	// Its model call must have begun, or the second run would get the reply that hangs.
 	stream := w.request(t, t.Context(), "GET", "/threads/t1/runs/"+first+"/stream?stream_mode=messages-tuple", "")
 	until(t, bufio.NewReader(stream.Body), "messages")
@@ -26,7 +27,8 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 	if len(list) != 2 || list[0]["run_id"] != second || list[0]["status"] != "pending" || list[1]["run_id"] != first {
 		t.Fatalf("list = %v", list)
 	}
-	if text := w.send(t, "GET", "/threads/t1/runs/"+first, "").body; strings.Contains(text, "hush") || !strings.Contains(text, `"model_name":"m"`) ||
+	text := w.send(t, "GET", "/threads/t1/runs/"+first, "").body
+	if strings.Contains(text, "hush") || !strings.Contains(text, `"model_name":"m"`) ||
 		strings.Count(text, "12345678901234567890") != 3 {
 		t.Errorf("run = %s", text)
 	}
@@ -43,7 +45,8 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]int{"/threads/t1/runs?limit=0": 422, "/threads/t1/runs?status=x": 422, "/threads/none/runs": 404, "/threads/t1/runs/nope": 404} {
+	for path, want := range map[string]int{"/threads/t1/runs?limit=0": 422, "/threads/t1/runs?status=x": 422,
+		"/threads/none/runs": 404, "/threads/t1/runs/nope": 404} {
 		if a := w.send(t, "GET", path, ""); a.status != want {
 			t.Errorf("%s = %d %s", path, a.status, a.body)
 		}
@@ -64,7 +67,8 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 	if r, err := w.m.Wait(t.Context(), second); err != nil || r.Status != runs.Success {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if a := w.send(t, "POST", "/threads/t1/runs/"+second+"/cancel", ""); a.status != 409 || a.body != `{"detail":"Run `+second+` is not cancellable (status: success)"}` {
+	a := w.send(t, "POST", "/threads/t1/runs/"+second+"/cancel", "")
+	if a.status != 409 || a.body != `{"detail":"Run `+second+` is not cancellable (status: success)"}` {
 		t.Errorf("cancel of a finished run: %d %s", a.status, a.body)
 	}
 	if a := w.send(t, "DELETE", "/threads/t1/runs/"+first, ""); a.status != 204 {
@@ -73,7 +77,8 @@ func TestRunsAreListedSelectedAndDeleted(t *testing.T) {
 	if a := w.send(t, "GET", "/threads/t1/runs/"+first, ""); a.status != 404 {
 		t.Errorf("deleted run: %d", a.status)
 	}
-	if got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+second+"/stream", "").body)); got != "metadata values values end" {
+	got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+second+"/stream", "").body))
+	if got != "metadata values values end" {
 		t.Errorf("the other run's stream: %s", got)
 	}
 }
@@ -88,7 +93,8 @@ func TestStatelessRuns(t *testing.T) {
 	if th := w.ok(t, "GET", "/threads/"+thread, ""); th["status"] != "idle" {
 		t.Errorf("thread = %v", th)
 	}
-	w.send(t, "POST", "/runs/stream", `{"input":{"messages":"again"},"config":{"configurable":{"thread_id":"`+thread+`"}}}`)
+	w.send(t, "POST", "/runs/stream", `{"input":{"messages":"again"},"config":{"configurable":{"thread_id":"`+
+		thread+`"}}}`)
 	b := w.send(t, "POST", "/api/runs/wait", `{"input":{"messages":"and again"},"context":{"thread_id":"`+thread+`"}}`)
 	if n := strings.Count(b.body, `"type":"human"`); n != 3 {
 		t.Errorf("%d questions on the thread: %s", n, b.body)
@@ -107,12 +113,14 @@ func TestStatelessRuns(t *testing.T) {
 
 func TestBatchAndCancelMany(t *testing.T) {
 	w := open(t, hangAgent())
-	a := w.send(t, "POST", "/runs/batch", `[{"assistant_id":"lead_agent","input":{"messages":"1"},"config":{"configurable":{"thread_id":"a"}},"streamMode":"values"},{"assistant_id":"lead_agent","input":{"messages":"2"},"config":{"configurable":{"thread_id":"a"}}}]`)
+	a := w.send(t, "POST", "/runs/batch",
+		`[{"assistant_id":"lead_agent","input":{"messages":"1"},"config":{"configurable":{"thread_id":"a"}},"streamMode":"values"},{"assistant_id":"lead_agent","input":{"messages":"2"},"config":{"configurable":{"thread_id":"a"}}}]`)
 	list := decode[[]map[string]any](t, a.body)
 	if a.status != 200 || len(list) != 2 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	for body, want := range map[string]int{`{}`: 422, `{"status":"x"}`: 422, `{"thread_id":"none","status":"all"}`: 204, `{"status":"pending"}`: 204} {
+	for body, want := range map[string]int{`{}`: 422, `{"status":"x"}`: 422, `{"thread_id":"none","status":"all"}`: 204,
+		`{"status":"pending"}`: 204} {
 		if got := w.send(t, "POST", "/runs/cancel", body); got.status != want {
 			t.Errorf("%s = %d %s", body, got.status, got.body)
 		}
@@ -120,7 +128,8 @@ func TestBatchAndCancelMany(t *testing.T) {
 	if r, err := w.m.Wait(t.Context(), list[1]["run_id"].(string)); err != nil || r.Status != runs.Interrupted {
 		t.Errorf("pending: %+v %v", r, err)
 	}
-	if a := w.send(t, "POST", "/runs/cancel?action=interrupt", `{"thread_id":"a","run_ids":["`+list[0]["run_id"].(string)+`"]}`); a.status != 204 {
+	if a := w.send(t, "POST", "/runs/cancel?action=interrupt",
+		`{"thread_id":"a","run_ids":["`+list[0]["run_id"].(string)+`"]}`); a.status != 204 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if r, err := w.m.Wait(t.Context(), list[0]["run_id"].(string)); err != nil || r.Status != runs.Interrupted {
@@ -137,10 +146,12 @@ func TestJoinStreamsToClientsThatWantEvents(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	id := runID(t, w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":"x"}}`).header)
 	path := "/threads/t1/runs/" + id + "/join"
-	if got := events(frames(t, w.send(t, "GET", path, "", "Accept", "text/event-stream").body)); got != "metadata values values end" {
+	got := events(frames(t, w.send(t, "GET", path, "", "Accept", "text/event-stream").body))
+	if got != "metadata values values end" {
 		t.Errorf("events: %s", got)
 	}
-	if a := w.send(t, "GET", path, ""); a.header.Get("Content-Type") != "application/json" || !strings.Contains(a.body, `"hi"`) {
+	a := w.send(t, "GET", path, "")
+	if a.header.Get("Content-Type") != "application/json" || !strings.Contains(a.body, `"hi"`) {
 		t.Errorf("JSON: %v %s", a.header, a.body)
 	}
 	if a := w.send(t, "POST", "/threads/t1/runs/"+id+"/stream?action=interrupt", ""); a.status != 409 {
@@ -164,10 +175,12 @@ func TestRolledBackStateIsSkippedNotFatal(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	id := runID(t, w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"x"}}`).header)
 	cps := w.ids(t, "t1", "")
-	if err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Delete: &store.Delete{Checkpoints: cps[1:2]}}); err != nil {
+	err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Delete: &store.Delete{Checkpoints: cps[1:2]}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", "").body)); got != "metadata values end" {
+	got := events(frames(t, w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", "").body))
+	if got != "metadata values end" {
 		t.Error(got)
 	}
 }
@@ -177,11 +190,14 @@ func helperAgent() *agent.Agent {
 	task := &agent.Tool{Name: "task", Description: "helps", Schema: json.RawMessage(`{"type":"object"}`),
 		Run: func(_ context.Context, turn *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			turn.Sink.Emit(agent.Event{Kind: agent.EventCustom, Data: json.RawMessage("{\n\"type\":\"task_started\"}")})
-			turn.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: "tools:" + c.ID, Data: json.RawMessage(`{"type":"inner"}`)})
-			turn.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: "tools:" + c.ID, Message: "inner-1", Chunk: agent.Chunk{Text: "psst"}})
+			turn.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: "tools:" + c.ID,
+				Data: json.RawMessage(`{"type":"inner"}`)})
+			turn.Sink.Emit(agent.Event{Kind: agent.EventChunk, NS: "tools:" + c.ID, Message: "inner-1",
+				Chunk: agent.Chunk{Text: "psst"}})
 			return agent.TextResult("helped"), nil
 		}}
-	return &agent.Agent{Tools: []*agent.Tool{task}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "task", `{}`)}}}
+	return &agent.Agent{Tools: []*agent.Tool{task},
+		Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "task", `{}`)}}}
 }
 
 func TestHelpersStayOutOfTheRootStream(t *testing.T) {
@@ -190,17 +206,20 @@ func TestHelpersStayOutOfTheRootStream(t *testing.T) {
 		true:  "metadata messages messages custom custom|tools:c1 messages|tools:c1 messages messages messages end",
 	} {
 		w := open(t, helperAgent())
-		a := w.send(t, "POST", "/threads/t1/runs/stream", fmt.Sprintf(`{"input":{"messages":"x"},"stream_mode":["custom","messages-tuple"],"stream_subgraphs":%v}`, subgraphs))
+		a := w.send(t, "POST", "/threads/t1/runs/stream",
+			fmt.Sprintf(`{"input":{"messages":"x"},"stream_mode":["custom","messages-tuple"],"stream_subgraphs":%v}`, subgraphs))
 		fs := frames(t, a.body)
 		if got := events(fs); got != want {
 			t.Errorf("subgraphs %v:\ngot  %s\nwant %s", subgraphs, got, want)
 		}
 		for _, f := range fs {
-			if strings.HasPrefix(f.event, "messages") && !strings.Contains(f.event, "|") && strings.Contains(f.data, "AIMessageChunk") && strings.Contains(f.data, "tools:") {
+			if strings.HasPrefix(f.event, "messages") && !strings.Contains(f.event, "|") &&
+				strings.Contains(f.data, "AIMessageChunk") && strings.Contains(f.data, "tools:") {
 				t.Errorf("a root answer looks like a helper's: %s", f.data)
 			}
 		}
-		if join := w.send(t, "GET", "/threads/t1/runs/"+runID(t, a.header)+"/stream", ""); events(frames(t, join.body)) != want {
+		join := w.send(t, "GET", "/threads/t1/runs/"+runID(t, a.header)+"/stream", "")
+		if events(frames(t, join.body)) != want {
 			t.Errorf("join forgets stream_subgraphs %v", subgraphs)
 		}
 	}

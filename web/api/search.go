@@ -48,9 +48,9 @@ func (m mount) listThreads(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := threadQuery{Limit: &part.Limit, Offset: part.Offset, Status: values.Get("status"), SortBy: values.Get("sort_by"),
-		SortOrder: values.Get("sort_order"),
-		IDs:       httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
+	q := threadQuery{Limit: &part.Limit, Offset: part.Offset, Status: values.Get("status"),
+		SortBy: values.Get("sort_by"), SortOrder: values.Get("sort_order"),
+		IDs: httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
 	return m.answerThreads(c, q)
 }
 
@@ -152,7 +152,8 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	switch q.Status {
 	case "", runs.Idle, runs.Busy, runs.ThreadInterrupted, runs.ThreadError:
 	default:
-		return nil, 0, httpx.Invalid("body", "status", "want idle, busy, interrupted or error, got %q", route.Cut(q.Status, 40))
+		return nil, 0, httpx.Invalid("body", "status", "want idle, busy, interrupted or error, got %q",
+			route.Cut(q.Status, 40))
 	}
 	switch q.SortBy {
 	case "", "thread_id", "status", "created_at", "updated_at", "state_updated_at":

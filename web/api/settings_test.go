@@ -28,7 +28,8 @@ func withSettings(t *testing.T, text string) option {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := config.Open(config.Options{Config: path, DataDir: dir, LookupEnv: func(string) (string, bool) { return "", false }}, slog.New(slog.DiscardHandler))
+	s, err := config.Open(config.Options{Config: path, DataDir: dir,
+		LookupEnv: func(string) (string, bool) { return "", false }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,9 @@ func provider(t *testing.T) string {
 		case key != "Bearer "+providerKey:
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(401)
-			fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s. You can find yours on our page.","code":"invalid_api_key"}}`, strings.TrimPrefix(key, "Bearer "))
+			fmt.Fprintf(w,
+				`{"error":{"message":"Incorrect API key provided: %s. You can find yours on our page.","code":"invalid_api_key"}}`,
+				strings.TrimPrefix(key, "Bearer "))
 		default:
 			io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 		}
@@ -61,16 +64,22 @@ func silent() *agent.Agent { return &agent.Agent{Model: &agenttest.Script{}} }
 func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 	url := provider(t)
 	w := open(t, silent(), withSettings(t, "models: [{name: owner, use: openai, base_url: 'http://127.0.0.1:1/v1'}]\n"))
-	wrong := w.ok(t, "POST", "/api/models/probe", fmt.Sprintf(`{"model":"m","base_url":"%s/base","api_key":"sk-wrong-one"}`, url))
-	if wrong["ok"] != false || wrong["error"] != "Incorrect API key provided: ***. You can find yours on our page." || wrong["error_class"] != "auth" || wrong["status"] != 401.0 {
+	wrong := w.ok(t, "POST", "/api/models/probe",
+		fmt.Sprintf(`{"model":"m","base_url":"%s/base","api_key":"sk-wrong-one"}`, url))
+	if wrong["ok"] != false || wrong["error"] != "Incorrect API key provided: ***. You can find yours on our page." ||
+		wrong["error_class"] != "auth" || wrong["status"] != 401.0 {
 		t.Errorf("a wrong key: %v", wrong)
 	}
-	right := w.ok(t, "POST", "/api/models/probe", fmt.Sprintf(`{"model":"m","base_url":"%s/base/v1/chat/completions","api_key":%q}`, url, providerKey))
+	right := w.ok(t, "POST", "/api/models/probe",
+		fmt.Sprintf(`{"model":"m","base_url":"%s/base/v1/chat/completions","api_key":%q}`, url, providerKey))
 	if right["ok"] != true || right["reply"] != "ready" || right["base_url"] != url+"/base/v1" {
 		t.Errorf("the right key: %v", right)
 	}
-	added := w.ok(t, "POST", "/api/settings/models", fmt.Sprintf(`{"name":"mine","model":"m","base_url":"%s/base/v1","api_key":%q,"supports_vision":true}`, url, providerKey))
-	if added["has_key"] != true || added["supports_vision"] != true || added["in_settings"] != true || added["in_config"] != false || added["default"] != false {
+	added := w.ok(t, "POST", "/api/settings/models",
+		fmt.Sprintf(`{"name":"mine","model":"m","base_url":"%s/base/v1","api_key":%q,"supports_vision":true}`, url,
+			providerKey))
+	if added["has_key"] != true || added["supports_vision"] != true || added["in_settings"] != true ||
+		added["in_config"] != false || added["default"] != false {
 		t.Errorf("added: %v", added)
 	}
 	if p := w.ok(t, "POST", "/api/models/probe", `{"name":"mine"}`); p["ok"] != true {
@@ -79,7 +88,8 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 	if a := w.send(t, "POST", "/api/settings/models", `{"name":"mine"}`); a.status != 409 {
 		t.Errorf("twice: %d %s", a.status, a.body)
 	}
-	if d := w.ok(t, "PUT", "/api/settings/default-model", `{"name":"mine"}`); !strings.Contains(fmt.Sprint(d), "default:true") {
+	d := w.ok(t, "PUT", "/api/settings/default-model", `{"name":"mine"}`)
+	if !strings.Contains(fmt.Sprint(d), "default:true") {
 		t.Errorf("default: %v", d)
 	}
 	if l := w.ok(t, "GET", "/api/models", ""); l["models"].([]any)[0].(map[string]any)["name"] != "mine" {
@@ -102,7 +112,8 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 	if err := json.Unmarshal([]byte(list.body), &all); err != nil || len(all.Models) != 2 {
 		t.Fatalf("%v %s", err, list.body)
 	}
-	if s := all.Models[1].Sources; s["api_key"].From != "secrets.env" || s["display_name"].Source != "settings.yaml" || all.Models[0].Sources["use"].Source != "config.yaml" {
+	if s := all.Models[1].Sources; s["api_key"].From != "secrets.env" || s["display_name"].Source != "settings.yaml" ||
+		all.Models[0].Sources["use"].Source != "config.yaml" {
 		t.Errorf("sources: %+v", all)
 	}
 	if a := w.send(t, "DELETE", "/api/settings/models/mine", ""); a.status != 204 {
@@ -111,7 +122,8 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 	if a := w.send(t, "DELETE", "/api/settings/models/mine", ""); a.status != 404 {
 		t.Errorf("removed again: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "DELETE", "/api/settings/models/owner", ""); a.status != 409 || !strings.Contains(a.body, "config.yaml") {
+	a := w.send(t, "DELETE", "/api/settings/models/owner", "")
+	if a.status != 409 || !strings.Contains(a.body, "config.yaml") {
 		t.Errorf("the owner's: %d %s", a.status, a.body)
 	}
 }
@@ -119,8 +131,10 @@ func TestModelIsProbedAddedChangedAndRemoved(t *testing.T) {
 func TestProbeTriesTheAddressesABaseCanMean(t *testing.T) {
 	w := open(t, silent(), withSettings(t, ""))
 	url := provider(t)
-	for base, want := range map[string]int{"/base/v1": 1, "/base/v1/": 1, "/base/v1/models": 1, "/base/v1/chat/completions": 1, "/base": 2, "/base/chat": 2} {
-		p := w.ok(t, "POST", "/api/models/probe", fmt.Sprintf(`{"model":"m","base_url":%q,"api_key":%q}`, url+base, providerKey))
+	for base, want := range map[string]int{"/base/v1": 1, "/base/v1/": 1, "/base/v1/models": 1,
+		"/base/v1/chat/completions": 1, "/base": 2, "/base/chat": 2} {
+		p := w.ok(t, "POST", "/api/models/probe", fmt.Sprintf(`{"model":"m","base_url":%q,"api_key":%q}`, url+base,
+			providerKey))
 		if p["ok"] != true || p["base_url"] != url+"/base/v1" || len(p["tried"].([]any)) != want {
 			t.Errorf("%s: %v", base, p)
 		}
@@ -133,8 +147,12 @@ func TestProbeTriesTheAddressesABaseCanMean(t *testing.T) {
 
 func TestStoredKeyIsNotSentElsewhere(t *testing.T) {
 	url := provider(t)
-	w := open(t, silent(), withSettings(t, fmt.Sprintf("models: [{name: owner, use: openai, base_url: '%s/base/v1', api_key: %s}]\n", url, providerKey)))
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the thief was called: %v", r.Header) }))
+	w := open(t, silent(),
+		withSettings(t, fmt.Sprintf("models: [{name: owner, use: openai, base_url: '%s/base/v1', api_key: %s}]\n", url,
+			providerKey)))
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the thief was called: %v", r.Header)
+	}))
 	defer thief.Close()
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/api/models/probe", `{"name":"owner","base_url":"` + thief.URL + `"}`},
@@ -151,15 +169,18 @@ func TestDiscoveryAndPresetsAreTold(t *testing.T) {
 	t.Setenv("GROQ_API_KEY", "gsk-not-shown")
 	w := open(t, silent(), withSettings(t, ""), func(d *route.Deps) {
 		d.Discover = func(context.Context) []llm.Found {
-			return []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Use: "ollama", Offers: []llm.Offer{{ID: "qwen3:8b", Context: 8192, Tools: true}}}}
+			return []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Use: "ollama",
+				Offers: []llm.Offer{{ID: "qwen3:8b", Context: 8192, Tools: true}}}}
 		}
 	})
 	found := w.send(t, "GET", "/api/models/discover", "")
-	if want := `"servers":[{"name":"Ollama","base_url":"http://127.0.0.1:11434/v1","use":"ollama","models":[{"id":"qwen3:8b","context_length":8192,"max_context_length":0,"supports_vision":false,"supports_tools":true,"supports_thinking":false}]}]`; found.status != 200 || !strings.Contains(found.body, want) || !strings.Contains(found.body, `"GROQ_API_KEY"`) {
+	want := `"servers":[{"name":"Ollama","base_url":"http://127.0.0.1:11434/v1","use":"ollama","models":[{"id":"qwen3:8b","context_length":8192,"max_context_length":0,"supports_vision":false,"supports_tools":true,"supports_thinking":false}]}]`
+	if found.status != 200 || !strings.Contains(found.body, want) || !strings.Contains(found.body, `"GROQ_API_KEY"`) {
 		t.Errorf("%d %s", found.status, found.body)
 	}
 	presets := w.send(t, "GET", "/api/settings/presets", "")
-	if !strings.Contains(presets.body, `{"name":"groq","label":"Groq","base_url":"https://api.groq.com/openai/v1","key_variable":"GROQ_API_KEY","key_set":true,`) {
+	if !strings.Contains(presets.body,
+		`{"name":"groq","label":"Groq","base_url":"https://api.groq.com/openai/v1","key_variable":"GROQ_API_KEY","key_set":true,`) {
 		t.Error(presets.body)
 	}
 	if strings.Contains(found.body+presets.body, "gsk-not-shown") {

@@ -49,18 +49,21 @@ func (m mount) skillFile(c echo.Context, dir *files.Files, archive, inner string
 	if found == nil || !found.Mode().IsRegular() {
 		return httpx.Errorf(http.StatusNotFound, "File '%s' not found in skill archive", route.Cut(inner, 200))
 	}
-	tooLarge := httpx.Errorf(http.StatusRequestEntityTooLarge, "File in skill archive is larger than %d bytes", maxMember)
+	tooLarge := httpx.Errorf(http.StatusRequestEntityTooLarge, "File in skill archive is larger than %d bytes",
+		maxMember)
 	if found.UncompressedSize64 > maxMember {
 		return tooLarge
 	}
 	r, err := found.Open()
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive", route.Cut(inner, 200))
+		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive",
+			route.Cut(inner, 200))
 	}
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, maxMember+1)) // what the directory claims need not be true
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive", route.Cut(inner, 200))
+		return httpx.Errorf(http.StatusBadRequest, "File '%s' cannot be read from the skill archive",
+			route.Cut(inner, 200))
 	}
 	if len(data) > maxMember {
 		return tooLarge

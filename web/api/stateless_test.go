@@ -17,9 +17,9 @@ func TestAStatelessRunLeavesNoChat(t *testing.T) {
 		mount, more string
 		kept        bool
 	}{
-		{"", "", false}, {"/api/langgraph", "", false}, {"", `,"on_completion":"delete"`, false}, {"", `,"on_completion":null`, false},
-		{"", `,"on_completion":"keep"`, true}, {"/api", "", true}, {"/api", `,"on_completion":"delete"`, false},
-		{"", `,"config":{"configurable":{"thread_id":"mine"}}`, true},
+		{"", "", false}, {"/api/langgraph", "", false}, {"", `,"on_completion":"delete"`, false},
+		{"", `,"on_completion":null`, false}, {"", `,"on_completion":"keep"`, true}, {"/api", "", true},
+		{"/api", `,"on_completion":"delete"`, false}, {"", `,"config":{"configurable":{"thread_id":"mine"}}`, true},
 	} {
 		for _, how := range []string{"/runs", "/runs/wait", "/runs/stream"} {
 			w := open(t, sayAgent("one"))
@@ -69,17 +69,20 @@ func TestAStatelessRunIsReadToItsEnd(t *testing.T) {
 func TestARunNamesItsAssistant(t *testing.T) {
 	w := open(t, sayAgent("one"))
 	for _, mount := range []string{"", "/api/langgraph"} {
-		for _, path := range []string{"/threads/t1/runs", "/threads/t1/runs/wait", "/threads/t1/runs/stream", "/runs", "/runs/wait", "/runs/stream", "/runs/crons"} {
+		for _, path := range []string{"/threads/t1/runs", "/threads/t1/runs/wait", "/threads/t1/runs/stream", "/runs",
+			"/runs/wait", "/runs/stream", "/runs/crons"} {
 			a := w.send(t, "POST", mount+path, `{"assistant_id":null,"schedule":"0 0 * * *","input":{"messages":"hi"}}`)
 			if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"assistant_id"`) {
 				t.Errorf("%s%s: %d %s", mount, path, a.status, a.body)
 			}
 		}
 	}
-	if a := w.send(t, "POST", "/api/threads/t1/runs/wait", `{"assistant_id":null,"input":{"messages":"hi"}}`); a.status != http.StatusOK {
+	a := w.send(t, "POST", "/api/threads/t1/runs/wait", `{"assistant_id":null,"input":{"messages":"hi"}}`)
+	if a.status != http.StatusOK {
 		t.Errorf("natively: %d %s", a.status, a.body)
 	}
-	if a := w.send(t, "POST", "/runs/batch", `[{"input":{"messages":"hi"}}]`); a.status != http.StatusUnprocessableEntity {
+	if a := w.send(t, "POST", "/runs/batch",
+		`[{"input":{"messages":"hi"}}]`); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("a batch: %d %s", a.status, a.body)
 	}
 }

@@ -183,7 +183,8 @@ func (m mount) searchItems(c echo.Context) error {
 	if err != nil {
 		return httpx.Invalid("body", "filter", "%v", err)
 	}
-	q := store.ItemQuery{Prefix: b.Prefix, Limit: part.Limit, Offset: part.Offset, Refresh: b.Refresh == nil || *b.Refresh}
+	q := store.ItemQuery{Prefix: b.Prefix, Limit: part.Limit, Offset: part.Offset,
+		Refresh: b.Refresh == nil || *b.Refresh}
 	words := strings.Fields(strings.ToLower(b.Query))
 	if len(words) > 0 || len(filter) > 0 {
 		q.Score = func(key string, value []byte) float64 {

@@ -35,7 +35,8 @@ func TestResumeFromEveryIdGivesExactlyTheRest(t *testing.T) {
 		}
 		for j := range rest {
 			// what a reader cannot know without the earlier events is left out of the metadata
-			if rest[j].event != want[j].event || rest[j].id != want[j].id || rest[j].event != "messages" && rest[j].data != want[j].data {
+			if rest[j].event != want[j].event || rest[j].id != want[j].id ||
+				rest[j].event != "messages" && rest[j].data != want[j].data {
 				t.Fatalf("after %s: %+v\nwant %+v", f.id, rest[j], want[j])
 			}
 		}
@@ -110,15 +111,17 @@ func TestChunksAddUpToTheStoredMessages(t *testing.T) {
 		for _, c := range s.Chunks {
 			args += c.Args
 		}
-		if i == 0 && (args != `{"city":"Paris"}` || s.Kwargs.Reasoning != "thinking" || s.Usage == nil || s.Usage.Total != 15) {
+		if i == 0 && (args != `{"city":"Paris"}` || s.Kwargs.Reasoning != "thinking" || s.Usage == nil ||
+			s.Usage.Total != 15) {
 			t.Errorf("args %s, reasoning %q, usage %v", args, s.Kwargs.Reasoning, s.Usage)
 		}
 	}
 }
 
 func TestParallelCallsKeepTheirIndexes(t *testing.T) {
-	w := open(t, &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: &agenttest.Script{Replies: []agenttest.Reply{
-		agenttest.Call("a", "echo", `{"n":1}`, "b", "echo", `{"n":2}`)}}})
+	w := open(t, &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")},
+		Model: &agenttest.Script{Replies: []agenttest.Reply{
+			agenttest.Call("a", "echo", `{"n":1}`, "b", "echo", `{"n":2}`)}}})
 	a := w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":"hi"},"stream_mode":["messages-tuple"]}`)
 	var got []string
 	for _, f := range frames(t, a.body) {
@@ -139,7 +142,8 @@ func TestParallelCallsKeepTheirIndexes(t *testing.T) {
 		case m.Type == "tool":
 			got = append(got, pair[1].Node+" "+m.ToolCallID)
 		case len(m.Chunks) == 1:
-			got = append(got, fmt.Sprintf("%s %d %s %s", pair[1].Node, m.Chunks[0].Index, m.Chunks[0].ID, m.Calls[0].Args))
+			got = append(got, fmt.Sprintf("%s %d %s %s", pair[1].Node, m.Chunks[0].Index, m.Chunks[0].ID,
+				m.Calls[0].Args))
 		}
 	}
 	if s := strings.Join(got, ", "); s != `model 0 a {"n":1}, model 1 b {"n":2}, tools a, tools b` {
@@ -178,9 +182,11 @@ func TestOnlyTheModesAskedForAreSent(t *testing.T) {
 	path := "/threads/t1/runs/" + runID(t, a.header) + "/stream"
 	for query, want := range map[string]string{
 		"": "metadata updates end", `?stream_mode=["values","custom"]`: "metadata values values end",
-		"?stream_mode=values&stream_mode=updates": "metadata values updates values end", "?stream_mode=custom": "metadata end",
+		"?stream_mode=values&stream_mode=updates": "metadata values updates values end",
+		"?stream_mode=custom":                     "metadata end",
 	} {
-		if got := events(frames(t, w.send(t, "GET", path+strings.ReplaceAll(query, `"`, "%22"), "").body)); got != want {
+		got := events(frames(t, w.send(t, "GET", path+strings.ReplaceAll(query, `"`, "%22"), "").body))
+		if got != want {
 			t.Errorf("join %s = %s, want %s", query, got, want)
 		}
 	}
@@ -205,9 +211,11 @@ func TestPartialMessagesResumeWhole(t *testing.T) {
 
 func TestTextSurvivesTheWire(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<16) // 1 MiB
-	pieces := []string{"quote \" back \\ tab \t nl \n cr \r", "nul \x00 esc \x1b del \x7f", "sep \u2028 \u2029 nbsp \u00a0", "emoji 🦌👩‍👩‍👧 é", "<b>&amp;", big}
+	pieces := []string{"quote \" back \\ tab \t nl \n cr \r", "nul \x00 esc \x1b del \x7f",
+		"sep \u2028 \u2029 nbsp \u00a0", "emoji 🦌👩‍👩‍👧 é", "<b>&amp;", big}
 	w := open(t, sayAgent(pieces...))
-	a := w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":"x\u2028y 🦌"},"stream_mode":["messages-tuple","values"]}`)
+	a := w.send(t, "POST", "/threads/t1/runs/stream",
+		`{"input":{"messages":"x\u2028y 🦌"},"stream_mode":["messages-tuple","values"]}`)
 	if strings.ContainsAny(a.body, "\u2028\u2029") {
 		t.Error("a line separator was sent as it is")
 	}
@@ -252,7 +260,8 @@ func TestAReaderIsToldThatEventsAreGone(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	gap := decode[map[string]any](t, got[0].data)
-	if gap["code"] != "stream_replay_gap" || gap["requested_event_id"] != all[1].id || gap["recovery"] != "reload_durable_state" || gap["latest_available_event_id"] != nil {
+	if gap["code"] != "stream_replay_gap" || gap["requested_event_id"] != all[1].id ||
+		gap["recovery"] != "reload_durable_state" || gap["latest_available_event_id"] != nil {
 		t.Errorf("%v", gap)
 	}
 	for _, id := range []string{"", "-1"} {

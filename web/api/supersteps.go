@@ -36,7 +36,8 @@ func (m mount) superstep(c echo.Context, thread string, s superstep) error {
 	if len(s.Updates) > 0 {
 		node = s.Updates[len(s.Updates)-1].AsNode
 	}
-	_, err = m.Runs.UpdateState(c.Request().Context(), thread, runs.Update{Values: patch, AsNode: node, Strict: m.native})
+	_, err = m.Runs.UpdateState(c.Request().Context(), thread,
+		runs.Update{Values: patch, AsNode: node, Strict: m.native})
 	if errors.Is(err, runs.ErrInput) {
 		return inputError(err, "values", patch)
 	}

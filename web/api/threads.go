@@ -65,7 +65,8 @@ func (m mount) createThread(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata), CreatedAt: time.Now()}
+	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata),
+		CreatedAt: time.Now()}
 	b := store.Batch{Thread: &t, NewThread: true}
 	if b.KV, err = lifetime(id, ttl); err != nil {
 		return err

@@ -59,7 +59,8 @@ func TestCreateThread(t *testing.T) {
 func TestStrangeThreadIDsAreRefusedEverywhere(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	for _, id := range []string{"..%2F..%2Fetc", "a.b", "%00", "a%20b", strings.Repeat("x", 65), "%E2%80%A8"} {
-		for _, p := range []string{"", "/state", "/history", "/runs", "/uploads/list", "/artifacts/mnt/user-data/outputs/x"} {
+		for _, p := range []string{"", "/state", "/history", "/runs", "/uploads/list",
+			"/artifacts/mnt/user-data/outputs/x"} {
 			if a := w.send(t, "GET", "/threads/"+id+p, ""); a.status != 422 {
 				t.Errorf("%s%s = %d %s", id, p, a.status, a.body)
 			}
@@ -68,7 +69,8 @@ func TestStrangeThreadIDsAreRefusedEverywhere(t *testing.T) {
 			t.Errorf("run on %s = %d %s", id, a.status, a.body)
 		}
 	}
-	if a := w.send(t, "POST", "/runs", `{"input":{"messages":"x"},"config":{"configurable":{"thread_id":"../x"}}}`); a.status != 422 {
+	a := w.send(t, "POST", "/runs", `{"input":{"messages":"x"},"config":{"configurable":{"thread_id":"../x"}}}`)
+	if a.status != 422 {
 		t.Errorf("stateless: %d %s", a.status, a.body)
 	}
 }
@@ -76,7 +78,8 @@ func TestStrangeThreadIDsAreRefusedEverywhere(t *testing.T) {
 func TestSearchThreads(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	for i := range 5 {
-		w.ok(t, "POST", "/threads", fmt.Sprintf(`{"thread_id":"t%d","metadata":{"n":%d,"even":%v,"deep":{"a":1,"b":%d}}}`, i, i, i%2 == 0, i))
+		w.ok(t, "POST", "/threads",
+			fmt.Sprintf(`{"thread_id":"t%d","metadata":{"n":%d,"even":%v,"deep":{"a":1,"b":%d}}}`, i, i, i%2 == 0, i))
 	}
 	w.ok(t, "POST", "/threads/t3/state", `{"values":{"title":"A title"}}`)
 	for _, c := range []struct{ name, method, path, body, ids, total, next string }{
@@ -98,8 +101,10 @@ func TestSearchThreads(t *testing.T) {
 			for _, th := range decode[[]map[string]any](t, a.body) {
 				ids = append(ids, th["thread_id"].(string))
 			}
-			if got := strings.Join(ids, " "); got != c.ids || a.header.Get("X-Pagination-Total") != c.total || a.header.Get("X-Pagination-Next") != c.next {
-				t.Errorf("%s, total %s, next %q", got, a.header.Get("X-Pagination-Total"), a.header.Get("X-Pagination-Next"))
+			if got := strings.Join(ids, " "); got != c.ids || a.header.Get("X-Pagination-Total") != c.total ||
+				a.header.Get("X-Pagination-Next") != c.next {
+				t.Errorf("%s, total %s, next %q", got, a.header.Get("X-Pagination-Total"),
+					a.header.Get("X-Pagination-Next"))
 			}
 		})
 	}
@@ -111,8 +116,9 @@ func TestSearchThreads(t *testing.T) {
 			last = at
 		}
 	}
-	for body, field := range map[string]string{`{"limit":0}`: "limit", `{"limit":1001}`: "limit", `{"limit":"x"}`: "limit", `{"status":"x"}`: "status",
-		`{"sort_by":"x"}`: "sort_by", `{"sort_order":"x"}`: "sort_order", `{"metadata":5}`: "metadata"} {
+	for body, field := range map[string]string{`{"limit":0}`: "limit", `{"limit":1001}`: "limit",
+		`{"limit":"x"}`: "limit", `{"status":"x"}`: "status", `{"sort_by":"x"}`: "sort_by",
+		`{"sort_order":"x"}`: "sort_order", `{"metadata":5}`: "metadata"} {
 		a := w.send(t, "POST", "/threads/search", body)
 		if a.status != 422 || !strings.Contains(a.body, `"`+field+`"`) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
@@ -121,7 +127,8 @@ func TestSearchThreads(t *testing.T) {
 	if a := w.send(t, "POST", "/threads/count", `{"metadata":{"even":true}}`); a.body != "3" {
 		t.Errorf("count = %s", a.body)
 	}
-	if a := w.send(t, "POST", "/threads/search", `{"ids":["t3"]}`); !strings.Contains(a.body, `"values":{"title":"A title"}`) {
+	a := w.send(t, "POST", "/threads/search", `{"ids":["t3"]}`)
+	if !strings.Contains(a.body, `"values":{"title":"A title"}`) {
 		t.Errorf("a search shows titles: %s", a.body)
 	}
 	if a := w.send(t, "POST", "/threads/search", `{"ids":["t3"],"select":["thread_id","values"]}`); a.body !=
@@ -141,7 +148,8 @@ func TestPatchThread(t *testing.T) {
 	if got := fmt.Sprint(after["metadata"]); got != "map[a:1 b:map[d:2] deerflow_pinned:true e:<nil>]" {
 		t.Errorf("metadata = %s", got)
 	}
-	if a := w.send(t, "PATCH", "/threads/t1", `{"metadata":{"x":1}}`, "Prefer", "return=minimal"); a.status != 204 || a.body != "" {
+	if a := w.send(t, "PATCH", "/threads/t1", `{"metadata":{"x":1}}`, "Prefer", "return=minimal"); a.status != 204 ||
+		a.body != "" {
 		t.Errorf("minimal: %d %s", a.status, a.body)
 	}
 	if a := w.send(t, "PATCH", "/threads/none", `{"metadata":{"x":1}}`); a.status != 404 {
@@ -167,7 +175,8 @@ func TestDeleteThread(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dirs.Root, "threads", "t1")); !os.IsNotExist(err) {
 		t.Errorf("files are left: %v", err)
 	}
-	for path, want := range map[string]int{"/threads/t1": 404, "/api/langgraph/threads/t1": 404, "/api/threads/t1": 200} {
+	for path, want := range map[string]int{"/threads/t1": 404, "/api/langgraph/threads/t1": 404,
+		"/api/threads/t1": 200} {
 		if a := w.send(t, "DELETE", path, ""); a.status != want {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
@@ -183,7 +192,8 @@ func TestAllMountsAnswerAlike(t *testing.T) {
 	if loc := a.header.Get("Location"); !strings.HasPrefix(loc, "/threads/t1/runs/") {
 		t.Errorf("Location = %s", loc)
 	}
-	for _, p := range []string{"/threads/t1", "/threads/t1/state", "/threads/t1/history", "/threads/t1/runs", "/assistants/lead_agent", "/threads", "/info"} {
+	for _, p := range []string{"/threads/t1", "/threads/t1/state", "/threads/t1/history", "/threads/t1/runs",
+		"/assistants/lead_agent", "/threads", "/info"} {
 		root := w.send(t, "GET", p, "")
 		for _, mount := range []string{"/api/langgraph", "/api"} {
 			if other := w.send(t, "GET", mount+p, ""); other.body != root.body || other.status != http.StatusOK {
@@ -235,13 +245,15 @@ func TestRequestsNameTheirWrongField(t *testing.T) {
 	if a := w.send(t, "GET", "/threads/t", ""); a.status != 404 {
 		t.Errorf("a refused run made a thread: %s", a.body)
 	}
-	a := w.send(t, "POST", "/threads/t2/runs", `{"input":{"messages":"x","own":1},"context":{"model_name":"bad","mode":"flash"},"config":{"configurable":{"model_name":"good"}}}`, "X-Model", "worse")
+	a := w.send(t, "POST", "/threads/t2/runs",
+		`{"input":{"messages":"x","own":1},"context":{"model_name":"bad","mode":"flash"},"config":{"configurable":{"model_name":"good"}}}`, "X-Model", "worse")
 	run := decode[map[string]any](t, a.body)
 	if a.status != 200 || !strings.Contains(fmt.Sprint(run["metadata"]), "model worse is not configured") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	kw := run["kwargs"].(map[string]any)
-	if got := fmt.Sprint(kw["context"], kw["config"], kw["header_model"]); got != "map[mode:flash] map[configurable:map[model_name:good]] <nil>" {
+	got := fmt.Sprint(kw["context"], kw["config"], kw["header_model"])
+	if got != "map[mode:flash] map[configurable:map[model_name:good]] <nil>" {
 		t.Errorf("kwargs = %s", got)
 	}
 }
@@ -282,7 +294,8 @@ func TestSearchExtractsValues(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	w.ok(t, "POST", "/threads", `{"thread_id":"x","metadata":{"a":{"b":[1,{"c":"deep"}]}},"supersteps":[{"updates":[{"values":{"title":"T","messages":[{"role":"user","content":"first"},{"role":"user","content":"last"}]}}]}]}`)
 	w.table(t, []row{
-		{"values", "POST", "/threads/search", `{"ids":["x"],"select":["thread_id"],"extract":{"last":"values.messages[-1].content","first":"values.messages[0].content","none":"values.messages[9].content","title":"values.title"}}`, 200,
+		{"values", "POST", "/threads/search",
+			`{"ids":["x"],"select":["thread_id"],"extract":{"last":"values.messages[-1].content","first":"values.messages[0].content","none":"values.messages[9].content","title":"values.title"}}`, 200,
 			`[{"extracted":{"first":"first","last":"last","none":null,"title":"T"},"thread_id":"x"}]`},
 		{"metadata", "POST", "/threads/search", `{"ids":["x"],"select":["status"],"extract":{"c":"metadata.a.b[1].c","odd":"metadata.a[0]","title":"values.title"}}`, 200, `[{"extracted":{"c":"deep","odd":null,"title":"T"},"status":"interrupted"}]`},
 		{"without select values stay short", "POST", "/threads/search", `{"ids":["x"],"extract":{"n":"values.messages[0].type"}}`, 200, `"values":{"title":"T"},"interrupts":{},"error":null,"extracted":{"n":"human"}}]`},
@@ -303,7 +316,8 @@ func TestPinnedThreadsComeFirst(t *testing.T) {
 	}
 	for _, c := range []struct{ path, body, want string }{
 		{"/threads/search", `{}`, "t1"}, {"/api/threads/search", `{"metadata":{"deerflow_pinned":true}}`, "t1"},
-		{"/threads/search", `{"sort_by":"thread_id","sort_order":"desc"}`, "t3"}, {"/threads/search", `{"limit":1,"offset":1,"sort_by":"thread_id","sort_order":"asc"}`, "t1"},
+		{"/threads/search", `{"sort_by":"thread_id","sort_order":"desc"}`, "t3"},
+		{"/threads/search", `{"limit":1,"offset":1,"sort_by":"thread_id","sort_order":"asc"}`, "t1"},
 	} {
 		list := decode[[]map[string]any](t, w.send(t, "POST", c.path, c.body).body)
 		if list[0]["thread_id"] != c.want {
@@ -311,7 +325,8 @@ func TestPinnedThreadsComeFirst(t *testing.T) {
 		}
 	}
 	w.ok(t, "PATCH", "/threads/t1", `{"metadata":{"deerflow_pinned":"yes"}}`) // only true pins
-	if list := decode[[]map[string]any](t, w.send(t, "POST", "/threads/search", "").body); list[0]["thread_id"] == "t1" && list[0]["updated_at"] == list[3]["updated_at"] {
+	list := decode[[]map[string]any](t, w.send(t, "POST", "/threads/search", "").body)
+	if list[0]["thread_id"] == "t1" && list[0]["updated_at"] == list[3]["updated_at"] {
 		t.Errorf("a text pins")
 	}
 }
@@ -353,24 +368,28 @@ func TestThreadsHaveATimeToLive(t *testing.T) {
 // TestAThreadGoesWhenItsTimeIsOver sweeps as of moments to come.
 func TestAThreadGoesWhenItsTimeIsOver(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	old := store.Thread{ID: "old", Owner: "default", Status: runs.Idle, CreatedAt: time.Now().Add(-48 * time.Hour), UpdatedAt: time.Now().Add(-48 * time.Hour)}
+	old := store.Thread{ID: "old", Owner: "default", Status: runs.Idle, CreatedAt: time.Now().Add(-48 * time.Hour),
+		UpdatedAt: time.Now().Add(-48 * time.Hour)}
 	if err := w.db.Commit(t.Context(), store.Batch{Thread: &old, NewThread: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.ok(t, "POST", "/threads", `{"thread_id":"made","ttl":600}`)
 	w.ok(t, "POST", "/threads", `{"thread_id":"stays"}`)
-	w.ok(t, "POST", "/threads", `{"thread_id":"made","if_exists":"do_nothing","ttl":1}`) // one that exists is left alone
-	w.ok(t, "PATCH", "/threads/old", `{"ttl":1200}`)                                     // counts from now on
+	// one that exists is left alone
+	w.ok(t, "POST", "/threads", `{"thread_id":"made","if_exists":"do_nothing","ttl":1}`)
+	w.ok(t, "PATCH", "/threads/old", `{"ttl":1200}`) // counts from now on
 	w.ok(t, "POST", "/threads/made/runs/wait", `{"input":{"messages":"hi"}}`)
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{0, "200 200 200"}, {5 * time.Hour, "200 200 200"}, {15 * time.Hour, "404 200 200"}, {25 * time.Hour, "404 404 200"}, {10000 * time.Hour, "404 404 200"}} {
+	}{{0, "200 200 200"}, {5 * time.Hour, "200 200 200"}, {15 * time.Hour, "404 200 200"},
+		{25 * time.Hour, "404 404 200"}, {10000 * time.Hour, "404 404 200"}} {
 		w.eventually(t, func() bool { return w.m.Active("made") == "" })
 		if _, err := w.m.Sweep(t.Context(), runs.Policy{}, time.Now().Add(c.after)); err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprint(w.send(t, "GET", "/threads/made", "").status, w.send(t, "GET", "/threads/old", "").status, w.send(t, "GET", "/threads/stays", "").status)
+		got := fmt.Sprint(w.send(t, "GET", "/threads/made", "").status, w.send(t, "GET", "/threads/old", "").status,
+			w.send(t, "GET", "/threads/stays", "").status)
 		if got != c.want {
 			t.Errorf("after %s: %s, want %s", c.after, got, c.want)
 		}

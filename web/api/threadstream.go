@@ -32,8 +32,8 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 			set.state = true
 		case "lifecycle": // beginnings and ends are always told
 		default:
-			return set, httpx.Invalid("query", "stream_mode", "unknown mode %q (want run_modes, lifecycle or state_update)",
-				route.Cut(name, 40))
+			return set, httpx.Invalid("query", "stream_mode",
+				"unknown mode %q (want run_modes, lifecycle or state_update)", route.Cut(name, 40))
 		}
 	}
 	return set, nil

@@ -59,12 +59,14 @@ func TestAThreadsStreamShowsEveryRunToCome(t *testing.T) {
 	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"before"}}`)
 	l := w.attend(t, "/threads/t1/stream")
 	for _, say := range []string{"one", "two"} {
-		run := w.ok(t, "POST", "/threads/t1/runs", `{"input":{"messages":"`+say+`"},"stream_mode":["messages-tuple","values"]}`)["run_id"].(string)
+		run := w.ok(t, "POST", "/threads/t1/runs",
+			`{"input":{"messages":"`+say+`"},"stream_mode":["messages-tuple","values"]}`)["run_id"].(string)
 		fs := l.until(t, "run_done")
 		if fs[0].event != "metadata" || !strings.Contains(fs[0].data, run) {
 			t.Fatalf("%s begins with %+v", say, fs[0])
 		}
-		if names := events(fs); strings.Contains(names, "end") || !strings.Contains(names, "messages") || !strings.Contains(names, "values") {
+		if names := events(fs); strings.Contains(names, "end") || !strings.Contains(names, "messages") ||
+			!strings.Contains(names, "values") {
 			t.Errorf("%s: %s", say, names)
 		}
 		if last := fs[len(fs)-1]; last.data != `{"run_id":"`+run+`","thread_id":"t1"}` || last.id == "" {

@@ -25,7 +25,8 @@ type traceJSON struct {
 // spans are the calls of a run, without where their prompts are.
 func (m mount) spans(c echo.Context, r store.Run) ([]inspect.Span, error) {
 	if m.Inspect == nil {
-		return nil, httpx.Errorf(http.StatusNotFound, "What calls of runs take isn't kept here (inspector.enabled in the config)")
+		return nil, httpx.Errorf(http.StatusNotFound,
+			"What calls of runs take isn't kept here (inspector.enabled in the config)")
 	}
 	return m.Inspect.Spans(c.Request().Context(), r.ThreadID, r.ID)
 }
@@ -76,13 +77,14 @@ func (m mount) traceCall(c echo.Context, r store.Run) error {
 func traceSchemas() map[string]openapi.Schema {
 	call := func(more ...openapi.Prop) openapi.Schema {
 		str, num := openapi.String(), openapi.Int(0)
-		return openapi.Object(append([]openapi.Prop{openapi.Req("id", num), openapi.Req("kind", openapi.Enum(inspect.KindRun,
-			inspect.KindModel, inspect.KindTool, inspect.KindSide)), openapi.Req("name", str), openapi.Opt("helper", str),
-			openapi.Opt("call_id", str), openapi.Req("began", num), openapi.Opt("first_token", num), openapi.Req("took", num),
+		return openapi.Object(append([]openapi.Prop{openapi.Req("id", num),
+			openapi.Req("kind", openapi.Enum(inspect.KindRun, inspect.KindModel, inspect.KindTool, inspect.KindSide)),
+			openapi.Req("name", str), openapi.Opt("helper", str), openapi.Opt("call_id", str),
+			openapi.Req("began", num), openapi.Opt("first_token", num), openapi.Req("took", num),
 			openapi.Req("status", str), openapi.Opt("error", str), openapi.Opt("response_model", str),
 			openapi.Opt("finish_reason", str), openapi.Opt("message_id", str), openapi.Opt("usage", openapi.Map(nil)),
-			openapi.Opt("arguments", str), openapi.Opt("result", str), openapi.Opt("answer", str), openapi.Opt("messages", num),
-			openapi.Opt("tools", num)}, more...)...)
+			openapi.Opt("arguments", str), openapi.Opt("result", str), openapi.Opt("answer", str),
+			openapi.Opt("messages", num), openapi.Opt("tools", num)}, more...)...)
 	}
 	return map[string]openapi.Schema{
 		"Trace": openapi.Object(openapi.Req("thread_id", openapi.ID()), openapi.Req("run_id", openapi.String()),

@@ -93,7 +93,8 @@ func (w *world) attendEvents(t *testing.T, thread, body string, headers ...strin
 // command sends a command that must succeed and returns its result.
 func (w *world) command(t *testing.T, thread, method, params string) map[string]any {
 	t.Helper()
-	a := w.ok(t, "POST", "/threads/"+thread+"/commands", fmt.Sprintf(`{"id":7,"method":%q,"params":%s}`, method, params))
+	a := w.ok(t, "POST", "/threads/"+thread+"/commands",
+		fmt.Sprintf(`{"id":7,"method":%q,"params":%s}`, method, params))
 	if a["type"] != "success" || a["id"] != 7.0 {
 		t.Fatalf("%s: %v", method, a)
 	}
@@ -103,7 +104,8 @@ func (w *world) command(t *testing.T, thread, method, params string) map[string]
 // refused sends a command that must not succeed and returns the code.
 func (w *world) refused(t *testing.T, thread, method, params string) string {
 	t.Helper()
-	a := w.ok(t, "POST", "/threads/"+thread+"/commands", fmt.Sprintf(`{"id":7,"method":%q,"params":%s}`, method, params))
+	a := w.ok(t, "POST", "/threads/"+thread+"/commands",
+		fmt.Sprintf(`{"id":7,"method":%q,"params":%s}`, method, params))
 	if a["type"] != "error" || a["message"] == "" {
 		t.Fatalf("%s: %v", method, a)
 	}
@@ -124,7 +126,8 @@ func brief(t *testing.T, list []told) string {
 		}
 		fmt.Fprintf(&b, "%s%s", place, e.Method)
 		d := decode[map[string]any](t, string(e.Params.Data))
-		for _, name := range []string{"event", "role", "index", "content", "delta", "reason", "tool_name", "input", "source", "payload", "error"} {
+		for _, name := range []string{"event", "role", "index", "content", "delta", "reason", "tool_name", "input",
+			"source", "payload", "error"} {
 			if v, ok := d[name]; ok {
 				one, err := json.Marshal(v)
 				if err != nil {
@@ -253,7 +256,8 @@ func TestAThreadsEventsGoOnBehindAnyOfThem(t *testing.T) {
 }
 
 func TestAThreadIsHeardFromBeforeItExistsAndFromRunToRun(t *testing.T) {
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two")}}})
+	w := open(t,
+		&agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two")}}})
 	hear := w.attendEvents(t, "new", `{"channels":["messages","lifecycle"]}`)
 	for range 2 {
 		w.command(t, "new", "run.start", `{"assistant_id":"lead_agent","input":{"messages":"hi"}}`)
@@ -286,11 +290,13 @@ func TestAQuestionIsToldAndAnswered(t *testing.T) {
 			asked = e
 		}
 	}
-	if list[len(list)-1].member(t, "event") != "interrupted" || !strings.Contains(string(asked.Params.Data), "Which colour?") {
+	if list[len(list)-1].member(t, "event") != "interrupted" ||
+		!strings.Contains(string(asked.Params.Data), "Which colour?") {
 		t.Fatalf("%s", brief(t, list))
 	}
 	id := asked.member(t, "interrupt_id")
-	if got := w.refused(t, "t1", "input.respond", `{"interrupt_id":"nope","response":"x"}`); got != "no_such_interrupt" {
+	got := w.refused(t, "t1", "input.respond", `{"interrupt_id":"nope","response":"x"}`)
+	if got != "no_such_interrupt" {
 		t.Errorf("a foreign interrupt: %s", got)
 	}
 	w.command(t, "t1", "input.respond", fmt.Sprintf(`{"namespace":[],"interrupt_id":%q,"response":"blue"}`, id))
@@ -302,7 +308,8 @@ func TestAQuestionIsToldAndAnswered(t *testing.T) {
 	if b, err := json.Marshal(state); err != nil || !strings.Contains(string(b), `"content":"blue"`) {
 		t.Errorf("%s %v", b, err)
 	}
-	if got := w.refused(t, "t1", "input.respond", fmt.Sprintf(`{"interrupt_id":%q,"response":"x"}`, id)); got != "invalid_argument" {
+	if got := w.refused(t, "t1", "input.respond",
+		fmt.Sprintf(`{"interrupt_id":%q,"response":"x"}`, id)); got != "invalid_argument" {
 		t.Errorf("answered twice: %s", got)
 	}
 }
@@ -347,7 +354,8 @@ func TestAFailedRunIsTold(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	w := open(t, &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two")}}})
+	w := open(t,
+		&agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("one"), agenttest.Say("two")}}})
 	for name, c := range map[string]struct{ method, params, want string }{
 		"unknown":              {"bogus.method", `{}`, "unknown_command"},
 		"no assistant":         {"run.start", `{}`, "invalid_argument"},
@@ -372,7 +380,8 @@ func TestCommands(t *testing.T) {
 	w.command(t, "t1", "run.start", `{"assistant_id":"lead_agent","input":{"messages":"hi"}}`)
 	w.listen(t, "t1", `{"channels":["lifecycle"]}`, 1)
 	state := w.command(t, "t1", "state.get", `{"namespace":[],"keys":["title"]}`)
-	if values := state["values"].(map[string]any); len(values) != 1 || state["checkpoint"].(map[string]any)["id"] == "" {
+	values := state["values"].(map[string]any)
+	if len(values) != 1 || state["checkpoint"].(map[string]any)["id"] == "" {
 		t.Errorf("state = %v", state)
 	}
 	list := w.command(t, "t1", "state.listCheckpoints", `{"limit":2}`)["checkpoints"].([]any)

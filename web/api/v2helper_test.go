@@ -27,10 +27,12 @@ tools messages "content-block-start" 0 {"text":"","type":"text"}
 tools messages "content-block-delta" 0 {"text":"psst","type":"text-delta"}
 `
 	got := brief(t, inner)
-	if !strings.HasPrefix(got, want) || strings.Count(got, "lifecycle") != 2 || !strings.Contains(got, `tools lifecycle "completed"`) {
+	if !strings.HasPrefix(got, want) || strings.Count(got, "lifecycle") != 2 ||
+		!strings.Contains(got, `tools lifecycle "completed"`) {
 		t.Errorf("got\n%s\nwant first\n%s", got, want)
 	}
-	if root := brief(t, list); strings.Contains(root, `"task_started"`) || !strings.Contains(root, "\ntools \"tool-started\" \"task\"") {
+	root := brief(t, list)
+	if strings.Contains(root, `"task_started"`) || !strings.Contains(root, "\ntools \"tool-started\" \"task\"") {
 		t.Errorf("all:\n%s", root)
 	}
 }

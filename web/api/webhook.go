@@ -43,7 +43,8 @@ func checkWebhook(raw string) error {
 	if err != nil || len(raw) > maxWebhookURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil {
 		return httpx.Invalid("body", "webhook",
-			"want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL, route.Cut(raw, 80))
+			"want an http or https address of at most %d characters, without a user name, got %q", maxWebhookURL,
+			route.Cut(raw, 80))
 	}
 	return nil
 }

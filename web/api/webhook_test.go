@@ -115,9 +115,12 @@ func TestWebhookHearsHowARunEnded(t *testing.T) {
 			}
 			w := open(t, a, withPost(post))
 			w.telling(t)
-			started := decode[map[string]any](t, w.send(t, "POST", c.path, `{"input":{"messages":["go"]},"webhook":"`+to.url+`/done?x=1"`+c.more+`}`).body)
+			started := decode[map[string]any](t,
+				w.send(t, "POST", c.path, `{"input":{"messages":["go"]},"webhook":"`+to.url+`/done?x=1"`+c.more+
+					`}`).body)
 			got := to.next(t)
-			if got["run_id"] != started["run_id"] || got["thread_id"] != started["thread_id"] || got["status"] != c.status || got["webhook_sent_at"] == "" {
+			if got["run_id"] != started["run_id"] || got["thread_id"] != started["thread_id"] ||
+				got["status"] != c.status || got["webhook_sent_at"] == "" {
 				t.Errorf("told %v", got)
 			}
 			values := got["values"].(map[string]any)["messages"].([]any)
@@ -154,7 +157,8 @@ func TestWebhookIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, sayAgent("hi"), withPost(p))
-			w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":["go"]},"webhook":"http://example.com/hook"}`)
+			w.send(t, "POST", "/threads/t1/runs/wait",
+				`{"input":{"messages":["go"]},"webhook":"http://example.com/hook"}`)
 			if owed := w.owed(t); len(owed) != 1 {
 				t.Fatalf("stored with the end: %v", owed)
 			}
@@ -168,8 +172,11 @@ func TestWebhookOfACancelledRunInTheQueue(t *testing.T) {
 	to := receive(t)
 	w := open(t, sayAgent("hi"), withPost(post))
 	w.telling(t)
-	run := decode[map[string]any](t, w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":["go"]},"after_seconds":3600,"webhook":"`+to.url+`"}`).body)
-	if a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), ""); a.status != http.StatusNoContent {
+	run := decode[map[string]any](t,
+		w.send(t, "POST", "/threads/t1/runs", `{"input":{"messages":["go"]},"after_seconds":3600,"webhook":"`+to.url+
+			`"}`).body)
+	a := w.send(t, "POST", fmt.Sprintf("/threads/t1/runs/%s/cancel?wait=1", run["run_id"]), "")
+	if a.status != http.StatusNoContent {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if got := to.next(t); got["status"] != "interrupted" || got["run_id"] != run["run_id"] {
@@ -179,12 +186,15 @@ func TestWebhookOfACancelledRunInTheQueue(t *testing.T) {
 
 func TestWebhooksMustBeAddressesOfWebServers(t *testing.T) {
 	w := open(t, sayAgent("hi"))
-	for _, bad := range []string{"/relative", "ftp://example.com/x", "http://", "https://user:pass@example.com/", "nonsense", "http://example.com/" + strings.Repeat("x", 2048)} {
-		if a := w.send(t, "POST", "/threads/t1/runs", `{"webhook":"`+bad+`"}`); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"webhook"`) {
+	for _, bad := range []string{"/relative", "ftp://example.com/x", "http://", "https://user:pass@example.com/",
+		"nonsense", "http://example.com/" + strings.Repeat("x", 2048)} {
+		a := w.send(t, "POST", "/threads/t1/runs", `{"webhook":"`+bad+`"}`)
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"webhook"`) {
 			t.Errorf("%.40s: %d %s", bad, a.status, a.body)
 		}
 	}
-	if a := w.send(t, "POST", "/threads/t1/runs", `{"after_seconds":-1}`); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"after_seconds"`) {
+	if a := w.send(t, "POST", "/threads/t1/runs", `{"after_seconds":-1}`); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, `"after_seconds"`) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

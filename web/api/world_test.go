@@ -117,7 +117,8 @@ func (w *world) send(t *testing.T, method, path, body string, headers ...string)
 	return answer{res.StatusCode, res.Header, string(b)}
 }
 
-func (w *world) request(t *testing.T, ctx context.Context, method, path, body string, headers ...string) *http.Response {
+func (w *world) request(t *testing.T, ctx context.Context, method, path, body string,
+	headers ...string) *http.Response {
 	t.Helper()
 	var r io.Reader
 	if body != "" {
@@ -239,12 +240,14 @@ const toolBody = `{"assistant_id":"lead_agent","input":{"messages":[{"role":"use
 
 // toolAgent answers with a call, then with text.
 func toolAgent() *agent.Agent {
-	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("get_weather")}, Model: &agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Reasoning: "thinking"}, {Text: "Let "}, {Text: "me."},
-			{Calls: []agent.CallDelta{{ID: "call_1", Name: "get_weather"}}}, {Calls: []agent.CallDelta{{Args: `{"city":`}}}, {Calls: []agent.CallDelta{{Args: `"Paris"}`}}},
-			{Finish: "tool_calls", Usage: &agent.Usage{Input: 10, Output: 5, Total: 15}, Model: "fake"}}},
-		agenttest.Say("It is ", "sunny."),
-	}}}
+	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("get_weather")},
+		Model: &agenttest.Script{Replies: []agenttest.Reply{
+			{Chunks: []agent.Chunk{{Reasoning: "thinking"}, {Text: "Let "}, {Text: "me."},
+				{Calls: []agent.CallDelta{{ID: "call_1", Name: "get_weather"}}},
+				{Calls: []agent.CallDelta{{Args: `{"city":`}}}, {Calls: []agent.CallDelta{{Args: `"Paris"}`}}},
+				{Finish: "tool_calls", Usage: &agent.Usage{Input: 10, Output: 5, Total: 15}, Model: "fake"}}},
+			agenttest.Say("It is ", "sunny."),
+		}}}
 }
 
 func sayAgent(words ...string) *agent.Agent {
@@ -256,7 +259,8 @@ func askAgent() *agent.Agent {
 	ask := &agent.Tool{Name: "ask_clarification", Description: "asks", Schema: json.RawMessage(`{"type":"object"}`),
 		Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 			return agent.Result{Content: agent.Text("Which colour?"), End: true,
-				Artifact: json.RawMessage(`{"human_input":{"version":1,"kind":"human_input_request","question":"Which colour?","input_mode":"free_text"}}`)}, nil
+				Artifact: json.RawMessage(
+					`{"human_input":{"version":1,"kind":"human_input_request","question":"Which colour?","input_mode":"free_text"}}`)}, nil
 		}}
 	return &agent.Agent{Tools: []*agent.Tool{ask}, Model: &agenttest.Script{Replies: []agenttest.Reply{
 		agenttest.Call("q1", "ask_clarification", `{"question":"Which colour?"}`), agenttest.Say("Blue ", "it is.")}}}

@@ -90,7 +90,8 @@ func TestAttacksThroughTheChat(t *testing.T) {
 	w := newWorld(t, "")
 	w.must(t, sandbox.ProviderNamespace)
 	w.settleVictim(t)
-	all := slices.Concat(onFiles(), onKernel(), onOthers(), onNeighbours(), onNetwork(), withPaths(), withLinks(), withRaces(), onRoutes())
+	all := slices.Concat(onFiles(), onKernel(), onOthers(), onNeighbours(), onNetwork(), withPaths(), withLinks(),
+		withRaces(), onRoutes())
 	if len(all) < 100 {
 		t.Errorf("%d attacks", len(all))
 	}

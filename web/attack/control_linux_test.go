@@ -46,7 +46,8 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 		})
 	}
 	t.Run("a writer in the background", func(t *testing.T) {
-		w.try(t, "writer", attack{shell: `(for i in $(seq 30); do head -c 8M /dev/zero > f$i; done) >/dev/null 2>&1 & echo started`})
+		w.try(t, "writer",
+			attack{shell: `(for i in $(seq 30); do head -c 8M /dev/zero > f$i; done) >/dev/null 2>&1 & echo started`})
 		for end := time.Now().Add(patience); w.written(t, "writer") < 200<<20; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("only %d bytes were written", w.written(t, "writer"))
@@ -54,7 +55,8 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 		}
 	})
 	t.Run("processes that stay", func(t *testing.T) {
-		w.try(t, "sleepers", attack{shell: `for i in $(seq 80); do setsid -f bash -c 'exec -a $MARK-left sleep 300' >/dev/null 2>&1 </dev/null; done`})
+		w.try(t, "sleepers",
+			attack{shell: `for i in $(seq 80); do setsid -f bash -c 'exec -a $MARK-left sleep 300' >/dev/null 2>&1 </dev/null; done`})
 		for end := time.Now().Add(patience); len(outsiders()) < 80; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%d processes stay", len(outsiders()))
@@ -64,7 +66,8 @@ func TestTheSameChecksFireWithoutASandbox(t *testing.T) {
 	t.Run("tools for files", func(t *testing.T) {
 		name := filepath.Join(w.data, "threads", "reader", "user-data", "workspace", "x")
 		put(t, name, secret+"inside")
-		told := w.try(t, "reader", attack{uses: []use{tool("read_file", "path", "x"), tool("grep", "pattern", "CANARY", "path", ".")}})
+		told := w.try(t, "reader",
+			attack{uses: []use{tool("read_file", "path", "x"), tool("grep", "pattern", "CANARY", "path", ".")}})
 		if strings.Count(told, secret) < 2 || len(w.damage(t, "reader", told)) == 0 {
 			t.Errorf("told %q", told)
 		}

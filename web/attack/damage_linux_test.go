@@ -23,8 +23,9 @@ func (w *world) state() string {
 	for _, dir := range []string{w.outside, filepath.Join(w.data, "threads", "victim")} {
 		b.WriteString(tree(dir))
 	}
-	for _, name := range []string{filepath.Join(w.data, "secrets.env"), filepath.Join(filepath.Dir(w.data), "config.yaml"),
-		"/etc/passwd", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/user/max_user_namespaces", "/proc/sys/vm/overcommit_memory"} {
+	for _, name := range []string{filepath.Join(w.data, "secrets.env"),
+		filepath.Join(filepath.Dir(w.data), "config.yaml"), "/etc/passwd", "/proc/sys/kernel/core_pattern",
+		"/proc/sys/kernel/hostname", "/proc/sys/user/max_user_namespaces", "/proc/sys/vm/overcommit_memory"} {
 		content, err := os.ReadFile(name)
 		fmt.Fprintf(&b, "%s %x %v\n", name, sha256.Sum256(content), err)
 	}
@@ -81,7 +82,8 @@ func (w *world) damage(t *testing.T, thread, told string) (all []string) {
 	if !w.plain {
 		all = append(all, outsiders()...)
 	}
-	if b, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(b), "/threads/"+thread+"/") {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || strings.Contains(string(b), "/threads/"+thread+"/") {
 		all = append(all, fmt.Sprintf("a mount of the sandbox is on the host, or %v", err))
 	}
 	if status, body := w.send(t, "GET", "/ok", "", ""); status != 200 {
@@ -109,9 +111,10 @@ func difference(before, after string) string {
 
 // marks looks for what attacks leave in folders of the host.
 func marks(w *world) (all []string) {
-	for _, dir := range []string{"/", "/usr", "/usr/bin", "/usr/local/bin", "/bin", "/lib", "/opt", "/etc", "/etc/cron.d", "/etc/profile.d", "/run", "/var",
-		"/var/tmp", "/var/run", "/tmp", "/dev", "/dev/shm", "/home", "/root", "/srv", "/mnt", "/proc/sys", w.data, filepath.Join(w.data, "threads"),
-		filepath.Dir(w.data), os.TempDir(), filepath.Join(w.data, "run")} {
+	for _, dir := range []string{"/", "/usr", "/usr/bin", "/usr/local/bin", "/bin", "/lib", "/opt", "/etc",
+		"/etc/cron.d", "/etc/profile.d", "/run", "/var", "/var/tmp", "/var/run", "/tmp", "/dev", "/dev/shm", "/home",
+		"/root", "/srv", "/mnt", "/proc/sys", w.data, filepath.Join(w.data, "threads"), filepath.Dir(w.data),
+		os.TempDir(), filepath.Join(w.data, "run")} {
 		found, err := filepath.Glob(filepath.Join(dir, mark+"*"))
 		if err != nil {
 			all = append(all, err.Error())

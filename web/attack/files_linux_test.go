@@ -16,7 +16,8 @@ const (
 
 // call makes a system call and prints its answer.
 func call(args string) string {
-	return `python3 -c 'import ctypes, os; l = ctypes.CDLL(None, use_errno=True); r = l.syscall(` + args + `); print(r, os.strerror(ctypes.get_errno()))'` + "\n"
+	return `python3 -c 'import ctypes, os; l = ctypes.CDLL(None, use_errno=True); r = l.syscall(` + args +
+		`); print(r, os.strerror(ctypes.get_errno()))'` + "\n"
 }
 
 // onFiles are attacks on files of the host from a script.
@@ -45,8 +46,9 @@ END`, want: `(Invalid cross-device link\n){3}(.|\n)*\['mnt'\]`},
 		{name: "write into system folders", shell: `for d in / /usr /usr/bin /usr/local/bin /bin /lib /opt /etc /etc/cron.d /run /var /home /mnt /mnt/user-data/.. /proc/sys /dev /.sbx; do echo x > $d/$MARK; done; touch "$OUTSIDE/$MARK" "$DATA/$MARK"`, want: `(` + readOnly + `(.|\n)*){8}` + missing},
 		{name: "change accounts and start-up files", shell: `echo "x::0:0::/:/bin/sh" >> /etc/passwd; echo x > /etc/ld.so.preload; echo x > /etc/profile.d/$MARK; sed -i s/agent/root/ /etc/passwd /etc/group; id -u`, want: `(` + readOnly + `|` + denied + `)(.|\n)*\n1000$`},
 		{name: "overwrite own program", shell: `cp /bin/true /.sbx/init; : > /proc/1/exe; : > /proc/$PPID/exe; exec 9<>/.sbx/init; rm -f /.sbx/init; ls /.sbx | wc -l`, want: `(` + readOnly + `|` + denied + `|busy)(.|\n)*\n1$`},
-		{name: "be the program that is started next", shell: `mkdir -p ~/bin ~/.local/bin; for n in bash sh ls python3; do printf '#!/proc/self/exe\n' > ~/bin/$n; chmod 755 ~/bin/$n; done; echo 'echo HIJACKED' > ~/.bashrc; cp ~/.bashrc ~/.profile; cp ~/.bashrc ~/.bash_profile; ./$MARK; /home/agent/bin/ls; echo planted`,
-			uses: []use{tool("bash", "command", "ls >/dev/null; echo clean")}, want: `planted\nclean$`},
+		{name: "be the program that is started next",
+			shell: `mkdir -p ~/bin ~/.local/bin; for n in bash sh ls python3; do printf '#!/proc/self/exe\n' > ~/bin/$n; chmod 755 ~/bin/$n; done; echo 'echo HIJACKED' > ~/.bashrc; cp ~/.bashrc ~/.profile; cp ~/.bashrc ~/.bash_profile; ./$MARK; /home/agent/bin/ls; echo planted`,
+			uses:  []use{tool("bash", "command", "ls >/dev/null; echo clean")}, want: `planted\nclean$`},
 		{name: "plant a program for other users", shell: `cp /bin/bash s; chmod u+s s; chmod 6755 s; install -m 4755 /bin/true t; python3 -c 'import os; os.mknod("m", 0o104755)'; tar --version >/dev/null && ln /usr/bin/su hard; stat -c %a s t m`, want: notPerm + `(.|\n)*7[0-7]5\n`},
 		{name: "plant a program by an archive", shell: `python3 - <<'END'
 import io, tarfile, os
@@ -64,14 +66,19 @@ tar xpPf a.tar; stat -c '%n %a' s; ls d`, want: `(` + notPerm + `|` + denied + `
 		{name: "give files away", shell: `touch o; chown 0:0 o; chown 65534 o; chgrp 0 o; setfacl -m u:0:rwx o; stat -c '%u %g' o`, want: `(` + notPerm + `|Invalid argument)(.|\n)*\n1000 1000$`},
 		{name: "mount over what is shown", shell: `mount --bind /usr/share /mnt/user-data/outputs; umount -l /mnt/user-data/workspace; mv /mnt/user-data/workspace /mnt/user-data/gone; rmdir /mnt/user-data/uploads; ls -d /mnt/user-data/workspace`, want: `(superuser|denied|not permitted)(.|\n)*\n/mnt/user-data/workspace$`},
 		{name: "dump core onto the host", shell: `ulimit -c unlimited; ulimit -c; cd /tmp; python3 -c 'import os; os.abort()'; ls -A /tmp /mnt/user-data/workspace | grep -c core`, want: `^.*cannot modify limit(.|\n)*\n0\nExit Code: 1$`},
-		{name: "leave links for the owner", shell: `ln -s "$SECRET" /mnt/user-data/outputs/report.txt; ln -s "$DATA" /mnt/user-data/outputs/folder; ln -s /proc/self/environ /mnt/user-data/outputs/env.txt; echo left`,
-			uses: []use{tool("present_files", "filepaths", []string{"/mnt/user-data/outputs/report.txt"}), tool("present_files", "filepaths", []string{"/mnt/user-data/outputs/env.txt"}), tool("ls", "path", "/mnt/user-data/outputs")},
+		{name: "leave links for the owner",
+			shell: `ln -s "$SECRET" /mnt/user-data/outputs/report.txt; ln -s "$DATA" /mnt/user-data/outputs/folder; ln -s /proc/self/environ /mnt/user-data/outputs/env.txt; echo left`,
+			uses: []use{tool("present_files", "filepaths", []string{"/mnt/user-data/outputs/report.txt"}),
+				tool("present_files", "filepaths", []string{"/mnt/user-data/outputs/env.txt"}),
+				tool("ls", "path", "/mnt/user-data/outputs")},
 			want: `left\nError: (.|\n)*\nError: `,
 			host: func(t *testing.T, w *world, thread string) []string {
-				return w.fetched(t, thread, "outputs/report.txt", "outputs/env.txt", "outputs/folder/secrets.env", "outputs/folder/threads/victim/user-data/workspace/private")
+				return w.fetched(t, thread, "outputs/report.txt", "outputs/env.txt", "outputs/folder/secrets.env",
+					"outputs/folder/threads/victim/user-data/workspace/private")
 			}},
 		{name: "hide files from the quota", shell: `mkdir deep; cd deep; for i in $(seq 300); do mkdir d; cd d || break; done; echo x > x; cd /mnt/user-data/workspace; mv deep $'bad\xff\nname'; ls | wc -l`, want: `\d`},
-		{name: "keep files after the thread", shell: `mkdir -p locked/in; echo x > locked/in/$MARK; chmod 0 locked/in locked; ln -s "$OUTSIDE" out; setsid sleep 3600 >/dev/null 2>&1 & echo kept`, want: `kept`,
+		{name: "keep files after the thread",
+			shell: `mkdir -p locked/in; echo x > locked/in/$MARK; chmod 0 locked/in locked; ln -s "$OUTSIDE" out; setsid sleep 3600 >/dev/null 2>&1 & echo kept`, want: `kept`,
 			host: func(t *testing.T, w *world, thread string) (damage []string) {
 				if status, body := w.send(t, "DELETE", "/api/threads/"+thread, "", ""); status >= 300 {
 					damage = append(damage, "the thread is not deleted: "+body)
@@ -88,7 +95,8 @@ tar xpPf a.tar; stat -c '%n %a' s; ls d`, want: `(` + notPerm + `|` + denied + `
 func (w *world) fetched(t *testing.T, thread string, names ...string) (damage []string) {
 	t.Helper()
 	for _, name := range names {
-		if status, body := w.send(t, "GET", "/api/threads/"+thread+"/artifacts/mnt/user-data/"+name, "", ""); status < 400 {
+		status, body := w.send(t, "GET", "/api/threads/"+thread+"/artifacts/mnt/user-data/"+name, "", "")
+		if status < 400 {
 			damage = append(damage, name+" is served: "+body)
 		}
 	}

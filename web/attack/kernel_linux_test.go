@@ -14,7 +14,8 @@ for f, a in ((os.setuid, (0,)), (os.setgid, (0,)), (os.setresuid, (0, 0, 0)), (o
     except OSError as e: print(e.strerror)
 print(os.getuid(), os.geteuid())`), want: `^((` + notPerm + `|` + denied + `|Invalid argument)\n){6}1000 1000$`},
 		{name: "regain capabilities", shell: call(`126, (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*[0xffffffff] * 6)`) + call(`157, 47, 2, 21, 0, 0`) + call(`157, 24, 21, 0, 0, 0`) + `grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u`, want: `^-1 ` + notPerm + `\n-1 .*\n-1 ` + notPerm + `\n0000000000000000$`},
-		{name: "namespaces of every kind", shell: `for f in U m p n i u C T; do unshare -$f true && echo new $f; unshare -U$f true && echo new U$f; done; ` + python(`
+		{name: "namespaces of every kind",
+			shell: `for f in U m p n i u C T; do unshare -$f true && echo new $f; unshare -U$f true && echo new U$f; done; ` + python(`
 import ctypes, os
 l = ctypes.CDLL(None, use_errno=True)
 for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80):
@@ -25,7 +26,8 @@ for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0
 import ctypes, os, struct
 l = ctypes.CDLL(None, use_errno=True)
 for flag in (0x10000000, 0x20000, 0):
-    print(l.syscall(435, struct.pack("11Q", flag, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0), 88), os.strerror(ctypes.get_errno()))`), want: `^(-1 Function not implemented\n?){3}`},
+    print(l.syscall(435, struct.pack("11Q", flag, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0), 88), os.strerror(ctypes.get_errno()))`),
+			want: `^(-1 Function not implemented\n?){3}`},
 		{name: "enter namespaces of others", shell: python(`
 import ctypes, os
 l = ctypes.CDLL(None, use_errno=True)
@@ -33,7 +35,8 @@ for pid in ("1", "self", str(os.getppid())):
     for kind in ("user", "mnt", "pid", "net"):
         try: fd = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
         except OSError as e: print(e.strerror); continue
-        print(l.setns(fd, 0), os.strerror(ctypes.get_errno()))`) + `nsenter -t 1 -a true`, want: `^((-1 )?(` + notPerm + `|` + denied + `)\n){12}`},
+        print(l.setns(fd, 0), os.strerror(ctypes.get_errno()))`) + `nsenter -t 1 -a true`,
+			want: `^((-1 )?(` + notPerm + `|` + denied + `)\n){12}`},
 		{name: "allow namespaces again", shell: `echo 1000 > /proc/sys/user/max_user_namespaces; echo 1 > /proc/sys/kernel/unprivileged_userns_clone; echo '0 0 1' > /proc/self/uid_map; echo allow > /proc/self/setgroups; cat /proc/sys/user/max_user_namespaces`, want: `(` + readOnly + `|` + denied + `)(.|\n)*\n0$`},
 		{name: "mount by every call", shell: call(`165, b"x", b"/tmp", b"tmpfs", 0, 0`) + call(`165, b"/usr", b"/tmp", 0, 4096, 0`) + call(`428, -100, b"/", 1`) + call(`429, -1, b"", -1, b"", 0`) + call(`430, b"tmpfs", 0`) + call(`433, -100, b"/", 0`) + call(`442, -100, b"/", 0, ctypes.create_string_buffer(32), 32`) + call(`166, b"/proc", 2`) + call(`155, b".", b"."`) + call(`161, b"/tmp"`), want: `^(-1 ` + notPerm + `\n){9}-1 ` + notPerm},
 		{name: "make mounts writable", shell: `mount -o remount,rw,bind / ; mount -o remount,rw /usr; grep -c ' / / ro' /proc/self/mountinfo; touch /usr/$MARK`, want: `(superuser|denied|not permitted)(.|\n)*` + readOnly},

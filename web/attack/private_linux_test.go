@@ -77,13 +77,16 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			w := newWorld(t, "sandbox: {provider: "+provider+"}\n")
 			w.must(t, provider)
-			told := w.try(t, "private", attack{shell: `cd ` + dir + `; for f in app/* app/.env* private/* home/.aws/*; do [ -f $f ] && cat $f; done
+			told := w.try(t, "private",
+				attack{shell: `cd ` + dir +
+					`; for f in app/* app/.env* private/* home/.aws/*; do [ -f $f ] && cat $f; done
 cat app/closed.txt app/server.key app/server.pem app/.env app/.env.production app/id_ed25519 app/credentials.json app/secrets.yaml private/notes home/.aws/config
 cp -r . ~/copy; grep -rh CANARY ~/copy; ls private home/.aws; app/program`})
 			if strings.Contains(told, secret) {
 				t.Errorf("private files are shown: %s", told)
 			}
-			for _, want := range []string{"the program runs", "\nfor everybody", "code for everybody", "an example for everybody"} {
+			for _, want := range []string{"the program runs", "\nfor everybody", "code for everybody",
+				"an example for everybody"} {
 				if !strings.Contains(told, want) {
 					t.Errorf("%q is not shown: %s", want, told)
 				}

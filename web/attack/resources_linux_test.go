@@ -46,7 +46,8 @@ func hogs() []hog {
 		{name: "fork bomb of sessions", shell: `f() { setsid bash -c "$(declare -f f); f & f & sleep 600" & }; f; f; sleep 600`, endless: true, want: `Resource temporarily unavailable(.|\n)*` + tooLong},
 		{name: "threads", shell: python(`
 import threading, time
-for i in range(10000): threading.Thread(target=time.sleep, args=(3,)).start()`), want: `can't start new thread(.|\n)*process limit 64 reached: no more processes or threads could start`},
+for i in range(10000): threading.Thread(target=time.sleep, args=(3,)).start()`),
+			want: `can't start new thread(.|\n)*process limit 64 reached: no more processes or threads could start`},
 		{name: "dead children", shell: python(`
 import os, time
 try:
@@ -99,8 +100,10 @@ except OSError as e: print(e.strerror)`), want: `^Too many references: cannot sp
 		{name: "all of the disk", plain: true, shell: `i=0; while :; do head -c 8M /dev/zero > f$i; i=$((i+1)); sleep 0.02; done`, want: `Thread storage is full \(\d+\.\d MiB of 96\.0 MiB\)\. Delete files under /mnt/user-data before writing\.`, next: `rm -f f*; echo next`},
 		{name: "a full thread", shell: `for i in 1 2 3 4 5 6 7; do head -c 15M /dev/zero > f$i; done; sleep 600`, want: `Thread storage is full`, next: `rm -f f*; echo next`},
 		// It writes 20 MB/s: how much passes before its end is seen depends on how busy the machine is.
-		{name: "a writer in the background", plain: true, shell: `(i=0; while :; do head -c 4M /dev/zero > f$i; i=$((i+1)); sleep 0.2; done) >/dev/null 2>&1 & echo started`, want: `^started\n`,
-			after: storage, next: `rm -f f*; echo next`, told: `Processes in the background \((bash|head|sleep|, )+\) were ended because the thread's storage was full\.`},
+		{name: "a writer in the background", plain: true,
+			shell: `(i=0; while :; do head -c 4M /dev/zero > f$i; i=$((i+1)); sleep 0.2; done) >/dev/null 2>&1 & echo started`, want: `^started\n`,
+			after: storage, next: `rm -f f*; echo next`,
+			told: `Processes in the background \((bash|head|sleep|, )+\) were ended because the thread's storage was full\.`},
 		{name: "files without a name", plain: true, shell: python(`
 import time
 held = [open(f"f{i}", "wb") for i in range(12)]
@@ -116,7 +119,8 @@ for i in range(40):
     f.write(b"x" * (8 << 20)); f.flush(); time.sleep(0.1)
 time.sleep(600)
 END
-setsid -f python3 w.py >/dev/null 2>&1 </dev/null; echo started`, want: `^started\n`, after: quiet, told: `Processes in the background \(python3\) were ended`},
+setsid -f python3 w.py >/dev/null 2>&1 </dev/null; echo started`, want: `^started\n`, after: quiet,
+			told: `Processes in the background \(python3\) were ended`},
 		{name: "files that are only mapped", plain: true, shell: python(`
 import mmap, os, time
 held = []
@@ -174,7 +178,8 @@ const limits = `
 // Landlock sandbox.
 func TestResourcesWithoutNamespaces(t *testing.T) {
 	t.Parallel()
-	w, quick := newWorld(t, "sandbox:\n  provider: landlock"+limits+"600\n"), newWorld(t, "sandbox:\n  provider: landlock"+limits+"3\n")
+	w, quick := newWorld(t, "sandbox:\n  provider: landlock"+limits+"600\n"),
+		newWorld(t, "sandbox:\n  provider: landlock"+limits+"3\n")
 	w.plain, quick.plain = true, true
 	w.must(t, sandbox.ProviderLandlock)
 	for _, h := range hogs() {
@@ -215,7 +220,8 @@ func TestResourcesThroughTheChat(t *testing.T) {
 	}
 	all.Wait()
 	var after runtime.MemStats
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) { // other tests hold something for a moment
+	// other tests hold something for a moment
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		grown := int64(after.HeapInuse) - int64(before.HeapInuse)
@@ -250,11 +256,13 @@ func (w *world) feed(t *testing.T, h hog) {
 	if w.plain && os.Getuid() != 0 {
 		// The limit includes all other processes of this user, so it may be met earlier.
 		h.told = ""
-		if strings.Contains(after, "The command could not start: the process limit") && strings.Contains(after, "they were ended.") {
+		if strings.Contains(after, "The command could not start: the process limit") &&
+			strings.Contains(after, "they were ended.") {
 			after = w.chat(t, thread, []use{tool("bash", "command", next)})[0]
 		}
 	}
-	if !strings.Contains(after, "next") || strings.Count(after, "\n") > max(2, h.lines) || !regexp.MustCompile(h.told).MatchString(after) {
+	if !strings.Contains(after, "next") || strings.Count(after, "\n") > max(2, h.lines) ||
+		!regexp.MustCompile(h.told).MatchString(after) {
 		t.Errorf("the next command: %q, want %q", after, h.told)
 	}
 	for _, d := range w.damage(t, thread, told) {

@@ -19,11 +19,13 @@ func TestRestartOfTheSandboxFromTheMenu(t *testing.T) {
 			w.plain = provider == sandbox.ProviderLandlock
 			w.must(t, provider)
 			const thread = "restarted"
-			told := w.chat(t, thread, []use{tool("bash", "command", `echo kept > kept; (trap "" TERM HUP INT; exec setsid sleep 3600) >/dev/null 2>&1 & echo started`)})
+			told := w.chat(t, thread, []use{tool("bash", "command",
+				`echo kept > kept; (trap "" TERM HUP INT; exec setsid sleep 3600) >/dev/null 2>&1 & echo started`)})
 			if !strings.Contains(told[0], "started") {
 				t.Fatal(told)
 			}
-			if _, page := w.send(t, "GET", "/workspace/chats/"+thread, "", ""); !strings.Contains(page, `action="/ui/threads/`+thread+`/sandbox"`) {
+			_, page := w.send(t, "GET", "/workspace/chats/"+thread, "", "")
+			if !strings.Contains(page, `action="/ui/threads/`+thread+`/sandbox"`) {
 				t.Error("the menu of the chat has no restart")
 			}
 			if page := w.restart(t, thread); !strings.Contains(page, "Sandbox restarted.") {
@@ -38,7 +40,8 @@ func TestRestartOfTheSandboxFromTheMenu(t *testing.T) {
 				t.Error("the page does not say that nothing was running")
 			}
 			after := w.chat(t, thread, []use{tool("bash", "command", "pgrep -u $UID sleep; cat kept")})[0]
-			if !strings.HasPrefix(after, "kept\n") || !strings.Contains(after, "The sandbox was restarted (by the user). Files are intact;") {
+			if !strings.HasPrefix(after, "kept\n") ||
+				!strings.Contains(after, "The sandbox was restarted (by the user). Files are intact;") {
 				t.Errorf("the next command: %q", after)
 			}
 
@@ -47,7 +50,8 @@ func TestRestartOfTheSandboxFromTheMenu(t *testing.T) {
 			go func() {
 				ended <- strings.Join(w.chat(t, thread, []use{tool("bash", "command", "echo up > up; sleep 3600")}), "")
 			}()
-			for end := time.Now().Add(patience); len(glob(t, w.data+"/threads/"+thread+"/user-data/workspace/up")) == 0; time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(patience); len(glob(t,
+				w.data+"/threads/"+thread+"/user-data/workspace/up")) == 0; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("the command does not start")
 				}

@@ -16,7 +16,8 @@ func TestCommandsToATerminalAreOnlyText(t *testing.T) {
 	w := newWorld(t, "")
 	w.must(t, sandbox.ProviderNamespace)
 	const text = `printf '\033]0;title\007\033[31mred\033[0m \302\233 tab\t. back\b \177 end\n'`
-	told := w.chat(t, "terminal", []use{tool("bash", "command", text+" | tee x")}, []use{tool("read_file", "path", "x"), tool("grep", "pattern", "title", "path", ".")})
+	told := w.chat(t, "terminal", []use{tool("bash", "command", text+" | tee x")},
+		[]use{tool("read_file", "path", "x"), tool("grep", "pattern", "title", "path", ".")})
 	for _, s := range told {
 		if i := strings.IndexAny(s, "\x1b\x07\b\x7f\u009b"); i >= 0 {
 			t.Errorf("%q is left in %q", s[i], s)
@@ -35,23 +36,28 @@ func TestLinksOfCommandsLeadToTheSameFiles(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			w := newWorld(t, "sandbox: {provider: "+provider+"}\n")
 			w.must(t, provider)
-			told := w.chat(t, "linked", []use{tool("bash", "command", `echo words > /mnt/user-data/uploads/a; mkdir /mnt/user-data/outputs/d; ln -s /mnt/user-data/uploads/a b; ln -s /mnt/user-data/outputs/d e; cat b; echo more > e/f`)},
-				[]use{tool("read_file", "path", "b"), tool("read_file", "path", "e/f"), tool("write_file", "path", "e/g", "content", "written")},
+			told := w.chat(t, "linked", []use{tool("bash", "command",
+				`echo words > /mnt/user-data/uploads/a; mkdir /mnt/user-data/outputs/d; ln -s /mnt/user-data/uploads/a b; ln -s /mnt/user-data/outputs/d e; cat b; echo more > e/f`)},
+				[]use{tool("read_file", "path", "b"), tool("read_file", "path", "e/f"),
+					tool("write_file", "path", "e/g", "content", "written")},
 				[]use{tool("bash", "command", "cat /mnt/user-data/outputs/d/g e/g")})
 			for i, want := range []string{"words", "words", "more", "", "written"} {
 				if !strings.Contains(told[i], want) {
 					t.Errorf("%d: told %q, want %s", i, told[i], want)
 				}
 			}
-			if _, body := w.send(t, "GET", "/api/threads/linked/artifacts/mnt/user-data/workspace/b", "", ""); body != "words\n" {
+			_, body := w.send(t, "GET", "/api/threads/linked/artifacts/mnt/user-data/workspace/b", "", "")
+			if body != "words\n" {
 				t.Errorf("served %q", body)
 			}
 			// The same way into another thread stays closed.
 			at := filepath.Join(w.data, "threads", "linked", "user-data", "workspace", "x")
-			if err := os.Symlink(filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), at); err != nil {
+			err := os.Symlink(filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), at)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if told := w.chat(t, "linked", []use{tool("read_file", "path", "x")})[0]; !strings.Contains(told, "Access denied") || strings.Contains(told, secret) {
+			if told := w.chat(t, "linked", []use{tool("read_file", "path", "x")})[0]; !strings.Contains(told,
+				"Access denied") || strings.Contains(told, secret) {
 				t.Errorf("told %q", told)
 			}
 		})

@@ -24,7 +24,8 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Chown(filepath.Join(dir, "tmp"), user, user)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700),
+		os.Chown(filepath.Join(dir, "tmp"), user, user)); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
@@ -32,7 +33,9 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Written by this process, it could be busy: others start programs at the same time.
-	if out, err := exec.CommandContext(t.Context(), "install", "-m", "755", self, filepath.Join(dir, "test")).CombinedOutput(); err != nil {
+	out, err := exec.CommandContext(t.Context(), "install", "-m", "755", self,
+		filepath.Join(dir, "test")).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	programs := programFolder(t)
@@ -53,7 +56,8 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 // runAs runs tests of this program as another user.
 func runAs(t *testing.T, user int, dir string, names []string, env ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.v", "-test.run",
+		"^("+strings.Join(names, "|")+")$")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"FAWN_CI=" + os.Getenv("FAWN_CI"), "FAWN_ATTACK_KEY=" + secret + "environment"}

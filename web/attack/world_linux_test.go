@@ -53,7 +53,8 @@ func newWorld(t *testing.T, conf string) *world {
 	put(t, filepath.Join(w.outside, "secret"), secret+"file")
 	put(t, filepath.Join(w.data, "secrets.env"), "SOME_KEY="+secret+"env-file\n")
 	put(t, config, fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: %sapi-key, supports_vision: true}]\n"+
-		"title: {enabled: false}\nmemory: {enabled: false}\nloop_detection: {enabled: false}\n%s", scriptmodel.Start(t).URL+"/v1", secret, conf))
+		"title: {enabled: false}\nmemory: {enabled: false}\nloop_detection: {enabled: false}\n%s",
+		scriptmodel.Start(t).URL+"/v1", secret, conf))
 	w.listen(t)
 	w.neighbour = exec.Command("sleep", "3600")
 	w.neighbour.Env = []string{"HOST_KEY=" + secret + "process"}
@@ -217,7 +218,8 @@ func (w *world) send(t *testing.T, method, path, kind, body string) (int, string
 
 func (w *world) answer(t *testing.T, method, path, kind, body string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(agenttest.RunBody(path, body)))
+	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path,
+		strings.NewReader(agenttest.RunBody(path, body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,11 +301,13 @@ func (w *world) chat(t *testing.T, thread string, turns ...[]use) []string {
 // script is what the model does to run a script without its text being looked at.
 func (w *world) script(text string) [][]use {
 	head := "exec 2>&1\n"
-	for name, value := range map[string]any{"SECRET": w.outside + "/secret", "OUTSIDE": w.outside, "DATA": w.data, "PORT": w.port,
-		"SERVER": strings.TrimPrefix(w.url, "http://127.0.0.1:"), "SERVERPID": os.Getpid(), "HOSTPID": w.neighbour.Process.Pid,
-		"ABSTRACT": w.abstract, "MARK": mark} {
+	for name, value := range map[string]any{"SECRET": w.outside + "/secret", "OUTSIDE": w.outside, "DATA": w.data,
+		"PORT":   w.port,
+		"SERVER": strings.TrimPrefix(w.url, "http://127.0.0.1:"), "SERVERPID": os.Getpid(),
+		"HOSTPID": w.neighbour.Process.Pid, "ABSTRACT": w.abstract, "MARK": mark} {
 		head += fmt.Sprintf("export %s='%v'\n", name, value)
 	}
 	const name = "/mnt/user-data/workspace/.attack.sh"
-	return [][]use{{tool("write_file", "path", name, "content", head+text+"\n")}, {tool("bash", "command", "bash "+name)}}
+	return [][]use{{tool("write_file", "path", name, "content", head+text+"\n")},
+		{tool("bash", "command", "bash "+name)}}
 }

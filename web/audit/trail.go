@@ -176,8 +176,9 @@ func (t *Trail) release() {
 }
 
 func ranRow(r sandbox.Record) commandRow {
-	return commandRow{Kind: kindCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Origin.Run, Call: r.Origin.ToolCall,
-		Verdict: string(command.Pass), Command: r.Head, SHA256: r.SHA256, outcome: outcomeOf(r)}
+	return commandRow{Kind: kindCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Origin.Run,
+		Call: r.Origin.ToolCall, Verdict: string(command.Pass), Command: r.Head, SHA256: r.SHA256,
+		outcome: outcomeOf(r)}
 }
 
 func outcomeOf(r sandbox.Record) *outcome {
@@ -198,8 +199,8 @@ func (t *Trail) Judged(r middleware.AuditRecord) {
 			Tool: brief(r.Tool), Verdict: string(r.Verdict), Reason: brief(r.Reason), Path: brief(r.Path)})
 		return
 	}
-	row := commandRow{Kind: kindCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS, Call: brief(r.Call),
-		Tool:    brief(r.Tool),
+	row := commandRow{Kind: kindCommand, At: moment(r.Time), Thread: r.Thread, Run: r.Run, NS: r.NS,
+		Call: brief(r.Call), Tool: brief(r.Tool),
 		Verdict: string(r.Verdict), Reason: brief(r.Reason), Command: brief(r.Command), SHA256: r.SHA256}
 	k := callKey{r.Thread, r.Run, r.Call}
 	if ran, ok := t.held[k]; ok {
@@ -238,8 +239,8 @@ func (t *Trail) add(thread, kind string, row any) {
 // lose counts rows, and tells of the first. The caller holds mu.
 func (t *Trail) lose(rows int, thread string, err error) {
 	if t.dropped == 0 {
-		t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them", "thread", thread,
-			"err", err)
+		t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them",
+			"thread", thread, "err", err)
 	}
 	t.dropped += int64(rows)
 }

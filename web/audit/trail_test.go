@@ -28,7 +28,8 @@ func auditStore(t *testing.T) *store.DB {
 }
 
 func ran(call string) sandbox.Record {
-	return sandbox.Record{Time: time.Now(), Thread: "t", Provider: "p", Head: "cmd " + call, Exit: 3, Origin: sandbox.Origin{Run: "r", ToolCall: call}}
+	return sandbox.Record{Time: time.Now(), Thread: "t", Provider: "p", Head: "cmd " + call, Exit: 3,
+		Origin: sandbox.Origin{Run: "r", ToolCall: call}}
 }
 
 // TestACommandIsOneRowHoweverItsHalvesArrive: verdict and outcome are joined, a half that
@@ -37,7 +38,8 @@ func TestACommandIsOneRowHoweverItsHalvesArrive(t *testing.T) {
 	db := auditStore(t)
 	trail := audit.New(db, slog.New(slog.DiscardHandler))
 	judged := func(call, verdict string) middleware.AuditRecord {
-		return middleware.AuditRecord{Time: time.Now(), Thread: "t", Run: "r", Call: call, Tool: "bash", Verdict: command.Level(verdict), Command: "raw", SHA256: "x"}
+		return middleware.AuditRecord{Time: time.Now(), Thread: "t", Run: "r", Call: call, Tool: "bash",
+			Verdict: command.Level(verdict), Command: "raw", SHA256: "x"}
 	}
 	trail.Ran(ran("both"))
 	trail.Judged(judged("both", "warn"))
@@ -59,7 +61,8 @@ func TestACommandIsOneRowHoweverItsHalvesArrive(t *testing.T) {
 	if len(rows) != 404 {
 		t.Errorf("%d rows", len(rows))
 	}
-	for what, n := range map[string]int{`"command":"cmd both"`: 1, `"verdict":"warn"`: 1, `"verdict":"block"`: 1, `"command":"raw"`: 1, `"command":"cmd alone"`: 1, `"command":"no call"`: 1, `"exit":3`: 402} {
+	for what, n := range map[string]int{`"command":"cmd both"`: 1, `"verdict":"warn"`: 1, `"verdict":"block"`: 1,
+		`"command":"raw"`: 1, `"command":"cmd alone"`: 1, `"command":"no call"`: 1, `"exit":3`: 402} {
 		if got := strings.Count(all, what); got != n {
 			t.Errorf("%s is there %d times, want %d", what, got, n)
 		}

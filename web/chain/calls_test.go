@@ -47,11 +47,13 @@ func (chatty) Acquire(context.Context, sandbox.ThreadRef, sandbox.Policy) (sandb
 type chattyBox struct{ sandbox.Sandbox }
 
 func (chattyBox) Exec(_ context.Context, req sandbox.ExecReq) (sandbox.ExecResult, error) {
-	long := strings.Repeat("a line of output\n", 20_000) + "the middle line\n" + strings.Repeat("a line of output\n", 20_000)
+	long := strings.Repeat("a line of output\n", 20_000) + "the middle line\n" +
+		strings.Repeat("a line of output\n", 20_000)
 	if _, err := io.WriteString(req.All, long); err != nil {
 		return sandbox.ExecResult{}, err
 	}
-	return sandbox.ExecResult{Output: []byte(long[:9000] + "\n... [middle truncated] ...\n" + long[len(long)-9000:]), Truncated: true}, nil
+	return sandbox.ExecResult{Output: []byte(long[:9000] + "\n... [middle truncated] ...\n" + long[len(long)-9000:]),
+		Truncated: true}, nil
 }
 
 // TestTheFileOfALongOutputHasAllOfIt, as the result says, so that its middle can be found.
@@ -60,13 +62,15 @@ func TestTheFileOfALongOutputHasAllOfIt(t *testing.T) {
 	w.when("make noise", call("bash", `{"command":"make noise"}`), say("Done."))
 	w.run(t, "make noise", "")
 	result := w.request(t, 1)
-	holds(t, "the result", result.lines(), "too long to show: 680016 bytes", "[All 680016 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-", "in 40001 lines")
+	holds(t, "the result", result.lines(), "too long to show: 680016 bytes",
+		"[All 680016 bytes of the output are in /mnt/user-data/outputs/.tool-results/bash-", "in 40001 lines")
 	if n := strings.Count(result.lines(), "[All "); n != 1 {
 		t.Errorf("the note is there %d times", n)
 	}
 	_, at, _ := strings.Cut(result.lines(), "of the output are in /")
 	at, _, _ = strings.Cut(at, "]")
-	if file := w.send(t, "GET", "/api/threads/t1/artifacts/"+at, ""); len(file) != 680016 || !strings.Contains(file, "\nthe middle line\n") {
+	file := w.send(t, "GET", "/api/threads/t1/artifacts/"+at, "")
+	if len(file) != 680016 || !strings.Contains(file, "\nthe middle line\n") {
 		t.Errorf("the file has %d bytes", len(file))
 	}
 }

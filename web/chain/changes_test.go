@@ -12,9 +12,11 @@ import (
 // after a later run wrote them again.
 func TestARunTellsItsChanges(t *testing.T) {
 	w := open(t)
-	w.when("begin", call("write_file", `{"path":"/mnt/user-data/outputs/a.md","content":"# One\n\ntext\n"}`), say("made"))
-	w.when("go on", call("read_file", `{"path":"/mnt/user-data/outputs/a.md"}`), call("str_replace", `{"path":"/mnt/user-data/outputs/a.md","old_str":"text","new_str":"better"}`,
-		"write_file", `{"path":"/mnt/user-data/workspace/b.txt","content":"b\n"}`), say("changed"))
+	w.when("begin", call("write_file", `{"path":"/mnt/user-data/outputs/a.md","content":"# One\n\ntext\n"}`),
+		say("made"))
+	w.when("go on", call("read_file", `{"path":"/mnt/user-data/outputs/a.md"}`),
+		call("str_replace", `{"path":"/mnt/user-data/outputs/a.md","old_str":"text","new_str":"better"}`,
+			"write_file", `{"path":"/mnt/user-data/workspace/b.txt","content":"b\n"}`), say("changed"))
 	w.when("just talk", say("hello"))
 	for _, text := range []string{"begin", "go on", "just talk"} {
 		w.run(t, text, "")
@@ -35,7 +37,8 @@ func TestARunTellsItsChanges(t *testing.T) {
 	}
 	get := func(run, query string) (a answer) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/runs/"+run+"/workspace-changes"+query, "")), &a); err != nil {
+		err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/runs/"+run+"/workspace-changes"+query, "")), &a)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return a
@@ -46,8 +49,8 @@ func TestARunTellsItsChanges(t *testing.T) {
 		t.Errorf("first: %+v", first)
 	}
 	second := get(list[1].ID, "?include_diff=true")
-	if s := second.Summary; s.Created != 1 || s.Modified != 1 || s.Additions != 2 || s.Deletions != 1 || len(second.Files) != 2 ||
-		!strings.Contains(second.Files[0].Diff, "-text\n+better\n") {
+	if s := second.Summary; s.Created != 1 || s.Modified != 1 || s.Additions != 2 || s.Deletions != 1 ||
+		len(second.Files) != 2 || !strings.Contains(second.Files[0].Diff, "-text\n+better\n") {
 		t.Errorf("second: %+v", second)
 	}
 	if plain := get(list[1].ID, ""); len(plain.Files) != 2 || plain.Files[0].Diff != "" {

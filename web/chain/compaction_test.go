@@ -72,7 +72,8 @@ func TestTheSeedsTriggersMakeNoSummaryInVain(t *testing.T) {
 			w.talk(t, 0, c.turns, c.tokens, func(i int, r request) {
 				if n := w.summaries(t); n > used {
 					used = n
-					holds(t, "the request after a summary", r.lines(), "The gist is paint.", "!question 0.", fmt.Sprintf("question %d.", i))
+					holds(t, "the request after a summary", r.lines(), "The gist is paint.", "!question 0.",
+						fmt.Sprintf("question %d.", i))
 				}
 				first := max(0, i-keep/2+1)
 				if kept := fmt.Sprintf("question %d.", first); c.window > 9_000 && !strings.Contains(r.lines(), kept) {
@@ -89,7 +90,8 @@ func TestTheSeedsTriggersMakeNoSummaryInVain(t *testing.T) {
 // TestASummaryThatFailedIsNotTriedInEachRun, as the thread remembers it.
 func TestASummaryThatFailedIsNotTriedInEachRun(t *testing.T) {
 	w := open(t, compacting(100_000, 4, middleware.Amount{Type: "messages", Value: 8}))
-	w.when("Another model goes on", scriptmodel.Turn{Error: &scriptmodel.Failure{Status: 400, Message: "no summaries today"}})
+	w.when("Another model goes on",
+		scriptmodel.Turn{Error: &scriptmodel.Failure{Status: 400, Message: "no summaries today"}})
 	w.talk(t, 0, 12, 50, func(int, request) {})
 	if n := w.summaries(t); n < 2 || n > 3 {
 		t.Errorf("%d summaries were tried in 12 runs", n)

@@ -62,10 +62,12 @@ func TestAHelperThinksAsItsRunDoes(t *testing.T) {
 		w.run(t, "Think it over", asked)
 		lead, helper := w.bodies(t, "Think")[0], w.bodies(t, "small job")[0]
 		if lead["thinks"] != true || lead["reasoning_effort"] != "high" || helper["model"] != "helper-1" {
-			t.Fatalf("the lead thinks %v with effort %v, the helper has %v", lead["thinks"], lead["reasoning_effort"], helper["model"])
+			t.Fatalf("the lead thinks %v with effort %v, the helper has %v", lead["thinks"], lead["reasoning_effort"],
+				helper["model"])
 		}
 		if (helper["thinks"] == true) != able || (helper["reasoning_effort"] == "high") != able {
-			t.Errorf("a model that can (%v) thinks %v with effort %v", able, helper["thinks"], helper["reasoning_effort"])
+			t.Errorf("a model that can (%v) thinks %v with effort %v", able, helper["thinks"],
+				helper["reasoning_effort"])
 		}
 	}
 }

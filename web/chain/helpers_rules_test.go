@@ -22,7 +22,8 @@ func TestALongReportIsAFile(t *testing.T) {
 	w.when("Mine", old, say("Found."))
 	w.when("dig deep", say(report))
 	evs := told(t, w.run(t, "Mine it", ultra))
-	if end := evs[len(evs)-1]; end["type"] != "task_completed" || end["result"] != report || evs[0]["description"] != "The mine is old." {
+	end := evs[len(evs)-1]
+	if end["type"] != "task_completed" || end["result"] != report || evs[0]["description"] != "The mine is old." {
 		t.Errorf("%v", evs[0])
 	}
 	helper := w.asked(t, "dig deep")[0]
@@ -32,7 +33,8 @@ func TestALongReportIsAFile(t *testing.T) {
 	}
 	result := w.tools(t)[0]
 	path, _ := result.Kwargs["subagent_result_ref"].(string)
-	if len(result.Content) > 2400 || !strings.HasPrefix(result.Content, "Task Succeeded. Result: It begins.") || !strings.Contains(result.Content, "All of it is in "+path) {
+	if len(result.Content) > 2400 || !strings.HasPrefix(result.Content, "Task Succeeded. Result: It begins.") ||
+		!strings.Contains(result.Content, "All of it is in "+path) {
 		t.Errorf("%d bytes: %.100s … %s", len(result.Content), result.Content, path)
 	}
 	if got := w.send(t, "GET", "/api/threads/t1/artifacts"+path, ""); got != report {
@@ -46,8 +48,9 @@ func TestAHelperEndsAtItsLimits(t *testing.T) {
 	for reason, change := range map[string]func(*config.File){
 		"turn_capped": func(f *config.File) { f.Subagents.MaxTurns = 2 },
 		"token_capped": func(f *config.File) {
-			f.Subagents.CustomAgents = map[string]config.CustomAgent{"general-purpose": {Description: "x", SystemPrompt: "Be <quick>.", MaxTurns: 9, Timeout: time.Hour,
-				Model: "helper", TokenBudget: &config.SubagentBudget{Enabled: true, MaxTokens: 1000, WarnThreshold: 0.5}}}
+			f.Subagents.CustomAgents = map[string]config.CustomAgent{"general-purpose": {Description: "x",
+				SystemPrompt: "Be <quick>.", MaxTurns: 9, Timeout: time.Hour, Model: "helper",
+				TokenBudget: &config.SubagentBudget{Enabled: true, MaxTokens: 1000, WarnThreshold: 0.5}}}
 		},
 	} {
 		w := open(t, helping, func(f *config.File, _ *lead.Options) { change(f) })
@@ -62,10 +65,14 @@ func TestAHelperEndsAtItsLimits(t *testing.T) {
 		if end := evs[len(evs)-1]; end["type"] != "task_completed" || end["result"] != "Scripted reply." {
 			t.Errorf("%s: %v", reason, end)
 		}
-		if r := w.tools(t)[0]; r.Kwargs["subagent_stop_reason"] != reason || !strings.HasPrefix(r.Content, "Task Succeeded (capped: ") {
+		r := w.tools(t)[0]
+		if r.Kwargs["subagent_stop_reason"] != reason || !strings.HasPrefix(r.Content, "Task Succeeded (capped: ") {
 			t.Errorf("%s: %+v", reason, r)
 		}
-		if helper := w.asked(t, "endless job"); reason == "token_capped" && (helper[0].Model != "helper-1" || !strings.Contains(helper[0].system(), "Be &lt;quick&gt;.") || evs[0]["model_name"] != "helper") {
+		helper := w.asked(t, "endless job")
+		if reason == "token_capped" &&
+			(helper[0].Model != "helper-1" || !strings.Contains(helper[0].system(), "Be &lt;quick&gt;.") ||
+				evs[0]["model_name"] != "helper") {
 			t.Errorf("the kind's own model or prompt is missing: %s, %v", helper[0].Model, evs[0])
 		}
 	}
@@ -101,23 +108,32 @@ func TestWhatAHelperInherits(t *testing.T) {
 		}},
 		{"authorization", ultra, func(f *config.File, _ *lead.Options) {
 			f.Authorization.Enabled = true
-			f.Authorization.Provider.Config = map[string]any{"roles": map[string]any{"user": map[string]any{"tools": map[string]any{"deny": []any{"ls"}}}}}
+			f.Authorization.Provider.Config = map[string]any{
+				"roles": map[string]any{"user": map[string]any{"tools": map[string]any{"deny": []any{"ls"}}}},
+			}
 		}, []scriptmodel.Turn{looks, say("It is closed.")}, func(t *testing.T, _ *world, helper []request) {
 			holds(t, "the refusal", helper[1].lines(), "tool 'ls' was blocked")
 		}},
 		{"loops", ultra, nil, []scriptmodel.Turn{again}, func(t *testing.T, w *world, _ []request) {
-			if r := w.tools(t)[0]; r.Kwargs["subagent_stop_reason"] != "loop_capped" || !strings.Contains(r.Content, "capped: repeated tool-call loop") {
+			r := w.tools(t)[0]
+			if r.Kwargs["subagent_stop_reason"] != "loop_capped" ||
+				!strings.Contains(r.Content, "capped: repeated tool-call loop") {
 				t.Errorf("%+v", r)
 			}
 		}},
 		{"the budget of the run", ultra, func(f *config.File, _ *lead.Options) { f.TokenBudget.MaxTokens = 50_000 },
-			[]scriptmodel.Turn{{ToolCalls: looks.ToolCalls, Usage: &scriptmodel.Usage{Prompt: 60_000, Completion: 1}}}, func(t *testing.T, w *world, helper []request) {
-				if r := w.tools(t)[0]; len(helper) != 2 || len(helper[1].Tools) != 0 || r.Kwargs["subagent_stop_reason"] != "token_capped" {
+			[]scriptmodel.Turn{{ToolCalls: looks.ToolCalls, Usage: &scriptmodel.Usage{Prompt: 60_000, Completion: 1}}},
+			func(t *testing.T, w *world, helper []request) {
+				r := w.tools(t)[0]
+				if len(helper) != 2 || len(helper[1].Tools) != 0 || r.Kwargs["subagent_stop_reason"] != "token_capped" {
 					t.Errorf("%d requests, %+v", len(helper), r)
 				}
 			}},
-		{"the budget of the thread", ultra, func(f *config.File, _ *lead.Options) { f.TokenBudget.MaxThreadTokens = 50_000 },
-			[]scriptmodel.Turn{{ToolCalls: looks.ToolCalls, Usage: &scriptmodel.Usage{Prompt: 60_000, Completion: 1}}}, func(t *testing.T, w *world, _ []request) {
+		{"the budget of the thread", ultra, func(f *config.File, _ *lead.Options) {
+			f.TokenBudget.MaxThreadTokens = 50_000
+		},
+			[]scriptmodel.Turn{{ToolCalls: looks.ToolCalls, Usage: &scriptmodel.Usage{Prompt: 60_000, Completion: 1}}},
+			func(t *testing.T, w *world, _ []request) {
 				before := len(w.model.Requests())
 				w.when("Anything", say("no"))
 				w.run(t, "Anything else", ultra)
@@ -125,17 +141,18 @@ func TestWhatAHelperInherits(t *testing.T) {
 					t.Error("a thread whose helpers have spent its budget goes on")
 				}
 			}},
-		{"no plan, memory or goal", `{"subagent_enabled":true,"is_plan_mode":true}`, func(_ *config.File, o *lead.Options) {
-			o.Memory = func(context.Context, *agent.Turn, []string) (middleware.Recalled, error) {
-				return middleware.Recalled{Text: "likes tea", IDs: []string{"tea"}}, nil
-			}
-		}, []scriptmodel.Turn{say("Done.")}, func(t *testing.T, w *world, helper []request) {
-			holds(t, "the lead", w.request(t, 0).lines(), "likes tea")
-			holds(t, "the helper", helper[0].lines()+helper[0].system(), "!likes tea", "!todo_list_system")
-			if helper[0].offers("write_todos") || !w.request(t, 0).offers("write_todos") {
-				t.Error("the plan belongs to the lead")
-			}
-		}},
+		{"no plan, memory or goal", `{"subagent_enabled":true,"is_plan_mode":true}`,
+			func(_ *config.File, o *lead.Options) {
+				o.Memory = func(context.Context, *agent.Turn, []string) (middleware.Recalled, error) {
+					return middleware.Recalled{Text: "likes tea", IDs: []string{"tea"}}, nil
+				}
+			}, []scriptmodel.Turn{say("Done.")}, func(t *testing.T, w *world, helper []request) {
+				holds(t, "the lead", w.request(t, 0).lines(), "likes tea")
+				holds(t, "the helper", helper[0].lines()+helper[0].system(), "!likes tea", "!todo_list_system")
+				if helper[0].offers("write_todos") || !w.request(t, 0).offers("write_todos") {
+					t.Error("the plan belongs to the lead")
+				}
+			}},
 		{"long results", ultra, func(f *config.File, o *lead.Options) {
 			o.Tools = []*agent.Tool{tool("long", strings.Repeat("word ", 4000))}
 		}, []scriptmodel.Turn{call("long", `{}`), say("Done.")}, func(t *testing.T, _ *world, helper []request) {

@@ -24,7 +24,8 @@ const ultra = `{"subagent_enabled":true}`
 func sends(prompts ...string) scriptmodel.Turn {
 	var parts []string
 	for _, p := range prompts {
-		args, _ := json.Marshal(map[string]string{"description": "Do " + p, "prompt": p, "subagent_type": "general-purpose"})
+		args, _ := json.Marshal(map[string]string{"description": "Do " + p, "prompt": p,
+			"subagent_type": "general-purpose"})
 		parts = append(parts, "task", string(args))
 	}
 	return call(parts...)
@@ -112,10 +113,12 @@ func TestAHelperWorksAndReports(t *testing.T) {
 	if len(lead) != 2 || len(helper) != 2 {
 		t.Fatalf("%d and %d requests", len(lead), len(helper))
 	}
-	holds(t, "the lead's prompt", lead[0].system(), "<subagent_system>", "At most 3 calls of one answer", "6 in one run", "- `general-purpose`: ", "- `bash`: ", "!# Your part")
+	holds(t, "the lead's prompt", lead[0].system(), "<subagent_system>", "At most 3 calls of one answer",
+		"6 in one run", "- `general-purpose`: ", "- `bash`: ", "!# Your part")
 	holds(t, "the helper's prompt", helper[0].system(), "# Your part", "!<subagent_system>", "!# Questions")
 	holds(t, "the helper's conversation", helper[0].lines(), "job one", "<current_date>", "!Compare")
-	for tool, want := range map[string]bool{"ls": true, "bash": true, "str_replace": true, "task": false, "ask_clarification": false, "present_files": false, "list_uploaded_files": false} {
+	for tool, want := range map[string]bool{"ls": true, "bash": true, "str_replace": true, "task": false,
+		"ask_clarification": false, "present_files": false, "list_uploaded_files": false} {
 		if helper[0].offers(tool) != want {
 			t.Errorf("a helper is offered %s: %v", tool, !want)
 		}
@@ -127,7 +130,8 @@ func TestAHelperWorksAndReports(t *testing.T) {
 		if ev["model_name"] != "main" || ev["task_id"] == "" {
 			t.Errorf("event %v", ev)
 		}
-		if ev["type"] == "task_running" && (ev["message_index"] != float64(i) || ev["total_messages"] != float64(i) || ev["message"].(map[string]any)["id"] == "") {
+		if ev["type"] == "task_running" && (ev["message_index"] != float64(i) || ev["total_messages"] != float64(i) ||
+			ev["message"].(map[string]any)["id"] == "") {
 			t.Errorf("event %v", ev)
 		}
 	}
@@ -136,32 +140,40 @@ func TestAHelperWorksAndReports(t *testing.T) {
 	}
 	evs := told(t, stream)
 	usage := evs[len(evs)-1]["usage"].(map[string]any)
-	if evs[len(evs)-1]["result"] != "One is cheaper." || evs[0]["description"] != "Do job one" || evs[2]["message"].(map[string]any)["type"] != "tool" {
+	if evs[len(evs)-1]["result"] != "One is cheaper." || evs[0]["description"] != "Do job one" ||
+		evs[2]["message"].(map[string]any)["type"] != "tool" {
 		t.Errorf("events %v", evs)
 	}
 	result := w.tools(t)[0]
-	if result.Kwargs["subagent_status"] != "completed" || result.Kwargs["subagent_model_name"] != "main" || result.Kwargs["subagent_result_brief"] != "One is cheaper." ||
-		len(result.Kwargs["subagent_result_sha256"].(string)) != 64 || result.Kwargs["subagent_token_usage"].(map[string]any)["total_tokens"] != usage["total_tokens"] {
+	if result.Kwargs["subagent_status"] != "completed" || result.Kwargs["subagent_model_name"] != "main" ||
+		result.Kwargs["subagent_result_brief"] != "One is cheaper." ||
+		len(result.Kwargs["subagent_result_sha256"].(string)) != 64 ||
+		result.Kwargs["subagent_token_usage"].(map[string]any)["total_tokens"] != usage["total_tokens"] {
 		t.Errorf("%v", result.Kwargs)
 	}
-	holds(t, "the ledger", string(w.values(t)["delegations"]), `"status":"completed"`, `"result_brief":"One is cheaper."`, `"subagent_type":"general-purpose"`, `"description":"Do job one"`)
+	holds(t, "the ledger", string(w.values(t)["delegations"]), `"status":"completed"`,
+		`"result_brief":"One is cheaper."`, `"subagent_type":"general-purpose"`, `"description":"Do job one"`)
 	var run struct {
 		Total    int `json:"total_tokens"`
 		Lead     int `json:"lead_agent_tokens"`
 		Subagent int `json:"subagent_tokens"`
 	}
 	var list []json.RawMessage
-	if err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/runs", "")), &list); err != nil || len(list) != 1 {
+	if err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/runs", "")), &list); err != nil ||
+		len(list) != 1 {
 		t.Fatal(err, len(list))
 	}
-	if err := json.Unmarshal(list[0], &run); err != nil || run.Subagent == 0 || float64(run.Subagent) != usage["total_tokens"] || run.Lead == 0 || run.Total != run.Lead+run.Subagent {
+	err := json.Unmarshal(list[0], &run)
+	if err != nil || run.Subagent == 0 || float64(run.Subagent) != usage["total_tokens"] || run.Lead == 0 ||
+		run.Total != run.Lead+run.Subagent {
 		t.Errorf("%+v, usage %v, %v", run, usage, err)
 	}
 	var thread struct {
 		Total    int            `json:"total_tokens"`
 		ByCaller map[string]int `json:"by_caller"`
 	}
-	if err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/token-usage", "")), &thread); err != nil || thread.Total != run.Total || thread.ByCaller["subagent"] != run.Subagent {
+	if err := json.Unmarshal([]byte(w.send(t, "GET", "/api/threads/t1/token-usage", "")), &thread); err != nil ||
+		thread.Total != run.Total || thread.ByCaller["subagent"] != run.Subagent {
 		t.Errorf("%+v, %v", thread, err)
 	}
 }
@@ -184,7 +196,8 @@ func TestTheExcessOfHelpersIsDropped(t *testing.T) {
 	if len(lead) != 4 {
 		t.Fatalf("%d requests", len(lead))
 	}
-	holds(t, "behind six calls", lead[1].lines(), "report 0", "report 1", "report 2", "!report 3", "3 of your task calls were dropped", "at most 3 of one answer", "can send 3 more")
+	holds(t, "behind six calls", lead[1].lines(), "report 0", "report 1", "report 2", "!report 3",
+		"3 of your task calls were dropped", "at most 3 of one answer", "can send 3 more")
 	holds(t, "behind three more", lead[2].lines(), "report 5", "!were dropped")
 	holds(t, "behind one too many", lead[3].lines(), "This run has sent all the helpers it may")
 	if len(lead[3].Tools) != 0 {
@@ -226,7 +239,9 @@ func TestAHelperWhoseTimeIsOverLeavesWhatItHad(t *testing.T) {
 		t.Errorf("%v", end)
 	}
 	holds(t, "the result", w.asked(t, "Search")[1].lines(), "Task timed out. Error: ", "Two of four are read.")
-	if r := w.tools(t)[0]; r.Kwargs["subagent_status"] != "timed_out" || r.Status != "error" || w.kids(t)[0].Status != runs.Timeout || w.last(t).Status != runs.Success {
+	r := w.tools(t)[0]
+	if r.Kwargs["subagent_status"] != "timed_out" || r.Status != "error" || w.kids(t)[0].Status != runs.Timeout ||
+		w.last(t).Status != runs.Success {
 		t.Errorf("%+v, %+v", r, w.kids(t)[0])
 	}
 }
@@ -235,13 +250,15 @@ func TestAHelperWhoseTimeIsOverLeavesWhatItHad(t *testing.T) {
 func TestAHelperWhoseModelFails(t *testing.T) {
 	w := open(t, helping)
 	w.when("Look", sends("doomed job"), say("It failed."))
-	w.when("doomed job", scriptmodel.Turn{Error: &scriptmodel.Failure{Status: http.StatusUnauthorized, Message: "no key"}})
+	w.when("doomed job",
+		scriptmodel.Turn{Error: &scriptmodel.Failure{Status: http.StatusUnauthorized, Message: "no key"}})
 	evs := told(t, w.run(t, "Look at it", ultra))
 	if end := evs[len(evs)-1]; end["type"] != "task_failed" || !strings.Contains(end["error"].(string), "key") {
 		t.Errorf("%v", evs)
 	}
 	holds(t, "the result", w.asked(t, "Look")[1].lines(), "Task failed. Error: ")
-	if r := w.tools(t)[0]; r.Kwargs["subagent_status"] != "failed" || w.kids(t)[0].Status != runs.Failed || w.last(t).Status != runs.Success {
+	if r := w.tools(t)[0]; r.Kwargs["subagent_status"] != "failed" || w.kids(t)[0].Status != runs.Failed ||
+		w.last(t).Status != runs.Success {
 		t.Errorf("%+v, %+v", r, w.kids(t)[0])
 	}
 }
@@ -309,7 +326,8 @@ func TestOneHelperIsStoppedAlone(t *testing.T) {
 	if strings.Count(fmt.Sprint(told(t, stream)), "task_cancelled") != 2 || w.last(t).Status != runs.Success {
 		t.Errorf("%v\n%+v", told(t, stream), w.last(t))
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/threads/t1/tasks/call_1-0_0/cancel", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		w.url+"/threads/t1/tasks/call_1-0_0/cancel", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,11 +349,13 @@ func TestTwoHelpersCannotOverwriteEachOther(t *testing.T) {
 	write := call("write_file", `{"description":"x","path":"`+file+`","content":"red\nblue\n"}`)
 	read := call("read_file", `{"description":"x","path":"`+file+`"}`)
 	edit := func(gate, from, to string) scriptmodel.Turn {
-		turn := call("str_replace", fmt.Sprintf(`{"description":"x","path":%q,"old_str":%q,"new_str":%q}`, file, from, to))
+		turn := call("str_replace", fmt.Sprintf(`{"description":"x","path":%q,"old_str":%q,"new_str":%q}`, file,
+			from, to))
 		turn.Gate, turn.Text = gate, "Now. "
 		return turn
 	}
-	w.when("Paint", write, sends("paint red", "paint blue"), call("read_file", `{"description":"x","path":"`+file+`"}`), say("Painted."))
+	w.when("Paint", write, sends("paint red", "paint blue"), call("read_file", `{"description":"x","path":"`+file+`"}`),
+		say("Painted."))
 	w.when("paint red", read, edit("red", "red", "RED"), say("red is done"))
 	w.when("paint blue", read, edit("blue", "blue", "BLUE"), read, edit("", "blue", "BLUE"), say("blue is done"))
 	done := make(chan string)
@@ -352,7 +372,9 @@ func TestTwoHelpersCannotOverwriteEachOther(t *testing.T) {
 		}
 		res.Body.Close()
 	}
-	eventually(t, "both have read", func() bool { return len(w.asked(t, "paint red")) == 2 && len(w.asked(t, "paint blue")) == 2 })
+	eventually(t, "both have read", func() bool {
+		return len(w.asked(t, "paint red")) == 2 && len(w.asked(t, "paint blue")) == 2
+	})
 	open("red")
 	eventually(t, "the first has written", func() bool { return len(w.asked(t, "paint red")) == 3 })
 	open("blue")

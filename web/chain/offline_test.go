@@ -44,11 +44,14 @@ func TestWithoutAModelTheStagesCanBeSeen(t *testing.T) {
 	w.asks(t, "Which file do you mean?", "1. north.csv", "2. south.csv", "3. All of them")
 	w.run(t, "south.csv", "")
 	messages := string(w.values(t)["messages"])
-	holds(t, "answer", messages[strings.LastIndex(messages, "Which file do you mean?"):], "report-2.md", "south.csv", "!Distribution of north")
+	holds(t, "answer", messages[strings.LastIndex(messages, "Which file do you mean?"):], "report-2.md", "south.csv",
+		"!Distribution of north")
 	if title := string(w.values(t)["title"]); title != `"Please analyse my csv file"` {
 		t.Errorf("title %s", title)
 	}
-	holds(t, "suggestions", w.send(t, "POST", "/api/threads/t1/suggestions", `{"messages":[{"role":"user","content":"make a report"}]}`), "Show the distribution as a histogram.")
+	holds(t, "suggestions",
+		w.send(t, "POST", "/api/threads/t1/suggestions", `{"messages":[{"role":"user","content":"make a report"}]}`),
+		"Show the distribution as a histogram.")
 	holds(t, "suggestions after a summary", w.send(t, "POST", "/api/threads/t1/suggestions",
 		`{"messages":[{"role":"user","content":"Summarise these notes"}]}`), "Which files did I upload?", "!histogram")
 	if r := w.last(t); r.Status != runs.Success || len(w.model.Requests()) != 0 {
@@ -89,7 +92,8 @@ func TestWithoutAModelFilesAreSplitAmongHelpers(t *testing.T) {
 	for i, name := range []string{"north", "south", "east", "west"} {
 		w.upload(t, name+".csv", fmt.Appendf(nil, "day,amount\n2024-01-01,%d\n2024-01-02,%d\n", i+1, 10*i+3))
 	}
-	stream := w.run(t, "Please analyse north.csv, south.csv, east.csv and west.csv", `{"subagent_enabled":true,"is_plan_mode":true}`)
+	stream := w.run(t, "Please analyse north.csv, south.csv, east.csv and west.csv",
+		`{"subagent_enabled":true,"is_plan_mode":true}`)
 	values := w.values(t)
 	var messages []struct {
 		Type, Content string
@@ -112,7 +116,8 @@ func TestWithoutAModelFilesAreSplitAmongHelpers(t *testing.T) {
 			t.Errorf("a helper is %v: %s", s, m.Content)
 		}
 	}
-	if got := strings.Join(batches, ", "); got != "task task task write_todos, task write_todos, present_files write_todos, write_todos" {
+	got := strings.Join(batches, ", ")
+	if got != "task task task write_todos, task write_todos, present_files write_todos, write_todos" {
 		t.Errorf("calls: %s", got)
 	}
 	answer := messages[len(messages)-1].Content
@@ -129,7 +134,8 @@ func TestWithoutAModelFilesAreSplitAmongHelpers(t *testing.T) {
 			t.Errorf("%+v", item)
 		}
 	}
-	if r := w.last(t); r.Status != runs.Success || !strings.Contains(stream, "task_completed") && len(w.model.Requests()) != 0 {
+	r := w.last(t)
+	if r.Status != runs.Success || !strings.Contains(stream, "task_completed") && len(w.model.Requests()) != 0 {
 		t.Errorf("%+v", r)
 	}
 }

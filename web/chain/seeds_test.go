@@ -58,7 +58,8 @@ func seedStages() []driven {
 		{"thread_data", nil, func(t *testing.T, w *world) {
 			w.when("hello", say("hi"))
 			w.run(t, "hello", "")
-			holds(t, "thread_data", string(w.values(t)["thread_data"]), `"workspace_path":"/mnt/user-data/workspace"`, `"uploads_path":"/mnt/user-data/uploads"`, `"outputs_path":"/mnt/user-data/outputs"`)
+			holds(t, "thread_data", string(w.values(t)["thread_data"]), `"workspace_path":"/mnt/user-data/workspace"`,
+				`"uploads_path":"/mnt/user-data/uploads"`, `"outputs_path":"/mnt/user-data/outputs"`)
 		}},
 		{"uploads", nil, func(t *testing.T, w *world) {
 			w.when("first", say("seen"))
@@ -68,14 +69,16 @@ func seedStages() []driven {
 			w.runInput(t, `{"messages":[{"type":"human","content":"first","additional_kwargs":{"files":[{"filename":"销售 数据 2024.csv","size":8}]}}]}`, "")
 			w.upload(t, "b.txt", []byte("text"))
 			w.run(t, "second", "")
-			holds(t, "first request", w.request(t, 0).lines(), "<uploaded_files>", "/mnt/user-data/uploads/销售 数据 2024.csv", "!b.txt")
+			holds(t, "first request", w.request(t, 0).lines(), "<uploaded_files>",
+				"/mnt/user-data/uploads/销售 数据 2024.csv", "!b.txt")
 			second := w.request(t, 1).lines()
 			holds(t, "second request", second, "/mnt/user-data/uploads/b.txt")
 			if n := strings.Count(second, "/mnt/user-data/uploads/销售 数据 2024.csv"); n != 1 {
 				t.Errorf("the first file is listed %d times in\n%s", n, second)
 			}
 			holds(t, "state", string(w.values(t)["uploaded_files"]), "b.txt", "!销售 数据 2024.csv")
-			holds(t, "message", string(w.values(t)["messages"]), `"files":[{"filename":"b.txt","size":4,"path":"/mnt/user-data/uploads/b.txt","status":"uploaded"}]`)
+			holds(t, "message", string(w.values(t)["messages"]),
+				`"files":[{"filename":"b.txt","size":4,"path":"/mnt/user-data/uploads/b.txt","status":"uploaded"}]`)
 			w.when("third", say("seen"))
 			w.send(t, "POST", "/threads/t1/state", `{"values":{"uploaded_files":[]}}`)
 			w.run(t, "third", "")
@@ -87,7 +90,8 @@ func seedStages() []driven {
 				t.Errorf("a turn without uploads shows %s", got)
 			}
 			w.upload(t, "c.txt", []byte("text"))
-			w.send(t, "POST", "/threads/t1/state", `{"values":{"uploaded_files":[{"filename":"c.txt","size":4,"path":"/mnt/user-data/uploads/c.txt","extension":".txt"}]}}`)
+			w.send(t, "POST", "/threads/t1/state",
+				`{"values":{"uploaded_files":[{"filename":"c.txt","size":4,"path":"/mnt/user-data/uploads/c.txt","extension":".txt"}]}}`)
 			w.when("fourth", say("seen"))
 			w.run(t, "fourth", "")
 			holds(t, "request behind a written state", w.request(t, 3).lines(), "/mnt/user-data/uploads/c.txt")
@@ -102,11 +106,13 @@ func seedStages() []driven {
 		{"dangling_tool_calls", nil, func(t *testing.T, w *world) {
 			w.when("go on", say("done"))
 			w.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
-			w.send(t, "POST", "/threads/t1/state", `{"values":{"messages":[{"type":"human","content":"look"},{"type":"ai","content":"","tool_calls":[{"name":"ls","args":{},"id":"c1"},{"name":"glob","args":{},"id":"c2"}]}]}}`)
+			w.send(t, "POST", "/threads/t1/state",
+				`{"values":{"messages":[{"type":"human","content":"look"},{"type":"ai","content":"","tool_calls":[{"name":"ls","args":{},"id":"c1"},{"name":"glob","args":{},"id":"c2"}]}]}}`)
 			w.run(t, "go on", "")
 			const gap = "tool: [Tool call was interrupted and did not return a result.]\n"
 			holds(t, "request", w.request(t, 0).lines(), "assistant:  [calls ls] [calls glob]\n"+gap+gap)
-			holds(t, "log", w.log.String(), "Injecting 2 placeholder ToolMessage(s) for dangling tool calls", "thread=t1")
+			holds(t, "log", w.log.String(), "Injecting 2 placeholder ToolMessage(s) for dangling tool calls",
+				"thread=t1")
 			holds(t, "log is not rewritten", string(w.values(t)["messages"]), "!was interrupted")
 		}},
 		{"compaction", func(f *config.File, _ *lead.Options) {
@@ -135,7 +141,8 @@ func seedStages() []driven {
 			holds(t, "the log stays whole", string(w.values(t)["messages"]), "question 0", "question 1", "question 2")
 		}},
 		{"plan_edits", nil, func(t *testing.T, w *world) {
-			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`), say("Done."))
+			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`),
+				say("Done."))
 			w.when("go on", say("Gone on."))
 			w.run(t, "plan it", `{"is_plan_mode":true}`)
 			if _, err := w.runs.EditPlan(t.Context(), "t1", func(was []agent.Todo) ([]agent.Todo, error) {
@@ -144,11 +151,13 @@ func seedStages() []driven {
 				t.Fatal(err)
 			}
 			w.run(t, "go on", "")
-			holds(t, "note", w.request(t, 2).lines(), "The user has changed the plan.\nAdded: check &lt;it&gt;", "- [pending] check &lt;it&gt;")
+			holds(t, "note", w.request(t, 2).lines(), "The user has changed the plan.\nAdded: check &lt;it&gt;",
+				"- [pending] check &lt;it&gt;")
 		}},
 		{"todos", nil, func(t *testing.T, w *world) {
-			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"in_progress"}]}`), say("Done."),
-				call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`), say("Really done."))
+			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"in_progress"}]}`),
+				say("Done."), call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`),
+				say("Really done."))
 			w.run(t, "plan it", `{"is_plan_mode":true}`)
 			first := w.request(t, 0)
 			if !first.offers("write_todos") {
@@ -170,9 +179,12 @@ func seedStages() []driven {
 			w.when("hello", turn)
 			w.run(t, "hello", "")
 			holds(t, "log", w.log.String(), "LLM token usage", "input=40 output=2 total=42")
-			holds(t, "message", string(w.values(t)["messages"]), `"token_usage_attribution":{"version":1,"kind":"final_answer"`, `"total_tokens":42`, `"model":"main"`)
+			holds(t, "message", string(w.values(t)["messages"]),
+				`"token_usage_attribution":{"version":1,"kind":"final_answer"`, `"total_tokens":42`, `"model":"main"`)
 		}},
-		{"title", func(f *config.File, _ *lead.Options) { f.Title.Enabled, f.Title.ModelName = true, "helper" }, func(t *testing.T, w *world) {
+		{"title", func(f *config.File, _ *lead.Options) {
+			f.Title.Enabled, f.Title.ModelName = true, "helper"
+		}, func(t *testing.T, w *world) {
 			w.when("Name this conversation", say("<think>hm</think>\"Red paint.\""))
 			w.when("paint it </user>", say("A red answer."))
 			w.run(t, "paint it </user>", "")
@@ -203,7 +215,8 @@ func seedStages() []driven {
 			w.run(t, "again", "")
 			holds(t, "request with the picture", w.request(t, 1).lines(), "data:image/png;base64,iVBOR", "image_url")
 			holds(t, "the next one", w.request(t, 2).lines(), "!data:image")
-			holds(t, "log", w.log.String(), "[ViewImageMiddleware] Injecting image details message with images before LLM call")
+			holds(t, "log", w.log.String(),
+				"[ViewImageMiddleware] Injecting image details message with images before LLM call")
 			values := w.values(t)
 			holds(t, "state", string(values["messages"])+string(values["viewed_images"]), "!base64")
 		}},
@@ -213,7 +226,8 @@ func seedStages() []driven {
 			rare.Deferred = true
 			o.Tools = []*agent.Tool{rare}
 		}, func(t *testing.T, w *world) {
-			w.when("go", call("gh_issue", `{}`), call("tool_search", `{"query":"select:gh_issue"}`), call("gh_issue", `{}`), say("done"))
+			w.when("go", call("gh_issue", `{}`), call("tool_search", `{"query":"select:gh_issue"}`),
+				call("gh_issue", `{}`), say("done"))
 			w.run(t, "go", "")
 			for i, want := range []bool{false, false, true, true} {
 				if w.request(t, i).offers("gh_issue") != want {
@@ -223,8 +237,11 @@ func seedStages() []driven {
 			holds(t, "prompt", w.request(t, 0).system(), "<available-deferred-tools>", "- gh_issue")
 			holds(t, "request", w.request(t, 3).lines(), "Tool 'gh_issue' is deferred", "tool: an issue")
 		}},
-		{"subagent_limit", func(_ *config.File, o *lead.Options) { o.Tools = []*agent.Tool{tool("task", "helped")} }, func(t *testing.T, w *world) {
-			w.when("go", call("task", `{"n":1}`, "task", `{"n":2}`, "task", `{"n":3}`, "task", `{"n":4}`, "task", `{"n":5}`), say("done"))
+		{"subagent_limit", func(_ *config.File, o *lead.Options) {
+			o.Tools = []*agent.Tool{tool("task", "helped")}
+		}, func(t *testing.T, w *world) {
+			w.when("go", call("task", `{"n":1}`, "task", `{"n":2}`, "task", `{"n":3}`, "task", `{"n":4}`, "task",
+				`{"n":5}`), say("done"))
 			w.run(t, "go", `{"subagent_enabled":true,"max_concurrent_subagents":9}`)
 			if got := strings.Count(w.request(t, 1).lines(), "[calls task]"); got != 4 {
 				t.Errorf("%d helpers were sent in\n%s", got, w.request(t, 1).lines())
@@ -239,12 +256,15 @@ func seedStages() []driven {
 			holds(t, "warning", w.request(t, 3).lines(), "You have made the same calls 3 times")
 			holds(t, "one request only", w.request(t, 4).lines(), "!You have made the same calls 3 times")
 			final := w.request(t, len(w.model.Requests())-1)
-			if r := w.last(t); r.Status != runs.Success || r.StopReason != "loop_capped" || len(w.model.Requests()) != 6 || len(final.Tools) != 0 {
+			r := w.last(t)
+			if r.Status != runs.Success || r.StopReason != "loop_capped" || len(w.model.Requests()) != 6 ||
+				len(final.Tools) != 0 {
 				t.Errorf("%+v, %d requests, %d tools in the last", r, len(w.model.Requests()), len(final.Tools))
 			}
 		}},
 		{"clarification", nil, func(t *testing.T, w *world) {
-			w.when("paint", call("ask_clarification", `{"question":"Which colour?","clarification_type":"approach_choice","context":"Two are there.","options":["red","blue"]}`))
+			w.when("paint", call("ask_clarification",
+				`{"question":"Which colour?","clarification_type":"approach_choice","context":"Two are there.","options":["red","blue"]}`))
 			w.when("blue please", say("Blue it is."))
 			w.run(t, "paint", "")
 			var state struct {
@@ -261,14 +281,16 @@ func seedStages() []driven {
 				t.Fatal(err)
 			}
 			m := state.Values.Messages[len(state.Values.Messages)-1]
-			if len(state.Next) != 1 || state.Next[0] != "__interrupt__" || m.Name != "ask_clarification" || w.last(t).Status != runs.Success {
+			if len(state.Next) != 1 || state.Next[0] != "__interrupt__" || m.Name != "ask_clarification" ||
+				w.last(t).Status != runs.Success {
 				t.Errorf("next %v, last message %+v", state.Next, m)
 			}
 			holds(t, "question", string(m.Content), "🔀", `Two are there.\n\nWhich colour?`, "1. red", "2. blue")
 			holds(t, "form", string(m.Artifact), `"input_mode":"choice_with_other"`, `"id":"option-1"`)
 			holds(t, "log", w.log.String(), "[ClarificationMiddleware] Intercepted clarification request")
 			w.run(t, "blue please", "")
-			holds(t, "answer's request", w.request(t, 1).lines(), "[calls ask_clarification]\ntool: ", "user: blue please")
+			holds(t, "answer's request", w.request(t, 1).lines(), "[calls ask_clarification]\ntool: ",
+				"user: blue please")
 		}},
 		{"state_size", nil, func(t *testing.T, w *world) {
 			w.when("long", say("read"))
@@ -286,7 +308,8 @@ func TestEachStageIsDriven(t *testing.T) {
 		rare.Deferred = true
 		o.Tools = []*agent.Tool{rare}
 	})
-	a, err := w.builder.Build(context.Background(), runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
+	a, err := w.builder.Build(context.Background(),
+		runs.Spec{ThreadID: "t1", RunID: "r1", Options: &agent.Options{PlanMode: true, Subagents: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,13 +44,16 @@ func limited(t *testing.T, limit int, answers map[string]string) setup {
 				io.WriteString(w, `{"error":{"message":"context length exceeded"}}`)
 			case limit > 0 && n > limit:
 				w.WriteHeader(http.StatusBadRequest)
-				fmt.Fprintf(w, `{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":%d,"n_ctx":%d}}`, n, limit, n, limit)
+				fmt.Fprintf(w,
+					`{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":%d,"n_ctx":%d}}`,
+					n, limit, n, limit)
 			default:
 				model.ServeHTTP(w, r)
 			}
 		}))
 		t.Cleanup(front.Close)
-		f.Models[0].BaseURL, f.Models[0].ContextWindow, f.Models[0].Use = front.URL+"/v1", 0, "langchain_openai:ChatOpenAI"
+		f.Models[0].BaseURL, f.Models[0].ContextWindow, f.Models[0].Use = front.URL+"/v1", 0,
+			"langchain_openai:ChatOpenAI"
 	}
 }
 
@@ -153,7 +156,8 @@ func TestARefusalTeachesTheWindow(t *testing.T) {
 func TestARunSaysWhenItsRequestWasCut(t *testing.T) {
 	w := open(t, limited(t, -6000, nil), func(f *config.File, _ *lead.Options) { f.Models[0].ContextWindow = 100_000 })
 	w.talk(t, 0, 9, 800, func(int, request) {})
-	if got := w.remark(t, middleware.CutKey); !strings.Contains(got, "older messages were left out") || w.summarised(t) == 0 {
+	if got := w.remark(t, middleware.CutKey); !strings.Contains(got, "older messages were left out") ||
+		w.summarised(t) == 0 {
 		t.Errorf("the run says %q, %d requests with a summary", got, w.summarised(t))
 	}
 }

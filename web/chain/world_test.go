@@ -58,7 +58,8 @@ type setup func(*config.File, *lead.Options)
 
 func open(t *testing.T, change ...setup) *world {
 	t.Helper()
-	w := &world{model: scriptmodel.Start(t), log: &logged{}, learned: make(chan string, 8), audited: make(chan middleware.AuditRecord, 64)}
+	w := &world{model: scriptmodel.Start(t), log: &logged{}, learned: make(chan string, 8),
+		audited: make(chan middleware.AuditRecord, 64)}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	file := config.Default()
 	base := w.model.URL + "/v1"
@@ -103,7 +104,8 @@ func open(t *testing.T, change ...setup) *world {
 	w.builder = lead.NewWith(snapshot, dirs, log, o)
 	m = runs.New(runs.Config{DB: db, Watch: changes.New(dirs), Build: w.builder.Build, Log: log, Remove: dirs.Remove})
 	w.runs = m
-	parts := route.NewParts(route.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot, Compact: w.builder.Compact, Aside: w.builder})
+	parts := route.NewParts(route.Deps{DB: db, Runs: m, Dirs: dirs, Log: log, Version: "test", Snapshot: snapshot,
+		Compact: w.builder.Compact, Aside: w.builder})
 	served := api.New(parts)
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
@@ -231,7 +233,8 @@ func (w *world) runInput(t *testing.T, input, options string) string {
 	if options == "" {
 		options = "{}"
 	}
-	return w.send(t, "POST", "/threads/t1/runs/stream", `{"input":`+input+`,"context":`+options+`,"stream_mode":["values","custom"]}`)
+	return w.send(t, "POST", "/threads/t1/runs/stream",
+		`{"input":`+input+`,"context":`+options+`,"stream_mode":["values","custom"]}`)
 }
 
 // last is the newest run of the thread.
@@ -350,7 +353,8 @@ func (r request) offers(tool string) bool {
 func holds(t *testing.T, what, text string, words ...string) {
 	t.Helper()
 	for _, word := range words {
-		if no, ok := strings.CutPrefix(word, "!"); ok && strings.Contains(text, no) || !ok && !strings.Contains(text, word) {
+		no, ok := strings.CutPrefix(word, "!")
+		if ok && strings.Contains(text, no) || !ok && !strings.Contains(text, word) {
 			t.Errorf("%s: %q in\n%.4000s", what, word, text)
 		}
 	}

@@ -31,7 +31,8 @@ func TestDoctorSaysWhoMayUseTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if _, err := cli.Doctor(t.Context(), web.Options{Addr: c.addr, Data: t.TempDir(), Config: conf, Out: &out}); err != nil {
+		_, err := cli.Doctor(t.Context(), web.Options{Addr: c.addr, Data: t.TempDir(), Config: conf, Out: &out})
+		if err != nil {
 			t.Error(err)
 		}
 		if !strings.Contains(out.String(), c.says) {

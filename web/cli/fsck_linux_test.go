@@ -27,13 +27,15 @@ func TestFsckLooksIntoAFolderItCannotWriteTo(t *testing.T) {
 	}
 	err = db.Commit(t.Context(), store.Batch{NewThread: true, Thread: &store.Thread{ID: "t1", Status: "busy"}})
 	log, readErr := os.ReadFile(filepath.Join(dir, "fawn.db-wal"))
-	if err := errors.Join(err, readErr, db.Close(), os.WriteFile(filepath.Join(dir, "fawn.db-wal"), log, 0o444)); err != nil || len(log) == 0 {
+	if err := errors.Join(err, readErr, db.Close(),
+		os.WriteFile(filepath.Join(dir, "fawn.db-wal"), log, 0o444)); err != nil || len(log) == 0 {
 		t.Fatal(len(log), err)
 	}
 	for _, name := range []string{"fawn.db", "lock", "."} {
 		err = errors.Join(err, os.Chmod(filepath.Join(dir, name), 0o555))
 	}
-	err = errors.Join(err, os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(temp, 0o777), os.Chmod(filepath.Dir(temp), 0o755))
+	err = errors.Join(err, os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(temp, 0o777),
+		os.Chmod(filepath.Dir(temp), 0o755))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
 	if err != nil {
 		t.Fatal(err)

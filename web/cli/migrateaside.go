@@ -100,7 +100,9 @@ func (m *migration) remember(ctx context.Context) error {
 		return err
 	}
 	most := snap.File.Memory.Backend.MaxFacts
-	known := memory.New(memory.Config{DB: m.db, Log: m.o.Log, Rules: func() memory.Rules { return memory.Rules{MaxFacts: most} }})
+	known := memory.New(memory.Config{DB: m.db, Log: m.o.Log, Rules: func() memory.Rules {
+		return memory.Rules{MaxFacts: most}
+	}})
 	have, err := known.Document(ctx, store.DefaultOwner)
 	if err != nil {
 		return err
@@ -151,7 +153,8 @@ func (m *migration) settings() error {
 					return fmt.Errorf("copy %s: %w", name, err)
 				}
 			}
-			m.say("%s: %s to the data folder. fawn doctor tells which of its settings have no effect.", name, m.done("copied"))
+			m.say("%s: %s to the data folder. fawn doctor tells which of its settings have no effect.", name,
+				m.done("copied"))
 			break
 		}
 	}

@@ -55,7 +55,8 @@ func ListSkills(o web.Options) error {
 		if len(text) > 90 {
 			text = append(text[:89], '…')
 		}
-		if _, err := fmt.Fprintf(o.Out, "%-6s  %-8s  %-20s  %s\n", stateOf(s), origin(s), s.Name, string(text)); err != nil {
+		_, err := fmt.Fprintf(o.Out, "%-6s  %-8s  %-20s  %s\n", stateOf(s), origin(s), s.Name, string(text))
+		if err != nil {
 			return err
 		}
 	}
@@ -161,7 +162,8 @@ func (d *doctor) trigger(s skills.Skill, request string) {
 
 // inSandbox are the paths of texts that commands can read, or why that could not be tried. Skills
 // with a tool count only if it runs.
-func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string, list []skills.Skill) (seen []string, why string) {
+func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string,
+	list []skills.Skill) (seen []string, why string) {
 	dirs := files.Dirs{Root: temp, Mounts: []files.Mount{{Path: files.Skills, Dir: shown}}}
 	c := lead.SandboxConfig(snap.File.Sandbox, dirs, slog.New(slog.DiscardHandler))
 	c.Provider = lead.SandboxProvider(snap)
@@ -185,7 +187,8 @@ func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string, l
 			paths = append(paths, s.Path(files.Skills))
 		}
 	}
-	const try = `for f; do cat "$f" >/dev/null && { t="${f%/*}/skilltool"; [ ! -e "$t" ] || "$t" help >/dev/null; } && echo "${f#` + files.Skills + `/}"; done 2>/dev/null`
+	const try = `for f; do cat "$f" >/dev/null && { t="${f%/*}/skilltool"; [ ! -e "$t" ] || "$t" help >/dev/null; } && echo "${f#` +
+		files.Skills + `/}"; done 2>/dev/null`
 	res, err := box.Exec(ctx, sandbox.ExecReq{Command: try, Args: paths})
 	if err != nil {
 		return nil, err.Error()

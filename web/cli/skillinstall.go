@@ -61,7 +61,8 @@ func InstallSkill(ctx context.Context, o web.Options, in SkillInstall) (ok bool,
 		}
 	}
 	if p.Risky() && !in.Consent {
-		_, err := fmt.Fprintf(o.Out, "%s is not installed yet. If you trust it, run the command again with --yes.\n", p.Skill.Name)
+		_, err := fmt.Fprintf(o.Out, "%s is not installed yet. If you trust it, run the command again with --yes.\n",
+			p.Skill.Name)
 		return false, err
 	}
 	s, err := lib.Install(archive, archive.Size, scan)

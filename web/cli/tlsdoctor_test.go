@@ -39,7 +39,8 @@ func lasting(t *testing.T, from, until time.Duration) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+	for file, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: raw}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -26,12 +26,14 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		err  error
 		want int
 	}{
-		{runs.ErrBusy, 409}, {runs.ErrNotFound, 404}, {runs.ErrInput, 400}, {runs.ErrNotCancelable, 409}, {runs.ErrStorage, 507},
-		{runs.ErrClosed, 503}, {store.ErrNotFound, 404}, {store.ErrExists, 409}, {store.ErrFull, 507}, {store.ErrClosed, 503},
-		{fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrFull), 507}, {fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrNotFound), 404},
-		{&uploads.TooManyError{Limit: 3}, 413}, {uploads.ErrNoFiles, 400}, {uploads.ErrName, 400}, {&uploads.NotFoundError{Name: "x"}, 404},
-		{uploads.ErrForm, 400}, {files.ErrEscape, 403}, {files.ErrThread, 422}, {files.ErrPath, 400}, {files.ErrNotRegular, 400},
-		{fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404}, {httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
+		{runs.ErrBusy, 409}, {runs.ErrNotFound, 404}, {runs.ErrInput, 400}, {runs.ErrNotCancelable, 409},
+		{runs.ErrStorage, 507}, {runs.ErrClosed, 503}, {store.ErrNotFound, 404}, {store.ErrExists, 409},
+		{store.ErrFull, 507}, {store.ErrClosed, 503}, {fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrFull), 507},
+		{fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrNotFound), 404}, {&uploads.TooManyError{Limit: 3}, 413},
+		{uploads.ErrNoFiles, 400}, {uploads.ErrName, 400}, {&uploads.NotFoundError{Name: "x"}, 404},
+		{uploads.ErrForm, 400}, {files.ErrEscape, 403}, {files.ErrThread, 422}, {files.ErrPath, 400},
+		{files.ErrNotRegular, 400}, {fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404},
+		{httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
 	} {
 		status, detail := errstatus.Of(fmt.Errorf("do it: %w", c.err))
 		if status != c.want {
@@ -57,7 +59,8 @@ func TestInternalErrorsShowAnIDAndNothingElse(t *testing.T) {
 	e.ServeHTTP(rec, httptest.NewRequest("GET", "/x", nil))
 	body := rec.Body.String()
 	_, id, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(body), `)"}`), `{"detail":"internal error (request `)
-	if rec.Code != 500 || !ok || strings.Contains(body, "secret") || !strings.Contains(log.String(), id) || !strings.Contains(log.String(), "secret place") {
+	if rec.Code != 500 || !ok || strings.Contains(body, "secret") || !strings.Contains(log.String(), id) ||
+		!strings.Contains(log.String(), "secret place") {
 		t.Errorf("%d %s\nlog %s", rec.Code, body, log.String())
 	}
 	rec = httptest.NewRecorder()

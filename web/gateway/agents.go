@@ -35,8 +35,8 @@ type agentSettingsJSON struct {
 }
 
 func agentOf(a profile.Agent, soul bool) agentJSON {
-	out := agentJSON{Name: a.Name, Description: a.Description, Model: route.TextOrNull(a.Model), ToolGroups: a.ToolGroups,
-		Skills:   a.Skills,
+	out := agentJSON{Name: a.Name, Description: a.Description, Model: route.TextOrNull(a.Model),
+		ToolGroups: a.ToolGroups, Skills: a.Skills,
 		Thinking: a.Thinking, Effort: route.TextOrNull(a.Effort)}
 	if a.Temperature != nil || a.MaxTokens != nil {
 		out.Settings = &agentSettingsJSON{a.Temperature, a.MaxTokens}

@@ -44,7 +44,8 @@ func (g *Gateway) auditPage(c echo.Context, thread string) error {
 		return err
 	}
 	rows, err := g.DB.Audit(c.Request().Context(),
-		store.AuditQuery{Owner: g.Owner(c), Thread: thread, Kind: q.Get("kind"), Before: int64(before), Limit: limit + 1})
+		store.AuditQuery{Owner: g.Owner(c), Thread: thread, Kind: q.Get("kind"), Before: int64(before),
+			Limit: limit + 1})
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,8 @@ func (g *Gateway) initialize(c echo.Context) error {
 	}
 	l, err := g.Accounts.Link(ctx, in.Token)
 	if err != nil || l.Kind != account.LinkSetup {
-		return coded(http.StatusForbidden, "token_invalid", "Open the set-up link that the server shows on its console first")
+		return coded(http.StatusForbidden, "token_invalid",
+			"Open the set-up link that the server shows on its console first")
 	}
 	return g.join(c, in)
 }

@@ -69,7 +69,8 @@ func (g *Gateway) budgets(ctx context.Context) (*budgets, error) {
 	if !o.Enabled {
 		return nil, nil
 	}
-	out := &budgets{Run: budget{o.MaxTokens, o.MaxCost}, Thread: budget{o.MaxThreadTokens, o.MaxThreadCost}, Threads: []threadBudget{}}
+	out := &budgets{Run: budget{o.MaxTokens, o.MaxCost}, Thread: budget{o.MaxThreadTokens, o.MaxThreadCost},
+		Threads: []threadBudget{}}
 	dear, err := g.DB.SpentMost(ctx, principal.Owner(ctx), dearThreads)
 	for _, t := range dear {
 		one := threadBudget{Thread: t.Thread, Title: route.TextOrNull(t.Title), UsedTokens: t.Tokens, UsedCost: t.Cost}

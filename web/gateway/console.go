@@ -65,8 +65,8 @@ func (g *Gateway) consoleRuns(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, consoleRun{ID: r.ID, Thread: r.ThreadID, Title: route.TextOrNull(r.Title), Assistant: one.Assistant,
-			Status: r.Status, Tokens: one.Total,
+		out = append(out, consoleRun{ID: r.ID, Thread: r.ThreadID, Title: route.TextOrNull(r.Title),
+			Assistant: one.Assistant, Status: r.Status, Tokens: one.Total,
 			Error: one.Error, CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"runs": out, "has_more": more})

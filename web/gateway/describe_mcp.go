@@ -12,7 +12,8 @@ func describeMCP() []o.Op {
 	servers := o.Object(o.Req("mcp_servers", o.Map(o.Schema{"type": "object"})))
 	all := route.Answered("The servers, with secrets masked", servers)
 	status := route.Answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
-	questions := route.Answered("The questions that are open", o.Object(o.Req("questions", o.List(o.Ref("MCPQuestion")))))
+	questions := route.Answered("The questions that are open",
+		o.Object(o.Req("questions", o.List(o.Ref("MCPQuestion")))))
 	tools := route.Answered("The servers with their tools", o.Object(o.Req("servers", o.List(o.Ref("ThreadServer")))))
 	return []o.Op{
 		{ID: "getMCPConfig", Tag: tag, Text: "Get the configuration of MCP servers",
@@ -24,9 +25,11 @@ func describeMCP() []o.Op {
 			Need: true, Body: o.Body(o.Opt("mcp_servers", o.Map(o.Schema{"type": "object"})),
 				o.Opt("mcpServers", o.Map(o.Schema{"type": "object"}))), Out: all, Fail: []int{400, 404}},
 		{ID: "switchMCPServer", Tag: tag, Text: "Switch an MCP server on or off", Need: true,
-			Body: o.Body(o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all, Fail: []int{400, 404}},
+			Body: o.Body(o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all,
+			Fail: []int{400, 404}},
 		{ID: "resetMCP", Tag: tag, Text: "Start all MCP servers anew",
-			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))), Fail: []int{404}},
+			Out:  route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))),
+			Fail: []int{404}},
 		{ID: "getMCPStatus", Tag: tag, Text: "Get the state, tools and log of MCP servers", Out: status, Fail: []int{404}},
 		{ID: "reconnectMCPServer", Tag: tag, Text: "Start an MCP server anew", Out: status},
 		{ID: "loginMCPServer", Tag: tag, Text: "Begin a login at an MCP server",
@@ -59,10 +62,10 @@ func mcpSchemas() map[string]o.Schema {
 		"MCPQuestion": o.Object(o.Req("id", o.String()), o.Req("thread_id", o.String()), o.Req("server", o.String()),
 			o.Req("message", o.String()), o.Req("schema", o.Map(nil)), o.Req("until", o.Time())),
 		"MCPStatus": o.Object(o.Req("name", o.String()),
-			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")), o.Opt("error", o.String()),
-			o.Opt("next", o.Time()), o.Req("tools", o.List(tool)), o.Req("withheld", o.List(tool)),
-			o.Req("skipped", o.List(o.String())), o.Req("sessions", o.Schema{"type": "integer"}),
-			o.Req("login", o.Enum("none", "out", "in")),
+			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")),
+			o.Opt("error", o.String()), o.Opt("next", o.Time()), o.Req("tools", o.List(tool)),
+			o.Req("withheld", o.List(tool)), o.Req("skipped", o.List(o.String())),
+			o.Req("sessions", o.Schema{"type": "integer"}), o.Req("login", o.Enum("none", "out", "in")),
 			o.Req("log", o.List(o.Object(o.Req("at", o.Time()), o.Req("text", o.String()))))),
 	}
 }

@@ -16,9 +16,11 @@ func describeSandbox() []o.Op {
 		o.Object(o.Req("rows", o.List(o.Map(nil))), o.Req("next", o.Nullable(o.Int(0)))))
 	decisions := o.List(o.Object(o.Req("host", o.String()), o.Req("answer", o.Enum("once", "thread", "always", "no")),
 		o.Req("thread_id", o.String()), o.Req("at", o.Time())))
-	asked := route.Answered("Open questions, oldest first, and decisions in effect", o.Object(o.Req("decisions", decisions),
-		o.Req("questions", o.List(o.Object(o.Req("host", o.String()), o.Req("port", o.Int(0)), o.Req("thread_id", o.String()),
-			o.Req("at", o.Time()))))))
+	asked := route.Answered("Open questions, oldest first, and decisions in effect",
+		o.Object(o.Req("decisions", decisions),
+			o.Req("questions",
+				o.List(o.Object(o.Req("host", o.String()), o.Req("port", o.Int(0)), o.Req("thread_id", o.String()),
+					o.Req("at", o.Time()))))))
 	hosts := route.Answered("The hosts", o.Object(o.Req("decisions", decisions)))
 	return []o.Op{
 		{ID: "getThreadNetwork", Tag: tag, Text: "Get network requests and decisions of a thread", Out: asked},

@@ -19,13 +19,15 @@ func describeSkills() []o.Op {
 		o.Req("ts", o.String()))
 	return []o.Op{
 		{ID: "listSkills", Tag: tag, Text: "List skills",
-			More: "One whose files can't be used has a finding that is an error.", Out: route.Answered("The skills by name", list)},
-		{ID: "switchSkills", Tag: tag, Text: "Switch several skills", More: "An unknown name is a 404, and nothing changes.",
-			Need: true,
-			Body: o.Body(o.Req("skills", o.Map(o.Object(on)))), Out: route.Answered("All skills", list), Fail: []int{404}},
+			More: "One whose files can't be used has a finding that is an error.",
+			Out:  route.Answered("The skills by name", list)},
+		{ID: "switchSkills", Tag: tag, Text: "Switch several skills",
+			More: "An unknown name is a 404, and nothing changes.", Need: true,
+			Body: o.Body(o.Req("skills", o.Map(o.Object(on)))), Out: route.Answered("All skills", list),
+			Fail: []int{404}},
 		{ID: "getSkill", Tag: tag, Text: "Get a skill", Out: one},
-		{ID: "switchSkill", Tag: tag, Text: "Switch a skill on or off", More: "It leaves prompts and sandboxes at once.",
-			Need: true, Body: o.Body(on), Out: one},
+		{ID: "switchSkill", Tag: tag, Text: "Switch a skill on or off",
+			More: "It leaves prompts and sandboxes at once.", Need: true, Body: o.Body(on), Out: one},
 		{ID: "installSkill", Tag: tag, Text: "Install a skill from an archive among a thread's files",
 			More: "Nothing of an archive that is refused stays. The rules are in docs/skills.md.", Need: true,
 			Body: o.Body(o.Req("thread_id", o.String()), o.Req("path", o.String())),
@@ -45,7 +47,8 @@ func describeSkills() []o.Op {
 			Out: route.Answered("The changes", o.Object(o.Req("history", o.List(change))))},
 		{ID: "rollbackSkill", Tag: tag, Text: "Undo a change of a custom skill",
 			More: "history_index is its place in the history; negative ones count from the newest, which is -1.",
-			Body: o.Body(o.Opt("history_index", o.Schema{"type": "integer", "default": -1})), Out: text, Fail: []int{400}},
+			Body: o.Body(o.Opt("history_index", o.Schema{"type": "integer", "default": -1})), Out: text,
+			Fail: []int{400}},
 	}
 }
 

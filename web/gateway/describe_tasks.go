@@ -25,7 +25,8 @@ func describeTasks() []o.Op {
 				o.Opt("schedule_spec", spec), o.Opt("timezone", o.String()))...),
 			Out: task, Fail: []int{409}},
 		{ID: "deleteTask", Tag: tag, Text: "Delete a task",
-			Out: route.Answered("Deleted", o.Object(o.Req("id", o.String()), o.Req("deleted", o.Bool()))), Fail: []int{409}},
+			Out:  route.Answered("Deleted", o.Object(o.Req("id", o.String()), o.Req("deleted", o.Bool()))),
+			Fail: []int{409}},
 		{ID: "pauseTask", Tag: tag, Text: "Pause a task", Out: task, Fail: []int{409}},
 		{ID: "resumeTask", Tag: tag, Text: "Resume a task", Out: task, Fail: []int{409}},
 		{ID: "triggerTask", Tag: tag, Text: "Run a task now",
@@ -58,5 +59,6 @@ func describedTaskRun() o.Schema {
 		o.Req("scheduled_for", o.Time()), o.Req("trigger", o.Enum("scheduled", "manual")),
 		o.Req("status", o.Enum("starting", "running", "success", "failed", "interrupted", "skipped")),
 		o.Req("error", o.Nullable(o.String())),
-		o.Req("started_at", o.Nullable(o.Time())), o.Req("finished_at", o.Nullable(o.Time())), o.Req("created_at", o.Time()))
+		o.Req("started_at", o.Nullable(o.Time())), o.Req("finished_at", o.Nullable(o.Time())),
+		o.Req("created_at", o.Time()))
 }

@@ -26,7 +26,9 @@ func (g *Gateway) exportThread(c echo.Context, t store.Thread) error {
 	}
 	switch format {
 	case "", "zip":
-		return g.archive(c, func(begin func(string) io.Writer) error { return g.Export.ExportThread(ctx, t, lang, begin) })
+		return g.archive(c, func(begin func(string) io.Writer) error {
+			return g.Export.ExportThread(ctx, t, lang, begin)
+		})
 	case "markdown", "md":
 		title, body, err := g.Export.ExportMarkdown(ctx, t, lang)
 		if err != nil {

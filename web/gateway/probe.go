@@ -40,7 +40,8 @@ type tryJSON struct {
 }
 
 func probedOf(p llm.Probed, model string) probedJSON {
-	out := probedJSON{OK: p.OK, BaseURL: p.BaseURL, Reply: p.Reply, LatencyMS: p.Took.Milliseconds(), Tried: []tryJSON{}}
+	out := probedJSON{OK: p.OK, BaseURL: p.BaseURL, Reply: p.Reply, LatencyMS: p.Took.Milliseconds(),
+		Tried: []tryJSON{}}
 	out.Error, out.ErrorClass, out.Status = llm.Words(p.Err)
 	for _, t := range p.Tried {
 		words, _, _ := llm.Words(t.Err)
@@ -150,7 +151,8 @@ func (g *Gateway) presets(c echo.Context) error {
 	set := llm.KeysInEnv()
 	list := []presetJSON{}
 	for _, p := range llm.Presets() {
-		list = append(list, presetJSON{p.Name, p.Label, p.BaseURL, p.Key, slices.Contains(set, p.Key), p.KeyPage, p.Local})
+		list = append(list, presetJSON{p.Name, p.Label, p.BaseURL, p.Key, slices.Contains(set, p.Key),
+			p.KeyPage, p.Local})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"presets": list})
 }

@@ -159,7 +159,8 @@ func (g *Gateway) prepareEdit(c echo.Context, t store.Thread) error {
 	}
 	r := turn.replay(out)
 	r.ReplacementID, r.Sources = id, turn.sources
-	r.Metadata["replay_kind"], r.Metadata["edit_from_message_id"], r.Metadata["edit_message_id"] = "edit", turn.humanID, id
+	r.Metadata["replay_kind"], r.Metadata["edit_from_message_id"], r.Metadata["edit_message_id"] = "edit",
+		turn.humanID, id
 	return httpx.JSON(c, http.StatusOK, r)
 }
 

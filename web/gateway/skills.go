@@ -73,7 +73,8 @@ func skillError(err error, name string) error {
 	case errors.Is(err, skills.ErrNotFound):
 		return httpx.Errorf(http.StatusNotFound, "Skill '%s' not found", route.Cut(name, 80))
 	case errors.Is(err, skills.ErrReadOnly):
-		return httpx.Errorf(http.StatusBadRequest, "Skill '%s' is not a custom skill and can't be changed", route.Cut(name, 80))
+		return httpx.Errorf(http.StatusBadRequest, "Skill '%s' is not a custom skill and can't be changed",
+			route.Cut(name, 80))
 	case errors.Is(err, skills.ErrExists):
 		return httpx.Errorf(http.StatusConflict, "A skill of that name already exists")
 	case errors.As(err, &refused):
@@ -201,8 +202,8 @@ func (g *Gateway) installSkill(c echo.Context) error {
 		return skillError(err, "")
 	}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"success": true, "skill_name": s.Name, "message": "Skill '" + s.Name + "' installed successfully",
-			"findings": skillOf(s).Findings})
+		map[string]any{"success": true, "skill_name": s.Name,
+			"message": "Skill '" + s.Name + "' installed successfully", "findings": skillOf(s).Findings})
 }
 
 func (g *Gateway) listCustomSkills(c echo.Context) error {

@@ -82,7 +82,8 @@ func (g *Gateway) polish(c echo.Context) error {
 	conf := g.Config().File.InputPolish
 	switch n := utf8.RuneCountInString(b.Text); {
 	case !conf.Enabled || g.Aside == nil:
-		return httpx.Errorf(http.StatusNotFound, "Input polish is disabled: set input_polish.enabled in the configuration")
+		return httpx.Errorf(http.StatusNotFound,
+			"Input polish is disabled: set input_polish.enabled in the configuration")
 	case strings.TrimSpace(b.Text) == "":
 		return httpx.Errorf(http.StatusBadRequest, "There is no text to polish")
 	case n > conf.MaxChars:
@@ -96,7 +97,8 @@ func (g *Gateway) polish(c echo.Context) error {
 	}
 	ctx, done := g.UntilDrained(c.Request().Context())
 	defer done()
-	text, err := g.Aside.Polish(ctx, lead.PolishWish{Owner: g.Owner(c), Thread: b.Thread, Text: b.Text, Locale: b.Locale})
+	text, err := g.Aside.Polish(ctx, lead.PolishWish{Owner: g.Owner(c), Thread: b.Thread, Text: b.Text,
+		Locale: b.Locale})
 	if err != nil {
 		g.Log.Warn("couldn't polish a draft", "thread", b.Thread, "err", err)
 		return httpx.Errorf(http.StatusServiceUnavailable, "Couldn't polish the draft: %v", err)

@@ -87,8 +87,8 @@ func (b taskBody) change(c *store.Cron, now time.Time, soonest time.Duration, lo
 	}
 	if c.Kind == store.CronOnce && c.RunAt.Sub(now) < max(soonest, time.Nanosecond) {
 		if c.RunAt.After(now) {
-			return httpx.Errorf(http.StatusUnprocessableEntity, "once schedule must be at least %d seconds in the future",
-				int(soonest.Seconds()))
+			return httpx.Errorf(http.StatusUnprocessableEntity,
+				"once schedule must be at least %d seconds in the future", int(soonest.Seconds()))
 		}
 		return unprocessable("once schedule must be in the future")
 	}

@@ -89,7 +89,8 @@ func (g *Gateway) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error)
 	failed := false
 	if len(last) > 0 {
 		r := last[0]
-		out.LastRun, out.LastError, failed = route.StampOrNull(r.StartedAt), route.TextOrNull(r.Error), r.Status == store.CronFailed
+		out.LastRun, out.LastError, failed = route.StampOrNull(r.StartedAt), route.TextOrNull(r.Error),
+			r.Status == store.CronFailed
 		if !r.StartedAt.IsZero() {
 			out.LastRunID, out.LastThread = &r.Run, &r.Thread
 		}
@@ -377,8 +378,8 @@ func (g *Gateway) taskRuns(c echo.Context) error {
 	for i, r := range list {
 		out[i] = scheduledRunJSON{ID: r.ID, Task: r.Cron, Thread: r.Thread, ScheduledFor: wire.Stamp(r.DueAt),
 			Trigger: r.Trigger, Status: r.Status,
-			Error: route.TextOrNull(r.Error), StartedAt: route.StampOrNull(r.StartedAt), FinishedAt: route.StampOrNull(r.FinishedAt),
-			CreatedAt: wire.Stamp(r.DueAt)}
+			Error: route.TextOrNull(r.Error), StartedAt: route.StampOrNull(r.StartedAt),
+			FinishedAt: route.StampOrNull(r.FinishedAt), CreatedAt: wire.Stamp(r.DueAt)}
 		if !r.StartedAt.IsZero() {
 			out[i].Run = &r.Run
 		}

@@ -99,8 +99,8 @@ func (g *Gateway) contextUsage(snap store.Snapshot) (*contextUsage, error) {
 			windowOf = g.Config().WindowOf
 		}
 		if window := windowOf(msg.Usage.Model, msg.Meta.Model); window > 0 {
-			return &contextUsage{Tokens: msg.Usage.Total, Most: window, Percentage: float64(msg.Usage.Total*1000/window) / 10},
-				nil
+			return &contextUsage{Tokens: msg.Usage.Total, Most: window,
+				Percentage: float64(msg.Usage.Total*1000/window) / 10}, nil
 		}
 		return nil, nil
 	}

@@ -111,8 +111,8 @@ func (s Server) upload(ctx context.Context, thread string, files []string) ([]up
 		defer close(done)
 		to.CloseWithError(writeForm(form, files))
 	}()
-	res, err := s.do(ctx, http.MethodPost, "/api/threads/"+url.PathEscape(thread)+"/uploads", form.FormDataContentType(),
-		from)
+	res, err := s.do(ctx, http.MethodPost, "/api/threads/"+url.PathEscape(thread)+"/uploads",
+		form.FormDataContentType(), from)
 	from.CloseWithError(errors.New("the server reads no more"))
 	<-done
 	if err != nil {

@@ -137,9 +137,9 @@ func body(t Task, files []uploaded) map[string]any {
 		}
 		m["additional_kwargs"] = map[string]any{"files": list}
 	}
-	return map[string]any{"assistant_id": "lead_agent", "input": map[string]any{"messages": []any{m}}, "context": options,
-		"stream_mode": []string{"messages-tuple", "updates"}, "on_disconnect": "continue", "if_not_exists": "create",
-		"multitask_strategy": "reject"}
+	return map[string]any{"assistant_id": "lead_agent", "input": map[string]any{"messages": []any{m}},
+		"context": options, "stream_mode": []string{"messages-tuple", "updates"}, "on_disconnect": "continue",
+		"if_not_exists": "create", "multitask_strategy": "reject"}
 }
 
 // leave cancels the run; what it has said so far is kept.
@@ -196,7 +196,8 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 		}
 	}
 	var err error
-	if r.Artifacts, err = s.artifacts(ctx, r.ThreadID, before.Values.Artifacts, now.Values.Artifacts, t.Out); err != nil {
+	r.Artifacts, err = s.artifacts(ctx, r.ThreadID, before.Values.Artifacts, now.Values.Artifacts, t.Out)
+	if err != nil {
 		err = fmt.Errorf("copy files: %w", err)
 	}
 	return errors.Join(err, show.end(*r))

@@ -93,7 +93,8 @@ func memoryFor(live, other uint64) int64 {
 // otherMemory is how many bytes the runtime has from the system for other things than objects.
 func otherMemory() uint64 {
 	held := heapMetric("/memory/classes/total:bytes") - heapMetric("/memory/classes/heap/released:bytes")
-	return held - min(held, heapMetric("/memory/classes/heap/free:bytes")+heapMetric("/memory/classes/heap/objects:bytes"))
+	return held - min(held,
+		heapMetric("/memory/classes/heap/free:bytes")+heapMetric("/memory/classes/heap/objects:bytes"))
 }
 
 // onCollection calls f after each collection for as long as it says so.

@@ -13,7 +13,8 @@ import (
 // TestCollectionsAreSpacedByBytes: a small heap grows to the floor, a large one by a share of its size.
 func TestCollectionsAreSpacedByBytes(t *testing.T) {
 	const mb = 1 << 20
-	for _, live := range []uint64{0, 1, 4 * mb, 9 * mb, 19 * mb, 20 * mb, 33 * mb, 64 * mb, 10 << 30, math.MaxUint64 / 2} {
+	for _, live := range []uint64{0, 1, 4 * mb, 9 * mb, 19 * mb, 20 * mb, 33 * mb, 64 * mb, 10 << 30,
+		math.MaxUint64 / 2} {
 		for _, roots := range []uint64{0, mb / 2, 8 * mb} {
 			percent := collectAfter(live, roots)
 			from := max(live, 4*mb)
@@ -21,7 +22,8 @@ func TestCollectionsAreSpacedByBytes(t *testing.T) {
 			atFloor := next <= heapFloor*1.01 && next >= heapFloor*0.98
 			reaches := float64(from)+float64(from+roots)*heapGrowth/100 >= heapFloor*0.99
 			if percent < heapGrowth || percent > heapGrowth && !atFloor || percent == heapGrowth && !reaches {
-				t.Errorf("%d bytes alive, %d in roots: collected after %d %%, at %.0f bytes", live, roots, percent, next)
+				t.Errorf("%d bytes alive, %d in roots: collected after %d %%, at %.0f bytes", live, roots,
+					percent, next)
 			}
 		}
 	}
@@ -35,7 +37,8 @@ func TestTheLimitHoldsTheHeapToItsSpacing(t *testing.T) {
 			heap := uint64(memoryFor(live, other)) - other
 			meant := max(heapFloor, live+live*heapGrowth/100)
 			if heap < meant || heap > meant+8*mb {
-				t.Errorf("%d bytes alive, %d of other kinds: %d bytes for objects, %d are meant", live, other, heap, meant)
+				t.Errorf("%d bytes alive, %d of other kinds: %d bytes for objects, %d are meant", live, other,
+					heap, meant)
 			}
 		}
 	}
@@ -98,7 +101,8 @@ func TestMemoryIsGivenBackWhenNothingGoesOn(t *testing.T) {
 		giveBack(ctx, time.Millisecond, func() { rested.Store(true) })
 	}()
 	defer func() { cancel(); <-done }()
-	for deadline := time.Now().Add(time.Minute); heapMetric("/memory/classes/heap/released:bytes") < before+24<<20; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); heapMetric("/memory/classes/heap/released:bytes") < before+
+		24<<20; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing was given back")
 		}

@@ -115,8 +115,8 @@ func TestQueryReadsBothEncodings(t *testing.T) {
 }
 
 func TestQueryFlagsAndNumbers(t *testing.T) {
-	for query, want := range map[string]string{"": "def", "b=1": "true", "b=TRUE": "true", "b=yes": "true", "b=0": "false",
-		"b=false": "false", "b=No": "false", "b=": "false", "b=maybe": "422"} {
+	for query, want := range map[string]string{"": "def", "b=1": "true", "b=TRUE": "true", "b=yes": "true",
+		"b=0": "false", "b=false": "false", "b=No": "false", "b=": "false", "b=maybe": "422"} {
 		q, _ := url.ParseQuery(query)
 		got := "def"
 		if v, err := httpx.Bool(q, "b", false); err != nil {
@@ -128,7 +128,8 @@ func TestQueryFlagsAndNumbers(t *testing.T) {
 			t.Errorf("%q = %s, want %s", query, got, want)
 		}
 	}
-	for query, want := range map[string]int{"": 10, "n=3": 3, "n=null": 10, "n=0": -1, "n=101": -1, "n=x": -1, "n=1.5": -1} {
+	for query, want := range map[string]int{"": 10, "n=3": 3, "n=null": 10, "n=0": -1, "n=101": -1, "n=x": -1,
+		"n=1.5": -1} {
 		q, _ := url.ParseQuery(query)
 		got, err := httpx.Int(q, "n", 10, 1, 100)
 		if err != nil {
@@ -144,7 +145,8 @@ func TestQueryFlagsAndNumbers(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{``, `{}`, `{"name":1}`, `{"modes":{"a":1}}`, `[`, `{"nested":{"X":null}}`, "\xff", `{"limit":1e99}`} {
+	for _, s := range []string{``, `{}`, `{"name":1}`, `{"modes":{"a":1}}`, `[`, `{"nested":{"X":null}}`, "\xff",
+		`{"limit":1e99}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -153,7 +155,8 @@ func FuzzDecode(f *testing.F) {
 		if err == nil {
 			return
 		}
-		if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusUnprocessableEntity || d.Detail == nil {
+		if d := new(httpx.Detail); !errors.As(err, &d) || d.Status != http.StatusUnprocessableEntity ||
+			d.Detail == nil {
 			t.Errorf("%q: %v", in, err)
 		}
 	})

@@ -18,8 +18,9 @@ import (
 func TestBodiesAreCompressedAsTheClientTakesThem(t *testing.T) {
 	long := strings.Repeat("<p>some text</p>", 500)
 	for _, c := range []struct{ accept, body, coding string }{
-		{"gzip, deflate, br, zstd", long, "br"}, {"br;q=0, gzip", long, "gzip"}, {"GZIP;q=0.5", long, "gzip"}, {"br;q=1.0", long, "br"},
-		{"", long, ""}, {"identity", long, ""}, {"gzip;q=0", long, ""}, {"gzip;q=x", long, ""}, {"br", "short", ""},
+		{"gzip, deflate, br, zstd", long, "br"}, {"br;q=0, gzip", long, "gzip"}, {"GZIP;q=0.5", long, "gzip"},
+		{"br;q=1.0", long, "br"}, {"", long, ""}, {"identity", long, ""}, {"gzip;q=0", long, ""},
+		{"gzip;q=x", long, ""}, {"br", "short", ""},
 	} {
 		for range 2 { // also by a compressor that was used before
 			e := echo.New()
@@ -42,7 +43,8 @@ func TestBodiesAreCompressedAsTheClientTakesThem(t *testing.T) {
 				r = zr
 			}
 			got, err := io.ReadAll(r)
-			if err != nil || string(got) != c.body || rec.Header().Get("Content-Encoding") != c.coding || rec.Header().Get("Vary") != "Accept-Encoding" {
+			if err != nil || string(got) != c.body || rec.Header().Get("Content-Encoding") != c.coding ||
+				rec.Header().Get("Vary") != "Accept-Encoding" {
 				t.Errorf("%q: %v, %d bytes, headers %v", c.accept, err, len(got), rec.Header())
 			}
 			if c.coding != "" && len(sent) > len(c.body)/4 {

@@ -35,6 +35,6 @@ func Invalid(where, field, format string, args ...any) *Detail {
 
 // TooLarge is a 413 that names the limit in bytes and the key that sets it.
 func TooLarge(what string, limit int64, key string) *Detail {
-	return Errorf(http.StatusRequestEntityTooLarge, "%s is larger than %d bytes (%s in the config sets this limit)", what,
-		limit, key)
+	return Errorf(http.StatusRequestEntityTooLarge,
+		"%s is larger than %d bytes (%s in the config sets this limit)", what, limit, key)
 }

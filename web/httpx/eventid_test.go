@@ -7,8 +7,9 @@ import (
 )
 
 func TestEventIDsOfEveryServer(t *testing.T) {
-	for in, want := range map[string]httpx.ID{"": {}, "-1": {}, "0": {}, "12": {Seq: 12}, "1795231741539-12": {Seq: 12}, "abc": {}, "a-b": {}, " 12 ": {Seq: 12},
-		"12.3": {Seq: 12, Part: 3}, "7-12.3": {Seq: 12, Part: 3}, "12.": {}, "12.x": {}, ".1": {}, "12.99999999999": {}, "99999999999999999999": {}} {
+	for in, want := range map[string]httpx.ID{"": {}, "-1": {}, "0": {}, "12": {Seq: 12}, "1795231741539-12": {Seq: 12},
+		"abc": {}, "a-b": {}, " 12 ": {Seq: 12}, "12.3": {Seq: 12, Part: 3}, "7-12.3": {Seq: 12, Part: 3}, "12.": {},
+		"12.x": {}, ".1": {}, "12.99999999999": {}, "99999999999999999999": {}} {
 		if got := httpx.ParseID(in); got != want {
 			t.Errorf("%q is %+v, want %+v", in, got, want)
 		}
@@ -16,7 +17,8 @@ func TestEventIDsOfEveryServer(t *testing.T) {
 }
 
 func TestEventIDsAreSortedTheWayTheyAreSent(t *testing.T) {
-	list := []httpx.ID{{}, {Seq: 1}, {Seq: 2}, {Seq: 2, Part: 1}, {Seq: 2, Part: 9}, {Seq: 2, Part: 10}, {Seq: 2, Part: httpx.LastPart}, {Seq: 3}, {Seq: 20}}
+	list := []httpx.ID{{}, {Seq: 1}, {Seq: 2}, {Seq: 2, Part: 1}, {Seq: 2, Part: 9}, {Seq: 2, Part: 10},
+		{Seq: 2, Part: httpx.LastPart}, {Seq: 3}, {Seq: 20}}
 	for i, a := range list {
 		for j, b := range list {
 			if got := a.Compare(b); got < 0 != (i < j) || got > 0 != (i > j) {
@@ -27,7 +29,8 @@ func TestEventIDsAreSortedTheWayTheyAreSent(t *testing.T) {
 }
 
 func FuzzEventID(f *testing.F) {
-	for _, s := range []string{"", "-1", "0", "7", "7.2", "1795231741539-7", "7-", "-", "x", " 7 ", "7.", "99999999999999999999"} {
+	for _, s := range []string{"", "-1", "0", "7", "7.2", "1795231741539-7", "7-", "-", "x", " 7 ", "7.",
+		"99999999999999999999"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

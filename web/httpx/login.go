@@ -25,8 +25,8 @@ func loginCookie(state string) string {
 // BindLogin makes a login one of the browser that began it: nobody else can end it, not even with
 // the address that it was sent to.
 func BindLogin(c echo.Context, state string) {
-	c.SetCookie(&http.Cookie{Name: loginCookie(state), Value: state, Path: MCPCallback, MaxAge: loginAge, HttpOnly: true,
-		Secure: strings.HasPrefix(Origin(c.Request()), "https:"), SameSite: http.SameSiteLaxMode})
+	c.SetCookie(&http.Cookie{Name: loginCookie(state), Value: state, Path: MCPCallback, MaxAge: loginAge,
+		HttpOnly: true, Secure: strings.HasPrefix(Origin(c.Request()), "https:"), SameSite: http.SameSiteLaxMode})
 }
 
 // BoundLogin tells whether the browser is the one that began a login, and takes its mark away.

@@ -20,7 +20,8 @@ func TestFrameIsOneLineOfData(t *testing.T) {
 	if want := "event: custom\ndata: {  \"a\": \"b\\n\"  }\nid: 7\n\n"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := string(httpx.AppendFrame([]byte("x"), "end", []byte("null"), httpx.ID{})); got != "xevent: end\ndata: null\n\n" {
+	if got := string(httpx.AppendFrame([]byte("x"), "end", []byte("null"),
+		httpx.ID{})); got != "xevent: end\ndata: null\n\n" {
 		t.Errorf("without id: %q", got)
 	}
 }
@@ -51,7 +52,8 @@ func serve(t *testing.T, h func(s *httpx.Stream), beat time.Duration) *http.Resp
 func TestHeadersLeaveBeforeTheFirstEvent(t *testing.T) {
 	gate := make(chan struct{})
 	res := serve(t, func(s *httpx.Stream) { <-gate; s.Write([]byte("x"), true) }, time.Hour)
-	for k, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
+	for k, want := range map[string]string{"Content-Type": "text/event-stream",
+		"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
 		if got := res.Header.Get(k); got != want {
 			t.Errorf("%s = %q, want %q", k, got, want)
 		}
@@ -71,7 +73,8 @@ func TestHeartbeatIsOneLineAndOutlivesTheWriteDeadline(t *testing.T) {
 		t.Errorf("%q %v", b, err)
 	}
 	close(gate)
-	if rest, err := io.ReadAll(res.Body); err != nil || strings.Trim(strings.ReplaceAll(string(rest), beat, ""), "") != "" {
+	rest, err := io.ReadAll(res.Body)
+	if err != nil || strings.Trim(strings.ReplaceAll(string(rest), beat, ""), "") != "" {
 		t.Errorf("rest = %q, %v", rest, err)
 	}
 }
@@ -127,7 +130,8 @@ func FuzzFrame(f *testing.F) {
 			t.Fatalf("%q", b)
 		}
 		var one, two bytes.Buffer // the same value, however its numbers would be read
-		if err := errors.Join(json.Compact(&one, data), json.Compact(&two, b)); err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
+		err := errors.Join(json.Compact(&one, data), json.Compact(&two, b))
+		if err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
 			t.Errorf("%q became %q: %v", data, b, err)
 		}
 	})

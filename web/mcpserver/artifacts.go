@@ -193,13 +193,14 @@ func (s *Server) read(ctx context.Context, _ *sdk.CallToolRequest, in reading) (
 		}
 		text := string(data)
 		if out.Next != nil {
-			text += fmt.Sprintf("\n\n[bytes %d to %d of %d; go on with offset %d]", in.Offset, *out.Next, a.Size, *out.Next)
+			text += fmt.Sprintf("\n\n[bytes %d to %d of %d; go on with offset %d]", in.Offset, *out.Next, a.Size,
+				*out.Next)
 		}
 		return contents(&sdk.TextContent{Text: text}), out, nil
 	}
 	if a.Size > maxBlob {
-		return contents(&sdk.TextContent{Text: fmt.Sprintf("%s has %d bytes, more than can be sent here.", a.Path, a.Size)},
-			a.link()), out, nil
+		return contents(&sdk.TextContent{Text: fmt.Sprintf("%s has %d bytes, more than can be sent here.",
+			a.Path, a.Size)}, a.link()), out, nil
 	}
 	data, err := s.fetch(ctx, a, in.Thread, 0, maxBlob)
 	if err != nil {

@@ -52,7 +52,9 @@ func New(o Options) *Server {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}}})
 	s.addTools(server)
 	s.addResources(server)
-	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		return server
+	}, &sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true}) // hosts are checked in front of every route
 	return s

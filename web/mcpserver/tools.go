@@ -193,7 +193,8 @@ func (s *Server) upload(ctx context.Context, thread string, files []given) ([]up
 		} `json:"files"`
 		Skipped []string `json:"skipped_files"`
 	}
-	r, err := s.request(ctx, http.MethodPost, threadPath(thread, "uploads"), form.FormDataContentType(), &body, maxAnswer)
+	r, err := s.request(ctx, http.MethodPost, threadPath(thread, "uploads"), form.FormDataContentType(), &body,
+		maxAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,8 @@ func (d *Decisions) ask(ctx context.Context, q egress.Question) error {
 		Body: body}}}); err != nil {
 		return err
 	}
-	d.log.Warn("an agent wants to connect to a host that isn't allowed; answer in the chat, or add it to sandbox.network.allow", "thread", q.Thread, "host", q.Host, "port", q.Port)
+	d.log.Warn("an agent wants to connect to a host that isn't allowed; answer in the chat, or add it to sandbox.network.allow",
+		"thread", q.Thread, "host", q.Host, "port", q.Port)
 	return d.show(q.Thread, map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "host": q.Host, "port": q.Port,
 		"at": q.At})
 }

@@ -78,7 +78,8 @@ func (b *decisions) held(t *testing.T, q egress.Question) <-chan bool {
 func TestAnAnswerLetsItsConnectionsGo(t *testing.T) {
 	b := newDecisions(t, time.Hour, func() string { return "r1" })
 	var all []<-chan bool
-	for _, q := range []egress.Question{question("t1", "a.example"), question("t1", "a.example"), question("t2", "a.example"), question("t1", "b.example")} {
+	for _, q := range []egress.Question{question("t1", "a.example"), question("t1", "a.example"),
+		question("t2", "a.example"), question("t1", "b.example")} {
 		b.Ask(q)
 		all = append(all, b.held(t, q))
 	}
@@ -117,7 +118,8 @@ func TestNobodyIsWaitedForTwiceInARun(t *testing.T) {
 	if b.Await(t.Context(), first) {
 		t.Error("answered by nobody")
 	}
-	if b.Await(t.Context(), second) || !slices.Equal(strings.Fields(b.events()), []string{"question", "question", "waiting", "refused"}) {
+	if b.Await(t.Context(), second) ||
+		!slices.Equal(strings.Fields(b.events()), []string{"question", "question", "waiting", "refused"}) {
 		t.Errorf("readers were told %s", b.events())
 	}
 	run = "r2" // somebody may be there again

@@ -120,8 +120,8 @@ func (s Spec) Tags() []string {
 func Reason(status int) string {
 	return map[int]string{
 		400: "Invalid message, file or checkpoint", 403: "Foreign origin, or a path outside the thread's folder",
-		404: "Not found", 409: "Busy, already exists, or already finished", 413: "Too large", 416: "Range not satisfiable",
-		421: "Unknown host name",
+		404: "Not found", 409: "Busy, already exists, or already finished", 413: "Too large",
+		416: "Range not satisfiable", 421: "Unknown host name",
 		422: "Invalid field, parameter or id", 503: "Shutting down, or too many streams", 507: "The disk is full",
 	}[status]
 }

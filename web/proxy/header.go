@@ -175,7 +175,8 @@ func CleanBase(s string) (base string, ok bool) {
 		return "", true
 	}
 	for _, r := range s {
-		plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/-._~", r)
+		plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/-._~", r)
 		if !plain {
 			return "", false
 		}

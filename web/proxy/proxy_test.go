@@ -40,22 +40,27 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "127.0.0.1"},
 		"another is trusted": {[]string{"10.0.0.0/8"}, ask("11.0.0.1:9", "X-Forwarded-For", "7.7.7.7"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "11.0.0.1"},
-		"all three": {[]string{"loopback"}, ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7", "X-Forwarded-Proto", "HTTPS",
-			"X-Forwarded-Host", "fawn.example:8443"), proxy.Client{Scheme: "https", Host: "fawn.example:8443"}, "7.7.7.7"},
+		"all three": {[]string{"loopback"},
+			ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7", "X-Forwarded-Proto", "HTTPS", "X-Forwarded-Host",
+				"fawn.example:8443"), proxy.Client{Scheme: "https", Host: "fawn.example:8443"}, "7.7.7.7"},
 		"IPv6 loopback": {[]string{"loopback"}, ask("[::1]:9", "X-Forwarded-For", "2001:db8::1"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "2001:db8::1"},
 		"IPv4 written as IPv6": {[]string{"10.1.2.3"}, ask("[::ffff:10.1.2.3]:9", "X-Forwarded-For", "::ffff:7.7.7.7"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "7.7.7.7"},
 		"a Unix socket is this machine": {[]string{"loopback"}, ask("@", "X-Forwarded-For", "7.7.7.7"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "7.7.7.7"},
-		"what a client wrote stands left": {[]string{"loopback"}, ask("127.0.0.1:9", "X-Forwarded-For", "1.1.1.1, 7.7.7.7",
-			"X-Forwarded-Proto", "https"), proxy.Client{Scheme: "https", Host: "inner:2026"}, "7.7.7.7"},
+		"what a client wrote stands left": {[]string{"loopback"},
+			ask("127.0.0.1:9", "X-Forwarded-For", "1.1.1.1, 7.7.7.7", "X-Forwarded-Proto", "https"),
+			proxy.Client{Scheme: "https", Host: "inner:2026"}, "7.7.7.7"},
 		"two proxies": {[]string{"loopback", "10.0.0.0/8"}, ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7",
-			"X-Forwarded-For", "10.0.0.9", "X-Forwarded-Proto", "https, http", "X-Forwarded-Host", "out.example, mid.example"),
+			"X-Forwarded-For", "10.0.0.9", "X-Forwarded-Proto", "https, http", "X-Forwarded-Host",
+			"out.example, mid.example"),
 			proxy.Client{Scheme: "https", Host: "out.example"}, "7.7.7.7"},
-		"the first proxy is a stranger": {[]string{"loopback"}, ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7, 10.0.0.9",
-			"X-Forwarded-Proto", "https, http"), proxy.Client{Scheme: "http", Host: "inner:2026"}, "10.0.0.9"},
-		"only trusted ones": {[]string{"loopback", "10.0.0.0/8"}, ask("127.0.0.1:9", "X-Forwarded-For", "10.0.0.1, 10.0.0.2"),
+		"the first proxy is a stranger": {[]string{"loopback"},
+			ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7, 10.0.0.9", "X-Forwarded-Proto", "https, http"),
+			proxy.Client{Scheme: "http", Host: "inner:2026"}, "10.0.0.9"},
+		"only trusted ones": {[]string{"loopback", "10.0.0.0/8"},
+			ask("127.0.0.1:9", "X-Forwarded-For", "10.0.0.1, 10.0.0.2"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "10.0.0.1"},
 		"nonsense for an address": {[]string{"loopback"}, ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7, unknown"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "127.0.0.1"},
@@ -68,7 +73,8 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 		"Forwarded of a client behind a proxy that knows the other headers": {[]string{"loopback"}, ask("127.0.0.1:9",
 			"Forwarded", "for=1.1.1.1;host=evil.example;proto=https", "X-Forwarded-For", "7.7.7.7"),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "7.7.7.7"},
-		"prefix": {[]string{"loopback"}, ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7", "X-Forwarded-Prefix", "/a/b/"),
+		"prefix": {[]string{"loopback"},
+			ask("127.0.0.1:9", "X-Forwarded-For", "7.7.7.7", "X-Forwarded-Prefix", "/a/b/"),
 			proxy.Client{Scheme: "http", Host: "inner:2026", Base: "/a/b"}, "7.7.7.7"},
 		"prefix that is none": {[]string{"loopback"}, ask("127.0.0.1:9", "X-Forwarded-Prefix", `/a"><script>`),
 			proxy.Client{Scheme: "http", Host: "inner:2026"}, "127.0.0.1"},
@@ -86,7 +92,8 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 		if r.Host != got.Host {
 			t.Errorf("%s: the request's host is %q", name, r.Host)
 		}
-		if again := trust(t, "0.0.0.0/0", "::/0").Resolve(r); proxy.Of(again).Host != got.Host || len(again.Header) != 0 {
+		again := trust(t, "0.0.0.0/0", "::/0").Resolve(r)
+		if proxy.Of(again).Host != got.Host || len(again.Header) != 0 {
 			t.Errorf("%s: headers of proxies are left for others to believe: %v", name, again.Header)
 		}
 	}
@@ -104,7 +111,8 @@ func TestAClientIsKnownWithoutProxies(t *testing.T) {
 }
 
 func TestListsOfProxiesAreChecked(t *testing.T) {
-	for _, bad := range []string{"", "proxy.example", "10.0.0.0/40", "10.0.0.1:80", "fe80::1%eth0", "::ffff:10.0.0.0/104"} {
+	for _, bad := range []string{"", "proxy.example", "10.0.0.0/40", "10.0.0.1:80", "fe80::1%eth0",
+		"::ffff:10.0.0.0/104"} {
 		if _, err := proxy.Parse([]string{"loopback", bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -112,12 +120,14 @@ func TestListsOfProxiesAreChecked(t *testing.T) {
 }
 
 func TestABaseIsAPathThatNeedsNoEscapes(t *testing.T) {
-	for in, want := range map[string]string{"": "", "/": "", "/x": "/x", "x": "/x", "/x/": "/x", "/a/b-c_d.e~1": "/a/b-c_d.e~1"} {
+	for in, want := range map[string]string{"": "", "/": "", "/x": "/x", "x": "/x", "/x/": "/x",
+		"/a/b-c_d.e~1": "/a/b-c_d.e~1"} {
 		if got, ok := proxy.CleanBase(in); !ok || got != want {
 			t.Errorf("%q is %q, %v", in, got, ok)
 		}
 	}
-	for _, bad := range []string{"//x", "/a//b", "/a/../b", "/..", "/a b", "/a%20", "/a?b", "/a#b", `/a"b`, "/ä", "/a;b", "\\x"} {
+	for _, bad := range []string{"//x", "/a//b", "/a/../b", "/..", "/a b", "/a%20", "/a?b", "/a#b", `/a"b`, "/ä",
+		"/a;b", "\\x"} {
 		if got, ok := proxy.CleanBase(bad); ok {
 			t.Errorf("%q is taken as %q", bad, got)
 		}

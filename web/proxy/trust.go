@@ -29,7 +29,8 @@ func Parse(list []string) (Trust, error) {
 		}
 		net, err := netip.ParsePrefix(s)
 		if err != nil || net.Addr().Is4In6() {
-			return Trust{}, fmt.Errorf("%q is neither an address, nor a network such as 10.0.0.0/8, nor the word %s", s, Loopback)
+			return Trust{}, fmt.Errorf("%q is neither an address, nor a network such as 10.0.0.0/8, nor the word %s", s,
+				Loopback)
 		}
 		t.nets = append(t.nets, net.Masked())
 	}

@@ -50,9 +50,9 @@ func (r *Redactor) Know(values []string) {
 	values = slices.Clone(values)
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	for _, v := range values {
-		for _, form := range []string{v, url.QueryEscape(v), url.PathEscape(v), base64.StdEncoding.EncodeToString([]byte(v)),
-			base64.StdEncoding.EncodeToString([]byte(":" + v)), inner(strconv.Quote(v)),
-			inner(strconv.Quote(inner(strconv.Quote(v))))} {
+		for _, form := range []string{v, url.QueryEscape(v), url.PathEscape(v),
+			base64.StdEncoding.EncodeToString([]byte(v)), base64.StdEncoding.EncodeToString([]byte(":" + v)),
+			inner(strconv.Quote(v)), inner(strconv.Quote(inner(strconv.Quote(v))))} {
 			if len(v) >= shortest {
 				add(form)
 			}

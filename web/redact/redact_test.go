@@ -18,7 +18,8 @@ func TestKnownValuesNeverShow(t *testing.T) {
 	var out strings.Builder
 	log := slog.New(slog.NewJSONHandler(r.Writer(&out), nil))
 	text := slog.New(slog.NewTextHandler(r.Writer(&out), nil))
-	for _, said := range []string{key, "https://x.example/?q=" + url.QueryEscape(key), fmt.Sprintf("%q", key), "head second line of it"} {
+	for _, said := range []string{key, "https://x.example/?q=" + url.QueryEscape(key), fmt.Sprintf("%q", key),
+		"head second line of it"} {
 		log.Info(said, "err", fmt.Errorf("call: %s", said))
 		text.Warn(said, slog.Group("g", "v", said))
 	}

@@ -54,7 +54,8 @@ func listener(fd int) (net.Listener, error) {
 		return nil, err
 	}
 	if l.Addr().Network() != "tcp" {
-		return nil, errors.Join(fmt.Errorf("%s isn't a TCP socket: use ListenStream=127.0.0.1:2026", l.Addr()), l.Close())
+		return nil, errors.Join(fmt.Errorf("%s isn't a TCP socket: use ListenStream=127.0.0.1:2026", l.Addr()),
+			l.Close())
 	}
 	return l, nil
 }

@@ -22,7 +22,8 @@ type Manager struct {
 func Find() Manager {
 	m := Manager{socket: os.Getenv("NOTIFY_SOCKET")}
 	pid, usec := os.Getenv("WATCHDOG_PID"), os.Getenv("WATCHDOG_USEC")
-	if n, err := strconv.ParseInt(usec, 10, 64); err == nil && n > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
+	n, err := strconv.ParseInt(usec, 10, 64)
+	if err == nil && n > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
 		m.watchdog = time.Duration(n) * time.Microsecond
 	}
 	for _, name := range [...]string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"} {

@@ -133,8 +133,8 @@ func request(spans []sdk.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 
 func span(s sdk.ReadOnlySpan) *otlp.Span {
 	trace, id := s.SpanContext().TraceID(), s.SpanContext().SpanID()
-	out := &otlp.Span{TraceId: trace[:], SpanId: id[:], TraceState: s.SpanContext().TraceState().String(), Name: s.Name(),
-		Kind: otlp.Span_SpanKind(s.SpanKind()), StartTimeUnixNano: uint64(s.StartTime().UnixNano()),
+	out := &otlp.Span{TraceId: trace[:], SpanId: id[:], TraceState: s.SpanContext().TraceState().String(),
+		Name: s.Name(), Kind: otlp.Span_SpanKind(s.SpanKind()), StartTimeUnixNano: uint64(s.StartTime().UnixNano()),
 		EndTimeUnixNano: uint64(s.EndTime().UnixNano()), Attributes: attributes(s.Attributes()),
 		DroppedAttributesCount: uint32(s.DroppedAttributes()), Flags: uint32(s.SpanContext().TraceFlags())}
 	if s.Parent().HasSpanID() {

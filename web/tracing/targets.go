@@ -33,7 +33,8 @@ func Hosted(env func(string) (string, bool)) []Target {
 		return false
 	}
 	var out []Target
-	if public, secret := get("LANGFUSE_PUBLIC_KEY"), get("LANGFUSE_SECRET_KEY"); on("LANGFUSE_TRACING") && public != "" &&
+	public, secret := get("LANGFUSE_PUBLIC_KEY"), get("LANGFUSE_SECRET_KEY")
+	if on("LANGFUSE_TRACING") && public != "" &&
 		secret != "" {
 		host := get("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
 		if host == "" {
@@ -43,7 +44,8 @@ func Hosted(env func(string) (string, bool)) []Target {
 			Headers: map[string]string{"x-langfuse-ingestion-version": "4",
 				"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(public+":"+secret))}})
 	}
-	if key := get("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"); on("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2") && key != "" {
+	key := get("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY")
+	if on("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2") && key != "" {
 		host := get("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT")
 		if host == "" {
 			host = "https://api.smith.langchain.com"

@@ -67,7 +67,8 @@ func New(c Config) *Tracer {
 	}
 	for _, t := range c.Targets {
 		options = append(options, sdk.WithBatcher(newExporter(t, c.Log), sdk.WithMaxQueueSize(queue),
-			sdk.WithMaxExportBatchSize(queue/4), sdk.WithBatchTimeout(2*time.Second), sdk.WithExportTimeout(exportTime)))
+			sdk.WithMaxExportBatchSize(queue/4), sdk.WithBatchTimeout(2*time.Second),
+			sdk.WithExportTimeout(exportTime)))
 	}
 	t := &Tracer{provider: sdk.NewTracerProvider(options...), content: c.Content, agents: c.Agents, redact: c.Redact}
 	if t.redact == nil {
@@ -178,7 +179,8 @@ func spent(span trace.Span, u agent.Usage) {
 		span.SetAttributes(attribute.Int("gen_ai.usage.cache_read.input_tokens", n))
 	}
 	if u.Cost > 0 {
-		span.SetAttributes(attribute.Float64("gen_ai.usage.cost", u.Cost), attribute.String("fawn.currency", u.Currency))
+		span.SetAttributes(attribute.Float64("gen_ai.usage.cost", u.Cost),
+			attribute.String("fawn.currency", u.Currency))
 	}
 }
 

@@ -48,7 +48,8 @@ func ParseYAML(src *Source) (*Node, error) {
 	}
 	if len(docs) > 1 {
 		second := docs[1].Content[0]
-		return nil, src.Fail(second.Line, second.Column, "a second document starts here; only one is allowed in this file")
+		return nil, src.Fail(second.Line, second.Column,
+			"a second document starts here; only one is allowed in this file")
 	}
 	b := yamlBuilder{src: src}
 	n, err := b.build(docs[0].Content[0], 0, false)
@@ -100,8 +101,8 @@ func (b *yamlBuilder) build(y *yaml.Node, depth int, aliased bool) (*Node, error
 	}
 	switch {
 	case depth > maxDepth:
-		return nil, b.src.Fail(y.Line, y.Column, "values are nested more than %d levels deep, or an alias contains itself",
-			maxDepth)
+		return nil, b.src.Fail(y.Line, y.Column,
+			"values are nested more than %d levels deep, or an alias contains itself", maxDepth)
 	case b.aliased > maxAliased:
 		return nil, b.src.Fail(y.Line, y.Column, "the aliases of this file stand for more than %d values", maxAliased)
 	case b.values > maxValues:

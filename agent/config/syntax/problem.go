@@ -84,7 +84,8 @@ type Source struct {
 }
 
 func (s *Source) problem(line, col int, format string, args ...any) Problem {
-	return Problem{File: s.Name, Line: line, Column: col, Message: fmt.Sprintf(format, args...), Excerpt: s.excerpt(line)}
+	return Problem{File: s.Name, Line: line, Column: col, Message: fmt.Sprintf(format, args...),
+		Excerpt: s.excerpt(line)}
 }
 
 // Fail is an error about one place.

@@ -110,8 +110,8 @@ func SecretKey(name string) bool {
 	name = strings.ToLower(name)
 	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	for _, word := range words {
-		for _, end := range [...]string{"key", "keys", "token", "secret", "secrets", "password", "passwd", "authorization",
-			"cookie", "credential", "credentials", "dsn"} {
+		for _, end := range [...]string{"key", "keys", "token", "secret", "secrets", "password", "passwd",
+			"authorization", "cookie", "credential", "credentials", "dsn"} {
 			if strings.HasSuffix(word, end) {
 				return true
 			}

@@ -69,8 +69,8 @@ func (a *answer) event(ev sse.Event) (done bool, err error) {
 		a.count(e.Usage)
 	case "message_stop":
 		if a.finish == "" {
-			return false, &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider ended the answer without a reason",
-				Err: llmerr.ErrCut}
+			return false, &llmerr.Error{Class: llmerr.ClassNetwork,
+				Message: "the provider ended the answer without a reason", Err: llmerr.ErrCut}
 		}
 		return true, a.end()
 	}

@@ -89,13 +89,20 @@ func open(t *testing.T, c anthropic.Config) *anthropic.Model {
 func TestAConversation(t *testing.T) {
 	p := serve(t, file(t, "calls.sse"), file(t, "answer.sse"))
 	m := open(t, anthropic.Config{BaseURL: p.url, MaxTokens: 2000, Temperature: new(0.5), Effort: true,
-		ThinkingOn: map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": 4096}}, ThinkingOff: map[string]any{"thinking": map[string]any{"type": "disabled"}}})
-	tools := []*agent.Tool{{Name: "ls", Description: "List a folder.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "now", Description: "The time."}}
+		ThinkingOn:  map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": 4096}},
+		ThinkingOff: map[string]any{"thinking": map[string]any{"type": "disabled"}}})
+	tools := []*agent.Tool{
+		{Name: "ls", Description: "List a folder.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+		{Name: "now", Description: "The time."},
+	}
 	history := []*agent.Message{{ID: "h1", Type: agent.TypeHuman, Content: agent.Content{Blocks: []json.RawMessage{
-		json.RawMessage(`{"type":"text","text":"What is in /mnt, and what time is it?"}`), json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}`)}}}}
+		json.RawMessage(`{"type":"text","text":"What is in /mnt, and what time is it?"}`),
+		json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}`)}}}}
 	call := func(n int, o agent.ModelOptions) *agent.Message {
 		s := agent.State{Messages: history}
-		got, err := agent.Collect(fmt.Sprintf("ai%d", n), m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o)))
+		got, err := agent.Collect(fmt.Sprintf("ai%d", n),
+			m.Stream(t.Context(), agent.BuildRequest("You list folders.", &s, tools, o)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,15 +120,21 @@ func TestAConversation(t *testing.T) {
 		return got
 	}
 	first := call(1, agent.ModelOptions{Thinking: true, Effort: "minimal"})
-	if want := (&agent.Usage{Input: 2021, Output: 89, Total: 2110, InputDetails: map[string]int{"cache_read": 700, "cache_creation": 1300}}); !reflect.DeepEqual(first.Usage, want) {
+	want := (&agent.Usage{Input: 2021, Output: 89, Total: 2110,
+		InputDetails: map[string]int{"cache_read": 700, "cache_creation": 1300}})
+	if !reflect.DeepEqual(first.Usage, want) {
 		t.Errorf("usage %+v", first.Usage)
 	}
-	history = append(history, &agent.Message{ID: "t1", Type: agent.TypeTool, ToolCallID: "toolu_01", Content: agent.Text("a.txt\nb.txt")},
-		&agent.Message{ID: "t2", Type: agent.TypeTool, ToolCallID: "toolu_02", Status: "error", Content: agent.Text("")})
-	if second := call(2, agent.ModelOptions{Thinking: true}); second.Content.Text != "Two files." || second.Meta["finish_reason"] != "stop" {
+	history = append(history, &agent.Message{ID: "t1", Type: agent.TypeTool, ToolCallID: "toolu_01",
+		Content: agent.Text("a.txt\nb.txt")},
+		&agent.Message{ID: "t2", Type: agent.TypeTool, ToolCallID: "toolu_02", Status: "error",
+			Content: agent.Text("")})
+	second := call(2, agent.ModelOptions{Thinking: true})
+	if second.Content.Text != "Two files." || second.Meta["finish_reason"] != "stop" {
 		t.Errorf("answer %+v", second)
 	}
-	history = append(history, &agent.Message{ID: "h2", Type: agent.TypeHuman, Content: agent.Text("Thanks.")}, &agent.Message{ID: "h3", Type: agent.TypeHuman, Content: agent.Text("And now?")})
+	history = append(history, &agent.Message{ID: "h2", Type: agent.TypeHuman, Content: agent.Text("Thanks.")},
+		&agent.Message{ID: "h3", Type: agent.TypeHuman, Content: agent.Text("And now?")})
 	call(3, agent.ModelOptions{})
 	h := p.head[0]
 	if h.Get("X-Api-Key") != key || h.Get("Anthropic-Version") != anthropic.Version || h.Get("Authorization") != "" {
@@ -136,7 +149,8 @@ func TestThePrefixStaysTheSame(t *testing.T) {
 			Tools, System json.RawMessage
 			Messages      []json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(strings.ReplaceAll(file(t, name), `"cache_control"`, `"c"`)), &body); err != nil {
+		err := json.Unmarshal([]byte(strings.ReplaceAll(file(t, name), `"cache_control"`, `"c"`)), &body)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range body.Messages {
@@ -156,7 +170,8 @@ func TestThePrefixStaysTheSame(t *testing.T) {
 	tools, system, before := read("request1.json")
 	for _, name := range []string{"request2.json", "request3.json"} {
 		nextTools, nextSystem, after := read(name)
-		if nextTools != tools || nextSystem != system || len(after) <= len(before) || !reflect.DeepEqual(after[:len(before)], before) {
+		if nextTools != tools || nextSystem != system || len(after) <= len(before) ||
+			!reflect.DeepEqual(after[:len(before)], before) {
 			t.Errorf("%s begins differently", name)
 		}
 		before = after
@@ -165,8 +180,10 @@ func TestThePrefixStaysTheSame(t *testing.T) {
 
 func TestAddressesOfEveryForm(t *testing.T) {
 	for in, want := range map[string]string{
-		"": anthropic.Base, "https://api.anthropic.com": "https://api.anthropic.com", "https://api.anthropic.com/v1/": "https://api.anthropic.com",
-		"https://x.example/anthropic/v1/messages": "https://x.example/anthropic", "https://x.example/anthropic": "https://x.example/anthropic",
+		"": anthropic.Base, "https://api.anthropic.com": "https://api.anthropic.com",
+		"https://api.anthropic.com/v1/":           "https://api.anthropic.com",
+		"https://x.example/anthropic/v1/messages": "https://x.example/anthropic",
+		"https://x.example/anthropic":             "https://x.example/anthropic",
 	} {
 		if got, _, err := anthropic.Root(in); err != nil || got != want {
 			t.Errorf("%q: %q %v", in, got, err)
@@ -189,11 +206,13 @@ func TestAnswersThatAreNotStreamedAreReadToo(t *testing.T) {
 	}))
 	defer s.Close()
 	got, err := agent.Collect("m", open(t, anthropic.Config{BaseURL: s.URL}).Stream(t.Context(), hello()))
-	if err != nil || got.Content.Text != "Hello." || got.Kwargs["reasoning_content"] != "hm" || len(got.ToolCalls) != 1 || string(got.ToolCalls[0].Args) != `{"path":"/"}` || got.Usage.Total != 7 {
+	if err != nil || got.Content.Text != "Hello." || got.Kwargs["reasoning_content"] != "hm" ||
+		len(got.ToolCalls) != 1 || string(got.ToolCalls[0].Args) != `{"path":"/"}` || got.Usage.Total != 7 {
 		t.Errorf("%+v %v", got, err)
 	}
 }
 
 func hello() *agent.Request {
-	return &agent.Request{System: "be kind", Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("hello")}}}
+	return &agent.Request{System: "be kind",
+		Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text("hello")}}}
 }

@@ -73,7 +73,8 @@ func TestFailuresHaveTheirClass(t *testing.T) {
 			defer s.Close()
 			got, err := agent.Collect("m", open(t, anthropic.Config{BaseURL: s.URL}).Stream(t.Context(), hello()))
 			e := llmerr.Of(err)
-			if e == nil || e.Class != c.class || !strings.Contains(e.Error(), c.words) || got.Content.Text != c.text || c.cause != nil && !errors.Is(err, c.cause) {
+			if e == nil || e.Class != c.class || !strings.Contains(e.Error(), c.words) || got.Content.Text != c.text ||
+				c.cause != nil && !errors.Is(err, c.cause) {
 				t.Fatalf("%q, %v (%+v)", got.Content.Text, err, e)
 			}
 			if n := calls.Load(); n != 1 {
@@ -88,7 +89,9 @@ func TestFailuresHaveTheirClass(t *testing.T) {
 
 func TestTheKeyDoesNotFollowARedirect(t *testing.T) {
 	t.Parallel()
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("called: %v", r.Header) }))
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("called: %v", r.Header)
+	}))
 	defer thief.Close()
 	s := httptest.NewServer(http.RedirectHandler(thief.URL+"/v1/messages", http.StatusTemporaryRedirect))
 	defer s.Close()
@@ -116,11 +119,14 @@ func TestSilenceEndsTheCall(t *testing.T) {
 	defer s.Close()
 	defer close(release)
 	for name, c := range map[string]anthropic.Config{
-		"before the answer": {Timeout: 50 * time.Millisecond}, "inside it": {IdleTimeout: 50 * time.Millisecond, Headers: map[string]string{"X-Begin": "1"}},
+		"before the answer": {Timeout: 50 * time.Millisecond},
+		"inside it":         {IdleTimeout: 50 * time.Millisecond, Headers: map[string]string{"X-Begin": "1"}},
 	} {
 		c.BaseURL = s.URL
 		_, err := agent.Collect("m", open(t, c).Stream(t.Context(), hello()))
-		if e := llmerr.Of(err); !errors.Is(err, llmerr.ErrIdle) || e.Class != llmerr.ClassNetwork || !strings.Contains(e.Message, "sent nothing for 50ms") {
+		e := llmerr.Of(err)
+		if !errors.Is(err, llmerr.ErrIdle) || e.Class != llmerr.ClassNetwork ||
+			!strings.Contains(e.Message, "sent nothing for 50ms") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

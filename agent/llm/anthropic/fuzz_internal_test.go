@@ -41,7 +41,8 @@ func FuzzAnswer(f *testing.F) {
 		}
 		got, err := run(strings.NewReader(in))
 		again, errAgain := run(iotest.OneByteReader(strings.NewReader(in)))
-		if (err == nil) != (errAgain == nil) || got.Content.Text != again.Content.Text || len(got.ToolCalls) != len(again.ToolCalls) {
+		if (err == nil) != (errAgain == nil) || got.Content.Text != again.Content.Text ||
+			len(got.ToolCalls) != len(again.ToolCalls) {
 			t.Fatalf("%+v %v, byte by byte %+v %v", got, err, again, errAgain)
 		}
 		if err == nil && got.Meta["finish_reason"] == nil {

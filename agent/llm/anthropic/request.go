@@ -153,7 +153,8 @@ func mark(p *sdk.MessageNewParams) {
 	left := 2
 	for i := len(p.Messages) - 1; i >= 0 && left > 0; i-- {
 		turn := p.Messages[i]
-		if at := turn.Content[len(turn.Content)-1].GetCacheControl(); at != nil && turn.Role == sdk.MessageParamRoleUser {
+		at := turn.Content[len(turn.Content)-1].GetCacheControl()
+		if at != nil && turn.Role == sdk.MessageParamRoleUser {
 			*at = cached
 			left--
 		}

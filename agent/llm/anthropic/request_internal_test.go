@@ -26,8 +26,8 @@ func TestAStreamCutAnywhereIsNeverAShortSuccess(t *testing.T) {
 	}
 	readAll := func(body io.Reader) (*agent.Message, error) {
 		var c agent.Collector
-		err := read(&http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)},
-			func(k agent.Chunk, _ error) bool { c.Add(k); return true }, func() {})
+		err := read(&http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body: io.NopCloser(body)}, func(k agent.Chunk, _ error) bool { c.Add(k); return true }, func() {})
 		return c.Message("m", err == nil), err
 	}
 	for _, path := range paths {
@@ -47,7 +47,8 @@ func TestAStreamCutAnywhereIsNeverAShortSuccess(t *testing.T) {
 				switch {
 				case err != nil:
 					failed++
-				case got.Content.Text != whole.Content.Text || !reflect.DeepEqual(got.ToolCalls, whole.ToolCalls) || !reflect.DeepEqual(got.Kwargs, whole.Kwargs) || len(got.Invalid) > 0:
+				case got.Content.Text != whole.Content.Text || !reflect.DeepEqual(got.ToolCalls, whole.ToolCalls) ||
+					!reflect.DeepEqual(got.Kwargs, whole.Kwargs) || len(got.Invalid) > 0:
 					t.Fatalf("%s cut at byte %d ends as a success with %+v", path, at, got)
 				case !strings.Contains(stream[:at], `"stop_reason":"`):
 					t.Fatalf("%s cut at byte %d, before the reason of its end, is a success", path, at)
@@ -63,7 +64,8 @@ func TestAStreamCutAnywhereIsNeverAShortSuccess(t *testing.T) {
 // anyMessage is a message of a log that may be anything: other providers' calls, thoughts without
 // signatures, blank words, results nobody asked for.
 func anyMessage(t *rapid.T, i int) *agent.Message {
-	m := &agent.Message{ID: fmt.Sprint(i), Content: agent.Text(rapid.SampledFrom([]string{"", " ", "words ", "a\n"}).Draw(t, "text"))}
+	m := &agent.Message{ID: fmt.Sprint(i),
+		Content: agent.Text(rapid.SampledFrom([]string{"", " ", "words ", "a\n"}).Draw(t, "text"))}
 	id := func() string {
 		return rapid.SampledFrom([]string{"", "a", "b:1", "functions.ls:0", "toolu_1"}).Draw(t, "id")
 	}
@@ -71,21 +73,27 @@ func anyMessage(t *rapid.T, i int) *agent.Message {
 	case 0:
 		m.Type = agent.TypeHuman
 	case 1:
-		m.Type, m.ToolCallID, m.Status = agent.TypeTool, id(), rapid.SampledFrom([]string{"", "error"}).Draw(t, "status")
+		m.Type = agent.TypeTool
+		m.ToolCallID = id()
+		m.Status = rapid.SampledFrom([]string{"", "error"}).Draw(t, "status")
 	case 2:
 		m.Type = agent.TypeSystem
 	default:
 		m.Type = agent.TypeAI
 		for range rapid.IntRange(0, 3).Draw(t, "calls") {
-			m.ToolCalls = append(m.ToolCalls, agent.ToolCall{ID: id(), Name: "ls", Args: json.RawMessage(rapid.SampledFrom([]string{"", "{}", "[1]", `{"a":1}`}).Draw(t, "args"))})
+			m.ToolCalls = append(m.ToolCalls,
+				agent.ToolCall{ID: id(), Name: "ls",
+					Args: json.RawMessage(rapid.SampledFrom([]string{"", "{}", "[1]", `{"a":1}`}).Draw(t, "args"))})
 		}
 		switch rapid.IntRange(0, 3).Draw(t, "thought") {
 		case 0:
-			m.Kwargs = map[string]any{"reasoning_content": "hm", keyThoughts: []any{map[string]any{"bytes": 2.0, "signature": "s"}, map[string]any{"data": "x"}}}
+			m.Kwargs = map[string]any{"reasoning_content": "hm",
+				keyThoughts: []any{map[string]any{"bytes": 2.0, "signature": "s"}, map[string]any{"data": "x"}}}
 		case 1:
 			m.Kwargs = map[string]any{"reasoning_content": "of another provider"}
 		case 2:
-			m.Kwargs = map[string]any{"reasoning_content": "changed", keyThoughts: []any{map[string]any{"bytes": 2.0, "signature": "s"}}}
+			m.Kwargs = map[string]any{"reasoning_content": "changed",
+				keyThoughts: []any{map[string]any{"bytes": 2.0, "signature": "s"}}}
 		}
 	}
 	return m
@@ -106,7 +114,8 @@ func (b *body) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 // have to be, not more marks for the cache than allowed.
 func TestEveryRequestKeepsTheRulesOfTheAPI(t *testing.T) {
 	var sent body
-	m, err := New(Config{Model: "m", ThinkingOn: object{"thinking": object{"type": "enabled", "budget_tokens": 1024}}, MaxTokens: 1000, Client: &http.Client{Transport: &sent}})
+	m, err := New(Config{Model: "m", ThinkingOn: object{"thinking": object{"type": "enabled", "budget_tokens": 1024}},
+		MaxTokens: 1000, Client: &http.Client{Transport: &sent}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +125,9 @@ func TestEveryRequestKeepsTheRulesOfTheAPI(t *testing.T) {
 			s.Messages = append(s.Messages, anyMessage(t, i))
 		}
 		think := rapid.Bool().Draw(t, "thinking")
-		if _, err := m.open(t.Context(), agent.BuildRequest("", &s, []*agent.Tool{{Name: "ls"}}, agent.ModelOptions{Thinking: think})); err != nil {
+		_, err := m.open(t.Context(),
+			agent.BuildRequest("", &s, []*agent.Tool{{Name: "ls"}}, agent.ModelOptions{Thinking: think}))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if problem := broken(sent); problem != "" {
@@ -161,7 +172,8 @@ func broken(raw []byte) string {
 			switch b["type"] {
 			case "text":
 				spoke = true
-				if text, _ := b["text"].(string); strings.TrimSpace(text) == "" || msg.Role == "assistant" && strings.TrimRight(text, " \n") != text {
+				text, _ := b["text"].(string)
+				if strings.TrimSpace(text) == "" || msg.Role == "assistant" && strings.TrimRight(text, " \n") != text {
 					return fmt.Sprintf("message %d has a blank", i)
 				}
 			case "tool_use":
@@ -182,7 +194,8 @@ func broken(raw []byte) string {
 		}
 		seen := map[string]bool{}
 		for _, id := range calls {
-			if seen[id] || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || id == "" {
+			if seen[id] || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" ||
+				id == "" {
 				return "the id " + id + " is not allowed, or not unique"
 			}
 			seen[id] = true

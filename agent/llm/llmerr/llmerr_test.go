@@ -75,9 +75,10 @@ func TestARefusalOfToolsIsKnown(t *testing.T) {
 func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for in, want := range map[string]time.Duration{
-		"Retry-After: 7": 7 * time.Second, "Retry-After: 0.5": 500 * time.Millisecond, "Retry-After-Ms: 1200": 1200 * time.Millisecond,
-		"Retry-After: Fri, 02 Jan 2026 03:04:35 GMT": 30 * time.Second, "Retry-After: Fri, 02 Jan 2026 03:04:00 GMT": 0,
-		"Retry-After: soon": 0, "Retry-After: -3": 0, "X: 1": 0, "Retry-After: 1e30": 0,
+		"Retry-After: 7": 7 * time.Second, "Retry-After: 0.5": 500 * time.Millisecond,
+		"Retry-After-Ms: 1200": 1200 * time.Millisecond, "Retry-After: Fri, 02 Jan 2026 03:04:35 GMT": 30 * time.Second,
+		"Retry-After: Fri, 02 Jan 2026 03:04:00 GMT": 0, "Retry-After: soon": 0, "Retry-After: -3": 0, "X: 1": 0,
+		"Retry-After: 1e30": 0,
 	} {
 		k, v, _ := strings.Cut(in, ": ")
 		if got := llmerr.RetryAfter(http.Header{http.CanonicalHeaderKey(k): {v}}, now); got != want {
@@ -102,12 +103,15 @@ func TestErrorIsFoundInsideOthersAndSaysOneLine(t *testing.T) {
 }
 
 func FuzzParseBody(f *testing.F) {
-	for _, s := range []string{`{"error":{"message":"m","code":429,"type":"t","metadata":{"raw":"r"}}}`, `{"error":"x"}`, `[{"error":{"message":["a","b"]}}]`, `{"detail":{"x":1}}`, `<html>`, "\xff", `{"error":{}}`, `{"message":null}`} {
+	for _, s := range []string{`{"error":{"message":"m","code":429,"type":"t","metadata":{"raw":"r"}}}`,
+		`{"error":"x"}`, `[{"error":{"message":["a","b"]}}]`, `{"detail":{"x":1}}`, `<html>`, "\xff", `{"error":{}}`,
+		`{"message":null}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := llmerr.ParseBody(body)
-		if len(d.Message) > 8100 || !utf8.ValidString(d.Message) || d.Status != 0 && (d.Status < 400 || d.Status > 599) {
+		if len(d.Message) > 8100 || !utf8.ValidString(d.Message) ||
+			d.Status != 0 && (d.Status < 400 || d.Status > 599) {
 			t.Fatalf("%+v", d)
 		}
 		if strings.TrimSpace(string(body)) != "" && d.Message == "" {

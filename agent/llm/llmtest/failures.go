@@ -23,8 +23,10 @@ func failures() []conversation {
 	soon := failed(429, llmerr.ClassBurst, "slow down")
 	soon.err.RetryAfter = 250 * time.Millisecond
 	return []conversation{
-		{"RateLimit", answer{status: 429, headers: map[string]string{"Content-Type": "application/json", "Retry-After": "7"},
-			pieces: []string{`{"error":{"message":"Rate limit reached for test-model on tokens per min.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`}}, limited},
+		{"RateLimit", answer{status: 429,
+			headers: map[string]string{"Content-Type": "application/json", "Retry-After": "7"},
+			pieces:  []string{`{"error":{"message":"Rate limit reached for test-model on tokens per min.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`}},
+			limited},
 		{"RateLimitInMilliseconds", answer{status: 429,
 			headers: map[string]string{"Retry-After-Ms": "250", "Retry-After": "1"},
 			pieces:  []string{`{"message":"slow down"}`}}, soon},
@@ -35,7 +37,8 @@ func failures() []conversation {
 			pieces: []string{`{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`}},
 			failed(402, llmerr.ClassQuota, "Insufficient Balance")},
 		{"WrongKeyIsNotShown", answer{status: 401, headers: json,
-			pieces: []string{`{"error":{"message":"Incorrect API key provided: ` + Key + `.","code":"invalid_api_key"}}`}},
+			pieces: []string{`{"error":{"message":"Incorrect API key provided: ` + Key +
+				`.","code":"invalid_api_key"}}`}},
 			failed(401, llmerr.ClassAuth, "Incorrect API key provided: ***.")},
 		{"TooLong", answer{status: 400, headers: json,
 			pieces: []string{`{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`}},
@@ -59,7 +62,9 @@ func failures() []conversation {
 			failed(0, llmerr.ClassInvalid, "base_url")},
 		{"Redirect", answer{status: 307, headers: map[string]string{"Location": "https://elsewhere.example/v1"}},
 			failed(307, llmerr.ClassGeneric, "elsewhere.example")},
-		{"ErrorFirst", answer{pieces: []string{data(`{"error":{"message":"The server had an error","type":"server_error","code":null}}`), done}},
+		{"ErrorFirst",
+			answer{pieces: []string{
+				data(`{"error":{"message":"The server had an error","type":"server_error","code":null}}`), done}},
 			failed(0, llmerr.ClassBusy, "The server had an error")},
 		{"OpenRouterErrorInTheMiddle",
 			answer{pieces: []string{text("half an "),
@@ -78,7 +83,7 @@ func failures() []conversation {
 			with(failed(0, llmerr.ClassNetwork, "broken event"), "never ")},
 		{"Empty", answer{pieces: []string{done}}, failed(0, llmerr.ClassBusy, "empty answer")},
 		{"Silence", answer{pieces: []string{text("and then")}, hang: true}, with(idle, "and then")},
-		{"SilenceBehindComments", answer{pieces: []string{text("and then"), strings.Repeat(": ping\n\n", 10)}, hang: true},
-			with(idle, "and then")},
+		{"SilenceBehindComments", answer{pieces: []string{text("and then"), strings.Repeat(": ping\n\n", 10)},
+			hang: true}, with(idle, "and then")},
 	}
 }

@@ -40,7 +40,9 @@ const maxBars = 12
 func choose(c *conversation, cols []column) (chart, bool) {
 	words := strings.ToLower(c.text)
 	number := pickColumn(words, cols, func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year })
-	date := pickColumn(words, cols, func(k *column) bool { return k.kind == kindDate || k.kind == kindNumber && k.year })
+	date := pickColumn(words, cols, func(k *column) bool {
+		return k.kind == kindDate || k.kind == kindNumber && k.year
+	})
 	group := pickColumn(words, cols, (*column).category)
 	says := func(list ...string) bool {
 		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(words, w) })
@@ -49,7 +51,8 @@ func choose(c *conversation, cols []column) (chart, bool) {
 	case number != nil && says("histogram", "distribution", "直方", "分布"):
 		return histogram(c, number), true
 	case number != nil && group != nil &&
-		(says("bar chart", "compare", "柱", "比较", "对比") || mentioned(words, group) && !says("trend", "over time", "line")):
+		(says("bar chart", "compare", "柱", "比较", "对比") ||
+			mentioned(words, group) && !says("trend", "over time", "line")):
 		return bars(c, group, number), true
 	}
 	if date != nil {
@@ -84,8 +87,9 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 		}
 		s := 0
 		lower := strings.ToLower(k.name)
-		for _, hint := range []string{"amount", "total", "revenue", "sales", "value", "price", "score", "profit", "count",
-			"quantity", "金额", "销售", "总", "收入", "数量", "价", "分数", "利润", "region", "category", "type", "country", "地区", "类"} {
+		for _, hint := range []string{"amount", "total", "revenue", "sales", "value", "price", "score", "profit",
+			"count", "quantity", "金额", "销售", "总", "收入", "数量", "价", "分数", "利润", "region", "category", "type", "country",
+			"地区", "类"} {
 			if strings.Contains(lower, hint) {
 				s = 1
 			}
@@ -106,8 +110,8 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 // averaged tells whether adding values of the column up makes no sense.
 func averaged(k *column) bool {
 	lower := strings.ToLower(k.name)
-	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent", "%", "age",
-		"height", "weight", "speed", "lat", "lon", "率", "价", "温", "均", "分", "年龄", "比"} {
+	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent",
+		"%", "age", "height", "weight", "speed", "lat", "lon", "率", "价", "温", "均", "分", "年龄", "比"} {
 		if lower == w || strings.Contains(lower, w) && len(w) > 3 || strings.Contains(k.name, w) && w[0] >= 0x80 ||
 			strings.HasSuffix(lower, "_"+w) {
 			return true
@@ -182,8 +186,8 @@ func bars(c *conversation, group, number *column) chart {
 	ch := chart{shape: shapeBars, xName: group.name, yName: measure(c, number)}
 	ch.title = fmt.Sprintf(c.pick("%s by %s", "%s（按 %s）"), c.upper(ch.yName), group.name)
 	if len(labels) > maxBars {
-		ch.title = fmt.Sprintf(c.pick("%s by %s, top %d of %d", "%s（按 %s，前 %d，共 %d）"), c.upper(ch.yName), group.name, maxBars,
-			len(labels))
+		ch.title = fmt.Sprintf(c.pick("%s by %s, top %d of %d", "%s（按 %s，前 %d，共 %d）"), c.upper(ch.yName), group.name,
+			maxBars, len(labels))
 		labels, values = labels[:maxBars], values[:maxBars]
 	}
 	ch.labels, ch.values = labels, values

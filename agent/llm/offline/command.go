@@ -46,7 +46,8 @@ func (c *conversation) perform(command string) action {
 			"此服务器已禁用命令：没有 `bash` 工具。运行 `fawn doctor` 可查看原因。")
 	default:
 		a.text = c.pick("Running it in the sandbox…", "正在沙箱中运行…")
-		a.call(c, "bash", map[string]any{"description": c.pick("run the command as given", "按原样运行命令"), "command": command})
+		a.call(c, "bash", map[string]any{"description": c.pick("run the command as given", "按原样运行命令"),
+			"command": command})
 	}
 	return a
 }

@@ -44,7 +44,9 @@ func TestACommandIsRunAsItIsWritten(t *testing.T) {
 				return
 			}
 			var args struct{ Command, Description string }
-			if len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != "bash" || json.Unmarshal(m.ToolCalls[0].Args, &args) != nil || args.Command != c.command || args.Description == "" {
+			if len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != "bash" ||
+				json.Unmarshal(m.ToolCalls[0].Args, &args) != nil || args.Command != c.command ||
+				args.Description == "" {
 				t.Fatalf("calls %+v", m.ToolCalls)
 			}
 		})
@@ -54,7 +56,8 @@ func TestACommandIsRunAsItIsWritten(t *testing.T) {
 func TestWhatACommandSaidIsRepeatedOnce(t *testing.T) {
 	human := &agent.Message{ID: "h", Type: agent.TypeHuman, Content: agent.Text("run: cat notes.md")}
 	call := asked(t, []string{"bash"}, human)
-	result := &agent.Message{ID: "r", Type: agent.TypeTool, ToolCallID: call.ToolCalls[0].ID, Name: "bash", Content: agent.Text("# title\n```\ncode\n```\n")}
+	result := &agent.Message{ID: "r", Type: agent.TypeTool, ToolCallID: call.ToolCalls[0].ID, Name: "bash",
+		Content: agent.Text("# title\n```\ncode\n```\n")}
 	said := asked(t, []string{"bash"}, human, call, result)
 	if len(said.ToolCalls) > 0 || !strings.Contains(said.Content.Text, "````\n# title\n```\ncode\n```\n````") {
 		t.Errorf("%s", said.Content.Text)

@@ -31,7 +31,8 @@ func (m *Model) introduce(ctx context.Context, c *conversation) string {
 	}
 	if len(env.Keys) > 0 {
 		found = true
-		fmt.Fprintf(&b, c.pick("\n\nAPI keys found in the environment: %s.", "\n\n在环境变量中找到 API 密钥：%s。"), inline(env.Keys, 12))
+		fmt.Fprintf(&b, c.pick("\n\nAPI keys found in the environment: %s.", "\n\n在环境变量中找到 API 密钥：%s。"),
+			inline(env.Keys, 12))
 	}
 	if !found && m.look != nil {
 		b.WriteString(c.pick("\n\nI found no API keys in the environment and no model server on this machine.",

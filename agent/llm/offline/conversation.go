@@ -85,7 +85,8 @@ func read(req *agent.Request) *conversation {
 	c.done = now
 	seen := map[string]bool{}
 	for _, s := range before {
-		if s.tool == "write_file" && strings.HasPrefix(s.args.Path, outputs+"/report") && !s.failed && !seen[s.args.Path] {
+		if s.tool == "write_file" && strings.HasPrefix(s.args.Path, outputs+"/report") && !s.failed &&
+			!seen[s.args.Path] {
 			seen[s.args.Path] = true
 			c.reports++
 		}
@@ -213,9 +214,10 @@ func (c *conversation) named() (named []string) {
 // asksForWork tells whether the words ask for something to be done with files.
 func (c *conversation) asksForWork() bool {
 	lower := strings.ToLower(c.text)
-	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic", "describe",
-		"compare", "distribution", "average", "median", "trend", "upload", " file", "csv", "tsv", "table", "dataset",
-		"outline", "分析", "总结", "摘要", "报告", "图", "统计", "文件", "表", "数据", "概括", "大纲", "比较", "对比", "分布", "平均", "趋势"} {
+	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic",
+		"describe", "compare", "distribution", "average", "median", "trend", "upload", " file", "csv", "tsv", "table",
+		"dataset", "outline", "分析", "总结", "摘要", "报告", "图", "统计", "文件", "表", "数据", "概括", "大纲", "比较", "对比", "分布",
+		"平均", "趋势"} {
 		if strings.Contains(lower, w) {
 			return true
 		}

@@ -41,8 +41,8 @@ func (c *conversation) delegate(files []string) *action {
 			}
 			parts = append(parts, "## "+names([]string{p})+"\n\n"+report)
 		case c.tools[taskTool] && len(a.calls) < maxHelpers:
-			a.call(c, taskTool, map[string]any{"description": c.pick("Analyse ", "分析 ") + path.Base(p), "prompt": c.job(p),
-				"subagent_type": "general-purpose"})
+			a.call(c, taskTool, map[string]any{"description": c.pick("Analyse ", "分析 ") + path.Base(p),
+				"prompt": c.job(p), "subagent_type": "general-purpose"})
 		}
 	}
 	items = append(items, c.pick("Join the results", "汇总结果"))

@@ -45,7 +45,8 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 		return dirs.Open(thread)
 	}
 	sink := &agenttest.Sink{}
-	d := &desk{t: t, dirs: dirs, sink: sink, turn: agenttest.Turn("", sink), a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits, uploads.NoDocuments{})}}
+	d := &desk{t: t, dirs: dirs, sink: sink, turn: agenttest.Turn("", sink),
+		a: &agent.Agent{Model: offline.New(nil), Tools: tools.Builtin(open, limits, uploads.NoDocuments{})}}
 	d.turn.State.Messages = nil
 	f, err := open(d.turn.ThreadID)
 	if err != nil {
@@ -60,7 +61,8 @@ func newDesk(t *testing.T, change func(*tools.Limits)) *desk {
 func (d *desk) say(text string, list map[string]string) string {
 	d.t.Helper()
 	id := d.turn.NewID()
-	d.turn.State.Messages = append(d.turn.State.Messages, &agent.Message{ID: id, Type: agent.TypeHuman, Content: agent.Text(text)})
+	d.turn.State.Messages = append(d.turn.State.Messages,
+		&agent.Message{ID: id, Type: agent.TypeHuman, Content: agent.Text(text)})
 	if len(list) > 0 {
 		note := "<uploaded_files>\nThe user gave these files to this conversation:\n"
 		var names []string
@@ -70,9 +72,12 @@ func (d *desk) say(text string, list map[string]string) string {
 		sort.Strings(names)
 		for _, name := range names {
 			d.put("uploads/"+name, list[name])
-			note += fmt.Sprintf("- %s (%.1f KB)\n  Path: /mnt/user-data/uploads/%s\n", agent.Escape(name), float64(len(list[name]))/1024, agent.Escape(name))
+			note += fmt.Sprintf("- %s (%.1f KB)\n  Path: /mnt/user-data/uploads/%s\n", agent.Escape(name),
+				float64(len(list[name]))/1024, agent.Escape(name))
 		}
-		d.turn.State.Notes = append(d.turn.State.Notes, agent.Note{ID: "uploads:" + id, Message: id, Place: agent.Prefix, Kind: "uploads", Text: note + "</uploaded_files>"})
+		d.turn.State.Notes = append(d.turn.State.Notes,
+			agent.Note{ID: "uploads:" + id, Message: id, Place: agent.Prefix, Kind: "uploads",
+				Text: note + "</uploaded_files>"})
 	}
 	if out, err := d.a.Run(d.t.Context(), d.turn); err != nil || out.StopReason != "" {
 		d.t.Fatalf("run: %+v, %v", out, err)
@@ -175,11 +180,13 @@ func drawing(t *testing.T, svg string) {
 		}
 		elements++
 		for _, a := range e.Attr {
-			if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+			if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || strings.Contains(a.Value, "NaN") ||
+				strings.Contains(a.Value, "Inf") {
 				t.Errorf("attribute %s=%q", a.Name.Local, a.Value)
 			}
 		}
-		if !slices.Contains([]string{"svg", "title", "style", "rect", "text", "line", "polyline", "polygon", "circle"}, e.Name.Local) {
+		if !slices.Contains([]string{"svg", "title", "style", "rect", "text", "line", "polyline", "polygon", "circle"},
+			e.Name.Local) {
 			t.Errorf("element %s", e.Name.Local)
 		}
 	}

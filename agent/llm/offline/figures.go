@@ -63,6 +63,6 @@ func amount(n int) string { return grouped(strconv.Itoa(n)) }
 // cell makes any text safe inside a Markdown table, and short.
 func cell(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;", "[", "\\[", "#",
-		"\\#").Replace(clip(s, 48))
+	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;",
+		"[", "\\[", "#", "\\#").Replace(clip(s, 48))
 }

@@ -112,10 +112,12 @@ func FuzzDigest(f *testing.F) {
 func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	nan := math.NaN()
 	for in, want := range map[string][2]float64{ // with decimal point, with decimal comma
-		"1": {1, 1}, "-2.5": {-2.5, nan}, "1,5": {nan, 1.5}, "1,234": {1234, 1.234}, "1.234": {1.234, 1234}, "1,234.56": {1234.56, nan},
-		"1.234,56": {nan, 1234.56}, "1 234 567": {1234567, 1234567}, "1'234.5": {1234.5, nan}, "$1,000": {1000, 1}, "-€5": {-5, -5}, "€-5": {-5, -5},
-		"12%": {12, 12}, "(7)": {-7, -7}, "1e3": {1000, 1000}, ".5": {0.5, nan}, "5.": {5, nan}, "12,34,56": {nan, nan}, "1,23": {nan, 1.23},
-		"abc": {nan, nan}, "1-2": {nan, nan}, "0x10": {nan, nan}, "Infinity": {nan, nan}, "": {nan, nan}, "e5": {nan, nan}, "1e999": {nan, nan}, "３": {nan, nan}, "--1": {nan, nan},
+		"1": {1, 1}, "-2.5": {-2.5, nan}, "1,5": {nan, 1.5}, "1,234": {1234, 1.234}, "1.234": {1.234, 1234},
+		"1,234.56": {1234.56, nan}, "1.234,56": {nan, 1234.56}, "1 234 567": {1234567, 1234567},
+		"1'234.5": {1234.5, nan}, "$1,000": {1000, 1}, "-€5": {-5, -5}, "€-5": {-5, -5}, "12%": {12, 12},
+		"(7)": {-7, -7}, "1e3": {1000, 1000}, ".5": {0.5, nan}, "5.": {5, nan}, "12,34,56": {nan, nan},
+		"1,23": {nan, 1.23}, "abc": {nan, nan}, "1-2": {nan, nan}, "0x10": {nan, nan}, "Infinity": {nan, nan},
+		"": {nan, nan}, "e5": {nan, nan}, "1e999": {nan, nan}, "３": {nan, nan}, "--1": {nan, nan},
 	} {
 		for i, comma := range []bool{false, true} {
 			got, ok := parseNumber(in, comma)

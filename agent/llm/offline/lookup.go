@@ -82,14 +82,14 @@ func (c *conversation) page(file string, n int) *action {
 		func(s step) bool { return s.tool == readTool && s.args.Path == file && s.args.Page == n })
 	if at < 0 {
 		a.text = fmt.Sprintf(c.pick("Reading page %d…", "正在读取第 %d 页…"), n)
-		a.call(c, readTool, map[string]any{"description": fmt.Sprintf(c.pick("read page %d", "读取第 %d 页"), n), "path": file,
-			"page": n})
+		a.call(c, readTool, map[string]any{"description": fmt.Sprintf(c.pick("read page %d", "读取第 %d 页"), n),
+			"path": file, "page": n})
 		return a
 	}
 	text := c.done[at].result
 	if c.done[at].failed || strings.HasPrefix(text, "(") {
-		a.text = c.closing(fmt.Sprintf(c.pick("`%s` has nothing to read there: %s", "`%s` 无法读取：%s"), code(path.Base(file)),
-			quoteText(strings.TrimPrefix(text, "Error: "))))
+		a.text = c.closing(fmt.Sprintf(c.pick("`%s` has nothing to read there: %s", "`%s` 无法读取：%s"),
+			code(path.Base(file)), quoteText(strings.TrimPrefix(text, "Error: "))))
 		return a
 	}
 	where := placesOf(text)
@@ -140,7 +140,8 @@ func (c *conversation) passages(files []string) *action {
 		fmt.Fprintf(&b, "\n- %s [%s%s]", quoteText(about(p.Text, c.text)), citable(p.File), where)
 	}
 	for _, l := range found.Left {
-		fmt.Fprintf(&b, c.pick("\n\n`%s` couldn't be searched: %s.", "\n\n无法搜索 `%s`：%s。"), code(l.File), quoteText(l.Why))
+		fmt.Fprintf(&b, c.pick("\n\n`%s` couldn't be searched: %s.", "\n\n无法搜索 `%s`：%s。"), code(l.File),
+			quoteText(l.Why))
 	}
 	a.text = c.closing(b.String())
 	return a

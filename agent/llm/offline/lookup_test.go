@@ -20,7 +20,8 @@ type shelf struct {
 
 func (s shelf) Files(_ context.Context, _ uploads.Dir, thread string) (l uploads.List, err error) {
 	for _, name := range s.names {
-		f := uploads.File{Filename: name, VirtualPath: uploads.Folder + "/" + name, Conversion: &uploads.Conversion{State: uploads.Converted}}
+		f := uploads.File{Filename: name, VirtualPath: uploads.Folder + "/" + name,
+			Conversion: &uploads.Conversion{State: uploads.Converted}}
 		l.Files = append(l.Files, f.WithMarkdown(thread, name+".md"))
 	}
 	return l, nil
@@ -62,7 +63,8 @@ The tenant of the house returns the keys to the owner of the house on the last d
 
 func TestDocumentsAreDescribedByPage(t *testing.T) {
 	d, list, _ := withDocuments(t, nil, "lease.pdf", lease)
-	holds(t, d.say("Summarise it", list), "- Lease (p. 1)", "  - Notice (p. 2)", "to the other party. [lease.pdf, p. 2]", "isn't an AI")
+	holds(t, d.say("Summarise it", list), "- Lease (p. 1)", "  - Notice (p. 2)",
+		"to the other party. [lease.pdf, p. 2]", "isn't an AI")
 	answer := d.say("What does page 2 say?", nil)
 	holds(t, answer, "From page 2", "Either party may end this lease", "[lease.pdf, p. 2]", "isn't an AI")
 	if n := d.calls(); n["read_file"] != 2 {
@@ -88,9 +90,11 @@ func TestQuestionsAreAnsweredWithPassages(t *testing.T) {
 }
 
 func TestSheetsAreTables(t *testing.T) {
-	d, list, _ := withDocuments(t, nil, "book.xlsx", "<!-- sheet 1 -->\n\n## Sales\n\n| region | amount |\n| --- | --- |\n| North \\| East | 10 |\n| South \"S\" | 30 |\n| South \"S\" | 5 |\n\n"+
-		"<!-- sheet 2 -->\n\n## Empty\n\n<!-- sheet 3 -->\n\n## Days\n\n| day | n |\n| --- | --- |\n| 2024-01-01 | 1 |\n| 2024-01-02 | 2 |\n")
-	holds(t, d.say("analyse it", list), "**book.xlsx · Sales** has 3 rows and 2 columns", "**book.xlsx · Days** has 2 rows", "sum 45", "Saved: `report.md`, `chart.svg`")
+	d, list, _ := withDocuments(t, nil, "book.xlsx",
+		"<!-- sheet 1 -->\n\n## Sales\n\n| region | amount |\n| --- | --- |\n| North \\| East | 10 |\n| South \"S\" | 30 |\n| South \"S\" | 5 |\n\n"+
+			"<!-- sheet 2 -->\n\n## Empty\n\n<!-- sheet 3 -->\n\n## Days\n\n| day | n |\n| --- | --- |\n| 2024-01-01 | 1 |\n| 2024-01-02 | 2 |\n")
+	holds(t, d.say("analyse it", list), "**book.xlsx · Sales** has 3 rows and 2 columns",
+		"**book.xlsx · Days** has 2 rows", "sum 45", "Saved: `report.md`, `chart.svg`")
 	holds(t, d.output("report.md"), "# book.xlsx · Sales", `North \| East`, `South "S" (2`)
 	drawing(t, d.output("chart.svg"))
 }

@@ -56,12 +56,16 @@ func TestTenThousandRowsGetRightNumbers(t *testing.T) {
 	if n%2 == 0 {
 		median = (amounts[n/2-1] + amounts[n/2]) / 2
 	}
-	line := fmt.Sprintf("| amount | %s | %s | %s | %s | %s | %s |", comma(amounts[0]), comma(mean), comma(median), comma(amounts[n-1]), comma(math.Sqrt(squares/float64(n-1))), comma(sum))
+	line := fmt.Sprintf("| amount | %s | %s | %s | %s | %s | %s |", comma(amounts[0]), comma(mean), comma(median),
+		comma(amounts[n-1]), comma(math.Sqrt(squares/float64(n-1))), comma(sum))
 	report := d.output("report.md")
-	holds(t, report, "10,000 rows, 7 columns", line, fmt.Sprintf("| amount | number | %s | %s |", comma(float64(n)), comma(float64(10_000-n))), "| date | 2024-01-01 | 2024-12-31 |",
-		fmt.Sprintf("(%s, ", comma(float64(byRegion["Übersee, other"]))), "Empty lines skipped: 10.", "![", "chart.svg", "isn't an AI")
+	holds(t, report, "10,000 rows, 7 columns", line, fmt.Sprintf("| amount | number | %s | %s |", comma(float64(n)),
+		comma(float64(10_000-n))), "| date | 2024-01-01 | 2024-12-31 |",
+		fmt.Sprintf("(%s, ", comma(float64(byRegion["Übersee, other"]))), "Empty lines skipped: 10.", "![", "chart.svg",
+		"isn't an AI")
 	holds(t, answer, "10,000 rows", "7 columns", "mean "+comma(mean), "`report.md`", "`chart.svg`", "isn't an AI")
-	if !slices.Equal(d.turn.State.Artifacts, []string{"/mnt/user-data/outputs/report.md", "/mnt/user-data/outputs/chart.svg"}) {
+	if !slices.Equal(d.turn.State.Artifacts,
+		[]string{"/mnt/user-data/outputs/report.md", "/mnt/user-data/outputs/chart.svg"}) {
 		t.Errorf("artifacts %v", d.turn.State.Artifacts)
 	}
 	drawing(t, d.output("chart.svg"))
@@ -172,14 +176,17 @@ func TestTextGetsAnOutlineAndItsOwnSentences(t *testing.T) {
 		"## Floods\n\nA flood happens when a river carries more water than its banks hold. Cats are unrelated animals sleeping.\n\n" +
 		"```\n# no heading inside code\n```\n\nUnderlined\n----------\n\n- Water shapes valleys, and rivers carry the sediment away.\n"
 	answer := d.say("outline please", map[string]string{"rivers.md": text})
-	holds(t, answer, "**rivers.md** has 16 lines", "- Rivers (L1)", "  - Floods (L5)", "  - Underlined (L13)", "(L3)", "isn't an AI")
+	holds(t, answer, "**rivers.md** has 16 lines", "- Rivers (L1)", "  - Floods (L5)", "  - Underlined (L13)", "(L3)",
+		"isn't an AI")
 	if strings.Contains(answer, "no heading") {
 		t.Error("code counts as a heading")
 	}
 	for line := range strings.Lines(answer) {
-		if quote, at, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), " (L"); ok && strings.HasSuffix(quote, ".") {
+		quote, at, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), " (L")
+		if ok && strings.HasSuffix(quote, ".") {
 			var n int
-			if _, err := fmt.Sscanf(at, "%d)", &n); err != nil || !strings.Contains(strings.Split(text, "\n")[n-1], quote) {
+			_, err := fmt.Sscanf(at, "%d)", &n)
+			if err != nil || !strings.Contains(strings.Split(text, "\n")[n-1], quote) {
 				t.Errorf("line %d does not hold %q", n, quote)
 			}
 		}
@@ -188,7 +195,8 @@ func TestTextGetsAnOutlineAndItsOwnSentences(t *testing.T) {
 
 func TestUnreadableFilesAreToldNotGuessed(t *testing.T) {
 	d := newDesk(t, nil)
-	answer := d.say("summarise", map[string]string{"pic.png": "\x89PNG\r\n\x1a\n\x00\x00", "paper.pdf": "%PDF-1.7\n\x00\x01"})
+	answer := d.say("summarise", map[string]string{"pic.png": "\x89PNG\r\n\x1a\n\x00\x00",
+		"paper.pdf": "%PDF-1.7\n\x00\x01"})
 	holds(t, answer, "`pic.png` couldn't be read", "`paper.pdf` couldn't be read")
 	d = newDesk(t, nil)
 	d.put("uploads/paper.md", "# Converted\n\nThis text was made from the paper by a converter.\n")
@@ -197,16 +205,23 @@ func TestUnreadableFilesAreToldNotGuessed(t *testing.T) {
 
 func TestItSaysWhatItIsAndHowToConnect(t *testing.T) {
 	look := func(context.Context) offline.Environment {
-		return offline.Environment{Keys: []string{"DEEPSEEK_API_KEY"}, Servers: []offline.Server{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"qwen3:8b"}}}}
+		return offline.Environment{Keys: []string{"DEEPSEEK_API_KEY"},
+			Servers: []offline.Server{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1",
+				Models: []string{"qwen3:8b"}}}}
 	}
 	ask := func(m *offline.Model, text string) string {
-		msg, err := agent.Collect("m", m.Stream(t.Context(), &agent.Request{Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text(text)}}}))
+		msg, err := agent.Collect("m",
+			m.Stream(t.Context(),
+				&agent.Request{
+					Messages: []*agent.Message{{ID: "h", Type: agent.TypeHuman, Content: agent.Text(text)}},
+				}))
 		if err != nil || msg.Meta["finish_reason"] != "stop" || msg.Meta["model_name"] != offline.Name {
 			t.Fatalf("%+v, %v", msg, err)
 		}
 		return msg.Content.Text
 	}
-	holds(t, ask(offline.New(look), "Who are you?"), "not an AI", "`DEEPSEEK_API_KEY`", "Ollama", "`qwen3:8b`", "base_url: http://127.0.0.1:11434/v1", "config.yaml")
+	holds(t, ask(offline.New(look), "Who are you?"), "not an AI", "`DEEPSEEK_API_KEY`", "Ollama", "`qwen3:8b`",
+		"base_url: http://127.0.0.1:11434/v1", "config.yaml")
 	holds(t, ask(offline.New(look), "你是谁？"), "不是 AI", "`DEEPSEEK_API_KEY`", "qwen3:8b")
 	nothing := offline.New(func(context.Context) offline.Environment { return offline.Environment{} })
 	holds(t, ask(nothing, "hi"), "no API keys in the environment", "api_key: $OPENAI_API_KEY")
@@ -254,7 +269,9 @@ func TestACutOffRunGoesOnWhereItWas(t *testing.T) {
 		d.turn.State = step.State.Clone()
 		d.turn.From = step.Next
 		d.turn.NewID = whole.turn.NewID // ids go on, none comes twice
-		if slices.ContainsFunc(step.State.Messages, func(m *agent.Message) bool { return m.Type == agent.TypeTool && m.Name == "write_file" }) {
+		if slices.ContainsFunc(step.State.Messages, func(m *agent.Message) bool {
+			return m.Type == agent.TypeTool && m.Name == "write_file"
+		}) {
 			for _, f := range []string{"report.md", "chart.svg"} { // what the finished steps left on disk
 				d.put("outputs/"+f, whole.output(f))
 			}

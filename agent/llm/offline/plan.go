@@ -140,8 +140,8 @@ func (c *conversation) deliver(docs []document, left int) action {
 	for _, d := range docs {
 		switch {
 		case d.problem != "" && d.lines == 0:
-			parts = append(parts, fmt.Sprintf(c.pick("`%s` couldn't be read: %s", "无法读取 `%s`：%s"), code(path.Base(d.path)),
-				quoteText(d.problem)))
+			parts = append(parts, fmt.Sprintf(c.pick("`%s` couldn't be read: %s", "无法读取 `%s`：%s"),
+				code(path.Base(d.path)), quoteText(d.problem)))
 		case isSheets(d.path):
 			list, more := sheets(d)
 			for _, sheet := range list {
@@ -203,7 +203,8 @@ func (c *conversation) publish(tables []analysis) (action, string) {
 	var written []string
 	var problems []string
 	for i, f := range files {
-		switch at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == "write_file" && s.args.Path == f }); {
+		writes := func(s step) bool { return s.tool == "write_file" && s.args.Path == f }
+		switch at := slices.IndexFunc(c.done, writes); {
 		case at >= 0 && c.done[at].failed:
 			problems = append(problems, quoteText(c.done[at].result))
 		case at >= 0:
@@ -230,7 +231,8 @@ func (c *conversation) publish(tables []analysis) (action, string) {
 		said = append(said, fmt.Sprintf(c.pick("Saved: %s.", "已保存：%s。"), names(written)))
 	}
 	if len(problems) > 0 {
-		said = append(said, fmt.Sprintf(c.pick("Couldn't save everything: %s", "部分内容未能保存：%s"), strings.Join(problems, "; ")))
+		said = append(said, fmt.Sprintf(c.pick("Couldn't save everything: %s", "部分内容未能保存：%s"),
+			strings.Join(problems, "; ")))
 	}
 	return a, strings.Join(said, " ")
 }

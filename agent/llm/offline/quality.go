@@ -23,7 +23,8 @@ const (
 func (a *analysis) findings(c *conversation) []string {
 	var out []string
 	if n := copies(a.table.rows); n > 0 && 10*n <= len(a.table.rows) { // more of them are how the table is
-		out = append(out, fmt.Sprintf(c.pick("Exact copies of earlier rows: %s.", "与前面完全相同的行：%s。"), c.number(n, "row", "行")))
+		out = append(out, fmt.Sprintf(c.pick("Exact copies of earlier rows: %s.", "与前面完全相同的行：%s。"),
+			c.number(n, "row", "行")))
 	}
 	for _, check := range []func(*column, *conversation) string{
 		(*column).duplicateIDs, (*column).outliers, (*column).negatives, (*column).nearEqual, (*column).mixedDates,
@@ -119,11 +120,11 @@ func (k *column) writtenNumbers(c *conversation) string {
 		return ""
 	}
 	if len(found) > 1 {
-		return fmt.Sprintf(c.pick("`%s`: mixed number formats: %s. All are read as numbers.", "`%s`：数字格式不一致：%s。均按数值读取。"),
-			code(k.name), some(found, example1))
+		return fmt.Sprintf(c.pick("`%s`: mixed number formats: %s. All are read as numbers.",
+			"`%s`：数字格式不一致：%s。均按数值读取。"), code(k.name), some(found, example1))
 	}
-	return fmt.Sprintf(c.pick("`%s`: %s stored as text, such as %s, and read as numbers.", "`%s`：%s以文本形式保存，例如 %s，已按数值读取。"),
-		code(k.name), c.number(written, "number", "个数字"), cell(sample))
+	return fmt.Sprintf(c.pick("`%s`: %s stored as text, such as %s, and read as numbers.",
+		"`%s`：%s以文本形式保存，例如 %s，已按数值读取。"), code(k.name), c.number(written, "number", "个数字"), cell(sample))
 }
 
 // outliers speaks of values far outside of the middle half.
@@ -168,8 +169,8 @@ func (k *column) negatives(c *conversation) string {
 // rarely below zero.
 func (k *column) countsThings() bool {
 	lower := strings.ToLower(k.name)
-	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales", "total",
-		"cost", "age", "金额", "价格", "数量", "销量", "单价", "费用"},
+	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales",
+		"total", "cost", "age", "金额", "价格", "数量", "销量", "单价", "费用"},
 		func(w string) bool { return strings.Contains(lower, w) })
 }
 

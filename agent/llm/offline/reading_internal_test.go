@@ -53,7 +53,8 @@ func TestAResultThatNeverComesEndsTheReading(t *testing.T) {
 			}
 			return
 		}
-		c.done = append(c.done, step{tool: "read_file", args: args{Path: "/f", Start: more[0].from, End: more[0].to}, result: leftOut})
+		c.done = append(c.done, step{tool: "read_file", args: args{Path: "/f", Start: more[0].from, End: more[0].to},
+			result: leftOut})
 	}
 	t.Error("it reads for ever")
 }

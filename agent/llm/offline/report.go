@@ -70,7 +70,8 @@ func (a *analysis) write(b *strings.Builder, c *conversation) {
 		b.WriteString(c.pick("The file has no rows of data.\n\n", "文件中没有数据行。\n\n"))
 		return
 	}
-	fmt.Fprintf(b, c.pick("%s, %s.", "%s，%s。"), c.number(len(t.rows), "row", "行"), c.number(len(t.header), "column", "列"))
+	fmt.Fprintf(b, c.pick("%s, %s.", "%s，%s。"), c.number(len(t.rows), "row", "行"),
+		c.number(len(t.header), "column", "列"))
 	if a.extent != "" {
 		fmt.Fprintf(b, c.pick(" **This is a %s; the file is longer.**", " **这是%s；文件更长。**"), a.extent)
 	}
@@ -118,7 +119,8 @@ func (a *analysis) writeNumbers(b *strings.Builder, c *conversation) {
 		if !head {
 			head = true
 			fmt.Fprintf(b, "## %s\n\n%s", c.pick("Numbers", "数值"),
-				c.pick("| column | min | mean | median | max | std. dev. | sum |\n", "| 列 | 最小 | 平均 | 中位数 | 最大 | 标准差 | 合计 |\n"))
+				c.pick("| column | min | mean | median | max | std. dev. | sum |\n",
+					"| 列 | 最小 | 平均 | 中位数 | 最大 | 标准差 | 合计 |\n"))
 			b.WriteString("|---|--:|--:|--:|--:|--:|--:|\n")
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", cell(k.name), figure(k.min), figure(k.mean),
@@ -214,7 +216,8 @@ func (a *analysis) writeQuality(b *strings.Builder, c *conversation) {
 	}
 	t := &a.table
 	add(t.blank, "Empty lines skipped: %s.", "跳过 %s 个空行。")
-	add(t.short, "Rows with fewer fields than the header: %s; absent fields count as missing.", "%s 行的字段少于表头，缺少的部分记为缺失。")
+	add(t.short, "Rows with fewer fields than the header: %s; absent fields count as missing.",
+		"%s 行的字段少于表头，缺少的部分记为缺失。")
 	add(t.long, "Rows with more fields than the header: %s; extra fields are ignored.", "%s 行的字段多于表头，多余部分被忽略。")
 	add(t.damaged, "Characters that are not valid UTF-8: %s.", "%s 个字符不是有效的 UTF-8。")
 	add(a.doc.cut, "Lines too long to read in full: %s.", "%s 行过长，未能完整读取。")
@@ -265,7 +268,8 @@ func (a *analysis) brief(c *conversation) string {
 		func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year }); k != nil {
 		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s, mean %s, median %s, standard deviation %s, sum %s.",
 			"\n- `%s`：从 %s 到 %s，平均 %s，中位数 %s，标准差 %s，合计 %s。"),
-			code(k.name), figure(k.min), figure(k.max), figure(k.mean), figure(k.median), figure(k.stddev), figure(k.sum))
+			code(k.name), figure(k.min), figure(k.max), figure(k.mean), figure(k.median), figure(k.stddev),
+			figure(k.sum))
 	}
 	if k := pickColumn(words, a.cols, func(k *column) bool { return k.kind == kindDate }); k != nil {
 		fmt.Fprintf(&b, c.pick("\n- `%s`: from %s to %s.", "\n- `%s`：从 %s 到 %s。"), code(k.name), k.stamp(k.first),
@@ -291,8 +295,8 @@ func (a *analysis) brief(c *conversation) string {
 		case shapeHistogram:
 			label = figure(a.chart.edges[best]) + " – " + figure(a.chart.edges[best+1])
 		}
-		fmt.Fprintf(&b, c.pick("\n- Chart: %s; the highest is %s with %s.", "\n- 图表：%s；最高的是 %s，为 %s。"), cell(a.chart.title),
-			cell(label), figure(a.chart.values[best]))
+		fmt.Fprintf(&b, c.pick("\n- Chart: %s; the highest is %s with %s.", "\n- 图表：%s；最高的是 %s，为 %s。"),
+			cell(a.chart.title), cell(label), figure(a.chart.values[best]))
 	}
 	return strings.TrimSuffix(b.String(), figuresHead(c))
 }

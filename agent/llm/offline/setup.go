@@ -16,7 +16,8 @@ func (c *conversation) setup() *action {
 	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == setupTool })
 	switch {
 	case at >= 0 && c.done[at].failed:
-		return &action{text: c.pick("The agent could not be saved:", "无法保存智能体：") + "\n\n" + quoteText(c.done[at].result)}
+		return &action{text: c.pick("The agent could not be saved:", "无法保存智能体：") + "\n\n" +
+			quoteText(c.done[at].result)}
 	case at >= 0:
 		return &action{text: c.pick("The agent is saved, with your words as its instructions. Talk to it right here from the next message on, or edit it on the Agents page.",
 			"智能体已保存，你的原话就是它的指令。从下一条消息起就可以在这里与它对话，也可以在“智能体”页面修改。")}

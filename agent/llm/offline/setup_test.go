@@ -26,13 +26,16 @@ func TestAnAgentIsMadeOfWhatThePersonSays(t *testing.T) {
 	} {
 		call := asked(t, tools, msgs...)
 		var args struct{ Soul, Description string }
-		if len(call.ToolCalls) != 1 || call.ToolCalls[0].Name != "setup_agent" || json.Unmarshal(call.ToolCalls[0].Args, &args) != nil ||
-			args.Soul != wish || args.Description != "You write about the sea." {
+		if len(call.ToolCalls) != 1 || call.ToolCalls[0].Name != "setup_agent" ||
+			json.Unmarshal(call.ToolCalls[0].Args, &args) != nil || args.Soul != wish ||
+			args.Description != "You write about the sea." {
 			t.Fatalf("%s: calls %+v", name, call.ToolCalls)
 		}
 		for result, want := range map[string]string{"Saved.": "The agent is saved", "Error: it exists": "it exists"} {
-			msg := &agent.Message{ID: "r", Type: agent.TypeTool, ToolCallID: call.ToolCalls[0].ID, Name: "setup_agent", Content: agent.Text(result)}
-			if said := asked(t, tools, append(msgs, call, msg)...); len(said.ToolCalls) > 0 || !strings.Contains(said.Content.Text, want) {
+			msg := &agent.Message{ID: "r", Type: agent.TypeTool, ToolCallID: call.ToolCalls[0].ID, Name: "setup_agent",
+				Content: agent.Text(result)}
+			said := asked(t, tools, append(msgs, call, msg)...)
+			if len(said.ToolCalls) > 0 || !strings.Contains(said.Content.Text, want) {
 				t.Errorf("%s, %s: %+v", name, result, said)
 			}
 		}

@@ -151,8 +151,8 @@ func (c *canvas) line(ch chart) {
 		fmt.Fprintf(&points, "%.1f,%.1f ", x(i), c.y(v))
 	}
 	n := len(ch.values) - 1
-	fmt.Fprintf(c, `<polygon class="area" points="%.1f,%.1f %s%.1f,%.1f"/>`+"\n", x(0), c.y(c.base), points.String(), x(n),
-		c.y(c.base))
+	fmt.Fprintf(c, `<polygon class="area" points="%.1f,%.1f %s%.1f,%.1f"/>`+"\n", x(0), c.y(c.base),
+		points.String(), x(n), c.y(c.base))
 	fmt.Fprintf(c, `<polyline class="line" points="%s"/>`+"\n", strings.TrimSpace(points.String()))
 	if n < 40 {
 		for i, v := range ch.values {

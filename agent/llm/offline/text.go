@@ -100,7 +100,8 @@ func scanText(text string) (headings []heading, sentences []sentence, words int)
 			previous = ""
 			continue
 		}
-		if level := len(s) - len(strings.TrimLeft(s, "#")); level > 0 && level <= 6 && len(s) > level && s[level] == ' ' {
+		level := len(s) - len(strings.TrimLeft(s, "#"))
+		if level > 0 && level <= 6 && len(s) > level && s[level] == ' ' {
 			flush()
 			headings = append(headings, heading{strings.Trim(s[level:], " #"), level, line})
 			previous = ""
@@ -158,9 +159,9 @@ func countWords(s string) int {
 func cutSentences(out []sentence, paragraph string, line int) []sentence {
 	from, at := 0, line
 	end := func(to int) {
-		s := strings.TrimSpace(paragraph[from:to])
-		lead := strings.Count(paragraph[from:from+len(paragraph[from:to])-len(strings.TrimLeft(paragraph[from:to], " \n"))],
-			"\n")
+		whole := paragraph[from:to]
+		s := strings.TrimSpace(whole)
+		lead := strings.Count(whole[:len(whole)-len(strings.TrimLeft(whole, " \n"))], "\n")
 		if n := countWords(s); n >= 5 && len(s) <= 1200 {
 			out = append(out, sentence{text: strings.Join(strings.Fields(s), " "), line: at + lead, order: len(out)})
 		}

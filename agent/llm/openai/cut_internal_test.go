@@ -27,7 +27,8 @@ func readAll(d Dialect, body io.Reader) (*agent.Message, error) {
 	if d.Name == "responses" {
 		read = a.readResponse
 	}
-	err := read(&http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, func() {})
+	err := read(&http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)},
+		func() {})
 	return c.Message("m", err == nil), err
 }
 
@@ -79,21 +80,24 @@ func cutEverywhere(t *testing.T, d Dialect, stream, reason string) {
 			case err != nil:
 				failed++
 			case !same(got, whole):
-				t.Fatalf("cut at byte %d, the answer ends as a success with %q, calls %+v, %v", at, got.Content.Text, got.ToolCalls, got.Meta)
+				t.Fatalf("cut at byte %d, the answer ends as a success with %q, calls %+v, %v", at, got.Content.Text,
+					got.ToolCalls, got.Meta)
 			case !strings.Contains(stream[:at], reason):
 				t.Fatalf("cut at byte %d, before the reason of its end, the answer is a success", at)
 			}
 		}
 	}
 	if failed < len(stream)/2 {
-		t.Errorf("only %d cuts of %d bytes are failures; did the provider say why it ended so early?", failed, len(stream))
+		t.Errorf("only %d cuts of %d bytes are failures; did the provider say why it ended so early?", failed,
+			len(stream))
 	}
 }
 
 // same compares what a person and the loop would see; ids may be made up.
 func same(a, b *agent.Message) bool {
 	if a.Content.Text != b.Content.Text || len(a.ToolCalls) != len(b.ToolCalls) || len(a.Invalid) != len(b.Invalid) ||
-		a.Meta["finish_reason"] != b.Meta["finish_reason"] || !reflect.DeepEqual(a.Kwargs[keyReasoning], b.Kwargs[keyReasoning]) {
+		a.Meta["finish_reason"] != b.Meta["finish_reason"] ||
+		!reflect.DeepEqual(a.Kwargs[keyReasoning], b.Kwargs[keyReasoning]) {
 		return false
 	}
 	for i := range a.ToolCalls {

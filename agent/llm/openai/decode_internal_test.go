@@ -25,7 +25,8 @@ func seeds() []string {
 		`{"choices":[{"delta":{"content":"a","content":"b"}}]}`,
 		`{"choices":[{"delta":{"content":"\ud800"}}]}`, "{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}",
 		`{"choices":[{"index":1,"delta":{"content":"second"}}]}`, `{"choices":[{"index":0e1,"delta":{"content":"a"}}]}`,
-		`{"choices":[{"delta":{"content":"a"}}],"choices":[{"delta":{}}]}`, `{} {}`, ` {"choices" : [ { "delta" : { "content" : "s" } } ] } `, `[]`, `{`, ``,
+		`{"choices":[{"delta":{"content":"a"}}],"choices":[{"delta":{}}]}`, `{} {}`,
+		` {"choices" : [ { "delta" : { "content" : "s" } } ] } `, `[]`, `{`, ``,
 	}
 }
 

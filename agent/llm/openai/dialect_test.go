@@ -26,10 +26,11 @@ func named(t *testing.T, name string) openai.Dialect {
 // history is a turn with a call and one without, as a thread has them which another model began.
 func history(id string) []*agent.Message {
 	return []*agent.Message{say("one"),
-		{Type: agent.TypeAI, Content: agent.Text("first"), Kwargs: map[string]any{"reasoning_content": "why first"}}, say("two"),
-		{Type: agent.TypeAI, ToolCalls: []agent.ToolCall{{ID: id, Name: "ls"}}},
+		{Type: agent.TypeAI, Content: agent.Text("first"), Kwargs: map[string]any{"reasoning_content": "why first"}},
+		say("two"), {Type: agent.TypeAI, ToolCalls: []agent.ToolCall{{ID: id, Name: "ls"}}},
 		{Type: agent.TypeTool, ToolCallID: id, Content: agent.Text("x")},
-		{Type: agent.TypeAI, Content: agent.Text("second"), Kwargs: map[string]any{"reasoning_content": "why second"}}, say("three")}
+		{Type: agent.TypeAI, Content: agent.Text("second"), Kwargs: map[string]any{"reasoning_content": "why second"}},
+		say("three")}
 }
 
 func TestEachDialectTakesWhatAnotherModelBegan(t *testing.T) {
@@ -48,7 +49,8 @@ func TestEachDialectTakesWhatAnotherModelBegan(t *testing.T) {
 		"qwen":       {"qwen3", true, nil, []string{"why", "extra_content"}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body, _ := sent(t, openai.Config{Model: c.model, Dialect: named(t, name)}, &agent.Request{Messages: history(long), Options: agent.ModelOptions{Thinking: c.thinking}})
+			body, _ := sent(t, openai.Config{Model: c.model, Dialect: named(t, name)},
+				&agent.Request{Messages: history(long), Options: agent.ModelOptions{Thinking: c.thinking}})
 			raw := string(body["messages"])
 			for _, s := range c.has {
 				if !strings.Contains(raw, s) {
@@ -73,19 +75,26 @@ func TestEachDialectTakesWhatAnotherModelBegan(t *testing.T) {
 			}
 		})
 	}
-	body, _ := sent(t, openai.Config{Model: "gemini-2.5-flash", Dialect: named(t, "gemini")}, &agent.Request{Messages: history("c")})
+	body, _ := sent(t, openai.Config{Model: "gemini-2.5-flash", Dialect: named(t, "gemini")},
+		&agent.Request{Messages: history("c")})
 	if strings.Contains(string(body["messages"]), "signature") {
 		t.Error("a model that needs no signature was given one")
 	}
 }
 
 func TestMessagesOfTheUserInARowAreJoinedForTemplates(t *testing.T) {
-	image := agent.Content{Blocks: []json.RawMessage{json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}`)}}
-	list := []*agent.Message{say("a"), say("b"), {Type: agent.TypeHuman, Content: image}, {Type: agent.TypeAI, Content: agent.Text("c")}, say("d"), say("e")}
+	image := agent.Content{
+		Blocks: []json.RawMessage{
+			json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}`),
+		},
+	}
+	list := []*agent.Message{say("a"), say("b"), {Type: agent.TypeHuman, Content: image},
+		{Type: agent.TypeAI, Content: agent.Text("c")}, say("d"), say("e")}
 	body, _ := sent(t, openai.Config{Dialect: named(t, "vllm")}, &agent.Request{Messages: list})
 	want := `[{"content":[{"type":"text","text":"a\n\nb"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}],"role":"user"},{"role":"assistant","content":"c"},{"role":"user","content":"d\n\ne"}]`
 	var a, b any
-	if json.Unmarshal(body["messages"], &a) != nil || json.Unmarshal([]byte(want), &b) != nil || fmt.Sprint(a) != fmt.Sprint(b) {
+	if json.Unmarshal(body["messages"], &a) != nil || json.Unmarshal([]byte(want), &b) != nil ||
+		fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("sent %s", body["messages"])
 	}
 	if list[0].Content.Text != "a" || list[4].Content.Text != "d" {
@@ -95,7 +104,8 @@ func TestMessagesOfTheUserInARowAreJoinedForTemplates(t *testing.T) {
 
 // MiniMax tells failures at status 200.
 func TestMinimaxFailuresAreFailures(t *testing.T) {
-	for code, want := range map[int]string{1002: llmerr.ClassBurst, 1004: llmerr.ClassAuth, 1008: llmerr.ClassQuota, 1013: llmerr.ClassBusy, 1039: llmerr.ClassContext, 2013: llmerr.ClassInvalid, 9999: llmerr.ClassGeneric} {
+	for code, want := range map[int]string{1002: llmerr.ClassBurst, 1004: llmerr.ClassAuth, 1008: llmerr.ClassQuota,
+		1013: llmerr.ClassBusy, 1039: llmerr.ClassContext, 2013: llmerr.ClassInvalid, 9999: llmerr.ClassGeneric} {
 		for _, kind := range []string{"application/json", "text/event-stream"} {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", kind)
@@ -103,12 +113,15 @@ func TestMinimaxFailuresAreFailures(t *testing.T) {
 				if kind != "application/json" {
 					head = "data: "
 				}
-				fmt.Fprintf(w, `%s{"id":"1","choices":null,"base_resp":{"status_code":%d,"status_msg":"not today"}}`+"\n\n", head, code)
+				fmt.Fprintf(w, `%s{"id":"1","choices":null,"base_resp":{"status_code":%d,"status_msg":"not today"}}`+
+					"\n\n", head, code)
 				if head != "" {
 					io.WriteString(w, "data: [DONE]\n\n")
 				}
 			}))
-			_, err := agent.Collect("m", open(t, openai.Config{BaseURL: s.URL, Dialect: named(t, "minimax")}).Stream(t.Context(), &agent.Request{Messages: []*agent.Message{say("x")}}))
+			_, err := agent.Collect("m",
+				open(t, openai.Config{BaseURL: s.URL, Dialect: named(t, "minimax")}).Stream(t.Context(),
+					&agent.Request{Messages: []*agent.Message{say("x")}}))
 			s.Close()
 			if e := llmerr.Of(err); e == nil || e.Class != want || e.Message != "not today" {
 				t.Errorf("%d as %s is %v", code, kind, err)

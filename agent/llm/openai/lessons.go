@@ -9,8 +9,8 @@ import (
 )
 
 // Lessons keep what providers refused and want instead, for as long as the program runs, so
-// that one refused call is enough for all later ones, and the tools as they were sent last. They are safe for concurrent use; the
-// zero value is ready.
+// that one refused call is enough for all later ones, and the tools as they were sent last. They are safe for
+// concurrent use; the zero value is ready.
 type Lessons struct {
 	mu sync.Mutex
 	of map[string]lessons

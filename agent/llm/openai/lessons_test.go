@@ -67,7 +67,8 @@ func TestARefusedCallTeachesWhatTheProviderWants(t *testing.T) {
 		"no reasoning at all": {"compatible-echo", openai.Config{}, having("reasoning_content", "property 'reasoning_content' is unsupported"), 2},
 		"in turns":            {"compatible", openai.Config{}, having(`"three"},{`, "Conversation roles must alternate user/assistant/user/assistant/..."), 2},
 		"several": {"compatible", openai.Config{MaxTokens: 5}, func(b string) string {
-			return having("stream_options", "unknown field stream_options. ")(b) + having(`"max_tokens"`, "max_tokens is not supported")(b)
+			return having("stream_options", "unknown field stream_options. ")(b) +
+				having(`"max_tokens"`, "max_tokens is not supported")(b)
 		}, 3},
 		"as configured":        {"compatible", openai.Config{ExtraBody: map[string]any{"thinking": true}}, having("thinking", "Unknown parameter: thinking"), 0},
 		"a part of a name":     {"moonshot", openai.Config{ThinkingOn: map[string]any{"thinking": map[string]any{"type": "enabled"}}}, having("thinking", "Unknown parameter: thinking_budget"), 0},
@@ -77,7 +78,8 @@ func TestARefusedCallTeachesWhatTheProviderWants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, bodies := picky(t, c.refuses)
 			c.cfg.Dialect, c.cfg.BaseURL, c.cfg.Lessons = named(t, c.dialect), url, &openai.Lessons{}
-			req := &agent.Request{Messages: append(history("c1"), say("four")), Options: agent.ModelOptions{Thinking: true}}
+			req := &agent.Request{Messages: append(history("c1"), say("four")),
+				Options: agent.ModelOptions{Thinking: true}}
 			_, err := agent.Collect("m", open(t, c.cfg).Stream(t.Context(), req))
 			if c.calls == 0 {
 				if e := llmerr.Of(err); e == nil || e.Class != llmerr.ClassInvalid || len(*bodies) > 2 {
@@ -88,7 +90,8 @@ func TestARefusedCallTeachesWhatTheProviderWants(t *testing.T) {
 			if err != nil || len(*bodies) != c.calls {
 				t.Fatalf("%v after %d calls: %s", err, len(*bodies), (*bodies)[len(*bodies)-1])
 			}
-			if _, err := agent.Collect("m", open(t, c.cfg).Stream(t.Context(), req)); err != nil || len(*bodies) != c.calls+1 {
+			_, err = agent.Collect("m", open(t, c.cfg).Stream(t.Context(), req))
+			if err != nil || len(*bodies) != c.calls+1 {
 				t.Errorf("the next model: %v after %d calls", err, len(*bodies)-c.calls)
 			}
 		})

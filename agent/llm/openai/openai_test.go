@@ -71,13 +71,15 @@ func TestBaseURLMayBeWrittenInEveryUsualWay(t *testing.T) {
 		"/x/chat/completions?key=ab": "/x/chat/completions?key=ab",
 	} {
 		t.Run(in, func(t *testing.T) {
-			if _, r := sent(t, openai.Config{BaseURL: in}, &agent.Request{Messages: []*agent.Message{say("hi")}}); r.URL.String() != want {
+			_, r := sent(t, openai.Config{BaseURL: in}, &agent.Request{Messages: []*agent.Message{say("hi")}})
+			if r.URL.String() != want {
 				t.Errorf("called %s, want %s", r.URL, want)
 			}
 		})
 	}
 	for _, bad := range []string{"localhost:11434", "ftp://host/v1", "http://", "://"} {
-		if _, err := openai.New(openai.Config{Model: "m", BaseURL: bad}); err == nil || !strings.Contains(err.Error(), "base_url") {
+		_, err := openai.New(openai.Config{Model: "m", BaseURL: bad})
+		if err == nil || !strings.Contains(err.Error(), "base_url") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -119,8 +121,13 @@ func TestRequestSaysWhatTheConfigurationSays(t *testing.T) {
 
 // go-openai knows some names and refuses tools, limits or the whole call for them.
 func TestNoModelIsRefusedBeforeTheProviderIsAsked(t *testing.T) {
-	for _, name := range []string{"gpt-6-astra", "gpt-6.1-sol", "gpt-6-sol", "gpt-5-mini", "o1-preview", "text-davinci-003"} {
-		req := &agent.Request{Messages: []*agent.Message{say("hi")}, Tools: []*agent.Tool{{Name: "ls", Description: "list", Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`)}, {Name: "bare"}}}
+	for _, name := range []string{"gpt-6-astra", "gpt-6.1-sol", "gpt-6-sol", "gpt-5-mini", "o1-preview",
+		"text-davinci-003"} {
+		req := &agent.Request{Messages: []*agent.Message{say("hi")},
+			Tools: []*agent.Tool{
+				{Name: "ls", Description: "list",
+					Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`)}, {Name: "bare"},
+			}}
 		body, _ := sent(t, openai.Config{Model: name, MaxTokens: 10, Temperature: ptr(0.3)}, req)
 		want := `[{"function":{"name":"ls","description":"list","parameters":{"type":"object","additionalProperties":false}},"type":"function"},{"function":{"name":"bare","parameters":{"type":"object","properties":{}}},"type":"function"}]`
 		if string(body["tools"]) != want {
@@ -130,7 +137,8 @@ func TestNoModelIsRefusedBeforeTheProviderIsAsked(t *testing.T) {
 }
 
 func TestHeadersAndKeyAreSent(t *testing.T) {
-	_, r := sent(t, openai.Config{APIKey: "k-12345678", Headers: map[string]string{"X-Title": "fawn"}}, &agent.Request{Messages: []*agent.Message{say("x")}})
+	_, r := sent(t, openai.Config{APIKey: "k-12345678", Headers: map[string]string{"X-Title": "fawn"}},
+		&agent.Request{Messages: []*agent.Message{say("x")}})
 	if r.Header.Get("Authorization") != "Bearer k-12345678" || r.Header.Get("X-Title") != "fawn" {
 		t.Errorf("headers %v", r.Header)
 	}
@@ -176,7 +184,8 @@ func TestMessagesKeepTheirShape(t *testing.T) {
 			if c.echo {
 				d.Echo = openai.EchoAlways
 			}
-			body, _ := sent(t, openai.Config{Dialect: d}, &agent.Request{System: "sys", Messages: []*agent.Message{&c.msg}})
+			body, _ := sent(t, openai.Config{Dialect: d},
+				&agent.Request{System: "sys", Messages: []*agent.Message{&c.msg}})
 			var got, want any
 			if err := json.Unmarshal([]byte(`[{"role":"system","content":"sys"},`+c.want+`]`), &want); err != nil {
 				t.Fatal(err)

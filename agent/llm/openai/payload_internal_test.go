@@ -18,8 +18,10 @@ type keeping struct{ request *http.Request }
 // RoundTrip implements http.RoundTripper.
 func (k *keeping) RoundTrip(r *http.Request) (*http.Response, error) {
 	k.request = r
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r,
-		Body: io.NopCloser(strings.NewReader("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Request: r,
+		Body: io.NopCloser(strings.NewReader(
+			"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))}, nil
 }
 
 func TestNoBodyIsKeptWhileTheAnswerIsRead(t *testing.T) {

@@ -40,7 +40,8 @@ func (m *Model) build(req *agent.Request) outgoing {
 		body: map[string]any{},
 	}
 	if req.System != "" {
-		o.messages = append(o.messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: req.System})
+		o.messages = append(o.messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem,
+			Content: req.System})
 	}
 	list := req.Messages
 	if m.cfg.Dialect.JoinUsers {
@@ -124,7 +125,8 @@ func (m *Model) add(o *outgoing, msg *agent.Message, echo, thinking bool) {
 	list := &o.messages
 	switch msg.Type {
 	case agent.TypeSystem:
-		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem, Content: msg.Content.String()})
+		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem,
+			Content: msg.Content.String()})
 	case agent.TypeTool:
 		text := msg.Content.String()
 		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleTool, Content: text,

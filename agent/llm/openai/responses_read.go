@@ -206,8 +206,8 @@ func (r *response) done(index int, raw json.RawMessage) error {
 // over ends the answer.
 func (r *response) over(whole *responseBody) (bool, error) {
 	if whole == nil {
-		return true, &llmerr.Error{Class: llmerr.ClassNetwork, Message: "the provider ended the stream without the answer",
-			Err: llmerr.ErrGarbled}
+		return true, &llmerr.Error{Class: llmerr.ClassNetwork,
+			Message: "the provider ended the stream without the answer", Err: llmerr.ErrGarbled}
 	}
 	if whole.Model != "" {
 		r.model = whole.Model

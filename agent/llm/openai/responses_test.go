@@ -61,7 +61,8 @@ func TestEndingsOfTheResponsesAPI(t *testing.T) {
 		"filter":    {events, data(half, `{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"content_filter"}}}`), "half", "content_filter", "", ""},
 		"refusal":   {events, data(`{"type":"response.refusal.delta","output_index":0,"delta":"No."}`, `{"type":"response.completed","response":{"status":"completed"}}`), "No.", "stop", "", ""},
 		"only done": {events, data(`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"whole"}]}}`, `{"type":"response.completed","response":{"status":"completed"}}`), "whole", "stop", "", ""},
-		"not a stream": {"application/json", `{"status":"completed","model":"m","output":[{"type":"reasoning","summary":[{"text":"why"}]},{"type":"message","content":[{"type":"output_text","text":"whole"}]}],"usage":{"input_tokens":1,"output_tokens":2}}`,
+		"not a stream": {"application/json",
+			`{"status":"completed","model":"m","output":[{"type":"reasoning","summary":[{"text":"why"}]},{"type":"message","content":[{"type":"output_text","text":"whole"}]}],"usage":{"input_tokens":1,"output_tokens":2}}`,
 			"whole", "stop", "", ""},
 		"failed":        {events, data(half, `{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"it broke"}}}`), "half", "", llmerr.ClassBusy, "it broke"},
 		"rate limit":    {events, data(`{"type":"error","code":"rate_limit_exceeded","message":"slow down","param":null}`), "", "", llmerr.ClassBurst, "slow down"},
@@ -97,10 +98,13 @@ func TestEndingsOfTheResponsesAPI(t *testing.T) {
 func TestAModelOfTheResponsesAPIIsFoundOut(t *testing.T) {
 	url, sent := responder(t, events, data(half, `{"type":"response.completed","response":{"status":"completed"}}`))
 	m := open(t, openai.Config{Model: "gpt-next", BaseURL: url, MaxTokens: 9, Effort: true})
-	image := agent.Content{Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"see"}`), json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}`)}}
+	image := agent.Content{Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"see"}`),
+		json.RawMessage(`{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}`)}}
 	list := append(history("c1"), &agent.Message{Type: agent.TypeHuman, Content: image})
 	for range 2 {
-		got, err := agent.Collect("m", m.Stream(t.Context(), &agent.Request{System: "sys", Messages: list, Options: agent.ModelOptions{Effort: "low"}}))
+		got, err := agent.Collect("m",
+			m.Stream(t.Context(),
+				&agent.Request{System: "sys", Messages: list, Options: agent.ModelOptions{Effort: "low"}}))
 		if err != nil || got.Content.Text != "half" {
 			t.Fatalf("%v, %q", err, got.Content.Text)
 		}
@@ -129,7 +133,9 @@ func TestSilenceAndStopAtTheResponsesAPI(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	_, err := agent.Collect("m", open(t, openai.Config{BaseURL: s.URL, Responses: true, IdleTimeout: 50 * time.Millisecond}).Stream(t.Context(), &agent.Request{Messages: []*agent.Message{say("x")}}))
+	_, err := agent.Collect("m",
+		open(t, openai.Config{BaseURL: s.URL, Responses: true, IdleTimeout: 50 * time.Millisecond}).Stream(t.Context(),
+			&agent.Request{Messages: []*agent.Message{say("x")}}))
 	if !errors.Is(err, llmerr.ErrIdle) {
 		t.Errorf("silence is %v", err)
 	}
@@ -137,7 +143,8 @@ func TestSilenceAndStopAtTheResponsesAPI(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var last error
-	for k, err := range open(t, openai.Config{BaseURL: s.URL, Responses: true}).Stream(ctx, &agent.Request{Messages: []*agent.Message{say("x")}}) {
+	for k, err := range open(t, openai.Config{BaseURL: s.URL, Responses: true}).Stream(ctx,
+		&agent.Request{Messages: []*agent.Message{say("x")}}) {
 		if last = err; k.Text != "" {
 			cancel(cause)
 		}

@@ -90,7 +90,8 @@ func (s *thinkSplitter) open(in string, out *strings.Builder) string {
 				case ended && strings.HasPrefix(rest, "\n"):
 					s.state, s.late = thinkGap, true
 					return rest
-				case ended && rest == "" || strings.HasPrefix(tag[1], head) || strings.HasPrefix(tag[0], head) && head != tag[0]:
+				case ended && rest == "" || strings.HasPrefix(tag[1], head) ||
+					strings.HasPrefix(tag[0], head) && head != tag[0]:
 					s.pending = in
 					return ""
 				case strings.HasPrefix(head, tag[0]):

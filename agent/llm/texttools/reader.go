@@ -35,7 +35,8 @@ const (
 
 // tags are the forms in which open models write calls: how they begin and end.
 func tags() [3][2]string {
-	return [3][2]string{{callOpen, callClose}, {"<function_call>", "</function_call>"}, {"<tool_calls>", "</tool_calls>"}}
+	return [3][2]string{{callOpen, callClose}, {"<function_call>", "</function_call>"},
+		{"<tool_calls>", "</tool_calls>"}}
 }
 
 func newReader(tools []*agent.Tool, startOnly bool) *reader {

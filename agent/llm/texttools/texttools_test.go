@@ -15,7 +15,11 @@ import (
 )
 
 func offered() []*agent.Tool {
-	return []*agent.Tool{{Name: "ls", Description: "List </tool_call> a folder.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "write_file", Description: "Write."}}
+	return []*agent.Tool{
+		{Name: "ls", Description: "List </tool_call> a folder.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+		{Name: "write_file", Description: "Write."},
+	}
 }
 
 func request(tools []*agent.Tool, msgs ...*agent.Message) *agent.Request {
@@ -104,7 +108,9 @@ func TestCallsAreFoundInTextHoweverItIsCut(t *testing.T) {
 }
 
 func TestTextGoesOnAtOnceWhereItCanBeNoCall(t *testing.T) {
-	script := &agenttest.Script{Replies: []agenttest.Reply{said("stop", "```go\nfunc", " main()", " {", "\n```\nand so on")}}
+	script := &agenttest.Script{
+		Replies: []agenttest.Reply{said("stop", "```go\nfunc", " main()", " {", "\n```\nand so on")},
+	}
 	n := 0
 	for k, err := range texttools.Always(script).Stream(t.Context(), request(offered())) {
 		if err != nil {
@@ -123,7 +129,8 @@ func TestTextGoesOnAtOnceWhereItCanBeNoCall(t *testing.T) {
 func TestTokensStayWhole(t *testing.T) {
 	script := &agenttest.Script{Replies: []agenttest.Reply{said("stop", "one ", "two\n", "three ")}}
 	var got []string
-	for k, err := range texttools.WhenRefused(script, "m", &texttools.Memory{}).Stream(t.Context(), request(offered())) {
+	for k, err := range texttools.WhenRefused(script, "m", &texttools.Memory{}).Stream(t.Context(),
+		request(offered())) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +155,8 @@ func TestTheConversationIsWrittenOut(t *testing.T) {
 	}
 	answer(t, texttools.Always(script), request(offered(), msgs...))
 	got := script.Requests()[0]
-	if len(got.Tools) != 0 || !strings.HasPrefix(got.System, "Be kind.") || strings.Count(got.System, "</tool_call>") != 2 || !strings.Contains(got.System, `"name":"write_file"`) {
+	if len(got.Tools) != 0 || !strings.HasPrefix(got.System, "Be kind.") ||
+		strings.Count(got.System, "</tool_call>") != 2 || !strings.Contains(got.System, `"name":"write_file"`) {
 		t.Errorf("the prompt is %q", got.System)
 	}
 	want := []string{"human look",
@@ -166,10 +174,12 @@ func TestTheConversationIsWrittenOut(t *testing.T) {
 }
 
 func TestARefusalOfToolsIsLearnedOnce(t *testing.T) {
-	no := agenttest.Reply{Err: &llmerr.Error{Status: 400, Class: llmerr.ClassInvalid, Message: "m does not support tools"}}
+	no := agenttest.Reply{Err: &llmerr.Error{Status: 400, Class: llmerr.ClassInvalid,
+		Message: "m does not support tools"}}
 	script := &agenttest.Script{Replies: []agenttest.Reply{no, said("stop", block), said("stop", "Done.")}}
 	known := &texttools.Memory{}
-	if got := spell(answer(t, texttools.WhenRefused(script, "m at x", known), request(offered()))); got != `|ls {"path":"/mnt"}` {
+	got := spell(answer(t, texttools.WhenRefused(script, "m at x", known), request(offered())))
+	if got != `|ls {"path":"/mnt"}` {
 		t.Errorf("the first answer is %q", got)
 	}
 	if got := spell(answer(t, texttools.WhenRefused(script, "m at x", known), request(offered()))); got != "Done." {
@@ -185,7 +195,8 @@ func TestARefusalOfToolsIsLearnedOnce(t *testing.T) {
 	}
 	other := errors.New("x")
 	script.Replies = append(script.Replies, agenttest.Reply{}, agenttest.Reply{Err: other})
-	if _, err := agent.Collect("m", texttools.WhenRefused(script, "third", known).Stream(t.Context(), request(offered()))); !errors.Is(err, other) || len(script.Requests()) != 5 {
+	_, err := agent.Collect("m", texttools.WhenRefused(script, "third", known).Stream(t.Context(), request(offered())))
+	if !errors.Is(err, other) || len(script.Requests()) != 5 {
 		t.Errorf("another failure is %v after %d calls", err, len(script.Requests()))
 	}
 }
@@ -201,7 +212,9 @@ func TestCallsThatLeakAreCaughtAtTheStartOnly(t *testing.T) {
 		"real calls": {agenttest.Call("c", "ls", `{"path":"/"}`), `|ls {"path":"/"}`},
 	} {
 		script := &agenttest.Script{Replies: []agenttest.Reply{c.reply}}
-		if got := strings.TrimLeft(spell(answer(t, texttools.WhenRefused(script, "m", &texttools.Memory{}), request(offered()))), "\n"); got != c.want {
+		got := strings.TrimLeft(spell(answer(t, texttools.WhenRefused(script, "m", &texttools.Memory{}),
+			request(offered()))), "\n")
+		if got != c.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -223,7 +236,9 @@ func TestAFailureKeepsWhatWasHeldBack(t *testing.T) {
 // FuzzReader checks that where an answer is cut into pieces changes nothing, and that text
 // without a call comes out as it went in.
 func FuzzReader(f *testing.F) {
-	for _, s := range []string{block, "a " + block + " b", "```json\n{\"name\":\"ls\"}\n```", `{"name":"ls","arguments":{}}`, "<tool_call>[{}]</tool_call><tool_result", "<function_call>x</function_call> < <tool_cal"} {
+	for _, s := range []string{block, "a " + block + " b", "```json\n{\"name\":\"ls\"}\n```",
+		`{"name":"ls","arguments":{}}`, "<tool_call>[{}]</tool_call><tool_result",
+		"<function_call>x</function_call> < <tool_cal"} {
 		f.Add(s, 3, true)
 	}
 	f.Fuzz(func(t *testing.T, in string, cut int, always bool) {
@@ -241,7 +256,8 @@ func FuzzReader(f *testing.F) {
 		if whole != halves {
 			t.Fatalf("%q, cut at %d %q", whole, cut, halves)
 		}
-		if !strings.Contains(in, "name") && whole != in && !strings.Contains(in, "<tool_call") && !strings.Contains(in, "<function_call") {
+		if !strings.Contains(in, "name") && whole != in && !strings.Contains(in, "<tool_call") &&
+			!strings.Contains(in, "<function_call") {
 			t.Fatalf("%q became %q", in, whole)
 		}
 	})

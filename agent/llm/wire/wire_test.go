@@ -23,7 +23,10 @@ import (
 // ask calls the address once and gives how that ended.
 func ask(t *testing.T, client *http.Client, address string) (last error) {
 	t.Helper()
-	wire.Call{Name: "m", Timeout: time.Minute}.Do(t.Context(), func(_ agent.Chunk, err error) bool { last = err; return true },
+	wire.Call{Name: "m", Timeout: time.Minute}.Do(t.Context(), func(_ agent.Chunk, err error) bool {
+		last = err
+		return true
+	},
 		func(ctx context.Context) (*http.Response, error) {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
 			if err != nil {
@@ -64,8 +67,12 @@ func secure(t *testing.T, edit func(*x509.Certificate)) (address string, roots *
 func TestACertificateThatIsNotAcceptedSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	unknown, _ := secure(t, nil)
-	old, oldRoots := secure(t, func(c *x509.Certificate) { c.NotAfter, c.SerialNumber = time.Unix(1e9, 0), big.NewInt(2) })
-	other, otherRoots := secure(t, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"models.example"} })
+	old, oldRoots := secure(t, func(c *x509.Certificate) {
+		c.NotAfter, c.SerialNumber = time.Unix(1e9, 0), big.NewInt(2)
+	})
+	other, otherRoots := secure(t, func(c *x509.Certificate) {
+		c.IPAddresses, c.DNSNames = nil, []string{"models.example"}
+	})
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	for _, c := range []struct {
@@ -78,9 +85,11 @@ func TestACertificateThatIsNotAcceptedSaysWhatToDo(t *testing.T) {
 		{"of another name", other, otherRoots, "use a name it holds in base_url"},
 		{"none at all", strings.Replace(plain.URL, "http:", "https:", 1), nil, "is base_url http://"},
 	} {
-		err := ask(t, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.roots}}}, c.address)
+		err := ask(t, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.roots}}},
+			c.address)
 		e := llmerr.Of(err)
-		if e == nil || e.Retriable() || e.Class != llmerr.ClassTrust || !strings.Contains(e.Message, c.advice) || !strings.Contains(e.Message, strings.TrimPrefix(c.address, "https://")) {
+		if e == nil || e.Retriable() || e.Class != llmerr.ClassTrust || !strings.Contains(e.Message, c.advice) ||
+			!strings.Contains(e.Message, strings.TrimPrefix(c.address, "https://")) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

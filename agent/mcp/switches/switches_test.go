@@ -43,7 +43,9 @@ func TestChangesAtTheSameTime(t *testing.T) {
 		var work sync.WaitGroup
 		for i := range 20 {
 			work.Go(func() {
-				_, err := s.Change(t.Context(), "one", func(o *switches.Off) { o.Turn("a", fmt.Sprintf("t%02d", i), on) })
+				_, err := s.Change(t.Context(), "one", func(o *switches.Off) {
+					o.Turn("a", fmt.Sprintf("t%02d", i), on)
+				})
 				if err != nil {
 					t.Error(err)
 				}

@@ -38,7 +38,8 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"", "x", "/etc/passwd", "file:///etc/passwd", "git@x.org:a/b", "ssh://x.org/a",
-		"https://user:secret@x.org/a/b", "https://x.org/a/b#main:../x", "https://x.org/a/b/tree/main/../../x", "https://"} {
+		"https://user:secret@x.org/a/b", "https://x.org/a/b#main:../x", "https://x.org/a/b/tree/main/../../x",
+		"https://"} {
 		var refused *skills.Refused
 		if got, err := fetch.Parse(address); !errors.As(err, &refused) {
 			t.Errorf("%s: %+v %v", address, got, err)
@@ -60,7 +61,9 @@ func forge(t *testing.T) (base string) {
 	work := filepath.Join(root, "work")
 	run := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command(git, append([]string{"-C", work, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false"}, args...)...)
+		cmd := exec.Command(git,
+			append([]string{"-C", work, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false"},
+				args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -153,7 +156,8 @@ func bring(t *testing.T, address string) (files map[string]string, archive []byt
 func TestRepositories(t *testing.T) {
 	base := forge(t)
 	repo := base + "/own/skills.git"
-	newest := map[string]string{"SKILL.md": "-" + skill("pdf", "new"), "scripts/go.sh": "-#!/bin/sh\necho\n", "link": "L/etc/passwd"}
+	newest := map[string]string{"SKILL.md": "-" + skill("pdf", "new"), "scripts/go.sh": "-#!/bin/sh\necho\n",
+		"link": "L/etc/passwd"}
 	for address, want := range map[string]map[string]string{
 		repo:                                          newest,
 		base + "/own/skills.git#main":                 newest,
@@ -200,12 +204,14 @@ func TestWhatComesIsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	lib, err := skills.Open(skills.Options{Path: func() string { return dir + "/skills" }, State: func() string { return dir + "/state.json" }, Shown: dir + "/shown"})
+	lib, err := skills.Open(skills.Options{Path: func() string { return dir + "/skills" },
+		State: func() string { return dir + "/state.json" }, Shown: dir + "/shown"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := lib.Inspect(bytes.NewReader(archive), int64(len(archive)), true)
-	if err != nil || !slices.Equal(p.Runs, []string{"scripts/go.sh"}) || len(p.Findings) != 1 || !strings.Contains(p.Findings[0].Text, "links are left out") {
+	if err != nil || !slices.Equal(p.Runs, []string{"scripts/go.sh"}) || len(p.Findings) != 1 ||
+		!strings.Contains(p.Findings[0].Text, "links are left out") {
 		t.Fatalf("%+v %v", p, err)
 	}
 	s, err := lib.Install(bytes.NewReader(archive), int64(len(archive)), true)
@@ -225,7 +231,8 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil || len(z.File) != 2 || z.File[0].Name != "SKILL.md" || z.File[1].Name != "a/b.sh" || z.File[1].Mode() != 0o755 {
+	if err != nil || len(z.File) != 2 || z.File[0].Name != "SKILL.md" || z.File[1].Name != "a/b.sh" ||
+		z.File[1].Mode() != 0o755 {
 		t.Errorf("%+v %v", z, err)
 	}
 }
@@ -253,7 +260,8 @@ func TestDeltasThatMakeTooMuch(t *testing.T) {
 	if err := fetch.Weigh(bytes.NewReader(pack(1<<10, 3))); err != nil {
 		t.Errorf("a small pack: %v", err)
 	}
-	for name, data := range map[string][]byte{"one": pack(1<<40, 1), "many": pack(60<<20, 9), "no size": pack(1<<62, 1)} {
+	for name, data := range map[string][]byte{"one": pack(1<<40, 1), "many": pack(60<<20, 9),
+		"no size": pack(1<<62, 1)} {
 		if err := fetch.Weigh(bytes.NewReader(data)); err == nil {
 			t.Errorf("%s: taken", name)
 		}

@@ -57,7 +57,8 @@ func loadBook(file, only string) (out []grid, err error) {
 	}
 	switch {
 	case len(out) == 0 && only != "":
-		return nil, fmt.Errorf("the book has no sheet %q with something in it; it has %s", only, strings.Join(names, ", "))
+		return nil, fmt.Errorf("the book has no sheet %q with something in it; it has %s", only,
+			strings.Join(names, ", "))
 	case len(out) == 0:
 		return nil, errors.New("the book is empty")
 	}
@@ -302,7 +303,8 @@ func book(list []grid) ([]byte, error) {
 		if title == "" {
 			title = fmt.Sprintf("Sheet%d", n+1)
 		}
-		sheets += fmt.Sprintf(`<sheet name="%s" sheetId="%d" r:id="%s"/>`, esc(title), n+1, rels.add("worksheet", name, false))
+		sheets += fmt.Sprintf(`<sheet name="%s" sheetId="%d" r:id="%s"/>`, esc(title), n+1,
+			rels.add("worksheet", name, false))
 		var b strings.Builder
 		b.WriteString(xmlHead + `<worksheet ` + ns + `><sheetData>`)
 		for i, row := range append([][]string{g.head}, g.rows...) {
@@ -321,8 +323,10 @@ func book(list []grid) ([]byte, error) {
 		b.WriteString(`</sheetData></worksheet>`)
 		parts = append(parts, part{"xl/" + name, []byte(b.String())})
 	}
-	book := `<workbook ` + ns + ` xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>` + sheets +
+	book := `<workbook ` + ns +
+		` xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>` + sheets +
 		`</sheets></workbook>`
-	return zipped(append([]part{{"[Content_Types].xml", []byte(xmlHead + types + `</Types>`)}, rootRels("xl/workbook.xml"),
-		{"xl/workbook.xml", []byte(xmlHead + book)}, rels.part("xl/_rels/workbook.xml.rels"), coreProps(&doc{})}, parts...))
+	return zipped(append([]part{{"[Content_Types].xml", []byte(xmlHead + types + `</Types>`)},
+		rootRels("xl/workbook.xml"), {"xl/workbook.xml", []byte(xmlHead + book)},
+		rels.part("xl/_rels/workbook.xml.rels"), coreProps(&doc{})}, parts...))
 }

@@ -49,7 +49,8 @@ func (s *svg) path(list []point) string {
 }
 
 func (s *svg) area(c color.NRGBA, list []point) {
-	fmt.Fprintf(&s.body, `<polygon points="%s" fill="%s" fill-opacity="%.2f"/>`+"\n", s.path(list), hexColor(c), float64(c.A)/255)
+	fmt.Fprintf(&s.body, `<polygon points="%s" fill="%s" fill-opacity="%.2f"/>`+"\n", s.path(list), hexColor(c),
+		float64(c.A)/255)
 }
 
 func (s *svg) line(c color.NRGBA, width float64, list []point) {
@@ -71,7 +72,8 @@ func (s *svg) text(at point, t string, size float64, bold bool, anchor int, turn
 
 func (s *svg) bytes() ([]byte, error) {
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]g %[2]g" width="%[1]g" height="%[2]g" `+
-		`font-family="system-ui, sans-serif" fill="%[3]s">`+"\n"+`<rect width="100%%" height="100%%" fill="#fff"/>`+"\n%[4]s</svg>\n",
+		`font-family="system-ui, sans-serif" fill="%[3]s">`+"\n"+`<rect width="100%%" height="100%%" fill="#fff"/>`+
+		"\n%[4]s</svg>\n",
 		s.w, s.h, hexColor(ink), s.body.String()), nil
 }
 
@@ -85,7 +87,8 @@ type raster struct {
 const sharp = 2
 
 func newRaster(w, h float64) *raster {
-	r := &raster{img: image.NewRGBA(image.Rect(0, 0, int(w*sharp), int(h*sharp))), faces: map[string]font.Face{}, lost: map[rune]bool{}}
+	r := &raster{img: image.NewRGBA(image.Rect(0, 0, int(w*sharp), int(h*sharp))), faces: map[string]font.Face{},
+		lost: map[rune]bool{}}
 	draw.Draw(r.img, r.img.Bounds(), image.White, image.Point{}, draw.Src)
 	return r
 }

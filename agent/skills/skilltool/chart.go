@@ -24,8 +24,9 @@ const (
 
 // hues are told apart by people who do not see all colours, as well as in print.
 func hues() []color.NRGBA {
-	return []color.NRGBA{{0x2f, 0x6f, 0xb7, 255}, {0xe0, 0x8a, 0x2e, 255}, {0x3b, 0x9c, 0x6f, 255}, {0xb5, 0x49, 0x5b, 255},
-		{0x7a, 0x5f, 0xa8, 255}, {0x5b, 0x67, 0x73, 255}, {0xc2, 0xa8, 0x3e, 255}, {0x45, 0xa5, 0xb8, 255}}
+	return []color.NRGBA{{0x2f, 0x6f, 0xb7, 255}, {0xe0, 0x8a, 0x2e, 255}, {0x3b, 0x9c, 0x6f, 255},
+		{0xb5, 0x49, 0x5b, 255}, {0x7a, 0x5f, 0xa8, 255}, {0x5b, 0x67, 0x73, 255}, {0xc2, 0xa8, 0x3e, 255},
+		{0x45, 0xa5, 0xb8, 255}}
 }
 
 // series are the numbers of one column.
@@ -75,7 +76,8 @@ func drawChart(c call) error {
 	}
 	if pixels != nil && len(pixels.lost) > 0 {
 		all := slices.Sorted(maps.Keys(pixels.lost))
-		fmt.Fprintf(c.warn, "the font of PNG charts lacks these characters, shown as ?: %.60s; an SVG chart has them\n", string(all))
+		fmt.Fprintf(c.warn,
+			"the font of PNG charts lacks these characters, shown as ?: %.60s; an SVG chart has them\n", string(all))
 	}
 	return save(c, c.args[1], data)
 }
@@ -119,7 +121,8 @@ func chartOf(c call, g grid) (*chart, error) {
 	case len(g.rows) == 0:
 		return nil, errors.New("the table has no rows")
 	case len(g.rows) > limit:
-		return nil, fmt.Errorf("%d rows are too many for this chart, %d are possible; sum them up with sql", len(g.rows), limit)
+		return nil, fmt.Errorf("%d rows are too many for this chart, %d are possible; sum them up with sql",
+			len(g.rows), limit)
 	}
 	for _, row := range g.rows {
 		ch.labels = append(ch.labels, row[x])
@@ -274,7 +277,8 @@ func (c *chart) names(at func(i int) float64) {
 	for i := 0; i < n; i += every {
 		c.text(point{at(i), c.b + 18}, brief(c.labels[i], 18), 11.5, false, 0, false)
 	}
-	c.line(color.NRGBA{0x8a, 0x94, 0xa0, 255}, 1, []point{{c.l, c.y(max(c.low, min(0, c.high)))}, {c.r, c.y(max(c.low, min(0, c.high)))}})
+	c.line(color.NRGBA{0x8a, 0x94, 0xa0, 255}, 1,
+		[]point{{c.l, c.y(max(c.low, min(0, c.high)))}, {c.r, c.y(max(c.low, min(0, c.high)))}})
 }
 
 func (c *chart) bars() {
@@ -376,6 +380,7 @@ func (c *chart) pie() {
 		angle += part
 		y := c.t + 30 + 27*float64(i)
 		c.area(shade, square(480, y-10, 12))
-		c.text(point{500, y}, fmt.Sprintf("%s  %s (%.1f %%)", brief(c.labels[i], 24), format(v), v/total*100), 13, false, -1, false)
+		c.text(point{500, y}, fmt.Sprintf("%s  %s (%.1f %%)", brief(c.labels[i], 24), format(v), v/total*100), 13,
+			false, -1, false)
 	}
 }

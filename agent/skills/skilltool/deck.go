@@ -117,8 +117,8 @@ func (in inside) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			kind = "svg+xml"
 		}
 		r := reader{doc: in.doc, src: src}
-		_, err = fmt.Fprintf(w, `<img alt="%s" src="data:image/%s;base64,%s">`, html.EscapeString(plain(r.spans(img, span{}))), kind,
-			base64.StdEncoding.EncodeToString(p.data))
+		_, err = fmt.Fprintf(w, `<img alt="%s" src="data:image/%s;base64,%s">`,
+			html.EscapeString(plain(r.spans(img, span{}))), kind, base64.StdEncoding.EncodeToString(p.data))
 		return ast.WalkSkipChildren, err
 	})
 }
@@ -138,12 +138,14 @@ func writePage(_ call, d *doc) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []byte(htmlHead(d.title) + pageStyle + "</head>\n<body>\n<main>\n" + body + "</main>\n</body>\n</html>\n"), nil
+	return []byte(htmlHead(d.title) + pageStyle + "</head>\n<body>\n<main>\n" + body +
+		"</main>\n</body>\n</html>\n"), nil
 }
 
 func htmlHead(title string) string {
 	return "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n" +
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + html.EscapeString(title) + "</title>\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + html.EscapeString(title) +
+		"</title>\n"
 }
 
 const pageStyle = `<style>

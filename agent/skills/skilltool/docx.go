@@ -76,7 +76,8 @@ func (r *relations) add(kind, target string, outside bool) string {
 	if outside {
 		mode = ` TargetMode="External"`
 	}
-	r.rows = append(r.rows, fmt.Sprintf(`<Relationship Id="%s" Type="%s%s" Target="%s"%s/>`, id, office, kind, esc(target), mode))
+	r.rows = append(r.rows, fmt.Sprintf(`<Relationship Id="%s" Type="%s%s" Target="%s"%s/>`, id, office, kind,
+		esc(target), mode))
 	return id
 }
 
@@ -123,7 +124,8 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 		`ContentType="application/vnd.openxmlformats-package.core-properties+xml"/></Types>`
 	parts := []part{{"[Content_Types].xml", []byte(xmlHead + types)}, rootRels("word/document.xml"),
 		{"word/document.xml", []byte(xmlHead + body)}, {"word/styles.xml", []byte(xmlHead + wordStyles())},
-		{"word/numbering.xml", []byte(xmlHead + w.numbering())}, w.rels.part("word/_rels/document.xml.rels"), coreProps(d)}
+		{"word/numbering.xml", []byte(xmlHead + w.numbering())}, w.rels.part("word/_rels/document.xml.rels"),
+		coreProps(d)}
 	return zipped(append(parts, w.media...))
 }
 

@@ -18,7 +18,8 @@ func info(c call) error {
 			if g.name != "" {
 				fmt.Fprintf(c.out, ", sheet %s", g.name)
 			}
-			fmt.Fprintf(c.out, ": %d rows, %d columns; for sql it is %s\n", len(g.rows), len(g.head), tableName(file, g.name, len(list) > 1))
+			fmt.Fprintf(c.out, ": %d rows, %d columns; for sql it is %s\n", len(g.rows), len(g.head),
+				tableName(file, g.name, len(list) > 1))
 			for i, name := range g.head {
 				fmt.Fprintf(c.out, "  %s: %s\n", name, g.describe(i))
 			}
@@ -49,8 +50,8 @@ func (g grid) describe(i int) string {
 		for _, v := range values {
 			sum += v
 		}
-		out = fmt.Sprintf("numbers from %s to %s, mean %s, median %s, sum %s", format(values[0]), format(values[len(values)-1]),
-			format(sum/float64(len(values))), format(median(values)), format(sum))
+		out = fmt.Sprintf("numbers from %s to %s, mean %s, median %s, sum %s", format(values[0]),
+			format(values[len(values)-1]), format(sum/float64(len(values))), format(median(values)), format(sum))
 	} else if len(values) > 0 {
 		out += fmt.Sprintf(", %d cells are numbers", len(values))
 	}

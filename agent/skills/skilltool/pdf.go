@@ -217,6 +217,6 @@ func (p *paper) columns(rows [][][]span, size float64) []float64 {
 
 // wide tells characters that have the width of their height.
 func wide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r <= 0x303f ||
-		r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) ||
+		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff
 }

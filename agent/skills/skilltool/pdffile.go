@@ -77,7 +77,8 @@ func newPDF() (*pdfFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read a font: %w", err)
 		}
-		f.faces[i] = &face{data, parsed, map[rune]sfnt.GlyphIndex{}, map[sfnt.GlyphIndex]float64{}, map[sfnt.GlyphIndex]rune{}}
+		f.faces[i] = &face{data, parsed, map[rune]sfnt.GlyphIndex{}, map[sfnt.GlyphIndex]float64{},
+			map[sfnt.GlyphIndex]rune{}}
 	}
 	return f, nil
 }
@@ -290,7 +291,8 @@ func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 	for _, off := range o.offsets {
 		fmt.Fprintf(&o.out, "%010d 00000 n \n", off)
 	}
-	fmt.Fprintf(&o.out, "trailer\n<< /Size %d /Root %d 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(o.offsets)+1, catalog, facts, at)
+	fmt.Fprintf(&o.out, "trailer\n<< /Size %d /Root %d 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(o.offsets)+1,
+		catalog, facts, at)
 	return o.out.Bytes(), nil
 }
 
@@ -321,13 +323,16 @@ func (f *pdfFile) font(o *objects, i int) int {
 			" /Flags 6 /FontBBox [-25 -254 1000 880] /ItalicAngle 0 /Ascent 880 /Descent -120 /CapHeight 880 /StemV 93 >>")
 		inner := o.add(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType0 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) /Ordering (%s) /Supplement 2 >> /DW 1000 /FontDescriptor %d 0 R >>",
 			name, order, facts))
-		return o.add(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /%s /DescendantFonts [%d 0 R] >>", name, cmap, inner))
+		return o.add(fmt.Sprintf(
+			"<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /%s /DescendantFonts [%d 0 R] >>",
+			name, cmap, inner))
 	}
 	a := f.faces[i]
 	name := "FAWNAA+Go" + []string{"Regular", "Bold", "Italic", "BoldItalic", "Mono"}[i]
 	file := o.stream(fmt.Sprintf("/Filter /FlateDecode /Length1 %d", len(a.data)), packedFont(i, a.data))
 	facts := o.add(fmt.Sprintf("<< /Type /FontDescriptor /FontName /%s /Flags 4 /FontBBox [-440 -432 2160 1075] /ItalicAngle %d "+
-		"/Ascent 935 /Descent -211 /CapHeight 723 /StemV 80 /FontFile2 %d 0 R >>", name, -12*btoi(i == italic || i == boldItalic), file))
+		"/Ascent 935 /Descent -211 /CapHeight 723 /StemV 80 /FontFile2 %d 0 R >>", name,
+		-12*btoi(i == italic || i == boldItalic), file))
 	var wide, uni strings.Builder
 	glyphs := slices.Sorted(maps.Keys(a.used))
 	for _, g := range glyphs {
@@ -342,9 +347,11 @@ func (f *pdfFile) font(o *objects, i int) int {
 	}
 	inner := o.add(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) "+
 		"/Ordering (Identity) /Supplement 0 >> /DW 600 /W [%s] /CIDToGIDMap /Identity /FontDescriptor %d 0 R >>", name, wide.String(), facts))
-	cmap := o.stream("/Filter /FlateDecode", deflate([]byte("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"+
-		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n/CMapName /Adobe-Identity-UCS def /CMapType 2 def\n"+
-		"1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+uni.String()+"endcmap CMapName currentdict /CMap defineresource pop end end")))
+	cmap := o.stream("/Filter /FlateDecode",
+		deflate([]byte("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"+
+			"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n/CMapName /Adobe-Identity-UCS def /CMapType 2 def\n"+
+			"1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+uni.String()+
+			"endcmap CMapName currentdict /CMap defineresource pop end end")))
 	return o.add(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R >>",
 		name, inner, cmap))
 }

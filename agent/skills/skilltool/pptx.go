@@ -102,8 +102,10 @@ func (w *show) slide(number int, s slide) error {
 			return err
 		}
 	}
-	w.slides = append(w.slides, `<p:sld `+drawNS+`><p:cSld><p:spTree><p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/>`+
-		`</p:nvGrpSpPr><p:grpSpPr/>`+sh.tree.String()+`</p:spTree></p:cSld><p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr></p:sld>`)
+	w.slides = append(w.slides,
+		`<p:sld `+drawNS+`><p:cSld><p:spTree><p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/>`+
+			`</p:nvGrpSpPr><p:grpSpPr/>`+sh.tree.String()+
+			`</p:spTree></p:cSld><p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr></p:sld>`)
 	w.rels = append(w.rels, sh.rels)
 	return nil
 }
@@ -153,8 +155,8 @@ func (sh *sheet) shape(name string) string {
 
 // text adds a shape with text. Size 0 leaves it to the layout, as a nil place does.
 func (sh *sheet) text(holder, name string, at *box, list []block, size int) {
-	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape(name) + `<p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr><p:nvPr>` + holder +
-		`</p:nvPr></p:nvSpPr><p:spPr>`)
+	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape(name) + `<p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr><p:nvPr>` +
+		holder + `</p:nvPr></p:nvSpPr><p:spPr>`)
 	if at != nil {
 		sh.tree.WriteString(at.xfrm("a"))
 	}
@@ -169,7 +171,8 @@ func (sh *sheet) text(holder, name string, at *box, list []block, size int) {
 			if b.ordered {
 				at := [2]int{b.list, b.level}
 				number[at]++
-				props = fmt.Sprintf(`<a:buFont typeface="+mj-lt"/><a:buAutoNum type="arabicPeriod" startAt="%d"/>`, number[at])
+				props = fmt.Sprintf(`<a:buFont typeface="+mj-lt"/><a:buAutoNum type="arabicPeriod" startAt="%d"/>`,
+					number[at])
 			}
 		}
 		if name != "Text" {
@@ -259,7 +262,8 @@ func (sh *sheet) table(rows [][][]span, at box) {
 	}
 	high := float64(size) * 1.9
 	place := box{at.x, at.y, at.w, high * float64(len(rows))}
-	sh.tree.WriteString(`<p:graphicFrame><p:nvGraphicFramePr>` + sh.shape("Table") + `<p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>` +
+	sh.tree.WriteString(`<p:graphicFrame><p:nvGraphicFramePr>` + sh.shape("Table") +
+		`<p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>` +
 		place.xfrm("p") + `<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/table"><a:tbl>` +
 		`<a:tblPr firstRow="1" bandRow="1"/><a:tblGrid>`)
 	for range columns {
@@ -272,7 +276,8 @@ func (sh *sheet) table(rows [][][]span, at box) {
 			sh.tree.WriteString(`<a:tc><a:txBody><a:bodyPr/><a:lstStyle/><a:p>`)
 			sh.runs(cell, size, i == 0)
 			sh.tree.WriteString(`</a:p></a:txBody><a:tcPr marL="76200" marR="76200" marT="30480" marB="30480">`)
-			fmt.Fprintf(&sh.tree, `<a:lnB w="%d"><a:solidFill><a:srgbClr val="C4CCD6"/></a:solidFill></a:lnB>`, 9525+12700*btoi(i == 0))
+			fmt.Fprintf(&sh.tree, `<a:lnB w="%d"><a:solidFill><a:srgbClr val="C4CCD6"/></a:solidFill></a:lnB>`,
+				9525+12700*btoi(i == 0))
 			fill := `<a:noFill/>`
 			if i == 0 {
 				fill = `<a:solidFill><a:srgbClr val="EAF0F7"/></a:solidFill>`
@@ -302,8 +307,8 @@ func (sh *sheet) code(text string, at box) {
 		size--
 	}
 	at.h = min(at.h, float64(size*len(all))*1.25+20)
-	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Code") + `<p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr>` + at.xfrm("a") +
-		`<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:srgbClr val="F1F4F8"/></a:solidFill></p:spPr>` +
+	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Code") + `<p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr>` +
+		at.xfrm("a") + `<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:srgbClr val="F1F4F8"/></a:solidFill></p:spPr>` +
 		`<p:txBody><a:bodyPr wrap="square"/><a:lstStyle/>`)
 	for _, l := range all {
 		sh.tree.WriteString(`<a:p>`)

@@ -35,7 +35,8 @@ func (w *show) parts(d *doc) []part {
 		name := fmt.Sprintf("slide%d.xml", i+1)
 		override("ppt/slides/"+name, ml+"slide+xml")
 		ids += fmt.Sprintf(`<p:sldId id="%d" r:id="%s"/>`, 256+i, main.add("slide", "slides/"+name, false))
-		parts = append(parts, part{"ppt/slides/" + name, []byte(xmlHead + s)}, w.rels[i].part("ppt/slides/_rels/"+name+".rels"))
+		parts = append(parts, part{"ppt/slides/" + name, []byte(xmlHead + s)},
+			w.rels[i].part("ppt/slides/_rels/"+name+".rels"))
 	}
 	presentation := fmt.Sprintf(`<p:presentation %s><p:sldMasterIdLst><p:sldMasterId id="2147483648" r:id="%s"/></p:sldMasterIdLst>`+
 		`<p:sldIdLst>%s</p:sldIdLst><p:sldSz cx="%d" cy="%d"/><p:notesSz cx="6858000" cy="9144000"/></p:presentation>`,
@@ -69,9 +70,11 @@ const bar = `<p:sp><p:nvSpPr><p:cNvPr id="9" name="Bar"/><p:cNvSpPr/><p:nvPr use
 
 func slideMaster(layouts ...string) string {
 	var b strings.Builder
-	b.WriteString(`<p:sldMaster ` + drawNS + `><p:cSld><p:bg><p:bgPr><a:solidFill><a:schemeClr val="bg1"/></a:solidFill><a:effectLst/>` +
+	b.WriteString(`<p:sldMaster ` + drawNS +
+		`><p:cSld><p:bg><p:bgPr><a:solidFill><a:schemeClr val="bg1"/></a:solidFill><a:effectLst/>` +
 		`</p:bgPr></p:bg><p:spTree>` + emptyTree +
-		holder(2, `type="title"`, box{slideEdge, 40, slideWide - 2*slideEdge, 72}, `<a:bodyPr anchor="ctr"><a:normAutofit/></a:bodyPr><a:lstStyle/>`) +
+		holder(2, `type="title"`, box{slideEdge, 40, slideWide - 2*slideEdge, 72},
+			`<a:bodyPr anchor="ctr"><a:normAutofit/></a:bodyPr><a:lstStyle/>`) +
 		holder(3, `type="body" idx="1"`, box{slideEdge, bodyTop, slideWide - 2*slideEdge, bodyHigh},
 			`<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>`) +
 		`</p:spTree></p:cSld><p:clrMap bg1="lt1" tx1="dk1" bg2="lt2" tx2="dk2" accent1="accent1" accent2="accent2" accent3="accent3" ` +
@@ -105,31 +108,34 @@ func coverLayout() string {
 }
 
 func plainLayout() string {
-	return `<p:sldLayout ` + drawNS + ` type="obj" preserve="1"><p:cSld name="Title and content"><p:spTree>` + emptyTree +
-		fmt.Sprintf(bar, box{slideEdge, 112, 64, 3}.xfrm("a")) +
+	return `<p:sldLayout ` + drawNS + ` type="obj" preserve="1"><p:cSld name="Title and content"><p:spTree>` +
+		emptyTree + fmt.Sprintf(bar, box{slideEdge, 112, 64, 3}.xfrm("a")) +
 		holder(2, `type="title"`, box{slideEdge, 40, slideWide - 2*slideEdge, 72}, `<a:bodyPr/><a:lstStyle/>`) +
-		holder(3, `type="body" idx="1"`, box{slideEdge, bodyTop, slideWide - 2*slideEdge, bodyHigh}, `<a:bodyPr/><a:lstStyle/>`) +
+		holder(3, `type="body" idx="1"`, box{slideEdge, bodyTop, slideWide - 2*slideEdge, bodyHigh},
+			`<a:bodyPr/><a:lstStyle/>`) +
 		layoutEnd
 }
 
 func theme() string {
 	var b strings.Builder
-	b.WriteString(`<a:theme xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" name="` + themeName + `"><a:themeElements>` +
-		`<a:clrScheme name="` + themeName + `">`)
-	for _, c := range [][2]string{{"dk1", "1D2530"}, {"lt1", "FFFFFF"}, {"dk2", "14385F"}, {"lt2", "EEF2F7"}, {"accent1", "2F6FB7"},
-		{"accent2", "E08A2E"}, {"accent3", "3B9C6F"}, {"accent4", "B5495B"}, {"accent5", "7A5FA8"}, {"accent6", "5B6773"},
-		{"hlink", "1459B3"}, {"folHlink", "6B4E9B"}} {
+	b.WriteString(`<a:theme xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" name="` + themeName +
+		`"><a:themeElements>` + `<a:clrScheme name="` + themeName + `">`)
+	for _, c := range [][2]string{{"dk1", "1D2530"}, {"lt1", "FFFFFF"}, {"dk2", "14385F"}, {"lt2", "EEF2F7"},
+		{"accent1", "2F6FB7"}, {"accent2", "E08A2E"}, {"accent3", "3B9C6F"}, {"accent4", "B5495B"},
+		{"accent5", "7A5FA8"}, {"accent6", "5B6773"}, {"hlink", "1459B3"}, {"folHlink", "6B4E9B"}} {
 		b.WriteString(`<a:` + c[0] + `><a:srgbClr val="` + c[1] + `"/></a:` + c[0] + `>`)
 	}
 	b.WriteString(`</a:clrScheme><a:fontScheme name="` + themeName + `">`)
 	for _, f := range []string{"majorFont", "minorFont"} {
-		b.WriteString(`<a:` + f + `><a:latin typeface="Calibri"/><a:ea typeface="Microsoft YaHei"/><a:cs typeface=""/></a:` + f + `>`)
+		b.WriteString(`<a:` + f +
+			`><a:latin typeface="Calibri"/><a:ea typeface="Microsoft YaHei"/><a:cs typeface=""/></a:` + f + `>`)
 	}
 	fill := `<a:solidFill><a:schemeClr val="phClr"/></a:solidFill>`
 	line := `<a:ln w="9525">` + fill + `</a:ln>`
 	effect := `<a:effectStyle><a:effectLst/></a:effectStyle>`
 	b.WriteString(`</a:fontScheme><a:fmtScheme name="` + themeName + `"><a:fillStyleLst>` + strings.Repeat(fill, 3) +
-		`</a:fillStyleLst><a:lnStyleLst>` + strings.Repeat(line, 3) + `</a:lnStyleLst><a:effectStyleLst>` + strings.Repeat(effect, 3) +
-		`</a:effectStyleLst><a:bgFillStyleLst>` + strings.Repeat(fill, 3) + `</a:bgFillStyleLst></a:fmtScheme></a:themeElements></a:theme>`)
+		`</a:fillStyleLst><a:lnStyleLst>` + strings.Repeat(line, 3) + `</a:lnStyleLst><a:effectStyleLst>` +
+		strings.Repeat(effect, 3) + `</a:effectStyleLst><a:bgFillStyleLst>` + strings.Repeat(fill, 3) +
+		`</a:bgFillStyleLst></a:fmtScheme></a:themeElements></a:theme>`)
 	return b.String()
 }

@@ -45,9 +45,11 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{"a.csv": "x,y\na,1\nb,2\n", "text.csv": "x\na\n", "neg.csv": "x,y\na,-1\n", "big.csv": "x,y\na,1e200\n", "empty.csv": "",
-		"latin.md": "caf\xe9", "far.md": "![x](https://example.com/x.png)", "svg.md": "![x](x.svg)", "x.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>", "no.md": "\n",
-		"emoji.md": "smile 😀", "two.xlsx": b.String(), "broken.xlsx": "PK"}
+	files := map[string]string{"a.csv": "x,y\na,1\nb,2\n", "text.csv": "x\na\n", "neg.csv": "x,y\na,-1\n",
+		"big.csv": "x,y\na,1e200\n", "empty.csv": "",
+		"latin.md": "caf\xe9", "far.md": "![x](https://example.com/x.png)", "svg.md": "![x](x.svg)",
+		"x.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>", "no.md": "\n", "emoji.md": "smile 😀",
+		"two.xlsx": b.String(), "broken.xlsx": "PK"}
 	for _, c := range []struct {
 		args, want string
 		code       int
@@ -91,8 +93,9 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 
 func TestNumbersAndCodes(t *testing.T) {
 	t.Parallel()
-	for cell, want := range map[string]string{"1": "1", " -2.5 ": "-2.5", "1,234,567.8": "1234567.8", "0": "0", "0.5": "0.5", "007": "", "1,23": "", "12,345,6": "", ",1": "",
-		"": "", "NaN": "", "inf": "", "0x10": "", "1e3": "1000", "1_000": "", "5 %": ""} {
+	for cell, want := range map[string]string{"1": "1", " -2.5 ": "-2.5", "1,234,567.8": "1234567.8", "0": "0",
+		"0.5": "0.5", "007": "", "1,23": "", "12,345,6": "", ",1": "", "": "", "NaN": "", "inf": "", "0x10": "",
+		"1e3": "1000", "1_000": "", "5 %": ""} {
 		got := ""
 		if v, ok := number(cell); ok {
 			got = format(v)
@@ -144,7 +147,8 @@ func TestBooksOfExcelAreRead(t *testing.T) {
 		t.Errorf("%d %q %q %v\n%s", code, out, warn, err, got)
 	}
 	var stdout, stderr bytes.Buffer
-	if code := Run([]string{"table", filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.xlsx")}, &stdout, &stderr); code != 0 {
+	if code := Run([]string{"table", filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.xlsx")},
+		&stdout, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
 	back, err := excelize.OpenFile(filepath.Join(dir, "b.xlsx"))
@@ -153,7 +157,8 @@ func TestBooksOfExcelAreRead(t *testing.T) {
 	}
 	defer back.Close()
 	rows, err := back.GetRows("Sheet1")
-	if err != nil || len(rows) != 3 || strings.Join(rows[1], "|") != "2024-03-31|2024-03-31 18:00:00|1234.5678|Müller & <Söhne>|007|TRUE" {
+	if err != nil || len(rows) != 3 ||
+		strings.Join(rows[1], "|") != "2024-03-31|2024-03-31 18:00:00|1234.5678|Müller & <Söhne>|007|TRUE" {
 		t.Errorf("%v %v", rows, err)
 	}
 	if kind, err := back.GetCellType("Sheet1", "C2"); err != nil || kind == excelize.CellTypeInlineString {
@@ -163,22 +168,29 @@ func TestBooksOfExcelAreRead(t *testing.T) {
 
 func TestTablesOfOtherEncodingsAndSeparators(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"a b-2024.csv": "\xef\xbb\xbfStadt;Zahl;Zahl\r\nZürich;1;2\r\nBern;2\r\n", "gb.csv": "\xb3\xc7\xca\xd0,n\n\xb1\xb1\xbe\xa9,1\n", "win.csv": "caf\xe9\ta\nx\ty\n"}
-	_, out, warn, code := run(t, files, "sql", `SELECT Stadt, Zahl, Zahl_2 FROM a_b_2024 ORDER BY 2 DESC`, "@a b-2024.csv")
+	files := map[string]string{"a b-2024.csv": "\xef\xbb\xbfStadt;Zahl;Zahl\r\nZürich;1;2\r\nBern;2\r\n",
+		"gb.csv": "\xb3\xc7\xca\xd0,n\n\xb1\xb1\xbe\xa9,1\n", "win.csv": "caf\xe9\ta\nx\ty\n"}
+	_, out, warn, code := run(t, files, "sql", `SELECT Stadt, Zahl, Zahl_2 FROM a_b_2024 ORDER BY 2 DESC`,
+		"@a b-2024.csv")
 	if want := "Stadt | Zahl | Zahl_2\nBern | 2 | \nZürich | 1 | 2\n"; out != want || code != 0 {
 		t.Errorf("%q %q, want %q", out, warn, want)
 	}
-	if _, out, _, _ := run(t, files, "info", "@gb.csv", "@win.csv"); !strings.Contains(out, "城市: text") || !strings.Contains(out, "北京 | 1") || !strings.Contains(out, "café: text") {
+	if _, out, _, _ := run(t, files, "info", "@gb.csv", "@win.csv"); !strings.Contains(out, "城市: text") ||
+		!strings.Contains(out, "北京 | 1") || !strings.Contains(out, "café: text") {
 		t.Error(out)
 	}
 }
 
 func TestChartsOfAllKinds(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"a.csv": "x,y,z\n1,5,\n2,-3,2\n3,,4\n", "p.csv": "x,y\na,1\nb,0\n销,3\n", "one.csv": "x,y\na,0\n"}
-	for _, args := range []string{"@a.csv --type bar", "@a.csv --type line", "@a.csv --type area", "@a.csv --type scatter --x x --y y,z", "@p.csv --type pie --title T", "@one.csv --type line", "@one.csv --type bar"} {
+	files := map[string]string{"a.csv": "x,y,z\n1,5,\n2,-3,2\n3,,4\n", "p.csv": "x,y\na,1\nb,0\n销,3\n",
+		"one.csv": "x,y\na,0\n"}
+	for _, args := range []string{"@a.csv --type bar", "@a.csv --type line", "@a.csv --type area",
+		"@a.csv --type scatter --x x --y y,z", "@p.csv --type pie --title T", "@one.csv --type line",
+		"@one.csv --type bar"} {
 		for _, format := range []string{"svg", "png"} {
-			dir, _, warn, code := run(t, files, append([]string{"chart"}, strings.Fields(strings.Replace(args, ".csv", ".csv @o."+format, 1))...)...)
+			dir, _, warn, code := run(t, files,
+				append([]string{"chart"}, strings.Fields(strings.Replace(args, ".csv", ".csv @o."+format, 1))...)...)
 			if code != 0 || strings.Contains(warn, "销") != (format == "png" && strings.Contains(args, "pie")) {
 				t.Errorf("%s %s: %q", args, format, warn)
 			}
@@ -242,7 +254,8 @@ func FuzzDocuments(f *testing.F) {
 			return
 		}
 		var warn bytes.Buffer
-		for name, write := range map[string]func(call, *doc) ([]byte, error){"docx": writeDocx, "pptx": writePptx, "pdf": writePDF, "html": writePage, "deck": writeDeck} {
+		for name, write := range map[string]func(call, *doc) ([]byte, error){"docx": writeDocx, "pptx": writePptx,
+			"pdf": writePDF, "html": writePage, "deck": writeDeck} {
 			b, err := write(call{warn: &warn}, d)
 			if err != nil {
 				continue

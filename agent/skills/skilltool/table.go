@@ -81,7 +81,8 @@ func decode(data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)
 	}
-	if out, err := simplifiedchinese.GB18030.NewDecoder().Bytes(data); err == nil && !bytes.ContainsRune(out, utf8.RuneError) {
+	if out, err := simplifiedchinese.GB18030.NewDecoder().Bytes(data); err == nil &&
+		!bytes.ContainsRune(out, utf8.RuneError) {
 		return string(out)
 	}
 	out, err := charmap.Windows1252.NewDecoder().Bytes(data)
@@ -139,7 +140,8 @@ func (g grid) tidy() grid {
 // number reads a cell; thousands may be grouped by commas. What begins with zeros is a code, not a number.
 func number(cell string) (float64, bool) {
 	s := strings.TrimSpace(cell)
-	if digits := strings.TrimLeft(s, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+	digits := strings.TrimLeft(s, "+-")
+	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
 		return 0, false
 	}
 	if head, _, _ := strings.Cut(s, "."); strings.Contains(head, ",") {

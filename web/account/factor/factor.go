@@ -86,7 +86,8 @@ func (f Factors) Begin(ctx context.Context, user string) (secret string, err err
 		}
 	}
 	secret = totp.NewSecret()
-	return secret, f.DB.AddFactor(ctx, store.Factor{ID: uuid.NewString(), User: user, Kind: kindTOTP, Data: []byte(secret)})
+	return secret, f.DB.AddFactor(ctx, store.Factor{ID: uuid.NewString(), User: user, Kind: kindTOTP,
+		Data: []byte(secret)})
 }
 
 // Pending is the secret that waits for Confirm; empty without one.
@@ -141,8 +142,8 @@ func (f Factors) Recovery(ctx context.Context, user string) ([]string, error) {
 	}
 	codes := totp.NewRecovery()
 	for _, c := range codes {
-		one := store.Factor{ID: uuid.NewString(), User: user, Kind: kindRecovery, Ref: user + " " + totp.HashRecovery(c),
-			Confirmed: true}
+		one := store.Factor{ID: uuid.NewString(), User: user, Kind: kindRecovery,
+			Ref: user + " " + totp.HashRecovery(c), Confirmed: true}
 		if err := f.DB.AddFactor(ctx, one); err != nil {
 			return nil, err
 		}

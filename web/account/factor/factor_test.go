@@ -163,7 +163,8 @@ func TestPasskeysBelongToOneUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := f.Passkeys(ctx, "ann")
-	if err != nil || len(list) != 1 || list[0].Name != "Laptop" || string(list[0].Data) != `{"n":2}` || list[0].UsedAt.IsZero() {
+	if err != nil || len(list) != 1 || list[0].Name != "Laptop" || string(list[0].Data) != `{"n":2}` ||
+		list[0].UsedAt.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if err := f.DeletePasskey(ctx, "bob", list[0].ID); !errors.Is(err, store.ErrNotFound) {

@@ -45,7 +45,8 @@ func (d *device) client(kind string, options []byte) []byte {
 	if err := json.Unmarshal(options, &o); err != nil || o.Challenge == "" {
 		d.Fatalf("options %s: %v", options, err)
 	}
-	b, err := json.Marshal(map[string]any{"type": kind, "challenge": o.Challenge, "origin": d.origin, "crossOrigin": false})
+	b, err := json.Marshal(map[string]any{"type": kind, "challenge": o.Challenge, "origin": d.origin,
+		"crossOrigin": false})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -92,7 +93,8 @@ func (d *device) create(options []byte) []byte {
 	object = append(append(object, textOf("none")...), textOf("attStmt")...)
 	object = append(append(object, 0xa0), textOf("authData")...)
 	object = append(object, bytesOf(data)...)
-	return d.answer(map[string]any{"clientDataJSON": text(d.client("webauthn.create", options)), "attestationObject": text(object)})
+	return d.answer(map[string]any{"clientDataJSON": text(d.client("webauthn.create", options)),
+		"attestationObject": text(object)})
 }
 
 // get answers the options of a sign-in.
@@ -105,13 +107,13 @@ func (d *device) get(options []byte) []byte {
 	if err != nil {
 		d.Fatal(err)
 	}
-	return d.answer(map[string]any{"clientDataJSON": text(client), "authenticatorData": text(data), "signature": text(signature),
-		"userHandle": text(d.user)})
+	return d.answer(map[string]any{"clientDataJSON": text(client), "authenticatorData": text(data),
+		"signature": text(signature), "userHandle": text(d.user)})
 }
 
 func (d *device) answer(response map[string]any) []byte {
-	b, err := json.Marshal(map[string]any{"id": text(d.id), "rawId": text(d.id), "type": "public-key", "response": response,
-		"clientExtensionResults": map[string]any{}})
+	b, err := json.Marshal(map[string]any{"id": text(d.id), "rawId": text(d.id), "type": "public-key",
+		"response": response, "clientExtensionResults": map[string]any{}})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -222,8 +224,10 @@ func TestWhichPasskeysAreRefused(t *testing.T) {
 }
 
 func TestWherePasskeysAre(t *testing.T) {
-	for origin, ok := range map[string]bool{"https://fawn.example": true, "http://localhost:2026": true, "https://fawn.example:8443": true,
-		"http://fawn.localhost": true, "http://fawn.example": false, "https://127.0.0.1:2026": false, "https://[::1]:2026": false, "": false} {
+	for origin, ok := range map[string]bool{"https://fawn.example": true, "http://localhost:2026": true,
+		"https://fawn.example:8443": true,
+		"http://fawn.localhost":     true, "http://fawn.example": false, "https://127.0.0.1:2026": false,
+		"https://[::1]:2026": false, "": false} {
 		if _, err := passkey.At(origin, "Fawn"); (err == nil) != ok || err != nil && !errors.Is(err, passkey.ErrPlace) {
 			t.Errorf("%q: %v", origin, err)
 		}

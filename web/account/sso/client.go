@@ -39,15 +39,16 @@ func clientFor(issuer string, guard *netguard.Guard) (*http.Client, error) {
 	}
 	r := &road{issuer: u, direct: transport(), guarded: transport()}
 	r.direct.DialContext, r.guarded.DialContext = dial.DialContext, guard.DialContext
-	return &http.Client{Transport: r, Timeout: patience, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		if len(via) > 3 {
-			return errors.New("more than three redirects")
-		}
-		if via[0].Method != http.MethodGet {
-			return http.ErrUseLastResponse // a secret is sent to where it was meant for only
-		}
-		return nil
-	}}, nil
+	return &http.Client{Transport: r, Timeout: patience,
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > 3 {
+				return errors.New("more than three redirects")
+			}
+			if via[0].Method != http.MethodGet {
+				return http.ErrUseLastResponse // a secret is sent to where it was meant for only
+			}
+			return nil
+		}}, nil
 }
 
 // RoundTrip implements [http.RoundTripper].

@@ -135,7 +135,8 @@ func (c *Client) Finish(ctx context.Context, p Provider, pending Pending, query 
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return id, fmt.Errorf("get a token from %s: the answer has no id_token; is the scope openid asked for?", p.Issuer)
+		return id, fmt.Errorf("get a token from %s: the answer has no id_token; is the scope openid asked for?",
+			p.Issuer)
 	}
 	verified, err := k.provider.Verifier(&oidc.Config{ClientID: p.ClientID}).Verify(ctx, raw)
 	if err != nil {
@@ -158,7 +159,8 @@ func (c claims) verified() bool { return c.Verified == true || c.Verified == "tr
 
 // identity is the person a token is about. Services may leave addresses out of tokens; then they
 // are asked.
-func (c *Client) identity(ctx context.Context, p Provider, k *known, token *oauth2.Token, id *oidc.IDToken) (Identity, error) {
+func (c *Client) identity(ctx context.Context, p Provider, k *known, token *oauth2.Token,
+	id *oidc.IDToken) (Identity, error) {
 	out := Identity{Issuer: id.Issuer, Subject: id.Subject}
 	var got claims
 	if err := id.Claims(&got); err != nil {
@@ -202,7 +204,8 @@ func oauthConfig(p Provider, k *known, redirect string) *oauth2.Config {
 	if !slices.Contains(scopes, oidc.ScopeOpenID) {
 		scopes = append([]string{oidc.ScopeOpenID}, scopes...)
 	}
-	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: at, RedirectURL: redirect, Scopes: scopes}
+	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: at, RedirectURL: redirect,
+		Scopes: scopes}
 }
 
 // discover reads the description of a service, or has it.

@@ -79,7 +79,8 @@ func TestAPersonIsSignedIn(t *testing.T) {
 		p := provider(s)
 		change(&p)
 		id, err := pass(t, c, p)
-		if err != nil || id != (sso.Identity{Issuer: s.URL, Subject: "42", Email: "ann@example.org", Verified: true, Name: "Ann"}) {
+		if err != nil ||
+			id != (sso.Identity{Issuer: s.URL, Subject: "42", Email: "ann@example.org", Verified: true, Name: "Ann"}) {
 			t.Errorf("%s: %+v, %v", name, id, err)
 		}
 	}
@@ -101,10 +102,10 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		"another audience": {claims: map[string]any{"sub": "42", "aud": "somebody", "email": "ann@example.org",
 			"email_verified": true}},
 		"an old token": {claims: map[string]any{"sub": "42", "exp": 1, "email": "ann@example.org", "email_verified": true}},
-		"another nonce": {claims: map[string]any{"sub": "42", "nonce": "x", "email": "ann@example.org", "email_verified": true},
-			want: sso.ErrState},
-		"another issuer": {claims: map[string]any{"sub": "42", "iss": "https://else.example", "email": "ann@example.org",
-			"email_verified": true}},
+		"another nonce": {claims: map[string]any{"sub": "42", "nonce": "x", "email": "ann@example.org",
+			"email_verified": true}, want: sso.ErrState},
+		"another issuer": {claims: map[string]any{"sub": "42", "iss": "https://else.example",
+			"email": "ann@example.org", "email_verified": true}},
 	} {
 		p := provider(s)
 		if one.change != nil {
@@ -165,8 +166,9 @@ func TestServicesLeadNowhereElse(t *testing.T) {
 	t.Cleanup(inside.Close)
 	var issuer *httptest.Server
 	issuer = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"issuer": "` + issuer.URL + `", "authorization_endpoint": "` + issuer.URL + `/a", "token_endpoint": "` +
-			inside.URL + `", "jwks_uri": "` + inside.URL + `", "id_token_signing_alg_values_supported": ["RS256"]}`))
+		_, _ = w.Write([]byte(`{"issuer": "` + issuer.URL + `", "authorization_endpoint": "` + issuer.URL +
+			`/a", "token_endpoint": "` + inside.URL + `", "jwks_uri": "` + inside.URL +
+			`", "id_token_signing_alg_values_supported": ["RS256"]}`))
 	}))
 	t.Cleanup(issuer.Close)
 	p := sso.Provider{Name: "corp", Issuer: issuer.URL, ClientID: "fawn"}
@@ -183,7 +185,8 @@ func TestServicesLeadNowhereElse(t *testing.T) {
 	if _, err := open.Begin(t.Context(), p, &pending); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open.Finish(t.Context(), p, pending, url.Values{"state": {pending.State}, "code": {"x"}}); err == nil || !asked {
+	_, err = open.Finish(t.Context(), p, pending, url.Values{"state": {pending.State}, "code": {"x"}})
+	if err == nil || !asked {
 		t.Errorf("an opened network is not reached: %v", err)
 	}
 }

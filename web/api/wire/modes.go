@@ -22,8 +22,8 @@ var modeNames = [...]struct {
 	name string
 	mode Modes
 }{
-	{"values", ModeValues}, {"updates", ModeUpdates}, {"messages", ModePartialMessages}, {"messages-tuple", ModeMessages},
-	{"custom", ModeCustom},
+	{"values", ModeValues}, {"updates", ModeUpdates}, {"messages", ModePartialMessages},
+	{"messages-tuple", ModeMessages}, {"custom", ModeCustom},
 	{"tasks", ModeTasks}, {"checkpoints", ModeCheckpoints}, {"debug", ModeDebug}, {"events", ModeEvents},
 	{"tools", ModeTools},
 }

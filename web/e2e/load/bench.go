@@ -60,7 +60,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	b.model = "http://" + addr
-	p, err := start(filepath.Join(o.Dir, "model.log"), nil, o.Helper[0], append(o.Helper[1:], "model", "-addr", addr)...)
+	p, err := start(filepath.Join(o.Dir, "model.log"), nil, o.Helper[0],
+		append(o.Helper[1:], "model", "-addr", addr)...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,8 @@ func (b *bench) server(ctx context.Context, name, data string, env ...string) (*
 		return nil, nil, err
 	}
 	config := filepath.Join(b.Dir, "config.yaml")
-	text := "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " + b.model + "/v1, api_key: test}\n"
+	text := "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
+		b.model + "/v1, api_key: test}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, nil, err
 	}
@@ -236,8 +238,8 @@ func (b *bench) firstToken(ctx context.Context) error {
 			limit float64
 		}{{"p50", 0.5, limitFirstToken}, {"p95", 0.95, math.NaN()}} {
 			base := quantile(times[direct], q.at)
-			b.add("first token over direct, "+q.name, "ms", quantile(times[fawn], q.at)-base, quantile(times[relay], q.at)-base,
-				q.limit)
+			b.add("first token over direct, "+q.name, "ms", quantile(times[fawn], q.at)-base,
+				quantile(times[relay], q.at)-base, q.limit)
 		}
 		return nil
 	})
@@ -259,8 +261,8 @@ func (b *bench) unpaced(ctx context.Context) error {
 					cost[t] = append(cost[t], got.cpuPerToken)
 				}
 			}
-			b.add(fmt.Sprintf("CPU, %d unpaced streams", c.n), "µs/token", quantile(cost[fawn], 0.5), quantile(cost[relay], 0.5),
-				c.limit)
+			b.add(fmt.Sprintf("CPU, %d unpaced streams", c.n), "µs/token", quantile(cost[fawn], 0.5),
+				quantile(cost[relay], 0.5), c.limit)
 		}
 		return nil
 	})

@@ -86,7 +86,8 @@ func (t *Target) workThrough(ctx context.Context, k, turns int) error {
 		}
 		for _, page := range []string{
 			"/workspace/chats/" + thread, "/workspace/chats/" + thread + "/files", "/workspace/chats",
-			fmt.Sprintf("/ui/threads?q=notes-%d", k), "/ui/threads/" + thread + "/export.md", "/workspace/settings/models",
+			fmt.Sprintf("/ui/threads?q=notes-%d", k), "/ui/threads/" + thread + "/export.md",
+			"/workspace/settings/models",
 		} {
 			if err := t.open(ctx, page); err != nil {
 				return err

@@ -64,7 +64,8 @@ func (b *bench) documents(ctx context.Context) error {
 		first = r
 		first.all += took
 	}
-	b.add(fmt.Sprintf("PDF of %d pages: until its first pages are read", bookPages), "ms", first.begun, none, limitFirstPages)
+	b.add(fmt.Sprintf("PDF of %d pages: until its first pages are read", bookPages), "ms", first.begun, none,
+		limitFirstPages)
 	b.add("until it is searched, with the answer", "s", first.all/1e3, none, limitSearchable)
 	b.add("memory of the process that reads it", "MB", first.memory, none, limitConverter)
 	var with, without []float64
@@ -74,8 +75,8 @@ func (b *bench) documents(ctx context.Context) error {
 			return err
 		}
 		with = append(with, took)
-		if took, err = t.call(ctx, thread, "ls", map[string]string{"description": "look", "path": "/mnt/user-data/outputs"},
-			""); err != nil {
+		if took, err = t.call(ctx, thread, "ls",
+			map[string]string{"description": "look", "path": "/mnt/user-data/outputs"}, ""); err != nil {
 			return err
 		}
 		without = append(without, took)
@@ -204,7 +205,8 @@ func (t *Target) searchBooks(ctx context.Context, thread, words string) (float64
 // call has the model call a tool, whose result must have some text in it.
 func (t *Target) call(ctx context.Context, thread, tool string, args map[string]string, want string) (float64, error) {
 	script, err := json.Marshal(map[string]any{"turns": []any{
-		map[string]any{"tool_calls": []any{map[string]any{"name": tool, "args": args}}}, map[string]string{"text": "done"}}})
+		map[string]any{"tool_calls": []any{map[string]any{"name": tool, "args": args}}},
+		map[string]string{"text": "done"}}})
 	if err != nil {
 		return 0, err
 	}
@@ -227,7 +229,8 @@ func (t *Target) call(ctx context.Context, thread, tool string, args map[string]
 func book(pages, n int) []byte {
 	words := strings.Fields("the harbour light keeps ships away from rocks when fog comes in at night and nobody sees land but one man who counts seconds between flashes writes them down each hour wind turns north before rain")
 	r := rand.New(rand.NewPCG(uint64(n), 1))
-	objects, kids := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"}, ""
+	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"}
+	kids := ""
 	for i := 1; i <= pages; i++ {
 		var text strings.Builder
 		fmt.Fprintf(&text, "BT /F1 11 Tf 60 770 Td 14 TL (Here is page%dof%d of the book) Tj T*\n", i, n)
@@ -240,7 +243,9 @@ func book(pages, n int) []byte {
 		}
 		text.WriteString("ET")
 		kids += fmt.Sprintf("%d 0 R ", len(objects)+1)
-		objects = append(objects, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", len(objects)+2),
+		objects = append(objects,
+			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>",
+				len(objects)+2),
 			fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", text.Len(), text.String()))
 	}
 	objects[1] = fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids, pages)

@@ -118,7 +118,8 @@ func TestProcessFiguresOfThisTest(t *testing.T) {
 		t.Skip(err)
 	}
 	after := before
-	for end := time.Now().Add(time.Minute); err == nil && after == before && time.Now().Before(end); { // its unit is coarse, and others want the processor too
+	// its unit is coarse, and others want the processor too
+	for end := time.Now().Add(time.Minute); err == nil && after == before && time.Now().Before(end); {
 		after, err = cpuTime(os.Getpid())
 	}
 	if err != nil || after <= before || after-before > time.Minute {

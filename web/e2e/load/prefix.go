@@ -35,7 +35,8 @@ func (b *bench) prefix(ctx context.Context) error {
 		return err
 	}
 	for i := range prefixTurns {
-		s, err := t.Run(ctx, thread, fmt.Sprintf(`Question %d. SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"description": "look", "path": "/mnt/user-data/workspace"}}]}, {"tokens": 40}]}`, i))
+		s, err := t.Run(ctx, thread,
+			fmt.Sprintf(`Question %d. SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"description": "look", "path": "/mnt/user-data/workspace"}}]}, {"tokens": 40}]}`, i))
 		if err != nil {
 			return err
 		}

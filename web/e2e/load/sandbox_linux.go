@@ -121,7 +121,8 @@ func bubblewrap(ctx context.Context) (do func(context.Context) error, why string
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		return nil, "not installed"
 	}
-	do = program("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "bash", "-c", "true")
+	do = program("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "bash",
+		"-c", "true")
 	if err := do(ctx); err != nil {
 		return nil, "does not work here"
 	}

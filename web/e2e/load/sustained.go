@@ -53,7 +53,8 @@ func (b *bench) paced(ctx context.Context) error {
 			if n == 200 {
 				limit = limitPeak
 			}
-			b.add(fmt.Sprintf("peak memory with %d paced streams, RSS", n), "MB", float64(after.Peak)/1e6, math.NaN(), limit)
+			b.add(fmt.Sprintf("peak memory with %d paced streams, RSS", n), "MB", float64(after.Peak)/1e6,
+				math.NaN(), limit)
 			return nil
 		})
 		if err != nil {

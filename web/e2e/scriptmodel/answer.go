@@ -68,7 +68,8 @@ func (a *answer) whole(w http.ResponseWriter, r *http.Request) {
 	if t.CutAfter > 0 {
 		panic(http.ErrAbortHandler)
 	}
-	if t.Rate > 0 && !pause(r.Context(), time.Duration(float64(t.Tokens+t.ReasoningTokens)/t.Rate*float64(time.Second))) {
+	if t.Rate > 0 &&
+		!pause(r.Context(), time.Duration(float64(t.Tokens+t.ReasoningTokens)/t.Rate*float64(time.Second))) {
 		return
 	}
 	message := map[string]any{"role": "assistant", "content": ""}
@@ -173,7 +174,8 @@ func (a *answer) calls() bool {
 		size := max((len(runes)+a.turn.ArgChunks-1)/a.turn.ArgChunks, 1)
 		for len(runes) > 0 {
 			k := min(size, len(runes))
-			d := fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, mustJSON(string(runes[:k])))
+			d := fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i,
+				mustJSON(string(runes[:k])))
 			if !a.paced(1) || !a.delta(d) {
 				return false
 			}

@@ -34,7 +34,8 @@ func ask(t *testing.T, url, extra string, messages ...string) *http.Response {
 		t.Fatal(err)
 	}
 	body := `{"model":"m",` + extra + `"messages":` + string(b) + `}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/chat/completions",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,8 @@ func TestWholeAnswerHasTheSameParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := body.Choices[0].Message
-	if m.Content != "hi lorem lorem " || m.ToolCalls[0].ID != "c1" || m.ToolCalls[0].Function.Arguments != `{"x":1}` || body.Usage.Total != 7 {
+	if m.Content != "hi lorem lorem " || m.ToolCalls[0].ID != "c1" || m.ToolCalls[0].Function.Arguments != `{"x":1}` ||
+		body.Usage.Total != 7 {
 		t.Fatalf("got %+v", body)
 	}
 }
@@ -209,7 +211,8 @@ func TestRulesScriptPlainWords(t *testing.T) {
 	if got := read(t, ask(t, s.URL, tools+streaming, "how is the weather?")); got.content != "sunny" {
 		t.Fatalf("got %q", got.content)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/script/rules", strings.NewReader(`[{"match":"tea","script":{"turns":[{"text":"green"}]}}]`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/script/rules",
+		strings.NewReader(`[{"match":"tea","script":{"turns":[{"text":"green"}]}}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +234,8 @@ func TestErrorsFailOnlyTheFirstAttempts(t *testing.T) {
 		if res.StatusCode != want {
 			t.Fatalf("attempt %d: status %d, want %d", attempt, res.StatusCode, want)
 		}
-		if b, _ := io.ReadAll(res.Body); want == 429 && (!strings.Contains(string(b), "slow down") || res.Header.Get("Retry-After") != "0.5") {
+		b, _ := io.ReadAll(res.Body)
+		if want == 429 && (!strings.Contains(string(b), "slow down") || res.Header.Get("Retry-After") != "0.5") {
 			t.Fatalf("attempt %d: %s %v", attempt, b, res.Header)
 		}
 	}
@@ -246,7 +250,8 @@ func TestBrokenStreams(t *testing.T) {
 		}
 	})
 	t.Run("malformed", func(t *testing.T) {
-		if got := read(t, ask(t, s.URL, tools+streaming, `SCRIPT{"turns":[{"text":"a","malformed_sse":true}]}`)); got.err == nil {
+		got := read(t, ask(t, s.URL, tools+streaming, `SCRIPT{"turns":[{"text":"a","malformed_sse":true}]}`))
+		if got.err == nil {
 			t.Fatal("no broken line seen")
 		}
 	})
@@ -315,7 +320,8 @@ func TestRequestsAreRecordedAndBounded(t *testing.T) {
 }
 
 func FuzzFind(f *testing.F) {
-	for _, s := range []string{"", "echo 1 tokens at 2.5 tok/s", `SCRIPT{"turns":[{"repeat":3}]}`, "STUB{", `xSCRIPT{"final":{"tokens":-1}}`} {
+	for _, s := range []string{"", "echo 1 tokens at 2.5 tok/s", `SCRIPT{"turns":[{"repeat":3}]}`, "STUB{",
+		`xSCRIPT{"final":{"tokens":-1}}`} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, k int) {
@@ -326,7 +332,8 @@ func FuzzFind(f *testing.F) {
 		if s == nil || k < 0 {
 			return
 		}
-		if turn := s.Turn(k); turn.Chunk < 1 || turn.ArgChunks < 1 || turn.Tokens < 0 || turn.Tokens > 1<<20 || turn.Rate < 0 {
+		if turn := s.Turn(k); turn.Chunk < 1 || turn.ArgChunks < 1 || turn.Tokens < 0 || turn.Tokens > 1<<20 ||
+			turn.Rate < 0 {
 			t.Fatalf("turn out of bounds: %+v", turn)
 		}
 	})

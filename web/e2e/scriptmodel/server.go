@@ -193,7 +193,8 @@ func (m *Model) choose(q *chatRequest) choice {
 			if key == "" {
 				key = hex.EncodeToString(sum[:8])
 			}
-			return choice{turn: s.Turn(answered), index: answered, kind: "script", key: key + "/" + strconv.Itoa(answered)}
+			return choice{turn: s.Turn(answered), index: answered, kind: "script",
+				key: key + "/" + strconv.Itoa(answered)}
 		}
 	}
 	return side
@@ -319,7 +320,8 @@ func (m *Model) putRules(w http.ResponseWriter, r *http.Request) {
 func writeError(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"error":{"message":%s,"type":"scripted_error","param":null,"code":"%d"}}`, mustJSON(message), status)
+	fmt.Fprintf(w, `{"error":{"message":%s,"type":"scripted_error","param":null,"code":"%d"}}`,
+		mustJSON(message), status)
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -84,7 +84,8 @@ func (s *Service) describe(w http.ResponseWriter, _ *http.Request) {
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
-	if err != nil || back.Host == "" || q.Get("response_type") != "code" || !strings.Contains(q.Get("scope"), "openid") {
+	if err != nil || back.Host == "" || q.Get("response_type") != "code" ||
+		!strings.Contains(q.Get("scope"), "openid") {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
@@ -120,7 +121,8 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": s.URL, "aud": id, "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix()}
+	claims := map[string]any{"iss": s.URL, "aud": id, "exp": time.Now().Add(time.Minute).Unix(),
+		"iat": time.Now().Unix()}
 	if nonce := asked.Get("nonce"); nonce != "" {
 		claims["nonce"] = nonce
 	}
@@ -149,6 +151,7 @@ func (s *Service) sign(claims map[string]any) string {
 
 func (s *Service) keys(w http.ResponseWriter, _ *http.Request) {
 	e := big.NewInt(int64(s.key.E)).Bytes()
-	reply(w, http.StatusOK, map[string]any{"keys": []map[string]string{{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "1",
-		"n": base64.RawURLEncoding.EncodeToString(s.key.N.Bytes()), "e": base64.RawURLEncoding.EncodeToString(e)}}})
+	reply(w, http.StatusOK, map[string]any{"keys": []map[string]string{{"kty": "RSA", "alg": "RS256", "use": "sig",
+		"kid": "1", "n": base64.RawURLEncoding.EncodeToString(s.key.N.Bytes()),
+		"e": base64.RawURLEncoding.EncodeToString(e)}}})
 }
