@@ -92,7 +92,7 @@ func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers .
 func (w *writer) settleInbound(state, reason string, numbers []int64) error {
 	open := state == InboundNew || state == InboundWaiting || state == InboundStarted
 	for _, n := range numbers {
-		if err := w.exec(`UPDATE channel_in SET state = ?, reason = ?, body = CASE WHEN ? = 1 THEN body ELSE {no bytes} END
+		if err := w.exec(`UPDATE channel_in SET state = ?, reason = ?, body = CASE WHEN ? = 1 THEN body ELSE CAST('' AS {bytes}) END
 			WHERE n = ?`, state, reason, open, n); err != nil {
 			return err
 		}

@@ -35,7 +35,9 @@ const DefaultOwner = "default"
 type Config struct {
 	Dir     string       // data folder, made with mode 0700 when missing
 	Sync    string       // "normal" (default; a power cut may lose the last moments) or "full"
-	Readers int          // most read connections at once, default 4
+	URL     string       // of a PostgreSQL that has the rows, postgres://…; "" keeps them in a file in Dir
+	Schema  string       // in it, default "fawn", made when it is missing
+	Readers int          // most read connections at once, default 4, or 8 with URL
 	Addr    string       // address this process serves, written into the lock for whoever is refused
 	Log     *slog.Logger // nil means slog.Default()
 	// Committed is told how long each commit took, and what became of it; nil = nobody.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ var sqliteWords = strings.NewReplacer(
 	"{text}", "CAST(", "{text end}", " AS TEXT)", // of bytes
 	"{like}", "LIKE", // whatever the case of letters is
 	"{position}", "instr", // of a text in another, from 1
-	"{no bytes}", "x''",
+	"{bytes}", "BLOB", // the type
 	"{number}", "", "{number end}", "", // out of JSON
 	"{ranges}", "json_each(c.card, '$.messages')", // of a card c, a row each
 	"{versions}", "json_each(c.card, '$.fields')",
@@ -32,3 +33,60 @@ var sqliteWords = strings.NewReplacer(
 
 // noLimit is for a LIMIT that takes all rows.
 const noLimit = math.MaxInt
+
+// postgresWords are those of PostgreSQL. Its functions with names of ours are in its migrations.
+var postgresWords = strings.NewReplacer(
+	"{greatest}", "greatest",
+	"{list}", "(SELECT json_array_elements_text(as_json(?)))",
+	"{object}", "json_object_agg",
+	"{array}", "json_build_array",
+	"{json}", "as_json(", "{json end}", ")",
+	"{day}", "to_char(to_timestamp((", "{day end}", ") / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+	"{text}", "body_text(", "{text end}", ")",
+	"{like}", "ILIKE",
+	"{position}", "strpos",
+	"{bytes}", "bytea",
+	"{number}", "CAST(", "{number end}", " AS bigint)",
+	"{ranges}", "LATERAL json_array_elements(as_json(c.card) -> 'messages')",
+	"{versions}", "LATERAL json_each_text(as_json(c.card) -> 'fields')",
+	"{words}", "passage_words(", "{words end}", ")",
+	"{unindex}", "DELETE FROM passage_word WHERE rowid = ?1 AND words = passage_words(?2)",
+	"{found}", "words @@ passage_query(?1)",
+	"{rank}", "-ts_rank(words, passage_query(?1), 1)",
+	"{unindexed}", "",
+)
+
+// numbered writes the parameters ? and ?1 of a statement as $1: a plain one has the number after the
+// greatest before it.
+func numbered(query string) string {
+	var b strings.Builder
+	b.Grow(len(query) + 16)
+	last, quote := 0, byte(0)
+	for i := 0; i < len(query); i++ {
+		c := query[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '?':
+			end := i + 1
+			for end < len(query) && '0' <= query[end] && query[end] <= '9' {
+				end++
+			}
+			n := last + 1
+			if end > i+1 {
+				n, _ = strconv.Atoi(query[i+1 : end]) // digits
+			}
+			last = max(last, n)
+			b.WriteByte('$')
+			b.WriteString(strconv.Itoa(n))
+			i = end - 1
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

@@ -34,6 +34,12 @@ func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, er
 	return n, err
 }
 
+// Text runs a query that gives one text.
+func (db *DB) Text(ctx context.Context, query string) (s string, err error) {
+	err = db.engine.reads().QueryRowContext(ctx, db.engine.bind(query)).Scan(&s)
+	return s, err
+}
+
 // Hold lets the writer wait for release before its next job; entered is closed
 // when it waits.
 func (db *DB) Hold(ctx context.Context) (entered <-chan struct{}, release func()) {

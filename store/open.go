@@ -44,7 +44,9 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	if _, err := syncMode(cfg.Sync); err != nil {
 		return nil, err
 	}
-	if cfg.Readers <= 0 {
+	if cfg.Readers <= 0 && cfg.URL != "" {
+		cfg.Readers = 8
+	} else if cfg.Readers <= 0 {
 		cfg.Readers = 4
 	}
 	if cfg.Log == nil {
@@ -63,7 +65,12 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	}
 	undo = append(undo, lock.release)
 
-	e, err := openSQLite(ctx, dir, cfg)
+	var e engine
+	if cfg.URL == "" {
+		e, err = openSQLite(ctx, dir, cfg)
+	} else {
+		e, err = openPostgres(ctx, cfg)
+	}
 	if err != nil {
 		return nil, err
 	}

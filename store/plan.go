@@ -177,6 +177,11 @@ func cleanAll(args []any) {
 			if a != nil {
 				args[i] = clean(*a)
 			}
+		case bool: // columns have numbers
+			args[i] = 0
+			if a {
+				args[i] = 1
+			}
 		}
 	}
 }

@@ -2,22 +2,25 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 )
 
 // Repair mends what can be mended without losing anything a thread shows, after a copy of
-// the database, and says in sentences what it did: rows nobody can reach are deleted, a
+// the database where that is a file, and says in sentences what it did: rows nobody can reach are deleted, a
 // head that is gone becomes the newest checkpoint there is, a parent that is gone none,
 // counters and statuses are set right. Damage to content stays.
 func (db *DB) Repair(ctx context.Context) ([]string, error) {
 	copied := filepath.Join(db.dir, "fawn-before-repair-"+time.Now().UTC().Format("20060102T150405.000")+".db")
-	if err := db.Backup(ctx, copied); err != nil {
+	err := db.Backup(ctx, copied)
+	if err != nil && !errors.Is(err, errNoFile) {
 		return nil, err
 	}
+	isFile := err == nil
 	var did []string
-	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		did = nil
 		for _, o := range owned {
 			if err := w.mend(&did, "deleted %d rows of "+o.table+" whose thread does not exist",
@@ -55,7 +58,10 @@ func (db *DB) Repair(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repair store: %w", err)
 	}
-	return append(did, "a copy from before is "+copied), nil
+	if isFile {
+		did = append(did, "a copy from before is "+copied)
+	}
+	return did, nil
 }
 
 // mend runs one statement and notes what it changed.

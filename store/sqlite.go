@@ -265,7 +265,7 @@ func code(err error) int {
 	return 0
 }
 
-// translate gives SQLite's and database/sql's errors the sentinel they mean.
+// translate gives errors of databases and of database/sql the sentinel they mean.
 func translate(err error) error {
 	switch {
 	case err == nil:
@@ -280,6 +280,9 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	case codeConstraint:
 		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	if what := translatePostgres(err); what != nil {
+		return fmt.Errorf("%w: %w", what, err)
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -295,10 +297,10 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u", Status: "busy"}, Run: &store.Run{ID: "r", ThreadID: "u", Status: "success", FirstSeq: 2, LastSeq: 20},
 		Events: []store.Event{{Seq: 1, To: 3}, {Seq: 7, To: 9}, {Seq: 10, To: 18}}})
 	for _, damage := range []string{
-		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', x'')`, `INSERT INTO message VALUES ('ghost', 1, '', x'')`, `INSERT INTO field VALUES ('ghost', 'f', 1, x'')`,
+		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', CAST('' AS {bytes}))`, `INSERT INTO message VALUES ('ghost', 1, '', CAST('' AS {bytes}))`, `INSERT INTO field VALUES ('ghost', 'f', 1, CAST('' AS {bytes}))`,
 		`INSERT INTO feedback VALUES ('f', 'default', 'ghost', '', '', 1, NULL, 1)`, `INSERT INTO audit(thread, kind, upto, body) VALUES ('ghost', '', 1, '')`,
-		`INSERT INTO kv(owner, space, key, body) VALUES ('', 'thread_ttl', 'ghost', x''), ('', 'thread_x', 'ghost more', x''), ('', 'thread_x', 't more', x''),
-			('', 'thread_document', 'unsent a.pdf', x'')`,
+		`INSERT INTO kv(owner, space, key, body) VALUES ('', 'thread_ttl', 'ghost', CAST('' AS {bytes})), ('', 'thread_x', 'ghost more', CAST('' AS {bytes})), ('', 'thread_x', 't more', CAST('' AS {bytes})),
+			('', 'thread_document', 'unsent a.pdf', CAST('' AS {bytes}))`,
 		`UPDATE thread SET seq = 5 WHERE id = 'u'`,
 	} {
 		if err := db.Exec(ctx, damage); err != nil {
@@ -336,7 +338,8 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 	same(t, "head", must(db.Thread(ctx, "t"))(t).Head, "c3")
 	same(t, "status", must(db.Thread(ctx, "u"))(t).Status, "idle")
 	same(t, "last number", must(db.LastSeq(ctx, "u"))(t), int64(18))
-	if again := must(db.Repair(ctx))(t); len(again) != 1 {
+	again := slices.DeleteFunc(must(db.Repair(ctx))(t), func(did string) bool { return strings.HasPrefix(did, "a copy from before") })
+	if len(again) != 0 {
 		t.Errorf("the second repair says %q", again)
 	}
 }

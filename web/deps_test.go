@@ -136,6 +136,7 @@ func reserved() []struct{ path, only, why string } {
 	return []struct{ path, only, why string }{
 		{"database/sql", "store/... agent/skills/skilltool", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
 		{"modernc.org/sqlite", "store/... agent/skills/skilltool", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
+		{"github.com/jackc/pgx/v5", "store store/pgtest", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
 		{"github.com/labstack/echo/v4", "web/...", "only the edge speaks HTTP to clients"},
 		{"github.com/a-h/templ", "views/... web/ui web/ui/page", "templates are a matter of the views"},
 		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
@@ -144,7 +145,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/pgtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
 	}
 }
 

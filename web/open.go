@@ -181,7 +181,12 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if len(a.listeners) > 0 {
 		bound = a.listeners[0].Addr().String()
 	}
-	a.db, err = store.Open(ctx, store.Config{Dir: dir, Sync: snap.File.Store.Sync, Addr: bound, Log: o.Log, Committed: a.committed(),
+	database, err := postgreSQL(snap)
+	if err != nil {
+		return nil, err
+	}
+	a.db, err = store.Open(ctx, store.Config{Dir: dir, URL: database, Schema: snap.File.Database.Schema,
+		Readers: snap.File.Database.PoolSize, Sync: snap.File.Store.Sync, Addr: bound, Log: o.Log, Committed: a.committed(),
 		NoEvents: os.Getenv("FAWN_BENCH_NOSTORE") == "1"})
 	if err != nil { // says who holds the folder, which explains a taken port too
 		return nil, err

@@ -76,7 +76,7 @@ func (s *Snapshot) check(d *syntax.Decoder) {
 		}
 	}
 	s.checkModelNames(d, at)
-	s.checkPostgres(d)
+	s.checkDatabase(d)
 	s.checkSkillsPath(d, at)
 	s.checkServers()
 	s.checkClasses(d, at)
@@ -159,13 +159,6 @@ func (s *Snapshot) checkSkillsPath(d *syntax.Decoder, at func(string) *syntax.No
 		d.Warn(at("skills.container_path").Problem("skills.container_path: %s; skills stay at %s",
 			strings.TrimPrefix(err.Error(), sandbox.ErrConfig.Error()+": "), files.Skills))
 		*p = files.Skills
-	}
-}
-
-// checkPostgres warns of a variable that means another database to DeerFlow.
-func (s *Snapshot) checkPostgres(d *syntax.Decoder) {
-	if v, _ := s.Env("POSTGRES_URI"); v != "" {
-		d.Warn(Problem{Message: "POSTGRES_URI has no effect: " + onlySQLite})
 	}
 }
 

@@ -16,14 +16,15 @@ type Ignored struct {
 
 // Reasons that several keys share.
 const (
-	noExternal = "external agents are not available yet"
-	noTasks    = "background tasks of MCP servers are not available yet"
-	oneByOne   = "facts are not merged"
-	onlySQLite = "Fawn stores everything in SQLite in its data folder"
-	onlyOne    = "a single Fawn process owns all its runs"
-	perRun     = "calls are counted per run, not across threads"
-	noPython   = "Fawn cannot load Python classes"
-	containers = "Fawn starts its own containers; see sandbox.docker"
+	alwaysDelta = "a checkpoint stores only what is new"
+	noExternal  = "external agents are not available yet"
+	noTasks     = "background tasks of MCP servers are not available yet"
+	oneByOne    = "facts are not merged"
+	oneStore    = "checkpoints are stored with everything else; see database.url"
+	onlyOne     = "a single Fawn process owns all its runs"
+	perRun      = "calls are counted per run, not across threads"
+	noPython    = "Fawn cannot load Python classes"
+	containers  = "Fawn starts its own containers; see sandbox.docker"
 )
 
 // IgnoredKeys is the one list of keys in config.yaml that have no effect. A test proves that every
@@ -63,10 +64,17 @@ func IgnoredKeys() []Ignored {
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},
 		{Key: "safety_finish_reason.detectors", Reason: "the detectors are built in"},
-		{Key: "database.backend", Reason: onlySQLite, Fine: []string{"sqlite"}},
-		{Key: "database.*", Reason: onlySQLite},
-		{Key: "checkpointer.type", Reason: onlySQLite, Fine: []string{"sqlite"}},
-		{Key: "checkpointer.*", Reason: onlySQLite},
+		{Key: "database.sqlite_dir", Reason: "the database is in the data folder; see --data"},
+		{Key: "database.postgres_schema", Reason: "Fawn's tables have a schema of their own; see database.schema"},
+		{Key: "database.echo_sql", Reason: "statements are not logged", Fine: []string{"false"}},
+		{Key: "database.pool_recycle", Reason: "connections are closed when they were unused for five minutes"},
+		{Key: "database.command_timeout", Reason: "statements have no time limit"},
+		{Key: "database.checkpoint_channel_mode", Reason: alwaysDelta, Fine: []string{"delta"}},
+		{Key: "database.checkpoint_delta", Reason: alwaysDelta},
+		{Key: "database.checkpoint_graph_cache", Reason: alwaysDelta},
+		{Key: "database.checkpoint_cache", Reason: alwaysDelta},
+		{Key: "checkpointer.type", Reason: oneStore, Fine: []string{"sqlite"}},
+		{Key: "checkpointer.*", Reason: oneStore},
 		{Key: "run_events.backend", Reason: "events are stored in the database", Fine: []string{"db"}},
 		{Key: "run_events.max_trace_content", Reason: "events are stored in full"},
 		{Key: "run_events.track_token_usage", Reason: "tokens are always counted", Fine: []string{"true"}},

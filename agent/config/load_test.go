@@ -304,13 +304,12 @@ func TestExtensionsFileIsReadAndItsServersDisabledAlone(t *testing.T) {
 }
 
 func TestChoicesFawnDoesNotHaveAreToldInOneSentence(t *testing.T) {
-	s := load(t, files{"config.yaml": "database: {backend: postgres, postgres_url: postgres://u:p@h/d}\ntitle: {model_name: gtp}\nmodels:\n  - {name: gpt}\n  - {name: gpt}\n"},
+	s := load(t, files{"config.yaml": "database: {echo_sql: true, postgres_url: postgres://u:p@h/d}\ntitle: {model_name: gtp}\nmodels:\n  - {name: gpt}\n  - {name: gpt}\n"},
 		map[string]string{"POSTGRES_URI": "x", "GATEWAY_CORS_ORIGINS": "https://a.example/, *"})
 	all := fmt.Sprint(s.Warnings)
 	for _, want := range []string{
-		"config.yaml:1:12: database.backend has no effect: Fawn stores everything in SQLite",
-		"database.postgres_url has no effect",
-		"POSTGRES_URI has no effect: Fawn stores everything in SQLite",
+		"config.yaml:1:12: database.echo_sql has no effect: statements are not logged",
+		"POSTGRES_URI has no effect unless database.backend is postgres",
 		`title.model_name: there is no model "gtp" in models; did you mean "gpt"?`,
 		`the model "gpt" is given more than once`,
 		`GATEWAY_CORS_ORIGINS: "*" is not an origin`,

@@ -1,14 +1,20 @@
 package config
 
-import "time"
+import (
+	"time"
 
-// Database is DeerFlow's choice of storage. Fawn stores in SQLite whatever is written here.
+	"fawn/agent/config/syntax"
+)
+
+// Database says where everything but files is stored: in SQLite in the data folder, or in PostgreSQL.
 type Database struct {
-	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres"`
+	URL                   Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
+	Schema                string         `yaml:"schema" reload:"restart"`                                // of PostgreSQL
+	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
 	SQLiteDir             string         `yaml:"sqlite_dir"`
-	PostgresURL           Secret         `yaml:"postgres_url"`
+	PostgresURL           Secret         `yaml:"postgres_url" reload:"restart"`
 	PostgresSchema        string         `yaml:"postgres_schema"`
-	PoolSize              int            `yaml:"pool_size" min:"1"`
+	PoolSize              int            `yaml:"pool_size" min:"1" reload:"restart"` // connections that read
 	EchoSQL               bool           `yaml:"echo_sql"`
 	PoolRecycle           *int           `yaml:"pool_recycle"`
 	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0"`
@@ -17,6 +23,13 @@ type Database struct {
 	CheckpointGraphCache  Extra          `yaml:"checkpoint_graph_cache"`
 	CheckpointCache       Extra          `yaml:"checkpoint_cache"`
 	Extra                 Extra          `yaml:",inline"`
+}
+
+// checkDatabase warns of a variable that means another database to DeerFlow.
+func (s *Snapshot) checkDatabase(d *syntax.Decoder) {
+	if v, _ := s.Env("POSTGRES_URI"); v != "" && s.File.Database.Backend != "postgres" {
+		d.Warn(Problem{Message: "POSTGRES_URI has no effect unless database.backend is postgres"})
+	}
 }
 
 // Checkpointer is the older form of Database.

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package pgtest
+
+import "os/exec"
+
+func handOver(string) error { return nil }
+
+func command(name string, args ...string) *exec.Cmd { return exec.Command(name, args...) }

@@ -1,0 +1,358 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	pgPatience = 10 * time.Second // how long a group is tried again while the database cannot be reached
+	pgPause    = 100 * time.Millisecond
+)
+
+// postgresEngine keeps everything in a schema of PostgreSQL: one connection writes, some read. The
+// connection that writes holds a lock of the database, so that nobody else can while it lives; when
+// it is lost, the row in node tells whether somebody else came in between.
+type postgresEngine struct {
+	cfg     *pgx.ConnConfig // of the connection that writes
+	schema  string
+	addr    string
+	log     *slog.Logger
+	readers *sql.DB
+	done    atomic.Uint64 // statements that were carried out
+
+	// What follows belongs to the goroutine that writes.
+	pool      *sql.DB // of conn alone
+	conn      *sql.Conn
+	raw       *pgx.Conn // what conn is made of
+	pid       uint32    // of the server's process behind the last raw
+	node      int64     // our row, 0 before there is one
+	committed int64     // number of the last group that was written
+	stmts     map[string]*sql.Stmt
+	bound     map[string]string // statements as they are sent
+}
+
+func (e *postgresEngine) reads() *sql.DB           { return e.readers }
+func (e *postgresEngine) bind(query string) string { return numbered(postgresWords.Replace(query)) }
+func (e *postgresEngine) works() uint64            { return e.done.Load() }
+
+// write tries a group again while the database cannot be reached. Whether a group was written during
+// which the connection was lost is asked, never guessed.
+func (e *postgresEngine) write(g *group, rest func(*job) error) error {
+	if len(g.before)+len(g.after) == 0 && !g.hasWork() {
+		return nil
+	}
+	number, began, ran := e.committed+1, time.Now(), map[*job]bool{}
+	for tries := 0; ; tries++ {
+		err := e.connect(context.Background())
+		if err == nil && tries > 0 {
+			var last int64
+			err = e.raw.QueryRow(context.Background(), `SELECT committed FROM node WHERE id = $1`, e.node).Scan(&last)
+			if err == nil && last == number {
+				e.committed = number
+				return nil
+			}
+		}
+		if err == nil {
+			err = e.writeOnce(g, rest, number, ran)
+		}
+		if err == nil {
+			e.committed = number
+			return nil
+		}
+		if !e.passing(err) || time.Since(began) > pgPatience {
+			return err
+		}
+		time.Sleep(pgPause)
+	}
+}
+
+// passing says that what failed may succeed when it is tried again.
+func (e *postgresEngine) passing(err error) bool {
+	if errors.Is(err, errTaken) || errors.Is(err, errReplaced) {
+		return false
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "40001" || pg.Code == "40P01" || strings.HasPrefix(pg.Code, "57P") ||
+			strings.HasPrefix(pg.Code, "08")
+	}
+	return e.raw == nil || e.raw.IsClosed()
+}
+
+// writeOnce writes a group whose number is to be found in our row of node from then on. Most groups
+// are one pipeline, which is one transaction. Where that fails, or a job does more than its
+// statements, the jobs are carried out one by one, each of which may fail for itself.
+func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, number int64, ran map[*job]bool) error {
+	for _, j := range g.jobs {
+		j.err = nil
+	}
+	fence := stmt{what: "number", of: "group", sql: `UPDATE node SET committed = ? WHERE id = ?`,
+		args: []any{number, e.node}, must: errReplaced}
+	before := append([]stmt{fence}, g.before...)
+	if !slices.ContainsFunc(g.jobs, func(j *job) bool {
+		return j.apply != nil || j.batch != nil && j.batch.removesThread()
+	}) {
+		list := before
+		for _, j := range g.jobs {
+			list = append(list, j.stmts()...)
+		}
+		err := e.pipeline(append(list, g.after...), e.mustBind)
+		if err == nil {
+			for _, j := range g.jobs {
+				if j.batch != nil {
+					err = errors.Join(err, rest(j)) // only notes
+				}
+			}
+		}
+		if err == nil || e.breaks(err) {
+			return err
+		}
+	}
+	err := e.begin(before)
+	for _, j := range g.jobs {
+		if err == nil {
+			err = e.step(j, rest, ran)
+		}
+	}
+	if err == nil {
+		err = e.run(g.after)
+	}
+	if err == nil {
+		err = e.exec("COMMIT")
+	}
+	if err != nil && !e.raw.IsClosed() {
+		err = errors.Join(err, e.exec("ROLLBACK"))
+	}
+	return err
+}
+
+func (e *postgresEngine) begin(first []stmt) error {
+	if err := e.exec("BEGIN"); err != nil {
+		return err
+	}
+	return e.run(first)
+}
+
+// step runs one job. Its error is one that breaks the transaction. A job that looks at what it finds is
+// not run a second time: whoever waits for it may have seen some of that.
+func (e *postgresEngine) step(j *job, rest func(*job) error, ran map[*job]bool) error {
+	if j.batch == nil && j.apply == nil {
+		return nil
+	}
+	if j.apply != nil && ran[j] {
+		j.err = errors.New("the connection to the database was lost")
+		return nil
+	}
+	if err := e.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	ran[j] = true
+	err := e.run(j.stmts())
+	if err == nil {
+		err = rest(j)
+	}
+	if err != nil && (e.raw.IsClosed() || e.breaks(err)) {
+		return err
+	}
+	if err != nil {
+		j.err = translate(err)
+		if err := e.exec("ROLLBACK TO job"); err != nil {
+			return err
+		}
+	}
+	return e.exec("RELEASE job")
+}
+
+// breaks says that err is about the database, not about one batch's content.
+func (e *postgresEngine) breaks(err error) bool {
+	if e.raw.IsClosed() {
+		return true
+	}
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch pg.Code[:2] {
+	case "08", "25", "40", "53", "57", "58", "F0", "XX":
+		return true
+	}
+	return false
+}
+
+// run carries out statements in one go, inside a transaction.
+func (e *postgresEngine) run(list []stmt) error { return e.pipeline(list, e.plainBind) }
+
+// pipeline sends statements and then reads how they went. Outside of a transaction it is one.
+func (e *postgresEngine) pipeline(list []stmt, bind func(*stmt) string) (err error) {
+	if len(list) == 0 {
+		return nil
+	}
+	var all pgx.Batch
+	for i := range list {
+		all.Queue(bind(&list[i]), list[i].args...)
+	}
+	results := e.raw.SendBatch(context.Background(), &all)
+	defer func() {
+		if closed := results.Close(); err == nil {
+			err = closed
+		}
+	}()
+	for i := range list {
+		s := &list[i]
+		tag, err := results.Exec()
+		if err == nil && tag.RowsAffected() == 0 {
+			err = s.must
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", s.what, s.of, err)
+		}
+		e.done.Add(1)
+	}
+	return nil
+}
+
+func (e *postgresEngine) plainBind(s *stmt) string { return e.once(s.sql, "", "") }
+
+// mustBind lets the database itself end the transaction when a statement must do something.
+func (e *postgresEngine) mustBind(s *stmt) string {
+	switch {
+	case s.must == nil:
+		return e.once(s.sql, "", "")
+	case strings.HasPrefix(s.sql, "SELECT"):
+		return e.once(s.sql, "SELECT must((SELECT count(*) FROM (", ") found))")
+	}
+	return e.once(s.sql, "WITH done AS (", " RETURNING 1) SELECT must((SELECT count(*) FROM done))")
+}
+
+// once binds a statement, between two others, unless that was done before.
+func (e *postgresEngine) once(query, before, after string) string {
+	key := query
+	if before != "" {
+		key = before + query
+	}
+	bound, ok := e.bound[key]
+	if !ok {
+		bound = before + e.bind(query) + after
+		e.bound[key] = bound
+	}
+	return bound
+}
+
+func (e *postgresEngine) exec(query string) error {
+	_, err := e.change(query, nil)
+	return err
+}
+
+func (e *postgresEngine) change(query string, args []any) (int64, error) {
+	tag, err := e.raw.Exec(context.Background(), e.once(query, "", ""), args...)
+	if err != nil {
+		return 0, err
+	}
+	e.done.Add(1)
+	return tag.RowsAffected(), nil
+}
+
+func (e *postgresEngine) stmt(query string) (*sql.Stmt, error) {
+	if s := e.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := e.conn.PrepareContext(context.Background(), e.bind(query))
+	if err != nil {
+		return nil, err
+	}
+	e.stmts[query] = s
+	return s, nil
+}
+
+// overwriting has nothing to add: what is deleted goes when the database cleans its files up.
+func (e *postgresEngine) overwriting(do func() error) error { return do() }
+
+func (e *postgresEngine) lastTail(ctx context.Context) (id int64, err error) {
+	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&id)
+	return id, translate(err)
+}
+
+func (e *postgresEngine) upkeep(bool, func() bool) (forgotten bool, err error) { return true, nil }
+
+func (e *postgresEngine) relieve() {}
+
+func (e *postgresEngine) probe(int64) error {
+	if err := e.connect(context.Background()); err != nil {
+		return err
+	}
+	n, err := e.change(`UPDATE node SET committed = committed WHERE id = ?`, []any{e.node})
+	if err == nil && n == 0 {
+		err = errReplaced
+	}
+	return err
+}
+
+func (e *postgresEngine) shape(ctx context.Context) (schema int, tables []string, err error) {
+	if err := e.readers.QueryRowContext(ctx, `SELECT max(number) FROM migration`).Scan(&schema); err != nil {
+		return 0, nil, err
+	}
+	tables, err = texts(ctx, e.readers, `SELECT tablename::text COLLATE "C" FROM pg_tables
+		WHERE schemaname = current_schema() ORDER BY 1`)
+	return schema, tables, err
+}
+
+func (e *postgresEngine) damage(context.Context, *sql.Tx) ([]string, error) { return nil, nil }
+
+func (e *postgresEngine) size(ctx context.Context) (n int64, err error) {
+	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`).Scan(&n)
+	return n, translate(err)
+}
+
+func (e *postgresEngine) room(ctx context.Context) (Room, error) {
+	n, err := e.size(ctx)
+	return Room{Used: n}, err
+}
+
+func (e *postgresEngine) giveBack(int) error { return nil }
+
+func (e *postgresEngine) backup(context.Context, string) error {
+	return errNoFile
+}
+
+func (e *postgresEngine) close() error {
+	errs := []error{e.readers.Close()}
+	if e.raw != nil && !e.raw.IsClosed() {
+		_, err := e.raw.Exec(context.Background(), `DELETE FROM node WHERE id = $1`, e.node)
+		errs = append(errs, translate(err))
+	}
+	e.drop()
+	return errors.Join(append(errs, e.pool.Close())...)
+}
+
+// drop lets go of the connection that writes.
+func (e *postgresEngine) drop() {
+	if e.raw == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	e.raw.Close(ctx)
+	e.conn.Close()
+	e.conn, e.raw, e.stmts = nil, nil, map[string]*sql.Stmt{}
+}
+
+// rawOf is what a connection of the pool is made of.
+func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
+	err = c.Raw(func(driver any) error {
+		raw = driver.(*stdlib.Conn).Conn()
+		return nil
+	})
+	return raw, err
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/store/pgtest"
+)
+
+func openAt(t *testing.T, cfg Config) *DB {
+	t.Helper()
+	cfg.Dir, cfg.Log = t.TempDir(), slog.New(slog.DiscardHandler)
+	db, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// TestKindsOfDatabasesHaveTheSameTables: with the same columns, as far as they are not what one of them
+// needs for itself.
+func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
+	pg := openAt(t, Config{URL: pgtest.URL(t)})
+	file := openAt(t, Config{})
+	columns := func(db *DB, query string) []string {
+		list, err := texts(t.Context(), db.engine.reads(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	want := columns(file, `SELECT m.name || '.' || c.name || ' ' || iif(c."notnull" OR c.pk, 'NOT NULL', '')
+		FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'passage_word%' ORDER BY 1`)
+	got := columns(pg, `SELECT table_name || '.' || column_name || ' ' || CASE is_nullable WHEN 'NO' THEN 'NOT NULL' ELSE '' END
+		FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND table_name NOT IN ('node', 'migration', 'passage_word')
+		AND NOT (table_name = 'item' AND column_name = 'rowid') ORDER BY 1`)
+	slices.Sort(want)
+	slices.Sort(got)
+	for _, c := range want {
+		if !slices.Contains(got, c) {
+			t.Errorf("PostgreSQL lacks %s", c)
+		}
+	}
+	for _, c := range got {
+		if !slices.Contains(want, c) {
+			t.Errorf("SQLite lacks %s", c)
+		}
+	}
+	if schema, _, err := pg.engine.shape(t.Context()); err != nil || schema != Schema() {
+		t.Errorf("migrations of PostgreSQL end at %d, those of SQLite at %d: %v", schema, Schema(), err)
+	}
+}
+
+// TestALostConnectionLosesNothing: while the connection that writes is cut again and again, every commit is
+// there, and none twice, which the next one would find out.
+func TestALostConnectionLosesNothing(t *testing.T) {
+	db := openAt(t, Config{URL: pgtest.URL(t)})
+	ctx := t.Context()
+	if err := db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	const commits = 60
+	for n := range int64(commits) {
+		cut := make(chan error)
+		go func() { // before, during or after the commit
+			time.Sleep(rand.N(4 * time.Millisecond))
+			_, err := db.engine.reads().ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
+				WHERE locktype = 'advisory' AND granted`)
+			cut <- err
+		}()
+		err := db.Commit(ctx, Batch{ThreadID: "t", Messages: []MessageRow{{N: n + 1, ID: fmt.Sprint(n), Body: []byte("{}")}}})
+		if err := errors.Join(err, <-cut); err != nil {
+			t.Fatalf("commit %d: %v", n, err)
+		}
+	}
+	if n, err := db.Count(ctx, `SELECT count(*) FROM message`); err != nil || n != commits {
+		t.Errorf("%d messages are there: %v", n, err)
+	}
+}
+
+// TestOnlyOneServerWrites: a second one is refused by name, and one that another has replaced writes no more.
+func TestOnlyOneServerWrites(t *testing.T) {
+	url := pgtest.URL(t)
+	db := openAt(t, Config{URL: url, Addr: "127.0.0.1:7777"})
+	_, err := Open(t.Context(), Config{URL: url, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, errTaken) || !strings.Contains(err.Error(), "127.0.0.1:7777") {
+		t.Errorf("a second server: %v", err)
+	}
+	openAt(t, Config{URL: url, Schema: "another"}) // is another store
+	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "before"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.engine.reads().ExecContext(t.Context(), `UPDATE node SET id = DEFAULT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "after"}}); !errors.Is(err, errReplaced) {
+		t.Errorf("a replaced server writes: %v", err)
+	}
+	if _, err := db.Thread(t.Context(), "after"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("what it wrote is there: %v", err)
+	}
+}
