@@ -36,7 +36,7 @@ func SupportBundle(ctx context.Context, o Options, path string) error {
 	}
 	parts := map[string][]byte{}
 	if dir, err := config.DataDir(o.Data); err == nil {
-		parts["database.json"] = shapeIn(ctx, dir)
+		parts["database.json"] = shapeIn(ctx, o, dir)
 	}
 	err = errors.Join(bundle(ctx, o, parts, f), f.Close())
 	if err != nil {
@@ -47,8 +47,8 @@ func SupportBundle(ctx context.Context, o Options, path string) error {
 }
 
 // shapeIn tells how full the database of a folder is, unless a server has it open.
-func shapeIn(ctx context.Context, dir string) []byte {
-	db, err := store.Open(ctx, store.Config{Dir: dir})
+func shapeIn(ctx context.Context, o Options, dir string) []byte {
+	db, err := OpenStore(ctx, o, dir)
 	if err != nil {
 		return []byte(err.Error() + "\n")
 	}

@@ -2,11 +2,40 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"strings"
 
 	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/store"
 )
+
+// OpenStore opens the database of a data folder for a command, wherever the configuration says it is.
+func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, error) {
+	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := storeConfig(snap, dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Log = o.Log
+	return store.Open(ctx, cfg)
+}
+
+// InPostgreSQL says whether a configuration keeps everything but files there.
+func InPostgreSQL(snap *config.Snapshot) bool {
+	address, err := postgreSQL(snap)
+	return address != "" || err != nil
+}
+
+func storeConfig(snap *config.Snapshot, dir string) (store.Config, error) {
+	address, err := postgreSQL(snap)
+	return store.Config{Dir: dir, URL: address, Schema: snap.File.Database.Schema, Readers: snap.File.Database.PoolSize,
+		Sync: snap.File.Store.Sync}, err
+}
 
 // postgreSQL is the address of the database that has everything but files, "" when that is SQLite in
 // the data folder. DeerFlow's keys count where database.url is not set.

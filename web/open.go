@@ -181,13 +181,12 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if len(a.listeners) > 0 {
 		bound = a.listeners[0].Addr().String()
 	}
-	database, err := postgreSQL(snap)
+	cfg, err := storeConfig(snap, dir)
 	if err != nil {
 		return nil, err
 	}
-	a.db, err = store.Open(ctx, store.Config{Dir: dir, URL: database, Schema: snap.File.Database.Schema,
-		Readers: snap.File.Database.PoolSize, Sync: snap.File.Store.Sync, Addr: bound, Log: o.Log, Committed: a.committed(),
-		NoEvents: os.Getenv("FAWN_BENCH_NOSTORE") == "1"})
+	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = bound, o.Log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
+	a.db, err = store.Open(ctx, cfg)
 	if err != nil { // says who holds the folder, which explains a taken port too
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 	if err := Ready(dir, o.Log); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
+	db, err := OpenStore(ctx, o, dir)
 	if locked, ok := errors.AsType[*store.LockedError](err); ok {
 		return askServer(ctx, dir, o.Out, job, locked)
 	}

@@ -37,6 +37,11 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 			return false, err
 		}
 	}
+	if snap != nil && web.InPostgreSQL(snap) {
+		if _, err := fmt.Fprintln(o.Out, "Not in the backup: the database, which is in PostgreSQL. Copy it with pg_dump."); err != nil {
+			return false, err
+		}
+	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s\n", r.Path, told(r.Manifest, r.Size))
 	return len(r.Left) == 0, err
 }

@@ -40,7 +40,7 @@ func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 		d.line("bad", "data folder", err.Error())
 	} else {
 		d.line("good", "data folder", dir)
-		d.database(ctx, dir)
+		d.database(ctx, o, dir)
 	}
 	d.address(ctx, o.Addr)
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
@@ -72,8 +72,12 @@ func (d *doctor) line(mark, what, text string) {
 	}
 }
 
-func (d *doctor) database(ctx context.Context, dir string) {
-	db, err := store.Open(ctx, store.Config{Dir: dir})
+func (d *doctor) database(ctx context.Context, o web.Options, dir string) {
+	db, err := web.OpenStore(ctx, o, dir)
+	if errors.Is(err, config.ErrInvalid) {
+		d.line("note", "database", "not checked, as the configuration does not say which")
+		return
+	}
 	var locked *store.LockedError
 	if errors.As(err, &locked) {
 		d.line("note", "database", err.Error()+"; not checked")

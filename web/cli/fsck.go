@@ -31,7 +31,7 @@ func Fsck(ctx context.Context, o web.Options, repair bool) (ok bool, err error) 
 	if _, err := os.Stat(dir); err != nil { // looking does not make one
 		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
+	db, err := web.OpenStore(ctx, o, dir)
 	if readOnly(err) {
 		if repair {
 			return false, fmt.Errorf("can't repair the data folder %s, which is not writable: %w", dir, err)

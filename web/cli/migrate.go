@@ -41,7 +41,7 @@ func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, er
 	if err := web.Ready(dir, o.Log); err != nil {
 		return false, err
 	}
-	db, err := store.Open(ctx, store.Config{Dir: dir, Log: o.Log})
+	db, err := web.OpenStore(ctx, o, dir)
 	if err != nil {
 		return false, err
 	}
