@@ -27,7 +27,8 @@ const (
 	postgresLeast  = 15 // oldest version of the server
 	defaultSchema  = "fawn"
 	postgresDialer = 5 * time.Second
-	lockClass      = 0x4641574e // of the database's locks that are Fawn's
+	pgLeaving      = 2 * time.Second // how long a process that has ended may keep the lock
+	lockClass      = 0x4641574e      // of the database's locks that are Fawn's
 )
 
 var (
@@ -69,7 +70,7 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 			e.pool.Close()
 		}
 	}()
-	if err := e.connect(ctx); err != nil {
+	if err := e.first(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx); err != nil {
@@ -79,6 +80,21 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 		return nil, err
 	}
 	return e, e.enter(ctx)
+}
+
+// first connects for the first time. A server that was killed a moment ago may still have the lock.
+func (e *postgresEngine) first(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := e.connect(ctx)
+		if !errors.Is(err, errTaken) || time.Since(began) > pgLeaving {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pgPause):
+		}
+	}
 }
 
 func quoteName(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writ
 import http from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -117,7 +117,9 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
   const written = script
     ? `title: {model_name: offline}\nmemory: {${memory}}\nmodels:\n` + entry('script', 'display_name: Scripted' + scripted) + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
     : '';
-  writeFileSync(file, written + config);
+  // FAWN_TEST_PG is the address of a PostgreSQL to have the rows, those of each server in a schema of its own.
+  const database = process.env.FAWN_TEST_PG ? `database: {url: "${process.env.FAWN_TEST_PG}", schema: ${basename(dir)}}\n` : '';
+  writeFileSync(file, written + database + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
   let child, addr;
   const up = async () => {
