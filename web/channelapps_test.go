@@ -28,6 +28,7 @@ func chatApps(t *testing.T) map[string]chatApp {
 		"feishu":  {chattest.NewFeishu(t), pair("app_id", chattest.FeishuApp, "app_secret", chattest.FeishuSecret), "ou_7"},
 		"dingtalk": {chattest.NewDingTalk(t),
 			pair("client_id", chattest.DingTalkClient, "client_secret", chattest.DingTalkSecret), "staff7"},
+		"wechat": {chattest.NewWeChat(t), fmt.Sprintf("bot_token: %q", chattest.WeChatToken), "ada@im.wechat"},
 		"wecom": {chattest.NewWeCom(t), pair("bot_id", chattest.WeComBot, "bot_secret", chattest.WeComSecret), "Ada"},
 	}
 }

@@ -80,7 +80,7 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	}
 	a := &admitted{row: row, u: u, who: w}
 	if isCommand {
-		if cmd = b.known(cmd); w.limited() && personal(cmd) {
+		if cmd = b.known(cmd); w.limited() && personal(cmd) || w.guest && cmd.name == "models" && cmd.arg != "" {
 			return l.refuse(ctx, row, u, "command of a guest", sayGuest)
 		}
 		if cmd.now {

@@ -89,6 +89,9 @@ func (b *bot) close() {
 // run opens the platform, takes up what the last server left and then reads until the bot is to stop.
 func (b *bot) run() {
 	log := b.h.cfg.Log.With("channel", b.provider)
+	if w := b.conf().Warning; w != "" {
+		log.Warn(w)
+	}
 	for wait := time.Second; b.ctx.Err() == nil; wait = min(2*wait, time.Minute) {
 		err := b.session()
 		if b.ctx.Err() != nil {

@@ -265,8 +265,26 @@ func TestVeryLongAnswersAreAFileBesides(t *testing.T) {
 		return ""
 	})
 	w.settled(t)
-	if got := p.chat("ada"); len(got) != 10 || got[9] != "The whole answer is in the file." {
+	if got := p.chat("ada"); len(got) != 3 || got[2] != "The whole answer is in the file." || !strings.HasPrefix(got[0], "re: word") {
 		t.Errorf("the chat shows %d messages: %q", len(got), got)
+	}
+	if n := p.orphans("ada"); n != 0 {
+		t.Errorf("%d messages were emptied", n)
+	}
+}
+
+func TestAMessageThatWaitsForOthersSaysSo(t *testing.T) {
+	p := newPlatform(t)
+	w := start(t, setup{bot: newBot(p.url), settings: func(s *channels.Settings) { s.MaxRuns = 1 }})
+	p.say("ada", "hang on")
+	p.await(t, "ada", "re: hang on")
+	p.say("bob", "hello")
+	p.await(t, "bob", "Waiting for other conversations to end…")
+	p.say("ada", "/stop")
+	p.await(t, "bob", "re: hello")
+	w.settled(t)
+	if n := p.orphans("bob"); n != 0 {
+		t.Errorf("%d placeholders are left", n)
 	}
 }
 

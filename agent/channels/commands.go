@@ -61,8 +61,6 @@ func personal(c command) bool {
 	switch c.name {
 	case "memory", "goal", "bootstrap", "link":
 		return true
-	case "models":
-		return c.arg != ""
 	}
 	return false
 }

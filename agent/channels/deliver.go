@@ -28,7 +28,7 @@ type delivery struct {
 	at     place
 	before <-chan struct{} // closed when the answers before this one are delivered
 
-	again chan struct{} // closed to have it start anew
+	begun chan struct{} // one token: the run is there
 
 	mu   sync.Mutex
 	ans  answer
@@ -57,7 +57,7 @@ func (b *bot) deliver(first store.Outbound) {
 		return
 	}
 	d := &delivery{b: b, run: first.Run, at: place{first.Chat, first.Topic}, news: make(chan struct{}, 1),
-		again: make(chan struct{})}
+		begun: make(chan struct{}, 1)}
 	if err := json.Unmarshal(first.Place, &d.to); err != nil {
 		b.h.cfg.Log.Error("an answer cannot be delivered", "channel", b.provider, "run", first.Run, "err", err)
 		return
@@ -169,7 +169,7 @@ func (d *delivery) tell() {
 // follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after the
 // server began to stop, sees nothing: then another one is opened.
 func (d *delivery) follow(ctx context.Context) error {
-	for {
+	for wait := lookAgain; ; {
 		r, err := d.b.h.cfg.Runs.Follow(ctx, d.run)
 		switch {
 		case errors.Is(err, runs.ErrNotFound):
@@ -187,10 +187,45 @@ func (d *delivery) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := pause(ctx, lookAgain); err != nil {
-			return err
+		select {
+		case <-d.begun:
+			wait = lookAgain
+		case <-time.After(wait):
+			wait = min(2*wait, time.Second)
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
+}
+
+// begun tells an answer that its run is there.
+func (b *bot) begun(run string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d := b.answers[run]; d != nil {
+		select {
+		case d.begun <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waits has an answer show that its run waits for others, or no longer does.
+func (b *bot) waits(run string, yes bool) {
+	b.mu.Lock()
+	d := b.answers[run]
+	b.mu.Unlock()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	if yes {
+		d.ans.doing = queued
+	} else if d.ans.doing == queued {
+		d.ans.doing = ""
+	}
+	d.mu.Unlock()
+	d.tell()
 }
 
 // lookAgain is how soon it is looked again for a run that does not go on yet.

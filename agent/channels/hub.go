@@ -53,6 +53,7 @@ type Bot struct {
 	Config    map[string]any // of its runs
 	Context   map[string]any
 	Handle    string // name of the bot in links
+	Warning   string // for the log, when it starts
 	Stamp     string // differs when the bot must be opened anew
 	Open      func() (chat.Channel, error)
 }
@@ -193,6 +194,17 @@ func (s *slots) tell() {
 		close(s.next)
 		s.next = nil
 	}
+}
+
+// try takes a slot if one is free.
+func (s *slots) try() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used >= s.max {
+		return false
+	}
+	s.used++
+	return true
 }
 
 func (s *slots) take(ctx context.Context) error {

@@ -12,6 +12,7 @@ type Provider struct {
 	Name    string
 	Display string
 	Fields  []Field
+	Warning string                           // what its owner should know before it is switched on; empty if there is nothing
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
 	open    func(k Keys, o chat.Options) (chat.Channel, error)
 }
@@ -60,6 +61,12 @@ func Providers() []Provider {
 		{Name: "wecom", Display: "WeCom", Fields: []Field{plain("bot_id", "Bot ID"), secret("bot_secret", "Bot secret")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewWeCom(chat.WeComConfig{BotID: k.Text("bot_id"), Secret: k.Text("bot_secret"), Options: o})
+			}},
+		{Name: "wechat", Display: "WeChat", Fields: []Field{secret("bot_token", "Bot token")},
+			Warning: "WeChat's protocol for bots is not documented by WeChat and may end any day.",
+			open: func(k Keys, o chat.Options) (chat.Channel, error) {
+				return chat.NewWeChat(chat.WeChatConfig{Token: k.Text("bot_token"), BotID: k.Text("ilink_bot_id"),
+					CDN: k.Text("cdn_base_url"), Options: o})
 			}},
 	}
 }

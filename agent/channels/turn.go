@@ -36,8 +36,11 @@ type turn struct {
 // answer makes a turn of messages and returns when its run has ended, or the bot is to stop.
 func (l *line) answer(ctx context.Context, batch []*admitted) {
 	t := &turn{l: l, run: key(l.b.provider, batch[0].u.ID), batch: batch}
-	if l.b.h.slots.take(ctx) != nil {
-		return // the rows are as they were
+	if !l.b.h.slots.try() {
+		t.insist(ctx, func() error { return t.queue(ctx) })
+		if l.b.h.slots.take(ctx) != nil {
+			return // the next server goes on
+		}
 	}
 	defer l.b.h.slots.give()
 	t.insist(ctx, func() error { return t.begin(ctx) })
@@ -111,24 +114,31 @@ func (t *turn) insist(ctx context.Context, do func() error) {
 	}
 }
 
-// begin stores that the messages are this run's, starts it and follows it. It may be called again.
-func (t *turn) begin(ctx context.Context) error {
-	l, cfg := t.l, &t.l.b.h.cfg
-	last := t.batch[len(t.batch)-1]
-	c, err := l.chat(ctx, last)
-	if err != nil {
-		return err
+// queue stores the turn and shows in its chat that it has to wait.
+func (t *turn) queue(ctx context.Context) error {
+	_, first, err := t.reserve(ctx)
+	if err == nil {
+		t.l.b.deliver(first)
+		t.l.b.waits(t.run, true)
+	}
+	return err
+}
+
+// reserve stores that the messages are this run's. It may be called again.
+func (t *turn) reserve(ctx context.Context) (c store.ChannelChat, first store.Outbound, err error) {
+	l, last := t.l, t.batch[len(t.batch)-1]
+	if c, err = l.chat(ctx, last); err != nil {
+		return c, first, err
 	}
 	if c.Thread, err = t.thread(ctx, c); err != nil {
-		return err
+		return c, first, err
 	}
-	first, err := firstPiece(t.run, c, last.u)
-	if err != nil {
-		return err
+	if first, err = firstPiece(t.run, c, last.u); err != nil {
+		return c, first, err
 	}
 	row, err := newThread(c, last)
 	if err != nil {
-		return err
+		return c, first, err
 	}
 	var numbers []int64
 	fresh := 0
@@ -136,21 +146,37 @@ func (t *turn) begin(ctx context.Context) error {
 		numbers = append(numbers, a.row.N)
 		if a.row.State != store.InboundStarted {
 			fresh++
-			a.row.State = store.InboundStarted
 		}
 	}
-	if err := cfg.DB.BeginTurn(ctx, store.ChannelTurn{Run: t.run, Numbers: numbers, Chat: c, Thread: &row, Out: first}); err != nil {
-		return err
+	turn := store.ChannelTurn{Run: t.run, Numbers: numbers, Chat: c, Thread: &row, Out: first}
+	if err := l.b.h.cfg.DB.BeginTurn(ctx, turn); err != nil {
+		return c, first, err
+	}
+	for _, a := range t.batch {
+		a.row.State = store.InboundStarted
 	}
 	if fresh > 0 {
 		l.b.taken(fresh)
 	}
+	return c, first, nil
+}
+
+// begin stores the turn, starts its run and follows it. It may be called again.
+func (t *turn) begin(ctx context.Context) error {
+	l, cfg := t.l, &t.l.b.h.cfg
+	c, first, err := t.reserve(ctx)
+	if err != nil {
+		return err
+	}
 	l.b.deliver(first)
+	l.b.waits(t.run, false)
 	req, err := t.request(ctx, c)
 	if err != nil {
 		return err
 	}
-	switch _, err = cfg.Runs.Start(ctx, req); {
+	_, err = cfg.Runs.Start(ctx, req)
+	l.b.begun(t.run)
+	switch {
 	case err == nil || errors.Is(err, runs.ErrExists):
 		return t.follow(ctx)
 	case errors.Is(err, runs.ErrInput):

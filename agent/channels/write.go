@@ -17,8 +17,12 @@ import (
 	"fawn/store"
 )
 
-// mostPieces is how many messages an answer takes; a longer one comes as a file besides.
-const mostPieces = 10
+// An answer takes at most mostPieces messages. A longer one is its beginning and a file; whether it is can be told at its end
+// only, so that no more than the beginning is shown while it grows.
+const (
+	mostPieces = 10
+	beginning  = 2
+)
 
 // view is an answer at a moment.
 type view struct {
@@ -69,14 +73,14 @@ func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 		}
 	}
 	all := d.text.pieces(text, v.cut, limits)
-	if len(all) > mostPieces {
-		if v.final {
-			files = append(files, whole(text))
-			all[mostPieces-1] = cutShort
-		}
-		all = all[:mostPieces]
+	switch {
+	case !v.final && len(all) > beginning:
+		all = append(all[:beginning], moreComes)
+	case len(all) > mostPieces:
+		all = append(all[:beginning], cutShort)
+		files = append(files, whole(text))
 	}
-	if last := len(all) - 1; !v.final && len(all) < mostPieces {
+	if last := len(all) - 1; !v.final && last < beginning {
 		if more := join(all[last], v.doing); limits.Count(more) <= limits.Max {
 			all[last] = more
 		}

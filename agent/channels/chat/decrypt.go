@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"io"
 	"strings"
@@ -62,4 +63,73 @@ func (d *decrypter) Close() error {
 	}
 	_, err := d.w.Write(d.held[:len(d.held)-pad])
 	return err
+}
+
+// ecb is the mode in which WeChat keeps files: each block for itself.
+type ecb struct {
+	cipher.Block
+	crypt func(dst, src []byte)
+}
+
+// CryptBlocks implements cipher.BlockMode.
+func (e ecb) CryptBlocks(dst, src []byte) {
+	for n := e.BlockSize(); len(src) >= n; dst, src = dst[n:], src[n:] {
+		e.crypt(dst[:n], src[:n])
+	}
+}
+
+// ecbDecrypter is for AES-128-ECB. The key comes in hexadecimal digits, or those or its bytes in base64.
+func ecbDecrypter(w io.Writer, key string) (*decrypter, error) {
+	raw, err := hex.DecodeString(key)
+	if err != nil {
+		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(key, "=")); err != nil {
+			return nil, errDecrypt
+		}
+		if digits, err := hex.DecodeString(string(raw)); err == nil && len(digits) > 0 {
+			raw = digits
+		}
+	}
+	if len(raw) != 16 {
+		return nil, errDecrypt
+	}
+	block, err := aes.NewCipher(raw)
+	if err != nil {
+		return nil, errDecrypt
+	}
+	return &decrypter{w: w, mode: ecb{block, block.Decrypt}}, nil
+}
+
+// ecbReader encrypts what it reads, with padding at its end.
+type ecbReader struct {
+	src   io.Reader
+	block cipher.Block
+	out   []byte // encrypted, not yet read
+	end   bool
+}
+
+// Read implements io.Reader.
+func (r *ecbReader) Read(b []byte) (int, error) {
+	if len(r.out) == 0 {
+		if r.end {
+			return 0, io.EOF
+		}
+		buf := make([]byte, 32<<10, 32<<10+aes.BlockSize)
+		n, err := io.ReadFull(r.src, buf)
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			pad := aes.BlockSize - n%aes.BlockSize
+			buf, r.end = buf[:n], true
+			for range pad {
+				buf = append(buf, byte(pad))
+			}
+		default:
+			return 0, err
+		}
+		ecb{r.block, r.block.Encrypt}.CryptBlocks(buf, buf)
+		r.out = buf
+	}
+	n := copy(b, r.out)
+	r.out = r.out[n:]
+	return n, nil
 }

@@ -27,6 +27,8 @@ type Setup struct {
 	OneTopic bool
 	// Unconfirmed: the platform delivers once and wants no answer.
 	Unconfirmed bool
+	// NoGroups: the platform has no groups with bots.
+	NoGroups bool
 	// NoAfter: the platform does not say how long to wait.
 	NoAfter bool
 	// NoFiles: files that people send cannot be read.
@@ -205,6 +207,9 @@ func (s *suite) repeated() {
 }
 
 func (s *suite) group() {
+	if s.NoGroups {
+		s.Skip("bots are in no groups")
+	}
 	s.run()
 	s.Fake.Say(Said{Chat: s.Group, Group: true, From: s.Person, Name: "Ada", Text: "/help me", Mention: true})
 	u := s.in.WaitText(s, "/help me")
