@@ -104,6 +104,18 @@ func (db *DB) LastAnswer(ctx context.Context, provider, chat, topic string) (Out
 	return o, nil
 }
 
+// LostBefore tells whether a message of the answer before one, in the same chat or topic, may not have been sent.
+func (db *DB) LostBefore(ctx context.Context, o Outbound) (lost bool, err error) {
+	err = db.queryRow(ctx, `SELECT count(*) > 0 FROM channel_out WHERE state = 'unknown' AND run = (SELECT run FROM channel_out
+		WHERE provider = ? AND chat = ? AND topic = ? AND piece = '0' AND (at < ? OR at = ? AND run < ?)
+		ORDER BY at DESC, run DESC LIMIT 1)`,
+		[]any{o.Provider, o.Chat, o.Topic, millis(o.At), millis(o.At), o.Run}, &lost)
+	if err != nil {
+		err = fmt.Errorf("what became of the answer before, in a chat of %s: %w", o.Provider, err)
+	}
+	return lost, err
+}
+
 // Undelivered returns the messages of answers that could not be delivered, newest first, at most limit.
 func (db *DB) Undelivered(ctx context.Context, limit int) ([]Outbound, error) {
 	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE state IN ('failed', 'unknown')

@@ -23,6 +23,9 @@ const (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
+		if name := os.Getenv(crashApp); name != "" {
+			crashChild(dir, name)
+		}
 		if _, err := open(context.Background(), setup{dir: dir, bot: newBot(os.Getenv(crashURL))}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -35,6 +35,7 @@ type delivery struct {
 	done error         // why the log ended; errEnded for its end
 	news chan struct{} // one token: ans or done changed
 
+	note   string // before the text
 	rows   map[string]*store.Outbound
 	text   split
 	slow   time.Duration // between edits, 0 is the platform's own
@@ -122,6 +123,12 @@ func (d *delivery) work() {
 			return
 		}
 	}
+	if err := d.recall(ctx); err != nil {
+		if ctx.Err() == nil {
+			d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
+		}
+		return
+	}
 	d.typing(ctx)
 	for ctx.Err() == nil {
 		wait, over := d.sync(ctx)
@@ -146,6 +153,19 @@ func (d *delivery) load(ctx context.Context) error {
 	d.rows = map[string]*store.Outbound{}
 	for _, r := range rows {
 		d.rows[r.Piece] = &r
+	}
+	return err
+}
+
+// recall finds out whether the answer before this one may be missing, which is said where messages cannot be sent again.
+func (d *delivery) recall(ctx context.Context) error {
+	l, first := d.b.channel().Limits(), d.rows["0"]
+	if l.CanEdit || l.Keyed || first == nil {
+		return nil
+	}
+	lost, err := d.b.h.cfg.DB.LostBefore(ctx, *first)
+	if lost {
+		d.note = mayMiss
 	}
 	return err
 }

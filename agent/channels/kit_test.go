@@ -87,13 +87,15 @@ func agentID() string { return strings.ReplaceAll(time.Now().Format("150405.0000
 
 // world is a server with one bot, without a web.
 type world struct {
-	db   *store.DB
-	runs *runs.Manager
-	hub  *channels.Hub
-	dirs files.Dirs
+	provider string
+	db       *store.DB
+	runs     *runs.Manager
+	hub      *channels.Hub
+	dirs     files.Dirs
 }
 
 type setup struct {
+	provider string // telegram unless said
 	dir      string
 	bot      chat.Channel
 	settings func(*channels.Settings)
@@ -115,7 +117,10 @@ func open(ctx context.Context, s setup) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{db: db, dirs: files.Dirs{Root: s.dir}}
+	if s.provider == "" {
+		s.provider = "telegram"
+	}
+	w := &world{provider: s.provider, db: db, dirs: files.Dirs{Root: s.dir}}
 	if s.model == nil {
 		s.model = modelOf(parrot)
 	}
@@ -128,7 +133,7 @@ func open(ctx context.Context, s setup) (*world, error) {
 	}
 	w.hub = channels.New(channels.Config{DB: db, Runs: w.runs, Log: loud(), Save: w.save, Open: w.openFile,
 		Models: func() []string { return []string{"small", "large"} }})
-	set := channels.Settings{Bots: []channels.Bot{{Provider: "telegram", Name: "Telegram", Allowed: []string{"*"},
+	set := channels.Settings{Bots: []channels.Bot{{Provider: s.provider, Name: s.provider, Allowed: []string{"*"},
 		Stamp: "1", Open: func() (chat.Channel, error) { return s.bot, nil }}}}
 	if s.settings != nil {
 		s.settings(&set)
@@ -228,18 +233,24 @@ func (w *world) texts(t *testing.T, chatID, topic string) (out []string) {
 func (w *world) settled(t *testing.T) {
 	t.Helper()
 	until(t, func() string {
-		lines, err := w.db.OpenLines(t.Context(), "telegram")
+		open, err := w.open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers, err := w.db.OpenAnswers(t.Context(), "telegram")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(lines)+len(answers) > 0 {
-			out, _ := json.Marshal([]any{lines, answers})
-			return "still open: " + string(out)
-		}
-		return ""
+		return open
 	})
+}
+
+// open names what is not done with, if anything.
+func (w *world) open(ctx context.Context) (string, error) {
+	lines, err := w.db.OpenLines(ctx, w.provider)
+	if err != nil {
+		return "", err
+	}
+	answers, err := w.db.OpenAnswers(ctx, w.provider)
+	if err != nil || len(lines)+len(answers) == 0 {
+		return "", err
+	}
+	out, err := json.Marshal([]any{lines, answers})
+	return "still open: " + string(out), err
 }

@@ -39,6 +39,7 @@ const (
 	stoppedText = "Stopped."
 	failedText  = "Something went wrong: %s Send /again to see the answer again, or just write."
 	tooLarge    = "%s is too large to send here."
+	mayMiss     = "My last message may be missing: /again"
 	moreComes   = "The answer goes on. The rest comes when it is complete."
 	cutShort    = "The whole answer is in the file."
 	queued      = "Waiting for other conversations to end…"

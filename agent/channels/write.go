@@ -67,7 +67,7 @@ func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	var files []posting
 	if v.final {
 		files, text = d.files(v, text)
-		text = join(text, v.ending)
+		text = join(join(d.note, text), v.ending)
 		if text == "" && len(files) == 0 {
 			text = noText
 		}
@@ -201,6 +201,10 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 		return err
 	})
 	if err != nil {
+		if chat.Unsent(err) {
+			row.State = store.OutboundPlanned
+			return errors.Join(err, d.put(ctx, row))
+		}
 		return err
 	}
 	row.Message, row.State, row.Error = ref.Message, store.OutboundOpen, ""
@@ -334,7 +338,7 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 				}
 				continue
 			}
-			if refused(err) { // it is known not to be there
+			if chat.Unsent(err) { // it is known not to be there
 				row.State = store.OutboundPlanned
 				return errors.Join(err, d.put(ctx, row))
 			}
@@ -347,14 +351,6 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 		}
 	}
 	return nil
-}
-
-// refused tells that the platform has answered and did not take what it was sent.
-func refused(err error) bool {
-	var rate *chat.Rate
-	var gone *chat.Gone
-	var fatal *chat.Fatal
-	return errors.As(err, &rate) || errors.As(err, &gone) || errors.As(err, &fatal)
 }
 
 func hash(text string) string {

@@ -5,7 +5,9 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net"
 	"time"
 )
 
@@ -186,6 +188,25 @@ type Fatal struct {
 }
 
 func (f *Fatal) Error() string { return f.Reason }
+
+// Unsent tells of an error of Send or Upload that nothing of it is there: the platform was not reached, or has answered that
+// it did not take it. After any other the message may be there or not.
+func Unsent(err error) bool {
+	_, rate := errors.AsType[*Rate](err)
+	_, gone := errors.AsType[*Gone](err)
+	_, fatal := errors.AsType[*Fatal](err)
+	_, refused := errors.AsType[*Refused](err)
+	_, status := errors.AsType[*statusError](err)
+	_, declined := errors.AsType[*declinedError](err)
+	_, lookup := errors.AsType[*net.DNSError](err)
+	op, network := errors.AsType[*net.OpError](err)
+	return rate || gone || fatal || refused || status || declined || lookup || network && op.Op == "dial"
+}
+
+// declinedError is an answer that something was not done, which may be tried again.
+type declinedError struct{ text string }
+
+func (e *declinedError) Error() string { return e.text }
 
 // Refused means that the platform will never do what it was asked, as when a file is too large for it. The chat and the
 // bot are well.

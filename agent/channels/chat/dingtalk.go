@@ -94,7 +94,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 		d.mu.Lock()
 		d.token = ""
 		d.mu.Unlock()
-		return errors.New(text) // the next call asks for another token
+		return &declinedError{text} // the next call asks for another token
 	case has("permissiondenied", "accessdenied"):
 		return &Fatal{Reason: "The DingTalk app lacks a permission: " + text,
 			Remedy: "Grant it under Permissions of the app, and publish a version."}

@@ -134,7 +134,7 @@ func (w *WeChat) refused(method string, r weChatReply) error {
 	case code == -2:
 		return &Rate{Chat: method == "sendmessage"}
 	}
-	return errors.New(text)
+	return &declinedError{text}
 }
 
 // Check asks for the bot's settings, which the token must be good for.
@@ -212,7 +212,7 @@ func (w *WeChat) token(ctx context.Context, person string) (string, error) {
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
-		return "", errors.New("WeChat is not connected")
+		return "", &declinedError{"WeChat is not connected"}
 	}
 	if t := weChatFind(w.in.Cursor(weChatSlot(person)), person); t != "" {
 		return t, nil

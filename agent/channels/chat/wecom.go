@@ -78,7 +78,7 @@ func (w *WeCom) refused(cmd string, f weComFrame) error {
 	case 0:
 		return nil
 	case -1:
-		return errors.New(text) // busy
+		return &declinedError{text} // busy
 	case 45009, 45033, 846607:
 		return &Rate{Chat: true}
 	case 40003, 60111, 86001, 86003, 86216, 90500:
@@ -165,7 +165,7 @@ func (w *WeCom) call(ctx context.Context, cmd string, body any) (json.RawMessage
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%s: WeCom is not connected", cmd)
+			return nil, &declinedError{cmd + ": WeCom is not connected"}
 		}
 	}
 }

@@ -1,0 +1,81 @@
+package channels_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent/channels/chat/chattest"
+	"fawn/store"
+)
+
+// TestAnAnswerThatWasNotTakenIsSentAgain, also where messages are sent at most once: the platform has said that it did not
+// take it.
+func TestAnAnswerThatWasNotTakenIsSentAgain(t *testing.T) {
+	for _, name := range []string{"dingtalk", "wecom", "wechat"} {
+		for _, kind := range []chattest.Kind{chattest.Broken, chattest.Rate} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				a := apps(t, name)
+				w := a.world(t, name)
+				a.fake.State().Fail(chattest.Fault{Op: "send", Kind: kind, After: time.Second})
+				a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "hello"})
+				a.shows(t, "4711", "re: hello")
+				w.settled(t)
+			})
+		}
+	}
+}
+
+// TestAnAnswerThatMayBeMissingIsNotSentTwiceAndSaid, in the next one and only there.
+func TestAnAnswerThatMayBeMissingIsNotSentTwiceAndSaid(t *testing.T) {
+	for _, name := range []string{"dingtalk", "wecom", "wechat"} {
+		t.Run(name, func(t *testing.T) {
+			a := apps(t, name)
+			w := a.world(t, name)
+			a.fake.State().Fail(chattest.Fault{Op: "send", Kind: chattest.Lost})
+			a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "one"})
+			until(t, func() string {
+				if lost, err := w.db.Undelivered(t.Context(), 1); err != nil || len(lost) != 1 || lost[0].State != store.OutboundUnknown {
+					return fmt.Sprintf("%+v, %v", lost, err)
+				}
+				return ""
+			})
+			a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "two"})
+			a.fake.Say(chattest.Said{From: "4712", Name: "q", Text: "other"})
+			a.shows(t, "4711", "re: one", "My last message may be missing: /again\n\nre: two")
+			a.shows(t, "4712", "re: other")
+			w.settled(t)
+			a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "three"})
+			a.shows(t, "4711", "re: one", "My last message may be missing: /again\n\nre: two", "re: three")
+			w.settled(t)
+		})
+	}
+}
+
+// world is a server with the bot of a stand-in.
+func (a app) world(t *testing.T, name string) *world {
+	t.Helper()
+	bot, err := a.keys.open(name, a.fake.State().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, setup{provider: name, bot: bot})
+}
+
+// shows waits until a chat shows these messages.
+func (a app) shows(t *testing.T, person string, want ...string) {
+	t.Helper()
+	until(t, func() string {
+		var got []string
+		for _, m := range a.fake.State().Shown(a.fake.Chat(person)) {
+			if m.Text != "…" {
+				got = append(got, m.Text)
+			}
+		}
+		if strings.Join(got, "|") != strings.Join(want, "|") {
+			return fmt.Sprintf("%s shows %q, want %q", person, got, want)
+		}
+		return ""
+	})
+}
