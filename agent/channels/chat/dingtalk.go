@@ -188,7 +188,7 @@ func (d *DingTalk) connect(ctx context.Context) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	sock.keep(ctx, 30*time.Second)
+	sock.keep(ctx, cmp.Or(d.cfg.Beat, 30*time.Second))
 	return sock, nil
 }
 

@@ -139,7 +139,7 @@ func (l *discordLink) hello(ctx context.Context) error {
 		return errors.New("the gateway said no hello")
 	}
 	l.acked.Store(true)
-	l.sock.every(ctx, time.Duration(f.Data.Interval)*time.Millisecond, func(ctx context.Context) error {
+	l.sock.every(ctx, cmp.Or(l.cfg.Beat, time.Duration(f.Data.Interval)*time.Millisecond), func(ctx context.Context) error {
 		if !l.acked.Swap(false) && !l.busy.Load() {
 			return errors.New("the gateway is silent")
 		}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func (l *feishuLink) connect(ctx context.Context) error {
 	if l.sock, err = l.c.dial(ctx, "the long connection", at.URL, nil); err != nil {
 		return feishuHandshake(err)
 	}
-	interval := time.Duration(at.Client.PingInterval) * time.Second
+	interval := cmp.Or(l.cfg.Beat, time.Duration(at.Client.PingInterval)*time.Second)
 	if interval <= 0 {
 		interval = 2 * time.Minute
 	}

@@ -26,6 +26,9 @@ type Options struct {
 	BaseURL string
 	// FirstWait is the pause before connecting again; it doubles with each failure. 0 is one second.
 	FirstWait time.Duration
+	// Beat is between two signs of life, and how long a poll waits; 0 is the platform's own. What gives none for as long
+	// again, as when the machine has slept, is connected anew.
+	Beat time.Duration
 }
 
 const (

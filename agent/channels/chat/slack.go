@@ -216,7 +216,7 @@ func (s *Slack) connect(ctx context.Context) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	sock.keep(ctx, 30*time.Second)
+	sock.keep(ctx, cmp.Or(s.cfg.Beat, 30*time.Second))
 	return sock, nil
 }
 

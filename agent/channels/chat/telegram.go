@@ -167,12 +167,13 @@ func (t *Telegram) Run(ctx context.Context, in Inbox) error {
 
 // poll confirms what was taken and takes what is new.
 func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
-	body := map[string]any{"timeout": int(telegramPoll / time.Second), "allowed_updates": []string{"message"}}
+	poll := cmp.Or(t.cfg.Beat, telegramPoll)
+	body := map[string]any{"timeout": int(poll.Seconds()), "allowed_updates": []string{"message"}}
 	if offset, err := strconv.ParseInt(in.Cursor("offset"), 10, 64); err == nil {
 		body["offset"] = offset
 	}
 	var raw []json.RawMessage
-	if err := t.do(ctx, call{op: "getUpdates", body: body, limit: telegramPoll + callTime}, &raw); err != nil {
+	if err := t.do(ctx, call{op: "getUpdates", body: body, limit: poll + min(callTime, 2*poll)}, &raw); err != nil {
 		return err
 	}
 	var batch []Update

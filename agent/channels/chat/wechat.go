@@ -161,7 +161,7 @@ func (w *WeChat) Run(ctx context.Context, in Inbox) error {
 		}
 		up()
 		for wait := weChatPoll; ; {
-			next, err := w.poll(ctx, in, wait)
+			next, err := w.poll(ctx, in, cmp.Or(w.cfg.Beat, wait))
 			if err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func (w *WeChat) poll(ctx context.Context, in Inbox, wait time.Duration) (time.D
 		Poll     int64             `json:"longpolling_timeout_ms"`
 	}
 	old := in.Cursor("cursor")
-	if err := w.call(ctx, "getupdates", map[string]any{"get_updates_buf": old}, &r, wait+callTime/2); err != nil {
+	if err := w.call(ctx, "getupdates", map[string]any{"get_updates_buf": old}, &r, wait+min(callTime/2, 2*wait)); err != nil {
 		return 0, err
 	}
 	var batch []Update

@@ -97,7 +97,7 @@ func (l *weComLink) call(ctx context.Context, cmd string, body any) (json.RawMes
 // keep sends pings.
 func (l *weComLink) keep(ctx context.Context) {
 	l.heard.Store(true)
-	l.sock.every(ctx, weComPing, func(ctx context.Context) error {
+	l.sock.every(ctx, cmp.Or(l.cfg.Beat, weComPing), func(ctx context.Context) error {
 		if !l.heard.Swap(false) && !l.busy.Load() {
 			return errors.New("WeCom is silent")
 		}

@@ -65,6 +65,7 @@ const (
 	MessageGone Kind = "message gone" // the message was deleted
 	Unknown     Kind = "unknown"      // does not know the token
 	Elsewhere   Kind = "elsewhere"    // another program uses the bot
+	Forbidden   Kind = "forbidden"    // the app lacks a permission
 )
 
 // A Fault is how one call fails. Op is "check", "connect", "poll", "send", "edit", "upload", "typing" or "file".
@@ -212,6 +213,16 @@ func (s *State) WaitConfirmed(text string) {
 	defer cancel()
 	if !s.wait(ctx, func() bool { return s.confirmed[text] }) {
 		s.T.Errorf("the bot did not confirm %q", text)
+	}
+}
+
+// WaitAgain waits until the bot has signed in so many times and left all sockets but one.
+func (s *State) WaitAgain(times int) {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	defer cancel()
+	if !s.wait(ctx, func() bool { return s.calls["check"] >= times && (s.open == nil || s.open() == 1) }) {
+		s.T.Error("the bot did not connect again")
 	}
 }
 

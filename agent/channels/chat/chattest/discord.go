@@ -23,6 +23,7 @@ type Discord struct {
 	sessions int
 	resumed  int
 	lost     bool // the next resume is refused
+	spent    bool // no more sessions may begin today
 	code     websocket.StatusCode
 	places   map[string]map[string]any
 	history  map[string][]map[string]any // what people said, by channel
@@ -76,6 +77,9 @@ func (f *Discord) Forget() {
 		}
 	})
 }
+
+// Exhaust leaves no more sessions for today.
+func (f *Discord) Exhaust() { f.state.do(func() { f.spent = true }) }
 
 // Close closes the next connection with a code, once the bot said who it is.
 func (f *Discord) Close(code int) { f.state.do(func() { f.code = websocket.StatusCode(code) }) }

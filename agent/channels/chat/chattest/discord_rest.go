@@ -103,8 +103,12 @@ func (f *Discord) act(op string, r *http.Request, c discordCall) (result any, st
 	case "check":
 		return map[string]any{"id": discordBot, "username": "fawn", "global_name": "Fawn", "bot": true}, 0, 0
 	case "connect":
+		remaining := 999
+		if f.spent {
+			remaining = 0
+		}
 		return map[string]any{"url": "ws" + strings.TrimPrefix(s.URL, "http"), "shards": 1,
-			"session_start_limit": map[string]any{"total": 1000, "remaining": 999, "reset_after": 14400000, "max_concurrency": 1}}, 0, 0
+			"session_start_limit": map[string]any{"total": 1000, "remaining": remaining, "reset_after": 14400000, "max_concurrency": 1}}, 0, 0
 	case "thread":
 		if f.places[message] != nil {
 			return nil, http.StatusBadRequest, 160004

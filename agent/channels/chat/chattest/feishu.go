@@ -43,6 +43,11 @@ func NewFeishu(t testing.TB) *Feishu {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
 	}
 	mux.HandleFunc("GET /link", func(w http.ResponseWriter, r *http.Request) {
+		if f.state.fault("link").Kind == Forbidden {
+			w.Header().Set("Handshake-Status", "403")
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		if r.URL.Query().Get("access_key") != FeishuSecret {
 			w.Header().Set("Handshake-Status", "514")
 			w.WriteHeader(http.StatusForbidden)

@@ -81,6 +81,15 @@ func (f *Slack) Recycle(ctx context.Context) {
 	}
 }
 
+// SwitchOff ends all sockets because Socket Mode was switched off.
+func (f *Slack) SwitchOff(ctx context.Context) {
+	f.state.mu.Lock()
+	defer f.state.mu.Unlock()
+	for c := range f.q.conns {
+		_ = c.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"link_disabled","debug_info":{"host":"applink-1"}}`))
+	}
+}
+
 // ts makes a time stamp. It needs the lock.
 func (f *Slack) ts() string {
 	f.last++
@@ -189,6 +198,10 @@ func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
 		return
 	case Unknown:
 		slackFail(w, "invalid_auth")
+		return
+	case Forbidden:
+		_ = json.NewEncoder(w).Encode(map[string]any{"ok": false, "error": "missing_scope", "needed": "chat:write",
+			"provided": "app_mentions:read"})
 		return
 	}
 	c := f.read(r)
