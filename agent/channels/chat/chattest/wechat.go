@@ -24,7 +24,7 @@ type WeChat struct {
 	state   State
 	all     []weChatQueued
 	again   bool              // the next poll brings all, whatever cursor it has
-	tokens  map[string]string // the last of each person
+	tokens  map[string]string // whose each is
 	blobs   map[string][]byte // encrypted, by how they are found again
 	uploads map[string]weChatUpload
 	cut     int
@@ -64,12 +64,12 @@ func (f *WeChat) Cut() { f.state.do(func() { f.cut++ }) }
 // Repeat delivers all messages again, whatever cursor is sent.
 func (f *WeChat) Repeat() { f.state.do(func() { f.again = true }) }
 
-// Say queues a message. The token of the last one is the only good one.
+// Say queues a message, with a token for its answers.
 func (f *WeChat) Say(m Said) {
 	f.state.do(func() {
 		id := f.state.id()
 		token := "context-" + strconv.Itoa(id)
-		f.tokens[m.From] = token
+		f.tokens[token] = m.From
 		kind := 1
 		if m.Bot || m.Self {
 			kind = 2
@@ -235,7 +235,7 @@ func (f *WeChat) act(method string, c weChatCall) map[string]any {
 	case "sendmessage":
 		m := c.Msg
 		switch {
-		case m.Token != f.tokens[m.To]:
+		case f.tokens[m.Token] != m.To:
 			return fail(-2, "unknown error")
 		case m.Kind != 2 || m.State != 2 || m.ID == "" || len(m.Items) != 1:
 			s.errorf("a message of %+v", m)
