@@ -29,7 +29,7 @@ func chatApps(t *testing.T) map[string]chatApp {
 		"dingtalk": {chattest.NewDingTalk(t),
 			pair("client_id", chattest.DingTalkClient, "client_secret", chattest.DingTalkSecret), "staff7"},
 		"wechat": {chattest.NewWeChat(t), fmt.Sprintf("bot_token: %q", chattest.WeChatToken), "ada@im.wechat"},
-		"wecom": {chattest.NewWeCom(t), pair("bot_id", chattest.WeComBot, "bot_secret", chattest.WeComSecret), "Ada"},
+		"wecom":  {chattest.NewWeCom(t), pair("bot_id", chattest.WeComBot, "bot_secret", chattest.WeComSecret), "Ada"},
 	}
 }
 
