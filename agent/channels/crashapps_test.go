@@ -242,6 +242,8 @@ func killed(t *testing.T, name string, a app, kills int) {
 			t.Errorf("%s: answered %v", person(who), order)
 		}
 		if !a.maybe && len(order) != sent[who] {
+			failed, err := w.db.Undelivered(t.Context(), 10)
+			t.Logf("not delivered: %+v, %v", failed, err)
 			t.Errorf("%s: %d of %d messages are answered: %v", person(who), len(order), sent[who], order)
 		}
 	}

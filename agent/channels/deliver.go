@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat"
-	"fawn/agent/runs"
 	"fawn/store"
 )
 
@@ -170,124 +169,11 @@ func (d *delivery) recall(ctx context.Context) error {
 	return err
 }
 
-// read follows the run's log.
-func (d *delivery) read(ctx context.Context) {
-	err := d.follow(ctx)
-	d.mu.Lock()
-	d.done = err
-	d.mu.Unlock()
-	d.tell()
-}
-
 func (d *delivery) tell() {
 	select {
 	case d.news <- struct{}{}:
 	default:
 	}
-}
-
-// follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after the
-// server began to stop, sees nothing: then another one is opened.
-func (d *delivery) follow(ctx context.Context) error {
-	for wait := lookAgain; ; {
-		r, err := d.b.h.cfg.Runs.Follow(ctx, d.run)
-		switch {
-		case errors.Is(err, runs.ErrNotFound):
-			// The row of the answer is stored before the run is.
-			if open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run); err != nil || len(open) == 0 {
-				return errors.Join(errRemoved, err)
-			}
-		case err != nil:
-			return err
-		default:
-			if err := d.readTo(ctx, r); err != nil {
-				return err
-			}
-			if err := d.ended(ctx); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-d.begun:
-			wait = lookAgain
-		case <-time.After(wait):
-			wait = min(2*wait, time.Second)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// begun tells an answer that its run is there.
-func (b *bot) begun(run string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if d := b.answers[run]; d != nil {
-		select {
-		case d.begun <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// waits has an answer show that its run waits for others, or no longer does.
-func (b *bot) waits(run string, yes bool) {
-	b.mu.Lock()
-	d := b.answers[run]
-	b.mu.Unlock()
-	if d == nil {
-		return
-	}
-	d.mu.Lock()
-	if yes {
-		d.ans.doing = queued
-	} else if d.ans.doing == queued {
-		d.ans.doing = ""
-	}
-	d.mu.Unlock()
-	d.tell()
-}
-
-// lookAgain is how soon it is looked again for a run that does not go on yet.
-const lookAgain = 20 * time.Millisecond
-
-// readTo takes in what a reader has.
-func (d *delivery) readTo(ctx context.Context, r *runs.Reader) error {
-	for {
-		evs, err := r.Next(ctx, d.ans.cursor)
-		if err != nil || evs == nil {
-			return err
-		}
-		d.mu.Lock()
-		for _, ev := range evs {
-			d.ans.take(ev)
-		}
-		d.mu.Unlock()
-		d.tell()
-	}
-}
-
-// ended is errEnded when the run is over and all of it was read, and nil when there is more to come.
-func (d *delivery) ended(ctx context.Context) error {
-	d.mu.Lock()
-	status, cursor := d.ans.status, d.ans.cursor
-	d.mu.Unlock()
-	if status != "" {
-		return errEnded
-	}
-	run, err := d.b.h.cfg.DB.Run(ctx, d.run)
-	switch {
-	case missing(err):
-		return errRemoved
-	case err != nil:
-		return err
-	case !runs.Done(run.Status) || run.LastSeq > cursor:
-		return nil
-	}
-	d.mu.Lock()
-	d.ans.status, d.ans.failed = run.Status, run.Error
-	d.mu.Unlock()
-	return errEnded
 }
 
 func (d *delivery) typing(ctx context.Context) {

@@ -1,0 +1,142 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fawn/agent/runs"
+)
+
+// read follows the run's log.
+func (d *delivery) read(ctx context.Context) {
+	err := d.follow(ctx)
+	d.mu.Lock()
+	d.done = err
+	d.mu.Unlock()
+	d.tell()
+}
+
+// follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after the
+// server began to stop, sees nothing: then another one is opened.
+func (d *delivery) follow(ctx context.Context) error {
+	for wait := lookAgain; ; {
+		err := d.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errEnded), errors.Is(err, errRemoved), errors.Is(err, runs.ErrClosed):
+			return err
+		case err != nil:
+			d.b.h.cfg.Log.Warn("the run of an answer cannot be read; trying again", "channel", d.b.provider, "run", d.run, "err", err)
+		}
+		select {
+		case <-d.begun:
+			wait = lookAgain
+		case <-time.After(wait):
+			wait = min(2*wait, time.Second)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// look reads what there is of the run. nil means that there may be more.
+func (d *delivery) look(ctx context.Context) error {
+	r, err := d.b.h.cfg.Runs.Follow(ctx, d.run)
+	if errors.Is(err, runs.ErrNotFound) {
+		return d.removed(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.readTo(ctx, r); err != nil {
+		return err
+	}
+	return d.ended(ctx)
+}
+
+// removed is errRemoved when the run is gone, and nil when it has not begun. A run is stored after the row of its answer,
+// and before its messages are done with: looked for in this order, one that comes and ends meanwhile is not missed.
+func (d *delivery) removed(ctx context.Context) error {
+	open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run)
+	if err != nil || len(open) > 0 {
+		return err
+	}
+	if _, err := d.b.h.cfg.DB.Run(ctx, d.run); !missing(err) {
+		return err
+	}
+	return errRemoved
+}
+
+// begun tells an answer that its run is there.
+func (b *bot) begun(run string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d := b.answers[run]; d != nil {
+		select {
+		case d.begun <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waits has an answer show that its run waits for others, or no longer does.
+func (b *bot) waits(run string, yes bool) {
+	b.mu.Lock()
+	d := b.answers[run]
+	b.mu.Unlock()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	if yes {
+		d.ans.doing = queued
+	} else if d.ans.doing == queued {
+		d.ans.doing = ""
+	}
+	d.mu.Unlock()
+	d.tell()
+}
+
+// lookAgain is how soon it is looked again for a run that does not go on yet.
+const lookAgain = 20 * time.Millisecond
+
+// readTo takes in what a reader has.
+func (d *delivery) readTo(ctx context.Context, r *runs.Reader) error {
+	for {
+		evs, err := r.Next(ctx, d.ans.cursor)
+		if err != nil || evs == nil {
+			return err
+		}
+		d.mu.Lock()
+		for _, ev := range evs {
+			d.ans.take(ev)
+		}
+		d.mu.Unlock()
+		d.tell()
+	}
+}
+
+// ended is errEnded when the run is over and all of it was read, and nil when there is more to come.
+func (d *delivery) ended(ctx context.Context) error {
+	d.mu.Lock()
+	status, cursor := d.ans.status, d.ans.cursor
+	d.mu.Unlock()
+	if status != "" {
+		return errEnded
+	}
+	run, err := d.b.h.cfg.DB.Run(ctx, d.run)
+	switch {
+	case missing(err):
+		return errRemoved
+	case err != nil:
+		return err
+	case !runs.Done(run.Status) || run.LastSeq > cursor:
+		return nil
+	}
+	d.mu.Lock()
+	d.ans.status, d.ans.failed = run.Status, run.Error
+	d.mu.Unlock()
+	return errEnded
+}

@@ -1,0 +1,47 @@
+package channels
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"fawn/store"
+)
+
+// TestARunThatEndsWhileItIsLookedForIsNotTakenForRemoved: its messages are done with by then, and its row is there.
+func TestARunThatEndsWhileItIsLookedForIsNotTakenForRemoved(t *testing.T) {
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	fresh, err := db.TakeInbound(t.Context(), "slack", []store.Inbound{{ID: "a", Chat: "c", State: store.InboundNew, At: time.Now()}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Numbers: []int64{fresh[0].N}, Thread: &store.Thread{ID: "t"},
+		Chat: store.ChannelChat{Provider: "slack", Chat: "c", Thread: "t"},
+		Out:  store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c", State: store.OutboundPlanned}}); err != nil {
+		t.Fatal(err)
+	}
+	d := &delivery{b: &bot{h: New(Config{DB: db})}, run: "r"}
+	if err := d.removed(t.Context()); err != nil {
+		t.Errorf("before the run is there: %v", err)
+	}
+	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SettleInbound(t.Context(), store.InboundDone, "", fresh[0].N); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.removed(t.Context()); err != nil {
+		t.Errorf("after it has ended: %v", err)
+	}
+	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.removed(t.Context()); !errors.Is(err, errRemoved) {
+		t.Errorf("after it was deleted: %v", err)
+	}
+}
