@@ -244,9 +244,12 @@ func (b *bot) Run(ctx context.Context, in chat.Inbox) error {
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
-		if err := in.Take(ctx, list, map[string]string{"offset": strconv.Itoa(offset + len(list))}); err == nil {
-			offset += len(list)
+		if err := in.Take(ctx, list, map[string]string{"offset": strconv.Itoa(offset + len(list))}); err != nil {
+			in.Status(err)
+			time.Sleep(5 * time.Millisecond)
+			continue
 		}
+		offset += len(list)
 	}
 	return ctx.Err()
 }
