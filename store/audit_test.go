@@ -26,7 +26,9 @@ func (s suite) AuditIsReadNewestFirstByThreadOwnerAndKind(t *testing.T) {
 	db := s.open(t)
 	newThread(t, db, "a")
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "b", Owner: "bob"}, NewThread: true})
-	commit(t, db, store.Batch{Audit: []store.AuditRow{auditRow("a", "command", `{"n":1}`), auditRow("b", "egress", `{"n":2}`), auditRow("nowhere", "command", `{"n":3}`)}})
+	commit(t, db,
+		store.Batch{Audit: []store.AuditRow{auditRow("a", "command", `{"n":1}`), auditRow("b", "egress", `{"n":2}`),
+			auditRow("nowhere", "command", `{"n":3}`)}})
 	commit(t, db, store.Batch{Audit: []store.AuditRow{auditRow("a", "egress", `{"n":4}`)}})
 	for name, c := range map[string]struct {
 		q    store.AuditQuery
@@ -68,7 +70,8 @@ func (s suite) TheOldestAuditRowsMakeRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(12, `{"n":%d}`)
-	same(t, "bound of rows", bodies(t, db, store.AuditQuery{}), []string{`{"n":11}`, `{"n":10}`, `{"n":9}`, `{"n":8}`, `{"n":7}`})
+	same(t, "bound of rows", bodies(t, db, store.AuditQuery{}),
+		[]string{`{"n":11}`, `{"n":10}`, `{"n":9}`, `{"n":8}`, `{"n":7}`})
 	if err := db.BoundAudit(t.Context(), 1000, 10_000); err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +89,12 @@ func (s suite) TheOldestAuditRowsMakeRoom(t *testing.T) {
 
 func (s suite) ValuesAreFoundByTheBeginningOfTheirKeys(t *testing.T) {
 	db := s.open(t)
-	commit(t, db, store.Batch{KV: []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}, {Space: "s", Key: "a%", Body: []byte("2")}, {Space: "s", Key: "b", Body: []byte("3")}, {Space: "o", Key: "a c", Body: []byte("4")}}})
-	same(t, "by prefix", must(db.KVs(t.Context(), "", "s", "a "))(t), []store.KV{{Space: "s", Key: "a b", Body: []byte("1")}})
+	commit(t, db,
+		store.Batch{KV: []store.KV{{Space: "s", Key: "a b", Body: []byte("1")},
+			{Space: "s", Key: "a%", Body: []byte("2")}, {Space: "s", Key: "b", Body: []byte("3")},
+			{Space: "o", Key: "a c", Body: []byte("4")}}})
+	same(t, "by prefix", must(db.KVs(t.Context(), "", "s", "a "))(t),
+		[]store.KV{{Space: "s", Key: "a b", Body: []byte("1")}})
 	if all := must(db.KVs(t.Context(), "", "s", ""))(t); len(all) != 3 {
 		t.Errorf("%d values of the space", len(all))
 	}

@@ -38,8 +38,11 @@ func TestOneReadConnectionIsEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c"}, Messages: []store.MessageRow{{1, "a", nil}}, Fields: []store.FieldRow{{"f", 1, nil}},
-		Checkpoints: []store.Checkpoint{{ID: "c", Card: store.Card{Messages: []store.Range{{1, 1}}, Fields: map[string]int64{"f": 1}}}}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c"}, Messages: []store.MessageRow{{1, "a", nil}},
+		Fields: []store.FieldRow{{"f", 1, nil}},
+		Checkpoints: []store.Checkpoint{
+			{ID: "c", Card: store.Card{Messages: []store.Range{{1, 1}}, Fields: map[string]int64{"f": 1}}},
+		}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -59,7 +62,8 @@ func TestOneReadConnectionIsEnough(t *testing.T) {
 }
 
 func TestCardJSONIsCompact(t *testing.T) {
-	b, err := json.Marshal(store.Card{Messages: []store.Range{{1, 412}, {2001, 2001}}, Fields: map[string]int64{"title": 3}})
+	b, err := json.Marshal(store.Card{Messages: []store.Range{{1, 412}, {2001, 2001}},
+		Fields: map[string]int64{"title": 3}})
 	if err != nil || string(b) != `{"messages":[[1,412],[2001,2001]],"fields":{"title":3}}` {
 		t.Errorf("%s, %v", b, err)
 	}
@@ -77,7 +81,8 @@ func TestClosedStoreRefusesWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Append(1, []byte("x"))
-	for name, err := range map[string]error{"commit": db.Commit(ctx, store.Batch{}), "flush": l.Flush(ctx), "wait": l.Wait(ctx, 1<<20)} {
+	for name, err := range map[string]error{"commit": db.Commit(ctx, store.Batch{}), "flush": l.Flush(ctx),
+		"wait": l.Wait(ctx, 1<<20)} {
 		if !errors.Is(err, store.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -75,8 +75,9 @@ func (p *batch) putMessages() {
 
 func (p *batch) putFields() {
 	for _, f := range p.Fields {
-		p.add("write fields of thread", p.ThreadID, `INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`,
-			p.ThreadID, f.Name, f.Version, blob(f.Body))
+		p.add("write fields of thread", p.ThreadID,
+			`INSERT INTO field(thread, name, version, body) VALUES (?, ?, ?, ?)`, p.ThreadID, f.Name, f.Version,
+			blob(f.Body))
 	}
 }
 
@@ -98,12 +99,14 @@ func (p *batch) remove() {
 		p.add("delete checkpoint", id, `DELETE FROM checkpoint WHERE thread = ? AND ns > '' AND id = ?`, thread, id)
 	}
 	if d.EventsTo > 0 {
-		p.add("delete events of thread", thread, `DELETE FROM event WHERE thread = ? AND "to" >= ? AND seq BETWEEN ? AND ?`,
-			thread, d.EventsFrom, d.EventsFrom, d.EventsTo)
+		p.add("delete events of thread", thread,
+			`DELETE FROM event WHERE thread = ? AND "to" >= ? AND seq BETWEEN ? AND ?`, thread, d.EventsFrom,
+			d.EventsFrom, d.EventsTo)
 		p.raiseSeq(d.EventsTo)
 	}
 	if d.MessagesFrom > 0 {
-		p.add("delete messages of thread", thread, `DELETE FROM message WHERE thread = ? AND n >= ?`, thread, d.MessagesFrom)
+		p.add("delete messages of thread", thread, `DELETE FROM message WHERE thread = ? AND n >= ?`, thread,
+			d.MessagesFrom)
 	}
 	for _, f := range d.Fields {
 		p.add("delete fields of thread", thread, `DELETE FROM field WHERE thread = ? AND name = ? AND version = ?`,

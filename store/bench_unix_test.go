@@ -70,7 +70,9 @@ func tail200(b *testing.B, every time.Duration) {
 		}
 		if (seq+int64(lane)*5)%1000 == 0 { // spread, as steps of different runs are
 			wg.Go(func() {
-				err := l.Commit(b.Context(), store.Batch{ThreadID: ids[lane], Events: []store.Event{{Seq: max(1, seq-999), To: seq, Data: folded}}})
+				err := l.Commit(b.Context(),
+					store.Batch{ThreadID: ids[lane],
+						Events: []store.Event{{Seq: max(1, seq-999), To: seq, Data: folded}}})
 				if err != nil {
 					b.Error(err)
 				}

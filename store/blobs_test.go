@@ -33,7 +33,8 @@ func pictureMessage(id string, pictures ...string) []byte {
 // blobsOf are how many blobs there are, and references to them.
 func blobsOf(t *testing.T, db *store.DB) [2]int64 {
 	t.Helper()
-	return [2]int64{must(db.Count(t.Context(), `SELECT count(*) FROM blob`))(t), must(db.Count(t.Context(), `SELECT count(*) FROM blob_use`))(t)}
+	return [2]int64{must(db.Count(t.Context(), `SELECT count(*) FROM blob`))(t),
+		must(db.Count(t.Context(), `SELECT count(*) FROM blob_use`))(t)}
 }
 
 func (s suite) ALargePictureIsStoredOnce(t *testing.T) {
@@ -45,7 +46,8 @@ func (s suite) ALargePictureIsStoredOnce(t *testing.T) {
 	asked := json.RawMessage(`{"input":{"messages":[` + string(first) + `]}}`)
 	before := bytes.Clone(first)
 	commit(t, db, store.Batch{
-		Thread: &store.Thread{ID: "t", Head: "c"}, Run: &store.Run{ID: "r", ThreadID: "t", Status: "running", Kwargs: asked},
+		Thread:   &store.Thread{ID: "t", Head: "c"},
+		Run:      &store.Run{ID: "r", ThreadID: "t", Status: "running", Kwargs: asked},
 		Messages: []store.MessageRow{{N: 1, ID: "a", Body: first}, {N: 2, ID: "b", Body: second}},
 		Fields:   []store.FieldRow{{Name: "viewed_images", Version: 1, Body: images}},
 		Checkpoints: []store.Checkpoint{{ID: "c", Card: store.Card{Messages: []store.Range{{From: 1, To: 2}},
@@ -85,12 +87,15 @@ func (s suite) BlobsGoWithTheLastRowThatHasThem(t *testing.T) {
 	db := s.open(t)
 	old, late := picture(1, 9<<10), picture(2, 9<<10)
 	commit(t, db, store.Batch{
-		Thread: &store.Thread{ID: "t", Head: "c"}, Messages: []store.MessageRow{{N: 1, ID: "a", Body: pictureMessage("a", old)}, {N: 2, ID: "b", Body: pictureMessage("b", old, late)}},
+		Thread: &store.Thread{ID: "t", Head: "c"},
+		Messages: []store.MessageRow{{N: 1, ID: "a", Body: pictureMessage("a", old)},
+			{N: 2, ID: "b", Body: pictureMessage("b", old, late)}},
 		Checkpoints: []store.Checkpoint{{ID: "c", Card: store.Card{Messages: []store.Range{{From: 1, To: 2}}}}},
 	})
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "copy", Head: "c"}, NewThread: true, CopyFrom: "t"})
 	same(t, "with a copy", blobsOf(t, db), [2]int64{4, 6})
-	commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{MessagesFrom: 2}, Patch: &store.ThreadPatch{Head: new(string)}})
+	commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{MessagesFrom: 2},
+		Patch: &store.ThreadPatch{Head: new(string)}})
 	same(t, "after a message is taken back", blobsOf(t, db), [2]int64{3, 4})
 	commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}})
 	same(t, "after the thread is deleted", blobsOf(t, db), [2]int64{2, 3})
@@ -118,7 +123,9 @@ func (s suite) OnlyTheStoreMakesReferences(t *testing.T) {
 		{N: 1, ID: "a", Body: pictureMessage("a", p)}, {N: 2, ID: "b", Body: forged}, {N: 3, ID: "c", Body: broken}}})
 	for n, want := range map[int64][]byte{2: forged, 3: broken} {
 		var got, meant any
-		if err := errors.Join(json.Unmarshal(must(db.Message(t.Context(), "t", n))(t).Body, &got), json.Unmarshal(want, &meant)); err != nil {
+		err := errors.Join(json.Unmarshal(must(db.Message(t.Context(), "t", n))(t).Body, &got),
+			json.Unmarshal(want, &meant))
+		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "a text", got, meant)
@@ -136,7 +143,9 @@ func (s suite) WhatIsNoBase64StaysInItsRow(t *testing.T) {
 		`{"content":"` + strings.Repeat("abcd", 1000) + `"}`,                            // short
 	} {
 		id := string(rune('a' + i))
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Messages: []store.MessageRow{{N: 1, ID: "m", Body: []byte(body)}}})
+		commit(t, db,
+			store.Batch{Thread: &store.Thread{ID: id},
+				Messages: []store.MessageRow{{N: 1, ID: "m", Body: []byte(body)}}})
 		same(t, "body", string(must(db.Message(t.Context(), id, 1))(t).Body), body)
 	}
 	same(t, "blobs", blobsOf(t, db), [2]int64{})
@@ -145,7 +154,9 @@ func (s suite) WhatIsNoBase64StaysInItsRow(t *testing.T) {
 func (s suite) CheckFindsWhatIsWrongWithBlobs(t *testing.T) {
 	db := s.open(t)
 	for _, id := range []string{"gone", "damaged"} {
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Messages: []store.MessageRow{{N: 1, ID: "m", Body: pictureMessage("m", picture(1, 9<<10))}}})
+		commit(t, db,
+			store.Batch{Thread: &store.Thread{ID: id},
+				Messages: []store.MessageRow{{N: 1, ID: "m", Body: pictureMessage("m", picture(1, 9<<10))}}})
 	}
 	for _, damage := range []string{
 		`DELETE FROM blob WHERE thread = 'gone'`,
@@ -158,7 +169,8 @@ func (s suite) CheckFindsWhatIsWrongWithBlobs(t *testing.T) {
 		}
 	}
 	found := strings.Join(must(db.Check(t.Context()))(t), "\n")
-	for _, want := range []string{"Thread gone needs blob", "of thread damaged is damaged.", "Nothing refers to 1 blobs.", "1 blobs are kept for rows that are gone."} {
+	for _, want := range []string{"Thread gone needs blob", "of thread damaged is damaged.",
+		"Nothing refers to 1 blobs.", "1 blobs are kept for rows that are gone."} {
 		if !strings.Contains(found, want) {
 			t.Errorf("%q is not in:\n%s", want, found)
 		}

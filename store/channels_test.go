@@ -22,7 +22,8 @@ func TestMessagesOfChatsAreTakenOnceAndInOrder(t *testing.T) {
 	if err != nil || len(again) != 0 {
 		t.Fatalf("took %+v twice: %v", again, err)
 	}
-	if v, err := db.KV(t.Context(), store.Global, store.ChannelSpace, "telegram offset"); err != nil || string(v) != "3" {
+	if v, err := db.KV(t.Context(), store.Global, store.ChannelSpace, "telegram offset"); err != nil ||
+		string(v) != "3" {
 		t.Errorf("cursor %q: %v", v, err)
 	}
 	turn := store.ChannelTurn{Run: "r1", Numbers: []int64{fresh[0].N}, Thread: &store.Thread{ID: "t1"},
@@ -105,10 +106,12 @@ func TestADeletedThreadIsForgottenByItsChat(t *testing.T) {
 	db := open(t)
 	if err := db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Thread: &store.Thread{ID: "t"},
 		Chat: store.ChannelChat{Provider: "slack", Chat: "c", Thread: "t"},
-		Out:  store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c", State: store.OutboundPlanned}}); err != nil {
+		Out: store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c",
+			State: store.OutboundPlanned}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true}); err != nil {
+	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"},
+		NewRun: true}); err != nil {
 		t.Fatal(err)
 	}
 	err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true})

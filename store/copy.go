@@ -17,7 +17,8 @@ func (p *batch) copyThread() {
 		WHERE id = ?1`, to, from)
 	p.add("copy the fields of thread", from, `INSERT INTO field(thread, name, version, body)
 		SELECT ?, name, version, body FROM field WHERE thread = ?`, to, from)
-	p.add("copy the checkpoints of thread", from, `INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next,
+	p.add("copy the checkpoints of thread", from,
+		`INSERT INTO checkpoint(thread, ns, id, parent, run, step, source, next,
 		meta, card, at) SELECT ?, ns, id, parent, run, step, source, next, meta, card, at
 		FROM checkpoint WHERE thread = ? AND id <= ?`, to, from, head)
 	p.add("copy the blobs of thread", from, `INSERT INTO blob(thread, hash, data)

@@ -27,7 +27,9 @@ func (s suite) ListsSayHowManyThreadsThereAre(t *testing.T) {
 		wg.Go(func() {
 			for n := range 25 {
 				id := fmt.Sprintf("t%d-%d", i, n)
-				if err := db.Commit(ctx, store.Batch{NewThread: true, Thread: &store.Thread{ID: id, Owner: fmt.Sprint("o", i%2)}}); err != nil {
+				err := db.Commit(ctx,
+					store.Batch{NewThread: true, Thread: &store.Thread{ID: id, Owner: fmt.Sprint("o", i%2)}})
+				if err != nil {
 					t.Error(err)
 					return
 				}

@@ -46,7 +46,9 @@ func crashChild(dir string) error {
 	}
 	for thread, deltas := range tail {
 		last := deltas[len(deltas)-1].Seq
-		if err := db.Commit(ctx, store.Batch{ThreadID: thread, Events: []store.Event{{Seq: deltas[0].Seq, To: last, Kind: "recovered"}}}); err != nil {
+		err := db.Commit(ctx,
+			store.Batch{ThreadID: thread, Events: []store.Event{{Seq: deltas[0].Seq, To: last, Kind: "recovered"}}})
+		if err != nil {
 			return err
 		}
 	}
@@ -96,10 +98,14 @@ func crashThread(ctx context.Context, db *store.DB, id string, seed uint64, say 
 		}
 		step++
 		head := fmt.Sprintf("c%08d", step)
-		b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head}, Messages: []store.MessageRow{{N: step, ID: head, Body: crashBody(head, step, r)}},
-			Fields:      []store.FieldRow{{Name: "f", Version: step, Body: []byte("{}")}},
-			Checkpoints: []store.Checkpoint{{ID: head, Card: store.Card{Messages: []store.Range{{From: 1, To: step}}, Fields: map[string]int64{"f": step}}}},
-			Events:      []store.Event{{Seq: from, To: seq, Kind: "step"}}}
+		b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head},
+			Messages: []store.MessageRow{{N: step, ID: head, Body: crashBody(head, step, r)}},
+			Fields:   []store.FieldRow{{Name: "f", Version: step, Body: []byte("{}")}},
+			Checkpoints: []store.Checkpoint{
+				{ID: head, Card: store.Card{Messages: []store.Range{{From: 1, To: step}},
+					Fields: map[string]int64{"f": step}}},
+			},
+			Events: []store.Event{{Seq: from, To: seq, Kind: "step"}}}
 		if step > 1 {
 			b.Checkpoints[0].Parent = fmt.Sprintf("c%08d", step-1)
 		}

@@ -45,7 +45,8 @@ func TestADatabaseThatCannotBeOpenedIsKeptAndSaysWhatToDo(t *testing.T) {
 			if err := os.WriteFile(copied, []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err = store.Open(t.Context(), store.Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), copied) {
+			_, err = store.Open(t.Context(), store.Config{Dir: dir})
+			if err == nil || !strings.Contains(err.Error(), copied) {
 				t.Errorf("the copy is not named: %v", err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != c.content {
@@ -58,7 +59,8 @@ func TestADatabaseThatCannotBeOpenedIsKeptAndSaysWhatToDo(t *testing.T) {
 // TestAnEmptyDatabaseWithoutThreadsIsANewOne, as a first start leaves it that was cut off.
 func TestAnEmptyDatabaseWithoutThreadsIsANewOne(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "fawn.db"), nil, 0o600), os.Mkdir(filepath.Join(dir, "threads"), 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "fawn.db"), nil, 0o600),
+		os.Mkdir(filepath.Join(dir, "threads"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	db, err := store.Open(t.Context(), store.Config{Dir: dir})
@@ -77,7 +79,8 @@ func TestAMissingDatabaseBesideThreadsIsNotMadeAnew(t *testing.T) {
 	path := filepath.Join(dir, "fawn.db")
 	file := filepath.Join(dir, "threads", "t1", "user-data", "workspace", "report.md")
 	for name, content := range map[string]string{file: "report", path + "-wal": "log"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +90,8 @@ func TestAMissingDatabaseBesideThreadsIsNotMadeAnew(t *testing.T) {
 		if d := (*store.DamagedError)(nil); !errors.As(err, &d) {
 			t.Fatalf("it was made anew: %v", err)
 		}
-		for _, want := range append(wants, path, "the file is missing", "thread folders", "Nothing was changed", "fawn fsck --data "+dir, "move the folder threads away") {
+		for _, want := range append(wants, path, "the file is missing", "thread folders", "Nothing was changed",
+			"fawn fsck --data "+dir, "move the folder threads away") {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("no %q in %v", want, err)
 			}

@@ -39,8 +39,9 @@ func (s suite) ThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: c.id, Owner: c.owner, Title: c.title, Metadata: json.RawMessage(c.meta),
-			CreatedAt: at, UpdatedAt: at.Add(time.Duration(-i) * time.Minute)}, Messages: []store.MessageRow{{N: 1, ID: "m" + c.id, Body: body}}})
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: c.id, Owner: c.owner, Title: c.title,
+			Metadata: json.RawMessage(c.meta), CreatedAt: at, UpdatedAt: at.Add(time.Duration(-i) * time.Minute)},
+			Messages: []store.MessageRow{{N: 1, ID: "m" + c.id, Body: body}}})
 	}
 	for name, c := range map[string]struct {
 		owner string
@@ -60,7 +61,8 @@ func (s suite) ThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
 		"keys of JSON are not text": {"ann", []string{"human"}, ""},
 		"other people's":            {"bob", []string{"heat"}, "c"},
 	} {
-		found, rest, err := db.FindThreads(ctx, store.Find{Owner: c.owner, Words: c.words, Limit: 9, Match: contentMatch(c.words...)})
+		found, rest, err := db.FindThreads(ctx,
+			store.Find{Owner: c.owner, Words: c.words, Limit: 9, Match: contentMatch(c.words...)})
 		got := ""
 		for _, f := range found {
 			got += f.ID
@@ -85,7 +87,9 @@ func (s suite) APageOfFoundThreadsGoesOnWhereItEnded(t *testing.T) {
 		if i%40 == 0 {
 			meta = `{"deerflow_pinned":true}`
 		}
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: fmt.Sprintf("t%03d", i), Title: "x", Metadata: json.RawMessage(meta), CreatedAt: at, UpdatedAt: at.Add(time.Duration(i/3) * time.Second)}})
+		commit(t, db,
+			store.Batch{Thread: &store.Thread{ID: fmt.Sprintf("t%03d", i), Title: "x", Metadata: json.RawMessage(meta),
+				CreatedAt: at, UpdatedAt: at.Add(time.Duration(i/3) * time.Second)}})
 	}
 	want, _, err := db.Threads(ctx, store.ThreadQuery{Owner: "default"})
 	if err != nil {

@@ -38,7 +38,8 @@ func TestFullDiskIsToldAndEndsWhenThereIsRoom(t *testing.T) {
 	if _, err := os.Stat(reserve); err == nil {
 		t.Error("the reserve was not freed")
 	}
-	if err := db.Commit(ctx, store.Batch{KV: []store.KV{{"", "s", "k", make([]byte, 100_000)}}}); !errors.Is(err, store.ErrFull) {
+	err := db.Commit(ctx, store.Batch{KV: []store.KV{{"", "s", "k", make([]byte, 100_000)}}})
+	if !errors.Is(err, store.ErrFull) {
 		t.Errorf("a great batch: %v", err)
 	}
 
@@ -53,7 +54,8 @@ func TestFullDiskIsToldAndEndsWhenThereIsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := "error"
-	commit(t, l, store.Batch{ThreadID: "a", Patch: &store.ThreadPatch{Status: &status}, Events: []store.Event{{Seq: 1, To: 4}}})
+	commit(t, l, store.Batch{ThreadID: "a", Patch: &store.ThreadPatch{Status: &status},
+		Events: []store.Event{{Seq: 1, To: 4}}})
 	if err := l.Wait(ctx, 0); err != nil {
 		t.Errorf("the lane is still broken after an event covered the loss: %v", err)
 	}

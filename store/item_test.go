@@ -15,7 +15,9 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 	db := s.open(t)
 	put := func(owner, namespace, key, value string) {
 		t.Helper()
-		if err := db.PutItem(t.Context(), owner, store.Item{Namespace: strings.Split(namespace, "."), Key: key, Value: json.RawMessage(value)}); err != nil {
+		err := db.PutItem(t.Context(), owner, store.Item{Namespace: strings.Split(namespace, "."), Key: key,
+			Value: json.RawMessage(value)})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,7 +32,8 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 	if err != nil || string(it.Value) != `{"n":6}` || it.UpdatedAt.Before(it.CreatedAt) {
 		t.Errorf("%+v %v", it, err)
 	}
-	for prefix, want := range map[string]int{"": 4, "users": 4, "users.u1": 2, "users.u10": 1, "users.u": 0, "nobody": 0} {
+	for prefix, want := range map[string]int{"": 4, "users": 4, "users.u1": 2, "users.u10": 1, "users.u": 0,
+		"nobody": 0} {
 		var labels []string
 		if prefix != "" {
 			labels = strings.Split(prefix, ".")
@@ -46,7 +49,8 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 	if _, err := db.Item(t.Context(), "", []string{"users", "u1"}, "a", false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("deleted: %v", err)
 	}
-	if it, err := db.Item(t.Context(), "eve", []string{"users", "u1"}, "a", false); err != nil || string(it.Value) != `{"n":5}` {
+	if it, err := db.Item(t.Context(), "eve", []string{"users", "u1"}, "a", false); err != nil ||
+		string(it.Value) != `{"n":5}` {
 		t.Errorf("somebody else's: %+v %v", it, err)
 	}
 }
@@ -54,7 +58,9 @@ func (s suite) ItemsAreFoundByNamespaceAndKey(t *testing.T) {
 func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
 	db := s.open(t)
 	for i := range 5 {
-		if err := db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: fmt.Sprint(i), Value: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}); err != nil {
+		err := db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: fmt.Sprint(i),
+			Value: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +74,8 @@ func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
 		limit, offset int
 		want          string
 	}{{9, 0, "3 4 1 "}, {1, 1, "4 "}, {9, 3, ""}, {9, 99, ""}} {
-		found, err := db.Items(t.Context(), "", store.ItemQuery{Prefix: []string{"n"}, Score: score, Limit: c.limit, Offset: c.offset})
+		found, err := db.Items(t.Context(), "", store.ItemQuery{Prefix: []string{"n"}, Score: score, Limit: c.limit,
+			Offset: c.offset})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,10 +92,14 @@ func (s suite) ItemsWithTheHighestScoreComeFirst(t *testing.T) {
 func (s suite) ExpiredItemsAreGone(t *testing.T) {
 	db := s.open(t)
 	n := []string{"n"}
-	if err := db.PutItem(t.Context(), "", store.Item{Namespace: n, Key: "brief", TTL: time.Nanosecond, Value: json.RawMessage(`{}`)}); err != nil {
+	err := db.PutItem(t.Context(), "", store.Item{Namespace: n, Key: "brief", TTL: time.Nanosecond,
+		Value: json.RawMessage(`{}`)})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PutItem(t.Context(), "", store.Item{Namespace: n, Key: "long", TTL: time.Hour, Value: json.RawMessage(`{}`)}); err != nil {
+	err = db.PutItem(t.Context(), "",
+		store.Item{Namespace: n, Key: "long", TTL: time.Hour, Value: json.RawMessage(`{}`)})
+	if err != nil {
 		t.Fatal(err)
 	}
 	for { // a millisecond is the least there is
@@ -100,7 +111,8 @@ func (s suite) ExpiredItemsAreGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err := db.Items(t.Context(), "", store.ItemQuery{Limit: 9, Refresh: true}); err != nil || len(found) != 1 || found[0].Key != "long" || found[0].TTL != time.Hour {
+	if found, err := db.Items(t.Context(), "", store.ItemQuery{Limit: 9, Refresh: true}); err != nil ||
+		len(found) != 1 || found[0].Key != "long" || found[0].TTL != time.Hour {
 		t.Errorf("%+v %v", found, err)
 	}
 	if err := db.ExpireItems(t.Context()); err != nil {
@@ -115,7 +127,9 @@ func (s suite) NamespacesAreListedOnce(t *testing.T) {
 	db := s.open(t)
 	for _, n := range []string{"a", "a.b", "a.b.c", "a.d.c", "a-b.x", "e.b.c"} {
 		for _, key := range []string{"1", "2"} {
-			if err := db.PutItem(t.Context(), "", store.Item{Namespace: strings.Split(n, "."), Key: key, Value: json.RawMessage(`{}`)}); err != nil {
+			err := db.PutItem(t.Context(), "",
+				store.Item{Namespace: strings.Split(n, "."), Key: key, Value: json.RawMessage(`{}`)})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -146,12 +160,14 @@ func TestFiltersCompareMembers(t *testing.T) {
 		filter string
 		want   bool
 	}{
-		{`null`, true}, {`{}`, true}, {`{"n":2}`, true}, {`{"n":2.0}`, true}, {`{"n":"2"}`, false}, {`{"n":2,"s":"c"}`, false},
-		{`{"none":null}`, true}, {`{"absent":null}`, false}, {`{"list":[1,2]}`, true}, {`{"list":[1]}`, false},
-		{`{"deep":{"a":1}}`, true}, {`{"deep":{"b":{"c":"y"}}}`, false}, {`{"deep":{"a":{"$gt":0}}}`, true}, {`{"s":{"a":1}}`, false},
-		{`{"n":{"$eq":2}}`, true}, {`{"n":{"$ne":2}}`, false}, {`{"absent":{"$ne":2}}`, true}, {`{"n":{"$gt":2}}`, false}, {`{"n":{"$gte":2}}`, true},
-		{`{"n":{"$gt":1,"$lt":3}}`, true}, {`{"n":{"$lte":1.5}}`, false}, {`{"s":{"$lt":"c"}}`, true}, {`{"s":{"$lt":3}}`, false},
-		{`{"on":{"$gt":false}}`, false}, {`{"absent":{"$lt":3}}`, false}, {`{"n":{"$lt":10000000000000000000000}}`, true},
+		{`null`, true}, {`{}`, true}, {`{"n":2}`, true}, {`{"n":2.0}`, true}, {`{"n":"2"}`, false},
+		{`{"n":2,"s":"c"}`, false}, {`{"none":null}`, true}, {`{"absent":null}`, false}, {`{"list":[1,2]}`, true},
+		{`{"list":[1]}`, false}, {`{"deep":{"a":1}}`, true}, {`{"deep":{"b":{"c":"y"}}}`, false},
+		{`{"deep":{"a":{"$gt":0}}}`, true}, {`{"s":{"a":1}}`, false}, {`{"n":{"$eq":2}}`, true},
+		{`{"n":{"$ne":2}}`, false}, {`{"absent":{"$ne":2}}`, true}, {`{"n":{"$gt":2}}`, false},
+		{`{"n":{"$gte":2}}`, true}, {`{"n":{"$gt":1,"$lt":3}}`, true}, {`{"n":{"$lte":1.5}}`, false},
+		{`{"s":{"$lt":"c"}}`, true}, {`{"s":{"$lt":3}}`, false}, {`{"on":{"$gt":false}}`, false},
+		{`{"absent":{"$lt":3}}`, false}, {`{"n":{"$lt":10000000000000000000000}}`, true},
 	} {
 		f, err := store.ParseFilter(json.RawMessage(c.filter))
 		if err != nil || f.Match([]byte(value)) != c.want {

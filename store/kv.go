@@ -53,7 +53,8 @@ func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error
 func (p *batch) putKV() {
 	for _, kv := range p.KV {
 		if kv.Body == nil {
-			p.add(kv.Space, kv.Key, `DELETE FROM kv WHERE owner = ? AND space = ? AND key = ?`, kv.Owner, kv.Space, kv.Key)
+			p.add(kv.Space, kv.Key, `DELETE FROM kv WHERE owner = ? AND space = ? AND key = ?`, kv.Owner,
+				kv.Space, kv.Key)
 			continue
 		}
 		p.add(kv.Space, kv.Key, `INSERT INTO kv(owner, space, key, body) VALUES (?, ?, ?, ?)

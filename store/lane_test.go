@@ -209,7 +209,8 @@ func (s suite) CommitsOfOneGroupKeepTheirOrder(t *testing.T) {
 	var wg sync.WaitGroup
 	first, second := make(chan error, 1), make(chan error, 1)
 	l.Append(1, []byte("x"))
-	wg.Go(func() { first <- l.Commit(ctx, store.Batch{ThreadID: "nothing", Patch: &store.ThreadPatch{}}) }) // fails alone
+	// fails alone
+	wg.Go(func() { first <- l.Commit(ctx, store.Batch{ThreadID: "nothing", Patch: &store.ThreadPatch{}}) })
 	wg.Go(func() { second <- l.Commit(ctx, store.Batch{ThreadID: "a", Events: []store.Event{{Seq: 1}}}) })
 	for range 50 {
 		l.Append(2, []byte("y"))
@@ -331,8 +332,11 @@ func (s suite) LanesAndReadersTogether(t *testing.T) {
 					}
 				}
 				head := fmt.Sprintf("c%03d", s)
-				err := l.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head, Touch: true}, Messages: []store.MessageRow{{s + 1, head, []byte(`{}`)}},
-					Checkpoints: []store.Checkpoint{{ID: head, Parent: parent, Card: store.Card{Messages: []store.Range{{1, s + 1}}}}}, Events: []store.Event{{Seq: from, To: seq}}})
+				err := l.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Head: &head, Touch: true},
+					Messages: []store.MessageRow{{s + 1, head, []byte(`{}`)}},
+					Checkpoints: []store.Checkpoint{{ID: head, Parent: parent,
+						Card: store.Card{Messages: []store.Range{{1, s + 1}}}}},
+					Events: []store.Event{{Seq: from, To: seq}}})
 				if err != nil {
 					t.Error(err)
 				}

@@ -76,7 +76,8 @@ func listed(list []stmt) string {
 
 func TestPlansWriteCleanText(t *testing.T) {
 	title := "a\x00b\xff"
-	p, err := plan(Batch{ThreadID: "t\x00", Patch: &ThreadPatch{Title: &title, Metadata: json.RawMessage("{\"a\":\"\xff\"}")}},
+	p, err := plan(Batch{ThreadID: "t\x00",
+		Patch: &ThreadPatch{Title: &title, Metadata: json.RawMessage("{\"a\":\"\xff\"}")}},
 		setting{now: time.UnixMilli(1)})
 	if err != nil {
 		t.Fatal(err)

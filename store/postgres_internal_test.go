@@ -77,7 +77,8 @@ func TestALostConnectionLosesNothing(t *testing.T) {
 				WHERE locktype = 'advisory' AND granted`)
 			cut <- err
 		}()
-		err := db.Commit(ctx, Batch{ThreadID: "t", Messages: []MessageRow{{N: n + 1, ID: fmt.Sprint(n), Body: []byte("{}")}}})
+		err := db.Commit(ctx,
+			Batch{ThreadID: "t", Messages: []MessageRow{{N: n + 1, ID: fmt.Sprint(n), Body: []byte("{}")}}})
 		if err := errors.Join(err, <-cut); err != nil {
 			t.Fatalf("commit %d: %v", n, err)
 		}

@@ -17,8 +17,8 @@ func TestPostgreSQL(t *testing.T) {
 // openPostgres opens what a folder stands for in a database.
 func openPostgres(t testing.TB, url, dir string) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(dir), Addr: "127.0.0.1:2026",
-		Log: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(context.Background(), store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(dir),
+		Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ func (s suite) RowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 	db := s.open(t)
 	newThread(t, db, "t")
 	row := func(n int64, turn int) store.MessageRow {
-		return store.MessageRow{N: n, ID: fmt.Sprint("m", turn, "-", n), Body: fmt.Appendf(nil, `{"n":%d,"turn":%d}`, n, turn)}
+		return store.MessageRow{N: n, ID: fmt.Sprint("m", turn, "-", n),
+			Body: fmt.Appendf(nil, `{"n":%d,"turn":%d}`, n, turn)}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
@@ -63,7 +64,8 @@ func (s suite) RowsKeptInMemoryAreThoseOfTheFile(t *testing.T) {
 					continue
 				}
 				newest := fmt.Sprintf(`"turn":%d}`, snap.Checkpoint.Step)
-				if got := string(snap.Messages[len(snap.Messages)-1].Body); len(snap.Messages) != 40 || !strings.HasSuffix(got, newest) {
+				if got := string(snap.Messages[len(snap.Messages)-1].Body); len(snap.Messages) != 40 ||
+					!strings.HasSuffix(got, newest) {
 					t.Errorf("%d messages in step %d, the last is %s", len(snap.Messages), snap.Checkpoint.Step, got)
 					return
 				}
@@ -89,13 +91,15 @@ func (s suite) RowsOfADeletedThreadAreForgotten(t *testing.T) {
 	card := store.Card{Messages: []store.Range{{From: 1, To: 2}}}
 	for _, body := range []string{"one", "two"} {
 		newThread(t, db, "t")
-		commit(t, db, store.Batch{ThreadID: "t", Messages: []store.MessageRow{{1, "a", []byte(body)}, {2, "b", []byte(body)}}})
+		commit(t, db,
+			store.Batch{ThreadID: "t", Messages: []store.MessageRow{{1, "a", []byte(body)}, {2, "b", []byte(body)}}})
 		for range 2 {
 			snap := must(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: "t", Card: card}))(t)
 			same(t, "messages", snap.Messages, []store.MessageRow{{1, "a", []byte(body)}, {2, "b", []byte(body)}})
 		}
 		commit(t, db, store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}})
-		if _, err := db.SnapshotOf(t.Context(), store.Checkpoint{Thread: "t", Card: card}); !errors.Is(err, store.ErrNotFound) {
+		_, err := db.SnapshotOf(t.Context(), store.Checkpoint{Thread: "t", Card: card})
+		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a deleted thread: %v", err)
 		}
 	}
@@ -157,7 +161,8 @@ func (s suite) RowsKeptInMemoryAreBounded(t *testing.T) {
 		}
 		commit(t, db, b)
 		for range 3 {
-			if got := len(must(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: id, Card: card}))(t).Messages); got != 6 {
+			got := len(must(db.SnapshotOf(t.Context(), store.Checkpoint{Thread: id, Card: card}))(t).Messages)
+			if got != 6 {
 				t.Fatalf("%d messages, want 6", got)
 			}
 		}

@@ -18,8 +18,9 @@ func (s suite) ThreadsAreFoundByWhatTheyContain(t *testing.T) {
 		{"c", "bob", "idle", `{"k":"1","flag":true,"none":null,"big":9007199254740993}`},
 		{"d", "ann", "idle", `{}`},
 	} {
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: c.id, Owner: c.owner, Status: c.status, Metadata: json.RawMessage(c.meta),
-			CreatedAt: at.Add(time.Duration(-i) * time.Minute), UpdatedAt: at.Add(time.Duration(i/2) * time.Minute), StateUpdatedAt: at}})
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: c.id, Owner: c.owner, Status: c.status,
+			Metadata: json.RawMessage(c.meta), CreatedAt: at.Add(time.Duration(-i) * time.Minute),
+			UpdatedAt: at.Add(time.Duration(i/2) * time.Minute), StateUpdatedAt: at}})
 	}
 	for name, c := range map[string]struct {
 		q     store.ThreadQuery
@@ -107,7 +108,8 @@ func BenchmarkSearchMetadata(b *testing.B) {
 	for k := range 10 {
 		wg.Go(func() {
 			for i := range 1000 {
-				th := store.Thread{ID: fmt.Sprint(k, "-", i), Metadata: fmt.Appendf(nil, `{"graph_id":"lead_agent","user":"u%d","n":12}`, i%20)}
+				th := store.Thread{ID: fmt.Sprint(k, "-", i),
+					Metadata: fmt.Appendf(nil, `{"graph_id":"lead_agent","user":"u%d","n":12}`, i%20)}
 				if err := db.Commit(b.Context(), store.Batch{Thread: &th}); err != nil {
 					b.Error(err)
 				}
@@ -116,7 +118,9 @@ func BenchmarkSearchMetadata(b *testing.B) {
 	}
 	wg.Wait()
 	for b.Loop() {
-		if _, n, err := db.Threads(b.Context(), store.ThreadQuery{Owner: "default", Metadata: json.RawMessage(`{"user":"u1"}`), Limit: 10}); err != nil || n != 500 {
+		_, n, err := db.Threads(b.Context(),
+			store.ThreadQuery{Owner: "default", Metadata: json.RawMessage(`{"user":"u1"}`), Limit: 10})
+		if err != nil || n != 500 {
 			b.Fatal(n, err)
 		}
 	}

@@ -17,14 +17,18 @@ func (s suite) AThreadIsUnseenFromTheEndOfARunUntilItIsLookedAt(t *testing.T) {
 	}
 	run := func(id, status string, last int64) {
 		t.Helper()
-		commit(t, db, store.Batch{Run: &store.Run{ID: id, ThreadID: "t", Status: status, StopReason: "why", FirstSeq: 1, LastSeq: last}})
+		commit(t, db,
+			store.Batch{Run: &store.Run{ID: id, ThreadID: "t", Status: status, StopReason: "why", FirstSeq: 1,
+				LastSeq: last}})
 	}
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c1"}, Checkpoints: []store.Checkpoint{{ID: "c1", Next: []string{"model"}}}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c1"},
+		Checkpoints: []store.Checkpoint{{ID: "c1", Next: []string{"model"}}}})
 	same(t, "without runs", marks(), store.Mark{Next: []string{"model"}})
 	run("a", "running", 0)
 	same(t, "while one runs", marks(), store.Mark{Next: []string{"model"}})
 	run("a", "success", 7)
-	same(t, "when it has ended", marks(), store.Mark{Next: []string{"model"}, Unseen: true, Status: "success", Reason: "why"})
+	same(t, "when it has ended", marks(), store.Mark{Next: []string{"model"}, Unseen: true, Status: "success",
+		Reason: "why"})
 	see("t")
 	same(t, "when it was looked at", marks(), store.Mark{Next: []string{"model"}, Status: "success", Reason: "why"})
 	run("b", "pending", 0)

@@ -10,7 +10,8 @@ import (
 
 func (s suite) ALinkShowsOneCheckpointUntilItIsTakenBack(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c2"}, Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2", Parent: "c1"}}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c2"},
+		Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2", Parent: "c1"}}})
 	gone := func(what string, err error) {
 		t.Helper()
 		if !errors.Is(err, store.ErrNotFound) {
@@ -57,7 +58,8 @@ func (s suite) ALinkGoesWithWhatItShows(t *testing.T) {
 	for name, d := range map[string]store.Delete{
 		"thread": {Thread: true}, "checkpoint": {Checkpoints: []string{"c1"}}, "history": {History: true},
 	} {
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: name, Head: "c2"}, Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2"}}})
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: name, Head: "c2"},
+			Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2"}}})
 		must(db.PutShare(ctx, store.Share{Thread: name, Token: name, Checkpoint: "c1"}))(t)
 		commit(t, db, store.Batch{ThreadID: name, Delete: &d})
 		if _, err := db.ShareByToken(ctx, name); !errors.Is(err, store.ErrNotFound) {
@@ -68,7 +70,8 @@ func (s suite) ALinkGoesWithWhatItShows(t *testing.T) {
 		}
 	}
 	// A link to the head outlives the history.
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "h", Head: "c2"}, Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2"}}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "h", Head: "c2"},
+		Checkpoints: []store.Checkpoint{{ID: "c1"}, {ID: "c2"}}})
 	must(db.PutShare(ctx, store.Share{Thread: "h", Token: "h", Checkpoint: "c2"}))(t)
 	commit(t, db, store.Batch{ThreadID: "h", Delete: &store.Delete{History: true}})
 	must(db.ShareByToken(ctx, "h"))(t)

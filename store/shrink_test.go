@@ -57,9 +57,12 @@ func TestDeletedTextIsGoneFromTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	db := openAt(t, dir)
 	text := []byte(strings.Repeat(secret+" ", 1000))
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "gone", Title: secret}, Messages: []store.MessageRow{{1, "m", text}, {2, "n", []byte(secret)}},
-		Fields: []store.FieldRow{{"f", 1, text}}, Events: []store.Event{{Seq: 1, Data: text}}, Run: &store.Run{ID: "r", ThreadID: "gone", Kwargs: []byte(`"` + secret + `"`)}})
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "kept"}, Messages: []store.MessageRow{{1, "m", []byte("kept text")}}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "gone", Title: secret},
+		Messages: []store.MessageRow{{1, "m", text}, {2, "n", []byte(secret)}},
+		Fields:   []store.FieldRow{{"f", 1, text}}, Events: []store.Event{{Seq: 1, Data: text}},
+		Run: &store.Run{ID: "r", ThreadID: "gone", Kwargs: []byte(`"` + secret + `"`)}})
+	commit(t, db,
+		store.Batch{Thread: &store.Thread{ID: "kept"}, Messages: []store.MessageRow{{1, "m", []byte("kept text")}}})
 	l := db.OpenLane("gone", func(int64) {})
 	l.Append(2, []byte(secret))
 	flush(t, l)

@@ -70,9 +70,10 @@ func longThread(t testing.TB, db *store.DB, steps int) (raw int64) {
 		}
 		data, _ := json.Marshal(deltas)
 		head := fmt.Sprintf("1f0c0de0-%04x-6000-8000-%012d", s, s)
-		b.Checkpoints = []store.Checkpoint{{ID: head, Parent: parent, Run: "0197c0de-0000-7000-8000-00000000aaaa", Step: s, Source: "loop", Next: []string{"model"},
-			Meta: json.RawMessage(`{"node":"model"}`), Card: card}}
-		b.Events = []store.Event{{Seq: from, To: seq, Run: "0197c0de-0000-7000-8000-00000000aaaa", Kind: "step", Data: data}}
+		b.Checkpoints = []store.Checkpoint{{ID: head, Parent: parent, Run: "0197c0de-0000-7000-8000-00000000aaaa",
+			Step: s, Source: "loop", Next: []string{"model"}, Meta: json.RawMessage(`{"node":"model"}`), Card: card}}
+		b.Events = []store.Event{{Seq: from, To: seq, Run: "0197c0de-0000-7000-8000-00000000aaaa", Kind: "step",
+			Data: data}}
 		b.Patch = &store.ThreadPatch{Head: &head, Touch: true}
 		commit(t, l, b)
 		parent = head
@@ -122,16 +123,19 @@ func TestStorageGrowsWithContentNotWithSteps(t *testing.T) {
 	}
 	db = openAt(t, dir)
 	total := must(db.Size(t.Context()))(t)
-	free := must(db.Count(t.Context(), "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"))(t)
+	free := must(db.Count(t.Context(),
+		"SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"))(t)
 	state := int64(0)
 	for _, table := range []string{"thread", "message", "field", "checkpoint", "event", "run", "tail"} {
-		n := must(db.Count(t.Context(), "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? OR name LIKE 'sqlite_autoindex_' || ? || '_%'", table, table))(t)
+		n := must(db.Count(t.Context(),
+			"SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? OR name LIKE 'sqlite_autoindex_' || ? || '_%'", table, table))(t)
 		t.Logf("%-10s %8d bytes", table, n)
 		if table == "message" || table == "field" || table == "checkpoint" {
 			state += n
 		}
 	}
-	t.Logf("content %d, state %d (%.2fx), file %d (%.2fx) of which free %d", raw, state, float64(state)/float64(raw), total, float64(total)/float64(raw), free)
+	t.Logf("content %d, state %d (%.2fx), file %d (%.2fx) of which free %d", raw, state, float64(state)/float64(raw),
+		total, float64(total)/float64(raw), free)
 	if state > 2*raw {
 		t.Errorf("messages, fields and cards take %d bytes for %d bytes of content", state, raw)
 	}

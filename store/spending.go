@@ -27,11 +27,13 @@ func (p *batch) putSpending() {
 	for _, s := range p.Spending {
 		if s.Thread == "" {
 			p.add("write spending on", s.Purpose, columns+`VALUES (?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				orDefault(s.Owner, DefaultOwner), s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost, s.Currency, now)
+				orDefault(s.Owner, DefaultOwner), s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost,
+				s.Currency, now)
 			continue
 		}
-		p.add("write spending on", s.Purpose, columns+`SELECT owner, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM thread WHERE id = ?`,
-			s.Run, s.Purpose, s.Model, s.Input, s.Output, s.Total, s.Cost, s.Currency, now, s.Thread)
+		p.add("write spending on", s.Purpose,
+			columns+`SELECT owner, id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM thread WHERE id = ?`, s.Run, s.Purpose, s.Model,
+			s.Input, s.Output, s.Total, s.Cost, s.Currency, now, s.Thread)
 	}
 }
 
@@ -101,7 +103,8 @@ func (db *DB) SideCalls(ctx context.Context, thread string) ([]SideCalls, error)
 		FROM spending WHERE thread = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
 		[]any{thread}, func(rows *sql.Rows) (bool, error) {
 			var s SideCalls
-			err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output, &s.Total, &s.Cost)
+			err := rows.Scan(&s.Run, &s.Purpose, &s.Model, &s.Currency, &s.Calls, &s.Input, &s.Output,
+				&s.Total, &s.Cost)
 			list = append(list, s)
 			return true, err
 		})

@@ -14,10 +14,14 @@ import (
 func (s suite) WhatWasSpentAddsUp(t *testing.T) {
 	db := s.open(t)
 	run := func(id, status, kwargs, usage string) store.Batch {
-		return store.Batch{ThreadID: "t", Run: &store.Run{ID: id, ThreadID: "t", Status: status, Kwargs: json.RawMessage(kwargs), Usage: json.RawMessage(usage)}}
+		return store.Batch{ThreadID: "t", Run: &store.Run{ID: id, ThreadID: "t", Status: status,
+			Kwargs: json.RawMessage(kwargs), Usage: json.RawMessage(usage)}}
 	}
 	side := func(thread, run, model string, tokens int, cost float64) store.Batch {
-		return store.Batch{Spending: []store.Spending{{Thread: thread, Run: run, Purpose: "title", Model: model, Input: tokens - 1, Output: 1, Total: tokens, Cost: cost, Currency: "USD"}}}
+		return store.Batch{
+			Spending: []store.Spending{{Thread: thread, Run: run, Purpose: "title", Model: model, Input: tokens - 1,
+				Output: 1, Total: tokens, Cost: cost, Currency: "USD"}},
+		}
 	}
 	for _, b := range []store.Batch{
 		{Thread: &store.Thread{ID: "t", Owner: "eve"}},
@@ -25,7 +29,8 @@ func (s suite) WhatWasSpentAddsUp(t *testing.T) {
 		run("new", "success", `{}`, `{"total_tokens":30,"by_model":{"big":{"total_tokens":20,"input_tokens":15,"output_tokens":5,"cost":0.5,"currency":"EUR"},"small":{"total_tokens":10}}}`),
 		run("none", "error", `{}`, `{"total_tokens":0}`),
 		run("now", "running", `{}`, `{}`),
-		side("t", "new", "small", 7, 0.25), side("t", "now", "small", 3, 0), side("gone", "new", "small", 99, 9), side("", "", "small", 2, 1),
+		side("t", "new", "small", 7, 0.25), side("t", "now", "small", 3, 0), side("gone", "new", "small", 99, 9),
+		side("", "", "small", 2, 1),
 	} {
 		if b.Run != nil {
 			b.Run.Owner = "eve"
@@ -44,7 +49,8 @@ func (s suite) WhatWasSpentAddsUp(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("thread: %+v %v", got, err)
 	}
-	if got, err = db.SpentIn(t.Context(), "t", true); err != nil || len(got) != 4 || got[3].Total != 10 || got[3].Runs != 2 {
+	if got, err = db.SpentIn(t.Context(), "t", true); err != nil || len(got) != 4 || got[3].Total != 10 ||
+		got[3].Runs != 2 {
 		t.Errorf("with what is in progress: %+v %v", got, err)
 	}
 	r, err := db.Run(t.Context(), "new")

@@ -64,7 +64,8 @@ func (s suite) TextIsWhatEveryDatabaseTakes(t *testing.T) {
 		Messages: []store.MessageRow{{N: 1, ID: "m\x00", Body: body}},
 		KV:       []store.KV{{Space: "s", Key: "k\xff", Body: body}}})
 	th := must(db.Thread(ctx, "t\x00"))(t)
-	same(t, "thread", []string{th.ID, th.Title, string(th.Metadata)}, []string{"t\uFFFD", "a\uFFFDb\uFFFD", `{"name":"x"}`})
+	same(t, "thread", []string{th.ID, th.Title, string(th.Metadata)},
+		[]string{"t\uFFFD", "a\uFFFDb\uFFFD", `{"name":"x"}`})
 	run := must(db.Run(ctx, "r\x00"))(t)
 	same(t, "run", []string{run.ID, run.ThreadID, run.Error}, []string{"r\uFFFD", "t\uFFFD", "no\uFFFD"})
 	same(t, "message", must(db.Message(ctx, "t\x00", 1))(t), store.MessageRow{N: 1, ID: "m\uFFFD", Body: body})
@@ -82,20 +83,26 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.UTC)
 func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := s.openAt(t, dir)
-	th := store.Thread{ID: "t1", Owner: "ann", Status: "busy", Title: "Deer", Metadata: json.RawMessage(`{"a":1}`), Config: json.RawMessage(`{"b":2}`),
-		Head: "c2", CreatedAt: at, UpdatedAt: at.Add(time.Second), StateUpdatedAt: at.Add(2 * time.Second)}
-	run := store.Run{ID: "r1", ThreadID: "t1", AssistantID: "lead_agent", Status: "running", Multitask: "enqueue", StopReason: "s", Error: "e", BaseCheckpoint: "c1", Owner: "ann",
-		Metadata: json.RawMessage(`{"m":1}`), Kwargs: json.RawMessage(`{"k":1}`), Usage: json.RawMessage(`{"u":1}`), FirstSeq: 1, LastSeq: 9, Attempt: 2, CreatedAt: at, UpdatedAt: at}
+	th := store.Thread{ID: "t1", Owner: "ann", Status: "busy", Title: "Deer", Metadata: json.RawMessage(`{"a":1}`),
+		Config: json.RawMessage(`{"b":2}`), Head: "c2", CreatedAt: at, UpdatedAt: at.Add(time.Second),
+		StateUpdatedAt: at.Add(2 * time.Second)}
+	run := store.Run{ID: "r1", ThreadID: "t1", AssistantID: "lead_agent", Status: "running", Multitask: "enqueue",
+		StopReason: "s", Error: "e", BaseCheckpoint: "c1", Owner: "ann", Metadata: json.RawMessage(`{"m":1}`),
+		Kwargs: json.RawMessage(`{"k":1}`), Usage: json.RawMessage(`{"u":1}`), FirstSeq: 1, LastSeq: 9, Attempt: 2,
+		CreatedAt: at, UpdatedAt: at}
 	card := store.Card{Messages: []store.Range{{1, 1}, {3, 3}, {2, 2}}, Fields: map[string]int64{"title": 2}}
 	cps := []store.Checkpoint{
 		{ID: "c1", Thread: "t1", Run: "r1", Step: -1, Source: "input", Next: []string{"model"}, Meta: json.RawMessage(`{"x":1}`), Card: store.Card{Messages: []store.Range{{1, 1}}}, At: at},
 		{ID: "c2", Parent: "c1", Thread: "t1", Run: "r1", Step: 0, Source: "loop", Next: []string{}, Meta: json.RawMessage(`{}`), Card: card, At: at},
 	}
-	events := []store.Event{{Thread: "t1", Seq: 1, To: 4, Run: "r1", Kind: "text", Data: []byte("abcd")}, {Thread: "t1", Seq: 5, To: 5, Run: "r1", Kind: "end", Data: []byte("x")}}
+	events := []store.Event{{Thread: "t1", Seq: 1, To: 4, Run: "r1", Kind: "text", Data: []byte("abcd")},
+		{Thread: "t1", Seq: 5, To: 5, Run: "r1", Kind: "end", Data: []byte("x")}}
 	commit(t, db, store.Batch{Thread: &th, NewThread: true, Run: &run,
-		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {2, "m2", []byte(`{"n":2}`)}, {3, "m3", []byte(`{"n":3}`)}},
-		Fields:   []store.FieldRow{{"title", 1, []byte(`"a"`)}, {"title", 2, []byte(`"b"`)}}, Checkpoints: cps, Events: events,
-		KV: []store.KV{{"", "s", "k", []byte("v")}, {"", "s", "empty", []byte{}}, {"", "s", "a", []byte("1")}}})
+		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {2, "m2", []byte(`{"n":2}`)},
+			{3, "m3", []byte(`{"n":3}`)}},
+		Fields: []store.FieldRow{{"title", 1, []byte(`"a"`)}, {"title", 2, []byte(`"b"`)}}, Checkpoints: cps,
+		Events: events,
+		KV:     []store.KV{{"", "s", "k", []byte("v")}, {"", "s", "empty", []byte{}}, {"", "s", "a", []byte("1")}}})
 	db = s.reopen(t, db, dir)
 
 	same(t, "thread", must(db.Thread(ctx, "t1"))(t), th)
@@ -104,17 +111,21 @@ func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	same(t, "checkpoint", must(db.Checkpoint(ctx, "t1", "", "c1"))(t), cps[0])
 	same(t, "history", must(db.Checkpoints(ctx, "t1", "", "", 0, nil))(t), []store.Checkpoint{cps[1], cps[0]})
 	same(t, "older", must(db.Checkpoints(ctx, "t1", "", "c2", 5, nil))(t), cps[:1])
-	same(t, "matched", must(db.Checkpoints(ctx, "t1", "", "", 1, func(c store.Checkpoint) bool { return c.Source == "input" }))(t), cps[:1])
+	same(t, "matched",
+		must(db.Checkpoints(ctx, "t1", "", "", 1, func(c store.Checkpoint) bool { return c.Source == "input" }))(t),
+		cps[:1])
 	snap := must(db.Snapshot(ctx, "t1", ""))(t)
 	same(t, "snapshot", snap, store.Snapshot{Checkpoint: cps[1],
-		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {3, "m3", []byte(`{"n":3}`)}, {2, "m2", []byte(`{"n":2}`)}},
-		Fields:   map[string][]byte{"title": []byte(`"b"`)}, Incarnation: snap.Incarnation})
+		Messages: []store.MessageRow{{1, "m1", []byte(`{"n":1}`)}, {3, "m3", []byte(`{"n":3}`)},
+			{2, "m2", []byte(`{"n":2}`)}},
+		Fields: map[string][]byte{"title": []byte(`"b"`)}, Incarnation: snap.Incarnation})
 	same(t, "older snapshot", len(must(db.SnapshotOf(ctx, cps[0]))(t).Messages), 1)
 	same(t, "max message", must(db.MaxMessage(ctx, "t1"))(t), int64(3))
 	same(t, "message", must(db.Message(ctx, "t1", 2))(t), store.MessageRow{2, "m2", []byte(`{"n":2}`)})
 	same(t, "field", must(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
 	same(t, "versions", must(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
-	same(t, "standing", must(db.Standing(ctx, "t1"))(t), store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}})
+	same(t, "standing", must(db.Standing(ctx, "t1"))(t),
+		store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}})
 	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
 	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
 	same(t, "kv", must(db.KV(ctx, "", "s", "k"))(t), []byte("v"))
@@ -147,16 +158,19 @@ func (s suite) WhatIsNotThereIsErrNotFound(t *testing.T) {
 		},
 		"run of a deleted thread": func() error { return db.Commit(ctx, store.Batch{Run: &store.Run{ID: "r", ThreadID: "x"}}) },
 		"run and patch of a deleted thread": func() error {
-			return db.Commit(ctx, store.Batch{ThreadID: "x", Run: &store.Run{ID: "r", ThreadID: "x"}, Patch: &store.ThreadPatch{}, Events: []store.Event{{Seq: 1}}})
+			return db.Commit(ctx, store.Batch{ThreadID: "x", Run: &store.Run{ID: "r", ThreadID: "x"},
+				Patch: &store.ThreadPatch{}, Events: []store.Event{{Seq: 1}}})
 		},
 		"standing": func() error { _, err := db.Standing(ctx, "x"); return err },
 		"delete":   func() error { return db.Commit(ctx, store.Batch{ThreadID: "x", Delete: &store.Delete{Thread: true}}) },
 		"card with a missing row": func() error {
-			_, err := db.SnapshotOf(ctx, store.Checkpoint{Thread: "empty", Card: store.Card{Messages: []store.Range{{1, 2}}}})
+			_, err := db.SnapshotOf(ctx,
+				store.Checkpoint{Thread: "empty", Card: store.Card{Messages: []store.Range{{1, 2}}}})
 			return err
 		},
 		"card with a missing field": func() error {
-			_, err := db.SnapshotOf(ctx, store.Checkpoint{Thread: "empty", Card: store.Card{Fields: map[string]int64{"a": 1}}})
+			_, err := db.SnapshotOf(ctx,
+				store.Checkpoint{Thread: "empty", Card: store.Card{Fields: map[string]int64{"a": 1}}})
 			return err
 		},
 	} {
@@ -165,14 +179,16 @@ func (s suite) WhatIsNotThereIsErrNotFound(t *testing.T) {
 		}
 	}
 	same(t, "last of nothing", must(db.LastSeq(ctx, "x"))(t), int64(0))
-	same(t, "standing of an empty thread", must(db.Standing(ctx, "empty"))(t), store.Standing{Fields: map[string]int64{}})
+	same(t, "standing of an empty thread", must(db.Standing(ctx, "empty"))(t),
+		store.Standing{Fields: map[string]int64{}})
 	checkClean(t, db)
 }
 
 func (s suite) RowsAreWrittenOnce(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
-	first := store.Batch{Thread: &store.Thread{ID: "t", Title: "first"}, NewThread: true, Messages: []store.MessageRow{{1, "m", []byte("1")}},
-		Fields: []store.FieldRow{{"f", 1, []byte("1")}}, Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1, To: 3}}}
+	first := store.Batch{Thread: &store.Thread{ID: "t", Title: "first"}, NewThread: true,
+		Messages: []store.MessageRow{{1, "m", []byte("1")}}, Fields: []store.FieldRow{{"f", 1, []byte("1")}},
+		Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1, To: 3}}}
 	commit(t, db, first)
 	title := "changed"
 	for name, c := range map[string]struct {
@@ -198,10 +214,15 @@ func (s suite) RowsAreWrittenOnce(t *testing.T) {
 
 func (s suite) PatchKeepsWhatItDoesNotName(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Title: "a", Status: "idle", Metadata: json.RawMessage(`{"a":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}})
+	commit(t, db,
+		store.Batch{Thread: &store.Thread{ID: "t", Title: "a", Status: "idle", Metadata: json.RawMessage(`{"a":1}`),
+			CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}})
 	head, empty := "h", ""
-	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head, Title: &empty, Config: json.RawMessage(`{"c":1}`)}})
-	want := store.Thread{ID: "t", Owner: "default", Status: "idle", Head: "h", Metadata: json.RawMessage(`{"a":1}`), Config: json.RawMessage(`{"c":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}
+	commit(t, db,
+		store.Batch{ThreadID: "t",
+			Patch: &store.ThreadPatch{Head: &head, Title: &empty, Config: json.RawMessage(`{"c":1}`)}})
+	want := store.Thread{ID: "t", Owner: "default", Status: "idle", Head: "h", Metadata: json.RawMessage(`{"a":1}`),
+		Config: json.RawMessage(`{"c":1}`), CreatedAt: at, UpdatedAt: at, StateUpdatedAt: at}
 	same(t, "patched", must(db.Thread(ctx, "t"))(t), want)
 	before := time.Now().Truncate(time.Millisecond)
 	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Touch: true, StateTouch: true}})
@@ -215,7 +236,9 @@ func (s suite) RunsAreListedNewestFirst(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "t")
 	for i, status := range []string{"success", "running", "pending", "error", "pending"} {
-		commit(t, db, store.Batch{Run: &store.Run{ID: fmt.Sprint("r", i), ThreadID: "t", Status: status, CreatedAt: at.Add(time.Duration(i) * time.Second)}})
+		commit(t, db,
+			store.Batch{Run: &store.Run{ID: fmt.Sprint("r", i), ThreadID: "t", Status: status,
+				CreatedAt: at.Add(time.Duration(i) * time.Second)}})
 	}
 	ids := func(runs []store.Run, err error) (ids []string) {
 		for _, r := range must(runs, err)(t) {
@@ -233,8 +256,12 @@ func (s suite) EventsPageByWhereTheyEnd(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	newThread(t, db, "t")
 	// 3..9 encloses 5, which was durable before it.
-	commit(t, db, store.Batch{ThreadID: "t", Events: []store.Event{{Seq: 1, To: 2, Data: []byte("aa")}, {Seq: 5, Data: []byte("b")}}})
-	commit(t, db, store.Batch{ThreadID: "t", Events: []store.Event{{Seq: 3, To: 9, Data: []byte("cccc")}, {Seq: 10, To: 12, Data: []byte("d")}}})
+	commit(t, db,
+		store.Batch{ThreadID: "t",
+			Events: []store.Event{{Seq: 1, To: 2, Data: []byte("aa")}, {Seq: 5, Data: []byte("b")}}})
+	commit(t, db,
+		store.Batch{ThreadID: "t",
+			Events: []store.Event{{Seq: 3, To: 9, Data: []byte("cccc")}, {Seq: 10, To: 12, Data: []byte("d")}}})
 	for name, c := range map[string]struct {
 		after, until int64
 		limit        int
@@ -260,12 +287,16 @@ func (s suite) RollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	head := "c1"
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "c2"}, Run: &store.Run{ID: "r", ThreadID: "t"},
-		Messages:    []store.MessageRow{{1, "a", nil}, {2, "b", nil}},
-		Fields:      []store.FieldRow{{"f", 1, nil}, {"f", 2, nil}},
-		Checkpoints: []store.Checkpoint{{ID: "c1", Card: store.Card{Messages: []store.Range{{1, 1}}, Fields: map[string]int64{"f": 1}}}, {ID: "c2", Parent: "c1"}, {ID: "s1", NS: "tools:1"}},
-		Events:      []store.Event{{Seq: 1, To: 3}, {Seq: 4, To: 6}, {Seq: 7, To: 9}}})
-	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head}, Delete: &store.Delete{Runs: []string{"r"}, Checkpoints: []string{"c2", "s1"},
-		EventsFrom: 4, EventsTo: 9, MessagesFrom: 2, Fields: []store.FieldRow{{Name: "f", Version: 2}}}})
+		Messages: []store.MessageRow{{1, "a", nil}, {2, "b", nil}},
+		Fields:   []store.FieldRow{{"f", 1, nil}, {"f", 2, nil}},
+		Checkpoints: []store.Checkpoint{
+			{ID: "c1", Card: store.Card{Messages: []store.Range{{1, 1}}, Fields: map[string]int64{"f": 1}}},
+			{ID: "c2", Parent: "c1"}, {ID: "s1", NS: "tools:1"},
+		},
+		Events: []store.Event{{Seq: 1, To: 3}, {Seq: 4, To: 6}, {Seq: 7, To: 9}}})
+	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Head: &head},
+		Delete: &store.Delete{Runs: []string{"r"}, Checkpoints: []string{"c2", "s1"}, EventsFrom: 4, EventsTo: 9,
+			MessagesFrom: 2, Fields: []store.FieldRow{{Name: "f", Version: 2}}}})
 	checkClean(t, db)
 	for table, want := range map[string]int64{"run": 0, "checkpoint": 1, "message": 1, "field": 1, "event": 1} {
 		same(t, table, must(db.Count(ctx, "SELECT count(*) FROM "+table))(t), want)
@@ -276,8 +307,9 @@ func (s suite) RollbackLeavesNoTraceAndReusesNoNumber(t *testing.T) {
 func (s suite) DeletedThreadLeavesNoRows(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	for _, id := range []string{"gone", "kept"} {
-		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Run: &store.Run{ID: "r" + id, ThreadID: id}, Messages: []store.MessageRow{{1, "a", nil}},
-			Fields: []store.FieldRow{{"f", 1, nil}}, Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1}}})
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: id}, Run: &store.Run{ID: "r" + id, ThreadID: id},
+			Messages: []store.MessageRow{{1, "a", nil}}, Fields: []store.FieldRow{{"f", 1, nil}},
+			Checkpoints: []store.Checkpoint{{ID: "c"}}, Events: []store.Event{{Seq: 1}}})
 	}
 	commit(t, db, store.Batch{ThreadID: "gone", Delete: &store.Delete{Thread: true}})
 	for _, table := range []string{"run", "checkpoint", "message", "field", "event", "thread"} {
@@ -288,17 +320,23 @@ func (s suite) DeletedThreadLeavesNoRows(t *testing.T) {
 
 func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "nohead"}, Messages: []store.MessageRow{{1, "a", nil}, {2, "a", nil}, {4, "a", nil}}, Fields: []store.FieldRow{{"f", 1, nil}},
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t", Head: "nohead"},
+		Messages: []store.MessageRow{{1, "a", nil}, {2, "a", nil}, {4, "a", nil}},
+		Fields:   []store.FieldRow{{"f", 1, nil}},
 		Checkpoints: []store.Checkpoint{
 			{ID: "c1", Parent: "noparent", Card: store.Card{Messages: []store.Range{{1, 2}, {4, 4}}, Fields: map[string]int64{"f": 1}}},
 			{ID: "c2", Card: store.Card{Messages: []store.Range{{2, 4}}, Fields: map[string]int64{"f": 2, "g": 1}}},
 			{ID: "c3", Card: store.Card{Messages: []store.Range{{5, 5}}}},
 		}})
-	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u", Status: "busy"}, Run: &store.Run{ID: "r", ThreadID: "u", Status: "success", FirstSeq: 2, LastSeq: 20},
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u", Status: "busy"},
+		Run:    &store.Run{ID: "r", ThreadID: "u", Status: "success", FirstSeq: 2, LastSeq: 20},
 		Events: []store.Event{{Seq: 1, To: 3}, {Seq: 7, To: 9}, {Seq: 10, To: 18}}})
 	for _, damage := range []string{
-		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', CAST('' AS {bytes}))`, `INSERT INTO message VALUES ('ghost', 1, '', CAST('' AS {bytes}))`, `INSERT INTO field VALUES ('ghost', 'f', 1, CAST('' AS {bytes}))`,
-		`INSERT INTO feedback VALUES ('f', 'default', 'ghost', '', '', 1, NULL, 1)`, `INSERT INTO audit(thread, kind, upto, body) VALUES ('ghost', '', 1, '')`,
+		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', CAST('' AS {bytes}))`,
+		`INSERT INTO message VALUES ('ghost', 1, '', CAST('' AS {bytes}))`,
+		`INSERT INTO field VALUES ('ghost', 'f', 1, CAST('' AS {bytes}))`,
+		`INSERT INTO feedback VALUES ('f', 'default', 'ghost', '', '', 1, NULL, 1)`,
+		`INSERT INTO audit(thread, kind, upto, body) VALUES ('ghost', '', 1, '')`,
 		`INSERT INTO kv(owner, space, key, body) VALUES ('', 'thread_ttl', 'ghost', CAST('' AS {bytes})), ('', 'thread_x', 'ghost more', CAST('' AS {bytes})), ('', 'thread_x', 't more', CAST('' AS {bytes})),
 			('', 'thread_document', 'unsent a.pdf', CAST('' AS {bytes}))`,
 		`UPDATE thread SET seq = 5 WHERE id = 'u'`,
@@ -327,7 +365,8 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 		"Checkpoint c1 of thread t has parent noparent, which does not exist.",
 	}
 	want = append(want, content...)
-	want = append(want, "Thread u counts events up to 5 and has one that ends at 18.", "Thread u is busy, and no run of it is open.")
+	want = append(want, "Thread u counts events up to 5 and has one that ends at 18.",
+		"Thread u is busy, and no run of it is open.")
 	same(t, "findings", must(db.Check(ctx))(t), want)
 
 	did := must(db.Repair(ctx))(t)
@@ -338,7 +377,9 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 	same(t, "head", must(db.Thread(ctx, "t"))(t).Head, "c3")
 	same(t, "status", must(db.Thread(ctx, "u"))(t).Status, "idle")
 	same(t, "last number", must(db.LastSeq(ctx, "u"))(t), int64(18))
-	again := slices.DeleteFunc(must(db.Repair(ctx))(t), func(did string) bool { return strings.HasPrefix(did, "a copy from before") })
+	again := slices.DeleteFunc(must(db.Repair(ctx))(t), func(did string) bool {
+		return strings.HasPrefix(did, "a copy from before")
+	})
 	if len(again) != 0 {
 		t.Errorf("the second repair says %q", again)
 	}
@@ -349,7 +390,8 @@ func (s suite) APatchedThreadKeepsItsLastNumber(t *testing.T) {
 	newThread(t, db, "t")
 	title := "a"
 	for _, to := range []int64{4, 9} {
-		commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}, Events: []store.Event{{Thread: "t", Seq: to, To: to}}})
+		commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title},
+			Events: []store.Event{{Thread: "t", Seq: to, To: to}}})
 	}
 	commit(t, db, store.Batch{ThreadID: "t", Patch: &store.ThreadPatch{Title: &title}})
 	same(t, "last", must(db.LastSeq(ctx, "t"))(t), int64(9))
@@ -365,13 +407,15 @@ func TestWishesOfOlderRunsAreMadeUp(t *testing.T) {
 	script := `INSERT INTO thread(id, status, title, metadata, config, head, created_at, updated_at, state_updated_at)
 		VALUES ('t', 'busy', '', '{}', '{}', '', 1, 1, 1);`
 	for i, r := range []struct{ id, status, multitask, kwargs string }{
-		{"ended", "success", "enqueue", "{}"}, {"active", "running", "enqueue", "{}"}, {"queued", "pending", "interrupt", "{}"},
-		{"newest", "pending", "rollback", "{}"}, {"held", "pending", "interrupt", `{"hold":true}`},
+		{"ended", "success", "enqueue", "{}"}, {"active", "running", "enqueue", "{}"},
+		{"queued", "pending", "interrupt", "{}"}, {"newest", "pending", "rollback", "{}"},
+		{"held", "pending", "interrupt", `{"hold":true}`},
 		{"later", "pending", "interrupt", `{"after_seconds":60}`},
 	} {
 		script += fmt.Sprintf(`INSERT INTO run(id, thread, assistant, status, multitask, stop_reason, error, base_checkpoint,
 			metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at)
-			VALUES ('%s', 't', 'a', '%s', '%s', '', '', '', '{}', '%s', '{}', 0, 0, 1, %d, 1);`, r.id, r.status, r.multitask, r.kwargs, i)
+			VALUES ('%s', 't', 'a', '%s', '%s', '', '', '', '{}', '%s', '{}', 0, 0, 1, %d, 1);`, r.id, r.status,
+			r.multitask, r.kwargs, i)
 	}
 	if err := store.MadeBy(t.Context(), dir, 16, script); err != nil {
 		t.Fatal(err)
@@ -384,5 +428,6 @@ func TestWishesOfOlderRunsAreMadeUp(t *testing.T) {
 		}
 		got[r.ID] = r.Wish
 	}
-	same(t, "wishes", got, map[string]string{"ended": "", "active": "rollback", "queued": "rollback", "newest": "", "held": " held", "later": ""})
+	same(t, "wishes", got, map[string]string{"ended": "", "active": "rollback", "queued": "rollback", "newest": "",
+		"held": " held", "later": ""})
 }

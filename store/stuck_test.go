@@ -46,7 +46,8 @@ func (s suite) OnlyAStoreThatStandsStillIsGivenUp(t *testing.T) {
 		synctest.Wait()
 		begin, done = time.Now(), wait()
 		err := <-done
-		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took < patience || took > 2*patience {
+		took := time.Since(begin)
+		if !errors.Is(err, context.DeadlineExceeded) || took < patience || took > 2*patience {
 			t.Errorf("given up after %v: %v", took, err)
 		}
 		release()

@@ -37,7 +37,8 @@ func (s suite) reopen(t testing.TB, db *store.DB, dir string) *store.DB {
 // openAt opens a file of SQLite.
 func openAt(t testing.TB, dir string) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{Dir: dir, Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(context.Background(),
+		store.Config{Dir: dir, Addr: "127.0.0.1:2026", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,11 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 	now := time.Now()
 	for _, thread := range []string{"a", "b"} {
 		for _, run := range []string{"1", "2"} {
-			b := store.Batch{ThreadID: thread, Run: &store.Run{ID: thread + run, ThreadID: thread, Status: "success", CreatedAt: now, UpdatedAt: now}}
+			b := store.Batch{ThreadID: thread, Run: &store.Run{ID: thread + run, ThreadID: thread, Status: "success",
+				CreatedAt: now, UpdatedAt: now}}
 			if run == "1" {
-				b.Thread, b.NewThread = &store.Thread{ID: thread, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now}, true
+				b.Thread = &store.Thread{ID: thread, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now}
+				b.NewThread = true
 			}
 			if err := db.Commit(ctx, b); err != nil {
 				t.Fatal(err)
@@ -30,7 +32,9 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 		for _, p := range parts {
 			list = append(list, store.PromptPart{Thread: thread, Hash: []byte(p), Body: []byte("body of " + p)})
 		}
-		if err := db.PutTrace(ctx, []store.Span{{Thread: thread, Run: run, N: at.UnixMicro(), Body: []byte("{}")}}, list, at); err != nil {
+		err := db.PutTrace(ctx, []store.Span{{Thread: thread, Run: run, N: at.UnixMicro(), Body: []byte("{}")}},
+			list, at)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,11 +48,13 @@ func (s suite) WhatCallsTookIsForgottenInTime(t *testing.T) {
 	for more := true; more; {
 		more = must(db.ForgetTraces(ctx, now.Add(-month)))(t)
 	}
-	if spans("a", "a1") != 0 || spans("a", "a2") != 1 || spans("b", "b1") != 1 || spans("b", "gone")+spans("gone", "b1") != 0 {
+	if spans("a", "a1") != 0 || spans("a", "a2") != 1 || spans("b", "b1") != 1 ||
+		spans("b", "gone")+spans("gone", "b1") != 0 {
 		t.Errorf("left: %d %d %d", spans("a", "a1"), spans("a", "a2"), spans("b", "b1"))
 	}
 	for part, want := range map[string]bool{"old": false, "shared": true, "new": true} {
-		if _, err := db.PromptPart(ctx, "a", []byte(part)); (err == nil) != want || err != nil && !errors.Is(err, store.ErrNotFound) {
+		_, err := db.PromptPart(ctx, "a", []byte(part))
+		if (err == nil) != want || err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("part %s: %v", part, err)
 		}
 	}

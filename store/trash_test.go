@@ -64,7 +64,8 @@ func (s suite) ValuesOfTwoOwnersUnderOneKey(t *testing.T) {
 	}
 	commit(t, db, store.Batch{KV: []store.KV{{Owner: "bob", Space: "s", Key: "k"}}})
 	same(t, "hers", must(db.KV(ctx, "ann", "s", "k"))(t), []byte("of ann"))
-	same(t, "everybody's", must(db.KVs(ctx, store.Global, "s", ""))(t), []store.KV{{Space: "s", Key: "k", Body: []byte("of ")}})
+	same(t, "everybody's", must(db.KVs(ctx, store.Global, "s", ""))(t),
+		[]store.KV{{Space: "s", Key: "k", Body: []byte("of ")}})
 	if _, err := db.KV(ctx, "bob", "s", "k"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("his, which he deleted: %v", err)
 	}
@@ -91,7 +92,8 @@ func (s suite) TheTrashIsItsOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for what, err := range map[string]error{"somebody else's": db.Discard(ctx, "ann", "b1", at), "twice": db.Discard(ctx, "ann", "a1", at)} {
+	for what, err := range map[string]error{"somebody else's": db.Discard(ctx, "ann", "b1", at),
+		"twice": db.Discard(ctx, "ann", "a1", at)} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)
 		}

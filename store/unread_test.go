@@ -17,11 +17,13 @@ func (s suite) NothingIsWrittenForACallerWhoHasLeft(t *testing.T) {
 	<-entered
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
-	if err := db.PutItem(ctx, "", store.Item{Namespace: []string{"n"}, Key: "left", Value: []byte(`1`)}); !errors.Is(err, context.Canceled) {
+	err := db.PutItem(ctx, "", store.Item{Namespace: []string{"n"}, Key: "left", Value: []byte(`1`)})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("left: %v", err)
 	}
 	release()
-	if err := db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: "after", Value: []byte(`1`)}); err != nil {
+	err = db.PutItem(t.Context(), "", store.Item{Namespace: []string{"n"}, Key: "after", Value: []byte(`1`)})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Item(t.Context(), "", []string{"n"}, "left", false); !errors.Is(err, store.ErrNotFound) {

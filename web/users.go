@@ -213,7 +213,8 @@ func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, lock
 	}
 	defer res.Body.Close()
 	var r jobResult
-	if err := json.NewDecoder(io.LimitReader(res.Body, 16<<20)).Decode(&r); err != nil || res.StatusCode != http.StatusOK {
+	err = json.NewDecoder(io.LimitReader(res.Body, 16<<20)).Decode(&r)
+	if err != nil || res.StatusCode != http.StatusOK {
 		return fmt.Errorf("ask the server that uses %s: it answered with %s", dir, res.Status)
 	}
 	if _, err := io.WriteString(out, r.Out); err != nil {
@@ -259,7 +260,8 @@ func (a *App) openConsole(ctx context.Context) {
 // console does a job of the console's.
 func (a *App) console(w http.ResponseWriter, r *http.Request) {
 	var job UserJob
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&job); err != nil || r.URL.Path != "/user" {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&job)
+	if err != nil || r.URL.Path != "/user" {
 		http.Error(w, "not a job", http.StatusBadRequest)
 		return
 	}

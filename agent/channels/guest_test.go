@@ -12,8 +12,8 @@ import (
 
 // inGroup is a message in a group.
 func (p *platform) inGroup(group, who, text string) {
-	p.write(chat.Update{Address: chat.Address{Chat: group, Group: true}, Sender: chat.Person{ID: who, Name: who}, Text: text,
-		Mentioned: true})
+	p.write(chat.Update{Address: chat.Address{Chat: group, Group: true}, Sender: chat.Person{ID: who, Name: who},
+		Text: text, Mentioned: true})
 }
 
 func (p *platform) awaitCount(t *testing.T, id string, n int) []string {

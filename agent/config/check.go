@@ -64,7 +64,9 @@ func (s *Snapshot) check(d *syntax.Decoder) {
 	if problem := f.Summarization.Keep.Check(); problem != "" {
 		d.Fail(at("summarization.keep"), "summarization.keep: %s", problem)
 	}
-	f.Models = onePerName(f.Models, func(m Model) (string, bool) { return m.Name, m.Disabled == "" }, func(name string) {
+	f.Models = onePerName(f.Models, func(m Model) (string, bool) {
+		return m.Name, m.Disabled == ""
+	}, func(name string) {
 		d.Warn(at("models").Problem("the model %q is given more than once; the first that can be used counts", name))
 	})
 	f.Tools = onePerName(f.Tools, func(t Tool) (string, bool) { return t.Name, t.Disabled == "" }, func(name string) {
@@ -126,7 +128,8 @@ func (s *Snapshot) checkModelNames(d *syntax.Decoder, at func(string) *syntax.No
 	}
 	ask := func(path, name string) {
 		if name != "" && name != "offline" && !slices.Contains(names, name) {
-			d.Warn(at(path).Problem("%s: there is no model %q in models%s", path, name, syntax.Suggest(name, names, true)))
+			d.Warn(at(path).Problem("%s: there is no model %q in models%s", path, name,
+				syntax.Suggest(name, names, true)))
 		}
 	}
 	ask("default_model", f.DefaultModel)

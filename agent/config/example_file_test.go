@@ -62,7 +62,8 @@ func TestExampleAsItIsChangesNothing(t *testing.T) {
 
 func TestExampleShowsTheDefaults(t *testing.T) {
 	f := loadText(t, uncommented(example(t))).File
-	if len(f.Models) != 3 || len(f.Tools) != 2 || len(f.ACPAgents) != 1 || len(f.Auth.OIDC.Providers) != 1 || len(f.Sandbox.Mounts) != 1 {
+	if len(f.Models) != 3 || len(f.Tools) != 2 || len(f.ACPAgents) != 1 || len(f.Auth.OIDC.Providers) != 1 ||
+		len(f.Sandbox.Mounts) != 1 {
 		t.Errorf("the example entries are missing: %+v", f)
 	}
 	// What the file shows as an example instead of as a default.
@@ -119,17 +120,21 @@ func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
 	text := uncommented(example(t))
 	text = strings.NewReplacer(
 		"backend: sqlite", "backend: memory", "type: memory", "type: redis", "backend: db", "backend: jsonl",
-		"type: null", "type: memory", "track_token_usage: true", "track_token_usage: false", "container_path: /mnt/skills", "container_path: /mnt/other",
-		"manager_class: deermem", "manager_class: other", "token_counting: tiktoken", "token_counting: char", "fact_eviction_policy: confidence", "fact_eviction_policy: age",
-		"plugins: []", "plugins: [a]", "middlewares: []", "middlewares: [a]", "preserve_recent_skill_count: null", "preserve_recent_skill_count: 1",
-		"preserve_recent_skill_tokens: null", "preserve_recent_skill_tokens: 1", "preserve_recent_skill_tokens_per_skill: null", "preserve_recent_skill_tokens_per_skill: 1",
+		"type: null", "type: memory", "track_token_usage: true", "track_token_usage: false",
+		"container_path: /mnt/skills", "container_path: /mnt/other", "manager_class: deermem", "manager_class: other",
+		"token_counting: tiktoken", "token_counting: char",
+		"fact_eviction_policy: confidence", "fact_eviction_policy: age", "plugins: []", "plugins: [a]",
+		"middlewares: []", "middlewares: [a]", "preserve_recent_skill_count: null", "preserve_recent_skill_count: 1",
+		"preserve_recent_skill_tokens: null", "preserve_recent_skill_tokens: 1",
+		"preserve_recent_skill_tokens_per_skill: null", "preserve_recent_skill_tokens_per_skill: 1",
 		"config_version: null", "config_version: 1", "enabled: false", "enabled: true",
 	).Replace(text)
 	sandboxNulls := regexp.MustCompile(`(?m)^  (image|port|replicas|overflow_policy|acquire_timeout|burst_limit|container_prefix|health_check_skip_seconds|thread_data_mounts|provisioner_url|provisioner_api_key): null`)
 	text = sandboxNulls.ReplaceAllString(text, "  $1: 1")
 	database := regexp.MustCompile(`(?m)^  (sqlite_dir|postgres_schema|pool_recycle|command_timeout): null`)
 	text = database.ReplaceAllString(text, "  $1: 1")
-	text = regexp.MustCompile(`(?m)^  (checkpoint_(delta|graph_cache|cache)): null`).ReplaceAllString(text, "  $1: {a: b}")
+	text = regexp.MustCompile(`(?m)^  (checkpoint_(delta|graph_cache|cache)): null`).ReplaceAllString(text,
+		"  $1: {a: b}")
 	text = strings.Replace(text, "echo_sql: false", "echo_sql: true", 1)
 	text = strings.Replace(text, "  ownership: null", "  ownership: {a: b}", 1)
 	text = strings.Replace(text, "thread_data_mounts: 1", "thread_data_mounts: true", 1)
@@ -154,7 +159,8 @@ func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
 
 // starred is a key with a * for the names of entries.
 func starred(key string) string {
-	return regexp.MustCompile(`^(models|tools|subagents\.agents|subagents\.custom_agents)\.[^.]+\.`).ReplaceAllString(key, "$1.*.")
+	return regexp.MustCompile(`^(models|tools|subagents\.agents|subagents\.custom_agents)\.[^.]+\.`).
+		ReplaceAllString(key, "$1.*.")
 }
 
 // TestExampleSaysWhatHasNoEffect: in the comment of the key, or of its section.
@@ -162,9 +168,11 @@ func TestExampleSaysWhatHasNoEffect(t *testing.T) {
 	rows := keyTables(example(t))
 	for _, ig := range config.IgnoredKeys() {
 		key := strings.TrimSuffix(ig.Key, ".*")
-		named := strings.ReplaceAll(regexp.QuoteMeta(key), `\.\*\.`, `\.(?:[^.]+\.)?`) // by the name of an entry, or without
+		// by the name of an entry, or without
+		named := strings.ReplaceAll(regexp.QuoteMeta(key), `\.\*\.`, `\.(?:[^.]+\.)?`)
 		row := regexp.MustCompile("(?m)^\\| `" + named + "` .*$").FindString(rows)
-		section := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(strings.SplitN(key, ".", 2)[0]) + "` .*$").FindString(rows)
+		section := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(strings.SplitN(key, ".", 2)[0]) +
+			"` .*$").FindString(rows)
 		if !strings.Contains(row, "no effect") && !strings.Contains(section, "no effect") {
 			t.Errorf("config.example.yaml does not say that %s has no effect: %q", ig.Key, row)
 		}
@@ -253,7 +261,8 @@ func keyTables(text string) string {
 		if value != "" {
 			value = "`" + strings.ReplaceAll(value, "|", `\|`) + "`"
 		}
-		b.WriteString("| `" + strings.Join(path, ".") + "` | " + value + " | " + strings.ReplaceAll(m[4], "|", `\|`) + " |\n")
+		b.WriteString("| `" + strings.Join(path, ".") + "` | " + value + " | " +
+			strings.ReplaceAll(m[4], "|", `\|`) + " |\n")
 	}
 	return b.String()
 }
@@ -298,8 +307,11 @@ func TestDocsListTheExample(t *testing.T) {
 			t.Errorf("%s does not say that %s needs a restart", filepath.Base(docsPath), key)
 		}
 	}
-	for _, name := range []string{"FAWN_CONFIG", "DEER_FLOW_CONFIG_PATH", "FAWN_HOME", "DEER_FLOW_HOME", "DEER_FLOW_EXTENSIONS_CONFIG_PATH", "DEER_FLOW_SKILLS_PATH", "DEERFLOW_WRITE_FILE_MAX_BYTES", "GATEWAY_CORS_ORIGINS", "POSTGRES_URI"} {
-		if !slices.Contains(strings.FieldsFunc(head, func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') }), name) {
+	for _, name := range []string{"FAWN_CONFIG", "DEER_FLOW_CONFIG_PATH", "FAWN_HOME", "DEER_FLOW_HOME",
+		"DEER_FLOW_EXTENSIONS_CONFIG_PATH", "DEER_FLOW_SKILLS_PATH", "DEERFLOW_WRITE_FILE_MAX_BYTES",
+		"GATEWAY_CORS_ORIGINS", "POSTGRES_URI"} {
+		if !slices.Contains(strings.FieldsFunc(head,
+			func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') }), name) {
 			t.Errorf("%s does not explain %s", filepath.Base(docsPath), name)
 		}
 	}

@@ -167,8 +167,10 @@ func TestDeerFlowFileLoadsUnchanged(t *testing.T) {
 	check("tool extra", f.Tools[1].Extra["api_key"], "tv")
 	check("tool number", f.Tools[0].Extra["timeout"], 10)
 	check("level", f.LogLevel, "warn")
-	check("env", f.Sandbox.Environment.Plain(), map[string]string{"NODE_ENV": "production", "DEBUG": "false", "PORT": "80"})
-	check("mount", f.Sandbox.Mounts[0], config.Mount{HostPath: "/srv/project", ContainerPath: "/mnt/project", ReadOnly: true})
+	check("env", f.Sandbox.Environment.Plain(), map[string]string{"NODE_ENV": "production", "DEBUG": "false",
+		"PORT": "80"})
+	check("mount", f.Sandbox.Mounts[0], config.Mount{HostPath: "/srv/project", ContainerPath: "/mnt/project",
+		ReadOnly: true})
 	check("subagent timeout", f.Subagents.Timeout, 30*time.Minute)
 	custom := f.Subagents.CustomAgents["analysis"]
 	check("custom turns", custom.MaxTurns, 50)
@@ -196,7 +198,8 @@ func TestNoFileGivesDefaults(t *testing.T) {
 }
 
 func TestUnknownKeysWarnWithTheNearestKey(t *testing.T) {
-	s := load(t, files{"config.yaml": "titel:\n  enabled: true\nsummarization:\n  trigerr: []\nmodels:\n  - name: a\n    api_kye: x\n    top_k: 4\nwhatever: 1\n"}, nil)
+	s := load(t,
+		files{"config.yaml": "titel:\n  enabled: true\nsummarization:\n  trigerr: []\nmodels:\n  - name: a\n    api_kye: x\n    top_k: 4\nwhatever: 1\n"}, nil)
 	want := []string{
 		`config.yaml:1:1: unknown key "titel" is ignored; did you mean "title"?`,
 		`config.yaml:4:3: unknown key "summarization.trigerr" is ignored; did you mean "trigger"?`,
@@ -235,7 +238,8 @@ func TestVariablesComeFromThreePlaces(t *testing.T) {
 	if s.File.Title.MaxWords != 3 {
 		t.Errorf("a number from a variable: %d", s.File.Title.MaxWords)
 	}
-	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "title.model_name is treated as missing: NONE is not set") {
+	if len(s.Warnings) != 1 ||
+		!strings.Contains(s.Warnings[0].Message, "title.model_name is treated as missing: NONE is not set") {
 		t.Errorf("warnings: %v", s.Warnings)
 	}
 	if v, ok := s.Env("C"); !ok || v != "from file" {
@@ -285,13 +289,15 @@ func TestExtensionsFileIsReadAndItsServersDisabledAlone(t *testing.T) {
 }`,
 	}, map[string]string{"GH_TOKEN": "t", "EMPTY": ""})
 	gh := s.Extensions.MCPServers["gh"]
-	if gh.Disabled != "" || !gh.Enabled || gh.Type != "stdio" || gh.Env["TOKEN"].Value() != "t" || gh.ToolCallTimeout != 2500*time.Millisecond || !gh.ToolNamePrefix {
+	if gh.Disabled != "" || !gh.Enabled || gh.Type != "stdio" || gh.Env["TOKEN"].Value() != "t" ||
+		gh.ToolCallTimeout != 2500*time.Millisecond || !gh.ToolNamePrefix {
 		t.Errorf("gh: %+v", gh)
 	}
 	if v, ok := gh.Env["EMPTY"]; !ok || v != "" {
 		t.Errorf("an empty variable stays a variable: %q %v", v.Value(), ok)
 	}
-	if o := s.Extensions.MCPServers["web"].OAuth; o == nil || o.RefreshSkew != 30*time.Second || o.TokenField != "access_token" {
+	o := s.Extensions.MCPServers["web"].OAuth
+	if o == nil || o.RefreshSkew != 30*time.Second || o.TokenField != "access_token" {
 		t.Errorf("oauth: %+v", o)
 	}
 	want := "[mcp server web is disabled: NOT_THERE is not set mcp server bad is disabled: a server of type sse needs a url]"
@@ -327,8 +333,9 @@ func TestChoicesFawnDoesNotHaveAreToldInOneSentence(t *testing.T) {
 }
 
 func TestSkillsStayWhereNoSandboxCanShowThem(t *testing.T) {
-	for path, want := range map[string]string{"/mnt/know-how": "/mnt/know-how", "/": "/mnt/skills", "know-how": "/mnt/skills", "/mnt/user-data/x": "/mnt/skills",
-		"/usr/share/skills": "/mnt/skills", "/mnt/a/../b": "/mnt/skills", "/mnt/skills": "/mnt/skills", `""`: "/mnt/skills"} {
+	for path, want := range map[string]string{"/mnt/know-how": "/mnt/know-how", "/": "/mnt/skills",
+		"know-how": "/mnt/skills", "/mnt/user-data/x": "/mnt/skills", "/usr/share/skills": "/mnt/skills",
+		"/mnt/a/../b": "/mnt/skills", "/mnt/skills": "/mnt/skills", `""`: "/mnt/skills"} {
 		s := load(t, files{"config.yaml": "skills: {container_path: " + path + "}\n"}, nil)
 		told := strings.Contains(fmt.Sprint(s.Warnings), "skills stay at /mnt/skills")
 		if got := s.File.Skills.ContainerPath; got != want || told != (got != path && path != `""`) {
@@ -346,7 +353,8 @@ func TestANamedFileMustExist(t *testing.T) {
 }
 
 func TestMergeKeysAndAliasesWork(t *testing.T) {
-	s := load(t, files{"config.yaml": "models:\n  - &base {name: a, use: x, max_tokens: 5}\n  - <<: *base\n    name: b\n    max_tokens: 6\n"}, nil)
+	s := load(t,
+		files{"config.yaml": "models:\n  - &base {name: a, use: x, max_tokens: 5}\n  - <<: *base\n    name: b\n    max_tokens: 6\n"}, nil)
 	if b, _ := s.Model("b"); b.Use != "x" || b.MaxTokens != 6 {
 		t.Errorf("got %+v", b)
 	}

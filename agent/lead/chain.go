@@ -13,7 +13,8 @@ import (
 // chain is the ordered list of stages, first outermost. Before-hooks run in this order,
 // after-hooks in reverse.
 func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Middleware {
-	f, own := snap.File, e.helper == nil // own: of a lead agent; a helper has none of what belongs to the conversation with people
+	// own: of a lead agent; a helper has none of what belongs to the conversation with people
+	f, own := snap.File, e.helper == nil
 	all := []agent.Middleware{
 		// wrap_model: nothing people write passes for a block of the server
 		middleware.InputSanitize(),
@@ -39,8 +40,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole,
 			f.Authorization.FailClosed, b.audit)),
 		// wrap_tool: only tools the owner allows
-		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport, f.Guardrails.FailClosed,
-			b.audit)),
+		when(f.Guardrails.Enabled, middleware.Guardrail(guard(f.Guardrails), f.Guardrails.Passport,
+			f.Guardrails.FailClosed, b.audit)),
 		// wrap_tool: commands are looked at, refusals recorded
 		middleware.Audit(b.open, b.audit),
 		// wrap_tool: no change of what was not read

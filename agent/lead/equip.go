@@ -53,10 +53,12 @@ func (e *equipment) fit(m config.Model) {
 // one that sends helpers.
 func (e *equipment) narrow(b *Builder) {
 	if e.task != nil {
-		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == subagent.Tool }), e.task)
+		e.tools = append(slices.DeleteFunc(e.tools,
+			func(t *agent.Tool) bool { return t.Name == subagent.Tool }), e.task)
 	}
 	if e.manage != nil {
-		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.SkillManage }), e.manage)
+		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.SkillManage }),
+			e.manage)
 	}
 	e.who.equip(b, e)
 	if e.helper != nil {

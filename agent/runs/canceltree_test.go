@@ -32,27 +32,34 @@ func (tr *tree) leaf(ctx context.Context) error {
 
 // agent asks for a tool that waits and, above depth 0, for two helpers.
 func (tr *tree) agent(depth int) *agent.Agent {
-	wait := &agent.Tool{Name: "wait", Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+	wait := &agent.Tool{Name: "wait", Run: func(ctx context.Context, _ *agent.Turn,
+		_ agent.ToolCall) (agent.Result, error) {
 		return agent.Result{}, tr.leaf(ctx)
 	}}
-	helper := &agent.Tool{Name: "helper", Run: func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
-		_, err := tr.agent(depth-1).Run(ctx, &agent.Turn{ThreadID: t.ThreadID, RunID: t.RunID, NS: t.NS + "tools:" + c.ID, Log: t.Log, NewID: t.NewID,
-			Sink: helperSink{t.Sink}, State: agent.State{Messages: []*agent.Message{{ID: "h" + c.ID, Type: agent.TypeHuman, Content: agent.Text("help")}}}})
+	helper := &agent.Tool{Name: "helper", Run: func(ctx context.Context, t *agent.Turn,
+		c agent.ToolCall) (agent.Result, error) {
+		_, err := tr.agent(depth-1).Run(ctx, &agent.Turn{ThreadID: t.ThreadID, RunID: t.RunID,
+			NS: t.NS + "tools:" + c.ID, Log: t.Log, NewID: t.NewID, Sink: helperSink{t.Sink},
+			State: agent.State{
+				Messages: []*agent.Message{{ID: "h" + c.ID, Type: agent.TypeHuman, Content: agent.Text("help")}},
+			}})
 		return agent.Result{}, err
 	}}
-	return &agent.Agent{Tools: []*agent.Tool{wait, helper}, Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
-		if depth == 0 { // the last helpers hang in their model
-			yield(agent.Chunk{Text: "half"}, nil)
-			yield(agent.Chunk{}, tr.leaf(ctx))
-			return
-		}
-		yield(agent.Chunk{Text: "working"}, nil)
-		for i, name := range []string{"wait", "helper", "helper"} {
-			if !yield(agent.Chunk{Calls: []agent.CallDelta{{Index: i, ID: fmt.Sprintf("c%d%d", depth, i), Name: name, Args: "{}"}}}, nil) {
+	return &agent.Agent{Tools: []*agent.Tool{wait, helper},
+		Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+			if depth == 0 { // the last helpers hang in their model
+				yield(agent.Chunk{Text: "half"}, nil)
+				yield(agent.Chunk{}, tr.leaf(ctx))
 				return
 			}
-		}
-	})}
+			yield(agent.Chunk{Text: "working"}, nil)
+			for i, name := range []string{"wait", "helper", "helper"} {
+				if !yield(agent.Chunk{Calls: []agent.CallDelta{{Index: i, ID: fmt.Sprintf("c%d%d", depth, i),
+					Name: name, Args: "{}"}}}, nil) {
+					return
+				}
+			}
+		})}
 }
 
 // helperSink lets a helper's events through and keeps its steps out of the thread.
@@ -82,7 +89,8 @@ func (s suite) CancelStopsTheWholeTree(t *testing.T) {
 	}
 	t.Logf("the tree stopped after %v", took)
 	w.end(t, run, runs.Interrupted)
-	want := "human:go\nai:working" + "\ntool:" + agent.InterruptedResult + "\ntool:" + agent.InterruptedResult + "\ntool:" + agent.InterruptedResult
+	want := "human:go\nai:working" + "\ntool:" + agent.InterruptedResult + "\ntool:" + agent.InterruptedResult +
+		"\ntool:" + agent.InterruptedResult
 	if got := texts(w.state(t, "t1", "")); got != want {
 		t.Errorf("messages:\n%s\nwant\n%s", got, want)
 	}
@@ -94,7 +102,8 @@ func (s suite) CancelStopsTheWholeTree(t *testing.T) {
 func (s suite) CancelStopsARunThatOthersWaitFor(t *testing.T) {
 	half := agenttest.Say("half")
 	half.Hang = true
-	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{half, agenttest.Say("next")}}})
+	w := s.open(t, t.TempDir(),
+		&agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{half, agenttest.Say("next")}}})
 	run := w.start(t, "t1", "one")
 	queued := w.start(t, "t1", "two")
 	w.until(t, run, text("half"))

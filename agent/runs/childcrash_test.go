@@ -53,7 +53,8 @@ func (c *crew) lead(_ context.Context, req *agent.Request, yield func(agent.Chun
 
 func (c *crew) task(ctx context.Context, t *agent.Turn, call agent.ToolCall) (agent.Result, error) {
 	prompt := &agent.Message{Type: agent.TypeHuman, Content: agent.Text("work")}
-	run, state, err := c.m.Child(ctx, t, runs.Task{Call: call.ID, AssistantID: "lead_agent", Input: agent.State{Messages: []*agent.Message{prompt}},
+	run, state, err := c.m.Child(ctx, t, runs.Task{Call: call.ID, AssistantID: "lead_agent",
+		Input: agent.State{Messages: []*agent.Message{prompt}},
 		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return c.helper(call.ID), nil },
 		Tell: func(agent.Step) []json.RawMessage {
 			return []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"type":"task_running","task_id":%q}`, call.ID))}
@@ -67,38 +68,41 @@ func (c *crew) task(ctx context.Context, t *agent.Turn, call agent.ToolCall) (ag
 // helper works in five steps.
 func (c *crew) helper(call string) *agent.Agent {
 	pause := func() { time.Sleep(time.Duration(rand.IntN(6000)) * time.Microsecond) }
-	tool := &agent.Tool{Name: "effect", Run: func(_ context.Context, _ *agent.Turn, k agent.ToolCall) (agent.Result, error) {
+	tool := &agent.Tool{Name: "effect", Run: func(_ context.Context, _ *agent.Turn,
+		k agent.ToolCall) (agent.Result, error) {
 		pause()
 		return agent.TextResult("did"), c.note(call + "/" + k.ID)
 	}}
-	return &agent.Agent{Tools: []*agent.Tool{tool}, Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
-		if err := c.note("ask " + call); err != nil {
-			yield(agent.Chunk{}, err)
-			return
-		}
-		used := 0
-		for _, m := range req.Messages {
-			if m.Type == agent.TypeTool {
-				used++
+	return &agent.Agent{Tools: []*agent.Tool{tool},
+		Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+			if err := c.note("ask " + call); err != nil {
+				yield(agent.Chunk{}, err)
+				return
 			}
-		}
-		pause()
-		if used < 2 {
-			for _, k := range []agent.Chunk{{Text: "I look. "}, {Calls: []agent.CallDelta{{ID: fmt.Sprint("use", used), Name: "effect", Args: `{}`}}},
-				{Finish: "tool_calls", Usage: &agent.Usage{Input: 2, Output: 1, Total: 3, Model: "m"}}} {
-				if pause(); ctx.Err() != nil || !yield(k, nil) {
+			used := 0
+			for _, m := range req.Messages {
+				if m.Type == agent.TypeTool {
+					used++
+				}
+			}
+			pause()
+			if used < 2 {
+				for _, k := range []agent.Chunk{{Text: "I look. "},
+					{Calls: []agent.CallDelta{{ID: fmt.Sprint("use", used), Name: "effect", Args: `{}`}}},
+					{Finish: "tool_calls", Usage: &agent.Usage{Input: 2, Output: 1, Total: 3, Model: "m"}}} {
+					if pause(); ctx.Err() != nil || !yield(k, nil) {
+						return
+					}
+				}
+				return
+			}
+			for _, word := range []string{"report ", "of ", call} {
+				if pause(); ctx.Err() != nil || !yield(agent.Chunk{Text: word}, nil) {
 					return
 				}
 			}
-			return
-		}
-		for _, word := range []string{"report ", "of ", call} {
-			if pause(); ctx.Err() != nil || !yield(agent.Chunk{Text: word}, nil) {
-				return
-			}
-		}
-		yield(agent.Chunk{Finish: "stop", Usage: &agent.Usage{Input: 2, Output: 1, Total: 3, Model: "m"}}, nil)
-	})}
+			yield(agent.Chunk{Finish: "stop", Usage: &agent.Usage{Input: 2, Output: 1, Total: 3, Model: "m"}}, nil)
+		})}
 }
 
 func (c *crew) note(line string) error {

@@ -124,8 +124,9 @@ func (b *block) pack() {
 	first.Text = ""
 	for i, ev := range b.open {
 		size += len(ev.Text)
-		if (ev.Kind != KindText && ev.Kind != KindReasoning) || ev.Kind != first.Kind || ev.Msg != first.Msg || ev.NS != first.NS ||
-			ev.Seq != first.Seq+int64(i) || ev.To != ev.Seq || ev.Data != nil || ev.Step != nil || size > 1<<16-1 {
+		if (ev.Kind != KindText && ev.Kind != KindReasoning) || ev.Kind != first.Kind || ev.Msg != first.Msg ||
+			ev.NS != first.NS || ev.Seq != first.Seq+int64(i) || ev.To != ev.Seq || ev.Data != nil || ev.Step != nil ||
+			size > 1<<16-1 {
 			return
 		}
 	}

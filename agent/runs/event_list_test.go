@@ -26,7 +26,8 @@ func TestAnEventListIsASlice(t *testing.T) {
 				for range rapid.IntRange(1, 4*eventBlock).Draw(t, "events") {
 					ev := Event{Seq: next, To: next + int64(next%3)}
 					if texts {
-						ev = Event{Seq: next, To: next, Kind: KindText, Msg: msg, Text: strings.Repeat("é", int(next%5))}
+						ev = Event{Seq: next, To: next, Kind: KindText, Msg: msg,
+							Text: strings.Repeat("é", int(next%5))}
 					}
 					if texts && !alike && next%100 == 0 {
 						ev.Kind, ev.Msg = KindReasoning, &Msg{ID: "n"}
@@ -72,7 +73,8 @@ func TestAnEventListIsASlice(t *testing.T) {
 				if got := l.all(); !same(got, want) {
 					t.Fatalf("%v, want %v", got, want)
 				}
-				if last := l.last(); (last == nil) != (len(want) == 0) || last != nil && last.Seq != want[len(want)-1].Seq {
+				last := l.last()
+				if (last == nil) != (len(want) == 0) || last != nil && last.Seq != want[len(want)-1].Seq {
 					t.Fatalf("the last is %v", last)
 				}
 				if !same(held, copied) {

@@ -247,7 +247,8 @@ func (f *folder) shortStart(p parts) bool {
 	}
 	for i, c := range caller.msg.ToolCalls {
 		key := [3]int{foldStart, int(caller.row), i}
-		if again, err := agent.Encode(c); err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
+		again, err := agent.Encode(c)
+		if err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
 			f.used[key] = true
 			f.within(p.ns)
 			f.record(foldStart, uint64(i))

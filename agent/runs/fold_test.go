@@ -56,7 +56,8 @@ func (b *bench) step(t testing.TB, node string, msgs ...*agent.Message) {
 	if err := b.state.Apply(p); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.rec.Step(context.Background(), agent.Step{Node: node, Patch: p, State: &b.state, Next: []string{}}); err != nil {
+	err := b.rec.Step(context.Background(), agent.Step{Node: node, Patch: p, State: &b.state, Next: []string{}})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -115,7 +116,8 @@ func sameEvents(t interface {
 	}
 }
 
-var oddTexts = []string{"", " ", "plain words", "größe 漢字 🦌🍃", "\u2028<b>&\"\\", "x\x00y", "\xff\xfe", "\ufffd", "a\n\tb"}
+var oddTexts = []string{"", " ", "plain words", "größe 漢字 🦌🍃", "\u2028<b>&\"\\", "x\x00y", "\xff\xfe", "\ufffd",
+	"a\n\tb"}
 
 // cut splits text into random pieces, also inside runes.
 func cut(t *rapid.T, text string) []string {
@@ -156,7 +158,8 @@ func TestFoldedEventsReadAsTheyStreamed(t *testing.T) {
 				if rapid.Bool().Draw(rt, "loose") {
 					args = append([]byte("{ "), args[1:]...)
 				}
-				d := agent.CallDelta{Index: i, ID: rapid.SampledFrom([]string{"c", fmt.Sprint("c", i), "", "\xff"}).Draw(rt, "id"), Name: "look"}
+				d := agent.CallDelta{Index: i,
+					ID: rapid.SampledFrom([]string{"c", fmt.Sprint("c", i), "", "\xff"}).Draw(rt, "id"), Name: "look"}
 				if rapid.Bool().Draw(rt, "atOnce") {
 					d.Args = string(args)
 					lead(agent.Chunk{Calls: []agent.CallDelta{d}})
@@ -256,7 +259,8 @@ func TestRepeatedTextIsNotStoredTwice(t *testing.T) {
 		return len(rows[0].Data)
 	}
 	long := strings.Repeat("seven words of text in one delta. ", 30)
-	for name, k := range map[string]agent.Chunk{"short text": {Text: "word "}, "long text": {Text: long}, "reasoning": {Reasoning: long}} {
+	for name, k := range map[string]agent.Chunk{"short text": {Text: "word "}, "long text": {Text: long},
+		"reasoning": {Reasoning: long}} {
 		if each := float64(size(200, k)-size(100, k)) / 100; each > 4 {
 			t.Errorf("%s: %.1f bytes a delta", name, each)
 		}
@@ -273,9 +277,10 @@ func TestRepeatedTextIsNotStoredTwice(t *testing.T) {
 }
 
 func FuzzUnfold(f *testing.F) {
-	ai := &agent.Message{ID: "m", Type: agent.TypeAI, Content: agent.Text("some text"), Kwargs: map[string]any{"reasoning_content": "why"},
-		ToolCalls: []agent.ToolCall{{ID: "c1", Name: "look", Args: json.RawMessage(`{"a":1}`)}}, Meta: map[string]any{"finish_reason": "stop"},
-		Usage: &agent.Usage{Total: 3}}
+	ai := &agent.Message{ID: "m", Type: agent.TypeAI, Content: agent.Text("some text"),
+		Kwargs:    map[string]any{"reasoning_content": "why"},
+		ToolCalls: []agent.ToolCall{{ID: "c1", Name: "look", Args: json.RawMessage(`{"a":1}`)}},
+		Meta:      map[string]any{"finish_reason": "stop"}, Usage: &agent.Usage{Total: 3}}
 	tool := agent.TextResult("result").Message("r", ai.ToolCalls[0])
 	bodies := map[int64][]byte{}
 	for row, m := range map[int64]*agent.Message{1: ai, 2: tool} {
@@ -301,10 +306,12 @@ func FuzzUnfold(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	all := frames('m', `{"id":"m"}`, 'r', "why", 't', "some ", 't', "text", 'c', `{"index":0,"id":"c1","name":"look","args":"{\"a\":1}"}`,
-		'f', `{"usage":{"input_tokens":0,"output_tokens":0,"total_tokens":3},"finish":"stop"}`, 's', `{"name":"look","args":{"a":1},"id":"c1","type":"tool_call"}`,
-		'e', string(end), 'x', `{}`)
-	known := &folder{streamed: map[int]storedMessage{0: {1, ai}}, caller: storedMessage{1, ai}, results: map[string]storedMessage{"r": {2, tool}}}
+	all := frames('m', `{"id":"m"}`, 'r', "why", 't', "some ", 't', "text", 'c',
+		`{"index":0,"id":"c1","name":"look","args":"{\"a\":1}"}`, 'f',
+		`{"usage":{"input_tokens":0,"output_tokens":0,"total_tokens":3},"finish":"stop"}`, 's',
+		`{"name":"look","args":{"a":1},"id":"c1","type":"tool_call"}`, 'e', string(end), 'x', `{}`)
+	known := &folder{streamed: map[int]storedMessage{0: {1, ai}}, caller: storedMessage{1, ai},
+		results: map[string]storedMessage{"r": {2, tool}}}
 	f.Add(known.fold(all))
 	f.Add((&folder{}).fold(all))
 	f.Add([]byte{0})
@@ -351,8 +358,10 @@ func TestFoldKeepsSlotsAndCallsApart(t *testing.T) {
 	say(&one, "one", agent.Chunk{Calls: []agent.CallDelta{same, again}})
 	b.step(t, agent.NodeModel, two.Message("two", true), one.Message("one", true))
 	for range 2 { // the same call twice, and its result
-		b.rec.Emit(agent.Event{Kind: agent.EventToolStart, Call: agent.ToolCall{ID: "c", Name: "look", Args: json.RawMessage(same.Args)}})
-		b.rec.Emit(agent.Event{Kind: agent.EventToolResult, Message: "r", Call: agent.ToolCall{ID: "c", Name: "look"}, Result: agent.TextResult("x")})
+		b.rec.Emit(agent.Event{Kind: agent.EventToolStart,
+			Call: agent.ToolCall{ID: "c", Name: "look", Args: json.RawMessage(same.Args)}})
+		b.rec.Emit(agent.Event{Kind: agent.EventToolResult, Message: "r", Call: agent.ToolCall{ID: "c", Name: "look"},
+			Result: agent.TextResult("x")})
 	}
 	b.step(t, agent.NodeTools, agent.TextResult("x").Message("r", agent.ToolCall{ID: "c", Name: "look"}))
 	got, _ := b.stored(t)

@@ -20,7 +20,8 @@ const maxFindings = 1000
 func Check(ctx context.Context, db *store.DB) ([]string, error) {
 	c := &check{m: &Manager{db: db}}
 	for offset := 0; ; {
-		page, _, err := db.Threads(ctx, store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc", Limit: 100, Offset: offset})
+		page, _, err := db.Threads(ctx, store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc", Limit: 100,
+			Offset: offset})
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,8 @@ func (s suite) ARunThatLeavesOneCheckpointOutlivesACrash(t *testing.T) {
 
 // RollbackOfARunThatLeavesOneCheckpoint leaves the thread as it was.
 func (s suite) RollbackOfARunThatLeavesOneCheckpoint(t *testing.T) {
-	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	w := s.openWith(t, t.TempDir(),
+		runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	before := w.checkpoints(t, "t1")
 	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hang on"), Durability: "exit"})

@@ -17,18 +17,22 @@ func (s suite) ARunKnowsItsOwner(t *testing.T) {
 		w := s.openWith(t, t.TempDir(), runs.Config{Build: func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
 			built = s.Owner
 			a := parrotAgent()
-			a.Chain = append(a.Chain, agent.Middleware{Name: "look", BeforeAgent: func(_ context.Context, t *agent.Turn) (agent.State, error) {
-				worked = t.Owner
-				return agent.State{}, nil
-			}})
+			a.Chain = append(a.Chain,
+				agent.Middleware{Name: "look", BeforeAgent: func(_ context.Context,
+					t *agent.Turn) (agent.State, error) {
+					worked = t.Owner
+					return agent.State{}, nil
+				}})
 			return a, nil
 		}})
 		run, err := w.m.Start(t.Context(), runs.Request{Thread: "t", Owner: asked, Input: human("hello")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row, err := w.m.Wait(t.Context(), run.ID); err != nil || row.Owner != want || built != want || worked != want {
-			t.Errorf("asked for by %q: stored %q, built for %q, worked for %q, %v", asked, row.Owner, built, worked, err)
+		if row, err := w.m.Wait(t.Context(), run.ID); err != nil || row.Owner != want || built != want ||
+			worked != want {
+			t.Errorf("asked for by %q: stored %q, built for %q, worked for %q, %v", asked, row.Owner, built,
+				worked, err)
 		}
 	}
 }

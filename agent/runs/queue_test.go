@@ -26,7 +26,8 @@ func (s suite) InterruptEndsWhatRunsAndWhatWaits(t *testing.T) {
 		t.Errorf("the queued run began: %+v", row)
 	}
 	w.end(t, last, runs.Success)
-	if got, want := texts(w.state(t, "t1", "")), "human:hang one\nai:re: hang one\nhuman:three\nai:re: three"; got != want {
+	got, want := texts(w.state(t, "t1", "")), "human:hang one\nai:re: hang one\nhuman:three\nai:re: three"
+	if got != want {
 		t.Errorf("messages:\n%s\nwant\n%s", got, want)
 	}
 	if got := w.status(t, "t1"); got != runs.Idle {
@@ -86,7 +87,9 @@ func (s suite) QueueKeepsItsOrderWithoutCancelledMembers(t *testing.T) {
 	for _, i := range []int{0, 2, 3} {
 		w.end(t, queue[i], runs.Success)
 	}
-	if got, want := texts(w.state(t, "t1", "")), "human:hang\nai:re: hang\nhuman:q0\nai:re: q0\nhuman:q2\nai:re: q2\nhuman:q3\nai:re: q3"; got != want {
+	got := texts(w.state(t, "t1", ""))
+	want := "human:hang\nai:re: hang\nhuman:q0\nai:re: q0\nhuman:q2\nai:re: q2\nhuman:q3\nai:re: q3"
+	if got != want {
 		t.Errorf("messages:\n%s", got)
 	}
 	if got := w.status(t, "t1"); got != runs.Idle {
@@ -109,7 +112,8 @@ func (s suite) ThreadIsBusyExactlyWhileSomethingRuns(t *testing.T) {
 					return
 				}
 				if i%2 == 0 {
-					if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil && !errors.Is(err, runs.ErrNotCancelable) {
+					err := w.m.Cancel(t.Context(), "t1", run.ID, true)
+					if err != nil && !errors.Is(err, runs.ErrNotCancelable) {
 						t.Error(err)
 					}
 				}
@@ -210,7 +214,10 @@ func (s suite) WrongInputMakesNoRun(t *testing.T) {
 func (s suite) InputCannotSpeakForTheServer(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	msg := `{"type":"human","content":"hi","additional_kwargs":{"hide_from_ui":true,"run_id":"x","mine":1}}`
-	for name, in := range map[string]string{"object": `{"messages":[` + msg + `],"sandbox":{"sandbox_id":"x"},"thread_data":{"workspace_path":"/"}}`, "list": `[` + msg + `]`} {
+	for name, in := range map[string]string{
+		"object": `{"messages":[` + msg + `],"sandbox":{"sandbox_id":"x"},"thread_data":{"workspace_path":"/"}}`,
+		"list":   `[` + msg + `]`,
+	} {
 		run, err := w.m.Start(t.Context(), runs.Request{Thread: name, Input: json.RawMessage(in)})
 		if err != nil {
 			t.Fatal(err)

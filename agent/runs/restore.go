@@ -72,7 +72,8 @@ func (m *Manager) Restore(ctx context.Context, t store.Thread,
 		card.Fields[f.Name] = 1
 	}
 	next := agent.Next(&state, "")
-	cp := store.Checkpoint{ID: checkpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`), Card: card, At: t.UpdatedAt}
+	cp := store.Checkpoint{ID: checkpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`), Card: card,
+		At: t.UpdatedAt}
 	b.Checkpoints = []store.Checkpoint{cp}
 	t.Head, t.Status, t.StateUpdatedAt = cp.ID, Idle, t.UpdatedAt
 	if len(next) > 0 {
@@ -99,7 +100,8 @@ func (m *Manager) RestoreRun(ctx context.Context, thread, owner string, past Pas
 		if name == "" {
 			name = unnamedModel
 		}
-		u.ByModel = map[string]modelCost{name: {Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}}
+		u.ByModel = map[string]modelCost{name: {Input: past.Input, Output: past.Output, Total: past.Total,
+			Calls: past.Calls}}
 	}
 	spent, err := agent.Encode(u)
 	if err != nil {

@@ -73,23 +73,28 @@ func (s suite) GoingOnAfterCancelAnswersTheSameQuestion(t *testing.T) {
 
 func (s suite) CancelledToolsAreClosedAndNotRunAgain(t *testing.T) {
 	calls, began := 0, make(chan struct{}, 2)
-	slow := &agent.Tool{Name: "slow", Run: func(ctx context.Context, _ *agent.Turn, _ agent.ToolCall) (agent.Result, error) {
+	slow := &agent.Tool{Name: "slow", Run: func(ctx context.Context, _ *agent.Turn,
+		_ agent.ToolCall) (agent.Result, error) {
 		calls++
 		began <- struct{}{}
 		<-ctx.Done()
 		return agent.Result{}, ctx.Err()
 	}}
-	w := s.open(t, t.TempDir(), &agent.Agent{Tools: []*agent.Tool{slow}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "slow", `{}`)}}})
+	w := s.open(t, t.TempDir(),
+		&agent.Agent{Tools: []*agent.Tool{slow},
+			Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "slow", `{}`)}}})
 	run := w.start(t, "t1", "go")
 	<-began // the start event is stored a moment before the tool itself is at work
 	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__) msg call finish step(model) start result step(tools) end" {
+	got := shape(w.read(t, run.ID, 0))
+	if got != "meta step(__input__) msg call finish step(model) start result step(tools) end" {
 		t.Errorf("events: %s", got)
 	}
 	w.end(t, w.goOn(t, runs.Request{Thread: "t1"}), runs.Success)
-	if got, want := texts(w.state(t, "t1", "")), "human:go\nai:\ntool:"+agent.InterruptedResult+"\nai:done."; got != want || calls != 1 {
+	if got, want := texts(w.state(t, "t1", "")),
+		"human:go\nai:\ntool:"+agent.InterruptedResult+"\nai:done."; got != want || calls != 1 {
 		t.Errorf("%d calls, messages:\n%s", calls, got)
 	}
 	w.sound(t)
@@ -100,10 +105,12 @@ func (s suite) RunFromAnOldCheckpointMakesABranch(t *testing.T) {
 	for _, form := range []string{"checkpoint_id", "checkpoint", "configurable"} {
 		t.Run(form, func(t *testing.T) {
 			n := 0
-			w := s.open(t, t.TempDir(), &agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-				n++
-				yield(agent.Chunk{Text: fmt.Sprint("answer ", n)}, nil)
-			})})
+			w := s.open(t, t.TempDir(),
+				&agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request, yield func(agent.Chunk,
+					error) bool) {
+					n++
+					yield(agent.Chunk{Text: fmt.Sprint("answer ", n)}, nil)
+				})})
 			w.end(t, w.start(t, "t1", "question"), runs.Success)
 			first := w.head(t, "t1")
 			w.end(t, w.start(t, "t1", "more"), runs.Success)
@@ -115,7 +122,8 @@ func (s suite) RunFromAnOldCheckpointMakesABranch(t *testing.T) {
 			case "checkpoint_id":
 				req.CheckpointID = asked
 			case "checkpoint":
-				req.Checkpoint = json.RawMessage(`{"thread_id":"t1","checkpoint_ns":"","checkpoint_id":"` + asked + `"}`)
+				req.Checkpoint = json.RawMessage(`{"thread_id":"t1","checkpoint_ns":"","checkpoint_id":"` +
+					asked + `"}`)
 			case "configurable":
 				req.Config = json.RawMessage(`{"configurable":{"checkpoint_id":"` + asked + `"}}`)
 			}
@@ -128,8 +136,8 @@ func (s suite) RunFromAnOldCheckpointMakesABranch(t *testing.T) {
 				t.Errorf("%s is a child of %s, want a new child of %s", second.ID, second.Parent, asked)
 			}
 			for id, want := range map[string]string{
-				first.ID: "human:question\nai:answer 1", second.ID: "human:question\nai:answer 3", asked: "human:question",
-				longer.ID: "human:question\nai:answer 1\nhuman:more\nai:answer 2",
+				first.ID: "human:question\nai:answer 1", second.ID: "human:question\nai:answer 3",
+				asked: "human:question", longer.ID: "human:question\nai:answer 1\nhuman:more\nai:answer 2",
 			} {
 				if got := texts(w.state(t, "t1", id)); got != want {
 					t.Errorf("%s:\n%s\nwant\n%s", id, got, want)
@@ -155,7 +163,8 @@ func (s suite) EveryMessageHasACheckpointWithoutIt(t *testing.T) {
 	}
 	var steps []string
 	for _, cp := range cps {
-		steps = append(steps, fmt.Sprintf("%d %s %v %d", cp.Step, cp.Source, cp.Next, len(w.state(t, "t1", cp.ID).Messages)))
+		steps = append(steps,
+			fmt.Sprintf("%d %s %v %d", cp.Step, cp.Source, cp.Next, len(w.state(t, "t1", cp.ID).Messages)))
 	}
 	if got := strings.Join(steps, ", "); got != "1 loop [] 2, 0 input [model] 1, -1 input [__start__] 0" {
 		t.Errorf("history: %s", got)

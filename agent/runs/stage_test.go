@@ -7,7 +7,8 @@ import (
 
 // TestStagesOfARun walks all pairs: what is not in the list of a stage changes nothing.
 func TestStagesOfARun(t *testing.T) {
-	all := []stage{stageNew, stageDelayed, stageHeld, stageQueued, stageWorking, stageUndoing, stageSettled, stageDropped, stageErased, stageUnstored}
+	all := []stage{stageNew, stageDelayed, stageHeld, stageQueued, stageWorking, stageUndoing, stageSettled,
+		stageDropped, stageErased, stageUnstored}
 	waiting := []stage{stageDropped, stageErased, stageUnstored}
 	allowed := map[stage][]stage{
 		stageNew:     {stageDelayed, stageHeld, stageQueued},

@@ -115,8 +115,8 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 
 // checkpoint is what a step leaves, behind the last one.
 func (r *recorder) checkpoint(s agent.Step) store.Checkpoint {
-	return store.Checkpoint{ID: checkpointID(r.newest), Parent: r.head, Thread: r.thread, Run: r.run, Step: r.number + 1,
-		Source: cmp.Or(r.source, "loop"), Next: s.Next, Meta: r.meta, Card: r.card, At: time.Now()}
+	return store.Checkpoint{ID: checkpointID(r.newest), Parent: r.head, Thread: r.thread, Run: r.run,
+		Step: r.number + 1, Source: cmp.Or(r.source, "loop"), Next: s.Next, Meta: r.meta, Card: r.card, At: time.Now()}
 }
 
 // writeMessages gives each message of the patch a row and brings the card up to date. The
@@ -140,7 +140,8 @@ func (r *recorder) writeMessages(b *store.Batch, row *stepRow, s agent.Step) (ma
 		r.maxRow++
 		written[m.ID], byValue[m] = r.maxRow, r.maxRow
 		b.Messages = append(b.Messages, store.MessageRow{N: r.maxRow, ID: m.ID, Body: body})
-		whole := m.Type != agent.TypeHuman && m.Type != agent.TypeSystem && !r.streamed[m.ID] && s.Node != agent.NodeInput
+		whole := m.Type != agent.TypeHuman && m.Type != agent.TypeSystem && !r.streamed[m.ID] &&
+			s.Node != agent.NodeInput
 		if whole {
 			row.Whole = append(row.Whole, len(row.Rows))
 		}

@@ -60,7 +60,8 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 			chunks = append(chunks, agent.Chunk{Text: p})
 		}
 		if call%perRun != perRun-1 {
-			args, _ := json.Marshal(map[string]any{"path": "/mnt/user-data/workspace/" + prose(r, 12), "pattern": prose(r, 40)})
+			args, _ := json.Marshal(map[string]any{"path": "/mnt/user-data/workspace/" + prose(r, 12),
+				"pattern": prose(r, 40)})
 			raw += len(args)
 			for i, p := range pieces(string(args), 8) {
 				d := agent.CallDelta{Args: p}
@@ -70,7 +71,8 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 				chunks = append(chunks, agent.Chunk{Calls: []agent.CallDelta{d}})
 			}
 		}
-		chunks = append(chunks, agent.Chunk{Finish: "stop", Model: "gpt-test", Usage: &agent.Usage{Input: 1000 + call, Output: 400, Total: 1400 + call}})
+		chunks = append(chunks, agent.Chunk{Finish: "stop", Model: "gpt-test",
+			Usage: &agent.Usage{Input: 1000 + call, Output: 400, Total: 1400 + call}})
 		for _, k := range chunks {
 			if !yield(k, nil) {
 				return
@@ -85,7 +87,8 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 		res := agent.TextResult(text)
 		if tools%20 == 0 { // every 40 steps
 			for i := range 12 {
-				res.Patch.Todos = append(res.Patch.Todos, agent.Todo{ID: fmt.Sprint(i), Content: prose(r, 40), Status: "pending"})
+				res.Patch.Todos = append(res.Patch.Todos,
+					agent.Todo{ID: fmt.Sprint(i), Content: prose(r, 40), Status: "pending"})
 			}
 			body, _ := json.Marshal(res.Patch.Todos)
 			raw += len(body)
@@ -108,7 +111,8 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			edit := fmt.Sprintf(`{"messages":[{"type":"ai","id":%q,"content":%q}]}`, snap.Messages[len(snap.Messages)/2].ID, prose(r, 1500))
+			edit := fmt.Sprintf(`{"messages":[{"type":"ai","id":%q,"content":%q}]}`,
+				snap.Messages[len(snap.Messages)/2].ID, prose(r, 1500))
 			raw += 1500
 			if _, err := w.m.UpdateState(t.Context(), thread, runs.Update{Values: json.RawMessage(edit)}); err != nil {
 				t.Fatal(err)
@@ -122,7 +126,8 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 	w.close() // a new server has no deltas left over whose steps are stored
 	w = s.open(t, dir, parrotAgent())
 	size := copySize(t, w, filepath.Join(dir, "copy.db")) - empty
-	t.Logf("%d checkpoints, %d bytes of content, %d bytes on disk with indexes, ratio %.2f", len(steps), raw, size, float64(size)/float64(raw))
+	t.Logf("%d checkpoints, %d bytes of content, %d bytes on disk with indexes, ratio %.2f", len(steps), raw, size,
+		float64(size)/float64(raw))
 	snap, err := w.db.Snapshot(t.Context(), thread, "")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +147,8 @@ func TestStorageGrowsWithTheContent(t *testing.T) {
 		card, _ := json.Marshal(cp.Card)
 		cards += len(card)
 	}
-	t.Logf("bodies of %d live messages %d, %d event rows %d, cards %d", len(snap.Messages), bodies, len(events), rows, cards)
+	t.Logf("bodies of %d live messages %d, %d event rows %d, cards %d", len(snap.Messages), bodies, len(events),
+		rows, cards)
 	if findings, err := w.db.Check(t.Context()); err != nil || len(findings) > 0 {
 		t.Errorf("check: %v %v", findings, err)
 	}

@@ -36,7 +36,9 @@ func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.G
 		if rapid.Bool().Draw(t, "child's field") {
 			patch.Artifacts = []string{"/mnt/b"}
 		}
-		if err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}}, usage{}, tells(t, msgs)); err != nil {
+		err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}},
+			usage{}, tells(t, msgs))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,12 +60,16 @@ func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.G
 // refers to that.
 func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
 	b := newBench(t, "t1")
-	said := &agent.Message{ID: "h", Type: agent.TypeAI, Content: agent.Text(strings.Repeat("seven words of text in one message. ", 100))}
+	said := &agent.Message{ID: "h", Type: agent.TypeAI,
+		Content: agent.Text(strings.Repeat("seven words of text in one message. ", 100))}
 	event, err := agent.Encode(map[string]any{"type": "task_running", "message": said, "message_index": 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.rec.subStep(t.Context(), "tools:c", 1, agent.Step{Node: agent.NodeModel, Patch: agent.State{Messages: []*agent.Message{said}}}, usage{}, []json.RawMessage{event}); err != nil {
+	err = b.rec.subStep(t.Context(), "tools:c", 1,
+		agent.Step{Node: agent.NodeModel, Patch: agent.State{Messages: []*agent.Message{said}}}, usage{},
+		[]json.RawMessage{event})
+	if err != nil {
 		t.Fatal(err)
 	}
 	b.step(t, agent.NodeTools)
@@ -71,7 +77,9 @@ func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
 	if n := len(rows[0].Data); n > len(event)*5/4 {
 		t.Errorf("the step takes %d bytes, a message of %d", n, len(event))
 	}
-	if !slices.ContainsFunc(evs, func(e Event) bool { return e.Kind == KindCustom && string(e.Data) == string(event) }) {
+	if !slices.ContainsFunc(evs, func(e Event) bool {
+		return e.Kind == KindCustom && string(e.Data) == string(event)
+	}) {
 		t.Errorf("the event is gone: %d events", len(evs))
 	}
 }

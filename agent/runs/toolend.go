@@ -52,8 +52,8 @@ func (t ToolEnd) result() (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	r := agent.Result{Content: m.Content, IsError: m.Status == "error", Artifact: m.Artifact, Kwargs: m.Kwargs, End: t.End,
-		MessageID: m.ID}
+	r := agent.Result{Content: m.Content, IsError: m.Status == "error", Artifact: m.Artifact, Kwargs: m.Kwargs,
+		End: t.End, MessageID: m.ID}
 	if err := json.Unmarshal(t.Patch, &r.Patch); err != nil {
 		return agent.Result{}, err
 	}

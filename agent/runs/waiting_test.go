@@ -19,7 +19,9 @@ func (w *world) held(t *testing.T, thread, text string) store.Run {
 func gated(gate chan struct{}) *agent.Agent {
 	first := agenttest.Say("first")
 	first.Before = gate
-	return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("second"), agenttest.Say("third")}}}
+	return &agent.Agent{
+		Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("second"), agenttest.Say("third")}},
+	}
 }
 
 func (s suite) HeldRunsFollowOneThatEndedWell(t *testing.T) {
@@ -37,7 +39,8 @@ func (s suite) HeldRunsFollowOneThatEndedWell(t *testing.T) {
 	for _, run := range []store.Run{first, second, third} {
 		w.end(t, run, runs.Success)
 	}
-	if got, want := texts(w.state(t, "t1", "")), "human:one\nai:first\nhuman:two\nai:second\nhuman:three\nai:third"; got != want {
+	got, want := texts(w.state(t, "t1", "")), "human:one\nai:first\nhuman:two\nai:second\nhuman:three\nai:third"
+	if got != want {
 		t.Errorf("messages:\n%s\nwant\n%s", got, want)
 	}
 	if got := w.status(t, "t1"); got != runs.Idle || len(w.m.Waiting("t1")) > 0 {

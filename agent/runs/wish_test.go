@@ -11,7 +11,8 @@ import (
 
 // stubborn says something and listens to nobody until the gate opens.
 func stubborn(gate chan struct{}) *agent.Agent {
-	return &agent.Agent{Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+	return &agent.Agent{Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk,
+		error) bool) {
 		if agent.LastGenuine(req.Messages).Content.Text != "stay" {
 			parrot(ctx, req, yield)
 			return
@@ -48,7 +49,9 @@ func (s suite) WhatIsToBecomeOfARunIsStored(t *testing.T) {
 		}, store.WishRollback},
 		"another run": {func(t *testing.T, w *world, _ store.Run) { w.startAs(t, "t1", "next", "interrupt") },
 			store.WishInterrupt},
-		"another run, without a trace": {func(t *testing.T, w *world, _ store.Run) { w.startAs(t, "t1", "next", "rollback") },
+		"another run, without a trace": {func(t *testing.T, w *world, _ store.Run) {
+			w.startAs(t, "t1", "next", "rollback")
+		},
 			store.WishRollback},
 		"one behind": {func(t *testing.T, w *world, _ store.Run) { w.startAs(t, "t1", "next", "enqueue") }, ""},
 	} {
@@ -58,7 +61,8 @@ func (s suite) WhatIsToBecomeOfARunIsStored(t *testing.T) {
 			run := w.start(t, "t1", "stay")
 			w.until(t, run, text("half"))
 			c.ask(t, w, run)
-			if row, err := w.db.Run(t.Context(), run.ID); err != nil || row.Wish != c.wish || row.Status != runs.Running {
+			row, err := w.db.Run(t.Context(), run.ID)
+			if err != nil || row.Wish != c.wish || row.Status != runs.Running {
 				t.Errorf("wish %q of a run that is %s, want %q; %v", row.Wish, row.Status, c.wish, err)
 			}
 			close(gate)

@@ -76,8 +76,8 @@ func start(tb testing.TB, bin string) string {
 	if err := errors.Join(os.Mkdir(data, 0o700), os.Chmod(dir, 0o711), handOver(data)); err != nil {
 		tb.Fatal(err)
 	}
-	init := command(filepath.Join(bin, "initdb"), "-D", data, "-U", "fawn", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-		"--no-instructions")
+	init := command(filepath.Join(bin, "initdb"), "-D", data, "-U", "fawn", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"--no-sync", "--no-instructions")
 	init.Dir = dir
 	if out, err := init.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v: %s", err, out)

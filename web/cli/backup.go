@@ -25,7 +25,8 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 	}
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil { // a backup must be possible all the same
-		o.Log.Warn("the configuration cannot be read, and is only in the backup if it is in the data folder", "err", err)
+		o.Log.Warn("the configuration cannot be read, and is only in the backup if it is in the data folder",
+			"err", err)
 		snap = nil
 	}
 	r, err := backup.Write(ctx, file, web.BackupOptions(o, snap, dir, secrets))
@@ -38,7 +39,8 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 		}
 	}
 	if snap != nil && web.InPostgreSQL(snap) {
-		if _, err := fmt.Fprintln(o.Out, "Not in the backup: the database, which is in PostgreSQL. Copy it with pg_dump."); err != nil {
+		_, err := fmt.Fprintln(o.Out, "Not in the backup: the database, which is in PostgreSQL. Copy it with pg_dump.")
+		if err != nil {
 			return false, err
 		}
 	}

@@ -114,8 +114,8 @@ func (d *doctor) address(ctx context.Context, addr string) {
 
 func (d *doctor) configuration(s *config.Snapshot) {
 	if s.ConfigPath == "" {
-		d.line("good", "config", "none, which is fine; Fawn looks for ./config.yaml and "+s.DataDir+string(os.PathSeparator)+
-			"config.yaml")
+		d.line("good", "config",
+			"none, which is fine; Fawn looks for ./config.yaml and "+s.DataDir+string(os.PathSeparator)+"config.yaml")
 	} else {
 		d.line("good", "config", s.ConfigPath)
 	}
@@ -184,8 +184,8 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 	if p.OK {
 		d.line("good", "model", fmt.Sprintf("%s answered in %s", what, p.Took.Round(time.Millisecond)))
 		if p.BaseURL != m.BaseURL && len(p.Tried) > 1 {
-			d.line("bad", "model", fmt.Sprintf("%s answers at a different address than configured; set base_url: %s", m.Name,
-				p.BaseURL))
+			d.line("bad", "model",
+				fmt.Sprintf("%s answers at a different address than configured; set base_url: %s", m.Name, p.BaseURL))
 		}
 		return
 	}
@@ -232,7 +232,8 @@ func (d *doctor) accounts(o web.Options, s *config.Snapshot) {
 	server := s.File.Server
 	switch mode := s.File.Auth.Required; {
 	case mode == "never" && !local:
-		d.line("note", "accounts", "off: whoever can reach "+o.Addr+" has the owner's rights; remove auth.required: never")
+		d.line("note", "accounts",
+			"off: whoever can reach "+o.Addr+" has the owner's rights; remove auth.required: never")
 	case mode == "never" || mode == "auto" && local:
 		if len(server.TrustedProxies)+len(server.Hosts) > 0 || server.BasePath != "" {
 			d.line("note", "accounts", "off, but the configuration is for a reverse proxy: whoever reaches that has the owner's "+

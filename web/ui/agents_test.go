@@ -47,30 +47,40 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 		t.Error("the empty gallery says nothing")
 	}
 	good := func() url.Values {
-		return url.Values{"name": {"Code-Reviewer"}, "description": {"Reads <diffs>"}, "soul": {"Be strict.\r\nBe kind."}, "model": {"two"}, "group": {"file:read", "bash"},
-			"thinking": {"off"}, "effort": {"low"}, "temperature": {"0,5"}, "max_tokens": {"200"}}
+		return url.Values{"name": {"Code-Reviewer"}, "description": {"Reads <diffs>"},
+			"soul": {"Be strict.\r\nBe kind."}, "model": {"two"}, "group": {"file:read", "bash"}, "thinking": {"off"},
+			"effort": {"low"}, "temperature": {"0,5"}, "max_tokens": {"200"}}
 	}
 	for field, c := range map[string]struct{ value, says string }{
-		"name": {"../x", "letters, digits and hyphens"}, "model": {"none", "configured"}, "temperature": {"hot", "0 to 2"},
-		"max_tokens": {"0", "200,000"}, "soul": {strings.Repeat("x", profile.MaxSoul+1), "64 KiB"}, "group": {"a b", "no spaces"},
+		"name": {"../x", "letters, digits and hyphens"}, "model": {"none", "configured"},
+		"temperature": {"hot", "0 to 2"}, "max_tokens": {"0", "200,000"},
+		"soul": {strings.Repeat("x", profile.MaxSoul+1), "64 KiB"}, "group": {"a b", "no spaces"},
 	} {
 		form := good()
 		form.Set(field, c.value)
-		if a := w.post("/ui/agents", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(a.body), c.says) || !strings.Contains(a.body, "Reads &lt;diffs&gt;") {
+		a := w.post("/ui/agents", form)
+		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(a.body), c.says) ||
+			!strings.Contains(a.body, "Reads &lt;diffs&gt;") {
 			t.Errorf("%s: %d", field, a.StatusCode)
 		}
 	}
-	if a := w.post("/ui/agents", good()); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/agents/code-reviewer?saved=1" {
+	if a := w.post("/ui/agents", good()); a.StatusCode != http.StatusSeeOther ||
+		a.Header.Get("Location") != "/workspace/agents/code-reviewer?saved=1" {
 		t.Fatal(a.StatusCode, a.Header)
 	}
 	a, err := w.agents.Get("default", "code-reviewer")
-	if err != nil || a.Soul != "Be strict.\nBe kind." || a.Model != "two" || strings.Join(a.ToolGroups, " ") != "file:read bash" || *a.Thinking || a.Effort != "low" || *a.Temperature != 0.5 || *a.MaxTokens != 200 {
+	if err != nil || a.Soul != "Be strict.\nBe kind." || a.Model != "two" ||
+		strings.Join(a.ToolGroups, " ") != "file:read bash" || *a.Thinking || a.Effort != "low" ||
+		*a.Temperature != 0.5 || *a.MaxTokens != 200 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if a := w.post("/ui/agents", good(), "Accept-Language", "zh-CN"); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "已有同名的智能体") {
+	if a := w.post("/ui/agents", good(), "Accept-Language", "zh-CN"); a.StatusCode != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "已有同名的智能体") {
 		t.Error("a second one of that name:", a.StatusCode)
 	}
-	if page := w.page("/workspace/agents"); !strings.Contains(page, "Reads &lt;diffs&gt;") || !strings.Contains(page, "Uses Model Two") || !strings.Contains(page, `href="/workspace/chats/new?agent=code-reviewer"`) {
+	page := w.page("/workspace/agents")
+	if !strings.Contains(page, "Reads &lt;diffs&gt;") || !strings.Contains(page, "Uses Model Two") ||
+		!strings.Contains(page, `href="/workspace/chats/new?agent=code-reviewer"`) {
 		t.Error("the gallery does not show it")
 	}
 	form := good()
@@ -81,7 +91,8 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 	}
 	form.Set("temperature", "9")
 	form.Set("soul", "Newer.")
-	if a := w.post("/ui/agents/by-name/code-reviewer", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Newer.") {
+	if a := w.post("/ui/agents/by-name/code-reviewer", form); a.StatusCode != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "Newer.") {
 		t.Error(a.StatusCode)
 	}
 	if a, _ := w.agents.Get("default", "code-reviewer"); a.ToolGroups != nil || a.Soul != "New." {
@@ -92,8 +103,10 @@ func TestAgentIsMadeChangedAndDeletedByForm(t *testing.T) {
 	}
 	w.begin("t1", "hello")
 	w.settle("t1")
-	for at, to := range map[string]string{"t1": "/workspace/chats/t1", "new": "/workspace/chats/new?agent=code-reviewer"} {
-		if a := w.get("/workspace/agents/code-reviewer/chats/" + at); a.StatusCode != http.StatusFound || a.Header.Get("Location") != to {
+	for at, to := range map[string]string{"t1": "/workspace/chats/t1",
+		"new": "/workspace/chats/new?agent=code-reviewer"} {
+		if a := w.get("/workspace/agents/code-reviewer/chats/" + at); a.StatusCode != http.StatusFound ||
+			a.Header.Get("Location") != to {
 			t.Error(a.StatusCode, a.Header)
 		}
 	}
@@ -125,7 +138,8 @@ func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 			t.Errorf("%s does not say what is wrong", path)
 		}
 	}
-	if page := w.page("/workspace/agents/torn"); !strings.Contains(page, "skills: &lt;all&gt;") || strings.Contains(page, `name="temperature"`) {
+	page := w.page("/workspace/agents/torn")
+	if !strings.Contains(page, "skills: &lt;all&gt;") || strings.Contains(page, `name="temperature"`) {
 		t.Error("the file cannot be mended, or the form can be used")
 	}
 	if a := w.post("/ui/agents/by-name/torn", url.Values{"soul": {"x"}}); a.StatusCode != http.StatusConflict {
@@ -134,10 +148,13 @@ func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 	if a := w.get("/ui/agents/by-name/torn/export"); a.StatusCode != http.StatusConflict {
 		t.Error(a.StatusCode)
 	}
-	if a := w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"tool_groups: 3"}, "soul": {"mine"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "tool_groups must be") || !strings.Contains(a.body, "mine") {
+	a := w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"tool_groups: 3"}, "soul": {"mine"}})
+	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "tool_groups must be") ||
+		!strings.Contains(a.body, "mine") {
 		t.Error(a.StatusCode)
 	}
-	if a := w.post("/ui/agents/by-name/torn/files", url.Values{"config": {"# note\r\nskills: []"}, "soul": {"mine"}}); a.StatusCode != http.StatusSeeOther {
+	if a := w.post("/ui/agents/by-name/torn/files",
+		url.Values{"config": {"# note\r\nskills: []"}, "soul": {"mine"}}); a.StatusCode != http.StatusSeeOther {
 		t.Error(a.StatusCode)
 	}
 	if b, err := os.ReadFile(filepath.Join(at, "config.yaml")); err != nil || string(b) != "# note\nskills: []" {
@@ -147,11 +164,13 @@ func TestFilesOfAnAgentAreEditedByHand(t *testing.T) {
 
 func TestAgentIsExportedAndImported(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	if err := w.agents.Create("default", profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}); err != nil {
+	if err := w.agents.Create("default",
+		profile.Agent{Name: "mine", Soul: "A soul.", ToolGroups: []string{"web"}}); err != nil {
 		t.Fatal(err)
 	}
 	file := w.get("/ui/agents/by-name/mine/export")
-	if file.StatusCode != http.StatusOK || file.Header.Get("Content-Disposition") != `attachment; filename="mine.md"` || file.Header.Get("X-Content-Type-Options") != "nosniff" {
+	if file.StatusCode != http.StatusOK || file.Header.Get("Content-Disposition") != `attachment; filename="mine.md"` ||
+		file.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Fatal(file.StatusCode, file.Header)
 	}
 	send := func(name, data string) answer {
@@ -166,10 +185,12 @@ func TestAgentIsExportedAndImported(t *testing.T) {
 		m.Close()
 		return w.do("POST", "/ui/agents/import", &form, "Content-Type", m.FormDataContentType())
 	}
-	if a := send("", file.body); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "already have an agent") {
+	a := send("", file.body)
+	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "already have an agent") {
 		t.Error("over one that is there:", a.StatusCode)
 	}
-	if a := send("Copy", file.body); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/agents/copy?saved=1" {
+	if a := send("Copy", file.body); a.StatusCode != http.StatusSeeOther ||
+		a.Header.Get("Location") != "/workspace/agents/copy?saved=1" {
 		t.Error(a.StatusCode, a.Header)
 	}
 	got, err := w.agents.Get("default", "copy")
@@ -177,18 +198,23 @@ func TestAgentIsExportedAndImported(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	for _, bad := range []string{"", "PK\x03\x04", "no fence", strings.Repeat("x", 2*profile.MaxExport)} {
-		if a := send("", bad); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, `role="alert"`) {
+		a := send("", bad)
+		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, `role="alert"`) {
 			t.Errorf("%.10q: %d", bad, a.StatusCode)
 		}
 	}
-	if a := send("", strings.Repeat("x", 8*profile.MaxExport)); a.StatusCode != http.StatusRequestEntityTooLarge && a.StatusCode != http.StatusUnprocessableEntity {
+	if a := send("", strings.Repeat("x", 8*profile.MaxExport)); a.StatusCode != http.StatusRequestEntityTooLarge &&
+		a.StatusCode != http.StatusUnprocessableEntity {
 		t.Error("a huge file:", a.StatusCode)
 	}
 }
 
 func TestChatsAreHandedToAgents(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c"), agenttest.Say("d"), agenttest.Say("e"), agenttest.Say("f"), agenttest.Say("g")}}, twoModels())
-	if err := w.agents.Create("default", profile.Agent{Name: "poet", Description: "Writes <verse>", Model: "two"}); err != nil {
+	w := open(t,
+		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("a"), agenttest.Say("b"), agenttest.Say("c"),
+			agenttest.Say("d"), agenttest.Say("e"), agenttest.Say("f"), agenttest.Say("g")}}, twoModels())
+	err := w.agents.Create("default", profile.Agent{Name: "poet", Description: "Writes <verse>", Model: "two"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(what, thread, agent, assistant, model string) {
@@ -200,13 +226,15 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 		}
 	}
 	page := w.page("/workspace/chats/new?agent=poet")
-	if !strings.Contains(page, "<h1>poet</h1>") || !strings.Contains(page, "Writes &lt;verse&gt;") || !strings.Contains(page, `name="agent" value="poet"`) || !strings.Contains(page, `value="two" checked`) {
+	if !strings.Contains(page, "<h1>poet</h1>") || !strings.Contains(page, "Writes &lt;verse&gt;") ||
+		!strings.Contains(page, `name="agent" value="poet"`) || !strings.Contains(page, `value="two" checked`) {
 		t.Error("the page of a new chat does not show the agent and its model")
 	}
 	if page := w.page("/workspace/chats/new?agent=none"); strings.Contains(page, `name="agent"`) {
 		t.Error("an agent that is not there is invited")
 	}
-	w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hi"}, "agent": {"poet"}, "model": {"one"}, "mode": {"flash"}})
+	w.post("/ui/threads", url.Values{"thread": {"t1"}, "text": {"hi"}, "agent": {"poet"}, "model": {"one"},
+		"mode": {"flash"}})
 	check("a new chat with an agent", "t1", "poet", "poet", "one")
 	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, `href="/workspace/agents/poet"`) {
 		t.Error("the chat does not show whom it is with")
@@ -239,9 +267,13 @@ func TestChatsAreHandedToAgents(t *testing.T) {
 }
 
 func TestAgentIsMadeByTalking(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("what for?"), agenttest.Say("fine"), agenttest.Say("hello")}}, twoModels())
+	w := open(t,
+		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("what for?"), agenttest.Say("fine"),
+			agenttest.Say("hello")}}, twoModels())
 	for name, says := range map[string]string{"a b": "letters, digits", "new": "reserved"} {
-		if a := w.post("/ui/agents/talk", url.Values{"name": {name}, "text": {"Verses"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, says) || !strings.Contains(a.body, "Verses") {
+		a := w.post("/ui/agents/talk", url.Values{"name": {name}, "text": {"Verses"}})
+		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, says) ||
+			!strings.Contains(a.body, "Verses") {
 			t.Errorf("%q: %d", name, a.StatusCode)
 		}
 	}
@@ -255,23 +287,28 @@ func TestAgentIsMadeByTalking(t *testing.T) {
 		if n > 0 {
 			w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {text}})
 		}
-		if o, assistant := w.asked(thread); o["agent_name"] != "poet" || o["is_bootstrap"] != true || assistant != "lead_agent" {
+		o, assistant := w.asked(thread)
+		if o["agent_name"] != "poet" || o["is_bootstrap"] != true || assistant != "lead_agent" {
 			t.Errorf("%d: %v %s", n, o, assistant)
 		}
 	}
-	if page := w.page(path); !strings.Contains(page, "Creating the agent poet") || !strings.Contains(page, "agent called “poet”") || !strings.Contains(page, "Verses") || !strings.Contains(page, `name="making"`) {
+	page := w.page(path)
+	if !strings.Contains(page, "Creating the agent poet") || !strings.Contains(page, "agent called “poet”") ||
+		!strings.Contains(page, "Verses") || !strings.Contains(page, `name="making"`) {
 		t.Error("the chat does not show what it is about")
 	}
 	if err := w.agents.Create("default", profile.Agent{Name: "poet"}); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {"hello poet"}, "making": {"1"}}, script()...); !strings.Contains(a.body, `"location":"`+path+`"`) {
+	if a := w.post("/ui/threads/"+thread+"/messages", url.Values{"text": {"hello poet"}, "making": {"1"}},
+		script()...); !strings.Contains(a.body, `"location":"`+path+`"`) {
 		t.Error("the page still says that it is being made:", a.body)
 	}
 	if o, assistant := w.asked(thread); o["agent_name"] != "poet" || o["is_bootstrap"] != nil || assistant != "poet" {
 		t.Errorf("once it is made: %v %s", o, assistant)
 	}
-	if list := w.get("/ui/commands", "X-Fawn", "1").body; !strings.Contains(list, `data-text="@poet "`) || !strings.Contains(list, `data-text="@fawn "`) {
+	if list := w.get("/ui/commands", "X-Fawn", "1").body; !strings.Contains(list, `data-text="@poet "`) ||
+		!strings.Contains(list, `data-text="@fawn "`) {
 		t.Error(list)
 	}
 }

@@ -35,14 +35,17 @@ func TestAnAnswerEndsWithWhatItsRunMade(t *testing.T) {
 	if !ok {
 		t.Fatal("no way to what changed")
 	}
-	for _, a := range []answer{w.get("/ui/threads/t1/changes/"+run, script()...), w.get("/workspace/chats/t1/changes/" + run)} {
-		for _, want := range []string{"What changed", "workspace/draft.txt", "<ins>+ &lt;b&gt;one&lt;/b&gt;</ins>", "outputs/quiet.md", "created"} {
+	for _, a := range []answer{w.get("/ui/threads/t1/changes/"+run, script()...),
+		w.get("/workspace/chats/t1/changes/" + run)} {
+		for _, want := range []string{"What changed", "workspace/draft.txt", "<ins>+ &lt;b&gt;one&lt;/b&gt;</ins>",
+			"outputs/quiet.md", "created"} {
 			if a.StatusCode != http.StatusOK || !strings.Contains(a.body, want) {
 				t.Errorf("%d, without %q: %s", a.StatusCode, want, a.body)
 			}
 		}
 	}
-	if list := w.get("/ui/threads/t1/panel", script()...).body; !strings.Contains(list, "quiet.md") || !strings.Contains(list, "draft.txt") {
+	list := w.get("/ui/threads/t1/panel", script()...).body
+	if !strings.Contains(list, "quiet.md") || !strings.Contains(list, "draft.txt") {
 		t.Error("the list of files has only those handed over")
 	}
 	w.begin("t2", "Just talk")
@@ -50,7 +53,8 @@ func TestAnAnswerEndsWithWhatItsRunMade(t *testing.T) {
 	if page := w.page("/workspace/chats/t2"); strings.Contains(page, "changed") && strings.Contains(page, "/changes/") {
 		t.Error("a run that changed nothing says that it did")
 	}
-	for _, path := range []string{"/ui/threads/t2/changes/" + run, "/ui/threads/t1/changes/none", "/ui/threads/none/changes/" + run} {
+	for _, path := range []string{"/ui/threads/t2/changes/" + run, "/ui/threads/t1/changes/none",
+		"/ui/threads/none/changes/" + run} {
 		if a := w.get(path, script()...); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, a.StatusCode)
 		}

@@ -92,7 +92,8 @@ func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
 		l.Rows = append(l.Rows, views.ChatRow{ThreadRow: rows[i], Message: f.Message, Excerpt: f.Excerpt})
 	}
 	if rest.ID != "" {
-		l.More, l.MoreRows = chatsURL(l.Query, positionText(rest)), "/ui/threads?"+chatsQuery(l.Query, positionText(rest))
+		l.More = chatsURL(l.Query, positionText(rest))
+		l.MoreRows = "/ui/threads?" + chatsQuery(l.Query, positionText(rest))
 	}
 	return l, nil
 }

@@ -157,7 +157,8 @@ func (u *UI) keepChoice(ctx context.Context, t store.Thread, ch choice) error {
 func (u *UI) choices(c echo.Context, t *store.Thread, box *views.Composer) {
 	wanted := u.chosen(c, t)
 	if t == nil && box.Partner.Name != "" {
-		if a, err := u.Agents.Get(principal.Owner(c.Request().Context()), box.Partner.Name); err == nil && a.Model != "" {
+		a, err := u.Agents.Get(principal.Owner(c.Request().Context()), box.Partner.Name)
+		if err == nil && a.Model != "" {
 			wanted.Model = a.Model
 		}
 	}

@@ -51,7 +51,8 @@ func configured(t *testing.T, yaml string) *config.Snapshot {
 func TestModesPostTheirFlags(t *testing.T) {
 	w := open(t, &agenttest.Script{}, configured(t, thinkers))
 	flags := func(mode, model string, thinking, plan, helpers bool, effort string) map[string]any {
-		out := map[string]any{"mode": mode, "model_name": model, "thinking_enabled": thinking, "is_plan_mode": plan, "subagent_enabled": helpers}
+		out := map[string]any{"mode": mode, "model_name": model, "thinking_enabled": thinking, "is_plan_mode": plan,
+			"subagent_enabled": helpers}
 		if effort != "" {
 			out["reasoning_effort"] = effort
 		}
@@ -116,10 +117,12 @@ func TestChoicesBelongToTheirThread(t *testing.T) {
 	}
 	// A new chat begins with the reader's last choice.
 	name, _, _ := strings.Cut(cookie, ";")
-	if page := w.get("/workspace/chats/new", "Cookie", name).body; !strings.Contains(page, `<span id="model-name" class="nm">The Thinker</span>`) {
+	page := w.get("/workspace/chats/new", "Cookie", name).body
+	if !strings.Contains(page, `<span id="model-name" class="nm">The Thinker</span>`) {
 		t.Error(page)
 	}
-	if a := w.post("/ui/threads/..%2fx/choice", url.Values{"model": {"plain"}}, script()...); a.StatusCode != http.StatusNotFound {
+	if a := w.post("/ui/threads/..%2fx/choice", url.Values{"model": {"plain"}},
+		script()...); a.StatusCode != http.StatusNotFound {
 		t.Errorf("an impossible thread = %d", a.StatusCode)
 	}
 }

@@ -20,14 +20,16 @@ import (
 
 // gist makes short work of everything but the last two messages.
 func gist(n int) middleware.CompactionRules {
-	return middleware.CompactionRules{Window: 1000, CompactionOptions: middleware.CompactionOptions{Keep: middleware.Amount{Type: "messages", Value: float64(n)}},
-		Ask: func(context.Context, string) (string, error) { return "The **gist**.", nil }}
+	return middleware.CompactionRules{Window: 1000,
+		CompactionOptions: middleware.CompactionOptions{Keep: middleware.Amount{Type: "messages", Value: float64(n)}},
+		Ask:               func(context.Context, string) (string, error) { return "The **gist**.", nil }}
 }
 
 // windowed is a configuration whose model reads 1,000 tokens.
 func windowed() *config.Snapshot {
 	f := config.Default()
-	f.Models = []config.Model{{Name: "m", DisplayName: "Mini", Model: "m-1", Use: "openai", APIKey: "k", ContextWindow: 1000}}
+	f.Models = []config.Model{{Name: "m", DisplayName: "Mini", Model: "m-1", Use: "openai", APIKey: "k",
+		ContextWindow: 1000}}
 	return &config.Snapshot{File: f}
 }
 
@@ -73,7 +75,8 @@ func TestGaugeShowsWhatTheLastRequestFilledAndFollowsTheRun(t *testing.T) {
 		t.Error("the second run is not shown")
 	}
 	usage := w.page("/ui/threads/t1/usage")
-	for _, want := range []string{"64%", "640", "1.0k", "930", "One", "Two", "Mini", `action="/ui/threads/t1/compact"`} {
+	for _, want := range []string{"64%", "640", "1.0k", "930", "One", "Two", "Mini",
+		`action="/ui/threads/t1/compact"`} {
 		if !strings.Contains(usage, want) {
 			t.Errorf("%q is not on the page of what the chat took", want)
 		}
@@ -105,18 +108,22 @@ func TestCompactingByFormSaysWhatItDidAndTheChatShowsWhere(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/ui/threads/t1/usage?did=compacted" {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"), a.body)
 	}
-	if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "4 messages are now summarised") || !strings.Contains(page, "≈") {
+	if page := w.page(a.Header.Get("Location")); !strings.Contains(page, "4 messages are now summarised") ||
+		!strings.Contains(page, "≈") {
 		t.Error(page)
 	}
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, "Earlier messages were summarised") || !strings.Contains(page, "<strong>gist</strong>") || !strings.Contains(page, "≈") {
+	if !strings.Contains(page, "Earlier messages were summarised") ||
+		!strings.Contains(page, "<strong>gist</strong>") || !strings.Contains(page, "≈") {
 		t.Error(page)
 	}
-	if strings.Index(page, "Earlier messages were") > strings.Index(page, "Three") || strings.Index(page, "Earlier messages were") < strings.Index(page, "answer 1") {
+	if strings.Index(page, "Earlier messages were") > strings.Index(page, "Three") ||
+		strings.Index(page, "Earlier messages were") < strings.Index(page, "answer 1") {
 		t.Error("the line stands in another place")
 	}
 	w.say("t1", "Four")
-	if s := parsePage(t, w.page("/workspace/chats/t1")).section("gauge"); !strings.Contains(s, "40%") || strings.Contains(s, "≈") {
+	if s := parsePage(t, w.page("/workspace/chats/t1")).section("gauge"); !strings.Contains(s, "40%") ||
+		strings.Contains(s, "≈") {
 		t.Errorf("after the next run: %s", s)
 	}
 	if shared := w.post("/ui/threads/t1/share", nil); shared.StatusCode != http.StatusSeeOther {
@@ -151,17 +158,20 @@ func TestCompactingIsRefusedInWords(t *testing.T) {
 		path string
 		form url.Values
 	}{{"compact", nil}, {"compact", url.Values{"to": {"chat"}}}, {"messages", url.Values{"text": {" /compact "}}}} {
-		if a := w.post("/ui/threads/t1/"+c.path, c.form); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "Compact when it has ended") {
+		a := w.post("/ui/threads/t1/"+c.path, c.form)
+		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "Compact when it has ended") {
 			t.Errorf("%s %v: %d", c.path, c.form, a.StatusCode)
 		}
-		if a := w.post("/ui/threads/t1/"+c.path, c.form, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(decodeFrame(t, a.body).Error, "Compact when it has ended") {
+		if a := w.post("/ui/threads/t1/"+c.path, c.form, script()...); a.StatusCode != http.StatusConflict ||
+			!strings.Contains(decodeFrame(t, a.body).Error, "Compact when it has ended") {
 			t.Errorf("%s %v with script: %d %s", c.path, c.form, a.StatusCode, a.body)
 		}
 	}
 	close(gate)
 	w.settle("t1")
 	w.ui.Compact = nil
-	if a := w.post("/ui/threads/t1/compact", nil); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "turned off") {
+	a := w.post("/ui/threads/t1/compact", nil)
+	if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "turned off") {
 		t.Error(a.StatusCode, a.body)
 	}
 	if a := w.post("/ui/threads/none/compact", nil); a.StatusCode != http.StatusNotFound {
@@ -175,7 +185,8 @@ func TestCompactionInARunIsShownLiveAsOnAFreshPage(t *testing.T) {
 	model := wordy(300, 300, 300, 300, 300)
 	w := open(t, model, windowed())
 	keep := 4
-	w.chain = []agent.Middleware{{Name: "compact", BeforeModel: func(ctx context.Context, t *agent.Turn) (agent.State, error) {
+	w.chain = []agent.Middleware{{Name: "compact", BeforeModel: func(ctx context.Context,
+		t *agent.Turn) (agent.State, error) {
 		if len(t.State.Messages) < 7 {
 			return agent.State{}, nil
 		}
@@ -207,29 +218,36 @@ func TestCompactionInARunIsShownLiveAsOnAFreshPage(t *testing.T) {
 func TestCommandsOfTheMessageBoxWorkWithoutScript(t *testing.T) {
 	w := open(t, wordy(300, 600), windowed())
 	w.shorten(gist(1))
-	if a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/compact"}}); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Nothing to compact") {
+	a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/compact"}})
+	if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Nothing to compact") {
 		t.Error(a.StatusCode, a.body)
 	}
-	if a := w.post("/ui/threads", url.Values{"thread": {"t0"}, "text": {"/new A & b"}}); a.Header.Get("Location") != "/workspace/chats/new?q=A+%26+b" {
+	if a := w.post("/ui/threads",
+		url.Values{"thread": {"t0"},
+			"text": {"/new A & b"}}); a.Header.Get("Location") != "/workspace/chats/new?q=A+%26+b" {
 		t.Error(a.StatusCode, a.Header)
 	}
 	w.begin("t1", "One")
 	w.settle("t1")
 	w.say("t1", "/newton said what?")
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"/new"}}); a.Header.Get("Location") != "/workspace/chats/new" {
+	if a := w.post("/ui/threads/t1/messages",
+		url.Values{"text": {"/new"}}); a.Header.Get("Location") != "/workspace/chats/new" {
 		t.Error(a.StatusCode, a.Header)
 	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"/compact"}}, script()...).body)
 	if !strings.Contains(f.Say, "now summarised") {
 		t.Errorf("%+v", f)
 	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"/compact"}}); a.Header.Get("Location") != "/workspace/chats/t1?did=nothing" {
+	if a := w.post("/ui/threads/t1/messages",
+		url.Values{"text": {"/compact"}}); a.Header.Get("Location") != "/workspace/chats/t1?did=nothing" {
 		t.Error(a.StatusCode, a.Header)
 	}
-	if page := w.page("/workspace/chats/t1?did=compacted"); !strings.Contains(page, `class="toast good"`) || strings.Contains(page, ">/compact<") {
+	if page := w.page("/workspace/chats/t1?did=compacted"); !strings.Contains(page, `class="toast good"`) ||
+		strings.Contains(page, ">/compact<") {
 		t.Error(page)
 	}
-	if list := w.get("/ui/commands?new=1", script()...).body; strings.Contains(list, "/compact") || !strings.Contains(list, "/goal") {
+	if list := w.get("/ui/commands?new=1", script()...).body; strings.Contains(list, "/compact") ||
+		!strings.Contains(list, "/goal") {
 		t.Error(list)
 	}
 	list := w.get("/ui/commands", script()...).body

@@ -35,7 +35,8 @@ func contents(ctx context.Context, dir *files.Files, clean string, view *views.F
 	case err != nil:
 		return err
 	}
-	list := &views.Archive{Files: a.Files, Bytes: a.Bytes, Cut: a.Cut, Outside: a.Outside, Main: s.Main, Fields: s.Fields}
+	list := &views.Archive{Files: a.Files, Bytes: a.Bytes, Cut: a.Cut, Outside: a.Outside, Main: s.Main,
+		Fields: s.Fields}
 	for _, e := range a.Entries {
 		list.Entries = append(list.Entries, views.ArchiveEntry(e))
 	}

@@ -71,7 +71,8 @@ func setAttr(n *html.Node, name, value string, set bool) {
 }
 
 func fragmentOf(s string) []*html.Node {
-	nodes, err := html.ParseFragment(strings.NewReader(s), &html.Node{Type: html.ElementNode, Data: "template", DataAtom: atom.Template})
+	nodes, err := html.ParseFragment(strings.NewReader(s),
+		&html.Node{Type: html.ElementNode, Data: "template", DataAtom: atom.Template})
 	if err != nil {
 		panic(err)
 	}
@@ -277,5 +278,6 @@ func firstDifference(got, want string) string {
 		i++
 	}
 	from := max(0, i-200)
-	return fmt.Sprintf("at byte %d\n got: …%s\nwant: …%s", i, got[from:min(len(got), i+300)], want[from:min(len(want), i+300)])
+	return fmt.Sprintf("at byte %d\n got: …%s\nwant: …%s", i, got[from:min(len(got), i+300)],
+		want[from:min(len(want), i+300)])
 }

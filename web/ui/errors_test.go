@@ -33,7 +33,9 @@ func TestEveryErrorIsACalmPageInBothLanguages(t *testing.T) {
 		out := httptest.NewRecorder()
 		e.ServeHTTP(out, r)
 		body := out.Body.String()
-		if out.Code != c.status || strings.Contains(body, c.title) == strings.HasPrefix(c.title, "error.") || !strings.Contains(body, `href="/workspace/chats/new"`) || strings.Contains(body, "<that>") || !strings.Contains(body, "<code>") {
+		if out.Code != c.status || strings.Contains(body, c.title) == strings.HasPrefix(c.title, "error.") ||
+			!strings.Contains(body, `href="/workspace/chats/new"`) || strings.Contains(body, "<that>") ||
+			!strings.Contains(body, "<code>") {
 			t.Errorf("%d %s: %d %.200s", c.status, c.lang, out.Code, body)
 		}
 	}

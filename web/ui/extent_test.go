@@ -19,11 +19,14 @@ func longChat(t *testing.T, n int) *world {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("The newest answer.")}})
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf(`{"type":"human","id":"q%d","content":"Question %d."},{"type":"ai","id":"a%d","content":"Answer %d."}`, i, i, i, i))
+		list = append(list,
+			fmt.Sprintf(`{"type":"human","id":"q%d","content":"Question %d."},{"type":"ai","id":"a%d","content":"Answer %d."}`, i, i, i, i))
 	}
 	w.begin("t1", "First")
 	w.settle("t1")
-	if _, err := w.runs.UpdateState(t.Context(), "t1", runs.Update{Values: []byte(`{"messages":[` + strings.Join(list, ",") + `]}`)}); err != nil {
+	_, err := w.runs.UpdateState(t.Context(), "t1",
+		runs.Update{Values: []byte(`{"messages":[` + strings.Join(list, ",") + `]}`)})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -89,32 +92,39 @@ func (w *world) fills(page, id string, link int) (steps int, got string) {
 func TestGapsFillFromBothEnds(t *testing.T) {
 	w := longChat(t, 200)
 	page := w.page("/workspace/chats/t1?at=a100")
-	if _, got := w.fills(page, "gap-q170", 0); got != "Question 110 to Question 139, 30; Question 140 to Question 169, 30; " {
+	_, got := w.fills(page, "gap-q170", 0)
+	if got != "Question 110 to Question 139, 30; Question 140 to Question 169, 30; " {
 		t.Error("downwards:", got)
 	}
-	if _, got := w.fills(page, "gap-q170", 1); got != "Question 140 to Question 169, 30; Question 110 to Question 139, 30; " {
+	if _, got := w.fills(page,
+		"gap-q170", 1); got != "Question 140 to Question 169, 30; Question 110 to Question 139, 30; " {
 		t.Error("upwards:", got)
 	}
-	if n, got := w.fills(w.page("/workspace/chats/t1"), "gap-q170", 1); n != 6 || !strings.HasSuffix(got, "Question 0 to Question 19, 20; ") {
+	if n, got := w.fills(w.page("/workspace/chats/t1"), "gap-q170", 1); n != 6 ||
+		!strings.HasSuffix(got, "Question 0 to Question 19, 20; ") {
 		t.Errorf("to the beginning in %d steps: %s", n, got)
 	}
 	if a := w.get("/ui/threads/t1/turns?before=none", "X-Fawn", "1"); a.StatusCode != http.StatusNotFound {
 		t.Error("a turn that is not there:", a.StatusCode)
 	}
-	if a := w.get("/ui/threads/t1/turns?before=q170"); a.StatusCode != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "/workspace/chats/t1?at=q170") {
+	a := w.get("/ui/threads/t1/turns?before=q170")
+	if a.StatusCode != http.StatusSeeOther ||
+		!strings.Contains(a.Header.Get("Location"), "/workspace/chats/t1?at=q170") {
 		t.Error("as a page:", a.StatusCode, a.Header.Get("Location"))
 	}
 }
 
 func TestAnEarlierMessageCanBeEdited(t *testing.T) {
 	w := longChat(t, 100)
-	if a := w.get("/ui/threads/t1/messages/q5/edit", "X-Fawn", "1"); a.StatusCode != http.StatusOK || !strings.Contains(a.body, "Question 5.</textarea>") {
+	a := w.get("/ui/threads/t1/messages/q5/edit", "X-Fawn", "1")
+	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, "Question 5.</textarea>") {
 		t.Error("its form:", a.StatusCode, a.body)
 	}
 	if page := w.page("/workspace/chats/t1?edit=q5"); !strings.Contains(page, "Question 5.</textarea>") {
 		t.Error("the page with its form lacks it")
 	}
-	if a := w.post("/ui/threads/t1/edit", url.Values{"message": {"q5"}, "text": {"Another way"}}, script()...); a.StatusCode != http.StatusOK || !strings.Contains(a.body, `"location"`) {
+	if a := w.post("/ui/threads/t1/edit", url.Values{"message": {"q5"}, "text": {"Another way"}},
+		script()...); a.StatusCode != http.StatusOK || !strings.Contains(a.body, `"location"`) {
 		t.Error("sent:", a.StatusCode, a.body)
 	}
 }
@@ -127,7 +137,8 @@ func TestWhatIsSentStandsBehindTheNewestTurns(t *testing.T) {
 	w.settle("t1")
 	for _, path := range []string{"/workspace/chats/t1", "/workspace/chats/t1?at=q5"} {
 		page := w.page(path)
-		if i, j := strings.Index(page, ">Question 99.<"), strings.Index(page, ">What next?<"); i < 0 || j < i || strings.Contains(page[i:j], `class="gap"`) {
+		if i, j := strings.Index(page, ">Question 99.<"), strings.Index(page, ">What next?<"); i < 0 || j < i ||
+			strings.Contains(page[i:j], `class="gap"`) {
 			t.Errorf("%s: something is left out in front of it", path)
 		}
 	}

@@ -61,7 +61,8 @@ func (u *UI) promptsOf(ctx context.Context, thread string) (list []views.Prompt,
 		}
 		one := views.Prompt{Server: p.Server, Name: p.Name, Text: page.OneLine(p.Description)}
 		for _, a := range p.Arguments {
-			one.Args = append(one.Args, views.PromptArg{Name: a.Name, Text: page.OneLine(a.Description), Required: a.Required})
+			one.Args = append(one.Args, views.PromptArg{Name: a.Name, Text: page.OneLine(a.Description),
+				Required: a.Required})
 		}
 		list = append(list, one)
 	}

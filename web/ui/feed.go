@@ -334,7 +334,8 @@ func (f *feed) meet(l *live) (s scene, cursor string, where meeting, wake <-chan
 // page has just read it. What the others did not know they get with the next tick.
 func (f *feed) with(own scene) scene {
 	s := f.now
-	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) || s.title != own.title
+	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) ||
+		s.title != own.title
 	s.queue, s.asks, s.title = own.queue, own.asks, cmp.Or(own.title, s.title)
 	s.row.Title, s.row.Pinned = s.title, own.row.Pinned
 	return s

@@ -54,8 +54,8 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 	if t.Rating != 0 {
 		_, err := u.DB.AddFeedback(ctx,
-			store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: principal.Owner(ctx), Thread: thread, Run: t.Run,
-				Message: t.Answer.ID, Rating: t.Rating}, true)
+			store.Feedback{ID: uuid.Must(uuid.NewV7()).String(), Owner: principal.Owner(ctx), Thread: thread,
+				Run: t.Run, Message: t.Answer.ID, Rating: t.Rating}, true)
 		return err
 	}
 	list, err := u.DB.Feedback(ctx, principal.Owner(ctx), thread, t.Run)

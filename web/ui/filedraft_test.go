@@ -13,7 +13,8 @@ import (
 func TestContentIsReadFromArgumentsInAnyCuts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		content := rapid.String().Draw(rt, "content")
-		raw, err := json.Marshal(map[string]any{"a": map[string]string{"content": "not this"}, "b": []string{"content", "nor this"}, "content": content, "path": "/mnt/user-data/outputs/x"})
+		raw, err := json.Marshal(map[string]any{"a": map[string]string{"content": "not this"},
+			"b": []string{"content", "nor this"}, "content": content, "path": "/mnt/user-data/outputs/x"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,8 @@ func TestAFileIsShownOnlyWhileItIsWritten(t *testing.T) {
 	if feed(agent.CallDelta{Index: 1, ID: "d", Name: "ls", Args: `{"path": "/mnt", "content": "x"}`}) {
 		t.Error("ls writes no file")
 	}
-	if feed(agent.CallDelta{Index: 2, ID: "e", Name: "write_file", Args: `{"path": "../../../etc/passwd", "content": "x"}`}) {
+	if feed(agent.CallDelta{Index: 2, ID: "e", Name: "write_file",
+		Args: `{"path": "../../../etc/passwd", "content": "x"}`}) {
 		t.Error("a path outside is shown")
 	}
 	b := &builder{writes: o.calls[0]}

@@ -15,8 +15,10 @@ import (
 )
 
 func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("The boiler burns <b>gas</b>.")}, 3)})
-	for id, text := range map[string]string{"t1": "Heat pump or gas?", "t2": "A poem about Ärmelkanal", "t3": "将采集脚本移植到 Go"} {
+	w := open(t,
+		&agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("The boiler burns <b>gas</b>.")}, 3)})
+	for id, text := range map[string]string{"t1": "Heat pump or gas?", "t2": "A poem about Ärmelkanal",
+		"t3": "将采集脚本移植到 Go"} {
 		w.begin(id, text)
 		w.settle(id)
 	}
@@ -27,7 +29,8 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 		}
 		return ids, page
 	}
-	for q, want := range map[string]string{"heat+PUMP": "t1", "pump+heat": "t1", "%C3%A4rmel": "t2", "%E8%84%9A%E6%9C%AC": "t3", "assistant": "", "about": "t1t2t3"} {
+	for q, want := range map[string]string{"heat+PUMP": "t1", "pump+heat": "t1", "%C3%A4rmel": "t2",
+		"%E8%84%9A%E6%9C%AC": "t3", "assistant": "", "about": "t1t2t3"} {
 		ids, page := find(q)
 		if len(ids) != len(want) || ids != want && q != "about" {
 			t.Errorf("%s: %q, want %q", q, ids, want)
@@ -37,14 +40,16 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 		}
 	}
 	_, page := find("boiler")
-	if !strings.Contains(page, "The <b>boiler</b> burns &lt;b&gt;gas&lt;/b&gt;.") || !strings.Contains(page, `/workspace/chats/t1?at=`) {
+	if !strings.Contains(page, "The <b>boiler</b> burns &lt;b&gt;gas&lt;/b&gt;.") ||
+		!strings.Contains(page, `/workspace/chats/t1?at=`) {
 		t.Errorf("no excerpt: %s", between(page, `<ul class="rows">`, "</ul>"))
 	}
 	part := w.get("/ui/threads?q=heat", "HX-Request", "true")
 	if strings.Contains(part.body, "<html") || !strings.Contains(part.body, `value="t1"`) {
 		t.Errorf("as a part: %s", part.body)
 	}
-	if a := w.get("/ui/threads?q=heat"); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats?q=heat" {
+	a := w.get("/ui/threads?q=heat")
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats?q=heat" {
 		t.Error("as a page:", a.StatusCode, a.Header.Get("Location"))
 	}
 }
@@ -54,7 +59,8 @@ func TestAllChatsComePageByPage(t *testing.T) {
 	const n = 120
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i := range n {
-		th := &store.Thread{ID: fmt.Sprintf("t%03d", i), Title: "Chat", Owner: "default", CreatedAt: at, UpdatedAt: at.Add(time.Duration(i) * time.Second)}
+		th := &store.Thread{ID: fmt.Sprintf("t%03d", i), Title: "Chat", Owner: "default", CreatedAt: at,
+			UpdatedAt: at.Add(time.Duration(i) * time.Second)}
 		if i == 3 {
 			th.Metadata = []byte(`{"deerflow_pinned":true}`)
 		}

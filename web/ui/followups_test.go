@@ -47,7 +47,8 @@ func (a *adviser) asked() []lead.SuggestWish {
 const asks = `/followups" hx-trigger="load"`
 
 func TestFollowUpsAreAskedForOnce(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("A heat pump."), agenttest.Say("Because.")}})
+	w := open(t,
+		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("A heat pump."), agenttest.Say("Because.")}})
 	w.aside.list = []string{"What does it <cost>?", "And noise?", "三", "a fourth"}
 	w.begin("t1", "Pump or gas?")
 	r := w.reader("t1")
@@ -67,7 +68,8 @@ func TestFollowUpsAreAskedForOnce(t *testing.T) {
 	for range 4 { // pages side by side
 		all.Go(func() {
 			a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true")
-			if a.StatusCode != http.StatusOK || strings.Count(a.body, "data-next") != 3 || !strings.Contains(a.body, "What does it &lt;cost&gt;?") || strings.Contains(a.body, "fourth") {
+			if a.StatusCode != http.StatusOK || strings.Count(a.body, "data-next") != 3 ||
+				!strings.Contains(a.body, "What does it &lt;cost&gt;?") || strings.Contains(a.body, "fourth") {
 				t.Errorf("%d %s", a.StatusCode, a.body)
 			}
 		})
@@ -77,7 +79,9 @@ func TestFollowUpsAreAskedForOnce(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("the model was asked %d times, want once", len(list))
 	}
-	if m := list[0].Messages; list[0].Thread != "t1" || len(m) != 2 || m[0] != (lead.Said{Role: "user", Content: "Pump or gas?"}) || m[1] != (lead.Said{Role: "assistant", Content: "A heat pump."}) {
+	m := list[0].Messages
+	if list[0].Thread != "t1" || len(m) != 2 || m[0] != (lead.Said{Role: "user", Content: "Pump or gas?"}) ||
+		m[1] != (lead.Said{Role: "assistant", Content: "A heat pump."}) {
 		t.Fatalf("%+v", list[0])
 	}
 	if page := w.page("/workspace/chats/t1"); strings.Contains(page, asks) || strings.Count(page, "data-next") != 3 {
@@ -114,7 +118,8 @@ func TestThereAreNoFollowUpsWhereTheyDoNotBelong(t *testing.T) {
 			if page := w.page("/workspace/chats/t1"); strings.Contains(page, "followups") {
 				t.Error(page)
 			}
-			if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != "" {
+			if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusOK ||
+				strings.TrimSpace(a.body) != "" {
 				t.Errorf("%d %q", a.StatusCode, a.body)
 			}
 			if n := len(w.aside.asked()); n > 0 {
@@ -130,7 +135,8 @@ func TestFollowUpsThatCannotBeMadeAreNotAskedForAgain(t *testing.T) {
 	w.begin("t1", "Go")
 	w.settle("t1")
 	for range 2 {
-		if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != "" {
+		if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusOK ||
+			strings.TrimSpace(a.body) != "" {
 			t.Fatalf("%d %q", a.StatusCode, a.body)
 		}
 	}

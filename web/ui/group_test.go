@@ -16,7 +16,10 @@ func patrol() *typist {
 	calls := func(tool string, args ...string) agenttest.Reply {
 		var r agenttest.Reply
 		for i, a := range args {
-			r.Chunks = append(r.Chunks, agent.Chunk{Calls: []agent.CallDelta{{Index: i, ID: fmt.Sprintf("%s_%d_%x", tool, i, a), Name: tool, Args: a}}})
+			r.Chunks = append(r.Chunks,
+				agent.Chunk{
+					Calls: []agent.CallDelta{{Index: i, ID: fmt.Sprintf("%s_%d_%x", tool, i, a), Name: tool, Args: a}},
+				})
 		}
 		r.Chunks = append(r.Chunks, agent.Chunk{Finish: "tool_calls", Model: "m-1"})
 		return r
@@ -27,7 +30,8 @@ func patrol() *typist {
 	}
 	return &typist{pause: time.Millisecond, Script: agenttest.Script{Replies: []agenttest.Reply{
 		calls("write_file", `{"path":"/mnt/user-data/workspace/a.txt","content":"1\n2\n3\n4\n5\n"}`),
-		calls("read_file", part(1)), calls("read_file", part(2)), calls("read_file", part(3)), calls("read_file", part(4)),
+		calls("read_file", part(1)), calls("read_file", part(2)), calls("read_file", part(3)),
+		calls("read_file", part(4)),
 		calls("read_file", part(5), part(1), file("none.txt"), part(2), part(3), part(4)),
 		calls("ls", file(""), file("none"), file("")),
 		agenttest.Say("All ", "read."),

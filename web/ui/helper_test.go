@@ -41,34 +41,49 @@ func (w *world) sendsHelpers() *agent.Tool {
 				return agent.TextResult("Task Succeeded. Result: done"), nil
 			}
 			tell("task_started", nil)
-			reads := map[string]any{"type": "ai", "id": "h1", "content": "", "tool_calls": []any{map[string]any{"id": "x", "name": "read_file", "args": map[string]any{"path": "/mnt/user-data/workspace/prices.csv"}}}}
-			tell("task_running", map[string]any{"message": reads, "message_index": 1, "total_messages": 1, "usage": map[string]any{"total_tokens": 1200}})
-			tell("task_running", map[string]any{"message": map[string]any{"type": "tool", "id": "h2", "tool_call_id": "x", "content": "a,b"}, "usage": nil})
-			tell("task_running", map[string]any{"message": map[string]any{"type": "ai", "id": "h3", "content": "Two prices\nare missing"}, "usage": map[string]any{"total_tokens": 2400}})
-			kwargs := map[string]any{"subagent_model_name": "larch-2", "subagent_token_usage": map[string]any{"total_tokens": 3100}}
+			reads := map[string]any{"type": "ai", "id": "h1", "content": "",
+				"tool_calls": []any{map[string]any{"id": "x", "name": "read_file", "args": map[string]any{"path": "/mnt/user-data/workspace/prices.csv"}}}}
+			tell("task_running", map[string]any{"message": reads, "message_index": 1, "total_messages": 1,
+				"usage": map[string]any{"total_tokens": 1200}})
+			tell("task_running",
+				map[string]any{"message": map[string]any{"type": "tool", "id": "h2", "tool_call_id": "x",
+					"content": "a,b"}, "usage": nil})
+			tell("task_running",
+				map[string]any{"message": map[string]any{"type": "ai", "id": "h3",
+					"content": "Two prices\nare missing"}, "usage": map[string]any{"total_tokens": 2400}})
+			kwargs := map[string]any{"subagent_model_name": "larch-2",
+				"subagent_token_usage": map[string]any{"total_tokens": 3100}}
 			switch a.Prompt {
 			case "fail":
 				kwargs["subagent_status"] = "failed"
-				return agent.Result{Content: agent.Text("Task failed. Error: no network\nat all"), IsError: true, Kwargs: kwargs}, nil
+				return agent.Result{Content: agent.Text("Task failed. Error: no network\nat all"), IsError: true,
+					Kwargs: kwargs}, nil
 			case "cancel":
 				return agent.TextResult("Task cancelled by user."), nil
 			case "late":
 				return agent.ErrorResult("Task timed out. Error: after 900 s"), nil
 			}
 			kwargs["subagent_status"] = "completed"
-			return agent.Result{Content: agent.Text("Task Succeeded (capped: turn budget). Result: It is **cheaper**.\n\n- <b>by</b> €4,100"), Kwargs: kwargs}, nil
+			return agent.Result{
+				Content: agent.Text(
+					"Task Succeeded (capped: turn budget). Result: It is **cheaper**.\n\n- <b>by</b> €4,100"),
+				Kwargs: kwargs,
+			}, nil
 		}}
 }
 
 func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 	call := func(i int, prompt string) agent.CallDelta {
-		return agent.CallDelta{Index: i, ID: fmt.Sprintf("call_%d", i), Name: "task", Args: fmt.Sprintf(`{"description":"Job %d","prompt":%q,"subagent_type":"general-purpose"}`, i, prompt)}
+		return agent.CallDelta{Index: i, ID: fmt.Sprintf("call_%d", i), Name: "task",
+			Args: fmt.Sprintf(`{"description":"Job %d","prompt":%q,"subagent_type":"general-purpose"}`, i, prompt)}
 	}
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := open(t, &typist{pause: time.Millisecond, Script: agenttest.Script{Replies: []agenttest.Reply{
-				{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{call(0, "compare"), call(1, "fail")}}, {Calls: []agent.CallDelta{call(2, "cancel"), call(3, "late")}}, {Finish: "tool_calls", Model: "m"}}},
+				{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{call(0, "compare"), call(1, "fail")}},
+					{Calls: []agent.CallDelta{call(2, "cancel"), call(3, "late")}},
+					{Finish: "tool_calls", Model: "m"}}},
 				agenttest.Say("All ", "done."),
 			}}})
 			w.begin("t1", "Send helpers")
@@ -81,12 +96,14 @@ func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 			w.settle("t1")
 			r.equalsPage()
 			s := r.dom.section("turns")
-			for class, n := range map[string]int{`"step tool done sub"`: 1, `"step tool fail sub"`: 2, `"step tool stop sub"`: 1} {
+			for class, n := range map[string]int{`"step tool done sub"`: 1, `"step tool fail sub"`: 2,
+				`"step tool stop sub"`: 1} {
 				if got := strings.Count(s, class); got != n {
 					t.Errorf("%s is there %d times, want %d", class, got, n)
 				}
 			}
-			for _, want := range []string{"Job 0", "general-purpose · larch-2 · 3.1k tokens", "It is cheaper.", "no network", "after 900 s"} {
+			for _, want := range []string{"Job 0", "general-purpose · larch-2 · 3.1k tokens", "It is cheaper.",
+				"no network", "after 900 s"} {
 				if !strings.Contains(s, want) {
 					t.Errorf("the cards miss %q", want)
 				}
@@ -96,7 +113,9 @@ func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 			}
 			id := between(s, `id="s-`, `"`)
 			got := w.get("/ui/threads/t1/steps/"+id, "HX-Request-Type", "partial")
-			if got.StatusCode != http.StatusOK || !strings.Contains(got.body, "<strong>cheaper</strong>") || !strings.Contains(got.body, "compare") || strings.Contains(got.body, "<b>by</b>") || strings.Contains(got.body, "Task Succeeded") {
+			if got.StatusCode != http.StatusOK || !strings.Contains(got.body, "<strong>cheaper</strong>") ||
+				!strings.Contains(got.body, "compare") || strings.Contains(got.body, "<b>by</b>") ||
+				strings.Contains(got.body, "Task Succeeded") {
 				t.Errorf("%d, details %s", got.StatusCode, got.body)
 			}
 		})
@@ -105,7 +124,15 @@ func TestHelpersAreCardsLiveAsOnAFreshPage(t *testing.T) {
 
 func TestAWorkingHelperSaysWhatItDoes(t *testing.T) {
 	w := open(t, &typist{Script: agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "c", Name: "task", Args: `{"description":"Price model","prompt":"wait"}`}}}, {Finish: "tool_calls", Model: "m"}}},
+		{
+			Chunks: []agent.Chunk{
+				{
+					Calls: []agent.CallDelta{
+						{ID: "c", Name: "task", Args: `{"description":"Price model","prompt":"wait"}`},
+					},
+				}, {Finish: "tool_calls", Model: "m"},
+			},
+		},
 		agenttest.Say("Done."),
 	}}})
 	w.helpers = make(chan map[string]any)
@@ -123,10 +150,13 @@ func TestAWorkingHelperSaysWhatItDoes(t *testing.T) {
 	}
 	w.helpers <- map[string]any{"type": "task_started", "model_name": "larch-2"}
 	until("larch-2")
-	w.helpers <- map[string]any{"type": "task_running", "message": map[string]any{"type": "ai", "id": "h1", "tool_calls": []any{map[string]any{"id": "x", "name": "bash", "args": map[string]any{"command": "python model.py"}}}}, "usage": map[string]any{"total_tokens": 12000}}
+	w.helpers <- map[string]any{"type": "task_running",
+		"message": map[string]any{"type": "ai", "id": "h1",
+			"tool_calls": []any{map[string]any{"id": "x", "name": "bash", "args": map[string]any{"command": "python model.py"}}}}, "usage": map[string]any{"total_tokens": 12000}}
 	until("Running python model.py")
 	until("12.0k tokens")
-	w.helpers <- map[string]any{"type": "task_running", "message": map[string]any{"type": "ai", "id": "h2", "content": "Two prices are missing"}}
+	w.helpers <- map[string]any{"type": "task_running",
+		"message": map[string]any{"type": "ai", "id": "h2", "content": "Two prices are missing"}}
 	until("Two prices are missing")
 	close(w.helpers)
 	w.settle("t1")

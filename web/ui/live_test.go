@@ -54,7 +54,8 @@ func (r *reader) read(n int) {
 	r.w.Helper()
 	ctx, cancel := context.WithTimeout(r.w.Context(), 3*time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.w.url+"/ui/threads/"+r.thread+"/stream?v="+url.QueryEscape(r.cursor), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		r.w.url+"/ui/threads/"+r.thread+"/stream?v="+url.QueryEscape(r.cursor), nil)
 	if err != nil {
 		r.w.Fatal(err)
 	}
@@ -138,7 +139,8 @@ func (r *reader) equalsCursor() {
 	}
 	fresh := parsePage(r.w.T, `<div id="turns">`+inner+`</div>`)
 	if got, want := still(r.dom.section("turns")), still(fresh.section("turns")); got != want {
-		r.w.Fatalf("the live page at %s differs from a fresh one (events %v) %s", r.cursor, r.kinds, firstDifference(got, want))
+		r.w.Fatalf("the live page at %s differs from a fresh one (events %v) %s", r.cursor, r.kinds,
+			firstDifference(got, want))
 	}
 }
 
@@ -162,9 +164,11 @@ const prose = "# Findings\n\nHeat pumps are **cheaper** over *ten* years, see [t
 func journey(pause time.Duration) *typist {
 	write := `{"path":"/mnt/user-data/outputs/report.md","content":"# Report\n\nwith \"quotes\" and <b>tags</b>\n"}`
 	return &typist{pause: pause, Script: agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Reasoning: "The reader wants *numbers*[^1].\n\n- first\n- second\n\n[^1]: really"}, {Text: "Let me look."},
+		{Chunks: []agent.Chunk{{Reasoning: "The reader wants *numbers*[^1].\n\n- first\n- second\n\n[^1]: really"},
+			{Text: "Let me look."},
 			{Calls: []agent.CallDelta{{Index: 0, ID: "call_1", Name: "ls", Args: `{"path":"/mnt/user-data/workspace"}`}}},
-			{Calls: []agent.CallDelta{{Index: 1, ID: "call_2", Name: "read_file", Args: `{"path":"/mnt/user-data/workspace/none.txt"}`}}}, {Finish: "tool_calls", Model: "m-1"}}},
+			{Calls: []agent.CallDelta{{Index: 1, ID: "call_2", Name: "read_file",
+				Args: `{"path":"/mnt/user-data/workspace/none.txt"}`}}}, {Finish: "tool_calls", Model: "m-1"}}},
 		{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "call_1", Name: "write_file", Args: write}}}, {Finish: "tool_calls"}}},
 		{Chunks: []agent.Chunk{{Text: "Here it is."}, {Calls: []agent.CallDelta{{ID: "call 3 \"odd\"", Name: "present_files", Args: `{"filepaths":["/mnt/user-data/outputs/report.md"]}`}}}, {Finish: "tool_calls"}}},
 		{Chunks: []agent.Chunk{{Reasoning: "Now the answer."}, {Text: prose}, {Finish: "stop", Model: "m-1", Usage: &agent.Usage{Input: 10, Output: 20, Total: 30}}}},
@@ -229,7 +233,8 @@ func TestCursorsThatCannotBeHonouredAreReset(t *testing.T) {
 	w := open(t, journey(0))
 	w.begin("t1", "Compare")
 	w.settle("t1")
-	for _, cursor := range []string{"", "nonsense", "01a1fcb8-f974-7c0d-8ea5-e6fa28a6af8e.4", w.newest("t1") + ".9999999", w.newest("t1") + ".3.x", "-1"} {
+	for _, cursor := range []string{"", "nonsense", "01a1fcb8-f974-7c0d-8ea5-e6fa28a6af8e.4",
+		w.newest("t1") + ".9999999", w.newest("t1") + ".3.x", "-1"} {
 		r := w.reader("t1")
 		r.dom.id("turns").FirstChild.Data = "broken"
 		r.cursor = cursor
@@ -262,7 +267,8 @@ func TestStopKeepsTextAndContinueGoesOn(t *testing.T) {
 		r.read(1)
 	}
 	a := w.post("/ui/threads/t1/stop", nil, script()...)
-	if a.StatusCode != http.StatusOK || len(decodeFrame(t, a.body).Swap) > 0 { // it may come after the end of the stream
+	// it may come after the end of the stream
+	if a.StatusCode != http.StatusOK || len(decodeFrame(t, a.body).Swap) > 0 {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	r.read(0)
@@ -300,7 +306,8 @@ func (r *reader) follow(path string, form url.Values) {
 
 func TestFailedRunSaysWhyAndCanBeTriedAgain(t *testing.T) {
 	model := &typist{pause: time.Millisecond, Script: agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Text: "It bre"}}, Err: errors.New("the model provider answered 429: slow down <b>now</b>")},
+		{Chunks: []agent.Chunk{{Text: "It bre"}},
+			Err: errors.New("the model provider answered 429: slow down <b>now</b>")},
 		agenttest.Say("Fine ", "now."),
 		agenttest.Say("And ", "more."),
 	}}}
@@ -345,7 +352,9 @@ func TestDrainingEndsStreams(t *testing.T) {
 // that comes meanwhile would keep the steps folded.
 func TestTheTrailIsOpenUntilThereIsAnAnswer(t *testing.T) {
 	for text, want := range map[string]bool{"I look first.": true, strings.Repeat("The answer is long. ", 20): false} {
-		model := &agenttest.Script{Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Reasoning: "Hm."}, {Text: text}}, Hang: true}}}
+		model := &agenttest.Script{
+			Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Reasoning: "Hm."}, {Text: text}}, Hang: true}},
+		}
 		w := open(t, model)
 		w.begin("t1", "Go")
 		var page string

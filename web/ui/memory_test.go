@@ -44,12 +44,14 @@ func (w *world) shows(page string, texts ...string) {
 func TestMemoryIsSeenAndChanged(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	w.shows(w.page(memoryPage), "Nothing yet.", "!Delete all memories", `href="/api/memory/export"`)
-	if status, page := w.change("do", "add", "text", "  Likes <b>tea</b> ", "category", "preference"); status != http.StatusSeeOther {
+	if status, page := w.change("do", "add", "text", "  Likes <b>tea</b> ", "category",
+		"preference"); status != http.StatusSeeOther {
 		t.Error(status)
 	} else {
 		w.shows(page, "Likes &lt;b&gt;tea&lt;/b&gt;", "!<b>tea", "Preferences", "Added by you", "Saved.")
 	}
-	if status, page := w.change("do", "add", "text", "likes <b>tea</b>", "category", "goal"); status != http.StatusUnprocessableEntity {
+	if status, page := w.change("do", "add", "text", "likes <b>tea</b>",
+		"category", "goal"); status != http.StatusUnprocessableEntity {
 		t.Error("twice:", status)
 	} else {
 		w.shows(page, "Fawn already knows this.", ">likes &lt;b&gt;tea&lt;/b&gt;</textarea>")
@@ -92,7 +94,8 @@ func TestAFactLeadsToItsMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.shows(w.page(memoryPage), `href="/workspace/chats/t1?at=m1#m-m1"`, "From a deleted chat", "odd one", "Builds boats &amp; ships")
+	w.shows(w.page(memoryPage), `href="/workspace/chats/t1?at=m1#m-m1"`, "From a deleted chat", "odd one",
+		"Builds boats &amp; ships")
 }
 
 // TestAMemoryFileIsImported, or refused with what is there kept.
@@ -113,7 +116,8 @@ func TestAMemoryFileIsImported(t *testing.T) {
 		}
 		return w.do(http.MethodPost, "/ui/memory/import", &form, "Content-Type", m.FormDataContentType())
 	}
-	if a := send(`{"facts": [{"id": "f1", "content": "Likes tea", "confidence": 0.9}]}`); a.StatusCode != http.StatusSeeOther {
+	a := send(`{"facts": [{"id": "f1", "content": "Likes tea", "confidence": 0.9}]}`)
+	if a.StatusCode != http.StatusSeeOther {
 		t.Error(a.StatusCode, a.body)
 	}
 	for _, bad := range []string{"", "x", `[]`, `{"facts": 3}`, `{"facts": [{"content": 3}]}`} {

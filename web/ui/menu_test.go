@@ -19,7 +19,8 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 		t.Error("the list has no menus")
 	}
 	menu := w.get("/ui/threads/t2/menu", "X-Fawn", "1").body
-	for _, part := range []string{`popover`, `/ui/threads/t2/rename"`, `/ui/threads/t2/pin"`, `/ui/threads/t2/share"`, `/ui/threads/t2/export.md"`, `/ui/threads/t2/export.json"`, `/ui/threads/t2/delete"`} {
+	for _, part := range []string{`popover`, `/ui/threads/t2/rename"`, `/ui/threads/t2/pin"`, `/ui/threads/t2/share"`,
+		`/ui/threads/t2/export.md"`, `/ui/threads/t2/export.json"`, `/ui/threads/t2/delete"`} {
 		if !strings.Contains(menu, part) {
 			t.Errorf("the menu lacks %s", part)
 		}
@@ -27,7 +28,9 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 	if strings.Contains(menu, "/sandbox") {
 		t.Error("what no commands run in can be restarted")
 	}
-	if page := w.page("/ui/threads/t2/menu"); !strings.HasPrefix(page, "<!doctype html>") || strings.Contains(page, `id="page" class="menu"`) || !strings.Contains(page, `/ui/threads/t2/pin"`) {
+	page := w.page("/ui/threads/t2/menu")
+	if !strings.HasPrefix(page, "<!doctype html>") || strings.Contains(page, `id="page" class="menu"`) ||
+		!strings.Contains(page, `/ui/threads/t2/pin"`) {
 		t.Error("without script the menu is no page")
 	}
 	if a := w.get("/ui/threads/none/menu"); a.StatusCode != http.StatusNotFound {
@@ -51,13 +54,16 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 			t.Errorf("%s from %q leads to %q, want %q", c.action, c.from, got, c.want)
 		}
 	}
-	if a := w.post("/ui/threads/t2/pin", url.Values{"pinned": {"true"}}, "Referer", "http://elsewhere.example/workspace/chats/t1"); a.Header.Get("Location") != "/workspace/chats/t2" {
+	a := w.post("/ui/threads/t2/pin", url.Values{"pinned": {"true"}}, "Referer",
+		"http://elsewhere.example/workspace/chats/t1")
+	if a.Header.Get("Location") != "/workspace/chats/t2" {
 		t.Error("another site decides where one goes:", a.Header.Get("Location"))
 	}
 
 	// Another chat's new title changes its row and nothing else of the page.
 	f := decodeFrame(t, w.post("/ui/threads/t2/rename?current=t1", url.Values{"title": {"Fresh"}}, script()...).body)
-	if f.Title != "" || len(f.Swap) != 1 || f.Swap[0].Target != "tl-t2" || !strings.Contains(f.Swap[0].HTML, "Fresh") || strings.Contains(f.Swap[0].HTML, "aria-current") {
+	if f.Title != "" || len(f.Swap) != 1 || f.Swap[0].Target != "tl-t2" || !strings.Contains(f.Swap[0].HTML, "Fresh") ||
+		strings.Contains(f.Swap[0].HTML, "aria-current") {
 		t.Errorf("%+v", f)
 	}
 	f = decodeFrame(t, w.post("/ui/threads/t2/rename?current=t2", url.Values{"title": {"Fresher"}}, script()...).body)
@@ -66,10 +72,12 @@ func TestTheMenuOfARowLeadsBackToThePageItWasOpenedOn(t *testing.T) {
 	}
 
 	// From its own page a deleted chat leads to a new one, from another page back to that.
-	if a := w.post("/ui/threads/t2/delete", nil, "Referer", w.url+"/workspace/chats/t1"); !strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/t1?undo=") {
+	if a := w.post("/ui/threads/t2/delete", nil, "Referer",
+		w.url+"/workspace/chats/t1"); !strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/t1?undo=") {
 		t.Error(a.Header.Get("Location"))
 	}
-	if a := w.post("/ui/threads/t1/delete", nil, "Referer", w.url+"/workspace/chats/t1/files"); !strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/new?undo=") {
+	if a := w.post("/ui/threads/t1/delete", nil, "Referer",
+		w.url+"/workspace/chats/t1/files"); !strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/new?undo=") {
 		t.Error(a.Header.Get("Location"))
 	}
 }

@@ -34,7 +34,8 @@ func provider(t *testing.T) string {
 			fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s <b>","code":"invalid_api_key"}}`, key)
 		default:
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"ready"}}]}`+"\n\n"+`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+			fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"ready"}}]}`+"\n\n"+
+				`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -57,30 +58,39 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 	if page := w.models(""); !strings.Contains(page, "Offline") || !strings.Contains(page, "?add=openai") {
 		t.Error("an empty list does not say who answers, or offers nothing")
 	}
-	if page := w.models("?add=compatible"); !strings.Contains(page, `type="password"`) || !strings.Contains(page, `name="base_url"`) {
+	if page := w.models("?add=compatible"); !strings.Contains(page, `type="password"`) ||
+		!strings.Contains(page, `name="base_url"`) {
 		t.Error("no form")
 	}
-	form := url.Values{"preset": {"compatible"}, "model": {"gpt-x"}, "base_url": {base}, "api_key": {"sk-wrong-key"}, "display_name": {"My model"}, "try": {"1"}}
+	form := url.Values{"preset": {"compatible"}, "model": {"gpt-x"}, "base_url": {base}, "api_key": {"sk-wrong-key"},
+		"display_name": {"My model"}, "try": {"1"}}
 	tried := w.post("/ui/models/probe", form, "HX-Request", "true")
-	if tried.StatusCode != http.StatusOK || !strings.Contains(tried.body, "Incorrect API key provided: *** &lt;b&gt;") || !strings.Contains(tried.body, "401") || strings.Contains(tried.body, "<html") {
+	if tried.StatusCode != http.StatusOK ||
+		!strings.Contains(tried.body, "Incorrect API key provided: *** &lt;b&gt;") ||
+		!strings.Contains(tried.body, "401") || strings.Contains(tried.body, "<html") {
 		t.Errorf("a wrong key: %d %s", tried.StatusCode, tried.body)
 	}
-	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, "<html") || !strings.Contains(page, `value="gpt-x"`) || strings.Contains(page, "sk-wrong-key") {
+	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, "<html") ||
+		!strings.Contains(page, `value="gpt-x"`) || strings.Contains(page, "sk-wrong-key") {
 		t.Errorf("without script the form is lost, or keeps the key: %s", page)
 	}
 	form.Set("api_key", goodKey)
-	if tried := w.post("/ui/models/probe", form, "HX-Request", "true"); !strings.Contains(tried.body, "gpt-x answered in") || !strings.Contains(tried.body, base+"/v1") {
+	if tried := w.post("/ui/models/probe", form,
+		"HX-Request", "true"); !strings.Contains(tried.body, "gpt-x answered in") ||
+		!strings.Contains(tried.body, base+"/v1") {
 		t.Errorf("the right key: %s", tried.body)
 	}
 	if len(w.config.Current().File.Models) != 0 {
 		t.Error("trying a model stored it")
 	}
 	form.Del("try")
-	if a := w.post("/ui/models", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/settings/models?added=gpt-x" {
+	a := w.post("/ui/models", form)
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/settings/models?added=gpt-x" {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	page := w.models("?added=gpt-x")
-	for _, want := range []string{"gpt-x is ready to use.", "My model", "settings.yaml", "secrets.env", "Saved (hidden)", "default"} {
+	for _, want := range []string{"gpt-x is ready to use.", "My model", "settings.yaml", "secrets.env",
+		"Saved (hidden)", "default"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page misses %q", want)
 		}
@@ -93,18 +103,23 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 	if a := w.post("/ui/models/probe", url.Values{"name": {"gpt-x"}}); !strings.Contains(a.body, "gpt-x answered in") {
 		t.Errorf("stored: %s", a.body)
 	}
-	if a := w.post("/ui/models", form); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "A model with this name already exists.") || !strings.Contains(a.body, `value="My model"`) {
+	if a := w.post("/ui/models", form); a.StatusCode != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "A model with this name already exists.") ||
+		!strings.Contains(a.body, `value="My model"`) {
 		t.Errorf("twice: %d", a.StatusCode)
 	}
-	change := url.Values{"change": {"1"}, "name": {"gpt-x"}, "model": {"gpt-x"}, "base_url": {base}, "display_name": {"Renamed"}, "supports_vision": {"1"}}
+	change := url.Values{"change": {"1"}, "name": {"gpt-x"}, "model": {"gpt-x"}, "base_url": {base},
+		"display_name": {"Renamed"}, "supports_vision": {"1"}}
 	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode, a.body)
 	}
-	if m, _ := w.config.Current().Model("gpt-x"); m.DisplayName != "Renamed" || !m.SupportsVision || m.APIKey.Value() != goodKey {
+	m, _ := w.config.Current().Model("gpt-x")
+	if m.DisplayName != "Renamed" || !m.SupportsVision || m.APIKey.Value() != goodKey {
 		t.Errorf("%+v", m)
 	}
 	change.Set("base_url", "https://thief.example/v1")
-	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "address has changed") {
+	if a := w.post("/ui/models/change", change); a.StatusCode != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "address has changed") {
 		t.Errorf("the key would follow to another address: %d %s", a.StatusCode, a.body)
 	}
 	if a := w.post("/ui/models/remove", url.Values{"name": {"gpt-x"}}); a.StatusCode != http.StatusSeeOther {
@@ -114,7 +129,8 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 		t.Error("it is still there")
 	}
 	for _, path := range []string{"probe", "remove", "default", "change"} {
-		if a := w.post("/ui/models/"+path, url.Values{"name": {"gone"}, "change": {"1"}}); a.StatusCode != http.StatusNotFound {
+		a := w.post("/ui/models/"+path, url.Values{"name": {"gone"}, "change": {"1"}})
+		if a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s of a model that is gone: %d", path, a.StatusCode)
 		}
 	}
@@ -125,31 +141,37 @@ func TestAModelIsSetUpTriedChangedAndRemoved(t *testing.T) {
 
 func TestAServerOnThisMachineIsOneClickAway(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	found := []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Use: "ollama", Models: []string{"qwen3:8b", "gemma3"},
-		Offers: []llm.Offer{{ID: "qwen3:8b", Context: 40960, Thinking: true}}}}
+	found := []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Use: "ollama",
+		Models: []string{"qwen3:8b", "gemma3"}, Offers: []llm.Offer{{ID: "qwen3:8b", Context: 40960, Thinking: true}}}}
 	w.ui.SetDiscover(func(context.Context) []llm.Found { return found })
 	for _, path := range []string{"/workspace/settings/models", "/workspace/chats/new"} {
 		var page string
-		until(t, "the server is on "+path, func() bool { page = w.page(path); return strings.Contains(page, `value="qwen3:8b"`) })
+		until(t, "the server is on "+path, func() bool {
+			page = w.page(path)
+			return strings.Contains(page, `value="qwen3:8b"`)
+		})
 		if !strings.Contains(page, `value="gemma3"`) {
 			t.Error("not all models are offered on", path)
 		}
 	}
 	offer := url.Values{"server": {found[0].BaseURL}, "model": {"qwen3:8b"}}
-	if a := w.post("/ui/models/found", offer); a.Header.Get("Location") != "/workspace/settings/models?added=qwen3%3A8b" {
+	a := w.post("/ui/models/found", offer)
+	if a.Header.Get("Location") != "/workspace/settings/models?added=qwen3%3A8b" {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	m, _ := w.config.Current().Model("qwen3:8b")
 	if m.Use != "ollama" || m.ContextWindow != 40960 || !m.SupportsThinking || m.Disabled != "" {
 		t.Errorf("%+v", m)
 	}
-	if page := w.page("/workspace/settings/models"); strings.Contains(page, `name="model" value="qwen3:8b"`) || !strings.Contains(page, `name="model" value="gemma3"`) {
+	if page := w.page("/workspace/settings/models"); strings.Contains(page, `name="model" value="qwen3:8b"`) ||
+		!strings.Contains(page, `name="model" value="gemma3"`) {
 		t.Error("what is set up is offered again, or the other is not")
 	}
 	if strings.Contains(w.page("/workspace/chats/new"), "first-h") {
 		t.Error("the card about the offline model stays")
 	}
-	for _, bad := range []url.Values{{"server": {"http://10.0.0.1/v1"}, "model": {"x"}}, {"server": {found[0].BaseURL}, "model": {"made up"}}} {
+	for _, bad := range []url.Values{{"server": {"http://10.0.0.1/v1"}, "model": {"x"}},
+		{"server": {found[0].BaseURL}, "model": {"made up"}}} {
 		if a := w.post("/ui/models/found", bad); a.StatusCode != http.StatusGone {
 			t.Errorf("%v: %d", bad, a.StatusCode)
 		}
@@ -160,16 +182,20 @@ func TestSettingsAreAPageAndTheInsideOfADialog(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	for _, s := range views.Sections() {
 		path := "/workspace/settings/" + s
-		if page := w.page(path); strings.Count(page, "<h1>") != 1 || !strings.Contains(page, `href="`+path+`" aria-current="page"`) {
+		page := w.page(path)
+		if strings.Count(page, "<h1>") != 1 || !strings.Contains(page, `href="`+path+`" aria-current="page"`) {
 			t.Errorf("%s is no page of the settings", path)
 		}
-		if part := w.get(path, "HX-Request", "true").body; strings.Contains(part, "<html") || !strings.Contains(part, "data-close") || !strings.Contains(part, `href="`+path+`" aria-current="page"`) {
+		part := w.get(path, "HX-Request", "true").body
+		if strings.Contains(part, "<html") || !strings.Contains(part, "data-close") ||
+			!strings.Contains(part, `href="`+path+`" aria-current="page"`) {
 			t.Errorf("%s is no dialog: %.200s", path, part)
 		}
 	}
 	for path, to := range map[string]string{
-		"/workspace/settings?section=models": "/workspace/settings/models", "/workspace/settings?section=none": "/workspace/settings/appearance",
-		"/workspace/settings/channels": "/workspace/settings/about",
+		"/workspace/settings?section=models": "/workspace/settings/models",
+		"/workspace/settings?section=none":   "/workspace/settings/appearance",
+		"/workspace/settings/channels":       "/workspace/settings/about",
 	} {
 		if a := w.get(path); a.StatusCode != http.StatusFound || a.Header.Get("Location") != to {
 			t.Errorf("%s: %d to %q, want %s", path, a.StatusCode, a.Header.Get("Location"), to)
@@ -184,12 +210,14 @@ func TestReadingSizeAndKeysAreKept(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	a := w.post("/ui/prefs", url.Values{"size": {"20"}, "keys": {"off"}})
 	cookie, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
-	if page := w.get("/workspace/chats/new", "Cookie", cookie).body; !strings.Contains(page, `data-nokeys data-size="20"`) {
+	page := w.get("/workspace/chats/new", "Cookie", cookie).body
+	if !strings.Contains(page, `data-nokeys data-size="20"`) {
 		t.Errorf("%.200s", page)
 	}
 	a = w.post("/ui/prefs", url.Values{"size": {"400"}, "keys": {"maybe"}, "theme": {"dark"}}, "Cookie", cookie)
 	cookie, _, _ = strings.Cut(a.Header.Get("Set-Cookie"), ";")
-	if page := w.get("/workspace/chats/new", "Cookie", cookie).body; !strings.Contains(page, `data-theme="dark" data-nokeys data-size="20"`) {
+	if page := w.get("/workspace/chats/new",
+		"Cookie", cookie).body; !strings.Contains(page, `data-theme="dark" data-nokeys data-size="20"`) {
 		t.Errorf("%.200s", page)
 	}
 }
@@ -205,7 +233,8 @@ func TestWhatIsWrongWithAModelIsSaidInBothLanguages(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	form := url.Values{"preset": {"compatible"}, "model": {"m"}, "base_url": {"ftp://host"}}
 	for lang, want := range map[string]string{"en": "Use the form https://host/v1", "zh-CN": "格式应为 https://host/v1"} {
-		if a := w.post("/ui/models", form, "Accept-Language", lang); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) {
+		if a := w.post("/ui/models", form, "Accept-Language", lang); a.StatusCode != http.StatusUnprocessableEntity ||
+			!strings.Contains(a.body, want) {
 			t.Errorf("%s: %d", lang, a.StatusCode)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func TestEveryPageHasThePolicy(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Hello.")}})
+	w := open(t,
+		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Hello.")}})
 	w.begin("t1", "Hi")
 	w.settle("t1")
 	w.writeFile("t1", "outputs/a.md", "# A")
@@ -70,7 +71,9 @@ func (w *world) writeFile(thread, name, content string) {
 	if err := w.dirs.Create(thread); err != nil {
 		w.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dirs.Root, "threads", thread, "user-data", filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(w.dirs.Root, "threads", thread, "user-data", filepath.FromSlash(name)),
+		[]byte(content), 0o600)
+	if err != nil {
 		w.Fatal(err)
 	}
 }
@@ -85,10 +88,12 @@ func TestRefusedMessages(t *testing.T) {
 		"too large": {url.Values{"thread": {"t1"}, "text": {strings.Repeat("x", 5<<20)}}, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if a := w.post("/ui/threads", c.form); a.StatusCode != c.status || !strings.HasPrefix(a.body, "<!doctype html>") {
+			a := w.post("/ui/threads", c.form)
+			if a.StatusCode != c.status || !strings.HasPrefix(a.body, "<!doctype html>") {
 				t.Errorf("plain: %d", a.StatusCode)
 			}
-			if a := w.post("/ui/threads", c.form, script()...); a.StatusCode != c.status || decodeFrame(t, a.body).Error == "" {
+			if a := w.post("/ui/threads", c.form, script()...); a.StatusCode != c.status ||
+				decodeFrame(t, a.body).Error == "" {
 				t.Errorf("script: %d %s", a.StatusCode, a.body)
 			}
 		})
@@ -105,7 +110,8 @@ func TestRenameAndDelete(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	w.begin("t1", "Hi")
 	w.settle("t1")
-	if a := w.post("/ui/threads/t1/rename", url.Values{"title": {"  New\nname "}}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats/t1" {
+	a := w.post("/ui/threads/t1/rename", url.Values{"title": {"  New\nname "}})
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats/t1" {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/rename", url.Values{"title": {"Newer name"}}, script()...).body)
@@ -116,11 +122,13 @@ func TestRenameAndDelete(t *testing.T) {
 	if err != nil || string(snap.Fields["title"]) != `"Newer name"` {
 		t.Error("the state says", string(snap.Fields["title"]), err)
 	}
-	if a := w.post("/ui/threads/t1/rename", url.Values{"title": {"x"}}, "Referer", w.url+"/workspace/chats?page=2"); a.Header.Get("Location") != "/workspace/chats?page=2" {
+	if a := w.post("/ui/threads/t1/rename", url.Values{"title": {"x"}}, "Referer",
+		w.url+"/workspace/chats?page=2"); a.Header.Get("Location") != "/workspace/chats?page=2" {
 		t.Error(a.Header.Get("Location"))
 	}
 	w.writeFile("t1", "outputs/a.md", "x")
-	if a := w.post("/ui/threads/t1/delete", nil); a.StatusCode != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/new?undo=") {
+	if a := w.post("/ui/threads/t1/delete", nil); a.StatusCode != http.StatusSeeOther ||
+		!strings.HasPrefix(a.Header.Get("Location"), "/workspace/chats/new?undo=") {
 		t.Error(a.StatusCode, a.Header.Get("Location"))
 	}
 	if a := w.get("/workspace/chats/t1"); a.StatusCode != http.StatusNotFound {
@@ -133,7 +141,8 @@ func TestRenameAndDelete(t *testing.T) {
 
 func TestPrefsAreKeptInACookie(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	a := w.post("/ui/prefs", url.Values{"theme": {"dark"}, "lang": {"zh-CN"}, "next": {"/workspace/settings/appearance"}})
+	a := w.post("/ui/prefs",
+		url.Values{"theme": {"dark"}, "lang": {"zh-CN"}, "next": {"/workspace/settings/appearance"}})
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/settings/appearance?saved=1" {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"))
 	}
@@ -145,12 +154,14 @@ func TestPrefsAreKeptInACookie(t *testing.T) {
 	if !strings.Contains(page, `<html lang="zh-CN" data-theme="dark">`) {
 		t.Errorf("%.120s", page)
 	}
-	a = w.post("/ui/prefs", url.Values{"theme": {`"><script>`}, "lang": {"xx"}, "next": {"//evil.example/x"}}, "Cookie", cookie)
+	a = w.post("/ui/prefs", url.Values{"theme": {`"><script>`}, "lang": {"xx"}, "next": {"//evil.example/x"}},
+		"Cookie", cookie)
 	again, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
 	if a.Header.Get("Location") != "/workspace/chats/new" || again != cookie {
 		t.Error(a.Header.Get("Location"), again)
 	}
-	if page := w.get("/workspace/chats/new", "Cookie", `fawn_prefs=%zz;theme`).body; !strings.Contains(page, `data-theme="system"`) {
+	if page := w.get("/workspace/chats/new", "Cookie",
+		`fawn_prefs=%zz;theme`).body; !strings.Contains(page, `data-theme="system"`) {
 		t.Error("a broken cookie broke the page")
 	}
 }
@@ -158,7 +169,11 @@ func TestPrefsAreKeptInACookie(t *testing.T) {
 func TestHostileTextsAreInert(t *testing.T) {
 	evil := `<script>alert(1)</script><img src=x onerror=alert(2)>`
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Reasoning: evil}, {Text: evil}, {Calls: []agent.CallDelta{{ID: `"><script>`, Name: `<script>x`, Args: `{"path":"<script>y"}`}}}, {Finish: "tool_calls"}}},
+		{
+			Chunks: []agent.Chunk{{Reasoning: evil}, {Text: evil},
+				{Calls: []agent.CallDelta{{ID: `"><script>`, Name: `<script>x`, Args: `{"path":"<script>y"}`}}},
+				{Finish: "tool_calls"}},
+		},
 		agenttest.Say(evil, "\n\n[x](javascript:alert(3))"),
 	}})
 	w.writeFile("t1", "uploads/<img src=x onerror=alert(4)>.txt", "1")
@@ -170,7 +185,8 @@ func TestHostileTextsAreInert(t *testing.T) {
 	if a := w.post("/ui/threads/t1/rename", url.Values{"title": {evil}}); a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode)
 	}
-	for _, path := range []string{"/workspace/chats/t1", "/workspace/chats", "/workspace/chats/new?q=" + url.QueryEscape(evil), "/ui/threads/t1/delete",
+	for _, path := range []string{"/workspace/chats/t1", "/workspace/chats",
+		"/workspace/chats/new?q=" + url.QueryEscape(evil), "/ui/threads/t1/delete",
 		"/workspace/chats/t1/files/mnt/user-data/outputs/" + url.PathEscape(evil[:20])} {
 		body := w.get(path).body
 		for _, bad := range []string{"<script>alert", "<script>x", "<script>y", "<img src=x", `href="javascript`} {
@@ -184,23 +200,28 @@ func TestHostileTextsAreInert(t *testing.T) {
 func TestErrorsComeInTheFormThatWasAskedFor(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	toast := w.get("/ui/threads/none/steps/x", "HX-Request", "true")
-	if toast.StatusCode != 404 || toast.Header.Get("HX-Retarget") != "#toasts" || toast.Header.Get("HX-Reswap") != "beforeend" || strings.Contains(toast.body, "<html") {
+	if toast.StatusCode != 404 || toast.Header.Get("HX-Retarget") != "#toasts" ||
+		toast.Header.Get("HX-Reswap") != "beforeend" || strings.Contains(toast.body, "<html") {
 		t.Errorf("htmx: %d %v %s", toast.StatusCode, toast.Header, toast.body)
 	}
-	if a := w.post("/ui/threads/none/stop", nil, script()...); a.StatusCode != 404 || decodeFrame(t, a.body).Error == "" {
+	if a := w.post("/ui/threads/none/stop", nil, script()...); a.StatusCode != 404 ||
+		decodeFrame(t, a.body).Error == "" {
 		t.Errorf("script: %d %s", a.StatusCode, a.body)
 	}
-	if a := w.get("/ui/threads/none/panel", "X-Fawn", "1"); a.StatusCode != 404 || strings.Contains(a.body, "<html") || a.body == "" {
+	if a := w.get("/ui/threads/none/panel", "X-Fawn", "1"); a.StatusCode != 404 || strings.Contains(a.body, "<html") ||
+		a.body == "" {
 		t.Errorf("panel: %d %s", a.StatusCode, a.body)
 	}
-	if a := w.get("/workspace/chats/none", "Accept", "application/json"); a.StatusCode != 404 || !strings.Contains(a.body, `"detail"`) {
+	if a := w.get("/workspace/chats/none", "Accept", "application/json"); a.StatusCode != 404 ||
+		!strings.Contains(a.body, `"detail"`) {
 		t.Errorf("program: %d %s", a.StatusCode, a.body)
 	}
 	if err := w.db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	a := w.get("/workspace/chats/new")
-	if a.StatusCode < 500 || !strings.HasPrefix(a.body, "<!doctype html>") || a.Header.Get("Content-Security-Policy") != policy {
+	if a.StatusCode < 500 || !strings.HasPrefix(a.body, "<!doctype html>") ||
+		a.Header.Get("Content-Security-Policy") != policy {
 		t.Errorf("without a store: %d %.80s", a.StatusCode, a.body)
 	}
 }
@@ -213,12 +234,14 @@ func TestViewIsLockedIntoASandbox(t *testing.T) {
 	for name, sandboxed := range map[string]bool{"a.html": true, "a.svg": true, "a.png": false} {
 		a := w.get("/ui/threads/t1/view/mnt/user-data/outputs/" + name)
 		csp := a.Header.Get("Content-Security-Policy")
-		if a.StatusCode != 200 || strings.Contains(csp, "sandbox allow-scripts;") != sandboxed || !strings.Contains(csp, "default-src 'none'") ||
-			strings.Contains(csp, "allow-same-origin") || a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Set-Cookie") != "" {
+		if a.StatusCode != 200 || strings.Contains(csp, "sandbox allow-scripts;") != sandboxed ||
+			!strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "allow-same-origin") ||
+			a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%s: %d %v", name, a.StatusCode, a.Header)
 		}
 	}
-	for _, path := range []string{"etc/passwd", "mnt/user-data/outputs/..%2f..%2f..%2ffawn.db", "mnt/user-data/outputs", "mnt/user-data/outputs/none", "mnt/user-data/outputs/a.html/b"} {
+	for _, path := range []string{"etc/passwd", "mnt/user-data/outputs/..%2f..%2f..%2ffawn.db", "mnt/user-data/outputs",
+		"mnt/user-data/outputs/none", "mnt/user-data/outputs/a.html/b"} {
 		if a := w.get("/ui/threads/t1/view/" + path); a.StatusCode < 400 || a.StatusCode >= 500 {
 			t.Errorf("%s = %d", path, a.StatusCode)
 		}
@@ -227,7 +250,11 @@ func TestViewIsLockedIntoASandbox(t *testing.T) {
 
 func TestStepAndSourceShowTheWhole(t *testing.T) {
 	long := strings.Repeat("line\n", 100_000)
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":"`+strings.ReplaceAll(long, "\n", " ")+`"}`), agenttest.Say("**bold**")}})
+	w := open(t,
+		&agenttest.Script{
+			Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":"`+strings.ReplaceAll(long, "\n", " ")+`"}`),
+				agenttest.Say("**bold**")},
+		})
 	w.begin("t1", "Hi")
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
@@ -236,7 +263,8 @@ func TestStepAndSourceShowTheWhole(t *testing.T) {
 	if strings.Contains(part.body, "<html") || !strings.Contains(part.body, step+"?raw=1") || len(part.body) > 4<<20 {
 		t.Errorf("details of %d bytes", len(part.body))
 	}
-	if raw := w.get(step + "?raw=1"); !strings.HasPrefix(raw.Header.Get("Content-Type"), "text/plain") || len(raw.body) < len(long) {
+	if raw := w.get(step + "?raw=1"); !strings.HasPrefix(raw.Header.Get("Content-Type"), "text/plain") ||
+		len(raw.body) < len(long) {
 		t.Errorf("raw: %s, %d bytes", raw.Header.Get("Content-Type"), len(raw.body))
 	}
 	source := regexp.MustCompile(`/ui/threads/t1/messages/[^"]+/raw`).FindString(page)
@@ -257,12 +285,14 @@ func TestLongThreadsShowTheLastTurns(t *testing.T) {
 	}
 	earlier := html.UnescapeString(between(between(page, `id="earlier"`, ">"), `href="`, `"`))
 	all := w.page(strings.Split(earlier, "#")[0])
-	if n := strings.Count(all, "<article"); n != 35 || !strings.Contains(all, ">message A<") || strings.Contains(all, `id="earlier"`) {
+	n := strings.Count(all, "<article")
+	if n != 35 || !strings.Contains(all, ">message A<") || strings.Contains(all, `id="earlier"`) {
 		t.Errorf("%s: %d turns, and the newest should be among them", earlier, n)
 	}
 	part := w.get(html.UnescapeString(between(page, `data-turns="`, `"`)), "X-Fawn", "1")
-	if n := strings.Count(part.body, "<article"); part.StatusCode != http.StatusOK || n != 5 || strings.Contains(part.body, "<html") ||
-		!strings.Contains(part.body, ">message A<") || strings.Contains(part.body, `class="gap"`) || strings.Contains(part.body, " last\"") {
+	if n := strings.Count(part.body, "<article"); part.StatusCode != http.StatusOK || n != 5 ||
+		strings.Contains(part.body, "<html") || !strings.Contains(part.body, ">message A<") ||
+		strings.Contains(part.body, `class="gap"`) || strings.Contains(part.body, " last\"") {
 		t.Errorf("%d, %d turns: %s", part.StatusCode, n, part.body)
 	}
 }

@@ -50,7 +50,8 @@ func TestPersonalTextsAreFiles(t *testing.T) {
 			t.Error(c.name, "once more:", status)
 		}
 
-		if status, body := save(seen(w.page(section)), strings.Repeat("x", 65<<10)); status != http.StatusUnprocessableEntity ||
+		if status, body := save(seen(w.page(section)),
+			strings.Repeat("x", 65<<10)); status != http.StatusUnprocessableEntity ||
 			!strings.Contains(body, "64 KiB") {
 			t.Error(c.name, "too long:", status)
 		}

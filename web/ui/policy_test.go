@@ -24,7 +24,9 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 		e := echo.New()
 		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
 		if owner != "" {
-			e.Use(principal.Middleware(func(*http.Request) principal.Principal { return principal.Principal{Owner: owner} }))
+			e.Use(principal.Middleware(func(*http.Request) principal.Principal {
+				return principal.Principal{Owner: owner}
+			}))
 		}
 		u, err := ui.New(ui.Deps{})
 		if err != nil {

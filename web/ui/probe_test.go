@@ -38,7 +38,8 @@ func TestAFailedTestSaysWhatToDo(t *testing.T) {
 	bare := strings.TrimPrefix(s.URL, "http://") // people leave the scheme out
 	form := url.Values{"preset": {"compatible"}, "model": {"qwen"}, "base_url": {bare}, "api_key": {"k"}, "try": {"1"}}
 	tried := w.post("/ui/models/probe", form, "HX-Request", "true").body
-	for _, want := range []string{"doesn’t have a model called “qwen”", "<details", "404 model &#39;qwen&#39; not found", `value="qwen3:8b"`, `data-fill="f-model"`, "&lt;b&gt;"} {
+	for _, want := range []string{"doesn’t have a model called “qwen”", "<details",
+		"404 model &#39;qwen&#39; not found", `value="qwen3:8b"`, `data-fill="f-model"`, "&lt;b&gt;"} {
 		if !strings.Contains(tried, want) {
 			t.Errorf("%q is missing in %s", want, tried)
 		}
@@ -48,7 +49,8 @@ func TestAFailedTestSaysWhatToDo(t *testing.T) {
 	}
 	form.Del("try")
 	form.Set("pick", "gemma3")
-	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, `name="model" value="gemma3"`) || !strings.Contains(page, `value="`+s.URL+`"`) {
+	if page := w.post("/ui/models/probe", form).body; !strings.Contains(page, `name="model" value="gemma3"`) ||
+		!strings.Contains(page, `value="`+s.URL+`"`) {
 		t.Error("without a script the chosen model and the whole address are not in the form")
 	}
 	form.Del("pick")
@@ -58,17 +60,21 @@ func TestAFailedTestSaysWhatToDo(t *testing.T) {
 	if m, _ := w.config.Current().Model("qwen"); m.BaseURL != s.URL {
 		t.Errorf("stored with the address %q", m.BaseURL)
 	}
-	if page := w.post("/ui/models/probe", url.Values{"name": {"qwen"}}).body; !strings.Contains(page, "/workspace/settings/models?change=qwen") {
+	page := w.post("/ui/models/probe", url.Values{"name": {"qwen"}}).body
+	if !strings.Contains(page, "/workspace/settings/models?change=qwen") {
 		t.Error("a stored model that fails does not lead to its form")
 	}
 }
 
 // TestARefusedKeyLeadsToTheSettingsOfItsModel and of no other.
 func TestARefusedKeyLeadsToTheSettingsOfItsModel(t *testing.T) {
-	refused := agenttest.Reply{Err: &llmerr.Error{Status: 401, Class: llmerr.ClassAuth, Message: "Incorrect API key provided"}}
+	refused := agenttest.Reply{Err: &llmerr.Error{Status: 401, Class: llmerr.ClassAuth,
+		Message: "Incorrect API key provided"}}
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{refused}})
 	for _, name := range []string{"first", "my model"} {
-		if err := w.config.AddModel(config.ModelEdit{Name: name, Fields: map[string]any{"use": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}); err != nil {
+		err := w.config.AddModel(config.ModelEdit{Name: name,
+			Fields: map[string]any{"use": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,10 +85,12 @@ func TestARefusedKeyLeadsToTheSettingsOfItsModel(t *testing.T) {
 	}
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, `href="/workspace/settings/models?change=my+model"`) || strings.Contains(page, "change=first") {
+	if !strings.Contains(page, `href="/workspace/settings/models?change=my+model"`) ||
+		strings.Contains(page, "change=first") {
 		t.Error("the card does not lead to the settings of the model")
 	}
-	if form := w.page("/workspace/settings/models?change=my+model"); !strings.Contains(form, `name="name" value="my model"`) {
+	form := w.page("/workspace/settings/models?change=my+model")
+	if !strings.Contains(form, `name="name" value="my model"`) {
 		t.Error("nothing is there")
 	}
 }

@@ -43,8 +43,8 @@ func questionOf(thread string, m *agent.Message) (views.Question, bool) {
 		q.Text = page.Head(m.Content.String(), maxQuestionBytes)
 	}
 	for _, f := range a.In.Fields[:min(len(a.In.Fields), maxQuestionItems)] {
-		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required, Placeholder: f.Placeholder,
-			Options: choicesOf(f.Options)}
+		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required,
+			Placeholder: f.Placeholder, Options: choicesOf(f.Options)}
 		if field.Label == "" {
 			field.Label = f.Name
 		}

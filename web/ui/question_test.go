@@ -13,7 +13,8 @@ import (
 // asking is a model that asks, and is thankful for the answer.
 func asking(input string) *agenttest.Script {
 	return &agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "q1", Name: "ask_clarification", Args: input}}}, {Finish: "tool_calls"}}},
+		{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "q1", Name: "ask_clarification", Args: input}}},
+			{Finish: "tool_calls"}}},
 		agenttest.Say("Thank ", "you."),
 	}}
 }
@@ -34,8 +35,8 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 		text     string // what is said
 		kind     string // of the record
 	}{
-		"option": {tariffs, []string{"Which [tariff] &amp; why?", "Which approach?", "It changes the sum.", `value="1"`, "Off-peak"},
-			url.Values{"ask": {"clarification:q1"}, "option": {"1"}}, "Off-peak tariff", "option"},
+		"option": {tariffs, []string{"Which [tariff] &amp; why?", "Which approach?", "It changes the sum.", `value="1"`,
+			"Off-peak"}, url.Values{"ask": {"clarification:q1"}, "option": {"1"}}, "Off-peak tariff", "option"},
 		"own words": {tariffs, []string{"Base"}, url.Values{"text": {"Neither"}}, "Neither", "text"},
 		"free text": {`{"question":"Which town?"}`, []string{"Which town?", "Type your answer below."}, url.Values{"text": {"Lyon"}}, "Lyon", "text"},
 		"form": {house, []string{`type="number"`, `type="date"`, "<select", "<textarea", "Kitchen", "Garden"},
@@ -74,7 +75,8 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 					r.equalsPage()
 				}
 				page := w.page("/workspace/chats/t1")
-				if !strings.Contains(page, "Thank you.") || !strings.Contains(page, "calm") || strings.Contains(page, `name="ask"`) ||
+				if !strings.Contains(page, "Thank you.") || !strings.Contains(page, "calm") ||
+					strings.Contains(page, `name="ask"`) ||
 					strings.Count(page, c.text) < 2 { // on the card and as the message
 					t.Fatal(page)
 				}
@@ -91,7 +93,8 @@ func TestQuestionIsACardThatTheNextMessageAnswers(t *testing.T) {
 						continue
 					}
 					record, _ := m.Kwargs["human_input_response"].(map[string]any)
-					if m.Content.String() != c.text || record["response_kind"] != c.kind || record["request_id"] != "clarification:q1" || record["value"] != c.text {
+					if m.Content.String() != c.text || record["response_kind"] != c.kind ||
+						record["request_id"] != "clarification:q1" || record["value"] != c.text {
 						t.Errorf("said %q with %v", m.Content.String(), record)
 					}
 				}
@@ -104,10 +107,12 @@ func TestAnswersThatDoNotFitAreRefused(t *testing.T) {
 	w := open(t, asking(house))
 	w.begin("t1", "Compare")
 	w.settle("t1")
-	if a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"clarification:q1"}, "f1": {"1"}}, script()...); a.StatusCode != http.StatusUnprocessableEntity {
+	a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"clarification:q1"}, "f1": {"1"}}, script()...)
+	if a.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("an empty field is %d %s", a.StatusCode, a.body)
 	}
-	if a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"another"}, "option": {"0"}}, script()...); a.StatusCode != http.StatusConflict {
+	if a := w.post("/ui/threads/t1/messages", url.Values{"ask": {"another"}, "option": {"0"}},
+		script()...); a.StatusCode != http.StatusConflict {
 		t.Errorf("a question that is not open is %d %s", a.StatusCode, a.body)
 	}
 	if !strings.Contains(w.page("/workspace/chats/t1"), `name="ask"`) {
@@ -117,10 +122,15 @@ func TestAnswersThatDoNotFitAreRefused(t *testing.T) {
 
 func TestPlanIsOnTheMessageBoxLiveAsOnAFreshPage(t *testing.T) {
 	plan := func(id, a, b string) agenttest.Reply {
-		args := `{"todos":[{"content":"Collect <prices>","status":"` + a + `"},{"content":"Write the report","status":"` + b + `"}]}`
-		return agenttest.Reply{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: id, Name: "write_todos", Args: args}}}, {Finish: "tool_calls"}}}
+		args := `{"todos":[{"content":"Collect <prices>","status":"` + a +
+			`"},{"content":"Write the report","status":"` + b + `"}]}`
+		return agenttest.Reply{
+			Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: id, Name: "write_todos", Args: args}}},
+				{Finish: "tool_calls"}},
+		}
 	}
-	model := &agenttest.Script{Replies: []agenttest.Reply{plan("p1", "in_progress", "pending"), plan("p2", "completed", "in_progress"), agenttest.Say("Done.")}}
+	model := &agenttest.Script{Replies: []agenttest.Reply{plan("p1", "in_progress", "pending"),
+		plan("p2", "completed", "in_progress"), agenttest.Say("Done.")}}
 	w := open(t, model)
 	w.begin("t1", "Plan it")
 	r := w.reader("t1")

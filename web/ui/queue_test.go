@@ -28,7 +28,8 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("Two."), agenttest.Say("Three.")}})
 	w.begin("t1", "Go")
 	r := w.reader("t1")
-	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"my next <b>thought</b>"}}); a.StatusCode != http.StatusSeeOther {
+	a := w.post("/ui/threads/t1/messages", url.Values{"text": {"my next <b>thought</b>"}})
+	if a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/messages", url.Values{"text": {"and another"}}, script()...).body)
@@ -36,7 +37,8 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 		t.Fatal(err, f)
 	}
 	page := w.page("/workspace/chats/t1")
-	if len(queued(page)) != 2 || !strings.Contains(page, "my next &lt;b&gt;thought&lt;/b&gt;") || strings.Contains(page, `id="t-`+queued(page)[0]) {
+	if len(queued(page)) != 2 || !strings.Contains(page, "my next &lt;b&gt;thought&lt;/b&gt;") ||
+		strings.Contains(page, `id="t-`+queued(page)[0]) {
 		t.Fatal(page)
 	}
 	if a := w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}); a.StatusCode != http.StatusConflict {
@@ -52,11 +54,13 @@ func TestMessagesDuringARunWaitForIt(t *testing.T) {
 }
 
 func TestQueueWaitsAfterAStop(t *testing.T) {
-	model := &agenttest.Script{Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Text: "a"}}, Hang: true}, agenttest.Say("Sent.")}}
+	model := &agenttest.Script{Replies: []agenttest.Reply{{Chunks: []agent.Chunk{{Text: "a"}}, Hang: true},
+		agenttest.Say("Sent.")}}
 	w := open(t, model)
 	w.begin("t1", "Go")
 	body, kind := multipartBody(t, "@a.csv", "x,y\n", "text", "with a file")
-	if a := w.do(http.MethodPost, "/ui/threads/t1/messages", body, "Content-Type", kind); a.StatusCode != http.StatusSeeOther {
+	a := w.do(http.MethodPost, "/ui/threads/t1/messages", body, "Content-Type", kind)
+	if a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	for _, text := range []string{"second", "third"} {
@@ -67,7 +71,8 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 		t.Error("the file of a waiting message is not shown once", page)
 	}
 	r := w.reader("t1")
-	if a := w.post("/ui/threads/t1/stop", url.Values{"text": {"a draft"}}); a.StatusCode != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "q=a+draft") {
+	if a := w.post("/ui/threads/t1/stop", url.Values{"text": {"a draft"}}); a.StatusCode != http.StatusSeeOther ||
+		!strings.Contains(a.Header.Get("Location"), "q=a+draft") {
 		t.Errorf("stop: %d %s", a.StatusCode, a.Header.Get("Location"))
 	}
 	r.read(0)
@@ -77,15 +82,18 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 	if w.runs.Active("t1") != "" || len(ids) != 3 || !strings.Contains(page, "Your queue is paused") {
 		t.Fatal(ids, page)
 	}
-	if a := w.post("/ui/threads/t1/queue/"+ids[1]+"/edit", nil); a.StatusCode != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "q=second") {
+	if a := w.post("/ui/threads/t1/queue/"+ids[1]+"/edit", nil); a.StatusCode != http.StatusSeeOther ||
+		!strings.Contains(a.Header.Get("Location"), "q=second") {
 		t.Errorf("edit: %d %v", a.StatusCode, a.Header)
 	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/queue/"+ids[2]+"/remove", nil, script()...).body)
-	if len(f.Swap) != 1 || strings.Contains(f.Swap[0].HTML, "third") || !strings.Contains(f.Swap[0].HTML, "with a file") {
+	if len(f.Swap) != 1 || strings.Contains(f.Swap[0].HTML, "third") ||
+		!strings.Contains(f.Swap[0].HTML, "with a file") {
 		t.Errorf("%+v", f)
 	}
 	for _, action := range []string{"edit", "remove", "send"} {
-		if a := w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "already been sent") {
+		a := w.post("/ui/threads/t1/queue/"+ids[2]+"/"+action, nil, script()...)
+		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "already been sent") {
 			t.Errorf("%s of what is gone: %d %s", action, a.StatusCode, a.body)
 		}
 	}
@@ -97,7 +105,8 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 	if len(queued(page)) > 0 || !strings.Contains(page, "Sent.") || len(turnIDs(page)) != 2 {
 		t.Error(page)
 	}
-	if files, _ := model.Requests()[1].Messages[len(model.Requests()[1].Messages)-1].Kwargs["files"].([]any); len(files) != 1 {
+	files, _ := model.Requests()[1].Messages[len(model.Requests()[1].Messages)-1].Kwargs["files"].([]any)
+	if len(files) != 1 {
 		t.Errorf("the message came with %v", files)
 	}
 }

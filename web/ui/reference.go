@@ -69,7 +69,8 @@ func routeOf(s openapi.Spec, op openapi.Op) views.Route {
 	}
 	for _, status := range op.Statuses() {
 		if !slices.ContainsFunc(op.Out, func(a openapi.Answer) bool { return a.Status == status }) {
-			r.Answers = append(r.Answers, views.RouteAnswer{Status: status, Text: openapi.Reason(status), Type: "Problem"})
+			r.Answers = append(r.Answers, views.RouteAnswer{Status: status, Text: openapi.Reason(status),
+				Type: "Problem"})
 		}
 	}
 	return r

@@ -15,9 +15,13 @@ import (
 // TestAWaitForTheProviderIsSeen on a page that follows the run and on one that is opened
 // meanwhile, and is gone with the next word.
 func TestAWaitForTheProviderIsSeen(t *testing.T) {
-	limited := agenttest.Reply{Err: &llmerr.Error{Status: 429, Class: llmerr.ClassBurst, Message: "slow down", RetryAfter: time.Minute}}
+	limited := agenttest.Reply{Err: &llmerr.Error{Status: 429, Class: llmerr.ClassBurst, Message: "slow down",
+		RetryAfter: time.Minute}}
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{limited, agenttest.Say("Here.")}})
-	w.chain = []agent.Middleware{middleware.LLMErrors(middleware.RetryRules{Attempts: 3, Base: time.Second, Cap: time.Second}, middleware.NewLine("m", middleware.LineRules{Failures: 5}, nil))}
+	w.chain = []agent.Middleware{
+		middleware.LLMErrors(middleware.RetryRules{Attempts: 3, Base: time.Second, Cap: time.Second},
+			middleware.NewLine("m", middleware.LineRules{Failures: 5}, nil)),
+	}
 	const id = "t1"
 	w.begin(id, "hello")
 	r := w.reader(id)
@@ -25,7 +29,8 @@ func TestAWaitForTheProviderIsSeen(t *testing.T) {
 		r.read(1)
 	}
 	r.equalsCursor()
-	for _, want := range []string{"Rate limited.", "Retrying in 60 s", "attempt 2 of 3", `form="compose"`, "data-stop"} {
+	for _, want := range []string{"Rate limited.", "Retrying in 60 s", "attempt 2 of 3", `form="compose"`,
+		"data-stop"} {
 		if page := w.page("/workspace/chats/" + id); !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

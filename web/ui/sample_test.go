@@ -11,7 +11,8 @@ import (
 func TestTheSampleFileIsAnalysedInOneClick(t *testing.T) {
 	for lang, text := range map[string]string{"en": "Analyse sample-orders.csv", "zh-CN": "分析 sample-orders.csv"} {
 		w := open(t, says("It has 180 rows."))
-		if page := w.get("/workspace/chats/new", "Accept-Language", lang).body; !strings.Contains(page, `<form method="post" action="/ui/sample">`) {
+		if page := w.get("/workspace/chats/new",
+			"Accept-Language", lang).body; !strings.Contains(page, `<form method="post" action="/ui/sample">`) {
 			t.Fatal("the welcome page offers no sample")
 		}
 		a := w.post("/ui/sample", nil, "Accept-Language", lang)

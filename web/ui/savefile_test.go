@@ -34,7 +34,8 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 		}
 		return string(b)
 	}
-	const path, page = "/ui/threads/t1/save/mnt/user-data/outputs/a.txt", "/workspace/chats/t1/files/mnt/user-data/outputs/a.txt"
+	const path, page = "/ui/threads/t1/save/mnt/user-data/outputs/a.txt",
+		"/workspace/chats/t1/files/mnt/user-data/outputs/a.txt"
 	form := func(text, was string) url.Values {
 		return url.Values{"text": {text}, "sum": {files.Sum([]byte(was))}}
 	}
@@ -42,7 +43,8 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	if body := w.page(page); !strings.Contains(body, page+"?edit=1") {
 		t.Error("there is no way to edit it")
 	}
-	if body := w.page(page + "?edit=1"); !strings.Contains(body, ">\n\n&lt;one&gt;\n</textarea>") || !strings.Contains(body, files.Sum([]byte("\n<one>\n"))) {
+	if body := w.page(page + "?edit=1"); !strings.Contains(body, ">\n\n&lt;one&gt;\n</textarea>") ||
+		!strings.Contains(body, files.Sum([]byte("\n<one>\n"))) {
 		t.Errorf("the form has another text: %s", body)
 	}
 	a := w.post(path, form("two\r\nlines\r\n", "\n<one>\n"))
@@ -52,7 +54,8 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	write("outputs/a.txt", "from\r\nelsewhere\r\n")
 	for _, header := range [][]string{nil, {"X-Fawn", "1"}} {
 		a = w.post(path, form("mine\r\nelsewhere\r\n", "two\nlines\n"), header...)
-		for _, want := range []string{"<del>- from</del>", "<ins>+ mine</ins>", ">\nmine\r\nelsewhere\r\n</textarea>", files.Sum([]byte("from\r\nelsewhere\r\n")), "Save anyway"} {
+		for _, want := range []string{"<del>- from</del>", "<ins>+ mine</ins>", ">\nmine\r\nelsewhere\r\n</textarea>",
+			files.Sum([]byte("from\r\nelsewhere\r\n")), "Save anyway"} {
 			if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, want) {
 				t.Errorf("%d, without %q: %s", a.StatusCode, want, a.body)
 			}
@@ -61,14 +64,17 @@ func TestATextIsEditedInItsForm(t *testing.T) {
 	if content() != "from\r\nelsewhere\r\n" {
 		t.Errorf("it was overwritten: %q", content())
 	}
-	if a = w.post(path, form("mine\r\n", "from\r\nelsewhere\r\n"), "X-Fawn", "1"); a.StatusCode != http.StatusOK || content() != "mine\r\n" {
+	if a = w.post(path, form("mine\r\n", "from\r\nelsewhere\r\n"), "X-Fawn", "1"); a.StatusCode != http.StatusOK ||
+		content() != "mine\r\n" {
 		t.Errorf("%d %q", a.StatusCode, content())
 	}
 	write("workspace/w.txt", "w")
 	write("outputs/b.bin", "a\x00")
 	for path, status := range map[string]int{
-		"/ui/threads/t1/save/mnt/user-data/workspace/w.txt": http.StatusBadRequest, "/ui/threads/t1/save/mnt/user-data/outputs/b.bin": http.StatusUnsupportedMediaType,
-		"/ui/threads/t1/save/mnt/user-data/outputs/none.txt": http.StatusNotFound, "/ui/threads/t2/save/mnt/user-data/outputs/a.txt": http.StatusNotFound,
+		"/ui/threads/t1/save/mnt/user-data/workspace/w.txt":  http.StatusBadRequest,
+		"/ui/threads/t1/save/mnt/user-data/outputs/b.bin":    http.StatusUnsupportedMediaType,
+		"/ui/threads/t1/save/mnt/user-data/outputs/none.txt": http.StatusNotFound,
+		"/ui/threads/t2/save/mnt/user-data/outputs/a.txt":    http.StatusNotFound,
 	} {
 		if a := w.post(path, form("x", "w"), "X-Fawn", "1"); a.StatusCode != status {
 			t.Errorf("%s: %d", path, a.StatusCode)
@@ -92,8 +98,10 @@ func TestNoTextIsSavedDuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"more"}})
-	a := w.post("/ui/threads/t1/save/mnt/user-data/outputs/a.txt", url.Values{"text": {"two"}, "sum": {files.Sum([]byte("one"))}}, "X-Fawn", "1")
-	if b, err := os.ReadFile(at); err != nil || string(b) != "one" || a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "A run is in progress") || !strings.Contains(a.body, ">\ntwo</textarea>") {
+	a := w.post("/ui/threads/t1/save/mnt/user-data/outputs/a.txt",
+		url.Values{"text": {"two"}, "sum": {files.Sum([]byte("one"))}}, "X-Fawn", "1")
+	if b, err := os.ReadFile(at); err != nil || string(b) != "one" || a.StatusCode != http.StatusConflict ||
+		!strings.Contains(a.body, "A run is in progress") || !strings.Contains(a.body, ">\ntwo</textarea>") {
 		t.Errorf("%d %q %v %s", a.StatusCode, b, err, a.body)
 	}
 	close(gate)

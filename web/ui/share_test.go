@@ -14,7 +14,8 @@ import (
 // shareOf makes the link of a thread and returns its path.
 func (w *world) shareOf(thread string) string {
 	w.Helper()
-	if a := w.post("/ui/threads/"+thread+"/share", url.Values{}); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/ui/threads/"+thread+"/share" {
+	if a := w.post("/ui/threads/"+thread+"/share", url.Values{}); a.StatusCode != http.StatusSeeOther ||
+		a.Header.Get("Location") != "/ui/threads/"+thread+"/share" {
 		w.Fatalf("share: %d %s\n%s", a.StatusCode, a.Header.Get("Location"), a.body)
 	}
 	path := "/share/" + between(w.page("/ui/threads/"+thread+"/share"), `href="/share/`, `"`)
@@ -30,7 +31,8 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 		agenttest.Call("c2", "write_file", `{"description":"d","path":"/mnt/user-data/outputs/b.md","content":"kept back"}`),
 		agenttest.Call("c3", "echo", `{"a":"spoken"}`),
 		agenttest.Call("c4", "present_files", `{"filepaths":["/mnt/user-data/outputs/a.md"]}`),
-		agenttest.Say("See [a](/mnt/user-data/outputs/a.md) and [b](/mnt/user-data/outputs/b.md)."), agenttest.Say("Said later.")}})
+		agenttest.Say("See [a](/mnt/user-data/outputs/a.md) and [b](/mnt/user-data/outputs/b.md)."),
+		agenttest.Say("Said later.")}})
 	w.writeFile("t1", "uploads/mine.txt", "my own")
 	w.begin("t1", "Hi there")
 	w.settle("t1")
@@ -42,17 +44,20 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 	if a.StatusCode != http.StatusOK {
 		t.Fatalf("GET %s = %d", link, a.StatusCode)
 	}
-	for name, want := range map[string]string{"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "Cache-Control": "private, no-store"} {
+	for name, want := range map[string]string{"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer",
+		"X-Robots-Tag": "noindex, nofollow", "Cache-Control": "private, no-store"} {
 		if got := a.Header.Get(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	for _, want := range []string{"Hi there", `name="robots" content="noindex, nofollow"`, `name="referrer" content="no-referrer"`, link + "/files/mnt/user-data/outputs/a.md", "/share.js"} {
+	for _, want := range []string{"Hi there", `name="robots" content="noindex, nofollow"`,
+		`name="referrer" content="no-referrer"`, link + "/files/mnt/user-data/outputs/a.md", "/share.js"} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	for _, no := range []string{"Said later", "More", "t1", "/mnt/user-data/outputs/b.md", "/ui/threads", "/api/", "/app.js", "<form", `id="side"`, "spoken"} {
+	for _, no := range []string{"Said later", "More", "t1", "/mnt/user-data/outputs/b.md", "/ui/threads", "/api/",
+		"/app.js", "<form", `id="side"`, "spoken"} {
 		if strings.Contains(a.body, no) {
 			t.Errorf("the page has %q", no)
 		}
@@ -69,9 +74,12 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 
 	for path, want := range map[string]int{
 		"/files/mnt/user-data/outputs/a.md": http.StatusOK, "/view/mnt/user-data/outputs/a.md": http.StatusOK,
-		"/files/mnt/user-data/outputs/b.md": http.StatusNotFound, "/view/mnt/user-data/outputs/b.md": http.StatusNotFound,
-		"/view/mnt/user-data/uploads/mine.txt": http.StatusNotFound, "/view/mnt/user-data/outputs/../uploads/mine.txt": http.StatusNotFound,
-		"/view/mnt/user-data/outputs/..%2fuploads%2fmine.txt": http.StatusNotFound, "/view/etc/passwd": http.StatusNotFound, "/files/": http.StatusNotFound,
+		"/files/mnt/user-data/outputs/b.md":                   http.StatusNotFound,
+		"/view/mnt/user-data/outputs/b.md":                    http.StatusNotFound,
+		"/view/mnt/user-data/uploads/mine.txt":                http.StatusNotFound,
+		"/view/mnt/user-data/outputs/../uploads/mine.txt":     http.StatusNotFound,
+		"/view/mnt/user-data/outputs/..%2fuploads%2fmine.txt": http.StatusNotFound,
+		"/view/etc/passwd":                                    http.StatusNotFound, "/files/": http.StatusNotFound,
 	} {
 		a := w.get(link + path)
 		if a.StatusCode != want || strings.Contains(a.body, "my own") || strings.Contains(a.body, "kept back") {
@@ -85,7 +93,8 @@ func TestALinkShowsTheChatAsItWas(t *testing.T) {
 		}
 	}
 	file := w.get(link + "/view/mnt/user-data/outputs/a.md?download=true")
-	if file.body != "# Shared" || file.Header.Get("Content-Disposition") != "attachment; filename*=UTF-8''a.md" || !strings.HasPrefix(file.Header.Get("Content-Security-Policy"), "sandbox") {
+	if file.body != "# Shared" || file.Header.Get("Content-Disposition") != "attachment; filename*=UTF-8''a.md" ||
+		!strings.HasPrefix(file.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("the download: %v %q", file.Header, file.body)
 	}
 }
@@ -134,14 +143,18 @@ func TestOnlyAChatOfOnesOwnWithWordsIsShared(t *testing.T) {
 	if err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "empty"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "other", Owner: "other", Head: "c"}, Checkpoints: []store.Checkpoint{{ID: "c"}}}); err != nil {
+	err := w.db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "other", Owner: "other", Head: "c"},
+		Checkpoints: []store.Checkpoint{{ID: "c"}}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.post("/ui/threads/empty/share", url.Values{})
-	if page := w.page("/ui/threads/empty/share"); !strings.Contains(page, "There is nothing to share yet.") || strings.Contains(page, `name="link"`) {
+	if page := w.page("/ui/threads/empty/share"); !strings.Contains(page, "There is nothing to share yet.") ||
+		strings.Contains(page, `name="link"`) {
 		t.Error("an empty chat can be shared")
 	}
-	for _, path := range []string{"/ui/threads/other/share", "/ui/threads/none/share", "/ui/threads/other/share/remove"} {
+	for _, path := range []string{"/ui/threads/other/share", "/ui/threads/none/share",
+		"/ui/threads/other/share/remove"} {
 		if a := w.post(path, url.Values{}); a.StatusCode != http.StatusNotFound {
 			t.Errorf("POST %s = %d", path, a.StatusCode)
 		}
@@ -156,7 +169,8 @@ func TestALinkOnLoopbackSaysWhoCanOpenIt(t *testing.T) {
 	const words = "Only people using this computer can open the link"
 	for range 2 { // before the link is made, and after
 		page := w.page("/ui/threads/t1/share")
-		if !strings.Contains(page, words) || !strings.Contains(page, "127.0.0.1") || !strings.Contains(page, "/ui/threads/t1/export.md") {
+		if !strings.Contains(page, words) || !strings.Contains(page, "127.0.0.1") ||
+			!strings.Contains(page, "/ui/threads/t1/export.md") {
 			t.Error("nothing says that nobody else can open it")
 		}
 		w.shareOf("t1")
@@ -171,7 +185,8 @@ func TestALinkOnLoopbackSaysWhoCanOpenIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(body), words) {
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(body), words) {
 		t.Error(resp.Status, err)
 	}
 }

@@ -146,15 +146,17 @@ func (g *guest) post(where string, form url.Values, header ...string) answer {
 func (g *guest) want(a answer, status int, said string) {
 	g.Helper()
 	if a.StatusCode != status || !strings.Contains(a.body+" -> "+a.Header.Get("Location"), said) {
-		g.Fatalf("%s %s = %d %s, want %d with %q\n%s", a.Request.Method, a.Request.URL, a.StatusCode, a.Header.Get("Location"),
-			status, said, regexp.MustCompile(`(?s)<head>.*</head>|<nav.*?</nav>`).ReplaceAllString(a.body, ""))
+		g.Fatalf("%s %s = %d %s, want %d with %q\n%s", a.Request.Method, a.Request.URL, a.StatusCode,
+			a.Header.Get("Location"), status, said,
+			regexp.MustCompile(`(?s)<head>.*</head>|<nav.*?</nav>`).ReplaceAllString(a.body, ""))
 	}
 }
 
 // signIn signs somebody in with a password.
 func (g *guest) signIn(email string) {
 	g.Helper()
-	g.want(g.post("/login", url.Values{"email": {email}, "password": {goodPassword}}), http.StatusSeeOther, "-> /workspace")
+	g.want(g.post("/login", url.Values{"email": {email}, "password": {goodPassword}}), http.StatusSeeOther,
+		"-> /workspace")
 }
 
 func code(t *testing.T, secret string, off time.Duration) string {
@@ -207,7 +209,8 @@ func TestSigningInAndOut(t *testing.T) {
 		a.want(a.post("/login", url.Values{"email": {"ann@example.org"}, "password": {goodPassword}, "next": {next}}),
 			http.StatusSeeOther, "-> /workspace/chats/new")
 	}
-	a := g.post("/login", url.Values{"email": {"ANN@example.org "}, "password": {goodPassword}, "next": {"/workspace/settings/sessions"}})
+	a := g.post("/login", url.Values{"email": {"ANN@example.org "}, "password": {goodPassword},
+		"next": {"/workspace/settings/sessions"}})
 	g.want(a, http.StatusSeeOther, "-> /workspace/settings/sessions")
 	for _, ck := range a.Cookies() {
 		if ck.Name == account.CookieSession && (ck.MaxAge != 0 || !ck.HttpOnly || ck.SameSite != http.SameSiteLaxMode) {
@@ -259,7 +262,8 @@ func TestTheSecondStep(t *testing.T) {
 		t.Fatal("no secret is shown")
 	}
 	secret := shownSecret.FindStringSubmatch(page.body)[1]
-	g.want(g.post("/ui/account", url.Values{"do": {"totp"}, "code": {"12345"}}), http.StatusUnprocessableEntity, "isn’t right")
+	g.want(g.post("/ui/account", url.Values{"do": {"totp"}, "code": {"12345"}}), http.StatusUnprocessableEntity,
+		"isn’t right")
 	h.guest().signIn("ann@example.org") // nothing is asked for yet
 	page = g.post("/ui/account", url.Values{"do": {"totp"}, "code": {code(t, secret, -30*time.Second)}})
 	g.want(page, http.StatusOK, "Save your recovery codes now")
@@ -281,20 +285,23 @@ func TestTheSecondStep(t *testing.T) {
 	third := h.guest()
 	third.want(third.post("/login", password), http.StatusSeeOther, "-> /ui/login/code")
 	third.want(third.post("/ui/login/code", url.Values{"code": {right}}), http.StatusUnauthorized, "already used")
-	third.want(third.post("/ui/login/code", url.Values{"code": {recovery[3][1]}}), http.StatusSeeOther, "-> /workspace/skills")
+	third.want(third.post("/ui/login/code", url.Values{"code": {recovery[3][1]}}), http.StatusSeeOther,
+		"-> /workspace/skills")
 	h.user("root@example.org", account.RoleOwner)
 	root := h.guest()
 	root.signIn("root@example.org")
 	root.want(root.get("/workspace/settings/users"), http.StatusOK, "Turn off two-step sign-in: ann@example.org")
 	third.want(third.post("/ui/account", url.Values{"do": {"totp-off"}, "current": {"wrong horse"}}),
 		http.StatusUnprocessableEntity, "current password isn’t right")
-	third.want(third.post("/ui/account", url.Values{"do": {"totp-off"}, "current": {goodPassword}}), http.StatusSeeOther, "saved=totp")
+	third.want(third.post("/ui/account", url.Values{"do": {"totp-off"}, "current": {goodPassword}}),
+		http.StatusSeeOther, "saved=totp")
 	h.guest().signIn("ann@example.org")
 	if strings.Contains(root.get("/workspace/settings/users").body, "Turn off two-step") {
 		t.Error("the second step is off, and can be turned off")
 	}
 	stranger := h.guest()
-	stranger.want(stranger.post("/ui/login/code", url.Values{"code": {recovery[4][1]}}), http.StatusBadRequest, "sign in again")
+	stranger.want(stranger.post("/ui/login/code", url.Values{"code": {recovery[4][1]}}), http.StatusBadRequest,
+		"sign in again")
 }
 
 func TestSessionsTokensAndPasswords(t *testing.T) {
@@ -310,7 +317,8 @@ func TestSessionsTokensAndPasswords(t *testing.T) {
 		t.Fatalf("%d other sessions", len(ids))
 	}
 	for _, id := range ids {
-		g.want(g.post("/ui/account/sessions", url.Values{"do": {"end"}, "id": {id[1]}}), http.StatusSeeOther, "sessions")
+		g.want(g.post("/ui/account/sessions", url.Values{"do": {"end"}, "id": {id[1]}}), http.StatusSeeOther,
+			"sessions")
 	}
 	stolen.want(stolen.get("/workspace/settings/sessions"), http.StatusSeeOther, "-> /login")
 	third.signIn("ann@example.org")
@@ -323,7 +331,8 @@ func TestSessionsTokensAndPasswords(t *testing.T) {
 	if token == nil {
 		t.Fatal("no token is shown")
 	}
-	if again := g.get("/workspace/settings/tokens"); strings.Contains(again.body, token[1]) || !strings.Contains(again.body, "Read only") {
+	again := g.get("/workspace/settings/tokens")
+	if strings.Contains(again.body, token[1]) || !strings.Contains(again.body, "Read only") {
 		t.Error("the token is shown again, or not listed")
 	}
 	g.want(g.post("/ui/account/tokens", url.Values{"do": {"add"}, "name": {" "}, "scope": {"read"}}),
@@ -331,16 +340,18 @@ func TestSessionsTokensAndPasswords(t *testing.T) {
 	program := h.guest()
 	bearer := []string{"Authorization", "Bearer " + token[1]}
 	program.want(program.get("/workspace/skills", bearer...), http.StatusOK, "ann@example.org")
-	program.want(program.post("/ui/account/tokens", url.Values{"do": {"add"}, "name": {"x"}}, bearer...), http.StatusForbidden, "")
-	id := regexp.MustCompile(`name="id" value="([0-9a-f]+)"`).FindStringSubmatch(g.get("/workspace/settings/tokens").body)
+	program.want(program.post("/ui/account/tokens", url.Values{"do": {"add"}, "name": {"x"}}, bearer...),
+		http.StatusForbidden, "")
+	id := regexp.MustCompile(`name="id" value="([0-9a-f]+)"`).
+		FindStringSubmatch(g.get("/workspace/settings/tokens").body)
 	g.want(g.post("/ui/account/tokens", url.Values{"do": {"revoke"}, "id": {id[1]}}), http.StatusSeeOther, "tokens")
 	program.want(program.get("/workspace/skills", bearer...), http.StatusSeeOther, "-> /login")
 
 	stolen.signIn("ann@example.org")
-	g.want(g.post("/ui/account", url.Values{"do": {"password"}, "current": {"wrong horse"}, "password": {"another horse"}}),
-		http.StatusUnprocessableEntity, "current password isn’t right")
-	g.want(g.post("/ui/account", url.Values{"do": {"password"}, "current": {goodPassword}, "password": {"another horse"}}),
-		http.StatusSeeOther, "saved=password")
+	g.want(g.post("/ui/account", url.Values{"do": {"password"}, "current": {"wrong horse"},
+		"password": {"another horse"}}), http.StatusUnprocessableEntity, "current password isn’t right")
+	g.want(g.post("/ui/account", url.Values{"do": {"password"}, "current": {goodPassword},
+		"password": {"another horse"}}), http.StatusSeeOther, "saved=password")
 	stolen.want(stolen.get("/workspace/settings/account"), http.StatusSeeOther, "-> /login")
 	g.want(g.get("/workspace/settings/account"), http.StatusOK, "ann@example.org")
 	g.want(g.post("/ui/account", url.Values{"do": {"profile"}, "name": {"Ann B."}, "email": {"new@example.org"}}),
@@ -376,22 +387,27 @@ func TestUsersAreInvitedChangedAndDeleted(t *testing.T) {
 	at := "/ui/users/" + user.ID
 	g.want(g.post(at+"/role", url.Values{"role": {"admin"}}), http.StatusSeeOther, "users")
 	bob.want(bob.get("/workspace/settings/users"), http.StatusOK, "ann@example.org")
-	bob.want(bob.post("/ui/users/default/role", url.Values{"role": {"user"}}), http.StatusUnprocessableEntity, "Only an owner")
-	bob.want(bob.post("/ui/users", url.Values{"email": {"x@example.org"}, "role": {"owner"}}), http.StatusUnprocessableEntity, "Only an owner")
+	bob.want(bob.post("/ui/users/default/role", url.Values{"role": {"user"}}), http.StatusUnprocessableEntity,
+		"Only an owner")
+	bob.want(bob.post("/ui/users", url.Values{"email": {"x@example.org"}, "role": {"owner"}}),
+		http.StatusUnprocessableEntity, "Only an owner")
 	g.want(g.post("/ui/users/default/disable", nil), http.StatusUnprocessableEntity, "")
 
 	page = g.post(at+"/reset", nil)
 	g.want(page, http.StatusOK, "New password for bob@example.org")
 	reset := regexp.MustCompile(`/reset\?token=([^<]+)<`).FindStringSubmatch(page.body)[1]
 	bob.want(bob.get("/setup?token="+reset), http.StatusGone, "")
-	bob.want(bob.post("/reset", url.Values{"token": {reset}, "password": {"another horse"}}), http.StatusSeeOther, "-> /login?done=reset")
+	bob.want(bob.post("/reset", url.Values{"token": {reset}, "password": {"another horse"}}), http.StatusSeeOther,
+		"-> /login?done=reset")
 	bob.want(bob.get("/login?done=reset"), http.StatusOK, "Your password has been changed")
 	bob.want(bob.post("/reset", url.Values{"token": {reset}, "password": {"another horse"}}), http.StatusGone, "")
-	bob.want(bob.post("/login", url.Values{"email": {"bob@example.org"}, "password": {"another horse"}}), http.StatusSeeOther, "-> /workspace")
+	bob.want(bob.post("/login", url.Values{"email": {"bob@example.org"}, "password": {"another horse"}}),
+		http.StatusSeeOther, "-> /workspace")
 
 	g.want(g.post(at+"/disable", nil), http.StatusSeeOther, "users")
 	bob.want(bob.get("/workspace/settings/account"), http.StatusSeeOther, "-> /login")
-	bob.want(bob.post("/login", url.Values{"email": {"bob@example.org"}, "password": {"another horse"}}), http.StatusForbidden, "disabled")
+	bob.want(bob.post("/login", url.Values{"email": {"bob@example.org"}, "password": {"another horse"}}),
+		http.StatusForbidden, "disabled")
 	g.want(g.post(at+"/disable", url.Values{"on": {"1"}}), http.StatusSeeOther, "users")
 	g.want(g.post(at+"/delete", nil), http.StatusOK, "can’t be undone")
 	if _, err := h.accounts.ByEmail(t.Context(), "bob@example.org"); err != nil {

@@ -14,13 +14,15 @@ import (
 // corp is a service that signs one person in, and a configuration with it.
 func corp(t *testing.T, change func(*config.OIDCProvider)) (*ssotest.Service, config.File) {
 	t.Helper()
-	s, err := ssotest.New(map[string]any{"sub": "42", "email": "ann@example.org", "email_verified": true, "name": "Ann"})
+	s, err := ssotest.New(map[string]any{"sub": "42", "email": "ann@example.org", "email_verified": true,
+		"name": "Ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
 	p := config.OIDCProvider{DisplayName: "Corp", Issuer: s.URL, ClientID: "fawn", ClientSecret: ssotest.Secret,
-		Scopes: []string{"openid", "email"}, PKCEEnabled: true, NonceEnabled: true, RequireVerifiedEmail: true, AutoCreateUsers: true}
+		Scopes: []string{"openid", "email"}, PKCEEnabled: true, NonceEnabled: true, RequireVerifiedEmail: true,
+		AutoCreateUsers: true}
 	if change != nil {
 		change(&p)
 	}
@@ -44,7 +46,8 @@ func TestAServiceSignsPeopleIn(t *testing.T) {
 	h := openGuarded(t, f)
 	h.user("owner@example.org", account.RoleOwner)
 	g := h.guest()
-	g.want(g.get("/login?next=/workspace/skills"), http.StatusOK, `href="/api/v1/auth/oauth/corp?next=%2Fworkspace%2Fskills"`)
+	g.want(g.get("/login?next=/workspace/skills"), http.StatusOK,
+		`href="/api/v1/auth/oauth/corp?next=%2Fworkspace%2Fskills"`)
 	g.want(g.through("/api/v1/auth/oauth/corp?next=%2Fworkspace%2Fskills"), http.StatusSeeOther, "-> /workspace/skills")
 	g.want(g.get("/workspace/settings/account"), http.StatusOK, `value="ann@example.org"`)
 	u, err := h.accounts.ByEmail(t.Context(), "ann@example.org")
@@ -56,7 +59,8 @@ func TestAServiceSignsPeopleIn(t *testing.T) {
 	again := h.guest()
 	again.want(again.through("/api/v1/auth/oauth/corp"), http.StatusSeeOther, "-> /workspace/chats/new")
 	again.want(again.get("/workspace/settings/account"), http.StatusOK, `value="ann@example.org"`)
-	again.want(again.post("/ui/account", url.Values{"do": {"unlink"}, "id": {s.URL + " 42"}}), http.StatusConflict, "only way to sign in")
+	again.want(again.post("/ui/account", url.Values{"do": {"unlink"}, "id": {s.URL + " 42"}}), http.StatusConflict,
+		"only way to sign in")
 	if err := h.accounts.SetDisabled(t.Context(), u.ID, true); err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +73,15 @@ func TestAServiceDoesNotTakeAccountsOver(t *testing.T) {
 	h := openGuarded(t, f)
 	h.user("ann@example.org", account.RoleOwner) // with a password
 	g := h.guest()
-	g.want(g.through("/api/v1/auth/oauth/corp"), http.StatusForbidden, "already exists. Sign in to it, then connect Corp")
+	g.want(g.through("/api/v1/auth/oauth/corp"), http.StatusForbidden,
+		"already exists. Sign in to it, then connect Corp")
 	g.signIn("ann@example.org")
 	g.want(g.get("/workspace/settings/account"), http.StatusOK, "Connect Corp")
 	g.want(g.through("/api/v1/auth/oauth/corp?link=1"), http.StatusSeeOther, "saved=linked")
 	other := h.guest()
 	other.want(other.through("/api/v1/auth/oauth/corp"), http.StatusSeeOther, "-> /workspace/chats/new")
-	g.want(g.post("/ui/account", url.Values{"do": {"unlink"}, "id": {s.URL + " 42"}}), http.StatusSeeOther, "saved=linked")
+	g.want(g.post("/ui/account", url.Values{"do": {"unlink"}, "id": {s.URL + " 42"}}), http.StatusSeeOther,
+		"saved=linked")
 	other = h.guest()
 	other.want(other.through("/api/v1/auth/oauth/corp"), http.StatusForbidden, "already exists")
 }
@@ -88,14 +94,20 @@ func TestWhomAServiceMayMake(t *testing.T) {
 		said   string
 		role   string
 	}{
-		"nobody without auto_create_users": {change: func(p *config.OIDCProvider) { p.AutoCreateUsers = false }, owner: true,
-			status: http.StatusForbidden, said: "no account for ann@example.org"},
-		"admins by their address": {change: func(p *config.OIDCProvider) { p.AutoCreateUsers, p.AdminEmails = false, []string{"Ann@example.org"} },
+		"nobody without auto_create_users": {change: func(p *config.OIDCProvider) { p.AutoCreateUsers = false },
+			owner: true, status: http.StatusForbidden, said: "no account for ann@example.org"},
+		"admins by their address": {change: func(p *config.OIDCProvider) {
+			p.AutoCreateUsers, p.AdminEmails = false, []string{"Ann@example.org"}
+		},
 			owner: true, status: http.StatusSeeOther, role: account.RoleAdmin},
-		"the owner, who is named": {change: func(p *config.OIDCProvider) { p.AdminEmails = []string{"ann@example.org"} },
+		"the owner, who is named": {change: func(p *config.OIDCProvider) {
+			p.AdminEmails = []string{"ann@example.org"}
+		},
 			status: http.StatusSeeOther, role: account.RoleOwner},
 		"no owner who is not named": {status: http.StatusForbidden, said: "no account for ann@example.org"},
-		"nobody of other domains": {change: func(p *config.OIDCProvider) { p.AllowedEmailDomains = []string{"corp.example"} }, owner: true,
+		"nobody of other domains": {change: func(p *config.OIDCProvider) {
+			p.AllowedEmailDomains = []string{"corp.example"}
+		}, owner: true,
 			status: http.StatusForbidden, said: "no email address that is accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {

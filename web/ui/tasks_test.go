@@ -16,7 +16,8 @@ import (
 func (w *world) crons() []store.Cron {
 	w.Helper()
 	var out []store.Cron
-	if err := w.db.EachCron(w.Context(), "default", func(c store.Cron) bool { out = append(out, c); return true }); err != nil {
+	err := w.db.EachCron(w.Context(), "default", func(c store.Cron) bool { out = append(out, c); return true })
+	if err != nil {
 		w.Fatal(err)
 	}
 	return out
@@ -29,7 +30,8 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	if page := w.page(tasksPath); !strings.Contains(page, "No scheduled tasks yet.") {
 		t.Error("an empty page does not say so")
 	}
-	form := url.Values{"title": {"Morning <b>report</b>"}, "prompt": {"Write it\nshort."}, "every": {"weekday"}, "at": {"08:30"}, "zone": {"Europe/Berlin"}}
+	form := url.Values{"title": {"Morning <b>report</b>"}, "prompt": {"Write it\nshort."}, "every": {"weekday"},
+		"at": {"08:30"}, "zone": {"Europe/Berlin"}}
 	if a := w.post("/ui/tasks", form); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != tasksPath {
 		t.Fatal(a.StatusCode, a.body)
 	}
@@ -37,10 +39,14 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 	if len(all) != 1 || all[0].Schedule != "30 8 * * 1-5" || all[0].NextAt.IsZero() || !all[0].Enabled {
 		t.Fatalf("%+v", all)
 	}
-	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") || !strings.Contains(page, "Monday to Friday at 08:30") || !strings.Contains(page, "Hasn’t run yet.") || strings.Contains(page, `class="newtask" open`) {
+	if page := w.page(tasksPath); !strings.Contains(page, "Morning &lt;b&gt;report") ||
+		!strings.Contains(page, "Monday to Friday at 08:30") || !strings.Contains(page, "Hasn’t run yet.") ||
+		strings.Contains(page, `class="newtask" open`) {
 		t.Errorf("%s", page)
 	}
-	if a := w.post("/ui/tasks", url.Values{"title": {"Weekly"}, "prompt": {"x"}, "every": {"week"}, "dow": {"4"}, "at": {"09:05"}, "zone": {"UTC"}}); a.StatusCode != http.StatusSeeOther {
+	a := w.post("/ui/tasks", url.Values{"title": {"Weekly"}, "prompt": {"x"}, "every": {"week"}, "dow": {"4"},
+		"at": {"09:05"}, "zone": {"UTC"}})
+	if a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	weekly := w.crons()[1]
@@ -68,7 +74,9 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 		t.Errorf("resumed: %+v", c)
 	}
 	do("run", http.StatusSeeOther)
-	until(t, "the run is in the history", func() bool { return strings.Contains(w.page(tasksPath), `class="meta">done<`) })
+	until(t, "the run is in the history", func() bool {
+		return strings.Contains(w.page(tasksPath), `class="meta">done<`)
+	})
 	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{Owner: "default"})
 	if err != nil || len(list) != 1 || !strings.Contains(w.page(tasksPath), "/workspace/chats/"+list[0].ID) {
 		t.Error("the history does not lead to the chat", list, err)
@@ -86,19 +94,22 @@ func TestALateStartIsSaid(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	w.post("/ui/tasks", url.Values{"title": {"Hourly"}, "prompt": {"x"}, "every": {"hour"}, "zone": {"UTC"}})
 	due := time.Date(2025, 3, 3, 8, 0, 0, 0, time.UTC)
-	start := store.CronRun{ID: "s1", Cron: w.crons()[0].ID, Run: "r1", Thread: "t1", Trigger: schedule.Scheduled, Status: store.CronSuccess,
-		DueAt: due, StartedAt: due.Add(3*time.Hour + time.Minute), FinishedAt: due.Add(4 * time.Hour)}
+	start := store.CronRun{ID: "s1", Cron: w.crons()[0].ID, Run: "r1", Thread: "t1", Trigger: schedule.Scheduled,
+		Status: store.CronSuccess, DueAt: due, StartedAt: due.Add(3*time.Hour + time.Minute),
+		FinishedAt: due.Add(4 * time.Hour)}
 	if err := w.db.ClaimCron(t.Context(), start, time.Time{}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if page := w.page(tasksPath); !strings.Contains(page, "11:01") || !strings.Contains(page, "Makes up for 3 missed runs.") {
+	page := w.page(tasksPath)
+	if !strings.Contains(page, "11:01") || !strings.Contains(page, "Makes up for 3 missed runs.") {
 		t.Errorf("%s", page)
 	}
 }
 
 func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	base := url.Values{"title": {"My title"}, "prompt": {"my <prompt>"}, "every": {"day"}, "at": {"08:00"}, "zone": {"UTC"}}
+	base := url.Values{"title": {"My title"}, "prompt": {"my <prompt>"}, "every": {"day"}, "at": {"08:00"},
+		"zone": {"UTC"}}
 	for name, c := range map[string]struct {
 		change url.Values
 		want   string
@@ -119,18 +130,23 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 			}
 		}
 		a := w.post("/ui/tasks", form)
-		if text := html.UnescapeString(a.body); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, c.want) || !strings.Contains(text, "my <prompt></textarea>") || !strings.Contains(text, `class="newtask" open`) {
+		text := html.UnescapeString(a.body)
+		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, c.want) ||
+			!strings.Contains(text, "my <prompt></textarea>") || !strings.Contains(text, `class="newtask" open`) {
 			t.Errorf("%s: %d", name, a.StatusCode)
 		}
 	}
 	form := url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"once"}, "at": {"08:00"}, "zone": {"UTC"}}
-	if a := w.post("/ui/tasks", form, "Accept-Language", "zh-CN"); !strings.Contains(a.body, "请填写日期") || strings.Contains(a.body, "Give a day") {
+	if a := w.post("/ui/tasks", form, "Accept-Language", "zh-CN"); !strings.Contains(a.body, "请填写日期") ||
+		strings.Contains(a.body, "Give a day") {
 		t.Error("what is wrong is not said in the reader's language, or not said")
 	}
 	if len(w.crons()) != 0 {
 		t.Error("a bad task was stored")
 	}
-	if a := w.post("/ui/tasks", url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"hour"}, "at": {"08:30"}, "cron": {"nonsense"}, "zone": {"UTC"}}); a.StatusCode != http.StatusSeeOther {
+	a := w.post("/ui/tasks", url.Values{"title": {"x"}, "prompt": {"y"}, "every": {"hour"}, "at": {"08:30"},
+		"cron": {"nonsense"}, "zone": {"UTC"}})
+	if a.StatusCode != http.StatusSeeOther {
 		t.Error(a.StatusCode)
 	}
 	if got := w.crons()[0]; got.Schedule != "0 * * * *" {
@@ -145,14 +161,20 @@ func TestBadTasksComeBackWithWhatWasTyped(t *testing.T) {
 func TestPagesOfAgentsAndSkills(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	text := "Plans <first>"
-	if _, err := w.db.CreateAssistant(t.Context(), store.Assistant{ID: "0192f3c8-8a1c-7000-8000-000000000001", Graph: "lead_agent", Name: "Careful", Description: &text}); err != nil {
+	_, err := w.db.CreateAssistant(t.Context(), store.Assistant{ID: "0192f3c8-8a1c-7000-8000-000000000001",
+		Graph: "lead_agent", Name: "Careful", Description: &text})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") || !strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
+	if page := w.page("/workspace/agents"); !strings.Contains(page, "Careful") ||
+		!strings.Contains(page, "Plans &lt;first&gt;") || !strings.Contains(page, `href="/workspace/agents/new"`) {
 		t.Error("the page of agents does not list what programs made")
 	}
-	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents", "/workspace/agents/none/chats/new": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
-		if a := w.get(path); a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, `class="btn primary" href="`+back+`"`) || !strings.Contains(a.body, "called “no") {
+	for path, back := range map[string]string{"/workspace/agents/none": "/workspace/agents",
+		"/workspace/agents/none/chats/new": "/workspace/agents", "/workspace/skills/no%20ne": "/workspace/skills"} {
+		a := w.get(path)
+		if a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, `class="btn primary" href="`+back+`"`) ||
+			!strings.Contains(a.body, "called “no") {
 			t.Errorf("%s: %d", path, a.StatusCode)
 		}
 	}

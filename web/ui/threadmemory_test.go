@@ -51,8 +51,8 @@ func TestAnAnswerTellsTheMemoriesItUsed(t *testing.T) {
 	page := w.page("/workspace/chats/t1")
 	link := "/ui/threads/t1/memory?run=" + between(page, `href="/ui/threads/t1/memory?run=`, `"`)
 	w.shows(page, "Used 2 memories")
-	w.shows(w.page(link), "Memories used in this answer", "Likes &lt;tea&gt;", `href="/workspace/chats/t1?at=m1#m-m1"`, "Has a cat",
-		"From a deleted chat", "!deleted since")
+	w.shows(w.page(link), "Memories used in this answer", "Likes &lt;tea&gt;", `href="/workspace/chats/t1?at=m1#m-m1"`,
+		"Has a cat", "From a deleted chat", "!deleted since")
 	if _, err := w.memory.Delete(t.Context(), store.DefaultOwner, 0, "f2"); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,9 @@ func TestMemoryOfAChatIsSwitched(t *testing.T) {
 	if a := w.post(dialog, url.Values{"do": {"undo"}}); a.StatusCode != http.StatusSeeOther { // once more is a redo
 		t.Error(a.StatusCode)
 	}
-	if _, err := w.memory.Add(t.Context(), store.DefaultOwner, 0, memory.Fact{Content: "Plays go", Category: "context", Confidence: 1}); err != nil {
+	_, err := w.memory.Add(t.Context(), store.DefaultOwner, 0,
+		memory.Fact{Content: "Plays go", Category: "context", Confidence: 1})
+	if err != nil {
 		t.Fatal(err)
 	}
 	does("undo", "!Plays go")

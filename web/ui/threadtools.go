@@ -39,8 +39,8 @@ func (u *UI) threadTools(c echo.Context, id string) error {
 		return store.ErrNotFound
 	}
 	ctx := c.Request().Context()
-	p := views.ThreadTools{Menu: page.WantsFragment(c.Request()), ThreadID: id, Text: page.PlainText(c.QueryParam("text")),
-		Manage: page.MayChange(c)}
+	p := views.ThreadTools{Menu: page.WantsFragment(c.Request()), ThreadID: id,
+		Text: page.PlainText(c.QueryParam("text")), Manage: page.MayChange(c)}
 	var err error
 	if p.Shell, err = u.Shell(c, views.NavNone, id); err != nil {
 		return err

@@ -62,9 +62,11 @@ func TestDeletedChatsCanBeHadBack(t *testing.T) {
 		w.writeFile(id, "outputs/a.md", "x")
 	}
 	before := between(w.page("/workspace/chats"), `<ul class="rows">`, "</ul>")
-	token := undoToken(t, w.post("/ui/threads/delete", url.Values{"thread": {"t1", "t3", "t3", "none"}}, "Referer", w.url+"/workspace/chats?q=chat"))
+	token := undoToken(t, w.post("/ui/threads/delete", url.Values{"thread": {"t1", "t3", "t3", "none"}}, "Referer",
+		w.url+"/workspace/chats?q=chat"))
 	page := w.page("/workspace/chats?undo=" + token)
-	if !strings.Contains(page, "2 chats deleted") || strings.Contains(page, "/workspace/chats/t1") || !strings.Contains(page, "/workspace/chats/t2") {
+	if !strings.Contains(page, "2 chats deleted") || strings.Contains(page, "/workspace/chats/t1") ||
+		!strings.Contains(page, "/workspace/chats/t2") {
 		t.Errorf("%s", page)
 	}
 	if a := w.post("/ui/threads/t1/messages", url.Values{"text": {"x"}}); a.StatusCode != http.StatusNotFound {
@@ -80,7 +82,8 @@ func TestDeletedChatsCanBeHadBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "a.md")); err != nil {
 		t.Error(err)
 	}
-	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}}); a.StatusCode != http.StatusGone || !strings.Contains(a.body, "Too late") {
+	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}}); a.StatusCode != http.StatusGone ||
+		!strings.Contains(a.body, "Too late") {
 		t.Error("undone twice:", a.StatusCode)
 	}
 }
@@ -104,7 +107,8 @@ func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 		w.settle(id)
 	}
 	now := time.Now()
-	for id, at := range map[string]time.Time{"old": now.Add(-time.Minute), "kept": now.Add(-time.Second)} { // as an earlier process left them
+	// as an earlier process left them
+	for id, at := range map[string]time.Time{"old": now.Add(-time.Minute), "kept": now.Add(-time.Second)} {
 		if err := w.db.Discard(t.Context(), principal.Default, id, at); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +116,8 @@ func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 	token := undoToken(t, w.post("/ui/threads/new/delete", nil))
 	w.cleaner()
 	w.emptied("old")
-	if a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats/new"}}); a.Header.Get("Location") != "/workspace/chats/new" {
+	a := w.post("/ui/threads/restore", url.Values{"undo": {token}, "next": {"/workspace/chats/new"}})
+	if a.Header.Get("Location") != "/workspace/chats/new" {
 		t.Error(a.StatusCode, a.Header.Get("Location"))
 	}
 	if a := w.get("/workspace/chats/new"); a.StatusCode != http.StatusOK {
@@ -150,7 +155,8 @@ func TestNobodyElseCanUndoADeletion(t *testing.T) {
 
 func TestBulkDeletionIsBounded(t *testing.T) {
 	w := open(t, &agenttest.Script{})
-	if a := w.post("/ui/threads/delete", nil); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats" {
+	a := w.post("/ui/threads/delete", nil)
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/chats" {
 		t.Error("nothing chosen:", a.StatusCode, a.Header.Get("Location"))
 	}
 	if a := w.post("/ui/threads/delete", url.Values{"thread": {"none"}}); a.StatusCode != http.StatusNotFound {

@@ -160,7 +160,8 @@ func (b *builder) write(t *views.Turn, d draft) {
 	said := !blank(d.text)
 	if !blank(d.reasoning) {
 		thinking := d.growing && !said && len(d.calls) == 0
-		s := views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepDone, Text: d.reasoning}
+		s := views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepDone,
+			Text: d.reasoning}
 		if thinking {
 			s.State, s.Open, s.Since = views.StepRun, true, b.since
 		}

@@ -47,7 +47,8 @@ func TestPlainFormSendsTextWithFiles(t *testing.T) {
 	w.settle("t1")
 	msg := model.Requests()[0].Messages[0]
 	files, _ := msg.Kwargs["files"].([]any)
-	if !strings.HasSuffix(msg.Content.String(), "Look\nhere") || len(files) != 1 || files[0].(map[string]any)["path"] != "/mnt/user-data/uploads/a.csv" {
+	if !strings.HasSuffix(msg.Content.String(), "Look\nhere") || len(files) != 1 ||
+		files[0].(map[string]any)["path"] != "/mnt/user-data/uploads/a.csv" {
 		t.Fatalf("the model got %q with %v", msg.Content.String(), msg.Kwargs)
 	}
 	page := w.page("/workspace/chats/t1")
@@ -92,7 +93,8 @@ func TestUploadsOverALimitAreRefusedByName(t *testing.T) {
 	}
 	body, kind = multipartBody(t, "thread", "t1", "text", "keep me", "@big.bin", strings.Repeat("x", 1<<16+1))
 	a = w.do(http.MethodPost, "/ui/threads", body, "Content-Type", kind)
-	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "big.bin") || !strings.Contains(a.body, "keep me") {
+	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "big.bin") ||
+		!strings.Contains(a.body, "keep me") {
 		t.Errorf("plain: %d", a.StatusCode)
 	}
 	body, kind = multipartBody(t, "@../../x", "1", "@a\\b", "2")
@@ -109,7 +111,8 @@ func TestRemovingAnUploadKeepsTheText(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "q=my+words") {
 		t.Fatal(a.StatusCode, a.Header.Get("Location"))
 	}
-	if page := w.page(a.Header.Get("Location")); strings.Contains(page, "a b.txt") || !strings.Contains(page, "my words") {
+	page := w.page(a.Header.Get("Location"))
+	if strings.Contains(page, "a b.txt") || !strings.Contains(page, "my words") {
 		t.Error("the file is there, or the text is not")
 	}
 	if a := w.post("/ui/threads/t1/uploads/none/delete", nil, script()...); a.StatusCode != http.StatusOK {

@@ -83,7 +83,8 @@ func (u *UI) usageHome(c echo.Context) error {
 
 // asSpent is a sum of the store; its calls are runs.
 func asSpent(name string, s store.Spent) views.Spent {
-	return views.Spent{Name: name, Calls: s.Runs, Input: int(s.Input), Output: int(s.Output), Money: price(s.Cost, s.Currency)}
+	return views.Spent{Name: name, Calls: s.Runs, Input: int(s.Input), Output: int(s.Output),
+		Money: price(s.Cost, s.Currency)}
 }
 
 // merged adds what one name took in one currency to what it took in others.

@@ -31,7 +31,8 @@ func turnIDs(page string) []string {
 
 // versionForm is the value that the button to another version sends; "" when it has none.
 func versionForm(page, label string) string {
-	m := regexp.MustCompile(`name="checkpoint" value="([^"]*)"/?>\s*<button[^>]*aria-label="` + label + `"([^>]*)>`).FindStringSubmatch(page)
+	m := regexp.MustCompile(`name="checkpoint" value="([^"]*)"/?>\s*<button[^>]*aria-label="` + label +
+		`"([^>]*)>`).FindStringSubmatch(page)
 	if m == nil || strings.Contains(m[2], "disabled") {
 		return ""
 	}
@@ -130,16 +131,21 @@ func TestEditReplacesWhatFollows(t *testing.T) {
 		if !strings.Contains(form, `name="message" value="`+first+`"`) || !strings.Contains(form, ">One</textarea>") {
 			t.Fatal(form)
 		}
-		if part := w.get("/ui/threads/t1/messages/"+first+"/edit", "HX-Request", "true"); !strings.Contains(part.body, ">One</textarea>") || strings.Contains(part.body, "<html") {
+		part := w.get("/ui/threads/t1/messages/"+first+"/edit", "HX-Request", "true")
+		if !strings.Contains(part.body, ">One</textarea>") || strings.Contains(part.body, "<html") {
 			t.Fatal(part.body)
 		}
-		if part := w.get("/ui/threads/t1/messages/"+first, "HX-Request", "true"); strings.Contains(part.body, "textarea") || !strings.Contains(part.body, ">One</div>") {
+		if part := w.get("/ui/threads/t1/messages/"+first,
+			"HX-Request", "true"); strings.Contains(part.body, "textarea") ||
+			!strings.Contains(part.body, ">One</div>") {
 			t.Fatal(part.body)
 		}
-		if a := w.post("/ui/threads/t1/edit", url.Values{"message": {first}, "text": {" "}}); a.StatusCode != http.StatusUnprocessableEntity {
+		a := w.post("/ui/threads/t1/edit", url.Values{"message": {first}, "text": {" "}})
+		if a.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("an empty text = %d", a.StatusCode)
 		}
-		if a := w.post("/ui/threads/t1/edit", url.Values{"message": {"none"}, "text": {"x"}}); a.StatusCode != http.StatusNotFound {
+		if a := w.post("/ui/threads/t1/edit",
+			url.Values{"message": {"none"}, "text": {"x"}}); a.StatusCode != http.StatusNotFound {
 			t.Errorf("an unknown message = %d", a.StatusCode)
 		}
 		say := url.Values{"message": {first}, "text": {"Another\r\nquestion"}}
@@ -152,14 +158,17 @@ func TestEditReplacesWhatFollows(t *testing.T) {
 			w.settle("t1")
 		}
 		page := w.page("/workspace/chats/t1")
-		if !strings.Contains(page, "Another\nquestion") || !strings.Contains(page, "Changed.") || strings.Contains(page, "Second.") || !strings.Contains(page, "Version 2 of 2") {
+		if !strings.Contains(page, "Another\nquestion") || !strings.Contains(page, "Changed.") ||
+			strings.Contains(page, "Second.") || !strings.Contains(page, "Version 2 of 2") {
 			t.Fatal(page)
 		}
 		// The former telling is one step away, whole.
-		if a := w.post("/ui/threads/t1/version", url.Values{"checkpoint": {versionForm(page, "Previous version")}}); a.StatusCode != http.StatusSeeOther {
+		if a := w.post("/ui/threads/t1/version",
+			url.Values{"checkpoint": {versionForm(page, "Previous version")}}); a.StatusCode != http.StatusSeeOther {
 			t.Fatal(a.StatusCode, a.body)
 		}
-		if page = w.page("/workspace/chats/t1"); !strings.Contains(page, "Second.") || strings.Contains(page, "Changed.") {
+		page = w.page("/workspace/chats/t1")
+		if !strings.Contains(page, "Second.") || strings.Contains(page, "Changed.") {
 			t.Fatal(page)
 		}
 	}
@@ -174,7 +183,9 @@ func TestNothingIsToldAnewWhileARunWorks(t *testing.T) {
 	w.model = &agenttest.Script{Replies: []agenttest.Reply{{Before: hold}}}
 	w.begin("t1", "Two")
 	for _, action := range []string{"regenerate", "edit", "version"} {
-		if a := w.post("/ui/threads/t1/"+action, url.Values{"message": {id}, "text": {"kept"}, "checkpoint": {head(t, w)}}, script()...); a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "press Stop") {
+		a := w.post("/ui/threads/t1/"+action, url.Values{"message": {id}, "text": {"kept"}, "checkpoint": {head(t, w)}},
+			script()...)
+		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "press Stop") {
 			t.Errorf("%s = %d %s", action, a.StatusCode, a.body)
 		}
 	}
@@ -221,14 +232,16 @@ func TestExportHasWhatWasSaid(t *testing.T) {
 	w.begin("t1", "Compare: the *two*")
 	w.settle("t1")
 	a := w.get("/ui/threads/t1/export.md")
-	if a.StatusCode != http.StatusOK || !strings.Contains(a.Header.Get("Content-Disposition"), "attachment") || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/markdown") {
+	if a.StatusCode != http.StatusOK || !strings.Contains(a.Header.Get("Content-Disposition"), "attachment") ||
+		!strings.HasPrefix(a.Header.Get("Content-Type"), "text/markdown") {
 		t.Fatal(a.StatusCode, a.Header)
 	}
 	if strings.Contains(a.Header.Get("Content-Disposition"), "%3A") {
 		t.Error("the name of the file has a colon", a.Header)
 	}
 	at := 0
-	for _, want := range []string{"# About: Compare: the *two*", "## You", "Compare: the *two*", "## Fawn", "Let me look.", strings.TrimSpace(prose), "mnt/user-data/outputs/report.md"} {
+	for _, want := range []string{"# About: Compare: the *two*", "## You", "Compare: the *two*", "## Fawn",
+		"Let me look.", strings.TrimSpace(prose), "mnt/user-data/outputs/report.md"} {
 		i := strings.Index(a.body[at:], want)
 		if i < 0 {
 			t.Fatalf("%q is missing or out of order in %s", want, a.body)
@@ -242,7 +255,8 @@ func TestExportHasWhatWasSaid(t *testing.T) {
 		}
 	}
 	a = w.get("/ui/threads/t1/export.json")
-	if err := json.Unmarshal([]byte(a.body), &out); err != nil || out.Thread != "t1" || len(out.Values.Messages) < 6 || out.Values.Messages[0].Type != "human" {
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil || out.Thread != "t1" || len(out.Values.Messages) < 6 ||
+		out.Values.Messages[0].Type != "human" {
 		t.Fatal(err, a.body)
 	}
 	if a := w.get("/ui/threads/none/export.md"); a.StatusCode != http.StatusNotFound {

@@ -31,18 +31,21 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 	}))
 	defer site.Close()
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{
-		agenttest.Call("c1", "web_search", `{"query":"foxes"}`), agenttest.Call("c2", "web_fetch", `{"url":"`+site.URL+`/fox"}`),
+		agenttest.Call("c1", "web_search", `{"query":"foxes"}`),
+		agenttest.Call("c2", "web_fetch", `{"url":"`+site.URL+`/fox"}`),
 		agenttest.Say("Red [citation:Fox](" + site.URL + "/fox), not [citation:Elsewhere](https://else.example/)."),
 	}})
 	w.extra = community.New(community.Config{Settings: func() community.Settings {
-		return community.Settings{Fallback: true, SearXNG: site.URL, Private: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-			Ports:  []int{site.Listener.Addr().(*net.TCPAddr).Port},
-			Search: community.Choice{Provider: "tavily", Key: "k", Base: site.URL + "/tavily"}}
+		return community.Settings{Fallback: true, SearXNG: site.URL,
+			Private: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			Ports:   []int{site.Listener.Addr().(*net.TCPAddr).Port},
+			Search:  community.Choice{Provider: "tavily", Key: "k", Base: site.URL + "/tavily"}}
 	}}).Tools()
 	w.begin("t1", "Foxes?")
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 2 sources", ">owls.example<", `aria-hidden="true">O</span>`} {
+	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 2 sources", ">owls.example<",
+		`aria-hidden="true">O</span>`} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), part) {
 			t.Errorf("the page lacks %s", part)
 		}
@@ -73,7 +76,8 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 			}
 		}
 	}
-	if md := w.page("/ui/threads/t1/export.md"); !strings.Contains(md, "2. [Fox](<"+site.URL+"/fox>)\n- [Elsewhere](<https://else.example/>)\n") {
+	md := w.page("/ui/threads/t1/export.md")
+	if !strings.Contains(md, "2. [Fox](<"+site.URL+"/fox>)\n- [Elsewhere](<https://else.example/>)\n") {
 		t.Errorf("the export:\n%s", md)
 	}
 }

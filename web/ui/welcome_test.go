@@ -23,7 +23,8 @@ func TestWelcomeDoesNotWaitForModelServers(t *testing.T) {
 		return []llm.Found{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"llama<b>"}}}
 	})
 	start := time.Now()
-	if page := w.page("/workspace/chats/new"); !strings.Contains(page, "offline model") || strings.Contains(page, "Ollama") {
+	if page := w.page("/workspace/chats/new"); !strings.Contains(page, "offline model") ||
+		strings.Contains(page, "Ollama") {
 		t.Error("the card is not as it should be")
 	}
 	if took := time.Since(start); took > 30*time.Second {
@@ -35,7 +36,8 @@ func TestWelcomeDoesNotWaitForModelServers(t *testing.T) {
 			t.Fatal("what was found never shows")
 		}
 	}
-	if page := w.page("/workspace/chats/new"); !strings.Contains(page, `name="server" value="http://127.0.0.1:11434/v1"`) {
+	page := w.page("/workspace/chats/new")
+	if !strings.Contains(page, `name="server" value="http://127.0.0.1:11434/v1"`) {
 		t.Error("what was found cannot be used with a click")
 	}
 	if n := len(looked); n != 1 {
@@ -47,7 +49,8 @@ func TestWelcomeNamesKeysButNeverShowsThem(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-very-secret")
 	w := open(t, &agenttest.Script{})
 	page := w.page("/workspace/chats/new")
-	if !strings.Contains(page, "OPENAI_API_KEY") || strings.Contains(page, "very-secret") || strings.Contains(w.page("/workspace/settings/about"), "very-secret") {
+	if !strings.Contains(page, "OPENAI_API_KEY") || strings.Contains(page, "very-secret") ||
+		strings.Contains(w.page("/workspace/settings/about"), "very-secret") {
 		t.Error("the key is shown, or its name is not")
 	}
 }

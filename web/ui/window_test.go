@@ -15,7 +15,8 @@ import (
 func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t *testing.T) {
 	w := open(t, wordy(100, 100), windowed())
 	first := true
-	w.chain = []agent.Middleware{{Name: "window", BeforeAgent: func(_ context.Context, turn *agent.Turn) (agent.State, error) {
+	w.chain = []agent.Middleware{{Name: "window", BeforeAgent: func(_ context.Context,
+		turn *agent.Turn) (agent.State, error) {
 		if first {
 			turn.Note(lead.SmallKey, "2048 tokens are all that the model reads")
 			turn.Note(middleware.CutKey, "older messages were left out")
@@ -32,7 +33,8 @@ func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t 
 	live := r.dom.section("turns")
 	w.say("t1", "Two")
 	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
-		for _, want := range []string{"context window is only 2048 tokens", "Older messages were left out for this answer", "doesn’t support images"} {
+		for _, want := range []string{"context window is only 2048 tokens",
+			"Older messages were left out for this answer", "doesn’t support images"} {
 			if n := strings.Count(text, want); n != 1 {
 				t.Errorf("%s: %q is there %d times", where, want, n)
 			}

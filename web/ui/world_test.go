@@ -73,10 +73,13 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if w.db, err = store.Open(t.Context(), store.Config{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}), agenttest.Echo("echo"), tools.Todos(), w.sendsHelpers())
-	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Watch: changes.New(w.dirs), Remove: w.dirs.Remove, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
-		return &agent.Agent{Model: w.model, Tools: append(slices.Clone(kit), w.extra...), Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
-	}})
+	kit := append(tools.Builtin(w.dirs.Open, tools.DefaultLimits(), uploads.NoDocuments{}), agenttest.Echo("echo"),
+		tools.Todos(), w.sendsHelpers())
+	w.runs = runs.New(runs.Config{DB: w.db, Log: log, Watch: changes.New(w.dirs), Remove: w.dirs.Remove,
+		Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+			return &agent.Agent{Model: w.model, Tools: append(slices.Clone(kit), w.extra...),
+				Chain: append(slices.Clone(w.chain), w.prepare(), name(), middleware.Clarification())}, nil
+		}})
 	if err := w.runs.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -90,16 +93,22 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	if w.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
 		t.Fatal(err)
 	}
-	w.skills, err = skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) }, Shown: skills.ShownPath(dir), Log: log,
+	w.skills, err = skills.Open(skills.Options{Path: func() string { return skills.DefaultPath(dir) },
+		Shown: skills.ShownPath(dir), Log: log,
 		State: func() string { return filepath.Join(dir, "extensions_config.json") }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.memory = memory.New(memory.Config{DB: w.db, Rules: func() memory.Rules { return memory.Rules{Enabled: true, MaxFacts: 4} },
+	w.memory = memory.New(memory.Config{DB: w.db, Rules: func() memory.Rules {
+		return memory.Rules{Enabled: true, MaxFacts: 4}
+	},
 		Escape: agent.Escape, Log: log})
 	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
-	w.ui, err = ui.New(ui.Deps{Site: &page.Site{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config, Log: log, Addr: "127.0.0.1:0"},
-		Uploads: func() uploads.Config { return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17} },
+	w.ui, err = ui.New(ui.Deps{Site: &page.Site{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config, Log: log,
+		Addr: "127.0.0.1:0"},
+		Uploads: func() uploads.Config {
+			return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17}
+		},
 		Version: "test", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Memory: w.memory, Aside: w.aside,
 		Draining: w.draining})
 	if err != nil {
@@ -114,7 +123,9 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	w.handler = e
 	server := httptest.NewServer(e)
 	w.url = server.URL
-	w.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	w.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()

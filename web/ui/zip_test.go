@@ -19,7 +19,8 @@ import (
 func (w *world) unzip(path string) map[string]string {
 	w.Helper()
 	a := w.get(path)
-	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "application/zip" || !strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment; ") {
+	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "application/zip" ||
+		!strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment; ") {
 		w.Fatalf("GET %s = %d %v", path, a.StatusCode, a.Header)
 	}
 	z, err := zip.NewReader(bytes.NewReader([]byte(a.body)), int64(len(a.body)))
@@ -83,9 +84,11 @@ func TestAllFilesComeInOneArchive(t *testing.T) {
 		}
 	}
 	equal("/ui/threads/t1/files.zip", made)
-	equal("/ui/threads/t1/files.zip?from=all", map[string]string{"outputs/report.md": "# Report", "outputs/charts/a.png": "\x89PNG", "outputs/empty": "",
-		"uploads/in.csv": "a,b", "workspace/draft.txt": "draft"})
-	if page := w.page("/workspace/chats/t1/files"); !strings.Contains(page, `href="/ui/threads/t1/files.zip"`) || !strings.Contains(page, "files.zip?from=all") {
+	equal("/ui/threads/t1/files.zip?from=all", map[string]string{"outputs/report.md": "# Report",
+		"outputs/charts/a.png": "\x89PNG", "outputs/empty": "", "uploads/in.csv": "a,b",
+		"workspace/draft.txt": "draft"})
+	if page := w.page("/workspace/chats/t1/files"); !strings.Contains(page, `href="/ui/threads/t1/files.zip"`) ||
+		!strings.Contains(page, "files.zip?from=all") {
 		t.Error("the page does not offer the archives")
 	}
 	for _, path := range []string{"/ui/threads/none/files.zip", "/ui/threads/..%2ft1/files.zip"} {
@@ -100,10 +103,12 @@ func TestTooMuchForAnArchiveIsSaidBeforeItBegins(t *testing.T) {
 	w.begin("t1", "Hi")
 	w.settle("t1")
 	w.writeFile("t1", "outputs/sparse", "")
-	if err := os.Truncate(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "sparse"), 5<<30); err != nil {
+	err := os.Truncate(filepath.Join(w.dirs.Root, "threads", "t1", "user-data", "outputs", "sparse"), 5<<30)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if a := w.get("/ui/threads/t1/files.zip"); a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "too large for one archive") {
+	a := w.get("/ui/threads/t1/files.zip")
+	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "too large for one archive") {
 		t.Errorf("%d %.300s", a.StatusCode, a.body)
 	}
 }

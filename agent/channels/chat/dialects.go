@@ -23,14 +23,14 @@ func slackText() *dialect {
 // discordText is Discord's Markdown.
 func discordText() *dialect {
 	esc := backslash("\\*_~`|<[]")
-	return &dialect{escape: esc, verbatim: unfenced, lineStart: "#>-+", bold: "**", italic: "*", strike: "~~", bullet: "- ",
-		languages: true, link: markdownLink(esc)}
+	return &dialect{escape: esc, verbatim: unfenced, lineStart: "#>-+", bold: "**", italic: "*", strike: "~~",
+		bullet: "- ", languages: true, link: markdownLink(esc)}
 }
 
 // feishuText is the Markdown of cards. Special characters are written as references, <at> among them.
 func feishuText() *dialect {
-	esc := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "&#42;", "_", "&#95;", "~", "&#126;", "`", "&#96;",
-		"[", "&#91;", "]", "&#93;", "#", "&#35;").Replace
+	esc := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "&#42;", "_", "&#95;", "~", "&#126;",
+		"`", "&#96;", "[", "&#91;", "]", "&#93;", "#", "&#35;").Replace
 	code := strings.NewReplacer("```", "`\u200b`\u200b`", "<at", "<\u200bat").Replace
 	return &dialect{escape: esc, verbatim: code, bold: "**", italic: "*", strike: "~~", bullet: "- ", languages: true,
 		link: markdownLink(esc)}

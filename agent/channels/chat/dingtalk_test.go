@@ -11,7 +11,8 @@ func dingTalk(t *testing.T) (*chattest.DingTalk, chattest.Setup) {
 	fake := chattest.NewDingTalk(t)
 	return fake, chattest.Setup{Fake: fake, Person: "manager4711", Group: "cidABC==", Silent: true, OneTopic: true,
 		New: func(o chat.Options) (chat.Channel, error) {
-			return chat.NewDingTalk(chat.DingTalkConfig{ClientID: chattest.DingTalkClient, ClientSecret: chattest.DingTalkSecret, Options: o})
+			return chat.NewDingTalk(chat.DingTalkConfig{ClientID: chattest.DingTalkClient,
+				ClientSecret: chattest.DingTalkSecret, Options: o})
 		}}
 }
 

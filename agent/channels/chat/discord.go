@@ -22,8 +22,8 @@ type DiscordConfig struct {
 	Options
 }
 
-// Discord reads the gateway. It confirms nothing there: what was taken is a number in the cursor, from which a session is
-// resumed; where that is no longer possible, the channels are read from their last known message on.
+// Discord reads the gateway. It confirms nothing there: what was taken is a number in the cursor, from which a session
+// is resumed; where that is no longer possible, the channels are read from their last known message on.
 type Discord struct {
 	cfg  DiscordConfig
 	c    *client
@@ -63,9 +63,10 @@ func NewDiscord(cfg DiscordConfig) (*Discord, error) {
 
 // Limits are those of Discord's documents.
 func (d *Discord) Limits() Limits {
-	return Limits{Max: discordMax, Count: d.text.count(utf16Size), EditEvery: 1200 * time.Millisecond, GroupEditEvery: 1200 * time.Millisecond,
-		MaxFile: 10 << 20, MaxImage: 10 << 20, CanEdit: true, Keyed: true, Chat: Bucket{5, 5 * time.Second}, Group: Bucket{5, 5 * time.Second},
-		Bot: Bucket{50, time.Second}, Format: FormatMarkdown}
+	return Limits{Max: discordMax, Count: d.text.count(utf16Size), EditEvery: 1200 * time.Millisecond,
+		GroupEditEvery: 1200 * time.Millisecond, MaxFile: 10 << 20, MaxImage: 10 << 20, CanEdit: true, Keyed: true,
+		Chat: Bucket{5, 5 * time.Second}, Group: Bucket{5, 5 * time.Second}, Bot: Bucket{50, time.Second},
+		Format: FormatMarkdown}
 }
 
 // do calls the API. Errors are what Channel promises.
@@ -157,7 +158,8 @@ func (d *Discord) body(p Post) map[string]any {
 	if utf16Len(text) > discordMax {
 		text = p.Text
 	}
-	return map[string]any{"content": cmp.Or(text, "…"), "flags": noEmbeds, "allowed_mentions": map[string]any{"parse": []string{}}}
+	return map[string]any{"content": cmp.Or(text, "…"), "flags": noEmbeds,
+		"allowed_mentions": map[string]any{"parse": []string{}}}
 }
 
 // keyed makes Discord return the message that was sent with the same key before.
@@ -194,7 +196,8 @@ func (d *Discord) post(ctx context.Context, to Address, make func(path string) (
 			return Ref{}, err
 		}
 		err = d.do(ctx, r, &m)
-		if g, ok := errors.AsType[*Gone](err); ok && !g.Message && to.Topic != "" && !opened && strings.Contains(g.Reason, "(10003)") {
+		g, ok := errors.AsType[*Gone](err)
+		if ok && !g.Message && to.Topic != "" && !opened && strings.Contains(g.Reason, "(10003)") {
 			if err := d.openThread(ctx, to); err != nil {
 				return Ref{}, err
 			}
@@ -224,8 +227,8 @@ func (d *Discord) Edit(ctx context.Context, at Ref, p Post) error {
 	if !isID(at.Message) {
 		return &Gone{Message: true, Reason: "no message of Discord's: " + at.Message}
 	}
-	return d.do(ctx, call{op: "edit", method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + at.Message,
-		body: d.body(p)}, nil)
+	return d.do(ctx, call{op: "edit", method: http.MethodPatch,
+		path: "/channels/" + channel + "/messages/" + at.Message, body: d.body(p)}, nil)
 }
 
 // Typing shows "typing" for ten seconds.
@@ -265,7 +268,8 @@ func (d *Discord) Upload(ctx context.Context, to Address, f File, key string) (R
 			return call{}, err
 		}
 		open = append(open, raw)
-		return call{op: "upload", method: http.MethodPost, path: path, raw: raw, kind: kind, size: size, limit: transferFor}, nil
+		return call{op: "upload", method: http.MethodPost, path: path, raw: raw, kind: kind, size: size,
+			limit: transferFor}, nil
 	})
 }
 
@@ -276,7 +280,9 @@ func (d *Discord) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 		return &Refused{Reason: "no file of Discord's"}
 	}
 	var m discordMessage
-	if err := d.do(ctx, call{op: "message", method: http.MethodGet, path: "/channels/" + ids[0] + "/messages/" + ids[1]}, &m); err != nil {
+	err := d.do(ctx,
+		call{op: "message", method: http.MethodGet, path: "/channels/" + ids[0] + "/messages/" + ids[1]}, &m)
+	if err != nil {
 		return err
 	}
 	for _, a := range m.Attachments {

@@ -64,7 +64,8 @@ func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 		u.Under = []string{m.Reference.Message}
 	}
 	for _, a := range m.Attachments {
-		u.Files = append(u.Files, FileRef{ID: m.Channel + ":" + m.ID + ":" + a.ID, Name: a.Name, Type: a.Type, Size: a.Size})
+		u.Files = append(u.Files, FileRef{ID: m.Channel + ":" + m.ID + ":" + a.ID, Name: a.Name, Type: a.Type,
+			Size: a.Size})
 	}
 	return u
 }

@@ -11,7 +11,8 @@ import (
 
 func discord(t *testing.T, threads bool) (*chattest.Discord, chattest.Setup) {
 	fake := chattest.NewDiscord(t)
-	return fake, chattest.Setup{Fake: fake, Person: "4711", Group: "100", Bold: "a **bold** word \\<!channel> @everyone", OneTopic: true,
+	return fake, chattest.Setup{Fake: fake, Person: "4711", Group: "100",
+		Bold: "a **bold** word \\<!channel> @everyone", OneTopic: true,
 		New: func(o chat.Options) (chat.Channel, error) {
 			return chat.NewDiscord(chat.DiscordConfig{Token: chattest.DiscordToken, Threads: threads, Options: o})
 		}}

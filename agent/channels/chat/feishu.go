@@ -65,9 +65,10 @@ func NewFeishu(cfg FeishuConfig) (*Feishu, error) {
 
 // Limits are those of the open platform's documents.
 func (f *Feishu) Limits() Limits {
-	return Limits{Max: feishuMax, Count: f.text.count(func(r rune) int { return len(string(r)) }), EditEvery: 500 * time.Millisecond,
-		GroupEditEvery: 500 * time.Millisecond, MaxFile: 30 << 20, MaxImage: 10 << 20, CanEdit: true, Keyed: true, Chat: Bucket{5, time.Second},
-		Group: Bucket{5, time.Second}, Bot: Bucket{50, time.Second}, Format: FormatMarkdown}
+	return Limits{Max: feishuMax, Count: f.text.count(func(r rune) int { return len(string(r)) }),
+		EditEvery: 500 * time.Millisecond, GroupEditEvery: 500 * time.Millisecond, MaxFile: 30 << 20,
+		MaxImage: 10 << 20, CanEdit: true, Keyed: true, Chat: Bucket{5, time.Second}, Group: Bucket{5, time.Second},
+		Bot: Bucket{50, time.Second}, Format: FormatMarkdown}
 }
 
 // feishuReply is the frame of every answer.
@@ -176,7 +177,8 @@ func (f *Feishu) Check(ctx context.Context) (Me, error) {
 		Name string `json:"app_name"`
 	}
 	if err := json.Unmarshal(r.Bot, &bot); err != nil || bot.ID == "" {
-		return Me{}, &Fatal{Reason: "The Feishu app has no bot.", Remedy: "Add the bot to the app's features and publish a version."}
+		return Me{}, &Fatal{Reason: "The Feishu app has no bot.",
+			Remedy: "Add the bot to the app's features and publish a version."}
 	}
 	return Me{ID: bot.ID, Name: bot.Name}, nil
 }
@@ -188,7 +190,8 @@ func (f *Feishu) card(p Post) string {
 		text, _ := f.text.render(p.Text)
 		element = map[string]any{"tag": "markdown", "content": cmp.Or(text, "…")}
 	}
-	card := map[string]any{"config": map[string]any{"wide_screen_mode": true, "update_multi": true}, "elements": []any{element}}
+	card := map[string]any{"config": map[string]any{"wide_screen_mode": true, "update_multi": true},
+		"elements": []any{element}}
 	b, err := json.Marshal(card)
 	if err != nil {
 		return ""
@@ -230,11 +233,13 @@ func (f *Feishu) post(ctx context.Context, to Address, replyTo, kind, content, k
 	var r feishuReply
 	err := error(&Gone{Message: true})
 	if to.Group && isFeishuID(replyTo) {
-		r, err = f.call(ctx, call{op: "reply", method: http.MethodPost, path: "/im/v1/messages/" + replyTo + "/reply", body: body})
+		r, err = f.call(ctx, call{op: "reply", method: http.MethodPost, path: "/im/v1/messages/" + replyTo + "/reply",
+			body: body})
 	}
 	if g, ok := errors.AsType[*Gone](err); ok && g.Message { // there is nothing to answer
 		body["receive_id"] = to.Chat
-		r, err = f.call(ctx, call{op: "message", method: http.MethodPost, path: "/im/v1/messages?receive_id_type=chat_id", body: body})
+		r, err = f.call(ctx,
+			call{op: "message", method: http.MethodPost, path: "/im/v1/messages?receive_id_type=chat_id", body: body})
 	}
 	if err != nil {
 		return Ref{}, err
@@ -272,7 +277,8 @@ func (f *Feishu) Typing(ctx context.Context, to Address) error {
 		return nil
 	}
 	body := map[string]any{"reaction_type": map[string]string{"emoji_type": "OK"}}
-	_, err := f.call(ctx, call{op: "reaction", method: http.MethodPost, path: "/im/v1/messages/" + to.Topic + "/reactions", body: body})
+	_, err := f.call(ctx,
+		call{op: "reaction", method: http.MethodPost, path: "/im/v1/messages/" + to.Topic + "/reactions", body: body})
 	if _, ok := errors.AsType[*Rate](err); ok {
 		return err
 	}
@@ -281,7 +287,8 @@ func (f *Feishu) Typing(ctx context.Context, to Address) error {
 
 // Upload stores a file or an image, and posts it then.
 func (f *Feishu) Upload(ctx context.Context, to Address, file File, key string) (Ref, error) {
-	path, part, kind, fields := "/im/v1/files", "file", "file", [][2]string{{"file_type", "stream"}, {"file_name", file.Name}}
+	path, part, kind := "/im/v1/files", "file", "file"
+	fields := [][2]string{{"file_type", "stream"}, {"file_name", file.Name}}
 	if file.Image && file.Size <= f.Limits().MaxImage {
 		path, part, kind, fields = "/im/v1/images", "image", "image", [][2]string{{"image_type", "message"}}
 	}
@@ -290,7 +297,8 @@ func (f *Feishu) Upload(ctx context.Context, to Address, file File, key string) 
 		return Ref{}, err
 	}
 	defer body.Close()
-	r, err := f.call(ctx, call{op: "upload", method: http.MethodPost, path: path, raw: body, kind: media, size: size, limit: transferFor})
+	r, err := f.call(ctx, call{op: "upload", method: http.MethodPost, path: path, raw: body, kind: media, size: size,
+		limit: transferFor})
 	if err != nil {
 		return Ref{}, err
 	}
@@ -308,5 +316,6 @@ func (f *Feishu) Fetch(ctx context.Context, ref FileRef, w io.Writer) error {
 		return err
 	}
 	query := url.Values{"type": {ids[1]}}
-	return f.c.download(ctx, "download", f.c.base+"/open-apis/im/v1/messages/"+ids[0]+"/resources/"+ids[2]+"?"+query.Encode(), header, w)
+	return f.c.download(ctx, "download", f.c.base+"/open-apis/im/v1/messages/"+ids[0]+"/resources/"+ids[2]+"?"+
+		query.Encode(), header, w)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 func TestFeishuFrames(t *testing.T) {
-	f := &feishuFrame{Seq: 1, Log: 300, Service: 9, Method: 1, Headers: []feishuHeader{{"type", "event"}, {"seq", ""}}, Encoding: "e", Type: "t",
-		Payload: []byte("{}"), NewLog: "n"}
+	f := &feishuFrame{Seq: 1, Log: 300, Service: 9, Method: 1, Headers: []feishuHeader{{"type", "event"}, {"seq", ""}},
+		Encoding: "e", Type: "t", Payload: []byte("{}"), NewLog: "n"}
 	b := f.encode()
 	got, err := parseFeishu(b)
 	if err != nil || !reflect.DeepEqual(got, f) {
@@ -35,7 +35,8 @@ func FuzzFeishuFrame(f *testing.F) {
 			return
 		}
 		again, err := parseFeishu(a.encode())
-		if err != nil || len(again.Headers) != len(a.Headers) || !bytes.Equal(again.Payload, a.Payload) || again.Method != a.Method {
+		if err != nil || len(again.Headers) != len(a.Headers) || !bytes.Equal(again.Payload, a.Payload) ||
+			again.Method != a.Method {
 			t.Errorf("%+v became %+v, %v", a, again, err)
 		}
 	})

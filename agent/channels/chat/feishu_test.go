@@ -10,10 +10,11 @@ import (
 
 func feishu(t *testing.T) (*chattest.Feishu, chattest.Setup) {
 	fake := chattest.NewFeishu(t)
-	return fake, chattest.Setup{Fake: fake, Person: "ou_4711", Group: "oc_100", Bold: "a **bold** word &lt;!channel&gt; @everyone",
-		Plain: "a **bold** word", Silent: true,
+	return fake, chattest.Setup{Fake: fake, Person: "ou_4711", Group: "oc_100",
+		Bold: "a **bold** word &lt;!channel&gt; @everyone", Plain: "a **bold** word", Silent: true,
 		New: func(o chat.Options) (chat.Channel, error) {
-			return chat.NewFeishu(chat.FeishuConfig{AppID: chattest.FeishuApp, AppSecret: chattest.FeishuSecret, Options: o})
+			return chat.NewFeishu(chat.FeishuConfig{AppID: chattest.FeishuApp, AppSecret: chattest.FeishuSecret,
+				Options: o})
 		}}
 }
 
@@ -45,7 +46,8 @@ func TestFeishuTopicsAndParts(t *testing.T) {
 	if u := in.WaitText(t, "reply"); len(u.Under) != 1 || u.Under[0] != ref.Message {
 		t.Errorf("%+v", u)
 	}
-	if _, err := ch.Send(t.Context(), root.Address, chat.Post{Text: "orphan", ReplyTo: "om_deleted", Key: "o"}); err != nil {
+	_, err = ch.Send(t.Context(), root.Address, chat.Post{Text: "orphan", ReplyTo: "om_deleted", Key: "o"})
+	if err != nil {
 		t.Errorf("without the message it answers: %v", err)
 	}
 	if got := fake.State().Shown(s.Group); len(got) != 2 || got[0].ReplyTo != root.Message || got[1].ReplyTo != "" {
@@ -70,7 +72,8 @@ func TestFeishuTakesAnotherTokenWhenOneIsRefused(t *testing.T) {
 }
 
 func TestFeishuDomains(t *testing.T) {
-	for domain, ok := range map[string]bool{"": true, "feishu": true, "lark": true, "https://open.example.org": true, "http://open.example.org": false, "other": false} {
+	for domain, ok := range map[string]bool{"": true, "feishu": true, "lark": true, "https://open.example.org": true,
+		"http://open.example.org": false, "other": false} {
 		_, err := chat.NewFeishu(chat.FeishuConfig{AppID: "cli_1", AppSecret: "s", Domain: domain})
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", domain, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// A dialect is how a platform marks text up. Nothing that comes from the model gets through unescaped, so it can neither
-// address people nor break out of what it stands in.
+// A dialect is how a platform marks text up. Nothing that comes from the model gets through unescaped, so it can
+// neither address people nor break out of what it stands in.
 type dialect struct {
 	escape    func(string) string // text
 	verbatim  func(string) string // code
@@ -40,7 +40,8 @@ type entity struct {
 // render turns Markdown into a platform's text. Raw HTML is text, images are links.
 func (d *dialect) render(source string) (string, []entity) {
 	src := []byte(source)
-	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList))
+	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify,
+		extension.TaskList))
 	w := &writer{d: d, src: src, fresh: true}
 	w.blocks(md.Parser().Parse(text.NewReader(src)), false)
 	return w.finish()
@@ -226,7 +227,8 @@ func (w *writer) holdsOthers(n ast.Node) bool {
 	found := false
 	_ = ast.Walk(n, func(c ast.Node, _ bool) (ast.WalkStatus, error) {
 		switch c.Kind() {
-		case ast.KindLink, ast.KindImage, ast.KindCodeSpan, ast.KindFencedCodeBlock, ast.KindCodeBlock, extast.KindTable:
+		case ast.KindLink, ast.KindImage, ast.KindCodeSpan, ast.KindFencedCodeBlock, ast.KindCodeBlock,
+			extast.KindTable:
 			found = true
 			return ast.WalkStop, nil
 		case ast.KindBlockquote:

@@ -9,8 +9,8 @@ import (
 )
 
 func dialects() map[string]*dialect {
-	return map[string]*dialect{"entities": entitiesText(), "slack": slackText(), "discord": discordText(), "feishu": feishuText(),
-		"simple": simpleText(), "plain": plainText()}
+	return map[string]*dialect{"entities": entitiesText(), "slack": slackText(), "discord": discordText(),
+		"feishu": feishuText(), "simple": simpleText(), "plain": plainText()}
 }
 
 func TestEachPlatformGetsItsMarks(t *testing.T) {
@@ -75,8 +75,10 @@ func TestEntitiesOfTelegram(t *testing.T) {
 }
 
 func FuzzRender(f *testing.F) {
-	for _, s := range []string{"**a** _b_ `c`", "> - a\n>   1. b", "| a |\n|---|\n| b |", "![](https://e.org)", "<@1> <!here> <at id=all>", "a\n===",
-		"```\n```\n~~~", "- > ```\n", "[**b**](https://e.org/(a))", "* * *\n+ x", "😀**😀**", "1. a\n\n   b", "<!-- x -->", "\\<@1>", "&lt;@1&gt;"} {
+	for _, s := range []string{"**a** _b_ `c`", "> - a\n>   1. b", "| a |\n|---|\n| b |", "![](https://e.org)",
+		"<@1> <!here> <at id=all>", "a\n===",
+		"```\n```\n~~~", "- > ```\n", "[**b**](https://e.org/(a))", "* * *\n+ x", "😀**😀**", "1. a\n\n   b",
+		"<!-- x -->", "\\<@1>", "&lt;@1&gt;"} {
 		f.Add(s)
 	}
 	address := regexp.MustCompile(`(?i)<(https?://|mailto:)[^<>|\s]+(\|[^<>|]*)?>`)

@@ -50,7 +50,8 @@ func (s *Slack) update(env slackEnvelope) (Update, bool) {
 	s.mu.Unlock()
 	e := c.Event
 	switch {
-	case e.Type != "message" && e.Type != "app_mention", e.Bot != "", e.User == "", e.User == who.User, e.User == "USLACKBOT":
+	case e.Type != "message" && e.Type != "app_mention", e.Bot != "", e.User == "", e.User == who.User,
+		e.User == "USLACKBOT":
 		return Update{}, false
 	case e.Subtype != "" && e.Subtype != "file_share" && e.Subtype != "thread_broadcast" && e.Subtype != "me_message":
 		return Update{}, false // edits, joins and the like

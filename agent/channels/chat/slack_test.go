@@ -12,9 +12,11 @@ import (
 
 func slack(t *testing.T) (*chattest.Slack, chattest.Setup) {
 	fake := chattest.NewSlack(t)
-	return fake, chattest.Setup{Fake: fake, Person: "U4711", Group: "C100", Bold: "a *bold* word &lt;!channel&gt;", Silent: true,
+	return fake, chattest.Setup{Fake: fake, Person: "U4711", Group: "C100", Bold: "a *bold* word &lt;!channel&gt;",
+		Silent: true,
 		New: func(o chat.Options) (chat.Channel, error) {
-			return chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken, Options: o})
+			return chat.NewSlack(chat.SlackConfig{BotToken: chattest.SlackBotToken, AppToken: chattest.SlackAppToken,
+				Options: o})
 		}}
 }
 
@@ -85,7 +87,8 @@ func TestSlackTopicsAndReferences(t *testing.T) {
 
 func TestSlackTokensAreJudged(t *testing.T) {
 	for _, c := range [][2]string{{"", "xapp-1"}, {"xoxb-1", ""}, {"xapp-1", "xoxb-1"}} {
-		if _, err := chat.NewSlack(chat.SlackConfig{BotToken: c[0], AppToken: c[1]}); err == nil || strings.Contains(err.Error(), "-1") {
+		_, err := chat.NewSlack(chat.SlackConfig{BotToken: c[0], AppToken: c[1]})
+		if err == nil || strings.Contains(err.Error(), "-1") {
 			t.Errorf("%q: %v", c, err)
 		}
 	}

@@ -24,8 +24,8 @@ func Split(text string, l Limits) []Piece {
 }
 
 // NextPiece is the first message of a text that begins inside the code block which fence opens, if any. Where it ends
-// depends only on what fits into it, so a text that still grows never moves an end once there is more than one piece. It
-// looks for the end of a block, a line, a sentence, a word, in this order, and keeps links and emphasis whole.
+// depends only on what fits into it, so a text that still grows never moves an end once there is more than one piece.
+// It looks for the end of a block, a line, a sentence, a word, in this order, and keeps links and emphasis whole.
 func NextPiece(text, fence string, l Limits) Piece {
 	s := splitter{Limits: l, text: text, begins: fence}
 	if fence != "" {
@@ -181,8 +181,8 @@ func closes(line, fence string) bool {
 	return len(line) >= len(mark) && strings.Trim(line, mark[:1]) == ""
 }
 
-// wordEnd is the best place to cut line at or before n: after a sentence in the second half, else after a word, but never
-// inside a link, a code span or emphasis that begins after the first quarter. 0 is none.
+// wordEnd is the best place to cut line at or before n: after a sentence in the second half, else after a word, but
+// never inside a link, a code span or emphasis that begins after the first quarter. 0 is none.
 func wordEnd(line string, n int) int {
 	part := line[:n]
 	end := 0
@@ -211,7 +211,8 @@ func openedAt(part string) int {
 	open := -1
 	if i := strings.LastIndexByte(part, '['); i >= 0 {
 		text, rest, closed := strings.Cut(part[i:], "]")
-		if !closed && !strings.Contains(text, "\n") || strings.HasPrefix(rest, "(") && !strings.Contains(rest, ")") || closed && rest == "" {
+		if !closed && !strings.Contains(text, "\n") || strings.HasPrefix(rest, "(") && !strings.Contains(rest, ")") ||
+			closed && rest == "" {
 			open = i
 		}
 	}

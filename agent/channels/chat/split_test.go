@@ -33,7 +33,8 @@ func TestPiecesEndWhereReadersPause(t *testing.T) {
 		{"Emphasis", strings.Repeat("w ", 20) + "**several bold words** end of it", 56,
 			[]string{strings.Repeat("w ", 20), "**several bold words** end of it"}},
 		{"Code", "```go\n" + strings.Repeat("line\n", 12) + "```\nafter", 50,
-			[]string{"```go\n" + strings.Repeat("line\n", 7) + "line\n```", "```go\n" + strings.Repeat("line\n", 4) + "```\nafter"}},
+			[]string{"```go\n" + strings.Repeat("line\n", 7) + "line\n```",
+				"```go\n" + strings.Repeat("line\n", 4) + "```\nafter"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
@@ -72,8 +73,9 @@ func checkSplit(t *testing.T, text string, n int) {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, s := range []string{"a\n\nb", "```go\nx := 1\n```", "| a | b |\n|---|---|\n| 1 | 2 |\n", "~~~~\n```\n~~~~", "[x](y) **b**",
-		strings.Repeat("long word ", 90), strings.Repeat("| a | b |\n", 40), strings.Repeat("```\n\n", 40), "😀\xff"} {
+	for _, s := range []string{"a\n\nb", "```go\nx := 1\n```", "| a | b |\n|---|---|\n| 1 | 2 |\n", "~~~~\n```\n~~~~",
+		"[x](y) **b**", strings.Repeat("long word ", 90), strings.Repeat("| a | b |\n", 40),
+		strings.Repeat("```\n\n", 40), "😀\xff"} {
 		f.Add(s, uint16(60))
 	}
 	f.Fuzz(func(t *testing.T, text string, n uint16) {
@@ -87,8 +89,8 @@ func FuzzSplit(f *testing.F) {
 // TestEndsStayWhileTextGrows: a message that was complete is never edited again.
 func TestEndsStayWhileTextGrows(t *testing.T) {
 	text := strings.Repeat("A paragraph of some words that is **emphasised** here and there. It has `code` and [links](https://e.org/a).\n\n", 6) +
-		"```python\n" + strings.Repeat("print('x')\n", 40) + "```\n\n| a | b |\n|---|---|\n" + strings.Repeat("| one | two |\n", 20) +
-		"\nEnd. " + strings.Repeat("一段没有空格的中文文字，", 40)
+		"```python\n" + strings.Repeat("print('x')\n", 40) + "```\n\n| a | b |\n|---|---|\n" +
+		strings.Repeat("| one | two |\n", 20) + "\nEnd. " + strings.Repeat("一段没有空格的中文文字，", 40)
 	l := limits(400)
 	var ends []int
 	for n := range text {

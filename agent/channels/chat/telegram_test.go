@@ -13,7 +13,8 @@ import (
 
 func telegram(t *testing.T) (*chattest.Telegram, chattest.Setup) {
 	fake := chattest.NewTelegram(t)
-	return fake, chattest.Setup{Fake: fake, Person: "4711", Group: "-100200300", Bold: "a bold word", Plain: "a bold word",
+	return fake, chattest.Setup{Fake: fake, Person: "4711", Group: "-100200300", Bold: "a bold word",
+		Plain: "a bold word",
 		New: func(o chat.Options) (chat.Channel, error) {
 			return chat.NewTelegram(chat.TelegramConfig{Token: chattest.TelegramToken, Options: o,
 				Commands: []chat.Command{{Name: "new", About: "start a new chat"}}})
@@ -37,7 +38,8 @@ func TestTelegramTopics(t *testing.T) {
 		t.Errorf("%+v", alone)
 	}
 	fake.Say(chattest.Said{Chat: s.Group, Group: true, From: s.Person, Text: "reply", ReplyTo: alone.Message})
-	if u := in.WaitText(t, "reply"); u.Mentioned || u.Topic != alone.Topic || len(u.Under) != 1 || u.Under[0] != alone.Message {
+	u := in.WaitText(t, "reply")
+	if u.Mentioned || u.Topic != alone.Topic || len(u.Under) != 1 || u.Under[0] != alone.Message {
 		t.Errorf("%+v", u)
 	}
 	fake.Say(chattest.Said{Chat: s.Group, Group: true, Topic: "77", From: s.Person, Text: "forum"})
@@ -82,11 +84,13 @@ func TestTelegramWaitsForTheOtherProgram(t *testing.T) {
 
 func TestTelegramTokensAreJudged(t *testing.T) {
 	for _, token := range []string{"", "a/b", "a b", "a?b", "x\n"} {
-		if _, err := chat.NewTelegram(chat.TelegramConfig{Token: token}); err == nil || token != "" && strings.Contains(err.Error(), token) {
+		_, err := chat.NewTelegram(chat.TelegramConfig{Token: token})
+		if err == nil || token != "" && strings.Contains(err.Error(), token) {
 			t.Errorf("%q: %v", token, err)
 		}
 	}
-	if _, err := chat.NewTelegram(chat.TelegramConfig{Token: "1:a", Options: chat.Options{BaseURL: "http://example.org"}}); err == nil {
+	_, err := chat.NewTelegram(chat.TelegramConfig{Token: "1:a", Options: chat.Options{BaseURL: "http://example.org"}})
+	if err == nil {
 		t.Error("the token would go over the network in the clear")
 	}
 }

@@ -111,7 +111,8 @@ func (m *telegramMessage) words(me Me) (string, bool) {
 		}
 		lower := strings.ToLower(part)
 		switch {
-		case e.Type == "mention" && lower == handle, e.Type == "text_mention" && e.User != nil && strconv.FormatInt(e.User.ID, 10) == me.ID:
+		case e.Type == "mention" && lower == handle,
+			e.Type == "text_mention" && e.User != nil && strconv.FormatInt(e.User.ID, 10) == me.ID:
 			mentioned = true
 			if strings.TrimSpace(before) == "" {
 				cut = after

@@ -11,7 +11,8 @@ import (
 
 func weCom(t *testing.T) (*chattest.WeCom, chattest.Setup) {
 	fake := chattest.NewWeCom(t)
-	return fake, chattest.Setup{Fake: fake, Person: "ZhangSan", Group: "wrkSFfCgAA", Silent: true, OneTopic: true, Unconfirmed: true, NoAfter: true,
+	return fake, chattest.Setup{Fake: fake, Person: "ZhangSan", Group: "wrkSFfCgAA", Silent: true, OneTopic: true,
+		Unconfirmed: true, NoAfter: true,
 		New: func(o chat.Options) (chat.Channel, error) {
 			o.BaseURL = "ws" + strings.TrimPrefix(o.BaseURL, "http")
 			return chat.NewWeCom(chat.WeComConfig{BotID: chattest.WeComBot, Secret: chattest.WeComSecret, Options: o})

@@ -151,7 +151,8 @@ func signInProblem(c echo.Context, err error) (status int, text string, other er
 	switch {
 	case errors.As(err, &locked):
 		c.Response().Header().Set("Retry-After", strconv.Itoa(locked.Seconds()))
-		return http.StatusTooManyRequests, i18n.Count(page.ReadPrefs(c.Request()).Lang, "account.wait", (locked.Seconds()+59)/60), nil
+		return http.StatusTooManyRequests, i18n.Count(page.ReadPrefs(c.Request()).Lang, "account.wait",
+			(locked.Seconds()+59)/60), nil
 	case errors.Is(err, account.ErrCredentials):
 		return http.StatusUnauthorized, page.Say(c, "account.wrong"), nil
 	case errors.Is(err, account.ErrDisabled):
@@ -176,7 +177,8 @@ func (h *Handlers) codePage(c echo.Context) error {
 
 func showCode(c echo.Context, status int, problem string) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return page.HTML(c, status, viewaccount.SignIn(views.SignIn{Shell: page.StrangerShell(c), Code: true, Problem: problem}))
+	return page.HTML(c, status,
+		viewaccount.SignIn(views.SignIn{Shell: page.StrangerShell(c), Code: true, Problem: problem}))
 }
 
 // code is POST of the second step.

@@ -106,7 +106,8 @@ func (h *Handlers) keySignIn(c echo.Context) error {
 	if err != nil {
 		return h.keyProblem(c, err)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]string{"next": page.Based(c, afterwards(strings.TrimPrefix(c.QueryParam("next"), page.Based(c, ""))))})
+	next := afterwards(strings.TrimPrefix(c.QueryParam("next"), page.Based(c, "")))
+	return httpx.JSON(c, http.StatusOK, map[string]string{"next": page.Based(c, next)})
 }
 
 // self is the account of a request with its passkeys.
@@ -170,5 +171,6 @@ func (h *Handlers) newKey(c echo.Context) error {
 	if err := h.factors().AddPasskey(c.Request().Context(), me.ID, name, key); err != nil {
 		return h.keyProblem(c, err)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]string{"next": page.Based(c, views.SettingsURL("account")+"?saved=passkey#passkeys")})
+	return httpx.JSON(c, http.StatusOK,
+		map[string]string{"next": page.Based(c, views.SettingsURL("account")+"?saved=passkey#passkeys")})
 }

@@ -70,8 +70,9 @@ func (h *Handlers) service(name string) (p sso.Provider, set config.OIDCProvider
 		label = name
 	}
 	return sso.Provider{Name: name, Issuer: set.Issuer, ClientID: set.ClientID, ClientSecret: set.ClientSecret.Value(),
-		Scopes: set.Scopes, SecretInHeader: set.TokenEndpointAuthMethod == "client_secret_basic", PKCE: set.PKCEEnabled,
-		Nonce: set.NonceEnabled, VerifiedEmail: set.RequireVerifiedEmail, Domains: set.AllowedEmailDomains}, set, label, true
+		Scopes: set.Scopes, SecretInHeader: set.TokenEndpointAuthMethod == "client_secret_basic",
+		PKCE: set.PKCEEnabled, Nonce: set.NonceEnabled, VerifiedEmail: set.RequireVerifiedEmail,
+		Domains: set.AllowedEmailDomains}, set, label, true
 }
 
 // oauth is GET /api/v1/auth/oauth/:provider: off to the service. With link, what comes of it is
@@ -190,12 +191,15 @@ func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.O
 	if err != nil {
 		return user, err
 	}
-	return user, h.DB.AddIdentity(ctx, store.Identity{Issuer: id.Issuer, Subject: id.Subject, User: user.ID, Email: id.Email})
+	return user, h.DB.AddIdentity(ctx, store.Identity{Issuer: id.Issuer, Subject: id.Subject, User: user.ID,
+		Email: id.Email})
 }
 
 // createFor makes an account for a person without one.
 func (h *Handlers) createFor(ctx context.Context, id sso.Identity, set config.OIDCProvider) (store.User, error) {
-	admin := id.Verified && slices.ContainsFunc(set.AdminEmails, func(s string) bool { return strings.EqualFold(s, id.Email) })
+	admin := id.Verified && slices.ContainsFunc(set.AdminEmails, func(s string) bool {
+		return strings.EqualFold(s, id.Email)
+	})
 	first, err := h.Accounts.NeedsSetup(ctx)
 	if err != nil {
 		return store.User{}, err

@@ -48,7 +48,8 @@ func (h *Handlers) agentForm(a profile.Agent) views.AgentForm {
 	for _, g := range append(groups, a.ToolGroups...) {
 		if !seen[g] {
 			seen[g] = true
-			f.Groups = append(f.Groups, views.AgentGroup{Name: g, On: a.ToolGroups == nil || slices.Contains(a.ToolGroups, g)})
+			f.Groups = append(f.Groups,
+				views.AgentGroup{Name: g, On: a.ToolGroups == nil || slices.Contains(a.ToolGroups, g)})
 		}
 	}
 	if a.Thinking != nil {
@@ -154,7 +155,8 @@ func (h *Handlers) addAgent(c echo.Context) error {
 	}
 	p := views.NewAgentPage{Open: "form", Form: h.agentForm(a)}
 	p.Form.New, p.Form.Name = true, page.Head(asked, page.MaxTitle)
-	p.Form.Temperature, p.Form.MaxTokens = page.Head(form.Get("temperature"), page.MaxPref), page.Head(form.Get("max_tokens"), page.MaxPref)
+	p.Form.Temperature, p.Form.MaxTokens = page.Head(form.Get("temperature"), page.MaxPref),
+		page.Head(form.Get("max_tokens"), page.MaxPref)
 	if p.Form.Wrong, p.Form.Problem, err = agentWrong(c, err); err != nil {
 		return err
 	}
@@ -183,7 +185,8 @@ func (h *Handlers) saveAgent(c echo.Context) error {
 		return h.agentPage(c, http.StatusConflict, name, nil, nil)
 	}
 	f := h.agentForm(tried)
-	f.Temperature, f.MaxTokens = page.Head(form.Get("temperature"), page.MaxPref), page.Head(form.Get("max_tokens"), page.MaxPref)
+	f.Temperature = page.Head(form.Get("temperature"), page.MaxPref)
+	f.MaxTokens = page.Head(form.Get("max_tokens"), page.MaxPref)
 	if f.Wrong, f.Problem, err = agentWrong(c, err); err != nil {
 		return err
 	}
@@ -287,7 +290,8 @@ func (h *Handlers) talkAgent(c echo.Context) error {
 		return err
 	}
 	p := views.NewAgentPage{Open: "talk", Form: h.blankAgent(),
-		Name: page.Head(strings.TrimSpace(form.Get("name")), page.MaxTitle), Text: strings.TrimSpace(page.PlainText(form.Get("text")))}
+		Name: page.Head(strings.TrimSpace(form.Get("name")), page.MaxTitle),
+		Text: strings.TrimSpace(page.PlainText(form.Get("text")))}
 	name, err := profile.Name(p.Name)
 	if err == nil && h.Agents.Has(owner, name) {
 		err = profile.ErrExists

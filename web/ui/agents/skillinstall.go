@@ -85,7 +85,9 @@ func (h *Handlers) fetchSkill(c echo.Context) error {
 		return err
 	}
 	defer drop()
-	err = archive.Fill(func(to io.Writer) error { return source.Write(c.Request().Context(), h.Fetch, h.Dirs.Root, to) })
+	err = archive.Fill(func(to io.Writer) error {
+		return source.Write(c.Request().Context(), h.Fetch, h.Dirs.Root, to)
+	})
 	if errors.As(err, new(*skills.Refused)) {
 		return h.skillsPage(c, http.StatusUnprocessableEntity, &notFetched{err, address})
 	}
@@ -115,7 +117,8 @@ func (h *Handlers) proposeOrAsk(c echo.Context, archive *fetch.Archive, from str
 	if err := h.undecided().Put(archive); err != nil {
 		return err
 	}
-	return h.askForSkill(c, views.SkillInstallPage{Name: from, Action: views.SkillWaitingURL(archive.Sum), Back: views.SkillsURL, Sum: archive.Sum}, p, nil)
+	return h.askForSkill(c, views.SkillInstallPage{Name: from, Action: views.SkillWaitingURL(archive.Sum),
+		Back: views.SkillsURL, Sum: archive.Sum}, p, nil)
 }
 
 // installWaiting is POST /ui/skills/waiting/:sum: the answer to what proposeOrAsk has asked.
@@ -154,8 +157,10 @@ func (h *Handlers) propose(archive *fetch.Archive, consent string) (p skills.Pro
 }
 
 // askForSkill is the page that asks whether a skill is to be installed, or says why it cannot be.
-func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p skills.Proposal, failed error) (err error) {
-	view.Skill, view.Facts, view.Runs, view.Findings = skillInfo(p.Skill), skillFacts(p.Skill), p.Runs, skillFindings(p.Findings)
+func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p skills.Proposal,
+	failed error) (err error) {
+	view.Skill, view.Facts, view.Runs, view.Findings = skillInfo(p.Skill), skillFacts(p.Skill), p.Runs,
+		skillFindings(p.Findings)
 	for _, f := range p.Files[:min(len(p.Files), 200)] {
 		view.Files = append(view.Files, views.SkillFile{Name: f.Name, Size: f.Size})
 	}
@@ -202,8 +207,8 @@ func (h *Handlers) installFile(c echo.Context, t store.Thread) error {
 	if done {
 		return c.Redirect(http.StatusSeeOther, views.SkillURL(p.Skill.Name)+"?saved=1")
 	}
-	view := views.SkillInstallPage{Name: path.Base(clean), Action: views.SkillFromURL(t.ID, page.TrimSlash(clean)), Back: views.ThreadURL(t.ID),
-		Chat: true, Sum: archive.Sum}
+	view := views.SkillInstallPage{Name: path.Base(clean), Action: views.SkillFromURL(t.ID, page.TrimSlash(clean)),
+		Back: views.ThreadURL(t.ID), Chat: true, Sum: archive.Sum}
 	return h.askForSkill(c, view, p, err)
 }
 

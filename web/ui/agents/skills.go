@@ -133,7 +133,8 @@ func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed er
 			return err
 		}
 		for i := len(changes) - 1; i >= 0; i-- {
-			change := views.SkillChange{Index: i, Action: skillAction(changes[i].Action), At: changes[i].At.UTC(), Undo: changes[i].Before != nil}
+			change := views.SkillChange{Index: i, Action: skillAction(changes[i].Action), At: changes[i].At.UTC(),
+				Undo: changes[i].Before != nil}
 			if f := changes[i].File; f != skills.File {
 				change.File = f
 			}

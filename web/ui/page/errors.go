@@ -74,8 +74,8 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path", r.URL.Path,
-		"err", err)
+	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path",
+		r.URL.Path, "err", err)
 	if said, ok := detail.(string); ok && status != http.StatusNotFound {
 		text = said
 	}
@@ -142,7 +142,8 @@ func toSignIn(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderContentType, "text/event-stream")
 		return c.String(http.StatusOK, "event: gone\ndata:\n\n")
 	case WantsFrame(r):
-		return httpx.JSON(c, http.StatusUnauthorized, views.Frame{Error: Say(c, "account.signedout"), Location: Based(c, where)})
+		return httpx.JSON(c, http.StatusUnauthorized,
+			views.Frame{Error: Say(c, "account.signedout"), Location: Based(c, where)})
 	case r.Header.Get("HX-Request") != "":
 		c.Response().Header().Set("HX-Redirect", where)
 		return c.NoContent(http.StatusUnauthorized)

@@ -21,6 +21,7 @@ func (s *Site) Missing(skill bool) echo.HandlerFunc {
 			return err
 		}
 		return HTML(c, http.StatusNotFound,
-			agents.Missing(views.MissingPage{Shell: shell, Name: Head(OneLine(Param(c, "name")), MaxTitle), Skill: skill}))
+			agents.Missing(views.MissingPage{Shell: shell, Name: Head(OneLine(Param(c, "name")), MaxTitle),
+				Skill: skill}))
 	}
 }

@@ -128,7 +128,8 @@ func (h *Handlers) onServer(do func(form func(string) string, name string) error
 		switch {
 		case errors.As(err, &bad):
 			return h.showServers(c, http.StatusUnprocessableEntity, "", bad.Why)
-		case err != nil && !errors.Is(err, config.ErrNoServer) && !errors.Is(err, mcp.ErrUnknown): // it has gone meanwhile
+		case err != nil && !errors.Is(err, config.ErrNoServer) && !errors.Is(err, mcp.ErrUnknown):
+			// it has gone meanwhile
 			return err
 		}
 		h.MCP.Await(c.Request().Context())

@@ -147,7 +147,8 @@ func (h *Handlers) preset(name string) (views.Preset, bool) {
 }
 
 func (h *Handlers) presetOf(p llm.Preset) views.Preset {
-	out := views.Preset{Name: p.Name, Label: p.Label, BaseURL: p.BaseURL, Key: p.Key, KeyPage: p.KeyPage, Local: p.Local}
+	out := views.Preset{Name: p.Name, Label: p.Label, BaseURL: p.BaseURL, Key: p.Key, KeyPage: p.KeyPage,
+		Local: p.Local}
 	if p.Key != "" {
 		value, set := h.Config.Current().Env(p.Key)
 		out.KeySet = set && value != ""
@@ -158,8 +159,8 @@ func (h *Handlers) presetOf(p llm.Preset) views.Preset {
 func (h *Handlers) changeForm(name string) (views.ModelForm, error) {
 	for _, s := range h.Config.Current().ModelSettings() {
 		if s.Name == name {
-			f := views.ModelForm{Change: true, HasKey: s.HasKey, Name: s.Name, Label: s.DisplayName, Model: s.Model.Model,
-				BaseURL:  redacted(s.BaseURL),
+			f := views.ModelForm{Change: true, HasKey: s.HasKey, Name: s.Name, Label: s.DisplayName,
+				Model: s.Model.Model, BaseURL: redacted(s.BaseURL),
 				Thinking: s.SupportsThinking, Vision: s.SupportsVision}
 			f.Preset, _ = h.preset(s.Use)
 			return f, nil

@@ -182,9 +182,9 @@ func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 // nothing. The error is for the person who filled it in.
 func (h *Handlers) readTask(owner string, form url.Values) (store.Cron, views.TaskForm, error) {
 	text := func(key string) string { return page.OneLine(page.PlainText(form.Get(key))) }
-	f := views.TaskForm{Title: page.Head(text("title"), page.MaxTitle), Prompt: strings.TrimSpace(page.PlainText(form.Get("prompt"))),
-		Every: form.Get("every"),
-		At:    text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
+	f := views.TaskForm{Title: page.Head(text("title"), page.MaxTitle),
+		Prompt: strings.TrimSpace(page.PlainText(form.Get("prompt"))), Every: form.Get("every"),
+		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
 		Agent: text("agent"), Same: form.Get("chat") == "same"}
 	if !slices.Contains(views.Weekdays(), f.Weekday) {
 		f.Weekday = "1"
@@ -254,9 +254,11 @@ func (h *Handlers) changeTask(c echo.Context) error {
 	case "run":
 		_, err = h.Schedule.Trigger(ctx, cron)
 		if errors.Is(err, schedule.ErrBusy) || errors.Is(err, schedule.ErrFailed) {
-			p := views.TasksPage{Form: h.newTask(), Notice: &views.Notice{Kind: views.NoticeError, Text: page.Say(c, "tasks.busy")}}
+			p := views.TasksPage{Form: h.newTask(),
+				Notice: &views.Notice{Kind: views.NoticeError, Text: page.Say(c, "tasks.busy")}}
 			if errors.Is(err, schedule.ErrFailed) {
-				p.Notice.Text = page.Say(c, "tasks.failed", views.Safe(strings.TrimPrefix(err.Error(), schedule.ErrFailed.Error()+": ")))
+				p.Notice.Text = page.Say(c, "tasks.failed",
+					views.Safe(strings.TrimPrefix(err.Error(), schedule.ErrFailed.Error()+": ")))
 			}
 			return h.tasksPage(c, http.StatusConflict, p)
 		}

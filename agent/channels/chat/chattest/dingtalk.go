@@ -30,8 +30,9 @@ func NewDingTalk(t testing.TB) *DingTalk {
 	f := &DingTalk{files: map[string]*Sent{}}
 	mux := http.NewServeMux()
 	for path, op := range map[string]string{
-		"/v1.0/oauth2/accessToken": "check", "/v1.0/gateway/connections/open": "connect", "/v1.0/robot/oToMessages/batchSend": "send",
-		"/v1.0/robot/groupMessages/send": "send", "/media/upload": "upload", "/v1.0/robot/messageFiles/download": "file",
+		"/v1.0/oauth2/accessToken": "check", "/v1.0/gateway/connections/open": "connect",
+		"/v1.0/robot/oToMessages/batchSend": "send", "/v1.0/robot/groupMessages/send": "send",
+		"/media/upload": "upload", "/v1.0/robot/messageFiles/download": "file",
 	} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
 	}
@@ -77,9 +78,10 @@ func (f *DingTalk) Disconnect() {
 func (f *DingTalk) Say(m Said) {
 	f.state.do(func() {
 		id := "msg" + strconv.Itoa(f.state.id())
-		msg := map[string]any{"msgId": id, "msgtype": "text", "conversationId": "cid" + m.From, "conversationType": "1", "senderStaffId": m.From,
-			"senderNick": m.Name, "senderId": "$:" + m.From, "senderCorpId": "corp1", "chatbotUserId": "$:bot", "createAt": time.Now().UnixMilli(),
-			"text": map[string]any{"content": m.Text}, "robotCode": DingTalkClient}
+		msg := map[string]any{"msgId": id, "msgtype": "text", "conversationId": "cid" + m.From, "conversationType": "1",
+			"senderStaffId": m.From, "senderNick": m.Name, "senderId": "$:" + m.From, "senderCorpId": "corp1",
+			"chatbotUserId": "$:bot", "createAt": time.Now().UnixMilli(), "text": map[string]any{"content": m.Text},
+			"robotCode": DingTalkClient}
 		if m.Group {
 			msg["conversationId"], msg["conversationType"], msg["conversationTitle"] = m.Chat, "2", "A group"
 			msg["isInAtList"] = m.Mention
@@ -171,9 +173,10 @@ func (f *DingTalk) handle(w http.ResponseWriter, r *http.Request, op string) {
 
 func (f *DingTalk) act(r *http.Request, op string) (result any, failure string) {
 	var c struct {
-		AppKey, AppSecret, ClientID, ClientSecret, RobotCode, MsgKey, MsgParam, OpenConversationID, DownloadCode string
-		UserIDs                                                                                                  []string
-		Subscriptions                                                                                            []struct{ Type, Topic string }
+		AppKey, AppSecret, ClientID, ClientSecret, RobotCode, MsgKey, MsgParam string
+		OpenConversationID, DownloadCode                                       string
+		UserIDs                                                                []string
+		Subscriptions                                                          []struct{ Type, Topic string }
 	}
 	var sent *Sent
 	if op == "upload" {
@@ -200,7 +203,8 @@ func (f *DingTalk) act(r *http.Request, op string) (result any, failure string) 
 			if c.ClientID != DingTalkClient || c.ClientSecret != DingTalkSecret || len(c.Subscriptions) != 1 {
 				failure = "authFailed"
 			}
-			result = map[string]any{"endpoint": "ws" + strings.TrimPrefix(s.URL, "http") + "/connect", "ticket": DingTalkSecret + "+/="}
+			result = map[string]any{"endpoint": "ws" + strings.TrimPrefix(s.URL, "http") + "/connect",
+				"ticket": DingTalkSecret + "+/="}
 		case "upload":
 			id := "@media" + strconv.Itoa(s.id())
 			f.files[id] = sent
@@ -243,7 +247,8 @@ func (f *DingTalk) post(where, key, param string) (any, string) {
 		return nil, "invalidParameter.msgKey"
 	}
 	s.shown[where] = append(s.shown[where], m)
-	return map[string]any{"processQueryKey": m.ID, "invalidStaffIdList": []string{}, "flowControlledStaffIdList": []string{}}, ""
+	return map[string]any{"processQueryKey": m.ID, "invalidStaffIdList": []string{},
+		"flowControlledStaffIdList": []string{}}, ""
 }
 
 func (f *DingTalk) file(w http.ResponseWriter, r *http.Request) {

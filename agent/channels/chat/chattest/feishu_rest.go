@@ -20,7 +20,8 @@ func (f *Feishu) handle(w http.ResponseWriter, r *http.Request, op string) {
 	token := f.token()
 	f.state.mu.Unlock()
 	if op != "token" && op != "connect" && r.Header.Get("Authorization") != "Bearer "+token {
-		feishuFail(w, http.StatusBadRequest, 99991663, "Invalid access token for authorization. Please make a request with token attached.")
+		feishuFail(w, http.StatusBadRequest, 99991663,
+			"Invalid access token for authorization. Please make a request with token attached.")
 		return
 	}
 	if op == "file" {

@@ -40,7 +40,8 @@ type weComUpload struct {
 
 // NewWeCom starts one.
 func NewWeCom(t testing.TB) *WeCom {
-	f := &WeCom{files: map[string][]byte{}, uploads: map[string]*weComUpload{}, key: []byte("0123456789abcdef0123456789abcdef")}
+	f := &WeCom{files: map[string][]byte{}, uploads: map[string]*weComUpload{},
+		key: []byte("0123456789abcdef0123456789abcdef")}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { f.q.serve(w, r, nil, f.frame, f.heard) })
 	mux.HandleFunc("GET /files/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +124,8 @@ func (f *WeCom) encrypt(data []byte) []byte {
 }
 
 func (f *WeCom) frame(it *item) (websocket.MessageType, []byte) {
-	b, err := json.Marshal(map[string]any{"cmd": "aibot_msg_callback", "headers": map[string]any{"req_id": it.envelope}, "body": it.body})
+	b, err := json.Marshal(map[string]any{"cmd": "aibot_msg_callback", "headers": map[string]any{"req_id": it.envelope},
+		"body": it.body})
 	if err != nil {
 		f.state.T.Error(err)
 	}
@@ -173,7 +175,8 @@ func (f *WeCom) heard(c *websocket.Conn, data []byte) (ready bool) {
 		_ = c.CloseNow()
 		return false
 	}
-	answer := map[string]any{"headers": map[string]any{"req_id": m.Headers.ID}, "errcode": code, "errmsg": "ok", "body": body}
+	answer := map[string]any{"headers": map[string]any{"req_id": m.Headers.ID}, "errcode": code, "errmsg": "ok",
+		"body": body}
 	if code != 0 {
 		answer["errmsg"] = "refused, hint: [1]"
 	}
