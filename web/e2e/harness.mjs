@@ -28,11 +28,18 @@ for (const bin of [fawnBin, modelBin]) {
 }
 
 const children = new Set();
+const serving = new Set(); // logs of servers that nobody has stopped
 
 const killGroup = (child, signal) => {
   try { process.kill(-child.pid, signal); } catch { /* it has ended */ }
 };
-process.on('exit', () => { for (const c of children) killGroup(c, 'SIGKILL'); });
+process.on('exit', () => {
+  for (const c of children) killGroup(c, 'SIGKILL');
+  for (const log of serving) {
+    console.error(`nobody stopped the server of ${log}`);
+    process.exitCode = 1;
+  }
+});
 for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
 
 // launch starts a process in a group of its own that ends with the tests.
@@ -104,11 +111,16 @@ export const startModel = async (dir) => {
   };
 };
 
+// complaints are the lines of a server's log that no test has announced: errors, and panics, which none can.
+export const complaints = (log, announced = []) => log.split('\n').filter((line) => /^(panic|fatal error): |^WARNING: DATA RACE/.test(line)
+  || /^(time=\S+ level=ERROR |\{"time":"[^"]*","level":"ERROR")/.test(line) && !announced.some((words) => words.test(line)));
+
 // start runs Fawn, with the scripted model unless model is false. config is
 // YAML added to the file; models are more names of the scripted model, with
 // their capabilities; scripted adds to the entry of the model itself; memory is the configuration
 // of that, where the scripted model learns nothing by default. The same data folder
-// and port survive restart.
+// and port survive restart. A server that logs an error fails the test that stops it, unless a test
+// announced it: expects(/words of the line/).
 export const start = async ({ model = true, scripted = '', models = {}, memory = 'model_name: offline', config = '', env = {} } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
   const script = model ? await startModel(dir) : null;
@@ -121,15 +133,18 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
   const database = process.env.FAWN_TEST_PG ? `database: {url: "${process.env.FAWN_TEST_PG}", schema: ${basename(dir)}}\n` : '';
   writeFileSync(file, written + database + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
+  const announced = [];
   let child, addr;
   const up = async () => {
     const args = (at) => ['serve', '--addr', at, '--data', join(dir, 'data'), '--config', file];
     ({ child, addr } = await begin(log, fawnBin, args, { ...clean, ...env }, addr, '/ok'));
   };
+  serving.add(log);
   await up();
   const base = `http://${addr}`;
   return {
     base, dir, script,
+    expects: (words) => announced.push(words),
     data: join(dir, 'data'),
     log: () => readFileSync(log, 'utf8'),
     pid: () => child.pid,
@@ -139,8 +154,11 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
     stop: async () => {
       const out = await end(child);
       await script?.stop();
+      serving.delete(log);
+      const wrong = complaints(readFileSync(log, 'utf8'), announced);
       if (process.env.FAWN_KEEP !== '1') rmSync(dir, { recursive: true, force: true });
       if (out.code !== 0 && out.signal !== 'SIGKILL') throw new Error(`fawn ended with ${out.code ?? out.signal}`);
+      if (wrong.length) throw new Error(`the server logged what no test expects:\n${wrong.join('\n')}`);
     },
   };
 };
