@@ -94,7 +94,7 @@ func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 		status, detail := Of(err)
 		r := c.Request()
 		if c.Response().Committed {
-			if status == http.StatusInternalServerError {
+			if status == http.StatusInternalServerError && !httpx.Left(r, err) {
 				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
 			}
 			return
@@ -116,7 +116,7 @@ func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 		} else {
 			err = httpx.JSON(c, status, map[string]any{"detail": detail})
 		}
-		if err != nil && r.Context().Err() == nil {
+		if err != nil && !httpx.Left(r, err) {
 			log.Warn("an error could not be answered", "path", r.URL.Path, "err", err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -72,5 +74,52 @@ func TestInternalErrorsShowAnIDAndNothingElse(t *testing.T) {
 	e.ServeHTTP(rec, httptest.NewRequest("GET", "/nowhere", nil))
 	if rec.Code != 404 || strings.TrimSpace(rec.Body.String()) != `{"detail":"Not Found"}` {
 		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+// TestWhoeverLeavesIsNoError: an answer that ends because nobody is there any more is not logged, one that ends
+// because of the server is.
+func TestWhoeverLeavesIsNoError(t *testing.T) {
+	var log bytes.Buffer
+	e := echo.New()
+	e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.NewTextHandler(&log, nil)))
+	e.GET("/long", func(c echo.Context) error {
+		// The context is slower than the connection.
+		c.SetRequest(c.Request().WithContext(context.WithoutCancel(c.Request().Context())))
+		for {
+			if _, err := c.Response().Write(make([]byte, 64<<10)); err != nil {
+				return fmt.Errorf("write the answer: %w", err)
+			}
+		}
+	})
+	e.GET("/broken", func(c echo.Context) error {
+		c.Response().WriteHeader(http.StatusOK)
+		return errors.New("the disk broke")
+	})
+	over := make(chan struct{}, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.ServeHTTP(w, r)
+		over <- struct{}{}
+	}))
+	defer s.Close()
+	for path, want := range map[string]string{"/long": "", "/broken": "the disk broke"} {
+		log.Reset()
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-over
+		if got := log.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: logged %q", path, got)
+		}
 	}
 }

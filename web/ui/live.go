@@ -42,7 +42,7 @@ func (u *UI) stream(c echo.Context, t store.Thread) error {
 	defer out.Close()
 	l := &live{out: out, progress: progress{ui: u, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) {
 		u.Log.Error("a page's stream was cut off", "thread", id, "err", err)
 	}
 	return nil // the headers are out, there is nobody to tell
