@@ -2,9 +2,15 @@ package web_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,5 +99,57 @@ func TestSharedLinksAreTheirOwners(t *testing.T) {
 		if a := page(b); a.status != http.StatusNotFound || strings.Contains(a.body, secretWord) {
 			t.Errorf("after the deletion: %d", a.status)
 		}
+	}
+}
+
+// TestTenThousandSignInsLockOutWhoeverMakesThem, and not the owner: three addresses behind a proxy guess side by side,
+// at the route of DeerFlow's front end, and in the end even know the password.
+func TestTenThousandSignInsLockOutWhoeverMakesThem(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, "server: {trusted_proxies: [127.0.0.1]}\n")
+	owner := s.owner(t)
+	signIn := func(from, password string) (int, error) {
+		form := url.Values{"username": {"ann@x.org"}, "password": {password}}.Encode()
+		res, err := s.request(t.Context(), "POST", "/api/v1/auth/login/local", strings.NewReader(form),
+			"Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For", from)
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.Copy(io.Discard, res.Body)
+		return res.StatusCode, errors.Join(err, res.Body.Close())
+	}
+	attackers := []string{"192.0.2.66", "203.0.113.9", "2001:db8::1"}
+	const each = 3_400
+	var looked, refused atomic.Int64
+	var work sync.WaitGroup
+	for _, from := range attackers {
+		work.Go(func() {
+			for i := range each {
+				switch status, err := signIn(from, fmt.Sprint("guess ", i)); {
+				case err == nil && status == http.StatusUnauthorized:
+					looked.Add(1)
+				case err == nil && status == http.StatusTooManyRequests:
+					refused.Add(1)
+				default:
+					t.Errorf("%s, guess %d: %d %v", from, i, status, err)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	if n := looked.Load(); n < 15 || n > 60 || n+refused.Load() != each*3 {
+		t.Errorf("%d guesses were looked at, %d refused", n, refused.Load())
+	}
+	for _, from := range attackers {
+		if status, err := signIn(from, correct); err != nil || status != http.StatusTooManyRequests {
+			t.Errorf("%s is let in: %d %v", from, status, err)
+		}
+	}
+	if status, err := signIn("198.51.100.7", correct); err != nil || status != http.StatusOK {
+		t.Errorf("the owner from elsewhere: %d %v", status, err)
+	}
+	if a := owner.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK {
+		t.Errorf("the owner where she is signed in: %d %s", a.status, a.body)
 	}
 }
