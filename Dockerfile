@@ -11,11 +11,12 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN make build VERSION=${VERSION} && release/image.sh /image && cp bin/fawn /image/usr/bin/fawn && mkdir -m 700 /data
+RUN make build VERSION=${VERSION} && release/image.sh /image && cp bin/fawn /image/usr/bin/fawn && \
+    mkdir /owned && mkdir -m 700 /owned/data
 
 FROM scratch
 COPY --from=build /image/ /
-COPY --from=build --chown=65532:65532 /data/ /data/
+COPY --from=build --chown=65532:65532 /owned/ /
 USER 65532:65532
 ENV FAWN_HOME=/data HOME=/data PATH=/usr/bin
 WORKDIR /data

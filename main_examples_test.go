@@ -18,6 +18,7 @@ func notRunHere() map[string]string {
 		"make run ":                     ".ci/fresh-start runs the two commands from a fresh clone, with empty folders for everything",
 		"fawn restore fawn-v13-":        "the copy that an update leaves; TestAnOlderProgramSaysHowToGoBack puts one back",
 		"docker build -t fawn .":        "needs a Docker daemon; image.test.mjs runs what the Dockerfile builds",
+		"buildah build ":                "needs the image of Go from Docker's registry",
 		"--security-opt seccomp":        "needs a Docker daemon; image.test.mjs runs the image with these settings under runc",
 		"/release/install.sh |":         "release.test.mjs runs it against a server with a release",
 		"sha256sum --check":             "release.test.mjs runs it up to sudo; a test of fawn/release installs the package in a folder",
