@@ -113,6 +113,7 @@ e2e: build ## the browser and the SDKs against the real binary with a scripted m
 bench: build ## cost per token, start, memory and disk, next to a bare relay; the sandbox, next to bare bash
 	go build -o bin/load ./web/e2e/load/cmd
 	./bin/load -bin bin/fawn $(BENCHFLAGS)
+	go test -run '^$$' -bench '^BenchmarkChats$$' -benchtime 1x ./agent/channels # how soon chats are answered, and what bots take
 	go test -run '^$$' -bench '^BenchmarkRecall$$' ./memory # what a turn waits for with 10,000 facts: 2 ms at most
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load

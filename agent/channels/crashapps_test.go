@@ -64,7 +64,7 @@ type app struct {
 	maybe bool // a message is sent at most once
 }
 
-func apps(t *testing.T, name string) app {
+func apps(t testing.TB, name string) app {
 	switch name {
 	case "telegram":
 		return app{fake: chattest.NewTelegram(t), keys: appKeys[name]}

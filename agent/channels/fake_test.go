@@ -28,11 +28,13 @@ type platform struct {
 	mu       sync.Mutex
 	updates  []chat.Update
 	messages []*shown
+	byID     map[string]*shown
 	files    []string
 	wake     chan struct{}
 	polled   int                    // greatest offset asked for
 	fault    func(op string) string // "rate", "gone", "message", "error", "drop" (act, then cut the connection)
 	calls    map[string]int
+	saw      func(chat, text string) // is told what people see; mu is held
 }
 
 // shown is a message as people see it.
@@ -45,7 +47,7 @@ type shown struct {
 func (s *shown) text() string { return s.Texts[len(s.Texts)-1] }
 
 func newPlatform(t testing.TB) *platform {
-	p := &platform{wake: make(chan struct{}), calls: map[string]int{}}
+	p := &platform{wake: make(chan struct{}), calls: map[string]int{}, byID: map[string]*shown{}}
 	server := httptest.NewServer(p)
 	p.url = server.URL
 	t.Cleanup(server.Close)
@@ -107,9 +109,15 @@ func (p *platform) await(t *testing.T, id string, want ...string) {
 }
 
 // until waits for a condition that says what it misses.
-func until(t *testing.T, missing func() string) {
+func until(t testing.TB, missing func() string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	soon(t, time.Now().Add(20*time.Second), missing)
+}
+
+// soon is until with a time of its own.
+func soon(t testing.TB, end time.Time, missing func() string) {
+	t.Helper()
+	for ; ; time.Sleep(2 * time.Millisecond) {
 		what := missing()
 		if what == "" {
 			return
@@ -172,20 +180,29 @@ func (p *platform) act(op string, o order) (id, problem string) {
 		m := &shown{ID: fmt.Sprint("b", len(p.messages)+1), Chat: o.To.Chat, Topic: o.To.Topic, ReplyTo: o.ReplyTo,
 			Texts: []string{o.Text}}
 		p.messages = append(p.messages, m)
+		p.byID[m.ID] = m
+		p.see(m)
 		return m.ID, ""
 	case "edit":
-		i := slices.IndexFunc(p.messages, func(m *shown) bool { return m.ID == o.Message && !m.Deleted })
-		if i < 0 {
+		m := p.byID[o.Message]
+		if m == nil || m.Deleted {
 			return "", "message"
 		}
-		if m := p.messages[i]; m.text() != o.Text {
+		if m.text() != o.Text {
 			m.Texts = append(m.Texts, o.Text)
+			p.see(m)
 		}
 	case "upload":
 		p.files = append(p.files, o.Text)
 		return fmt.Sprint("f", len(p.files)), ""
 	}
 	return "", ""
+}
+
+func (p *platform) see(m *shown) {
+	if p.saw != nil {
+		p.saw(m.Chat, m.text())
+	}
 }
 
 // poll waits for updates from an offset on; asking for one confirms those before it.

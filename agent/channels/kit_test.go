@@ -142,7 +142,7 @@ func open(ctx context.Context, s setup) (*world, error) {
 	return w, nil
 }
 
-func start(t *testing.T, s setup) *world {
+func start(t testing.TB, s setup) *world {
 	t.Helper()
 	if s.dir == "" {
 		s.dir = t.TempDir()
@@ -230,7 +230,7 @@ func (w *world) texts(t *testing.T, chatID, topic string) (out []string) {
 }
 
 // settled waits until nothing is open any more.
-func (w *world) settled(t *testing.T) {
+func (w *world) settled(t testing.TB) {
 	t.Helper()
 	until(t, func() string {
 		open, err := w.open(t.Context())

@@ -54,11 +54,11 @@ func (f *Feishu) Run(ctx context.Context, in Inbox) error {
 		defer l.sock.close(0)
 		up()
 		for {
-			data, err := l.sock.read(ctx)
+			frames, err := l.sock.batch(ctx)
 			if err != nil {
 				return err
 			}
-			if err := l.frame(ctx, data); err != nil {
+			if err := l.take(ctx, frames); err != nil {
 				return err
 			}
 		}
@@ -119,29 +119,42 @@ func feishuHandshake(err error) error {
 	return err
 }
 
-// frame handles what came. Only data is answered.
-func (l *feishuLink) frame(ctx context.Context, data []byte) error {
+// take handles what came. Only data is answered, once all of it is stored.
+func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	l.busy.Store(true)
 	defer l.busy.Store(false)
 	l.heard.Store(true)
-	f, err := parseFeishu(data)
-	if err != nil || f.Method != 1 {
-		return nil // a pong, or nothing to answer
-	}
-	payload := l.whole(f)
-	if payload == nil {
-		return nil
-	}
-	if f.header("type") == "event" {
-		if u, ok := l.event(payload, f.header("message_id")); ok {
-			if err := l.in.Take(ctx, []Update{u}, nil); err != nil {
-				return err
+	var batch []Update
+	var answers [][]byte
+	for _, data := range frames {
+		f, err := parseFeishu(data)
+		if err != nil || f.Method != 1 {
+			continue // a pong, or nothing to answer
+		}
+		payload := l.whole(f)
+		if payload == nil {
+			continue
+		}
+		if f.header("type") == "event" {
+			if u, ok := l.event(payload, f.header("message_id")); ok {
+				batch = append(batch, u)
 			}
 		}
+		f.Payload = []byte(`{"code":200,"headers":null,"data":null}`)
+		f.Headers = append(f.Headers, feishuHeader{"biz_rt", "0"})
+		answers = append(answers, f.encode())
 	}
-	f.Payload = []byte(`{"code":200,"headers":null,"data":null}`)
-	f.Headers = append(f.Headers, feishuHeader{"biz_rt", "0"})
-	return l.sock.write(ctx, websocket.MessageBinary, f.encode())
+	if len(batch) > 0 {
+		if err := l.in.Take(ctx, batch, nil); err != nil {
+			return err
+		}
+	}
+	for _, a := range answers {
+		if err := l.sock.write(ctx, websocket.MessageBinary, a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whole is the payload, once all of its parts are there.

@@ -233,32 +233,52 @@ type slackEnvelope struct {
 // read takes what a socket brings, and acknowledges it then.
 func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
 	for {
-		data, err := sock.read(ctx)
+		frames, err := sock.batch(ctx)
 		if err != nil {
 			return err
 		}
-		var e slackEnvelope
-		if json.Unmarshal(data, &e) != nil {
-			continue // nothing to acknowledge
+		var batch []Update
+		var taken []string
+		var end error
+		for i, data := range frames {
+			var e slackEnvelope
+			if json.Unmarshal(data, &e) != nil {
+				continue // nothing to acknowledge
+			}
+			if e.Type == "disconnect" {
+				end, sock.rest = slackEnd(e), frames[i+1:]
+				break
+			}
+			if e.ID == "" {
+				continue
+			}
+			if u, ok := s.update(e); ok {
+				batch = append(batch, u)
+			}
+			taken = append(taken, e.ID)
 		}
-		switch {
-		case e.Type == "disconnect" && e.Reason == "link_disabled":
-			return &Fatal{Reason: "Socket Mode is switched off for the Slack app.",
-				Remedy: "Switch it on in the settings of the app."}
-		case e.Type == "disconnect":
-			return errRecycled
-		case e.ID == "":
-			continue
-		}
-		if u, ok := s.update(e); ok {
-			if err := in.Take(ctx, []Update{u}, nil); err != nil {
+		if len(batch) > 0 {
+			if err := in.Take(ctx, batch, nil); err != nil {
 				return err
 			}
 		}
-		if err := sock.writeJSON(ctx, map[string]string{"envelope_id": e.ID}); err != nil {
-			return err
+		for _, id := range taken {
+			if err := sock.writeJSON(ctx, map[string]string{"envelope_id": id}); err != nil {
+				return err
+			}
+		}
+		if end != nil {
+			return end
 		}
 	}
+}
+
+// slackEnd is why Slack ends a socket.
+func slackEnd(e slackEnvelope) error {
+	if e.Reason == "link_disabled" {
+		return &Fatal{Reason: "Socket Mode is switched off for the Slack app.", Remedy: "Switch it on in the settings of the app."}
+	}
+	return errRecycled
 }
 
 // Send posts a message. The topic of a channel is its thread.

@@ -77,7 +77,18 @@ type socket struct {
 
 	quit context.CancelFunc
 	work sync.WaitGroup
+
+	ahead  chan []byte // what was read and not yet asked for; nil before batch is called
+	rest   [][]byte    // what batch gives first
+	broken error       // why ahead is closed
 }
+
+// How much is read ahead, and handed out at once.
+const (
+	readAhead  = 16
+	batchMost  = 64
+	batchBytes = 4 << 20
+)
 
 // dial connects. A platform that answers other than by switching protocols gives a *statusError.
 func (c *client) dial(ctx context.Context, op, address string, header http.Header) (*socket, error) {
@@ -129,6 +140,66 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 		return nil, s.c.clean("read", err)
 	}
 	return data, nil
+}
+
+// batch waits for a message and gives all that have come meanwhile, so that they are stored and confirmed together. It is for
+// one goroutine, in place of read.
+func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
+	if s.ahead == nil {
+		s.readAhead(ctx)
+	}
+	if all, s.rest = s.rest, nil; len(all) > 0 {
+		return all, nil
+	}
+	for size := 0; len(all) < batchMost && size < batchBytes; {
+		var data []byte
+		open := true
+		if len(all) == 0 {
+			select {
+			case data, open = <-s.ahead:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		} else {
+			select {
+			case data, open = <-s.ahead:
+			default:
+				return all, nil
+			}
+		}
+		if !open {
+			break
+		}
+		all, size = append(all, data), size+len(data)
+	}
+	if len(all) == 0 {
+		return nil, s.broken
+	}
+	return all, nil
+}
+
+// readAhead reads until the socket ends or is closed.
+func (s *socket) readAhead(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	before := s.quit
+	s.quit = func() { cancel(); before() }
+	s.ahead = make(chan []byte, readAhead)
+	s.work.Go(func() {
+		defer close(s.ahead)
+		for {
+			data, err := s.read(ctx)
+			if err != nil {
+				s.broken = err
+				return
+			}
+			select {
+			case s.ahead <- data:
+			case <-ctx.Done():
+				s.broken = ctx.Err()
+				return
+			}
+		}
+	})
 }
 
 // writeJSON sends v as text.

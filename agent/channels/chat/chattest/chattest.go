@@ -100,6 +100,7 @@ type State struct {
 	shown     map[string][]*Shown
 	faults    []Fault
 	confirmed map[string]bool
+	acks      []time.Duration
 
 	last  int
 	calls map[string]int
@@ -204,6 +205,13 @@ func (s *State) Confirmed(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.confirmed[text]
+}
+
+// Acks are how long the bot took to acknowledge each event that was delivered over a socket.
+func (s *State) Acks() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.acks)
 }
 
 // WaitConfirmed waits for it.

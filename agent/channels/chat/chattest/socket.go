@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -16,7 +17,8 @@ type item struct {
 	envelope string // new with each delivery
 	on       *websocket.Conn
 	done     bool
-	self     *item // of a copy for encode, which runs without the lock
+	since    time.Time // when it was delivered
+	self     *item     // of a copy for encode, which runs without the lock
 }
 
 // sockets delivers events over WebSockets: each to one of them, and again if that ends before it was acknowledged.
@@ -71,6 +73,7 @@ func (q *sockets) ack(envelope string) {
 		if it.envelope == envelope {
 			it.done = true
 			q.s.confirmed[it.text] = true
+			q.s.acks = append(q.s.acks, time.Since(it.since))
 			return
 		}
 	}
@@ -142,7 +145,7 @@ func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struc
 			}
 			for _, it := range q.items {
 				if !it.done && it.on == nil {
-					it.on, it.envelope = conn, "envelope-"+strconv.Itoa(q.s.id())
+					it.since, it.on, it.envelope = time.Now(), conn, "envelope-"+strconv.Itoa(q.s.id())
 					next, copied = it, *it
 					copied.self = it
 					return true
