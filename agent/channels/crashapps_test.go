@@ -43,6 +43,12 @@ func (k keys) open(name, url string) (chat.Channel, error) {
 			chat.Known
 		}{hurried{ch}, self}, nil
 	}
+	if at, ok := ch.(chat.Attacher); ok {
+		return struct {
+			hurried
+			chat.Attacher
+		}{hurried{ch}, at}, nil
+	}
 	return hurried{ch}, nil
 }
 

@@ -79,3 +79,31 @@ func (a app) shows(t *testing.T, person string, want ...string) {
 		return ""
 	})
 }
+
+// TestAFileIsThereOnceWhateverIsLost: where a file can be put into a message that is there, an answer that was lost costs
+// no second one.
+func TestAFileIsThereOnceWhateverIsLost(t *testing.T) {
+	a := apps(t, "telegram")
+	w := a.world(t, "telegram")
+	a.fake.State().Fail(chattest.Fault{Op: "attach", Kind: chattest.Lost}, chattest.Fault{Op: "attach", Kind: chattest.Broken})
+	a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "file please"})
+	w.awaitFile(t, a, 2)
+	w.settled(t)
+	got := a.fake.State().Shown("4711")
+	if len(got) != 2 || got[0].Text != "re: file please" || got[1].File == nil || got[1].File.Name != "a.txt" ||
+		string(got[1].File.Data) != "made" || a.fake.State().Calls("attach") != 3 {
+		t.Errorf("the chat shows %+v after %d calls", got, a.fake.State().Calls("attach"))
+	}
+}
+
+// awaitFile waits until the chat has so many messages, the last of which is a file.
+func (w *world) awaitFile(t *testing.T, a app, n int) {
+	t.Helper()
+	until(t, func() string {
+		got := a.fake.State().Shown("4711")
+		if len(got) < n || got[len(got)-1].File == nil {
+			return fmt.Sprintf("the chat shows %+v", got)
+		}
+		return ""
+	})
+}

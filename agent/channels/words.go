@@ -38,6 +38,7 @@ const (
 	noText      = "I have no answer to that."
 	stoppedText = "Stopped."
 	failedText  = "Something went wrong: %s Send /again to see the answer again, or just write."
+	notSent     = "%s could not be sent here."
 	tooLarge    = "%s is too large to send here."
 	mayMiss     = "My last message may be missing: /again"
 	moreComes   = "The answer goes on. The rest comes when it is complete."

@@ -5,10 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"mime"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -259,98 +255,6 @@ func (d *delivery) call(ctx context.Context, do func(context.Context) error) err
 		d.b.sent()
 	}
 	return err
-}
-
-// posting is a file to send.
-type posting struct {
-	name string
-	size int64
-	open func() (io.ReadCloser, error)
-}
-
-// files are those to send; what cannot be is told in the text.
-func (d *delivery) files(v view, text string) ([]posting, string) {
-	cfg := &d.b.h.cfg
-	if cfg.Open == nil || v.ending != "" {
-		return nil, text
-	}
-	most := d.b.channel().Limits().MaxFile
-	var out []posting
-	for _, p := range v.files {
-		open := func() (io.ReadCloser, error) {
-			f, _, err := cfg.Open(d.to.Thread, p)
-			return f, err
-		}
-		f, size, err := cfg.Open(d.to.Thread, p)
-		if err != nil {
-			continue // deleted again
-		}
-		f.Close()
-		if size > most {
-			text = join(text, fmt.Sprintf(tooLarge, path.Base(p)))
-			continue
-		}
-		out = append(out, posting{path.Base(p), size, open})
-	}
-	return out, text
-}
-
-// whole is an answer as a file.
-func whole(text string) posting {
-	return posting{"answer.md", int64(len(text)), func() (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader(text)), nil
-	}}
-}
-
-// post sends files. One that may have been sent before a crash is not sent again.
-func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) error {
-	for i, f := range files {
-		row := d.row("f" + strconv.Itoa(i))
-		if row.State != store.OutboundPlanned && !(row.State == store.OutboundSending && l.Keyed) {
-			if row.State == store.OutboundSending && row.Tries == 0 {
-				row.State = store.OutboundUnknown
-				if err := d.put(ctx, row); err != nil {
-					return err
-				}
-			}
-			if row.State != store.OutboundSending {
-				continue
-			}
-		}
-		row.State, row.Tries = store.OutboundSending, 0
-		if err := d.put(ctx, row); err != nil {
-			return err
-		}
-		kind := mime.TypeByExtension(path.Ext(f.name))
-		var ref chat.Ref
-		err := d.call(ctx, func(ctx context.Context) (err error) {
-			ref, err = d.b.channel().Upload(ctx, d.to.To, chat.File{Name: f.name, Type: kind, Size: f.size,
-				Image:   strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" && f.size <= l.MaxImage,
-				ReplyTo: d.to.Reply, Open: f.open}, key("out", d.run+"/"+row.Piece))
-			return err
-		})
-		if err != nil {
-			var never *chat.Refused
-			if errors.As(err, &never) { // the others can still be sent
-				row.State, row.Error = store.OutboundFailed, never.Reason
-				if err := d.put(ctx, row); err != nil {
-					return err
-				}
-				continue
-			}
-			if chat.Unsent(err) { // it is known not to be there
-				row.State = store.OutboundPlanned
-				return errors.Join(err, d.put(ctx, row))
-			}
-			row.Tries = 1
-			return err
-		}
-		row.Message, row.State = ref.Message, store.OutboundDone
-		if err := d.put(ctx, row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func hash(text string) string {

@@ -39,6 +39,11 @@ type Known interface {
 	Self() Me
 }
 
+// Attacher is a Channel that can put a file into a message that is there, which may be repeated where Upload may not.
+type Attacher interface {
+	Attach(ctx context.Context, at Ref, f File) error
+}
+
 // An Inbox keeps what a Channel read.
 type Inbox interface {
 	// Take stores updates in order, and the cursor's entries with them. They are durable when it returns nil. An update

@@ -268,42 +268,6 @@ func (t *Telegram) Edit(ctx context.Context, at Ref, p Post) error {
 	return t.write(ctx, "editMessageText", body, p, nil)
 }
 
-// Upload posts a document, or a photo.
-func (t *Telegram) Upload(ctx context.Context, to Address, f File, _ string) (Ref, error) {
-	method, field := "sendDocument", "document"
-	if f.Image && f.Size <= t.Limits().MaxImage {
-		method, field = "sendPhoto", "photo"
-	}
-	ref, err := t.upload(ctx, method, field, to, f)
-	if _, refused := errors.AsType[*Refused](err); refused && field == "photo" { // too wide, or no picture at all
-		return t.upload(ctx, "sendDocument", "document", to, f)
-	}
-	return ref, err
-}
-
-func (t *Telegram) upload(ctx context.Context, method, field string, to Address, f File) (Ref, error) {
-	target := telegramTarget(to)
-	telegramReplyTo(target, f.ReplyTo)
-	var fields [][2]string
-	for k, v := range target {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return Ref{}, err
-		}
-		fields = append(fields, [2]string{k, strings.Trim(string(b), `"`)})
-	}
-	body, kind, size, err := form(fields, field, f)
-	if err != nil {
-		return Ref{}, err
-	}
-	defer body.Close()
-	var m telegramMessage
-	if err := t.do(ctx, call{op: method, raw: body, kind: kind, size: size, limit: transferFor}, &m); err != nil {
-		return Ref{}, err
-	}
-	return Ref{to, strconv.FormatInt(m.ID, 10)}, nil
-}
-
 // Typing shows "typing" for five seconds.
 func (t *Telegram) Typing(ctx context.Context, to Address) error {
 	body := telegramTarget(to)

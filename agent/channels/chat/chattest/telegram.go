@@ -135,7 +135,7 @@ func telegramFail(w http.ResponseWriter, code int, text string, after int) {
 func (f *Telegram) method(w http.ResponseWriter, r *http.Request) {
 	method := r.PathValue("method")
 	op := map[string]string{"getMe": "check", "getUpdates": "poll", "sendMessage": "send", "editMessageText": "edit", "sendDocument": "upload",
-		"sendPhoto": "upload", "sendChatAction": "typing", "getFile": "file", "setMyCommands": "commands"}[method]
+		"sendPhoto": "upload", "editMessageMedia": "attach", "sendChatAction": "typing", "getFile": "file", "setMyCommands": "commands"}[method]
 	fault := f.state.fault(op)
 	slow(r.Context(), fault)
 	switch fault.Kind {
@@ -191,6 +191,7 @@ type telegramCall struct {
 	Timeout  int
 	FileID   string `json:"file_id"`
 	Commands json.RawMessage
+	Media    struct{ Type, Media string }
 	file     *Sent
 }
 
@@ -209,6 +210,12 @@ func (f *Telegram) read(r *http.Request) (c telegramCall) {
 		return c
 	}
 	c.ChatID, _ = strconv.Atoi(r.FormValue("chat_id"))
+	c.ID, _ = strconv.Atoi(r.FormValue("message_id"))
+	if media := r.FormValue("media"); media != "" {
+		if err := json.Unmarshal([]byte(media), &c.Media); err != nil {
+			f.state.errorf("media: %v", err)
+		}
+	}
 	c.Thread, _ = strconv.Atoi(r.FormValue("message_thread_id"))
 	if reply := r.FormValue("reply_parameters"); reply != "" {
 		if err := json.Unmarshal([]byte(reply), &c.Reply); err != nil {
@@ -271,6 +278,18 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 			return nil, "message is not modified: specified new message content and reply markup are exactly the same"
 		}
 		m.Text, m.Rich = c.Text, len(c.Entities) > 0
+		m.Edits++
+		return true, ""
+	case "editMessageMedia":
+		m := s.find(where, strconv.Itoa(c.ID))
+		if m == nil {
+			return nil, "message to edit not found"
+		}
+		if c.file == nil || c.Media.Media != "attach://file" || c.Media.Type != "document" && c.Media.Type != "photo" {
+			s.errorf("media of %+v", c.Media)
+			return nil, "can't parse InputMedia"
+		}
+		m.Text, m.File = "", c.file
 		m.Edits++
 		return true, ""
 	case "getFile":
