@@ -16,11 +16,12 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 # Size budget of the binary, in MB.
 MAX_MB   := 70
 # Packages that no token and no step waits for are compiled without inlining, for the size.
-LEAN := $(foreach p,github.com/ProtonMail github.com/anthropics github.com/araddon github.com/cloudflare github.com/coreos \
-  github.com/dop251 github.com/fxamacker github.com/go-git github.com/go-jose github.com/go-webauthn github.com/google \
+LEAN := $(foreach p,github.com/ProtonMail github.com/anthropics github.com/araddon github.com/cloudflare github.com/coder \
+  github.com/coreos github.com/dop251 github.com/fxamacker github.com/go-git github.com/go-jose github.com/go-webauthn github.com/google \
   github.com/klippa-app github.com/modelcontextprotocol github.com/prometheus github.com/sashabaranov github.com/xuri \
   go.opentelemetry.io go.yaml.in golang.org/x/image google.golang.org \
-  fawn/agent/config fawn/agent/skills fawn/backup fawn/views/account fawn/views/agents fawn/views/chat fawn/views/files \
+  fawn/agent/channels/chat fawn/agent/config fawn/agent/skills fawn/backup \
+  fawn/views/account fawn/views/agents fawn/views/chat fawn/views/files \
   fawn/views/insight fawn/views/layout fawn/views/part fawn/views/reference fawn/views/settings fawn/views/tasks \
   fawn/web/account fawn/web/cli fawn/web/mcpserver fawn/web/ui/account fawn/web/ui/agents fawn/web/ui/settings \
   fawn/web/ui/tasks,-gcflags=$(p)/...=-l)

@@ -22,6 +22,7 @@ const (
 	oneByOne    = "facts are not merged"
 	oneStore    = "checkpoints are stored with everything else; see database.url"
 	onlyOne     = "a single Fawn process owns all its runs"
+	oneProcess  = "runs are in the same process"
 	perRun      = "calls are counted per run, not across threads"
 	noPython    = "Fawn cannot load Python classes"
 	containers  = "Fawn starts its own containers; see sandbox.docker"
@@ -90,6 +91,19 @@ func IgnoredKeys() []Ignored {
 	}
 }
 
+// ignoredChannels are those below channels, whose keys are read by the adapters.
+func ignoredChannels() []Ignored {
+	return []Ignored{
+		{Key: "channels.buzz", Reason: "Fawn has no channel for Buzz; remove the section"},
+		{Key: "channels.github", Reason: "GitHub needs a public address to call; remove the section"},
+		{Key: "channels.langgraph_url", Reason: oneProcess},
+		{Key: "channels.gateway_url", Reason: oneProcess},
+		{Key: "channels.telegram.rich_messages", Reason: "messages are sent as text with formatting", Fine: []string{"false"}},
+		{Key: "channels.dingtalk.card_template_id", Reason: "answers are messages, not cards"},
+		{Key: "channels.wechat.qrcode_login_enabled", Reason: "the token is entered as bot_token", Fine: []string{"false"}},
+	}
+}
+
 // ignoredExtensions are those of extensions_config.json.
 func ignoredExtensions() []Ignored {
 	return []Ignored{
@@ -104,7 +118,7 @@ func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
 	for _, part := range [...]struct {
 		tree *syntax.Node
 		list []Ignored
-	}{{s.tree, IgnoredKeys()}, {s.ext, ignoredExtensions()}} {
+	}{{s.tree, IgnoredKeys()}, {s.tree, ignoredChannels()}, {s.ext, ignoredExtensions()}} {
 		for _, ig := range part.list {
 			for _, at := range part.tree.Matching(strings.Split(ig.Key, "."), "") {
 				if told[at.Value] || !at.Value.Asks(ig.Fine) {

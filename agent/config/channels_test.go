@@ -1,0 +1,30 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWhatChannelsCannotDoIsSaid: sections and keys of DeerFlow without an effect load, and are named.
+func TestWhatChannelsCannotDoIsSaid(t *testing.T) {
+	s := load(t, files{"config.yaml": `channels:
+  langgraph_url: http://localhost:2024
+  buzz: {enabled: true, relay: wss://example.org}
+  github: {enabled: true}
+  telegram: {enabled: true, bot_token: "1:a", rich_messages: true}
+  wechat: {qrcode_login_enabled: false}
+`}, nil)
+	all := fmt.Sprint(s.Warnings)
+	for _, key := range []string{"channels.langgraph_url", "channels.buzz", "channels.github", "channels.telegram.rich_messages"} {
+		if strings.Count(all, key+" has no effect: ") != 1 {
+			t.Errorf("%s is not named once: %s", key, all)
+		}
+	}
+	if strings.Contains(all, "qrcode_login_enabled") {
+		t.Errorf("what is asked for happens anyway: %s", all)
+	}
+	if c, ok := s.File.Channel("telegram"); !ok || !c.Enabled {
+		t.Error("the other channels are not read")
+	}
+}
