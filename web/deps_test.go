@@ -122,10 +122,13 @@ func imports() map[string][]string {
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/linediff", "sandbox/netguard", "store", "uploads", "uploads/preview", "views/...", "web/account/...", "web/errstatus", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui/..."},
 		"web/ui/account":          {"agent/config", "store", "views/...", "web/account/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/agents":           {"agent/community", "agent/profile", "agent/skills/...", "agent/tools", "sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/chats":            {"agent", "agent/runs", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/input":            {"agent", "store"},
+		"web/ui/insight":          {"agent", "agent/inspect", "agent/middleware", "agent/runs", "store", "views/...", "web/httpx", "web/openapi", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},
 		"web/ui/page":             {"agent", "agent/config", "agent/runs", "sandbox", "sandbox/files", "store", "uploads", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/principal", "web/ui/input"},
 		"web/ui/settings":         {"agent/...", "assets", "memory", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/account", "web/ui/page"},
 		"web/ui/tasks":            {"agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/turns":            {"agent", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/underway", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "web/ui/input", "web/ui/page"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"agent/mcp/mcptest", "sandbox", "sandbox/ns", "sandbox/providers", "web/e2e/load", "web/e2e/scriptmodel"},
 	}

@@ -13,6 +13,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/layout"
+	"fawn/web/ui/chats"
 	"fawn/web/ui/page"
 )
 
@@ -25,7 +26,7 @@ func (u *UI) rename(c echo.Context, t store.Thread) error {
 	}
 	title := page.OneLine(page.Head(page.PlainText(form.Get("title")), page.MaxTitle))
 	if title == "" {
-		return page.Frame(c, views.Frame{}, back(c, id, views.ThreadURL(id)))
+		return page.Frame(c, views.Frame{}, chats.Back(c, id, views.ThreadURL(id)))
 	}
 	if err := u.setTitle(ctx, t, title); err != nil {
 		return err
@@ -39,7 +40,7 @@ func (u *UI) rename(c echo.Context, t store.Thread) error {
 			return err
 		}
 	}
-	return page.Frame(c, f, back(c, id, views.ThreadURL(id)))
+	return page.Frame(c, f, chats.Back(c, id, views.ThreadURL(id)))
 }
 
 // renamed is what a new title changes: on a page that shows the thread everything that names
@@ -109,7 +110,7 @@ func (u *UI) confirm(c echo.Context, t store.Thread) error {
 
 // remove is POST /ui/threads/:id/delete.
 func (u *UI) remove(c echo.Context, t store.Thread) error {
-	return u.removed(c, back(c, t.ID, views.NewChatURL), t.ID)
+	return u.chats.Removed(c, chats.Back(c, t.ID, views.NewChatURL), t.ID)
 }
 
 // pin is POST /ui/threads/:id/pin. It is no news: the thread keeps its place among the
@@ -127,6 +128,6 @@ func (u *UI) pin(c echo.Context, t store.Thread) error {
 	if err := u.DB.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Merge: merge}}); err != nil {
 		return err
 	}
-	where := back(c, id, views.ThreadURL(id))
+	where := chats.Back(c, id, views.ThreadURL(id))
 	return page.Frame(c, views.Frame{Location: where}, where)
 }

@@ -21,6 +21,7 @@ import (
 	"fawn/views/i18n"
 	"fawn/web/httpx"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // exportPage is how many chats are listed at once.
@@ -32,19 +33,19 @@ func (u *UI) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (t
 	if err != nil {
 		return "", nil, err
 	}
-	b := newBuilder(t.ID, u.describer(t.ID))
+	b := turns.New(t.ID, u.describer(t.ID))
 	for _, row := range snap.Messages {
 		m, err := agent.ParseMessage(row.Body)
 		if err != nil {
 			return "", nil, err
 		}
-		b.add(m)
+		b.Add(m)
 	}
-	title = exportTitle(t, b.turns, lang)
+	title = exportTitle(t, b.Turns, lang)
 	var out strings.Builder
 	out.WriteString("# " + title + "\n")
-	for i := range b.turns {
-		writeTurn(&out, &b.turns[i], lang)
+	for i := range b.Turns {
+		writeTurn(&out, &b.Turns[i], lang)
 	}
 	return title, []byte(out.String()), nil
 }

@@ -17,6 +17,7 @@ import (
 	"fawn/views"
 	"fawn/views/files"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 const (
@@ -40,7 +41,7 @@ func (u *UI) changesOf(ctx context.Context, thread, run string) (r changes.Recor
 }
 
 // touched adds to a turn what its runs did to files: after those handed over, cards of others.
-func (u *UI) touched(ctx context.Context, b *builder, t *views.Turn, list []store.Run) error {
+func (u *UI) touched(ctx context.Context, b *turns.Builder, t *views.Turn, list []store.Run) error {
 	t.Changes = nil
 	left := maxMade
 	for _, run := range list {
@@ -59,7 +60,7 @@ func (u *UI) touched(ctx context.Context, b *builder, t *views.Turn, list []stor
 				slices.ContainsFunc(t.Files, func(o views.File) bool { return o.Path == at }) {
 				continue
 			}
-			card := b.file(f.Path)
+			card := b.File(f.Path)
 			if card.Modified.IsZero() { // gone since
 				continue
 			}
@@ -74,8 +75,8 @@ func (u *UI) touched(ctx context.Context, b *builder, t *views.Turn, list []stor
 // made are the files of turns that were not handed over.
 func (v *conversation) made() []views.File {
 	var out []views.File
-	for i := len(v.turns.turns) - 1; i >= 0; i-- {
-		for _, f := range v.turns.turns[i].Files {
+	for i := len(v.turns.Turns) - 1; i >= 0; i-- {
+		for _, f := range v.turns.Turns[i].Files {
 			known := func(o views.File) bool { return o.Path == f.Path }
 			if !slices.Contains(v.artifacts, "/"+f.Path) && !slices.ContainsFunc(out, known) {
 				out = append(out, f)

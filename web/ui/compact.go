@@ -145,7 +145,7 @@ func (v *conversation) hide(snap store.Snapshot) error {
 // cut is where the line stands from which on the model reads word for word.
 func (v *conversation) cut() views.Shortened {
 	if v.short.From != "" {
-		turn := v.turns.owner[v.short.From]
+		turn := v.turns.Owner[v.short.From]
 		if turn == "" || v.hidden == 0 {
 			return views.Shortened{}
 		}
@@ -156,7 +156,7 @@ func (v *conversation) cut() views.Shortened {
 		return views.Shortened{Turn: turn, Inside: turn != v.short.From, Summary: text}
 	}
 	for _, id := range slices.Backward(v.short.Cut) {
-		if turn := v.turns.owner[id]; turn != "" {
+		if turn := v.turns.Owner[id]; turn != "" {
 			return views.Shortened{Turn: turn, Outputs: true}
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/i18n"
+	"fawn/web/ui/turns"
 )
 
 // saying are the events of a message that is not finished.
@@ -29,26 +31,24 @@ func TestTextThatACrashCutOffIsFoldedAndNotDoubled(t *testing.T) {
 		"nothing after": {append(saying("a1", "Half of"), back), "user(q) reasoning(Half of)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBuilder("t", func(string) views.File { return views.File{} })
-			for _, m := range messages(t, `[{"type":"human","content":"q"}]`) {
-				b.add(m)
-			}
-			screen := newScreen(i18n.With(t.Context(), i18n.English), scene{thread: "t", turns: b.turns})
+			b := turns.New("t", func(string) views.File { return views.File{} })
+			b.Add(&agent.Message{ID: "m0", Type: agent.TypeHuman, Content: agent.Text("q")})
+			screen := newScreen(i18n.With(t.Context(), i18n.English), scene{thread: "t", turns: b.Turns})
 			for _, ev := range c.events {
-				b.event(ev)
-				b.sync()
+				b.Event(ev)
+				b.Sync()
 				v := conversation{turns: b}
 				if _, _, err := screen.show(v.scene(false)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := sketch(b.turns); got != c.want {
+			if got := said(b.Turns[0]); got != c.want {
 				t.Fatalf("got  %s\nwant %s", got, c.want)
 			}
 			if !strings.Contains(c.want, "reasoning") {
 				return
 			}
-			s := b.turns[0].Trail.Steps[0]
+			s := b.Turns[0].Trail.Steps[0]
 			var page strings.Builder
 			if err := chat.Step(s).Render(i18n.With(t.Context(), i18n.English), &page); err != nil {
 				t.Fatal(err)
@@ -58,4 +58,16 @@ func TestTextThatACrashCutOffIsFoldedAndNotDoubled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// said is what a turn shows, in one line.
+func said(t views.Turn) string {
+	parts := []string{"user(" + t.User.Text + ")"}
+	for _, s := range t.Trail.Steps {
+		parts = append(parts, string(s.Kind)+"("+s.Text+")")
+	}
+	if t.Answer != nil {
+		parts = append(parts, "answer("+t.Answer.Text+")")
+	}
+	return strings.Join(parts, " ")
 }

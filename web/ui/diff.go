@@ -10,6 +10,7 @@ import (
 	"fawn/views/i18n"
 	"fawn/views/layout"
 	"fawn/views/markdown"
+	"fawn/web/ui/turns"
 )
 
 // screen is what a reader's page shows of a thread, and how to change it: the rules of the
@@ -97,7 +98,7 @@ func (d *screen) around(was, s scene) error {
 	if err := d.cut(was, s); err != nil {
 		return err
 	}
-	d.frame.File = growth(was.writing, s.writing)
+	d.frame.File = turns.Growth(was.writing, s.writing)
 	if s.running != was.running {
 		return d.frame.Put(d.ctx, views.SwapOuter, "send", chat.SendButton(s.thread, s.running, false))
 	}

@@ -13,6 +13,7 @@ import (
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
@@ -36,7 +37,7 @@ func writeTurn(out *strings.Builder, t *views.Turn, lang string) {
 		if len(t.User.Files) > 0 {
 			out.WriteString("\n")
 		}
-		if !blank(t.User.Text) {
+		if !turns.Blank(t.User.Text) {
 			out.WriteString("\n" + strings.TrimSpace(t.User.Text) + "\n")
 		}
 	}
@@ -91,12 +92,12 @@ func (u *UI) exportJSON(c echo.Context, t store.Thread) error {
 }
 
 // exportTitle is the title of a thread, or what stands in its place.
-func exportTitle(t store.Thread, turns []views.Turn, lang string) string {
+func exportTitle(t store.Thread, all []views.Turn, lang string) string {
 	if title := page.OneLine(t.Title); title != "" {
 		return title
 	}
-	if len(turns) > 0 && turns[0].User != nil && !blank(turns[0].User.Text) {
-		return page.FirstWords(turns[0].User.Text)
+	if len(all) > 0 && all[0].User != nil && !turns.Blank(all[0].User.Text) {
+		return page.FirstWords(all[0].User.Text)
 	}
 	return i18n.T(lang, "thread.untitled")
 }

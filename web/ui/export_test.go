@@ -10,6 +10,7 @@ import (
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/web/principal"
+	"fawn/web/ui/chats"
 )
 
 // SetTick makes live pages change more often than people could see.
@@ -47,10 +48,10 @@ func (u *UI) TurnsAt(ctx context.Context, thread, cursor string) (string, error)
 }
 
 // SetTrashTime says how long deleted threads can be had back.
-func (u *UI) SetTrashTime(d time.Duration) { u.trash.keep = d }
+func (u *UI) SetTrashTime(d time.Duration) { u.chats.Keep = d }
 
 // Excerpt is what a search shows of a message.
-var Excerpt = excerpt
+var Excerpt = chats.Excerpt
 
 // ZipName is what a file is called in an archive.
 var ZipName = zipName

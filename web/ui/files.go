@@ -95,9 +95,9 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
 	}
-	if w := v.turns.writing(); err == nil && w.path == view.Path && w.path != "" && (p.Code || view.Missing) {
+	if w := v.turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && (p.Code || view.Missing) {
 		// The preview shows the last finished version, where there is one.
-		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.text, true
+		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.Text, true
 		if !view.Kind.Textual() {
 			view.Kind = views.KindText
 		}
@@ -111,7 +111,7 @@ func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views
 	if err != nil {
 		return nil, err
 	}
-	view := &views.FileView{File: v.turns.file(clean)}
+	view := &views.FileView{File: v.turns.File(clean)}
 	dir, err := u.Dirs.Open(v.thread.ID)
 	if page.IsMissing(err) {
 		view.Missing = true

@@ -16,6 +16,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // inHelper stands in the name of a step between the call that sent a helper and a step of that.
@@ -24,7 +25,7 @@ const inHelper = "~"
 // helperWork is what a helper has done as of now.
 type helperWork struct {
 	run      store.Run
-	turns    *builder
+	turns    *turns.Builder
 	messages []*agent.Message
 }
 
@@ -68,9 +69,9 @@ func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 	if err := json.Unmarshal(step.Args, &asked); err != nil { // models write what they like
 		asked.Description = step.Tool
 	}
-	out := &views.HelperTrail{Thread: thread, Step: step.ID, Title: firstLine(cmp.Or(asked.Description, asked.Prompt)),
+	out := &views.HelperTrail{Thread: thread, Step: step.ID, Title: turns.FirstLine(cmp.Or(asked.Description, asked.Prompt)),
 		Running: !runs.Done(work.run.Status)}
-	for _, turn := range work.turns.turns {
+	for _, turn := range work.turns.Turns {
 		for _, s := range turn.Trail.Steps {
 			s.ID = step.ID + inHelper + s.ID
 			out.Steps = append(out.Steps, s)
@@ -92,7 +93,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 	if err != nil {
 		return helperWork{}, err
 	}
-	w := helperWork{run: child, turns: newBuilder(thread, u.describer(thread))}
+	w := helperWork{run: child, turns: turns.New(thread, u.describer(thread))}
 	reader, err := u.Runs.Follow(ctx, child.Parent)
 	if err != nil {
 		return w, err
@@ -104,7 +105,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 			return w, fmt.Errorf("read what a helper did: %w", err)
 		}
 		if len(events) == 0 {
-			w.turns.sync()
+			w.turns.Sync()
 			return w, nil
 		}
 		for _, ev := range events {
@@ -113,13 +114,13 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 				continue
 			}
 			ev.NS = ""
-			if m := resultOf(ev); m != nil {
+			if m := turns.ResultOf(ev); m != nil {
 				w.messages = append(w.messages, m)
 			}
 			if ev.Kind == runs.KindStep {
 				w.keep(ev.Step)
 			}
-			w.turns.event(ev)
+			w.turns.Event(ev)
 		}
 	}
 }

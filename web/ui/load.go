@@ -15,6 +15,7 @@ import (
 	"fawn/views"
 	"fawn/web/ui/input"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // pageRuns is how many of the newest runs are looked at for the newest turns.
@@ -31,7 +32,7 @@ type conversation struct {
 	stateTitle string // as of the events in turns; a newer title is in the thread's row first
 	artifacts  []string
 	told       []agent.ToldFile
-	turns      *builder
+	turns      *turns.Builder
 	base       int                   // turns of the builder that were there before the run
 	part       bool                  // the newest turns and the run are left out
 	gaps       map[string]*views.Gap // in front of these turns
@@ -87,11 +88,11 @@ func (u *UI) read(ctx context.Context, thread, run string, until int64, e extent
 	} else if from := runs.From(v.run); from != "" {
 		checkpoint = from
 	}
-	v.turns = newBuilder(thread, u.describer(thread))
-	v.turns.model = u.modelLabel
+	v.turns = turns.New(thread, u.describer(thread))
+	v.turns.Model = u.ModelLabel
 	if !v.part { // what is past says nothing about now
-		if v.turns.window = u.Window; v.turns.window == nil {
-			v.turns.window = u.Config.Current().WindowOf
+		if v.turns.Window = u.Window; v.turns.Window == nil {
+			v.turns.Window = u.Config.Current().WindowOf
 		}
 	}
 	v.title = v.thread.Title
@@ -100,13 +101,13 @@ func (u *UI) read(ctx context.Context, thread, run string, until int64, e extent
 			return nil, err
 		}
 	}
-	v.base = len(v.turns.turns)
+	v.base = len(v.turns.Turns)
 	if v.run.ID != "" {
 		v.start()
 		for _, ev := range events {
 			v.fold(ev)
 		}
-		v.turns.sync()
+		v.turns.Sync()
 	}
 	if err := u.reread(ctx, v); err != nil {
 		return nil, err
@@ -239,34 +240,34 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint string,
 }
 
 // fill adds the turns that are wanted, and says where they begin.
-func (v *conversation) fill(rows []store.MessageRow, e extent) ([]span, error) {
+func (v *conversation) fill(rows []store.MessageRow, e extent) ([]turns.Span, error) {
 	list, behind, err := e.choose(rows)
 	if err != nil {
 		return nil, err
 	}
 	v.behind = behind
-	var spans []span
+	var spans []turns.Span
 	for _, s := range list {
-		first := len(v.turns.turns)
+		first := len(v.turns.Turns)
 		if s.from > 0 { // runs of turns that are left out belong to none of those shown
-			spans = append(spans, span{"", s.from - 1})
+			spans = append(spans, turns.Span{Turn: "", Start: s.from - 1})
 		}
 		for i, row := range rows[s.from:s.to] {
 			m, err := agent.ParseMessage(row.Body)
 			if err != nil {
 				return nil, err
 			}
-			n := len(v.turns.turns)
-			v.turns.add(m)
-			if len(v.turns.turns) > n {
-				spans = append(spans, span{v.turns.turns[n].ID, s.from + i})
+			n := len(v.turns.Turns)
+			v.turns.Add(m)
+			if len(v.turns.Turns) > n {
+				spans = append(spans, turns.Span{Turn: v.turns.Turns[n].ID, Start: s.from + i})
 			}
 		}
-		if s.gap != nil && len(v.turns.turns) > first {
-			v.gaps[v.turns.turns[first].ID] = s.gap
+		if s.gap != nil && len(v.turns.Turns) > first {
+			v.gaps[v.turns.Turns[first].ID] = s.gap
 		}
 		if s.to < len(rows) {
-			spans = append(spans, span{"", s.to})
+			spans = append(spans, turns.Span{Turn: "", Start: s.to})
 		}
 	}
 	return spans, nil
@@ -274,7 +275,7 @@ func (v *conversation) fill(rows []store.MessageRow, e extent) ([]span, error) {
 
 // cutOff tells whether there are turns before the first one.
 func (v *conversation) cutOff() bool {
-	return len(v.turns.turns) > 0 && v.gaps[v.turns.turns[0].ID] != nil
+	return len(v.turns.Turns) > 0 && v.gaps[v.turns.Turns[0].ID] != nil
 }
 
 func decodeField(s store.Snapshot, name string, into any) error {
@@ -289,17 +290,17 @@ func decodeField(s store.Snapshot, name string, into any) error {
 // or that the last turn goes on.
 func (v *conversation) start() {
 	b := v.turns
-	b.since = v.run.CreatedAt
+	b.Since = v.run.CreatedAt
 	in := input.Of(v.run)
 	for _, m := range in.Messages {
 		if !m.Human() || m.ID == "" {
 			continue
 		}
 		if msg, err := agent.ParseMessage(m.Raw); err == nil {
-			b.add(msg)
+			b.Add(msg)
 		}
 	}
-	if len(b.turns) == 0 || in.Given && len(b.turns) == v.base {
+	if len(b.Turns) == 0 || in.Given && len(b.Turns) == v.base {
 		return // a message without an id: its turn comes with the first step
 	}
 	v.working(views.TurnQueued)
@@ -307,7 +308,7 @@ func (v *conversation) start() {
 
 // working marks the newest turn as the one the run works on.
 func (v *conversation) working(s views.TurnState) {
-	t := &v.turns.turns[len(v.turns.turns)-1]
+	t := &v.turns.Turns[len(v.turns.Turns)-1]
 	t.State, t.Failure, t.Elapsed, t.Tokens = s, nil, 0, 0
 	t.Trail.Since, t.Trail.Elapsed = v.run.CreatedAt, 0
 }
@@ -316,8 +317,8 @@ func (v *conversation) working(s views.TurnState) {
 func (v *conversation) fold(ev runs.Event) {
 	v.stale = v.stale || aboutHosts(ev)
 	v.seq = ev.To
-	n := len(v.turns.turns)
-	v.turns.event(ev)
+	n := len(v.turns.Turns)
+	v.turns.Event(ev)
 	switch ev.Kind {
 	case runs.KindMeta:
 		if n > v.base || n > 0 && !input.Of(v.run).Given {
@@ -328,10 +329,10 @@ func (v *conversation) fold(ev runs.Event) {
 	case runs.KindCustom:
 		v.editedPlan(ev)
 	case runs.KindStep:
-		if ofHelper(ev) { // its steps write nothing of the thread
+		if turns.OfHelper(ev) { // its steps write nothing of the thread
 			break
 		}
-		if len(v.turns.turns) > n {
+		if len(v.turns.Turns) > n {
 			v.working(views.TurnRunning)
 		}
 		v.fields(ev.Step.Fields)
@@ -368,8 +369,8 @@ func (v *conversation) heading() string {
 	if v.title != "" {
 		return v.title
 	}
-	if len(v.turns.turns) > 0 && v.turns.turns[0].User != nil && !v.cutOff() {
-		return page.FirstWords(v.turns.turns[0].User.Text)
+	if len(v.turns.Turns) > 0 && v.turns.Turns[0].User != nil && !v.cutOff() {
+		return page.FirstWords(v.turns.Turns[0].User.Text)
 	}
 	return ""
 }

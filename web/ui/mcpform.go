@@ -15,6 +15,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/httpx"
+	"fawn/web/ui/chats"
 	"fawn/web/ui/page"
 )
 
@@ -157,7 +158,7 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 		if problem != "" {
 			return httpx.Errorf(http.StatusUnprocessableEntity, "%s", problem) // the browser's way back keeps the form
 		}
-		return c.Redirect(http.StatusSeeOther, back(c, t.ID, views.ThreadURL(t.ID)))
+		return c.Redirect(http.StatusSeeOther, chats.Back(c, t.ID, views.ThreadURL(t.ID)))
 	}
 	asks, err := u.asks(c.Request().Context(), t.ID)
 	if err != nil {

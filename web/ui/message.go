@@ -29,7 +29,7 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		t := v.turns.find(message)
+		t := v.turns.Find(message)
 		if t == nil || t.User == nil {
 			return store.ErrNotFound
 		}

@@ -17,6 +17,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/network"
+	"fawn/web/ui/chats"
 	"fawn/web/ui/page"
 )
 
@@ -35,7 +36,7 @@ func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 		return err
 	}
 	if !page.WantsFragment(c.Request()) {
-		return c.Redirect(http.StatusSeeOther, back(c, id, views.ThreadURL(id)))
+		return c.Redirect(http.StatusSeeOther, chats.Back(c, id, views.ThreadURL(id)))
 	}
 	asks, err := u.asks(ctx, id)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // editPlan is POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or
@@ -35,7 +36,7 @@ func (u *UI) editPlan(c echo.Context, t store.Thread) error {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(t.ID)+"#todos")
 	}
 	var f views.Frame
-	if err := f.Put(page.Localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, todos(now))); err != nil {
+	if err := f.Put(page.Localized(c), views.SwapOuter, "todos", chat.Plan(t.ID, turns.Todos(now))); err != nil {
 		return err
 	}
 	return page.SendFrame(c, http.StatusOK, f)

@@ -129,7 +129,7 @@ func (p *progress) take(ctx context.Context, events []runs.Event) error {
 	for _, ev := range events {
 		p.v.fold(ev)
 	}
-	p.v.turns.sync()
+	p.v.turns.Sync()
 	if err := p.ui.reread(ctx, p.v); err != nil {
 		return err
 	}

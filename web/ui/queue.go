@@ -15,6 +15,7 @@ import (
 	"fawn/views/chat"
 	"fawn/web/ui/input"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // queue are the messages that wait in a thread, oldest first, and the files they bring.
@@ -35,7 +36,7 @@ func inputFiles(r store.Run) []views.Attachment {
 	var out []views.Attachment
 	for _, m := range input.Of(r).Messages {
 		if msg, err := agent.ParseMessage(m.Raw); err == nil && m.Human() {
-			out = append(out, userMessage(msg).Files...)
+			out = append(out, turns.UserMessage(msg).Files...)
 		}
 	}
 	return out

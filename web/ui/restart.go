@@ -33,6 +33,3 @@ func (u *UI) restart(c echo.Context, t store.Thread) error {
 	where := views.ThreadURL(t.ID) + "?did=" + did
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
-
-// runsCommands says whether models can run any here.
-func (u *UI) runsCommands() bool { return u.Restart != nil && u.Box().State != views.SandboxOff }

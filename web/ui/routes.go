@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"net/http"
-
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/ui/page"
@@ -11,37 +9,30 @@ import (
 // Routes adds the pages and their actions to g, which is mounted at the root.
 func (u *UI) Routes(g *echo.Group) {
 	for _, table := range [][]page.Route{u.routes(), u.account.Routes(), u.agents.Routes(),
-		u.settings.Routes(), u.tasks.Routes()} {
+		u.chats.Routes(), u.insight.Routes(), u.settings.Routes(), u.tasks.Routes()} {
 		page.Add(g, table)
 	}
 }
 
 func (u *UI) routes() []page.Route {
-	table := []page.Route{
+	return []page.Route{
 		page.Get("/", page.User, u.root),
 		page.Get("/workspace", page.User, u.root),
-		page.Get("/workspace/chats", page.User, u.chats),
 		page.Get("/workspace/chats/new", page.User, u.welcome),
 		page.Get("/workspace/chats/:id", page.User, u.OnThread(u.thread)),
 		page.Get("/workspace/chats/:id/files", page.User, u.OnThread(u.filePage)),
 		page.Get("/workspace/chats/:id/files/*", page.User, u.OnThread(u.filePage)),
-		page.Get("/workspace/chats/:id/runs/:run", page.User, u.OnThread(u.inspectPage)),
-		page.Get("/workspace/usage", page.User, u.usageHome),
 		page.Get("/workspace/chats/:id/changes/:run", page.User, u.OnThread(u.changesPage)),
 		page.Get("/share/:token", page.Anyone, u.shared),
 		page.Get("/share/:token/files/*", page.Anyone, u.sharedFile),
 		page.Get("/share/:token/view/*", page.Anyone, u.sharedView),
 
 		page.Get("/ui/diagram", page.Anyone, u.diagram),
-		page.Get("/ui/palette", page.User, u.palette),
 		page.Get("/ui/commands", page.User, u.commands),
 		page.Get("/ui/notifications", page.User, u.notifyOffer),
 
-		page.Get("/ui/threads", page.User, u.threadList),
 		page.Post("/ui/threads", page.User, u.create),
 		page.Post("/ui/sample", page.User, u.sample),
-		page.Post("/ui/threads/delete", page.User, u.removeMany),
-		page.Post("/ui/threads/restore", page.User, u.undo),
 		page.Post("/ui/threads/:id/messages", page.User, u.OnThread(u.send)),
 		page.Get("/ui/threads/:id/messages/:message/raw", page.User, u.OnThread(u.source)),
 		page.Get("/ui/threads/:id/turns", page.User, u.OnThread(u.earlier)),
@@ -97,9 +88,4 @@ func (u *UI) routes() []page.Route {
 		page.Get("/ui/threads/:id/view/*", page.User, u.OnThreadID(u.view)),
 		page.Get("/ui/threads/:id/files.zip", page.User, u.OnThread(u.filesZip)),
 	}
-	if u.Spec != nil {
-		table = append(table, page.Get("/docs", page.User, u.reference),
-			page.Get("/redoc", page.User, func(c echo.Context) error { return c.Redirect(http.StatusFound, "/docs") }))
-	}
-	return table
 }

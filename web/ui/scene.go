@@ -1,11 +1,14 @@
 package ui
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"fawn/agent"
 	"fawn/views"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // scene is everything on a thread's page that a run can change. It is a value: turns and
@@ -20,7 +23,7 @@ type scene struct {
 	asks    []views.NetworkQuestion
 	todos   []views.Todo
 	turns   []views.Turn
-	writing writing
+	writing turns.Writing
 	gauge   views.Gauge
 	cut     views.Shortened
 }
@@ -28,13 +31,13 @@ type scene struct {
 // scene is what a page shows of v. With touched only the turns the run can change are in
 // it: its own and the one before.
 func (v *conversation) scene(touched bool) scene {
-	turns := v.turns.turns
+	turns := v.turns.Turns
 	if touched {
 		turns = turns[min(max(0, v.base-1), len(turns)):]
 	}
 	s := scene{thread: v.thread.ID, title: v.heading(), files: len(v.artifacts) + len(v.made()), running: v.running(),
 		queue: v.queue, asks: v.asks, todos: v.todos,
-		turns: slices.Clone(turns), writing: v.turns.writing(), gauge: v.turns.gauge, cut: v.cut()}
+		turns: slices.Clone(turns), writing: v.turns.Writing(), gauge: v.turns.Gauge, cut: v.cut()}
 	s.row = page.RowOf(v.thread)
 	s.row.Title = s.title
 	paused := s.running && slices.ContainsFunc(v.asks, func(q views.NetworkQuestion) bool { return q.Waiting })
@@ -89,8 +92,57 @@ func (v *conversation) view(s scene) views.Thread {
 		if !strings.HasPrefix(p, "/") {
 			continue
 		}
-		t.Files = append(t.Files, v.turns.file(p))
+		t.Files = append(t.Files, v.turns.File(p))
 	}
 	t.Files = append(t.Files, v.made()...)
 	return t
+}
+
+// questions are those of a turn as the page shows them: the next turn begins with the
+// answer, and of the last turn they are open while the thread waits.
+func (v *conversation) questions(all []views.Turn, i int) []views.Question {
+	list := slices.Clone(all[i].Questions)
+	last := i == len(all)-1
+	for k := range list {
+		switch q := &list[k]; {
+		case q.Answer != "":
+		case !last && all[i+1].User != nil:
+			q.Answer = page.Head(all[i+1].User.Text, turns.MaxQuestionBytes)
+		case last && !v.part:
+			q.Open = v.asking && v.run.ID == ""
+		}
+	}
+	return list
+}
+
+// question is the one that waits for an answer and has this id, or the newest with id "".
+func (v *conversation) question(id string) *views.Question {
+	n := len(v.turns.Turns)
+	if n == 0 {
+		return nil
+	}
+	list := v.questions(v.turns.Turns, n-1)
+	for i := range slices.Backward(list) {
+		if list[i].Open && (id == "" || list[i].ID == id) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// plan takes over the items of a plan.
+func (v *conversation) plan(raw json.RawMessage) {
+	var list []agent.Todo
+	if len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
+		return
+	}
+	v.todos = turns.Todos(list)
+}
+
+// waiting puts the wait for the provider at the end of the trail of the turn at work.
+func (v *conversation) waiting(t *views.Turn) {
+	if r := v.turns.Retry; r != nil && t.Last && busy(t.State) && v.running() {
+		t.Trail.Steps = append(t.Trail.Steps,
+			views.Step{ID: t.ID, ThreadID: v.thread.ID, Kind: views.StepRetry, State: views.StepRun, Retry: *r})
+	}
 }

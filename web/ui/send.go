@@ -17,6 +17,7 @@ import (
 	"fawn/views"
 	"fawn/web/errstatus"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // create is POST /ui/threads: the first message of a thread.
@@ -233,7 +234,7 @@ func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
 // keepDraft answers an action of the message box that did not send its text.
 func (u *UI) keepDraft(c echo.Context, thread, text string) error {
 	where := views.ThreadURL(thread)
-	if page.Scripted(c.Request()) || blank(text) {
+	if page.Scripted(c.Request()) || turns.Blank(text) {
 		return page.Frame(c, views.Frame{}, where) // the stream shows the rest
 	}
 	if len(text) > page.MaxDraft {

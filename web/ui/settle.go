@@ -1,18 +1,22 @@
 package ui
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 
 	"fawn/agent/runs"
 	"fawn/store"
+	"fawn/views"
 	"fawn/web/ui/input"
+	"fawn/web/ui/turns"
 )
 
 // settleTurns looks up which runs made the turns.
-func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapshot, spans []span, all bool) error {
+func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapshot, spans []turns.Span, all bool) error {
 	limit := pageRuns
 	if all {
 		limit = 0
@@ -31,19 +35,19 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 			forks[r.BaseCheckpoint] = true
 		}
 		in := input.Of(r)
-		turn := turnOf(in, -1, spans)
+		turn := turns.TurnOf(in, -1, spans)
 		if turn == "" {
 			n, err := u.messagesBefore(ctx, r, snap)
 			if err != nil {
 				return err
 			}
-			turn = turnOf(in, n, spans)
+			turn = turns.TurnOf(in, n, spans)
 		}
 		byTurn[turn] = append(byTurn[turn], r)
 	}
-	for i := range v.turns.turns {
-		t := &v.turns.turns[i]
-		settle(t, byTurn[t.ID])
+	for i := range v.turns.Turns {
+		t := &v.turns.Turns[i]
+		turns.Settle(t, byTurn[t.ID])
 		if n := len(byTurn[t.ID]); n > 0 {
 			t.Run = byTurn[t.ID][n-1].ID
 		}
@@ -55,7 +59,7 @@ func (u *UI) settleTurns(ctx context.Context, v *conversation, snap store.Snapsh
 			t.Failure.Others = len(u.Config.Current().UsableModels()) > 1
 		}
 	}
-	if err := u.ratings(ctx, v.thread.ID, v.turns.turns); err != nil {
+	if err := u.ratings(ctx, v.thread.ID, v.turns.Turns); err != nil {
 		return err
 	}
 	return u.versions(ctx, v, snap, slices.Collect(maps.Keys(forks)))
@@ -83,4 +87,31 @@ func (u *UI) messagesBefore(ctx context.Context, r store.Run, snap store.Snapsho
 		n += int(rows.To - rows.From + 1)
 	}
 	return n, err
+}
+
+// cure names the model whose settings may mend a failure of the last of these runs.
+func (u *UI) cure(f *views.Failure, list []store.Run) {
+	if f.Kind != views.FailureAuth && f.Kind != views.FailureUnreachable || len(list) == 0 {
+		return
+	}
+	var req struct {
+		Context struct {
+			Model string `json:"model_name"`
+		} `json:"context"`
+		Config struct {
+			Configurable struct {
+				Model string `json:"model_name"`
+			} `json:"configurable"`
+		} `json:"config"`
+	}
+	if json.Unmarshal(list[len(list)-1].Kwargs, &req) != nil {
+		return
+	}
+	name, snap := cmp.Or(req.Context.Model, req.Config.Configurable.Model), u.Config.Current()
+	if usable := snap.UsableModels(); name == "" && len(usable) > 0 {
+		name = usable[0].Name
+	}
+	if _, known := snap.Model(name); known {
+		f.Model = name
+	}
 }

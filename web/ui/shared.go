@@ -12,6 +12,7 @@ import (
 	"fawn/views/chat"
 	fileviews "fawn/views/files"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // sharedThread is what a link lets people read.
@@ -41,7 +42,7 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 	}
 	s := &sharedThread{Share: link, files: map[string]bool{}}
 	describe := u.describer(link.Thread)
-	b := newBuilder(link.Thread, func(virtual string) views.File { return s.own(describe(virtual)) })
+	b := turns.New(link.Thread, func(virtual string) views.File { return s.own(describe(virtual)) })
 	var artifacts []string
 	if err := decodeField(snap, "artifacts", &artifacts); err != nil {
 		return nil, err
@@ -49,14 +50,14 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 	for _, p := range slices.Backward(artifacts) {
 		if clean, err := files.Clean(p); err == nil && !s.files[page.TrimSlash(clean)] {
 			s.files[page.TrimSlash(clean)] = true
-			s.list = append(s.list, b.file(clean))
+			s.list = append(s.list, b.File(clean))
 		}
 	}
 	v := &conversation{turns: b, gaps: map[string]*views.Gap{}}
 	if _, err := v.fill(snap.Messages, extent{at: at}); err != nil {
 		return nil, err
 	}
-	s.turns = b.turns
+	s.turns = b.Turns
 	for i := range s.turns {
 		s.turns[i].Gap = v.gaps[s.turns[i].ID]
 	}
@@ -121,7 +122,7 @@ func (u *UI) sharedFile(c echo.Context) error {
 		return err
 	}
 	view, err := u.fileView(page.Localized(c),
-		&conversation{thread: store.Thread{ID: s.Thread}, turns: newBuilder(s.Thread, u.describer(s.Thread))}, file)
+		&conversation{thread: store.Thread{ID: s.Thread}, turns: turns.New(s.Thread, u.describer(s.Thread))}, file)
 	if err != nil {
 		return err
 	}

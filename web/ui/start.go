@@ -14,6 +14,7 @@ import (
 	"fawn/uploads"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/turns"
 )
 
 // Why a message is refused although nothing is broken.
@@ -108,7 +109,7 @@ func (u *UI) message(c echo.Context, thread string, v *conversation, text string
 	if err != nil {
 		return nil, err
 	}
-	if blank(text) && len(waiting) == 0 {
+	if turns.Blank(text) && len(waiting) == 0 {
 		return nil, errEmpty
 	}
 	kwargs := map[string]any{}

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,11 +8,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
-	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // maxStepBody is how much of an output the details of a step show, in bytes.
@@ -43,11 +42,11 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 		return plain(c, output)
 	}
 	if step.Tool == "task" {
-		_, output = helperResult(output)
+		_, output = turns.HelperResult(output)
 	}
 	body := views.StepBody{Thread: id, Step: step, Cut: len(output) > maxStepBody}
 	body.Step.Output = page.Head(output, maxStepBody)
-	body.Step.Web = withText(body.Step.Web, body.Step.Output)
+	body.Step.Web = turns.WithText(body.Step.Web, body.Step.Output)
 	if step.Tool == "task" {
 		if body.Trail, err = u.trailOf(c, id, step, messages); err != nil {
 			return err
@@ -57,9 +56,9 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 		body.Step.Error, body.Step.Output = body.Step.Output, ""
 	}
 	if step.Tool == "present_files" && step.State == views.StepDone {
-		b := newBuilder(id, u.describer(id))
+		b := turns.New(id, u.describer(id))
 		var turn views.Turn
-		b.present(&turn, presented(step.Args))
+		b.Present(&turn, turns.Presented(step.Args))
 		body.Files = turn.Files
 	}
 	if body.Cut {
@@ -84,18 +83,18 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 		if m.Type != agent.TypeAI {
 			continue
 		}
-		for _, call := range messageCalls(m) {
-			if stepID(m.ID, call.id) != name {
+		for _, call := range turns.MessageCalls(m) {
+			if turns.StepID(m.ID, call.Id) != name {
 				continue
 			}
-			step = views.Step{ID: name, ThreadID: thread, Kind: views.StepTool, State: views.StepRun, Tool: call.name,
-				Args: call.args}
+			step = views.Step{ID: name, ThreadID: thread, Kind: views.StepTool, State: views.StepRun, Tool: call.Name,
+				Args: call.Args}
 			for _, r := range messages[i+1:] {
 				if r.Type == agent.TypeAI {
 					break
 				}
-				if r.Type == agent.TypeTool && r.ToolCallID == call.id {
-					finish(&step, r)
+				if r.Type == agent.TypeTool && r.ToolCallID == call.Id {
+					turns.Finish(&step, r)
 					return step, r.Content.String(), true
 				}
 			}
@@ -108,9 +107,9 @@ func findStep(thread, name string, messages []*agent.Message) (step views.Step, 
 // callOf is the message and the id of the call that a step shows.
 func callOf(name string, messages []*agent.Message) (message, id string, ok bool) {
 	for _, m := range slices.Backward(messages) {
-		for _, call := range messageCalls(m) {
-			if m.Type == agent.TypeAI && stepID(m.ID, call.id) == name {
-				return m.ID, call.id, true
+		for _, call := range turns.MessageCalls(m) {
+			if m.Type == agent.TypeAI && turns.StepID(m.ID, call.Id) == name {
+				return m.ID, call.Id, true
 			}
 		}
 	}
@@ -175,22 +174,9 @@ func (u *UI) messages(c echo.Context, thread string) ([]*agent.Message, error) {
 		return nil, err
 	}
 	for _, ev := range events {
-		if m := resultOf(ev); m != nil {
+		if m := turns.ResultOf(ev); m != nil {
 			list = append(list, m)
 		}
 	}
 	return list, nil
-}
-
-// resultOf is the tool message of a finished call, or nil.
-func resultOf(ev runs.Event) *agent.Message {
-	var end runs.ToolEnd
-	if ev.Kind != runs.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {
-		return nil
-	}
-	m, err := agent.ParseMessage(end.Message)
-	if err != nil {
-		return nil
-	}
-	return m
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent/llm/offline"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -79,8 +78,8 @@ func (v *conversation) attached() map[string]int64 {
 	for _, f := range v.told {
 		sent[f.Filename] = f.Size
 	}
-	for i := range v.turns.turns {
-		if user := v.turns.turns[i].User; user != nil {
+	for i := range v.turns.Turns {
+		if user := v.turns.Turns[i].User; user != nil {
 			for _, f := range user.Files {
 				sent[f.Name] = f.Bytes
 			}
@@ -139,19 +138,6 @@ func (u *UI) waiting(ctx context.Context, thread string, sent map[string]int64) 
 		}
 	}
 	return out, nil
-}
-
-// modelLabel is what people call a model that its provider calls name.
-func (u *UI) modelLabel(name string) string {
-	if name == offline.Name {
-		return views.OfflineModel
-	}
-	for _, m := range u.Config.Current().File.Models {
-		if name == cmp.Or(m.Model, m.Name) {
-			return cmp.Or(m.DisplayName, m.Name)
-		}
-	}
-	return name
 }
 
 // see remembers that the reader looks at a thread. That it could not be stored is no reason

@@ -1,41 +1,20 @@
 package ui
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent/middleware"
 	"fawn/memory"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/ui/page"
 	"fawn/web/ui/settings"
+	"fawn/web/ui/turns"
 )
-
-// usedMemories is how many memories a run was told, and their ids as far as its metadata has room.
-func usedMemories(r store.Run) (n int, ids []string) {
-	var meta map[string]json.RawMessage
-	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
-		return 0, nil
-	}
-	var said string
-	if json.Unmarshal(meta[middleware.MemoryKey], &said) != nil {
-		return 0, nil
-	}
-	count, list, _ := strings.Cut(said, " ")
-	n, err := strconv.Atoi(count)
-	if err != nil || n < 0 {
-		return 0, nil
-	}
-	ids = strings.Fields(list)
-	return n, ids[:min(n, len(ids))]
-}
 
 // threadMemory is GET /ui/threads/:id/memory: what a chat has to do with memory. With run it
 // is about the memories that the answer of that run used.
@@ -82,7 +61,7 @@ func (u *UI) answerMemories(c echo.Context, p *views.ThreadMemoryPage, t store.T
 	if r.ThreadID != t.ID {
 		return store.ErrNotFound
 	}
-	n, ids := usedMemories(r)
+	n, ids := turns.UsedMemories(r)
 	for _, id := range ids {
 		if strings.HasPrefix(id, memory.SummaryID) {
 			p.Summary = true

@@ -1,8 +1,8 @@
 // Package ui answers browsers: pages, the forms on them, and the live stream of a page. Here are
 // those of conversations; the packages below have the others, and package page what they share.
 //
-// A handler reads the store and the runs, maps what it read to view models (turn.go and
-// runinfo.go hold that mapping) and hands them to the components of package views. Every
+// A handler reads the store and the runs, maps what it read to view models (package turns
+// has that mapping) and hands them to the components of package views. Every
 // action is a plain form that ends in a redirect; the page's script asks for the same
 // action with "X-Fawn: 1" and gets a views.Frame as JSON.
 //
@@ -34,6 +34,8 @@ import (
 	"fawn/web/openapi"
 	"fawn/web/ui/account"
 	"fawn/web/ui/agents"
+	"fawn/web/ui/chats"
+	"fawn/web/ui/insight"
 	"fawn/web/ui/page"
 	"fawn/web/ui/settings"
 	"fawn/web/ui/tasks"
@@ -73,17 +75,17 @@ type Deps struct {
 }
 
 // UI is the set of page handlers: those of conversations, and of the packages below. It holds no
-// state of its own but counters, what can still be had back after a deletion, and what pages that
-// follow a run share.
+// state of its own but counters and what pages that follow a run share.
 type UI struct {
 	Deps
 	account  *account.Handlers
 	settings *settings.Handlers
 	agents   *agents.Handlers
+	chats    *chats.Handlers
+	insight  *insight.Handlers
 	tasks    *tasks.Handlers
 
 	streams httpx.Limiter
-	trash   *trash
 	zips    chan struct{} // holds one for each archive of files that is being made
 	tick    time.Duration
 
@@ -92,6 +94,9 @@ type UI struct {
 
 	suggesting turnstile // threads whose follow-ups are being made
 }
+
+// EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.
+func (u *UI) EmptyTrash(ctx context.Context) { u.chats.EmptyTrash(ctx) }
 
 // Providers are the services that people can sign in with, for clients of the API.
 func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
@@ -113,7 +118,7 @@ func New(d Deps) (*UI, error) {
 	if d.Fetch == nil {
 		d.Fetch = fetch.Client()
 	}
-	u := &UI{Deps: d, trash: newTrash(), zips: make(chan struct{}, maxZips), tick: tick,
+	u := &UI{Deps: d, zips: make(chan struct{}, maxZips), tick: tick,
 		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}
 	var err error
 	if u.account, err = account.New(d.Site, d.SSO); err != nil {
@@ -123,6 +128,8 @@ func New(d Deps) (*UI, error) {
 		Memory: d.Memory, Documents: d.Documents, Backups: d.Backups, Version: d.Version, Discover: llm.Discover})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
+	u.chats = chats.New(d.Site, u.runsCommands)
+	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
 	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents}
 	return u, nil
 }

@@ -16,6 +16,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
 )
 
 // versions tells turns that were told more than once which of the tellings they are. bases
@@ -43,7 +44,7 @@ func (u *UI) versions(ctx context.Context, v *conversation, snap store.Snapshot,
 			if row < 0 || len(list) < 2 {
 				continue
 			}
-			if t := v.turns.find(snap.Messages[row].ID); t != nil {
+			if t := v.turns.Find(snap.Messages[row].ID); t != nil {
 				t.Version = views.Version{N: i + 1, Of: len(list)}
 				if i > 0 {
 					t.Version.Prev = list[i-1].ID
@@ -52,16 +53,6 @@ func (u *UI) versions(ctx context.Context, v *conversation, snap store.Snapshot,
 					t.Version.Next = list[i+1].ID
 				}
 			}
-		}
-	}
-	return nil
-}
-
-// find is the turn with an id, nil without one.
-func (b *builder) find(id string) *views.Turn {
-	for i := range b.turns {
-		if b.turns[i].ID == id {
-			return &b.turns[i]
 		}
 	}
 	return nil
@@ -171,7 +162,7 @@ func rewrite(m map[string]json.RawMessage, text string) error {
 		}
 		content = kept
 	}
-	if blank(text) && len(kwargs.Files) == 0 {
+	if turns.Blank(text) && len(kwargs.Files) == 0 {
 		return errEmpty
 	}
 	var err error

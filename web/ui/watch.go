@@ -9,6 +9,7 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/markdown"
+	"fawn/web/ui/turns"
 )
 
 func (d *screen) put(how views.How, target string, c templ.Component) error {
@@ -119,7 +120,7 @@ func sameOrder(was, now []views.Step) bool {
 func sameCall(a, b *views.Step) bool {
 	return a.State == b.State && a.Since.Equal(b.Since) && a.Elapsed == b.Elapsed && a.Tool == b.Tool &&
 		bytes.Equal(a.Args, b.Args) &&
-		sameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes &&
+		turns.SameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes &&
 		a.Lines == b.Lines && a.Error == b.Error && a.Exit == b.Exit
 }
 
@@ -159,5 +160,5 @@ func sameEnd(a, b *views.Turn) bool {
 		a.ReqCut == b.ReqCut && a.Blind == b.Blind && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens && a.Run == b.Run &&
 		a.Rating == b.Rating && a.Model == b.Model &&
 		a.Last == b.Last && a.Version == b.Version && a.Next.Ask == b.Next.Ask && slices.Equal(a.Next.List, b.Next.List) &&
-		answer(a) == answer(b) && failure(a) == failure(b) && slices.EqualFunc(a.Questions, b.Questions, sameQuestion)
+		answer(a) == answer(b) && failure(a) == failure(b) && slices.EqualFunc(a.Questions, b.Questions, turns.SameQuestion)
 }

@@ -1,4 +1,4 @@
-package ui
+package chats
 
 import (
 	"net/http"
@@ -15,7 +15,7 @@ const paletteRows = 8
 
 // palette is GET /ui/palette: the content of the dialog; with q only its list for those
 // words, with keys the list of shortcuts.
-func (u *UI) palette(c echo.Context) error {
+func (h *Handlers) palette(c echo.Context) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), ""))
 	}
@@ -23,11 +23,11 @@ func (u *UI) palette(c echo.Context) error {
 	if c.QueryParam("keys") != "" {
 		return page.HTML(c, http.StatusOK, page.InLang(lang, layout.KeyList()))
 	}
-	found, err := u.findChats(c)
+	found, err := h.findChats(c)
 	if err != nil {
 		return err
 	}
-	p := views.Palette{Query: found.Query, Who: u.Who(c), InChat: c.QueryParam("chat") != ""}
+	p := views.Palette{Query: found.Query, Who: h.Who(c), InChat: c.QueryParam("chat") != ""}
 	for _, r := range found.Rows[:min(len(found.Rows), paletteRows)] {
 		p.Chats = append(p.Chats, r.ThreadRow)
 	}

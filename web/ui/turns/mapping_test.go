@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"encoding/json"
@@ -80,14 +80,14 @@ func TestMessagesBecomeTurns(t *testing.T) {
 			`,{"type":"tool","tool_call_id":"c1","content":"x"}]`, "user(q) present_files:done file(mnt/user-data/outputs/a)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBuilder("t", func(p string) views.File { return views.File{Path: strings.TrimPrefix(p, "/")} })
+			b := New("t", func(p string) views.File { return views.File{Path: strings.TrimPrefix(p, "/")} })
 			for _, m := range messages(t, c.messages) {
-				b.add(m)
+				b.Add(m)
 			}
-			for i := range b.turns {
-				settle(&b.turns[i], nil)
+			for i := range b.Turns {
+				Settle(&b.Turns[i], nil)
 			}
-			if got := sketch(b.turns); got != c.want {
+			if got := sketch(b.Turns); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -122,7 +122,7 @@ func TestRunsSettleTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			turn := views.Turn{Trail: views.Trail{Steps: []views.Step{{State: views.StepRun}, {State: views.StepDone}}}}
-			settle(&turn, c.runs)
+			Settle(&turn, c.runs)
 			kind := views.FailureKind("")
 			if turn.Failure != nil {
 				kind = turn.Failure.Kind
@@ -138,7 +138,7 @@ func TestRunsSettleTurns(t *testing.T) {
 }
 
 func TestRunsFindTheirTurn(t *testing.T) {
-	spans := []span{{"a", 0}, {"b", 4}, {"c", 6}}
+	spans := []Span{{"a", 0}, {"b", 4}, {"c", 6}}
 	for name, c := range map[string]struct {
 		kwargs string
 		before int
@@ -156,7 +156,7 @@ func TestRunsFindTheirTurn(t *testing.T) {
 		"input without words": {`{"input":{"title":"x"}}`, 5, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := turnOf(input.Of(store.Run{Kwargs: json.RawMessage(c.kwargs)}), c.before, spans); got != c.want {
+			if got := TurnOf(input.Of(store.Run{Kwargs: json.RawMessage(c.kwargs)}), c.before, spans); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -201,11 +201,11 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 		reasoning, text, args = strings.ToValidUTF8(reasoning, ""), strings.ToValidUTF8(text, ""), strings.ToValidUTF8(args, "")
 		file := func(string) views.File { return views.File{} }
 		human := &agent.Message{ID: "h", Type: agent.TypeHuman, Content: agent.Text("q")}
-		live, fresh := newBuilder("t", file), newBuilder("t", file)
-		live.add(human)
-		fresh.add(human)
+		live, fresh := New("t", file), New("t", file)
+		live.Add(human)
+		fresh.Add(human)
 		msg := &runs.Msg{ID: "m"}
-		live.event(runs.Event{Kind: runs.KindMessage, Msg: msg})
+		live.Event(runs.Event{Kind: runs.KindMessage, Msg: msg})
 		var c agent.Collector
 		feed := func(kind runs.Kind, s string) {
 			for len(s) > 0 {
@@ -221,8 +221,8 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 					c.Add(agent.Chunk{Calls: []agent.CallDelta{d}})
 					ev.Data, _ = json.Marshal(d)
 				}
-				live.event(ev)
-				live.sync()
+				live.Event(ev)
+				live.Sync()
 				s = s[n:]
 			}
 		}
@@ -236,13 +236,13 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		live.event(runs.Event{Kind: runs.KindStep, Step: &runs.StepData{Messages: []json.RawMessage{body}}})
+		live.Event(runs.Event{Kind: runs.KindStep, Step: &runs.StepData{Messages: []json.RawMessage{body}}})
 		stored, err := agent.ParseMessage(body)
 		if err != nil {
 			t.Skip()
 		}
-		fresh.add(stored)
-		if got, want := sketch(live.turns), sketch(fresh.turns); got != want {
+		fresh.Add(stored)
+		if got, want := sketch(live.Turns), sketch(fresh.Turns); got != want {
 			t.Errorf("live  %s\nfresh %s", got, want)
 		}
 	})

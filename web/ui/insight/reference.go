@@ -1,4 +1,4 @@
-package ui
+package insight
 
 import (
 	"net/http"
@@ -13,13 +13,13 @@ import (
 )
 
 // reference is GET /docs.
-func (u *UI) reference(c echo.Context) error {
-	shell, err := u.Shell(c, views.NavNone, "")
+func (h *Handlers) reference(c echo.Context) error {
+	shell, err := h.Shell(c, views.NavNone, "")
 	if err != nil {
 		return err
 	}
-	return page.HTML(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: u.Version,
-		Groups: routeGroups(u.Spec())}))
+	return page.HTML(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: h.Version,
+		Groups: routeGroups(h.Spec())}))
 }
 
 func routeGroups(s openapi.Spec) []views.RouteGroup {

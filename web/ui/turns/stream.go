@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"bytes"
@@ -42,14 +42,14 @@ type openCall struct {
 	path     string        // of that file
 }
 
-// event folds one event of a run into the turns. Text is taken over by sync, once for many
+// Event folds one event of a run into the turns. Text is taken over by sync, once for many
 // events.
-func (b *builder) event(ev runs.Event) {
-	if ofHelper(ev) {
+func (b *Builder) Event(ev runs.Event) {
+	if OfHelper(ev) {
 		return
 	}
 	if ev.Kind != runs.KindCustom {
-		b.retry = nil
+		b.Retry = nil
 	}
 	change := b.under.Take(ev)
 	switch ev.Kind {
@@ -62,7 +62,7 @@ func (b *builder) event(ev runs.Event) {
 	case runs.KindToolOutput:
 		b.output(ev.Data)
 	case runs.KindToolResult:
-		if m := resultOf(ev); m != nil {
+		if m := ResultOf(ev); m != nil {
 			b.addResult(m)
 		}
 	case runs.KindCustom:
@@ -78,18 +78,18 @@ func (b *builder) event(ev runs.Event) {
 	}
 }
 
-// ofHelper is the one rule for what happens inside a helper: the page shows the helper by the
+// OfHelper is the one rule for what happens inside a helper: the page shows the helper by the
 // call that asked for it and by the notices of that call, not by its own conversation.
-func ofHelper(ev runs.Event) bool { return ev.NS != "" }
+func OfHelper(ev runs.Event) bool { return ev.NS != "" }
 
 // withdraw folds away what is shown of the open message: a crash cut it off, and the run
 // says it again.
-func (b *builder) withdraw() {
+func (b *Builder) withdraw() {
 	o := b.open
 	if o == nil {
 		return
 	}
-	b.sync()
+	b.Sync()
 	begun := o.begun
 	b.drop()
 	text := strings.TrimSpace(o.sofar.Reasoning() + "\n\n" + o.sofar.Text())
@@ -103,7 +103,7 @@ func (b *builder) withdraw() {
 }
 
 // delta adds a piece to a message, unless the page does not know where it began.
-func (b *builder) delta(o *openMessage, ev runs.Event) {
+func (b *Builder) delta(o *openMessage, ev runs.Event) {
 	if o == nil || o != b.open {
 		return
 	}
@@ -141,8 +141,8 @@ func (o *openMessage) call(d agent.CallDelta) *openCall {
 	return c
 }
 
-// sync shows what came of the open message since the last time.
-func (b *builder) sync() {
+// Sync shows what came of the open message since the last time.
+func (b *Builder) Sync() {
 	o := b.open
 	if o == nil || !o.dirty {
 		return
@@ -154,12 +154,12 @@ func (b *builder) sync() {
 			continue // not known yet what it does
 		}
 		id := c.id
-		if id == "" || slices.ContainsFunc(d.calls, func(k call) bool { return k.id == id }) {
+		if id == "" || slices.ContainsFunc(d.calls, func(k Call) bool { return k.Id == id }) {
 			id = agentCallID(o.id, c.index)
 		}
-		d.calls = append(d.calls, call{id, c.name, c.shown()})
+		d.calls = append(d.calls, Call{id, c.name, c.shown()})
 	}
-	if blank(d.reasoning) && blank(d.text) && len(d.calls) == 0 {
+	if Blank(d.reasoning) && Blank(d.text) && len(d.calls) == 0 {
 		return
 	}
 	t := b.turn(o.id)
@@ -171,7 +171,7 @@ func (b *builder) sync() {
 }
 
 // drop takes back what is shown of a message that was never stored.
-func (b *builder) drop() {
+func (b *Builder) drop() {
 	o := b.open
 	b.open = nil
 	if o == nil || !o.begun {
@@ -185,28 +185,28 @@ func (b *builder) drop() {
 }
 
 // step takes over what a finished step stored.
-func (b *builder) step(s *runs.StepData) {
+func (b *Builder) step(s *runs.StepData) {
 	if at, ok := checkpointTime(s.Checkpoint); ok {
-		b.since = at
+		b.Since = at
 	}
 	for _, body := range s.Messages {
 		if m, err := agent.ParseMessage(body); err == nil {
-			b.add(m)
+			b.Add(m)
 		}
 	}
 	b.drop()
 }
 
 // output adds what a running tool printed.
-func (b *builder) output(data json.RawMessage) {
+func (b *Builder) output(data json.RawMessage) {
 	var out struct {
 		ID     string `json:"id"`
 		Output string `json:"output"`
 	}
-	if json.Unmarshal(data, &out) != nil || len(b.turns) == 0 {
+	if json.Unmarshal(data, &out) != nil || len(b.Turns) == 0 {
 		return
 	}
-	t := &b.turns[len(b.turns)-1]
+	t := &b.Turns[len(b.Turns)-1]
 	for i := range t.Trail.Steps {
 		if s := &t.Trail.Steps[i]; s.Kind == views.StepTool && s.ID == b.calls[out.ID] && s.State == views.StepRun {
 			s.Output = page.Tail(s.Output+out.Output, maxStepOutput)

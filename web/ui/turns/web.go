@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"encoding/json"
@@ -37,8 +37,8 @@ func webOf(m *agent.Message) *views.Web {
 	return w
 }
 
-// withText adds what the output of a step says of the pages.
-func withText(w *views.Web, output string) *views.Web {
+// WithText adds what the output of a step says of the pages.
+func WithText(w *views.Web, output string) *views.Web {
 	if w == nil {
 		return nil
 	}
@@ -71,7 +71,7 @@ func withText(w *views.Web, output string) *views.Web {
 }
 
 // number takes the numbers that a result gave its pages.
-func (b *builder) number(t *views.Turn, w *views.Web) {
+func (b *Builder) number(t *views.Turn, w *views.Web) {
 	if w == nil {
 		return
 	}

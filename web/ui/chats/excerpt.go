@@ -1,4 +1,4 @@
-package ui
+package chats
 
 import (
 	"encoding/json"
@@ -17,9 +17,9 @@ const (
 	excerptLength = 160 // characters in all
 )
 
-// excerpt tells whether a stored message that people see has all the words, and shows the
+// Excerpt tells whether a stored message that people see has all the words, and shows the
 // place of the longest.
-func excerpt(body []byte, words []string) (string, bool) {
+func Excerpt(body []byte, words []string) (string, bool) {
 	m := new(agent.Message)
 	if json.Unmarshal(body, m) != nil || m.Type != agent.TypeAI && !m.Genuine() {
 		return "", false

@@ -1,4 +1,4 @@
-package ui
+package chats
 
 import (
 	"context"
@@ -25,17 +25,16 @@ const (
 // errLate means that what was deleted is gone for good.
 var errLate = errors.New("the time to undo this is over")
 
-// trash keeps what was deleted until its time is up. The rows of the threads say what is in
+// Trash keeps what was deleted until its time is up. The rows of the threads say what is in
 // it, so a stop of the server changes nothing.
 type trash struct {
-	keep time.Duration
 	wake chan struct{} // holds one
 
 	mu   sync.Mutex
 	last time.Time // moment of the last deletion
 }
 
-func newTrash() *trash { return &trash{keep: trashTime, wake: make(chan struct{}, 1)} }
+func newTrash() *trash { return &trash{wake: make(chan struct{}, 1)} }
 
 // moment is that of a deletion, which no other one has.
 func (t *trash) moment() time.Time {
@@ -52,10 +51,10 @@ func (t *trash) moment() time.Time {
 // discard ends the runs of threads and puts them into the trash. Threads that are not there
 // are left out; ErrNotFound when none is there. What was taken before an error is in the
 // trash, too.
-func (u *UI) discard(ctx context.Context, threads []string) (token string, err error) {
-	at, n := u.trash.moment(), 0
+func (h *Handlers) discard(ctx context.Context, threads []string) (token string, err error) {
+	at, n := h.trash.moment(), 0
 	for _, id := range threads {
-		err = u.discardOne(ctx, id, at)
+		err = h.discardOne(ctx, id, at)
 		if err == nil {
 			n++
 		} else if !errors.Is(err, store.ErrNotFound) {
@@ -66,7 +65,7 @@ func (u *UI) discard(ctx context.Context, threads []string) (token string, err e
 		return "", err
 	}
 	select {
-	case u.trash.wake <- struct{}{}:
+	case h.trash.wake <- struct{}{}:
 	default:
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -75,23 +74,23 @@ func (u *UI) discard(ctx context.Context, threads []string) (token string, err e
 	return page.UndoToken(at), err
 }
 
-func (u *UI) discardOne(ctx context.Context, thread string, at time.Time) error {
-	if _, err := u.OwnThread(ctx, thread); err != nil {
+func (h *Handlers) discardOne(ctx context.Context, thread string, at time.Time) error {
+	if _, err := h.OwnThread(ctx, thread); err != nil {
 		return err
 	}
-	if err := u.Runs.CancelAll(ctx, thread); err != nil {
+	if err := h.Runs.CancelAll(ctx, thread); err != nil {
 		return err
 	}
-	return u.DB.Discard(ctx, principal.Owner(ctx), thread, at)
+	return h.DB.Discard(ctx, principal.Owner(ctx), thread, at)
 }
 
 // restore takes back a deletion. errLate when it is too late for that.
-func (u *UI) restore(ctx context.Context, token string) ([]string, error) {
+func (h *Handlers) restore(ctx context.Context, token string) ([]string, error) {
 	at, ok := page.DeletionOf(token)
 	if !ok {
 		return nil, errLate
 	}
-	threads, err := u.DB.Restore(ctx, principal.Owner(ctx), at, u.trash.keep)
+	threads, err := h.DB.Restore(ctx, principal.Owner(ctx), at, h.Keep)
 	if err == nil && len(threads) == 0 {
 		err = errLate
 	}
@@ -99,13 +98,13 @@ func (u *UI) restore(ctx context.Context, token string) ([]string, error) {
 }
 
 // EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.
-func (u *UI) EmptyTrash(ctx context.Context) {
+func (h *Handlers) EmptyTrash(ctx context.Context) {
 	for ctx.Err() == nil {
-		threads, wait, err := u.DB.Overdue(ctx, u.trash.keep)
+		threads, wait, err := h.DB.Overdue(ctx, h.Keep)
 		if err != nil && ctx.Err() == nil {
-			u.Log.Error("deleted threads could not be listed", "err", err)
+			h.Log.Error("deleted threads could not be listed", "err", err)
 		}
-		if err != nil || !u.purge(ctx, threads) {
+		if err != nil || !h.purge(ctx, threads) {
 			wait = trashRetry
 		}
 		if wait == 0 {
@@ -114,7 +113,7 @@ func (u *UI) EmptyTrash(ctx context.Context) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-		case <-u.trash.wake:
+		case <-h.trash.wake:
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -122,16 +121,16 @@ func (u *UI) EmptyTrash(ctx context.Context) {
 }
 
 // purge removes threads for good and tells whether all are gone.
-func (u *UI) purge(ctx context.Context, threads []string) bool {
+func (h *Handlers) purge(ctx context.Context, threads []string) bool {
 	all := true
 	for _, id := range threads {
-		err := u.Runs.DeleteThread(ctx, id)
+		err := h.Runs.DeleteThread(ctx, id)
 		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound) {
 			continue
 		}
 		all = false
 		if ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
-			u.Log.Warn("couldn't remove a deleted thread; it will be tried again", "thread", id, "err", err)
+			h.Log.Warn("couldn't remove a deleted thread; it will be tried again", "thread", id, "err", err)
 		}
 	}
 	return all

@@ -1,4 +1,6 @@
-package ui
+// Package turns makes turns, as pages show them, of messages and of the events of runs. Stored
+// messages and streamed ones give the same turns, which keeps a live page equal to a fresh one.
+package turns
 
 import (
 	"encoding/json"
@@ -14,46 +16,47 @@ import (
 	"fawn/views"
 )
 
-// builder turns messages into turns. Stored messages come in by add; the one that is being
+// Builder turns messages into turns. Stored messages come in by add; the one that is being
 // written comes in by the methods of stream.go and is replaced when add brings its stored
 // form. Both ways give the same turns, which is what keeps a live page equal to a fresh one.
-type builder struct {
+type Builder struct {
 	thread string
-	file   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
-	model  func(name string) string        // what people call a model that its provider calls name; nil keeps the name
-	window func(name, provider string) int // how many tokens a model reads, 0 is not known; nil leaves the gauge empty
+	File   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
+	Model  func(name string) string        // what people call a model that its provider calls name; nil keeps the name
+	Window func(name, provider string) int // how many tokens a model reads, 0 is not known; nil leaves the gauge empty
 
-	turns []views.Turn
+	Turns []views.Turn
 	from  int               // where the steps of the newest AI message begin
 	calls map[string]string // open calls of the newest AI message: call id -> step id
-	since time.Time         // when the step under way began
+	Since time.Time         // when the step under way began
 	under underway.Fold[*openMessage]
 	open  *openMessage // the newest of them: streamed and not stored yet
 
-	retry *views.Retry // the wait for the provider that the run is in, nil as a rule
+	Retry *views.Retry // the wait for the provider that the run is in, nil as a rule
 
 	writes *openCall // writes a file that is shown meanwhile; nil when there is none
 
 	numbers map[string]int // of pages that results brought; replaced, never changed
 
-	gauge views.Gauge       // of the newest answer
-	owner map[string]string // turns of messages
+	Gauge views.Gauge       // of the newest answer
+	Owner map[string]string // turns of messages
 }
 
-func newBuilder(thread string, file func(string) views.File) *builder {
-	return &builder{thread: thread, file: file, calls: map[string]string{}, owner: map[string]string{}}
+// New makes a Builder for a thread; file describes a file that a message names.
+func New(thread string, file func(string) views.File) *Builder {
+	return &Builder{thread: thread, File: file, calls: map[string]string{}, Owner: map[string]string{}}
 }
 
 // turn is the newest turn; a thread that does not begin with a person gets one of its own.
-func (b *builder) turn(id string) *views.Turn {
-	if len(b.turns) == 0 {
-		b.turns = append(b.turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers})
+func (b *Builder) turn(id string) *views.Turn {
+	if len(b.Turns) == 0 {
+		b.Turns = append(b.Turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers})
 	}
-	return &b.turns[len(b.turns)-1]
+	return &b.Turns[len(b.Turns)-1]
 }
 
-// add takes the next stored message.
-func (b *builder) add(m *agent.Message) {
+// Add takes the next stored message.
+func (b *Builder) Add(m *agent.Message) {
 	switch m.Type {
 	case agent.TypeHuman:
 		b.addHuman(m)
@@ -64,20 +67,20 @@ func (b *builder) add(m *agent.Message) {
 	case agent.TypeRemove:
 		b.remove(m.ID)
 	}
-	if n := len(b.turns); n > 0 {
-		b.owner[m.ID] = b.turns[n-1].ID
+	if n := len(b.Turns); n > 0 {
+		b.Owner[m.ID] = b.Turns[n-1].ID
 	}
 }
 
 // remove takes a message away again.
-func (b *builder) remove(id string) {
+func (b *Builder) remove(id string) {
 	b.drop()
 	if id == agent.RemoveAll {
-		b.turns = nil
+		b.Turns = nil
 	}
-	b.turns = slices.DeleteFunc(b.turns, func(t views.Turn) bool { return t.ID == id })
-	for i := range b.turns {
-		t := &b.turns[i]
+	b.Turns = slices.DeleteFunc(b.Turns, func(t views.Turn) bool { return t.ID == id })
+	for i := range b.Turns {
+		t := &b.Turns[i]
 		if t.Answer != nil && t.Answer.ID == id {
 			t.Answer = nil
 		}
@@ -86,28 +89,28 @@ func (b *builder) remove(id string) {
 			return s.ID == id || strings.HasPrefix(s.ID, id+".")
 		})
 	}
-	if n := len(b.turns); n > 0 {
-		b.from = len(b.turns[n-1].Trail.Steps)
+	if n := len(b.Turns); n > 0 {
+		b.from = len(b.Turns[n-1].Trail.Steps)
 	}
 }
 
-func (b *builder) addHuman(m *agent.Message) {
+func (b *Builder) addHuman(m *agent.Message) {
 	b.answered(m)
 	if !m.Genuine() || m.Flag("hide_from_ui") {
 		return
 	}
-	user := userMessage(m)
-	if n := len(b.turns); n > 0 && b.turns[n-1].ID == m.ID { // shown since it was sent
-		b.turns[n-1].User = &user
+	user := UserMessage(m)
+	if n := len(b.Turns); n > 0 && b.Turns[n-1].ID == m.ID { // shown since it was sent
+		b.Turns[n-1].User = &user
 		return
 	}
-	b.turns = append(b.turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone, Numbers: b.numbers})
+	b.Turns = append(b.Turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone, Numbers: b.numbers})
 	b.from, b.calls = 0, map[string]string{}
 }
 
 // addAnswer takes an AI message in the order people read it: thinking, words before the
 // calls, the calls; or, without calls, the answer.
-func (b *builder) addAnswer(m *agent.Message) {
+func (b *Builder) addAnswer(m *agent.Message) {
 	t := b.turn(m.ID)
 	b.drop()
 	if m.Flag(agent.ErrorFallback) { // the card of the failed run says it
@@ -115,14 +118,14 @@ func (b *builder) addAnswer(m *agent.Message) {
 	}
 	b.used(m)
 	if name, ok := m.Meta["model_name"].(string); ok && name != "" {
-		if t.Model = name; b.model != nil {
-			t.Model = b.model(name)
+		if t.Model = name; b.Model != nil {
+			t.Model = b.Model(name)
 		}
 	}
 	reasoning, _ := m.Kwargs["reasoning_content"].(string)
 	text := m.Content.String()
-	calls := messageCalls(m)
-	if blank(reasoning) && blank(text) && len(calls) == 0 {
+	calls := MessageCalls(m)
+	if Blank(reasoning) && Blank(text) && len(calls) == 0 {
 		return
 	}
 	b.begin(t, m.ID)
@@ -131,7 +134,7 @@ func (b *builder) addAnswer(m *agent.Message) {
 
 // begin makes room for an AI message with something to see: the answer before it was not
 // the last word and joins the trail.
-func (b *builder) begin(t *views.Turn, id string) {
+func (b *Builder) begin(t *views.Turn, id string) {
 	if t.Answer != nil && t.Answer.ID != id {
 		t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: t.Answer.ID, ThreadID: b.thread, Kind: views.StepNote,
 			State: views.StepDone, Text: t.Answer.Text})
@@ -144,26 +147,26 @@ func (b *builder) begin(t *views.Turn, id string) {
 type draft struct {
 	id              string
 	reasoning, text string
-	calls           []call
+	calls           []Call
 	growing         bool
 }
 
-// call is a tool call of a draft.
-type call struct {
-	id, name string
-	args     json.RawMessage
+// Call is a tool call of a draft.
+type Call struct {
+	Id, Name string
+	Args     json.RawMessage
 }
 
 // write puts a draft in place of what was shown of it before.
-func (b *builder) write(t *views.Turn, d draft) {
+func (b *Builder) write(t *views.Turn, d draft) {
 	steps := t.Trail.Steps[:b.from]
-	said := !blank(d.text)
-	if !blank(d.reasoning) {
+	said := !Blank(d.text)
+	if !Blank(d.reasoning) {
 		thinking := d.growing && !said && len(d.calls) == 0
 		s := views.Step{ID: d.id, ThreadID: b.thread, Kind: views.StepReasoning, State: views.StepDone,
 			Text: d.reasoning}
 		if thinking {
-			s.State, s.Open, s.Since = views.StepRun, true, b.since
+			s.State, s.Open, s.Since = views.StepRun, true, b.Since
 		}
 		steps = append(steps, s)
 	}
@@ -176,18 +179,18 @@ func (b *builder) write(t *views.Turn, d draft) {
 		t.Answer = &views.Answer{ID: d.id, Text: d.text, Open: d.growing}
 	}
 	for _, c := range d.calls {
-		id := stepID(d.id, c.id)
-		b.calls[c.id] = id
+		id := StepID(d.id, c.Id)
+		b.calls[c.Id] = id
 		steps = append(steps, views.Step{ID: id, ThreadID: b.thread, Kind: views.StepTool, State: views.StepRun,
-			Since: b.since, Tool: c.name, Args: c.args})
+			Since: b.Since, Tool: c.Name, Args: c.Args})
 	}
 	t.Trail.Steps = steps
 }
 
 // addResult closes the step of a tool message's call.
-func (b *builder) addResult(m *agent.Message) {
+func (b *Builder) addResult(m *agent.Message) {
 	id, ok := b.calls[m.ToolCallID]
-	if !ok || len(b.turns) == 0 {
+	if !ok || len(b.Turns) == 0 {
 		return
 	}
 	t := b.turn(m.ID)
@@ -196,7 +199,7 @@ func (b *builder) addResult(m *agent.Message) {
 		if s.Kind != views.StepTool || s.ID != id {
 			continue
 		}
-		finish(s, m)
+		Finish(s, m)
 		b.number(t, s.Web)
 		if s.Tool == writeTool {
 			b.writes = nil
@@ -205,14 +208,14 @@ func (b *builder) addResult(m *agent.Message) {
 			b.ask(t, q)
 		}
 		if s.Tool == "present_files" && s.State == views.StepDone {
-			b.present(t, presented(s.Args))
+			b.Present(t, Presented(s.Args))
 		}
 		return
 	}
 }
 
-// present adds cards of files to a turn, each once.
-func (b *builder) present(t *views.Turn, paths []string) {
+// Present adds cards of files to a turn, each once.
+func (b *Builder) Present(t *views.Turn, paths []string) {
 	for _, p := range paths {
 		clean, err := files.Clean(p)
 		if err != nil {
@@ -226,12 +229,12 @@ func (b *builder) present(t *views.Turn, paths []string) {
 		if twice {
 			continue
 		}
-		t.Files = append(t.Files, b.file(clean))
+		t.Files = append(t.Files, b.File(clean))
 	}
 }
 
-// userMessage maps what a person sent.
-func userMessage(m *agent.Message) views.UserMessage {
+// UserMessage maps what a person sent.
+func UserMessage(m *agent.Message) views.UserMessage {
 	v := views.UserMessage{ID: m.ID, Text: m.Content.String()}
 	list, _ := m.Kwargs["files"].([]any)
 	for _, raw := range list {
@@ -253,4 +256,24 @@ func userMessage(m *agent.Message) views.UserMessage {
 	return v
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// Blank tells whether a text has nothing to show.
+func Blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// used notes how much of its model's window an answer and its request filled.
+func (b *Builder) used(m *agent.Message) {
+	if m.Usage == nil || m.Usage.Total == 0 || b.Window == nil {
+		return
+	}
+	provider, _ := m.Meta["model_name"].(string)
+	b.Gauge = views.Gauge{Tokens: m.Usage.Total, Window: b.Window(m.Usage.Model, provider)}
+}
+
+// Find is the turn with an id, nil without one.
+func (b *Builder) Find(id string) *views.Turn {
+	for i := range b.Turns {
+		if b.Turns[i].ID == id {
+			return &b.Turns[i]
+		}
+	}
+	return nil
+}

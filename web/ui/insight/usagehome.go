@@ -1,4 +1,4 @@
-package ui
+package insight
 
 import (
 	"cmp"
@@ -26,30 +26,30 @@ const dearChats = 10
 
 // usageHome is GET /workspace/usage: what everything of the reader's took, by day, model, agent and user.
 // Days are those of UTC.
-func (u *UI) usageHome(c echo.Context) error {
+func (h *Handlers) usageHome(c echo.Context) error {
 	ctx, owner := c.Request().Context(), principal.Owner(c.Request().Context())
 	days, err := httpx.Int(c.QueryParams(), "days", usageDays, 1, 366)
 	if err != nil {
 		return err
 	}
 	p := views.UsageHome{Days: days}
-	if p.Shell, err = u.Shell(c, views.NavNone, ""); err != nil {
+	if p.Shell, err = h.Shell(c, views.NavNone, ""); err != nil {
 		return err
 	}
 	first := p.Shell.Now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
-	runs, err := u.DB.RunsByDay(ctx, owner, first, 0)
+	runs, err := h.DB.RunsByDay(ctx, owner, first, 0)
 	if err != nil {
 		return err
 	}
-	byDay, err := u.DB.SpentByDay(ctx, owner, first, 0)
+	byDay, err := h.DB.SpentByDay(ctx, owner, first, 0)
 	if err != nil {
 		return err
 	}
-	byModel, err := u.DB.SpentByModel(ctx, owner, first)
+	byModel, err := h.DB.SpentByModel(ctx, owner, first)
 	if err != nil {
 		return err
 	}
-	byAgent, err := u.DB.SpentByAgent(ctx, owner, first)
+	byAgent, err := h.DB.SpentByAgent(ctx, owner, first)
 	if err != nil {
 		return err
 	}
@@ -67,15 +67,15 @@ func (u *UI) usageHome(c echo.Context) error {
 		p.ByDay = append(p.ByDay, d)
 	}
 	for _, s := range byModel {
-		p.ByModel = merged(p.ByModel, asSpent(u.ownLabel(s.Model), s))
+		p.ByModel = merged(p.ByModel, asSpent(h.ownLabel(s.Model), s))
 	}
 	for _, s := range byAgent {
 		p.ByAgent = merged(p.ByAgent, asSpent(s.Caller, s))
 	}
-	if p.ByUser, err = u.spentByUser(ctx, first); err != nil {
+	if p.ByUser, err = h.spentByUser(ctx, first); err != nil {
 		return err
 	}
-	if err := u.budgets(ctx, &p); err != nil {
+	if err := h.budgets(ctx, &p); err != nil {
 		return err
 	}
 	return page.HTML(c, http.StatusOK, insight.Usage(p))
@@ -97,11 +97,11 @@ func merged(list []views.Spent, s views.Spent) []views.Spent {
 }
 
 // spentByUser is what everybody took, for whoever runs an installation with accounts.
-func (u *UI) spentByUser(ctx context.Context, since time.Time) (list []views.Spent, err error) {
-	if u.Accounts == nil || !u.Accounts.Required() || !principal.Of(ctx).Operator() {
+func (h *Handlers) spentByUser(ctx context.Context, since time.Time) (list []views.Spent, err error) {
+	if h.Accounts == nil || !h.Accounts.Required() || !principal.Of(ctx).Operator() {
 		return nil, nil
 	}
-	users, err := u.Accounts.List(ctx)
+	users, err := h.Accounts.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (u *UI) spentByUser(ctx context.Context, since time.Time) (list []views.Spe
 	for _, user := range users {
 		names[user.ID] = user.Email
 	}
-	spent, err := u.DB.SpentByUser(ctx, since)
+	spent, err := h.DB.SpentByUser(ctx, since)
 	for _, s := range spent {
 		list = merged(list, asSpent(cmp.Or(names[s.Caller], s.Caller), s))
 	}
@@ -117,8 +117,8 @@ func (u *UI) spentByUser(ctx context.Context, since time.Time) (list []views.Spe
 }
 
 // budgets adds the limits of runs and chats, and what chats have left.
-func (u *UI) budgets(ctx context.Context, p *views.UsageHome) error {
-	b := u.Config.Current().File.TokenBudget
+func (h *Handlers) budgets(ctx context.Context, p *views.UsageHome) error {
+	b := h.Config.Current().File.TokenBudget
 	if !b.Enabled {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (u *UI) budgets(ctx context.Context, p *views.UsageHome) error {
 	if _, limited := b.ThreadLeft(middleware.Spending{}); !limited {
 		return nil
 	}
-	dear, err := u.DB.SpentMost(ctx, principal.Owner(ctx), dearChats)
+	dear, err := h.DB.SpentMost(ctx, principal.Owner(ctx), dearChats)
 	for _, t := range dear {
 		left, _ := b.ThreadLeft(middleware.Spending{Tokens: int(t.Tokens), Money: t.Cost})
 		one := views.ChatBudget{Thread: t.Thread, Title: t.Title, Used: int(t.Tokens), Spent: price(t.Cost, t.Currency)}

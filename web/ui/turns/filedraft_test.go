@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"encoding/json"
@@ -79,21 +79,21 @@ func TestAFileIsShownOnlyWhileItIsWritten(t *testing.T) {
 		Args: `{"path": "../../../etc/passwd", "content": "x"}`}) {
 		t.Error("a path outside is shown")
 	}
-	b := &builder{writes: o.calls[0]}
-	w := b.writing()
-	if w.path != "mnt/user-data/outputs/a.py" || w.text != "print(" {
+	b := &Builder{writes: o.calls[0]}
+	w := b.Writing()
+	if w.Path != "mnt/user-data/outputs/a.py" || w.Text != "print(" {
 		t.Fatalf("%+v", w)
 	}
-	if g := growth(writing{}, w); g == nil || g.At != 0 || g.Text != "print(" {
+	if g := Growth(Writing{}, w); g == nil || g.At != 0 || g.Text != "print(" {
 		t.Errorf("%+v", g)
 	}
-	if g := growth(w, writing{path: w.path, text: "print(1)", units: 8}); g == nil || g.At != 6 || g.Text != "1)" {
+	if g := Growth(w, Writing{Path: w.Path, Text: "print(1)", units: 8}); g == nil || g.At != 6 || g.Text != "1)" {
 		t.Errorf("%+v", g)
 	}
-	if g := growth(w, writing{}); g == nil || g.At != -1 {
+	if g := Growth(w, Writing{}); g == nil || g.At != -1 {
 		t.Errorf("%+v", g)
 	}
-	if g := growth(w, w); g != nil {
+	if g := Growth(w, w); g != nil {
 		t.Errorf("%+v", g)
 	}
 }

@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent"
+	"fawn/agent/runs"
 	"fawn/agent/tools"
 	"fawn/views"
 	"fawn/web/ui/page"
@@ -20,9 +21,9 @@ const (
 	maxStepLine   = 300
 )
 
-// stepID names a tool call on the page. Models repeat the ids of calls and may write
+// StepID names a tool call on the page. Models repeat the ids of calls and may write
 // anything into them; the message makes them unique, and odd ones are hashed.
-func stepID(message, call string) string {
+func StepID(message, call string) string {
 	plain := len(call) <= 64 && strings.IndexFunc(call, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 	}) < 0
@@ -33,20 +34,20 @@ func stepID(message, call string) string {
 	return message + "." + call
 }
 
-// messageCalls are the calls of an AI message, broken ones last.
-func messageCalls(m *agent.Message) []call {
-	var list []call
+// MessageCalls are the calls of an AI message, broken ones last.
+func MessageCalls(m *agent.Message) []Call {
+	var list []Call
 	for _, c := range m.ToolCalls {
-		list = append(list, call{c.ID, c.Name, c.Args})
+		list = append(list, Call{c.ID, c.Name, c.Args})
 	}
 	for _, c := range m.Invalid {
-		list = append(list, call{c.ID, c.Name, json.RawMessage(c.Args)})
+		list = append(list, Call{c.ID, c.Name, json.RawMessage(c.Args)})
 	}
 	return list
 }
 
-// finish writes the result of a call into its step.
-func finish(s *views.Step, m *agent.Message) {
+// Finish writes the result of a call into its step.
+func Finish(s *views.Step, m *agent.Message) {
 	text := m.Content.String()
 	s.State, s.Since = views.StepDone, noTime
 	s.Bytes, s.Lines = int64(len(text)), lines(text)
@@ -66,7 +67,7 @@ func finish(s *views.Step, m *agent.Message) {
 		finishHelper(s, m, text)
 	case m.Status == "error":
 		s.State = views.StepFail
-		s.Error = firstLine(text)
+		s.Error = FirstLine(text)
 	case s.Tool == "bash" && exit != 0:
 		s.State, s.Exit = views.StepFail, int(exit)
 	}
@@ -107,14 +108,14 @@ func lines(s string) int {
 	return strings.Count(s, "\n") + 1
 }
 
-// firstLine is what fits on the card of a step.
-func firstLine(s string) string {
+// FirstLine is what fits on the card of a step.
+func FirstLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return page.Head(first, maxStepLine)
 }
 
-// presented are the paths in the arguments of present_files, in each form it reads.
-func presented(args json.RawMessage) []string {
+// Presented are the paths in the arguments of present_files, in each form it reads.
+func Presented(args json.RawMessage) []string {
 	var a map[string]json.RawMessage
 	if json.Unmarshal(args, &a) != nil {
 		return nil
@@ -130,4 +131,17 @@ func presented(args json.RawMessage) []string {
 		}
 	}
 	return nil
+}
+
+// ResultOf is the tool message of a finished call, or nil.
+func ResultOf(ev runs.Event) *agent.Message {
+	var end runs.ToolEnd
+	if ev.Kind != runs.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {
+		return nil
+	}
+	m, err := agent.ParseMessage(end.Message)
+	if err != nil {
+		return nil
+	}
+	return m
 }

@@ -1,4 +1,4 @@
-package ui
+package chats
 
 import (
 	"net/http"
@@ -29,12 +29,12 @@ const (
 )
 
 // chats is GET /workspace/chats.
-func (u *UI) chats(c echo.Context) error {
-	shell, err := u.Shell(c, views.NavChats, "")
+func (h *Handlers) chats(c echo.Context) error {
+	shell, err := h.Shell(c, views.NavChats, "")
 	if err != nil {
 		return err
 	}
-	list, err := u.findChats(c)
+	list, err := h.findChats(c)
 	if err != nil {
 		return err
 	}
@@ -43,19 +43,19 @@ func (u *UI) chats(c echo.Context) error {
 
 // threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
 // chats that have those words, and with before a page of it.
-func (u *UI) threadList(c echo.Context) error {
+func (h *Handlers) threadList(c echo.Context) error {
 	asked := c.QueryParams()
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chatsURL(asked.Get("q"), asked.Get("before")))
 	}
 	if !asked.Has("q") && !asked.Has("before") {
-		shell, err := u.Shell(c, views.NavNone, asked.Get("current"))
+		shell, err := h.Shell(c, views.NavNone, asked.Get("current"))
 		if err != nil {
 			return err
 		}
 		return page.HTML(c, http.StatusOK, page.InLang(shell.Lang, layout.ThreadList(shell)))
 	}
-	list, err := u.findChats(c)
+	list, err := h.findChats(c)
 	if err != nil {
 		return err
 	}
@@ -67,16 +67,16 @@ func (u *UI) threadList(c echo.Context) error {
 }
 
 // findChats reads the page of the list that a request asks for.
-func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
-	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now(), Restart: u.runsCommands()}
+func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
+	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now(), Restart: h.RunsCommands()}
 	l.Query = strings.TrimSpace(page.Head(page.PlainText(c.QueryParam("q")), maxQuery))
 	words := strings.Fields(l.Query)
 	words = words[:min(len(words), maxWords)]
 	at := position(c.QueryParam("before"))
 	l.Later = at.ID != ""
-	found, rest, err := u.DB.FindThreads(ctx,
+	found, rest, err := h.DB.FindThreads(ctx,
 		store.Find{Owner: principal.Owner(ctx), Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
-			Match: func(body []byte) (string, bool) { return excerpt(body, words) }})
+			Match: func(body []byte) (string, bool) { return Excerpt(body, words) }})
 	if err != nil {
 		return l, err
 	}
@@ -84,7 +84,7 @@ func (u *UI) findChats(c echo.Context) (views.ChatList, error) {
 	for i, f := range found {
 		threads[i] = f.Thread
 	}
-	rows, err := u.Rows(ctx, threads)
+	rows, err := h.Rows(ctx, threads)
 	if err != nil {
 		return l, err
 	}
@@ -136,7 +136,7 @@ func chatsURL(q, before string) string {
 }
 
 // removeMany is POST /ui/threads/delete.
-func (u *UI) removeMany(c echo.Context) error {
+func (h *Handlers) removeMany(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (u *UI) removeMany(c echo.Context) error {
 	threads := form["thread"]
 	slices.Sort(threads)
 	threads = slices.Compact(threads)
-	where := back(c, "", views.ChatsURL)
+	where := Back(c, "", views.ChatsURL)
 	switch {
 	case len(threads) == 0:
 		return page.Frame(c, views.Frame{Location: where}, where)
@@ -152,12 +152,12 @@ func (u *UI) removeMany(c echo.Context) error {
 		return httpx.Errorf(http.StatusUnprocessableEntity, "%d chats are too many to delete at once; the limit is %d",
 			len(threads), maxTrash)
 	}
-	return u.removed(c, where, threads...)
+	return h.Removed(c, where, threads...)
 }
 
-// removed puts threads into the trash and goes where the reader can have them back.
-func (u *UI) removed(c echo.Context, where string, threads ...string) error {
-	token, err := u.discard(c.Request().Context(), threads)
+// Removed puts threads into the trash and goes where the reader can have them back.
+func (h *Handlers) Removed(c echo.Context, where string, threads ...string) error {
+	token, err := h.discard(c.Request().Context(), threads)
 	if err != nil {
 		return err
 	}
@@ -166,12 +166,12 @@ func (u *UI) removed(c echo.Context, where string, threads ...string) error {
 }
 
 // undo is POST /ui/threads/restore.
-func (u *UI) undo(c echo.Context) error {
+func (h *Handlers) undo(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
 		return err
 	}
-	threads, err := u.restore(c.Request().Context(), form.Get("undo"))
+	threads, err := h.restore(c.Request().Context(), form.Get("undo"))
 	if err == errLate {
 		return httpx.Errorf(http.StatusGone, "%s", page.Say(c, "undo.late"))
 	}
@@ -185,10 +185,10 @@ func (u *UI) undo(c echo.Context) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// back is the page of this server an action on a thread was sent from: after a rename or
+// Back is the page of this server an action on a thread was sent from: after a rename or
 // delete in a list one wants to see that list again. It is other when that page shows the
 // thread itself, which other knows better, or is none of the workspace.
-func back(c echo.Context, thread, other string) string {
+func Back(c echo.Context, thread, other string) string {
 	r := c.Request()
 	from, err := url.Parse(r.Referer())
 	if err != nil || from.Host != r.Host || !strings.HasPrefix(from.Path, "/workspace/") {

@@ -1,7 +1,6 @@
-package ui
+package turns
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -25,9 +24,9 @@ const shortest = 100 * time.Millisecond
 // maxCause bounds the shown cause of a failure, in bytes.
 const maxCause = 600
 
-// settle writes into a turn how its runs went, oldest first. Without runs, as in a thread
+// Settle writes into a turn how its runs went, oldest first. Without runs, as in a thread
 // that was imported, the turn is simply done.
-func settle(t *views.Turn, list []store.Run) {
+func Settle(t *views.Turn, list []store.Run) {
 	t.State, t.Failure, t.Elapsed, t.Tokens, t.Breakpoint = views.TurnDone, nil, 0, 0, false
 	for _, r := range list {
 		if !runs.Done(r.Status) {
@@ -39,11 +38,11 @@ func settle(t *views.Turn, list []store.Run) {
 	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
 	t.Small, t.ReqCut, t.Blind, t.Memories = 0, false, false, 0
 	for _, r := range list {
-		n, _ := usedMemories(r)
+		n, _ := UsedMemories(r)
 		t.Memories += n
 	}
 	if n := len(list); n > 0 {
-		t.State, t.Failure = outcome(list[n-1])
+		t.State, t.Failure = Outcome(list[n-1])
 		remarked(t, list[n-1])
 		t.Breakpoint = list[n-1].StopReason == agent.StopBreakpoint
 	}
@@ -69,8 +68,8 @@ func remarked(t *views.Turn, r store.Run) {
 	_, t.Blind = meta[middleware.BlindKey]
 }
 
-// outcome says how a run that is over ended.
-func outcome(r store.Run) (views.TurnState, *views.Failure) {
+// Outcome says how a run that is over ended.
+func Outcome(r store.Run) (views.TurnState, *views.Failure) {
 	switch r.Status {
 	case runs.Failed, runs.Timeout:
 		return views.TurnFailed, failure(r)
@@ -125,33 +124,6 @@ func failure(r store.Run) *views.Failure {
 	return f
 }
 
-// cure names the model whose settings may mend a failure of the last of these runs.
-func (u *UI) cure(f *views.Failure, list []store.Run) {
-	if f.Kind != views.FailureAuth && f.Kind != views.FailureUnreachable || len(list) == 0 {
-		return
-	}
-	var req struct {
-		Context struct {
-			Model string `json:"model_name"`
-		} `json:"context"`
-		Config struct {
-			Configurable struct {
-				Model string `json:"model_name"`
-			} `json:"configurable"`
-		} `json:"config"`
-	}
-	if json.Unmarshal(list[len(list)-1].Kwargs, &req) != nil {
-		return
-	}
-	name, snap := cmp.Or(req.Context.Model, req.Config.Configurable.Model), u.Config.Current()
-	if usable := snap.UsableModels(); name == "" && len(usable) > 0 {
-		name = usable[0].Name
-	}
-	if _, known := snap.Model(name); known {
-		f.Model = name
-	}
-}
-
 // brokenOff tells whether the words of a failed call speak of the network.
 func brokenOff(message string) bool {
 	for _, s := range []string{llmerr.ErrCut.Error(), "EOF", "connection", "dial ", "no such host", "x509"} {
@@ -173,19 +145,38 @@ func tokens(r store.Run) int {
 	return usage.Total
 }
 
-// span is where a turn begins in the list of messages.
-type span struct {
-	turn  string
-	start int
+// UsedMemories is how many memories a run was told, and their ids as far as its metadata has room.
+func UsedMemories(r store.Run) (n int, ids []string) {
+	var meta map[string]json.RawMessage
+	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
+		return 0, nil
+	}
+	var said string
+	if json.Unmarshal(meta[middleware.MemoryKey], &said) != nil {
+		return 0, nil
+	}
+	count, list, _ := strings.Cut(said, " ")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return 0, nil
+	}
+	ids = strings.Fields(list)
+	return n, ids[:min(n, len(ids))]
 }
 
-// turnOf finds the turn a run belongs to: the one of a message it brought, else by how
+// Span is where a turn begins in the list of messages.
+type Span struct {
+	Turn  string
+	Start int
+}
+
+// TurnOf finds the turn a run belongs to: the one of a message it brought, else by how
 // many messages there were before it. The turn is "" when it is not among spans.
-func turnOf(in input.Run, before int, spans []span) string {
+func TurnOf(in input.Run, before int, spans []Span) string {
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		for _, s := range spans {
-			if in.Messages[i].ID != "" && s.turn == in.Messages[i].ID {
-				return s.turn
+			if in.Messages[i].ID != "" && s.Turn == in.Messages[i].ID {
+				return s.Turn
 			}
 		}
 	}
@@ -197,15 +188,15 @@ func turnOf(in input.Run, before int, spans []span) string {
 			return "" // its message is in another version of the conversation
 		}
 		for _, s := range spans {
-			if s.start >= before {
-				return s.turn
+			if s.Start >= before {
+				return s.Turn
 			}
 		}
 		return ""
 	}
 	for i := len(spans) - 1; i >= 0; i-- {
-		if spans[i].start < before {
-			return spans[i].turn
+		if spans[i].Start < before {
+			return spans[i].Turn
 		}
 	}
 	return ""

@@ -1,4 +1,4 @@
-package ui
+package insight
 
 import (
 	"encoding/json"
@@ -19,34 +19,34 @@ import (
 )
 
 // inspectPage is GET /workspace/chats/:id/runs/:run: what each call of a run took.
-func (u *UI) inspectPage(c echo.Context, t store.Thread) error {
+func (h *Handlers) inspectPage(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), page.Param(c, "run")
-	run, err := u.DB.Run(ctx, id)
+	run, err := h.DB.Run(ctx, id)
 	if err == nil && run.ThreadID != t.ID {
 		err = store.ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	p := views.InspectPage{ThreadID: t.ID, RunID: id, Title: t.Title, Off: u.Inspect == nil}
-	if p.Shell, err = u.Shell(c, views.NavNone, t.ID); err != nil {
+	p := views.InspectPage{ThreadID: t.ID, RunID: id, Title: t.Title, Off: h.Inspect == nil}
+	if p.Shell, err = h.Shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
-	if u.Inspect == nil {
+	if h.Inspect == nil {
 		return page.HTML(c, http.StatusOK, insight.Inspect(p))
 	}
-	list, err := u.Inspect.Spans(ctx, t.ID, id)
+	list, err := h.Inspect.Spans(ctx, t.ID, id)
 	if err != nil {
 		return err
 	}
-	u.fall(&p, list)
+	h.fall(&p, list)
 	for i, s := range list {
 		if p.Calls[i].ID != c.QueryParam("call") {
 			continue
 		}
 		p.Open = &views.OpenCall{Call: p.Calls[i], Provider: s.Provider, Finish: s.Finish, Error: s.Error,
 			Args: indented(s.Args), Result: s.Result, Answer: s.Answer}
-		prompt, err := u.Inspect.Prompt(ctx, t.ID, s)
+		prompt, err := h.Inspect.Prompt(ctx, t.ID, s)
 		if err == nil {
 			p.Open.Prompt = sentPrompt(prompt)
 		} else if !errors.Is(err, store.ErrNotFound) {
@@ -57,7 +57,7 @@ func (u *UI) inspectPage(c echo.Context, t store.Thread) error {
 }
 
 // fall makes the waterfall of a run's calls.
-func (u *UI) fall(p *views.InspectPage, list []inspect.Span) {
+func (h *Handlers) fall(p *views.InspectPage, list []inspect.Span) {
 	if len(list) == 0 {
 		return
 	}
@@ -75,7 +75,7 @@ func (u *UI) fall(p *views.InspectPage, list []inspect.Span) {
 			one.First = at(s.Began + s.First)
 		}
 		if s.Kind == inspect.KindModel {
-			one.Name = u.ownLabel(s.Name)
+			one.Name = h.ownLabel(s.Name)
 		}
 		if s.Usage != nil {
 			one.Spent = views.Spent{Calls: 1, Input: s.Usage.Input, Output: s.Usage.Output,

@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"encoding/json"
@@ -23,12 +23,12 @@ type helperEvent struct {
 
 // helper shows on its card what a helper tells of itself. Its end comes with the result of
 // the call.
-func (b *builder) helper(data json.RawMessage) {
+func (b *Builder) helper(data json.RawMessage) {
 	var ev helperEvent
-	if json.Unmarshal(data, &ev) != nil || !strings.HasPrefix(ev.Type, "task_") || len(b.turns) == 0 {
+	if json.Unmarshal(data, &ev) != nil || !strings.HasPrefix(ev.Type, "task_") || len(b.Turns) == 0 {
 		return
 	}
-	t := &b.turns[len(b.turns)-1]
+	t := &b.Turns[len(b.Turns)-1]
 	for i := range t.Trail.Steps {
 		s := &t.Trail.Steps[i]
 		if s.Tool != "task" || s.ID != b.calls[ev.Call] || s.State != views.StepRun {
@@ -55,7 +55,7 @@ func lastAction(m *agent.Message) (doing *views.Step, said string) {
 		}
 		return &views.Step{Tool: c.Name, Args: c.Args}, ""
 	}
-	return nil, firstLine(m.Content.String())
+	return nil, FirstLine(m.Content.String())
 }
 
 // finishHelper writes how a helper ended into its step. The fields are DeerFlow's; without
@@ -71,7 +71,7 @@ func finishHelper(s *views.Step, m *agent.Message, text string) {
 		}
 	}
 	s.Helper.Doing, s.Helper.Said = nil, ""
-	status, rest := helperResult(text)
+	status, rest := HelperResult(text)
 	if told := field("subagent_status"); told != "" {
 		status = told
 	}
@@ -87,17 +87,17 @@ func finishHelper(s *views.Step, m *agent.Message, text string) {
 	}
 	s.Output = page.Head(rest, maxStepOutput)
 	if s.State == views.StepFail {
-		s.Error = firstLine(rest)
+		s.Error = FirstLine(rest)
 		if e := field("subagent_error"); e != "" {
-			s.Error = firstLine(e)
+			s.Error = FirstLine(e)
 		}
 		return
 	}
-	s.Helper.Said = firstLine(rest)
+	s.Helper.Said = FirstLine(rest)
 }
 
-// helperResult takes the words off a helper's result that say how it ended.
-func helperResult(text string) (status, rest string) {
+// HelperResult takes the words off a helper's result that say how it ended.
+func HelperResult(text string) (status, rest string) {
 	for _, end := range []struct{ words, label, status string }{
 		{"Task Succeeded", "Result:", "completed"},
 		{"Task failed", "Error:", "failed"},
@@ -116,7 +116,8 @@ func helperResult(text string) (status, rest string) {
 	return "", text
 }
 
-func sameHelper(a, b views.Helper) bool {
+// SameHelper tells whether a helper looks the same.
+func SameHelper(a, b views.Helper) bool {
 	if a.Model != b.Model || a.Tokens != b.Tokens || a.Said != b.Said || (a.Doing == nil) != (b.Doing == nil) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 // Bounds of what a card shows; a model, or a client that wrote the state, may say anything.
 const (
-	maxQuestionBytes = 32 << 10
+	MaxQuestionBytes = 32 << 10
 	maxQuestionItems = 32
 )
 
@@ -37,10 +37,10 @@ func questionOf(thread string, m *agent.Message) (views.Question, bool) {
 	if len(m.Artifact) == 0 || json.Unmarshal(m.Artifact, &a) != nil || a.In == nil {
 		return views.Question{}, false
 	}
-	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: page.Head(a.In.Context, maxQuestionBytes),
+	q := views.Question{ID: m.ID, ThreadID: thread, Kind: a.In.Kind, Context: page.Head(a.In.Context, MaxQuestionBytes),
 		Options: choicesOf(a.In.Options)}
-	if q.Text = page.Head(strings.TrimSpace(a.In.Text), maxQuestionBytes); q.Text == "" {
-		q.Text = page.Head(m.Content.String(), maxQuestionBytes)
+	if q.Text = page.Head(strings.TrimSpace(a.In.Text), MaxQuestionBytes); q.Text == "" {
+		q.Text = page.Head(m.Content.String(), MaxQuestionBytes)
 	}
 	for _, f := range a.In.Fields[:min(len(a.In.Fields), maxQuestionItems)] {
 		field := views.Field{Name: f.Name, Label: f.Label, Type: f.Type, Required: f.Required,
@@ -80,73 +80,33 @@ func choicesOf(list []option) []views.Choice {
 }
 
 // ask adds a question to a turn, or brings it up to date.
-func (b *builder) ask(t *views.Turn, q views.Question) {
+func (b *Builder) ask(t *views.Turn, q views.Question) {
 	t.Questions = slices.DeleteFunc(slices.Clone(t.Questions), func(o views.Question) bool { return o.ID == q.ID })
 	t.Questions = append(t.Questions, q)
 }
 
 // answered takes over what a person said to a question in a message that is not shown. One
 // that is shown begins a turn, and questions reads it there.
-func (b *builder) answered(m *agent.Message) {
-	if _, ok := m.Kwargs["human_input_response"]; !ok || !m.Flag("hide_from_ui") || len(b.turns) == 0 {
+func (b *Builder) answered(m *agent.Message) {
+	if _, ok := m.Kwargs["human_input_response"]; !ok || !m.Flag("hide_from_ui") || len(b.Turns) == 0 {
 		return
 	}
-	t := &b.turns[len(b.turns)-1]
+	t := &b.Turns[len(b.Turns)-1]
 	t.Questions = slices.Clone(t.Questions)
 	for i := range t.Questions {
 		if q := &t.Questions[i]; q.Answer == "" {
-			q.Answer = page.Head(m.Content.String(), maxQuestionBytes)
+			q.Answer = page.Head(m.Content.String(), MaxQuestionBytes)
 		}
 	}
 }
 
-// questions are those of a turn as the page shows them: the next turn begins with the
-// answer, and of the last turn they are open while the thread waits.
-func (v *conversation) questions(turns []views.Turn, i int) []views.Question {
-	list := slices.Clone(turns[i].Questions)
-	last := i == len(turns)-1
-	for k := range list {
-		switch q := &list[k]; {
-		case q.Answer != "":
-		case !last && turns[i+1].User != nil:
-			q.Answer = page.Head(turns[i+1].User.Text, maxQuestionBytes)
-		case last && !v.part:
-			q.Open = v.asking && v.run.ID == ""
-		}
-	}
-	return list
-}
-
-// question is the one that waits for an answer and has this id, or the newest with id "".
-func (v *conversation) question(id string) *views.Question {
-	n := len(v.turns.turns)
-	if n == 0 {
-		return nil
-	}
-	list := v.questions(v.turns.turns, n-1)
-	for i := range slices.Backward(list) {
-		if list[i].Open && (id == "" || list[i].ID == id) {
-			return &list[i]
-		}
-	}
-	return nil
-}
-
-func sameQuestion(a, b views.Question) bool {
+// SameQuestion tells whether a question looks the same.
+func SameQuestion(a, b views.Question) bool {
 	return a.ID == b.ID && a.Open == b.Open && a.Answer == b.Answer && a.Text == b.Text
 }
 
-// plan takes over the items of a plan.
-func (v *conversation) plan(raw json.RawMessage) {
-	var list []agent.Todo
-	if len(raw) > 0 && json.Unmarshal(raw, &list) != nil {
-		return
-	}
-	v.todos = todos(list)
-}
-
-// todos are the items of a plan as a page shows them, which may lack ids in the state.
-func todos(list []agent.Todo) (out []views.Todo) {
+// Todos are the items of a plan as a page shows them, which may lack ids in the state.
+func Todos(list []agent.Todo) (out []views.Todo) {
 	for _, t := range agent.NumberTodos(list) {
 		state := views.TodoOpen
 		switch t.Status {

@@ -1,4 +1,4 @@
-package ui
+package turns
 
 import (
 	"encoding/json"
@@ -16,10 +16,10 @@ const writeTool = "write_file"
 // maxWriting is how many bytes of a file are shown before it is written.
 const maxWriting = 256 << 10
 
-// writing is a file as far as the model has written it into the arguments of a call.
-type writing struct {
-	path  string // clean and virtual
-	text  string
+// Writing is a file as far as the model has written it into the arguments of a call.
+type Writing struct {
+	Path  string // clean and virtual
+	Text  string
 	units int // length of text as browsers count
 }
 
@@ -161,25 +161,25 @@ func (c *openCall) read(args string) bool {
 	return c.path != ""
 }
 
-// writing is the file that the model writes now, or has written and the tool not yet.
-func (b *builder) writing() (w writing) {
+// Writing is the file that the model writes now, or has written and the tool not yet.
+func (b *Builder) Writing() (w Writing) {
 	if c := b.writes; c != nil {
-		w = writing{path: c.path, text: c.content.text.String(), units: c.content.units}
+		w = Writing{Path: c.path, Text: c.content.text.String(), units: c.content.units}
 	}
 	return w
 }
 
-// growth is what a page that shows was needs to show now, nil when nothing changed.
-func growth(was, now writing) *views.FileGrowth {
+// Growth is what a page that shows was needs to show now, nil when nothing changed.
+func Growth(was, now Writing) *views.FileGrowth {
 	switch {
-	case now.path == "" && was.path != "":
-		return &views.FileGrowth{Path: was.path, At: -1}
-	case now.path == "":
+	case now.Path == "" && was.Path != "":
+		return &views.FileGrowth{Path: was.Path, At: -1}
+	case now.Path == "":
 		return nil
-	case now.path != was.path || len(now.text) < len(was.text):
-		return &views.FileGrowth{Path: now.path, Text: now.text}
-	case len(now.text) > len(was.text):
-		return &views.FileGrowth{Path: now.path, At: was.units, Text: now.text[len(was.text):]}
+	case now.Path != was.Path || len(now.Text) < len(was.Text):
+		return &views.FileGrowth{Path: now.Path, Text: now.Text}
+	case len(now.Text) > len(was.Text):
+		return &views.FileGrowth{Path: now.Path, At: was.units, Text: now.Text[len(was.Text):]}
 	}
 	return nil
 }

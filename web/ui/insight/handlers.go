@@ -1,0 +1,16 @@
+// Package insight answers on the pages of what runs did and took, and on that of the API.
+package insight
+
+import (
+	"fawn/agent/inspect"
+	"fawn/web/openapi"
+	"fawn/web/ui/page"
+)
+
+// Handlers are those of the pages.
+type Handlers struct {
+	*page.Site
+	Inspect *inspect.Service    // what calls of runs took; nil keeps nothing
+	Spec    func() openapi.Spec // what the page of the API shows; nil means no such page
+	Version string
+}

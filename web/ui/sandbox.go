@@ -1,0 +1,8 @@
+package ui
+
+import (
+	"fawn/views"
+)
+
+// runsCommands says whether models can run any here.
+func (u *UI) runsCommands() bool { return u.Restart != nil && u.Box().State != views.SandboxOff }
