@@ -24,14 +24,14 @@ LEAN := $(foreach p,github.com/ProtonMail github.com/anthropics github.com/aradd
   fawn/views/account fawn/views/agents fawn/views/chat fawn/views/files \
   fawn/views/insight fawn/views/layout fawn/views/part fawn/views/reference fawn/views/settings fawn/views/tasks \
   fawn/web/account fawn/web/cli fawn/web/mcpserver fawn/web/ui/account fawn/web/ui/agents fawn/web/ui/settings \
-  fawn/web/ui/chats fawn/web/ui/insight fawn/web/ui/tasks,-gcflags=$(p)/...=-l)
+  fawn/web/ui/chats fawn/web/ui/export fawn/web/ui/insight fawn/web/ui/share fawn/web/ui/tasks,-gcflags=$(p)/...=-l)
 # Some lines of modules are changed on the way, so that the linker keeps only what is called (release/slim).
 SLIM     := bin/slim
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ldflags '$(LDFLAGS)'
 
 # Packages whose tests run under the race detector: those with goroutines or
 # shared state. The rest runs without, which is several times faster.
-RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui|ui/(chats|page|settings)))$$
+RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui|ui/(chats|conversation|export|files|page|settings)))$$
 
 # The race detector needs a C compiler. Where there is none, the same tests run without, but not in CI.
 RACED = $(if $(FAWN_CI)$(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,$(warning \

@@ -64,7 +64,7 @@ func (a *App) routes() error {
 		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches,
-		Memory: a.memory, Inspect: a.inspect, Export: pages, Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts,
+		Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts,
 		Providers: pages.Providers, Channels: a.channelsOf()})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)

@@ -14,6 +14,7 @@ import (
 	"fawn/views/chat"
 	"fawn/views/layout"
 	"fawn/web/ui/chats"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -55,10 +56,10 @@ func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Fram
 		return f, err
 	}
 	page.AtHand(rows, t.ID)
-	was := scene{thread: t.ID, row: rows[0]}
+	was := conversation.Scene{Thread: t.ID, Row: rows[0]}
 	now := was
-	now.title, now.row.Title = title, title
-	_, f, err = newScreen(page.Localized(c), was).show(now)
+	now.Title, now.Row.Title = title, title
+	_, f, err = conversation.NewScreen(page.Localized(c), was).Show(now)
 	return f, err
 }
 
@@ -96,16 +97,16 @@ func (u *UI) setTitle(ctx context.Context, t store.Thread, title string) error {
 
 // confirm is GET /ui/threads/:id/delete.
 func (u *UI) confirm(c echo.Context, t store.Thread) error {
-	v, err := u.load(c.Request().Context(), t.ID, "", everything, "")
+	v, err := u.Load(c.Request().Context(), t.ID, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	shell, err := u.Shell(c, views.NavNone, v.thread.ID)
+	shell, err := u.Shell(c, views.NavNone, v.Thread.ID)
 	if err != nil {
 		return err
 	}
-	return page.HTML(c, http.StatusOK, chat.ConfirmPage(views.ConfirmPage{Shell: shell, ThreadID: v.thread.ID,
-		Title: v.heading(), Files: len(v.artifacts)}))
+	return page.HTML(c, http.StatusOK, chat.ConfirmPage(views.ConfirmPage{Shell: shell, ThreadID: v.Thread.ID,
+		Title: v.Heading(), Files: len(v.Artifacts)}))
 }
 
 // remove is POST /ui/threads/:id/delete.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,9 +12,9 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
-	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/views/part"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -52,7 +51,7 @@ func (u *UI) compact(c echo.Context, t store.Thread) error {
 // compactHere shortens a chat and says so in it. text is what stood in the message box.
 func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
 	ctx, id := c.Request().Context(), t.ID
-	was, err := u.load(ctx, id, "", everything, "")
+	was, err := u.Load(ctx, id, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
@@ -63,11 +62,11 @@ func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
 	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"?did="+did)
 	}
-	now, err := u.load(ctx, id, "", everything, "")
+	now, err := u.Load(ctx, id, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	_, f, err := newScreen(page.Localized(c), was.scene(false)).show(now.scene(false))
+	_, f, err := conversation.NewScreen(page.Localized(c), was.Scene(false)).Show(now.Scene(false))
 	if err != nil {
 		return err
 	}
@@ -106,11 +105,11 @@ func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 
 // compacted is what a page says that was led to after a compaction or a restart of the
 // sandbox; nil on others.
-func (u *UI) compacted(c echo.Context, v *conversation) *views.Notice {
+func (u *UI) compacted(c echo.Context, v *conversation.View) *views.Notice {
 	return u.outcomeOf(c, c.QueryParam("did"), v)
 }
 
-func (u *UI) outcomeOf(c echo.Context, did string, v *conversation) *views.Notice {
+func (u *UI) outcomeOf(c echo.Context, did string, v *conversation.View) *views.Notice {
 	lang := page.ReadPrefs(c.Request()).Lang
 	switch {
 	case did == didRestart:
@@ -119,76 +118,10 @@ func (u *UI) outcomeOf(c echo.Context, did string, v *conversation) *views.Notic
 		return &views.Notice{Kind: views.NoticeInfo, Text: i18n.T(lang, "sandbox.restarted.idle")}
 	case did == didNothing:
 		return &views.Notice{Kind: views.NoticeInfo, Text: i18n.T(lang, "compact.none")}
-	case did == didCompact && v.hidden > 0:
-		return &views.Notice{Kind: views.NoticeGood, Text: i18n.Count(lang, "compact.done", v.hidden)}
-	case did == didCompact && len(v.short.Cut) > 0:
+	case did == didCompact && v.Hidden > 0:
+		return &views.Notice{Kind: views.NoticeGood, Text: i18n.Count(lang, "compact.done", v.Hidden)}
+	case did == didCompact && len(v.Short.Cut) > 0:
 		return &views.Notice{Kind: views.NoticeGood, Text: i18n.T(lang, "compact.done.outputs")}
 	}
 	return nil
-}
-
-// isGone tells whether a row is not stored any more.
-func isGone(err error) bool { return errors.Is(err, store.ErrNotFound) }
-
-// hide takes over how the model reads the conversation of a snapshot.
-func (v *conversation) hide(snap store.Snapshot) error {
-	v.short, v.hidden = agent.View{}, 0
-	if err := decodeField(snap, "view", &v.short); err != nil {
-		return err
-	}
-	if v.short.From != "" {
-		v.hidden = max(0, slices.IndexFunc(snap.Messages, func(r store.MessageRow) bool { return r.ID == v.short.From }))
-	}
-	return nil
-}
-
-// cut is where the line stands from which on the model reads word for word.
-func (v *conversation) cut() views.Shortened {
-	if v.short.From != "" {
-		turn := v.turns.Owner[v.short.From]
-		if turn == "" || v.hidden == 0 {
-			return views.Shortened{}
-		}
-		text := v.short.Plain
-		if text == "" {
-			text = v.short.Summary
-		}
-		return views.Shortened{Turn: turn, Inside: turn != v.short.From, Summary: text}
-	}
-	for _, id := range slices.Backward(v.short.Cut) {
-		if turn := v.turns.Owner[id]; turn != "" {
-			return views.Shortened{Turn: turn, Outputs: true}
-		}
-	}
-	return views.Shortened{}
-}
-
-// reread reads how the model reads the conversation after a step that changed it.
-func (u *UI) reread(ctx context.Context, v *conversation) error {
-	at := v.shortAt
-	if v.shortAt = ""; at == "" {
-		return nil
-	}
-	snap, err := u.DB.Snapshot(ctx, v.thread.ID, at)
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return v.hide(snap)
-}
-
-// cut brings the line up to date from which on the model reads word for word.
-func (d *screen) cut(was, s scene) error {
-	if was.cut == s.cut {
-		return nil
-	}
-	if was.cut.Turn != "" && was.cut.Turn != s.cut.Turn {
-		d.frame.Do(views.SwapInner, "cut-"+was.cut.Turn, "")
-	}
-	if s.cut.Turn == "" {
-		return nil
-	}
-	return d.put(views.SwapInner, "cut-"+s.cut.Turn, chat.Cut(s.thread, s.cut))
 }

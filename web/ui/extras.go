@@ -21,6 +21,7 @@ import (
 	"fawn/views/chat"
 	"fawn/web/errstatus"
 	"fawn/web/httpx"
+	fileui "fawn/web/ui/files"
 	"fawn/web/ui/page"
 )
 
@@ -275,7 +276,7 @@ func (u *UI) keepFiles(ctx context.Context, id string, files []mcp.File) ([]uplo
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	result, err := u.store(ctx, id, multipart.NewReader(&body, w.Boundary()))
+	result, err := u.files.Store(ctx, id, multipart.NewReader(&body, w.Boundary()))
 	if err == nil && len(result.Files) == 0 {
 		err = uploads.ErrName
 	}
@@ -289,7 +290,7 @@ func (u *UI) insert(c echo.Context, id, text string, files []uploads.File) error
 	}
 	out := inserted{Text: text}
 	for _, f := range files {
-		one, err := views.Render(page.Localized(c), chat.UploadChip(id, attachment(f)))
+		one, err := views.Render(page.Localized(c), chat.UploadChip(id, fileui.Attachment(f)))
 		if err != nil {
 			return err
 		}
@@ -313,7 +314,7 @@ func (u *UI) extraProblem(c echo.Context, err error) (string, int) {
 	}
 	if status, _ := errstatus.Of(err); status < http.StatusInternalServerError ||
 		status == http.StatusInsufficientStorage {
-		return uploadProblem(c, err), status
+		return fileui.UploadProblem(c, err), status
 	}
 	return "", 0
 }

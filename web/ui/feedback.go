@@ -73,21 +73,3 @@ func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 	}
 	return nil
 }
-
-// ratings writes into turns what the reader thinks of their answers. What was said about a
-// run as a whole counts for its answer.
-func (u *UI) ratings(ctx context.Context, thread string, turns []views.Turn) error {
-	list, err := u.DB.Feedback(ctx, principal.Owner(ctx), thread, "")
-	if err != nil {
-		return err
-	}
-	for i := range turns {
-		t := &turns[i]
-		for _, f := range list {
-			if t.Answer != nil && f.Run == t.Run && (f.Message == "" || f.Message == t.Answer.ID) {
-				t.Rating = f.Rating
-			}
-		}
-	}
-	return nil
-}

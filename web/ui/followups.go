@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync"
 
@@ -15,6 +14,7 @@ import (
 	"fawn/views/chat"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -23,77 +23,32 @@ type Aside interface {
 	Suggest(ctx context.Context, w lead.SuggestWish) ([]string, error)
 }
 
-// followupsKey is where a thread's metadata keeps what was suggested under its last answer,
-// so that no model is asked twice about one answer.
-const followupsKey = "fawn_followups"
-
-// Bounds of what is shown of them; clients may write metadata, too.
-const (
-	maxFollowups     = 3
-	maxFollowupBytes = 800
-)
-
-// followups are suggestions made after an answer. An empty list says that there are none.
-type followups struct {
-	After string   `json:"after"` // id of the answer
-	List  []string `json:"list"`
-}
-
-func followupsOf(t store.Thread) followups {
-	var meta struct {
-		Made followups `json:"fawn_followups"`
-	}
-	if json.Unmarshal(t.Metadata, &meta) != nil {
-		return followups{}
-	}
-	f := meta.Made
-	f.List = f.List[:min(len(f.List), maxFollowups)]
-	for i := range f.List {
-		f.List[i] = page.Head(f.List[i], maxFollowupBytes)
-	}
-	return f
-}
-
-// next is what is suggested under a turn: only under the last one, when it ended with an
-// answer and nothing waits.
-func (v *conversation) next(t *views.Turn) views.Followups {
-	if !v.suggests || !t.Last || t.State != views.TurnDone || t.User == nil || t.Answer == nil || v.asking ||
-		v.running() || len(v.queue) > 0 {
-		return views.Followups{}
-	}
-	made := followupsOf(v.thread)
-	if made.After != t.Answer.ID {
-		return views.Followups{Ask: true}
-	}
-	return views.Followups{List: made.List}
-}
-
 // followUp is POST /ui/threads/:id/followups: the page asks for suggestions under the last
 // answer when none were made yet. They are optional: what goes wrong leaves none.
 func (u *UI) followUp(c echo.Context, t store.Thread) error {
 	id := t.ID
-	ctx, done := httpx.Until(c.Request().Context(), u.Draining, errGone)
+	ctx, done := httpx.Until(c.Request().Context(), u.Draining, conversation.ErrGone)
 	defer done()
 	leave, err := u.suggesting.enter(ctx, id) // pages side by side ask once
 	if err != nil {
 		return err
 	}
 	defer leave()
-	v, err := u.load(ctx, id, "", everything, "")
+	v, err := u.Load(ctx, id, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	turns := v.scene(false).turns
+	turns := v.Scene(false).Turns
 	if len(turns) == 0 {
 		return store.ErrNotFound
 	}
 	last := &turns[len(turns)-1]
 	if last.Next.Ask {
-		made := followups{After: last.Answer.ID, List: u.suggest(ctx, v, turns)}
+		made := conversation.Followups{After: last.Answer.ID, List: u.suggest(ctx, v, turns)}
 		if ctx.Err() != nil { // the page left: the next one asks again
 			return context.Cause(ctx)
 		}
-		merge, err := agent.Encode(map[string]any{followupsKey: made})
+		merge, err := agent.Encode(map[string]any{conversation.FollowupsKey: made})
 		if err != nil {
 			return err
 		}
@@ -109,11 +64,11 @@ func (u *UI) followUp(c echo.Context, t store.Thread) error {
 }
 
 // suggest asks the model of the thread, and no other: what was said to it is its to know.
-func (u *UI) suggest(ctx context.Context, v *conversation, turns []views.Turn) []string {
-	ch, _ := choiceOf(v.thread)
+func (u *UI) suggest(ctx context.Context, v *conversation.View, turns []views.Turn) []string {
+	ch, _ := choiceOf(v.Thread)
 	ch, _ = u.possible(ch)
-	wish := lead.SuggestWish{Owner: principal.Owner(ctx), Thread: v.thread.ID, Model: ch.Model,
-		N: min(maxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
+	wish := lead.SuggestWish{Owner: principal.Owner(ctx), Thread: v.Thread.ID, Model: ch.Model,
+		N: min(conversation.MaxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
 	for _, t := range turns {
 		if t.User != nil {
 			wish.Messages = append(wish.Messages, lead.Said{Role: "user", Content: t.User.Text})
@@ -124,7 +79,7 @@ func (u *UI) suggest(ctx context.Context, v *conversation, turns []views.Turn) [
 	}
 	list, err := u.Aside.Suggest(ctx, wish)
 	if err != nil && ctx.Err() == nil {
-		u.Log.Warn("no suggestions could be made", "thread", v.thread.ID, "err", err)
+		u.Log.Warn("no suggestions could be made", "thread", v.Thread.ID, "err", err)
 	}
 	return append([]string{}, list[:min(len(list), wish.N)]...)
 }

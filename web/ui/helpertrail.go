@@ -93,7 +93,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 	if err != nil {
 		return helperWork{}, err
 	}
-	w := helperWork{run: child, turns: turns.New(thread, u.describer(thread))}
+	w := helperWork{run: child, turns: turns.New(thread, u.Describer(thread))}
 	reader, err := u.Runs.Follow(ctx, child.Parent)
 	if err != nil {
 		return w, err

@@ -19,46 +19,6 @@ import (
 	"fawn/web/ui/page"
 )
 
-// serverForms are what MCP servers ask in a thread.
-func (u *UI) serverForms(thread string) (out []views.NetworkQuestion) {
-	if u.MCP == nil {
-		return nil
-	}
-	for _, q := range u.MCP.Questions(thread) {
-		out = append(out, views.NetworkQuestion{ThreadID: thread, Waiting: true, Form: &views.ServerForm{ID: q.ID,
-			Server: q.Server, Text: q.Message, Fields: fieldsOf(q.Fields)}})
-	}
-	return out
-}
-
-func fieldsOf(list []mcp.Field) (out []views.Field) {
-	for _, f := range list {
-		v := views.Field{Name: f.Name, Label: f.Title, Type: f.Kind, Required: f.Required, Value: f.Default, Values: f.Chosen}
-		switch {
-		case f.Kind == "array":
-			v.Type = "multi_select"
-		case len(f.Options) > 0:
-			v.Type = "select"
-		case f.Kind == "integer":
-			v.Type = "number"
-		case f.Kind == "boolean":
-			v.Type = "checkbox"
-		case f.Format == "date":
-			v.Type = "date"
-		case f.Kind == "string":
-			v.Type = "text"
-		}
-		if f.Description != "" {
-			v.Label += ": " + f.Description
-		}
-		for _, o := range f.Options {
-			v.Options = append(v.Options, views.Choice{Label: o.Title, Value: o.Value})
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
 // contentOf is what was filled in, in the types that the server wants. What was left empty is left out.
 func contentOf(fields []mcp.Field, form url.Values) map[string]any {
 	out := map[string]any{}
@@ -160,7 +120,7 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 		}
 		return c.Redirect(http.StatusSeeOther, chats.Back(c, t.ID, views.ThreadURL(t.ID)))
 	}
-	asks, err := u.asks(c.Request().Context(), t.ID)
+	asks, err := u.Asks(c.Request().Context(), t.ID)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -25,11 +26,11 @@ func (u *UI) own(edit bool) echo.HandlerFunc {
 			}
 			return c.Redirect(http.StatusSeeOther, where)
 		}
-		v, err := u.load(c.Request().Context(), id, "", everything, message)
+		v, err := u.Load(c.Request().Context(), id, "", conversation.Everything, message)
 		if err != nil {
 			return err
 		}
-		t := v.turns.Find(message)
+		t := v.Turns.Find(message)
 		if t == nil || t.User == nil {
 			return store.ErrNotFound
 		}

@@ -1,16 +1,11 @@
 package ui
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent/mcp"
-	"fawn/agent/runs"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
 	"fawn/store"
@@ -38,7 +33,7 @@ func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chats.Back(c, id, views.ThreadURL(id)))
 	}
-	asks, err := u.asks(ctx, id)
+	asks, err := u.Asks(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -50,34 +45,4 @@ func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 		return err
 	}
 	return page.Frame(c, f, views.ThreadURL(id))
-}
-
-// asks are the hosts a thread wants to reach, and what MCP servers ask there.
-func (u *UI) asks(ctx context.Context, thread string) ([]views.NetworkQuestion, error) {
-	out := u.serverForms(thread)
-	if u.Network == nil {
-		return out, nil
-	}
-	open, err := u.Network.Questions(ctx, thread)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range open {
-		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port,
-			Waiting: u.Network.Waiting(thread, q.Host)})
-	}
-	return out, nil
-}
-
-// aboutHosts tells whether an event changes what is asked about hosts or by MCP servers.
-func aboutHosts(ev runs.Event) bool {
-	if ev.Kind != runs.KindCustom {
-		return false
-	}
-	var custom struct {
-		Type string `json:"type"`
-	}
-	return json.Unmarshal(ev.Data, &custom) == nil &&
-		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused,
-			mcp.TypeQuestion, mcp.TypeAnswer}, custom.Type)
 }

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
-	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -72,15 +70,4 @@ func changedPlan(list []agent.Todo, form url.Values, text string) []agent.Todo {
 		}
 	}
 	return list
-}
-
-// editedPlan takes over a plan that a person has changed while the run works.
-func (v *conversation) editedPlan(ev runs.Event) {
-	var e struct {
-		Type  string          `json:"type"`
-		Todos json.RawMessage `json:"todos"`
-	}
-	if ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == runs.PlanEdited {
-		v.plan(e.Todos)
-	}
 }

@@ -8,44 +8,18 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/web/ui/input"
 	"fawn/web/ui/page"
-	"fawn/web/ui/turns"
 )
-
-// queue are the messages that wait in a thread, oldest first, and the files they bring.
-func (u *UI) queue(thread string) (out []views.Queued, files []views.Attachment) {
-	for _, r := range u.Runs.Waiting(thread) {
-		q := views.Queued{Run: r.ID, Text: input.Text(r)}
-		for _, f := range inputFiles(r) {
-			q.Files += f.Name + "\n"
-			files = append(files, f)
-		}
-		out = append(out, q)
-	}
-	return out, files
-}
-
-// inputFiles are the files that a run's message brings.
-func inputFiles(r store.Run) []views.Attachment {
-	var out []views.Attachment
-	for _, m := range input.Of(r).Messages {
-		if msg, err := agent.ParseMessage(m.Raw); err == nil && m.Human() {
-			out = append(out, turns.UserMessage(msg).Files...)
-		}
-	}
-	return out
-}
 
 // queued answers the script of a page that follows a run: only the queue has changed.
 func (u *UI) queued(c echo.Context, thread string) error {
 	var f views.Frame
-	queue, _ := u.queue(thread)
+	queue, _ := u.Queue(thread)
 	if err := f.Put(page.Localized(c), views.SwapOuter,
 		"queue", chat.Queue(thread, queue, u.Runs.Active(thread) != "")); err != nil {
 		return err
@@ -71,7 +45,7 @@ func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 		switch {
 		case page.Scripted(c.Request()) && delayed:
 			var f views.Frame
-			if err := u.putLater(page.Localized(c), &f, id); err != nil {
+			if err := u.PutLater(page.Localized(c), &f, id); err != nil {
 				return err
 			}
 			return page.SendFrame(c, http.StatusOK, f)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fawn/views"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -18,7 +19,7 @@ var (
 // replyTo turns what a form says into the text of the message that answers a question, and
 // the record of it that goes with the message. Words typed into the message box answer the
 // newest open question; without one they are a message like any other.
-func replyTo(v *conversation, text string, form url.Values) (string, map[string]any, error) {
+func replyTo(v *conversation.View, text string, form url.Values) (string, map[string]any, error) {
 	id := form.Get("ask")
 	if v == nil {
 		if id != "" {
@@ -26,7 +27,7 @@ func replyTo(v *conversation, text string, form url.Values) (string, map[string]
 		}
 		return text, nil, nil
 	}
-	q := v.question(id)
+	q := v.Question(id)
 	if q == nil {
 		if id != "" {
 			return "", nil, errAnswered

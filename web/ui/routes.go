@@ -8,8 +8,9 @@ import (
 
 // Routes adds the pages and their actions to g, which is mounted at the root.
 func (u *UI) Routes(g *echo.Group) {
-	for _, table := range [][]page.Route{u.routes(), u.account.Routes(), u.agents.Routes(),
-		u.chats.Routes(), u.insight.Routes(), u.settings.Routes(), u.tasks.Routes()} {
+	for _, table := range [][]page.Route{u.routes(), u.Handlers.Routes(), u.account.Routes(),
+		u.agents.Routes(), u.chats.Routes(), u.export.Routes(), u.files.Routes(), u.insight.Routes(), u.settings.Routes(),
+		u.share.Routes(), u.tasks.Routes()} {
 		page.Add(g, table)
 	}
 }
@@ -20,12 +21,6 @@ func (u *UI) routes() []page.Route {
 		page.Get("/workspace", page.User, u.root),
 		page.Get("/workspace/chats/new", page.User, u.welcome),
 		page.Get("/workspace/chats/:id", page.User, u.OnThread(u.thread)),
-		page.Get("/workspace/chats/:id/files", page.User, u.OnThread(u.filePage)),
-		page.Get("/workspace/chats/:id/files/*", page.User, u.OnThread(u.filePage)),
-		page.Get("/workspace/chats/:id/changes/:run", page.User, u.OnThread(u.changesPage)),
-		page.Get("/share/:token", page.Anyone, u.shared),
-		page.Get("/share/:token/files/*", page.Anyone, u.sharedFile),
-		page.Get("/share/:token/view/*", page.Anyone, u.sharedView),
 
 		page.Get("/ui/diagram", page.Anyone, u.diagram),
 		page.Get("/ui/commands", page.User, u.commands),
@@ -35,7 +30,6 @@ func (u *UI) routes() []page.Route {
 		page.Post("/ui/sample", page.User, u.sample),
 		page.Post("/ui/threads/:id/messages", page.User, u.OnThread(u.send)),
 		page.Get("/ui/threads/:id/messages/:message/raw", page.User, u.OnThread(u.source)),
-		page.Get("/ui/threads/:id/turns", page.User, u.OnThread(u.earlier)),
 		page.Get("/ui/threads/:id/messages/:message", page.User, u.own(false)),
 		page.Get("/ui/threads/:id/messages/:message/edit", page.User, u.own(true)),
 		page.Post("/ui/threads/:id/regenerate", page.User, u.OnThread(u.regenerate)),
@@ -43,8 +37,6 @@ func (u *UI) routes() []page.Route {
 		page.Post("/ui/threads/:id/version", page.User, u.OnThread(u.version)),
 		page.Post("/ui/threads/:id/choice", page.User, u.OnThreadID(u.choose)),
 		page.Post("/ui/threads/:id/branch", page.User, u.OnThread(u.branch)),
-		page.Get("/ui/threads/:id/export.md", page.User, u.OnThread(u.exportMarkdown)),
-		page.Get("/ui/threads/:id/export.json", page.User, u.OnThread(u.exportJSON)),
 		page.Post("/ui/threads/:id/queue/:run/remove", page.User, u.unqueue(false)),
 		page.Post("/ui/threads/:id/queue/:run/edit", page.User, u.unqueue(true)),
 		page.Post("/ui/threads/:id/queue/:run/send", page.User, u.OnThread(u.sendNow)),
@@ -70,22 +62,9 @@ func (u *UI) routes() []page.Route {
 		page.Post("/ui/threads/:id/resources", page.User, u.OnThreadID(u.attachResource)),
 		page.Get("/ui/threads/:id/memory", page.User, u.OnThread(u.threadMemory)),
 		page.Post("/ui/threads/:id/memory", page.User, u.OnThread(u.changeThreadMemory)),
-		page.Get("/ui/threads/:id/share", page.User, u.OnThread(u.sharing)),
-		page.Post("/ui/threads/:id/share", page.User, u.OnThread(u.share)),
-		page.Post("/ui/threads/:id/share/remove", page.User, u.OnThread(u.unshare)),
 		page.Get("/ui/threads/:id/delete", page.User, u.OnThread(u.confirm)),
 		page.Post("/ui/threads/:id/delete", page.User, u.OnThread(u.remove)),
 		page.Get("/ui/threads/:id/status", page.User, u.OnThread(u.status)),
-		page.Get("/ui/threads/:id/stream", page.User, u.OnThread(u.stream)),
 		page.Get("/ui/threads/:id/steps/:step", page.User, u.OnThread(u.step)),
-		page.Get("/ui/threads/:id/uploads", page.User, u.OnThreadID(u.documents)),
-		page.Post("/ui/threads/:id/uploads", page.User, u.OnThreadID(u.upload)),
-		page.Post("/ui/threads/:id/uploads/:name/delete", page.User, u.OnThreadID(u.removeUpload)),
-		page.Get("/ui/threads/:id/panel", page.User, u.OnThread(u.panel)),
-		page.Get("/ui/threads/:id/panel/*", page.User, u.OnThread(u.panel)),
-		page.Post("/ui/threads/:id/save/*", page.User, u.OnThread(u.saveFile)),
-		page.Get("/ui/threads/:id/changes/:run", page.User, u.OnThread(u.changes)),
-		page.Get("/ui/threads/:id/view/*", page.User, u.OnThreadID(u.view)),
-		page.Get("/ui/threads/:id/files.zip", page.User, u.OnThread(u.filesZip)),
 	}
 }

@@ -38,7 +38,7 @@ func (u *UI) sample(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = u.store(c.Request().Context(), thread, multipart.NewReader(&body, w.Boundary())); err == nil {
+	if _, err = u.files.Store(c.Request().Context(), thread, multipart.NewReader(&body, w.Boundary())); err == nil {
 		err = u.start(c, thread, nil, page.Say(c, "starter.sample.text", sampleName), url.Values{})
 	}
 	if err != nil {

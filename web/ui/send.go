@@ -16,6 +16,8 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/web/errstatus"
+	"fawn/web/ui/conversation"
+	fileui "fawn/web/ui/files"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
@@ -75,9 +77,9 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 			return page.Frame(c, views.Frame{Location: at}, at)
 		}
 	}
-	var was *conversation // what the message answers, and what the page shows
+	var was *conversation.View // what the message answers, and what the page shows
 	if err == nil {
-		was, err = u.load(ctx, id, "", everything, "")
+		was, err = u.Load(ctx, id, "", conversation.Everything, "")
 	}
 	if err == nil {
 		err = u.start(c, id, was, text, form)
@@ -110,27 +112,27 @@ func (u *UI) refuse(c echo.Context, err error, text string) error {
 }
 
 // sent answers the script with what an action changed on a page that showed was.
-func (u *UI) sent(c echo.Context, was *conversation) error {
-	if was.running() { // the page's stream shows all else
-		return u.queued(c, was.thread.ID)
+func (u *UI) sent(c echo.Context, was *conversation.View) error {
+	if was.Running() { // the page's stream shows all else
+		return u.queued(c, was.Thread.ID)
 	}
-	now, err := u.load(c.Request().Context(), was.thread.ID, "", everything, "")
+	now, err := u.Load(c.Request().Context(), was.Thread.ID, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	before, after := was.scene(false), now.scene(false)
+	before, after := was.Scene(false), now.Scene(false)
 	// An action that takes turns away makes room for some from before the page.
-	if first := slices.IndexFunc(after.turns,
-		func(t views.Turn) bool { return indexTurn(before.turns, t.ID) >= 0 }); first > 0 {
-		after.turns = after.turns[first:]
-	} else if first < 0 && was.cutOff() {
-		return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.thread.ID)})
+	if first := slices.IndexFunc(after.Turns,
+		func(t views.Turn) bool { return conversation.IndexTurn(before.Turns, t.ID) >= 0 }); first > 0 {
+		after.Turns = after.Turns[first:]
+	} else if first < 0 && was.CutOff() {
+		return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(was.Thread.ID)})
 	}
-	_, f, err := newScreen(page.Localized(c), before).show(after)
+	_, f, err := conversation.NewScreen(page.Localized(c), before).Show(after)
 	if err != nil {
 		return err
 	}
-	f.Running, f.Cursor = now.running(), now.cursor()
+	f.Running, f.Cursor = now.Running(), now.Cursor()
 	return page.SendFrame(c, http.StatusOK, f)
 }
 
@@ -148,7 +150,7 @@ func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
 				return err
 			}
 		}
-		_, err := u.store(r.Context(), to, files)
+		_, err := u.files.Store(r.Context(), to, files)
 		return err
 	})
 	if form == nil {
@@ -161,7 +163,7 @@ func (u *UI) messageForm(c echo.Context, thread string) (url.Values, error) {
 // for the others.
 func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	switch {
-	case errors.Is(err, errBusy):
+	case errors.Is(err, conversation.ErrBusy):
 		return page.Say(c, "live.wait"), http.StatusConflict
 	case errors.Is(err, errCompact):
 		return page.Say(c, "compact.busy"), http.StatusConflict
@@ -180,7 +182,7 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	case errors.Is(err, errIncomplete):
 		return page.Say(c, "ask.incomplete"), http.StatusUnprocessableEntity
 	case errors.Is(err, uploads.ErrTooLarge):
-		return uploadProblem(c, err), http.StatusRequestEntityTooLarge
+		return fileui.UploadProblem(c, err), http.StatusRequestEntityTooLarge
 	}
 	status, detail := errstatus.Of(err)
 	if s, ok := detail.(string); ok && status != http.StatusNotFound && status < http.StatusInternalServerError {

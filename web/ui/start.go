@@ -14,21 +14,19 @@ import (
 	"fawn/uploads"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/turns"
 )
 
-// Why a message is refused although nothing is broken.
-var (
-	errEmpty = errors.New("the message is empty")
-	errBusy  = errors.New("a run is under way")
-)
+// errEmpty means that there is nothing to send.
+var errEmpty = errors.New("the message is empty")
 
 // start stores a message and starts its run. v is the thread as it stands, nil for one that may
 // have to be made. While another run works, the message waits.
-func (u *UI) start(c echo.Context, thread string, v *conversation, text string, form url.Values) error {
+func (u *UI) start(c echo.Context, thread string, v *conversation.View, text string, form url.Values) error {
 	req := runs.Request{Thread: thread, Hold: u.Runs.Active(thread) != ""}
 	if req.Hold && form.Get("resume") != "" {
-		return errBusy
+		return conversation.ErrBusy
 	}
 	if form.Get("resume") == "" {
 		var err error
@@ -69,7 +67,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	}
 	_, err = u.Runs.Start(ctx, req)
 	if errors.Is(err, runs.ErrBusy) {
-		return errBusy
+		return conversation.ErrBusy
 	}
 	chose := form.Has("mode") || form.Has("model")
 	if err != nil || !chose && with == u.talkOf(ctx, own) {
@@ -85,21 +83,21 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 }
 
 // message is the run input with the text and the files that wait for it.
-func (u *UI) message(c echo.Context, thread string, v *conversation, text string,
+func (u *UI) message(c echo.Context, thread string, v *conversation.View, text string,
 	form url.Values) (json.RawMessage, error) {
 	if err := u.fits(text); err != nil {
 		return nil, err
 	}
 	if v == nil { // the first message; a page that was reloaded may send it again
 		var err error
-		if v, err = u.load(c.Request().Context(), thread, "", everything, ""); err != nil &&
+		if v, err = u.Load(c.Request().Context(), thread, "", conversation.Everything, ""); err != nil &&
 			!errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 	}
 	sent := map[string]int64{}
 	if v != nil {
-		sent = v.attached()
+		sent = v.Attached()
 	}
 	text, reply, err := replyTo(v, text, form)
 	if err != nil {

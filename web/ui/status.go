@@ -42,7 +42,7 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 		return err
 	}
 	n := news{Running: running, State: rows[0].State, Title: rows[0].Title, Later: len(u.Runs.Delayed(t.ID))}
-	asks, err := u.asks(ctx, t.ID)
+	asks, err := u.Asks(ctx, t.ID)
 	if err != nil {
 		return err
 	}

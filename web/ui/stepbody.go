@@ -11,6 +11,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
@@ -56,7 +57,7 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 		body.Step.Error, body.Step.Output = body.Step.Output, ""
 	}
 	if step.Tool == "present_files" && step.State == views.StepDone {
-		b := turns.New(id, u.describer(id))
+		b := turns.New(id, u.Describer(id))
 		var turn views.Turn
 		b.Present(&turn, turns.Presented(step.Args))
 		body.Files = turn.Files
@@ -169,7 +170,7 @@ func (u *UI) messages(c echo.Context, thread string) ([]*agent.Message, error) {
 	if err != nil {
 		return list, nil // it ended just now
 	}
-	events, err := readyUntil(ctx, reader, everything)
+	events, err := conversation.ReadyUntil(ctx, reader, conversation.Everything)
 	if err != nil {
 		return nil, err
 	}

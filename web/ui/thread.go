@@ -12,6 +12,8 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/conversation"
+	fileui "fawn/web/ui/files"
 	"fawn/web/ui/page"
 )
 
@@ -33,33 +35,33 @@ func (u *UI) thread(c echo.Context, t store.Thread) error {
 func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 	ctx, id := c.Request().Context(), page.Param(c, "id")
 	at := cmp.Or(c.QueryParam("edit"), c.QueryParam("at"))
-	v, err := u.load(ctx, id, "", everything, at)
+	v, err := u.Load(ctx, id, "", conversation.Everything, at)
 	if err != nil {
 		return err
 	}
-	u.see(ctx, id)
+	u.See(ctx, id)
 	shell, err := u.Shell(c, views.NavNone, id)
 	if err != nil {
 		return err
 	}
-	s := v.scene(false)
-	if edit := indexTurn(s.turns, c.QueryParam("edit")); edit >= 0 && s.turns[edit].User != nil {
-		user := *s.turns[edit].User
+	s := v.Scene(false)
+	if edit := conversation.IndexTurn(s.Turns, c.QueryParam("edit")); edit >= 0 && s.Turns[edit].User != nil {
+		user := *s.Turns[edit].User
 		user.Editing = true
-		s.turns[edit].User = &user
+		s.Turns[edit].User = &user
 	}
-	p := views.ThreadPage{Shell: shell, Thread: v.view(s), Sandbox: u.Box(), Restart: u.runsCommands()}
-	p.Thread.Later = u.later(id)
-	if p.Thread.Shared, err = u.isShared(ctx, id); err != nil {
+	p := views.ThreadPage{Shell: shell, Thread: v.Page(s), Sandbox: u.Box(), Restart: u.runsCommands()}
+	p.Thread.Later = u.Later(id)
+	if p.Thread.Shared, err = u.share.IsShared(ctx, id); err != nil {
 		return err
 	}
-	if p.Composer, err = u.composer(c, id, &v.thread, v.attached()); err != nil {
+	if p.Composer, err = u.composer(c, id, &v.Thread, v.Attached()); err != nil {
 		return err
 	}
-	p.Composer.Running = s.running
+	p.Composer.Running = s.Running
 	p.Composer.Text, p.Composer.Problem = d.text, d.problem
 	if file := c.QueryParam("file"); file != "" {
-		panel, err := u.panelOf(c, v, file)
+		panel, err := u.files.PanelOf(c, v, file)
 		if err != nil {
 			return err
 		}
@@ -70,25 +72,6 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		p.Shell.Toast = &views.Toast{Kind: did.Kind, Text: did.Text}
 	}
 	return page.HTML(c, max(d.status, http.StatusOK), chat.ThreadPage(p))
-}
-
-// attached are the names and sizes of files that earlier messages brought.
-func (v *conversation) attached() map[string]int64 {
-	sent := map[string]int64{}
-	for _, f := range v.told {
-		sent[f.Filename] = f.Size
-	}
-	for i := range v.turns.Turns {
-		if user := v.turns.Turns[i].User; user != nil {
-			for _, f := range user.Files {
-				sent[f.Name] = f.Bytes
-			}
-		}
-	}
-	for _, f := range v.later {
-		sent[f.Name] = f.Bytes
-	}
-	return sent
 }
 
 // composer is the message box of a thread with the files that wait to be sent: uploads no
@@ -112,7 +95,7 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 	}
 	waiting, err := u.waiting(c.Request().Context(), thread, sent)
 	for _, f := range waiting {
-		box.Attachments = append(box.Attachments, attachment(f))
+		box.Attachments = append(box.Attachments, fileui.Attachment(f))
 	}
 	return box, err
 }
@@ -138,12 +121,4 @@ func (u *UI) waiting(ctx context.Context, thread string, sent map[string]int64) 
 		}
 	}
 	return out, nil
-}
-
-// see remembers that the reader looks at a thread. That it could not be stored is no reason
-// to show nothing.
-func (u *UI) see(ctx context.Context, thread string) {
-	if err := u.DB.See(ctx, thread); err != nil && ctx.Err() == nil {
-		u.Log.Warn("couldn't mark a chat as read", "thread", thread, "err", err)
-	}
 }

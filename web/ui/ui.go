@@ -1,8 +1,9 @@
 // Package ui answers browsers: pages, the forms on them, and the live stream of a page. Here are
-// those of conversations; the packages below have the others, and package page what they share.
+// those of a chat and what is done there; the packages below have the others, package conversation
+// a chat as its page shows it, and package page what all pages share.
 //
 // A handler reads the store and the runs, maps what it read to view models (package turns
-// has that mapping) and hands them to the components of package views. Every
+// has much of that) and hands them to the components of package views. Every
 // action is a plain form that ends in a redirect; the page's script asks for the same
 // action with "X-Fawn: 1" and gets a views.Frame as JSON.
 //
@@ -13,8 +14,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync/atomic"
-	"time"
 
 	"fawn/agent/inspect"
 	"fawn/agent/llm"
@@ -30,23 +29,23 @@ import (
 	"fawn/views"
 	accounts "fawn/web/account"
 	"fawn/web/account/sso"
-	"fawn/web/httpx"
 	"fawn/web/openapi"
 	"fawn/web/ui/account"
 	"fawn/web/ui/agents"
 	"fawn/web/ui/chats"
+	"fawn/web/ui/conversation"
+	"fawn/web/ui/export"
+	"fawn/web/ui/files"
 	"fawn/web/ui/insight"
 	"fawn/web/ui/page"
 	"fawn/web/ui/settings"
+	"fawn/web/ui/share"
 	"fawn/web/ui/tasks"
 )
 
-// maxStreams is how many pages may follow runs at once.
-const maxStreams = 512
-
 // Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
 type Deps struct {
-	*page.Site
+	Site    *page.Site
 	Uploads func() uploads.Config // the limits of this moment
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
@@ -74,23 +73,20 @@ type Deps struct {
 	Draining context.Context // over when live streams should end; nil never is
 }
 
-// UI is the set of page handlers: those of conversations, and of the packages below. It holds no
-// state of its own but counters and what pages that follow a run share.
+// UI is the set of page handlers: those of a chat, and of the packages below. It holds no state
+// of its own but which follow-ups are being made.
 type UI struct {
 	Deps
+	*conversation.Handlers
 	account  *account.Handlers
 	settings *settings.Handlers
 	agents   *agents.Handlers
 	chats    *chats.Handlers
+	export   *export.Handlers
+	files    *files.Handlers
 	insight  *insight.Handlers
+	share    *share.Handlers
 	tasks    *tasks.Handlers
-
-	streams httpx.Limiter
-	zips    chan struct{} // holds one for each archive of files that is being made
-	tick    time.Duration
-
-	feeds feeds
-	drawn atomic.Int64 // changes of pages that were worked out
 
 	suggesting turnstile // threads whose follow-ups are being made
 }
@@ -101,8 +97,8 @@ func (u *UI) EmptyTrash(ctx context.Context) { u.chats.EmptyTrash(ctx) }
 // Providers are the services that people can sign in with, for clients of the API.
 func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
 
-// Streams counts the pages that follow something now.
-func (u *UI) Streams() int64 { return u.streams.Open() }
+// Export makes files of chats, for clients of the API.
+func (u *UI) Export() *export.Handlers { return u.export }
 
 // New checks that everything the pages load is embedded.
 func New(d Deps) (*UI, error) {
@@ -118,8 +114,8 @@ func New(d Deps) (*UI, error) {
 	if d.Fetch == nil {
 		d.Fetch = fetch.Client()
 	}
-	u := &UI{Deps: d, zips: make(chan struct{}, maxZips), tick: tick,
-		feeds: feeds{open: map[feedKey]*feed{}, memory: feedMemory}}
+	u := &UI{Deps: d, Handlers: conversation.New(d.Site,
+		conversation.Deps{Window: d.Window, MCP: d.MCP, Suggests: d.Aside != nil, Draining: d.Draining})}
 	var err error
 	if u.account, err = account.New(d.Site, d.SSO); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
@@ -128,6 +124,10 @@ func New(d Deps) (*UI, error) {
 		Memory: d.Memory, Documents: d.Documents, Backups: d.Backups, Version: d.Version, Discover: llm.Discover})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
+	u.export = export.New(u.Handlers, d.Memory, d.Agents)
+	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents,
+		Pictures: d.Pictures, BackToBox: u.backToBox}
+	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}
 	u.chats = chats.New(d.Site, u.runsCommands)
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
 	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents}

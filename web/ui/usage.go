@@ -1,16 +1,14 @@
 package ui
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent"
-	"fawn/agent/middleware"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -22,14 +20,14 @@ func (u *UI) usage(c echo.Context, t store.Thread) error {
 // usagePage shows what a chat took; did is what shortening it came to.
 func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status int) error {
 	ctx := c.Request().Context()
-	v, err := u.load(ctx, t.ID, "", everything, "")
+	v, err := u.Load(ctx, t.ID, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	p := views.UsagePage{Modal: page.WantsFragment(c.Request()), ThreadID: v.thread.ID, Title: v.heading(), Notice: did,
-		Running: v.running(),
-		Empty:   len(v.turns.Turns) == 0, Gauge: v.turns.Gauge, Hidden: v.hidden}
-	if p.Shell, err = u.Shell(c, views.NavNone, v.thread.ID); err != nil {
+	p := views.UsagePage{Modal: page.WantsFragment(c.Request()), ThreadID: v.Thread.ID, Title: v.Heading(), Notice: did,
+		Running: v.Running(),
+		Empty:   len(v.Turns.Turns) == 0, Gauge: v.Turns.Gauge, Hidden: v.Hidden}
+	if p.Shell, err = u.Shell(c, views.NavNone, v.Thread.ID); err != nil {
 		return err
 	}
 	if p.Notice == nil {
@@ -39,58 +37,4 @@ func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status
 		return err
 	}
 	return page.HTML(c, status, chat.UsagePage(p))
-}
-
-// relieve brings the gauge up to date when the conversation was shortened by hand after the
-// last answer: by about as much as the next request has less.
-func (u *UI) relieve(ctx context.Context, v *conversation, snap store.Snapshot) error {
-	const steps = 8 // made by hand since the last run
-	cp, before := snap.Checkpoint, ""
-	for i := 0; i < steps && cp.Run == "" && cp.Parent != ""; i++ {
-		parent, err := u.DB.Checkpoint(ctx, v.thread.ID, "", cp.Parent)
-		if isGone(err) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if parent.Card.Fields["view"] != cp.Card.Fields["view"] {
-			before = parent.ID
-		}
-		cp = parent
-	}
-	if before == "" || !v.turns.Gauge.Known() {
-		return nil
-	}
-	old, err := u.DB.Snapshot(ctx, v.thread.ID, before)
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var s agent.State
-	for _, row := range snap.Messages {
-		m, err := agent.ParseMessage(row.Body)
-		if err != nil {
-			return err
-		}
-		s.Messages = append(s.Messages, m)
-	}
-	size := func(of store.Snapshot) (int, error) {
-		s.View = nil
-		err := decodeField(of, "view", &s.View)
-		return middleware.Tokens(&s), err
-	}
-	was, err := size(old)
-	if err != nil {
-		return err
-	}
-	now, err := size(snap)
-	if err != nil {
-		return err
-	}
-	g := &v.turns.Gauge
-	g.Tokens, g.About = max(1, g.Tokens-max(0, was-now)), true
-	return nil
 }

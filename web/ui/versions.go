@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -15,48 +14,10 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
-
-// versions tells turns that were told more than once which of the tellings they are. bases
-// are the checkpoints that some run went back to.
-func (u *UI) versions(ctx context.Context, v *conversation, snap store.Snapshot, bases []string) error {
-	if len(bases) == 0 {
-		return nil
-	}
-	next, err := u.DB.Children(ctx, v.thread.ID, bases)
-	if err != nil {
-		return err
-	}
-	for base, list := range next {
-		cp, err := u.DB.Checkpoint(ctx, v.thread.ID, "", base)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		// A checkpoint without a message of its own only renamed the thread.
-		list = slices.DeleteFunc(list, func(c store.Checkpoint) bool { return c.Card.Last() <= cp.Card.Last() })
-		for i, c := range list {
-			row := slices.IndexFunc(snap.Messages, func(r store.MessageRow) bool { return r.N == c.Card.Last() })
-			if row < 0 || len(list) < 2 {
-				continue
-			}
-			if t := v.turns.Find(snap.Messages[row].ID); t != nil {
-				t.Version = views.Version{N: i + 1, Of: len(list)}
-				if i > 0 {
-					t.Version.Prev = list[i-1].ID
-				}
-				if i+1 < len(list) {
-					t.Version.Next = list[i+1].ID
-				}
-			}
-		}
-	}
-	return nil
-}
 
 // version is POST /ui/threads/:id/version: the thread goes on from another telling of one
 // of its turns, as far as that had come.
@@ -68,7 +29,7 @@ func (u *UI) version(c echo.Context, t store.Thread) error {
 		}
 		_, err = u.Runs.UpdateState(ctx, id, runs.Update{Checkpoint: tip})
 		if errors.Is(err, runs.ErrBusy) {
-			return errBusy
+			return conversation.ErrBusy
 		}
 		return err
 	})
@@ -97,7 +58,7 @@ func (u *UI) edit(c echo.Context, t store.Thread) error {
 // act runs an action on a thread's conversation, and answers with what it changed.
 func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id string, form url.Values) error) error {
 	ctx, id := c.Request().Context(), t.ID
-	was, err := u.load(ctx, id, "", everything, "")
+	was, err := u.Load(ctx, id, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
@@ -117,7 +78,7 @@ func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id
 // replay sends a message of the thread again from where it was sent, as change makes it.
 func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[string]json.RawMessage) error) error {
 	if u.Runs.Active(id) != "" {
-		return errBusy
+		return conversation.ErrBusy
 	}
 	base, row, err := u.Runs.Before(c.Request().Context(), id, form.Get("message"))
 	if err != nil {

@@ -47,12 +47,12 @@ func TestTheGaugeKnowsAWindowThatWasLearned(t *testing.T) {
 	snap := windowed()
 	snap.File.Models[0].ContextWindow = 0
 	w := open(t, wordy(310), snap)
-	w.ui.Window = func(name, provider string) int {
+	w.ui.SetWindow(func(name, provider string) int {
 		if name == "" && provider == "m-1" {
 			return 1000
 		}
 		return 0
-	}
+	})
 	w.begin("t1", "One")
 	w.settle("t1")
 	if s := parsePage(t, w.page("/workspace/chats/t1")).section("gauge"); !strings.Contains(s, "31%") {

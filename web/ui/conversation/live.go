@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 // which reads slowly gets fewer and larger ticks.
 const tick = 50 * time.Millisecond
 
-// errGone ends a stream because the server stops.
-var errGone = errors.New("the server stops")
+// ErrGone ends a stream because the server stops.
+var ErrGone = errors.New("the server stops")
 
 // stream is GET /ui/threads/:id/stream: what a run does, as changes of the page that was
 // rendered at ?v= or got as far as Last-Event-ID.
-func (u *UI) stream(c echo.Context, t store.Thread) error {
+func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	r, id := c.Request(), t.ID
-	release, err := u.streams.Acquire(maxStreams)
+	release, err := h.streams.Acquire(maxStreams)
 	if err != nil {
 		return err
 	}
@@ -33,17 +33,17 @@ func (u *UI) stream(c echo.Context, t store.Thread) error {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		from = last
 	}
-	ctx, done := httpx.Until(r.Context(), u.Draining, errGone)
+	ctx, done := httpx.Until(r.Context(), h.Draining, ErrGone)
 	defer done()
 	out, err := httpx.NewStream(c.Response(), httpx.Heartbeat)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	l := &live{out: out, progress: progress{ui: u, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
+	l := &live{out: out, progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
 	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) {
-		u.Log.Error("a page's stream was cut off", "thread", id, "err", err)
+		h.Log.Error("a page's stream was cut off", "thread", id, "err", err)
 	}
 	return nil // the headers are out, there is nobody to tell
 }
@@ -78,7 +78,7 @@ func (l *live) follow(ctx context.Context, from string) error {
 			return err
 		}
 	}
-	l.ui.see(ctx, l.thread)
+	l.h.See(ctx, l.thread)
 	data, err := appendFrame(nil, "done", views.Frame{}, "")
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (l *live) anew(ctx context.Context) error {
 // join follows the thread together with its other pages; over is true when the page has
 // seen the end. Errors: errBehind.
 func (l *live) join(ctx context.Context) (over bool, err error) {
-	f, first := l.ui.feeds.join(l)
+	f, first := l.h.feeds.join(l)
 	defer f.leave(l)
 	if !first {
 		if met, over, err := l.meet(ctx, f); !met || err != nil {
@@ -149,3 +149,6 @@ func (l *live) meet(ctx context.Context, f *feed) (met, over bool, err error) {
 		}
 	}
 }
+
+// maxStreams is how many pages may follow runs at once.
+const maxStreams = 512

@@ -1,4 +1,4 @@
-package ui
+package files
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 	fileviews "fawn/views/files"
 	"fawn/views/i18n"
 	"fawn/web/errstatus"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
@@ -26,7 +27,7 @@ func editable(f *views.FileView) bool {
 
 // saveFile is POST /ui/threads/:id/save/*: a text in place of the one that was read. Where that
 // has become another one, the answer shows both.
-func (u *UI) saveFile(c echo.Context, t store.Thread) error {
+func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(),
 		3*files.MaxEdit+page.SmallForm) // as a form writes them, letters may take three times as much
@@ -37,7 +38,7 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	dir, err := u.Dirs.Open(t.ID)
+	dir, err := h.Dirs.Open(t.ID)
 	if page.IsMissing(err) {
 		return store.ErrNotFound
 	}
@@ -53,8 +54,8 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	if n := strings.Count(string(now), "\n"); n > 0 && strings.Count(string(now), "\r\n") == n {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	err = errBusy
-	if u.Runs.Active(t.ID) == "" {
+	err = conversation.ErrBusy
+	if h.Runs.Active(t.ID) == "" {
 		_, err = dir.Edit(ctx, clean, text, form.Get("sum"))
 	}
 	if errors.Is(err, files.ErrChanged) && string(now) == text { // somebody else wrote the same
@@ -63,18 +64,17 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	if err == nil && !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.FileURL(t.ID, strings.TrimPrefix(clean, "/")))
 	}
-	v, loadErr := u.load(ctx, t.ID, "", everything, "")
+	v, loadErr := h.Load(ctx, t.ID, "", conversation.Everything, "")
 	if loadErr != nil {
 		return loadErr
 	}
-	p, loadErr := u.panelOf(c, v, clean)
+	p, loadErr := h.PanelOf(c, v, clean)
 	if loadErr != nil {
 		return loadErr
 	}
 	status := http.StatusOK
 	if err != nil {
-		status = u.unsaved(c, p.File, err)
-		if status >= http.StatusInternalServerError && !errors.Is(err, files.ErrQuota) {
+		if status = h.unsaved(c, p.File, err); status >= http.StatusInternalServerError && !errors.Is(err, files.ErrQuota) {
 			return err
 		}
 		p.File.Editing, p.File.Text, p.File.Sum = true, text, form.Get("sum")
@@ -87,7 +87,7 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 	if page.WantsFragment(c.Request()) {
 		return page.HTML(c, status, page.InLang(page.ReadPrefs(c.Request()).Lang, fileviews.Panel(p)))
 	}
-	shell, shellErr := u.Shell(c, views.NavNone, t.ID)
+	shell, shellErr := h.Shell(c, views.NavNone, t.ID)
 	if shellErr != nil {
 		return shellErr
 	}
@@ -95,11 +95,11 @@ func (u *UI) saveFile(c echo.Context, t store.Thread) error {
 }
 
 // unsaved says in the form why a text was not saved.
-func (u *UI) unsaved(c echo.Context, f *views.FileView, err error) int {
+func (h *Handlers) unsaved(c echo.Context, f *views.FileView, err error) int {
 	switch {
 	case errors.Is(err, files.ErrChanged): // its differences say it
 		return http.StatusConflict
-	case errors.Is(err, errBusy):
+	case errors.Is(err, conversation.ErrBusy):
 		f.Trouble = i18n.T(page.ReadPrefs(c.Request()).Lang, "edit.busy")
 		return http.StatusConflict
 	}

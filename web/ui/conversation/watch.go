@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"bytes"
@@ -36,8 +36,8 @@ func (d *screen) watchText(element, text string, open bool) {
 	if !open {
 		return
 	}
-	o := chat.MarkdownOptions(d.lang, d.now.thread, element)
-	o.Uploaded = markdown.UploadsOf(d.ctx, d.now.thread)
+	o := chat.MarkdownOptions(d.lang, d.now.Thread, element)
+	o.Uploaded = markdown.UploadsOf(d.ctx, d.now.Thread)
 	differ := markdown.NewDiffer(o)
 	differ.Patch(text, false)
 	d.differs[element] = differ

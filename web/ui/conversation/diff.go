@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 type screen struct {
 	ctx     context.Context // speaks the reader's language
 	lang    string
-	now     scene
+	now     Scene
 	differs map[string]*markdown.Differ // of the texts that still grow, by element
 
 	patches []views.Patch
 	frame   views.Frame
 }
 
-// newScreen is a page that was rendered from s.
-func newScreen(ctx context.Context, s scene) *screen {
+// NewScreen is a page that was rendered from s.
+func NewScreen(ctx context.Context, s Scene) *screen {
 	d := &screen{ctx: ctx, lang: i18n.Lang(ctx), now: s, differs: map[string]*markdown.Differ{}}
-	for i := range s.turns {
-		d.watch(&s.turns[i])
+	for i := range s.Turns {
+		d.watch(&s.Turns[i])
 	}
 	return d
 }
 
-// show returns what brings the page to s, in any order: a frame, and patches of texts that
+// Show returns what brings the page to s, in any order: a frame, and patches of texts that
 // stay where they are.
-func (d *screen) show(s scene) ([]views.Patch, views.Frame, error) {
+func (d *screen) Show(s Scene) ([]views.Patch, views.Frame, error) {
 	d.patches, d.frame = nil, views.Frame{}
 	was := d.now
 	d.now = s
@@ -51,20 +51,20 @@ func (d *screen) show(s scene) ([]views.Patch, views.Frame, error) {
 }
 
 // around brings up to date what stands around the turns.
-func (d *screen) around(was, s scene) error {
-	if s.title != was.title {
-		d.frame.Title = layout.Title(d.ctx, s.title)
-		if err := d.frame.Put(d.ctx, views.SwapOuter, "title", chat.Heading(s.title)); err != nil {
+func (d *screen) around(was, s Scene) error {
+	if s.Title != was.Title {
+		d.frame.Title = layout.Title(d.ctx, s.Title)
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "title", chat.Heading(s.Title)); err != nil {
 			return err
 		}
 	}
-	if s.title != was.title || s.row.State != was.row.State {
-		if err := d.frame.Put(d.ctx, views.SwapOuter, "tl-"+s.thread, layout.ThreadRow(s.row, true)); err != nil {
+	if s.Title != was.Title || s.Row.State != was.Row.State {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "tl-"+s.Thread, layout.ThreadRow(s.Row, true)); err != nil {
 			return err
 		}
 	}
 	if s.files != was.files {
-		if err := d.frame.Put(d.ctx, views.SwapOuter, "files-button", chat.FilesButton(s.thread, s.files)); err != nil {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "files-button", chat.FilesButton(s.Thread, s.files)); err != nil {
 			return err
 		}
 	}
@@ -80,18 +80,18 @@ func (d *screen) around(was, s scene) error {
 			return err
 		}
 	}
-	if !slices.Equal(s.queue, was.queue) || len(s.queue) > 0 && s.running != was.running {
-		if err := d.frame.Put(d.ctx, views.SwapOuter, "queue", chat.Queue(s.thread, s.queue, s.running)); err != nil {
+	if !slices.Equal(s.queue, was.queue) || len(s.queue) > 0 && s.Running != was.Running {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "queue", chat.Queue(s.Thread, s.queue, s.Running)); err != nil {
 			return err
 		}
 	}
 	if !slices.Equal(s.todos, was.todos) {
-		if err := d.frame.Put(d.ctx, views.SwapOuter, "todos", chat.Plan(s.thread, s.todos)); err != nil {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "todos", chat.Plan(s.Thread, s.todos)); err != nil {
 			return err
 		}
 	}
 	if s.gauge != was.gauge {
-		if err := d.put(views.SwapOuter, "gauge", chat.Gauge(s.thread, s.gauge)); err != nil {
+		if err := d.put(views.SwapOuter, "gauge", chat.Gauge(s.Thread, s.gauge)); err != nil {
 			return err
 		}
 	}
@@ -99,37 +99,38 @@ func (d *screen) around(was, s scene) error {
 		return err
 	}
 	d.frame.File = turns.Growth(was.writing, s.writing)
-	if s.running != was.running {
-		return d.frame.Put(d.ctx, views.SwapOuter, "send", chat.SendButton(s.thread, s.running, false))
+	if s.Running != was.Running {
+		return d.frame.Put(d.ctx, views.SwapOuter, "send", chat.SendButton(s.Thread, s.Running, false))
 	}
 	return nil
 }
 
-func (d *screen) turns(was, s scene) error {
-	for i := range was.turns {
-		if id := was.turns[i].ID; indexTurn(s.turns, id) < 0 {
+func (d *screen) turns(was, s Scene) error {
+	for i := range was.Turns {
+		if id := was.Turns[i].ID; IndexTurn(s.Turns, id) < 0 {
 			d.frame.Do(views.SwapRemove, "t-"+id, "")
-			d.forget(&was.turns[i])
+			d.forget(&was.Turns[i])
 		}
 	}
-	for i := range s.turns {
-		t := &s.turns[i]
-		k := indexTurn(was.turns, t.ID)
+	for i := range s.Turns {
+		t := &s.Turns[i]
+		k := IndexTurn(was.Turns, t.ID)
 		if k < 0 {
-			if err := d.frame.Put(d.ctx, views.SwapAppend, "turns", chat.Turn(s.thread, *t)); err != nil {
+			if err := d.frame.Put(d.ctx, views.SwapAppend, "turns", chat.Turn(s.Thread, *t)); err != nil {
 				return err
 			}
 			d.watch(t)
 			continue
 		}
-		if err := d.turn(&was.turns[k], t); err != nil {
+		if err := d.turn(&was.Turns[k], t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func indexTurn(list []views.Turn, id string) int {
+// IndexTurn is the place of a turn in a list, -1 without it.
+func IndexTurn(list []views.Turn, id string) int {
 	return slices.IndexFunc(list, func(t views.Turn) bool { return t.ID == id })
 }
 
@@ -155,12 +156,12 @@ func (d *screen) turn(was, t *views.Turn) error {
 		}
 	}
 	if !slices.Equal(was.Files, t.Files) || !slices.Equal(was.Changes, t.Changes) {
-		if err := d.put(views.SwapOuter, "files-"+t.ID, chat.TurnFiles(d.now.thread, *t)); err != nil {
+		if err := d.put(views.SwapOuter, "files-"+t.ID, chat.TurnFiles(d.now.Thread, *t)); err != nil {
 			return err
 		}
 	}
 	if !sameEnd(was, t) {
-		if err := d.put(views.SwapOuter, "end-"+t.ID, chat.End(d.now.thread, *t)); err != nil {
+		if err := d.put(views.SwapOuter, "end-"+t.ID, chat.End(d.now.Thread, *t)); err != nil {
 			return err
 		}
 	}
@@ -172,7 +173,7 @@ func (d *screen) turn(was, t *views.Turn) error {
 
 func (d *screen) whole(was, t *views.Turn) error {
 	d.forget(was)
-	if err := d.put(views.SwapOuter, "t-"+t.ID, chat.Turn(d.now.thread, *t)); err != nil {
+	if err := d.put(views.SwapOuter, "t-"+t.ID, chat.Turn(d.now.Thread, *t)); err != nil {
 		return err
 	}
 	d.watch(t)
@@ -299,7 +300,7 @@ func (d *screen) answer(was, t *views.Turn) error {
 	case b == nil:
 		return nil
 	case a == nil:
-		if err := d.put(views.SwapAppend, "a-"+t.ID, chat.Answer(d.now.thread, *b)); err != nil {
+		if err := d.put(views.SwapAppend, "a-"+t.ID, chat.Answer(d.now.Thread, *b)); err != nil {
 			return err
 		}
 		d.watchText("m-"+b.ID, b.Text, b.Open)
@@ -310,7 +311,7 @@ func (d *screen) answer(was, t *views.Turn) error {
 		return err
 	}
 	delete(d.differs, "m-"+b.ID)
-	if err := d.put(views.SwapOuter, "m-"+b.ID, chat.Answer(d.now.thread, *b)); err != nil {
+	if err := d.put(views.SwapOuter, "m-"+b.ID, chat.Answer(d.now.Thread, *b)); err != nil {
 		return err
 	}
 	d.watchText("m-"+b.ID, b.Text, b.Open)

@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"encoding/json"
@@ -33,12 +33,12 @@ func TestTextThatACrashCutOffIsFoldedAndNotDoubled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := turns.New("t", func(string) views.File { return views.File{} })
 			b.Add(&agent.Message{ID: "m0", Type: agent.TypeHuman, Content: agent.Text("q")})
-			screen := newScreen(i18n.With(t.Context(), i18n.English), scene{thread: "t", turns: b.Turns})
+			screen := NewScreen(i18n.With(t.Context(), i18n.English), Scene{Thread: "t", Turns: b.Turns})
 			for _, ev := range c.events {
 				b.Event(ev)
 				b.Sync()
-				v := conversation{turns: b}
-				if _, _, err := screen.show(v.scene(false)); err != nil {
+				v := View{Turns: b}
+				if _, _, err := screen.Show(v.Scene(false)); err != nil {
 					t.Fatal(err)
 				}
 			}

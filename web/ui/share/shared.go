@@ -1,4 +1,4 @@
-package ui
+package share
 
 import (
 	"net/http"
@@ -11,6 +11,8 @@ import (
 	"fawn/views"
 	"fawn/views/chat"
 	fileviews "fawn/views/files"
+	"fawn/web/ui/conversation"
+	"fawn/web/ui/export"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
@@ -26,25 +28,25 @@ type sharedThread struct {
 
 // readShared reads what a link shows: the newest turns, and those around message at unless
 // that is "". ErrNotFound for a link that leads nowhere.
-func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
+func (h *Handlers) readShared(c echo.Context, at string) (*sharedThread, error) {
 	ctx := c.Request().Context()
-	link, err := u.DB.ShareByToken(ctx, page.Param(c, "token"))
+	link, err := h.DB.ShareByToken(ctx, page.Param(c, "token"))
 	if err != nil {
 		return nil, err
 	}
-	t, err := u.DB.ThreadOf(ctx, link.Owner, link.Thread)
+	t, err := h.DB.ThreadOf(ctx, link.Owner, link.Thread)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := u.DB.Snapshot(ctx, link.Thread, link.Checkpoint)
+	snap, err := h.DB.Snapshot(ctx, link.Thread, link.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
 	s := &sharedThread{Share: link, files: map[string]bool{}}
-	describe := u.describer(link.Thread)
+	describe := h.Describer(link.Thread)
 	b := turns.New(link.Thread, func(virtual string) views.File { return s.own(describe(virtual)) })
 	var artifacts []string
-	if err := decodeField(snap, "artifacts", &artifacts); err != nil {
+	if err := conversation.DecodeField(snap, "artifacts", &artifacts); err != nil {
 		return nil, err
 	}
 	for _, p := range slices.Backward(artifacts) {
@@ -53,15 +55,15 @@ func (u *UI) readShared(c echo.Context, at string) (*sharedThread, error) {
 			s.list = append(s.list, b.File(clean))
 		}
 	}
-	v := &conversation{turns: b, gaps: map[string]*views.Gap{}}
-	if _, err := v.fill(snap.Messages, extent{at: at}); err != nil {
+	v := &conversation.View{Turns: b, Gaps: map[string]*views.Gap{}}
+	if _, err := v.Fill(snap.Messages, conversation.Extent{At: at}); err != nil {
 		return nil, err
 	}
 	s.turns = b.Turns
 	for i := range s.turns {
-		s.turns[i].Gap = v.gaps[s.turns[i].ID]
+		s.turns[i].Gap = v.Gaps[s.turns[i].ID]
 	}
-	s.title = exportTitle(t, s.turns[:min(1, len(s.turns))], page.ReadPrefs(c.Request()).Lang)
+	s.title = export.ExportTitle(t, s.turns[:min(1, len(s.turns))], page.ReadPrefs(c.Request()).Lang)
 	for i := range s.turns {
 		s.tame(&s.turns[i])
 	}
@@ -105,8 +107,8 @@ func (s *sharedThread) tame(t *views.Turn) {
 }
 
 // shared is GET /share/:token.
-func (u *UI) shared(c echo.Context) error {
-	s, err := u.readShared(c, c.QueryParam("at"))
+func (h *Handlers) shared(c echo.Context) error {
+	s, err := h.readShared(c, c.QueryParam("at"))
 	if err != nil {
 		return err
 	}
@@ -116,13 +118,13 @@ func (u *UI) shared(c echo.Context) error {
 }
 
 // sharedFile is GET /share/:token/files/*: the page of a file that was handed over.
-func (u *UI) sharedFile(c echo.Context) error {
-	s, file, err := u.sharedPath(c)
+func (h *Handlers) sharedFile(c echo.Context) error {
+	s, file, err := h.sharedPath(c)
 	if err != nil {
 		return err
 	}
-	view, err := u.fileView(page.Localized(c),
-		&conversation{thread: store.Thread{ID: s.Thread}, turns: turns.New(s.Thread, u.describer(s.Thread))}, file)
+	view, err := h.Files.FileView(page.Localized(c),
+		&conversation.View{Thread: store.Thread{ID: s.Thread}, Turns: turns.New(s.Thread, h.Describer(s.Thread))}, file)
 	if err != nil {
 		return err
 	}
@@ -137,21 +139,21 @@ func (u *UI) sharedFile(c echo.Context) error {
 }
 
 // sharedView is GET /share/:token/view/*: that file itself.
-func (u *UI) sharedView(c echo.Context) error {
-	s, file, err := u.sharedPath(c)
+func (h *Handlers) sharedView(c echo.Context) error {
+	s, file, err := h.sharedPath(c)
 	if err != nil {
 		return err
 	}
-	return u.serveFile(c, s.Thread, file, c.QueryParam("download") != "")
+	return h.Files.ServeFile(c, s.Thread, file, c.QueryParam("download") != "")
 }
 
 // sharedPath is the file a request asks for. ErrNotFound for one the link does not cover.
-func (u *UI) sharedPath(c echo.Context) (*sharedThread, string, error) {
+func (h *Handlers) sharedPath(c echo.Context) (*sharedThread, string, error) {
 	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {
 		return nil, "", store.ErrNotFound
 	}
-	s, err := u.readShared(c, "")
+	s, err := h.readShared(c, "")
 	if err == nil && !s.files[page.TrimSlash(clean)] {
 		err = store.ErrNotFound
 	}

@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"context"
@@ -21,21 +21,21 @@ import (
 // pageRuns is how many of the newest runs are looked at for the newest turns.
 const pageRuns = 120
 
-// everything as a cursor means all that is stored.
-const everything = math.MaxInt64
+// Everything as a cursor means all that is stored.
+const Everything = math.MaxInt64
 
-// conversation is a thread as a page shows it: stored turns, and on top of them the run
+// View is a thread as a page shows it: stored turns, and on top of them the run
 // under way as far as its events go.
-type conversation struct {
-	thread     store.Thread
+type View struct {
+	Thread     store.Thread
 	title      string
 	stateTitle string // as of the events in turns; a newer title is in the thread's row first
-	artifacts  []string
+	Artifacts  []string
 	told       []agent.ToldFile
-	turns      *turns.Builder
+	Turns      *turns.Builder
 	base       int                   // turns of the builder that were there before the run
 	part       bool                  // the newest turns and the run are left out
-	gaps       map[string]*views.Gap // in front of these turns
+	Gaps       map[string]*views.Gap // in front of these turns
 	behind     *views.Gap            // after the last turn
 	resumable  bool                  // a run without input would do something
 	asking     bool                  // the stored thread waits for the answer to a question
@@ -49,88 +49,88 @@ type conversation struct {
 
 	queue []views.Queued
 	later []views.Attachment // files of the messages in the queue
-	short agent.View         // how the model reads the conversation
+	Short agent.View         // how the model reads the conversation
 	asks  []views.NetworkQuestion
 	stale bool // an event changed what is asked since asks were read
 
-	hidden  int    // messages that short hides
+	Hidden  int    // messages that short hides
 	shortAt string // the checkpoint with a newer short; "" is none
 }
 
-// load reads the newest turns of a thread, and those around message at unless that is "".
+// Load reads the newest turns of a thread, and those around message at unless that is "".
 // With run "" it follows the one under way, if any; events past until are left out.
 // Errors: store.ErrNotFound.
-func (u *UI) load(ctx context.Context, thread, run string, until int64, at string) (*conversation, error) {
-	return u.read(ctx, thread, run, until, extent{at: at})
+func (h *Handlers) Load(ctx context.Context, thread, run string, until int64, at string) (*View, error) {
+	return h.read(ctx, thread, run, until, Extent{At: at})
 }
 
 // read is load for any extent.
-func (u *UI) read(ctx context.Context, thread, run string, until int64, e extent) (*conversation, error) {
-	v := &conversation{part: e.part(), gaps: map[string]*views.Gap{}}
+func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e Extent) (*View, error) {
+	v := &View{part: e.part(), Gaps: map[string]*views.Gap{}}
 	var err error
-	if v.thread, err = u.OwnThread(ctx, thread); err != nil {
+	if v.Thread, err = h.OwnThread(ctx, thread); err != nil {
 		return nil, err
 	}
 	var events []runs.Event
 	switch {
 	case v.part:
 	case run != "":
-		events, err = u.follow(ctx, v, run, until)
+		events, err = h.follow(ctx, v, run, until)
 	default:
-		events, err = u.followActive(ctx, v)
+		events, err = h.followActive(ctx, v)
 	}
 	if err != nil {
 		return nil, err
 	}
-	checkpoint := v.thread.Head
+	checkpoint := v.Thread.Head
 	if v.run.FirstSeq > 0 {
 		checkpoint = v.run.BaseCheckpoint
 	} else if from := runs.From(v.run); from != "" {
 		checkpoint = from
 	}
-	v.turns = turns.New(thread, u.describer(thread))
-	v.turns.Model = u.ModelLabel
+	v.Turns = turns.New(thread, h.Describer(thread))
+	v.Turns.Model = h.ModelLabel
 	if !v.part { // what is past says nothing about now
-		if v.turns.Window = u.Window; v.turns.Window == nil {
-			v.turns.Window = u.Config.Current().WindowOf
+		if v.Turns.Window = h.Window; v.Turns.Window == nil {
+			v.Turns.Window = h.Config.Current().WindowOf
 		}
 	}
-	v.title = v.thread.Title
+	v.title = v.Thread.Title
 	if checkpoint != "" {
-		if err := u.loadStored(ctx, v, checkpoint, e); err != nil {
+		if err := h.loadStored(ctx, v, checkpoint, e); err != nil {
 			return nil, err
 		}
 	}
-	v.base = len(v.turns.Turns)
+	v.base = len(v.Turns.Turns)
 	if v.run.ID != "" {
 		v.start()
 		for _, ev := range events {
 			v.fold(ev)
 		}
-		v.turns.Sync()
+		v.Turns.Sync()
 	}
-	if err := u.reread(ctx, v); err != nil {
+	if err := h.reread(ctx, v); err != nil {
 		return nil, err
 	}
 	v.stale = false
-	v.suggests = !v.part && u.Aside != nil && u.Config.Current().File.Suggestions.Enabled
-	v.queue, v.later = u.queue(thread)
-	v.asks, err = u.asks(ctx, thread)
+	v.suggests = !v.part && h.Suggests && h.Config.Current().File.Suggestions.Enabled
+	v.queue, v.later = h.Queue(thread)
+	v.asks, err = h.Asks(ctx, thread)
 	return v, err
 }
 
 // followActive follows the run under way.
-func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, error) {
+func (h *Handlers) followActive(ctx context.Context, v *View) ([]runs.Event, error) {
 	for {
-		run := u.Runs.Active(v.thread.ID)
+		run := h.Runs.Active(v.Thread.ID)
 		if run == "" { // one may have ended since the thread was read
 			var err error
-			v.thread, err = u.OwnThread(ctx, v.thread.ID)
+			v.Thread, err = h.OwnThread(ctx, v.Thread.ID)
 			return nil, err
 		}
-		events, err := u.follow(ctx, v, run, everything)
+		events, err := h.follow(ctx, v, run, Everything)
 		if err == nil && v.run.ID == "" { // not stored yet, or gone already: there is nothing to show, nor to wait for
-			v.thread, err = u.OwnThread(ctx, v.thread.ID)
+			v.Thread, err = h.OwnThread(ctx, v.Thread.ID)
 			return nil, err
 		}
 		if err != nil || !runs.Done(v.run.Status) && !over(events) {
@@ -138,7 +138,7 @@ func (u *UI) followActive(ctx context.Context, v *conversation) ([]runs.Event, e
 		}
 		// It ended just now: what it wrote is stored, and a queued one may be next.
 		v.run, v.reader = store.Run{}, nil
-		if _, err := u.Runs.Wait(ctx, run); err != nil {
+		if _, err := h.Runs.Wait(ctx, run); err != nil {
 			return nil, err
 		}
 	}
@@ -152,25 +152,25 @@ func over(events []runs.Event) bool {
 
 // follow opens a run and reads its events up to a cursor. A run of another thread, or one
 // that is gone, is none.
-func (u *UI) follow(ctx context.Context, v *conversation, run string, until int64) ([]runs.Event, error) {
+func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64) ([]runs.Event, error) {
 	for {
-		reader, err := u.Runs.Follow(ctx, run)
+		reader, err := h.Runs.Follow(ctx, run)
 		if errors.Is(err, runs.ErrNotFound) {
 			return nil, nil
 		}
-		if err != nil || reader.Run().ThreadID != v.thread.ID {
+		if err != nil || reader.Run().ThreadID != v.Thread.ID {
 			return nil, err
 		}
-		events, err := readyUntil(ctx, reader, until)
+		events, err := ReadyUntil(ctx, reader, until)
 		if err != nil {
 			return nil, err
 		}
 		// The head of now belongs to a run that has not begun.
-		if v.thread, err = u.OwnThread(ctx, v.thread.ID); err != nil {
+		if v.Thread, err = h.OwnThread(ctx, v.Thread.ID); err != nil {
 			return nil, err
 		}
 		if reader.Run().FirstSeq == 0 {
-			row, err := u.DB.Run(ctx, run)
+			row, err := h.DB.Run(ctx, run)
 			if err != nil {
 				return nil, err
 			}
@@ -183,8 +183,8 @@ func (u *UI) follow(ctx context.Context, v *conversation, run string, until int6
 	}
 }
 
-// readyUntil reads what is there of a run up to a cursor.
-func readyUntil(ctx context.Context, reader *runs.Reader, until int64) ([]runs.Event, error) {
+// ReadyUntil reads what is there of a run up to a cursor.
+func ReadyUntil(ctx context.Context, reader *runs.Reader, until int64) ([]runs.Event, error) {
 	var all []runs.Event
 	for after := int64(0); after < until; {
 		evs, err := reader.Ready(ctx, after)
@@ -203,8 +203,8 @@ func readyUntil(ctx context.Context, reader *runs.Reader, until int64) ([]runs.E
 }
 
 // loadStored builds the turns of a checkpoint.
-func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint string, e extent) error {
-	snap, err := u.DB.Snapshot(ctx, v.thread.ID, checkpoint)
+func (h *Handlers) loadStored(ctx context.Context, v *View, checkpoint string, e Extent) error {
+	snap, err := h.DB.Snapshot(ctx, v.Thread.ID, checkpoint)
 	if err != nil {
 		return err
 	}
@@ -212,14 +212,14 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint string,
 	v.resumable = len(next) > 0 && next[0] != agent.NodeInterrupt
 	v.asking = len(next) > 0 && next[0] == agent.NodeInterrupt && !v.part
 	v.plan(snap.Fields["todos"])
-	if err := decodeField(snap, "artifacts", &v.artifacts); err != nil {
+	if err := DecodeField(snap, "artifacts", &v.Artifacts); err != nil {
 		return err
 	}
-	if err := decodeField(snap, "told_files", &v.told); err != nil {
+	if err := DecodeField(snap, "told_files", &v.told); err != nil {
 		return err
 	}
 	var title string
-	if err := decodeField(snap, "title", &title); err != nil {
+	if err := DecodeField(snap, "title", &title); err != nil {
 		return err
 	}
 	v.stateTitle = title
@@ -229,18 +229,18 @@ func (u *UI) loadStored(ctx context.Context, v *conversation, checkpoint string,
 	if v.title == "" {
 		v.title = title
 	}
-	spans, err := v.fill(snap.Messages, e)
+	spans, err := v.Fill(snap.Messages, e)
 	if err != nil {
 		return err
 	}
-	if err := u.relieve(ctx, v, snap); err != nil {
+	if err := h.relieve(ctx, v, snap); err != nil {
 		return err
 	}
-	return u.settleTurns(ctx, v, snap, spans, e != extent{})
+	return h.settleTurns(ctx, v, snap, spans, e != Extent{})
 }
 
-// fill adds the turns that are wanted, and says where they begin.
-func (v *conversation) fill(rows []store.MessageRow, e extent) ([]turns.Span, error) {
+// Fill adds the turns that are wanted, and says where they begin.
+func (v *View) Fill(rows []store.MessageRow, e Extent) ([]turns.Span, error) {
 	list, behind, err := e.choose(rows)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (v *conversation) fill(rows []store.MessageRow, e extent) ([]turns.Span, er
 	v.behind = behind
 	var spans []turns.Span
 	for _, s := range list {
-		first := len(v.turns.Turns)
+		first := len(v.Turns.Turns)
 		if s.from > 0 { // runs of turns that are left out belong to none of those shown
 			spans = append(spans, turns.Span{Turn: "", Start: s.from - 1})
 		}
@@ -257,14 +257,14 @@ func (v *conversation) fill(rows []store.MessageRow, e extent) ([]turns.Span, er
 			if err != nil {
 				return nil, err
 			}
-			n := len(v.turns.Turns)
-			v.turns.Add(m)
-			if len(v.turns.Turns) > n {
-				spans = append(spans, turns.Span{Turn: v.turns.Turns[n].ID, Start: s.from + i})
+			n := len(v.Turns.Turns)
+			v.Turns.Add(m)
+			if len(v.Turns.Turns) > n {
+				spans = append(spans, turns.Span{Turn: v.Turns.Turns[n].ID, Start: s.from + i})
 			}
 		}
-		if s.gap != nil && len(v.turns.Turns) > first {
-			v.gaps[v.turns.Turns[first].ID] = s.gap
+		if s.gap != nil && len(v.Turns.Turns) > first {
+			v.Gaps[v.Turns.Turns[first].ID] = s.gap
 		}
 		if s.to < len(rows) {
 			spans = append(spans, turns.Span{Turn: "", Start: s.to})
@@ -273,12 +273,13 @@ func (v *conversation) fill(rows []store.MessageRow, e extent) ([]turns.Span, er
 	return spans, nil
 }
 
-// cutOff tells whether there are turns before the first one.
-func (v *conversation) cutOff() bool {
-	return len(v.turns.Turns) > 0 && v.gaps[v.turns.Turns[0].ID] != nil
+// CutOff tells whether there are turns before the first one.
+func (v *View) CutOff() bool {
+	return len(v.Turns.Turns) > 0 && v.Gaps[v.Turns.Turns[0].ID] != nil
 }
 
-func decodeField(s store.Snapshot, name string, into any) error {
+// DecodeField reads a field of a snapshot, if it has that.
+func DecodeField(s store.Snapshot, name string, into any) error {
 	body, ok := s.Fields[name]
 	if !ok {
 		return nil
@@ -288,8 +289,8 @@ func decodeField(s store.Snapshot, name string, into any) error {
 
 // start shows the run under way before its first event: the message it was started with,
 // or that the last turn goes on.
-func (v *conversation) start() {
-	b := v.turns
+func (v *View) start() {
+	b := v.Turns
 	b.Since = v.run.CreatedAt
 	in := input.Of(v.run)
 	for _, m := range in.Messages {
@@ -307,18 +308,18 @@ func (v *conversation) start() {
 }
 
 // working marks the newest turn as the one the run works on.
-func (v *conversation) working(s views.TurnState) {
-	t := &v.turns.Turns[len(v.turns.Turns)-1]
+func (v *View) working(s views.TurnState) {
+	t := &v.Turns.Turns[len(v.Turns.Turns)-1]
 	t.State, t.Failure, t.Elapsed, t.Tokens = s, nil, 0, 0
 	t.Trail.Since, t.Trail.Elapsed = v.run.CreatedAt, 0
 }
 
 // fold takes the next event of the run.
-func (v *conversation) fold(ev runs.Event) {
+func (v *View) fold(ev runs.Event) {
 	v.stale = v.stale || aboutHosts(ev)
 	v.seq = ev.To
-	n := len(v.turns.Turns)
-	v.turns.Event(ev)
+	n := len(v.Turns.Turns)
+	v.Turns.Event(ev)
 	switch ev.Kind {
 	case runs.KindMeta:
 		if n > v.base || n > 0 && !input.Of(v.run).Given {
@@ -332,7 +333,7 @@ func (v *conversation) fold(ev runs.Event) {
 		if turns.OfHelper(ev) { // its steps write nothing of the thread
 			break
 		}
-		if len(v.turns.Turns) > n {
+		if len(v.Turns.Turns) > n {
 			v.working(views.TurnRunning)
 		}
 		v.fields(ev.Step.Fields)
@@ -343,7 +344,7 @@ func (v *conversation) fold(ev runs.Event) {
 }
 
 // fields takes over what a step wrote beside messages.
-func (v *conversation) fields(f map[string]json.RawMessage) {
+func (v *View) fields(f map[string]json.RawMessage) {
 	var title string
 	if json.Unmarshal(f["title"], &title) == nil && title != "" {
 		v.title, v.stateTitle = title, title
@@ -354,33 +355,33 @@ func (v *conversation) fields(f map[string]json.RawMessage) {
 	var fresh []string
 	if json.Unmarshal(f["artifacts"], &fresh) == nil {
 		for _, p := range fresh {
-			if !slices.Contains(v.artifacts, p) {
-				v.artifacts = append(v.artifacts, p)
+			if !slices.Contains(v.Artifacts, p) {
+				v.Artifacts = append(v.Artifacts, p)
 			}
 		}
 	}
 }
 
-// running tells whether a run is under way.
-func (v *conversation) running() bool { return v.run.ID != "" && !v.ended }
+// Running tells whether a run is under way.
+func (v *View) Running() bool { return v.run.ID != "" && !v.ended }
 
-// heading is the title, or the first words that were said while there is none.
-func (v *conversation) heading() string {
+// Heading is the title, or the first words that were said while there is none.
+func (v *View) Heading() string {
 	if v.title != "" {
 		return v.title
 	}
-	if len(v.turns.Turns) > 0 && v.turns.Turns[0].User != nil && !v.cutOff() {
-		return page.FirstWords(v.turns.Turns[0].User.Text)
+	if len(v.Turns.Turns) > 0 && v.Turns.Turns[0].User != nil && !v.CutOff() {
+		return page.FirstWords(v.Turns.Turns[0].User.Text)
 	}
 	return ""
 }
 
-// describer describes files of a thread for cards.
-func (u *UI) describer(thread string) func(string) views.File {
+// Describer describes files of a thread for cards.
+func (h *Handlers) Describer(thread string) func(string) views.File {
 	return func(virtual string) views.File {
 		f := views.File{ThreadID: thread, Path: strings.TrimPrefix(virtual, "/"), Kind: views.KindOf(virtual, ""),
 			Unseen: uploads.UnseenPicture(virtual)}
-		files, err := u.Dirs.Open(thread)
+		files, err := h.Dirs.Open(thread)
 		if err != nil {
 			return f
 		}
@@ -391,3 +392,6 @@ func (u *UI) describer(thread string) func(string) views.File {
 		return f
 	}
 }
+
+// ErrBusy means that something waits for the end of a run.
+var ErrBusy = errors.New("a run is under way")

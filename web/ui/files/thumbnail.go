@@ -1,4 +1,4 @@
-package ui
+package files
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 
 // thumbnail answers with a small version of a picture. Pages have an icon below it, so one that
 // cannot be shown is nothing that their readers' browsers should complain about.
-func (u *UI) thumbnail(c echo.Context, thread string, file *os.File, side int) error {
-	t, err := uploads.Thumb(c.Request().Context(), u.Pictures, thread, file, side)
+func (h *Handlers) thumbnail(c echo.Context, thread string, file *os.File, side int) error {
+	t, err := uploads.Thumb(c.Request().Context(), h.Pictures, thread, file, side)
 	if errors.Is(err, uploads.ErrPicture) {
 		return c.NoContent(http.StatusNoContent)
 	}

@@ -1,4 +1,4 @@
-package ui
+package files
 
 import (
 	"bytes"
@@ -22,12 +22,13 @@ import (
 	"fawn/views/i18n"
 	"fawn/views/markdown"
 	"fawn/web/httpx"
+	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
 
 // panel is GET /ui/threads/:id/panel and /panel/*: the list of files or one file, as the
 // content of the panel. A browser without script gets the page.
-func (u *UI) panel(c echo.Context, t store.Thread) error {
+func (h *Handlers) panel(c echo.Context, t store.Thread) error {
 	id, file := t.ID, page.Param(c, "*")
 	if !page.WantsFragment(c.Request()) {
 		where := views.FilesURL(id)
@@ -36,11 +37,11 @@ func (u *UI) panel(c echo.Context, t store.Thread) error {
 		}
 		return c.Redirect(http.StatusSeeOther, where)
 	}
-	v, err := u.load(c.Request().Context(), id, "", everything, "")
+	v, err := h.Load(c.Request().Context(), id, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	p, err := u.panelOf(c, v, file)
+	p, err := h.PanelOf(c, v, file)
 	if err != nil {
 		return err
 	}
@@ -48,16 +49,16 @@ func (u *UI) panel(c echo.Context, t store.Thread) error {
 }
 
 // filePage is GET /workspace/chats/:id/files and /files/*.
-func (u *UI) filePage(c echo.Context, t store.Thread) error {
-	v, err := u.load(c.Request().Context(), t.ID, "", everything, "")
+func (h *Handlers) filePage(c echo.Context, t store.Thread) error {
+	v, err := h.Load(c.Request().Context(), t.ID, "", conversation.Everything, "")
 	if err != nil {
 		return err
 	}
-	p, err := u.panelOf(c, v, page.Param(c, "*"))
+	p, err := h.PanelOf(c, v, page.Param(c, "*"))
 	if err != nil {
 		return err
 	}
-	shell, err := u.Shell(c, views.NavNone, v.thread.ID)
+	shell, err := h.Shell(c, views.NavNone, v.Thread.ID)
 	if err != nil {
 		return err
 	}
@@ -68,34 +69,34 @@ func (u *UI) filePage(c echo.Context, t store.Thread) error {
 	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: shell, Panel: p}))
 }
 
-// panelOf is the list of a thread's files, or one of them; file is a virtual path with or
+// PanelOf is the list of a thread's files, or one of them; file is a virtual path with or
 // without its leading slash.
-func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel, error) {
-	s := v.scene(true)
-	p := views.Panel{ThreadID: v.thread.ID, Title: s.title, Files: v.view(s).Files, Code: c.QueryParam("tab") == "code"}
+func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (views.Panel, error) {
+	s := v.Scene(true)
+	p := views.Panel{ThreadID: v.Thread.ID, Title: s.Title, Files: v.Page(s).Files, Code: c.QueryParam("tab") == "code"}
 	if file == "" {
 		var err error
-		p.Zip, p.ZipAll, err = u.zipOffers(c.Request().Context(), v.thread.ID)
+		p.Zip, p.ZipAll, err = h.Archives.ZipOffers(c.Request().Context(), v.Thread.ID)
 		return p, err
 	}
-	view, err := u.fileView(page.Localized(c), v, file)
+	view, err := h.FileView(page.Localized(c), v, file)
 	if at := c.QueryParam("at"); err == nil && markdown.IsPlace(at) {
 		view.At = at
 	}
 	if err == nil {
-		err = u.document(page.Localized(c), view)
+		err = h.document(page.Localized(c), view)
 	}
 	if err == nil && strings.HasPrefix(view.At, "line-") && !c.QueryParams().Has("tab") {
 		p.Code = view.Kind.Textual() // lines are those of the source
 	}
 	p.File, p.Words = view, c.QueryParam("tab") == "text"
 	if view != nil {
-		view.Editable = editable(view) && !v.running()
+		view.Editable = editable(view) && !v.Running()
 		if c.QueryParam("edit") != "" && view.Editable {
 			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
 	}
-	if w := v.turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && (p.Code || view.Missing) {
+	if w := v.Turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && (p.Code || view.Missing) {
 		// The preview shows the last finished version, where there is one.
 		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.Text, true
 		if !view.Kind.Textual() {
@@ -105,14 +106,14 @@ func (u *UI) panelOf(c echo.Context, v *conversation, file string) (views.Panel,
 	return p, err
 }
 
-// fileView reads as much of a file as its preview needs.
-func (u *UI) fileView(ctx context.Context, v *conversation, file string) (*views.FileView, error) {
+// FileView reads as much of a file as its preview needs.
+func (h *Handlers) FileView(ctx context.Context, v *conversation.View, file string) (*views.FileView, error) {
 	clean, err := files.Clean("/" + page.TrimSlash(file))
 	if err != nil {
 		return nil, err
 	}
-	view := &views.FileView{File: v.turns.File(clean)}
-	dir, err := u.Dirs.Open(v.thread.ID)
+	view := &views.FileView{File: v.Turns.File(clean)}
+	dir, err := h.Dirs.Open(v.Thread.ID)
 	if page.IsMissing(err) {
 		view.Missing = true
 		return view, nil
@@ -181,23 +182,23 @@ const (
 )
 
 // view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.
-func (u *UI) view(c echo.Context, id string) error {
+func (h *Handlers) view(c echo.Context, id string) error {
 	clean, err := files.Clean("/" + page.Param(c, "*"))
 	if err != nil {
 		return err
 	}
-	return u.serveFile(c, id, clean, false)
+	return h.ServeFile(c, id, clean, false)
 }
 
-// serveFile answers with a file of a thread, inline under a policy that isolates it, or as
+// ServeFile answers with a file of a thread, inline under a policy that isolates it, or as
 // one to save.
-func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
+func (h *Handlers) ServeFile(c echo.Context, thread, clean string, save bool) error {
 	r := c.Request()
 	side, err := httpx.Side(c)
 	if err != nil {
 		return err
 	}
-	dir, err := u.Dirs.Open(thread)
+	dir, err := h.Dirs.Open(thread)
 	if page.IsMissing(err) {
 		return missingFile(c, side)
 	}
@@ -214,23 +215,23 @@ func (u *UI) serveFile(c echo.Context, thread, clean string, save bool) error {
 	}
 	defer file.Close()
 	if side > 0 {
-		return u.thumbnail(c, thread, file, side)
+		return h.thumbnail(c, thread, file, side)
 	}
 	kind, err := contentType(clean, file)
 	if err != nil {
 		return err
 	}
-	h := c.Response().Header()
-	h.Set("Content-Type", kind)
-	h.Set("Content-Security-Policy", viewPolicy(kind))
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "private, no-cache")
+	header := c.Response().Header()
+	header.Set("Content-Type", kind)
+	header.Set("Content-Security-Policy", viewPolicy(kind))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "private, no-cache")
 	if page.ForLink(r) {
-		page.Private(h)
+		page.Private(header)
 	}
 	if save {
-		h.Set("Content-Disposition", attached(path.Base(clean)))
+		header.Set("Content-Disposition", page.Attached(path.Base(clean)))
 	}
 	http.ServeContent(c.Response(), r, "", info.ModTime(), file)
 	return nil

@@ -1,9 +1,8 @@
-package ui
+package export
 
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -17,8 +16,8 @@ import (
 )
 
 // exportMarkdown is GET /ui/threads/:id/export.md: what was said, for people.
-func (u *UI) exportMarkdown(c echo.Context, t store.Thread) error {
-	title, body, err := u.ExportMarkdown(c.Request().Context(), t, page.ReadPrefs(c.Request()).Lang)
+func (h *Handlers) exportMarkdown(c echo.Context, t store.Thread) error {
+	title, body, err := h.ExportMarkdown(c.Request().Context(), t, page.ReadPrefs(c.Request()).Lang)
 	if err != nil {
 		return err
 	}
@@ -83,16 +82,16 @@ func writeSources(out *strings.Builder, t *views.Turn, lang string) {
 }
 
 // exportJSON is GET /ui/threads/:id/export.json: the state as it is stored, for programs.
-func (u *UI) exportJSON(c echo.Context, t store.Thread) error {
-	body, err := u.ExportJSON(c.Request().Context(), t)
+func (h *Handlers) exportJSON(c echo.Context, t store.Thread) error {
+	body, err := h.ExportJSON(c.Request().Context(), t)
 	if err != nil {
 		return err
 	}
-	return download(c, exportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".json", "application/json", body)
+	return download(c, ExportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".json", "application/json", body)
 }
 
-// exportTitle is the title of a thread, or what stands in its place.
-func exportTitle(t store.Thread, all []views.Turn, lang string) string {
+// ExportTitle is the title of a thread, or what stands in its place.
+func ExportTitle(t store.Thread, all []views.Turn, lang string) string {
 	if title := page.OneLine(t.Title); title != "" {
 		return title
 	}
@@ -102,16 +101,10 @@ func exportTitle(t store.Thread, all []views.Turn, lang string) string {
 	return i18n.T(lang, "thread.untitled")
 }
 
-// attached is the header of a file to save. Its name has no separator of folders.
-func attached(name string) string {
-	name = strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(name)
-	return "attachment; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
-}
-
 // download answers with a file to save.
 func download(c echo.Context, name, kind string, body []byte) error {
 	h := c.Response().Header()
-	h.Set("Content-Disposition", attached(name))
+	h.Set("Content-Disposition", page.Attached(name))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
 	return c.Blob(http.StatusOK, kind, body)

@@ -1,4 +1,4 @@
-package ui
+package export
 
 import (
 	"archive/zip"
@@ -28,12 +28,12 @@ import (
 const exportPage = 200
 
 // ExportMarkdown is what was said in a chat, for people. lang is that of its headings.
-func (u *UI) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (title string, body []byte, err error) {
-	snap, err := u.wholeThread(ctx, t)
+func (h *Handlers) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (title string, body []byte, err error) {
+	snap, err := h.wholeThread(ctx, t)
 	if err != nil {
 		return "", nil, err
 	}
-	b := turns.New(t.ID, u.describer(t.ID))
+	b := turns.New(t.ID, h.Describer(t.ID))
 	for _, row := range snap.Messages {
 		m, err := agent.ParseMessage(row.Body)
 		if err != nil {
@@ -41,7 +41,7 @@ func (u *UI) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (t
 		}
 		b.Add(m)
 	}
-	title = exportTitle(t, b.Turns, lang)
+	title = ExportTitle(t, b.Turns, lang)
 	var out strings.Builder
 	out.WriteString("# " + title + "\n")
 	for i := range b.Turns {
@@ -51,8 +51,8 @@ func (u *UI) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (t
 }
 
 // ExportJSON is the state of a chat as it is stored, for programs.
-func (u *UI) ExportJSON(ctx context.Context, t store.Thread) ([]byte, error) {
-	snap, err := u.wholeThread(ctx, t)
+func (h *Handlers) ExportJSON(ctx context.Context, t store.Thread) ([]byte, error) {
+	snap, err := h.wholeThread(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -62,18 +62,18 @@ func (u *UI) ExportJSON(ctx context.Context, t store.Thread) ([]byte, error) {
 }
 
 // wholeThread reads a thread with all its messages.
-func (u *UI) wholeThread(ctx context.Context, t store.Thread) (store.Snapshot, error) {
+func (h *Handlers) wholeThread(ctx context.Context, t store.Thread) (store.Snapshot, error) {
 	if t.Head == "" {
 		return store.Snapshot{}, nil
 	}
-	return u.DB.Snapshot(ctx, t.ID, t.Head)
+	return h.DB.Snapshot(ctx, t.ID, t.Head)
 }
 
 // ExportThread writes a chat with its files as a zip archive. begin is called before the first byte.
-func (u *UI) ExportThread(ctx context.Context, t store.Thread, lang string, begin func(name string) io.Writer) error {
-	return u.exporting(func() error {
-		title := exportTitle(t, nil, lang)
-		e := newExport(u, lang, begin(title+".zip"))
+func (h *Handlers) ExportThread(ctx context.Context, t store.Thread, lang string, begin func(name string) io.Writer) error {
+	return h.exporting(func() error {
+		title := ExportTitle(t, nil, lang)
+		e := newExport(h, lang, begin(title+".zip"))
 		if err := e.thread(ctx, t, ""); err != nil {
 			return err
 		}
@@ -83,9 +83,9 @@ func (u *UI) ExportThread(ctx context.Context, t store.Thread, lang string, begi
 
 // ExportAll writes all that belongs to an owner as a zip archive: chats with their files, agents, profile and
 // memory. It holds one chat at a time.
-func (u *UI) ExportAll(ctx context.Context, owner, lang string, begin func(name string) io.Writer) error {
-	return u.exporting(func() error {
-		e := newExport(u, lang, begin("fawn-export-"+time.Now().UTC().Format("2006-01-02")+".zip"))
+func (h *Handlers) ExportAll(ctx context.Context, owner, lang string, begin func(name string) io.Writer) error {
+	return h.exporting(func() error {
+		e := newExport(h, lang, begin("fawn-export-"+time.Now().UTC().Format("2006-01-02")+".zip"))
 		if err := e.all(ctx, owner); err != nil {
 			return err
 		}
@@ -94,10 +94,10 @@ func (u *UI) ExportAll(ctx context.Context, owner, lang string, begin func(name 
 }
 
 // exporting takes one of the places for archives, or refuses with a 503.
-func (u *UI) exporting(do func() error) error {
+func (h *Handlers) exporting(do func() error) error {
 	select {
-	case u.zips <- struct{}{}:
-		defer func() { <-u.zips }()
+	case h.zips <- struct{}{}:
+		defer func() { <-h.zips }()
 		return do()
 	default:
 		d := httpx.Errorf(http.StatusServiceUnavailable, "Too many archives are being made: try again in a moment")
@@ -109,16 +109,16 @@ func (u *UI) exporting(do func() error) error {
 // export is an archive being written.
 type export struct {
 	*zip.Writer
-	u     *UI
+	h     *Handlers
 	lang  string
 	taken map[string]bool // folders
 }
 
-func newExport(u *UI, lang string, w io.Writer) *export {
+func newExport(h *Handlers, lang string, w io.Writer) *export {
 	z := zip.NewWriter(w)
 	z.RegisterCompressor(zip.Deflate,
 		func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
-	return &export{Writer: z, u: u, lang: lang, taken: map[string]bool{}}
+	return &export{Writer: z, h: h, lang: lang, taken: map[string]bool{}}
 }
 
 // exported is a line of the list of chats.
@@ -133,14 +133,14 @@ type exported struct {
 func (e *export) all(ctx context.Context, owner string) error {
 	list := []exported{}
 	for batch := 0; ; batch++ {
-		threads, _, err := e.u.DB.Threads(ctx, store.ThreadQuery{Owner: owner, Limit: exportPage,
+		threads, _, err := e.h.DB.Threads(ctx, store.ThreadQuery{Owner: owner, Limit: exportPage,
 			Offset: batch * exportPage, SortBy: "created_at", SortOrder: "asc"})
 		if err != nil {
 			return err
 		}
 		for _, t := range threads {
-			title := exportTitle(t, nil, e.lang)
-			folder := "chats/" + unique(zipName(strings.ReplaceAll(page.FirstWords(title), "/", "-")), e.taken)
+			title := ExportTitle(t, nil, e.lang)
+			folder := "chats/" + unique(ZipName(strings.ReplaceAll(page.FirstWords(title), "/", "-")), e.taken)
 			if err := e.thread(ctx, t, folder+"/"); err != nil {
 				return fmt.Errorf("chat %s: %w", t.ID, err)
 			}
@@ -158,8 +158,8 @@ func (e *export) all(ctx context.Context, owner string) error {
 
 // person adds what belongs to no chat.
 func (e *export) person(ctx context.Context, owner string) error {
-	if e.u.Memory != nil {
-		d, err := e.u.Memory.Document(ctx, owner)
+	if e.h.Memory != nil {
+		d, err := e.h.Memory.Document(ctx, owner)
 		if err != nil {
 			return err
 		}
@@ -167,24 +167,24 @@ func (e *export) person(ctx context.Context, owner string) error {
 			return err
 		}
 	}
-	if e.u.Agents == nil {
+	if e.h.Agents == nil {
 		return nil
 	}
-	if text, err := e.u.Agents.User(owner); err == nil && text != "" {
+	if text, err := e.h.Agents.User(owner); err == nil && text != "" {
 		if err := e.file("USER.md", time.Now(), []byte(text)); err != nil {
 			return err
 		}
 	}
-	agents, err := e.u.Agents.List(owner)
+	agents, err := e.h.Agents.List(owner)
 	if err != nil {
 		return err
 	}
 	for _, a := range agents {
-		b, err := e.u.Agents.Export(owner, a.Name)
+		b, err := e.h.Agents.Export(owner, a.Name)
 		if err != nil {
 			continue // one that cannot be read says so on its page
 		}
-		if err := e.file("agents/"+zipName(a.Name)+".md", time.Now(), b); err != nil {
+		if err := e.file("agents/"+ZipName(a.Name)+".md", time.Now(), b); err != nil {
 			return err
 		}
 	}
@@ -193,21 +193,21 @@ func (e *export) person(ctx context.Context, owner string) error {
 
 // thread adds a chat below a folder.
 func (e *export) thread(ctx context.Context, t store.Thread, folder string) error {
-	_, text, err := e.u.ExportMarkdown(ctx, t, e.lang)
+	_, text, err := e.h.ExportMarkdown(ctx, t, e.lang)
 	if err != nil {
 		return err
 	}
 	if err := e.file(folder+"chat.md", t.UpdatedAt, text); err != nil {
 		return err
 	}
-	body, err := e.u.ExportJSON(ctx, t)
+	body, err := e.h.ExportJSON(ctx, t)
 	if err != nil {
 		return err
 	}
 	if err := e.file(folder+"chat.json", t.UpdatedAt, body); err != nil {
 		return err
 	}
-	dir, err := e.u.Dirs.Open(t.ID)
+	dir, err := e.h.Dirs.Open(t.ID)
 	if page.IsMissing(err) {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (e *export) files(ctx context.Context, dir *files.Files, to string) error {
 			if f.Dir || f.Link {
 				return nil
 			}
-			name := unique(zipName(strings.TrimPrefix(f.Path, base+"/")), taken)
+			name := unique(ZipName(strings.TrimPrefix(f.Path, base+"/")), taken)
 			return zipFile(e.Writer, dir, zipEntry{f, to + path.Join(folder, name)})
 		})
 		if errors.Is(err, files.ErrLimit) {

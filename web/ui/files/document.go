@@ -1,4 +1,4 @@
-package ui
+package files
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 const maxConverted = 16 << 20
 
 // document gives the view of a document the text that was made of it, or says why there is none.
-func (u *UI) document(ctx context.Context, view *views.FileView) error {
+func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	clean := "/" + view.Path
 	if view.Missing {
 		return nil
@@ -31,15 +31,15 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 	default:
 		return nil
 	}
-	dir, err := u.Dirs.Open(view.ThreadID)
+	dir, err := h.Dirs.Open(view.ThreadID)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	if path.Dir(clean) != uploads.Folder {
-		return u.made(ctx, dir, view)
+		return h.made(ctx, dir, view)
 	}
-	list, err := u.Documents.Files(ctx, dir, view.ThreadID)
+	list, err := h.Documents.Files(ctx, dir, view.ThreadID)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 		return nil
 	}
 	file := list.Files[i]
-	if said := attachment(file); said.Document != "" {
+	if said := Attachment(file); said.Document != "" {
 		view.Lack, view.Waiting = chat.DocumentText(ctx, said), said.Document == uploads.Pending
 	}
 	if file.MarkdownVirtualPath == "" {
@@ -66,18 +66,18 @@ func (u *UI) document(ctx context.Context, view *views.FileView) error {
 }
 
 // made is [UI.document] for a file that is no upload: its text is made when it is asked for.
-func (u *UI) made(ctx context.Context, dir uploads.Opener, view *views.FileView) error {
+func (h *Handlers) made(ctx context.Context, dir uploads.Opener, view *views.FileView) error {
 	if view.Kind == views.KindOther {
 		return nil
 	}
-	c, text, err := u.Documents.Show(ctx, dir, view.ThreadID, "/"+view.Path)
+	c, text, err := h.Documents.Show(ctx, dir, view.ThreadID, "/"+view.Path)
 	if page.IsMissing(err) || err == nil && c == nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if said := attachment(uploads.File{Conversion: c}); said.Document != "" {
+	if said := Attachment(uploads.File{Conversion: c}); said.Document != "" {
 		view.Lack, view.Waiting = chat.DocumentText(ctx, said), said.Document == uploads.Pending
 	}
 	if text != nil {

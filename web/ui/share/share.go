@@ -1,4 +1,4 @@
-package ui
+package share
 
 import (
 	"context"
@@ -19,18 +19,18 @@ import (
 )
 
 // sharing is GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
-func (u *UI) sharing(c echo.Context, t store.Thread) error {
+func (h *Handlers) sharing(c echo.Context, t store.Thread) error {
 	var err error
 	p := views.SharePage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
-	if p.Shell, err = u.Shell(c, views.NavNone, t.ID); err != nil {
+	if p.Shell, err = h.Shell(c, views.NavNone, t.ID); err != nil {
 		return err
 	}
-	row, err := u.Rows(c.Request().Context(), []store.Thread{t})
+	row, err := h.Rows(c.Request().Context(), []store.Thread{t})
 	if err != nil {
 		return err
 	}
 	p.Title, p.Local = row[0].Title, loopbackOf(c.Request().Host)
-	s, err := u.DB.ShareOf(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID)
+	s, err := h.DB.ShareOf(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID)
 	if err == nil {
 		p.Share = &views.Share{Path: views.SharedURL(s.Token), URL: httpx.Root(c.Request()) + views.SharedURL(s.Token),
 			At: s.CreatedAt, Stale: s.Checkpoint != t.Head}
@@ -53,12 +53,11 @@ func loopbackOf(hostport string) string {
 }
 
 // share is POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.
-func (u *UI) share(c echo.Context, t store.Thread) error {
+func (h *Handlers) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	if t.Head != "" { // else the page says that there is nothing to share
-		if _, err := u.DB.PutShare(ctx,
-			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(),
-				Checkpoint: t.Head}); err != nil {
+		if _, err := h.DB.PutShare(ctx,
+			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(), Checkpoint: t.Head}); err != nil {
 			return err
 		}
 	}
@@ -66,17 +65,17 @@ func (u *UI) share(c echo.Context, t store.Thread) error {
 }
 
 // unshare is POST /ui/threads/:id/share/remove.
-func (u *UI) unshare(c echo.Context, t store.Thread) error {
-	if err := u.DB.DeleteShare(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID); err != nil &&
+func (h *Handlers) unshare(c echo.Context, t store.Thread) error {
+	if err := h.DB.DeleteShare(c.Request().Context(), principal.Owner(c.Request().Context()), t.ID); err != nil &&
 		!errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "share"))
 }
 
-// isShared tells whether others can read a thread.
-func (u *UI) isShared(ctx context.Context, thread string) (bool, error) {
-	_, err := u.DB.ShareOf(ctx, principal.Owner(ctx), thread)
+// IsShared tells whether others can read a thread.
+func (h *Handlers) IsShared(ctx context.Context, thread string) (bool, error) {
+	_, err := h.DB.ShareOf(ctx, principal.Owner(ctx), thread)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -1,4 +1,4 @@
-package ui
+package export
 
 import (
 	"archive/zip"
@@ -42,17 +42,17 @@ var (
 
 // filesZip is GET /ui/threads/:id/files.zip: what the agent made, or with from=all everything
 // the thread has. The archive is made while it is sent.
-func (u *UI) filesZip(c echo.Context, t store.Thread) error {
+func (h *Handlers) filesZip(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	select {
-	case u.zips <- struct{}{}:
-		defer func() { <-u.zips }()
+	case h.zips <- struct{}{}:
+		defer func() { <-h.zips }()
 	default:
 		d := httpx.Errorf(http.StatusServiceUnavailable, "%s", page.Say(c, "files.zip.busy"))
 		d.Header = http.Header{"Retry-After": {"10"}}
 		return d
 	}
-	dir, err := u.Dirs.Open(t.ID)
+	dir, err := h.Dirs.Open(t.ID)
 	if page.IsMissing(err) {
 		return store.ErrNotFound
 	}
@@ -69,14 +69,14 @@ func (u *UI) filesZip(c echo.Context, t store.Thread) error {
 	case err != nil:
 		return err
 	}
-	h := c.Response().Header()
-	h.Set("Content-Type", "application/zip")
-	h.Set("Content-Disposition", attached(exportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".zip"))
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "private, no-store")
+	header := c.Response().Header()
+	header.Set("Content-Type", "application/zip")
+	header.Set("Content-Disposition", page.Attached(ExportTitle(t, nil, page.ReadPrefs(c.Request()).Lang)+".zip"))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "private, no-store")
 	c.Response().WriteHeader(http.StatusOK)
 	if err := writeZip(ctx, c.Response(), dir, list); err != nil && ctx.Err() == nil {
-		u.Log.Warn("an archive of files was cut off", "thread", t.ID, "err", err)
+		h.Log.Warn("an archive of files was cut off", "thread", t.ID, "err", err)
 		panic(http.ErrAbortHandler) // so that the browser does not take it for whole
 	}
 	return nil
@@ -108,7 +108,7 @@ func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error
 			if total += e.Size; total > maxZip || total < 0 {
 				return errZipLarge
 			}
-			name := zipName(strings.TrimPrefix(e.Path, base+"/"))
+			name := ZipName(strings.TrimPrefix(e.Path, base+"/"))
 			if all {
 				name = folder + "/" + name
 			}
@@ -128,9 +128,9 @@ func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error
 	return list, nil
 }
 
-// zipName is a name that means a place below the folder of the archive on every system: what
+// ZipName is a name that means a place below the folder of the archive on every system: what
 // an agent calls its files may mean something else to others.
-func zipName(p string) string {
+func ZipName(p string) string {
 	parts := strings.Split(strings.ToValidUTF8(p, "_"), "/")
 	for i, s := range parts {
 		s = strings.Map(func(r rune) rune {
@@ -215,10 +215,10 @@ func packed(name string) bool {
 	return false
 }
 
-// zipOffers are the archives there is something for: of what was made, and of everything when
+// ZipOffers are the archives there is something for: of what was made, and of everything when
 // that is more.
-func (u *UI) zipOffers(ctx context.Context, thread string) (made, more bool, err error) {
-	dir, err := u.Dirs.Open(thread)
+func (h *Handlers) ZipOffers(ctx context.Context, thread string) (made, more bool, err error) {
+	dir, err := h.Dirs.Open(thread)
 	if page.IsMissing(err) {
 		return false, false, nil
 	}

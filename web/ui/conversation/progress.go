@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ const insideTick = ".x"
 
 func cursorOf(run store.Run, seq int64) string { return run.ID + "." + strconv.FormatInt(seq, 10) }
 
-// parseCursor reads a cursor; ok is false for one that cannot be honoured.
-func parseCursor(s string) (run string, seq int64, ok bool) {
+// ParseCursor reads a cursor; ok is false for one that cannot be honoured.
+func ParseCursor(s string) (run string, seq int64, ok bool) {
 	run, number, found := strings.Cut(s, ".")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	return run, seq, found && run != "" && err == nil && seq >= 0
@@ -39,33 +39,33 @@ func unknownAsks() []views.NetworkQuestion { return []views.NetworkQuestion{{}} 
 // progress is how far a page has got with a thread: the conversation up to an event, and
 // what is on the screen. Its methods return the bytes that bring the page further.
 type progress struct {
-	ui     *UI
+	h      *Handlers
 	thread string
 	lang   string
 	base   string // path below which the page stands
-	v      *conversation
+	v      *View
 	screen *screen
 }
 
 // speak is the context to render in. It outlives the request that happens to do the work.
 func (p *progress) speak(ctx context.Context) context.Context {
-	return p.ui.KnowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
+	return p.h.KnowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
 }
 
 // resume goes on from a cursor; false when that is not possible.
 func (p *progress) resume(ctx context.Context, from string) (bool, error) {
-	run, seq, ok := parseCursor(from)
+	run, seq, ok := ParseCursor(from)
 	if !ok {
 		return false, nil
 	}
-	v, err := p.ui.load(ctx, p.thread, run, seq, "")
+	v, err := p.h.Load(ctx, p.thread, run, seq, "")
 	if err != nil || v.run.ID == "" || v.seq != seq {
 		return false, err
 	}
-	p.v, p.screen = v, newScreen(p.speak(ctx), v.scene(true))
+	p.v, p.screen = v, NewScreen(p.speak(ctx), v.Scene(true))
 	p.forget()
-	if v.stateTitle == v.thread.Title { // else the page may not know the newer one
-		p.screen.now.title = v.heading()
+	if v.stateTitle == v.Thread.Title { // else the page may not know the newer one
+		p.screen.now.Title = v.Heading()
 	}
 	return true, nil
 }
@@ -73,55 +73,55 @@ func (p *progress) resume(ctx context.Context, from string) (bool, error) {
 // forget takes back what the page is known to show of things that change without an event
 // of the run.
 func (p *progress) forget() {
-	p.screen.now.title, p.screen.now.queue, p.screen.now.asks = unknownTitle, unknownQueue(), unknownAsks()
+	p.screen.now.Title, p.screen.now.queue, p.screen.now.asks = unknownTitle, unknownQueue(), unknownAsks()
 }
 
 // refresh reads those things again. The next change shows them.
 func (p *progress) refresh(ctx context.Context) error {
 	p.forget()
-	t, err := p.ui.OwnThread(ctx, p.thread)
+	t, err := p.h.OwnThread(ctx, p.thread)
 	if isGone(err) { // the end of the run tells
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	p.v.thread, p.v.title = t, cmp.Or(t.Title, p.v.title)
-	p.v.queue, p.v.later = p.ui.queue(p.thread)
-	p.v.asks, err = p.ui.asks(ctx, p.thread)
+	p.v.Thread, p.v.title = t, cmp.Or(t.Title, p.v.title)
+	p.v.queue, p.v.later = p.h.Queue(p.thread)
+	p.v.asks, err = p.h.Asks(ctx, p.thread)
 	return err
 }
 
 // reset shows the whole thread anew, as a page would.
 func (p *progress) reset(ctx context.Context) ([]byte, error) {
-	v, err := p.ui.load(ctx, p.thread, "", everything, "")
+	v, err := p.h.Load(ctx, p.thread, "", Everything, "")
 	if err != nil {
 		return nil, err
 	}
 	return p.resetTo(ctx, v)
 }
 
-func (p *progress) resetTo(ctx context.Context, v *conversation) ([]byte, error) {
+func (p *progress) resetTo(ctx context.Context, v *View) ([]byte, error) {
 	ctx = p.speak(ctx)
-	s := v.scene(false)
+	s := v.Scene(false)
 	var f views.Frame
-	if err := f.Put(ctx, views.SwapInner, "turns", chat.TurnList(v.view(s))); err != nil {
+	if err := f.Put(ctx, views.SwapInner, "turns", chat.TurnList(v.Page(s))); err != nil {
 		return nil, err
 	}
 	// What stands around the turns is brought up to date from a scene that differs in all.
 	around := &screen{ctx: ctx, lang: p.lang}
-	none := scene{thread: s.thread, title: unknownTitle, files: -1, running: !s.running, queue: unknownQueue(),
+	none := Scene{Thread: s.Thread, Title: unknownTitle, files: -1, Running: !s.Running, queue: unknownQueue(),
 		asks: unknownAsks(), todos: []views.Todo{{}}, gauge: views.Gauge{Tokens: -1}, cut: s.cut}
 	if err := around.around(none, s); err != nil {
 		return nil, err
 	}
 	f.Swap, f.Title, f.File = append(f.Swap, around.frame.Swap...), around.frame.Title, around.frame.File
-	if err := p.ui.putLater(ctx, &f, p.thread); err != nil {
+	if err := p.h.PutLater(ctx, &f, p.thread); err != nil {
 		return nil, err
 	}
-	p.ui.drawn.Add(1)
-	p.v, p.screen = v, newScreen(ctx, v.scene(true))
-	return appendFrame(nil, "reset", f, v.cursor())
+	p.h.drawn.Add(1)
+	p.v, p.screen = v, NewScreen(ctx, v.Scene(true))
+	return appendFrame(nil, "reset", f, v.Cursor())
 }
 
 // take folds events of the run into the conversation.
@@ -129,8 +129,8 @@ func (p *progress) take(ctx context.Context, events []runs.Event) error {
 	for _, ev := range events {
 		p.v.fold(ev)
 	}
-	p.v.turns.Sync()
-	if err := p.ui.reread(ctx, p.v); err != nil {
+	p.v.Turns.Sync()
+	if err := p.h.reread(ctx, p.v); err != nil {
 		return err
 	}
 	if !p.v.stale {
@@ -138,15 +138,15 @@ func (p *progress) take(ctx context.Context, events []runs.Event) error {
 	}
 	p.v.stale = false
 	var err error
-	p.v.asks, err = p.ui.asks(ctx, p.thread)
+	p.v.asks, err = p.h.Asks(ctx, p.thread)
 	return err
 }
 
 // show brings the page to s. Only the last event carries the cursor of the whole: a page
 // that was cut off in between shows what no cursor describes, and is reset.
-func (p *progress) show(s scene, cursor string) ([]byte, error) {
-	p.ui.drawn.Add(1)
-	patches, f, err := p.screen.show(s)
+func (p *progress) show(s Scene, cursor string) ([]byte, error) {
+	p.h.drawn.Add(1)
+	patches, f, err := p.screen.Show(s)
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +166,10 @@ func (p *progress) show(s scene, cursor string) ([]byte, error) {
 // end says what follows the run: nothing, which ends the stream, or another run.
 func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) {
 	// Only when the run has left its place is it known whether another one follows.
-	if _, err := p.ui.Runs.Wait(ctx, p.v.run.ID); err != nil {
+	if _, err := p.h.Runs.Wait(ctx, p.v.run.ID); err != nil {
 		return nil, false, err
 	}
-	next, err := p.ui.load(ctx, p.thread, "", everything, "")
+	next, err := p.h.Load(ctx, p.thread, "", Everything, "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -182,18 +182,18 @@ func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) 
 }
 
 // done shows the thread as it is stored now and ends the stream.
-func (p *progress) done(ctx context.Context, stored *conversation) ([]byte, error) {
-	s := stored.scene(false)
+func (p *progress) done(ctx context.Context, stored *View) ([]byte, error) {
+	s := stored.Scene(false)
 	// The turns of the run and the one before are on the screen; older ones have not changed.
 	first := 0
-	for i := range s.turns {
-		if len(p.screen.now.turns) > 0 && s.turns[i].ID == p.screen.now.turns[0].ID {
+	for i := range s.Turns {
+		if len(p.screen.now.Turns) > 0 && s.Turns[i].ID == p.screen.now.Turns[0].ID {
 			first = i
 		}
 	}
-	s.turns = s.turns[first:]
-	p.ui.drawn.Add(1)
-	patches, f, err := p.screen.show(s)
+	s.Turns = s.Turns[first:]
+	p.h.drawn.Add(1)
+	patches, f, err := p.screen.Show(s)
 	if err != nil {
 		return nil, err
 	}
@@ -203,16 +203,16 @@ func (p *progress) done(ctx context.Context, stored *conversation) ([]byte, erro
 		return nil, err
 	}
 	f.Say = p.outcome(s)
-	p.ui.see(context.WithoutCancel(ctx), p.thread)
+	p.h.See(context.WithoutCancel(ctx), p.thread)
 	return appendFrame(out, "done", f, cursor)
 }
 
 // outcome tells people who do not see the page how the run ended.
-func (p *progress) outcome(s scene) string {
-	if len(s.turns) == 0 {
+func (p *progress) outcome(s Scene) string {
+	if len(s.Turns) == 0 {
 		return ""
 	}
-	last := s.turns[len(s.turns)-1]
+	last := s.Turns[len(s.Turns)-1]
 	for _, q := range last.Questions {
 		if q.Open {
 			return i18n.T(p.lang, "ask.said", q.Text)

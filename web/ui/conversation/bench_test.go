@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"fmt"
@@ -18,24 +18,24 @@ import (
 func BenchmarkTick(b *testing.B) {
 	for _, steps := range []int{1, 100, 500} {
 		b.Run(fmt.Sprintf("%d_steps", steps), func(b *testing.B) {
-			v := &conversation{run: store.Run{ID: "r", CreatedAt: time.Now()}, turns: turns.New("t", func(string) views.File { return views.File{} })}
-			v.turns.Add(&agent.Message{ID: "h", Type: agent.TypeHuman, Content: agent.Text("q")})
+			v := &View{run: store.Run{ID: "r", CreatedAt: time.Now()}, Turns: turns.New("t", func(string) views.File { return views.File{} })}
+			v.Turns.Add(&agent.Message{ID: "h", Type: agent.TypeHuman, Content: agent.Text("q")})
 			v.working(views.TurnRunning)
 			for i := range steps {
 				id := fmt.Sprintf("m%d", i)
-				v.turns.Add(&agent.Message{ID: id, Type: agent.TypeAI, ToolCalls: []agent.ToolCall{{ID: "c", Name: "ls", Args: []byte(`{"path":"x"}`)}}})
-				v.turns.Add(&agent.Message{ID: "r" + id, Type: agent.TypeTool, ToolCallID: "c", Content: agent.Text("a\nb")})
+				v.Turns.Add(&agent.Message{ID: id, Type: agent.TypeAI, ToolCalls: []agent.ToolCall{{ID: "c", Name: "ls", Args: []byte(`{"path":"x"}`)}}})
+				v.Turns.Add(&agent.Message{ID: "r" + id, Type: agent.TypeTool, ToolCallID: "c", Content: agent.Text("a\nb")})
 			}
 			msg := &runs.Msg{ID: "answer"}
 			v.fold(runs.Event{Kind: runs.KindMessage, Msg: msg})
 			v.fold(runs.Event{Kind: runs.KindText, Msg: msg, Text: strings.Repeat("Some **words** of a paragraph.\n\n", 3200)})
-			v.turns.Sync()
-			d := newScreen(b.Context(), v.scene(true))
+			v.Turns.Sync()
+			d := NewScreen(b.Context(), v.Scene(true))
 			b.ReportAllocs()
 			for b.Loop() {
 				v.fold(runs.Event{Kind: runs.KindText, Msg: msg, Text: "word "})
-				v.turns.Sync()
-				if patches, _, err := d.show(v.scene(true)); err != nil || len(patches) > 1 {
+				v.Turns.Sync()
+				if patches, _, err := d.Show(v.Scene(true)); err != nil || len(patches) > 1 {
 					b.Fatal(patches, err)
 				}
 			}

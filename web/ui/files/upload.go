@@ -1,4 +1,4 @@
-package ui
+package files
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/sandbox/files"
-	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
@@ -19,7 +18,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-func attachment(f uploads.File) views.Attachment {
+// Attachment is an upload as the message box shows it.
+func Attachment(f uploads.File) views.Attachment {
 	a := views.Attachment{Name: f.Filename, Path: page.TrimSlash(f.Path), Bytes: f.Size,
 		Unseen: uploads.UnseenPicture(f.Filename)}
 	switch c := f.Conversion; {
@@ -32,17 +32,17 @@ func attachment(f uploads.File) views.Attachment {
 	return a
 }
 
-// store saves the files of a form among the uploads of a thread, which need not exist yet.
-func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error) {
-	if err := u.Dirs.Create(thread); err != nil {
+// Store saves the files of a form among the uploads of a thread, which need not exist yet.
+func (h *Handlers) Store(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error) {
+	if err := h.Dirs.Create(thread); err != nil {
 		return uploads.Result{}, err
 	}
-	tree, err := u.Dirs.Open(thread)
+	tree, err := h.Dirs.Open(thread)
 	if err != nil {
 		return uploads.Result{}, err
 	}
 	defer tree.Close()
-	result, err := uploads.Save(ctx, tree, thread, form, u.Uploads())
+	result, err := uploads.Save(ctx, tree, thread, form, h.Uploads())
 	if err != nil {
 		return result, err
 	}
@@ -50,10 +50,10 @@ func (u *UI) store(ctx context.Context, thread string, form *multipart.Reader) (
 	for _, f := range result.Files {
 		names = append(names, f.Filename)
 	}
-	if err := u.Documents.Add(ctx, thread, names...); err != nil {
+	if err := h.Documents.Add(ctx, thread, names...); err != nil {
 		return result, err
 	}
-	list, err := u.Documents.Files(ctx, tree, thread)
+	list, err := h.Documents.Files(ctx, tree, thread)
 	for _, f := range list.Files {
 		for i := range result.Files {
 			if result.Files[i].Filename == f.Filename {
@@ -71,16 +71,15 @@ type uploaded struct {
 }
 
 // upload is POST /ui/threads/:id/uploads.
-func (u *UI) upload(c echo.Context, id string) error {
+func (h *Handlers) upload(c echo.Context, id string) error {
 	r := c.Request()
-	limits := u.Uploads()
+	limits := h.Uploads()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+page.SmallForm*page.MaxFields)
 	var result uploads.Result
-	form, had, err := page.ReadFormFiles(r, page.SmallForm*page.MaxFields,
-		func(_ url.Values, parts *multipart.Reader) (err error) {
-			result, err = u.store(r.Context(), id, parts)
-			return err
-		})
+	form, had, err := page.ReadFormFiles(r, page.SmallForm*page.MaxFields, func(_ url.Values, parts *multipart.Reader) (err error) {
+		result, err = h.Store(r.Context(), id, parts)
+		return err
+	})
 	if err == nil && !had {
 		err = uploads.ErrNoFiles
 	}
@@ -88,14 +87,14 @@ func (u *UI) upload(c echo.Context, id string) error {
 		err = uploads.ErrName
 	}
 	if err != nil {
-		return u.uploadError(c, err)
+		return h.uploadError(c, err)
 	}
 	if !page.Scripted(r) {
-		return u.backToBox(c, id, page.PlainText(form.Get("text")))
+		return h.BackToBox(c, id, page.PlainText(form.Get("text")))
 	}
 	var chips []byte
 	for _, f := range result.Files {
-		one, err := views.Render(page.Localized(c), chat.UploadChip(id, attachment(f)))
+		one, err := views.Render(page.Localized(c), chat.UploadChip(id, Attachment(f)))
 		if err != nil {
 			return err
 		}
@@ -104,7 +103,7 @@ func (u *UI) upload(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, uploaded{Chip: string(chips)})
 }
 
-func (u *UI) uploadError(c echo.Context, err error) error {
+func (h *Handlers) uploadError(c echo.Context, err error) error {
 	if !page.Scripted(c.Request()) {
 		return err
 	}
@@ -112,12 +111,12 @@ func (u *UI) uploadError(c echo.Context, err error) error {
 	if status >= http.StatusInternalServerError && status != http.StatusInsufficientStorage {
 		return err
 	}
-	return httpx.JSON(c, status, uploaded{Error: uploadProblem(c, err)})
+	return httpx.JSON(c, status, uploaded{Error: UploadProblem(c, err)})
 }
 
-// uploadProblem says why a file was refused, in the reader's language where the catalogue
+// UploadProblem says why a file was refused, in the reader's language where the catalogue
 // has the words.
-func uploadProblem(c echo.Context, err error) string {
+func UploadProblem(c echo.Context, err error) string {
 	var many *uploads.TooManyError
 	var large *uploads.FileTooLargeError
 	var total *uploads.TotalTooLargeError
@@ -149,9 +148,9 @@ type reading struct {
 
 // documents is GET /ui/threads/:id/uploads: what there is to say of the thread's documents,
 // by name.
-func (u *UI) documents(c echo.Context, id string) error {
+func (h *Handlers) documents(c echo.Context, id string) error {
 	said := map[string]reading{}
-	tree, err := u.Dirs.Open(id)
+	tree, err := h.Dirs.Open(id)
 	if page.IsMissing(err) {
 		return httpx.JSON(c, http.StatusOK, said)
 	}
@@ -159,12 +158,12 @@ func (u *UI) documents(c echo.Context, id string) error {
 		return err
 	}
 	defer tree.Close()
-	list, err := u.Documents.Files(c.Request().Context(), tree, id)
+	list, err := h.Documents.Files(c.Request().Context(), tree, id)
 	if err != nil {
 		return err
 	}
 	for _, f := range list.Files {
-		if a := attachment(f); a.Document != "" {
+		if a := Attachment(f); a.Document != "" {
 			said[f.Filename] = reading{chat.DocumentText(page.Localized(c), a), a.Document == uploads.Pending}
 		}
 	}
@@ -172,13 +171,13 @@ func (u *UI) documents(c echo.Context, id string) error {
 }
 
 // removeUpload is POST /ui/threads/:id/uploads/:name/delete.
-func (u *UI) removeUpload(c echo.Context, id string) error {
+func (h *Handlers) removeUpload(c echo.Context, id string) error {
 	name := page.Param(c, "name")
-	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
+	form, err := page.ReadForm(c.Request(), h.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {
 		return err
 	}
-	tree, err := u.Dirs.Open(id)
+	tree, err := h.Dirs.Open(id)
 	if err != nil {
 		return err
 	}
@@ -186,28 +185,11 @@ func (u *UI) removeUpload(c echo.Context, id string) error {
 	if err := uploads.Delete(tree, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 		return err
 	}
-	err = errors.Join(u.Documents.Remove(c.Request().Context(), tree, id, name), u.Pictures.Forget(id))
-	if err != nil {
+	if err := errors.Join(h.Documents.Remove(c.Request().Context(), tree, id, name), h.Pictures.Forget(id)); err != nil {
 		return err
 	}
 	if page.Scripted(c.Request()) {
 		return page.Frame(c, views.Frame{}, "")
 	}
-	return u.backToBox(c, id, page.PlainText(form.Get("text")))
-}
-
-// backToBox goes back to the page whose message box an action of a plain form came from,
-// with the text that stood in it.
-func (u *UI) backToBox(c echo.Context, thread, text string) error {
-	_, err := u.OwnThread(c.Request().Context(), thread)
-	if !errors.Is(err, store.ErrNotFound) {
-		if err != nil {
-			return err
-		}
-		return u.keepDraft(c, thread, text)
-	}
-	if len(text) > page.MaxDraft {
-		return u.welcomePage(c, thread, boxDraft{text: text})
-	}
-	return c.Redirect(http.StatusSeeOther, views.NewChatURL+"?thread="+queryEscape(thread)+"&q="+queryEscape(text))
+	return h.BackToBox(c, id, page.PlainText(form.Get("text")))
 }

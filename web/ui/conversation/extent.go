@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ const (
 	pageLead  = 20 // of those around a message, how many come before it
 )
 
-// extent says which stored turns of a conversation are read. The zero value is the newest.
-type extent struct {
-	at string // a message: besides the newest turns, those around it
+// Extent says which stored turns of a conversation are read. The zero value is the newest.
+type Extent struct {
+	At string // a message: besides the newest turns, those around it
 
 	before string // a turn: in place of the newest turns, some before it
 	after  string // with before: only turns after this one
@@ -29,7 +29,7 @@ type extent struct {
 }
 
 // part tells whether the newest turns are left out, and so the run under way.
-func (e extent) part() bool { return e.before != "" }
+func (e Extent) part() bool { return e.before != "" }
 
 // stretch is a range of rows that holds whole turns. The gap in front of it is nil when no
 // turn is left out there.
@@ -39,15 +39,15 @@ type stretch struct {
 }
 
 // choose picks the stretches of a conversation, and the gap behind them.
-func (e extent) choose(rows []store.MessageRow) ([]stretch, *views.Gap, error) {
-	if e.at == "" && !e.part() {
+func (e Extent) choose(rows []store.MessageRow) ([]stretch, *views.Gap, error) {
+	if e.At == "" && !e.part() {
 		return newest(rows), nil, nil
 	}
 	l := ledger{rows: rows, starts: turnStarts(rows, len(rows))}
 	if e.part() {
 		return l.between(e)
 	}
-	return l.around(e.at), nil, nil
+	return l.around(e.At), nil, nil
 }
 
 // newest is the end of a conversation. It looks at no more of it than that.
@@ -140,7 +140,7 @@ func (l ledger) around(message string) []stretch {
 }
 
 // between are turns that fill a gap, and what is left of it.
-func (l ledger) between(e extent) ([]stretch, *views.Gap, error) {
+func (l ledger) between(e Extent) ([]stretch, *views.Gap, error) {
 	from, to := 0, l.find(e.before)
 	if e.after != "" {
 		from = l.find(e.after) + 1
@@ -162,16 +162,16 @@ func (l ledger) between(e extent) ([]stretch, *views.Gap, error) {
 }
 
 // earlier is GET /ui/threads/:id/turns: turns that a page has left out, before one it shows.
-func (u *UI) earlier(c echo.Context, thread store.Thread) error {
+func (h *Handlers) earlier(c echo.Context, thread store.Thread) error {
 	id := thread.ID
-	e := extent{before: c.QueryParam("before"), after: c.QueryParam("after"), down: c.QueryParam("down") != ""}
+	e := Extent{before: c.QueryParam("before"), after: c.QueryParam("after"), down: c.QueryParam("down") != ""}
 	if !page.WantsFragment(c.Request()) || !e.part() {
 		return c.Redirect(http.StatusSeeOther, views.AtURL(id, e.before))
 	}
-	v, err := u.read(c.Request().Context(), id, "", everything, e)
+	v, err := h.read(c.Request().Context(), id, "", Everything, e)
 	if err != nil {
 		return err
 	}
-	t := v.view(v.scene(false))
+	t := v.Page(v.Scene(false))
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.TurnList(t)))
 }

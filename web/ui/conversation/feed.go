@@ -1,4 +1,4 @@
-package ui
+package conversation
 
 import (
 	"cmp"
@@ -20,9 +20,8 @@ const feedMemory = 64 << 10
 // feeds are the threads that pages follow. Each page's changes are worked out once, however
 // many pages show the same thread in the same language.
 type feeds struct {
-	mu     sync.Mutex // guards what the feeds share with their pages
-	open   map[feedKey]*feed
-	memory int
+	mu   sync.Mutex // guards what the feeds share with their pages
+	open map[feedKey]*feed
 }
 
 type feedKey struct{ thread, lang, base string }
@@ -42,7 +41,7 @@ type feed struct {
 	ticks   []sentTick
 	first   int // number of ticks[0]
 	bytes   int // of ticks
-	now     scene
+	now     Scene
 	run     store.Run
 	seq     int64
 	differs bool // a page that joined knew more than the feed
@@ -74,7 +73,7 @@ func (a *feeds) join(l *live) (f *feed, first bool) {
 	if f == nil {
 		first = true
 		f = &feed{all: a, key: key, turn: make(chan struct{}, 1), progress: l.progress,
-			now: l.v.scene(true), run: l.v.run, seq: l.v.seq, wake: make(chan struct{})}
+			now: l.v.Scene(true), run: l.v.run, seq: l.v.seq, wake: make(chan struct{})}
 		f.turn <- struct{}{}
 		a.open[key] = f
 	}
@@ -229,13 +228,13 @@ func (f *feed) advance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.publish(data, f.v.scene(true), over)
+	f.publish(data, f.v.Scene(true), over)
 	return nil
 }
 
 // pause waits until the next tick is due.
 func (f *feed) pause(ctx context.Context) error {
-	wait := f.ui.tick - time.Since(f.sent)
+	wait := f.h.Tick - time.Since(f.sent)
 	if wait <= 0 {
 		return nil
 	}
@@ -256,8 +255,8 @@ func (f *feed) tick(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", errBroken, err)
 		}
 	}
-	s := f.v.scene(true)
-	data, err := f.show(s, f.v.cursor())
+	s := f.v.Scene(true)
+	data, err := f.show(s, f.v.Cursor())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
@@ -275,7 +274,7 @@ func (f *feed) catchUp() bool {
 }
 
 // publish hands out a tick, after which pages show s.
-func (f *feed) publish(data []byte, s scene, over bool) {
+func (f *feed) publish(data []byte, s Scene, over bool) {
 	if len(data) > 0 {
 		f.sent = time.Now()
 	}
@@ -287,7 +286,7 @@ func (f *feed) publish(data []byte, s scene, over bool) {
 		f.bytes += len(data)
 	}
 	n := 0
-	for size := f.bytes; n < len(f.ticks)-1 && size > f.all.memory; n++ {
+	for size := f.bytes; n < len(f.ticks)-1 && size > f.h.FeedMemory; n++ {
 		size -= len(f.ticks[n].data)
 	}
 	f.drop(n)
@@ -310,7 +309,7 @@ const (
 
 // meet says where the feed stands for a page that joins, and with metHere what the feed's
 // pages show, but for what the page itself has just read. wake is closed when the feed moves.
-func (f *feed) meet(l *live) (s scene, cursor string, where meeting, wake <-chan struct{}) {
+func (f *feed) meet(l *live) (s Scene, cursor string, where meeting, wake <-chan struct{}) {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
 	f.taken(l)
@@ -320,23 +319,22 @@ func (f *feed) meet(l *live) (s scene, cursor string, where meeting, wake <-chan
 		where = metFailed
 	case f.over:
 		where = metOver
-	case same && f.seq < l.v.seq, !same && f.ui.Runs.Active(l.thread) == l.v.run.ID:
+	case same && f.seq < l.v.seq, !same && f.h.Runs.Active(l.thread) == l.v.run.ID:
 		where = metAhead
 	case !same:
 		where = metOther
 	default:
-		where, s, cursor = metHere, f.with(l.v.scene(true)), cursorOf(f.run, f.seq)
+		where, s, cursor = metHere, f.with(l.v.Scene(true)), cursorOf(f.run, f.seq)
 	}
 	return s, cursor, where, f.wake
 }
 
 // with is what the feed's pages show, with what changes without an event of the run as a
 // page has just read it. What the others did not know they get with the next tick.
-func (f *feed) with(own scene) scene {
+func (f *feed) with(own Scene) Scene {
 	s := f.now
-	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) ||
-		s.title != own.title
-	s.queue, s.asks, s.title = own.queue, own.asks, cmp.Or(own.title, s.title)
-	s.row.Title, s.row.Pinned = s.title, own.row.Pinned
+	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) || s.Title != own.Title
+	s.queue, s.asks, s.Title = own.queue, own.asks, cmp.Or(own.Title, s.Title)
+	s.Row.Title, s.Row.Pinned = s.Title, own.Row.Pinned
 	return s
 }

@@ -1,0 +1,82 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"fawn/agent/mcp"
+	"fawn/agent/runs"
+	"fawn/views"
+	"fawn/web/network"
+)
+
+// Asks are the hosts a thread wants to reach, and what MCP servers ask there.
+func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQuestion, error) {
+	out := h.serverForms(thread)
+	if h.Network == nil {
+		return out, nil
+	}
+	open, err := h.Network.Questions(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range open {
+		out = append(out, views.NetworkQuestion{ThreadID: thread, Host: q.Host, Port: q.Port,
+			Waiting: h.Network.Waiting(thread, q.Host)})
+	}
+	return out, nil
+}
+
+// aboutHosts tells whether an event changes what is asked about hosts or by MCP servers.
+func aboutHosts(ev runs.Event) bool {
+	if ev.Kind != runs.KindCustom {
+		return false
+	}
+	var custom struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(ev.Data, &custom) == nil &&
+		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused,
+			mcp.TypeQuestion, mcp.TypeAnswer}, custom.Type)
+}
+
+// serverForms are what MCP servers ask in a thread.
+func (h *Handlers) serverForms(thread string) (out []views.NetworkQuestion) {
+	if h.MCP == nil {
+		return nil
+	}
+	for _, q := range h.MCP.Questions(thread) {
+		out = append(out, views.NetworkQuestion{ThreadID: thread, Waiting: true, Form: &views.ServerForm{ID: q.ID,
+			Server: q.Server, Text: q.Message, Fields: fieldsOf(q.Fields)}})
+	}
+	return out
+}
+
+func fieldsOf(list []mcp.Field) (out []views.Field) {
+	for _, f := range list {
+		v := views.Field{Name: f.Name, Label: f.Title, Type: f.Kind, Required: f.Required, Value: f.Default, Values: f.Chosen}
+		switch {
+		case f.Kind == "array":
+			v.Type = "multi_select"
+		case len(f.Options) > 0:
+			v.Type = "select"
+		case f.Kind == "integer":
+			v.Type = "number"
+		case f.Kind == "boolean":
+			v.Type = "checkbox"
+		case f.Format == "date":
+			v.Type = "date"
+		case f.Kind == "string":
+			v.Type = "text"
+		}
+		if f.Description != "" {
+			v.Label += ": " + f.Description
+		}
+		for _, o := range f.Options {
+			v.Options = append(v.Options, views.Choice{Label: o.Title, Value: o.Value})
+		}
+		out = append(out, v)
+	}
+	return out
+}

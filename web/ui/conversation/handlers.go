@@ -1,0 +1,52 @@
+// Package conversation has a thread as its page shows it: read from what is stored, and kept up to
+// date while a run works. Both ways end in a Scene, and what brings a page from one to the next is
+// worked out by a Screen.
+package conversation
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"fawn/agent/mcp"
+	"fawn/web/httpx"
+	"fawn/web/ui/page"
+)
+
+// Deps are the parts that only conversations need. All may be nil.
+type Deps struct {
+	Window   func(name, provider string) int // tokens a model reads; nil = as configured
+	MCP      *mcp.Pool                       // whose servers may ask something
+	Suggests bool                            // follow-ups can be made
+	Draining context.Context                 // over when live streams should end; nil never is
+}
+
+// Handlers read conversations, and answer on their streams. Make them with New.
+type Handlers struct {
+	*page.Site
+	Deps
+	Tick       time.Duration // how often a page gets what is new
+	FeedMemory int           // bytes that are kept of a thread for pages that read slowly
+
+	streams httpx.Limiter
+	feeds   feeds
+	drawn   atomic.Int64 // changes of pages that were worked out
+}
+
+// New makes the handlers.
+func New(site *page.Site, d Deps) *Handlers {
+	return &Handlers{Site: site, Deps: d, Tick: tick, FeedMemory: feedMemory, feeds: feeds{open: map[feedKey]*feed{}}}
+}
+
+// Streams counts the pages that follow something now.
+func (h *Handlers) Streams() int64 { return h.streams.Open() }
+
+// Drawn is how often changes of a page were worked out.
+func (h *Handlers) Drawn() int64 { return h.drawn.Load() }
+
+// Feeds is how many threads are followed.
+func (h *Handlers) Feeds() int {
+	h.feeds.mu.Lock()
+	defer h.feeds.mu.Unlock()
+	return len(h.feeds.open)
+}

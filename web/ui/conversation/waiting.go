@@ -1,0 +1,51 @@
+package conversation
+
+import (
+	"context"
+	"time"
+
+	"fawn/agent"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/web/ui/input"
+	"fawn/web/ui/turns"
+)
+
+// Queue are the messages that wait in a thread, oldest first, and the files they bring.
+func (h *Handlers) Queue(thread string) (out []views.Queued, files []views.Attachment) {
+	for _, r := range h.Runs.Waiting(thread) {
+		q := views.Queued{Run: r.ID, Text: input.Text(r)}
+		for _, f := range inputFiles(r) {
+			q.Files += f.Name + "\n"
+			files = append(files, f)
+		}
+		out = append(out, q)
+	}
+	return out, files
+}
+
+// inputFiles are the files that a run's message brings.
+func inputFiles(r store.Run) []views.Attachment {
+	var out []views.Attachment
+	for _, m := range input.Of(r).Messages {
+		if msg, err := agent.ParseMessage(m.Raw); err == nil && m.Human() {
+			out = append(out, turns.UserMessage(msg).Files...)
+		}
+	}
+	return out
+}
+
+// Later are the runs of a thread that wait for their time.
+func (h *Handlers) Later(thread string) []views.Later {
+	var out []views.Later
+	for _, d := range h.Runs.Delayed(thread) {
+		out = append(out, views.Later{Run: d.Run.ID, Text: input.Text(d.Run), At: d.At})
+	}
+	return out
+}
+
+// PutLater brings up to date on a page what waits for its time.
+func (h *Handlers) PutLater(ctx context.Context, f *views.Frame, thread string) error {
+	return f.Put(ctx, views.SwapOuter, "later", chat.Later(thread, h.Later(thread), time.Now()))
+}

@@ -1,0 +1,23 @@
+// Package export makes files of chats: Markdown, JSON, archives of a chat's files, and of
+// everything that belongs to a person.
+package export
+
+import (
+	"fawn/agent/profile"
+	"fawn/memory"
+	"fawn/web/ui/conversation"
+)
+
+// Handlers are those of the files. Make them with New.
+type Handlers struct {
+	*conversation.Handlers
+	Memory *memory.Service  // nil has none
+	Agents *profile.Library // nil has none
+
+	zips chan struct{} // holds one for each archive that is being made
+}
+
+// New makes the handlers.
+func New(c *conversation.Handlers, m *memory.Service, a *profile.Library) *Handlers {
+	return &Handlers{Handlers: c, Memory: m, Agents: a, zips: make(chan struct{}, maxZips)}
+}

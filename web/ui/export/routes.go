@@ -1,0 +1,14 @@
+package export
+
+import (
+	"fawn/web/ui/page"
+)
+
+// Routes are chats as files.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/ui/threads/:id/export.md", page.User, h.OnThread(h.exportMarkdown)),
+		page.Get("/ui/threads/:id/export.json", page.User, h.OnThread(h.exportJSON)),
+		page.Get("/ui/threads/:id/files.zip", page.User, h.OnThread(h.filesZip)),
+	}
+}

@@ -1,0 +1,22 @@
+// Package files answers on the files of a chat: the panel that shows them, uploads, and what runs
+// did to them.
+package files
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"fawn/uploads"
+	"fawn/web/ui/conversation"
+	"fawn/web/ui/export"
+)
+
+// Handlers are those of the files.
+type Handlers struct {
+	*conversation.Handlers
+	Archives  *export.Handlers
+	Uploads   func() uploads.Config // the limits of this moment
+	Documents uploads.Documents
+	Pictures  uploads.Pictures
+	// BackToBox goes back to the page whose message box a plain form came from, with its text.
+	BackToBox func(c echo.Context, thread, text string) error
+}

@@ -1,0 +1,22 @@
+package files
+
+import (
+	"fawn/web/ui/page"
+)
+
+// Routes are the files of a chat: shown, saved, uploaded, and what runs did to them.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/workspace/chats/:id/files", page.User, h.OnThread(h.filePage)),
+		page.Get("/workspace/chats/:id/files/*", page.User, h.OnThread(h.filePage)),
+		page.Get("/workspace/chats/:id/changes/:run", page.User, h.OnThread(h.changesPage)),
+		page.Get("/ui/threads/:id/uploads", page.User, h.OnThreadID(h.documents)),
+		page.Post("/ui/threads/:id/uploads", page.User, h.OnThreadID(h.upload)),
+		page.Post("/ui/threads/:id/uploads/:name/delete", page.User, h.OnThreadID(h.removeUpload)),
+		page.Get("/ui/threads/:id/panel", page.User, h.OnThread(h.panel)),
+		page.Get("/ui/threads/:id/panel/*", page.User, h.OnThread(h.panel)),
+		page.Post("/ui/threads/:id/save/*", page.User, h.OnThread(h.saveFile)),
+		page.Get("/ui/threads/:id/changes/:run", page.User, h.OnThread(h.changes)),
+		page.Get("/ui/threads/:id/view/*", page.User, h.OnThreadID(h.view)),
+	}
+}
