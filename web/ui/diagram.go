@@ -13,7 +13,8 @@ import (
 
 // diagramPolicy locks the frame of a diagram into a sandbox without an origin. It may run
 // the drawing program of this server and nothing else; the styles are its own.
-const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; " +
+	"style-src 'self' 'unsafe-inline'; " +
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // diagram is GET /ui/diagram: the frame that draws the diagram behind the # of its

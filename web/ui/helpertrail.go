@@ -69,7 +69,8 @@ func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 	if err := json.Unmarshal(step.Args, &asked); err != nil { // models write what they like
 		asked.Description = step.Tool
 	}
-	out := &views.HelperTrail{Thread: thread, Step: step.ID, Title: turns.FirstLine(cmp.Or(asked.Description, asked.Prompt)),
+	out := &views.HelperTrail{Thread: thread, Step: step.ID,
+		Title:   turns.FirstLine(cmp.Or(asked.Description, asked.Prompt)),
 		Running: !runs.Done(work.run.Status)}
 	for _, turn := range work.turns.Turns {
 		for _, s := range turn.Trail.Steps {

@@ -79,7 +79,8 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[string]int64) (views.Composer, error) {
 	limits := u.Uploads()
 	box := views.Composer{ThreadID: thread,
-		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize, Files: limits.MaxFiles}}
+		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize,
+			Files: limits.MaxFiles}}
 	if t == nil {
 		box.Partner = u.partner(c.Request().Context(), u.invited(c))
 	} else {

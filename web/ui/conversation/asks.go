@@ -55,7 +55,8 @@ func (h *Handlers) serverForms(thread string) (out []views.NetworkQuestion) {
 
 func fieldsOf(list []mcp.Field) (out []views.Field) {
 	for _, f := range list {
-		v := views.Field{Name: f.Name, Label: f.Title, Type: f.Kind, Required: f.Required, Value: f.Default, Values: f.Chosen}
+		v := views.Field{Name: f.Name, Label: f.Title, Type: f.Kind, Required: f.Required,
+			Value: f.Default, Values: f.Chosen}
 		switch {
 		case f.Kind == "array":
 			v.Type = "multi_select"

@@ -333,7 +333,8 @@ func (f *feed) meet(l *live) (s Scene, cursor string, where meeting, wake <-chan
 // page has just read it. What the others did not know they get with the next tick.
 func (f *feed) with(own Scene) Scene {
 	s := f.now
-	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) || s.Title != own.Title
+	f.differs = f.differs || !slices.Equal(s.queue, own.queue) || !views.SameAsks(s.asks, own.asks) ||
+		s.Title != own.Title
 	s.queue, s.asks, s.Title = own.queue, own.asks, cmp.Or(own.Title, s.Title)
 	s.Row.Title, s.Row.Pinned = s.Title, own.Row.Pinned
 	return s

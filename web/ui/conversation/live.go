@@ -40,7 +40,8 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 		return err
 	}
 	defer out.Close()
-	l := &live{out: out, progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
+	l := &live{out: out,
+		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
 	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) {
 		h.Log.Error("a page's stream was cut off", "thread", id, "err", err)

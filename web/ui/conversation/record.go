@@ -40,7 +40,8 @@ func (h *Handlers) touched(ctx context.Context, b *turns.Builder, t *views.Turn,
 		if !known {
 			continue
 		}
-		t.Changes = append(t.Changes, views.RunChanges{Run: run.ID, Files: r.Summary.Files(), Added: r.Summary.Additions,
+		t.Changes = append(t.Changes, views.RunChanges{Run: run.ID, Files: r.Summary.Files(),
+			Added:   r.Summary.Additions,
 			Removed: r.Summary.Deletions})
 		for _, f := range r.Files {
 			at := strings.TrimPrefix(f.Path, "/")

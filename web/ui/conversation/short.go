@@ -21,7 +21,8 @@ func (v *View) hide(snap store.Snapshot) error {
 		return err
 	}
 	if v.Short.From != "" {
-		v.Hidden = max(0, slices.IndexFunc(snap.Messages, func(r store.MessageRow) bool { return r.ID == v.Short.From }))
+		first := func(r store.MessageRow) bool { return r.ID == v.Short.From }
+		v.Hidden = max(0, slices.IndexFunc(snap.Messages, first))
 	}
 	return nil
 }

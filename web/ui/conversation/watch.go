@@ -120,7 +120,8 @@ func sameOrder(was, now []views.Step) bool {
 func sameCall(a, b *views.Step) bool {
 	return a.State == b.State && a.Since.Equal(b.Since) && a.Elapsed == b.Elapsed && a.Tool == b.Tool &&
 		bytes.Equal(a.Args, b.Args) &&
-		turns.SameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) && a.Bytes == b.Bytes &&
+		turns.SameHelper(a.Helper, b.Helper) && a.Output == b.Output && slices.Equal(a.Sites, b.Sites) &&
+		a.Bytes == b.Bytes &&
 		a.Lines == b.Lines && a.Error == b.Error && a.Exit == b.Exit
 }
 
@@ -157,8 +158,11 @@ func sameEnd(a, b *views.Turn) bool {
 		return *t.Failure
 	}
 	return a.State == b.State && a.Resume == b.Resume && a.Breakpoint == b.Breakpoint && a.Small == b.Small &&
-		a.ReqCut == b.ReqCut && a.Blind == b.Blind && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens && a.Run == b.Run &&
+		a.ReqCut == b.ReqCut && a.Blind == b.Blind && a.Elapsed == b.Elapsed && a.Tokens == b.Tokens &&
+		a.Run == b.Run &&
 		a.Rating == b.Rating && a.Model == b.Model &&
-		a.Last == b.Last && a.Version == b.Version && a.Next.Ask == b.Next.Ask && slices.Equal(a.Next.List, b.Next.List) &&
-		answer(a) == answer(b) && failure(a) == failure(b) && slices.EqualFunc(a.Questions, b.Questions, turns.SameQuestion)
+		a.Last == b.Last && a.Version == b.Version && a.Next.Ask == b.Next.Ask &&
+		slices.Equal(a.Next.List, b.Next.List) &&
+		answer(a) == answer(b) && failure(a) == failure(b) &&
+		slices.EqualFunc(a.Questions, b.Questions, turns.SameQuestion)
 }

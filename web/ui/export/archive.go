@@ -28,7 +28,8 @@ import (
 const exportPage = 200
 
 // ExportMarkdown is what was said in a chat, for people. lang is that of its headings.
-func (h *Handlers) ExportMarkdown(ctx context.Context, t store.Thread, lang string) (title string, body []byte, err error) {
+func (h *Handlers) ExportMarkdown(ctx context.Context, t store.Thread,
+	lang string) (title string, body []byte, err error) {
 	snap, err := h.wholeThread(ctx, t)
 	if err != nil {
 		return "", nil, err
@@ -70,7 +71,8 @@ func (h *Handlers) wholeThread(ctx context.Context, t store.Thread) (store.Snaps
 }
 
 // ExportThread writes a chat with its files as a zip archive. begin is called before the first byte.
-func (h *Handlers) ExportThread(ctx context.Context, t store.Thread, lang string, begin func(name string) io.Writer) error {
+func (h *Handlers) ExportThread(ctx context.Context, t store.Thread, lang string,
+	begin func(name string) io.Writer) error {
 	return h.exporting(func() error {
 		title := ExportTitle(t, nil, lang)
 		e := newExport(h, lang, begin(title+".zip"))

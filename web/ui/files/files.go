@@ -176,9 +176,11 @@ func wholeRunes(b []byte) string {
 // Policies of files that are shown inline. What a browser would run is locked into a
 // sandbox without an origin; pictures, sound, video and PDF only lose what they do not need.
 const (
-	activePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
+	activePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; " +
+		"style-src 'unsafe-inline'; " +
 		"img-src data: blob:; frame-ancestors 'self'"
-	mediaPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
+	mediaPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
+		"img-src data: blob:; frame-ancestors 'self'"
 )
 
 // view is GET /ui/threads/:id/view/*: a file inline, for the preview frame.

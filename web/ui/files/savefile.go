@@ -74,7 +74,8 @@ func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	}
 	status := http.StatusOK
 	if err != nil {
-		if status = h.unsaved(c, p.File, err); status >= http.StatusInternalServerError && !errors.Is(err, files.ErrQuota) {
+		status = h.unsaved(c, p.File, err)
+		if status >= http.StatusInternalServerError && !errors.Is(err, files.ErrQuota) {
 			return err
 		}
 		p.File.Editing, p.File.Text, p.File.Sum = true, text, form.Get("sum")

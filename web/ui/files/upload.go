@@ -76,10 +76,11 @@ func (h *Handlers) upload(c echo.Context, id string) error {
 	limits := h.Uploads()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+page.SmallForm*page.MaxFields)
 	var result uploads.Result
-	form, had, err := page.ReadFormFiles(r, page.SmallForm*page.MaxFields, func(_ url.Values, parts *multipart.Reader) (err error) {
+	save := func(_ url.Values, parts *multipart.Reader) (err error) {
 		result, err = h.Store(r.Context(), id, parts)
 		return err
-	})
+	}
+	form, had, err := page.ReadFormFiles(r, page.SmallForm*page.MaxFields, save)
 	if err == nil && !had {
 		err = uploads.ErrNoFiles
 	}
@@ -185,7 +186,8 @@ func (h *Handlers) removeUpload(c echo.Context, id string) error {
 	if err := uploads.Delete(tree, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 		return err
 	}
-	if err := errors.Join(h.Documents.Remove(c.Request().Context(), tree, id, name), h.Pictures.Forget(id)); err != nil {
+	err = errors.Join(h.Documents.Remove(c.Request().Context(), tree, id, name), h.Pictures.Forget(id))
+	if err != nil {
 		return err
 	}
 	if page.Scripted(c.Request()) {

@@ -128,7 +128,8 @@ func addSpent(sum *views.Spent, s views.Spent) {
 	sum.Calls, sum.Input, sum.Output, sum.Cached = sum.Calls+s.Calls, sum.Input+s.Input, sum.Output+s.Output,
 		sum.Cached+s.Cached
 	for _, m := range s.Money {
-		if i := slices.IndexFunc(sum.Money, func(have views.Money) bool { return have.Currency == m.Currency }); i >= 0 {
+		same := func(have views.Money) bool { return have.Currency == m.Currency }
+		if i := slices.IndexFunc(sum.Money, same); i >= 0 {
 			sum.Money = slices.Clone(sum.Money)
 			sum.Money[i].Amount += m.Amount
 		} else {

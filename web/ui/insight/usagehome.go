@@ -128,7 +128,8 @@ func (h *Handlers) budgets(ctx context.Context, p *views.UsageHome) error {
 	}
 	for _, line := range []views.BudgetLine{
 		{What: "usage.budget.run", Limit: b.MaxTokens, Money: views.Money{Amount: b.MaxCost, Currency: currency}},
-		{What: "usage.budget.thread", Limit: b.MaxThreadTokens, Money: views.Money{Amount: b.MaxThreadCost, Currency: currency}},
+		{What: "usage.budget.thread", Limit: b.MaxThreadTokens,
+			Money: views.Money{Amount: b.MaxThreadCost, Currency: currency}},
 	} {
 		if line.Limit > 0 || line.Money.Amount > 0 {
 			p.Budget = append(p.Budget, line)

@@ -19,8 +19,9 @@ import (
 
 // Policy is the Content-Security-Policy of every page: scripts, styles and requests of
 // this server only, nothing inline.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
-	"media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
+	"img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
 
 // sidebarRows is how many chats the side bar lists.
 const sidebarRows = 30

@@ -177,5 +177,6 @@ func (h *Handlers) configWarnings(c echo.Context) *views.Notice {
 	if len(lines) == 0 {
 		return nil
 	}
-	return &views.Notice{Kind: views.NoticeInfo, Text: page.Say(c, "config.warnings"), Detail: strings.Join(lines, "\n")}
+	return &views.Notice{Kind: views.NoticeInfo, Text: page.Say(c, "config.warnings"),
+		Detail: strings.Join(lines, "\n")}
 }

@@ -57,7 +57,8 @@ func (h *Handlers) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	if t.Head != "" { // else the page says that there is nothing to share
 		if _, err := h.DB.PutShare(ctx,
-			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(), Checkpoint: t.Head}); err != nil {
+			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(),
+				Checkpoint: t.Head}); err != nil {
 			return err
 		}
 	}
