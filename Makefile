@@ -108,6 +108,7 @@ format: ## format Go files and templates
 e2e: build ## the browser and the SDKs against the real binary with a scripted model
 	@mkdir -p bin
 	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
+	go build -o bin/chatapp ./web/e2e/chatapp/cmd
 	@[ web/e2e/node_modules/.package-lock.json -nt web/e2e/package-lock.json ] || (cd web/e2e && npm ci --no-audit --no-fund)
 	cd web/e2e && node --test --test-concurrency=2 --test-timeout=1800000 *.test.mjs # for a whole file, not for each test
 

@@ -71,6 +71,16 @@ func (db *DB) AddChannelCode(ctx context.Context, owner, provider, hash string, 
 	return nil
 }
 
+// OpenChannelCodes counts the codes of an owner for a provider that can still be used.
+func (db *DB) OpenChannelCodes(ctx context.Context, owner, provider string) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT count(*) FROM channel_code WHERE owner = ? AND provider = ? AND used_at = 0 AND
+		expires_at > ?`, []any{owner, provider, time.Now().UnixMilli()}, &n)
+	if err != nil {
+		err = fmt.Errorf("count open codes for %s: %w", provider, err)
+	}
+	return n, err
+}
+
 // useCode takes a code out of use and says whose it is. ErrNotFound when it cannot be used.
 func (w *writer) useCode(provider, hash string, now time.Time) (owner string, err error) {
 	s, err := w.stmt(`UPDATE channel_code SET used_at = ? WHERE hash = ? AND provider = ? AND used_at = 0 AND

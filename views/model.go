@@ -81,7 +81,8 @@ type ThreadRow struct {
 	UpdatedAt time.Time
 	State     ThreadState
 	Pinned    bool // stands above the others
-	Turns     int  // number of the reader's messages; 0 hides the number (all-chats page only)
+	Source    Source
+	Turns     int // number of the reader's messages; 0 hides the number (all-chats page only)
 }
 
 // WelcomePage is GET /workspace/chats/new.

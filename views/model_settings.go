@@ -17,6 +17,7 @@ type SettingsPage struct {
 	Data     Data
 	Hosts    []string // open to every chat by an answer of the reader's
 	Models   Models
+	Channels Channels
 	Notify   Notify
 	Tools    []ToolInfo
 	Servers  []ServerInfo
@@ -71,7 +72,7 @@ const PersonalURL = "/ui/personal"
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "models", "tools", "sandbox", "personal", "memory", "data", "notifications", "account", "about"}
+	return []string{"appearance", "models", "tools", "channels", "sandbox", "personal", "memory", "data", "notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.

@@ -15,6 +15,7 @@ type ThreadPage struct {
 	Notice   *Notice // one sentence above the conversation
 	Sandbox  Sandbox // only one that is not as it should be is shown
 	Restart  bool    // the sandbox can be restarted
+	Source   Source
 }
 
 // Thread is one conversation.

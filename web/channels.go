@@ -16,7 +16,7 @@ import (
 	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/uploads"
-	"fawn/web/route"
+	"fawn/web/bots"
 )
 
 // openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
@@ -43,8 +43,9 @@ func (a *App) openChannels() *channels.Hub {
 func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 	f := &snap.File
 	s := channels.Settings{MaxRuns: f.ChannelNumber("max_concurrency", 5),
-		MaxWaiting:   f.ChannelNumber("inbound_queue_maxsize", 1000),
-		RequireBound: f.ChannelConnections.Enabled && f.ChannelConnections.RequireBoundIdentity}
+		MaxWaiting: f.ChannelNumber("inbound_queue_maxsize", 1000),
+		RequireBound: snap.Origin("channel_connections.enabled").Source != "default" && f.ChannelConnections.Enabled &&
+			f.ChannelConnections.RequireBoundIdentity}
 	if hosts := f.Server.Hosts; len(hosts) > 0 {
 		s.Web = "https://" + hosts[0] + a.base
 	}
@@ -169,20 +170,12 @@ func (a *App) stranger(ctx context.Context, thread string) (bool, error) {
 // harmless are the tools that strangers' runs have.
 func harmless(t *agent.Tool) bool { return t.Name == "web_search" }
 
-// channelsOf is what the API does with chat apps.
-func (a *App) channelsOf() route.Channels {
-	return route.Channels{Hub: a.channels,
+// chatApps is what the API and the pages do with bots.
+func (a *App) chatApps() *bots.Service {
+	return &bots.Service{Hub: a.channels, DB: a.db, Config: a.config,
 		Apply: func() { a.channels.Apply(a.channelSettings(a.config.Current())) },
-		Try: func(ctx context.Context, provider string, k channels.Keys) (chat.Me, error) {
-			p, known := channels.ProviderOf(provider)
-			if !known {
-				return chat.Me{}, channels.ErrNoBot
-			}
-			c, _ := a.config.Current().File.Channel(provider)
-			ch, err := p.Open(k, a.chatOptions(c))
-			if err != nil {
-				return chat.Me{}, err
-			}
-			return ch.Check(ctx)
+		Open: func(p channels.Provider, k channels.Keys) (chat.Channel, error) {
+			c, _ := a.config.Current().File.Channel(p.Name)
+			return p.Open(k, a.chatOptions(c))
 		}}
 }

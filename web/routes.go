@@ -35,7 +35,8 @@ func (a *App) routes() error {
 	spec, document := a.describe()
 	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Network: a.network,
 		Sandbox: a.report, Addr: a.Addr(), Log: a.opts.Log}
-	pages, err := ui.New(ui.Deps{Site: site, Restart: a.restartSandbox, Backups: a.backupState,
+	chatApps := a.chatApps()
+	pages, err := ui.New(ui.Deps{Site: site, Bots: chatApps, Restart: a.restartSandbox, Backups: a.backupState,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
 		Aside: a.builder, Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
@@ -65,7 +66,7 @@ func (a *App) routes() error {
 		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
 		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches,
 		Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts,
-		Providers: pages.Providers, Channels: a.channelsOf()})
+		Providers: pages.Providers, Channels: chatApps})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)

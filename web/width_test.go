@@ -28,7 +28,7 @@ const (
 func stillWide() []string {
 	return []string{
 		"agent/channels/...", "agent/config", "agent/lead", "agent/runs/...", "store/...", "views/...", "web",
-		"web/api", "web/api/wire", "web/cli", "web/gateway", "web/route", "web/ui/...",
+		"web/api", "web/api/wire", "web/cli", "web/gateway", "web/ui/...",
 	}
 }
 
@@ -78,7 +78,7 @@ func sources(t *testing.T) map[string]string {
 		switch ext := filepath.Ext(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || name == "bin"):
 			return fs.SkipDir
 		case d.IsDir(), ext != ".go" && ext != ".templ", strings.HasSuffix(name, "_templ.go"):
 			return nil

@@ -15,11 +15,11 @@ import (
 	"fawn/store"
 )
 
-// Codes that connect an account.
-const (
-	codeTime  = 10 * time.Minute
-	openCodes = 5 // of one person for one platform
-)
+// CodeTime is how long a code that connects an account can be used.
+const CodeTime = 10 * time.Minute
+
+// openCodes is how many codes one person may have for one platform.
+const openCodes = 5
 
 // ErrCodes means that a person has too many codes which are not used yet.
 var ErrCodes = errors.New("too many codes are open; use one, or wait until they expire")
@@ -31,11 +31,11 @@ func (h *Hub) Code(ctx context.Context, owner, provider string) (code string, va
 		return "", 0, ErrNoBot
 	}
 	code = rand.Text()
-	err = h.cfg.DB.AddChannelCode(ctx, owner, provider, hashCode(code), time.Now().Add(codeTime), openCodes)
+	err = h.cfg.DB.AddChannelCode(ctx, owner, provider, hashCode(code), time.Now().Add(CodeTime), openCodes)
 	if errors.Is(err, store.ErrConflict) {
 		err = ErrCodes
 	}
-	return code, codeTime, err
+	return code, CodeTime, err
 }
 
 func hashCode(code string) string {

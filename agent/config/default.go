@@ -67,7 +67,7 @@ func Default() File {
 		MCPTasks:           MCPTasks{PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentPolls: 8},
 		RunOwnership:       RunOwnership{Lease: 30 * time.Second, Grace: 10 * time.Second},
 		StreamBridge:       StreamBridge{Type: "memory", QueueMaxsize: 256},
-		ChannelConnections: ChannelConnections{RequireBoundIdentity: true},
+		ChannelConnections: ChannelConnections{Enabled: true, RequireBoundIdentity: true},
 	}
 	f.Logging.Enhance.Format = "text"
 	return f

@@ -108,6 +108,8 @@ func Pages(l Look) map[string]templ.Component {
 			Composer: composer("t1", false, true), Sandbox: weak()}),
 		"sandbox": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "sandbox", Sandbox: weak(),
 			Hosts: []string{"203.0.113.7", "xn--bcher-kva.example"}}),
+		"channels": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "channels",
+			Channels: channels()}),
 		"api":   reference.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
 		"file":  files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: codePanel()}),
 		"table": files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: tablePanel()}),

@@ -89,7 +89,7 @@ var (
 // load reads all sentences of a language.
 func load(lang string) map[string]string {
 	m := make(map[string]string, 512)
-	for _, name := range []string{lang + ".txt", lang + ".pages.txt", lang + ".account.txt"} {
+	for _, name := range []string{lang + ".txt", lang + ".pages.txt", lang + ".account.txt", lang + ".channels.txt"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
 			continue

@@ -114,7 +114,7 @@ func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
 		literals[m[1]] = true
 	}
 	// Keys put together at run time: a family and an ending.
-	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.", "files.kind.", "files.document.", "changes.what.", "changes.why.", "settings.", "error.", "network.", "sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.", "usage.for.", "inspect.kind.", "inspect.role.", "inspect.status.", "slash.", "grip.", "turn.", "notify.", "month.", "weekday.", "also.", "personal.", "memory.section.", "memory.category.", "memory.from.", "users.role.", "tokens.scope."}
+	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.", "files.kind.", "files.document.", "changes.what.", "changes.why.", "settings.", "error.", "network.", "sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.", "usage.for.", "inspect.kind.", "inspect.role.", "inspect.status.", "slash.", "grip.", "turn.", "notify.", "month.", "weekday.", "also.", "personal.", "memory.section.", "memory.category.", "memory.from.", "users.role.", "tokens.scope.", "channels."}
 	for k := range en {
 		base := strings.TrimSuffix(strings.TrimSuffix(k, ".one"), ".other")
 		used := literals[k] || literals[base] || literals[strings.TrimSuffix(k, ".text")]

@@ -102,6 +102,8 @@ func SectionIcon(section string) string {
 		return "bot"
 	case "tools":
 		return "wrench"
+	case "channels":
+		return "message-square"
 	case "sandbox":
 		return "square-terminal"
 	case "personal":

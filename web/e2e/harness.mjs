@@ -14,6 +14,7 @@ export const here = fileURLToPath(new URL('.', import.meta.url));
 const root = join(here, '..', '..');
 const fawnBin = process.env.FAWN_BIN ?? join(root, 'bin', 'fawn');
 const modelBin = join(root, 'bin', 'scriptmodel');
+const chatBin = join(root, 'bin', 'chatapp');
 export const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 // A test may only be skipped for what a machine lacks, and never in CI.
@@ -114,6 +115,21 @@ export const startModel = async (dir) => {
 // complaints are the lines of a server's log that no test has announced: errors, and panics, which none can.
 export const complaints = (log, announced = []) => log.split('\n').filter((line) => /^(panic|fatal error): |^WARNING: DATA RACE/.test(line)
   || /^(time=\S+ level=ERROR |\{"time":"[^"]*","level":"ERROR")/.test(line) && !announced.some((words) => words.test(line)));
+
+// startChat serves a stand-in of Telegram: say is what somebody writes, shown are the texts of a chat.
+export const startChat = async (dir) => {
+  if (!existsSync(chatBin)) throw new Error(`${chatBin} is missing: run the tests with make e2e`);
+  const log = join(dir, 'chat.log');
+  const { child, addr } = await begin(log, chatBin, (at) => ['-addr', at], {}, null, '/');
+  const url = `http://${addr}`, about = await fetch(url + '/').then((r) => r.json());
+  return {
+    ...about,
+    say: (From, Name, Text, more = {}) => fetch(url + '/said', { method: 'POST', body: JSON.stringify({ From, Name, Text, ...more }) }),
+    shown: async (chat) => (await fetch(`${url}/shown?chat=${chat}`).then((r) => r.json()) ?? []).map((m) => m.Text),
+    broken: () => readFileSync(log, 'utf8'), // what the platform would not have taken
+    stop: () => end(child),
+  };
+};
 
 // start runs Fawn, with the scripted model unless model is false. config is
 // YAML added to the file; models are more names of the scripted model, with

@@ -41,7 +41,7 @@ test('the theme changes at once, and the first frame after a reload has it', { s
   await page.waitForFunction(() => document.querySelector('#pal-list [aria-selected=true]')?.textContent.includes('Settings: About'));
   await page.keyboard.press('Enter');
   await page.waitForURL('**/workspace/settings/about');
-  await page.getByRole('heading', { name: 'Not yet' }).waitFor();
+  await page.getByRole('heading', { name: 'About' }).waitFor();
   await page.goto(fawn.base + '/workspace/chats');
   await page.getByText('No chats yet').waitFor();
   assert.equal(await page.getByText('Select all').isVisible(), false);

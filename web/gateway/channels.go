@@ -1,31 +1,23 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
-	"fawn/agent/channels/chat"
-	"fawn/agent/config"
 	"fawn/store"
+	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/route"
 )
 
 // Words that DeerFlow's front end shows as they are.
 const (
-	noChannels     = "Chat channels are not available"
-	noProvider     = "Unknown channel provider"
-	noConnections  = "Channel connections are not enabled"
-	maskedSecret   = "********"
-	channelStarts  = 10 * time.Second // a bot gets to connect while its form waits
-	channelTryTime = 15 * time.Second
+	noChannels = "Chat channels are not available"
+	noProvider = "Unknown channel provider"
 )
 
 // channelRoutes are those of chat apps.
@@ -52,9 +44,9 @@ func (g *Gateway) onProvider(do func(echo.Context, channels.Provider) error) ech
 	return func(c echo.Context) error {
 		p, known := channels.ProviderOf(route.Param(c, "name"))
 		switch {
-		case g.Channels.Hub != nil && known:
+		case g.Channels.Available() && known:
 			return do(c, p)
-		case g.Channels.Hub == nil && knownToDeerFlow(route.Param(c, "name")):
+		case known:
 			return httpx.Errorf(http.StatusBadRequest, noChannels)
 		}
 		return httpx.Errorf(http.StatusNotFound, noProvider)
@@ -80,23 +72,23 @@ func (g *Gateway) onForm(do func(echo.Context, channels.Provider, map[string]str
 	}
 }
 
-func knownToDeerFlow(name string) bool {
-	switch name {
-	case "telegram", "slack", "discord", "feishu", "dingtalk", "wechat", "wecom":
-		return true
+// refusedChannel gives what people may not do with a chat app the status that DeerFlow has for it.
+func refusedChannel(err error) error {
+	var no *bots.Refused
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &no):
+		return settingsError(err)
+	case no.Cause == bots.Codes:
+		return httpx.Errorf(http.StatusTooManyRequests, "%s", no.Error())
 	}
-	return false
-}
-
-// connectable tells whether people may connect their accounts, which they may unless the owner says no.
-func (g *Gateway) connectable() bool {
-	snap := g.Config()
-	return snap.File.ChannelConnections.Enabled || snap.Origin("channel_connections.enabled").Source == "default"
+	return httpx.Errorf(http.StatusBadRequest, "%s", no.Error())
 }
 
 func (g *Gateway) channelList(c echo.Context) error {
 	all := map[string]any{}
-	if g.Channels.Hub != nil {
+	if g.Channels.Available() {
 		f := g.Config().File
 		for _, p := range channels.Providers() {
 			section, _ := f.Channel(p.Name)
@@ -104,13 +96,13 @@ func (g *Gateway) channelList(c echo.Context) error {
 			all[p.Name] = map[string]bool{"enabled": section.Enabled, "running": s.Running}
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"service_running": g.Channels.Hub != nil, "channels": all})
+	return httpx.JSON(c, http.StatusOK, map[string]any{"service_running": g.Channels.Available(), "channels": all})
 }
 
 func (g *Gateway) restartChannel(c echo.Context) error {
 	name := route.Param(c, "name")
-	if g.Channels.Hub == nil {
-		if !knownToDeerFlow(name) {
+	if !g.Channels.Available() {
+		if _, known := channels.ProviderOf(name); !known {
 			return httpx.Errorf(http.StatusNotFound, noProvider)
 		}
 		return httpx.Errorf(http.StatusServiceUnavailable, noChannels)
@@ -146,7 +138,7 @@ type providerView struct {
 
 func (g *Gateway) channelProviders(c echo.Context) error {
 	list := []providerView{}
-	if g.Channels.Hub == nil || !g.connectable() {
+	if !g.Channels.Available() || !g.Channels.Connectable() {
 		return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": false, "providers": list})
 	}
 	for _, p := range channels.Providers() {
@@ -160,54 +152,23 @@ func (g *Gateway) channelProviders(c echo.Context) error {
 }
 
 func (g *Gateway) viewProvider(c echo.Context, p channels.Provider) (providerView, error) {
-	snap := g.Config()
-	section, _ := snap.File.Channel(p.Name)
-	s, running := g.Channels.Hub.Status(p.Name)
-	missing := p.Missing(section)
-	v := providerView{Provider: p.Name, DisplayName: p.Display, Enabled: section.Enabled, Configured: len(missing) == 0,
-		Connectable: running && s.Running, AuthMode: "binding_code", Values: map[string]string{}}
+	a := g.Channels.App(p)
+	v := providerView{Provider: p.Name, DisplayName: p.Display, Enabled: a.Section.Enabled, Configured: len(a.Missing) == 0,
+		Connectable: a.Running(), Reason: orNull(a.Reason()), AuthMode: "binding_code", Values: map[string]string{}}
 	if p.Link != nil {
 		v.AuthMode = "deep_link"
 	}
-	reason := ""
-	switch {
-	case len(missing) > 0:
-		reason = "Enter the credentials: " + strings.Join(missing, ", ")
-	case !section.Enabled:
-		reason = "The channel is switched off"
-	case !running || !s.Running:
-		if reason = "The channel is not running"; s.Error != "" {
-			reason = strings.TrimSpace(s.Error + " " + s.Remedy)
-		}
-	}
-	if reason != "" {
-		v.Reason = &reason
-	}
 	for _, f := range p.Fields {
-		kind, value := "text", section.Text(f.Name)
+		kind := "text"
 		if f.Secret {
-			if kind = "password"; value != "" {
-				value = maskedSecret
-			}
+			kind = "password"
 		}
 		v.Fields = append(v.Fields, field{f.Name, f.Label, kind, !f.Optional})
-		v.Values[f.Name] = value
+		v.Values[f.Name] = a.Value(f)
 	}
 	var err error
-	v.ConnectionStatus, err = g.connectionStatus(c, p.Name)
+	v.ConnectionStatus, err = g.Channels.Connection(c.Request().Context(), g.Owner(c), p.Name)
 	return v, err
-}
-
-// connectionStatus is how the user's newest connection with a chat app is.
-func (g *Gateway) connectionStatus(c echo.Context, provider string) (string, error) {
-	list, err := g.DB.Connections(c.Request().Context(), g.Owner(c))
-	status := "not_connected"
-	for _, one := range list {
-		if one.Provider == provider && status != store.Connected {
-			status = one.Status
-		}
-	}
-	return status, err
 }
 
 // connectionView is a connection in DeerFlow's shape.
@@ -232,7 +193,7 @@ func orNull(text string) *string {
 
 func (g *Gateway) connections(c echo.Context) error {
 	out := []connectionView{}
-	if g.Channels.Hub != nil && g.connectable() {
+	if g.Channels.Available() && g.Channels.Connectable() {
 		list, err := g.DB.Connections(c.Request().Context(), g.Owner(c))
 		if err != nil {
 			return err
@@ -257,137 +218,39 @@ func (g *Gateway) disconnect(c echo.Context) error {
 }
 
 func (g *Gateway) connect(c echo.Context, p channels.Provider) error {
-	if !g.connectable() {
-		return httpx.Errorf(http.StatusBadRequest, noConnections)
+	offer, err := g.Channels.Connect(c.Request().Context(), g.Owner(c), p)
+	if err != nil {
+		return refusedChannel(err)
 	}
-	s, _ := g.Channels.Hub.Status(p.Name)
-	if !s.Running {
-		return httpx.Errorf(http.StatusBadRequest, "%s is not running", p.Display)
-	}
-	code, valid, err := g.Channels.Hub.Code(c.Request().Context(), g.Owner(c), p.Name)
-	switch {
-	case errors.Is(err, channels.ErrCodes):
-		return httpx.Errorf(http.StatusTooManyRequests, "%s", err.Error())
-	case errors.Is(err, channels.ErrNoBot):
-		return httpx.Errorf(http.StatusBadRequest, "%s is not running", p.Display)
-	case err != nil:
-		return err
-	}
-	out := map[string]any{"provider": p.Name, "mode": "binding_code", "url": nil, "code": code,
-		"instruction": "Send this to the bot in a private chat: /connect " + code, "expires_in": int(valid.Seconds())}
-	handle := g.Config().File.ChannelConnections.BotName(p.Name)
-	if handle == "" {
-		handle = s.Me.Handle
-	}
+	out := map[string]any{"provider": p.Name, "mode": "binding_code", "url": orNull(offer.Link), "code": offer.Code,
+		"instruction": "Send this to the bot in a private chat: /connect " + offer.Code, "expires_in": int(offer.Valid.Seconds())}
 	if p.Link != nil {
 		out["mode"] = "deep_link"
-		if handle != "" {
-			out["url"] = p.Link(handle, code)
-			out["instruction"] = "Open the link and press Start, or send this to the bot: /start " + code
-		}
+	}
+	if offer.Link != "" {
+		out["instruction"] = "Open the link and press Start, or send this to the bot: /start " + offer.Code
 	}
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// laidOver are the keys of a section with others over them.
-type laidOver struct {
-	config.Channel
-	over map[string]string
-}
-
-// Text implements channels.Keys.
-func (l laidOver) Text(key string) string {
-	if v, ok := l.over[key]; ok {
-		return v
-	}
-	return l.Channel.Text(key)
-}
-
-// credentials are what a form brings, with what is stored where it says so.
-func (g *Gateway) credentials(p channels.Provider, values map[string]string) (laidOver, error) {
-	section, _ := g.Config().File.Channel(p.Name)
-	l := laidOver{section, map[string]string{}}
-	for _, f := range p.Fields {
-		if v, ok := values[f.Name]; ok && v != maskedSecret {
-			l.over[f.Name] = strings.TrimSpace(v)
-		}
-	}
-	if missing := p.Missing(l); len(missing) > 0 {
-		return l, httpx.Errorf(http.StatusBadRequest, "Missing: %s", strings.Join(missing, ", "))
-	}
-	return l, nil
-}
-
 func (g *Gateway) configureChannel(c echo.Context, p channels.Provider, form map[string]string) error {
-	if !g.connectable() {
-		return httpx.Errorf(http.StatusBadRequest, noConnections)
+	if err := g.Channels.Configure(c.Request().Context(), p, form); err != nil {
+		return refusedChannel(err)
 	}
-	l, err := g.credentials(p, form)
-	if err != nil {
-		return err
-	}
-	if g.Config().WritesChannel(p.Name) {
-		return httpx.Errorf(http.StatusBadRequest, "%s is set up in the configuration file; change it there", p.Display)
-	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), channelTryTime)
-	defer cancel()
-	if _, err := g.Channels.Try(ctx, p.Name, l); err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "%s does not start: %s", p.Display, whyNot(err))
-	}
-	values, secrets := map[string]string{}, map[string]config.Secret{}
-	for _, f := range p.Fields {
-		v, ok := l.over[f.Name]
-		switch {
-		case !ok || v == "":
-		case f.Secret:
-			secrets[f.Name] = config.Secret(v)
-		default:
-			values[f.Name] = v
-		}
-	}
-	if err := g.Settings.SetChannel(p.Name, values, secrets); err != nil {
-		return settingsError(err)
-	}
-	g.Channels.Apply()
-	ctx, cancel = context.WithTimeout(c.Request().Context(), channelStarts)
-	defer cancel()
-	if s, _ := g.Channels.Hub.Await(ctx, p.Name); s.Error != "" {
-		return httpx.Errorf(http.StatusBadRequest, "%s does not start: %s", p.Display, s.Error)
-	}
-	v, err := g.viewProvider(c, p)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(c, http.StatusOK, v)
+	return g.answerProvider(c, p)
 }
 
 func (g *Gateway) removeChannel(c echo.Context, p channels.Provider) error {
-	if !g.connectable() {
-		return httpx.Errorf(http.StatusBadRequest, noConnections)
+	if err := g.Channels.Remove(c.Request().Context(), p); err != nil {
+		return refusedChannel(err)
 	}
-	var keys []string
-	for _, f := range p.Fields {
-		keys = append(keys, f.Name)
-	}
-	if err := g.Settings.RemoveChannel(p.Name, keys); err != nil {
-		return settingsError(err)
-	}
-	if err := g.DB.DisconnectAll(c.Request().Context(), p.Name); err != nil {
-		return err
-	}
-	g.Channels.Apply()
+	return g.answerProvider(c, p)
+}
+
+func (g *Gateway) answerProvider(c echo.Context, p channels.Provider) error {
 	v, err := g.viewProvider(c, p)
 	if err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, v)
-}
-
-// whyNot is an error of a chat app for people.
-func whyNot(err error) string {
-	var fatal *chat.Fatal
-	if errors.As(err, &fatal) {
-		return strings.TrimSpace(fatal.Reason + " " + fatal.Remedy)
-	}
-	return err.Error()
 }

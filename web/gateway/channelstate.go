@@ -1,30 +1,26 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
+	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
 )
 
 func (g *Gateway) testChannel(c echo.Context, p channels.Provider, values map[string]string) error {
-	l, err := g.credentials(p, values)
+	t, err := g.Channels.Test(c.Request().Context(), p, values)
 	if err != nil {
-		return err
+		return refusedChannel(err)
 	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), channelTryTime)
-	defer cancel()
-	began := time.Now()
-	me, err := g.Channels.Try(ctx, p.Name, l)
-	out := map[string]any{"ok": err == nil, "account": me.Name, "latency_ms": time.Since(began).Milliseconds(), "error": nil}
-	if err != nil {
-		out["error"] = whyNot(err)
+	out := map[string]any{"ok": t.Err == nil, "account": t.Me.Name, "latency_ms": t.Took.Milliseconds(), "error": nil}
+	if t.Err != nil {
+		out["error"] = bots.Explain(t.Err)
 	}
 	return httpx.JSON(c, http.StatusOK, out)
 }
@@ -110,7 +106,7 @@ func (g *Gateway) deliveries(c echo.Context) error {
 }
 
 func (g *Gateway) retryDelivery(c echo.Context) error {
-	if g.Channels.Hub == nil {
+	if !g.Channels.Available() {
 		return httpx.Errorf(http.StatusNotFound, "Delivery not found")
 	}
 	if err := g.Channels.Hub.Retry(c.Request().Context(), route.Param(c, "rid")); err != nil {

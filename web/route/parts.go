@@ -23,6 +23,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/account"
+	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/network"
 )
@@ -68,8 +69,8 @@ type Deps struct {
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
 
-	// Channels are the bots of chat apps; without a hub there are none.
-	Channels Channels
+	// Channels are the bots of chat apps; nil has none.
+	Channels *bots.Service
 
 	// Memory is what is known about people; nil learns nothing.
 	Memory *memory.Service

@@ -50,7 +50,8 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		user.Editing = true
 		s.Turns[edit].User = &user
 	}
-	p := views.ThreadPage{Shell: shell, Thread: v.Page(s), Sandbox: u.Box(), Restart: u.runsCommands()}
+	p := views.ThreadPage{Shell: shell, Thread: v.Page(s), Sandbox: u.Box(), Restart: u.runsCommands(),
+		Source: page.SourceOf(v.Thread)}
 	p.Thread.Later = u.Later(id)
 	if p.Thread.Shared, err = u.share.IsShared(ctx, id); err != nil {
 		return err

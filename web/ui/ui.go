@@ -29,6 +29,7 @@ import (
 	"fawn/views"
 	accounts "fawn/web/account"
 	"fawn/web/account/sso"
+	"fawn/web/bots"
 	"fawn/web/openapi"
 	"fawn/web/ui/account"
 	"fawn/web/ui/agents"
@@ -59,6 +60,7 @@ type Deps struct {
 	Skills   *skills.Library                 // nil has no skills
 	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
 	MCP      *mcp.Pool                       // nil has no MCP servers
+	Bots     *bots.Service                   // of chat apps; nil has none
 	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
@@ -121,7 +123,8 @@ func New(d Deps) (*UI, error) {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,
-		Memory: d.Memory, Documents: d.Documents, Backups: d.Backups, Version: d.Version, Discover: llm.Discover})
+		Memory: d.Memory, Bots: d.Bots, Documents: d.Documents, Backups: d.Backups, Version: d.Version,
+		Discover: llm.Discover})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)

@@ -1,10 +1,12 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
 
+	"fawn/agent/channels"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/ui/input"
@@ -37,7 +39,7 @@ func (s *Site) Rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow
 
 // RowOf is a thread of a list by its row alone, without the dot.
 func RowOf(t store.Thread) views.ThreadRow {
-	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t)}
+	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t), Source: SourceOf(t)}
 }
 
 // PinKey is the member of a thread's metadata that keeps it above the others.
@@ -48,4 +50,24 @@ func pinned(t store.Thread) bool {
 		Pinned any `json:"deerflow_pinned"`
 	}
 	return json.Unmarshal(t.Metadata, &meta) == nil && meta.Pinned == true
+}
+
+// SourceOf is the chat app that a thread was begun in.
+func SourceOf(t store.Thread) views.Source {
+	if !bytes.Contains(t.Metadata, []byte(`"channel_source"`)) {
+		return views.Source{}
+	}
+	var meta struct {
+		Source struct {
+			Provider string `json:"provider"`
+		} `json:"channel_source"`
+	}
+	if json.Unmarshal(t.Metadata, &meta) != nil {
+		return views.Source{}
+	}
+	out := views.Source{Name: meta.Source.Provider, Label: meta.Source.Provider}
+	if p, known := channels.ProviderOf(out.Name); known {
+		out.Label = p.Display
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"fawn/memory"
 	"fawn/uploads"
 	"fawn/views"
+	"fawn/web/bots"
 	"fawn/web/ui/account"
 	"fawn/web/ui/page"
 )
@@ -22,6 +23,7 @@ type Deps struct {
 	Skills    *skills.Library
 	MCP       *mcp.Pool
 	Memory    *memory.Service
+	Bots      *bots.Service
 	Documents uploads.Documents
 	Backups   func() views.Backups // how the server backs itself up
 	Version   string

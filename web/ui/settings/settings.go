@@ -31,8 +31,6 @@ func (h *Handlers) settings(c echo.Context) error {
 		return c.Redirect(http.StatusFound, views.SettingsURL(section))
 	case "skills":
 		return c.Redirect(http.StatusFound, views.SkillsURL)
-	case "channels": // a place of DeerFlow's that has nothing in it yet
-		return c.Redirect(http.StatusFound, views.SettingsURL("about"))
 	}
 	if !slices.Contains(h.sections(c), section) {
 		return store.ErrNotFound
@@ -90,6 +88,10 @@ func (h *Handlers) settings(c echo.Context) error {
 			p.Servers = h.mcpServers()
 		}
 		p.Known = h.knownToAdd()
+	case "channels":
+		if p.Channels, err = h.channelsSection(c); err != nil {
+			return err
+		}
 	case "sandbox":
 		p.Sandbox = h.Box()
 		if page.MayChange(c) {

@@ -1,0 +1,126 @@
+package views
+
+import (
+	"net/url"
+	"time"
+)
+
+// Channels is the section of chat apps.
+type Channels struct {
+	Apps        []ChannelApp
+	Undelivered []Undelivered // answers that did not reach their chats, newest first
+	MayChange   bool          // set up bots, and see what belongs to everybody
+	Closed      bool          // nobody may connect accounts
+	Missing     bool          // this server has no bots
+}
+
+// ChannelState says how a bot does.
+type ChannelState string
+
+// The states of a bot.
+const (
+	ChannelNew       ChannelState = "new" // never set up
+	ChannelOff       ChannelState = "off"
+	ChannelStarting  ChannelState = "starting"
+	ChannelConnected ChannelState = "connected"
+	ChannelFailed    ChannelState = "failed"
+)
+
+// ChannelApp is a chat app.
+type ChannelApp struct {
+	Name      string // telegram
+	Label     string // Telegram
+	State     ChannelState
+	InFile    bool // config.yaml sets it up, the page cannot
+	Public    bool // everybody may write to it
+	MayChange bool
+	Open      bool // unfolded
+	Fields    []ChannelField
+
+	Bot         string // its name, with a handle where it has one
+	Since       time.Time
+	LastIn      time.Time
+	LastOut     time.Time
+	Limited     time.Time // the platform wants fewer calls until then
+	Reconnects  int
+	Waiting     int
+	Undelivered int
+	Error       string // of the last failure, and what to do about it
+	ErrorAt     time.Time
+
+	People  []ChannelPerson // accounts of the reader
+	Groups  []ChannelGroup
+	Offer   *ChannelOffer
+	Joined  string // the name of an account that was just connected
+	Expired bool   // the code that was shown is no longer valid
+	Test    *ChannelTest
+	Problem string // why an action was refused, in the reader's language
+}
+
+// ChannelField is a credential of a bot. Secrets never come here.
+type ChannelField struct {
+	Name     string
+	Label    string // for fields the catalogue does not know
+	Secret   bool
+	Optional bool
+	Saved    bool // there is one
+	Value    string
+}
+
+// ChannelPerson is an account of a chat app that counts as the reader's.
+type ChannelPerson struct {
+	ID        string
+	Name      string
+	Account   string
+	Workspace string
+	Since     time.Time
+}
+
+// ChannelGroup is a group chat that the bot was let into.
+type ChannelGroup struct {
+	Chat string
+	Name string
+	On   bool
+}
+
+// ChannelOffer is a code that connects an account.
+type ChannelOffer struct {
+	Code    string
+	Link    string // opens the bot with the code
+	Minutes int    // it can be used
+	Since   int64  // when it was made, in milliseconds
+}
+
+// ChannelTest is what signing in with credentials showed.
+type ChannelTest struct {
+	OK    bool
+	Bot   string
+	Took  string
+	Error string
+}
+
+// Undelivered is an answer that did not reach its chat.
+type Undelivered struct {
+	Run   string
+	App   string
+	Chat  string
+	Error string
+	At    time.Time
+}
+
+// Source is the chat app that a conversation comes from; without a name it is none.
+type Source struct {
+	Name  string // telegram
+	Label string // Telegram
+}
+
+// ChannelURL is an action on a chat app: save, test, remove, restart, pair, paired or group.
+func ChannelURL(name, action string) string {
+	return "/ui/channels/by-name/" + url.PathEscape(name) + "/" + action
+}
+
+// ChannelRevokeURL ends the connection of an account.
+func ChannelRevokeURL(id string) string { return "/ui/channels/connections/" + url.PathEscape(id) }
+
+// ChannelRetryURL sends an answer again.
+func ChannelRetryURL(run string) string { return "/ui/channels/deliveries/" + url.PathEscape(run) }

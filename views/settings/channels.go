@@ -1,0 +1,104 @@
+package settings
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// ChannelApp is one chat app of the section, which the page asks for again while a code waits to be used.
+func ChannelApp(lang string, a views.ChannelApp) templ.Component { return i18n.In(lang, channelApp(a)) }
+
+// ChannelTest is what signing in with credentials showed.
+func ChannelTest(lang string, t views.ChannelTest) templ.Component {
+	return i18n.In(lang, channelTest(t))
+}
+
+// botPages are where the platforms have their bots made.
+func botPages() map[string]string {
+	return map[string]string{
+		"telegram": "https://t.me/BotFather",
+		"slack":    "https://api.slack.com/apps?new_app=1",
+		"discord":  "https://discord.com/developers/applications",
+		"feishu":   "https://open.feishu.cn/app",
+		"dingtalk": "https://open-dev.dingtalk.com/",
+		"wecom":    "https://work.weixin.qq.com/",
+	}
+}
+
+// slackManifest is what Slack makes a fitting app from.
+const slackManifest = `{
+  "display_information": {"name": "Fawn"},
+  "features": {
+    "app_home": {"messages_tab_enabled": true, "messages_tab_read_only_enabled": false},
+    "bot_user": {"display_name": "Fawn", "always_online": true}
+  },
+  "oauth_config": {
+    "scopes": {
+      "bot": ["app_mentions:read", "channels:history", "chat:write", "files:read", "files:write", "groups:history",
+        "im:history", "im:write", "mpim:history", "reactions:write"]
+    }
+  },
+  "settings": {
+    "event_subscriptions": {
+      "bot_events": ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim"]
+    },
+    "socket_mode_enabled": true
+  }
+}`
+
+// channelHow says how a bot is made on its platform; "" where there is nothing to say.
+func channelHow(ctx context.Context, name string) string {
+	key := "channels.how." + name
+	if s := i18n.C(ctx, key); s != key {
+		return s
+	}
+	return ""
+}
+
+// channelLabel is what a credential is called.
+func channelLabel(ctx context.Context, f views.ChannelField) string {
+	key := "channels.field." + f.Name
+	if s := i18n.C(ctx, key); s != key {
+		return s
+	}
+	return f.Label
+}
+
+func channelDot(a views.ChannelApp) string {
+	switch a.State {
+	case views.ChannelConnected:
+		return "good"
+	case views.ChannelFailed:
+		return "failed"
+	case views.ChannelStarting:
+		return "running"
+	}
+	return ""
+}
+
+func channelState(ctx context.Context, a views.ChannelApp) string {
+	if a.State == views.ChannelConnected && a.Bot != "" {
+		return i18n.C(ctx, "channels.as", views.Safe(a.Bot))
+	}
+	return i18n.C(ctx, "channels.state."+string(a.State))
+}
+
+// set tells whether there is a bot to look after.
+func set(a views.ChannelApp) bool { return a.State != views.ChannelNew && a.State != views.ChannelOff }
+
+func pairedURL(a views.ChannelApp) string {
+	return views.ChannelURL(a.Name, "paired") + "?since=" + strconv.FormatInt(a.Offer.Since, 10)
+}
+
+// personText is an account besides its name.
+func personText(p views.ChannelPerson) string {
+	if p.Workspace != "" {
+		return views.Safe(p.Account + " · " + p.Workspace)
+	}
+	return views.Safe(p.Account)
+}

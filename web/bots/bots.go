@@ -1,0 +1,338 @@
+// Package bots is what people do with the bots of chat apps: set them up, try them, connect their own accounts, and
+// look how they do. The API and the settings page are two ways to it.
+package bots
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
+	"fawn/agent/config"
+	"fawn/store"
+)
+
+// Masked stands for a stored secret. Sending it back keeps the secret.
+const Masked = "********"
+
+const (
+	startTime = 10 * time.Second // a bot gets to connect while its form waits
+	tryTime   = 15 * time.Second
+)
+
+// Service is the bots of one server. A nil Service has none.
+type Service struct {
+	Hub    *channels.Hub
+	DB     *store.DB
+	Config *config.Store
+	Apply  func() // has the Hub follow the configuration at once
+	// Open makes a bot that reaches its platform the way the configured one does. It makes no call.
+	Open func(p channels.Provider, k channels.Keys) (chat.Channel, error)
+}
+
+// Available tells whether the server can run bots at all.
+func (s *Service) Available() bool { return s != nil && s.Hub != nil }
+
+// Connectable tells whether people may connect their accounts.
+func (s *Service) Connectable() bool { return s.Config.Current().File.ChannelConnections.Enabled }
+
+// A Cause is why something was refused.
+type Cause string
+
+// The causes.
+const (
+	Off     Cause = "off"     // nobody may connect accounts
+	Missing Cause = "missing" // credentials, which Detail names
+	Written Cause = "file"    // config.yaml sets the app up
+	Failing Cause = "fails"   // the platform doesn't take the credentials; Detail says why
+	Stopped Cause = "stopped" // the bot doesn't run
+	Codes   Cause = "codes"   // too many codes are open
+)
+
+// Refused is an error for people.
+type Refused struct {
+	Cause  Cause
+	App    string // its name
+	Detail string
+}
+
+func (r *Refused) Error() string {
+	switch r.Cause {
+	case Off:
+		return "Channel connections are not enabled"
+	case Missing:
+		return "Missing: " + r.Detail
+	case Written:
+		return r.App + " is set up in the configuration file; change it there"
+	case Failing:
+		return r.App + " does not start: " + r.Detail
+	case Codes:
+		return channels.ErrCodes.Error()
+	}
+	return r.App + " is not running"
+}
+
+// App is a chat app as it is configured, and how its bot does.
+type App struct {
+	channels.Provider
+	Section config.Channel
+	Written bool // by config.yaml, which the settings do not change
+	Missing []string
+	Exists  bool // there is a bot, connected or not
+	Status  channels.Status
+}
+
+// App looks at a chat app.
+func (s *Service) App(p channels.Provider) App {
+	snap := s.Config.Current()
+	a := App{Provider: p, Written: snap.WritesChannel(p.Name)}
+	a.Section, _ = snap.File.Channel(p.Name)
+	a.Missing = p.Missing(a.Section)
+	a.Status, a.Exists = s.Hub.Status(p.Name)
+	return a
+}
+
+// Running tells whether the bot is connected.
+func (a App) Running() bool { return a.Exists && a.Status.Running }
+
+// Public tells whether everybody may write to the bot.
+func (a App) Public() bool { return slices.Contains(a.Section.List("allowed_users"), "*") }
+
+// Value is a credential as it may be shown.
+func (a App) Value(f channels.Field) string {
+	v := a.Section.Text(f.Name)
+	if f.Secret && v != "" {
+		return Masked
+	}
+	return v
+}
+
+// Reason is why the bot cannot be used; empty when it can.
+func (a App) Reason() string {
+	switch {
+	case len(a.Missing) > 0:
+		return "Enter the credentials: " + strings.Join(a.Missing, ", ")
+	case !a.Section.Enabled:
+		return "The channel is switched off"
+	case a.Running():
+		return ""
+	case a.Status.Error != "":
+		return strings.TrimSpace(a.Status.Error + " " + a.Status.Remedy)
+	}
+	return "The channel is not running"
+}
+
+// laidOver are the keys of a section with others over them.
+type laidOver struct {
+	config.Channel
+	over map[string]string
+}
+
+// Text implements channels.Keys.
+func (l laidOver) Text(key string) string {
+	if v, ok := l.over[key]; ok {
+		return v
+	}
+	return l.Channel.Text(key)
+}
+
+// credentials are what a form brings, with what is stored where it says so.
+func (s *Service) credentials(p channels.Provider, values map[string]string) (laidOver, error) {
+	section, _ := s.Config.Current().File.Channel(p.Name)
+	l := laidOver{section, map[string]string{}}
+	for _, f := range p.Fields {
+		if v, ok := values[f.Name]; ok && v != Masked {
+			l.over[f.Name] = strings.TrimSpace(v)
+		}
+	}
+	if missing := p.Missing(l); len(missing) > 0 {
+		return l, &Refused{Missing, p.Display, strings.Join(missing, ", ")}
+	}
+	return l, nil
+}
+
+// Tried is what signing in with credentials showed.
+type Tried struct {
+	Me   chat.Me
+	Took time.Duration
+	Err  error // nil when they work
+}
+
+// Test signs in with credentials and stores nothing. The error is *Refused.
+func (s *Service) Test(ctx context.Context, p channels.Provider, values map[string]string) (Tried, error) {
+	l, err := s.credentials(p, values)
+	if err != nil {
+		return Tried{}, err
+	}
+	return s.try(ctx, p, l), nil
+}
+
+func (s *Service) try(ctx context.Context, p channels.Provider, k channels.Keys) (t Tried) {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	began := time.Now()
+	ch, err := s.Open(p, k)
+	if err == nil {
+		t.Me, err = ch.Check(ctx)
+	}
+	t.Took, t.Err = time.Since(began), err
+	return t
+}
+
+// Configure stores credentials that work and waits a moment for the bot to connect. Errors are *Refused, those of the
+// settings, and those of config.Store.
+func (s *Service) Configure(ctx context.Context, p channels.Provider, values map[string]string) error {
+	if !s.Connectable() {
+		return &Refused{Off, p.Display, ""}
+	}
+	l, err := s.credentials(p, values)
+	if err != nil {
+		return err
+	}
+	if s.Config.Current().WritesChannel(p.Name) {
+		return &Refused{Written, p.Display, ""}
+	}
+	if t := s.try(ctx, p, l); t.Err != nil {
+		return &Refused{Failing, p.Display, Explain(t.Err)}
+	}
+	plain, secrets := map[string]string{}, map[string]config.Secret{}
+	for _, f := range p.Fields {
+		v, ok := l.over[f.Name]
+		switch {
+		case !ok || v == "":
+		case f.Secret:
+			secrets[f.Name] = config.Secret(v)
+		default:
+			plain[f.Name] = v
+		}
+	}
+	if err := s.Config.SetChannel(p.Name, plain, secrets); err != nil {
+		return err
+	}
+	s.Apply()
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if now, _ := s.Hub.Await(ctx, p.Name); now.Error != "" {
+		return &Refused{Failing, p.Display, now.Error}
+	}
+	return nil
+}
+
+// Remove switches a bot off, forgets its credentials and revokes all its connections.
+func (s *Service) Remove(ctx context.Context, p channels.Provider) error {
+	if !s.Connectable() {
+		return &Refused{Off, p.Display, ""}
+	}
+	var keys []string
+	for _, f := range p.Fields {
+		keys = append(keys, f.Name)
+	}
+	if err := s.Config.RemoveChannel(p.Name, keys); err != nil {
+		return err
+	}
+	if err := s.DB.DisconnectAll(ctx, p.Name); err != nil {
+		return err
+	}
+	s.Apply()
+	return nil
+}
+
+// Offer is a code that connects an account, once.
+type Offer struct {
+	Code  string
+	Valid time.Duration
+	Link  string // opens the bot with the code; empty where there is no such link
+}
+
+// Connect makes an Offer. Errors are *Refused and those of the store.
+func (s *Service) Connect(ctx context.Context, owner string, p channels.Provider) (o Offer, err error) {
+	if !s.Connectable() {
+		return o, &Refused{Off, p.Display, ""}
+	}
+	status, _ := s.Hub.Status(p.Name)
+	if !status.Running {
+		return o, &Refused{Stopped, p.Display, ""}
+	}
+	o.Code, o.Valid, err = s.Hub.Code(ctx, owner, p.Name)
+	switch {
+	case errors.Is(err, channels.ErrCodes):
+		return o, &Refused{Codes, p.Display, ""}
+	case errors.Is(err, channels.ErrNoBot):
+		return o, &Refused{Stopped, p.Display, ""}
+	case err != nil:
+		return o, err
+	}
+	handle := s.Config.Current().File.ChannelConnections.BotName(p.Name)
+	if handle == "" {
+		handle = status.Me.Handle
+	}
+	if p.Link != nil && handle != "" {
+		o.Link = p.Link(handle, o.Code)
+	}
+	return o, nil
+}
+
+// Connection statuses besides those of the store.
+const (
+	NotConnected = "not_connected"
+	Pending      = "pending" // a code waits to be used
+)
+
+// Connection is how the newest connection of an owner with a chat app is.
+func (s *Service) Connection(ctx context.Context, owner, provider string) (string, error) {
+	list, err := s.DB.Connections(ctx, owner)
+	if err != nil {
+		return "", err
+	}
+	status := NotConnected
+	for _, one := range list {
+		if one.Provider == provider && status != store.Connected {
+			status = one.Status
+		}
+	}
+	if status == store.Connected {
+		return status, nil
+	}
+	open, err := s.DB.OpenChannelCodes(ctx, owner, provider)
+	if err == nil && open > 0 {
+		status = Pending
+	}
+	return status, err
+}
+
+// Explain is an error of a chat app for people.
+func Explain(err error) string {
+	var fatal *chat.Fatal
+	if errors.As(err, &fatal) {
+		return strings.TrimSpace(fatal.Reason + " " + fatal.Remedy)
+	}
+	return err.Error()
+}
+
+// Revoke ends a connection of an owner and returns it. ErrNotFound when there is none of that id.
+func (s *Service) Revoke(ctx context.Context, owner, id string) (store.Connection, error) {
+	var one store.Connection
+	list, err := s.DB.Connections(ctx, owner)
+	if err != nil {
+		return one, err
+	}
+	if i := slices.IndexFunc(list, func(c store.Connection) bool { return c.ID == id }); i >= 0 {
+		one = list[i]
+	}
+	return one, s.DB.Disconnect(ctx, owner, id)
+}
+
+// EnableChat lets a bot answer in a group, or not. ErrNotFound when the chat is not known.
+func (s *Service) EnableChat(ctx context.Context, provider, chat, by string, on bool) (store.ChannelChat, error) {
+	c, err := s.DB.ChannelChat(ctx, provider, chat, "")
+	if err != nil {
+		return c, err
+	}
+	if c.EnabledBy = ""; on {
+		c.EnabledBy = by
+	}
+	return c, s.DB.PutChannelChat(ctx, c)
+}
