@@ -129,3 +129,38 @@ func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
 		t.Errorf("test with the stored token: %s", a.body)
 	}
 }
+
+// TestAGroupIsSwitchedOverTheAPI: where somebody let the bot in, the owner can shut it out, and forget the group.
+func TestAGroupIsSwitchedOverTheAPI(t *testing.T) {
+	f := chattest.NewTelegram(t)
+	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
+		chattest.TelegramToken, f.State().URL))
+	write := func(text string) {
+		f.Say(chattest.Said{Group: true, Chat: "-100", From: "7", Name: "Ada", Mention: true, Text: text})
+	}
+	write("/allow")
+	shows(t, s, f, "-100", "I can answer in this group now.")
+	const chat = "/api/channels/chats/telegram/-100"
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/api/channels/chats?provider=telegram", "", 200, `"chat_id":"-100","topic_id":"","kind":"group"`},
+		{"PATCH", chat, `{"members":"some"}`, 422, "all or paired"},
+		{"PATCH", chat, `{"members":"all"}`, 200, `"enabled":true`},
+		{"PATCH", chat, `{"enabled":false}`, 200, `"enabled":false`},
+		{"PATCH", "/api/channels/chats/telegram/-101", `{"enabled":false}`, 404, "Chat not found"},
+	} {
+		if a := s.send(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.body)
+		}
+	}
+	write("are you there?")
+	shows(t, s, f, "-100", "I don't answer in this group yet.")
+	for _, status := range []int{204, 404} {
+		if a := s.send(t, "DELETE", chat, ""); a.status != status {
+			t.Errorf("forget: %d %s, want %d", a.status, a.body, status)
+		}
+	}
+}

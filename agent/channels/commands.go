@@ -164,6 +164,13 @@ func (l *line) status(ctx context.Context, c store.ChannelChat) (string, error) 
 		state = "working"
 	}
 	out = append(out, "State: "+state, fmt.Sprintf("Waiting messages: %d", len(l.let)))
+	last, err := l.b.h.cfg.DB.LastAnswer(ctx, l.b.provider, l.at.chat, l.at.topic)
+	if err != nil && !missing(err) {
+		return "", err
+	}
+	if last.Error != "" {
+		out = append(out, "Last error: "+last.Error)
+	}
 	return strings.Join(out, "\n"), nil
 }
 

@@ -4,7 +4,9 @@ package bots
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -325,14 +327,36 @@ func (s *Service) Revoke(ctx context.Context, owner, id string) (store.Connectio
 	return one, s.DB.Disconnect(ctx, owner, id)
 }
 
-// EnableChat lets a bot answer in a group, or not. ErrNotFound when the chat is not known.
-func (s *Service) EnableChat(ctx context.Context, provider, chat, by string, on bool) (store.ChannelChat, error) {
+// ChatChange is what changes about a chat; nil leaves it as it is.
+type ChatChange struct {
+	Enabled *bool
+	Members *string // all or paired; empty is what the channel says
+}
+
+// ChangeChat changes who a bot answers in a chat. By is whose decision it is. ErrNotFound when the chat is not known.
+func (s *Service) ChangeChat(ctx context.Context, provider, chat, by string, ch ChatChange) (store.ChannelChat, error) {
 	c, err := s.DB.ChannelChat(ctx, provider, chat, "")
 	if err != nil {
 		return c, err
 	}
-	if c.EnabledBy = ""; on {
-		c.EnabledBy = by
+	if ch.Enabled != nil {
+		if c.EnabledBy = ""; *ch.Enabled {
+			c.EnabledBy = by
+		}
+	}
+	if ch.Members != nil {
+		settings := map[string]any{}
+		if len(c.Settings) > 0 {
+			if err := json.Unmarshal(c.Settings, &settings); err != nil {
+				return c, fmt.Errorf("settings of a chat of %s: %w", provider, err)
+			}
+		}
+		if settings["members"] = *ch.Members; *ch.Members == "" {
+			delete(settings, "members")
+		}
+		if c.Settings, err = json.Marshal(settings); err != nil {
+			return c, err
+		}
 	}
 	return c, s.DB.PutChannelChat(ctx, c)
 }

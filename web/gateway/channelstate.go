@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
+	"fawn/store"
 	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/principal"
@@ -73,10 +76,49 @@ func (g *Gateway) channelChats(c echo.Context) error {
 	}
 	out := []chatView{}
 	for _, one := range list {
-		out = append(out, chatView{one.Provider, one.Chat, one.Topic, one.Kind, one.Name, one.Thread, one.Owner,
-			one.Kind != "group" || one.Topic != "" || one.EnabledBy != ""})
+		out = append(out, viewChat(one))
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"chats": out})
+}
+
+func viewChat(c store.ChannelChat) chatView {
+	return chatView{c.Provider, c.Chat, c.Topic, c.Kind, c.Name, c.Thread, c.Owner,
+		c.Kind != "group" || c.Topic != "" || c.EnabledBy != ""}
+}
+
+// changeChat lets a bot answer in a group or not, and says whom.
+func (g *Gateway) changeChat(c echo.Context, p channels.Provider) error {
+	var b struct {
+		Enabled *bool   `json:"enabled"`
+		Members *string `json:"members"`
+	}
+	if err := g.BindStrict(c, &b); err != nil {
+		return err
+	}
+	if b.Members != nil && !slices.Contains([]string{"", "all", "paired"}, *b.Members) {
+		return httpx.Invalid("body", "members", "want all or paired")
+	}
+	one, err := g.Channels.ChangeChat(c.Request().Context(), p.Name, route.Param(c, "chat"), g.Owner(c),
+		bots.ChatChange{Enabled: b.Enabled, Members: b.Members})
+	if err != nil {
+		return noChat(err)
+	}
+	return httpx.JSON(c, http.StatusOK, viewChat(one))
+}
+
+// forgetChat forgets which threads go on in a chat. They stay.
+func (g *Gateway) forgetChat(c echo.Context, p channels.Provider) error {
+	if err := g.DB.ForgetChannelChat(c.Request().Context(), p.Name, route.Param(c, "chat")); err != nil {
+		return noChat(err)
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func noChat(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return httpx.Errorf(http.StatusNotFound, "Chat not found")
+	}
+	return err
 }
 
 // mostDeliveries is how many messages that were not delivered a list has.

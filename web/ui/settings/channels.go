@@ -346,7 +346,8 @@ func (h *Handlers) changeGroup(c echo.Context, p channels.Provider) error {
 	case "forget":
 		err = h.DB.ForgetChannelChat(ctx, p.Name, chat)
 	case "allow", "mute":
-		_, err = h.Bots.EnableChat(ctx, p.Name, chat, principal.Owner(ctx), form.Get("do") == "allow")
+		on := form.Get("do") == "allow"
+		_, err = h.Bots.ChangeChat(ctx, p.Name, chat, principal.Owner(ctx), bots.ChatChange{Enabled: &on})
 	default:
 		return httpx.Errorf(http.StatusNotFound, "there is no such action")
 	}
