@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // answer is what a chat shows of a run: the text of the lead agent's messages, questions, and what it does now. It is
@@ -29,39 +30,39 @@ type part struct {
 }
 
 // take takes an event in.
-func (a *answer) take(ev runs.Event) {
+func (a *answer) take(ev runevent.Event) {
 	a.cursor = ev.To
 	if ev.NS != "" { // another agent's
 		return
 	}
 	switch ev.Kind {
-	case runs.KindText:
+	case runevent.KindText:
 		if ev.Msg != nil {
 			a.doing = ""
 			a.part(ev.Msg.ID).text.WriteString(ev.Text)
 		}
-	case runs.KindWithdraw:
-		var w runs.Withdrawal
+	case runevent.KindWithdraw:
+		var w runevent.Withdrawal
 		if json.Unmarshal(ev.Data, &w) == nil && w.NS == "" {
 			a.drop(w.ID)
 		}
-	case runs.KindToolStart:
+	case runevent.KindToolStart:
 		var c agent.ToolCall
 		if json.Unmarshal(ev.Data, &c) == nil {
 			a.doing = doing(c.Name)
 		}
-	case runs.KindToolResult:
+	case runevent.KindToolResult:
 		a.doing = ""
 		a.result(ev.Data)
-	case runs.KindStep:
+	case runevent.KindStep:
 		a.step(ev.Step)
-	case runs.KindError:
-		var f runs.Failure
+	case runevent.KindError:
+		var f runevent.Failure
 		if json.Unmarshal(ev.Data, &f) == nil {
 			a.failed = f.Message
 		}
-	case runs.KindEnd:
-		var e runs.End
+	case runevent.KindEnd:
+		var e runevent.End
 		if json.Unmarshal(ev.Data, &e) == nil {
 			a.status, a.doing = e.Status, ""
 		}
@@ -91,7 +92,7 @@ func (a *answer) drop(id string) {
 }
 
 // step takes messages that were not streamed, or are stored in another form than they were.
-func (a *answer) step(s *runs.StepData) {
+func (a *answer) step(s *runevent.StepData) {
 	if s == nil {
 		return
 	}
@@ -128,7 +129,7 @@ func (a *answer) set(id, text string) {
 
 // result takes what a tool brought: files to show, or a question.
 func (a *answer) result(raw json.RawMessage) {
-	var end runs.ToolEnd
+	var end runevent.ToolEnd
 	if json.Unmarshal(raw, &end) != nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/eventlog"
 )
 
 // read follows the run's log.
@@ -103,7 +104,7 @@ func (b *bot) waits(run string, yes bool) {
 const lookAgain = 20 * time.Millisecond
 
 // readTo takes in what a reader has.
-func (d *delivery) readTo(ctx context.Context, r *runs.Reader) error {
+func (d *delivery) readTo(ctx context.Context, r *eventlog.Reader) error {
 	for {
 		evs, err := r.Next(ctx, d.ans.cursor)
 		if err != nil || evs == nil {

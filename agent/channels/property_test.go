@@ -13,13 +13,14 @@ import (
 	"fawn/agent"
 	"fawn/agent/channels/chat"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // logOf draws the log of a run. What people may read is in small letters; all else has the letter X.
-func logOf(t *rapid.T) []runs.Event {
+func logOf(t *rapid.T) []runevent.Event {
 	words := rapid.SliceOfN(rapid.StringMatching(`[a-w ]{0,12}[\n ]?`), 0, 12)
-	var log []runs.Event
-	add := func(ev runs.Event) {
+	var log []runevent.Event
+	add := func(ev runevent.Event) {
 		ev.To = int64(len(log) + 1)
 		log = append(log, ev)
 	}
@@ -32,40 +33,40 @@ func logOf(t *rapid.T) []runs.Event {
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
 		id := fmt.Sprint("m", i)
-		msg := &runs.Msg{ID: id}
+		msg := &runevent.Msg{ID: id}
 		text := ""
 		for _, w := range words.Draw(t, "words") {
 			switch rapid.IntRange(0, 6).Draw(t, "beside") {
 			case 0:
-				add(runs.Event{Kind: runs.KindReasoning, Msg: msg, Text: "X thought"})
+				add(runevent.Event{Kind: runevent.KindReasoning, Msg: msg, Text: "X thought"})
 			case 1:
-				add(runs.Event{Kind: runs.KindText, NS: "tools:c", Msg: &runs.Msg{ID: "h", NS: "tools:c"}, Text: "X helper"})
+				add(runevent.Event{Kind: runevent.KindText, NS: "tools:c", Msg: &runevent.Msg{ID: "h", NS: "tools:c"}, Text: "X helper"})
 			case 2:
-				add(runs.Event{Kind: runs.KindToolOutput, Data: data(map[string]string{"id": "c", "output": "X output"})})
+				add(runevent.Event{Kind: runevent.KindToolOutput, Data: data(map[string]string{"id": "c", "output": "X output"})})
 			case 3:
-				add(runs.Event{Kind: runs.KindCustom, Data: data(map[string]string{"note": "X"})})
+				add(runevent.Event{Kind: runevent.KindCustom, Data: data(map[string]string{"note": "X"})})
 			}
-			add(runs.Event{Kind: runs.KindText, Msg: msg, Text: w})
+			add(runevent.Event{Kind: runevent.KindText, Msg: msg, Text: w})
 			text += w
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "end of step") {
 		case 0:
-			add(runs.Event{Kind: runs.KindWithdraw, Data: data(runs.Withdrawal{ID: id})})
+			add(runevent.Event{Kind: runevent.KindWithdraw, Data: data(runevent.Withdrawal{ID: id})})
 		case 1:
-			add(runs.Event{Kind: runs.KindToolStart, Data: data(agent.ToolCall{ID: "c", Name: "bash"})})
+			add(runevent.Event{Kind: runevent.KindToolStart, Data: data(agent.ToolCall{ID: "c", Name: "bash"})})
 			tool := agent.Message{ID: "t" + id, Type: agent.TypeTool, Content: agent.Text("X result")}
-			add(runs.Event{Kind: runs.KindToolResult, Data: data(runs.ToolEnd{ID: "c", Name: "bash", Message: data(tool)})})
-			add(runs.Event{Kind: runs.KindStep, Step: &runs.StepData{Messages: []json.RawMessage{data(tool)}, Whole: []bool{true}}})
+			add(runevent.Event{Kind: runevent.KindToolResult, Data: data(runevent.ToolEnd{ID: "c", Name: "bash", Message: data(tool)})})
+			add(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{data(tool)}, Whole: []bool{true}}})
 		case 2: // stored in another form than it was streamed
 			m := agent.Message{ID: id, Type: agent.TypeAI, Content: agent.Text(strings.ToLower(text) + "b")}
-			add(runs.Event{Kind: runs.KindStep, Step: &runs.StepData{Messages: []json.RawMessage{data(m)}, Whole: []bool{false}}})
+			add(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{data(m)}, Whole: []bool{false}}})
 		case 3:
 			human := agent.Message{ID: "u" + id, Type: agent.TypeHuman, Content: agent.Text("X question")}
-			add(runs.Event{Kind: runs.KindStep, Step: &runs.StepData{Messages: []json.RawMessage{data(human)}, Whole: []bool{true}}})
+			add(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{data(human)}, Whole: []bool{true}}})
 		}
 	}
 	status := rapid.SampledFrom([]string{runs.Success, runs.Interrupted, runs.Failed}).Draw(t, "status")
-	add(runs.Event{Kind: runs.KindEnd, Data: data(runs.End{Status: status})})
+	add(runevent.Event{Kind: runevent.KindEnd, Data: data(runevent.End{Status: status})})
 	return log
 }
 

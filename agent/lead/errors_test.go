@@ -14,6 +14,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // quick makes waits between calls short.
@@ -208,13 +209,13 @@ func llmErrors(t *testing.T) agent.Middleware {
 }
 
 // failure is what readers of a failed run are told.
-func (w *world) failure(t *testing.T, run string) runs.Failure {
+func (w *world) failure(t *testing.T, run string) runevent.Failure {
 	t.Helper()
 	r, err := w.m.Follow(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f runs.Failure
+	var f runevent.Failure
 	for after := int64(0); ; {
 		evs, err := r.Next(t.Context(), after)
 		if err != nil {
@@ -224,7 +225,7 @@ func (w *world) failure(t *testing.T, run string) runs.Failure {
 			return f
 		}
 		for _, e := range evs {
-			if e.Kind == runs.KindError {
+			if e.Kind == runevent.KindError {
 				if err := json.Unmarshal(e.Data, &f); err != nil {
 					t.Fatal(err)
 				}

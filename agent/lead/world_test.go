@@ -15,6 +15,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/sandbox/files"
 	"fawn/store"
 )
@@ -165,7 +166,7 @@ func (w *world) events(t *testing.T, run string) []string {
 			return out
 		}
 		for _, e := range evs {
-			if e.Kind == runs.KindCustom {
+			if e.Kind == runevent.KindCustom {
 				out = append(out, string(e.Data))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -110,7 +111,7 @@ func (m *Manager) amend(ctx context.Context, thread string,
 		next = cp.Next
 	}
 	b.meta, b.source = json.RawMessage(`{}`), "update"
-	rec, err := m.recorder(ctx, thread, "", newLog(0), b)
+	rec, err := m.recorder(ctx, thread, "", eventlog.New(0), b)
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,8 @@ package runs
 
 import (
 	"encoding/json"
+
+	"fawn/agent/runs/runevent"
 )
 
 // Announce shows a custom event, any JSON object, in the run that is under way in a
@@ -30,6 +32,6 @@ func (r *recorder) announce(data json.RawMessage) bool {
 	if r.over {
 		return false
 	}
-	r.named(frameCustom, Event{Kind: KindCustom, Data: data})
+	r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
 	return true
 }

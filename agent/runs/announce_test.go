@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // AnnouncementsAreEventsOfTheRunAndNeverComeBehindItsEnd: whoever announces is told
@@ -50,7 +51,7 @@ func (s suite) AnnouncementsAreEventsOfTheRunAndNeverComeBehindItsEnd(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, last := 0, runs.Kind(0)
+	got, last := 0, runevent.Kind(0)
 	for after := int64(0); ; {
 		evs, err := r.Next(t.Context(), after)
 		if err != nil {
@@ -60,14 +61,14 @@ func (s suite) AnnouncementsAreEventsOfTheRunAndNeverComeBehindItsEnd(t *testing
 			break
 		}
 		for _, e := range evs {
-			if e.Kind == runs.KindCustom && string(e.Data) == `{"type":"note"}` {
+			if e.Kind == runevent.KindCustom && string(e.Data) == `{"type":"note"}` {
 				got++
 			}
 			last = e.Kind
 		}
 		after = evs[len(evs)-1].To
 	}
-	if got != want || last != runs.KindEnd {
+	if got != want || last != runevent.KindEnd {
 		t.Errorf("%d announcements were promised, %d are there; the last event is of kind %d", want, got, last)
 	}
 }

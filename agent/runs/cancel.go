@@ -93,7 +93,7 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run)})
 		defer m.hooked()
 	}
-	e.log.abandon()
+	e.log.Abandon()
 	rest, restErr := m.resting(ctx, e.run.ThreadID)
 	if l := m.forget(e, restErr == nil); l != nil {
 		m.vacate(l, e.run.ThreadID, known(rest), func() { l.write = nil })

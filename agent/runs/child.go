@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -123,7 +124,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	if parent == nil {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
-	place := place{Call: task.Call, NS: Below(t.NS, task.Call), Message: callerOf(&t.State)}
+	place := place{Call: task.Call, NS: runevent.Below(t.NS, task.Call), Message: callerOf(&t.State)}
 	was := m.takeUp(parent, place)
 	run, err := m.childRow(parent, t, task, place, was)
 	if err != nil {
@@ -275,7 +276,7 @@ func (m *Manager) CancelTask(thread, call string) error {
 		e = l.active
 	}
 	m.mu.Unlock()
-	if e == nil || !e.family.cancel(e.family.in(Below("", call))) {
+	if e == nil || !e.family.cancel(e.family.in(runevent.Below("", call))) {
 		return fmt.Errorf("helper for call %.80s: %w", call, ErrNotFound)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -107,8 +108,8 @@ func (w *world) children(t *testing.T, run store.Run) []store.Run {
 // speaking waits until the helper hangs.
 func (w *world) speaking(t *testing.T, run store.Run) {
 	t.Helper()
-	w.until(t, run, func(e runs.Event) bool {
-		return e.NS != "" && e.Kind == runs.KindText && strings.HasPrefix(e.Text, "A helper")
+	w.until(t, run, func(e runevent.Event) bool {
+		return e.NS != "" && e.Kind == runevent.KindText && strings.HasPrefix(e.Text, "A helper")
 	})
 }
 
@@ -126,7 +127,7 @@ func (s suite) AChildWorksInItsParentsThread(t *testing.T) {
 			t.Fatalf("after %d:\nlive   %s\nstored %s", after, want, got)
 		}
 	}
-	var inner []runs.Event
+	var inner []runevent.Event
 	for _, e := range live {
 		if e.NS == "tools:call_a" {
 			inner = append(inner, e)
@@ -290,7 +291,7 @@ func (s suite) AChildIsCutOffWithItsParent(t *testing.T) {
 	}
 	said := 0
 	for _, e := range w.read(t, run.ID, 0) {
-		if e.NS != "" && e.Kind == runs.KindText && e.Text == report[:1000] {
+		if e.NS != "" && e.Kind == runevent.KindText && e.Text == report[:1000] {
 			said++
 		}
 	}

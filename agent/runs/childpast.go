@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -44,7 +45,7 @@ type childPast struct {
 // pastChildren reads what the children of a run that was cut off had done from the run's open
 // events, and adds what they cost to p. Children that work for children are among them.
 func (m *Manager) pastChildren(ctx context.Context, run store.Run, p *past,
-	open []Event) (map[place]*childPast, error) {
+	open []runevent.Event) (map[place]*childPast, error) {
 	ids, err := m.db.ChildRuns(ctx, run.ID)
 	if err != nil {
 		return nil, err
@@ -76,10 +77,10 @@ func (m *Manager) pastChildren(ctx context.Context, run store.Run, p *past,
 }
 
 // read takes the events of the child's namespace.
-func (c *childPast) read(evs []Event, ns string) error {
+func (c *childPast) read(evs []runevent.Event, ns string) error {
 	from := 0
 	for i, ev := range evs {
-		if ev.NS != ns || ev.Kind != KindStep || ev.Step == nil {
+		if ev.NS != ns || ev.Kind != runevent.KindStep || ev.Step == nil {
 			continue
 		}
 		from = i + 1
@@ -105,18 +106,18 @@ func (c *childPast) read(evs []Event, ns string) error {
 }
 
 // stepPatch is what a child's step wrote, without its hidden fields.
-func stepPatch(s *StepData) (p agent.State, err error) {
+func stepPatch(s *runevent.StepData) (p agent.State, err error) {
 	for _, body := range s.Messages {
 		msg, err := agent.ParseMessage(body)
 		if err != nil {
-			return p, fmt.Errorf("%w: message of a step: %v", errFrame, err)
+			return p, fmt.Errorf("%w: message of a step: %v", runevent.ErrDamaged, err)
 		}
 		p.Messages = append(p.Messages, msg)
 	}
 	for name, body := range s.Fields {
 		if f, ok := agent.FieldByName(name); ok { // else a newer version wrote it
 			if err := f.Decode(&p, body); err != nil {
-				return p, fmt.Errorf("%w: %v", errFrame, err)
+				return p, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
 			}
 		}
 	}

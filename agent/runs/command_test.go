@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -208,7 +209,7 @@ func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 	if got := shape(evs); got != "meta step(__input__) msg think(hm) text(Let ) text(me.) call finish step(model) halt end" {
 		t.Errorf("events: %s", got)
 	}
-	var halt runs.Halt
+	var halt runevent.Halt
 	if err := json.Unmarshal(evs[len(evs)-2].Data, &halt); err != nil || halt.Checkpoint != w.head(t, "t1").ID || !slices.Equal(halt.Next, []string{"tools"}) {
 		t.Errorf("halt %+v %v", halt, err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -150,7 +151,7 @@ func crashChild(dir string) error {
 func printRun(ctx context.Context, m *runs.Manager, run store.Run) error {
 	r, err := m.Follow(ctx, run.ID)
 	for after := int64(0); err == nil; {
-		var evs []runs.Event
+		var evs []runevent.Event
 		if evs, err = r.Next(ctx, after); evs == nil {
 			return err
 		}
@@ -171,7 +172,7 @@ func printRun(ctx context.Context, m *runs.Manager, run store.Run) error {
 // shown is an event a reader of the child has got.
 type shown struct {
 	Thread, Run string
-	Event       runs.Event
+	Event       runevent.Event
 	Line        string
 }
 

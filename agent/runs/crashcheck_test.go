@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -31,14 +31,14 @@ func checkShown(t *testing.T, w *world, seen []shown) (messages, results int) {
 		}
 		state := states[thread]
 		evs := w.read(t, run, 0)
-		if evs[0].Kind != runs.KindMeta || evs[len(evs)-1].Kind != runs.KindEnd {
+		if evs[0].Kind != runevent.KindMeta || evs[len(evs)-1].Kind != runevent.KindEnd {
 			t.Errorf("run %s: %s", run, shape(evs))
 		}
 		there, void := map[int64]string{}, map[string]bool{}
 		for i, e := range evs {
 			there[e.Seq] = line(e)
-			if e.Kind == runs.KindWithdraw {
-				var w runs.Withdrawal
+			if e.Kind == runevent.KindWithdraw {
+				var w runevent.Withdrawal
 				if err := json.Unmarshal(e.Data, &w); err != nil {
 					t.Fatal(err)
 				}
@@ -54,14 +54,14 @@ func checkShown(t *testing.T, w *world, seen []shown) (messages, results int) {
 				t.Errorf("event %d was shown as\n%s\nand is now\n%s", s.Event.Seq, s.Line, got)
 			}
 			switch s.Event.Kind {
-			case runs.KindText:
+			case runevent.KindText:
 				if _, ok := text[s.Event.Msg.ID]; !ok {
 					order = append(order, s.Event.Msg.ID)
 				}
 				text[s.Event.Msg.ID] += s.Event.Text
-			case runs.KindToolResult:
+			case runevent.KindToolResult:
 				results++
-				var end runs.ToolEnd
+				var end runevent.ToolEnd
 				if err := json.Unmarshal(s.Event.Data, &end); err != nil {
 					t.Fatal(err)
 				}

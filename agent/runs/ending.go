@@ -1,6 +1,8 @@
 package runs
 
-import "fawn/store"
+import (
+	"fawn/store"
+)
 
 // Ending is what somebody wants stored in the commit that ends a run, and what to call after
 // that commit.

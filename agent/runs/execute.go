@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -48,7 +50,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder, outcome
 			"err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
-		e.log.abandon()
+		e.log.Abandon()
 		return Busy
 	}
 	m.closeChildren(ending, e.goOn.childRows())
@@ -90,7 +92,7 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
 	if err != nil {
 		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
-	e.log.abandon()
+	e.log.Abandon()
 }
 
 // prepare reads what a run starts from.
@@ -126,7 +128,7 @@ func (m *Manager) from(ctx context.Context, thread, head string, s *agent.State)
 }
 
 // recorder opens a lane behind everything the thread has stored.
-func (m *Manager) recorder(ctx context.Context, thread, run string, log *Log, b base) (*recorder, error) {
+func (m *Manager) recorder(ctx context.Context, thread, run string, log *eventlog.Log, b base) (*recorder, error) {
 	last, err := m.db.LastSeq(ctx, thread)
 	if err != nil {
 		return nil, err
@@ -136,7 +138,7 @@ func (m *Manager) recorder(ctx context.Context, thread, run string, log *Log, b 
 	}
 	rec := &recorder{db: m.db, log: log, thread: thread, run: run, ctx: ctx, cancel: func(error) {}, seq: last,
 		slots: map[string]*slot{}, streamed: map[string]bool{}, base: b}
-	rec.lane = m.db.OpenLane(thread, log.mark)
+	rec.lane = m.db.OpenLane(thread, log.Mark)
 	return rec, nil
 }
 
@@ -187,7 +189,7 @@ func (r *recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, 
 func runsNext(next []string) bool { return len(next) > 0 && next[0] != agent.NodeInterrupt }
 
 // settle turns how a run ended into its statuses.
-func settle(run *store.Run, out agent.Outcome, err error) (f *Failure, thread string) {
+func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, thread string) {
 	run.StopReason = out.StopReason
 	switch {
 	case err == nil && len(out.Next) == 0:
@@ -223,7 +225,7 @@ func settle(run *store.Run, out agent.Outcome, err error) (f *Failure, thread st
 		name = "InvalidInput"
 	}
 	run.Status, run.Error = Failed, err.Error()
-	return &Failure{Error: name, Name: name, Message: err.Error()}, ThreadError
+	return &runevent.Failure{Error: name, Name: name, Message: err.Error()}, ThreadError
 }
 
 // checkpointMeta is what a run adds to the metadata of its checkpoints.

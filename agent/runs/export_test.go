@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -17,17 +18,12 @@ func (m *Manager) Held() int {
 }
 
 // LogMemory is the memory of a live run's log in bytes.
-const LogMemory = logMemory
+const LogMemory = eventlog.Memory
 
 // Dropped tells whether the run's live log has let go of old events.
 func (m *Manager) Dropped(run string) bool {
 	l := m.log(run)
-	if l == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dropped > 0
+	return l != nil && l.Dropped() > 0
 }
 
 // MaxDecoded bounds what DecodedBytes may return.

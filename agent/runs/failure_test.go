@@ -15,15 +15,16 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
 // failure is the error event of a run, which must be followed by its end and nothing else.
-func (w *world) failure(t *testing.T, run store.Run) runs.Failure {
+func (w *world) failure(t *testing.T, run store.Run) runevent.Failure {
 	t.Helper()
 	evs := w.read(t, run.ID, 0)
-	var f runs.Failure
-	if n := len(evs); n < 3 || evs[0].Kind != runs.KindMeta || evs[n-2].Kind != runs.KindError || evs[n-1].Kind != runs.KindEnd {
+	var f runevent.Failure
+	if n := len(evs); n < 3 || evs[0].Kind != runevent.KindMeta || evs[n-2].Kind != runevent.KindError || evs[n-1].Kind != runevent.KindEnd {
 		t.Fatalf("events: %s", shape(evs))
 	}
 	if err := json.Unmarshal(evs[len(evs)-2].Data, &f); err != nil {
@@ -274,7 +275,7 @@ func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	if row := w.end(t, first, runs.Interrupted); row.StopReason != "shutdown" {
 		t.Errorf("stop reason %q", row.StopReason)
 	}
-	if evs := w.read(t, first.ID, 0); evs[len(evs)-1].Kind != runs.KindEnd {
+	if evs := w.read(t, first.ID, 0); evs[len(evs)-1].Kind != runevent.KindEnd {
 		t.Errorf("events: %s", shape(evs))
 	}
 	w.end(t, second, runs.Pending)

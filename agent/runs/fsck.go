@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -18,7 +19,7 @@ const maxFindings = 1000
 // to. It is for a database which nothing writes to; references between rows are the
 // business of [store.DB.Check].
 func Check(ctx context.Context, db *store.DB) ([]string, error) {
-	c := &check{m: &Manager{db: db}}
+	c := &check{db: db}
 	for offset := 0; ; {
 		page, _, err := db.Threads(ctx, store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc", Limit: 100,
 			Offset: offset})
@@ -37,7 +38,7 @@ func Check(ctx context.Context, db *store.DB) ([]string, error) {
 }
 
 type check struct {
-	m     *Manager
+	db    *store.DB
 	found []string
 }
 
@@ -48,7 +49,7 @@ func (c *check) add(format string, args ...any) {
 }
 
 func (c *check) thread(ctx context.Context, thread string) error {
-	db := c.m.db
+	db := c.db
 	last, err := db.MaxMessage(ctx, thread)
 	if err != nil {
 		return err
@@ -82,14 +83,14 @@ func (c *check) thread(ctx context.Context, thread string) error {
 }
 
 func (c *check) fields(ctx context.Context, thread string) error {
-	versions, err := c.m.db.FieldVersions(ctx, thread)
+	versions, err := c.db.FieldVersions(ctx, thread)
 	if err != nil {
 		return err
 	}
 	for name, last := range versions {
 		f, known := agent.FieldByName(name)
 		for v := int64(1); known && v <= last; v++ {
-			body, err := c.m.db.Field(ctx, thread, name, v)
+			body, err := c.db.Field(ctx, thread, name, v)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
@@ -109,13 +110,13 @@ func (c *check) fields(ctx context.Context, thread string) error {
 // damage: rows go only with the events that show them.
 func (c *check) events(ctx context.Context, thread string) error {
 	for after := int64(0); ; {
-		rows, err := c.m.db.Events(ctx, thread, after, 0, readBytes)
+		rows, err := c.db.Events(ctx, thread, after, 0, eventlog.ReadBytes)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		for _, row := range rows {
 			after = row.To
-			switch evs, err := c.m.expand(ctx, row); {
+			switch evs, err := eventlog.Expand(ctx, c.db, row); {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case err != nil:

@@ -15,6 +15,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -130,7 +131,7 @@ func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seen []runs.Event
+	var seen []runevent.Event
 	for after := int64(0); ; {
 		evs, err := r.Next(t.Context(), after)
 		if err != nil {

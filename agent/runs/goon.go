@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -18,7 +20,7 @@ const maxAttempts = 3
 // resumption is what a run that was cut off goes on with.
 type resumption struct {
 	past     past
-	open     []Event // behind the last step
+	open     []runevent.Event // behind the last step
 	results  map[string]agent.Result
 	children map[place]*childPast // which no call has taken up; guarded by Manager.mu while it runs
 }
@@ -39,7 +41,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if p.ending(&e.req) {
 		return nil, m.closeRun(ctx, run, frames)
 	}
-	rec, err := m.recorder(ctx, run.ThreadID, run.ID, newLog(0), base{})
+	rec, err := m.recorder(ctx, run.ThreadID, run.ID, eventlog.New(0), base{})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if err := rec.again(ctx, e.run, left.said); err != nil {
 		return nil, err
 	}
-	e.log = newLog(rec.seq)
+	e.log = eventlog.New(rec.seq)
 	return e, nil
 }
 
@@ -80,8 +82,7 @@ func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMess
 	defer r.mu.Unlock()
 	var b store.Batch
 	if len(r.ends) > 0 {
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold,
-			Data: r.foldStep(nil, nil)})
+		b.Events = append(b.Events, r.cutOff())
 	}
 	add := func(kind string, v any) error {
 		data, err := agent.Encode(v)
@@ -92,33 +93,17 @@ func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMess
 		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.seq, To: r.seq, Run: r.run, Kind: kind, Data: data})
 		return nil
 	}
-	if err := add(rowMeta, metaOf(run)); err != nil {
+	if err := add(eventlog.RowMeta, metaOf(run)); err != nil {
 		return err
 	}
 	for _, p := range said {
-		if err := add(rowWithdraw, Withdrawal{ID: p.id, NS: p.ns}); err != nil {
+		if err := add(eventlog.RowWithdraw, runevent.Withdrawal{ID: p.id, NS: p.ns}); err != nil {
 			return err
 		}
 	}
 	run.LastSeq, run.UpdatedAt = r.seq, time.Now()
 	b.Run = &run
 	return r.commit(ctx, b)
-}
-
-// Withdrawal says that a message which streamed is void: its run was cut off and goes on
-// with another one.
-type Withdrawal struct {
-	ID string `json:"id"`
-	NS string `json:"ns,omitempty"` // of a child's message
-}
-
-// withdrawn is the id of the message a [KindWithdraw] event takes back.
-func withdrawn(ev Event) string {
-	var w Withdrawal
-	if json.Unmarshal(ev.Data, &w) != nil {
-		return ""
-	}
-	return w.ID
 }
 
 // metaOf is the body of the event an attempt begins with.
@@ -141,7 +126,7 @@ func storedEntry(run store.Run) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}),
+	e := &entry{run: run, req: req, in: in, cmd: cmd, log: eventlog.New(0), stored: make(chan struct{}),
 		done: make(chan struct{})}
 	close(e.stored)
 	return e, nil

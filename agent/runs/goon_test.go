@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -127,7 +128,7 @@ func cutChild(dir string) error {
 		}
 		for _, e := range evs {
 			after = e.To
-			if hang == "answer" && text("half")(e) || hang == "second" && e.Kind == runs.KindToolResult {
+			if hang == "answer" && text("half")(e) || hang == "second" && e.Kind == runevent.KindToolResult {
 				for hang == "second" && !began(dir) { // its start is stored before it is at work
 					time.Sleep(time.Millisecond)
 				}
@@ -200,8 +201,8 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 			dir := t.TempDir()
 			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, c.at), nil }})
 			run := w.start(t, "t1", "go")
-			w.until(t, run, func(e runs.Event) bool {
-				return c.at == "answer" && text("half")(e) || c.at == "second" && e.Kind == runs.KindToolResult
+			w.until(t, run, func(e runevent.Event) bool {
+				return c.at == "answer" && text("half")(e) || c.at == "second" && e.Kind == runevent.KindToolResult
 			})
 			for c.at == "second" && !began(dir) {
 				time.Sleep(time.Millisecond)
@@ -221,7 +222,7 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 				if len(evs) == 0 {
 					break
 				}
-				if shown = evs[len(evs)-1].To; evs[len(evs)-1].Kind == runs.KindEnd {
+				if shown = evs[len(evs)-1].To; evs[len(evs)-1].Kind == runevent.KindEnd {
 					t.Error("its readers are told that it has ended")
 				}
 			}
@@ -294,12 +295,12 @@ func (s suite) RunGoesOnAfterACrash(t *testing.T) {
 }
 
 // withdrawnOnce: every message that streamed is in the state or withdrawn, not both.
-func withdrawnOnce(t *testing.T, evs []runs.Event, s agent.State) {
+func withdrawnOnce(t *testing.T, evs []runevent.Event, s agent.State) {
 	t.Helper()
 	void := map[string]int{}
 	for _, e := range evs {
-		if e.Kind == runs.KindWithdraw {
-			var w runs.Withdrawal
+		if e.Kind == runevent.KindWithdraw {
+			var w runevent.Withdrawal
 			if err := json.Unmarshal(e.Data, &w); err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +308,7 @@ func withdrawnOnce(t *testing.T, evs []runs.Event, s agent.State) {
 		}
 	}
 	for _, e := range evs {
-		if e.Kind != runs.KindMessage {
+		if e.Kind != runevent.KindMessage {
 			continue
 		}
 		stored := s.Message(e.Msg.ID) != nil

@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -93,7 +94,7 @@ func (w *world) end(t *testing.T, run store.Run, status string) store.Run {
 }
 
 // until reads a run until an event is there.
-func (w *world) until(t *testing.T, run store.Run, is func(runs.Event) bool) {
+func (w *world) until(t *testing.T, run store.Run, is func(runevent.Event) bool) {
 	t.Helper()
 	r, err := w.m.Follow(t.Context(), run.ID)
 	if err != nil {
@@ -111,8 +112,8 @@ func (w *world) until(t *testing.T, run store.Run, is func(runs.Event) bool) {
 	}
 }
 
-func text(s string) func(runs.Event) bool {
-	return func(e runs.Event) bool { return e.Kind == runs.KindText && strings.Contains(e.Text, s) }
+func text(s string) func(runevent.Event) bool {
+	return func(e runevent.Event) bool { return e.Kind == runevent.KindText && strings.Contains(e.Text, s) }
 }
 
 // state is the thread's state at a checkpoint, "" for the head.
@@ -186,7 +187,7 @@ func (w *world) sound(t *testing.T) {
 }
 
 // line is one event with everything a reader sees of it.
-func line(e runs.Event) string {
+func line(e runevent.Event) string {
 	s := fmt.Sprintf("%d-%d kind %d ns %q text %s data %s", e.Seq, e.To, e.Kind, e.NS, short(e.Text), e.Data)
 	if e.Msg != nil {
 		s += " msg " + e.Msg.ID
@@ -216,7 +217,7 @@ func short(s string) string {
 	return fmt.Sprintf("%d bytes %x", len(s), h.Sum64())
 }
 
-func allLines(evs []runs.Event) []string {
+func allLines(evs []runevent.Event) []string {
 	out := make([]string, len(evs))
 	for i, e := range evs {
 		out[i] = line(e)
@@ -225,6 +226,6 @@ func allLines(evs []runs.Event) []string {
 }
 
 // past are the events whose end is past a cursor.
-func past(evs []runs.Event, after int64) []runs.Event {
-	return slices.DeleteFunc(slices.Clone(evs), func(e runs.Event) bool { return e.To <= after })
+func past(evs []runevent.Event, after int64) []runevent.Event {
+	return slices.DeleteFunc(slices.Clone(evs), func(e runevent.Event) bool { return e.To <= after })
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -28,7 +29,7 @@ type entry struct {
 	req    Request
 	in     input
 	cmd    command
-	log    *Log
+	log    *eventlog.Log
 	cancel context.CancelCauseFunc // set while running
 	stored chan struct{}           // closed once its row is stored, or never will be
 	done   chan struct{}           // closed when it has ended
@@ -57,7 +58,7 @@ func (m *Manager) line(thread string) *lineup {
 // gone, though its last words to the manager are still under way: who saw a run end may
 // start the next one at once. mu of the manager is held.
 func (l *lineup) busy() bool {
-	return len(l.queue) > 0 || l.active != nil && !l.active.log.over()
+	return len(l.queue) > 0 || l.active != nil && !l.active.log.Over()
 }
 
 // join puts e into its thread's line by a strategy. The caller stores the wishes about the runs

@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // bigAgent answers with rounds of tool calls, more text than a live log keeps in memory.
@@ -94,7 +95,7 @@ func (s suite) EveryReaderSeesTheSameSequence(t *testing.T) {
 	w.end(t, run, runs.Success)
 	wg.Wait()
 	all := w.read(t, run.ID, 0)
-	if all[0].Seq != row.LastSeq+1 || all[len(all)-1].Kind != runs.KindEnd {
+	if all[0].Seq != row.LastSeq+1 || all[len(all)-1].Kind != runevent.KindEnd {
 		t.Fatalf("the run is read from %d (%d ends the run before) to kind %d", all[0].Seq, row.LastSeq, all[len(all)-1].Kind)
 	}
 	for _, r := range results {
@@ -118,10 +119,10 @@ func (s suite) CursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
 	}
 	for _, after := range []int64{-1, 0, 3, -1 << 40} {
 		evs, err := r.Next(t.Context(), after)
-		if err != nil || len(evs) == 0 || evs[0].Kind != runs.KindMeta || !strings.Contains(string(evs[0].Data), run.ID) {
+		if err != nil || len(evs) == 0 || evs[0].Kind != runevent.KindMeta || !strings.Contains(string(evs[0].Data), run.ID) {
 			t.Errorf("live, after %d: %v %v", after, allLines(evs), err)
 		}
-		if evs, err := r.Ready(t.Context(), after); err != nil || len(evs) == 0 || evs[0].Kind != runs.KindMeta {
+		if evs, err := r.Ready(t.Context(), after); err != nil || len(evs) == 0 || evs[0].Kind != runevent.KindMeta {
 			t.Errorf("ready, after %d: %v %v", after, allLines(evs), err)
 		}
 	}
@@ -146,7 +147,7 @@ func (s suite) CursorInsideAStepShowsTheStepAgain(t *testing.T) {
 	run := w.start(t, "t1", "hang")
 	w.until(t, run, text("hang"))
 	live, _ := w.m.Follow(t.Context(), run.ID)
-	check := func(name string, next func(after int64) []runs.Event) {
+	check := func(name string, next func(after int64) []runevent.Event) {
 		t.Helper()
 		all := next(0)
 		for _, e := range all {
@@ -157,7 +158,7 @@ func (s suite) CursorInsideAStepShowsTheStepAgain(t *testing.T) {
 			}
 		}
 	}
-	check("live", func(after int64) []runs.Event {
+	check("live", func(after int64) []runevent.Event {
 		evs, err := live.Next(t.Context(), after)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +168,7 @@ func (s suite) CursorInsideAStepShowsTheStepAgain(t *testing.T) {
 	if err := w.m.Cancel(t.Context(), "", run.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	check("ended", func(after int64) []runs.Event { return w.read(t, run.ID, after) })
+	check("ended", func(after int64) []runevent.Event { return w.read(t, run.ID, after) })
 }
 
 // ReaderOfAQueuedRunWaitsForIt opens a reader before the run begins and one exactly

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -230,7 +231,7 @@ func newEntry(req Request) (*entry, error) {
 	run := store.Run{ID: req.ID, ThreadID: req.Thread, AssistantID: req.AssistantID, Status: Pending,
 		Multitask: req.Multitask, Owner: cmp.Or(req.Owner, store.DefaultOwner), Metadata: object(req.Metadata),
 		Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
-	return &entry{run: run, req: req, in: in, cmd: cmd, log: newLog(0), stored: make(chan struct{}),
+	return &entry{run: run, req: req, in: in, cmd: cmd, log: eventlog.New(0), stored: make(chan struct{}),
 		done: make(chan struct{})}, nil
 }
 
@@ -263,7 +264,7 @@ func graphOf(assistant string) json.RawMessage {
 }
 
 // log is the live log of a run, or nil.
-func (m *Manager) log(run string) *Log {
+func (m *Manager) log(run string) *eventlog.Log {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e := m.runs[run]; e != nil {
@@ -327,7 +328,7 @@ func (m *Manager) Close() {
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
 		e.stopClock()
-		e.log.abandon()
+		e.log.Abandon()
 		m.over(e)
 	}
 	clear(m.threads)

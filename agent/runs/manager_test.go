@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -53,13 +54,13 @@ func (w *world) start(t *testing.T, thread, text string) store.Run {
 }
 
 // read follows a run to its end from a cursor.
-func (w *world) read(t *testing.T, run string, after int64) []runs.Event {
+func (w *world) read(t *testing.T, run string, after int64) []runevent.Event {
 	t.Helper()
 	r, err := w.m.Follow(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []runs.Event
+	var all []runevent.Event
 	for {
 		evs, err := r.Next(t.Context(), after)
 		if err != nil {
@@ -74,17 +75,17 @@ func (w *world) read(t *testing.T, run string, after int64) []runs.Event {
 }
 
 // shape is a short, comparable form of events.
-func shape(evs []runs.Event) string {
-	names := map[runs.Kind]string{runs.KindMeta: "meta", runs.KindMessage: "msg", runs.KindText: "text", runs.KindReasoning: "think",
-		runs.KindCall: "call", runs.KindFinish: "finish", runs.KindToolStart: "start", runs.KindToolResult: "result",
-		runs.KindCustom: "custom", runs.KindStep: "step", runs.KindError: "error", runs.KindEnd: "end", runs.KindHalt: "halt", runs.KindWithdraw: "withdraw"}
+func shape(evs []runevent.Event) string {
+	names := map[runevent.Kind]string{runevent.KindMeta: "meta", runevent.KindMessage: "msg", runevent.KindText: "text", runevent.KindReasoning: "think",
+		runevent.KindCall: "call", runevent.KindFinish: "finish", runevent.KindToolStart: "start", runevent.KindToolResult: "result",
+		runevent.KindCustom: "custom", runevent.KindStep: "step", runevent.KindError: "error", runevent.KindEnd: "end", runevent.KindHalt: "halt", runevent.KindWithdraw: "withdraw"}
 	var b strings.Builder
 	for _, e := range evs {
 		b.WriteString(names[e.Kind])
 		switch e.Kind {
-		case runs.KindText, runs.KindReasoning:
+		case runevent.KindText, runevent.KindReasoning:
 			b.WriteString("(" + e.Text + ")")
-		case runs.KindStep:
+		case runevent.KindStep:
 			b.WriteString("(" + e.Step.Node + ")")
 		}
 		b.WriteString(" ")
@@ -113,7 +114,7 @@ func (s suite) LiveAndStoredReadersSeeTheSame(t *testing.T) {
 	}
 	for after := int64(-1); after <= live[len(live)-1].To; after++ {
 		stored := w.read(t, run.ID, after)
-		var want []runs.Event
+		var want []runevent.Event
 		for _, e := range live {
 			if e.To > after {
 				want = append(want, e)
@@ -184,7 +185,7 @@ func (s suite) CancelKeepsPartialAnswer(t *testing.T) {
 			t.Fatal("no text", err)
 		}
 		for _, e := range evs {
-			seen = seen || e.Kind == runs.KindText
+			seen = seen || e.Kind == runevent.KindText
 			after = e.To
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -20,8 +22,8 @@ type past struct {
 	final bool // the last step said that none of next runs
 	ended bool // a tool of it ended the run
 	usage usage
-	row   int64   // least message row that its steps wrote, 0 when none
-	open  []Event // behind the last step, over all attempts
+	row   int64            // least message row that its steps wrote, 0 when none
+	open  []runevent.Event // behind the last step, over all attempts
 }
 
 // past reads back what a run has stored.
@@ -41,23 +43,23 @@ func (m *Manager) past(ctx context.Context, run store.Run) (past, error) {
 		return p, err
 	}
 	for _, row := range slices.Backward(rows) {
-		if row.Kind == rowStep {
+		if row.Kind == eventlog.RowStep {
 			if err := m.pastStep(ctx, &p, row); err != nil {
 				return p, fmt.Errorf("event %d of thread %s: %w", row.Seq, row.Thread, err)
 			}
 		}
 	}
-	last := slices.IndexFunc(rows, func(e store.Event) bool { return e.Kind == rowStep })
+	last := slices.IndexFunc(rows, func(e store.Event) bool { return e.Kind == eventlog.RowStep })
 	if last >= 0 {
-		evs, err := m.expand(ctx, rows[last])
+		evs, err := eventlog.Expand(ctx, m.db, rows[last])
 		if err != nil {
 			return p, fmt.Errorf("event %d of thread %s: %w", rows[last].Seq, run.ThreadID, err)
 		}
-		p.ended = slices.ContainsFunc(evs, endsRun)
+		p.ended = slices.ContainsFunc(evs, runevent.EndsRun)
 		rows = rows[:last]
 	}
 	for _, row := range slices.Backward(rows) {
-		evs, err := m.expand(ctx, row)
+		evs, err := eventlog.Expand(ctx, m.db, row)
 		if err != nil {
 			return p, fmt.Errorf("event %d of thread %s: %w", row.Seq, row.Thread, err)
 		}
@@ -68,9 +70,9 @@ func (m *Manager) past(ctx context.Context, run store.Run) (past, error) {
 
 // pastStep adds up one stored step.
 func (m *Manager) pastStep(ctx context.Context, p *past, row store.Event) error {
-	var s stepRow
+	var s eventlog.StepRow
 	if err := json.NewDecoder(bytes.NewReader(row.Data)).Decode(&s); err != nil {
-		return fmt.Errorf("%w: %v", errFrame, err)
+		return fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
 	}
 	p.next, p.final = s.Next, s.Last
 	if p.last = s.Node; s.Node == agent.NodeModel || s.Node == agent.NodeTools {
@@ -93,53 +95,47 @@ func (m *Manager) pastStep(ctx context.Context, p *past, row store.Event) error 
 		}
 		msg, err := agent.ParseMessage(stored.Body)
 		if err != nil {
-			return fmt.Errorf("%w: message %d: %v", errFrame, n, err)
+			return fmt.Errorf("%w: message %d: %v", runevent.ErrDamaged, n, err)
 		}
 		p.usage.count(msg, s.Node)
 	}
 	return nil
 }
 
-// endsRun tells whether an event is the result of a tool after which nothing comes.
-func endsRun(ev Event) bool {
-	var t ToolEnd
-	return ev.Kind == KindToolResult && ev.NS == "" && json.Unmarshal(ev.Data, &t) == nil && t.End
-}
-
 // unfinished is what the events behind a run's last step left open.
 type unfinished struct {
 	said    []*partialMessage // answers that were shown, never stored and not withdrawn
 	started map[string]bool   // ids of calls whose tool began
-	results map[string]ToolEnd
+	results map[string]runevent.ToolEnd
 }
 
 // gather puts the open events of a namespace together: "" is that of the run itself.
-func gather(evs []Event, ns string) (unfinished, error) {
-	u := unfinished{started: map[string]bool{}, results: map[string]ToolEnd{}}
+func gather(evs []runevent.Event, ns string) (unfinished, error) {
+	u := unfinished{started: map[string]bool{}, results: map[string]runevent.ToolEnd{}}
 	for _, ev := range evs {
 		if ev.NS != ns {
 			continue
 		}
 		switch ev.Kind {
-		case KindMessage:
+		case runevent.KindMessage:
 			u.said = append(u.said, &partialMessage{id: ev.Msg.ID, ns: ns})
-		case KindText:
+		case runevent.KindText:
 			u.add(ev.Msg.ID, agent.Chunk{Text: ev.Text})
-		case KindReasoning:
+		case runevent.KindReasoning:
 			u.add(ev.Msg.ID, agent.Chunk{Reasoning: ev.Text})
-		case KindWithdraw:
-			id := withdrawn(ev)
+		case runevent.KindWithdraw:
+			id := runevent.Withdrawn(ev)
 			u.said = slices.DeleteFunc(u.said, func(p *partialMessage) bool { return p.id == id })
-		case KindToolStart:
+		case runevent.KindToolStart:
 			var c agent.ToolCall
 			if err := json.Unmarshal(ev.Data, &c); err != nil {
-				return u, fmt.Errorf("%w: %v", errFrame, err)
+				return u, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
 			}
 			u.started[c.ID] = true
-		case KindToolResult:
-			var t ToolEnd
+		case runevent.KindToolResult:
+			var t runevent.ToolEnd
 			if err := json.Unmarshal(ev.Data, &t); err != nil {
-				return u, fmt.Errorf("%w: %v", errFrame, err)
+				return u, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
 			}
 			u.results[t.ID] = t
 		}
@@ -165,7 +161,7 @@ func (u *unfinished) answered() (map[string]agent.Result, error) {
 		out[id] = r
 	}
 	for id, t := range u.results {
-		r, err := t.result()
+		r, err := t.Result()
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/runevent"
 )
 
 // PlanEdited is the type of the custom event that shows a plan as a person has changed it, in
@@ -108,7 +109,7 @@ func (r *recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]age
 	if err != nil {
 		return nil, err
 	}
-	r.named(frameCustom, Event{Kind: KindCustom, Data: data})
+	r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
 	r.edited = now
 	return now, nil
 }
@@ -157,14 +158,14 @@ func (r *recorder) settlePlan(ctx context.Context, s *agent.State, next []string
 
 // takeEdit takes over a change of the plan that stands behind the last step of a run which
 // was cut off.
-func (r *recorder) takeEdit(open []Event) {
+func (r *recorder) takeEdit(open []runevent.Event) {
 	for _, ev := range open {
 		var e struct {
 			Type  string       `json:"type"`
 			Todos []agent.Todo `json:"todos"`
 		}
-		if ev.Kind == KindCustom && ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == PlanEdited &&
-			e.Todos != nil {
+		if ev.Kind == runevent.KindCustom && ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil &&
+			e.Type == PlanEdited && e.Todos != nil {
 			r.edited = e.Todos
 		}
 	}

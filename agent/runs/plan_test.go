@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // planner is an agent whose first step writes a plan and whose second one says half a word and
@@ -51,12 +52,12 @@ func items(list []agent.Todo) string {
 	return strings.Join(out, " ")
 }
 
-func planOf(ev runs.Event) string {
+func planOf(ev runevent.Event) string {
 	var e struct {
 		Type  string
 		Todos []agent.Todo
 	}
-	if ev.Kind != runs.KindCustom || json.Unmarshal(ev.Data, &e) != nil || e.Type != runs.PlanEdited {
+	if ev.Kind != runevent.KindCustom || json.Unmarshal(ev.Data, &e) != nil || e.Type != runs.PlanEdited {
 		return ""
 	}
 	return items(e.Todos)
@@ -73,7 +74,7 @@ func (s suite) APlanIsEditedWhileARunWorks(t *testing.T) {
 	if err != nil || items(now) != "1:look 3:check" {
 		t.Fatalf("%s, %v", items(now), err)
 	}
-	w.until(t, run, func(e runs.Event) bool { return planOf(e) == "1:look 3:check" })
+	w.until(t, run, func(e runevent.Event) bool { return planOf(e) == "1:look 3:check" })
 	if s := w.state(t, "a", ""); items(s.Todos) != "1:look 2:write" {
 		t.Errorf("before the step: %s", items(s.Todos))
 	}

@@ -6,7 +6,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 func (s suite) ReadyNeverWaitsAndMissesNothing(t *testing.T) {
@@ -18,7 +18,7 @@ func (s suite) ReadyNeverWaitsAndMissesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seen []runs.Event
+	var seen []runevent.Event
 	after := int64(0)
 	for !strings.Contains(shape(seen), "finish") {
 		evs, err := live.Next(t.Context(), after)
@@ -28,12 +28,12 @@ func (s suite) ReadyNeverWaitsAndMissesNothing(t *testing.T) {
 		seen = append(seen, evs...)
 		after = evs[len(evs)-1].To
 	}
-	ready := func() []runs.Event {
+	ready := func() []runevent.Event {
 		r, err := w.m.Follow(t.Context(), run.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var all []runs.Event
+		var all []runevent.Event
 		for after := int64(0); ; {
 			evs, err := r.Ready(t.Context(), after)
 			if err != nil {

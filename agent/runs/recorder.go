@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -20,7 +22,7 @@ const maxUnstored = 256 << 10
 type recorder struct {
 	db     *store.DB
 	lane   *store.Lane
-	log    *Log
+	log    *eventlog.Log
 	thread string
 	run    string
 	ctx    context.Context         // the run's, for back pressure
@@ -55,7 +57,7 @@ type recorder struct {
 
 type slot struct {
 	n   int
-	msg *Msg
+	msg *runevent.Msg
 }
 
 // begin shows the run's meta event. It is stored, with the run as running and its thread
@@ -71,14 +73,14 @@ func (r *recorder) begin(run store.Run, goesOn bool) error {
 	r.seq++
 	r.first = r.seq
 	if goesOn {
-		r.seq += metaFrames
+		r.seq += runevent.MetaFrames
 	}
 	run.FirstSeq, run.LastSeq = r.first, r.seq
 	busy := Busy // whoever ended before may have written otherwise
 	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &busy}
 	r.extra.Events = append(r.extra.Events,
-		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: rowMeta, Data: data})
-	r.log.add(Event{Seq: r.first, To: r.seq, Kind: KindMeta, Data: data})
+		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: eventlog.RowMeta, Data: data})
+	r.log.Add(runevent.Event{Seq: r.first, To: r.seq, Kind: runevent.KindMeta, Data: data})
 	return nil
 }
 
@@ -133,25 +135,25 @@ func (r *recorder) put(ev agent.Event) error {
 	case agent.EventChunk:
 		return r.putChunk(ev)
 	case agent.EventCustom:
-		r.named(frameCustom, Event{Kind: KindCustom, NS: ev.NS, Data: ev.Data})
+		r.named(runevent.Event{Kind: runevent.KindCustom, NS: ev.NS, Data: ev.Data})
 	case agent.EventToolOutput:
 		data, err := agent.Encode(map[string]any{"id": ev.Call.ID, "output": ev.Data})
 		if err != nil {
 			return err
 		}
-		r.named(frameOutput, Event{Kind: KindToolOutput, NS: ev.NS, Data: data})
+		r.named(runevent.Event{Kind: runevent.KindToolOutput, NS: ev.NS, Data: data})
 	case agent.EventToolStart:
 		data, err := agent.Encode(ev.Call)
 		if err != nil {
 			return err
 		}
-		r.named(frameToolStart, Event{Kind: KindToolStart, NS: ev.NS, Data: data})
+		r.named(runevent.Event{Kind: runevent.KindToolStart, NS: ev.NS, Data: data})
 	case agent.EventToolResult:
-		data, err := encodeToolEnd(ev)
+		data, err := runevent.EncodeToolEnd(ev)
 		if err != nil {
 			return err
 		}
-		r.named(frameToolEnd, Event{Kind: KindToolResult, NS: ev.NS, Data: data})
+		r.named(runevent.Event{Kind: runevent.KindToolResult, NS: ev.NS, Data: data})
 	}
 	return nil
 }
@@ -159,31 +161,31 @@ func (r *recorder) put(ev agent.Event) error {
 func (r *recorder) putChunk(ev agent.Event) error {
 	s := r.slots[ev.Message]
 	if s == nil {
-		s = &slot{n: len(r.slots), msg: &Msg{ID: ev.Message, NS: ev.NS}}
+		s = &slot{n: len(r.slots), msg: &runevent.Msg{ID: ev.Message, NS: ev.NS}}
 		data, err := agent.Encode(s.msg)
 		if err != nil {
 			return err
 		}
 		r.slots[ev.Message] = s
 		r.streamed[ev.Message] = true
-		r.slotted(frameMessage, s, string(data), Event{Kind: KindMessage})
+		r.slotted(s, string(data), runevent.Event{Kind: runevent.KindMessage})
 	}
 	k := ev.Chunk
 	if k.Reasoning != "" {
-		r.slotted(frameReasoning, s, k.Reasoning, Event{Kind: KindReasoning, Text: k.Reasoning})
+		r.slotted(s, k.Reasoning, runevent.Event{Kind: runevent.KindReasoning, Text: k.Reasoning})
 	}
 	if k.Text != "" {
-		r.slotted(frameText, s, k.Text, Event{Kind: KindText, Text: k.Text})
+		r.slotted(s, k.Text, runevent.Event{Kind: runevent.KindText, Text: k.Text})
 	}
 	for _, c := range k.Calls {
 		data, err := agent.Encode(c)
 		if err != nil {
 			return err
 		}
-		r.slotted(frameCall, s, string(data), Event{Kind: KindCall, Data: data})
+		r.slotted(s, string(data), runevent.Event{Kind: runevent.KindCall, Data: data})
 	}
 	if k.Usage != nil || k.Finish != "" || len(k.Kwargs) > 0 {
-		f := Finish{Finish: k.Finish, Model: k.Model, Kwargs: k.Kwargs}
+		f := runevent.Finish{Finish: k.Finish, Model: k.Model, Kwargs: k.Kwargs}
 		var err error
 		if k.Usage != nil {
 			if f.Usage, err = agent.Encode(k.Usage); err != nil {
@@ -194,33 +196,33 @@ func (r *recorder) putChunk(ev agent.Event) error {
 		if err != nil {
 			return err
 		}
-		r.slotted(frameFinish, s, string(data), Event{Kind: KindFinish, Data: data})
+		r.slotted(s, string(data), runevent.Event{Kind: runevent.KindFinish, Data: data})
 	}
 	return nil
 }
 
-func (r *recorder) slotted(kind byte, s *slot, payload string, ev Event) {
+func (r *recorder) slotted(s *slot, payload string, ev runevent.Event) {
 	ev.Msg, ev.NS = s.msg, s.msg.NS
 	from := len(r.arena)
-	r.arena = appendSlotted(r.arena, kind, s.n, payload)
+	r.arena = runevent.AppendDelta(r.arena, ev.Kind, s.n, payload)
 	r.append(from, ev)
 }
 
-func (r *recorder) named(kind byte, ev Event) {
+func (r *recorder) named(ev runevent.Event) {
 	from := len(r.arena)
-	r.arena = appendNamed(r.arena, kind, ev.NS, ev.Data)
+	r.arena = runevent.AppendNamed(r.arena, ev.Kind, ev.NS, ev.Data)
 	r.append(from, ev)
 }
 
 // append numbers the frame arena[from:] and hands it to storage and the log.
-func (r *recorder) append(from int, ev Event) {
-	ev.Seq, ev.To = r.seq+1, r.seq+ev.width()
+func (r *recorder) append(from int, ev runevent.Event) {
+	ev.Seq, ev.To = r.seq+1, r.seq+ev.Width()
 	r.seq = ev.To
 	if len(r.ends) == 0 {
 		r.opened = ev.Seq
 	}
 	r.ends = append(r.ends, len(r.arena))
-	r.log.add(ev)
+	r.log.Add(ev)
 	r.lane.Append(r.seq, r.arena[from:])
 }
 
@@ -235,17 +237,17 @@ func (r *recorder) openFrames() [][]byte {
 
 // foldStep packs the open step's frames, referring to what the step stores.
 func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
-	f := folder{streamed: map[int]storedMessage{}, results: map[string]storedMessage{},
-		callers: map[string]storedMessage{}}
+	known := runevent.Known{Streamed: map[int]runevent.Stored{}, Results: map[string]runevent.Stored{}}
 	for _, m := range msgs {
 		row := written[m.ID]
 		if row == 0 {
 			continue
 		}
+		stored := runevent.Stored{Row: row, Message: m}
 		if m.Type == agent.TypeTool {
-			f.results["\n"+m.ID] = storedMessage{row, m}
+			known.Results[m.ID] = stored
 		} else if s := r.slots[m.ID]; s != nil {
-			f.streamed[s.n] = storedMessage{row, m}
+			known.Streamed[s.n] = stored
 		}
 	}
 	i := len(r.msgs) - 1
@@ -253,9 +255,15 @@ func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []b
 		i--
 	}
 	if i >= 0 && r.msgs[i].Type == agent.TypeAI {
-		f.caller = storedMessage{r.rows[i], r.msgs[i]}
+		known.Caller = runevent.Stored{Row: r.rows[i], Message: r.msgs[i]}
 	}
-	return f.fold(r.openFrames())
+	return runevent.Fold(r.openFrames(), known)
+}
+
+// cutOff is the row of an open step that nothing is stored of but its events.
+func (r *recorder) cutOff() store.Event {
+	return store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: eventlog.RowFold,
+		Data: r.foldStep(nil, nil)}
 }
 
 // closeStep forgets the open step, which is stored now.
@@ -275,7 +283,7 @@ func (r *recorder) mark() mark { return mark{r.seq, r.base, r.usage} }
 
 // undo goes back to where the failed commit started. The open step stays open.
 func (r *recorder) undo(m mark) {
-	r.log.retract(m.seq + 1)
+	r.log.Retract(m.seq + 1)
 	r.seq, r.base, r.usage = m.seq, m.base, m.usage
 }
 
@@ -305,13 +313,13 @@ func (r *recorder) commit(ctx context.Context, b store.Batch) error {
 	}
 	r.extra = store.Batch{}
 	r.stored = to
-	r.log.fold(to)
+	r.log.Fold(to)
 	return nil
 }
 
 // finish stores the end of the run: what is still open, the failure if any, the terminal
 // event and the statuses, all in one batch.
-func (r *recorder) finish(ctx context.Context, run store.Run, f *Failure, threadStatus string) error {
+func (r *recorder) finish(ctx context.Context, run store.Run, f *runevent.Failure, threadStatus string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
@@ -328,12 +336,11 @@ func (r *recorder) finish(ctx context.Context, run store.Run, f *Failure, thread
 	return nil
 }
 
-func (r *recorder) lastBatch(run store.Run, f *Failure, threadStatus string) (b store.Batch, err error) {
+func (r *recorder) lastBatch(run store.Run, f *runevent.Failure, threadStatus string) (b store.Batch, err error) {
 	if len(r.ends) > 0 {
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: rowFold,
-			Data: r.foldStep(nil, nil)})
+		b.Events = append(b.Events, r.cutOff())
 	}
-	add := func(kind Kind, row string, v any, frames int64) error {
+	add := func(kind runevent.Kind, row string, v any, frames int64) error {
 		data, err := agent.Encode(v)
 		if err != nil {
 			return err
@@ -341,20 +348,22 @@ func (r *recorder) lastBatch(run store.Run, f *Failure, threadStatus string) (b 
 		from := r.seq + 1
 		r.seq += frames
 		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row, Data: data})
-		r.log.add(Event{Seq: from, To: r.seq, Kind: kind, Data: data})
+		r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: kind, Data: data})
 		return nil
 	}
 	if f != nil {
-		if err := add(KindError, rowError, f, 1); err != nil {
+		if err := add(runevent.KindError, eventlog.RowError, f, 1); err != nil {
 			return b, err
 		}
 	}
 	if len(r.halt) > 0 {
-		if err := add(KindHalt, rowHalt, Halt{Checkpoint: r.head, Next: r.halt}, haltFrames); err != nil {
+		halt := runevent.Halt{Checkpoint: r.head, Next: r.halt}
+		if err := add(runevent.KindHalt, eventlog.RowHalt, halt, runevent.HaltFrames); err != nil {
 			return b, err
 		}
 	}
-	if err := add(KindEnd, rowEnd, End{Status: run.Status, StopReason: run.StopReason}, 1); err != nil {
+	end := runevent.End{Status: run.Status, StopReason: run.StopReason}
+	if err := add(runevent.KindEnd, eventlog.RowEnd, end, 1); err != nil {
 		return b, err
 	}
 	if r.first == 0 { // nothing was shown before

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -118,7 +120,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		return err
 	}
 	b.meta = json.RawMessage(`{}`)
-	rec, err := m.recorder(ctx, run.ThreadID, run.ID, newLog(0), b)
+	rec, err := m.recorder(ctx, run.ThreadID, run.ID, eventlog.New(0), b)
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 // keepNumbers stores events which a run could not when it ended, as on a full disk:
 // readers may have seen their numbers.
 func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store.Delta) error {
-	rec, err := m.recorder(ctx, thread, "", newLog(0), base{})
+	rec, err := m.recorder(ctx, thread, "", eventlog.New(0), base{})
 	if err != nil {
 		return err
 	}
@@ -190,8 +192,7 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 	if len(rec.ends) == 0 {
 		return nil
 	}
-	return rec.commit(ctx, store.Batch{Events: []store.Event{{Thread: thread, Seq: rec.opened, To: rec.seq, Kind: rowFold,
-		Data: rec.foldStep(nil, nil)}}})
+	return rec.commit(ctx, store.Batch{Events: []store.Event{rec.cutOff()}})
 }
 
 // partialMessage is an answer as far as it was shown.
@@ -222,21 +223,17 @@ func (p *partialMessage) message(s *agent.State) *agent.Message {
 
 // adopt takes over the frames of the step that was open at the crash, and returns their
 // events. With an error it has taken those before the damage.
-func (r *recorder) adopt(frames []store.Delta) ([]Event, error) {
-	d := &decoder{}
-	var out []Event
+func (r *recorder) adopt(frames []store.Delta) ([]runevent.Event, error) {
+	d := &runevent.Decoder{}
+	var out []runevent.Event
 	for i, f := range frames {
-		parts, err := split(f.Data)
+		ev, n, err := d.Decode(f.Data)
 		if err != nil {
 			return out, err
 		}
-		ev, err := d.frame(f.Data)
-		if err != nil {
-			return out, err
-		}
-		first := f.Seq - ev.width() + 1
+		first := f.Seq - ev.Width() + 1
 		if i > 0 && first != frames[i-1].Seq+1 {
-			return out, fmt.Errorf("%w: %d follows %d", errFrame, first, frames[i-1].Seq)
+			return out, fmt.Errorf("%w: %d follows %d", runevent.ErrDamaged, first, frames[i-1].Seq)
 		}
 		if i == 0 {
 			r.opened = first
@@ -244,8 +241,8 @@ func (r *recorder) adopt(frames []store.Delta) ([]Event, error) {
 		r.arena = append(r.arena, f.Data...)
 		r.ends = append(r.ends, len(r.arena))
 		r.seq = max(r.seq, f.Seq)
-		if ev.Kind == KindMessage {
-			r.slots[ev.Msg.ID] = &slot{n: parts.slot, msg: ev.Msg}
+		if ev.Kind == runevent.KindMessage {
+			r.slots[ev.Msg.ID] = &slot{n: n, msg: ev.Msg}
 			r.streamed[ev.Msg.ID] = true
 		}
 		out = append(out, ev)
@@ -256,7 +253,8 @@ func (r *recorder) adopt(frames []store.Delta) ([]Event, error) {
 // closeCalls answers the open calls of the last AI message in s: with the result that was
 // recorded, else as interrupted. It returns what it wrote, and sets where the thread goes
 // on: a question that was asked stays open.
-func (m *Manager) closeCalls(s *agent.State, results map[string]ToolEnd, step *agent.Step) (agent.State, error) {
+func (m *Manager) closeCalls(s *agent.State, results map[string]runevent.ToolEnd,
+	step *agent.Step) (agent.State, error) {
 	var answers agent.State
 	var patches []agent.State
 	i := len(s.Messages) - 1
@@ -278,7 +276,7 @@ func (m *Manager) closeCalls(s *agent.State, results map[string]ToolEnd, step *a
 		result := agent.ErrorResult(agent.InterruptedResult)
 		if t, ok := results[id]; ok {
 			var err error
-			if result, err = t.result(); err != nil {
+			if result, err = t.Result(); err != nil {
 				return answers, err
 			}
 		} else {

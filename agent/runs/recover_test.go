@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // manyThreads is how many threads the child of TestManyCutRunsAreTakenUpAtOnce has at work.
@@ -40,7 +41,7 @@ func cutMany(dir string) error {
 			}
 			r, err := m.Follow(ctx, run.ID)
 			for after := int64(0); err == nil; {
-				var evs []runs.Event
+				var evs []runevent.Event
 				if evs, err = r.Next(ctx, after); err == nil && evs == nil {
 					err = fmt.Errorf("run %s ended, and it was to hang", run.ID)
 				}

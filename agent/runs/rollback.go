@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -49,10 +50,11 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder) (rest strin
 		return "", fmt.Errorf("%w: roll back run %s: %w", ErrStorage, run.ID, err)
 	}
 	if last > 0 {
-		e.log.add(Event{Seq: last, To: last, Kind: KindEnd, Data: json.RawMessage(`{"status":"` + Interrupted + `"}`)})
-		e.log.mark(last)
+		end := json.RawMessage(`{"status":"` + Interrupted + `"}`)
+		e.log.Add(runevent.Event{Seq: last, To: last, Kind: runevent.KindEnd, Data: end})
+		e.log.Mark(last)
 	}
-	e.log.abandon()
+	e.log.Abandon()
 	return rest, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -68,7 +69,7 @@ func (s suite) RollbackLeavesNothingOfARun(t *testing.T) {
 	if err := w.m.Rollback(t.Context(), "t1", run.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	last := runs.Event{} // its readers are told
+	last := runevent.Event{} // its readers are told
 	for after := int64(0); ; after = last.To {
 		evs, err := reader.Next(t.Context(), after)
 		if err != nil {
@@ -79,7 +80,7 @@ func (s suite) RollbackLeavesNothingOfARun(t *testing.T) {
 		}
 		last = evs[len(evs)-1]
 	}
-	if last.Kind != runs.KindEnd {
+	if last.Kind != runevent.KindEnd {
 		t.Errorf("the last event is of kind %d", last.Kind)
 	}
 	asBefore(t, w, before, run)

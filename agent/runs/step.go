@@ -11,19 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
-)
-
-// Kinds of stored event rows.
-const (
-	rowMeta  = "meta"
-	rowFold  = "fold" // the deltas of a step that never ended
-	rowStep  = "step" // stepRow as JSON, then the deltas of the step
-	rowError = "error"
-	rowEnd   = "end"
-
-	rowWithdraw = "withdraw"
-	rowHalt     = "halt"
 )
 
 // base is where a recorder stands in its thread: the loaded state as rows.
@@ -38,16 +28,6 @@ type base struct {
 	number   int    // step number of the last checkpoint
 	meta     json.RawMessage
 	source   string // of the next checkpoint; "" is loop
-}
-
-// stepRow is the stored form of a step: references to rows, bodies only where no row has them.
-type stepRow struct {
-	StepData
-	Rows    []int64                    `json:"rows,omitempty"`    // messages, 0 = the next of Removed
-	Removed []string                   `json:"removed,omitempty"` // ids
-	Whole   []int                      `json:"whole,omitempty"`   // indexes of Rows shown as whole frames
-	Version map[string]int64           `json:"fv,omitempty"`      // fields whose patch is their value
-	Patch   map[string]json.RawMessage `json:"fp,omitempty"`      // fields whose patch is not
 }
 
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and
@@ -73,7 +53,7 @@ func (r *recorder) Step(ctx context.Context, s agent.Step) error {
 
 func (r *recorder) step(ctx context.Context, s agent.Step) error {
 	var b store.Batch
-	row := stepRow{StepData: StepData{Node: s.Node, Next: s.Next, Number: r.number + 1, Last: s.Last}}
+	row := eventlog.StepRow{StepData: runevent.StepData{Node: s.Node, Next: s.Next, Number: r.number + 1, Last: s.Last}}
 	written, err := r.writeMessages(&b, &row, s)
 	if err != nil {
 		return err
@@ -98,11 +78,11 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 		first = r.opened
 		stored = append(stored, r.foldStep(written, s.Patch.Messages)...)
 	}
-	r.seq += int64(len(row.Whole)) + stepFrames
-	b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: first, To: r.seq, Run: r.run, Kind: rowStep,
+	r.seq += int64(len(row.Whole)) + runevent.StepFrames
+	b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: first, To: r.seq, Run: r.run, Kind: eventlog.RowStep,
 		Data: stored})
 	shown := row.StepData
-	r.log.add(Event{Seq: from, To: r.seq, Kind: KindStep, Step: &shown})
+	r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: runevent.KindStep, Step: &shown})
 
 	b.Checkpoints = []store.Checkpoint{cp}
 	b.Patch = &store.ThreadPatch{Head: &row.Checkpoint, Title: s.Patch.Title, StateTouch: true}
@@ -121,7 +101,7 @@ func (r *recorder) checkpoint(s agent.Step) store.Checkpoint {
 
 // writeMessages gives each message of the patch a row and brings the card up to date. The
 // usual case, messages appended, does not depend on the length of the thread.
-func (r *recorder) writeMessages(b *store.Batch, row *stepRow, s agent.Step) (map[string]int64, error) {
+func (r *recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.Step) (map[string]int64, error) {
 	written := make(map[string]int64, len(s.Patch.Messages))
 	byValue := make(map[*agent.Message]int64, len(s.Patch.Messages))
 	removed := false
@@ -183,7 +163,7 @@ func extend(ranges []store.Range, n int64) []store.Range {
 }
 
 // writeFields stores the value of each field the patch wrote.
-func (r *recorder) writeFields(b *store.Batch, row *stepRow, s agent.Step) error {
+func (r *recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.Step) error {
 	cloned := false
 	for _, f := range agent.Fields {
 		if !f.Set(&s.Patch) {

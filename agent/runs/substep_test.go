@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fawn/agent"
+	"fawn/agent/runs/runevent"
 )
 
 // childSteps are two steps of a child: an answer with calls, and their results. What streamed
@@ -77,9 +78,7 @@ func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
 	if n := len(rows[0].Data); n > len(event)*5/4 {
 		t.Errorf("the step takes %d bytes, a message of %d", n, len(event))
 	}
-	if !slices.ContainsFunc(evs, func(e Event) bool {
-		return e.Kind == KindCustom && string(e.Data) == string(event)
-	}) {
+	if !slices.ContainsFunc(evs, func(e runevent.Event) bool { return e.Kind == runevent.KindCustom && string(e.Data) == string(event) }) {
 		t.Errorf("the event is gone: %d events", len(evs))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -53,7 +54,7 @@ func (m *Manager) FollowThread(ctx context.Context, thread string, after int64) 
 // Next opens the next run for reading and waits until there is one. A run that waits for
 // its turn is not there yet. The reader is nil when the thread got another title meanwhile,
 // outside of a run: [ThreadReader.Title].
-func (r *ThreadReader) Next(ctx context.Context) (*Reader, error) {
+func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 	for {
 		more, leave := r.m.listen(r.thread)
 		run, err := r.find(ctx)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // told reads a run to its end and returns its id.
@@ -19,7 +20,7 @@ func told(t *testing.T, r *runs.ThreadReader) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := runs.Kind(0)
+	last := runevent.Kind(0)
 	for at := int64(0); ; {
 		evs, err := reader.Next(ctx, at)
 		if err != nil {
@@ -30,7 +31,7 @@ func told(t *testing.T, r *runs.ThreadReader) string {
 		}
 		at, last = evs[len(evs)-1].To, evs[len(evs)-1].Kind
 	}
-	if last != runs.KindEnd {
+	if last != runevent.KindEnd {
 		t.Fatalf("run %s ended with kind %d", reader.Run().ID, last)
 	}
 	return reader.Run().ID

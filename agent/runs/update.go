@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
 
@@ -146,7 +147,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 			return none, err
 		}
 	}
-	rec, err := m.recorder(ctx, thread, "", newLog(0), b)
+	rec, err := m.recorder(ctx, thread, "", eventlog.New(0), b)
 	if err != nil {
 		return none, err
 	}

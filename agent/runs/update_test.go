@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -152,7 +153,7 @@ func (s suite) StepsOfUpdatesHaveNumbersOfTheirOwn(t *testing.T) {
 	}
 	for _, run := range []store.Run{first, second} {
 		evs := w.read(t, run.ID, 0)
-		if evs[0].Seq != run.FirstSeq || evs[len(evs)-1].To != run.LastSeq || slices.ContainsFunc(evs, func(e runs.Event) bool {
+		if evs[0].Seq != run.FirstSeq || evs[len(evs)-1].To != run.LastSeq || slices.ContainsFunc(evs, func(e runevent.Event) bool {
 			return e.Step != nil && e.Step.Node == "update"
 		}) {
 			t.Errorf("run %d..%d: %s", run.FirstSeq, run.LastSeq, shape(evs))

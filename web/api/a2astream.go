@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"fawn/agent/runs"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
 )
@@ -82,7 +83,7 @@ func (s *a2aStream) open(failed error) (*httpx.Stream, error) {
 }
 
 // begin starts the run and tells its task. The reader is nil with an error.
-func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused error) (*runs.Reader, error) {
+func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused error) (*eventlog.Reader, error) {
 	if refused != nil {
 		return nil, refused
 	}
@@ -110,7 +111,7 @@ func (s *a2aStream) begin(ctx context.Context, params json.RawMessage, refused e
 }
 
 // follow tells the run to its end.
-func (s *a2aStream) follow(ctx context.Context, reader *runs.Reader) error {
+func (s *a2aStream) follow(ctx context.Context, reader *eventlog.Reader) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *a2aStream) follow(ctx context.Context, reader *runs.Reader) error {
 			return err
 		}
 		for _, ev := range events {
-			if at = ev.To; ev.Kind == runs.KindEnd {
+			if at = ev.To; ev.Kind == runevent.KindEnd {
 				return s.finish()
 			}
 			if err := s.event(ev); err != nil {
@@ -139,14 +140,14 @@ func (s *a2aStream) follow(ctx context.Context, reader *runs.Reader) error {
 	}
 }
 
-func (s *a2aStream) event(ev runs.Event) error {
+func (s *a2aStream) event(ev runevent.Event) error {
 	if !s.working {
 		s.working = true
 		if err := s.status(a2aWorking, nil, false); err != nil {
 			return err
 		}
 	}
-	if ev.Kind != runs.KindText || ev.NS != "" {
+	if ev.Kind != runevent.KindText || ev.NS != "" {
 		return nil
 	}
 	if ev.Msg.ID != s.message {

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -90,7 +91,7 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 		if err != nil {
 			return nil, err
 		}
-		var f *runs.Failure
+		var f *runevent.Failure
 		if list[i].ID == t.Head {
 			f = failed
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/api/wire"
 )
@@ -25,7 +25,7 @@ type stateJSON struct {
 
 // appendState appends a snapshot as GET state and history show it. failed belongs to the head only;
 // result is what its task wrote, nil where that is not known. show appends its values; done may be nil.
-func appendState(dst []byte, snap store.Snapshot, failed *runs.Failure, result json.RawMessage, done aliases,
+func appendState(dst []byte, snap store.Snapshot, failed *runevent.Failure, result json.RawMessage, done aliases,
 	show func([]byte, store.Snapshot, bool) []byte) ([]byte, error) {
 	s := stateJSON{Next: snap.Checkpoint.Next, Tasks: wire.Tasks(snap, failed), Metadata: map[string]any{},
 		Interrupts: []wire.Interrupt{}}

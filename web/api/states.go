@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -96,7 +97,7 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 			return nil, err
 		}
 	}
-	var failed *runs.Failure
+	var failed *runevent.Failure
 	if checkpoint == "" || checkpoint == t.Head {
 		if failed, err = m.failure(ctx, t); err != nil {
 			return nil, err

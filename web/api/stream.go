@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/eventlog"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -158,7 +159,7 @@ func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 }
 
 // gone tells whether what a reader who comes back has not seen is there no more.
-func (m mount) gone(reader *runs.Reader, f *following) bool {
+func (m mount) gone(reader *eventlog.Reader, f *following) bool {
 	now := reader.Run()
 	return runs.Done(now.Status) && now.LastSeq == 0 && f.after.Seq > 0
 }
@@ -196,7 +197,7 @@ func (m mount) left(c echo.Context, r *store.Run, leave bool) error {
 }
 
 // pump moves events from the log to the client, one flush for each batch.
-func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *runs.Reader, e *wire.Encoder) error {
+func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Reader, e *wire.Encoder) error {
 	at, err := e.Resume(ctx, reader)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/route"
@@ -22,7 +23,7 @@ type threadJSON struct {
 	Config         json.RawMessage             `json:"config"`
 	Values         json.RawMessage             `json:"values"`
 	Interrupts     map[string][]wire.Interrupt `json:"interrupts"`
-	Error          *runs.Failure               `json:"error"`
+	Error          *runevent.Failure           `json:"error"`
 	Extracted      json.RawMessage             `json:"extracted,omitempty"` // only in searches that ask for it
 	TTL            *ttlJSON                    `json:"ttl,omitempty"`       // only where it is asked for
 }
@@ -66,7 +67,7 @@ func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, erro
 }
 
 // failure says why the last run of a thread failed, or nil when it did not.
-func (a *API) failure(ctx context.Context, t store.Thread) (*runs.Failure, error) {
+func (a *API) failure(ctx context.Context, t store.Thread) (*runevent.Failure, error) {
 	if t.Status != runs.ThreadError {
 		return nil, nil
 	}
@@ -79,8 +80,8 @@ func (a *API) failure(ctx context.Context, t store.Thread) (*runs.Failure, error
 
 // runFailure reads the error event of a failed run; a run that failed before its first
 // event only has the sentence in its row.
-func (a *API) runFailure(ctx context.Context, r store.Run) (*runs.Failure, error) {
-	plain := &runs.Failure{Error: "RunError", Name: "RunError", Message: r.Error}
+func (a *API) runFailure(ctx context.Context, r store.Run) (*runevent.Failure, error) {
+	plain := &runevent.Failure{Error: "RunError", Name: "RunError", Message: r.Error}
 	if r.LastSeq == 0 {
 		return plain, nil
 	}
@@ -96,8 +97,8 @@ func (a *API) runFailure(ctx context.Context, r store.Run) (*runs.Failure, error
 		return nil, err
 	}
 	for _, ev := range events {
-		var f runs.Failure
-		if ev.Kind == runs.KindError && json.Unmarshal(ev.Data, &f) == nil {
+		var f runevent.Failure
+		if ev.Kind == runevent.KindError && json.Unmarshal(ev.Data, &f) == nil {
 			return &f, nil
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -87,30 +87,30 @@ func about(ev eventJSON, task string) bool {
 }
 
 // eventOf is an event for the list; ok is false for what the list leaves out.
-func eventOf(r store.Run, ev runs.Event) (out eventJSON, ok bool, err error) {
+func eventOf(r store.Run, ev runevent.Event) (out eventJSON, ok bool, err error) {
 	out = eventJSON{Thread: r.ThreadID, Run: r.ID, Seq: ev.Seq, Content: ev.Data,
 		Metadata: map[string]any{"caller": "lead_agent"}}
 	if ev.NS != "" {
 		out.Metadata["caller"], out.Metadata["namespace"] = "subagent", ev.NS
 	}
 	switch ev.Kind {
-	case runs.KindMeta:
+	case runevent.KindMeta:
 		out.Type, out.Category = "run.start", "lifecycle"
-	case runs.KindFinish:
+	case runevent.KindFinish:
 		out.Type, out.Category = "llm.end", "trace"
 		if ev.Msg != nil {
 			out.Metadata["message_id"] = ev.Msg.ID
 		}
-	case runs.KindToolStart:
+	case runevent.KindToolStart:
 		out.Type, out.Category = "tool.start", "tool"
-	case runs.KindToolResult:
-		var end runs.ToolEnd
+	case runevent.KindToolResult:
+		var end runevent.ToolEnd
 		if err := json.Unmarshal(ev.Data, &end); err != nil {
 			return out, false, err
 		}
 		out.Type, out.Category, out.Content = "tool.end", "tool", end.Message
 		out.Metadata["tool_name"] = end.Name
-	case runs.KindCustom:
+	case runevent.KindCustom:
 		var custom struct {
 			Type string `json:"type"`
 		}
@@ -118,13 +118,13 @@ func eventOf(r store.Run, ev runs.Event) (out eventJSON, ok bool, err error) {
 			custom.Type = "custom"
 		}
 		out.Type, out.Category = custom.Type, "custom"
-	case runs.KindStep:
+	case runevent.KindStep:
 		out.Type, out.Category, out.Seq = "step", "trace", ev.To
 		out.Content, err = agent.Encode(map[string]any{"node": ev.Step.Node, "step": ev.Step.Number,
 			"checkpoint_id": ev.Step.Checkpoint, "next": ev.Step.Next})
-	case runs.KindError:
+	case runevent.KindError:
 		out.Type, out.Category = "run.error", "lifecycle"
-	case runs.KindEnd:
+	case runevent.KindEnd:
 		out.Type, out.Category = "run.end", "lifecycle"
 	default:
 		return out, false, nil

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // maxStep is how many bytes of a step's text are told.
@@ -68,7 +68,7 @@ func (s *Server) follow(ctx context.Context, req *sdk.CallToolRequest, run strin
 			return nil
 		}
 		for _, ev := range events {
-			if at = ev.To; ev.Kind == runs.KindEnd {
+			if at = ev.To; ev.Kind == runevent.KindEnd {
 				return nil
 			}
 			if err := p.tell(ctx, ev); err != nil {
@@ -105,29 +105,29 @@ func (p *progress) beat(ctx context.Context) error {
 	return p.send(ctx, p.last)
 }
 
-func (p *progress) tell(ctx context.Context, ev runs.Event) error {
+func (p *progress) tell(ctx context.Context, ev runevent.Event) error {
 	who := ""
 	if ev.NS != "" {
 		who = "Helper: "
 	}
 	switch ev.Kind {
-	case runs.KindReasoning, runs.KindText:
+	case runevent.KindReasoning, runevent.KindText:
 		if ev.NS != "" || ev.Msg.ID == p.answer {
 			return nil
 		}
 		p.answer = ev.Msg.ID
-		if ev.Kind == runs.KindReasoning {
+		if ev.Kind == runevent.KindReasoning {
 			return p.send(ctx, "Thinking")
 		}
 		return p.send(ctx, "Writing")
-	case runs.KindToolStart:
+	case runevent.KindToolStart:
 		var c agent.ToolCall
 		if json.Unmarshal(ev.Data, &c) != nil {
 			return nil
 		}
 		return p.send(ctx, who+step(c))
-	case runs.KindToolResult:
-		var e runs.ToolEnd
+	case runevent.KindToolResult:
+		var e runevent.ToolEnd
 		if json.Unmarshal(ev.Data, &e) != nil || e.Name == "" {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -99,7 +100,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 	if err != nil {
 		return w, err
 	}
-	ns := runs.Below("", call)
+	ns := runevent.Below("", call)
 	for after := int64(0); ; {
 		events, err := reader.Ready(ctx, after)
 		if err != nil {
@@ -118,7 +119,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 			if m := turns.ResultOf(ev); m != nil {
 				w.messages = append(w.messages, m)
 			}
-			if ev.Kind == runs.KindStep {
+			if ev.Kind == runevent.KindStep {
 				w.keep(ev.Step)
 			}
 			w.turns.Event(ev)
@@ -127,7 +128,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 }
 
 // keep takes the messages of a step. Results are there already.
-func (w *helperWork) keep(s *runs.StepData) {
+func (w *helperWork) keep(s *runevent.StepData) {
 	for _, body := range s.Messages {
 		if m, err := agent.ParseMessage(body); err == nil && m.Type == agent.TypeAI {
 			w.messages = append(w.messages, m)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // Message is an answer between its first event and the step that stores it, or its withdrawal.
@@ -30,30 +30,30 @@ type Change[T any] struct {
 // belongs to one goroutine.
 type Fold[T any] struct {
 	open []*Message[T] // in the order in which they began
-	told *runs.Msg     // the last event's, by which its message is found again
+	told *runevent.Msg // the last event's, by which its message is found again
 	last *Message[T]
 }
 
 // Take takes an event in.
-func (f *Fold[T]) Take(ev runs.Event) Change[T] {
+func (f *Fold[T]) Take(ev runevent.Event) Change[T] {
 	switch ev.Kind {
-	case runs.KindMessage, runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
+	case runevent.KindMessage, runevent.KindText, runevent.KindReasoning, runevent.KindCall, runevent.KindFinish:
 		return f.grow(ev)
-	case runs.KindStep:
+	case runevent.KindStep:
 		return f.end(func(m *Message[T]) bool { return within(m.NS, ev.NS) })
-	case runs.KindWithdraw:
-		var w runs.Withdrawal
+	case runevent.KindWithdraw:
+		var w runevent.Withdrawal
 		if json.Unmarshal(ev.Data, &w) != nil {
 			return Change[T]{}
 		}
 		return f.end(func(m *Message[T]) bool { return m.ID == w.ID })
-	case runs.KindEnd:
+	case runevent.KindEnd:
 		return f.end(func(*Message[T]) bool { return true })
 	}
 	return Change[T]{}
 }
 
-func (f *Fold[T]) grow(ev runs.Event) Change[T] {
+func (f *Fold[T]) grow(ev runevent.Event) Change[T] {
 	if ev.Msg == nil {
 		return Change[T]{}
 	}
@@ -94,20 +94,20 @@ func within(ns, top string) bool {
 }
 
 // Piece is what an event adds to its message.
-func Piece(ev runs.Event) (k agent.Chunk, err error) {
+func Piece(ev runevent.Event) (k agent.Chunk, err error) {
 	switch ev.Kind {
-	case runs.KindText:
+	case runevent.KindText:
 		k.Text = ev.Text
-	case runs.KindReasoning:
+	case runevent.KindReasoning:
 		k.Reasoning = ev.Text
-	case runs.KindCall:
+	case runevent.KindCall:
 		var d agent.CallDelta
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
 			return k, fmt.Errorf("read a call's delta: %w", err)
 		}
 		k.Calls = []agent.CallDelta{d}
-	case runs.KindFinish:
-		var f runs.Finish
+	case runevent.KindFinish:
+		var f runevent.Finish
 		if err := json.Unmarshal(ev.Data, &f); err != nil {
 			return k, fmt.Errorf("read a message's end: %w", err)
 		}

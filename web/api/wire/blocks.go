@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/agent/runs/underway"
 )
 
@@ -16,7 +16,7 @@ type blockLog struct {
 	index  int // of the open block, -1 before the first
 	open   *block
 	calls  map[int]*block // by the model's index
-	finish runs.Finish
+	finish runevent.Finish
 }
 
 // block is a piece of a message.
@@ -44,20 +44,20 @@ func (p *ProtocolEncoder) messageStart(b *blockLog) error {
 }
 
 // piece adds a delta to its message.
-func (p *ProtocolEncoder) piece(b *blockLog, ev runs.Event) error {
+func (p *ProtocolEncoder) piece(b *blockLog, ev runevent.Event) error {
 	switch ev.Kind {
-	case runs.KindText:
+	case runevent.KindText:
 		return p.text(b, "text", ev.Text)
-	case runs.KindReasoning:
+	case runevent.KindReasoning:
 		return p.text(b, "reasoning", ev.Text)
-	case runs.KindCall:
+	case runevent.KindCall:
 		piece, err := underway.Piece(ev)
 		if err != nil {
 			return err
 		}
 		return p.arguments(b, piece.Calls[0])
 	}
-	var f runs.Finish // whose usage is told as it came
+	var f runevent.Finish // whose usage is told as it came
 	if err := json.Unmarshal(ev.Data, &f); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/web/httpx"
 )
 
@@ -69,7 +70,7 @@ func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 
 // nodeEnd tells what a node wrote: as a piece of its own, as its result, and as a piece of the
 // graph.
-func (e *Encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
+func (e *Encoder) nodeEnd(s *runevent.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
 	if !e.modes.has(ModeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
 		return nil
@@ -95,7 +96,7 @@ func (e *Encoder) nodeEnd(s *runs.StepData, before string, seq int64) error {
 func (e *Encoder) task(node string) string { return runs.TaskID(e.base(), node) }
 
 // modelStart opens a call of the model, with the conversation as far as it goes.
-func (e *Encoder) modelStart(ctx context.Context, ev runs.Event) error {
+func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
 		return nil
 	}
@@ -120,7 +121,7 @@ func (e *Encoder) modelStart(ctx context.Context, ev runs.Event) error {
 }
 
 // modelChunk is a piece of an answer.
-func (e *Encoder) modelChunk(ev runs.Event) error {
+func (e *Encoder) modelChunk(ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
 		return nil
 	}
@@ -133,7 +134,7 @@ func (e *Encoder) modelChunk(ev runs.Event) error {
 }
 
 // modelEnds closes the calls whose messages a step stores.
-func (e *Encoder) modelEnds(ev runs.Event, before string) error {
+func (e *Encoder) modelEnds(ev runevent.Event, before string) error {
 	if !e.modes.has(ModeEvents) || ev.Step.Node != agent.NodeModel {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (e *Encoder) modelEnds(ev runs.Event, before string) error {
 }
 
 // toolEvent is the callback event of a tool's frame.
-func (e *Encoder) toolEvent(f toolFrame, ev runs.Event) error {
+func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 	data := map[string]any{}
 	switch f.Event {
 	case "on_tool_start":
@@ -172,7 +173,7 @@ func (e *Encoder) toolEvent(f toolFrame, ev runs.Event) error {
 }
 
 // customEvent is what a stage or a tool told on its own.
-func (e *Encoder) customEvent(ev runs.Event) error {
+func (e *Encoder) customEvent(ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) {
 		return nil
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/agent/runs/underway"
 	"fawn/store"
 	"fawn/web/httpx"
@@ -43,7 +44,7 @@ func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after http
 
 // Resume finds where reading starts for a reader that has had frames: at the begin of the
 // open step, which its frames are about.
-func (e *Encoder) Resume(ctx context.Context, reader *runs.Reader) (int64, error) {
+func (e *Encoder) Resume(ctx context.Context, reader *eventlog.Reader) (int64, error) {
 	step, to, err := reader.Step(ctx, e.after.Seq)
 	if err != nil || to == 0 {
 		return 0, err
@@ -61,48 +62,48 @@ func nodeBehind(next []string) string {
 }
 
 // Add appends the frames of ev to buf.
-func (e *Encoder) Add(ctx context.Context, ev runs.Event) error {
+func (e *Encoder) Add(ctx context.Context, ev runevent.Event) error {
 	switch ev.Kind {
-	case runs.KindMessage, runs.KindToolStart, runs.KindCustom:
+	case runevent.KindMessage, runevent.KindToolStart, runevent.KindCustom:
 		if err := e.goesOn(); err != nil {
 			return err
 		}
 	}
 	change := e.open.Take(ev)
 	switch ev.Kind {
-	case runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
+	case runevent.KindText, runevent.KindReasoning, runevent.KindCall, runevent.KindFinish:
 		if err := e.delta(change.Message, ev); err != nil {
 			return err
 		}
 		return e.modelChunk(ev)
-	case runs.KindMessage:
+	case runevent.KindMessage:
 		if err := e.announce(ev); err != nil {
 			return err
 		}
 		return e.modelStart(ctx, ev)
-	case runs.KindToolStart, runs.KindToolOutput, runs.KindToolResult:
+	case runevent.KindToolStart, runevent.KindToolOutput, runevent.KindToolResult:
 		return e.tool(ev) // readers of messages get the result with the step
-	case runs.KindMeta:
+	case runevent.KindMeta:
 		return e.meta(ctx, ev)
-	case runs.KindCustom:
+	case runevent.KindCustom:
 		if name, ok := e.name("custom", ev.NS); ok && e.modes.has(ModeCustom) && e.fresh(one(ev.Seq)) {
 			e.buf = httpx.AppendFrame(e.buf, name, ev.Data, one(ev.Seq))
 		}
 		return e.customEvent(ev)
-	case runs.KindStep:
+	case runevent.KindStep:
 		return e.finished(ctx, ev, change.Ended)
-	case runs.KindError:
+	case runevent.KindError:
 		if err := e.failed(ev); err != nil {
 			return err
 		}
 		if e.fresh(one(ev.Seq)) {
 			e.buf = httpx.AppendFrame(e.buf, "error", ev.Data, one(ev.Seq))
 		}
-	case runs.KindHalt:
+	case runevent.KindHalt:
 		return e.halted(ctx, ev)
-	case runs.KindWithdraw:
+	case runevent.KindWithdraw:
 		return e.withdraw(ev)
-	case runs.KindEnd:
+	case runevent.KindEnd:
 		if err := e.runEnd(ctx, ev.Seq); err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (e *Encoder) Add(ctx context.Context, ev runs.Event) error {
 }
 
 // meta opens the run, and shows the state that one without input goes on from.
-func (e *Encoder) meta(ctx context.Context, ev runs.Event) error {
+func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 	if e.fresh(one(ev.Seq)) {
 		e.buf = httpx.AppendFrame(e.buf, "metadata", ev.Data, one(ev.Seq))
 	}
@@ -171,7 +172,7 @@ func (e *Encoder) name(mode, ns string) (string, bool) {
 }
 
 // delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
-func (e *Encoder) delta(m *growing, ev runs.Event) error {
+func (e *Encoder) delta(m *growing, ev runevent.Event) error {
 	if !e.modes.has(ModeMessages) && !e.modes.has(ModePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil
 	}
@@ -193,7 +194,7 @@ func (e *Encoder) delta(m *growing, ev runs.Event) error {
 }
 
 // announce tells readers of whole messages that one begins.
-func (e *Encoder) announce(ev runs.Event) error {
+func (e *Encoder) announce(ev runevent.Event) error {
 	return e.put(ModePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
 		return map[string]any{ev.Msg.ID: map[string]any{"metadata": e.place(agent.NodeModel, ev.NS)}}, nil
 	})
@@ -244,7 +245,7 @@ func (e *Encoder) place(node, ns string) map[string]any {
 
 // finished sends what a step makes: whole messages, updates, values. grown are the messages
 // that are over with it.
-func (e *Encoder) finished(ctx context.Context, ev runs.Event, grown []*growing) error {
+func (e *Encoder) finished(ctx context.Context, ev runevent.Event, grown []*growing) error {
 	s := ev.Step
 	if s.Node != agent.NodeInput {
 		if err := e.goesOn(); err != nil {
@@ -318,7 +319,7 @@ func (e *Encoder) whole(node, ns string, body json.RawMessage, seq int64) error 
 }
 
 // completes ends the growing messages of a step for readers of whole ones.
-func (e *Encoder) completes(ev runs.Event, grown []*growing) error {
+func (e *Encoder) completes(ev runevent.Event, grown []*growing) error {
 	if !e.modes.has(ModePartialMessages) {
 		return nil
 	}
@@ -356,7 +357,7 @@ func updateName(node string) string {
 }
 
 // patchBody is what a step wrote.
-func patchBody(s *runs.StepData) (json.RawMessage, error) {
+func patchBody(s *runevent.StepData) (json.RawMessage, error) {
 	patch := make(map[string]json.RawMessage, len(s.Fields)+1)
 	for k, v := range s.Fields {
 		patch[k] = v
@@ -372,7 +373,7 @@ func patchBody(s *runs.StepData) (json.RawMessage, error) {
 }
 
 // updateBody is {"node": patch}.
-func updateBody(s *runs.StepData) ([]byte, error) {
+func updateBody(s *runevent.StepData) ([]byte, error) {
 	patch, err := patchBody(s)
 	if err != nil {
 		return nil, err

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/httpx"
 )
 
-func deltas(n int) []runs.Event {
-	msg := &runs.Msg{ID: "01a1fcaf-0f2a-7983-b9c8-1a8fd51e12b3"}
-	evs := make([]runs.Event, n)
+func deltas(n int) []runevent.Event {
+	msg := &runevent.Msg{ID: "01a1fcaf-0f2a-7983-b9c8-1a8fd51e12b3"}
+	evs := make([]runevent.Event, n)
 	for i := range evs {
-		evs[i] = runs.Event{Seq: int64(i + 5), To: int64(i + 5), Kind: runs.KindText, Msg: msg, Text: "token \"n\" of the answer,"}
+		evs[i] = runevent.Event{Seq: int64(i + 5), To: int64(i + 5), Kind: runevent.KindText, Msg: msg, Text: "token \"n\" of the answer,"}
 	}
 	return evs
 }

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -187,7 +188,7 @@ func (e *Encoder) goesOn() error {
 
 // result shows what the node of a step wrote. The hooks behind an answer were no task
 // anybody saw begin.
-func (e *Encoder) result(ctx context.Context, ev runs.Event, before string) error {
+func (e *Encoder) result(ctx context.Context, ev runevent.Event, before string) error {
 	s := ev.Step
 	if s.Node == agent.NodeInput || !e.modes.has(ModeTasks|ModeDebug|ModeEvents) {
 		return nil
@@ -198,11 +199,11 @@ func (e *Encoder) result(ctx context.Context, ev runs.Event, before string) erro
 	}
 	name := updateName(s.Node)
 	end := taskEnd{ID: runs.TaskID(before, name), Name: name, Result: patch, Interrupts: []Interrupt{}}
-	if err := e.put(ModeTasks, "tasks", "", one(ev.PartSeq(runs.PartResult)),
+	if err := e.put(ModeTasks, "tasks", "", one(ev.PartSeq(runevent.PartResult)),
 		func() (any, error) { return end, nil }); err != nil {
 		return err
 	}
-	if err := e.nodeEnd(s, before, ev.PartSeq(runs.PartResult)); err != nil {
+	if err := e.nodeEnd(s, before, ev.PartSeq(runevent.PartResult)); err != nil {
 		return err
 	}
 	if !e.modes.has(ModeDebug) {
@@ -219,16 +220,16 @@ func (e *Encoder) result(ctx context.Context, ev runs.Event, before string) erro
 		}
 		cp = &stored
 	}
-	return e.debug(one(ev.PartSeq(runs.PartResultDebug)), s.Number, "task_result", cp.At, end)
+	return e.debug(one(ev.PartSeq(runevent.PartResultDebug)), s.Number, "task_result", cp.At, end)
 }
 
 // failed shows which task an error ended.
-func (e *Encoder) failed(ev runs.Event) error {
+func (e *Encoder) failed(ev runevent.Event) error {
 	if e.running == "" {
 		return nil
 	}
 	return e.put(ModeTasks, "tasks", "", part(ev.Seq-1, partLate), func() (any, error) {
-		var f runs.Failure
+		var f runevent.Failure
 		if err := json.Unmarshal(ev.Data, &f); err != nil {
 			return nil, err
 		}
@@ -238,7 +239,7 @@ func (e *Encoder) failed(ev runs.Event) error {
 
 // around shows what follows the messages and updates of a step: the new checkpoint and what
 // runs behind it.
-func (e *Encoder) around(ctx context.Context, ev runs.Event) error {
+func (e *Encoder) around(ctx context.Context, ev runevent.Event) error {
 	if !e.modes.has(modesOfSteps|ModeValues) || ev.To < e.after.Seq {
 		return nil
 	}
@@ -255,17 +256,18 @@ func (e *Encoder) around(ctx context.Context, ev runs.Event) error {
 	if e.modes.has(ModeValues) && e.fresh(one(ev.ValuesSeq())) {
 		e.buf = httpx.AppendFrame(e.buf, "values", now.values, one(ev.ValuesSeq()))
 	}
-	if err := e.checkpoint(now, ev.PartSeq(runs.PartCheckpoint), ev.PartSeq(runs.PartCheckpointDebug)); err != nil {
+	at, debug := ev.PartSeq(runevent.PartCheckpoint), ev.PartSeq(runevent.PartCheckpointDebug)
+	if err := e.checkpoint(now, at, debug); err != nil {
 		return err
 	}
 	if s.Last || nodeBehind(s.Next) == "" {
 		return nil
 	}
-	return e.starts(now, ev.PartSeq(runs.PartTask), ev.PartSeq(runs.PartTaskDebug))
+	return e.starts(now, ev.PartSeq(runevent.PartTask), ev.PartSeq(runevent.PartTaskDebug))
 }
 
 // first shows the empty checkpoint a thread begins with, which comes with its first input.
-func (e *Encoder) first(ctx context.Context, parent string, ev runs.Event) error {
+func (e *Encoder) first(ctx context.Context, parent string, ev runevent.Event) error {
 	if parent == "" {
 		return nil
 	}
@@ -280,13 +282,13 @@ func (e *Encoder) first(ctx context.Context, parent string, ev runs.Event) error
 	if err != nil || s == nil {
 		return err
 	}
-	return e.checkpoint(s, ev.PartSeq(runs.PartUpdates), ev.PartSeq(runs.PartResult))
+	return e.checkpoint(s, ev.PartSeq(runevent.PartUpdates), ev.PartSeq(runevent.PartResult))
 }
 
 // halted tells where the run stopped that is not complete: at a question, or with an empty
 // list at a breakpoint.
-func (e *Encoder) halted(ctx context.Context, ev runs.Event) error {
-	var h runs.Halt
+func (e *Encoder) halted(ctx context.Context, ev runevent.Event) error {
+	var h runevent.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/agent/runs/underway"
 	"fawn/store"
 	"fawn/web/httpx"
@@ -40,7 +41,7 @@ func NewProtocolEncoder(db *store.DB, run store.Run, f *Filter, after httpx.ID) 
 }
 
 // Add appends what ev tells.
-func (p *ProtocolEncoder) Add(ctx context.Context, ev runs.Event) error {
+func (p *ProtocolEncoder) Add(ctx context.Context, ev runevent.Event) error {
 	p.seq, p.sub = ev.Seq, 0
 	if err := p.start(ev.NS); err != nil {
 		return err
@@ -53,25 +54,25 @@ func (p *ProtocolEncoder) Add(ctx context.Context, ev runs.Event) error {
 		}
 	}
 	switch ev.Kind {
-	case runs.KindMeta:
+	case runevent.KindMeta:
 		return p.begin(ctx, ev)
-	case runs.KindText, runs.KindReasoning, runs.KindCall, runs.KindFinish:
+	case runevent.KindText, runevent.KindReasoning, runevent.KindCall, runevent.KindFinish:
 		return p.piece(change.Message.Own, ev)
-	case runs.KindToolStart, runs.KindToolOutput, runs.KindToolResult:
+	case runevent.KindToolStart, runevent.KindToolOutput, runevent.KindToolResult:
 		return p.tool(ev)
-	case runs.KindCustom:
+	case runevent.KindCustom:
 		return p.custom(ev)
-	case runs.KindStep:
+	case runevent.KindStep:
 		return p.step(ctx, ev, change.Ended)
-	case runs.KindError:
-		var f runs.Failure
+	case runevent.KindError:
+		var f runevent.Failure
 		if err := json.Unmarshal(ev.Data, &f); err != nil {
 			return err
 		}
 		p.failure = f.Message
-	case runs.KindHalt:
+	case runevent.KindHalt:
 		return p.halt(ctx, ev)
-	case runs.KindEnd:
+	case runevent.KindEnd:
 		return p.end(ev, change.Ended)
 	}
 	return nil
@@ -144,7 +145,7 @@ func (p *ProtocolEncoder) lifecycle(ns []string, event, graph string, more ...st
 
 // begin opens the run, and again after a restart: what an earlier attempt had begun to say
 // is withdrawn.
-func (p *ProtocolEncoder) begin(ctx context.Context, ev runs.Event) error {
+func (p *ProtocolEncoder) begin(ctx context.Context, ev runevent.Event) error {
 	for _, m := range p.open.Reset() {
 		if err := p.message(m.Own, map[string]any{"event": "error",
 			"message": "withdrawn: the call is made again"}); err != nil {
@@ -197,16 +198,16 @@ func (p *ProtocolEncoder) stop(ns, event string) error {
 }
 
 // tool tells of a tool call.
-func (p *ProtocolEncoder) tool(ev runs.Event) error {
+func (p *ProtocolEncoder) tool(ev runevent.Event) error {
 	switch ev.Kind {
-	case runs.KindToolStart:
+	case runevent.KindToolStart:
 		var call agent.ToolCall
 		if err := json.Unmarshal(ev.Data, &call); err != nil {
 			return err
 		}
 		return p.call(ev, map[string]any{"event": "tool-started", "tool_call_id": call.ID, "tool_name": call.Name,
 			"input": call.Args})
-	case runs.KindToolOutput:
+	case runevent.KindToolOutput:
 		var out struct {
 			ID     string          `json:"id"`
 			Output json.RawMessage `json:"output"`
@@ -221,7 +222,7 @@ func (p *ProtocolEncoder) tool(ev runs.Event) error {
 		}
 		return p.call(ev, map[string]any{"event": "tool-output-delta", "tool_call_id": out.ID, "delta": text})
 	}
-	var end runs.ToolEnd
+	var end runevent.ToolEnd
 	if err := json.Unmarshal(ev.Data, &end); err != nil {
 		return err
 	}
@@ -248,12 +249,12 @@ func (p *ProtocolEncoder) tool(ev runs.Event) error {
 }
 
 // call adds one tools frame.
-func (p *ProtocolEncoder) call(ev runs.Event, data map[string]any) error {
+func (p *ProtocolEncoder) call(ev runevent.Event, data map[string]any) error {
 	return p.put("tools", "tools", names(ev.NS), agent.NodeTools, data)
 }
 
 // step ends what was open, and tells what the step wrote and the state behind it.
-func (p *ProtocolEncoder) step(ctx context.Context, ev runs.Event, grown []*underway.Message[*blockLog]) error {
+func (p *ProtocolEncoder) step(ctx context.Context, ev runevent.Event, grown []*underway.Message[*blockLog]) error {
 	s := ev.Step
 	for i, body := range s.Messages {
 		if err := p.settle(ev.NS, body, i < len(s.Whole) && s.Whole[i]); err != nil {
@@ -320,7 +321,7 @@ func (p *ProtocolEncoder) snapshot(ctx context.Context, checkpoint string,
 }
 
 // custom tells an event of the graph's own, which can also be asked for by its type.
-func (p *ProtocolEncoder) custom(ev runs.Event) error {
+func (p *ProtocolEncoder) custom(ev runevent.Event) error {
 	var typed struct {
 		Type string `json:"type"`
 	}
@@ -333,9 +334,9 @@ func (p *ProtocolEncoder) custom(ev runs.Event) error {
 
 // halt tells what the run waits for, if it waits for an answer. What is asked has two names:
 // clients read one or the other.
-func (p *ProtocolEncoder) halt(ctx context.Context, ev runs.Event) error {
+func (p *ProtocolEncoder) halt(ctx context.Context, ev runevent.Event) error {
 	p.halted = true
-	var h runs.Halt
+	var h runevent.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {
 		return err
 	}
@@ -355,8 +356,8 @@ func (p *ProtocolEncoder) halt(ctx context.Context, ev runs.Event) error {
 }
 
 // End closes the run.
-func (p *ProtocolEncoder) end(ev runs.Event, grown []*underway.Message[*blockLog]) error {
-	var e runs.End
+func (p *ProtocolEncoder) end(ev runevent.Event, grown []*underway.Message[*blockLog]) error {
+	var e runevent.End
 	if err := json.Unmarshal(ev.Data, &e); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -55,7 +56,7 @@ func Tail(snap store.Snapshot) []*agent.Message {
 }
 
 // Tasks lists what would run next, with the open question and the failure if there are.
-func Tasks(snap store.Snapshot, failed *runs.Failure) []Task {
+func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 	list := []Task{}
 	for _, node := range snap.Checkpoint.Next {
 		t := Task{ID: runs.TaskID(snap.Checkpoint.ID, node), Name: node, Path: []string{"__pregel_pull", node},

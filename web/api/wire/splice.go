@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/agent/runs/underway"
 	"fawn/web/httpx"
 )
@@ -37,11 +37,11 @@ func newSplicer(id, suffix string, meta []byte) *splicer {
 }
 
 // append adds the frame of one delta.
-func (s *splicer) append(dst []byte, ev runs.Event) ([]byte, error) {
+func (s *splicer) append(dst []byte, ev runevent.Event) ([]byte, error) {
 	switch ev.Kind {
-	case runs.KindText:
+	case runevent.KindText:
 		return spliced(dst, s.text, ev.Text, s.textEnd, ev.Seq), nil
-	case runs.KindReasoning:
+	case runevent.KindReasoning:
 		return spliced(dst, s.reason, ev.Text, s.reasonEnd, ev.Seq), nil
 	}
 	chunk, err := chunkOf(s.id, ev)
@@ -58,16 +58,16 @@ func (s *splicer) append(dst []byte, ev runs.Event) ([]byte, error) {
 }
 
 // chunkOf is one delta as a message of its own.
-func chunkOf(id string, ev runs.Event) (chunkJSON, error) {
+func chunkOf(id string, ev runevent.Event) (chunkJSON, error) {
 	chunk := chunkJSON{Type: "AIMessageChunk", ID: id, Kwargs: map[string]any{}, Meta: map[string]any{},
 		Calls: []agent.ToolCall{}, Invalid: []agent.InvalidCall{}, Chunks: []callChunk{}}
 	var err error
 	switch ev.Kind {
-	case runs.KindText:
+	case runevent.KindText:
 		chunk.Content = ev.Text
-	case runs.KindReasoning:
+	case runevent.KindReasoning:
 		chunk.Kwargs["reasoning_content"] = ev.Text
-	case runs.KindCall:
+	case runevent.KindCall:
 		err = chunk.call(ev.Data)
 	default:
 		err = chunk.finish(ev.Data)
@@ -128,7 +128,7 @@ func (c *chunkJSON) call(data json.RawMessage) error {
 }
 
 func (c *chunkJSON) finish(data json.RawMessage) error {
-	var f runs.Finish
+	var f runevent.Finish
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (c *chunkJSON) finish(data json.RawMessage) error {
 }
 
 // appendPartial adds a message as it is after one more piece, when it is to be shown.
-func appendPartial(dst []byte, m *growing, ev runs.Event, show bool) ([]byte, error) {
+func appendPartial(dst []byte, m *growing, ev runevent.Event, show bool) ([]byte, error) {
 	piece, err := underway.Piece(ev)
 	if err != nil {
 		return dst, err

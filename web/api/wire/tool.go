@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // toolFrame is what happens to one tool call.
@@ -19,20 +19,20 @@ type toolFrame struct {
 }
 
 // tool shows a tool call from its start over its output to its end.
-func (e *Encoder) tool(ev runs.Event) error {
+func (e *Encoder) tool(ev runevent.Event) error {
 	if !e.modes.has(ModeTools | ModeEvents) {
 		return nil
 	}
 	var f toolFrame
 	switch ev.Kind {
-	case runs.KindToolStart:
+	case runevent.KindToolStart:
 		var c agent.ToolCall
 		if err := json.Unmarshal(ev.Data, &c); err != nil {
 			return err
 		}
 		f = toolFrame{Event: "on_tool_start", Call: c.ID, Name: c.Name, Input: string(c.Args)}
 		e.calls[c.ID] = c.Name
-	case runs.KindToolOutput:
+	case runevent.KindToolOutput:
 		var o struct {
 			ID     string          `json:"id"`
 			Output json.RawMessage `json:"output"`
@@ -41,8 +41,8 @@ func (e *Encoder) tool(ev runs.Event) error {
 			return err
 		}
 		f = toolFrame{Event: "on_tool_event", Call: o.ID, Name: e.calls[o.ID], Data: o.Output}
-	case runs.KindToolResult:
-		var end runs.ToolEnd
+	case runevent.KindToolResult:
+		var end runevent.ToolEnd
 		if err := json.Unmarshal(ev.Data, &end); err != nil {
 			return err
 		}

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 )
 
 // withdraw takes a message back from readers of deltas: its run was cut off in the middle
 // and says it again under another id.
-func (e *Encoder) withdraw(ev runs.Event) error {
-	var w runs.Withdrawal
+func (e *Encoder) withdraw(ev runevent.Event) error {
+	var w runevent.Withdrawal
 	if err := json.Unmarshal(ev.Data, &w); err != nil {
 		return err
 	}

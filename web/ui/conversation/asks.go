@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fawn/agent/mcp"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/views"
 	"fawn/web/network"
 )
@@ -29,8 +29,8 @@ func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQues
 }
 
 // aboutHosts tells whether an event changes what is asked about hosts or by MCP servers.
-func aboutHosts(ev runs.Event) bool {
-	if ev.Kind != runs.KindCustom {
+func aboutHosts(ev runevent.Event) bool {
+	if ev.Kind != runevent.KindCustom {
 		return false
 	}
 	var custom struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/ui/turns"
@@ -26,14 +26,14 @@ func BenchmarkTick(b *testing.B) {
 				v.Turns.Add(&agent.Message{ID: id, Type: agent.TypeAI, ToolCalls: []agent.ToolCall{{ID: "c", Name: "ls", Args: []byte(`{"path":"x"}`)}}})
 				v.Turns.Add(&agent.Message{ID: "r" + id, Type: agent.TypeTool, ToolCallID: "c", Content: agent.Text("a\nb")})
 			}
-			msg := &runs.Msg{ID: "answer"}
-			v.fold(runs.Event{Kind: runs.KindMessage, Msg: msg})
-			v.fold(runs.Event{Kind: runs.KindText, Msg: msg, Text: strings.Repeat("Some **words** of a paragraph.\n\n", 3200)})
+			msg := &runevent.Msg{ID: "answer"}
+			v.fold(runevent.Event{Kind: runevent.KindMessage, Msg: msg})
+			v.fold(runevent.Event{Kind: runevent.KindText, Msg: msg, Text: strings.Repeat("Some **words** of a paragraph.\n\n", 3200)})
 			v.Turns.Sync()
 			d := NewScreen(b.Context(), v.Scene(true))
 			b.ReportAllocs()
 			for b.Loop() {
-				v.fold(runs.Event{Kind: runs.KindText, Msg: msg, Text: "word "})
+				v.fold(runevent.Event{Kind: runevent.KindText, Msg: msg, Text: "word "})
 				v.Turns.Sync()
 				if patches, _, err := d.Show(v.Scene(true)); err != nil || len(patches) > 1 {
 					b.Fatal(patches, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/views"
 	"fawn/views/chat"
 	"fawn/views/i18n"
@@ -14,20 +14,20 @@ import (
 )
 
 // saying are the events of a message that is not finished.
-func saying(id, text string) []runs.Event {
-	m := &runs.Msg{ID: id}
-	return []runs.Event{{Kind: runs.KindMessage, Msg: m}, {Kind: runs.KindText, Msg: m, Text: text}}
+func saying(id, text string) []runevent.Event {
+	m := &runevent.Msg{ID: id}
+	return []runevent.Event{{Kind: runevent.KindMessage, Msg: m}, {Kind: runevent.KindText, Msg: m, Text: text}}
 }
 
 func TestTextThatACrashCutOffIsFoldedAndNotDoubled(t *testing.T) {
-	back := runs.Event{Kind: runs.KindWithdraw, Data: json.RawMessage(`{"id":"a1"}`)}
+	back := runevent.Event{Kind: runevent.KindWithdraw, Data: json.RawMessage(`{"id":"a1"}`)}
 	for name, c := range map[string]struct {
-		events []runs.Event
+		events []runevent.Event
 		want   string
 	}{
 		"said again":    {append(append(saying("a1", "Half of"), back), saying("a2", "Half of it")...), "user(q) reasoning(Half of) answer(Half of it)"},
 		"twice":         {append(append(append(append(saying("a1", "one"), back), saying("a2", "two")...), back), saying("a3", "three")...), "user(q) reasoning(one) reasoning(two) answer(three)"},
-		"nothing said":  {append([]runs.Event{{Kind: runs.KindMessage, Msg: &runs.Msg{ID: "a1"}}, back}, saying("a2", "Whole")...), "user(q) answer(Whole)"},
+		"nothing said":  {append([]runevent.Event{{Kind: runevent.KindMessage, Msg: &runevent.Msg{ID: "a1"}}, back}, saying("a2", "Whole")...), "user(q) answer(Whole)"},
 		"nothing after": {append(saying("a1", "Half of"), back), "user(q) reasoning(Half of)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -43,7 +45,7 @@ type View struct {
 	suggests   bool // follow-ups are offered
 
 	run    store.Run // the run followed; ID "" when there is none
-	reader *runs.Reader
+	reader *eventlog.Reader
 	seq    int64 // the events of the run up to here are in turns
 	ended  bool  // the run's last event is among them
 
@@ -71,7 +73,7 @@ func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e 
 	if v.Thread, err = h.OwnThread(ctx, thread); err != nil {
 		return nil, err
 	}
-	var events []runs.Event
+	var events []runevent.Event
 	switch {
 	case v.part:
 	case run != "":
@@ -120,7 +122,7 @@ func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e 
 }
 
 // followActive follows the run under way.
-func (h *Handlers) followActive(ctx context.Context, v *View) ([]runs.Event, error) {
+func (h *Handlers) followActive(ctx context.Context, v *View) ([]runevent.Event, error) {
 	for {
 		run := h.Runs.Active(v.Thread.ID)
 		if run == "" { // one may have ended since the thread was read
@@ -146,13 +148,13 @@ func (h *Handlers) followActive(ctx context.Context, v *View) ([]runs.Event, err
 
 // over tells whether the end of the run is among its events: its row, which was read before
 // them, may not know yet.
-func over(events []runs.Event) bool {
-	return slices.ContainsFunc(events, func(ev runs.Event) bool { return ev.Kind == runs.KindEnd })
+func over(events []runevent.Event) bool {
+	return slices.ContainsFunc(events, func(ev runevent.Event) bool { return ev.Kind == runevent.KindEnd })
 }
 
 // follow opens a run and reads its events up to a cursor. A run of another thread, or one
 // that is gone, is none.
-func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64) ([]runs.Event, error) {
+func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64) ([]runevent.Event, error) {
 	for {
 		reader, err := h.Runs.Follow(ctx, run)
 		if errors.Is(err, runs.ErrNotFound) {
@@ -184,8 +186,8 @@ func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64)
 }
 
 // ReadyUntil reads what is there of a run up to a cursor.
-func ReadyUntil(ctx context.Context, reader *runs.Reader, until int64) ([]runs.Event, error) {
-	var all []runs.Event
+func ReadyUntil(ctx context.Context, reader *eventlog.Reader, until int64) ([]runevent.Event, error) {
+	var all []runevent.Event
 	for after := int64(0); after < until; {
 		evs, err := reader.Ready(ctx, after)
 		if err != nil || len(evs) == 0 {
@@ -315,21 +317,21 @@ func (v *View) working(s views.TurnState) {
 }
 
 // fold takes the next event of the run.
-func (v *View) fold(ev runs.Event) {
+func (v *View) fold(ev runevent.Event) {
 	v.stale = v.stale || aboutHosts(ev)
 	v.seq = ev.To
 	n := len(v.Turns.Turns)
 	v.Turns.Event(ev)
 	switch ev.Kind {
-	case runs.KindMeta:
+	case runevent.KindMeta:
 		if n > v.base || n > 0 && !input.Of(v.run).Given {
 			v.working(views.TurnRunning)
 		}
-	case runs.KindEnd:
+	case runevent.KindEnd:
 		v.ended = true
-	case runs.KindCustom:
+	case runevent.KindCustom:
 		v.editedPlan(ev)
-	case runs.KindStep:
+	case runevent.KindStep:
 		if turns.OfHelper(ev) { // its steps write nothing of the thread
 			break
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -125,7 +125,7 @@ func (p *progress) resetTo(ctx context.Context, v *View) ([]byte, error) {
 }
 
 // take folds events of the run into the conversation.
-func (p *progress) take(ctx context.Context, events []runs.Event) error {
+func (p *progress) take(ctx context.Context, events []runevent.Event) error {
 	for _, ev := range events {
 		p.v.fold(ev)
 	}

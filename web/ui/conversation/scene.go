@@ -7,6 +7,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/views"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
@@ -149,7 +150,7 @@ func (v *View) waiting(t *views.Turn) {
 }
 
 // editedPlan takes over a plan that a person has changed while the run works.
-func (v *View) editedPlan(ev runs.Event) {
+func (v *View) editedPlan(ev runevent.Event) {
 	var e struct {
 		Type  string          `json:"type"`
 		Todos json.RawMessage `json:"todos"`

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/ui/input"
@@ -204,19 +205,19 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 		live, fresh := New("t", file), New("t", file)
 		live.Add(human)
 		fresh.Add(human)
-		msg := &runs.Msg{ID: "m"}
-		live.Event(runs.Event{Kind: runs.KindMessage, Msg: msg})
+		msg := &runevent.Msg{ID: "m"}
+		live.Event(runevent.Event{Kind: runevent.KindMessage, Msg: msg})
 		var c agent.Collector
-		feed := func(kind runs.Kind, s string) {
+		feed := func(kind runevent.Kind, s string) {
 			for len(s) > 0 {
 				n := min(len(s), int(size)+1)
-				ev := runs.Event{Kind: kind, Msg: msg, Text: s[:n]}
+				ev := runevent.Event{Kind: kind, Msg: msg, Text: s[:n]}
 				switch kind {
-				case runs.KindText:
+				case runevent.KindText:
 					c.Add(agent.Chunk{Text: s[:n]})
-				case runs.KindReasoning:
+				case runevent.KindReasoning:
 					c.Add(agent.Chunk{Reasoning: s[:n]})
-				case runs.KindCall:
+				case runevent.KindCall:
 					d := agent.CallDelta{ID: "c", Name: "ls", Args: s[:n]}
 					c.Add(agent.Chunk{Calls: []agent.CallDelta{d}})
 					ev.Data, _ = json.Marshal(d)
@@ -226,17 +227,17 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 				s = s[n:]
 			}
 		}
-		feed(runs.KindReasoning, reasoning)
-		feed(runs.KindText, text)
+		feed(runevent.KindReasoning, reasoning)
+		feed(runevent.KindText, text)
 		if called {
-			feed(runs.KindCall, args)
+			feed(runevent.KindCall, args)
 		}
 		m := c.Message("m", true)
 		body, err := agent.Encode(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		live.Event(runs.Event{Kind: runs.KindStep, Step: &runs.StepData{Messages: []json.RawMessage{body}}})
+		live.Event(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{body}}})
 		stored, err := agent.ParseMessage(body)
 		if err != nil {
 			t.Skip()

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/agent/tools"
 	"fawn/views"
 	"fawn/web/ui/page"
@@ -134,9 +134,9 @@ func Presented(args json.RawMessage) []string {
 }
 
 // ResultOf is the tool message of a finished call, or nil.
-func ResultOf(ev runs.Event) *agent.Message {
-	var end runs.ToolEnd
-	if ev.Kind != runs.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {
+func ResultOf(ev runevent.Event) *agent.Message {
+	var end runevent.ToolEnd
+	if ev.Kind != runevent.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {
 		return nil
 	}
 	m, err := agent.ParseMessage(end.Message)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/agent/runs/underway"
 	"fawn/views"
 	"fawn/web/ui/page"
@@ -44,43 +44,43 @@ type openCall struct {
 
 // Event folds one event of a run into the turns. Text is taken over by sync, once for many
 // events.
-func (b *Builder) Event(ev runs.Event) {
+func (b *Builder) Event(ev runevent.Event) {
 	if OfHelper(ev) {
 		return
 	}
-	if ev.Kind != runs.KindCustom {
+	if ev.Kind != runevent.KindCustom {
 		b.Retry = nil
 	}
 	change := b.under.Take(ev)
 	switch ev.Kind {
-	case runs.KindMessage:
+	case runevent.KindMessage:
 		b.drop() // one that was withdrawn
 		b.open = &openMessage{id: ev.Msg.ID, sofar: &change.Message.Sofar}
 		change.Message.Own = b.open
-	case runs.KindReasoning, runs.KindText, runs.KindCall:
+	case runevent.KindReasoning, runevent.KindText, runevent.KindCall:
 		b.delta(change.Message.Own, ev)
-	case runs.KindToolOutput:
+	case runevent.KindToolOutput:
 		b.output(ev.Data)
-	case runs.KindToolResult:
+	case runevent.KindToolResult:
 		if m := ResultOf(ev); m != nil {
 			b.addResult(m)
 		}
-	case runs.KindCustom:
+	case runevent.KindCustom:
 		b.helper(ev.Data)
 		b.again(ev.Data)
-	case runs.KindStep:
+	case runevent.KindStep:
 		b.step(ev.Step)
-	case runs.KindWithdraw:
+	case runevent.KindWithdraw:
 		b.writes = nil
 		b.withdraw()
-	case runs.KindEnd:
+	case runevent.KindEnd:
 		b.writes = nil
 	}
 }
 
 // OfHelper is the one rule for what happens inside a helper: the page shows the helper by the
 // call that asked for it and by the notices of that call, not by its own conversation.
-func OfHelper(ev runs.Event) bool { return ev.NS != "" }
+func OfHelper(ev runevent.Event) bool { return ev.NS != "" }
 
 // withdraw folds away what is shown of the open message: a crash cut it off, and the run
 // says it again.
@@ -103,7 +103,7 @@ func (b *Builder) withdraw() {
 }
 
 // delta adds a piece to a message, unless the page does not know where it began.
-func (b *Builder) delta(o *openMessage, ev runs.Event) {
+func (b *Builder) delta(o *openMessage, ev runevent.Event) {
 	if o == nil || o != b.open {
 		return
 	}
@@ -185,7 +185,7 @@ func (b *Builder) drop() {
 }
 
 // step takes over what a finished step stored.
-func (b *Builder) step(s *runs.StepData) {
+func (b *Builder) step(s *runevent.StepData) {
 	if at, ok := checkpointTime(s.Checkpoint); ok {
 		b.Since = at
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
 	"fawn/views"
 )
 
@@ -16,17 +16,17 @@ func TestACutOffAnswerIsFolded(t *testing.T) {
 		b.Add(m)
 	}
 	say := func(id, text string) {
-		msg := &runs.Msg{ID: id}
-		b.Event(runs.Event{Kind: runs.KindMessage, Msg: msg})
-		b.Event(runs.Event{Kind: runs.KindText, Msg: msg, Text: text})
+		msg := &runevent.Msg{ID: id}
+		b.Event(runevent.Event{Kind: runevent.KindMessage, Msg: msg})
+		b.Event(runevent.Event{Kind: runevent.KindText, Msg: msg, Text: text})
 	}
 	say("a1", "half an ans")
 	b.Sync()
 	if got := sketch(b.Turns); got != "user(hi) answer(half an ans)" {
 		t.Fatalf("before: %s", got)
 	}
-	b.Event(runs.Event{Kind: runs.KindMeta})
-	b.Event(runs.Event{Kind: runs.KindWithdraw, Data: json.RawMessage(`{"id":"a1"}`)})
+	b.Event(runevent.Event{Kind: runevent.KindMeta})
+	b.Event(runevent.Event{Kind: runevent.KindWithdraw, Data: json.RawMessage(`{"id":"a1"}`)})
 	say("a2", "a whole answer")
 	b.Sync()
 	if got := sketch(b.Turns); got != "user(hi) reasoning(half an ans) answer(a whole answer)" {

@@ -1,4 +1,4 @@
-package runs
+package runevent
 
 import (
 	"encoding/binary"
@@ -9,14 +9,14 @@ import (
 	"fawn/agent"
 )
 
-// unfolder reads a folded row back. load fetches the body of a stored message.
+// unfolder reads a folded row back.
 type unfolder struct {
 	load func(row int64) ([]byte, error)
 
 	data    []byte
 	rows    []int64
 	bodies  map[int64]*body
-	decoder decoder
+	decoder Decoder
 	stored  map[int]*body // by slot
 	cur     int
 	at      map[[3]int]int  // bytes used of (code, slot, call)
@@ -33,8 +33,9 @@ type body struct {
 	args  []string // of the calls
 }
 
-// unfold reads a folded row, numbering events from seq.
-func unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Event, error) {
+// Unfold reads a folded row, numbering events from seq. load fetches the body of a
+// stored message. Errors: ErrDamaged, and what load returns.
+func Unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Event, error) {
 	u := &unfolder{load: load, data: data, bodies: map[int64]*body{}, stored: map[int]*body{}, cur: -1,
 		at: map[[3]int]int{}, used: map[[3]int]bool{}}
 	if err := u.readRows(); err != nil {
@@ -49,7 +50,7 @@ func unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Eve
 		if ev.Kind == 0 {
 			continue
 		}
-		ev.Seq, ev.To = seq, seq+ev.width()-1
+		ev.Seq, ev.To = seq, seq+ev.Width()-1
 		out = append(out, ev)
 		seq = ev.To + 1
 	}
@@ -60,7 +61,7 @@ func unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Eve
 func (u *unfolder) number() (int, error) {
 	v, n := binary.Uvarint(u.data)
 	if n <= 0 || v > math.MaxInt32 {
-		return 0, fmt.Errorf("%w: number", errFrame)
+		return 0, fmt.Errorf("%w: number", ErrDamaged)
 	}
 	u.data = u.data[n:]
 	return int(v), nil
@@ -76,7 +77,7 @@ func (u *unfolder) bytes() ([]byte, error) {
 
 func (u *unfolder) take(n int) ([]byte, error) {
 	if n > len(u.data) {
-		return nil, fmt.Errorf("%w: past the end", errFrame)
+		return nil, fmt.Errorf("%w: past the end", ErrDamaged)
 	}
 	out := u.data[:n:n]
 	u.data = u.data[n:]
@@ -96,7 +97,8 @@ func (u *unfolder) record() (Event, error) {
 		if err != nil {
 			return Event{}, err
 		}
-		return u.decoder.frame(frame)
+		ev, _, err := u.decoder.Decode(frame)
+		return ev, err
 	case foldSelect:
 		u.cur = n
 		return Event{}, nil
@@ -126,13 +128,13 @@ func (u *unfolder) record() (Event, error) {
 	case foldTold:
 		return u.told(n)
 	}
-	return Event{}, fmt.Errorf("%w: record %d", errFrame, head&15)
+	return Event{}, fmt.Errorf("%w: record %d", ErrDamaged, head&15)
 }
 
 // row is the message at a place of the list of rows.
 func (u *unfolder) row(place int) (*body, error) {
 	if place >= len(u.rows) {
-		return nil, fmt.Errorf("%w: row %d of %d", errFrame, place, len(u.rows))
+		return nil, fmt.Errorf("%w: row %d of %d", ErrDamaged, place, len(u.rows))
 	}
 	n := u.rows[place]
 	if b := u.bodies[n]; b != nil {
@@ -144,7 +146,7 @@ func (u *unfolder) row(place int) (*body, error) {
 	}
 	msg, err := agent.ParseMessage(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: message %d: %v", errFrame, n, err)
+		return nil, fmt.Errorf("%w: message %d: %v", ErrDamaged, n, err)
 	}
 	b := &body{raw: raw, msg: msg, texts: messageTexts(msg)}
 	for _, c := range msg.ToolCalls {
@@ -166,7 +168,7 @@ func (u *unfolder) body(row int64) ([]byte, error) {
 func (u *unfolder) once(code, a, b int) error {
 	key := [3]int{code, a, b}
 	if u.used[key] {
-		return fmt.Errorf("%w: reference twice", errFrame)
+		return fmt.Errorf("%w: reference twice", ErrDamaged)
 	}
 	u.used[key] = true
 	return nil
@@ -191,7 +193,7 @@ func (u *unfolder) open(slot int) (Event, error) {
 func (u *unfolder) slot() (*body, *Msg, error) {
 	b, m := u.stored[u.cur], u.decoder.slots[u.cur]
 	if b == nil || m == nil {
-		return nil, nil, fmt.Errorf("%w: slot %d was never opened", errFrame, u.cur)
+		return nil, nil, fmt.Errorf("%w: slot %d was never opened", ErrDamaged, u.cur)
 	}
 	return b, m, nil
 }
@@ -200,7 +202,7 @@ func (u *unfolder) slot() (*body, *Msg, error) {
 func (u *unfolder) cut(key [3]int, text string, n int) (string, error) {
 	from := u.at[key]
 	if n > len(text)-from {
-		return "", fmt.Errorf("%w: text past the message", errFrame)
+		return "", fmt.Errorf("%w: text past the message", ErrDamaged)
 	}
 	u.at[key] = from + n
 	return text[from : from+n], nil
@@ -234,7 +236,7 @@ func (u *unfolder) call(n int) (Event, error) {
 	}
 	at, first := which>>1, which&1 == 1
 	if at >= len(b.msg.ToolCalls) {
-		return Event{}, fmt.Errorf("%w: call %d of %d", errFrame, at, len(b.msg.ToolCalls))
+		return Event{}, fmt.Errorf("%w: call %d of %d", ErrDamaged, at, len(b.msg.ToolCalls))
 	}
 	c := b.msg.ToolCalls[at]
 	d := agent.CallDelta{Index: index}
@@ -261,7 +263,7 @@ func (u *unfolder) start(call int) (Event, error) {
 		return Event{}, err
 	}
 	if call >= len(b.msg.ToolCalls) {
-		return Event{}, fmt.Errorf("%w: call %d of %d", errFrame, call, len(b.msg.ToolCalls))
+		return Event{}, fmt.Errorf("%w: call %d of %d", ErrDamaged, call, len(b.msg.ToolCalls))
 	}
 	if err := u.once(foldStart, place, call); err != nil {
 		return Event{}, err
@@ -295,7 +297,7 @@ func (u *unfolder) end(place int) (Event, error) {
 	}
 	data, err := endOf(b.raw, flags, patch, hidden)
 	if err != nil {
-		return Event{}, fmt.Errorf("%w: %v", errFrame, err)
+		return Event{}, fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
 	return Event{Kind: KindToolResult, NS: u.ns, Data: data}, nil
 }

@@ -1,4 +1,4 @@
-package runs
+package runevent
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"fawn/agent"
 )
 
-// encodeToolEnd is the stored form of a finished tool call.
-func encodeToolEnd(ev agent.Event) ([]byte, error) {
+// EncodeToolEnd is the stored form of a finished tool call: a [ToolEnd].
+func EncodeToolEnd(ev agent.Event) ([]byte, error) {
 	msg, err := agent.Encode(ev.Result.Message(ev.Message, ev.Call))
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func hiddenFields(p *agent.State) (json.RawMessage, error) {
 	return agent.Encode(out)
 }
 
-// result reads a stored tool end back, for a run that goes on after a crash.
-func (t ToolEnd) result() (agent.Result, error) {
+// Result reads a stored tool end back, for a run that goes on after a crash.
+func (t ToolEnd) Result() (agent.Result, error) {
 	m, err := agent.ParseMessage(t.Message)
 	if err != nil {
 		return agent.Result{}, err

@@ -1,9 +1,10 @@
-package runs
+package runevent
 
 import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -45,21 +46,28 @@ const (
 	endHidden
 )
 
-// storedMessage is a message and the row it is stored in.
-type storedMessage struct {
-	row int64
-	msg *agent.Message
+// Stored is a message and the row it is stored in.
+type Stored struct {
+	Row     int64
+	Message *agent.Message
+}
+
+// Known are the messages of rows that the frames of a step may refer to.
+type Known struct {
+	Streamed map[int]Stored    // by slot: messages this step stores
+	Caller   Stored            // whose calls the step runs; row 0 when there is none
+	Results  map[string]Stored // by id: tool messages this step stores
 }
 
 // folder packs the frames of one step.
 type folder struct {
-	streamed map[int]storedMessage    // by slot: messages this step stores
-	caller   storedMessage            // whose calls the step runs; row 0 when there is none
-	results  map[string]storedMessage // by namespace and id: tool messages this step stores
-	callers  map[string]storedMessage // by namespace and id of a call: messages of children
-	bodies   [][]byte                 // of the children's messages
-	byID     map[string]int           // which of bodies is the newest of an id
-	told     int                      // of bodies, those whose step was written
+	streamed map[int]Stored    // by slot: messages this step stores, and those of children
+	caller   Stored            // whose calls the step runs; row 0 when there is none
+	results  map[string]Stored // by namespace and id: tool messages
+	callers  map[string]Stored // by namespace and id of a call: messages of children
+	bodies   [][]byte          // of the children's messages
+	byID     map[string]int    // which of bodies is the newest of an id
+	told     int               // of bodies, those whose step was written
 
 	rows  []int64
 	place map[int64]int
@@ -77,10 +85,19 @@ type openSlot struct {
 	calls           map[int]int
 }
 
-// fold packs frames. Every reference is checked to give the same bytes again; a frame that
-// no stored message repeats is kept whole.
+// Fold packs the frames of one step. Every reference is checked to give the same bytes again; a
+// frame that no stored message repeats is kept whole.
+func Fold(frames [][]byte, known Known) []byte {
+	f := folder{streamed: map[int]Stored{}, caller: known.Caller, results: map[string]Stored{},
+		callers: map[string]Stored{}, place: map[int64]int{}, used: map[[3]int]bool{}, slots: map[int]*openSlot{}, cur: -1}
+	maps.Copy(f.streamed, known.Streamed)
+	for id, m := range known.Results {
+		f.results["\n"+id] = m
+	}
+	return f.fold(frames)
+}
+
 func (f *folder) fold(frames [][]byte) []byte {
-	f.place, f.used, f.slots, f.cur = map[int64]int{}, map[[3]int]bool{}, map[int]*openSlot{}, -1
 	f.inline(frames)
 	sums := sumDeltas(frames)
 	for _, frame := range frames {
@@ -149,21 +166,21 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 	if json.Unmarshal(p.payload, &told) != nil {
 		return false
 	}
-	plain, err := agent.Encode(Msg{ID: m.msg.ID, NS: told.NS})
-	if err != nil || !bytes.Equal(plain, p.payload) || !sound(m.msg.ID) {
+	plain, err := agent.Encode(Msg{ID: m.Message.ID, NS: told.NS})
+	if err != nil || !bytes.Equal(plain, p.payload) || !sound(m.Message.ID) {
 		return false
 	}
-	s := &openSlot{msg: m.msg, calls: map[int]int{}}
+	s := &openSlot{msg: m.Message, calls: map[int]int{}}
 	if d := sums[p.slot]; d != nil {
-		stored := messageTexts(m.msg)
+		stored := messageTexts(m.Message)
 		s.text = d.text.String() == stored[0] && sound(stored[0])
 		s.reasoning = d.reasoning.String() == stored[1] && sound(stored[1])
-		d.match(m.msg, s.calls)
+		d.match(m.Message, s.calls)
 	}
 	f.within(told.NS)
 	f.slots[p.slot], f.cur = s, p.slot
 	f.record(foldOpen, uint64(p.slot))
-	f.number(f.rowPlace(m.row))
+	f.number(f.rowPlace(m.Row))
 	return true
 }
 
@@ -242,17 +259,16 @@ func (f *folder) shortStart(p parts) bool {
 		}
 		caller = f.callers[p.ns+"\n"+c.ID]
 	}
-	if caller.row == 0 {
+	if caller.Row == 0 {
 		return false
 	}
-	for i, c := range caller.msg.ToolCalls {
-		key := [3]int{foldStart, int(caller.row), i}
-		again, err := agent.Encode(c)
-		if err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
+	for i, c := range caller.Message.ToolCalls {
+		key := [3]int{foldStart, int(caller.Row), i}
+		if again, err := agent.Encode(c); err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
 			f.used[key] = true
 			f.within(p.ns)
 			f.record(foldStart, uint64(i))
-			f.number(f.rowPlace(caller.row))
+			f.number(f.rowPlace(caller.Row))
 			return true
 		}
 	}
@@ -271,7 +287,7 @@ func (f *folder) shortEnd(p parts) bool {
 	if !ok {
 		return false
 	}
-	body, err := agent.Encode(stored.msg)
+	body, err := agent.Encode(stored.Message)
 	if err != nil {
 		return false
 	}
@@ -288,7 +304,7 @@ func (f *folder) shortEnd(p parts) bool {
 	if again, err := endOf(body, flags, t.Patch, t.Hidden); err != nil || !bytes.Equal(again, p.payload) {
 		return false
 	}
-	place := f.rowPlace(stored.row)
+	place := f.rowPlace(stored.Row)
 	if f.used[[3]int{foldEnd, place}] {
 		return false
 	}

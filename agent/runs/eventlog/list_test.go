@@ -1,4 +1,4 @@
-package runs
+package eventlog
 
 import (
 	"reflect"
@@ -7,30 +7,31 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fawn/agent/runs/runevent"
 )
 
 // TestAnEventListIsASlice: it has the events a slice would have, and what a reader got stays
 // as it was.
 func TestAnEventListIsASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var l eventList
-		var want, held, copied []Event
+		var l list
+		var want, held, copied []runevent.Event
 		next := int64(1)
-		same := func(a, b []Event) bool {
-			return slices.EqualFunc(a, b, func(x, y Event) bool { return reflect.DeepEqual(x, y) })
+		same := func(a, b []runevent.Event) bool {
+			return slices.EqualFunc(a, b, func(x, y runevent.Event) bool { return reflect.DeepEqual(x, y) })
 		}
-		msg := &Msg{ID: "m"}
+		msg := &runevent.Msg{ID: "m"}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				texts, alike := rapid.Bool().Draw(t, "texts"), rapid.Bool().Draw(t, "alike")
 				for range rapid.IntRange(1, 4*eventBlock).Draw(t, "events") {
-					ev := Event{Seq: next, To: next + int64(next%3)}
+					ev := runevent.Event{Seq: next, To: next + int64(next%3)}
 					if texts {
-						ev = Event{Seq: next, To: next, Kind: KindText, Msg: msg,
-							Text: strings.Repeat("é", int(next%5))}
+						ev = runevent.Event{Seq: next, To: next, Kind: runevent.KindText, Msg: msg, Text: strings.Repeat("é", int(next%5))}
 					}
 					if texts && !alike && next%100 == 0 {
-						ev.Kind, ev.Msg = KindReasoning, &Msg{ID: "n"}
+						ev.Kind, ev.Msg = runevent.KindReasoning, &runevent.Msg{ID: "n"}
 					}
 					next = ev.To + 1
 					l.add(ev)
@@ -40,7 +41,7 @@ func TestAnEventListIsASlice(t *testing.T) {
 			"drop the oldest": func(t *rapid.T) {
 				n := rapid.IntRange(0, len(want)+1).Draw(t, "n")
 				left := n
-				l.dropWhile(func(*Event) bool { left--; return left >= 0 })
+				l.dropWhile(func(*runevent.Event) bool { left--; return left >= 0 })
 				want = slices.Clone(want[min(n, len(want)):])
 			},
 			"drop the last": func(t *rapid.T) {
@@ -51,7 +52,7 @@ func TestAnEventListIsASlice(t *testing.T) {
 				held, copied = nil, nil // nobody reads what may still be taken back
 			},
 			"read": func(t *rapid.T) {
-				var got []Event
+				var got []runevent.Event
 				cursor := rapid.Int64Range(0, next).Draw(t, "cursor")
 				for after := cursor; ; after = got[len(got)-1].To {
 					more := l.after(after)
@@ -61,7 +62,7 @@ func TestAnEventListIsASlice(t *testing.T) {
 					got, held = append(got, more...), more[:len(more):len(more)]
 				}
 				copied = slices.Clone(held)
-				from := slices.IndexFunc(want, func(ev Event) bool { return ev.To > cursor })
+				from := slices.IndexFunc(want, func(ev runevent.Event) bool { return ev.To > cursor })
 				if from < 0 {
 					from = len(want)
 				}
@@ -87,10 +88,10 @@ func TestAnEventListIsASlice(t *testing.T) {
 
 // TestALongTextTakesLittleMemory: a piece of a long answer takes a fraction of an event.
 func TestALongTextTakesLittleMemory(t *testing.T) {
-	var l eventList
-	msg := &Msg{ID: "m"}
+	var l list
+	msg := &runevent.Msg{ID: "m"}
 	for i := range int64(100 * eventBlock) {
-		l.add(Event{Seq: i + 1, To: i + 1, Kind: KindText, Msg: msg, Text: "word "})
+		l.add(runevent.Event{Seq: i + 1, To: i + 1, Kind: runevent.KindText, Msg: msg, Text: "word "})
 	}
 	for i, b := range l.blocks[:len(l.blocks)-2] {
 		if b.text == nil || b.open != nil {
@@ -99,7 +100,7 @@ func TestALongTextTakesLittleMemory(t *testing.T) {
 	}
 }
 
-func (l *eventList) all() (list []Event) {
+func (l *list) all() (list []runevent.Event) {
 	for _, b := range l.blocks {
 		list = append(list, b.events()...)
 	}

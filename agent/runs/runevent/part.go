@@ -1,4 +1,4 @@
-package runs
+package runevent
 
 // Part is a frame that a step can expand to, in wire order behind its whole messages.
 type Part int
@@ -16,15 +16,15 @@ const (
 	PartTaskDebug
 )
 
-// stepFrames is how many parts a step has.
-const stepFrames = int64(PartTaskDebug) + 1
+// Numbers that events cover.
+const (
+	StepFrames = int64(PartTaskDebug) + 1 // the parts of a step
+	HaltFrames = 2                        // of a halt: updates and values
 
-// Numbers behind its own that the meta event of a run without input covers: the state it
-// goes on from, the task it starts with, and that for debuggers.
-const metaFrames = 3
-
-// haltFrames are those of a halt: updates and values.
-const haltFrames = 2
+	// MetaFrames come behind the own number of the meta event of a run without input: the state it
+	// goes on from, the task it starts with, and that for debuggers.
+	MetaFrames = 3
+)
 
 // PartSeq is the cursor of a part of a step.
 func (e Event) PartSeq(p Part) int64 {
@@ -42,3 +42,17 @@ func (e Event) UpdatesSeq() int64 { return e.PartSeq(PartUpdates) }
 
 // ValuesSeq is the cursor of the step's values frame.
 func (e Event) ValuesSeq() int64 { return e.PartSeq(PartValues) }
+
+// Width is how many numbers a frame's event covers.
+func (e Event) Width() int64 {
+	if e.Step == nil {
+		return 1
+	}
+	n := StepFrames
+	for _, whole := range e.Step.Whole {
+		if whole {
+			n++
+		}
+	}
+	return n
+}

@@ -1,38 +1,40 @@
-package runs
+package eventlog
 
 import (
 	"slices"
 	"sort"
+
+	"fawn/agent/runs/runevent"
 )
 
 // eventBlock is how many events a block holds.
 const eventBlock = 64
 
-// eventList is an ascending list of events in blocks: a long answer never has all its events
+// list is an ascending list of events in blocks: a long answer never has all its events
 // copied to make room for one more, and what is dropped is let go of. Slices of it that readers
 // hold do not change.
 //
 // Nearly all events are small pieces of one text, of which few readers want any but the newest. Such
 // a block is packed once the one behind it is full: a piece takes what its text does and 2 bytes
 // instead of some 110.
-type eventList struct {
+type list struct {
 	blocks []block // none is empty
 }
 
 // block is a part of the list, open or packed.
 type block struct {
-	open []Event
+	open []runevent.Event
 	text *texts
 }
 
 // texts are pieces of one message's text, or of its reasoning, with numbers that follow each other.
 type texts struct {
-	first Event // without its text
+	first runevent.Event // without its text
 	text  string
 	ends  [eventBlock]uint16 // where each piece ends in text
 }
 
-func (l *eventList) add(ev Event) {
+func (l *list) add(ev runevent.Event) {
 	n := len(l.blocks)
 	if n == 0 {
 		l.blocks = append(l.blocks, block{}) // grows as it must: most runs are short
@@ -40,14 +42,14 @@ func (l *eventList) add(ev Event) {
 		if n > 1 {
 			l.blocks[n-2].pack()
 		}
-		l.blocks = append(l.blocks, block{open: make([]Event, 0, eventBlock)})
+		l.blocks = append(l.blocks, block{open: make([]runevent.Event, 0, eventBlock)})
 	}
 	end := &l.blocks[len(l.blocks)-1]
 	end.open = append(end.open, ev)
 }
 
 // last is nil when there are none.
-func (l *eventList) last() *Event {
+func (l *list) last() *runevent.Event {
 	if len(l.blocks) == 0 {
 		return nil
 	}
@@ -55,7 +57,7 @@ func (l *eventList) last() *Event {
 	return &end[len(end)-1]
 }
 
-func (l *eventList) dropLast() {
+func (l *list) dropLast() {
 	n := len(l.blocks) - 1
 	if end := l.blocks[n].events(); len(end) > 1 {
 		l.blocks[n] = block{open: end[:len(end)-1]}
@@ -65,7 +67,7 @@ func (l *eventList) dropLast() {
 }
 
 // dropWhile drops the oldest events for which f says so.
-func (l *eventList) dropWhile(f func(*Event) bool) {
+func (l *list) dropWhile(f func(*runevent.Event) bool) {
 	for len(l.blocks) > 0 {
 		first, n := l.blocks[0].events(), 0
 		for n < len(first) && f(&first[n]) {
@@ -82,7 +84,7 @@ func (l *eventList) dropWhile(f func(*Event) bool) {
 }
 
 // after returns the events past seq that are in one block; none when there are none at all.
-func (l *eventList) after(seq int64) []Event {
+func (l *list) after(seq int64) []runevent.Event {
 	at := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].to() > seq })
 	if at == len(l.blocks) {
 		return nil
@@ -100,11 +102,11 @@ func (b *block) to() int64 {
 }
 
 // events are those of the block. They are made anew when it is packed.
-func (b *block) events() []Event {
+func (b *block) events() []runevent.Event {
 	if b.text == nil {
 		return b.open
 	}
-	out, from := make([]Event, eventBlock), uint16(0)
+	out, from := make([]runevent.Event, eventBlock), uint16(0)
 	for i, to := range b.text.ends {
 		ev := b.text.first
 		ev.Seq += int64(i)
@@ -124,9 +126,9 @@ func (b *block) pack() {
 	first.Text = ""
 	for i, ev := range b.open {
 		size += len(ev.Text)
-		if (ev.Kind != KindText && ev.Kind != KindReasoning) || ev.Kind != first.Kind || ev.Msg != first.Msg ||
-			ev.NS != first.NS || ev.Seq != first.Seq+int64(i) || ev.To != ev.Seq || ev.Data != nil || ev.Step != nil ||
-			size > 1<<16-1 {
+		if (ev.Kind != runevent.KindText && ev.Kind != runevent.KindReasoning) ||
+			ev.Kind != first.Kind || ev.Msg != first.Msg || ev.NS != first.NS ||
+			ev.Seq != first.Seq+int64(i) || ev.To != ev.Seq || ev.Data != nil || ev.Step != nil || size > 1<<16-1 {
 			return
 		}
 	}

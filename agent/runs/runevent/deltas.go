@@ -1,4 +1,4 @@
-package runs
+package runevent
 
 import (
 	"encoding/json"

@@ -1,8 +1,10 @@
-package runs
+package runevent
 
 import (
 	"encoding/json"
+	"strings"
 
+	"fawn/agent"
 	"fawn/store"
 )
 
@@ -102,23 +104,29 @@ type End struct {
 	StopReason string `json:"stop_reason,omitempty"`
 }
 
-// Statuses of a run.
-const (
-	Pending     = "pending"
-	Running     = "running"
-	Success     = "success"
-	Failed      = "error"
-	Timeout     = "timeout"
-	Interrupted = "interrupted"
-)
+// Withdrawal says that a message which streamed is void: its run was cut off and goes on
+// with another one.
+type Withdrawal struct {
+	ID string `json:"id"`
+	NS string `json:"ns,omitempty"` // of a child's message
+}
 
-// Done tells whether a run with this status has ended.
-func Done(status string) bool { return status != Pending && status != Running }
+// Withdrawn is the id of the message a [KindWithdraw] event takes back.
+func Withdrawn(ev Event) string {
+	var w Withdrawal
+	if json.Unmarshal(ev.Data, &w) != nil {
+		return ""
+	}
+	return w.ID
+}
 
-// Statuses of a thread.
-const (
-	Idle              = "idle"
-	Busy              = "busy"
-	ThreadInterrupted = "interrupted"
-	ThreadError       = "error"
-)
+// EndsRun tells whether an event is the result of a tool after which nothing comes.
+func EndsRun(ev Event) bool {
+	var t ToolEnd
+	return ev.Kind == KindToolResult && ev.NS == "" && json.Unmarshal(ev.Data, &t) == nil && t.End
+}
+
+// Below is the namespace of a call inside another namespace.
+func Below(ns, call string) string {
+	return strings.TrimPrefix(ns+"|"+agent.NodeTools+":"+call, "|")
+}

@@ -1,19 +1,21 @@
-package runs
+package eventlog
 
 import (
 	"context"
 	"sort"
 	"sync"
+
+	"fawn/agent/runs/runevent"
 )
 
-// logMemory is how many bytes of stored events a live run keeps in memory for its readers.
-const logMemory = 4 << 20
+// Memory is how many bytes of stored events a live run keeps in memory for its readers.
+const Memory = 4 << 20
 
 // Log is the memory of a live run: events with a durable mark. Readers hold cursors, so
 // a slow one costs nothing and loses nothing.
 type Log struct {
 	mu      sync.Mutex
-	events  eventList
+	events  list
 	dropped int64 // greatest To no longer in memory
 	folded  int64 // greatest To that is in stored rows
 	durable int64
@@ -23,32 +25,33 @@ type Log struct {
 	waiting bool
 }
 
-func newLog(after int64) *Log {
+// New makes a log for events behind a number.
+func New(after int64) *Log {
 	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
 }
 
-// add appends an event which is not durable yet.
-func (l *Log) add(ev Event) {
+// Add appends an event which is not durable yet.
+func (l *Log) Add(ev runevent.Event) {
 	l.mu.Lock()
 	l.events.add(ev)
 	l.bytes += eventSize(ev)
-	l.ended = l.ended || ev.Kind == KindEnd
+	l.ended = l.ended || ev.Kind == runevent.KindEnd
 	l.mu.Unlock()
 }
 
-// retract takes events from seq on back, which were never stored.
-func (l *Log) retract(seq int64) {
+// Retract takes events from seq on back, which were never stored.
+func (l *Log) Retract(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ev := l.events.last(); ev != nil && ev.Seq >= seq; ev = l.events.last() {
 		l.bytes -= eventSize(*ev)
-		l.ended = l.ended && ev.Kind != KindEnd
+		l.ended = l.ended && ev.Kind != runevent.KindEnd
 		l.events.dropLast()
 	}
 }
 
-// mark makes everything up to seq visible. It is called by the store's writer.
-func (l *Log) mark(seq int64) {
+// Mark makes everything up to seq visible. It is called by the store's writer.
+func (l *Log) Mark(seq int64) {
 	l.mu.Lock()
 	if seq > l.durable {
 		l.durable = seq
@@ -60,22 +63,29 @@ func (l *Log) mark(seq int64) {
 	l.mu.Unlock()
 }
 
-// over says whether readers can see the end of the run.
-func (l *Log) over() bool {
+// Over says whether readers can see the end of the run.
+func (l *Log) Over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.events.last()
 	return l.ended && (last == nil || last.To <= l.durable)
 }
 
-// fold says that events up to seq are in stored rows, and drops the oldest ones past the
+// Dropped is the greatest number of an event that is in stored rows only, 0 when there is none.
+func (l *Log) Dropped() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropped
+}
+
+// Fold says that events up to seq are in stored rows, and drops the oldest ones past the
 // memory bound.
-func (l *Log) fold(seq int64) {
+func (l *Log) Fold(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.folded = max(l.folded, seq)
-	l.events.dropWhile(func(ev *Event) bool {
-		if l.bytes <= logMemory || ev.To > l.folded {
+	l.events.dropWhile(func(ev *runevent.Event) bool {
+		if l.bytes <= Memory || ev.To > l.folded {
 			return false
 		}
 		l.bytes -= eventSize(*ev)
@@ -86,7 +96,7 @@ func (l *Log) fold(seq int64) {
 
 // next returns durable events past after. When they are no longer in memory, stored is the
 // cursor up to which the caller reads rows. ended is true past the terminal event.
-func (l *Log) next(ctx context.Context, after int64) (evs []Event, stored int64, ended bool, err error) {
+func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stored int64, ended bool, err error) {
 	for {
 		evs, stored, ended, wake := l.take(after, true)
 		if wake == nil {
@@ -102,7 +112,7 @@ func (l *Log) next(ctx context.Context, after int64) (evs []Event, stored int64,
 
 // take is next without waiting: while there is nothing past after, it returns only what
 // is closed when there may be more. wait says that the caller will wait for it.
-func (l *Log) take(after int64, wait bool) (evs []Event, stored int64, ended bool, wake <-chan struct{}) {
+func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, ended bool, wake <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if after < l.dropped {
@@ -119,7 +129,7 @@ func (l *Log) take(after int64, wait bool) (evs []Event, stored int64, ended boo
 	return nil, 0, false, l.wake
 }
 
-func eventSize(ev Event) int {
+func eventSize(ev runevent.Event) int {
 	n := 96 + len(ev.Text) + len(ev.Data)
 	if ev.Step != nil {
 		for _, m := range ev.Step.Messages {
@@ -132,9 +142,9 @@ func eventSize(ev Event) int {
 	return n
 }
 
-// abandon lets readers go when a run ended without a stored terminal event. They still
+// Abandon lets readers go when a run ended without a stored terminal event. They still
 // get what is stored.
-func (l *Log) abandon() {
+func (l *Log) Abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ev := l.events.last(); ev != nil && ev.To > l.durable; ev = l.events.last() {

@@ -1,0 +1,143 @@
+package eventlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"fawn/agent/runs/runevent"
+	"fawn/store"
+)
+
+// ReadBytes bounds one read of stored rows.
+const ReadBytes = 1 << 20
+
+// Reader follows one run from any cursor: stored rows first, the live log after. It
+// belongs to one goroutine; closing it is not needed.
+type Reader struct {
+	db  *store.DB
+	run store.Run
+	log *Log // nil when the run had ended
+}
+
+// NewReader opens a run for reading, with its live log if it has one: else it has ended.
+func NewReader(db *store.DB, run store.Run, log *Log) *Reader {
+	return &Reader{db: db, run: run, log: log}
+}
+
+// Run is the run's row as it was when the reader was opened.
+func (r *Reader) Run() store.Run { return r.run }
+
+// Next returns the events past cursor after, blocking until there are some. It returns
+// nil, nil once the terminal event is behind the cursor. A cursor before the run (0, -1)
+// means from its first event.
+func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error) {
+	after = max(after, 0)
+	if r.log == nil {
+		if r.run.LastSeq == 0 { // ended before it began
+			return nil, nil
+		}
+		return r.stored(ctx, max(after, r.run.FirstSeq-1), r.run.LastSeq)
+	}
+	evs, until, ended, err := r.log.next(ctx, after)
+	switch {
+	case err != nil || ended:
+		return nil, err
+	case len(evs) > 0:
+		return evs, nil
+	}
+	return r.dropped(ctx, after, until)
+}
+
+// Ready is Next without waiting: an empty list means that there is nothing past the cursor
+// yet, or never will be. Call it until then to read everything stored so far.
+func (r *Reader) Ready(ctx context.Context, after int64) ([]runevent.Event, error) {
+	if r.log == nil {
+		return r.Next(ctx, after)
+	}
+	after = max(after, 0)
+	evs, until, ended, wake := r.log.take(after, false)
+	if len(evs) > 0 || ended || wake != nil {
+		return evs, nil
+	}
+	return r.dropped(ctx, after, until)
+}
+
+// Step finds the run's last step that lies whole at or before a cursor, and its last number:
+// where a reader starts that needs to know what the open step is about. Messages and fields
+// are not filled in. Without such a step the number is 0, before the run.
+func (r *Reader) Step(ctx context.Context, after int64) (step runevent.StepData, to int64, err error) {
+	if after <= 0 {
+		return step, 0, nil
+	}
+	if r.log == nil { // behind its end are other runs
+		after = min(after, r.run.LastSeq)
+	}
+	err = r.db.EventsBack(ctx, r.run.ThreadID, after, func(row store.Event) (bool, error) {
+		if row.Run != r.run.ID {
+			return false, nil
+		}
+		if row.Kind != RowStep {
+			return true, nil
+		}
+		var s StepRow
+		if err := json.NewDecoder(bytes.NewReader(row.Data)).Decode(&s); err != nil {
+			return false, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
+		}
+		step, to = s.StepData, row.To
+		return false, nil
+	})
+	return step, to, err
+}
+
+// dropped reads what a live run has stored and no longer holds in memory.
+func (r *Reader) dropped(ctx context.Context, after, until int64) ([]runevent.Event, error) {
+	first, err := r.firstSeq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.stored(ctx, max(after, first-1), until)
+}
+
+// firstSeq is the number of the run's first event; a live run's row learns it late.
+func (r *Reader) firstSeq(ctx context.Context) (int64, error) {
+	if r.run.FirstSeq == 0 {
+		run, err := r.db.Run(ctx, r.run.ID)
+		if err != nil {
+			return 0, err
+		}
+		r.run = run
+	}
+	return r.run.FirstSeq, nil
+}
+
+// stored reads rows past after. It never returns an empty list without an error unless
+// there are no rows left.
+func (r *Reader) stored(ctx context.Context, after, until int64) ([]runevent.Event, error) {
+	if after >= until {
+		return nil, nil
+	}
+	rows, err := r.db.Events(ctx, r.run.ThreadID, after, until, ReadBytes)
+	if err != nil {
+		return nil, err
+	}
+	var out []runevent.Event
+	size := 0
+	for _, row := range rows {
+		if size > ReadBytes { // rows refer to bodies much longer than they are
+			break
+		}
+		evs, err := Expand(ctx, r.db, row)
+		if err != nil {
+			return nil, fmt.Errorf("event %d of thread %s: %w", row.Seq, row.Thread, err)
+		}
+		for _, ev := range evs {
+			if ev.To > after {
+				out = append(out, ev)
+				size += eventSize(ev)
+			}
+		}
+	}
+	return out, nil
+}
