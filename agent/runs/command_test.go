@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -52,7 +53,7 @@ func (s suite) ResumeAnswersTheOpenQuestion(t *testing.T) {
 				t.Fatalf("next %v, thread %s", head.Next, w.status(t, "t1"))
 			}
 			asked := w.state(t, "t1", "").Messages
-			id := runs.InterruptID(asked[len(asked)-1])
+			id := request.InterruptID(asked[len(asked)-1])
 			run := w.command(t, "t1", `{"resume":`+strings.ReplaceAll(c.resume, "INTERRUPT", id)+`}`)
 			w.end(t, run, runs.Success)
 			if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__) msg text(It ) text(is.) finish step(model) end" {
@@ -78,12 +79,12 @@ func (s suite) ResumeWithoutItsQuestionRunsNothing(t *testing.T) {
 	w.end(t, w.start(t, "t1", "paint it"), runs.Success)
 	other := `{"resume":{"` + strings.Repeat("0", 32) + `":"red"}}`
 	asked := w.state(t, "t1", "").Messages
-	var unasked *runs.InterruptError
+	var unasked *request.InterruptError
 	for _, thread := range []string{"t1", "none"} {
 		_, err := w.m.Start(t.Context(), runs.Request{Thread: thread, Command: json.RawMessage(other)})
 		if !errors.As(err, &unasked) {
 			t.Errorf("an answer to another question: %v", err)
-		} else if open := unasked.Open; thread == "t1" && !slices.Equal(open, []string{runs.InterruptID(asked[len(asked)-1])}) {
+		} else if open := unasked.Open; thread == "t1" && !slices.Equal(open, []string{request.InterruptID(asked[len(asked)-1])}) {
 			t.Errorf("open: %q", open)
 		}
 	}
@@ -197,7 +198,7 @@ func (s suite) CommandsThatCannotBeCarriedOut(t *testing.T) {
 
 func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 	w := s.open(t, t.TempDir(), toolAgent())
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: runs.Strings{"tools"}})
+	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: request.Strings{"tools"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 	if !slices.Equal(allLines(again), allLines(evs)) {
 		t.Errorf("after a restart:\n%v\n%v", allLines(again), allLines(evs))
 	}
-	on := w.goOn(t, runs.Request{Thread: "t1", InterruptBefore: runs.Strings{"tools"}})
+	on := w.goOn(t, runs.Request{Thread: "t1", InterruptBefore: request.Strings{"tools"}})
 	w.end(t, on, runs.Success)
 	if got := shape(w.read(t, on.ID, 0)); got != "meta start result step(tools) msg text(All ) text(good.) finish step(model) end" {
 		t.Errorf("events: %s", got)
@@ -245,7 +246,7 @@ func (s suite) ATitleDoesNotMoveTheThread(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	title := runs.Update{Values: json.RawMessage(`{"title":"T"}`)}
 	w.end(t, w.command(t, "t1", `{"update":{"messages":["never answered"]},"goto":"__end__"}`), runs.Success)
-	held, err := w.m.Start(t.Context(), runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: runs.Strings{"*"}})
+	held, err := w.m.Start(t.Context(), runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: request.Strings{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,20 +10,9 @@ import (
 	"fawn/store"
 )
 
-// MaxDelay bounds how long a run may wait before it starts.
-const MaxDelay = 366 * 24 * time.Hour
-
-// delay is how long after its creation the run is to start.
-func (r *Request) delay() (time.Duration, error) {
-	if r.AfterSeconds < 0 || r.AfterSeconds > MaxDelay.Seconds() {
-		return 0, fmt.Errorf("%w: after_seconds: want 0 to %.0f, got %v", ErrInput, MaxDelay.Seconds(), r.AfterSeconds)
-	}
-	return time.Duration(r.AfterSeconds * float64(time.Second)), nil
-}
-
 // laterThan tells whether a run whose row is stored is still to wait.
 func laterThan(now time.Time, run store.Run, req *Request) bool {
-	wait, err := req.delay()
+	wait, err := req.Delay()
 	return err == nil && run.CreatedAt.Add(wait).After(now)
 }
 
@@ -48,7 +37,7 @@ func (m *Manager) arm(e *entry) {
 	if e.stage != stageDelayed || m.closed {
 		return
 	}
-	wait, err := e.req.delay()
+	wait, err := e.req.Delay()
 	if err != nil { // checked when the entry was made
 		wait = 0
 	}
@@ -100,7 +89,7 @@ func (m *Manager) Delayed(thread string) []Delayed {
 		if e.stage != stageDelayed || e.run.ThreadID != thread {
 			continue
 		}
-		if wait, err := e.req.delay(); err == nil {
+		if wait, err := e.req.Delay(); err == nil {
 			out = append(out, Delayed{e.run, e.run.CreatedAt.Add(wait)})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -103,7 +104,7 @@ func (s suite) DelayIsKeptAcrossARestart(t *testing.T) {
 
 func (s suite) DelaysOutsideTheirBoundsAreRefused(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
-	for _, seconds := range []float64{-1, runs.MaxDelay.Seconds() + 1} {
+	for _, seconds := range []float64{-1, request.MaxDelay.Seconds() + 1} {
 		if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", AfterSeconds: seconds}); !errors.Is(err, runs.ErrInput) {
 			t.Errorf("%v seconds: %v", seconds, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/request"
 )
 
 // drive loads, records the input and runs the agent. The recorder is nil when not even
@@ -60,7 +61,7 @@ func (d *drive) run(ctx context.Context) (err error) {
 }
 
 // begin opens the log and makes the turn. It returns the run's choices and the checkpoint it starts from.
-func (d *drive) begin(ctx context.Context) (opts *choices, head string, err error) {
+func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, err error) {
 	m, e := d.m, d.e
 	asked, state, b, failed := m.prepare(d.kept, e)
 	rec, err := m.recorder(d.kept, e.run.ThreadID, e.run.ID, e.log, b)
@@ -72,7 +73,7 @@ func (d *drive) begin(ctx context.Context) (opts *choices, head string, err erro
 	if m.watch != nil {
 		rec.watch = m.watching(e.run)
 	}
-	if rec.one = e.req.leavesOne(); rec.one {
+	if rec.one = e.req.LeavesOne(); rec.one {
 		rec.from = b.head
 	}
 	rec.plan = state.Todos
@@ -83,7 +84,7 @@ func (d *drive) begin(ctx context.Context) (opts *choices, head string, err erro
 		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
 	} else {
 		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.head, time.Now()
-		if err := rec.begin(e.run, !e.in.given); err != nil {
+		if err := rec.begin(e.run, !e.in.Given); err != nil {
 			return nil, "", err
 		}
 	}
@@ -98,7 +99,7 @@ func (d *drive) begin(ctx context.Context) (opts *choices, head string, err erro
 }
 
 // enter stores what comes before the agent: the input or a command. The run may be over with it.
-func (d *drive) enter(opts *choices, head string) (goes bool, err error) {
+func (d *drive) enter(opts *request.Choices, head string) (goes bool, err error) {
 	m, e := d.m, d.e
 	m.limitSteps(d.turn, *opts)
 	switch {
@@ -106,8 +107,8 @@ func (d *drive) enter(opts *choices, head string) (goes bool, err error) {
 		if d.out, goes = e.standOn(d.turn); !goes {
 			return false, nil
 		}
-	case e.in.given:
-		if err := d.rec.input(d.kept, d.turn, e.in.patch); err != nil {
+	case e.in.Given:
+		if err := d.rec.input(d.kept, d.turn, e.in.Patch); err != nil {
 			return false, err
 		}
 		d.out.Next = []string{agent.NodeModel}

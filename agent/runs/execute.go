@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -23,7 +24,7 @@ const patience = 10 * time.Second
 // execute drives one run from its first event to its last. It owns e.run. It returns the
 // status of the thread when nothing else is left to run.
 func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
-	ctx, ended := m.observe(e.req.traced(ctx), e.run)
+	ctx, ended := m.observe(traced(ctx, e.req.Trace), e.run)
 	defer func() { ended(e.run) }()
 	rec, outcome, err := m.drive(ctx, e)
 	return m.conclude(ctx, e, rec, outcome, err)
@@ -96,11 +97,11 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
 }
 
 // prepare reads what a run starts from.
-func (m *Manager) prepare(ctx context.Context, e *entry) (opts choices, state agent.State, b base, err error) {
-	if opts, err = e.req.options(); err != nil {
+func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, state agent.State, b base, err error) {
+	if opts, err = e.req.Choices(); err != nil {
 		return opts, state, b, err
 	}
-	from, err := e.req.base()
+	from, err := e.req.Base()
 	if e.goOn != nil {
 		from, err = m.standing(ctx, e.run)
 	}
@@ -229,12 +230,12 @@ func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, 
 }
 
 // checkpointMeta is what a run adds to the metadata of its checkpoints.
-func checkpointMeta(e *entry, opts choices) (json.RawMessage, error) {
+func checkpointMeta(e *entry, opts request.Choices) (json.RawMessage, error) {
 	meta := map[string]any{}
 	if err := json.Unmarshal(e.run.Metadata, &meta); err != nil {
 		return nil, fmt.Errorf("%w: metadata must be an object: %v", ErrInput, err)
 	}
-	maps.Copy(meta, opts.metadata)
+	maps.Copy(meta, opts.Metadata)
 	meta["assistant_id"] = e.run.AssistantID
 	return agent.Encode(meta)
 }

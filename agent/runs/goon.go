@@ -118,11 +118,7 @@ func storedEntry(run store.Run) (*entry, error) {
 		return nil, err
 	}
 	req.Thread, req.Owner = run.ThreadID, run.Owner
-	in, err := parseInput(req.Input)
-	if err != nil {
-		return nil, err
-	}
-	cmd, err := parseCommand(req.Command)
+	in, cmd, err := req.Parse()
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +156,7 @@ func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 		return out, false
 	case p.final || !runsNext(p.next):
 		t.From = []string{agent.NodeEnd}
-	case p.last != agent.NodeInput || !e.in.given: // behind its input a run begins
+	case p.last != agent.NodeInput || !e.in.Given: // behind its input a run begins
 		t.From = p.next
 	}
 	return out, true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -27,8 +28,8 @@ type write struct{ over chan struct{} }
 type entry struct {
 	run    store.Run
 	req    Request
-	in     input
-	cmd    command
+	in     request.Input
+	cmd    request.Command
 	log    *eventlog.Log
 	cancel context.CancelCauseFunc // set while running
 	stored chan struct{}           // closed once its row is stored, or never will be

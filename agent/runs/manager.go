@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -30,6 +31,9 @@ type Spec struct {
 	Options                             *agent.Options         // the builder may turn off what the model cannot do
 	Remark                              func(key, text string) // notes something in the run's metadata; may be nil
 }
+
+// Request is what [Manager.Start] takes.
+type Request = request.Request
 
 // Build makes the agent of one run from the configuration of this moment.
 type Build func(ctx context.Context, s Spec) (*agent.Agent, error)
@@ -103,7 +107,7 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	if err != nil {
 		return store.Run{}, err
 	}
-	if base, err := e.req.base(); err != nil {
+	if base, err := e.req.Base(); err != nil {
 		return store.Run{}, err
 	} else if base != "" {
 		if _, err := m.db.Checkpoint(ctx, e.req.Thread, "", base); errors.Is(err, store.ErrNotFound) {
@@ -182,37 +186,9 @@ func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread
 }
 
 func newEntry(req Request) (*entry, error) {
-	in, err := parseInput(req.Input)
+	in, cmd, err := req.Prepare()
 	if err != nil {
 		return nil, err
-	}
-	cmd, err := parseCommand(req.Command)
-	if err != nil {
-		return nil, err
-	}
-	if cmd.given {
-		req.Input, in = nil, input{}
-	}
-	if err := req.TakeSecrets(); err != nil {
-		return nil, err
-	}
-	if _, err := req.options(); err != nil {
-		return nil, err
-	}
-	if _, err := req.delay(); err != nil {
-		return nil, err
-	}
-	var metadata map[string]any
-	if err := json.Unmarshal(object(req.Metadata), &metadata); err != nil {
-		return nil, fmt.Errorf("%w: metadata must be an object: %v", ErrInput, err)
-	}
-	switch req.Multitask {
-	case "":
-		req.Multitask = "enqueue"
-	case "reject", "enqueue", "interrupt", "rollback":
-	default:
-		return nil, fmt.Errorf("%w: multitask_strategy %q (want reject, enqueue, interrupt or rollback)", ErrInput,
-			req.Multitask)
 	}
 	if req.AssistantID == "" {
 		req.AssistantID = "lead_agent"

@@ -19,11 +19,11 @@ type Observer interface {
 type traceKey struct{}
 
 // traced is ctx with the trace of the request that made the run.
-func (r *Request) traced(ctx context.Context) context.Context {
-	if r.Trace == "" {
+func traced(ctx context.Context, trace string) context.Context {
+	if trace == "" {
 		return ctx
 	}
-	return context.WithValue(ctx, traceKey{}, r.Trace)
+	return context.WithValue(ctx, traceKey{}, trace)
 }
 
 // Trace is the traceparent of whoever asked for the run of ctx, or "".

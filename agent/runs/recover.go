@@ -130,7 +130,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
 		m.logger.Error("the request of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	rec.one, rec.from = req.leavesOne(), run.BaseCheckpoint
+	rec.one, rec.from = req.LeavesOne(), run.BaseCheckpoint
 	fresh, err := rec.adopt(frames)
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)

@@ -49,7 +49,7 @@ func From(r store.Run) string {
 		return ""
 	}
 	req.Thread = r.ThreadID
-	id, err := req.base()
+	id, err := req.Base()
 	if err != nil {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -135,7 +136,7 @@ func (m *Manager) expire(ctx context.Context, d store.Due, s Strategy, done *Swe
 // ParseTTL reads a thread's time to live as clients give it: minutes, or an object with
 // ttl in minutes and a strategy. nil is none. Errors: ErrInput.
 func ParseTTL(raw json.RawMessage) (*store.TTL, error) {
-	if raw = present(raw); raw == nil {
+	if raw = request.Present(raw); raw == nil {
 		return nil, nil
 	}
 	var body struct {

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -25,41 +26,6 @@ type Update struct {
 	Metadata map[string]json.RawMessage
 }
 
-// parseValues reads values: an object of fields, or a list of such objects and of pairs of
-// a name and a value, which count as one write in their order.
-func parseValues(raw json.RawMessage) (p agent.State, unknown []string, err error) {
-	if raw = present(raw); raw == nil || raw[0] != '[' {
-		return agent.ParsePatch(raw)
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return p, nil, err
-	}
-	if len(list) == 0 {
-		return p, nil, errors.New("an empty list updates nothing")
-	}
-	for i, one := range list {
-		if one = present(one); one != nil && one[0] == '[' {
-			name, value, ok := pairOf(one)
-			if !ok {
-				return p, nil, fmt.Errorf("[%d]: want a pair of a name and a value", i)
-			}
-			if one, err = agent.Encode(map[string]json.RawMessage{name: value}); err != nil {
-				return p, nil, err
-			}
-		}
-		next, more, err := agent.ParsePatch(one)
-		if err == nil {
-			p, err = agent.Join(p, next)
-		}
-		if err != nil {
-			return p, nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-		unknown = append(unknown, more...)
-	}
-	return p, unknown, nil
-}
-
 // merged writes members over those of an object.
 func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
@@ -70,21 +36,12 @@ func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessa
 	return agent.Encode(all)
 }
 
-// pairOf reads a list of a name and a value.
-func pairOf(raw json.RawMessage) (name string, value json.RawMessage, ok bool) {
-	var pair []json.RawMessage
-	if json.Unmarshal(raw, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &name) != nil {
-		return "", nil, false
-	}
-	return name, pair[1], true
-}
-
 // UpdateState applies u through the reducers and makes the result the thread's head. The
 // new checkpoint's source is "update", or "fork" when nothing is written. ErrBusy while a
 // run is active.
 func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (store.Checkpoint, error) {
 	var cp store.Checkpoint
-	p, unknown, err := parseValues(u.Values)
+	p, unknown, err := request.ParseValues(u.Values)
 	if err != nil {
 		return cp, fmt.Errorf("%w: values.%v", ErrInput, err)
 	}

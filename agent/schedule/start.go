@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -101,7 +102,7 @@ func (s *Scheduler) unlessFollowed(start string) {
 
 // launch starts the run of a start that is stored.
 func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (store.CronRun, error) {
-	req, err := request(c, r)
+	req, err := requestOf(c, r)
 	if err == nil {
 		_, err = s.cfg.Runs.Start(ctx, req)
 	}
@@ -125,8 +126,8 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	return r, nil
 }
 
-// request is what the run manager is asked for.
-func request(c store.Cron, r store.CronRun) (runs.Request, error) {
+// requestOf is what the run manager is asked for.
+func requestOf(c store.Cron, r store.CronRun) (runs.Request, error) {
 	var req runs.Request
 	if err := json.Unmarshal(c.Payload, &req); err != nil {
 		return req, err
@@ -147,7 +148,8 @@ func request(c store.Cron, r store.CronRun) (runs.Request, error) {
 	if req.Metadata, err = agent.Encode(meta); err != nil {
 		return req, err
 	}
-	req.ID, req.Thread, req.Owner, req.AssistantID, req.Origin = r.Run, r.Thread, c.Owner, c.Assistant, runs.OriginCron
+	req.ID, req.Thread, req.Origin = r.Run, r.Thread, request.OriginCron
+	req.Owner, req.AssistantID = c.Owner, c.Assistant
 	if c.Thread != "" {
 		req.IfNotExists = "reject"
 	}

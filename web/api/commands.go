@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/errstatus"
@@ -75,7 +76,7 @@ func asRefusal(err error) *refusal {
 	if errors.As(err, &r) {
 		return r
 	}
-	var unasked *runs.InterruptError
+	var unasked *request.InterruptError
 	if errors.As(err, &unasked) {
 		return &refusal{code: "no_such_interrupt", message: unasked.Error()}
 	}
@@ -166,7 +167,7 @@ func (m mount) runStart(c echo.Context, thread string, raw json.RawMessage) (any
 	body := map[string]any{"assistant_id": p.Assistant, "input": p.Input, "config": p.Config, "context": p.Context,
 		"metadata":           p.Metadata,
 		"multitask_strategy": p.Strategy}
-	if runs.Resumes(p.Input) {
+	if request.Resumes(p.Input) {
 		delete(body, "input")
 		body["command"] = map[string]any{"resume": p.Input}
 	}
@@ -239,7 +240,7 @@ func (m mount) inputRespond(c echo.Context, thread string, raw json.RawMessage) 
 	resume := map[string]json.RawMessage{}
 	for _, r := range p.Responses {
 		if !slices.ContainsFunc(open, func(q wire.Interrupt) bool { return q.ID == r.ID }) {
-			unasked := &runs.InterruptError{ID: r.ID}
+			unasked := &request.InterruptError{ID: r.ID}
 			for _, q := range open {
 				unasked.Open = append(unasked.Open, q.ID)
 			}

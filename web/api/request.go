@@ -13,6 +13,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/lead"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -139,8 +140,9 @@ func checkRun(req *runRequest) error {
 			return httpx.Invalid("body", e.name, "want one of %v, got %q", e.allowed, route.Cut(e.value, 40))
 		}
 	}
-	if req.AfterSeconds < 0 || req.AfterSeconds > runs.MaxDelay.Seconds() {
-		return httpx.Invalid("body", "after_seconds", "want 0 to %.0f, got %v", runs.MaxDelay.Seconds(), req.AfterSeconds)
+	if req.AfterSeconds < 0 || req.AfterSeconds > request.MaxDelay.Seconds() {
+		return httpx.Invalid("body", "after_seconds", "want 0 to %.0f, got %v", request.MaxDelay.Seconds(),
+			req.AfterSeconds)
 	}
 	if err := checkWebhook(req.Webhook); err != nil {
 		return err
@@ -231,7 +233,7 @@ func (m mount) checkChoices(req *runRequest) error {
 	if err != nil {
 		return nil // Start says so
 	}
-	if err := lead.CheckAgent(m.Agents, req.Owner, o); err != nil {
+	if err := lead.CheckAgent(m.Agents, req.Owner, o.Options); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
 	}
 	snap := m.Config()

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -335,7 +336,7 @@ func (m mount) cancelMany(c echo.Context) error {
 // modesOf are the stream modes a run was created with.
 func modesOf(r store.Run) []string {
 	var kw struct {
-		Modes runs.Strings `json:"stream_mode"`
+		Modes request.Strings `json:"stream_mode"`
 	}
 	if json.Unmarshal(route.Object(r.Kwargs), &kw) != nil {
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
@@ -31,7 +32,7 @@ const statusGone = 499
 func Of(err error) (status int, detail any) {
 	var d *httpx.Detail
 	var he *echo.HTTPError
-	var unasked *runs.InterruptError
+	var unasked *request.InterruptError
 	switch {
 	case errors.As(err, &d):
 		return d.Status, d.Detail

@@ -12,6 +12,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/agenttest"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 )
 
 // dot is what the list beside another page says of a thread: the class of its dot.
@@ -135,7 +136,7 @@ func TestABreakpointIsToldInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, InterruptBefore: runs.Strings{"tools"}}); err != nil {
+	if _, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, InterruptBefore: request.Strings{"tools"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.settle("t1")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"fawn/agent"
-	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/web/httpx"
 )
@@ -64,7 +63,7 @@ func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
 }
 
 func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
-	return e.event("on_chain_start", node, runs.TaskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values},
+	return e.event("on_chain_start", node, taskID(s.cp.ID, node), node, "", at, map[string]any{"input": s.values},
 		e.run.ID)
 }
 
@@ -80,7 +79,7 @@ func (e *Encoder) nodeEnd(s *runevent.StepData, before string, seq int64) error 
 		return err
 	}
 	node := func(kind, member string, n int) error {
-		return e.event(kind, name, runs.TaskID(before, name), name, "", part(seq, n), map[string]any{member: patch}, e.run.ID)
+		return e.event(kind, name, taskID(before, name), name, "", part(seq, n), map[string]any{member: patch}, e.run.ID)
 	}
 	if err := node("on_chain_stream", "chunk", partEvent-1); err != nil {
 		return err
@@ -93,7 +92,7 @@ func (e *Encoder) nodeEnd(s *runevent.StepData, before string, seq int64) error 
 }
 
 // task is the id of the node that runs now, which events inside it name as their parent.
-func (e *Encoder) task(node string) string { return runs.TaskID(e.base(), node) }
+func (e *Encoder) task(node string) string { return taskID(e.base(), node) }
 
 // modelStart opens a call of the model, with the conversation as far as it goes.
 func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
@@ -148,7 +147,7 @@ func (e *Encoder) modelEnds(ev runevent.Event, before string) error {
 		}
 		if err := e.event("on_chat_model_end", modelEvent, m.ID, agent.NodeModel, ev.NS,
 			part(ev.UpdatesSeq()-1, partLate+2*i+1), map[string]any{"output": body},
-			e.run.ID, runs.TaskID(before, agent.NodeModel)); err != nil {
+			e.run.ID, taskID(before, agent.NodeModel)); err != nil {
 			return err
 		}
 	}
@@ -168,7 +167,7 @@ func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 	default:
 		data["chunk"] = f.Data
 	}
-	return e.event(f.Event, f.Name, runs.TaskID(e.run.ID, f.Call), agent.NodeTools, ev.NS, part(ev.Seq, partEvent), data,
+	return e.event(f.Event, f.Name, taskID(e.run.ID, f.Call), agent.NodeTools, ev.NS, part(ev.Seq, partEvent), data,
 		e.run.ID, e.task(agent.NodeTools))
 }
 

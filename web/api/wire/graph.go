@@ -19,6 +19,12 @@ func LeadAssistant() string {
 	return uuid.NewSHA1(uuid.MustParse(assistantSpace), []byte(GraphID)).String()
 }
 
+// taskID is the id of a node that would run behind a checkpoint: the same whenever it is
+// asked for.
+func taskID(checkpoint, node string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(checkpoint+node)).String()
+}
+
 // BuiltIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
 func BuiltIn(id string) bool {
 	return id == "" || id == GraphID || strings.EqualFold(id, LeadAssistant())

@@ -159,7 +159,7 @@ func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	for i, node := range s.cp.Next {
 		meta := map[string]any{"thread_id": e.run.ThreadID, "run_id": e.run.ID, "graph_id": GraphID,
 			"assistant_id": Canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
-		list[i] = taskStart{ID: runs.TaskID(s.cp.ID, node), Name: node, Input: s.values,
+		list[i] = taskStart{ID: taskID(s.cp.ID, node), Name: node, Input: s.values,
 			Triggers: []string{"branch:to:" + node}, Interrupts: []Interrupt{}, Metadata: meta}
 		if err := e.put(ModeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil }); err != nil {
 			return err
@@ -198,7 +198,7 @@ func (e *Encoder) result(ctx context.Context, ev runevent.Event, before string) 
 		return err
 	}
 	name := updateName(s.Node)
-	end := taskEnd{ID: runs.TaskID(before, name), Name: name, Result: patch, Interrupts: []Interrupt{}}
+	end := taskEnd{ID: taskID(before, name), Name: name, Result: patch, Interrupts: []Interrupt{}}
 	if err := e.put(ModeTasks, "tasks", "", one(ev.PartSeq(runevent.PartResult)),
 		func() (any, error) { return end, nil }); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (e *Encoder) failed(ev runevent.Event) error {
 		if err := json.Unmarshal(ev.Data, &f); err != nil {
 			return nil, err
 		}
-		return taskEnd{ID: runs.TaskID(e.cp, e.running), Name: e.running, Error: f.Message, Interrupts: []Interrupt{}}, nil
+		return taskEnd{ID: taskID(e.cp, e.running), Name: e.running, Error: f.Message, Interrupts: []Interrupt{}}, nil
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -59,7 +59,7 @@ func Tail(snap store.Snapshot) []*agent.Message {
 func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 	list := []Task{}
 	for _, node := range snap.Checkpoint.Next {
-		t := Task{ID: runs.TaskID(snap.Checkpoint.ID, node), Name: node, Path: []string{"__pregel_pull", node},
+		t := Task{ID: taskID(snap.Checkpoint.ID, node), Name: node, Path: []string{"__pregel_pull", node},
 			Interrupts: []Interrupt{}}
 		if node == agent.NodeInterrupt {
 			if q := agent.Question(&agent.State{Messages: Tail(snap)}); q != nil {
@@ -67,7 +67,7 @@ func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 					HumanInput json.RawMessage `json:"human_input"`
 				}
 				if json.Unmarshal(q.Artifact, &artifact) == nil {
-					t.Interrupts = append(t.Interrupts, Interrupt{ID: runs.InterruptID(q), Value: artifact.HumanInput})
+					t.Interrupts = append(t.Interrupts, Interrupt{ID: request.InterruptID(q), Value: artifact.HumanInput})
 				}
 			}
 		}

@@ -1,9 +1,7 @@
-package runs
+package request
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,14 +10,13 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
-	"fawn/store"
 )
 
 // InterruptID is the id of an open question: 32 hex digits made from the call that asks and
 // the message it asks with, so that it stays the same until the question is answered.
 func InterruptID(question *agent.Message) string {
 	name := []byte(agent.NodeInterrupt + question.ToolCallID + "\x00" + question.ID)
-	return strings.ReplaceAll(uuid.NewSHA1(uuid.MustParse(taskSpace), name).String(), "-", "")
+	return strings.ReplaceAll(uuid.NewSHA1(uuid.NameSpaceOID, name).String(), "-", "")
 }
 
 // InterruptError refuses an answer to a question that is not open.
@@ -40,9 +37,9 @@ func (e *InterruptError) Error() string {
 // ErrorName is how clients know the error of a run that failed with it.
 func (e *InterruptError) ErrorName() string { return "NoSuchInterrupt" }
 
-// checkResume refuses a resume that names questions which are not open in s, where a thread
+// CheckResume refuses a resume that names questions which are not open in s, where a thread
 // stands at next.
-func checkResume(next []string, s *agent.State, resume json.RawMessage) error {
+func CheckResume(next []string, s *agent.State, resume json.RawMessage) error {
 	answers := answersByID(resume)
 	if len(answers) == 0 {
 		return nil
@@ -77,32 +74,4 @@ func answersByID(resume json.RawMessage) map[string]json.RawMessage {
 		}
 	}
 	return answers
-}
-
-// checkAnswer refuses a run that answers a question which is not open. While the thread is
-// at work nobody can know: then the run finds out when it starts.
-func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
-	if !Resumes(e.cmd.resume) || m.atWork(e.req.Thread) {
-		return nil
-	}
-	base, err := e.req.base()
-	if err != nil {
-		return err
-	}
-	state, b, err := m.load(ctx, e.req.Thread, base)
-	if errors.Is(err, store.ErrNotFound) {
-		return checkResume(nil, &state, e.cmd.resume)
-	}
-	if err != nil {
-		return err
-	}
-	return checkResume(m.from(ctx, e.req.Thread, b.head, &state), &state, e.cmd.resume)
-}
-
-// atWork tells whether a thread has a run at work or in line.
-func (m *Manager) atWork(thread string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := m.threads[thread]
-	return l != nil && l.busy()
 }

@@ -1,7 +1,6 @@
-package runs
+package request
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,50 +8,26 @@ import (
 	"fawn/agent"
 )
 
-// Steps of a run whose client names no limit, and the most a client may ask for, unless
-// [Config.Steps] says otherwise.
-const (
-	DefaultRecursionLimit = 100
-	MaxRecursionLimit     = 1000
-)
-
-// StepLimits say how many steps a run takes whose client names no limit, how many it may have
-// at most, and whether a run that reaches its limit fails instead of taking a last turn.
-type StepLimits struct {
-	Usual, Most int
-	Fail        bool
-}
-
-// limitSteps writes into a turn how many steps it may take and what happens then, both as
-// its client asks for them.
-func (m *Manager) limitSteps(t *agent.Turn, asked choices) {
-	limits := StepLimits{Usual: DefaultRecursionLimit, Most: MaxRecursionLimit}
-	if m.limits != nil {
-		limits = m.limits()
-	}
-	t.MaxSteps, t.FailAtLimit = min(cmp.Or(asked.limit, limits.Usual), limits.Most), limits.Fail
-	if asked.atLimit != "" {
-		t.FailAtLimit = asked.atLimit == "error"
-	}
-}
-
-// choices is what config.configurable, config.context and context say, context winning.
-type choices struct {
+// Choices are what a request names itself, without the options of its assistant: what
+// config.configurable, config.context and context say, context winning.
+type Choices struct {
 	agent.Options
 	thinkingSet bool
 	checkpoint  string
 	threadID    string
-	limit       int            // of steps; 0 = the client names none
-	atLimit     string         // answer, error or "", when it is reached
-	metadata    map[string]any // scalars worth showing in checkpoint metadata
+
+	Limit    int            // of steps; 0 = the client names none
+	AtLimit  string         // answer, error or "", when it is reached
+	Metadata map[string]any // scalars worth showing in checkpoint metadata
 }
 
 // shownOptions are the keys of configurable which checkpoints' metadata repeats.
 var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode",
 	"subagent_enabled", "agent_name"}
 
-func (r *Request) options() (choices, error) {
-	c := choices{metadata: map[string]any{}}
+// Choices reads what the request chooses. Errors: ErrInput.
+func (r *Request) Choices() (Choices, error) {
+	c := Choices{Metadata: map[string]any{}}
 	var cfg struct {
 		Limit        json.RawMessage            `json:"recursion_limit"`
 		AtLimit      string                     `json:"on_recursion_limit"`
@@ -72,9 +47,9 @@ func (r *Request) options() (choices, error) {
 	}
 	var limit int
 	if json.Unmarshal(cfg.Limit, &limit) == nil && limit > 0 {
-		c.limit = limit
+		c.Limit = limit
 	}
-	c.atLimit = cfg.AtLimit
+	c.AtLimit = cfg.AtLimit
 	get := func(key string) (json.RawMessage, bool) {
 		for _, m := range []map[string]json.RawMessage{options, cfg.Context, cfg.Configurable} {
 			if v, ok := m[key]; ok && string(v) != "null" {
@@ -116,7 +91,7 @@ func (r *Request) options() (choices, error) {
 		{"timezone", &c.Timezone, nil},
 		{"checkpoint_id", &c.checkpoint, nil},
 		{"thread_id", &c.threadID, nil},
-		{"on_recursion_limit", &c.atLimit, nil},
+		{"on_recursion_limit", &c.AtLimit, nil},
 	} {
 		var given bool
 		if given, err = read(o.key, o.into); err != nil {
@@ -126,12 +101,12 @@ func (r *Request) options() (choices, error) {
 			*o.set = true
 		}
 	}
-	if c.atLimit != "" && c.atLimit != "answer" && c.atLimit != "error" {
-		return c, fmt.Errorf("%w: on_recursion_limit: want answer or error, got %.40q", ErrInput, c.atLimit)
+	if c.AtLimit != "" && c.AtLimit != "answer" && c.AtLimit != "error" {
+		return c, fmt.Errorf("%w: on_recursion_limit: want answer or error, got %.40q", ErrInput, c.AtLimit)
 	}
 	for _, key := range shownOptions {
 		if v, ok := get(key); ok && len(v) < 200 && !strings.HasPrefix(key, "__") {
-			c.metadata[key] = v
+			c.Metadata[key] = v
 		}
 	}
 	if c.ModelName == "" {
@@ -151,7 +126,7 @@ func (r *Request) options() (choices, error) {
 
 // mode sets the options that DeerFlow's page means by the name of a mode. Options of their
 // own win; other names mean nothing.
-func (c *choices) mode(name string) {
+func (c *Choices) mode(name string) {
 	efforts := map[string]string{"flash": "", "thinking": "low", "pro": "medium", "ultra": "high"}
 	effort, ok := efforts[name]
 	if !ok {
@@ -161,15 +136,9 @@ func (c *choices) mode(name string) {
 	c.PlanMode, c.Subagents = name == "pro" || name == "ultra", name == "ultra"
 }
 
-// Choices are the options the request names itself, without those of its assistant. Errors: ErrInput.
-func (r *Request) Choices() (agent.Options, error) {
-	c, err := r.options()
-	return c.Options, err
-}
-
 // ThreadID is the thread named inside config.configurable or context, or "".
 func (r *Request) ThreadID() string {
-	c, err := r.options()
+	c, err := r.Choices()
 	if err != nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package runs
+package request
 
 import (
 	"encoding/json"

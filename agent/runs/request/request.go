@@ -1,4 +1,4 @@
-package runs
+package request
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"fawn/agent"
 )
@@ -47,6 +48,9 @@ type Request struct {
 	SecretNames []string      `json:"secret_names,omitempty"` // what Secrets held when the run was made
 }
 
+// ErrInput is wrapped by what is wrong with a request.
+var ErrInput = errors.New("invalid input")
+
 // OriginCron is the origin of runs which nobody watches: they are not offered to ask.
 const OriginCron = "cron"
 
@@ -67,58 +71,46 @@ func (s *Strings) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(s))
 }
 
-// Sentinels of [Manager]; handlers map them to statuses.
-var (
-	ErrBusy          = errors.New("the thread already has an active run")
-	ErrExists        = errors.New("a run with this id exists")
-	ErrNotFound      = errors.New("not found")
-	ErrInput         = errors.New("invalid input")
-	ErrNotCancelable = errors.New("run is not cancellable")
-	ErrStorage       = errors.New("storage is full or failing")
-	ErrClosed        = errors.New("the server is shutting down")
-)
-
-// input is a parsed [Request.Input].
-type input struct {
-	patch   agent.State
-	given   bool // false: go on from the checkpoint as it is
-	unknown []string
+// Input is a parsed [Request.Input].
+type Input struct {
+	Patch agent.State
+	Given bool // false: go on from the checkpoint as it is
 }
 
 // parseInput reads the run's input. Messages get no ids yet.
-func parseInput(raw json.RawMessage) (input, error) {
+func parseInput(raw json.RawMessage) (Input, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return input{}, nil
+		return Input{}, nil
 	}
 	if raw[0] != '{' { // a bare message or list of messages
 		msgs, err := agent.ParseMessages(raw)
 		if err != nil {
-			return input{}, fmt.Errorf("%w: input.%v", ErrInput, err)
+			return Input{}, fmt.Errorf("%w: input.%v", ErrInput, err)
 		}
 		for _, m := range msgs {
 			agent.StripServerKwargs(m)
 		}
-		return input{patch: agent.State{Messages: msgs}, given: true}, nil
+		return Input{Patch: agent.State{Messages: msgs}, Given: true}, nil
 	}
-	p, unknown, err := agent.ParsePatch(raw)
+	p, _, err := agent.ParsePatch(raw)
 	if err != nil {
-		return input{}, fmt.Errorf("%w: %s", ErrInput, strings.Replace(err.Error(), "messages", "input.messages", 1))
+		return Input{}, fmt.Errorf("%w: %s", ErrInput, strings.Replace(err.Error(), "messages", "input.messages", 1))
 	}
 	p.Sandbox, p.ThreadData = nil, nil // the server's own
 	for _, m := range p.Messages {
 		agent.StripServerKwargs(m)
 	}
-	return input{patch: p, given: true, unknown: unknown}, nil
+	return Input{Patch: p, Given: true}, nil
 }
 
-// leavesOne tells whether one checkpoint is left of the run.
-func (r *Request) leavesOne() bool {
+// LeavesOne tells whether one checkpoint is left of the run.
+func (r *Request) LeavesOne() bool {
 	return r.Durability == "exit" || r.Durability == "" && r.During != nil && !*r.During
 }
 
-// base is the checkpoint the run starts from; "" is the head.
-func (r *Request) base() (string, error) {
+// Base is the checkpoint the run starts from; "" is the head.
+func (r *Request) Base() (string, error) {
 	if r.CheckpointID != "" {
 		return r.CheckpointID, nil
 	}
@@ -135,6 +127,17 @@ func (r *Request) base() (string, error) {
 		}
 		return c.ID, nil
 	}
-	o, err := r.options()
-	return o.checkpoint, err
+	c, err := r.Choices()
+	return c.checkpoint, err
+}
+
+// MaxDelay bounds how long a run may wait before it starts.
+const MaxDelay = 366 * 24 * time.Hour
+
+// Delay is how long after its creation the run is to start.
+func (r *Request) Delay() (time.Duration, error) {
+	if r.AfterSeconds < 0 || r.AfterSeconds > MaxDelay.Seconds() {
+		return 0, fmt.Errorf("%w: after_seconds: want 0 to %.0f, got %v", ErrInput, MaxDelay.Seconds(), r.AfterSeconds)
+	}
+	return time.Duration(r.AfterSeconds * float64(time.Second)), nil
 }

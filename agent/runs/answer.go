@@ -1,0 +1,37 @@
+package runs
+
+import (
+	"context"
+	"errors"
+
+	"fawn/agent/runs/request"
+	"fawn/store"
+)
+
+// checkAnswer refuses a run that answers a question which is not open. While the thread is
+// at work nobody can know: then the run finds out when it starts.
+func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
+	if !request.Resumes(e.cmd.Resume) || m.atWork(e.req.Thread) {
+		return nil
+	}
+	base, err := e.req.Base()
+	if err != nil {
+		return err
+	}
+	state, b, err := m.load(ctx, e.req.Thread, base)
+	if errors.Is(err, store.ErrNotFound) {
+		return request.CheckResume(nil, &state, e.cmd.Resume)
+	}
+	if err != nil {
+		return err
+	}
+	return request.CheckResume(m.from(ctx, e.req.Thread, b.head, &state), &state, e.cmd.Resume)
+}
+
+// atWork tells whether a thread has a run at work or in line.
+func (m *Manager) atWork(thread string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.threads[thread]
+	return l != nil && l.busy()
+}

@@ -1,0 +1,18 @@
+package runs
+
+import (
+	"errors"
+
+	"fawn/agent/runs/request"
+)
+
+// Sentinels of [Manager]; handlers map them to statuses.
+var (
+	ErrBusy          = errors.New("the thread already has an active run")
+	ErrExists        = errors.New("a run with this id exists")
+	ErrNotFound      = errors.New("not found")
+	ErrInput         = request.ErrInput
+	ErrNotCancelable = errors.New("run is not cancellable")
+	ErrStorage       = errors.New("storage is full or failing")
+	ErrClosed        = errors.New("the server is shutting down")
+)
