@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
@@ -100,27 +100,27 @@ func (m *Manager) amend(ctx context.Context, thread string,
 	}
 	patch, err := f(ctx, &state)
 	if err != nil || patch.Empty() {
-		return b.head, err
+		return b.Head, err
 	}
 	var next []string
-	if b.head != "" {
-		cp, err := m.db.Checkpoint(ctx, thread, "", b.head)
+	if b.Head != "" {
+		cp, err := m.db.Checkpoint(ctx, thread, "", b.Head)
 		if err != nil {
 			return "", err
 		}
 		next = cp.Next
 	}
-	b.meta, b.source = json.RawMessage(`{}`), "update"
-	rec, err := m.recorder(ctx, thread, "", eventlog.New(0), b)
+	b.Meta, b.Source = json.RawMessage(`{}`), "update"
+	rec, err := recorder.Open(ctx, m.outside(thread, b))
 	if err != nil {
 		return "", err
 	}
-	defer rec.lane.Close()
+	defer rec.Close()
 	if err := state.Apply(patch); err != nil {
 		return "", fmt.Errorf("%w: %v", ErrInput, err)
 	}
 	if err := rec.Step(ctx, agent.Step{Node: "update", Patch: patch, State: &state, Next: next}); err != nil {
 		return "", err
 	}
-	return rec.head, nil
+	return rec.Head(), nil
 }

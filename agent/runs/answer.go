@@ -25,7 +25,7 @@ func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	return request.CheckResume(m.from(ctx, e.req.Thread, b.head, &state), &state, e.cmd.Resume)
+	return request.CheckResume(m.from(ctx, e.req.Thread, b.Head, &state), &state, e.cmd.Resume)
 }
 
 // atWork tells whether a thread has a run at work or in line.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -130,11 +131,11 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	if err != nil {
 		return store.Run{}, agent.State{}, err
 	}
-	sink := &childSink{recorder: parent.rec, ns: place.NS, tell: task.Tell}
+	sink := &childSink{Recorder: parent.rec, ns: place.NS, tell: task.Tell}
 	turn := &agent.Turn{Owner: t.Owner, ThreadID: t.ThreadID, RunID: run.ID, NS: sink.ns, Options: task.Options,
 		MaxSteps: task.MaxSteps, Sink: sink,
 		Log: t.Log.With("run", run.ID, "parent", t.RunID), NewID: newMessageID, Remark: t.Remark, Observer: m.calls()}
-	if err := fill(turn, task.Input); err != nil {
+	if err := recorder.Fill(turn, task.Input); err != nil {
 		return run, turn.State, err
 	}
 	on := true
@@ -224,7 +225,7 @@ func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn,
 // storeChild writes a child's row, whoever stops waiting.
 func (m *Manager) storeChild(ctx context.Context, run *store.Run) error {
 	run.UpdatedAt = time.Now()
-	ctx, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), patience)
+	ctx, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), recorder.Patience)
 	defer cancel()
 	if err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: run}); err != nil {
 		return fmt.Errorf("%w: child run %s: %w", ErrStorage, run.ID, err)
@@ -284,24 +285,24 @@ func (m *Manager) CancelTask(thread, call string) error {
 
 // childSink shows what a child does among the events of its parent.
 type childSink struct {
-	*recorder
+	*recorder.Recorder
 	ns     string
 	number int
-	usage  usage
+	usage  recorder.Usage
 	tell   func(agent.Step) []json.RawMessage
 }
 
 // Step implements agent.Sink.
 func (s *childSink) Step(ctx context.Context, step agent.Step) error {
-	var spent usage
+	var spent recorder.Usage
 	for _, msg := range step.Patch.Messages {
-		s.usage.count(msg, step.Node)
-		spent.count(msg, step.Node)
+		s.usage.Count(msg, step.Node)
+		spent.Count(msg, step.Node)
 	}
 	var more []json.RawMessage
 	if s.tell != nil {
 		more = s.tell(step)
 	}
 	s.number++
-	return s.subStep(ctx, s.ns, s.number, step, spent, more)
+	return s.ChildStep(ctx, s.ns, s.number, step, spent, more)
 }

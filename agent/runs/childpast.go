@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -37,8 +38,8 @@ type childPast struct {
 	last    string // node of the last step, "" before the first
 	next    []string
 	final   bool // the last step said that none of next runs
-	usage   usage
-	left    unfinished // behind the last step
+	usage   recorder.Usage
+	left    runevent.Unfinished // behind the last step
 	results map[string]agent.Result
 }
 
@@ -65,12 +66,12 @@ func (m *Manager) pastChildren(ctx context.Context, run store.Run, p *past,
 			return nil, fmt.Errorf("read child run %s: %w", id, err)
 		}
 		if Done(row.Status) { // its events may be those of a step that is stored
-			c.usage = usage{}
+			c.usage = recorder.Usage{}
 			if err := json.Unmarshal(object(row.Usage), &c.usage); err != nil {
 				return nil, fmt.Errorf("read what child run %s used: %w", id, err)
 			}
 		}
-		p.usage.countChild(c.usage)
+		p.usage.CountChild(c.usage)
 		all[at] = c
 	}
 	return all, nil
@@ -89,7 +90,7 @@ func (c *childPast) read(evs []runevent.Event, ns string) error {
 			return err
 		}
 		for _, msg := range patch.Messages {
-			c.usage.count(msg, ev.Step.Node)
+			c.usage.Count(msg, ev.Step.Node)
 		}
 		c.patches = append(c.patches, patch)
 		if ev.Step.Node == agent.NodeModel || ev.Step.Node == agent.NodeTools {
@@ -98,10 +99,10 @@ func (c *childPast) read(evs []runevent.Event, ns string) error {
 		c.last, c.next, c.final = ev.Step.Node, ev.Step.Next, ev.Step.Last
 	}
 	var err error
-	if c.left, err = gather(evs[from:], ns); err != nil {
+	if c.left, err = runevent.Gather(evs[from:], ns); err != nil {
 		return err
 	}
-	c.results, err = c.left.answered()
+	c.results, err = c.left.Answered(newMessageID)
 	return err
 }
 
@@ -141,7 +142,7 @@ func (c *childPast) standOn(t *agent.Turn) (on bool, err error) {
 	case c.last == agent.NodeEnd, c.broken():
 		return false, nil
 	case c.last == "":
-	case c.final || !runsNext(c.next):
+	case c.final || !recorder.RunsNext(c.next):
 		t.From = []string{agent.NodeEnd}
 	default:
 		t.From = c.next
@@ -150,7 +151,7 @@ func (c *childPast) standOn(t *agent.Turn) (on bool, err error) {
 }
 
 // broken tells whether the child was about to end in disorder: cancelled, or failed.
-func (c *childPast) broken() bool { return c.final && runsNext(c.next) }
+func (c *childPast) broken() bool { return c.final && recorder.RunsNext(c.next) }
 
 // takeUp gives what a child had done before a crash to the call that is made again, once; nil
 // when there is nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
@@ -90,8 +91,8 @@ func (m *Manager) Branch(ctx context.Context, thread string, messages []string, 
 	if err != nil {
 		return b, err
 	}
-	cp := store.Checkpoint{ID: checkpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta, Card: card,
-		At: time.Now()}
+	cp := store.Checkpoint{ID: recorder.CheckpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta,
+		Card: card, At: time.Now()}
 	rows.Checkpoints = []store.Checkpoint{cp}
 	t.Head, t.Status = cp.ID, Idle
 	if len(cp.Next) > 0 {

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 )
 
 // drive loads, records the input and runs the agent. The recorder is nil when not even
 // the thread's log could be opened.
-func (m *Manager) drive(ctx context.Context, e *entry) (*recorder, agent.Outcome, error) {
+func (m *Manager) drive(ctx context.Context, e *entry) (*recorder.Recorder, agent.Outcome, error) {
 	// A cancel must not lose the input, so the run's own context comes in with the agent.
 	d := &drive{m: m, e: e, kept: context.WithoutCancel(ctx)}
 	err := d.run(ctx)
@@ -25,7 +26,7 @@ type drive struct {
 	m    *Manager
 	e    *entry
 	kept context.Context // is not cancelled with the run
-	rec  *recorder
+	rec  *recorder.Recorder
 	turn *agent.Turn // nil until the run has begun
 	out  agent.Outcome
 }
@@ -42,7 +43,7 @@ func (d *drive) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if lost := d.rec.settlePlan(d.kept, &d.turn.State, d.out.Next); lost != nil {
+		if lost := d.rec.SettlePlan(d.kept, &d.turn.State, d.out.Next); lost != nil {
 			err = errors.Join(err, lost)
 		}
 	}()
@@ -64,27 +65,27 @@ func (d *drive) run(ctx context.Context) (err error) {
 func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, err error) {
 	m, e := d.m, d.e
 	asked, state, b, failed := m.prepare(d.kept, e)
-	rec, err := m.recorder(d.kept, e.run.ThreadID, e.run.ID, e.log, b)
-	if err != nil {
+	cfg := recorder.Config{DB: m.db, Log: e.log, Thread: e.run.ThreadID, Base: b, Run: e.run.ID, Context: ctx,
+		Cancel: e.cancel, One: e.req.LeavesOne(), From: b.Head, Plan: state.Todos}
+	if e.goOn != nil {
+		cfg.From = e.run.BaseCheckpoint
+	}
+	if !m.mark {
+		cfg.Leave = ErrShutdown
+	}
+	if m.watch != nil {
+		cfg.Watch = m.watching(e.run)
+	}
+	if d.rec, err = recorder.Open(d.kept, cfg); err != nil {
 		return nil, "", err
 	}
-	d.rec = rec
-	rec.ctx, rec.cancel, rec.goesOn = ctx, e.cancel, !m.mark
-	if m.watch != nil {
-		rec.watch = m.watching(e.run)
-	}
-	if rec.one = e.req.LeavesOne(); rec.one {
-		rec.from = b.head
-	}
-	rec.plan = state.Todos
 	if e.goOn != nil {
-		rec.takeEdit(e.goOn.open)
+		d.rec.TakeEdit(e.goOn.open)
 		e.goOn.open = nil
-		rec.from = e.run.BaseCheckpoint
-		rec.first, rec.stored, rec.usage = e.run.FirstSeq, rec.seq, e.goOn.past.usage
+		d.rec.GoOn(e.run.FirstSeq, e.goOn.past.usage)
 	} else {
-		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.head, time.Now()
-		if err := rec.begin(e.run, !e.in.Given); err != nil {
+		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.Head, time.Now()
+		if err := d.rec.Begin(e.run, Busy, !e.in.Given); err != nil {
 			return nil, "", err
 		}
 	}
@@ -93,9 +94,9 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	}
 	d.turn = &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: asked.Options, State: state,
 		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
-		Sink: rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID, Remark: e.remarks.add,
-		Plan: rec.todos, Observer: m.calls()}
-	return &asked, b.head, nil
+		Sink: d.rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID,
+		Remark: e.remarks.add, Plan: d.rec.Todos, Observer: m.calls()}
+	return &asked, b.Head, nil
 }
 
 // enter stores what comes before the agent: the input or a command. The run may be over with it.
@@ -108,13 +109,14 @@ func (d *drive) enter(opts *request.Choices, head string) (goes bool, err error)
 			return false, nil
 		}
 	case e.in.Given:
-		if err := d.rec.input(d.kept, d.turn, e.in.Patch); err != nil {
+		if err := d.rec.Input(d.kept, d.turn, e.in.Patch); err != nil {
 			return false, err
 		}
 		d.out.Next = []string{agent.NodeModel}
 	default:
 		d.out.Next = m.from(d.kept, e.run.ThreadID, head, &d.turn.State)
-		if d.out.Next, err = d.rec.command(d.kept, d.turn, e.cmd, d.out.Next); err != nil || !runsNext(d.out.Next) {
+		d.out.Next, err = d.rec.Command(d.kept, d.turn, e.cmd, d.out.Next)
+		if err != nil || !recorder.RunsNext(d.out.Next) {
 			return false, err
 		}
 		d.turn.From = d.out.Next

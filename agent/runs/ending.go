@@ -8,12 +8,10 @@ import (
 // that commit.
 type Ending func(run string) (list []store.KV, stored func())
 
-// ending has what is wanted stored with the end of a run. The caller calls stored after that.
-func (m *Manager) ending(run string, rec *recorder) (stored func()) {
+// ending is what is wanted stored with the end of a run. The caller calls stored after that.
+func (m *Manager) ending(run string) (list []store.KV, stored func()) {
 	if m.atEnd == nil {
-		return func() {}
+		return nil, func() {}
 	}
-	list, stored := m.atEnd(run)
-	rec.kept = list
-	return stored
+	return m.atEnd(run)
 }

@@ -3,6 +3,7 @@ package runs
 import (
 	"errors"
 
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 )
 
@@ -13,6 +14,6 @@ var (
 	ErrNotFound      = errors.New("not found")
 	ErrInput         = request.ErrInput
 	ErrNotCancelable = errors.New("run is not cancellable")
-	ErrStorage       = errors.New("storage is full or failing")
+	ErrStorage       = recorder.ErrStorage
 	ErrClosed        = errors.New("the server is shutting down")
 )

@@ -7,19 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
-
-// patience is how long the store may get nothing done while a run waits to be stored.
-const patience = 10 * time.Second
 
 // execute drives one run from its first event to its last. It owns e.run. It returns the
 // status of the thread when nothing else is left to run.
@@ -32,15 +31,16 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 
 // conclude stores how a run ended. It is apart from execute since a stack keeps room for what a
 // function has yet to do, here for as long as a model answers.
-func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder, outcome agent.Outcome, err error) (rest string) {
+func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder, outcome agent.Outcome,
+	err error) (rest string) {
 	e.family.end(cmp.Or(context.Cause(ctx), errParentEnded))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	ending, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), patience)
+	ending, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), recorder.Patience)
 	defer cancel()
 	if rec != nil {
-		defer rec.lane.Close()
+		defer rec.Close()
 	}
 	if m.settling(e) {
 		rest, undoErr := m.undo(ending, e, rec)
@@ -57,9 +57,6 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder, outcome
 	m.closeChildren(ending, e.goOn.childRows())
 	e.run.Metadata = e.remarks.over(e.run.Metadata)
 	failure, rest := settle(&e.run, outcome, err)
-	if rec != nil && err == nil {
-		rec.halt = outcome.Next
-	}
 	if failure != nil {
 		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
@@ -67,15 +64,21 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder, outcome
 		m.settleRow(ending, e, rest)
 		return rest
 	}
-	done := m.changed(ending, e.run, rec)
-	stored := m.ending(e.run.ID, rec)
-	err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
+	changes, done := m.changed(ending, e.run)
+	kept, stored := m.ending(e.run.ID)
+	end := recorder.End{Run: e.run, Failure: failure, Keep: slices.Concat(webhooks(e.run), changes, kept)}
+	if err == nil {
+		end.Halt = outcome.Next
+	}
+	end.Thread = m.statusAfter(e.run.ThreadID, rest)
+	err = rec.Finish(ending, end)
 	if errors.Is(err, ErrStorage) { // what failed has made room
-		err = rec.finish(ending, e.run, failure, m.statusAfter(e.run.ThreadID, rest))
+		end.Thread = m.statusAfter(e.run.ThreadID, rest)
+		err = rec.Finish(ending, end)
 	}
 	if err != nil {
 		m.logger.Error("the end of a run could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
-		e.run.FirstSeq, e.run.LastSeq = rec.first, rec.stored
+		e.run.FirstSeq, e.run.LastSeq = rec.Span()
 		m.settleRow(ending, e, rest)
 		return rest
 	}
@@ -97,7 +100,8 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
 }
 
 // prepare reads what a run starts from.
-func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, state agent.State, b base, err error) {
+func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, state agent.State, b recorder.Base,
+	err error) {
 	if opts, err = e.req.Choices(); err != nil {
 		return opts, state, b, err
 	}
@@ -109,9 +113,9 @@ func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, 
 		return opts, state, b, err
 	}
 	if state, b, err = m.load(ctx, e.run.ThreadID, from); err != nil {
-		return opts, state, base{}, err
+		return opts, state, recorder.Base{}, err
 	}
-	b.meta, err = checkpointMeta(e, opts)
+	b.Meta, err = checkpointMeta(e, opts)
 	return opts, state, b, err
 }
 
@@ -128,66 +132,10 @@ func (m *Manager) from(ctx context.Context, thread, head string, s *agent.State)
 	return cp.Next
 }
 
-// recorder opens a lane behind everything the thread has stored.
-func (m *Manager) recorder(ctx context.Context, thread, run string, log *eventlog.Log, b base) (*recorder, error) {
-	last, err := m.db.LastSeq(ctx, thread)
-	if err != nil {
-		return nil, err
-	}
-	if b.newest == "" {
-		b.newest = b.head
-	}
-	rec := &recorder{db: m.db, log: log, thread: thread, run: run, ctx: ctx, cancel: func(error) {}, seq: last,
-		slots: map[string]*slot{}, streamed: map[string]bool{}, base: b}
-	rec.lane = m.db.OpenLane(thread, log.Mark)
-	return rec, nil
+// outside is a recorder's config for a write to a thread from outside a run.
+func (m *Manager) outside(thread string, b recorder.Base) recorder.Config {
+	return recorder.Config{DB: m.db, Log: eventlog.New(0), Thread: thread, Base: b}
 }
-
-// input applies the run's input as its first step.
-func (r *recorder) input(ctx context.Context, t *agent.Turn, p agent.State) error {
-	if err := fill(t, p); err != nil {
-		return err
-	}
-	next := agent.Next(&t.State, agent.NodeInput)
-	if len(next) == 0 && len(t.State.Messages) > 0 {
-		next = []string{agent.NodeModel}
-	}
-	return r.inputStep(ctx, t, p, next, "input")
-}
-
-// fill gives the new messages of a patch ids and applies it.
-func fill(t *agent.Turn, p agent.State) error {
-	for i, msg := range p.Messages {
-		if msg.ID == "" {
-			c := *msg
-			c.ID = t.NewID()
-			p.Messages[i] = &c
-		}
-	}
-	if err := t.State.Apply(p); err != nil {
-		return fmt.Errorf("%w: %v", ErrInput, err)
-	}
-	return nil
-}
-
-// inputStep stores what was applied before the agent runs, as a checkpoint of a source. A thread's very first input gets
-// an empty checkpoint before it, so that every message has a parent without it to go back to, unless its run leaves only one.
-func (r *recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, next []string, source string) error {
-	if r.head == "" && !r.one {
-		id := checkpointID(r.newest)
-		r.number++
-		r.extra.Checkpoints = append(r.extra.Checkpoints,
-			store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.number,
-				Source: "input", Next: []string{agent.NodeStart}, Meta: r.meta, At: time.Now()})
-		r.head, r.newest = id, id
-	}
-	r.source = source
-	return r.Step(ctx, agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !runsNext(next)})
-}
-
-// runsNext tells whether a run goes on with next: not behind a complete answer, and not
-// while a question is open.
-func runsNext(next []string) bool { return len(next) > 0 && next[0] != agent.NodeInterrupt }
 
 // settle turns how a run ended into its statuses.
 func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, thread string) {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -41,17 +41,19 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if p.ending(&e.req) {
 		return nil, m.closeRun(ctx, run, frames)
 	}
-	rec, err := m.recorder(ctx, run.ThreadID, run.ID, eventlog.New(0), base{})
+	cfg := m.outside(run.ThreadID, recorder.Base{})
+	cfg.Run = run.ID
+	rec, err := recorder.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer rec.lane.Close()
-	fresh, err := rec.adopt(frames)
+	defer rec.Close()
+	fresh, err := rec.Adopt(frames)
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	open := append(slices.Clip(p.open), fresh...)
-	left, err := gather(open, "")
+	left, err := runevent.Gather(open, "")
 	if err != nil {
 		return nil, err
 	}
@@ -62,53 +64,18 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	e.goOn.past = p
 	for _, c := range e.goOn.children {
 		if !Done(c.run.Status) {
-			left.said = append(left.said, c.left.said...)
+			left.Said = append(left.Said, c.left.Said...)
 		}
 	}
-	if e.goOn.results, err = left.answered(); err != nil {
+	if e.goOn.results, err = left.Answered(newMessageID); err != nil {
 		return nil, err
 	}
 	e.run.Attempt++
-	if err := rec.again(ctx, e.run, left.said); err != nil {
+	if err := rec.Again(ctx, e.run, left.Said); err != nil {
 		return nil, err
 	}
-	e.log = eventlog.New(rec.seq)
+	e.log = eventlog.New(rec.Seq())
 	return e, nil
-}
-
-// again stores the beginning of a further attempt.
-func (r *recorder) again(ctx context.Context, run store.Run, said []*partialMessage) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var b store.Batch
-	if len(r.ends) > 0 {
-		b.Events = append(b.Events, r.cutOff())
-	}
-	add := func(kind string, v any) error {
-		data, err := agent.Encode(v)
-		if err != nil {
-			return err
-		}
-		r.seq++
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.seq, To: r.seq, Run: r.run, Kind: kind, Data: data})
-		return nil
-	}
-	if err := add(eventlog.RowMeta, metaOf(run)); err != nil {
-		return err
-	}
-	for _, p := range said {
-		if err := add(eventlog.RowWithdraw, runevent.Withdrawal{ID: p.id, NS: p.ns}); err != nil {
-			return err
-		}
-	}
-	run.LastSeq, run.UpdatedAt = r.seq, time.Now()
-	b.Run = &run
-	return r.commit(ctx, b)
-}
-
-// metaOf is the body of the event an attempt begins with.
-func metaOf(run store.Run) map[string]any {
-	return map[string]any{"run_id": run.ID, "thread_id": run.ThreadID, "attempt": run.Attempt}
 }
 
 // storedEntry is the entry of a run as its row has it.
@@ -154,7 +121,7 @@ func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 	case p.atBreakpoint(&e.req):
 		out.Breakpoint, out.StopReason = true, agent.StopBreakpoint
 		return out, false
-	case p.final || !runsNext(p.next):
+	case p.final || !recorder.RunsNext(p.next):
 		t.From = []string{agent.NodeEnd}
 	case p.last != agent.NodeInput || !e.in.Given: // behind its input a run begins
 		t.From = p.next
@@ -164,11 +131,11 @@ func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 
 // atBreakpoint tells whether a breakpoint ended the run behind its last step.
 func (p *past) atBreakpoint(r *Request) bool {
-	return p.final && runsNext(p.next) && !p.ended &&
+	return p.final && recorder.RunsNext(p.next) && !p.ended &&
 		(agent.Stops(r.InterruptAfter, p.last) || agent.Stops(r.InterruptBefore, p.next[0]))
 }
 
 // ending tells whether the run was about to end in disorder: cancelled, or failed.
 func (p *past) ending(r *Request) bool {
-	return p.final && runsNext(p.next) && !p.ended && !p.atBreakpoint(r)
+	return p.final && recorder.RunsNext(p.next) && !p.ended && !p.atBreakpoint(r)
 }

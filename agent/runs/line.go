@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/store"
 )
@@ -41,8 +42,8 @@ type entry struct {
 
 	// guarded by Manager.mu
 	stage stage
-	clock *time.Timer // of a run that waits for its time
-	rec   *recorder   // takes announcements; nil until the agent works
+	clock *time.Timer        // of a run that waits for its time
+	rec   *recorder.Recorder // takes announcements; nil until the agent works
 }
 
 // line is the line of a thread, which need not have one yet. mu is held.
@@ -206,7 +207,7 @@ func (m *Manager) writeStatus(thread string, rest func() (string, error)) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := m.db.UnlessStuck(context.Background(), patience)
+	ctx, cancel := m.db.UnlessStuck(context.Background(), recorder.Patience)
 	defer cancel()
 	return m.db.Commit(ctx, store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{Status: &status}})
 }

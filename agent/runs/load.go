@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
@@ -41,13 +42,13 @@ func decode(s store.Snapshot, known map[int64]kept) (agent.State, error) {
 
 // load reads a thread's state at a checkpoint ("" is the head; a thread without one is
 // empty) and where a recorder goes on from there.
-func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, base, error) {
-	b := base{card: store.Card{}, number: -2}
+func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, recorder.Base, error) {
+	b := recorder.Base{Card: store.Card{}, Number: -2}
 	th, err := m.db.Standing(ctx, thread)
 	if err != nil {
 		return agent.State{}, b, err
 	}
-	b.versions, b.maxRow = th.Fields, th.Top
+	b.Versions, b.MaxRow = th.Fields, th.Top
 	if checkpoint == "" {
 		checkpoint = th.Head
 	}
@@ -67,13 +68,13 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 		return st, b, err
 	}
 	m.decoded.keep(thread, snap.Incarnation, known, snap.Messages, st.Messages)
-	b.msgs = st.Messages[:len(st.Messages):len(st.Messages)]
-	b.rows = make([]int64, len(snap.Messages))
+	b.Messages = st.Messages[:len(st.Messages):len(st.Messages)]
+	b.Rows = make([]int64, len(snap.Messages))
 	for i, row := range snap.Messages {
-		b.rows[i] = row.N
+		b.Rows[i] = row.N
 	}
-	b.card, b.head, b.number = snap.Checkpoint.Card, snap.Checkpoint.ID, snap.Checkpoint.Step
-	b.newest = max(b.head, th.Head)
+	b.Card, b.Head, b.Number = snap.Checkpoint.Card, snap.Checkpoint.ID, snap.Checkpoint.Step
+	b.Newest = max(b.Head, th.Head)
 	return st, b, nil
 }
 

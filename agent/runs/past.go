@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -21,7 +22,7 @@ type past struct {
 	next  []string
 	final bool // the last step said that none of next runs
 	ended bool // a tool of it ended the run
-	usage usage
+	usage recorder.Usage
 	row   int64            // least message row that its steps wrote, 0 when none
 	open  []runevent.Event // behind the last step, over all attempts
 }
@@ -97,75 +98,7 @@ func (m *Manager) pastStep(ctx context.Context, p *past, row store.Event) error 
 		if err != nil {
 			return fmt.Errorf("%w: message %d: %v", runevent.ErrDamaged, n, err)
 		}
-		p.usage.count(msg, s.Node)
+		p.usage.Count(msg, s.Node)
 	}
 	return nil
-}
-
-// unfinished is what the events behind a run's last step left open.
-type unfinished struct {
-	said    []*partialMessage // answers that were shown, never stored and not withdrawn
-	started map[string]bool   // ids of calls whose tool began
-	results map[string]runevent.ToolEnd
-}
-
-// gather puts the open events of a namespace together: "" is that of the run itself.
-func gather(evs []runevent.Event, ns string) (unfinished, error) {
-	u := unfinished{started: map[string]bool{}, results: map[string]runevent.ToolEnd{}}
-	for _, ev := range evs {
-		if ev.NS != ns {
-			continue
-		}
-		switch ev.Kind {
-		case runevent.KindMessage:
-			u.said = append(u.said, &partialMessage{id: ev.Msg.ID, ns: ns})
-		case runevent.KindText:
-			u.add(ev.Msg.ID, agent.Chunk{Text: ev.Text})
-		case runevent.KindReasoning:
-			u.add(ev.Msg.ID, agent.Chunk{Reasoning: ev.Text})
-		case runevent.KindWithdraw:
-			id := runevent.Withdrawn(ev)
-			u.said = slices.DeleteFunc(u.said, func(p *partialMessage) bool { return p.id == id })
-		case runevent.KindToolStart:
-			var c agent.ToolCall
-			if err := json.Unmarshal(ev.Data, &c); err != nil {
-				return u, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
-			}
-			u.started[c.ID] = true
-		case runevent.KindToolResult:
-			var t runevent.ToolEnd
-			if err := json.Unmarshal(ev.Data, &t); err != nil {
-				return u, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
-			}
-			u.results[t.ID] = t
-		}
-	}
-	return u, nil
-}
-
-func (u *unfinished) add(id string, k agent.Chunk) {
-	for _, p := range u.said {
-		if p.id == id {
-			p.c.Add(k)
-		}
-	}
-}
-
-// answered are the results of calls that a run which goes on does not make again: those
-// that were recorded, and for tools that began and did not end that they were cut off.
-func (u *unfinished) answered() (map[string]agent.Result, error) {
-	out := make(map[string]agent.Result, len(u.started))
-	for id := range u.started {
-		r := agent.ErrorResult(agent.InterruptedResult)
-		r.MessageID, r.Cut = newMessageID(), true
-		out[id] = r
-	}
-	for id, t := range u.results {
-		r, err := t.Result()
-		if err != nil {
-			return nil, err
-		}
-		out[id] = r
-	}
-	return out, nil
 }

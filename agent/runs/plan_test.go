@@ -57,7 +57,7 @@ func planOf(ev runevent.Event) string {
 		Type  string
 		Todos []agent.Todo
 	}
-	if ev.Kind != runevent.KindCustom || json.Unmarshal(ev.Data, &e) != nil || e.Type != runs.PlanEdited {
+	if ev.Kind != runevent.KindCustom || json.Unmarshal(ev.Data, &e) != nil || e.Type != runevent.PlanEdited {
 		return ""
 	}
 	return items(e.Todos)

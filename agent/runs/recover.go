@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -119,25 +119,24 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		return err
 	}
-	b.meta = json.RawMessage(`{}`)
-	rec, err := m.recorder(ctx, run.ThreadID, run.ID, eventlog.New(0), b)
-	if err != nil {
-		return err
-	}
-	defer rec.lane.Close()
-	rec.first, rec.usage = run.FirstSeq, p.usage
+	b.Meta = json.RawMessage(`{}`)
 	var req Request
 	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
 		m.logger.Error("the request of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	rec.one, rec.from = req.LeavesOne(), run.BaseCheckpoint
-	fresh, err := rec.adopt(frames)
+	cfg := m.outside(run.ThreadID, b)
+	cfg.Run, cfg.One, cfg.From, cfg.Plan = run.ID, req.LeavesOne(), run.BaseCheckpoint, state.Todos
+	rec, err := recorder.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	fresh, err := rec.Adopt(frames)
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	rec.plan = state.Todos
-	rec.takeEdit(append(slices.Clip(p.open), fresh...))
-	left, err := gather(append(slices.Clip(p.open), fresh...), "")
+	rec.TakeEdit(append(slices.Clip(p.open), fresh...))
+	left, err := runevent.Gather(append(slices.Clip(p.open), fresh...), "")
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
@@ -145,21 +144,21 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	rec.usage = p.usage
+	rec.GoOn(run.FirstSeq, p.usage)
 	m.closeChildren(ctx, rowsOf(children))
 	step := agent.Step{Node: agent.NodeModel, State: &state, Next: []string{agent.NodeModel}}
-	if msg := left.partial(&state); msg != nil {
+	if msg := left.Partial(&state); msg != nil {
 		step.Patch.Messages = []*agent.Message{msg}
 		if err := state.Apply(step.Patch); err != nil {
 			return err
 		}
 	} else if next := agent.Next(&state, agent.NodeModel); len(next) > 0 && next[0] == agent.NodeTools {
 		step.Node = agent.NodeTools
-		if step.Patch, err = m.closeCalls(&state, left.results, &step); err != nil {
+		if step.Patch, err = m.closeCalls(&state, left.Results, &step); err != nil {
 			return err
 		}
 	}
-	if !step.Patch.Empty() || rec.edited != nil {
+	if !step.Patch.Empty() || rec.Edited() {
 		if err := rec.Step(ctx, step); err != nil {
 			return err
 		}
@@ -170,8 +169,9 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		return err
 	}
 	m.logger.Info("closing an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
-	done := m.changed(ctx, run, rec)
-	if err := rec.finish(ctx, run, nil, rest); err != nil {
+	changes, done := m.changed(ctx, run)
+	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(webhooks(run), changes)}
+	if err := rec.Finish(ctx, end); err != nil {
 		return err
 	}
 	done()
@@ -181,73 +181,15 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 // keepNumbers stores events which a run could not when it ended, as on a full disk:
 // readers may have seen their numbers.
 func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store.Delta) error {
-	rec, err := m.recorder(ctx, thread, "", eventlog.New(0), base{})
+	rec, err := recorder.Open(ctx, m.outside(thread, recorder.Base{}))
 	if err != nil {
 		return err
 	}
-	defer rec.lane.Close()
-	if _, err := rec.adopt(frames); err != nil {
+	defer rec.Close()
+	if _, err := rec.Adopt(frames); err != nil {
 		m.logger.Error("the end of a thread's events is damaged", "thread", thread, "err", err)
 	}
-	if len(rec.ends) == 0 {
-		return nil
-	}
-	return rec.commit(ctx, store.Batch{Events: []store.Event{rec.cutOff()}})
-}
-
-// partialMessage is an answer as far as it was shown.
-type partialMessage struct {
-	id, ns string
-	c      agent.Collector
-}
-
-// partial is the last answer that was shown and is not in s, or nil.
-func (u *unfinished) partial(s *agent.State) *agent.Message {
-	if len(u.said) == 0 {
-		return nil
-	}
-	return u.said[len(u.said)-1].message(s)
-}
-
-// message is what was shown of an answer that is not in s, or nil.
-func (p *partialMessage) message(s *agent.State) *agent.Message {
-	if p.id == "" || p.c.Empty() || s.Message(p.id) != nil {
-		return nil
-	}
-	msg := p.c.Message(p.id, false)
-	if msg.Content.Text == "" && msg.Kwargs["reasoning_content"] == nil {
-		return nil
-	}
-	return msg
-}
-
-// adopt takes over the frames of the step that was open at the crash, and returns their
-// events. With an error it has taken those before the damage.
-func (r *recorder) adopt(frames []store.Delta) ([]runevent.Event, error) {
-	d := &runevent.Decoder{}
-	var out []runevent.Event
-	for i, f := range frames {
-		ev, n, err := d.Decode(f.Data)
-		if err != nil {
-			return out, err
-		}
-		first := f.Seq - ev.Width() + 1
-		if i > 0 && first != frames[i-1].Seq+1 {
-			return out, fmt.Errorf("%w: %d follows %d", runevent.ErrDamaged, first, frames[i-1].Seq)
-		}
-		if i == 0 {
-			r.opened = first
-		}
-		r.arena = append(r.arena, f.Data...)
-		r.ends = append(r.ends, len(r.arena))
-		r.seq = max(r.seq, f.Seq)
-		if ev.Kind == runevent.KindMessage {
-			r.slots[ev.Msg.ID] = &slot{n: n, msg: ev.Msg}
-			r.streamed[ev.Msg.ID] = true
-		}
-		out = append(out, ev)
-	}
-	return out, nil
+	return rec.KeepNumbers(ctx)
 }
 
 // closeCalls answers the open calls of the last AI message in s: with the result that was

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
@@ -72,8 +73,8 @@ func (m *Manager) Restore(ctx context.Context, t store.Thread,
 		card.Fields[f.Name] = 1
 	}
 	next := agent.Next(&state, "")
-	cp := store.Checkpoint{ID: checkpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`), Card: card,
-		At: t.UpdatedAt}
+	cp := store.Checkpoint{ID: recorder.CheckpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`),
+		Card: card, At: t.UpdatedAt}
 	b.Checkpoints = []store.Checkpoint{cp}
 	t.Head, t.Status, t.StateUpdatedAt = cp.ID, Idle, t.UpdatedAt
 	if len(next) > 0 {
@@ -94,14 +95,14 @@ func (m *Manager) Restore(ctx context.Context, t store.Thread,
 // RestoreRun writes down what another server's run of a thread took. It has no events. A run that
 // did not end there has failed.
 func (m *Manager) RestoreRun(ctx context.Context, thread, owner string, past PastRun) error {
-	u := usage{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
+	u := recorder.Usage{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
 	if past.Total > 0 {
 		name := past.Model
 		if name == "" {
-			name = unnamedModel
+			name = recorder.UnnamedModel
 		}
-		u.ByModel = map[string]modelCost{name: {Input: past.Input, Output: past.Output, Total: past.Total,
-			Calls: past.Calls}}
+		cost := recorder.ModelCost{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
+		u.ByModel = map[string]recorder.ModelCost{name: cost}
 	}
 	spent, err := agent.Encode(u)
 	if err != nil {

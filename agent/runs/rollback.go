@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -30,29 +31,27 @@ func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) e
 }
 
 // undo takes a live run back and lets its readers go. It returns the status of its thread.
-func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder) (rest string, err error) {
-	run := e.run
-	commit := m.db.Commit
-	last := int64(0)
-	if rec != nil {
-		rec.mu.Lock()
-		defer rec.mu.Unlock()
-		run.FirstSeq, last = rec.first, rec.seq+1 // the end of its stream has a number, too
-		commit = rec.lane.Commit
+func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (rest string, err error) {
+	batch := func(first, last int64) (store.Batch, error) {
+		run := e.run
+		run.FirstSeq = first
+		b, status, err := m.undoing(ctx, run, last)
+		if err != nil {
+			return b, err
+		}
+		rest, status = status, m.statusAfter(run.ThreadID, status)
+		b.Patch.Status = &status
+		return b, nil
 	}
-	b, rest, err := m.undoing(ctx, run, last)
+	if rec != nil {
+		err = rec.TakeBack(ctx, runevent.End{Status: Interrupted}, batch)
+	} else if b, failed := batch(e.run.FirstSeq, 0); failed != nil {
+		err = failed
+	} else if failed := m.db.Commit(ctx, b); failed != nil {
+		err = fmt.Errorf("%w: roll back run %s: %w", ErrStorage, e.run.ID, failed)
+	}
 	if err != nil {
 		return "", err
-	}
-	status := m.statusAfter(run.ThreadID, rest)
-	b.Patch.Status = &status
-	if err := commit(ctx, b); err != nil {
-		return "", fmt.Errorf("%w: roll back run %s: %w", ErrStorage, run.ID, err)
-	}
-	if last > 0 {
-		end := json.RawMessage(`{"status":"` + Interrupted + `"}`)
-		e.log.Add(runevent.Event{Seq: last, To: last, Kind: runevent.KindEnd, Data: end})
-		e.log.Mark(last)
 	}
 	e.log.Abandon()
 	return rest, nil

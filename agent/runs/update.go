@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/store"
 )
@@ -85,30 +85,30 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if err != nil {
 		return none, err
 	}
-	b.meta = json.RawMessage(`{}`)
-	b.source = "update"
+	b.Meta = json.RawMessage(`{}`)
+	b.Source = "update"
 	next, fork := []string(nil), p.Empty()
-	old, err := m.db.Checkpoint(ctx, thread, "", b.head)
+	old, err := m.db.Checkpoint(ctx, thread, "", b.Head)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return none, err
 	}
 	if fork {
-		b.source = "fork"
+		b.Source = "fork"
 	}
 	stays := len(p.Messages) == 0 && u.AsNode == "" // where the thread stands: a title changes nothing there
 	if stays {
 		next = old.Next
 	}
 	if u.Metadata != nil {
-		if b.meta, err = merged(old.Meta, u.Metadata); err != nil {
+		if b.Meta, err = merged(old.Meta, u.Metadata); err != nil {
 			return none, err
 		}
 	}
-	rec, err := m.recorder(ctx, thread, "", eventlog.New(0), b)
+	rec, err := recorder.Open(ctx, m.outside(thread, b))
 	if err != nil {
 		return none, err
 	}
-	defer rec.lane.Close()
+	defer rec.Close()
 	for i, msg := range p.Messages {
 		if msg.ID == "" {
 			c := *msg
@@ -126,9 +126,9 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if len(next) > 0 {
 		status = ThreadInterrupted
 	}
-	rec.extra.Patch = &store.ThreadPatch{Status: &status, Touch: true}
+	rec.With(&store.ThreadPatch{Status: &status, Touch: true})
 	if err := rec.Step(ctx, agent.Step{Node: "update", Patch: p, State: &state, Next: next}); err != nil {
 		return none, err
 	}
-	return m.db.Checkpoint(ctx, thread, "", rec.head)
+	return m.db.Checkpoint(ctx, thread, "", rec.Head())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"fawn/agent"
 	"fawn/store"
 )
 
@@ -26,31 +25,24 @@ func (m *Manager) watching(run store.Run) func(context.Context) {
 	}
 }
 
-// changed has what the run did to files stored with its end. The caller calls done after that.
-func (m *Manager) changed(ctx context.Context, run store.Run, rec *recorder) (done func()) {
+// changed is what the run did to files, to be stored with its end. The caller calls done after that.
+func (m *Manager) changed(ctx context.Context, run store.Run) (list []store.KV, done func()) {
 	done = func() {}
 	if m.watch == nil {
-		return done
+		return nil, done
 	}
 	body, settle, err := m.watch.After(ctx, run.ThreadID, run.ID)
 	if err != nil {
 		m.logger.Warn("what a run changed can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
-		return done
+		return nil, done
 	}
 	if body != nil {
-		rec.changed = []store.KV{{Owner: store.Global, Space: store.ChangesSpace, Key: store.ChangesKey(run.ThreadID, run.ID),
+		list = []store.KV{{Owner: store.Global, Space: store.ChangesSpace, Key: store.ChangesKey(run.ThreadID, run.ID),
 			Body: body}}
 	}
-	return func() {
+	return list, func() {
 		if err := settle(); err != nil {
 			m.logger.Warn("the files of a thread will be read again", "thread", run.ThreadID, "err", err)
 		}
-	}
-}
-
-// look calls watch before the first tool of the run works; others wait for that.
-func (r *recorder) look(ctx context.Context, ev agent.Event) {
-	if ev.Kind == agent.EventToolStart && r.watch != nil {
-		r.looked.Do(func() { r.watch(ctx) })
 	}
 }

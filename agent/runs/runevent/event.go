@@ -130,3 +130,8 @@ func EndsRun(ev Event) bool {
 func Below(ns, call string) string {
 	return strings.TrimPrefix(ns+"|"+agent.NodeTools+":"+call, "|")
 }
+
+// PlanEdited is the type of the custom event that shows a plan as a person has changed it, in
+// todos. It stands in the run's log before anybody sees it; the next step writes it to the
+// state, together with what the model wrote.
+const PlanEdited = "todos_edited"

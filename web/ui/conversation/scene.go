@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/views"
 	"fawn/web/ui/page"
@@ -155,7 +154,7 @@ func (v *View) editedPlan(ev runevent.Event) {
 		Type  string          `json:"type"`
 		Todos json.RawMessage `json:"todos"`
 	}
-	if ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == runs.PlanEdited {
+	if ev.NS == "" && json.Unmarshal(ev.Data, &e) == nil && e.Type == runevent.PlanEdited {
 		v.plan(e.Todos)
 	}
 }

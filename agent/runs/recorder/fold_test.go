@@ -1,4 +1,4 @@
-package runs
+package recorder
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 
 // bench is a recorder over a real store, with nothing else.
 type bench struct {
-	m     *Manager
-	rec   *recorder
+	db    *store.DB
+	rec   *Recorder
 	state agent.State
 }
 
@@ -30,7 +30,7 @@ func newBench(t testing.TB, thread string) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	b := &bench{m: New(Config{DB: db, Log: slog.New(slog.DiscardHandler)})}
+	b := &bench{db: db}
 	b.open(t, thread)
 	return b
 }
@@ -39,17 +39,16 @@ func newBench(t testing.TB, thread string) *bench {
 func (b *bench) open(t testing.TB, thread string) {
 	t.Helper()
 	ctx := context.Background()
-	if err := b.m.db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: thread}, NewThread: true}); err != nil {
+	if err := b.db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: thread}, NewThread: true}); err != nil {
 		t.Fatal(err)
 	}
-	_, at, err := b.m.load(ctx, thread, "")
+	var err error
+	b.rec, err = Open(ctx, Config{DB: b.db, Log: eventlog.New(0), Thread: thread, Run: "run",
+		Base: Base{Number: -2, Versions: map[string]int64{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.rec, err = b.m.recorder(ctx, thread, "run", eventlog.New(0), at); err != nil {
-		t.Fatal(err)
-	}
-	b.rec.ctx, b.state = ctx, agent.State{}
+	b.state = agent.State{}
 }
 
 func (b *bench) step(t testing.TB, node string, msgs ...*agent.Message) {
@@ -67,12 +66,12 @@ func (b *bench) step(t testing.TB, node string, msgs ...*agent.Message) {
 // stored reads all rows of the thread.
 func (b *bench) stored(t testing.TB) (evs []runevent.Event, rows []store.Event) {
 	t.Helper()
-	rows, err := b.m.db.Events(context.Background(), b.rec.thread, 0, 0, 0)
+	rows, err := b.db.Events(context.Background(), b.rec.thread, 0, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		part, err := eventlog.Expand(context.Background(), b.m.db, row)
+		part, err := eventlog.Expand(context.Background(), b.db, row)
 		if err != nil {
 			t.Fatalf("row %d..%d: %v", row.Seq, row.To, err)
 		}
@@ -84,7 +83,7 @@ func (b *bench) stored(t testing.TB) (evs []runevent.Event, rows []store.Event) 
 // shown are the events that readers of the run got while it was at work.
 func (b *bench) shown(t testing.TB) (evs []runevent.Event) {
 	t.Helper()
-	r := eventlog.NewReader(b.m.db, store.Run{ID: b.rec.run, ThreadID: b.rec.thread}, b.rec.log)
+	r := eventlog.NewReader(b.db, store.Run{ID: b.rec.run, ThreadID: b.rec.thread}, b.rec.log)
 	for after := int64(0); ; after = evs[len(evs)-1].To {
 		more, err := r.Ready(context.Background(), after)
 		if err != nil {
@@ -237,12 +236,12 @@ func TestFoldedEventsReadAsTheyStreamed(t *testing.T) {
 		}
 		got, _ := b.stored(t)
 		sameEvents(rt, got, b.shown(t))
-		b.rec.lane.Close()
+		b.rec.Close()
 	})
 }
 
 // interleave emits the events of the lead and of helpers in their own orders, mixed.
-func interleave(t *rapid.T, rec *recorder, evs []agent.Event) {
+func interleave(t *rapid.T, rec *Recorder, evs []agent.Event) {
 	var lead, helper []agent.Event
 	for _, e := range evs {
 		if e.NS == "" {

@@ -1,4 +1,4 @@
-package runs
+package recorder
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// subStep records a finished step of a child, what it cost the run, and the events of the run
+// ChildStep records a finished step of a child, what it cost the run, and the events of the run
 // that go with it. It is durable when it returns.
-func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.Step, spent usage,
+func (r *Recorder) ChildStep(ctx context.Context, ns string, number int, s agent.Step, spent Usage,
 	more []json.RawMessage) error {
 	if err := r.putSubStep(ns, number, s, spent, more); err != nil {
 		return fmt.Errorf("record a step of %s: %w", ns, err)
@@ -22,7 +22,7 @@ func (r *recorder) subStep(ctx context.Context, ns string, number int, s agent.S
 	return nil
 }
 
-func (r *recorder) putSubStep(ns string, number int, s agent.Step, spent usage, more []json.RawMessage) error {
+func (r *Recorder) putSubStep(ns string, number int, s agent.Step, spent Usage, more []json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.left(); err != nil {
@@ -57,7 +57,7 @@ func (r *recorder) putSubStep(ns string, number int, s agent.Step, spent usage, 
 	from := len(r.arena)
 	r.arena = runevent.AppendNamed(r.arena, runevent.KindStep, ns, data)
 	r.append(from, runevent.Event{Kind: runevent.KindStep, NS: ns, Step: row.Data()})
-	r.usage.countChild(spent)
+	r.usage.CountChild(spent)
 	for _, data := range more {
 		r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
 	}

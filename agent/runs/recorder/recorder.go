@@ -1,12 +1,10 @@
-package runs
+package recorder
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
@@ -17,53 +15,15 @@ import (
 // maxUnstored is how many bytes of a run may wait for the disk before Emit blocks.
 const maxUnstored = 256 << 10
 
-// recorder is the agent.Sink of one run: it numbers events, shows them to the log once
-// they are stored, and turns steps into rows.
-type recorder struct {
-	db     *store.DB
-	lane   *store.Lane
-	log    *eventlog.Log
-	thread string
-	run    string
-	ctx    context.Context         // the run's, for back pressure
-	cancel context.CancelCauseFunc // ends the run when storage fails
-	goesOn bool                    // with the next server, when this one stops
-	one    bool                    // the run has one checkpoint, which every step replaces
-	from   string                  // parent of that checkpoint
-	watch  func(context.Context)   // called before the first tool works; nil as a rule in tests
-	looked sync.Once               // around watch
-
-	mu      sync.Mutex // guards all below; Step holds it to the end of its commit
-	seq     int64
-	first   int64            // number of the run's first event, 0 before it
-	stored  int64            // greatest number of the run in stored rows
-	slots   map[string]*slot // of the open step, by message id
-	arena   []byte           // frames of the open step, one behind the other
-	ends    []int            // where each ends
-	opened  int64            // number of the first of them
-	extra   store.Batch      // joins the next commit
-	plan    []agent.Todo     // as of the last step
-	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
-	settled bool             // the run takes no more changes of the plan
-	halt    []string         // where the run stopped, when it is not complete
-	changed []store.KV       // what the run did to files, stored with its end
-	kept    []store.KV       // what others want stored with its end
-	over    bool             // its end is being written, so nothing may come behind it
-
-	base
-	streamed map[string]bool // ids of messages seen as deltas in this run
-	usage    usage
-}
-
 type slot struct {
 	n   int
 	msg *runevent.Msg
 }
 
-// begin shows the run's meta event. It is stored, with the run as running and its thread
-// as busy, together with the first step, or by [recorder.flush]. goesOn says that the run
+// Begin shows the run's meta event. It is stored, with the run and the status of its thread,
+// together with the first step, or by [Recorder.flush]. goesOn says that the run
 // starts from what is there, which its readers see first.
-func (r *recorder) begin(run store.Run, goesOn bool) error {
+func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	data, err := agent.Encode(metaOf(run))
@@ -76,8 +36,8 @@ func (r *recorder) begin(run store.Run, goesOn bool) error {
 		r.seq += runevent.MetaFrames
 	}
 	run.FirstSeq, run.LastSeq = r.first, r.seq
-	busy := Busy // whoever ended before may have written otherwise
-	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &busy}
+	// Whoever ended before may have written another status.
+	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &thread}
 	r.extra.Events = append(r.extra.Events,
 		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: eventlog.RowMeta, Data: data})
 	r.log.Add(runevent.Event{Seq: r.first, To: r.seq, Kind: runevent.KindMeta, Data: data})
@@ -86,14 +46,14 @@ func (r *recorder) begin(run store.Run, goesOn bool) error {
 
 // flush stores what waits for the next step. A run whose first step comes late, as it has
 // no input, must be known as running before it shows anything.
-func (r *recorder) flush(ctx context.Context) error {
+func (r *Recorder) flush(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.commit(ctx, store.Batch{})
 }
 
 // Emit implements agent.Sink.
-func (r *recorder) Emit(ev agent.Event) {
+func (r *Recorder) Emit(ev agent.Event) {
 	if err := r.put(ev); err != nil {
 		r.cancel(fmt.Errorf("record event: %w", err))
 		return
@@ -104,7 +64,7 @@ func (r *recorder) Emit(ev agent.Event) {
 }
 
 // Record implements agent.Sink.
-func (r *recorder) Record(ctx context.Context, ev agent.Event) error {
+func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 	r.look(ctx, ev)
 	if err := r.put(ev); err != nil {
 		return fmt.Errorf("record event: %w", err)
@@ -117,15 +77,15 @@ func (r *recorder) Record(ctx context.Context, ev agent.Event) error {
 
 // left tells whether the run is left as it stands because the server stops. What an agent says
 // when it is cut off, such as that its tools were interrupted, is not part of the run then.
-func (r *recorder) left() error {
-	if err := context.Cause(r.ctx); r.goesOn && errors.Is(err, ErrShutdown) {
+func (r *Recorder) left() error {
+	if err := context.Cause(r.ctx); r.leave != nil && errors.Is(err, r.leave) {
 		return err
 	}
 	return nil
 }
 
 // put writes the frames of one agent event.
-func (r *recorder) put(ev agent.Event) error {
+func (r *Recorder) put(ev agent.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.left(); err != nil {
@@ -158,7 +118,7 @@ func (r *recorder) put(ev agent.Event) error {
 	return nil
 }
 
-func (r *recorder) putChunk(ev agent.Event) error {
+func (r *Recorder) putChunk(ev agent.Event) error {
 	s := r.slots[ev.Message]
 	if s == nil {
 		s = &slot{n: len(r.slots), msg: &runevent.Msg{ID: ev.Message, NS: ev.NS}}
@@ -201,21 +161,21 @@ func (r *recorder) putChunk(ev agent.Event) error {
 	return nil
 }
 
-func (r *recorder) slotted(s *slot, payload string, ev runevent.Event) {
+func (r *Recorder) slotted(s *slot, payload string, ev runevent.Event) {
 	ev.Msg, ev.NS = s.msg, s.msg.NS
 	from := len(r.arena)
 	r.arena = runevent.AppendDelta(r.arena, ev.Kind, s.n, payload)
 	r.append(from, ev)
 }
 
-func (r *recorder) named(ev runevent.Event) {
+func (r *Recorder) named(ev runevent.Event) {
 	from := len(r.arena)
 	r.arena = runevent.AppendNamed(r.arena, ev.Kind, ev.NS, ev.Data)
 	r.append(from, ev)
 }
 
 // append numbers the frame arena[from:] and hands it to storage and the log.
-func (r *recorder) append(from int, ev runevent.Event) {
+func (r *Recorder) append(from int, ev runevent.Event) {
 	ev.Seq, ev.To = r.seq+1, r.seq+ev.Width()
 	r.seq = ev.To
 	if len(r.ends) == 0 {
@@ -227,7 +187,7 @@ func (r *recorder) append(from int, ev runevent.Event) {
 }
 
 // openFrames are the frames of the open step.
-func (r *recorder) openFrames() [][]byte {
+func (r *Recorder) openFrames() [][]byte {
 	out, from := make([][]byte, len(r.ends)), 0
 	for i, to := range r.ends {
 		out[i], from = r.arena[from:to], to
@@ -236,7 +196,7 @@ func (r *recorder) openFrames() [][]byte {
 }
 
 // foldStep packs the open step's frames, referring to what the step stores.
-func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
+func (r *Recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
 	known := runevent.Known{Streamed: map[int]runevent.Stored{}, Results: map[string]runevent.Stored{}}
 	for _, m := range msgs {
 		row := written[m.ID]
@@ -250,24 +210,24 @@ func (r *recorder) foldStep(written map[string]int64, msgs []*agent.Message) []b
 			known.Streamed[s.n] = stored
 		}
 	}
-	i := len(r.msgs) - 1
-	for i >= 0 && r.msgs[i].Type == agent.TypeTool {
+	i := len(r.at.Messages) - 1
+	for i >= 0 && r.at.Messages[i].Type == agent.TypeTool {
 		i--
 	}
-	if i >= 0 && r.msgs[i].Type == agent.TypeAI {
-		known.Caller = runevent.Stored{Row: r.rows[i], Message: r.msgs[i]}
+	if i >= 0 && r.at.Messages[i].Type == agent.TypeAI {
+		known.Caller = runevent.Stored{Row: r.at.Rows[i], Message: r.at.Messages[i]}
 	}
 	return runevent.Fold(r.openFrames(), known)
 }
 
 // cutOff is the row of an open step that nothing is stored of but its events.
-func (r *recorder) cutOff() store.Event {
+func (r *Recorder) cutOff() store.Event {
 	return store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: eventlog.RowFold,
 		Data: r.foldStep(nil, nil)}
 }
 
 // closeStep forgets the open step, which is stored now.
-func (r *recorder) closeStep() {
+func (r *Recorder) closeStep() {
 	r.arena, r.ends, r.slots = r.arena[:0], r.ends[:0], map[string]*slot{}
 }
 
@@ -275,20 +235,20 @@ func (r *recorder) closeStep() {
 // taken were never stored, and nobody has seen them.
 type mark struct {
 	seq   int64
-	base  base
-	usage usage
+	at    Base
+	usage Usage
 }
 
-func (r *recorder) mark() mark { return mark{r.seq, r.base, r.usage} }
+func (r *Recorder) mark() mark { return mark{r.seq, r.at, r.usage} }
 
 // undo goes back to where the failed commit started. The open step stays open.
-func (r *recorder) undo(m mark) {
+func (r *Recorder) undo(m mark) {
 	r.log.Retract(m.seq + 1)
-	r.seq, r.base, r.usage = m.seq, m.base, m.usage
+	r.seq, r.at, r.usage = m.seq, m.at, m.usage
 }
 
 // commit writes b together with what waited for it. mu is held.
-func (r *recorder) commit(ctx context.Context, b store.Batch) error {
+func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 	b.ThreadID = r.thread
 	b.Events = append(r.extra.Events, b.Events...)
 	b.Checkpoints = append(r.extra.Checkpoints, b.Checkpoints...)
@@ -306,7 +266,7 @@ func (r *recorder) commit(ctx context.Context, b store.Batch) error {
 	}
 	to := r.seq
 	// A cancelled wait would leave open whether the batch was written.
-	ctx, cancel := r.db.UnlessStuck(context.WithoutCancel(ctx), patience)
+	ctx, cancel := r.db.UnlessStuck(context.WithoutCancel(ctx), Patience)
 	defer cancel()
 	if err := r.lane.Commit(ctx, b); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
@@ -317,63 +277,20 @@ func (r *recorder) commit(ctx context.Context, b store.Batch) error {
 	return nil
 }
 
-// finish stores the end of the run: what is still open, the failure if any, the terminal
-// event and the statuses, all in one batch.
-func (r *recorder) finish(ctx context.Context, run store.Run, f *runevent.Failure, threadStatus string) error {
+// Announce does not wait for storage, so it may be called from anywhere.
+func (r *Recorder) Announce(data json.RawMessage) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.over = true
-	before := r.mark()
-	b, err := r.lastBatch(run, f, threadStatus)
-	if err == nil {
-		err = r.commit(ctx, b)
+	if r.over {
+		return false
 	}
-	if err != nil {
-		r.undo(before)
-		return err
-	}
-	r.closeStep()
-	return nil
+	r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
+	return true
 }
 
-func (r *recorder) lastBatch(run store.Run, f *runevent.Failure, threadStatus string) (b store.Batch, err error) {
-	if len(r.ends) > 0 {
-		b.Events = append(b.Events, r.cutOff())
+// look calls watch before the first tool of the run works; others wait for that.
+func (r *Recorder) look(ctx context.Context, ev agent.Event) {
+	if ev.Kind == agent.EventToolStart && r.watch != nil {
+		r.looked.Do(func() { r.watch(ctx) })
 	}
-	add := func(kind runevent.Kind, row string, v any, frames int64) error {
-		data, err := agent.Encode(v)
-		if err != nil {
-			return err
-		}
-		from := r.seq + 1
-		r.seq += frames
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row, Data: data})
-		r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: kind, Data: data})
-		return nil
-	}
-	if f != nil {
-		if err := add(runevent.KindError, eventlog.RowError, f, 1); err != nil {
-			return b, err
-		}
-	}
-	if len(r.halt) > 0 {
-		halt := runevent.Halt{Checkpoint: r.head, Next: r.halt}
-		if err := add(runevent.KindHalt, eventlog.RowHalt, halt, runevent.HaltFrames); err != nil {
-			return b, err
-		}
-	}
-	end := runevent.End{Status: run.Status, StopReason: run.StopReason}
-	if err := add(runevent.KindEnd, eventlog.RowEnd, end, 1); err != nil {
-		return b, err
-	}
-	if r.first == 0 { // nothing was shown before
-		r.first = r.seq
-	}
-	run.FirstSeq, run.LastSeq, run.UpdatedAt = r.first, r.seq, time.Now()
-	if run.Usage, err = agent.Encode(r.usage); err != nil {
-		return b, err
-	}
-	b.Run, b.KV = &run, slices.Concat(webhooks(run), r.changed, r.kept)
-	b.Patch = &store.ThreadPatch{Status: &threadStatus, Touch: true}
-	return b, nil
 }

@@ -1,4 +1,4 @@
-package runs
+package recorder
 
 import (
 	"cmp"
@@ -8,23 +8,25 @@ import (
 )
 
 // usage is what the run's model calls cost, as shown on the run.
-type usage struct {
-	Input    int                  `json:"total_input_tokens"`
-	Output   int                  `json:"total_output_tokens"`
-	Total    int                  `json:"total_tokens"`
-	Cached   int                  `json:"cached_input_tokens,omitempty"` // of Input, read from the provider's cache
-	Calls    int                  `json:"llm_call_count"`
-	Messages int                  `json:"message_count"`
-	ByModel  map[string]modelCost `json:"by_model,omitempty"` // of the run itself; never changed, only replaced: marks hold it
+type Usage struct {
+	Input    int `json:"total_input_tokens"`
+	Output   int `json:"total_output_tokens"`
+	Total    int `json:"total_tokens"`
+	Cached   int `json:"cached_input_tokens,omitempty"` // of Input, read from the provider's cache
+	Calls    int `json:"llm_call_count"`
+	Messages int `json:"message_count"`
+
+	// ByModel is of the run itself. It is never changed, only replaced: marks hold it.
+	ByModel map[string]ModelCost `json:"by_model,omitempty"`
 
 	// Subagent is the part of Total that its children took, and SubagentByModel what each model
 	// took for them. Their rows say so too: whoever adds up rows takes ByModel of each.
 	Subagent        int                  `json:"subagent_tokens,omitempty"`
-	SubagentByModel map[string]modelCost `json:"subagent_by_model,omitempty"`
+	SubagentByModel map[string]ModelCost `json:"subagent_by_model,omitempty"`
 }
 
-// modelCost is the part of one model.
-type modelCost struct {
+// ModelCost is the part of one model.
+type ModelCost struct {
 	Input    int     `json:"input_tokens"`
 	Output   int     `json:"output_tokens"`
 	Total    int     `json:"total_tokens"`
@@ -34,12 +36,12 @@ type modelCost struct {
 	Currency string  `json:"currency,omitempty"`
 }
 
-// unnamedModel stands for a model that has no name, neither here nor at its provider.
-const unnamedModel = "unknown"
+// UnnamedModel stands for a model that has no name, neither here nor at its provider.
+const UnnamedModel = "unknown"
 
-// count adds an AI message's usage to the run's. AI messages which came with the input
+// Count adds an AI message's usage to the run's. AI messages which came with the input
 // cost nothing.
-func (u *usage) count(m *agent.Message, node string) {
+func (u *Usage) Count(m *agent.Message, node string) {
 	u.Messages++
 	if m.Type != agent.TypeAI || node != agent.NodeModel {
 		return
@@ -49,16 +51,16 @@ func (u *usage) count(m *agent.Message, node string) {
 		return
 	}
 	provider, _ := m.Meta["model_name"].(string)
-	name := cmp.Or(m.Usage.Model, provider, unnamedModel)
-	c := modelCost{Input: m.Usage.Input, Output: m.Usage.Output, Total: m.Usage.Total, Calls: 1,
+	name := cmp.Or(m.Usage.Model, provider, UnnamedModel)
+	c := ModelCost{Input: m.Usage.Input, Output: m.Usage.Output, Total: m.Usage.Total, Calls: 1,
 		Cached: min(max(m.Usage.InputDetails["cache_read"], 0), m.Usage.Input), Cost: m.Usage.Cost,
 		Currency: m.Usage.Currency}
 	u.Input, u.Output, u.Total, u.Cached = u.Input+c.Input, u.Output+c.Output, u.Total+c.Total, u.Cached+c.Cached
-	u.ByModel = withCosts(u.ByModel, map[string]modelCost{name: c})
+	u.ByModel = withCosts(u.ByModel, map[string]ModelCost{name: c})
 }
 
-// countChild adds what a child used. The messages of a run are its own.
-func (u *usage) countChild(c usage) {
+// CountChild adds what a child used. The messages of a run are its own.
+func (u *Usage) CountChild(c Usage) {
 	u.Input, u.Output, u.Total, u.Cached = u.Input+c.Input, u.Output+c.Output, u.Total+c.Total, u.Cached+c.Cached
 	u.Calls += c.Calls
 	u.Subagent += c.Total
@@ -66,13 +68,13 @@ func (u *usage) countChild(c usage) {
 }
 
 // withCosts is a copy of a with the costs of b added.
-func withCosts(a, b map[string]modelCost) map[string]modelCost {
+func withCosts(a, b map[string]ModelCost) map[string]ModelCost {
 	if len(b) == 0 {
 		return a
 	}
 	all := maps.Clone(a)
 	if all == nil {
-		all = map[string]modelCost{}
+		all = map[string]ModelCost{}
 	}
 	for name, m := range b {
 		c := all[name]

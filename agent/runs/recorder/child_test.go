@@ -1,4 +1,4 @@
-package runs
+package recorder
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 
 // childSteps are two steps of a child: an answer with calls, and their results. What streamed
 // and what is stored may differ.
-func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.Generator[string]) {
+func childSteps(t *rapid.T, rec *Recorder, id func(string) string, text *rapid.Generator[string]) {
 	const ns = "tools:c|tools:d"
 	var c agent.Collector
 	answer := id("child")
@@ -37,9 +37,8 @@ func childSteps(t *rapid.T, rec *recorder, id func(string) string, text *rapid.G
 		if rapid.Bool().Draw(t, "child's field") {
 			patch.Artifacts = []string{"/mnt/b"}
 		}
-		err := rec.subStep(t.Context(), ns, 1, agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}},
-			usage{}, tells(t, msgs))
-		if err != nil {
+		s := agent.Step{Node: node, Patch: patch, Next: []string{agent.NodeModel}}
+		if err := rec.ChildStep(t.Context(), ns, 1, s, Usage{}, tells(t, msgs)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,10 +66,8 @@ func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = b.rec.subStep(t.Context(), "tools:c", 1,
-		agent.Step{Node: agent.NodeModel, Patch: agent.State{Messages: []*agent.Message{said}}}, usage{},
-		[]json.RawMessage{event})
-	if err != nil {
+	step := agent.Step{Node: agent.NodeModel, Patch: agent.State{Messages: []*agent.Message{said}}}
+	if err := b.rec.ChildStep(t.Context(), "tools:c", 1, step, Usage{}, []json.RawMessage{event}); err != nil {
 		t.Fatal(err)
 	}
 	b.step(t, agent.NodeTools)

@@ -1,4 +1,4 @@
-package runs
+package recorder
 
 import (
 	"cmp"
@@ -16,23 +16,23 @@ import (
 	"fawn/store"
 )
 
-// base is where a recorder stands in its thread: the loaded state as rows.
-type base struct {
-	msgs     []*agent.Message // as of the last step, aligned with rows
-	rows     []int64
-	maxRow   int64
-	versions map[string]int64 // greatest ever used
-	card     store.Card
-	head     string // parent of the next checkpoint
-	newest   string // greatest checkpoint id of the thread
-	number   int    // step number of the last checkpoint
-	meta     json.RawMessage
-	source   string // of the next checkpoint; "" is loop
+// Base is where a recorder stands in its thread: the loaded state as rows.
+type Base struct {
+	Messages []*agent.Message // as of the last step, aligned with Rows
+	Rows     []int64
+	MaxRow   int64
+	Versions map[string]int64 // greatest ever used
+	Card     store.Card
+	Head     string // parent of the next checkpoint
+	Newest   string // greatest checkpoint id of the thread
+	Number   int    // step number of the last checkpoint
+	Meta     json.RawMessage
+	Source   string // of the next checkpoint; "" is loop
 }
 
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and
 // the step's event.
-func (r *recorder) Step(ctx context.Context, s agent.Step) error {
+func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.left(); err != nil {
@@ -51,9 +51,10 @@ func (r *recorder) Step(ctx context.Context, s agent.Step) error {
 	return nil
 }
 
-func (r *recorder) step(ctx context.Context, s agent.Step) error {
+func (r *Recorder) step(ctx context.Context, s agent.Step) error {
 	var b store.Batch
-	row := eventlog.StepRow{StepData: runevent.StepData{Node: s.Node, Next: s.Next, Number: r.number + 1, Last: s.Last}}
+	var row eventlog.StepRow
+	row.StepData = runevent.StepData{Node: s.Node, Next: s.Next, Number: r.at.Number + 1, Last: s.Last}
 	written, err := r.writeMessages(&b, &row, s)
 	if err != nil {
 		return err
@@ -64,8 +65,8 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 	cp := r.checkpoint(s)
 	row.Checkpoint = cp.ID
 	if r.one {
-		if row.Saved, cp.Parent = &cp, r.from; r.head != r.from {
-			b.Delete = &store.Delete{Checkpoints: []string{r.head}}
+		if row.Saved, cp.Parent = &cp, r.from; r.at.Head != r.from {
+			b.Delete = &store.Delete{Checkpoints: []string{r.at.Head}}
 		}
 	}
 	data, err := agent.Encode(row)
@@ -89,19 +90,19 @@ func (r *recorder) step(ctx context.Context, s agent.Step) error {
 	if err := r.commit(ctx, b); err != nil {
 		return err
 	}
-	r.head, r.newest, r.number, r.source = row.Checkpoint, row.Checkpoint, row.Number, ""
+	r.at.Head, r.at.Newest, r.at.Number, r.at.Source = row.Checkpoint, row.Checkpoint, row.Number, ""
 	return nil
 }
 
 // checkpoint is what a step leaves, behind the last one.
-func (r *recorder) checkpoint(s agent.Step) store.Checkpoint {
-	return store.Checkpoint{ID: checkpointID(r.newest), Parent: r.head, Thread: r.thread, Run: r.run,
-		Step: r.number + 1, Source: cmp.Or(r.source, "loop"), Next: s.Next, Meta: r.meta, Card: r.card, At: time.Now()}
+func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
+	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
+		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card, At: time.Now()}
 }
 
 // writeMessages gives each message of the patch a row and brings the card up to date. The
 // usual case, messages appended, does not depend on the length of the thread.
-func (r *recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.Step) (map[string]int64, error) {
+func (r *Recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.Step) (map[string]int64, error) {
 	written := make(map[string]int64, len(s.Patch.Messages))
 	byValue := make(map[*agent.Message]int64, len(s.Patch.Messages))
 	removed := false
@@ -117,38 +118,37 @@ func (r *recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.
 			row.StepData.Whole = append(row.StepData.Whole, false)
 			continue
 		}
-		r.maxRow++
-		written[m.ID], byValue[m] = r.maxRow, r.maxRow
-		b.Messages = append(b.Messages, store.MessageRow{N: r.maxRow, ID: m.ID, Body: body})
-		whole := m.Type != agent.TypeHuman && m.Type != agent.TypeSystem && !r.streamed[m.ID] &&
-			s.Node != agent.NodeInput
+		r.at.MaxRow++
+		written[m.ID], byValue[m] = r.at.MaxRow, r.at.MaxRow
+		b.Messages = append(b.Messages, store.MessageRow{N: r.at.MaxRow, ID: m.ID, Body: body})
+		whole := m.Type != agent.TypeHuman && m.Type != agent.TypeSystem && !r.streamed[m.ID] && s.Node != agent.NodeInput
 		if whole {
 			row.Whole = append(row.Whole, len(row.Rows))
 		}
 		row.StepData.Whole = append(row.StepData.Whole, whole)
-		row.Rows = append(row.Rows, r.maxRow)
-		r.usage.count(m, s.Node)
+		row.Rows = append(row.Rows, r.at.MaxRow)
+		r.usage.Count(m, s.Node)
 	}
 	now := s.State.Messages
-	if !removed && len(now) == len(r.rows)+len(s.Patch.Messages) {
-		for _, m := range now[len(r.rows):] {
-			r.rows = append(r.rows, byValue[m])
-			r.card.Messages = extend(r.card.Messages, byValue[m])
+	if !removed && len(now) == len(r.at.Rows)+len(s.Patch.Messages) {
+		for _, m := range now[len(r.at.Rows):] {
+			r.at.Rows = append(r.at.Rows, byValue[m])
+			r.at.Card.Messages = extend(r.at.Card.Messages, byValue[m])
 		}
 	} else {
-		for i, m := range r.msgs {
+		for i, m := range r.at.Messages {
 			if _, ok := byValue[m]; !ok {
-				byValue[m] = r.rows[i]
+				byValue[m] = r.at.Rows[i]
 			}
 		}
-		r.rows, r.card.Messages = make([]int64, 0, len(now)), nil
+		r.at.Rows, r.at.Card.Messages = make([]int64, 0, len(now)), nil
 		for _, m := range now {
-			r.rows = append(r.rows, byValue[m])
-			r.card.Messages = extend(r.card.Messages, byValue[m])
+			r.at.Rows = append(r.at.Rows, byValue[m])
+			r.at.Card.Messages = extend(r.at.Card.Messages, byValue[m])
 		}
 	}
-	r.card.Messages = slices.Clip(r.card.Messages)
-	r.msgs = slices.Clip(now)
+	r.at.Card.Messages = slices.Clip(r.at.Card.Messages)
+	r.at.Messages = slices.Clip(now)
 	return written, nil
 }
 
@@ -163,7 +163,7 @@ func extend(ranges []store.Range, n int64) []store.Range {
 }
 
 // writeFields stores the value of each field the patch wrote.
-func (r *recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.Step) error {
+func (r *Recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.Step) error {
 	cloned := false
 	for _, f := range agent.Fields {
 		if !f.Set(&s.Patch) {
@@ -174,15 +174,15 @@ func (r *recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.St
 			return fmt.Errorf("encode field %s: %w", f.Name, err)
 		}
 		if !cloned { // the previous checkpoint holds the map
-			fields := make(map[string]int64, len(r.card.Fields)+1)
-			for k, v := range r.card.Fields {
+			fields := make(map[string]int64, len(r.at.Card.Fields)+1)
+			for k, v := range r.at.Card.Fields {
 				fields[k] = v
 			}
-			r.card.Fields, cloned = fields, true
+			r.at.Card.Fields, cloned = fields, true
 		}
-		r.versions[f.Name]++
-		r.card.Fields[f.Name] = r.versions[f.Name]
-		b.Fields = append(b.Fields, store.FieldRow{Name: f.Name, Version: r.versions[f.Name], Body: body})
+		r.at.Versions[f.Name]++
+		r.at.Card.Fields[f.Name] = r.at.Versions[f.Name]
+		b.Fields = append(b.Fields, store.FieldRow{Name: f.Name, Version: r.at.Versions[f.Name], Body: body})
 		if f.Hidden {
 			continue
 		}
@@ -198,7 +198,7 @@ func (r *recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.St
 			if row.Version == nil {
 				row.Version = map[string]int64{}
 			}
-			row.Version[f.Name] = r.versions[f.Name]
+			row.Version[f.Name] = r.at.Versions[f.Name]
 			continue
 		}
 		if row.Patch == nil {
@@ -209,9 +209,9 @@ func (r *recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.St
 	return nil
 }
 
-// checkpointID is a time-ordered id (UUIDv6), greater than the newest one of the thread
+// CheckpointID is a time-ordered id (UUIDv6), greater than the newest one of the thread
 // even when the clock was set back.
-func checkpointID(newest string) string {
+func CheckpointID(newest string) string {
 	if id, err := uuid.NewV6(); err == nil && id.String() > newest {
 		return id.String()
 	}

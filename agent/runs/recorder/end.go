@@ -1,0 +1,106 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
+	"fawn/store"
+)
+
+// End is how a run ends.
+type End struct {
+	Run     store.Run // with its status
+	Failure *runevent.Failure
+	Thread  string     // status of the thread
+	Halt    []string   // where the run stopped, when it is not complete
+	Keep    []store.KV // what is stored with its end
+}
+
+// Finish stores the end of the run: what is still open, the failure if any, the terminal
+// event and the statuses, all in one batch.
+func (r *Recorder) Finish(ctx context.Context, end End) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	before := r.mark()
+	b, err := r.lastBatch(end)
+	if err == nil {
+		err = r.commit(ctx, b)
+	}
+	if err != nil {
+		r.undo(before)
+		return err
+	}
+	r.closeStep()
+	return nil
+}
+
+func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
+	run := end.Run
+	if len(r.ends) > 0 {
+		b.Events = append(b.Events, r.cutOff())
+	}
+	add := func(kind runevent.Kind, row string, v any, frames int64) error {
+		data, err := agent.Encode(v)
+		if err != nil {
+			return err
+		}
+		from := r.seq + 1
+		r.seq += frames
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row, Data: data})
+		r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: kind, Data: data})
+		return nil
+	}
+	if end.Failure != nil {
+		if err := add(runevent.KindError, eventlog.RowError, end.Failure, 1); err != nil {
+			return b, err
+		}
+	}
+	if len(end.Halt) > 0 {
+		halt := runevent.Halt{Checkpoint: r.at.Head, Next: end.Halt}
+		if err := add(runevent.KindHalt, eventlog.RowHalt, halt, runevent.HaltFrames); err != nil {
+			return b, err
+		}
+	}
+	terminal := runevent.End{Status: run.Status, StopReason: run.StopReason}
+	if err := add(runevent.KindEnd, eventlog.RowEnd, terminal, 1); err != nil {
+		return b, err
+	}
+	if r.first == 0 { // nothing was shown before
+		r.first = r.seq
+	}
+	run.FirstSeq, run.LastSeq, run.UpdatedAt = r.first, r.seq, time.Now()
+	if run.Usage, err = agent.Encode(r.usage); err != nil {
+		return b, err
+	}
+	b.Run, b.KV = &run, end.Keep
+	b.Patch = &store.ThreadPatch{Status: &end.Thread, Touch: true}
+	return b, nil
+}
+
+// TakeBack commits the batch that takes the run back, with all its events from first up to last,
+// which is that of the end of its stream. Readers are told of that end; nothing of it is stored.
+func (r *Recorder) TakeBack(ctx context.Context, end runevent.End,
+	batch func(first, last int64) (store.Batch, error)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.seq + 1
+	b, err := batch(r.first, last)
+	if err != nil {
+		return err
+	}
+	data, err := agent.Encode(end)
+	if err != nil {
+		return err
+	}
+	if err := r.lane.Commit(ctx, b); err != nil {
+		return fmt.Errorf("%w: roll back run %s: %w", ErrStorage, r.run, err)
+	}
+	r.log.Add(runevent.Event{Seq: last, To: last, Kind: runevent.KindEnd, Data: data})
+	r.log.Mark(last)
+	return nil
+}

@@ -1,0 +1,95 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs/request"
+	"fawn/store"
+)
+
+// Command carries out c on a thread that would go on with next, and returns where it does
+// go on. Whatever it changes is a step of its own, so that a restart finds it.
+func (r *Recorder) Command(ctx context.Context, t *agent.Turn, c request.Command, next []string) ([]string, error) {
+	patch := c.Patch
+	patch.Messages = slices.Clone(patch.Messages)
+	if err := request.CheckResume(next, &t.State, c.Resume); err != nil {
+		return next, err
+	}
+	if c.Resume != nil && slices.Contains(next, agent.NodeInterrupt) {
+		if msg := request.AnswerTo(&t.State, c.Resume); msg != nil {
+			patch.Messages = append(patch.Messages, msg)
+		}
+	}
+	if patch.Empty() && c.Node == "" {
+		return next, r.flush(ctx)
+	}
+	if err := Fill(t, patch); err != nil {
+		return next, err
+	}
+	switch {
+	case c.Node == agent.NodeEnd:
+		next = []string{}
+	case c.Node == agent.NodeTools && !slices.Contains(agent.Next(&t.State, agent.NodeModel), agent.NodeTools):
+		return next, fmt.Errorf("%w: command.goto: no tool call waits for its result", request.ErrInput)
+	case c.Node != "":
+		next = []string{c.Node}
+	case len(patch.Messages) > 0:
+		next = agent.Next(&t.State, agent.NodeInput)
+	}
+	source := "update"
+	if len(patch.Messages) > 0 {
+		source = "input"
+	}
+	return next, r.inputStep(ctx, t, patch, next, source)
+}
+
+// Input applies the run's input as its first step.
+func (r *Recorder) Input(ctx context.Context, t *agent.Turn, p agent.State) error {
+	if err := Fill(t, p); err != nil {
+		return err
+	}
+	next := agent.Next(&t.State, agent.NodeInput)
+	if len(next) == 0 && len(t.State.Messages) > 0 {
+		next = []string{agent.NodeModel}
+	}
+	return r.inputStep(ctx, t, p, next, "input")
+}
+
+// Fill gives the new messages of a patch ids and applies it.
+func Fill(t *agent.Turn, p agent.State) error {
+	for i, msg := range p.Messages {
+		if msg.ID == "" {
+			c := *msg
+			c.ID = t.NewID()
+			p.Messages[i] = &c
+		}
+	}
+	if err := t.State.Apply(p); err != nil {
+		return fmt.Errorf("%w: %v", request.ErrInput, err)
+	}
+	return nil
+}
+
+// inputStep stores what was applied before the agent runs, as a checkpoint of a source. A thread's
+// very first input gets an empty checkpoint before it, so that every message has a parent without
+// it to go back to, unless its run leaves only one.
+func (r *Recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, next []string, source string) error {
+	if r.at.Head == "" && !r.one {
+		id := CheckpointID(r.at.Newest)
+		r.at.Number++
+		r.extra.Checkpoints = append(r.extra.Checkpoints,
+			store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.at.Number,
+				Source: "input", Next: []string{agent.NodeStart}, Meta: r.at.Meta, At: time.Now()})
+		r.at.Head, r.at.Newest = id, id
+	}
+	r.at.Source = source
+	return r.Step(ctx, agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !RunsNext(next)})
+}
+
+// RunsNext tells whether a run goes on with next: not behind a complete answer, and not
+// while a question is open.
+func RunsNext(next []string) bool { return len(next) > 0 && next[0] != agent.NodeInterrupt }

@@ -1,0 +1,115 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs/eventlog"
+	"fawn/store"
+)
+
+// Patience is how long the store may get nothing done while a run waits to be stored.
+const Patience = 10 * time.Second
+
+// ErrStorage is wrapped by what goes wrong in the store.
+var ErrStorage = errors.New("storage is full or failing")
+
+// Config is what a recorder needs to know. Only the first four are always there.
+type Config struct {
+	DB     *store.DB
+	Log    *eventlog.Log
+	Thread string
+	Base   Base // where the thread stands
+
+	Run     string                  // "" for a write from outside a run
+	Context context.Context         // the run's, for back pressure; nil is that of Open
+	Cancel  context.CancelCauseFunc // ends the run when storage fails
+	Leave   error                   // the cause with which a run stops that goes on with the next server, or nil
+	One     bool                    // the run has one checkpoint, which every step replaces
+	From    string                  // parent of that checkpoint
+	Plan    []agent.Todo            // as it stands
+	Watch   func(context.Context)   // called before the first tool works
+}
+
+// Recorder is the agent.Sink of one run: it numbers events, shows them to the log once
+// they are stored, and turns steps into rows.
+type Recorder struct {
+	db     *store.DB
+	lane   *store.Lane
+	log    *eventlog.Log
+	thread string
+	run    string
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	leave  error
+	one    bool
+	from   string
+	watch  func(context.Context)
+	looked sync.Once // around watch
+
+	mu      sync.Mutex // guards all below; Step holds it to the end of its commit
+	seq     int64
+	first   int64            // number of the run's first event, 0 before it
+	stored  int64            // greatest number of the run in stored rows
+	slots   map[string]*slot // of the open step, by message id
+	arena   []byte           // frames of the open step, one behind the other
+	ends    []int            // where each ends
+	opened  int64            // number of the first of them
+	extra   store.Batch      // joins the next commit
+	plan    []agent.Todo     // as of the last step
+	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
+	settled bool             // the run takes no more changes of the plan
+	over    bool             // its end is being written, so nothing may come behind it
+
+	at       Base
+	streamed map[string]bool // ids of messages seen as deltas in this run
+	usage    Usage
+}
+
+// Open opens a recorder behind everything the thread has stored. The caller closes it.
+func Open(ctx context.Context, cfg Config) (*Recorder, error) {
+	last, err := cfg.DB.LastSeq(ctx, cfg.Thread)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Base.Newest == "" {
+		cfg.Base.Newest = cfg.Base.Head
+	}
+	if cfg.Context == nil {
+		cfg.Context = ctx
+	}
+	if cfg.Cancel == nil {
+		cfg.Cancel = func(error) {}
+	}
+	return &Recorder{db: cfg.DB, lane: cfg.DB.OpenLane(cfg.Thread, cfg.Log.Mark), log: cfg.Log, thread: cfg.Thread,
+		run: cfg.Run, ctx: cfg.Context, cancel: cfg.Cancel, leave: cfg.Leave, one: cfg.One, from: cfg.From,
+		watch: cfg.Watch, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
+		streamed: map[string]bool{}}, nil
+}
+
+// Close gives back what the recorder holds of the store.
+func (r *Recorder) Close() { r.lane.Close() }
+
+// Head is the id of the thread's head behind the last step.
+func (r *Recorder) Head() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at.Head
+}
+
+// Span is the number of the run's first event, 0 before it, and the greatest one in stored rows.
+func (r *Recorder) Span() (first, stored int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first, r.stored
+}
+
+// With has a change of the thread's row join the next commit.
+func (r *Recorder) With(p *store.ThreadPatch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.extra.Patch = p
+}
