@@ -62,6 +62,7 @@ func imports() map[string][]string {
 		"agent/skills/fetch":      {"agent/skills", "sandbox/netguard"},
 		"agent/skills/skilltool":  {"agent/skills"},
 		"agent/subagent":          {"agent"},
+		"agent/threads":           {"agent", "agent/runs", "agent/runs/eventlog", "agent/runs/recorder", "agent/runs/request", "store"},
 		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},
 		"assets":                  leaf,
 		"assets/notices":          leaf, // writes the list of licences

@@ -30,6 +30,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
+	"fawn/agent/threads"
 	"fawn/backup"
 	"fawn/memory"
 	"fawn/sandbox"
@@ -86,6 +87,7 @@ type App struct {
 	dirs      files.Dirs
 	db        *store.DB
 	runs      *runs.Manager
+	copier    *threads.Copier
 	builder   *lead.Builder
 	sandbox   sandbox.Provider
 	report    func() sandbox.Report // of the provider that was chosen; waits until one is
@@ -218,8 +220,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools, Await: a.mcp.Await,
 			Without: a.switchedOff})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
-		Copy: a.copyFiles, Ending: a.memory.Ending, Observe: a.observer(),
+		Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
+	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, Remove: a.removeThread, Log: o.Log}
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
 	}

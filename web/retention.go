@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"fawn/agent/config"
-	"fawn/agent/runs"
+	"fawn/agent/threads"
 )
 
 // policy is what the configuration says about threads nobody touches.
-func policy(r config.Retention) runs.Policy {
-	return runs.Policy{MaxAge: r.MaxAge, KeepLatest: r.KeepLatest, MaxSize: r.MaxSize}
+func policy(r config.Retention) threads.Policy {
+	return threads.Policy{MaxAge: r.MaxAge, KeepLatest: r.KeepLatest, MaxSize: r.MaxSize}
 }
 
 // retain applies the policy of the moment, and threads' own times to live, again and again.
@@ -23,7 +23,7 @@ func (a *App) retain(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		done, err := a.runs.Sweep(ctx, policy(a.config.Current().File.Retention), time.Now())
+		done, err := threads.Sweep(ctx, a.db, a.runs, policy(a.config.Current().File.Retention), time.Now())
 		if err != nil && ctx.Err() == nil {
 			a.opts.Log.Error("couldn't delete expired threads", "err", err)
 		}

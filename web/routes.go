@@ -36,7 +36,8 @@ func (a *App) routes() error {
 	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Network: a.network,
 		Sandbox: a.report, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
-	pages, err := ui.New(ui.Deps{Site: site, Bots: chatApps, Restart: a.restartSandbox, Backups: a.backupState,
+	pages, err := ui.New(ui.Deps{Site: site, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
+		Backups: a.backupState,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
 		Aside: a.builder, Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
@@ -61,12 +62,13 @@ func (a *App) routes() error {
 	if document != nil {
 		e.GET("/openapi.json", principal.Allow(principal.User, document))
 	}
-	parts := route.NewParts(route.Deps{DB: a.db, Runs: a.runs, Network: a.network, Dirs: a.dirs, Uploads: a.uploadLimits,
-		Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current, Settings: a.config,
-		Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule, Window: a.builder.WindowOf,
-		Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches,
-		Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts,
-		Providers: pages.Providers, Channels: chatApps})
+	parts := route.NewParts(route.Deps{DB: a.db, Runs: a.runs, Copier: a.copier, Network: a.network, Dirs: a.dirs,
+		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
+		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule,
+		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
+		MCP: a.mcp, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(),
+		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
+		Channels: chatApps})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)

@@ -95,7 +95,7 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 		defer m.hooked()
 	}
 	e.log.Abandon()
-	rest, restErr := m.resting(ctx, e.run.ThreadID)
+	rest, restErr := Resting(ctx, m.db, e.run.ThreadID)
 	if l := m.forget(e, restErr == nil); l != nil {
 		m.vacate(l, e.run.ThreadID, known(rest), func() { l.write = nil })
 	}
@@ -161,7 +161,7 @@ func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.C
 // release gives the line of a thread back.
 func (m *Manager) release(ctx context.Context, l *lineup, thread string) {
 	defer m.wg.Done()
-	rest := func() (string, error) { return m.resting(context.WithoutCancel(ctx), thread) }
+	rest := func() (string, error) { return Resting(context.WithoutCancel(ctx), m.db, thread) }
 	m.vacate(l, thread, rest, func() { l.write = nil })
 }
 
@@ -206,5 +206,5 @@ func (m *Manager) DeleteThread(ctx context.Context, thread string) error {
 	if err := m.CancelAll(ctx, thread); err != nil {
 		return err
 	}
-	return m.Exclusive(ctx, thread, func(ctx context.Context) error { return m.removeThread(ctx, thread) })
+	return m.Exclusive(ctx, thread, func(ctx context.Context) error { return m.RemoveThread(ctx, thread) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 )
 
@@ -31,19 +32,21 @@ func (w *world) checkpoints(t *testing.T, thread string) []store.Checkpoint {
 }
 
 // copying is a world whose threads' files are a list of copies.
-func (s suite) copying(t *testing.T) (*world, *[][2]string) {
+func (s suite) copying(t *testing.T) (*world, *threads.Copier, *[][2]string) {
 	t.Helper()
 	var copies [][2]string
-	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
-		Copy: func(_ context.Context, from, to string) error {
-			copies = append(copies, [2]string{from, to})
-			return errors.New("some files stayed behind") // which is no reason not to copy
-		}})
-	return w, &copies
+	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return parrotAgent(), nil
+	}})
+	copier := &threads.Copier{DB: w.db, Log: quiet(), Files: func(_ context.Context, from, to string) error {
+		copies = append(copies, [2]string{from, to})
+		return errors.New("some files stayed behind") // which is no reason not to copy
+	}}
+	return w, copier, &copies
 }
 
 func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
-	w, copies := s.copying(t)
+	w, copier, copies := s.copying(t)
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	first := w.head(t, "t1")
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
@@ -52,7 +55,7 @@ func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
 	}
 	w.end(t, w.goOn(t, runs.Request{Thread: "t1", Input: human("fork"), CheckpointID: first.ID}), runs.Success)
 
-	c, err := w.m.Copy(t.Context(), "t1")
+	c, err := copier.Copy(t.Context(), "t1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,7 @@ func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
 	if got := texts(w.state(t, "t1", "")); got != "human:one\nai:re: one\nhuman:fork\nai:re: fork" {
 		t.Errorf("messages of the source:\n%s", got)
 	}
-	if _, err := w.m.Copy(t.Context(), "nowhere"); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := copier.Copy(t.Context(), "nowhere"); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("a thread that is not there: %v", err)
 	}
 	w.sound(t)
@@ -88,10 +91,10 @@ func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
 
 // CopyOfABusyThreadIsItsLastStep: what a run has not stored yet is not in the copy.
 func (s suite) CopyOfABusyThreadIsItsLastStep(t *testing.T) {
-	w, _ := s.copying(t)
+	w, copier, _ := s.copying(t)
 	run := w.start(t, "t1", "hang on")
 	w.until(t, run, text("on"))
-	c, err := w.m.Copy(t.Context(), "t1")
+	c, err := copier.Copy(t.Context(), "t1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +108,7 @@ func (s suite) CopyOfABusyThreadIsItsLastStep(t *testing.T) {
 }
 
 func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
-	w, copies := s.copying(t)
+	w, copier, copies := s.copying(t)
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	w.end(t, w.start(t, "t1", "two"), runs.Success)
 	msgs := w.state(t, "t1", "").Messages
@@ -124,7 +127,7 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := len(*copies)
-			b, err := w.m.Branch(t.Context(), "t1", c.ids, c.title)
+			b, err := copier.Branch(t.Context(), "t1", c.ids, c.title)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,10 +148,10 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 			}
 		})
 	}
-	if _, err := w.m.Branch(t.Context(), "t1", []string{"no such"}, ""); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := copier.Branch(t.Context(), "t1", []string{"no such"}, ""); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("an unknown message: %v", err)
 	}
-	if _, err := w.m.Branch(t.Context(), "nowhere", []string{"x"}, ""); !errors.Is(err, runs.ErrNotFound) {
+	if _, err := copier.Branch(t.Context(), "nowhere", []string{"x"}, ""); !errors.Is(err, runs.ErrNotFound) {
 		t.Errorf("an unknown thread: %v", err)
 	}
 	// the answer in the middle is written anew: no checkpoint ends with it any more
@@ -156,7 +159,7 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(edit)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.m.Branch(t.Context(), "t1", []string{msgs[1].ID}, ""); !errors.Is(err, runs.ErrGone) {
+	if _, err := copier.Branch(t.Context(), "t1", []string{msgs[1].ID}, ""); !errors.Is(err, threads.ErrGone) {
 		t.Errorf("an edited message: %v", err)
 	}
 	w.sound(t)

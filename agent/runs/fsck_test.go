@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 )
 
@@ -27,7 +28,7 @@ func (s suite) CheckNamesWhatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := runs.Check(t.Context(), w.db)
+	found, err := threads.Check(t.Context(), w.db)
 	if err != nil {
 		t.Fatal(err)
 	}

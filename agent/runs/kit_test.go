@@ -15,6 +15,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/agent/threads"
 	"fawn/store"
 )
 
@@ -169,7 +170,7 @@ func (w *world) sound(t *testing.T) {
 	if err != nil || len(findings) > 0 {
 		t.Errorf("check: %v %v", findings, err)
 	}
-	findings, err = runs.Check(t.Context(), w.db)
+	findings, err = threads.Check(t.Context(), w.db)
 	if err != nil || len(findings) > 0 {
 		t.Errorf("check: %v %v", findings, err)
 	}

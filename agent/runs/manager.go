@@ -43,7 +43,6 @@ type Config struct {
 	DB      *store.DB
 	Build   Build
 	Remove  func(thread string) error // deletes a thread's files; may be nil
-	Copy    CopyFiles                 // gives a new thread the files of another; may be nil
 	Watch   Watch                     // tells what runs do to files; may be nil
 	Ending  Ending                    // stores something with the ends of runs; may be nil
 	Observe Observer                  // is told what runs and their calls take; may be nil
@@ -62,16 +61,15 @@ type Manager struct {
 	build  Build
 	remove func(string) error
 
-	copyFiles CopyFiles
-	watch     Watch
-	atEnd     Ending
-	observer  Observer
-	mark      bool
-	limits    func() StepLimits
-	logger    *slog.Logger
-	ctx       context.Context // parent of all runs
-	stop      context.CancelCauseFunc
-	wg        sync.WaitGroup
+	watch    Watch
+	atEnd    Ending
+	observer Observer
+	mark     bool
+	limits   func() StepLimits
+	logger   *slog.Logger
+	ctx      context.Context // parent of all runs
+	stop     context.CancelCauseFunc
+	wg       sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
@@ -89,7 +87,7 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, copyFiles: cfg.Copy, watch: cfg.Watch,
+	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
 		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
 		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}

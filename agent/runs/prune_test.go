@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 )
 
@@ -28,7 +29,7 @@ func (s suite) PruneKeepsWhatAThreadSays(t *testing.T) {
 		}
 	}
 	before, head := texts(w.state(t, "t1", "")), w.head(t, "t1")
-	n, err := w.m.Prune(t.Context(), []string{"t1", "nobody"}, runs.KeepLatest)
+	n, err := threads.Prune(t.Context(), w.db, w.m, []string{"t1", "nobody"}, threads.KeepLatest)
 	if err != nil || n != 1 {
 		t.Fatalf("pruned %d, %v", n, err)
 	}
@@ -65,10 +66,10 @@ func (s suite) PruneLeavesThreadsAtWorkAlone(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	run := w.start(t, "t1", "hang")
 	w.until(t, run, text("hang"))
-	if n, err := w.m.Prune(t.Context(), []string{"t1"}, runs.KeepLatest); err != nil || n != 0 {
+	if n, err := threads.Prune(t.Context(), w.db, w.m, []string{"t1"}, threads.KeepLatest); err != nil || n != 0 {
 		t.Errorf("pruned %d, %v", n, err)
 	}
-	if n, err := w.m.Prune(t.Context(), []string{"t1"}, runs.PruneDelete); err != nil || n != 1 {
+	if n, err := threads.Prune(t.Context(), w.db, w.m, []string{"t1"}, threads.PruneDelete); err != nil || n != 1 {
 		t.Errorf("deleted %d, %v", n, err)
 	}
 	for table, n := range w.rows(t, "t1") {
@@ -76,7 +77,7 @@ func (s suite) PruneLeavesThreadsAtWorkAlone(t *testing.T) {
 			t.Errorf("%d rows in %s", n, table)
 		}
 	}
-	if _, err := w.m.Prune(t.Context(), []string{"t1"}, "all"); !errors.Is(err, runs.ErrInput) {
+	if _, err := threads.Prune(t.Context(), w.db, w.m, []string{"t1"}, "all"); !errors.Is(err, runs.ErrInput) {
 		t.Errorf("an unknown strategy: %v", err)
 	}
 	w.sound(t)

@@ -164,7 +164,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		}
 	}
 	run.Status, run.StopReason, run.UpdatedAt = Interrupted, StopOrphan, time.Now()
-	rest, err := m.resting(ctx, run.ThreadID)
+	rest, err := Resting(ctx, m.db, run.ThreadID)
 	if err != nil {
 		return err
 	}
@@ -250,20 +250,6 @@ func (m *Manager) closeCalls(s *agent.State, results map[string]runevent.ToolEnd
 	return answers, nil
 }
 
-// resting is the status of a thread on which nothing runs.
-func (m *Manager) resting(ctx context.Context, thread string) (string, error) {
-	head, err := m.db.Checkpoint(ctx, thread, "", "")
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return Idle, nil
-	case err != nil:
-		return "", err
-	case len(head.Next) > 0:
-		return ThreadInterrupted, nil
-	}
-	return Idle, nil
-}
-
 // fail stores only that a run and its thread ended badly.
 func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
 	if children, err := m.pastChildren(ctx, run, &past{}, nil); err == nil { // else the next server closes them
@@ -291,7 +277,7 @@ func (m *Manager) freeThreads(ctx context.Context, line []*entry) error {
 		if waiting[id] {
 			continue
 		}
-		rest, err := m.resting(ctx, id)
+		rest, err := Resting(ctx, m.db, id)
 		if err != nil {
 			return err
 		}

@@ -11,9 +11,9 @@ import (
 // removedSpace names threads whose rows are gone and whose files may still be there.
 const removedSpace = "removed_files"
 
-// removeThread removes a thread's rows, then its files. Nothing runs on it. It goes through
+// RemoveThread removes a thread's rows, then its files, inside of [Manager.Exclusive]. It goes through
 // to its end whoever stops waiting; what a crash leaves is removed at the next start.
-func (m *Manager) removeThread(ctx context.Context, thread string) error {
+func (m *Manager) RemoveThread(ctx context.Context, thread string) error {
 	ctx = context.WithoutCancel(ctx)
 	err := m.db.Commit(ctx, store.Batch{ThreadID: thread, Delete: &store.Delete{Thread: true},
 		KV: []store.KV{{Space: removedSpace, Key: thread, Body: []byte("{}")}}})

@@ -11,13 +11,14 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 )
 
 // swept are the threads that are left, with a star for those that have a history.
-func (w *world) swept(t *testing.T, p runs.Policy, now time.Time) string {
+func (w *world) swept(t *testing.T, p threads.Policy, now time.Time) string {
 	t.Helper()
-	if _, err := w.m.Sweep(t.Context(), p, now); err != nil {
+	if _, err := threads.Sweep(t.Context(), w.db, w.m, p, now); err != nil {
 		t.Fatal(err)
 	}
 	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{SortBy: "thread_id", SortOrder: "asc"})
@@ -61,15 +62,15 @@ func (s suite) SweepKeepsWhatThePolicyKeeps(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name   string
-		policy runs.Policy
+		policy threads.Policy
 		want   string
 	}{
-		{"nothing", runs.Policy{}, "a* b* busy* c* pinned*"},
-		{"age", runs.Policy{MaxAge: 25 * time.Hour}, "a* b* busy* pinned*"},
-		{"history", runs.Policy{KeepLatest: 15 * time.Hour}, "a* b busy* c pinned*"},
-		{"both", runs.Policy{KeepLatest: 15 * time.Hour, MaxAge: 25 * time.Hour}, "a* b busy* pinned*"},
-		{"size", runs.Policy{MaxSize: 1}, "busy* pinned*"},
-		{"size that is enough", runs.Policy{MaxSize: 1 << 30}, "a* b* busy* c* pinned*"},
+		{"nothing", threads.Policy{}, "a* b* busy* c* pinned*"},
+		{"age", threads.Policy{MaxAge: 25 * time.Hour}, "a* b* busy* pinned*"},
+		{"history", threads.Policy{KeepLatest: 15 * time.Hour}, "a* b busy* c pinned*"},
+		{"both", threads.Policy{KeepLatest: 15 * time.Hour, MaxAge: 25 * time.Hour}, "a* b busy* pinned*"},
+		{"size", threads.Policy{MaxSize: 1}, "busy* pinned*"},
+		{"size that is enough", threads.Policy{MaxSize: 1 << 30}, "a* b* busy* c* pinned*"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var gone []string
@@ -115,7 +116,7 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	aged(t, w, now, map[string]int{"dies": 3, "forgets": 3, "lives": 1, "none": 9})
 	for id, raw := range map[string]string{"dies": `120`, "forgets": `{"ttl":120,"strategy":"keep_latest"}`, "lives": `{"ttl":120}`} {
-		ttl, err := runs.ParseTTL(json.RawMessage(raw))
+		ttl, err := threads.ParseTTL(json.RawMessage(raw))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +125,7 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if got := w.swept(t, runs.Policy{}, now); got != "forgets lives* none*" {
+		if got := w.swept(t, threads.Policy{}, now); got != "forgets lives* none*" {
 			t.Errorf("left: %s", got)
 		}
 	}
@@ -137,7 +138,7 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	if err := w.setTTL(t, "lives", nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.swept(t, runs.Policy{}, now.Add(100*time.Hour)); got != "forgets lives* none*" {
+	if got := w.swept(t, threads.Policy{}, now.Add(100*time.Hour)); got != "forgets lives* none*" {
 		t.Errorf("left: %s", got)
 	}
 	if err := w.setTTL(t, "nobody", &store.TTL{}); !errors.Is(err, store.ErrNotFound) {
@@ -151,7 +152,7 @@ func TestParseTTL(t *testing.T) {
 		``: "none", `null`: "none", `5`: "5m0s delete", `0.5`: "30s delete", `{"ttl":60}`: "1h0m0s delete", `{"ttl":1,"strategy":"keep_latest"}`: "1m0s keep_latest",
 		`0`: "bad", `-1`: "bad", `1e300`: "bad", `"x"`: "bad", `{}`: "bad", `{"ttl":1,"strategy":"burn"}`: "bad", `[1]`: "bad",
 	} {
-		ttl, err := runs.ParseTTL(json.RawMessage(raw))
+		ttl, err := threads.ParseTTL(json.RawMessage(raw))
 		got := "none"
 		switch {
 		case errors.Is(err, runs.ErrInput):
@@ -200,7 +201,7 @@ func (s suite) SweepForgetsWhatWasChosenForChatsNeverSent(t *testing.T) {
 		Body: []byte(`{}`)}}}); err != nil {
 		t.Fatal(err)
 	}
-	w.swept(t, runs.Policy{}, time.Now())
+	w.swept(t, threads.Policy{}, time.Now())
 	if _, err := w.db.KV(t.Context(), store.Global, "thread_tools_off", chat); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("%v, want it gone", err)
 	}

@@ -1,5 +1,12 @@
 package runs
 
+import (
+	"context"
+	"errors"
+
+	"fawn/store"
+)
+
 // Statuses of a run.
 const (
 	Pending     = "pending"
@@ -20,3 +27,17 @@ const (
 	ThreadInterrupted = "interrupted"
 	ThreadError       = "error"
 )
+
+// Resting is the status of a thread on which nothing runs.
+func Resting(ctx context.Context, db *store.DB, thread string) (string, error) {
+	head, err := db.Checkpoint(ctx, thread, "", "")
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Idle, nil
+	case err != nil:
+		return "", err
+	case len(head.Next) > 0:
+		return ThreadInterrupted, nil
+	}
+	return Idle, nil
+}

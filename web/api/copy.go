@@ -11,7 +11,7 @@ import (
 )
 
 func (m mount) copyThread(c echo.Context, t store.Thread) error {
-	made, err := m.Runs.Copy(c.Request().Context(), t.ID)
+	made, err := m.Copier.Copy(c.Request().Context(), t.ID)
 	if errors.Is(err, runs.ErrNotFound) {
 		return route.NoThread(t.ID)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -108,9 +109,9 @@ func (m mount) pruneThreads(c echo.Context) error {
 		return err
 	}
 	if body.Strategy == "" {
-		body.Strategy = string(runs.PruneDelete)
+		body.Strategy = string(threads.PruneDelete)
 	}
-	if s := runs.Strategy(body.Strategy); s != runs.PruneDelete && s != runs.KeepLatest {
+	if s := threads.Strategy(body.Strategy); s != threads.PruneDelete && s != threads.KeepLatest {
 		return httpx.Invalid("body", "strategy", "want delete or keep_latest, got %q", route.Cut(body.Strategy, 40))
 	}
 	if body.Threads == nil || len(body.Threads) > route.MaxPage {
@@ -126,7 +127,7 @@ func (m mount) pruneThreads(c echo.Context) error {
 			return err
 		}
 	}
-	n, err := m.Runs.Prune(c.Request().Context(), mine, runs.Strategy(body.Strategy))
+	n, err := threads.Prune(c.Request().Context(), m.DB, m.Runs, mine, threads.Strategy(body.Strategy))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -117,7 +118,7 @@ func (m mount) answerThread(c echo.Context, id string) error {
 
 // threadTTL reads how long a thread lives; nil when nothing is said.
 func threadTTL(raw json.RawMessage) (*store.TTL, error) {
-	ttl, err := runs.ParseTTL(raw)
+	ttl, err := threads.ParseTTL(raw)
 	if err != nil {
 		return nil, httpx.Invalid("body", "ttl", "%s", strings.TrimPrefix(err.Error(), runs.ErrInput.Error()+": "))
 	}

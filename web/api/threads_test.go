@@ -14,6 +14,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/config"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/web/api"
 )
@@ -385,7 +386,7 @@ func TestAThreadGoesWhenItsTimeIsOver(t *testing.T) {
 	}{{0, "200 200 200"}, {5 * time.Hour, "200 200 200"}, {15 * time.Hour, "404 200 200"},
 		{25 * time.Hour, "404 404 200"}, {10000 * time.Hour, "404 404 200"}} {
 		w.eventually(t, func() bool { return w.m.Active("made") == "" })
-		if _, err := w.m.Sweep(t.Context(), runs.Policy{}, time.Now().Add(c.after)); err != nil {
+		if _, err := threads.Sweep(t.Context(), w.db, w.m, threads.Policy{}, time.Now().Add(c.after)); err != nil {
 			t.Fatal(err)
 		}
 		got := fmt.Sprint(w.send(t, "GET", "/threads/made", "").status, w.send(t, "GET", "/threads/old", "").status,

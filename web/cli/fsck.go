@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"fawn/agent/config"
-	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web"
@@ -83,7 +83,7 @@ func (f fsck) check(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	unreadable, err := runs.Check(ctx, f.db)
+	unreadable, err := threads.Check(ctx, f.db)
 	if err != nil {
 		return nil, err
 	}

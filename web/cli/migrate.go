@@ -13,6 +13,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/store/deerflow"
@@ -47,8 +48,6 @@ func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, er
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	m := migration{o: o, ImportOptions: from, old: old, dir: dir, db: db, dirs: files.Dirs{Root: dir}}
-	m.runs = runs.New(runs.Config{DB: db, Log: o.Log})
-	defer m.runs.Close()
 	if err := m.do(ctx); err != nil {
 		return false, err
 	}
@@ -88,7 +87,6 @@ type migration struct {
 	old  deerFlow
 	dir  string
 	db   *store.DB
-	runs *runs.Manager
 	dirs files.Dirs
 	left int // things that could not be taken
 }
@@ -221,7 +219,7 @@ func (m *migration) newThread(ctx context.Context, src *deerflow.Source, id stri
 	}
 	t := store.Thread{ID: id, Owner: store.DefaultOwner, Title: old.Title, Metadata: meta, CreatedAt: old.Created,
 		UpdatedAt: old.Updated}
-	left, err := m.runs.Restore(ctx, t, values)
+	left, err := threads.Restore(ctx, m.db, t, values)
 	if err != nil {
 		return errors.Join(err, m.dirs.Remove(id))
 	}
@@ -273,8 +271,8 @@ func (m *migration) pastRuns(ctx context.Context, src *deerflow.Source, thread s
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		err := m.runs.RestoreRun(ctx, thread, t.Owner, runs.PastRun{ID: r.ID, Assistant: r.Assistant, Status: r.Status,
-			Error: r.Error, Model: r.Model, Input: int(r.Input), Output: int(r.Output), Total: int(r.Total),
+		err := threads.RestoreRun(ctx, m.db, thread, t.Owner, threads.PastRun{ID: r.ID, Assistant: r.Assistant,
+			Status: r.Status, Error: r.Error, Model: r.Model, Input: int(r.Input), Output: int(r.Output), Total: int(r.Total),
 			Calls: int(r.Calls), Created: r.Created, Updated: r.Updated})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -31,11 +32,11 @@ func (g *Gateway) branchThread(c echo.Context, t store.Thread) error {
 	case len(body.Title) > maxTitle:
 		return httpx.Invalid("body", "title", "want at most %d bytes", maxTitle)
 	}
-	b, err := g.Runs.Branch(c.Request().Context(), t.ID, append(body.Messages, body.Message), body.Title)
+	b, err := g.Copier.Branch(c.Request().Context(), t.ID, append(body.Messages, body.Message), body.Title)
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
 		return httpx.Errorf(http.StatusNotFound, "Message %s not found in thread %s", route.Cut(body.Message, 80), t.ID)
-	case errors.Is(err, runs.ErrGone):
+	case errors.Is(err, threads.ErrGone):
 		return httpx.Errorf(http.StatusConflict, "Message %s can no longer be branched", route.Cut(body.Message, 80))
 	case err != nil:
 		return err

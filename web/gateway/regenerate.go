@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -83,7 +83,7 @@ func (g *Gateway) lastTurn(ctx context.Context, t store.Thread) (turn lastTurn, 
 		return turn, err
 	}
 	turn.run = from(snap.Messages[len(snap.Messages)-1].N).run
-	if turn.base, _, err = g.Runs.Before(ctx, t.ID, turn.humanID); errors.Is(err, runs.ErrGone) {
+	if turn.base, _, err = threads.Before(ctx, g.DB, t.ID, turn.humanID); errors.Is(err, threads.ErrGone) {
 		return turn, httpx.Errorf(http.StatusConflict, "The messages before this turn are no longer stored")
 	}
 	return turn, err

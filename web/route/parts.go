@@ -18,6 +18,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
+	"fawn/agent/threads"
 	"fawn/memory"
 	"fawn/sandbox/files"
 	"fawn/store"
@@ -33,6 +34,7 @@ import (
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
+	Copier  *threads.Copier    // nil makes one that copies no files
 	Network *network.Decisions // nil makes one that announces nothing
 	Dirs    files.Dirs
 	Uploads func() uploads.Config
@@ -116,6 +118,9 @@ func NewParts(d Deps) *Parts {
 	}
 	if d.Network == nil {
 		d.Network = network.New(d.DB, func(string, json.RawMessage) {}, d.Log)
+	}
+	if d.Copier == nil {
+		d.Copier = &threads.Copier{DB: d.DB, Log: d.Log}
 	}
 	if d.Accounts == nil {
 		d.Accounts = account.New(account.Options{DB: d.DB, Log: d.Log})

@@ -52,7 +52,7 @@ func (u *UI) branch(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	b, err := u.Runs.Branch(ctx, id, ids, "")
+	b, err := u.Copier.Branch(ctx, id, ids, "")
 	if err != nil {
 		return u.refuse(c, err, "")
 	}

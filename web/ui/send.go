@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent/lead"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -171,7 +172,7 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 		return page.Say(c, "compact.none"), http.StatusUnprocessableEntity
 	case errors.Is(err, lead.ErrNoCompaction):
 		return page.Say(c, "compact.off"), http.StatusConflict
-	case errors.Is(err, runs.ErrGone):
+	case errors.Is(err, threads.ErrGone):
 		return page.Say(c, "turn.gone"), http.StatusConflict
 	case errors.Is(err, errUnqueued):
 		return page.Say(c, "queue.gone"), http.StatusConflict

@@ -23,6 +23,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
+	"fawn/agent/threads"
 	"fawn/assets"
 	"fawn/memory"
 	"fawn/uploads"
@@ -47,6 +48,7 @@ import (
 // Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
 type Deps struct {
 	Site    *page.Site
+	Copier  *threads.Copier       // nil makes one that copies no files
 	Uploads func() uploads.Config // the limits of this moment
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
@@ -106,6 +108,9 @@ func (u *UI) Export() *export.Handlers { return u.export }
 func New(d Deps) (*UI, error) {
 	if err := assets.Check(); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
+	}
+	if d.Copier == nil {
+		d.Copier = &threads.Copier{DB: d.Site.DB, Log: d.Site.Log}
 	}
 	if d.Documents == nil {
 		d.Documents = uploads.NoDocuments{}

@@ -12,6 +12,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/ui/conversation"
@@ -80,7 +81,7 @@ func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[
 	if u.Runs.Active(id) != "" {
 		return conversation.ErrBusy
 	}
-	base, row, err := u.Runs.Before(c.Request().Context(), id, form.Get("message"))
+	base, row, err := threads.Before(c.Request().Context(), u.DB, id, form.Get("message"))
 	if err != nil {
 		return err
 	}

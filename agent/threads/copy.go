@@ -1,17 +1,20 @@
-package runs
+package threads
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs"
 	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
@@ -21,15 +24,23 @@ type CopyFiles func(ctx context.Context, from, to string) error
 // ErrGone is returned when the checkpoints a branch would need are no longer there.
 var ErrGone = errors.New("can no longer be branched")
 
+// Copier makes threads from others. Files and Remove may be nil.
+type Copier struct {
+	DB     *store.DB
+	Files  CopyFiles                 // gives a new thread the files of another
+	Remove func(thread string) error // deletes a thread's files
+	Log    *slog.Logger
+}
+
 // Copy makes a new thread with all messages, fields and checkpoints of another, and its
 // files as far as that works. Runs and their events stay where they are. Errors:
 // ErrNotFound, ErrStorage.
-func (m *Manager) Copy(ctx context.Context, thread string) (store.Thread, error) {
-	t, err := m.source(ctx, thread)
+func (c *Copier) Copy(ctx context.Context, thread string) (store.Thread, error) {
+	t, err := c.source(ctx, thread)
 	if err != nil {
 		return t, err
 	}
-	status, err := m.resting(ctx, thread)
+	status, err := runs.Resting(ctx, c.DB, thread)
 	if err != nil {
 		return t, err
 	}
@@ -38,7 +49,7 @@ func (m *Manager) Copy(ctx context.Context, thread string) (store.Thread, error)
 	if t.Metadata, err = withMembers(t.Metadata, map[string]any{"thread_id": id}); err != nil {
 		return t, err
 	}
-	return m.spawn(ctx, thread, id, t, store.Batch{CopyFrom: thread}, true)
+	return c.spawn(ctx, thread, id, t, store.Batch{CopyFrom: thread}, true)
 }
 
 // Branched is a thread that goes on from a message of another one.
@@ -54,13 +65,13 @@ type Branched struct {
 // was the last. It gets the rows that are live there, one checkpoint, and the files only
 // when nothing came after. title is its title; "" keeps the parent's. Errors: ErrNotFound
 // for a message which is not in the thread now, ErrGone, ErrStorage.
-func (m *Manager) Branch(ctx context.Context, thread string, messages []string, title string) (Branched, error) {
+func (c *Copier) Branch(ctx context.Context, thread string, messages []string, title string) (Branched, error) {
 	b := Branched{Parent: thread}
-	t, err := m.source(ctx, thread)
+	t, err := c.source(ctx, thread)
 	if err != nil {
 		return b, err
 	}
-	snap, latest, err := m.turnEnd(ctx, t, messages)
+	snap, latest, err := c.turnEnd(ctx, t, messages)
 	if err != nil {
 		return b, err
 	}
@@ -94,34 +105,34 @@ func (m *Manager) Branch(ctx context.Context, thread string, messages []string, 
 	cp := store.Checkpoint{ID: recorder.CheckpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta,
 		Card: card, At: time.Now()}
 	rows.Checkpoints = []store.Checkpoint{cp}
-	t.Head, t.Status = cp.ID, Idle
+	t.Head, t.Status = cp.ID, runs.Idle
 	if len(cp.Next) > 0 {
-		t.Status = ThreadInterrupted
+		t.Status = runs.ThreadInterrupted
 	}
 	if t.Metadata, err = withMembers(t.Metadata, from); err != nil {
 		return b, err
 	}
-	b.Thread, err = m.spawn(ctx, thread, id, t, rows, latest)
+	b.Thread, err = c.spawn(ctx, thread, id, t, rows, latest)
 	return b, err
 }
 
-func (m *Manager) source(ctx context.Context, thread string) (store.Thread, error) {
-	t, err := m.db.Thread(ctx, thread)
+func (c *Copier) source(ctx context.Context, thread string) (store.Thread, error) {
+	t, err := c.DB.Thread(ctx, thread)
 	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("thread %s: %w", thread, ErrNotFound)
+		err = fmt.Errorf("thread %s: %w", thread, runs.ErrNotFound)
 	}
 	return t, err
 }
 
 // turnEnd is the newest state on the way to the thread's head whose last message is one of
 // messages. latest says that the head has no message behind it.
-func (m *Manager) turnEnd(ctx context.Context, t store.Thread,
+func (c *Copier) turnEnd(ctx context.Context, t store.Thread,
 	messages []string) (snap store.Snapshot, latest bool, err error) {
-	gone := fmt.Errorf("find message in thread %s: %w", t.ID, ErrNotFound)
+	gone := fmt.Errorf("find message in thread %s: %w", t.ID, runs.ErrNotFound)
 	if t.Head == "" {
 		return snap, false, gone
 	}
-	head, err := m.db.Snapshot(ctx, t.ID, t.Head)
+	head, err := c.DB.Snapshot(ctx, t.ID, t.Head)
 	if err != nil {
 		return snap, false, err
 	}
@@ -137,13 +148,13 @@ func (m *Manager) turnEnd(ctx context.Context, t store.Thread,
 	last := head.Checkpoint.Card.Last()
 	for cp := head.Checkpoint; ; {
 		if n := cp.Card.Last(); wanted[n] {
-			snap, err = m.db.SnapshotOf(ctx, cp)
+			snap, err = c.DB.SnapshotOf(ctx, cp)
 			return snap, n == last, err
 		}
 		if cp.Parent == "" {
 			break
 		}
-		if cp, err = m.db.Checkpoint(ctx, t.ID, "", cp.Parent); errors.Is(err, store.ErrNotFound) {
+		if cp, err = c.DB.Checkpoint(ctx, t.ID, "", cp.Parent); errors.Is(err, store.ErrNotFound) {
 			break
 		} else if err != nil {
 			return snap, false, err
@@ -153,30 +164,30 @@ func (m *Manager) turnEnd(ctx context.Context, t store.Thread,
 }
 
 // spawn stores a thread made from another one, its files first: who sees it sees them.
-func (m *Manager) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch,
+func (c *Copier) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch,
 	files bool) (store.Thread, error) {
 	now := time.Now()
 	t.ID, t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = id, now, now, now
-	if files && m.copyFiles != nil {
-		if err := m.copyFiles(ctx, from, id); err != nil {
+	if files && c.Files != nil {
+		if err := c.Files(ctx, from, id); err != nil {
 			if ctx.Err() != nil {
-				return t, errors.Join(context.Cause(ctx), m.removeFiles(id))
+				return t, errors.Join(context.Cause(ctx), c.removeFiles(id))
 			}
-			m.logger.Warn("not all files of a thread were copied", "thread", from, "copy", id, "err", err)
+			c.Log.Warn("not all files of a thread were copied", "thread", from, "copy", id, "err", err)
 		}
 	}
 	rows.Thread, rows.NewThread = &t, true
-	if err := m.db.Commit(context.WithoutCancel(ctx), rows); err != nil {
-		return t, errors.Join(fmt.Errorf("%w: %w", ErrStorage, err), m.removeFiles(id))
+	if err := c.DB.Commit(context.WithoutCancel(ctx), rows); err != nil {
+		return t, errors.Join(fmt.Errorf("%w: %w", runs.ErrStorage, err), c.removeFiles(id))
 	}
 	return t, nil
 }
 
-func (m *Manager) removeFiles(thread string) error {
-	if m.remove == nil {
+func (c *Copier) removeFiles(thread string) error {
+	if c.Remove == nil {
 		return nil
 	}
-	return m.remove(thread)
+	return c.Remove(thread)
 }
 
 // withMembers adds members to a metadata object. What pins a thread does not come along.
@@ -193,4 +204,11 @@ func withMembers(raw json.RawMessage, more map[string]any) (json.RawMessage, err
 		}
 	}
 	return agent.Encode(meta)
+}
+
+func object(raw json.RawMessage) json.RawMessage {
+	if raw = request.Present(raw); raw == nil {
+		return json.RawMessage("{}")
+	}
+	return raw
 }

@@ -1,4 +1,4 @@
-package runs
+package threads
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"fawn/agent/runs"
 	"fawn/agent/runs/request"
 	"fawn/store"
 )
@@ -34,53 +35,61 @@ const youngest = time.Hour
 
 // Sweep applies a policy, and every thread's own time to live, as of a moment. Threads at
 // work or waiting are passed over, as are pinned ones and those a schedule uses.
-func (m *Manager) Sweep(ctx context.Context, p Policy, now time.Time) (Swept, error) {
-	var done Swept
-	expired, err := m.db.Expired(ctx, now)
+func Sweep(ctx context.Context, db *store.DB, m *runs.Manager, p Policy, now time.Time) (Swept, error) {
+	w := &sweep{db: db, runs: m}
+	err := w.apply(ctx, p, now)
+	if err == nil && w.done.Deleted+w.done.Pruned > 0 {
+		w.done.Freed, err = db.Shrink(ctx)
+	}
+	return w.done, err
+}
+
+// sweep is one at work.
+type sweep struct {
+	db   *store.DB
+	runs *runs.Manager
+	done Swept
+}
+
+func (w *sweep) apply(ctx context.Context, p Policy, now time.Time) error {
+	expired, err := w.db.Expired(ctx, now)
 	if err != nil {
-		return done, err
+		return err
 	}
 	for _, d := range expired {
-		if err := m.expire(ctx, d, Strategy(d.Strategy), &done); err != nil {
-			return done, err
+		if err := w.expire(ctx, d, Strategy(d.Strategy)); err != nil {
+			return err
 		}
 	}
 	if p.MaxAge > 0 {
-		if err := m.sweepOld(ctx, now.Add(-p.MaxAge), PruneDelete, &done, nil); err != nil {
-			return done, err
+		if err := w.old(ctx, now.Add(-p.MaxAge), PruneDelete, nil); err != nil {
+			return err
 		}
 	}
 	if p.KeepLatest > 0 {
-		if err := m.sweepOld(ctx, now.Add(-p.KeepLatest), KeepLatest, &done, nil); err != nil {
-			return done, err
+		if err := w.old(ctx, now.Add(-p.KeepLatest), KeepLatest, nil); err != nil {
+			return err
 		}
 	}
 	if p.MaxSize > 0 {
+		small := func() (bool, error) {
+			r, err := w.db.Room(ctx)
+			return r.Used <= p.MaxSize, err
+		}
 		for _, s := range []Strategy{KeepLatest, PruneDelete} {
-			err := m.sweepOld(ctx, now.Add(-youngest), s, &done, func() (bool, error) {
-				r, err := m.db.Room(ctx)
-				return r.Used <= p.MaxSize, err
-			})
-			if err != nil {
-				return done, err
+			if err := w.old(ctx, now.Add(-youngest), s, small); err != nil {
+				return err
 			}
 		}
 	}
-	if err := m.db.DropUnsent(ctx, now); err != nil {
-		return done, err
-	}
-	if done.Deleted+done.Pruned > 0 {
-		done.Freed, err = m.db.Shrink(ctx)
-	}
-	return done, err
+	return w.db.DropUnsent(ctx, now)
 }
 
-// sweepOld prunes the threads untouched since a moment, oldest first, until enough says so.
-func (m *Manager) sweepOld(ctx context.Context, before time.Time, s Strategy, done *Swept,
-	enough func() (bool, error)) error {
+// old prunes the threads untouched since a moment, oldest first, until enough says so.
+func (w *sweep) old(ctx context.Context, before time.Time, s Strategy, enough func() (bool, error)) error {
 	passed := map[string]bool{} // those that could not be pruned now
 	for {
-		list, err := m.db.Stale(ctx, before, s == KeepLatest, sweepPage+len(passed))
+		list, err := w.db.Stale(ctx, before, s == KeepLatest, sweepPage+len(passed))
 		if err != nil {
 			return err
 		}
@@ -94,11 +103,11 @@ func (m *Manager) sweepOld(ctx context.Context, before time.Time, s Strategy, do
 					return err
 				}
 			}
-			n := done.Deleted + done.Pruned
-			if err := m.expire(ctx, d, s, done); err != nil {
+			n := w.done.Deleted + w.done.Pruned
+			if err := w.expire(ctx, d, s); err != nil {
 				return err
 			}
-			passed[d.ID], fresh = done.Deleted+done.Pruned == n, true
+			passed[d.ID], fresh = w.done.Deleted+w.done.Pruned == n, true
 		}
 		if !fresh {
 			return nil
@@ -107,24 +116,24 @@ func (m *Manager) sweepOld(ctx context.Context, before time.Time, s Strategy, do
 }
 
 // expire prunes one thread, unless somebody has touched it meanwhile.
-func (m *Manager) expire(ctx context.Context, d store.Due, s Strategy, done *Swept) error {
-	err := m.Exclusive(ctx, d.ID, func(ctx context.Context) error {
-		t, err := m.db.Thread(ctx, d.ID)
+func (w *sweep) expire(ctx context.Context, d store.Due, s Strategy) error {
+	err := w.runs.Exclusive(ctx, d.ID, func(ctx context.Context) error {
+		t, err := w.db.Thread(ctx, d.ID)
 		if err != nil || t.UpdatedAt.After(d.Touched) {
 			return err
 		}
-		waiting, err := m.db.Runs(ctx, d.ID, Pending, 1, 0)
+		waiting, err := w.db.Runs(ctx, d.ID, runs.Pending, 1, 0)
 		if err != nil || len(waiting) > 0 {
 			return err
 		}
 		if s == KeepLatest {
-			done.Pruned++
-			return m.db.Commit(ctx, store.Batch{ThreadID: d.ID, Delete: &store.Delete{History: true}})
+			w.done.Pruned++
+			return w.db.Commit(ctx, store.Batch{ThreadID: d.ID, Delete: &store.Delete{History: true}})
 		}
-		done.Deleted++
-		return m.removeThread(ctx, d.ID)
+		w.done.Deleted++
+		return w.runs.RemoveThread(ctx, d.ID)
 	})
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrBusy) {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound) || errors.Is(err, runs.ErrBusy) {
 		return nil
 	}
 	if err != nil {
@@ -145,19 +154,19 @@ func ParseTTL(raw json.RawMessage) (*store.TTL, error) {
 	}
 	if json.Unmarshal(raw, &body.TTL) != nil {
 		if err := json.Unmarshal(raw, &body); err != nil {
-			return nil, fmt.Errorf("%w: ttl: want minutes, or an object with ttl and strategy", ErrInput)
+			return nil, fmt.Errorf("%w: ttl: want minutes, or an object with ttl and strategy", runs.ErrInput)
 		}
 	}
 	const most = 100 * 366 * 24 * 60 // minutes of a hundred years
 	if body.TTL == nil || !(*body.TTL > 0) || *body.TTL > most {
-		return nil, fmt.Errorf("%w: ttl: want minutes above 0 and up to %d", ErrInput, most)
+		return nil, fmt.Errorf("%w: ttl: want minutes above 0 and up to %d", runs.ErrInput, most)
 	}
 	switch body.Strategy {
 	case "":
 		body.Strategy = PruneDelete
 	case PruneDelete, KeepLatest:
 	default:
-		return nil, fmt.Errorf("%w: ttl.strategy %q (want delete or keep_latest)", ErrInput, body.Strategy)
+		return nil, fmt.Errorf("%w: ttl.strategy %q (want delete or keep_latest)", runs.ErrInput, body.Strategy)
 	}
 	return &store.TTL{After: time.Duration(*body.TTL * float64(time.Minute)), Strategy: string(body.Strategy)}, nil
 }

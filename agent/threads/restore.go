@@ -1,4 +1,4 @@
-package runs
+package threads
 
 import (
 	"context"
@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"fawn/agent"
+	"fawn/agent/runs"
 	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
@@ -24,7 +27,7 @@ type PastRun struct {
 // in one write: it is whole or not there. t has its id, its owner, its metadata and its times.
 // Fields that cannot be read are left out and returned by name. Errors: store.ErrExists when the id
 // is taken, ErrInput for messages that cannot be read, ErrStorage.
-func (m *Manager) Restore(ctx context.Context, t store.Thread,
+func Restore(ctx context.Context, db *store.DB, t store.Thread,
 	values map[string]json.RawMessage) (left []string, err error) {
 	var state agent.State
 	for name, raw := range values {
@@ -38,7 +41,7 @@ func (m *Manager) Restore(ctx context.Context, t store.Thread,
 			err = state.Apply(patch)
 		}
 		if err != nil && name == "messages" {
-			return nil, fmt.Errorf("%w: %v", ErrInput, err)
+			return nil, fmt.Errorf("%w: %v", runs.ErrInput, err)
 		}
 		if err != nil || len(unknown) > 0 {
 			left = append(left, name)
@@ -46,7 +49,7 @@ func (m *Manager) Restore(ctx context.Context, t store.Thread,
 	}
 	for _, msg := range state.Messages {
 		if msg.ID == "" {
-			msg.ID = newMessageID()
+			msg.ID = uuid.Must(uuid.NewV7()).String()
 		}
 	}
 	var b store.Batch
@@ -76,25 +79,25 @@ func (m *Manager) Restore(ctx context.Context, t store.Thread,
 	cp := store.Checkpoint{ID: recorder.CheckpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`),
 		Card: card, At: t.UpdatedAt}
 	b.Checkpoints = []store.Checkpoint{cp}
-	t.Head, t.Status, t.StateUpdatedAt = cp.ID, Idle, t.UpdatedAt
+	t.Head, t.Status, t.StateUpdatedAt = cp.ID, runs.Idle, t.UpdatedAt
 	if len(next) > 0 {
-		t.Status = ThreadInterrupted
+		t.Status = runs.ThreadInterrupted
 	}
 	if state.Title != nil {
 		t.Title = *state.Title
 	}
 	b.Thread, b.NewThread = &t, true
-	if err := m.db.Commit(ctx, b); errors.Is(err, store.ErrExists) {
+	if err := db.Commit(ctx, b); errors.Is(err, store.ErrExists) {
 		return nil, err
 	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", runs.ErrStorage, err)
 	}
 	return left, nil
 }
 
 // RestoreRun writes down what another server's run of a thread took. It has no events. A run that
 // did not end there has failed.
-func (m *Manager) RestoreRun(ctx context.Context, thread, owner string, past PastRun) error {
+func RestoreRun(ctx context.Context, db *store.DB, thread, owner string, past PastRun) error {
 	u := recorder.Usage{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
 	if past.Total > 0 {
 		name := past.Model
@@ -111,13 +114,13 @@ func (m *Manager) RestoreRun(ctx context.Context, thread, owner string, past Pas
 	run := store.Run{ID: past.ID, ThreadID: thread, AssistantID: past.Assistant, Owner: owner, Status: past.Status,
 		Error: past.Error, Usage: spent, CreatedAt: past.Created, UpdatedAt: past.Updated}
 	switch run.Status {
-	case Success, Failed, Timeout, Interrupted:
+	case runs.Success, runs.Failed, runs.Timeout, runs.Interrupted:
 	default:
-		run.Status = Failed
+		run.Status = runs.Failed
 		run.Error = "The server stopped before this run ended"
 	}
-	if err := m.db.Commit(ctx, store.Batch{Run: &run}); err != nil {
-		return fmt.Errorf("%w: %w", ErrStorage, err)
+	if err := db.Commit(ctx, store.Batch{Run: &run}); err != nil {
+		return fmt.Errorf("%w: %w", runs.ErrStorage, err)
 	}
 	return nil
 }

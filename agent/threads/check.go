@@ -1,4 +1,4 @@
-package runs
+package threads
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"fawn/agent"
+	"fawn/agent/runs"
 	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
@@ -74,7 +75,7 @@ func (c *check) thread(ctx context.Context, thread string) error {
 		return err
 	}
 	for _, r := range list {
-		var req Request
+		var req runs.Request
 		if err := json.Unmarshal(r.Kwargs, &req); err != nil {
 			c.add("The request of run %s of thread %s cannot be read: %v.", r.ID, thread, err)
 		}
