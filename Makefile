@@ -136,7 +136,7 @@ docker: ## build the image fawn:VERSION
 release: ## archives, packages, lists of parts and checksums for PLATFORMS, in DIST (dist/)
 	@go run ./release/slim $(SLIM)
 	@mkdir -p $(DIST) && rm -f $(DIST)/fawn[-_]* $(DIST)/SHA256SUMS
-	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT; for p in $(PLATFORMS); do \
+	@work=$$(mktemp -d) && trap 'rm -rf "$$work" $(INIT)*' EXIT; for p in $(PLATFORMS); do \
 	  os=$${p%/*} arch=$${p#*/}; echo "build $$p"; \
 	  if [ $$os = linux ]; then (export GOARCH=$$arch; $(packinit)); fi; \
 	  GOOS=$$os GOARCH=$$arch $(GOBUILD) -buildvcs=false -o $$work/$$os-$$arch .; done; \
