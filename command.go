@@ -58,6 +58,8 @@ func commandTable() []command {
 		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
 		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",
 			importCommand},
+		{"migrate", "", "move everything but files to PostgreSQL, or from there to SQLite; the server must be stopped",
+			migrateCommand},
 		{"export", "FILE", "write chats with their files, agents and memory to an archive of Markdown and JSON",
 			exportCommand},
 		{"backup", "FILE", "write everything in the data folder to a file, also while the server runs", backupCommand},
@@ -120,6 +122,12 @@ func importCommand(c *invocation) func() error {
 		from.From = c.word(0)
 		return checked(cli.Import(c, *c.o, from))
 	}
+}
+
+func migrateCommand(c *invocation) func() error {
+	to := c.String("to", "", "`WHERE` postgres://user@host/name, or sqlite:DIR; a password may be in PGPASSWORD")
+	dry := c.Bool("dry-run", false, "only see whether it works")
+	return func() error { return cli.Migrate(c, *c.o, *to, *dry) }
 }
 
 func backupCommand(c *invocation) func() error {

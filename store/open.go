@@ -75,10 +75,26 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 		return nil, err
 	}
 	undo = append(undo, e.close)
+	if err := moved(ctx, e); err != nil {
+		return nil, err
+	}
 	w, err := newWriter(ctx, e, dir, cfg)
 	if err != nil {
 		return nil, err
 	}
 	go w.run()
 	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, w: w, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// moved refuses a database whose rows are somewhere else now.
+func moved(ctx context.Context, e engine) error {
+	var to string
+	err := e.reads().QueryRowContext(ctx, `SELECT body FROM kv WHERE owner = '' AND space = 'moved' AND key = 'to'`).Scan(&to)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return translate(err)
+	}
+	return &MovedError{To: to}
 }

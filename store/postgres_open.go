@@ -262,3 +262,10 @@ func translatePostgres(err error) error {
 	}
 	return nil
 }
+
+// goOn lets the numbers that a table gives by itself begin behind those that are there.
+func (e *postgresEngine) goOn(table, column string) error {
+	_, err := e.raw.Exec(context.Background(), fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'),
+		(SELECT coalesce(max(%s), 0) + 1 FROM %s), false)`, table, column, column, table))
+	return err
+}

@@ -21,6 +21,11 @@ func makeFile(ctx context.Context, dir string) error {
 	if err := checkPresent(dir); err != nil {
 		return err
 	}
+	return newFile(ctx, dir)
+}
+
+// newFile makes a database file unless it is there, also beside the files of threads.
+func newFile(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, fileName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -294,4 +299,14 @@ func texts(ctx context.Context, q interface {
 		list = append(list, s)
 	}
 	return list, rows.Err()
+}
+
+// columns are those of a table that are stored: of its key, in the key's order, and the rest.
+func (e *sqliteEngine) columns(ctx context.Context, table string) (key, rest []string, err error) {
+	key, err = texts(ctx, e.readers, `SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk`, table)
+	if err != nil {
+		return nil, nil, err
+	}
+	rest, err = texts(ctx, e.readers, `SELECT name FROM pragma_table_info(?) WHERE pk = 0 ORDER BY cid`, table)
+	return key, rest, err
 }

@@ -17,7 +17,7 @@ func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := storeConfig(snap, dir)
+	cfg, err := StoreConfig(snap, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,8 @@ func InPostgreSQL(snap *config.Snapshot) bool {
 	return address != "" || err != nil
 }
 
-func storeConfig(snap *config.Snapshot, dir string) (store.Config, error) {
+// StoreConfig is how to open the database that a configuration names, for a data folder.
+func StoreConfig(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
 	return store.Config{Dir: dir, URL: address, Schema: snap.File.Database.Schema, Readers: snap.File.Database.PoolSize,
 		Sync: snap.File.Store.Sync}, err

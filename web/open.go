@@ -183,7 +183,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if len(a.listeners) > 0 {
 		bound = a.listeners[0].Addr().String()
 	}
-	cfg, err := storeConfig(snap, dir)
+	cfg, err := StoreConfig(snap, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,371 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	moveRows  = 500     // most rows that are written at once
+	moveBytes = 4 << 20 // most bytes of them, but for the last
+)
+
+// movedSpace has, in a database whose rows have been moved, where to.
+const movedSpace = "moved"
+
+// MovedError says that the rows of a database have been moved to another, so that going on with this one
+// would make two of what was one.
+type MovedError struct{ To string }
+
+// Error says what to do.
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("everything has been moved to %s. Set database.url accordingly", e.To)
+}
+
+// MovedTable is how many rows of a table were moved.
+type MovedTable struct {
+	Name string
+	Rows int64
+}
+
+// Move copies everything from one kind of database to the other, one of which is a file of SQLite, and
+// compares what arrived. Nobody may use either; the target must be empty. When all is there the source says
+// so to whoever opens it. name is what it calls the target. With dry, nothing is changed in the end.
+func Move(ctx context.Context, from, to Config, name string, dry bool) (tables []MovedTable, err error) {
+	if (from.URL == "") == (to.URL == "") {
+		return nil, errors.New("move rows: from SQLite to PostgreSQL or back")
+	}
+	src, err := Open(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, release, err := openTarget(ctx, to, src.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dst.close(), release()) }()
+	m := mover{ctx: ctx, from: src.engine, to: dst}
+	if tables, err = m.all(dry); err != nil {
+		return nil, fmt.Errorf("move rows: %w", err)
+	}
+	if !dry {
+		err = src.Commit(ctx, Batch{KV: []KV{{Owner: Global, Space: movedSpace, Key: "to", Body: []byte(name)}}})
+	}
+	return tables, err
+}
+
+// openTarget opens a database to move to, whose folder may be that of the source.
+func openTarget(ctx context.Context, cfg Config, held string) (engine, func() error, error) {
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := func() error { return nil }
+	if cfg.URL != "" {
+		e, err := openPostgres(ctx, cfg)
+		return e, release, err
+	}
+	if dir != held {
+		if release, err = Hold(dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	err = putAside(ctx, dir, cfg)
+	var e *sqliteEngine
+	if err == nil {
+		err = newFile(ctx, dir)
+	}
+	if err == nil {
+		e, err = openSQLite(ctx, dir, cfg)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, release())
+	}
+	return e, release, nil
+}
+
+// putAside makes room for rows that come back to the folder they were moved from: the file they left there
+// gets another name.
+func putAside(ctx context.Context, dir string, cfg Config) error {
+	path := filepath.Join(dir, fileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	e, err := openSQLite(ctx, dir, cfg)
+	if err != nil {
+		return err
+	}
+	left := moved(ctx, e)
+	if err := e.close(); err != nil {
+		return err
+	}
+	if _, ok := errors.AsType[*MovedError](left); !ok {
+		return left // its tables tell whether it is empty
+	}
+	return os.Rename(path, filepath.Join(dir, "fawn-moved-"+time.Now().UTC().Format("20060102T150405.000")+".db"))
+}
+
+// mover copies rows. The target's connection that writes is its own.
+type mover struct {
+	ctx      context.Context
+	from, to engine
+}
+
+// movable is a table with its columns, those of its key first, in the key's order.
+type movable struct {
+	name    string
+	columns []string
+	keys    int
+}
+
+func (m *mover) all(dry bool) (moved []MovedTable, err error) {
+	tables, err := m.tables()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.to.run([]stmt{{what: "begin", of: "move", sql: "BEGIN"}}); err != nil {
+		return nil, err
+	}
+	end := "ROLLBACK"
+	defer func() { err = errors.Join(err, m.to.run([]stmt{{what: "end", of: "move", sql: end}})) }()
+	for _, t := range tables {
+		n, err := m.table(t)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.name, err)
+		}
+		moved = append(moved, MovedTable{t.name, n})
+	}
+	if err := m.index(); err != nil {
+		return nil, fmt.Errorf("index passages: %w", err)
+	}
+	if err := m.number(tables); err != nil {
+		return nil, err
+	}
+	if !dry {
+		end = "COMMIT"
+	}
+	return moved, nil
+}
+
+// file is which of the two is SQLite's: it tells the columns of both.
+func (m *mover) file() *sqliteEngine {
+	if e, ok := m.from.(*sqliteEngine); ok {
+		return e
+	}
+	return m.to.(*sqliteEngine)
+}
+
+func (m *mover) tables() (list []movable, err error) {
+	file := m.file()
+	_, names, err := file.shape(m.ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "passage_word") {
+			continue
+		}
+		t := movable{name: name}
+		key, rest, err := file.columns(m.ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		t.columns, t.keys = append(key, rest...), len(key)
+		for i := range t.columns {
+			t.columns[i] = `"` + t.columns[i] + `"`
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// read selects all rows in the order of their keys, which is the same in both.
+func (t movable) read() string {
+	return `SELECT ` + strings.Join(t.columns, ", ") + ` FROM "` + t.name + `" ORDER BY ` +
+		strings.Join(t.columns[:t.keys], ", ")
+}
+
+func (t movable) write() string {
+	return `INSERT INTO "` + t.name + `"(` + strings.Join(t.columns, ", ") + `) VALUES (?` +
+		strings.Repeat(", ?", len(t.columns)-1) + `)`
+}
+
+// table copies one and reads it again where it is now.
+func (m *mover) table(t movable) (rows int64, err error) {
+	there, err := m.to.stmt(`SELECT count(*) FROM "` + t.name + `"`)
+	if err != nil {
+		return 0, err
+	}
+	if err := there.QueryRowContext(m.ctx).Scan(&rows); err != nil {
+		return 0, err
+	}
+	if rows > 0 {
+		return 0, fmt.Errorf("the target has %d rows already, and must be empty", rows)
+	}
+	w := moveWriter{to: m.to, query: t.write(), name: t.name}
+	sent, err := m.digest(m.from, t, w.add)
+	if err == nil {
+		err = w.flush()
+	}
+	if err != nil {
+		return 0, err
+	}
+	arrived, err := m.digest(m.to, t, nil)
+	if err != nil {
+		return 0, err
+	}
+	if sent.rows != arrived.rows || !bytes.Equal(sent.sum.Sum(nil), arrived.sum.Sum(nil)) {
+		return 0, fmt.Errorf("%d rows were sent and %d arrived, or their contents differ", sent.rows, arrived.rows)
+	}
+	return sent.rows, nil
+}
+
+// digest reads a table and adds it up. Text is what every kind of database takes.
+func (m *mover) digest(e engine, t movable, each func([]any) error) (digest, error) {
+	d := digest{sum: sha256.New()}
+	var rows *sql.Rows
+	var err error
+	if e == m.to { // inside its transaction
+		var s *sql.Stmt
+		if s, err = e.stmt(t.read()); err == nil {
+			rows, err = s.QueryContext(m.ctx)
+		}
+	} else {
+		rows, err = e.reads().QueryContext(m.ctx, t.read())
+	}
+	if err != nil {
+		return d, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, into := make([]any, len(t.columns)), make([]any, len(t.columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return d, err
+		}
+		cleanAll(values)
+		if err := d.add(values); err != nil {
+			return d, err
+		}
+		if each != nil {
+			if err := each(values); err != nil {
+				return d, err
+			}
+		}
+	}
+	return d, rows.Err()
+}
+
+// digest is the number of a table's rows and the sum of their contents.
+type digest struct {
+	rows int64
+	sum  hash.Hash
+}
+
+func (d *digest) add(values []any) error {
+	d.rows++
+	for _, v := range values {
+		var kind byte
+		var body []byte
+		switch v := v.(type) {
+		case nil:
+		case int64:
+			kind, body = 'i', binary.AppendVarint(nil, v)
+		case float64:
+			kind, body = 'f', binary.AppendUvarint(nil, math.Float64bits(v))
+		case string:
+			kind, body = 't', []byte(v)
+		case []byte:
+			kind, body = 'b', v
+		default:
+			return fmt.Errorf("a value of type %T", v)
+		}
+		d.sum.Write(append(binary.AppendUvarint([]byte{kind}, uint64(len(body))), body...))
+	}
+	return nil
+}
+
+// moveWriter writes rows, many at once.
+type moveWriter struct {
+	to          engine
+	query, name string
+	list        []stmt
+	bytes       int
+}
+
+func (w *moveWriter) add(values []any) error {
+	w.list = append(w.list, stmt{what: "write", of: w.name, sql: w.query, args: values})
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			w.bytes += len(v)
+		case []byte:
+			w.bytes += len(v)
+		}
+	}
+	if len(w.list) < moveRows && w.bytes < moveBytes {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *moveWriter) flush() error {
+	err := w.to.run(w.list)
+	w.list, w.bytes = w.list[:0], 0
+	return err
+}
+
+// index makes the index of passages anew, as its form is another one.
+func (m *mover) index() error {
+	w := moveWriter{to: m.to, name: "passage_word", query: `INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`}
+	rows, err := m.from.reads().QueryContext(m.ctx, `SELECT id, thread, heading, body FROM passage ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var thread, heading, body string
+		if err := rows.Scan(&id, &thread, &heading, &body); err != nil {
+			return err
+		}
+		if err := w.add([]any{id, clean(indexed(scope(thread), heading+"\n"+body))}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), w.flush())
+}
+
+// number lets PostgreSQL go on with numbers behind those that are there.
+func (m *mover) number(tables []movable) error {
+	to, ok := m.to.(*postgresEngine)
+	if !ok {
+		return nil
+	}
+	for _, t := range tables {
+		key := strings.Trim(t.columns[0], `"`)
+		if !slices.Contains([]string{"audit", "spending", "passage", "fact", "channel_in"}, t.name) {
+			continue
+		}
+		if err := to.goOn(t.name, key); err != nil {
+			return fmt.Errorf("number rows of %s: %w", t.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/store"
+	"fawn/web"
+)
+
+// Migrate moves all rows from the database that the configuration names to another: "postgres://…" or
+// "sqlite:DIR". Nobody may use either. With dry, it only finds out whether that works.
+func Migrate(ctx context.Context, o web.Options, to string, dry bool) error {
+	dir, err := config.DataDir(o.Data)
+	if err != nil {
+		return err
+	}
+	if err := web.Ready(dir, o.Log); err != nil {
+		return err
+	}
+	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
+	if err != nil {
+		return err
+	}
+	from, err := web.StoreConfig(snap, dir)
+	if err != nil {
+		return err
+	}
+	from.Log = o.Log
+	target, name, err := migrationTarget(from, to)
+	if err != nil {
+		return err
+	}
+	if target.URL != "" {
+		// The rows may be in SQLite still while the configuration names their new place.
+		from.URL = ""
+	}
+	tables, err := store.Move(ctx, from, target, name, dry)
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for _, t := range tables {
+		rows += t.Rows
+		if t.Rows == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(o.Out, "%-20s %d\n", t.Name, t.Rows); err != nil {
+			return err
+		}
+	}
+	what := "Moved %d rows to %s, and compared them.\n"
+	if dry {
+		what = "%d rows can be moved to %s. Nothing was changed.\n"
+	}
+	_, err = fmt.Fprintf(o.Out, what, rows, name)
+	return err
+}
+
+// migrationTarget is the database that a text names, and what to call it.
+func migrationTarget(from store.Config, to string) (target store.Config, name string, err error) {
+	target = store.Config{Dir: from.Dir, Schema: from.Schema, Log: from.Log, Readers: from.Readers}
+	if dir, ok := strings.CutPrefix(to, "sqlite:"); ok && dir != "" {
+		target.Dir = dir
+		return target, "SQLite in " + dir, nil
+	}
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return target, "", errors.New("--to needs postgres://user@host/name, or sqlite:DIR")
+	}
+	target.URL = to
+	return target, u.Redacted(), nil
+}
