@@ -315,10 +315,9 @@ func (e *postgresEngine) size(ctx context.Context) (n int64, err error) {
 	return n, translate(err)
 }
 
-func (e *postgresEngine) room(ctx context.Context) (Room, error) {
-	n, err := e.size(ctx)
-	return Room{Used: n}, err
-}
+// room knows nothing: tables shrink some time after rows have gone, and whoever deletes until there is room
+// would delete too much.
+func (e *postgresEngine) room(context.Context) (Room, error) { return Room{}, nil }
 
 func (e *postgresEngine) giveBack(int) error { return nil }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path"
 	"strconv"
@@ -54,6 +55,10 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 		"jit": "off", "default_transaction_isolation": "read committed", "tcp_keepalives_idle": "30"} {
 		conf.RuntimeParams[name] = value
 	}
+	// A database that is cut off is noticed in half a minute.
+	dialer := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
+		Interval: 5 * time.Second, Count: 4}}
+	conf.DialFunc = dialer.DialContext
 	e.pool = stdlib.OpenDB(*conf)
 	e.pool.SetMaxOpenConns(1)
 	readers := conf.Copy()

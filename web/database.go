@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 
 	"fawn/agent/config"
@@ -36,6 +37,19 @@ func StoreConfig(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
 	return store.Config{Dir: dir, URL: address, Schema: snap.File.Database.Schema, Readers: snap.File.Database.PoolSize,
 		Sync: snap.File.Store.Sync}, err
+}
+
+// warnOfPostgreSQL tells what is set and works with SQLite only.
+func warnOfPostgreSQL(snap *config.Snapshot, log *slog.Logger) {
+	if !InPostgreSQL(snap) {
+		return
+	}
+	if snap.File.Retention.MaxSize > 0 {
+		log.Warn("retention.max_size has no effect on a database in PostgreSQL")
+	}
+	if b := snap.File.Backup; b.Every > 0 || b.Cron != "" {
+		log.Warn("backups have files only, as the database is in PostgreSQL; copy it with pg_dump")
+	}
 }
 
 // postgreSQL is the address of the database that has everything but files, "" when that is SQLite in

@@ -187,6 +187,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+	warnOfPostgreSQL(snap, o.Log)
 	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = bound, o.Log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
 	a.db, err = store.Open(ctx, cfg)
 	if err != nil { // says who holds the folder, which explains a taken port too
