@@ -333,7 +333,8 @@ func (w *moveWriter) flush() error {
 
 // index makes the index of passages anew, as its form is another one.
 func (m *mover) index() error {
-	w := moveWriter{to: m.to, name: "passage_word", query: `INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`}
+	w := moveWriter{to: m.to, name: "passage_word",
+		query: `INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`}
 	rows, err := m.from.reads().QueryContext(m.ctx, `SELECT id, thread, heading, body FROM passage ORDER BY id`)
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 // moved refuses a database whose rows are somewhere else now.
 func moved(ctx context.Context, e engine) error {
 	var to string
-	err := e.reads().QueryRowContext(ctx, `SELECT body FROM kv WHERE owner = '' AND space = 'moved' AND key = 'to'`).Scan(&to)
+	const query = `SELECT body FROM kv WHERE owner = '' AND space = '` + movedSpace + `' AND key = 'to'`
+	err := e.reads().QueryRowContext(ctx, query).Scan(&to)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

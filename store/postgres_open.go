@@ -135,7 +135,8 @@ func (e *postgresEngine) take(ctx context.Context) error {
 	if err == nil && !free && e.pid != 0 {
 		_, err = e.raw.Exec(ctx, `SELECT pg_terminate_backend($1) FROM pg_locks WHERE locktype = 'advisory' AND granted
 			AND pid = $1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND classid = $2::bigint AND objid::bigint = hashtext($3)::bigint & 4294967295`, int32(e.pid), int64(lockClass), e.schema)
+			AND classid = $2::bigint AND objid::bigint = hashtext($3)::bigint & 4294967295`,
+			int32(e.pid), int64(lockClass), e.schema)
 		if err == nil {
 			err = e.raw.QueryRow(ctx, try, int32(lockClass), e.schema).Scan(&free)
 		}
@@ -159,12 +160,13 @@ func (e *postgresEngine) take(ctx context.Context) error {
 func (e *postgresEngine) holder(ctx context.Context) error {
 	var host, address string
 	var pid int64
-	err := e.raw.QueryRow(ctx, `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`).Scan(&host, &pid, &address)
+	const last = `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`
+	err := e.raw.QueryRow(ctx, last).Scan(&host, &pid, &address)
 	if err != nil {
 		return fmt.Errorf("%w (schema %s); one at a time can", errTaken, e.schema)
 	}
-	return fmt.Errorf("%w: process %d on %s serving %s (schema %s); stop it first, as one at a time can", errTaken, pid, host,
-		address, e.schema)
+	return fmt.Errorf("%w: process %d on %s serving %s (schema %s); stop it first, as one at a time can",
+		errTaken, pid, host, address, e.schema)
 }
 
 // check refuses servers that would not do.
