@@ -246,7 +246,7 @@ func (s suite) NoChildOutlivesItsParent(t *testing.T) {
 // cutHousehold is the scene in which a helper hangs.
 func cutHousehold(dir string) error {
 	ctx := context.Background()
-	db, err := openSQLite(ctx, dir)
+	db, err := openOwn(ctx, dir)
 	if err != nil {
 		return err
 	}

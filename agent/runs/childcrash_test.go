@@ -117,7 +117,7 @@ func (c *crew) note(line string) error {
 // crewChild runs the scene in a process that is killed, and shows every event.
 func crewChild(dir string) error {
 	ctx := context.Background()
-	db, err := openSQLite(ctx, dir)
+	db, err := openOwn(ctx, dir)
 	if err != nil {
 		return err
 	}

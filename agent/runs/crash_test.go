@@ -97,7 +97,7 @@ func crashAgent(dir string) *agent.Agent {
 // prints every event a reader was shown.
 func crashChild(dir string) error {
 	ctx := context.Background()
-	db, err := openSQLite(ctx, dir)
+	db, err := openOwn(ctx, dir)
 	if err != nil {
 		return err
 	}

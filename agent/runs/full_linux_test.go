@@ -29,6 +29,9 @@ type disk struct {
 
 func newDisk(t *testing.T, dir string) *disk {
 	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, store.FileName)); err != nil {
+		t.Skip("the database has a disk of its own")
+	}
 	d := &disk{t: t, wal: filepath.Join(dir, "fawn.db-wal")}
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &d.was); err != nil {
 		t.Skip(err)

@@ -91,7 +91,7 @@ func cutChild(dir string) error {
 	if hang == "helper" {
 		return cutHousehold(dir)
 	}
-	db, err := openSQLite(ctx, dir)
+	db, err := openOwn(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package runs_test
 
 import (
 	"context"
+	"os"
 	"reflect"
 	"testing"
 
 	"fawn/store"
+	"fawn/store/pgtest"
 )
 
 // suite is what runs do whatever keeps their rows: each method with a capital is a test.
@@ -14,7 +16,7 @@ type suite struct {
 }
 
 // Suite runs the tests over a kind of database, which openStore opens in a folder, new or not.
-// Processes that are killed open a file of SQLite by themselves.
+// Processes that are killed open it with openOwn.
 func Suite(t *testing.T, openStore func(ctx context.Context, dir string) (*store.DB, error)) {
 	all := reflect.ValueOf(suite{openStore})
 	for i := range all.NumMethod() {
@@ -26,4 +28,25 @@ func TestSQLite(t *testing.T) { Suite(t, openSQLite) }
 
 func openSQLite(ctx context.Context, dir string) (*store.DB, error) {
 	return store.Open(ctx, store.Config{Dir: dir, Log: quiet()})
+}
+
+// postgresEnv tells the processes of a test where its PostgreSQL is.
+const postgresEnv = "FAWN_RUNS_TEST_PG"
+
+// openOwn opens the database of the test that started the process.
+func openOwn(ctx context.Context, dir string) (*store.DB, error) {
+	if url := os.Getenv(postgresEnv); url != "" {
+		return openPostgres(ctx, url, dir)
+	}
+	return openSQLite(ctx, dir)
+}
+
+func openPostgres(ctx context.Context, url, dir string) (*store.DB, error) {
+	return store.Open(ctx, store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(dir), Log: quiet()})
+}
+
+func TestPostgreSQL(t *testing.T) {
+	url := pgtest.URL(t)
+	t.Setenv(postgresEnv, url)
+	Suite(t, func(ctx context.Context, dir string) (*store.DB, error) { return openPostgres(ctx, url, dir) })
 }
