@@ -75,8 +75,8 @@ func (w *writer) putOutbound(o Outbound, keep bool) error {
 		query = `INSERT INTO channel_out(` + outboundColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(run, piece) DO NOTHING`
 	}
-	return w.exec(query, o.Run, o.Piece, o.Provider, o.Chat, o.Topic, blob(o.Place), o.Message, o.State, o.Hash, o.Cursor,
-		o.Tries, millis(o.NextAt), o.Error, orNow(o.At, time.Now().UnixMilli()))
+	return w.exec(query, o.Run, o.Piece, o.Provider, o.Chat, o.Topic, blob(o.Place), o.Message, o.State, o.Hash,
+		o.Cursor, o.Tries, millis(o.NextAt), o.Error, orNow(o.At, time.Now().UnixMilli()))
 }
 
 // Outbound returns the messages of an answer.
@@ -92,7 +92,8 @@ func (db *DB) OpenAnswers(ctx context.Context, provider string) ([]Outbound, err
 
 // LastAnswer returns the first message of the newest answer in a chat or topic, or ErrNotFound.
 func (db *DB) LastAnswer(ctx context.Context, provider, chat, topic string) (Outbound, error) {
-	s, err := db.stmt(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE provider = ? AND chat = ? AND topic = ? AND
+	s, err := db.stmt(ctx,
+		`SELECT `+outboundColumns+` FROM channel_out WHERE provider = ? AND chat = ? AND topic = ? AND
 		piece = '0' ORDER BY at DESC, run DESC LIMIT 1`)
 	if err != nil {
 		return Outbound{}, translate(err)

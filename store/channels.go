@@ -39,7 +39,8 @@ func scanConnection(row interface{ Scan(...any) error }) (c Connection, err erro
 	var meta []byte
 	err = row.Scan(&c.ID, &c.Owner, &c.Provider, &c.Status, &c.Account, &c.AccountName, &c.Workspace, &c.WorkspaceName,
 		&meta, &created, &updated, &seen)
-	c.Metadata, c.CreatedAt, c.UpdatedAt, c.LastSeenAt = meta, fromMillis(created), fromMillis(updated), fromMillis(seen)
+	c.Metadata, c.CreatedAt, c.UpdatedAt, c.LastSeenAt = meta, fromMillis(created), fromMillis(updated),
+		fromMillis(seen)
 	return c, translate(err)
 }
 
@@ -119,9 +120,10 @@ func (db *DB) Connect(ctx context.Context, hash string, c Connection) (Connectio
 			c.Account, c.Workspace); err != nil {
 			return err
 		}
-		return w.exec(`INSERT INTO channel_connection(`+connectionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.ID, c.Owner, c.Provider, c.Status, c.Account, c.AccountName, c.Workspace, c.WorkspaceName,
-			object(c.Metadata), now.UnixMilli(), now.UnixMilli(), now.UnixMilli())
+		return w.exec(`INSERT INTO channel_connection(`+connectionColumns+
+			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, c.Owner, c.Provider, c.Status, c.Account,
+			c.AccountName, c.Workspace, c.WorkspaceName, object(c.Metadata), now.UnixMilli(), now.UnixMilli(),
+			now.UnixMilli())
 	}})
 	if err != nil {
 		return c, fmt.Errorf("connect an account of %s: %w", c.Provider, err)

@@ -24,13 +24,19 @@ func TestEverythingMovesThereAndBack(t *testing.T) {
 	lane := db.OpenLane("t", nil)
 	picture := `{"data":"` + strings.Repeat("QUJD", 2000) + `"}`
 	err = errors.Join(
-		db.Commit(ctx, Batch{Thread: &Thread{ID: "t", Title: "a\x00b", Metadata: []byte(`{"deerflow_pinned":true,"x":"\u0000"}`), Head: "c"},
-			Run:      &Run{ID: "r", ThreadID: "t", Status: "success", Usage: []byte(`{"by_model":{"m":{"total_tokens":3,"cost":0.1}}}`)},
-			Messages: []MessageRow{{N: 1, ID: "m", Body: []byte(picture)}}, Fields: []FieldRow{{Name: "f", Version: 1, Body: []byte{0, 255}}},
-			Checkpoints: []Checkpoint{{ID: "c", Card: Card{Messages: []Range{{1, 1}}, Fields: map[string]int64{"f": 1}}}},
-			Events:      []Event{{Seq: 1, To: 4, Run: "r", Kind: "k", Data: []byte("e")}}}),
+		db.Commit(ctx, Batch{Thread: &Thread{ID: "t", Title: "a\x00b",
+			Metadata: []byte(`{"deerflow_pinned":true,"x":"\u0000"}`), Head: "c"},
+			Run: &Run{ID: "r", ThreadID: "t", Status: "success",
+				Usage: []byte(`{"by_model":{"m":{"total_tokens":3,"cost":0.1}}}`)},
+			Messages: []MessageRow{{N: 1, ID: "m", Body: []byte(picture)}},
+			Fields:   []FieldRow{{Name: "f", Version: 1, Body: []byte{0, 255}}},
+			Checkpoints: []Checkpoint{
+				{ID: "c", Card: Card{Messages: []Range{{1, 1}}, Fields: map[string]int64{"f": 1}}},
+			},
+			Events: []Event{{Seq: 1, To: 4, Run: "r", Kind: "k", Data: []byte("e")}}}),
 		db.Commit(ctx, Batch{Audit: []AuditRow{{Thread: "t", Kind: "k", Body: []byte("{}")}},
-			Spending: []Spending{{Thread: "t", Purpose: "title", Model: "m", Cost: 0.3}}, KV: []KV{{Space: "s", Key: "k", Body: []byte("v")}}}),
+			Spending: []Spending{{Thread: "t", Purpose: "title", Model: "m", Cost: 0.3}},
+			KV:       []KV{{Space: "s", Key: "k", Body: []byte("v")}}}),
 		db.AddPassages(ctx, "t", "a.pdf", "whole", []Passage{{File: "a.pdf", Text: "The tenant pays the rent."}}),
 		db.PutItem(ctx, "", Item{Namespace: []string{"a", "b"}, Key: "k", Value: []byte(`{}`)}),
 		db.PutTrace(ctx, nil, []PromptPart{{Thread: "t", Hash: []byte{1}, Body: []byte{2}}}, time.Now()))
@@ -49,7 +55,8 @@ func TestEverythingMovesThereAndBack(t *testing.T) {
 	for _, m := range there {
 		rows[m.Name] = m.Rows
 	}
-	for _, name := range []string{"thread", "run", "message", "blob", "event", "tail", "audit", "spending", "kv", "passage", "item", "prompt"} {
+	for _, name := range []string{"thread", "run", "message", "blob", "event", "tail", "audit", "spending", "kv",
+		"passage", "item", "prompt"} {
 		if rows[name] == 0 {
 			t.Errorf("nothing of %s was moved", name)
 		}

@@ -72,7 +72,8 @@ const PersonalURL = "/ui/personal"
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "models", "tools", "channels", "sandbox", "personal", "memory", "data", "notifications", "account", "about"}
+	return []string{"appearance", "models", "tools", "channels", "sandbox", "personal", "memory", "data",
+		"notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.

@@ -52,7 +52,8 @@ func TestEveryChatAppIsAnsweredByTheWholeServer(t *testing.T) {
 	}
 	for name, app := range apps {
 		where, last := app.fake.Chat(app.person), ""
-		for end := time.Now().Add(patience); time.Now().Before(end) && !strings.Contains(last, "Scripted"); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(patience); time.Now().Before(end) &&
+			!strings.Contains(last, "Scripted"); time.Sleep(5 * time.Millisecond) {
 			if list := app.fake.State().Shown(where); len(list) > 0 {
 				last = list[len(list)-1].Text
 			}

@@ -63,8 +63,8 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 // bot is a chat app as it is configured. A session of its own is laid over that of all.
 func (a *App) bot(p channels.Provider, c config.Channel, all map[string]any, name string) channels.Bot {
 	own := c.Section("session")
-	b := channels.Bot{Provider: p.Name, Name: p.Display, Warning: p.Warning, Allowed: c.List("allowed_users"), Handle: name,
-		Unasked: !c.Switch("require_mention", c.Switch("mention_only", true)),
+	b := channels.Bot{Provider: p.Name, Name: p.Display, Warning: p.Warning, Allowed: c.List("allowed_users"),
+		Handle: name, Unasked: !c.Switch("require_mention", c.Switch("mention_only", true)),
 		Guests:  c.Text("members") == channels.MembersAll,
 		Context: laid(all, own, "context"), Config: laid(all, own, "config"),
 		Open: func() (chat.Channel, error) { return p.Open(c, a.chatOptions(c)) }}

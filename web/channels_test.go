@@ -133,8 +133,9 @@ func TestAnAccountIsConnectedOverTheAPI(t *testing.T) {
 // TestAGroupIsSwitchedOverTheAPI: where somebody let the bot in, the owner can shut it out, and forget the group.
 func TestAGroupIsSwitchedOverTheAPI(t *testing.T) {
 	f := chattest.NewTelegram(t)
-	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
-		chattest.TelegramToken, f.State().URL))
+	s := start(t,
+		scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
+			chattest.TelegramToken, f.State().URL))
 	write := func(text string) {
 		f.Say(chattest.Said{Group: true, Chat: "-100", From: "7", Name: "Ada", Mention: true, Text: text})
 	}

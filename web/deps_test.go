@@ -242,7 +242,8 @@ func TestImportsOnlyPointDown(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			if dep, ours := local(imp); ours && !anyMatches(allowed, dep) {
-				t.Errorf("%s imports %s, but may only import %v: move what they share down, or hand it over as a value or func", path, dep, allowed)
+				t.Errorf("%s imports %s, but may only import %v: move what they share down, or hand it over as a value or func",
+					path, dep, allowed)
 			}
 			for _, r := range foreign {
 				if imp == r.path && !anyMatches(strings.Fields(r.only), path) {

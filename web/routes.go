@@ -127,7 +127,8 @@ func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 				return
 			}
 			if p != http.ErrAbortHandler {
-				a.opts.Log.Error("a request panicked", "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
+				a.opts.Log.Error("a request panicked", "path", c.Request().URL.Path, "panic", p,
+					"stack", string(debug.Stack()))
 			}
 			if p == http.ErrAbortHandler || c.Response().Committed {
 				panic(http.ErrAbortHandler)

@@ -104,7 +104,8 @@ func (l *line) group(ctx context.Context, row store.Inbound, u chat.Update, cmd 
 	open := err == nil && g.EnabledBy != ""
 	switch {
 	case cmd.name == "allow" && known:
-		g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = b.provider, u.Chat, "", "group", u.ChatName, u.Sender.ID
+		g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = b.provider, u.Chat, "", "group", u.ChatName,
+			u.Sender.ID
 		own := settingsOf(g)
 		own.Host = w.owner
 		if g.Settings, err = agent.Encode(own); err != nil {

@@ -15,9 +15,9 @@ import (
 	"fawn/agent/channels/chat/chattest"
 )
 
-// BenchmarkChats measures what people and platforms notice, with the store and the run manager as they are, a model that
-// answers at once and platforms on this machine. Goals hold for two cores that do nothing else; a figure that misses one is
-// said.
+// BenchmarkChats measures what people and platforms notice, with the store and the run manager as they are, a model
+// that answers at once and platforms on this machine. Goals hold for two cores that do nothing else; a figure that
+// misses one is said.
 func BenchmarkChats(b *testing.B) {
 	b.Run("first text", firstText)
 	b.Run("a thousand at once", thousand)
@@ -42,8 +42,8 @@ func at(list []time.Duration, part float64) time.Duration {
 	return list[min(int(part*float64(len(list))), len(list)-1)]
 }
 
-// firstText is from when a message can be read to when the first words of its answer show, besides the time of a call to
-// the platform.
+// firstText is from when a message can be read to when the first words of its answer show, besides the time of a call
+// to the platform.
 func firstText(b *testing.B) {
 	p := newPlatform(b)
 	seen := make(chan struct{}, 1)
@@ -194,7 +194,9 @@ func idle(b *testing.B) {
 			b.Fatal(err)
 		}
 		kib, routines := heap(), runtime.NumGoroutine()
-		w.hub.Apply(channels.Settings{Bots: []channels.Bot{{Provider: name, Open: func() (chat.Channel, error) { return bot, nil }}}})
+		w.hub.Apply(channels.Settings{
+			Bots: []channels.Bot{{Provider: name, Open: func() (chat.Channel, error) { return bot, nil }}},
+		})
 		until(b, func() string {
 			if s, _ := w.hub.Status(name); !s.Running {
 				return "it is not connected: " + s.Error

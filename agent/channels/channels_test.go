@@ -33,7 +33,8 @@ func TestAnUpdateDeliveredAgainIsAnsweredOnce(t *testing.T) {
 	p := newPlatform(t)
 	w := start(t, setup{bot: newBot(p.url)})
 	for range 3 {
-		p.write(chat.Update{ID: "same", Address: chat.Address{Chat: "ada"}, Sender: chat.Person{ID: "ada"}, Text: "once"})
+		p.write(chat.Update{ID: "same", Address: chat.Address{Chat: "ada"}, Sender: chat.Person{ID: "ada"},
+			Text: "once"})
 	}
 	p.say("ada", "last")
 	until(t, func() string {
@@ -97,7 +98,8 @@ func TestStrangersAreRefusedOnceAndPairedWithACode(t *testing.T) {
 		t.Fatalf("the chat belongs to %q: %v", c.Owner, err)
 	}
 	th, err := w.db.Thread(t.Context(), c.Thread)
-	if err != nil || th.Owner != "owner-1" || !strings.Contains(string(th.Metadata), `"channel_source":{"chat_id":"ada","connection_id"`) {
+	if err != nil || th.Owner != "owner-1" ||
+		!strings.Contains(string(th.Metadata), `"channel_source":{"chat_id":"ada","connection_id"`) {
 		t.Errorf("thread of %s: %s, %v", th.Owner, th.Metadata, err)
 	}
 }
@@ -109,7 +111,8 @@ func TestACodeInAGroupIsBurnt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write(chat.Update{Address: chat.Address{Chat: "g", Topic: "1", Group: true}, Sender: chat.Person{ID: "ada"}, Text: "/connect " + code})
+	p.write(chat.Update{Address: chat.Address{Chat: "g", Topic: "1", Group: true}, Sender: chat.Person{ID: "ada"},
+		Text: "/connect " + code})
 	until(t, func() string {
 		if got := p.chat("g"); len(got) != 1 || !strings.Contains(got[0], "Never send a code") {
 			return "the group reads " + strings.Join(got, "|")
@@ -289,7 +292,8 @@ func TestADeletedMessageIsReplacedAndABlockedBotGivesUp(t *testing.T) {
 	p.say("ada", "more")
 	until(t, func() string {
 		failed, err := w.db.Undelivered(t.Context(), 10)
-		if err != nil || len(failed) != 1 || failed[0].State != store.OutboundFailed || failed[0].Error != "the bot was blocked" {
+		if err != nil || len(failed) != 1 || failed[0].State != store.OutboundFailed ||
+			failed[0].Error != "the bot was blocked" {
 			return fmt.Sprintf("undelivered: %+v, %v", failed, err)
 		}
 		return ""
@@ -323,7 +327,8 @@ func TestTheNextServerGoesOnInTheSameMessage(t *testing.T) {
 	})
 	p.say("ada", "/stop")
 	until(t, func() string {
-		if got := p.chat("ada"); len(got) < 2 || !strings.HasPrefix(got[0], "re: hang here") || !strings.Contains(got[1], "later") {
+		got := p.chat("ada")
+		if len(got) < 2 || !strings.HasPrefix(got[0], "re: hang here") || !strings.Contains(got[1], "later") {
 			return "shows " + strings.Join(got, "|")
 		}
 		return ""

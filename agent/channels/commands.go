@@ -233,7 +233,8 @@ func (l *line) goal(ctx context.Context, c store.ChannelChat, text string) (stri
 		return l.showGoal(ctx, c.Thread)
 	case "clear":
 	default:
-		g, answer = middleware.NewGoal(agent.Head(text, middleware.LongestGoal), middleware.MaxContinuations, time.Now()), sayGoalSet
+		g = middleware.NewGoal(agent.Head(text, middleware.LongestGoal), middleware.MaxContinuations, time.Now())
+		answer = sayGoalSet
 	}
 	values, err := agent.Encode(map[string]any{"goal": g})
 	if err != nil {

@@ -161,10 +161,10 @@ func child(t *testing.T, dir, name, url string) (kill func(), what func() string
 	}
 }
 
-// TestAKilledServerAnswersEachMessageOnceOnEveryPlatform kills the server at random points while people write, through the
-// adapter of each platform. In the end each message that the platform delivers again stands in exactly one answer, whole
-// and in order. Where messages can neither be edited nor sent twice as one, an answer may be missing, and the next one
-// says so.
+// TestAKilledServerAnswersEachMessageOnceOnEveryPlatform kills the server at random points while people write, through
+// the adapter of each platform. In the end each message that the platform delivers again stands in exactly one answer,
+// whole and in order. Where messages can neither be edited nor sent twice as one, an answer may be missing, and the
+// next one says so.
 func TestAKilledServerAnswersEachMessageOnceOnEveryPlatform(t *testing.T) {
 	kills := 4
 	if os.Getenv("FAWN_SOAK") != "" {

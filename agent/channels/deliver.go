@@ -156,7 +156,8 @@ func (d *delivery) load(ctx context.Context) error {
 	return err
 }
 
-// recall finds out whether the answer before this one may be missing, which is said where messages cannot be sent again.
+// recall finds out whether the answer before this one may be missing, which is said where messages cannot be sent
+// again.
 func (d *delivery) recall(ctx context.Context) error {
 	l, first := d.b.channel().Limits(), d.rows["0"]
 	if l.CanEdit || l.Keyed || first == nil {

@@ -18,8 +18,8 @@ func (d *delivery) read(ctx context.Context) {
 	d.tell()
 }
 
-// follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after the
-// server began to stop, sees nothing: then another one is opened.
+// follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after
+// the server began to stop, sees nothing: then another one is opened.
 func (d *delivery) follow(ctx context.Context) error {
 	for wait := lookAgain; ; {
 		err := d.look(ctx)
@@ -29,7 +29,8 @@ func (d *delivery) follow(ctx context.Context) error {
 		case errors.Is(err, errEnded), errors.Is(err, errRemoved), errors.Is(err, runs.ErrClosed):
 			return err
 		case err != nil:
-			d.b.h.cfg.Log.Warn("the run of an answer cannot be read; trying again", "channel", d.b.provider, "run", d.run, "err", err)
+			d.b.h.cfg.Log.Warn("the run of an answer cannot be read; trying again", "channel", d.b.provider,
+				"run", d.run, "err", err)
 		}
 		select {
 		case <-d.begun:
@@ -57,8 +58,9 @@ func (d *delivery) look(ctx context.Context) error {
 	return d.ended(ctx)
 }
 
-// removed is errRemoved when the run is gone, and nil when it has not begun. A run is stored after the row of its answer,
-// and before its messages are done with: looked for in this order, one that comes and ends meanwhile is not missed.
+// removed is errRemoved when the run is gone, and nil when it has not begun. A run is stored after the row of its
+// answer, and before its messages are done with: looked for in this order, one that comes and ends meanwhile is not
+// missed.
 func (d *delivery) removed(ctx context.Context) error {
 	open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run)
 	if err != nil || len(open) > 0 {

@@ -17,8 +17,8 @@ import (
 
 // failures are the ways in which things fail, with the tests of what happens then: those of this package and of chat.
 var failures = map[string][]string{
-	"network gone, DNS, 5xx, TLS": {"TestBetweenTwoTriesItWaitsLonger", "ABrokenConnectionComesBack", "AServerErrorMayBeTriedAgain",
-		"TestFaultsOfThePlatformLoseNothing", "TestAnAnswerThatWasNotTakenIsSentAgain"},
+	"network gone, DNS, 5xx, TLS": {"TestBetweenTwoTriesItWaitsLonger", "ABrokenConnectionComesBack",
+		"AServerErrorMayBeTriedAgain", "TestFaultsOfThePlatformLoseNothing", "TestAnAnswerThatWasNotTakenIsSentAgain"},
 	"token wrong or revoked": {"AWrongTokenEndsTheChannel", "TestAWrongTokenIsSaidWithItsRemedy",
 		"TestWhatWaitsGoesOnWithARepairedToken"},
 	"another program uses the bot": {"TestTelegramWaitsForTheOtherProgram", "TestWeComSaysThatAnotherProgramTookItsPlace"},
@@ -59,7 +59,8 @@ func TestEachFailureHasItsTests(t *testing.T) {
 	}
 	for what, tests := range failures {
 		for _, name := range tests {
-			if !strings.Contains(all.String(), "func "+name+"(") && !strings.Contains(all.String(), `{"`+name+`", (*suite).`) {
+			if !strings.Contains(all.String(), "func "+name+"(") &&
+				!strings.Contains(all.String(), `{"`+name+`", (*suite).`) {
 				t.Errorf("%s: there is no %s", what, name)
 			}
 		}

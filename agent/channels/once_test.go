@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// TestAnAnswerThatWasNotTakenIsSentAgain, also where messages are sent at most once: the platform has said that it did not
-// take it.
+// TestAnAnswerThatWasNotTakenIsSentAgain, also where messages are sent at most once: the platform has said that it did
+// not take it.
 func TestAnAnswerThatWasNotTakenIsSentAgain(t *testing.T) {
 	for _, name := range []string{"dingtalk", "wecom", "wechat"} {
 		for _, kind := range []chattest.Kind{chattest.Broken, chattest.Rate} {
@@ -36,7 +36,8 @@ func TestAnAnswerThatMayBeMissingIsNotSentTwiceAndSaid(t *testing.T) {
 			a.fake.State().Fail(chattest.Fault{Op: "send", Kind: chattest.Lost})
 			a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "one"})
 			until(t, func() string {
-				if lost, err := w.db.Undelivered(t.Context(), 1); err != nil || len(lost) != 1 || lost[0].State != store.OutboundUnknown {
+				lost, err := w.db.Undelivered(t.Context(), 1)
+				if err != nil || len(lost) != 1 || lost[0].State != store.OutboundUnknown {
 					return fmt.Sprintf("%+v, %v", lost, err)
 				}
 				return ""
@@ -80,12 +81,13 @@ func (a app) shows(t *testing.T, person string, want ...string) {
 	})
 }
 
-// TestAFileIsThereOnceWhateverIsLost: where a file can be put into a message that is there, an answer that was lost costs
-// no second one.
+// TestAFileIsThereOnceWhateverIsLost: where a file can be put into a message that is there, an answer that was lost
+// costs no second one.
 func TestAFileIsThereOnceWhateverIsLost(t *testing.T) {
 	a := apps(t, "telegram")
 	w := a.world(t, "telegram")
-	a.fake.State().Fail(chattest.Fault{Op: "attach", Kind: chattest.Lost}, chattest.Fault{Op: "attach", Kind: chattest.Broken})
+	a.fake.State().Fail(chattest.Fault{Op: "attach", Kind: chattest.Lost},
+		chattest.Fault{Op: "attach", Kind: chattest.Broken})
 	a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "file please"})
 	w.awaitFile(t, a, 2)
 	w.settled(t)

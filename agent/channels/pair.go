@@ -56,8 +56,8 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 	if b.people.guessing(now, u.Sender.ID) {
 		return l.settle(ctx, row, store.InboundRefused, "too many wrong codes")
 	}
-	_, err := db.Connect(ctx, hashCode(code), store.Connection{ID: uuid.Must(uuid.NewV7()).String(), Provider: b.provider,
-		Account: u.Sender.ID, AccountName: u.Sender.Name, Workspace: u.Sender.Workspace,
+	_, err := db.Connect(ctx, hashCode(code), store.Connection{ID: uuid.Must(uuid.NewV7()).String(),
+		Provider: b.provider, Account: u.Sender.ID, AccountName: u.Sender.Name, Workspace: u.Sender.Workspace,
 		WorkspaceName: u.Sender.WorkspaceName})
 	if errors.Is(err, store.ErrNotFound) {
 		b.people.guess(now, u.Sender.ID)

@@ -42,7 +42,8 @@ func TestVeryLongAnswersAreAFileBesides(t *testing.T) {
 		return ""
 	})
 	w.settled(t)
-	if got := p.chat("ada"); len(got) != 3 || got[2] != "The whole answer is in the file." || !strings.HasPrefix(got[0], "re: word") {
+	got := p.chat("ada")
+	if len(got) != 3 || got[2] != "The whole answer is in the file." || !strings.HasPrefix(got[0], "re: word") {
 		t.Errorf("the chat shows %d messages: %q", len(got), got)
 	}
 	if n := p.orphans("ada"); n != 0 {

@@ -40,9 +40,11 @@ func logOf(t *rapid.T) []runevent.Event {
 			case 0:
 				add(runevent.Event{Kind: runevent.KindReasoning, Msg: msg, Text: "X thought"})
 			case 1:
-				add(runevent.Event{Kind: runevent.KindText, NS: "tools:c", Msg: &runevent.Msg{ID: "h", NS: "tools:c"}, Text: "X helper"})
+				add(runevent.Event{Kind: runevent.KindText, NS: "tools:c", Msg: &runevent.Msg{ID: "h", NS: "tools:c"},
+					Text: "X helper"})
 			case 2:
-				add(runevent.Event{Kind: runevent.KindToolOutput, Data: data(map[string]string{"id": "c", "output": "X output"})})
+				add(runevent.Event{Kind: runevent.KindToolOutput,
+					Data: data(map[string]string{"id": "c", "output": "X output"})})
 			case 3:
 				add(runevent.Event{Kind: runevent.KindCustom, Data: data(map[string]string{"note": "X"})})
 			}
@@ -55,14 +57,18 @@ func logOf(t *rapid.T) []runevent.Event {
 		case 1:
 			add(runevent.Event{Kind: runevent.KindToolStart, Data: data(agent.ToolCall{ID: "c", Name: "bash"})})
 			tool := agent.Message{ID: "t" + id, Type: agent.TypeTool, Content: agent.Text("X result")}
-			add(runevent.Event{Kind: runevent.KindToolResult, Data: data(runevent.ToolEnd{ID: "c", Name: "bash", Message: data(tool)})})
-			add(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{data(tool)}, Whole: []bool{true}}})
+			add(runevent.Event{Kind: runevent.KindToolResult,
+				Data: data(runevent.ToolEnd{ID: "c", Name: "bash", Message: data(tool)})})
+			add(runevent.Event{Kind: runevent.KindStep,
+				Step: &runevent.StepData{Messages: []json.RawMessage{data(tool)}, Whole: []bool{true}}})
 		case 2: // stored in another form than it was streamed
 			m := agent.Message{ID: id, Type: agent.TypeAI, Content: agent.Text(strings.ToLower(text) + "b")}
-			add(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{data(m)}, Whole: []bool{false}}})
+			add(runevent.Event{Kind: runevent.KindStep,
+				Step: &runevent.StepData{Messages: []json.RawMessage{data(m)}, Whole: []bool{false}}})
 		case 3:
 			human := agent.Message{ID: "u" + id, Type: agent.TypeHuman, Content: agent.Text("X question")}
-			add(runevent.Event{Kind: runevent.KindStep, Step: &runevent.StepData{Messages: []json.RawMessage{data(human)}, Whole: []bool{true}}})
+			add(runevent.Event{Kind: runevent.KindStep,
+				Step: &runevent.StepData{Messages: []json.RawMessage{data(human)}, Whole: []bool{true}}})
 		}
 	}
 	status := rapid.SampledFrom([]string{runs.Success, runs.Interrupted, runs.Failed}).Draw(t, "status")

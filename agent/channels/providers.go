@@ -12,7 +12,8 @@ type Provider struct {
 	Name    string
 	Display string
 	Fields  []Field
-	Warning string                           // what its owner should know before it is switched on; empty if there is nothing
+	// what its owner should know before it is switched on; empty if there is nothing
+	Warning string
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
 	open    func(k Keys, o chat.Options) (chat.Channel, error)
 }
@@ -34,20 +35,25 @@ type Keys interface {
 func Providers() []Provider {
 	return []Provider{
 		{Name: "telegram", Display: "Telegram", Link: telegramLink,
-			Fields: []Field{secret("bot_token", "Bot token"), {Name: "bot_username", Label: "Bot username", Optional: true}},
+			Fields: []Field{secret("bot_token", "Bot token"),
+				{Name: "bot_username", Label: "Bot username", Optional: true}},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
-				return chat.NewTelegram(chat.TelegramConfig{Token: k.Text("bot_token"), Commands: offered(), Options: o})
+				return chat.NewTelegram(chat.TelegramConfig{Token: k.Text("bot_token"), Commands: offered(),
+					Options: o})
 			}},
-		{Name: "slack", Display: "Slack", Fields: []Field{secret("bot_token", "Bot token"), secret("app_token", "App token")},
+		{Name: "slack", Display: "Slack",
+			Fields: []Field{secret("bot_token", "Bot token"), secret("app_token", "App token")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
-				return chat.NewSlack(chat.SlackConfig{BotToken: k.Text("bot_token"), AppToken: k.Text("app_token"), Options: o})
+				return chat.NewSlack(chat.SlackConfig{BotToken: k.Text("bot_token"), AppToken: k.Text("app_token"),
+					Options: o})
 			}},
 		{Name: "discord", Display: "Discord", Fields: []Field{secret("bot_token", "Bot token")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
-				return chat.NewDiscord(chat.DiscordConfig{Token: k.Text("bot_token"), Threads: k.Switch("thread_mode", false),
-					Options: o})
+				return chat.NewDiscord(chat.DiscordConfig{Token: k.Text("bot_token"),
+					Threads: k.Switch("thread_mode", false), Options: o})
 			}},
-		{Name: "feishu", Display: "Feishu", Fields: []Field{plain("app_id", "App ID"), secret("app_secret", "App secret")},
+		{Name: "feishu", Display: "Feishu",
+			Fields: []Field{plain("app_id", "App ID"), secret("app_secret", "App secret")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewFeishu(chat.FeishuConfig{AppID: k.Text("app_id"), AppSecret: k.Text("app_secret"),
 					Domain: k.Text("domain"), Options: o})
@@ -58,9 +64,11 @@ func Providers() []Provider {
 				return chat.NewDingTalk(chat.DingTalkConfig{ClientID: k.Text("client_id"),
 					ClientSecret: k.Text("client_secret"), Options: o})
 			}},
-		{Name: "wecom", Display: "WeCom", Fields: []Field{plain("bot_id", "Bot ID"), secret("bot_secret", "Bot secret")},
+		{Name: "wecom", Display: "WeCom",
+			Fields: []Field{plain("bot_id", "Bot ID"), secret("bot_secret", "Bot secret")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
-				return chat.NewWeCom(chat.WeComConfig{BotID: k.Text("bot_id"), Secret: k.Text("bot_secret"), Options: o})
+				return chat.NewWeCom(chat.WeComConfig{BotID: k.Text("bot_id"), Secret: k.Text("bot_secret"),
+					Options: o})
 			}},
 		{Name: "wechat", Display: "WeChat", Fields: []Field{secret("bot_token", "Bot token")},
 			Warning: "WeChat's protocol for bots is not documented by WeChat and may end any day.",
@@ -108,9 +116,9 @@ func (p Provider) Open(k Keys, o chat.Options) (chat.Channel, error) {
 
 // offered are the commands that apps show while somebody types.
 func offered() []chat.Command {
-	return []chat.Command{{Name: "new", About: "Start a new conversation"}, {Name: "stop", About: "Stop what I am doing"},
-		{Name: "again", About: "Send the last answer again"}, {Name: "status", About: "What I am doing"},
-		{Name: "models", About: "Show or choose the model"}, {Name: "memory", About: "How much I remember about you"},
-		{Name: "goal", About: "Set a goal"}, {Name: "link", About: "This conversation in the browser"},
-		{Name: "help", About: "All commands"}}
+	return []chat.Command{{Name: "new", About: "Start a new conversation"},
+		{Name: "stop", About: "Stop what I am doing"}, {Name: "again", About: "Send the last answer again"},
+		{Name: "status", About: "What I am doing"}, {Name: "models", About: "Show or choose the model"},
+		{Name: "memory", About: "How much I remember about you"}, {Name: "goal", About: "Set a goal"},
+		{Name: "link", About: "This conversation in the browser"}, {Name: "help", About: "All commands"}}
 }

@@ -16,20 +16,23 @@ func TestARunThatEndsWhileItIsLookedForIsNotTakenForRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	fresh, err := db.TakeInbound(t.Context(), "slack", []store.Inbound{{ID: "a", Chat: "c", State: store.InboundNew, At: time.Now()}}, nil)
+	fresh, err := db.TakeInbound(t.Context(), "slack",
+		[]store.Inbound{{ID: "a", Chat: "c", State: store.InboundNew, At: time.Now()}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Numbers: []int64{fresh[0].N}, Thread: &store.Thread{ID: "t"},
-		Chat: store.ChannelChat{Provider: "slack", Chat: "c", Thread: "t"},
-		Out:  store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c", State: store.OutboundPlanned}}); err != nil {
+	if err := db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Numbers: []int64{fresh[0].N},
+		Thread: &store.Thread{ID: "t"}, Chat: store.ChannelChat{Provider: "slack", Chat: "c", Thread: "t"},
+		Out: store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c",
+			State: store.OutboundPlanned}}); err != nil {
 		t.Fatal(err)
 	}
 	d := &delivery{b: &bot{h: New(Config{DB: db})}, run: "r"}
 	if err := d.removed(t.Context()); err != nil {
 		t.Errorf("before the run is there: %v", err)
 	}
-	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true}); err != nil {
+	err = db.Commit(t.Context(), store.Batch{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := db.SettleInbound(t.Context(), store.InboundDone, "", fresh[0].N); err != nil {

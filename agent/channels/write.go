@@ -13,8 +13,8 @@ import (
 	"fawn/store"
 )
 
-// An answer takes at most mostPieces messages. A longer one is its beginning and a file; whether it is can be told at its end
-// only, so that no more than the beginning is shown while it grows.
+// An answer takes at most mostPieces messages. A longer one is its beginning and a file; whether it is can be told at
+// its end only, so that no more than the beginning is shown while it grows.
 const (
 	mostPieces = 10
 	beginning  = 2
@@ -131,7 +131,8 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 		return 0, nil
 	}
 	if row.Message == "" {
-		if err := d.create(ctx, row, text, v.cursor, l); err != nil || row.Hash == h || row.State == store.OutboundUnknown {
+		err := d.create(ctx, row, text, v.cursor, l)
+		if err != nil || row.Hash == h || row.State == store.OutboundUnknown {
 			return 0, err
 		}
 	}
@@ -145,7 +146,8 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 		return wait, nil
 	}
 	err := d.call(ctx, func(ctx context.Context) error {
-		return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message}, chat.Post{Text: text, ReplyTo: d.to.Reply})
+		return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message},
+			chat.Post{Text: text, ReplyTo: d.to.Reply})
 	})
 	var gone *chat.Gone
 	if errors.As(err, &gone) && gone.Message { // somebody deleted it: a new one takes its place
@@ -231,7 +233,8 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 			continue
 		}
 		err := d.call(ctx, func(ctx context.Context) error {
-			return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message}, chat.Post{Text: placeholder})
+			return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message},
+				chat.Post{Text: placeholder})
 		})
 		var gone *chat.Gone
 		if err != nil && !(errors.As(err, &gone) && gone.Message) {

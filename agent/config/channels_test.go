@@ -16,7 +16,8 @@ func TestWhatChannelsCannotDoIsSaid(t *testing.T) {
   wechat: {qrcode_login_enabled: false}
 `}, nil)
 	all := fmt.Sprint(s.Warnings)
-	for _, key := range []string{"channels.langgraph_url", "channels.buzz", "channels.github", "channels.telegram.rich_messages"} {
+	for _, key := range []string{"channels.langgraph_url", "channels.buzz", "channels.github",
+		"channels.telegram.rich_messages"} {
 		if strings.Count(all, key+" has no effect: ") != 1 {
 			t.Errorf("%s is not named once: %s", key, all)
 		}

@@ -75,11 +75,13 @@ func Default() File {
 
 func defaultSandbox() Sandbox {
 	return Sandbox{
-		Provider: "auto", RequireLayers: []string{"mountns", "pidns", "no_new_privs"}, LazyInit: true, Lifetime: "thread",
-		IdleTimeout: 10 * time.Minute, BackgroundTimeout: time.Hour, MaxSandboxes: 32, BashCommandTimeout: 10 * time.Minute,
-		BashOutputMaxChars: 20000, ReadFileOutputMaxChars: 50000, LsOutputMaxChars: 20000, WriteFileMaxBytes: 81920,
+		Provider: "auto", RequireLayers: []string{"mountns", "pidns", "no_new_privs"}, LazyInit: true,
+		Lifetime: "thread", IdleTimeout: 10 * time.Minute, BackgroundTimeout: time.Hour, MaxSandboxes: 32,
+		BashCommandTimeout: 10 * time.Minute, BashOutputMaxChars: 20000, ReadFileOutputMaxChars: 50000,
+		LsOutputMaxChars: 20000, WriteFileMaxBytes: 81920,
 		Limits: SandboxLimits{
-			Memory: 1 << 30, Pids: 256, FileSize: 1 << 30, OpenFiles: 4096, Tmp: 256 << 20, Shm: 64 << 20, Disk: 2 << 30,
+			Memory: 1 << 30, Pids: 256, FileSize: 1 << 30, OpenFiles: 4096, Tmp: 256 << 20, Shm: 64 << 20,
+			Disk: 2 << 30,
 		},
 		Network: SandboxNetwork{Mode: "proxy", Packages: true, AskTimeout: 2 * time.Minute},
 		UIDBase: 231072,
@@ -94,10 +96,10 @@ func defaultMemory() Memory {
 			Debounce: 30 * time.Second, QueueMaxDepth: 1000, MaxFacts: 100, FactConfidenceThreshold: 0.7,
 			MaxInjectedFacts: 15, MaxInjectionTokens: 2000, TokenCounting: "tiktoken",
 			GuaranteedCategories: []string{"correction"}, GuaranteedTokenBudget: 500, FactEvictionPolicy: "confidence",
-			StalenessReviewEnabled: true, StalenessAgeDays: 90, StalenessMinCandidates: 3, StalenessMaxRemovalsPerCycle: 10,
-			StalenessProtectedCategories: []string{"correction"}, StalenessMaxLifetimeMultiplier: 20,
-			StalenessMaxExtensionDays: 3650,
-			ConsolidationMinFacts:     8, ConsolidationMaxGroupsPerCycle: 3, ConsolidationMaxSources: 8,
+			StalenessReviewEnabled: true, StalenessAgeDays: 90, StalenessMinCandidates: 3,
+			StalenessMaxRemovalsPerCycle: 10, StalenessProtectedCategories: []string{"correction"},
+			StalenessMaxLifetimeMultiplier: 20, StalenessMaxExtensionDays: 3650,
+			ConsolidationMinFacts: 8, ConsolidationMaxGroupsPerCycle: 3, ConsolidationMaxSources: 8,
 		},
 	}
 }

@@ -29,10 +29,14 @@ func failing(class string, status int) agenttest.Reply {
 // TestEachKindOfFailureEndsInTheRightWay: what may pass is tried again, what will not is
 // not, what was seen is kept, and every end has words for people.
 func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
-	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half an "}}, Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
-	call := agenttest.Reply{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "c", Name: "ls", Args: `{"pa`}}}}, Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
-	early := agenttest.Reply{Chunks: []agent.Chunk{{Model: "m"}, {Usage: &agent.Usage{Input: 1}}}, Err: &llmerr.Error{Class: llmerr.ClassBusy, Status: 503}}
-	bursting := agenttest.Reply{Err: &llmerr.Error{Status: 429, Class: llmerr.ClassBurst, Code: "limit_burst_rate", Message: "that is how it is"}}
+	half := agenttest.Reply{Chunks: []agent.Chunk{{Text: "half an "}},
+		Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
+	call := agenttest.Reply{Chunks: []agent.Chunk{{Calls: []agent.CallDelta{{ID: "c", Name: "ls", Args: `{"pa`}}}},
+		Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrCut}}
+	early := agenttest.Reply{Chunks: []agent.Chunk{{Model: "m"}, {Usage: &agent.Usage{Input: 1}}},
+		Err: &llmerr.Error{Class: llmerr.ClassBusy, Status: 503}}
+	bursting := agenttest.Reply{Err: &llmerr.Error{Status: 429, Class: llmerr.ClassBurst, Code: "limit_burst_rate",
+		Message: "that is how it is"}}
 	idle := agenttest.Reply{Err: &llmerr.Error{Class: llmerr.ClassNetwork, Err: llmerr.ErrIdle}}
 	for _, c := range []struct {
 		name         string
@@ -56,7 +60,8 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, []agenttest.Reply{c.reply, c.reply, c.reply, c.reply}, quick)
 			run := w.say(t, "go", "")
-			if run.Status != runs.Failed || !strings.Contains(run.Error, c.words) || len(w.script.Requests()) != c.calls {
+			if run.Status != runs.Failed || !strings.Contains(run.Error, c.words) ||
+				len(w.script.Requests()) != c.calls {
 				t.Fatalf("%s after %d calls: %s", run.Status, len(w.script.Requests()), run.Error)
 			}
 			if c.reply.Err.(*llmerr.Error).Message != "" && !strings.Contains(run.Error, "that is how it is") {
@@ -72,7 +77,8 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 				}
 				if err := json.Unmarshal([]byte(e), &data); err == nil && data.Type == "llm_retry" {
 					retries++
-					if data.Attempt != retries || data.Of != c.calls || data.Reason == "" || !strings.Contains(data.Message, c.words) {
+					if data.Attempt != retries || data.Of != c.calls || data.Reason == "" ||
+						!strings.Contains(data.Message, c.words) {
 						t.Errorf("event %s", e)
 					}
 				}
@@ -95,12 +101,14 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 				if last.Type != agent.TypeHuman {
 					t.Errorf("last %+v", last)
 				}
-			case !last.Flag(agent.ErrorFallback) || last.Kwargs["error_reason"] == "" || !strings.Contains(last.Content.Text, c.words):
+			case !last.Flag(agent.ErrorFallback) || last.Kwargs["error_reason"] == "" ||
+				!strings.Contains(last.Content.Text, c.words):
 				t.Errorf("last %+v", last)
 			}
 			before := len(w.script.Requests())
 			w.script.Replies = nil
-			if run := w.say(t, "again", ""); run.Status != runs.Success || strings.Contains(lines(w.request(t, before)), c.words) {
+			if run := w.say(t, "again", ""); run.Status != runs.Success ||
+				strings.Contains(lines(w.request(t, before)), c.words) {
 				t.Errorf("%s; the model read\n%s", run.Status, lines(w.request(t, before)))
 			}
 		})
@@ -109,7 +117,8 @@ func TestEachKindOfFailureEndsInTheRightWay(t *testing.T) {
 
 // TestAFailureThatPassesIsNotSeen: the answer comes with the next try, under one id.
 func TestAFailureThatPassesIsNotSeen(t *testing.T) {
-	w := newWorld(t, []agenttest.Reply{failing(llmerr.ClassBusy, 503), failing(llmerr.ClassNetwork, 0), agenttest.Say("Here.")}, quick)
+	w := newWorld(t, []agenttest.Reply{failing(llmerr.ClassBusy, 503), failing(llmerr.ClassNetwork, 0),
+		agenttest.Say("Here.")}, quick)
 	run := w.say(t, "go", "")
 	s := w.state(t)
 	if run.Status != runs.Success || len(s.Messages) != 2 || s.Messages[1].Content.Text != "Here." {
@@ -120,7 +129,8 @@ func TestAFailureThatPassesIsNotSeen(t *testing.T) {
 // TestNotesAreNotLostOrDoubledByARetry: what stages add to one request is in each try once.
 func TestNotesAreNotLostOrDoubledByARetry(t *testing.T) {
 	same := agenttest.Call("c", "ls", `{"path":"/mnt/user-data/uploads"}`)
-	w := newWorld(t, []agenttest.Reply{same, same, same, failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), agenttest.Say("Here."), agenttest.Say("More.")}, quick)
+	w := newWorld(t, []agenttest.Reply{same, same, same, failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503),
+		agenttest.Say("Here."), agenttest.Say("More.")}, quick)
 	w.say(t, "go", "")
 	for i := 3; i < 6; i++ {
 		if n := strings.Count(lines(w.request(t, i)), "loop_warning"); n != 1 {
@@ -133,11 +143,13 @@ func TestNotesAreNotLostOrDoubledByARetry(t *testing.T) {
 // runs say so at once, and one call tries whether it works again.
 func TestAFailingModelIsLeftAlone(t *testing.T) {
 	w := newWorld(t, []agenttest.Reply{
-		failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503),
+		failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503),
+		failing(llmerr.ClassBusy, 503), failing(llmerr.ClassBusy, 503),
 	}, quick, func(f *config.File, _ *lead.Options) { f.CircuitBreaker.Rest = time.Hour })
 	w.say(t, "one", "")
 	run := w.say(t, "two", "")
-	if n := len(w.script.Requests()); n != 5 || run.Status != runs.Failed || !strings.Contains(run.Error, "left alone") {
+	n := len(w.script.Requests())
+	if n != 5 || run.Status != runs.Failed || !strings.Contains(run.Error, "left alone") {
 		t.Fatalf("%d calls, %s", n, run.Error)
 	}
 	run = w.say(t, "three", "")
@@ -243,7 +255,8 @@ func TestAnUnknownAgentEndsTheRun(t *testing.T) {
 		t.Errorf("%s %q, %d requests", run.Status, run.Error, len(w.script.Requests()))
 	}
 	var unknown *lead.UnknownAgentError
-	if _, err := w.b.Build(t.Context(), runs.Spec{Options: &agent.Options{AgentName: "nobody"}}); !errors.As(err, &unknown) || unknown.ErrorName() != "UnknownAgent" {
+	_, err := w.b.Build(t.Context(), runs.Spec{Options: &agent.Options{AgentName: "nobody"}})
+	if !errors.As(err, &unknown) || unknown.ErrorName() != "UnknownAgent" {
 		t.Errorf("built with %v", err)
 	}
 	for _, name := range []string{"", "lead_agent", "Lead-Agent", "default"} {

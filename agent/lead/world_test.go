@@ -184,7 +184,8 @@ func lines(req *agent.Request) string {
 		}
 		out = append(out, head+": "+m.Content.String())
 	}
-	return strings.NewReplacer("--- BEGIN USER INPUT ---\n", "", "\n--- END USER INPUT ---", "").Replace(strings.Join(out, "\n"))
+	return strings.NewReplacer("--- BEGIN USER INPUT ---\n", "",
+		"\n--- END USER INPUT ---", "").Replace(strings.Join(out, "\n"))
 }
 
 func offers(req *agent.Request, tool string) bool {

@@ -14,7 +14,8 @@ import (
 // AnnouncementsAreEventsOfTheRunAndNeverComeBehindItsEnd: whoever announces is told
 // whether readers will see it, and what they see is what was promised.
 func (s suite) AnnouncementsAreEventsOfTheRunAndNeverComeBehindItsEnd(t *testing.T) {
-	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	w := s.openWith(t, t.TempDir(),
+		runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
 	if w.m.Announce("a", json.RawMessage(`{}`)) {
 		t.Error("there is no run to announce in")
 	}

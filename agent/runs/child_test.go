@@ -140,7 +140,8 @@ func (s suite) AChildWorksInItsParentsThread(t *testing.T) {
 	if got := shape(inner); got != want {
 		t.Errorf("the helper's events are %s", short(got))
 	}
-	if got := texts(w.state(t, "t1", "")); strings.Contains(got, "report") || !strings.Contains(got, "heard: the help") {
+	got := texts(w.state(t, "t1", ""))
+	if strings.Contains(got, "report") || !strings.Contains(got, "heard: the help") {
 		t.Errorf("state: %s", got)
 	}
 	kids := w.children(t, row)

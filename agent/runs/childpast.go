@@ -195,7 +195,8 @@ func (m *Manager) closeChildren(ctx context.Context, list []store.Run) {
 	for _, run := range list {
 		run.Status, run.StopReason = Interrupted, StopOrphan
 		if err := m.storeChild(ctx, &run); err != nil {
-			m.logger.Error("the end of a child run could not be stored", "thread", run.ThreadID, "run", run.ID, "err", err)
+			m.logger.Error("the end of a child run could not be stored", "thread", run.ThreadID, "run", run.ID,
+				"err", err)
 		}
 	}
 }

@@ -18,11 +18,14 @@ import (
 
 // asking is an agent that asks which colour, then says its last words.
 func asking() (*agent.Agent, *agenttest.Script) {
-	ask := &agent.Tool{Name: "ask_clarification", Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
-		return agent.Result{Content: agent.Text("Which colour?"), End: true, Artifact: json.RawMessage(`{"human_input":{"version":1,"kind":"human_input_request",` +
-			`"request_id":"r1","question":"Which colour?","input_mode":"choice_with_other","options":[{"id":"option-1","label":"Blue","value":"blue"},{"id":"option-2","label":"Red","value":"red"}]}}`)}, nil
+	ask := &agent.Tool{Name: "ask_clarification", Run: func(context.Context, *agent.Turn,
+		agent.ToolCall) (agent.Result, error) {
+		return agent.Result{Content: agent.Text("Which colour?"), End: true,
+			Artifact: json.RawMessage(`{"human_input":{"version":1,"kind":"human_input_request",` +
+				`"request_id":"r1","question":"Which colour?","input_mode":"choice_with_other","options":[{"id":"option-1","label":"Blue","value":"blue"},{"id":"option-2","label":"Red","value":"red"}]}}`)}, nil
 	}}
-	script := &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("q1", "ask_clarification", `{}`), agenttest.Say("It ", "is.")}}
+	script := &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("q1", "ask_clarification", `{}`),
+		agenttest.Say("It ", "is.")}}
 	return &agent.Agent{Tools: []*agent.Tool{ask}, Model: script}, script
 }
 
@@ -56,13 +59,15 @@ func (s suite) ResumeAnswersTheOpenQuestion(t *testing.T) {
 			id := request.InterruptID(asked[len(asked)-1])
 			run := w.command(t, "t1", `{"resume":`+strings.ReplaceAll(c.resume, "INTERRUPT", id)+`}`)
 			w.end(t, run, runs.Success)
-			if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__) msg text(It ) text(is.) finish step(model) end" {
+			got := shape(w.read(t, run.ID, 0))
+			if got != "meta step(__input__) msg text(It ) text(is.) finish step(model) end" {
 				t.Errorf("events: %s", got)
 			}
 			msgs := w.state(t, "t1", "").Messages
 			said := msgs[len(msgs)-2]
 			response, err := agent.Encode(said.Kwargs["human_input_response"])
-			if err != nil || said.Type != agent.TypeHuman || said.Content.String() != c.content || !strings.Contains(string(response), c.response) {
+			if err != nil || said.Type != agent.TypeHuman || said.Content.String() != c.content ||
+				!strings.Contains(string(response), c.response) {
 				t.Errorf("answer %s %q with %s", said.Type, said.Content.String(), response)
 			}
 			if w.status(t, "t1") != runs.Idle {
@@ -84,7 +89,8 @@ func (s suite) ResumeWithoutItsQuestionRunsNothing(t *testing.T) {
 		_, err := w.m.Start(t.Context(), runs.Request{Thread: thread, Command: json.RawMessage(other)})
 		if !errors.As(err, &unasked) {
 			t.Errorf("an answer to another question: %v", err)
-		} else if open := unasked.Open; thread == "t1" && !slices.Equal(open, []string{request.InterruptID(asked[len(asked)-1])}) {
+		} else if open := unasked.Open; thread == "t1" &&
+			!slices.Equal(open, []string{request.InterruptID(asked[len(asked)-1])}) {
 			t.Errorf("open: %q", open)
 		}
 	}
@@ -146,10 +152,12 @@ func (s suite) CommandUpdatesAndGoesTo(t *testing.T) {
 		{"an update alone is all there is", `{"update":{"title":"T"}}`, "meta step(__input__) end", "human:hi\nai:re: hi", "T", nil},
 		{"an update of pairs", `{"update":[["title","P"]]}`, "meta step(__input__) end", "human:hi\nai:re: hi", "P", nil},
 		{"an update with a question is answered", `{"update":{"messages":[{"role":"user","content":"more"}]}}`,
-			"meta step(__input__) msg text(re: ) text(more) finish step(model) end", "human:hi\nai:re: hi\nhuman:more\nai:re: more", "", nil},
+			"meta step(__input__) msg text(re: ) text(more) finish step(model) end",
+			"human:hi\nai:re: hi\nhuman:more\nai:re: more", "", nil},
 		{"the model again", `{"goto":"agent"}`, "meta step(__input__) msg text(re: ) text(hi) finish step(model) end", "human:hi\nai:re: hi\nai:re: hi", "", nil},
 		{"a list, the end in it says nothing", `{"goto":["__end__","model","lead_agent"],"update":{"title":"L"}}`,
-			"meta step(__input__) msg text(re: ) text(hi) finish step(model) end", "human:hi\nai:re: hi\nai:re: hi", "L", nil},
+			"meta step(__input__) msg text(re: ) text(hi) finish step(model) end", "human:hi\nai:re: hi\nai:re: hi",
+			"L", nil},
 		{"the end", `{"goto":"__end__","update":{"messages":["never answered"]}}`, "meta step(__input__) end", "human:hi\nai:re: hi\nhuman:never answered", "", nil},
 		{"nothing at all", `{}`, "meta end", "human:hi\nai:re: hi", "", nil},
 		{"only nulls", `{"resume":null,"update":null,"goto":null}`, "meta end", "human:hi\nai:re: hi", "", nil},
@@ -180,11 +188,14 @@ func (s suite) CommandUpdatesAndGoesTo(t *testing.T) {
 func (s suite) CommandsThatCannotBeCarriedOut(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	for name, command := range map[string]string{
-		"no object": `"x"`, "an unknown node": `{"goto":"titler"}`, "a node with an input of its own": `{"goto":{"node":"tools","input":{}}}`,
-		"two nodes at a time": `{"goto":["model","tools"]}`, "an update that is none": `{"update":"x"}`, "pairs without names": `{"update":[[1,2]]}`,
+		"no object": `"x"`, "an unknown node": `{"goto":"titler"}`,
+		"a node with an input of its own": `{"goto":{"node":"tools","input":{}}}`,
+		"two nodes at a time":             `{"goto":["model","tools"]}`, "an update that is none": `{"update":"x"}`,
+		"pairs without names":    `{"update":[[1,2]]}`,
 		"a message that is none": `{"update":{"messages":[{"content":"x"}]}}`, "a list of what": `{"goto":[1]}`,
 	} {
-		if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Command: json.RawMessage(command)}); !errors.Is(err, runs.ErrInput) {
+		_, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Command: json.RawMessage(command)})
+		if !errors.Is(err, runs.ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -198,7 +209,8 @@ func (s suite) CommandsThatCannotBeCarriedOut(t *testing.T) {
 
 func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 	w := s.open(t, t.TempDir(), toolAgent())
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: request.Strings{"tools"}})
+	run, err := w.m.Start(t.Context(),
+		runs.Request{Thread: "t1", Input: human("hi"), InterruptBefore: request.Strings{"tools"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,25 +223,29 @@ func (s suite) BreakpointEndsTheRunAndNoInputGoesOn(t *testing.T) {
 		t.Errorf("events: %s", got)
 	}
 	var halt runevent.Halt
-	if err := json.Unmarshal(evs[len(evs)-2].Data, &halt); err != nil || halt.Checkpoint != w.head(t, "t1").ID || !slices.Equal(halt.Next, []string{"tools"}) {
+	if err := json.Unmarshal(evs[len(evs)-2].Data, &halt); err != nil || halt.Checkpoint != w.head(t, "t1").ID ||
+		!slices.Equal(halt.Next, []string{"tools"}) {
 		t.Errorf("halt %+v %v", halt, err)
 	}
 	w.close()
-	w = s.open(t, w.dir, &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("All ", "good.")}}})
+	w = s.open(t, w.dir, &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")},
+		Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("All ", "good.")}}})
 	again := w.read(t, run.ID, 0)
 	if !slices.Equal(allLines(again), allLines(evs)) {
 		t.Errorf("after a restart:\n%v\n%v", allLines(again), allLines(evs))
 	}
 	on := w.goOn(t, runs.Request{Thread: "t1", InterruptBefore: request.Strings{"tools"}})
 	w.end(t, on, runs.Success)
-	if got := shape(w.read(t, on.ID, 0)); got != "meta start result step(tools) msg text(All ) text(good.) finish step(model) end" {
+	got := shape(w.read(t, on.ID, 0))
+	if got != "meta start result step(tools) msg text(All ) text(good.) finish step(model) end" {
 		t.Errorf("events: %s", got)
 	}
 	w.sound(t)
 }
 
 func FuzzCommand(f *testing.F) {
-	for _, s := range []string{`{"resume":"x"}`, `{"goto":["model",{"node":"x"}]}`, `{"update":[["title","x"]]}`, `{"resume":{"a":1},"update":{"messages":["hi"]}}`, `[]`, `{"goto":null}`} {
+	for _, s := range []string{`{"resume":"x"}`, `{"goto":["model",{"node":"x"}]}`, `{"update":[["title","x"]]}`,
+		`{"resume":{"a":1},"update":{"messages":["hi"]}}`, `[]`, `{"goto":null}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -246,7 +262,8 @@ func (s suite) ATitleDoesNotMoveTheThread(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	title := runs.Update{Values: json.RawMessage(`{"title":"T"}`)}
 	w.end(t, w.command(t, "t1", `{"update":{"messages":["never answered"]},"goto":"__end__"}`), runs.Success)
-	held, err := w.m.Start(t.Context(), runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: request.Strings{"*"}})
+	held, err := w.m.Start(t.Context(),
+		runs.Request{Thread: "t2", Input: human("hi"), InterruptBefore: request.Strings{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}

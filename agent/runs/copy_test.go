@@ -73,11 +73,13 @@ func (s suite) CopyHasAllCheckpointsAndGoesItsOwnWay(t *testing.T) {
 		}
 	}
 	var meta map[string]string
-	if th := w.thread(t, c.ID); json.Unmarshal(th.Metadata, &meta) != nil || meta["thread_id"] != c.ID || meta["graph_id"] != "lead_agent" || th.Head != w.thread(t, "t1").Head || th.Status != runs.Idle {
+	if th := w.thread(t, c.ID); json.Unmarshal(th.Metadata, &meta) != nil || meta["thread_id"] != c.ID ||
+		meta["graph_id"] != "lead_agent" || th.Head != w.thread(t, "t1").Head || th.Status != runs.Idle {
 		t.Errorf("the copy is %+v", th)
 	}
 	w.end(t, w.start(t, c.ID, "more"), runs.Success)
-	if got := texts(w.state(t, c.ID, "")); got != "human:one\nai:re: one\nhuman:fork\nai:re: fork\nhuman:more\nai:re: more" {
+	got := texts(w.state(t, c.ID, ""))
+	if got != "human:one\nai:re: one\nhuman:fork\nai:re: fork\nhuman:more\nai:re: more" {
 		t.Errorf("messages of the copy:\n%s", got)
 	}
 	if got := texts(w.state(t, "t1", "")); got != "human:one\nai:re: one\nhuman:fork\nai:re: fork" {
@@ -136,10 +138,12 @@ func (s suite) BranchStartsFromTheEndOfATurn(t *testing.T) {
 			if st.Title != nil {
 				title = *st.Title
 			}
-			if texts(st) != c.messages || title != c.want || b.Files != c.files || (len(*copies) > before) != c.files || b.Message != c.ids[len(c.ids)-1] {
+			if texts(st) != c.messages || title != c.want || b.Files != c.files || (len(*copies) > before) != c.files ||
+				b.Message != c.ids[len(c.ids)-1] {
 				t.Errorf("%+v, title %q, messages:\n%s", b, title, texts(st))
 			}
-			if cps := w.checkpoints(t, b.Thread.ID); len(cps) != 1 || cps[0].Parent != "" || cps[0].Source != "fork" || len(cps[0].Next) != 0 {
+			if cps := w.checkpoints(t, b.Thread.ID); len(cps) != 1 || cps[0].Parent != "" || cps[0].Source != "fork" ||
+				len(cps[0].Next) != 0 {
 				t.Errorf("checkpoints %+v", cps)
 			}
 			w.end(t, w.start(t, b.Thread.ID, "more"), runs.Success)

@@ -53,7 +53,8 @@ func TestMain(m *testing.M) {
 // crashAgent answers in words, and calls one tool or several at once. Each tool call
 // leaves its id in the file of effects.
 func crashAgent(dir string) *agent.Agent {
-	effect := &agent.Tool{Name: "effect", Run: func(ctx context.Context, _ *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+	effect := &agent.Tool{Name: "effect", Run: func(ctx context.Context, _ *agent.Turn,
+		c agent.ToolCall) (agent.Result, error) {
 		f, err := os.OpenFile(filepath.Join(dir, "effects"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return agent.Result{}, err
@@ -67,30 +68,36 @@ func crashAgent(dir string) *agent.Agent {
 		r.Patch.Artifacts = []string{"/" + c.ID}
 		return r, nil
 	}}
-	return &agent.Agent{Tools: []*agent.Tool{effect}, Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
-		say := func(k agent.Chunk) bool { return ctx.Err() == nil && yield(k, nil) }
-		for range 3 + rand.IntN(20) {
-			if rand.IntN(4) == 0 {
-				time.Sleep(time.Millisecond)
-			}
-			k := agent.Chunk{Text: fmt.Sprintf("w%d ", rand.IntN(1000))}
-			if rand.IntN(5) == 0 {
-				k = agent.Chunk{Reasoning: "hm "}
-			}
-			if !say(k) {
-				return
-			}
-		}
-		if rand.IntN(3) > 0 {
-			for i := range 1 + rand.IntN(3) {
-				id := fmt.Sprintf("c%d", rand.Int64())
-				if !say(agent.Chunk{Calls: []agent.CallDelta{{Index: i, ID: id, Name: "effect", Args: `{"a":"` + strings.Repeat("x", rand.IntN(50)) + `"}`}}}) {
+	return &agent.Agent{Tools: []*agent.Tool{effect},
+		Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+			say := func(k agent.Chunk) bool { return ctx.Err() == nil && yield(k, nil) }
+			for range 3 + rand.IntN(20) {
+				if rand.IntN(4) == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				k := agent.Chunk{Text: fmt.Sprintf("w%d ", rand.IntN(1000))}
+				if rand.IntN(5) == 0 {
+					k = agent.Chunk{Reasoning: "hm "}
+				}
+				if !say(k) {
 					return
 				}
 			}
-		}
-		say(agent.Chunk{Finish: "stop", Usage: &agent.Usage{Total: 3}})
-	})}
+			if rand.IntN(3) > 0 {
+				for i := range 1 + rand.IntN(3) {
+					id := fmt.Sprintf("c%d", rand.Int64())
+					if !say(agent.Chunk{
+						Calls: []agent.CallDelta{
+							{Index: i, ID: id, Name: "effect",
+								Args: `{"a":"` + strings.Repeat("x", rand.IntN(50)) + `"}`},
+						},
+					}) {
+						return
+					}
+				}
+			}
+			say(agent.Chunk{Finish: "stop", Usage: &agent.Usage{Total: 3}})
+		})}
 }
 
 // crashChild keeps three threads busy, with queued runs and runs without input, and
@@ -102,7 +109,8 @@ func crashChild(dir string) error {
 		return err
 	}
 	a := crashAgent(dir)
-	m := runs.New(runs.Config{DB: db, Log: quiet(), Mark: os.Getenv(crashMark) != "", Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
+	m := runs.New(runs.Config{DB: db, Log: quiet(), Mark: os.Getenv(crashMark) != "",
+		Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
 	if err := m.Recover(ctx); err != nil {
 		return err
 	}
@@ -204,7 +212,9 @@ func (s suite) killMany(t *testing.T, kills int, mark bool) {
 			dir = t.TempDir()
 		}
 		seen := killOne(t, self, dir, mark)
-		w := s.openWith(t, dir, runs.Config{Mark: mark, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return crashAgent(dir), nil }})
+		w := s.openWith(t, dir, runs.Config{Mark: mark, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+			return crashAgent(dir), nil
+		}})
 		ended := map[string]bool{}
 		for _, s := range seen { // those that were cut off, and queued ones, go on
 			if ended[s.Run] {

@@ -69,7 +69,8 @@ func checkShown(t *testing.T, w *world, seen []shown) (messages, results int) {
 				if err := json.Unmarshal(end.Message, &m); err != nil {
 					t.Fatal(err)
 				}
-				if stored := state.Message(m.ID); stored == nil || stored.ToolCallID != end.ID || stored.Content.Text != m.Content.Text {
+				stored := state.Message(m.ID)
+				if stored == nil || stored.ToolCallID != end.ID || stored.Content.Text != m.Content.Text {
 					t.Errorf("the result of %s was shown, and is not in the thread: %+v", end.ID, stored)
 				} else if stored.Status == "success" && !slices.Contains(state.Artifacts, "/"+end.ID) {
 					t.Errorf("the state change of %s is lost", end.ID)

@@ -61,7 +61,8 @@ func (m *Manager) due(e *entry) {
 		m.wish(e.run.ThreadID, out.wishes()...)
 		for _, q := range out.queued {
 			if err := m.drop(context.Background(), q); err != nil {
-				m.logger.Error("an interrupted run could not be stored", "thread", q.run.ThreadID, "run", q.run.ID, "err", err)
+				m.logger.Error("an interrupted run could not be stored", "thread", q.run.ThreadID, "run", q.run.ID,
+					"err", err)
 			}
 		}
 	})

@@ -105,13 +105,15 @@ func (s suite) DelayIsKeptAcrossARestart(t *testing.T) {
 func (s suite) DelaysOutsideTheirBoundsAreRefused(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	for _, seconds := range []float64{-1, request.MaxDelay.Seconds() + 1} {
-		if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", AfterSeconds: seconds}); !errors.Is(err, runs.ErrInput) {
+		_, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", AfterSeconds: seconds})
+		if !errors.Is(err, runs.ErrInput) {
 			t.Errorf("%v seconds: %v", seconds, err)
 		}
 	}
 	busy := w.start(t, "t1", "hang on")
 	w.until(t, busy, text("hang"))
-	if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Multitask: "reject", AfterSeconds: hour}); !errors.Is(err, runs.ErrBusy) {
+	if _, err := w.m.Start(t.Context(),
+		runs.Request{Thread: "t1", Multitask: "reject", AfterSeconds: hour}); !errors.Is(err, runs.ErrBusy) {
 		t.Errorf("rejected on a busy thread: %v", err)
 	}
 	late := w.later(t, "t1", "late", "enqueue", hour)

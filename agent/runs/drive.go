@@ -92,8 +92,8 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	if failed != nil {
 		return nil, "", failed
 	}
-	d.turn = &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: asked.Options, State: state,
-		StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
+	d.turn = &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: asked.Options,
+		State: state, StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
 		Sink: d.rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID,
 		Remark: e.remarks.add, Plan: d.rec.Todos, Observer: m.calls()}
 	return &asked, b.Head, nil
@@ -128,6 +128,6 @@ func (d *drive) enter(opts *request.Choices, head string) (goes bool, err error)
 func (d *drive) agent(ctx context.Context) (*agent.Agent, error) {
 	e := d.e
 	d.m.attach(e, d.rec)
-	return d.m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, AssistantID: e.run.AssistantID,
-		Options: &d.turn.Options, Remark: d.turn.Remark})
+	return d.m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID,
+		AssistantID: e.run.AssistantID, Options: &d.turn.Options, Remark: d.turn.Remark})
 }

@@ -47,8 +47,8 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		if undoErr == nil {
 			return rest
 		}
-		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID, "run", e.run.ID,
-			"err", undoErr)
+		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID,
+			"run", e.run.ID, "err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
 		e.log.Abandon()

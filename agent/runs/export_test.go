@@ -65,7 +65,8 @@ func (m *Manager) DecodedAsStored(ctx context.Context) error {
 				return err
 			}
 			if !reflect.DeepEqual(fresh, messages[row.N].message) {
-				return fmt.Errorf("thread %s: message %d is kept as %+v, stored as %s", thread, row.N, messages[row.N].message, row.Body)
+				return fmt.Errorf("thread %s: message %d is kept as %+v, stored as %s", thread, row.N,
+					messages[row.N].message, row.Body)
 			}
 		}
 	}

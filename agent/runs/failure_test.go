@@ -24,7 +24,8 @@ func (w *world) failure(t *testing.T, run store.Run) runevent.Failure {
 	t.Helper()
 	evs := w.read(t, run.ID, 0)
 	var f runevent.Failure
-	if n := len(evs); n < 3 || evs[0].Kind != runevent.KindMeta || evs[n-2].Kind != runevent.KindError || evs[n-1].Kind != runevent.KindEnd {
+	if n := len(evs); n < 3 || evs[0].Kind != runevent.KindMeta || evs[n-2].Kind != runevent.KindError ||
+		evs[n-1].Kind != runevent.KindEnd {
 		t.Fatalf("events: %s", shape(evs))
 	}
 	if err := json.Unmarshal(evs[len(evs)-2].Data, &f); err != nil {
@@ -45,7 +46,11 @@ func (s suite) RunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 	panics := func(what string) func() { return func() { panic(what) } }
 	use := func(run func() (agent.Result, error)) *agent.Agent {
 		return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "t", `{}`)}},
-			Tools: []*agent.Tool{{Name: "t", Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) { return run() }}}}
+			Tools: []*agent.Tool{
+				{Name: "t", Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+					return run()
+				}},
+			}}
 	}
 	for _, c := range []struct {
 		name  string
@@ -61,15 +66,23 @@ func (s suite) RunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 			return &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{{Err: named{}}}}}, nil
 		}, "QuotaError", "no credit left", "model"},
 		{"model panics", func() (*agent.Agent, error) {
-			return &agent.Agent{Model: modelOf(func(context.Context, *agent.Request, func(agent.Chunk, error) bool) { panic("m") })}, nil
+			return &agent.Agent{Model: modelOf(func(context.Context, *agent.Request, func(agent.Chunk,
+				error) bool) {
+				panic("m")
+			})}, nil
 		}, "RunError", "internal error: m", "model"},
 		{"hook", func() (*agent.Agent, error) {
-			return &agent.Agent{Model: say, Chain: []agent.Middleware{{Name: "picky", BeforeModel: func(context.Context, *agent.Turn) (agent.State, error) {
-				return agent.State{}, errors.New("not today")
-			}}}}, nil
+			return &agent.Agent{Model: say,
+				Chain: []agent.Middleware{{Name: "picky",
+					BeforeModel: func(context.Context, *agent.Turn) (agent.State, error) {
+						return agent.State{}, errors.New("not today")
+					}}}}, nil
 		}, "RunError", "picky: not today", "model"},
 		{"hook panics", func() (*agent.Agent, error) {
-			return &agent.Agent{Model: say, Chain: []agent.Middleware{{AfterModel: func(context.Context, *agent.Turn, *agent.Reply) error { panic("h") }}}}, nil
+			return &agent.Agent{Model: say,
+				Chain: []agent.Middleware{{AfterModel: func(context.Context, *agent.Turn, *agent.Reply) error {
+					panic("h")
+				}}}}, nil
 		}, "RunError", "internal error: h", "model"},
 		{"tool", func() (*agent.Agent, error) {
 			return use(func() (agent.Result, error) { return agent.Result{}, errors.New("out of paper") }), nil
@@ -86,7 +99,8 @@ func (s suite) RunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 		}, "RunError", "tool t: panic: w", "model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return c.build() }})
+			w := s.openWith(t, t.TempDir(),
+				runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return c.build() }})
 			run := w.start(t, "t1", "hi")
 			row := w.end(t, run, runs.Failed)
 			if row.Error != c.says {
@@ -113,7 +127,8 @@ func (s suite) RunThatFailsSaysWhyAndFreesItsThread(t *testing.T) {
 // to remove is not there.
 func (s suite) InputThatTheStateRefusesFailsTheRun(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
-	run, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":[{"type":"remove","id":"nothing"}]}`)})
+	run, err := w.m.Start(t.Context(),
+		runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":[{"type":"remove","id":"nothing"}]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +161,9 @@ func (s suite) StoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 		}
 		yield(agent.Chunk{}, ctx.Err())
 	})}
-	m := runs.New(runs.Config{DB: db, Log: quiet(), Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }})
+	m := runs.New(runs.Config{DB: db, Log: quiet(), Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return a, nil
+	}})
 	w := &world{db: db, m: m}
 	run := w.start(t, "t1", "hi")
 	w.until(t, run, text("before"))
@@ -177,7 +194,9 @@ func (s suite) StoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 	}
 
 	// What was shown is still there for the next server.
-	w2 := s.openWith(t, dir, runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	w2 := s.openWith(t, dir, runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return parrotAgent(), nil
+	}})
 	if got := texts(w2.state(t, "t1", "")); got != "human:hi\nai:before " {
 		t.Errorf("messages:\n%s", got)
 	}
@@ -248,7 +267,10 @@ func (s suite) DeletedThreadLeavesNothing(t *testing.T) {
 // interrupted with its text; queued ones start with the next server.
 func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
-	w := s.openWith(t, t.TempDir(), runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	w := s.openWith(t, t.TempDir(),
+		runs.Config{Mark: true, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+			return parrotAgent(), nil
+		}})
 	for range 5 {
 		w.end(t, w.start(t, "t1", "warm up"), runs.Success)
 	}
@@ -279,10 +301,12 @@ func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 		t.Errorf("events: %s", shape(evs))
 	}
 	w.end(t, second, runs.Pending)
-	if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("x")}); !errors.Is(err, runs.ErrClosed) {
+	_, err = w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: human("x")})
+	if !errors.Is(err, runs.ErrClosed) {
 		t.Errorf("start: %v", err)
 	}
-	if err := w.m.Exclusive(t.Context(), "t1", func(context.Context) error { return nil }); !errors.Is(err, runs.ErrClosed) {
+	err = w.m.Exclusive(t.Context(), "t1", func(context.Context) error { return nil })
+	if !errors.Is(err, runs.ErrClosed) {
 		t.Errorf("exclusive: %v", err)
 	}
 	w.close()
@@ -292,7 +316,8 @@ func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	next.end(t, second, runs.Success)
 	next.end(t, third, runs.Success)
 	got := texts(next.state(t, "t1", ""))
-	if want := "human:hang on\nai:re: hang on\nhuman:second\nai:re: second\nhuman:third\nai:re: third"; !strings.HasSuffix(got, want) {
+	want := "human:hang on\nai:re: hang on\nhuman:second\nai:re: second\nhuman:third\nai:re: third"
+	if !strings.HasSuffix(got, want) {
 		t.Errorf("messages:\n%s", got)
 	}
 	next.sound(t)
@@ -305,7 +330,8 @@ func (s suite) QueuedRunThatCannotBeReadAgainEnds(t *testing.T) {
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	busy := runs.Busy
 	bad := store.Run{ID: "bad", ThreadID: "t1", Status: runs.Pending, Kwargs: json.RawMessage(`{"input":7}`)}
-	if err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Run: &bad, Patch: &store.ThreadPatch{Status: &busy}}); err != nil {
+	err := w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Run: &bad, Patch: &store.ThreadPatch{Status: &busy}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.close()
@@ -324,7 +350,11 @@ func (s suite) ExclusiveAndRunsKeepOutOfEachOthersWay(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- w.m.Exclusive(t.Context(), "t1", func(context.Context) error { close(inside); <-leave; return errors.New("its own") })
+		done <- w.m.Exclusive(t.Context(), "t1", func(context.Context) error {
+			close(inside)
+			<-leave
+			return errors.New("its own")
+		})
 	}()
 	<-inside
 	if err := w.m.Exclusive(t.Context(), "t1", nil); !errors.Is(err, runs.ErrBusy) {

@@ -22,9 +22,11 @@ func (s suite) CheckNamesWhatCannotBeRead(t *testing.T) {
 	err = w.db.Commit(t.Context(), store.Batch{ThreadID: "t1",
 		Run:      &store.Run{ID: "r9", ThreadID: "t1", Status: runs.Success, Kwargs: []byte(`[1`)},
 		Messages: []store.MessageRow{{N: 50, ID: "m", Body: []byte(`{"type":`)}},
-		Fields:   []store.FieldRow{{Name: "title", Version: 9, Body: []byte(`{`)}, {Name: "from_a_newer_program", Version: 1, Body: []byte(`{`)}},
-		Events: []store.Event{{Seq: last + 1, Kind: "step", Data: []byte(`{"node":"model","rows":[77]}`)}, {Seq: last + 2, Kind: "odd"},
-			{Seq: last + 3, To: last + 9, Kind: "meta", Data: []byte(`{}`)}, {Seq: last + 10, To: last + 12, Kind: "fold", Data: []byte{0}}}})
+		Fields: []store.FieldRow{{Name: "title", Version: 9, Body: []byte(`{`)},
+			{Name: "from_a_newer_program", Version: 1, Body: []byte(`{`)}},
+		Events: []store.Event{{Seq: last + 1, Kind: "step", Data: []byte(`{"node":"model","rows":[77]}`)},
+			{Seq: last + 2, Kind: "odd"}, {Seq: last + 3, To: last + 9, Kind: "meta", Data: []byte(`{}`)},
+			{Seq: last + 10, To: last + 12, Kind: "fold", Data: []byte{0}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +35,9 @@ func (s suite) CheckNamesWhatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(found, "\n")
-	for _, want := range []string{"Message 50 of thread t1 cannot be read", "Version 9 of field title of thread t1 cannot be read",
-		"The request of run r9 of thread t1 cannot be read", "message 77 of thread t1: not found", `row kind "odd"`, "does not hold what it says"} {
+	for _, want := range []string{"Message 50 of thread t1 cannot be read",
+		"Version 9 of field title of thread t1 cannot be read", "The request of run r9 of thread t1 cannot be read",
+		"message 77 of thread t1: not found", `row kind "odd"`, "does not hold what it says"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in\n%s", want, all)
 		}

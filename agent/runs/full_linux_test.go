@@ -58,7 +58,8 @@ func newDisk(t *testing.T, dir string) *disk {
 func (d *disk) fill(room int) {
 	info, err := os.Stat(d.wal)
 	if err == nil {
-		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(info.Size()) + uint64(room), Max: d.was.Max})
+		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(info.Size()) + uint64(room),
+			Max: d.was.Max})
 	}
 	if err != nil {
 		d.t.Error(err)
@@ -83,7 +84,8 @@ func (s suite) FullDiskEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
 	var full *disk
 	said := make(chan struct{})
 	var w *world
-	w = s.open(t, dir, &agent.Agent{Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+	w = s.open(t, dir, &agent.Agent{Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk,
+		error) bool) {
 		yield(agent.Chunk{Text: "shown "}, nil)
 		<-said
 		full.fill(50 << 10)
@@ -127,7 +129,10 @@ func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 	var full *disk
 	w := s.open(t, dir, &agent.Agent{
 		Model: &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say(strings.Repeat("shown ", 100<<10))}},
-		Chain: []agent.Middleware{{AfterModel: func(context.Context, *agent.Turn, *agent.Reply) error { full.fill(300 << 10); return nil }}}})
+		Chain: []agent.Middleware{{AfterModel: func(context.Context, *agent.Turn, *agent.Reply) error {
+			full.fill(300 << 10)
+			return nil
+		}}}})
 	full = newDisk(t, dir)
 	run := w.start(t, "t1", "hi")
 	r, err := w.m.Follow(t.Context(), run.ID)
@@ -147,7 +152,9 @@ func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 	}
 	full.grow()
 	// Whether the last delta was stored in time depends on the disk.
-	if got := shape(seen); !strings.HasPrefix(got, "meta step(__input__) msg text(shown") || !strings.HasSuffix(strings.TrimSuffix(got, " finish"), ")") {
+	got := shape(seen)
+	if !strings.HasPrefix(got, "meta step(__input__) msg text(shown") ||
+		!strings.HasSuffix(strings.TrimSuffix(got, " finish"), ")") {
 		t.Errorf("seen: %.80s … %s", got, got[max(0, len(got)-60):])
 	}
 	row := w.end(t, run, runs.Failed)

@@ -40,7 +40,8 @@ func cutAgent(dir, hang string) *agent.Agent {
 		return ctx.Err()
 	}
 	tool := func(name string) *agent.Tool {
-		return &agent.Tool{Name: name, Run: func(ctx context.Context, _ *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+		return &agent.Tool{Name: name, Run: func(ctx context.Context, _ *agent.Turn,
+			c agent.ToolCall) (agent.Result, error) {
 			if err := note(name); err != nil {
 				return agent.Result{}, err
 			}
@@ -49,28 +50,30 @@ func cutAgent(dir, hang string) *agent.Agent {
 			return r, still(ctx, name)
 		}}
 	}
-	return &agent.Agent{Tools: []*agent.Tool{tool("first"), tool("second")}, Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
-		say := func(text string) bool { return yield(agent.Chunk{Text: text}, nil) }
-		switch n := len(req.Messages); {
-		case req.Messages[n-1].Type == agent.TypeTool:
-			say("after the tools, ")
-			if hang == "answer" {
-				say("half")
+	return &agent.Agent{Tools: []*agent.Tool{tool("first"), tool("second")},
+		Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+			say := func(text string) bool { return yield(agent.Chunk{Text: text}, nil) }
+			switch n := len(req.Messages); {
+			case req.Messages[n-1].Type == agent.TypeTool:
+				say("after the tools, ")
+				if hang == "answer" {
+					say("half")
+				}
+				if err := still(ctx, "answer"); err != nil {
+					yield(agent.Chunk{}, err)
+					return
+				}
+				say("whole")
+				yield(agent.Chunk{Finish: "stop", Usage: &agent.Usage{Input: 10, Output: 2, Total: 12}}, nil)
+			default:
+				say("I look")
+				for i, name := range []string{"first", "second"} {
+					yield(agent.Chunk{Calls: []agent.CallDelta{{Index: i, ID: "call_" + name, Name: name, Args: "{}"}}},
+						nil)
+				}
+				yield(agent.Chunk{Finish: "tool_calls", Usage: &agent.Usage{Input: 5, Output: 1, Total: 6}}, nil)
 			}
-			if err := still(ctx, "answer"); err != nil {
-				yield(agent.Chunk{}, err)
-				return
-			}
-			say("whole")
-			yield(agent.Chunk{Finish: "stop", Usage: &agent.Usage{Input: 10, Output: 2, Total: 12}}, nil)
-		default:
-			say("I look")
-			for i, name := range []string{"first", "second"} {
-				yield(agent.Chunk{Calls: []agent.CallDelta{{Index: i, ID: "call_" + name, Name: name, Args: "{}"}}}, nil)
-			}
-			yield(agent.Chunk{Finish: "tool_calls", Usage: &agent.Usage{Input: 5, Output: 1, Total: 6}}, nil)
-		}
-	})}
+		})}
 }
 
 func firstOf(errs ...error) error {
@@ -107,7 +110,8 @@ func cutChild(dir string) error {
 	}
 	id := m.Active("t1")
 	if id == "" {
-		run, err := m.Start(ctx, runs.Request{Thread: "t1", Input: human("go"), Durability: os.Getenv(cutDir + "_DURABILITY")})
+		run, err := m.Start(ctx,
+			runs.Request{Thread: "t1", Input: human("go"), Durability: os.Getenv(cutDir + "_DURABILITY")})
 		if err != nil {
 			return err
 		}
@@ -178,7 +182,8 @@ func cut(t *testing.T, dir, at string) {
 // reopened is the next server on a folder.
 func (s suite) reopened(t *testing.T, dir string) *world {
 	t.Helper()
-	return s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, ""), nil }})
+	return s.openWith(t, dir,
+		runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, ""), nil }})
 }
 
 func (w *world) only(t *testing.T, thread string) store.Run {
@@ -199,7 +204,9 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 	} {
 		t.Run(c.at, func(t *testing.T) {
 			dir := t.TempDir()
-			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return cutAgent(dir, c.at), nil }})
+			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+				return cutAgent(dir, c.at), nil
+			}})
 			run := w.start(t, "t1", "go")
 			w.until(t, run, func(e runevent.Event) bool {
 				return c.at == "answer" && text("half")(e) || c.at == "second" && e.Kind == runevent.KindToolResult
@@ -236,7 +243,9 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 			if got := texts(w.state(t, "t1", "")); !strings.HasPrefix(got, c.messages+"\nhuman:go on\n") {
 				t.Errorf("messages:\n%s\nwant\n%s", got, c.messages)
 			}
-			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 2 || strings.Count(got, "second") != 2 { // once for each run
+			// once for each run
+			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 2 ||
+				strings.Count(got, "second") != 2 {
 				t.Errorf("effects: %s", got)
 			}
 			w.sound(t)
@@ -253,7 +262,8 @@ func (s suite) RunGoesOnAfterACrash(t *testing.T) {
 	}{
 		{"in an answer", "answer", "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, whole",
 			"text(half) meta withdraw"},
-		{"between tools", "second", "human:go\nai:I look\ntool:did first\ntool:" + agent.InterruptedResult + "\nai:after the tools, whole",
+		{"between tools", "second",
+			"human:go\nai:I look\ntool:did first\ntool:" + agent.InterruptedResult + "\nai:after the tools, whole",
 			"meta step(tools)"}, // the second call may have begun before or after the first had its result
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -268,7 +278,8 @@ func (s suite) RunGoesOnAfterACrash(t *testing.T) {
 			if got := texts(w.state(t, "t1", "")); got != c.messages {
 				t.Errorf("messages:\n%s\nwant\n%s", got, c.messages)
 			}
-			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 || strings.Count(got, "second") != 1 {
+			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 ||
+				strings.Count(got, "second") != 1 {
 				t.Errorf("effects: %s", got)
 			}
 			if got := w.state(t, "t1", "").Artifacts; got[0] != "/first" {
@@ -331,10 +342,14 @@ func (s suite) ResultsOutliveTwoCrashes(t *testing.T) {
 			if row := w.end(t, run, runs.Success); row.Attempt != 3 {
 				t.Errorf("run: %+v", row)
 			}
-			if got, want := texts(w.state(t, "t1", "")), "human:go\nai:I look\ntool:did first\ntool:"+agent.InterruptedResult+"\nai:after the tools, whole"; got != want {
+			got := texts(w.state(t, "t1", ""))
+			want := "human:go\nai:I look\ntool:did first\ntool:" + agent.InterruptedResult +
+				"\nai:after the tools, whole"
+			if got != want {
 				t.Errorf("messages:\n%s\nwant\n%s", got, want)
 			}
-			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 || strings.Count(got, "second") != 1 {
+			if got := string(must(os.ReadFile(filepath.Join(dir, "effects")))(t)); strings.Count(got, "first") != 1 ||
+				strings.Count(got, "second") != 1 {
 				t.Errorf("effects: %s", got)
 			}
 			withdrawnOnce(t, w.read(t, run.ID, 0), w.state(t, "t1", ""))

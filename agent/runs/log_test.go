@@ -19,31 +19,34 @@ import (
 // bigAgent answers with rounds of tool calls, more text than a live log keeps in memory.
 func bigAgent(rounds int, gate <-chan struct{}) *agent.Agent {
 	call := 0
-	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-		call++
-		if call == rounds-1 { // the rest comes when the test says so
-			select {
-			case <-gate:
-			case <-ctx.Done():
+	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")},
+		Model: modelOf(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			call++
+			if call == rounds-1 { // the rest comes when the test says so
+				select {
+				case <-gate:
+				case <-ctx.Done():
+				}
 			}
-		}
-		for i := range 20 {
-			if !yield(agent.Chunk{Text: fmt.Sprintf("%d.%d ", call, i) + strings.Repeat("x", 40<<10)}, nil) {
-				return
+			for i := range 20 {
+				if !yield(agent.Chunk{Text: fmt.Sprintf("%d.%d ", call, i) + strings.Repeat("x", 40<<10)}, nil) {
+					return
+				}
 			}
-		}
-		if call < rounds {
-			yield(agent.Chunk{Calls: []agent.CallDelta{{ID: fmt.Sprint("c", call), Name: "echo", Args: `{"n":1}`}}}, nil)
-		}
-		yield(agent.Chunk{Finish: "stop"}, nil)
-	})}
+			if call < rounds {
+				yield(agent.Chunk{Calls: []agent.CallDelta{{ID: fmt.Sprint("c", call), Name: "echo", Args: `{"n":1}`}}},
+					nil)
+			}
+			yield(agent.Chunk{Finish: "stop"}, nil)
+		})}
 }
 
 // EveryReaderSeesTheSameSequence opens readers at random cursors, fast and slow ones,
 // while a run writes more than its log keeps: all see what the rows hold in the end.
 func (s suite) EveryReaderSeesTheSameSequence(t *testing.T) {
 	gate := make(chan struct{})
-	w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return bigAgent(9, gate), nil }})
+	w := s.openWith(t, t.TempDir(),
+		runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return bigAgent(9, gate), nil }})
 	warm := w.startAs(t, "t1", "before", "") // so that cursors are not those of a fresh thread
 	close(gate)
 	w.end(t, warm, runs.Success)
@@ -96,7 +99,8 @@ func (s suite) EveryReaderSeesTheSameSequence(t *testing.T) {
 	wg.Wait()
 	all := w.read(t, run.ID, 0)
 	if all[0].Seq != row.LastSeq+1 || all[len(all)-1].Kind != runevent.KindEnd {
-		t.Fatalf("the run is read from %d (%d ends the run before) to kind %d", all[0].Seq, row.LastSeq, all[len(all)-1].Kind)
+		t.Fatalf("the run is read from %d (%d ends the run before) to kind %d", all[0].Seq, row.LastSeq,
+			all[len(all)-1].Kind)
 	}
 	for _, r := range results {
 		if want := allLines(past(all, r.after)); r.err != nil || !slices.Equal(r.lines, want) {
@@ -119,7 +123,8 @@ func (s suite) CursorsBeforeTheRunMeanItsFirstEvent(t *testing.T) {
 	}
 	for _, after := range []int64{-1, 0, 3, -1 << 40} {
 		evs, err := r.Next(t.Context(), after)
-		if err != nil || len(evs) == 0 || evs[0].Kind != runevent.KindMeta || !strings.Contains(string(evs[0].Data), run.ID) {
+		if err != nil || len(evs) == 0 || evs[0].Kind != runevent.KindMeta ||
+			!strings.Contains(string(evs[0].Data), run.ID) {
 			t.Errorf("live, after %d: %v %v", after, allLines(evs), err)
 		}
 		if evs, err := r.Ready(t.Context(), after); err != nil || len(evs) == 0 || evs[0].Kind != runevent.KindMeta {

@@ -88,8 +88,8 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
-		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx, stop: stop,
-		threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
+		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx,
+		stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
 		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }
 
@@ -146,7 +146,8 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	m.mu.Unlock()
 	for _, q := range out.queued {
 		if err := m.drop(ctx, q); err != nil {
-			m.logger.Error("an interrupted run could not be stored", "thread", row.ThreadID, "run", q.run.ID, "err", err)
+			m.logger.Error("an interrupted run could not be stored", "thread", row.ThreadID, "run", q.run.ID,
+				"err", err)
 		}
 	}
 	return row, nil

@@ -76,9 +76,11 @@ func (w *world) read(t *testing.T, run string, after int64) []runevent.Event {
 
 // shape is a short, comparable form of events.
 func shape(evs []runevent.Event) string {
-	names := map[runevent.Kind]string{runevent.KindMeta: "meta", runevent.KindMessage: "msg", runevent.KindText: "text", runevent.KindReasoning: "think",
-		runevent.KindCall: "call", runevent.KindFinish: "finish", runevent.KindToolStart: "start", runevent.KindToolResult: "result",
-		runevent.KindCustom: "custom", runevent.KindStep: "step", runevent.KindError: "error", runevent.KindEnd: "end", runevent.KindHalt: "halt", runevent.KindWithdraw: "withdraw"}
+	names := map[runevent.Kind]string{runevent.KindMeta: "meta", runevent.KindMessage: "msg", runevent.KindText: "text",
+		runevent.KindReasoning: "think", runevent.KindCall: "call", runevent.KindFinish: "finish",
+		runevent.KindToolStart: "start", runevent.KindToolResult: "result", runevent.KindCustom: "custom",
+		runevent.KindStep: "step", runevent.KindError: "error", runevent.KindEnd: "end", runevent.KindHalt: "halt",
+		runevent.KindWithdraw: "withdraw"}
 	var b strings.Builder
 	for _, e := range evs {
 		b.WriteString(names[e.Kind])
@@ -94,10 +96,12 @@ func shape(evs []runevent.Event) string {
 }
 
 func toolAgent() *agent.Agent {
-	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")}, Model: &agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Reasoning: "hm"}, {Text: "Let "}, {Text: "me."}, {Calls: []agent.CallDelta{{ID: "c1", Name: "echo", Args: `{"a":1}`}}}, {Finish: "tool_calls"}}},
-		agenttest.Say("All ", "good."),
-	}}}
+	return &agent.Agent{Tools: []*agent.Tool{agenttest.Echo("echo")},
+		Model: &agenttest.Script{Replies: []agenttest.Reply{
+			{Chunks: []agent.Chunk{{Reasoning: "hm"}, {Text: "Let "}, {Text: "me."},
+				{Calls: []agent.CallDelta{{ID: "c1", Name: "echo", Args: `{"a":1}`}}}, {Finish: "tool_calls"}}},
+			agenttest.Say("All ", "good."),
+		}}}
 }
 
 const toolShape = "meta step(__input__) msg think(hm) text(Let ) text(me.) call finish step(model) start result step(tools) msg text(All ) text(good.) finish step(model) end"
@@ -144,10 +148,13 @@ func (s suite) QueueRunsInOrderAndRejectRefuses(t *testing.T) {
 	gate := make(chan struct{})
 	first := agenttest.Say("one")
 	first.Before = gate
-	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two")}}})
+	w := s.open(t, t.TempDir(),
+		&agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two")}}})
 	a := w.start(t, "t1", "1")
 	b := w.start(t, "t1", "2")
-	if _, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":"3"}`), Multitask: "reject"}); !errors.Is(err, runs.ErrBusy) {
+	_, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":"3"}`),
+		Multitask: "reject"})
+	if !errors.Is(err, runs.ErrBusy) {
 		t.Fatalf("reject: %v", err)
 	}
 	close(gate)

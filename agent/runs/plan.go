@@ -44,7 +44,8 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 			if now, err = checked(was); err != nil || slices.Equal(was, now) {
 				return agent.State{}, err
 			}
-			return agent.State{Todos: now, Edited: agent.AddPlanEdit(s.Edited, agent.PlanEdit{Before: was, After: now})}, nil
+			return agent.State{Todos: now,
+				Edited: agent.AddPlanEdit(s.Edited, agent.PlanEdit{Before: was, After: now})}, nil
 		})
 		if !errors.Is(err, ErrBusy) {
 			return now, err

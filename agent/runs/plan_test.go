@@ -18,12 +18,14 @@ import (
 func planner(goOn chan struct{}) runs.Build {
 	write := &agent.Tool{Name: "write", Run: func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 		r := agent.TextResult("written")
-		r.Patch.Todos = []agent.Todo{{ID: "1", Content: "look", Status: "completed"}, {ID: "2", Content: "write", Status: "in_progress"}}
+		r.Patch.Todos = []agent.Todo{{ID: "1", Content: "look", Status: "completed"},
+			{ID: "2", Content: "write", Status: "in_progress"}}
 		return r, nil
 	}}
 	model := modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
 		if req.Messages[len(req.Messages)-1].Type != agent.TypeTool {
-			yield(agent.Chunk{Calls: []agent.CallDelta{{ID: "c1", Name: "write", Args: "{}"}}, Finish: "tool_calls"}, nil)
+			yield(agent.Chunk{Calls: []agent.CallDelta{{ID: "c1", Name: "write", Args: "{}"}},
+				Finish: "tool_calls"}, nil)
 			return
 		}
 		yield(agent.Chunk{Text: "half"}, nil)
@@ -84,28 +86,33 @@ func (s suite) APlanIsEditedWhileARunWorks(t *testing.T) {
 		t.Fatalf("%s, %v", items(now), err)
 	}
 	list := json.RawMessage(`{"todos":[{"content":"look","status":"completed"},{"content":"check","status":"pending"},{"content":"send","status":"pending"}]}`)
-	if cp, err := w.m.UpdateState(t.Context(), "a", runs.Update{Values: list}); err != nil || cp.ID != w.head(t, "a").ID {
+	cp, err := w.m.UpdateState(t.Context(), "a", runs.Update{Values: list})
+	if err != nil || cp.ID != w.head(t, "a").ID {
 		t.Errorf("an update of nothing but the plan: %v", err)
 	}
-	for _, u := range []runs.Update{{Values: list, Strict: true}, {Values: list, AsNode: "model"}, {Values: list, Checkpoint: w.head(t, "a").ID},
-		{Values: json.RawMessage(`{"todos":[],"title":"x"}`)}} {
+	for _, u := range []runs.Update{{Values: list, Strict: true}, {Values: list, AsNode: "model"},
+		{Values: list, Checkpoint: w.head(t, "a").ID}, {Values: json.RawMessage(`{"todos":[],"title":"x"}`)}} {
 		if _, err := w.m.UpdateState(t.Context(), "a", u); !errors.Is(err, runs.ErrBusy) {
 			t.Errorf("%s: %v", u.Values, err)
 		}
 	}
 	no := errors.New("no")
-	if _, err := w.m.EditPlan(t.Context(), "a", func([]agent.Todo) ([]agent.Todo, error) { return nil, no }); !errors.Is(err, no) {
+	_, err = w.m.EditPlan(t.Context(), "a", func([]agent.Todo) ([]agent.Todo, error) { return nil, no })
+	if !errors.Is(err, no) {
 		t.Error(err)
 	}
-	for _, bad := range [][]agent.Todo{{{}}, {{Content: strings.Repeat("x", agent.MaxTodoChars+1)}}, make([]agent.Todo, agent.MaxTodos+1)} {
-		if _, err := w.m.EditPlan(t.Context(), "a", func([]agent.Todo) ([]agent.Todo, error) { return bad, nil }); !errors.Is(err, runs.ErrInput) {
+	for _, bad := range [][]agent.Todo{{{}}, {{Content: strings.Repeat("x", agent.MaxTodoChars+1)}},
+		make([]agent.Todo, agent.MaxTodos+1)} {
+		_, err := w.m.EditPlan(t.Context(), "a", func([]agent.Todo) ([]agent.Todo, error) { return bad, nil })
+		if !errors.Is(err, runs.ErrInput) {
 			t.Errorf("%d items: %v", len(bad), err)
 		}
 	}
 	close(goOn)
 	w.end(t, run, runs.Success)
 	st := w.state(t, "a", "")
-	if items(st.Todos) != "1:look 3:check 4:send" || len(st.Edited) != 1 || items(st.Edited[0].Before) != "1:look 2:write" {
+	if items(st.Todos) != "1:look 3:check 4:send" || len(st.Edited) != 1 ||
+		items(st.Edited[0].Before) != "1:look 2:write" {
 		t.Errorf("%s, untold %+v", items(st.Todos), st.Edited)
 	}
 	if last := st.Messages[len(st.Messages)-1].Content.Text; last != "half whole" {
@@ -122,7 +129,8 @@ func (s suite) AnEditOfThePlanOutlivesWhateverEndsTheRun(t *testing.T) {
 		status string
 		mark   bool
 		cancel bool
-	}{{"goes on", runs.Success, false, false}, {"marked", runs.Interrupted, true, false}, {"cancelled", runs.Interrupted, false, true}} {
+	}{{"goes on", runs.Success, false, false}, {"marked", runs.Interrupted, true, false},
+		{"cancelled", runs.Interrupted, false, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			w := s.openWith(t, dir, runs.Config{Build: planner(make(chan struct{}))})

@@ -36,7 +36,8 @@ func (s suite) PruneKeepsWhatAThreadSays(t *testing.T) {
 	if got := texts(w.state(t, "t1", "")); got != before {
 		t.Errorf("messages:\n%s\nwant\n%s", got, before)
 	}
-	if cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil); err != nil || len(cps) != 1 || cps[0].ID != head.ID || cps[0].Parent != "" {
+	cps, err := w.db.Checkpoints(t.Context(), "t1", "", "", 0, nil)
+	if err != nil || len(cps) != 1 || cps[0].ID != head.ID || cps[0].Parent != "" {
 		t.Errorf("checkpoints: %+v, %v", cps, err)
 	}
 	for table, want := range map[string]int{"message": 5, "field": 1, "event": 0} {
@@ -86,12 +87,15 @@ func (s suite) PruneLeavesThreadsAtWorkAlone(t *testing.T) {
 // MetadataOfTwoWritersAreBothKept: a run begins and a client patches in one moment.
 func (s suite) MetadataOfTwoWritersAreBothKept(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
-	if err := w.db.Commit(t.Context(), store.Batch{NewThread: true, Thread: &store.Thread{ID: "t1", Metadata: json.RawMessage(`{"mine":"<1>"}`)}}); err != nil {
+	if err := w.db.Commit(t.Context(),
+		store.Batch{NewThread: true,
+			Thread: &store.Thread{ID: "t1", Metadata: json.RawMessage(`{"mine":"<1>"}`)}}); err != nil {
 		t.Fatal(err)
 	}
 	patched := make(chan error)
 	go func() {
-		patched <- w.db.Commit(t.Context(), store.Batch{ThreadID: "t1", Patch: &store.ThreadPatch{Merge: json.RawMessage(`{"color":"red","mine":2}`)}})
+		patched <- w.db.Commit(t.Context(),
+			store.Batch{ThreadID: "t1", Patch: &store.ThreadPatch{Merge: json.RawMessage(`{"color":"red","mine":2}`)}})
 	}()
 	w.end(t, w.start(t, "t1", "one"), runs.Success)
 	if err := <-patched; err != nil {
@@ -99,7 +103,8 @@ func (s suite) MetadataOfTwoWritersAreBothKept(t *testing.T) {
 	}
 	th, err := w.db.Thread(t.Context(), "t1")
 	var meta map[string]any
-	if err != nil || json.Unmarshal(th.Metadata, &meta) != nil || meta["color"] != "red" || meta["mine"] != 2.0 || meta["graph_id"] != "lead_agent" {
+	if err != nil || json.Unmarshal(th.Metadata, &meta) != nil || meta["color"] != "red" || meta["mine"] != 2.0 ||
+		meta["graph_id"] != "lead_agent" {
 		t.Errorf("metadata: %s, %v", th.Metadata, err)
 	}
 }
@@ -129,6 +134,7 @@ func (w *world) rows(t *testing.T, thread string) map[string]int {
 			fields++
 		}
 	}
-	out["checkpoint"], out["run"], out["event"], out["message"], out["field"] = len(cps), len(list), len(evs), msgs, fields
+	out["checkpoint"], out["run"], out["event"], out["message"], out["field"] = len(cps), len(list), len(evs),
+		msgs, fields
 	return out
 }

@@ -52,7 +52,8 @@ func (m *Manager) Recover(ctx context.Context) error {
 			defer func() { <-places }()
 			line[i], errs[i] = m.recoverRun(ctx, run, cut[i])
 			if err := errs[i]; err != nil {
-				m.logger.Error("couldn't recover an interrupted run cleanly", "thread", run.ThreadID, "run", run.ID, "err", err)
+				m.logger.Error("couldn't recover an interrupted run cleanly", "thread", run.ThreadID, "run", run.ID,
+					"err", err)
 				errs[i] = m.fail(ctx, run, err)
 			}
 		})
@@ -109,7 +110,8 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
 	p, err := m.past(ctx, run)
 	if err != nil {
-		m.logger.Error("the events of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("the events of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
+			"err", err)
 	}
 	at, err := m.standing(ctx, run)
 	if err != nil {
@@ -142,7 +144,8 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	}
 	children, err := m.pastChildren(ctx, run, &p, append(slices.Clip(p.open), fresh...))
 	if err != nil {
-		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
+			"err", err)
 	}
 	rec.GoOn(run.FirstSeq, p.usage)
 	m.closeChildren(ctx, rowsOf(children))
@@ -227,7 +230,8 @@ func (m *Manager) closeCalls(s *agent.State, results map[string]runevent.ToolEnd
 		if result.MessageID == "" {
 			result.MessageID = newMessageID()
 		}
-		answers.Messages = append(answers.Messages, result.Message(result.MessageID, agent.ToolCall{ID: id, Name: names[id]}))
+		answers.Messages = append(answers.Messages,
+			result.Message(result.MessageID, agent.ToolCall{ID: id, Name: names[id]}))
 		patches = append(patches, result.Patch)
 	}
 	if err := s.Apply(answers); err != nil {

@@ -29,7 +29,9 @@ func cutMany(dir string) error {
 	if err != nil {
 		return err
 	}
-	m := runs.New(runs.Config{DB: db, Log: quiet(), Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil }})
+	m := runs.New(runs.Config{DB: db, Log: quiet(), Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+		return parrotAgent(), nil
+	}})
 	errs := make([]error, manyThreads())
 	var wg sync.WaitGroup
 	for i := range errs {
@@ -74,19 +76,23 @@ func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			begin, used := time.Now(), cpuTime()
-			m := runs.New(runs.Config{DB: db, Log: quiet(), Mark: mark, Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
-				return &agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
-					yield(agent.Chunk{Text: "whole"}, nil)
-				})}, nil
-			}})
+			m := runs.New(runs.Config{DB: db, Log: quiet(), Mark: mark,
+				Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+					return &agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request, yield func(agent.Chunk,
+						error) bool) {
+						yield(agent.Chunk{Text: "whole"}, nil)
+					})}, nil
+				}})
 			w := &world{db: db, m: m, dir: dir}
 			t.Cleanup(w.close)
 			if err := m.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			took, used := time.Since(begin), cpuTime()-used
-			t.Logf("%d runs that were cut off: ready after %v, %v of them at work", manyThreads(), took.Round(time.Millisecond), used.Round(time.Millisecond))
-			if os.Getenv("FAWN_SOAK") == "1" && !raceDetector && used > 2*time.Second { // what others do on the machine does not count
+			t.Logf("%d runs that were cut off: ready after %v, %v of them at work", manyThreads(),
+				took.Round(time.Millisecond), used.Round(time.Millisecond))
+			// what others do on the machine does not count
+			if os.Getenv("FAWN_SOAK") == "1" && !raceDetector && used > 2*time.Second {
 				t.Errorf("it took %v of work", used)
 			}
 			want := runs.Success

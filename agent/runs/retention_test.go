@@ -74,11 +74,14 @@ func (s suite) SweepKeepsWhatThePolicyKeeps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var gone []string
-			w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) { return parrotAgent(), nil },
+			w := s.openWith(t, t.TempDir(), runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {
+				return parrotAgent(), nil
+			},
 				Remove: func(id string) error { gone = append(gone, id); return nil }})
 			aged(t, w, now, map[string]int{"a": 10, "b": 20, "c": 30, "pinned": 40, "busy": 50})
 			pin := json.RawMessage(`{"deerflow_pinned":true}`)
-			if err := w.db.Commit(t.Context(), store.Batch{ThreadID: "pinned", Patch: &store.ThreadPatch{Merge: pin}}); err != nil {
+			err := w.db.Commit(t.Context(), store.Batch{ThreadID: "pinned", Patch: &store.ThreadPatch{Merge: pin}})
+			if err != nil {
 				t.Fatal(err)
 			}
 			hanging := w.start(t, "busy", "hang")
@@ -115,7 +118,8 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	now := time.Now()
 	w := s.open(t, t.TempDir(), parrotAgent())
 	aged(t, w, now, map[string]int{"dies": 3, "forgets": 3, "lives": 1, "none": 9})
-	for id, raw := range map[string]string{"dies": `120`, "forgets": `{"ttl":120,"strategy":"keep_latest"}`, "lives": `{"ttl":120}`} {
+	for id, raw := range map[string]string{"dies": `120`, "forgets": `{"ttl":120,"strategy":"keep_latest"}`,
+		"lives": `{"ttl":120}`} {
 		ttl, err := threads.ParseTTL(json.RawMessage(raw))
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +136,8 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 	if _, err := w.db.ThreadTTL(t.Context(), "dies"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the time to live outlived its thread: %v", err)
 	}
-	if ttl, err := w.db.ThreadTTL(t.Context(), "lives"); err != nil || ttl.After != 2*time.Hour || ttl.Strategy != "delete" {
+	ttl, err := w.db.ThreadTTL(t.Context(), "lives")
+	if err != nil || ttl.After != 2*time.Hour || ttl.Strategy != "delete" {
 		t.Errorf("time to live: %+v, %v", ttl, err)
 	}
 	if err := w.setTTL(t, "lives", nil); err != nil {
@@ -149,8 +154,9 @@ func (s suite) ThreadsOwnTimeToLive(t *testing.T) {
 
 func TestParseTTL(t *testing.T) {
 	for raw, want := range map[string]string{
-		``: "none", `null`: "none", `5`: "5m0s delete", `0.5`: "30s delete", `{"ttl":60}`: "1h0m0s delete", `{"ttl":1,"strategy":"keep_latest"}`: "1m0s keep_latest",
-		`0`: "bad", `-1`: "bad", `1e300`: "bad", `"x"`: "bad", `{}`: "bad", `{"ttl":1,"strategy":"burn"}`: "bad", `[1]`: "bad",
+		``: "none", `null`: "none", `5`: "5m0s delete", `0.5`: "30s delete", `{"ttl":60}`: "1h0m0s delete",
+		`{"ttl":1,"strategy":"keep_latest"}`: "1m0s keep_latest", `0`: "bad", `-1`: "bad", `1e300`: "bad", `"x"`: "bad",
+		`{}`: "bad", `{"ttl":1,"strategy":"burn"}`: "bad", `[1]`: "bad",
 	} {
 		ttl, err := threads.ParseTTL(json.RawMessage(raw))
 		got := "none"
@@ -182,7 +188,10 @@ func (s suite) FilesOfADeletedThreadGoAfterACrash(t *testing.T) {
 	w.end(t, w.start(t, "t2", "made again"), runs.Success)
 	w.close()
 	var gone []string
-	w = s.openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error { gone = append(gone, id); return nil }})
+	w = s.openWith(t, dir, runs.Config{Build: build, Remove: func(id string) error {
+		gone = append(gone, id)
+		return nil
+	}})
 	if len(gone) != 1 || gone[0] != "t1" {
 		t.Errorf("removed: %v", gone)
 	}
@@ -197,8 +206,8 @@ func (s suite) FilesOfADeletedThreadGoAfterACrash(t *testing.T) {
 func (s suite) SweepForgetsWhatWasChosenForChatsNeverSent(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	const chat = "01980000-0000-7000-8000-000000000001" // opened in 2025
-	if err := w.db.Commit(t.Context(), store.Batch{KV: []store.KV{{Owner: store.Global, Space: "thread_tools_off", Key: chat,
-		Body: []byte(`{}`)}}}); err != nil {
+	if err := w.db.Commit(t.Context(), store.Batch{KV: []store.KV{{Owner: store.Global, Space: "thread_tools_off",
+		Key: chat, Body: []byte(`{}`)}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.swept(t, threads.Policy{}, time.Now())

@@ -87,7 +87,9 @@ func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b sto
 		for name, v := range c.Card.Fields {
 			f := store.FieldRow{Name: name, Version: v}
 			if base.Card.Fields[name] != v &&
-				!slices.ContainsFunc(d.Fields, func(o store.FieldRow) bool { return o.Name == name && o.Version == v }) {
+				!slices.ContainsFunc(d.Fields, func(o store.FieldRow) bool {
+					return o.Name == name && o.Version == v
+				}) {
 				d.Fields = append(d.Fields, f)
 			}
 		}

@@ -25,11 +25,15 @@ func (s suite) busyScene(t *testing.T) (w *world, before map[string]int, running
 		r.Patch.Title, r.Patch.Artifacts = &title, []string{"/b"}
 		return r, nil
 	}}
-	w = s.open(t, t.TempDir(), &agent.Agent{Tools: []*agent.Tool{tool}, Model: &agenttest.Script{Replies: []agenttest.Reply{
-		agenttest.Say("one"), agenttest.Call("c1", "note", `{}`), half, agenttest.Say("three"), agenttest.Say("four"),
-	}}})
+	w = s.open(t, t.TempDir(),
+		&agent.Agent{Tools: []*agent.Tool{tool}, Model: &agenttest.Script{Replies: []agenttest.Reply{
+			agenttest.Say("one"), agenttest.Call("c1", "note", `{}`), half, agenttest.Say("three"),
+			agenttest.Say("four"),
+		}}})
 	w.end(t, w.start(t, "t1", "first"), runs.Success)
-	if _, err := w.m.UpdateState(t.Context(), "t1", runs.Update{Values: json.RawMessage(`{"title":"a name","artifacts":["/a"]}`)}); err != nil {
+	_, err := w.m.UpdateState(t.Context(), "t1",
+		runs.Update{Values: json.RawMessage(`{"title":"a name","artifacts":["/a"]}`)})
+	if err != nil {
 		t.Fatal(err)
 	}
 	before = w.rows(t, "t1")
@@ -179,7 +183,8 @@ func (s suite) RollbackOfAThreadsFirstRunLeavesItEmpty(t *testing.T) {
 
 // RollbackAfterACrash: the server died between the request and the end of the old run.
 func (s suite) RollbackAfterACrash(t *testing.T) {
-	for strategy, want := range map[string]string{"rollback": "human:next\nai:next", "interrupt": "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, half\nhuman:next\nai:next"} {
+	for strategy, want := range map[string]string{"rollback": "human:next\nai:next",
+		"interrupt": "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, half\nhuman:next\nai:next"} {
 		t.Run(strategy, func(t *testing.T) {
 			dir := t.TempDir()
 			cut(t, dir, "answer")
@@ -188,12 +193,14 @@ func (s suite) RollbackAfterACrash(t *testing.T) {
 				t.Fatal(err)
 			}
 			kwargs := must(json.Marshal(map[string]any{"input": human("next"), "multitask_strategy": strategy}))(t)
-			next := store.Run{ID: "next", ThreadID: "t1", AssistantID: "lead_agent", Status: runs.Pending, Multitask: strategy, Kwargs: kwargs, Attempt: 1}
+			next := store.Run{ID: "next", ThreadID: "t1", AssistantID: "lead_agent", Status: runs.Pending,
+				Multitask: strategy, Kwargs: kwargs, Attempt: 1}
 			var wishes []store.Wish
 			for _, old := range must(db.OpenRuns(t.Context()))(t) {
 				wishes = append(wishes, store.Wish{Run: old.ID, Wish: strategy})
 			}
-			if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &next, Wishes: wishes}), db.Close()); err != nil {
+			err = errors.Join(db.Commit(t.Context(), store.Batch{Run: &next, Wishes: wishes}), db.Close())
+			if err != nil {
 				t.Fatal(err)
 			}
 			w := s.openWith(t, dir, runs.Config{Build: func(context.Context, runs.Spec) (*agent.Agent, error) {

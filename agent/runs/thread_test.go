@@ -104,7 +104,8 @@ func (s suite) ACursorChoosesWhatIsFollowed(t *testing.T) {
 		after int64
 		want  []string
 	}{
-		"none: the last": {0, all[2:]}, "inside the first": {1, all}, "behind the first": {ends[0], all[1:]}, "the end": {ends[2], nil},
+		"none: the last": {0, all[2:]}, "inside the first": {1, all}, "behind the first": {ends[0], all[1:]},
+		"the end": {ends[2], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := w.m.FollowThread(t.Context(), "t1", c.after)

@@ -33,12 +33,15 @@ func (s suite) UpdateGoesThroughTheReducers(t *testing.T) {
 	answer := w.state(t, "t1", "").Messages[1].ID
 	w.update(t, "t1", values(`{"title":"A","artifacts":["/a"],"todos":[{"content":"x"}],"viewed_images":{"/i":{"mime_type":"image/png","size":1}}}`))
 	w.update(t, "t1", values(`{"artifacts":["/b","/a"],"title":null,"viewed_images":{"/j":{"mime_type":"image/png","size":2}},"sandbox":{"sandbox_id":"evil"},"thread_data":{"workspace_path":"/etc"},"unknown":1}`))
-	cp := w.update(t, "t1", values(`{"todos":[],"messages":[{"type":"ai","id":"`+answer+`","content":"edited"},{"type":"human","id":"h2","content":"two"}]}`))
+	cp := w.update(t, "t1",
+		values(`{"todos":[],"messages":[{"type":"ai","id":"`+answer+
+			`","content":"edited"},{"type":"human","id":"h2","content":"two"}]}`))
 	st := w.state(t, "t1", "")
 	if got := texts(st); got != "human:one\nai:edited\nhuman:two" {
 		t.Errorf("messages:\n%s", got)
 	}
-	if got := fmt.Sprint(*st.Title, st.Artifacts, st.Todos, len(st.ViewedImages), st.Sandbox, st.ThreadData); got != "A[/a /b] [] 2 <nil> <nil>" {
+	got := fmt.Sprint(*st.Title, st.Artifacts, st.Todos, len(st.ViewedImages), st.Sandbox, st.ThreadData)
+	if got != "A[/a /b] [] 2 <nil> <nil>" {
 		t.Errorf("fields: %s", got)
 	}
 	if cp.Source != "update" || cp.ID != w.head(t, "t1").ID || strings.Join(cp.Next, ",") != "model" {
@@ -103,7 +106,8 @@ func (s suite) ForkIsANewCheckpointWithTheSameState(t *testing.T) {
 	for _, v := range []string{"", "null", "{}"} {
 		for base, next := range map[string]string{done.ID: "", done.Parent: "model"} {
 			cp := w.update(t, "t1", runs.Update{Values: json.RawMessage(v), Checkpoint: base})
-			if cp.Source != "fork" || cp.Parent != base || strings.Join(cp.Next, ",") != next || cp.ID != w.head(t, "t1").ID {
+			if cp.Source != "fork" || cp.Parent != base || strings.Join(cp.Next, ",") != next ||
+				cp.ID != w.head(t, "t1").ID {
 				t.Errorf("values %q: %+v", v, cp)
 			}
 			if got, want := texts(w.state(t, "t1", "")), texts(w.state(t, "t1", base)); got != want {
@@ -134,7 +138,8 @@ func (s suite) AsNodeSaysWhatComesNext(t *testing.T) {
 	} {
 		thread := fmt.Sprint("t", i)
 		w.end(t, w.goOn(t, runs.Request{Thread: thread}), runs.Success)
-		cp := w.update(t, thread, runs.Update{Values: json.RawMessage(`{"messages":[` + c.messages + `]}`), AsNode: c.node})
+		cp := w.update(t, thread, runs.Update{Values: json.RawMessage(`{"messages":[` + c.messages + `]}`),
+			AsNode: c.node})
 		if got := strings.Join(cp.Next, ","); got != c.next || w.status(t, thread) != c.status {
 			t.Errorf("as %q after %s: next %q, thread %s", c.node, c.messages, got, w.status(t, thread))
 		}
@@ -153,9 +158,10 @@ func (s suite) StepsOfUpdatesHaveNumbersOfTheirOwn(t *testing.T) {
 	}
 	for _, run := range []store.Run{first, second} {
 		evs := w.read(t, run.ID, 0)
-		if evs[0].Seq != run.FirstSeq || evs[len(evs)-1].To != run.LastSeq || slices.ContainsFunc(evs, func(e runevent.Event) bool {
-			return e.Step != nil && e.Step.Node == "update"
-		}) {
+		if evs[0].Seq != run.FirstSeq || evs[len(evs)-1].To != run.LastSeq ||
+			slices.ContainsFunc(evs, func(e runevent.Event) bool {
+				return e.Step != nil && e.Step.Node == "update"
+			}) {
 			t.Errorf("run %d..%d: %s", run.FirstSeq, run.LastSeq, shape(evs))
 		}
 	}

@@ -11,10 +11,12 @@ func channels() views.Channels {
 	token := []views.ChannelField{{Name: "bot_token", Label: "Bot token", Secret: true, Saved: true},
 		{Name: "bot_username", Label: "Bot username", Optional: true}}
 	return views.Channels{MayChange: true, Apps: []views.ChannelApp{
-		{Name: "telegram", Label: "Telegram", State: views.ChannelConnected, MayChange: true, Open: true, Bot: "@FawnBot",
-			Fields: token, Since: now().Add(-3 * time.Hour), LastIn: now().Add(-time.Minute), LastOut: now(), Reconnects: 2,
+		{Name: "telegram", Label: "Telegram", State: views.ChannelConnected, MayChange: true, Open: true,
+			Bot: "@FawnBot", Fields: token, Since: now().Add(-3 * time.Hour), LastIn: now().Add(-time.Minute),
+			LastOut: now(), Reconnects: 2,
 			People: []views.ChannelPerson{{ID: "p1", Name: "Ada Lovelace", Account: "7", Since: now()}},
-			Groups: []views.ChannelGroup{{Chat: "-100", Name: "Analytical engine", On: true}, {Chat: "-101", Name: "Off topic"}},
+			Groups: []views.ChannelGroup{{Chat: "-100", Name: "Analytical engine", On: true},
+				{Chat: "-101", Name: "Off topic"}},
 			Offer: &views.ChannelOffer{Code: "J7Q2M4X6B3N5V8C1Z9K0L2P4R6", Minutes: 10, Since: 1,
 				Link: "https://t.me/FawnBot?start=J7Q2M4X6B3N5V8C1Z9K0L2P4R6"}},
 		{Name: "slack", Label: "Slack", State: views.ChannelNew, MayChange: true, Open: true,
@@ -23,6 +25,6 @@ func channels() views.Channels {
 		{Name: "discord", Label: "Discord", State: views.ChannelFailed, MayChange: true, Open: true, Public: true,
 			Fields: token[:1], Error: "Discord does not know this token. Copy it again."},
 		{Name: "feishu", Label: "Feishu", State: views.ChannelOff, MayChange: true, InFile: true},
-	}, Undelivered: []views.Undelivered{{Run: "r1", App: "Telegram", Chat: "Ada Lovelace", Error: "The bot was blocked.",
-		At: now()}}}
+	}, Undelivered: []views.Undelivered{{Run: "r1", App: "Telegram", Chat: "Ada Lovelace",
+		Error: "The bot was blocked.", At: now()}}}
 }

@@ -114,7 +114,12 @@ func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
 		literals[m[1]] = true
 	}
 	// Keys put together at run time: a family and an ending.
-	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.", "files.kind.", "files.document.", "changes.what.", "changes.why.", "settings.", "error.", "network.", "sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.", "usage.for.", "inspect.kind.", "inspect.role.", "inspect.status.", "slash.", "grip.", "turn.", "notify.", "month.", "weekday.", "also.", "personal.", "memory.section.", "memory.category.", "memory.from.", "users.role.", "tokens.scope.", "channels."}
+	families := []string{"starter.", "step.state.", "thread.state.", "tool.", "fail.title.", "fail.advice.",
+		"files.kind.", "files.document.", "changes.what.", "changes.why.", "settings.", "error.", "network.",
+		"sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.",
+		"usage.for.", "inspect.kind.", "inspect.role.", "inspect.status.", "slash.", "grip.", "turn.", "notify.",
+		"month.", "weekday.", "also.", "personal.", "memory.section.", "memory.category.", "memory.from.",
+		"users.role.", "tokens.scope.", "channels."}
 	for k := range en {
 		base := strings.TrimSuffix(strings.TrimSuffix(k, ".one"), ".other")
 		used := literals[k] || literals[base] || literals[strings.TrimSuffix(k, ".text")]
@@ -125,12 +130,15 @@ func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
 			t.Errorf("%s is in the catalogue and nowhere else", k)
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?:i18n\.C\(ctx, |i18n\.T\([a-zA-Z.]+, |w\.t\(|\bt\(|w\.note\()"([a-z0-9_.]+)"[,)]`).FindAllStringSubmatch(src, -1) {
+	for _, m := range regexp.MustCompile(
+		`(?:i18n\.C\(ctx, |i18n\.T\([a-zA-Z.]+, |w\.t\(|\bt\(|w\.note\()"([a-z0-9_.]+)"[,)]`).
+		FindAllStringSubmatch(src, -1) {
 		if _, ok := en[m[1]]; !ok {
 			t.Errorf("%s is used and not in the catalogue", m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile(`i18n\.(?:N\(ctx|Count\([a-z]+), "([a-z0-9_.]+)"[,)]`).FindAllStringSubmatch(src, -1) {
+	for _, m := range regexp.MustCompile(`i18n\.(?:N\(ctx|Count\([a-z]+), "([a-z0-9_.]+)"[,)]`).
+		FindAllStringSubmatch(src, -1) {
 		if _, ok := en[m[1]+".other"]; !ok {
 			t.Errorf("%s.other is used and not in the catalogue", m[1])
 		}
@@ -153,7 +161,8 @@ func TestFallbacksShowSomething(t *testing.T) {
 }
 
 func TestMatchPicksTheBrowsersLanguage(t *testing.T) {
-	for accept, want := range map[string]string{"": "en", "zh-TW,zh;q=0.9": "zh-CN", "fr-FR,zh;q=0.5": "zh-CN", "de": "en", "en-GB,zh": "en"} {
+	for accept, want := range map[string]string{"": "en", "zh-TW,zh;q=0.9": "zh-CN", "fr-FR,zh;q=0.5": "zh-CN",
+		"de": "en", "en-GB,zh": "en"} {
 		if got := i18n.Match(accept); got != want {
 			t.Errorf("%q: got %s, want %s", accept, got, want)
 		}

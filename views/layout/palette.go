@@ -81,8 +81,8 @@ func more() []command {
 // a query stays short.
 func sections(who *views.Who) (list []command) {
 	for _, s := range views.SectionsOf(views.Shell{Who: who}) {
-		list = append(list, command{Label: views.SectionKey(views.Shell{Who: who}, s), Icon: SectionIcon(s), URL: views.SettingsURL(s),
-			Section: true, Also: "also.settings." + s})
+		list = append(list, command{Label: views.SectionKey(views.Shell{Who: who}, s), Icon: SectionIcon(s),
+			URL: views.SettingsURL(s), Section: true, Also: "also.settings." + s})
 	}
 	return list
 }

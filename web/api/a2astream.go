@@ -186,8 +186,8 @@ func (s *a2aStream) finish() error {
 	}
 	artifacts, _ := out["artifacts"].([]any)
 	for _, artifact := range artifacts {
-		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID, "artifact": artifact,
-			"append": false, "lastChunk": true}
+		update := map[string]any{"kind": "artifact-update", "taskId": t.id, "contextId": t.run.ThreadID,
+			"artifact": artifact, "append": false, "lastChunk": true}
 		if err := s.add(s.result("artifactUpdate", update), nil); err != nil {
 			return err
 		}

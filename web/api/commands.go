@@ -357,10 +357,12 @@ func (m mount) stateFork(c echo.Context, thread string, raw json.RawMessage) (an
 		return nil, refuse("invalid_argument", "state.fork requires a checkpoint_id.")
 	}
 	run, err := m.launch(c, thread,
-		map[string]any{"assistant_id": wire.GraphID, "checkpoint_id": p.Checkpoint, "input": p.Input, "config": p.Config})
+		map[string]any{"assistant_id": wire.GraphID, "checkpoint_id": p.Checkpoint, "input": p.Input,
+			"config": p.Config})
 	var d *httpx.Detail
 	if errors.As(err, &d) && d.Status == http.StatusNotFound {
-		return nil, refuse("no_such_checkpoint", "No checkpoint of the thread has the id "+route.Cut(p.Checkpoint, 80)+".")
+		return nil, refuse("no_such_checkpoint",
+			"No checkpoint of the thread has the id "+route.Cut(p.Checkpoint, 80)+".")
 	}
 	if err != nil {
 		return nil, err

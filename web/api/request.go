@@ -64,8 +64,8 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 		return req, err
 	}
 	if req.AssistantID == "" && !m.native {
-		return req, httpx.Invalid("body", "assistant_id", "is required: the id of an assistant or of a graph, such as %s",
-			wire.GraphID)
+		return req, httpx.Invalid("body", "assistant_id",
+			"is required: the id of an assistant or of a graph, such as %s", wire.GraphID)
 	}
 	assistant, err := m.AssistantByID(c, req.AssistantID)
 	if err != nil {
@@ -181,8 +181,8 @@ func (m mount) chooseModel(req *runRequest) error {
 	drop := func(raw json.RawMessage) (json.RawMessage, error) {
 		var obj map[string]json.RawMessage
 		var name string
-		if route.Given(raw) == nil || json.Unmarshal(raw, &obj) != nil || json.Unmarshal(obj["model_name"], &name) != nil ||
-			name == "" || usable(name) {
+		if route.Given(raw) == nil || json.Unmarshal(raw, &obj) != nil ||
+			json.Unmarshal(obj["model_name"], &name) != nil || name == "" || usable(name) {
 			return raw, nil
 		}
 		unknown = append(unknown, name)
@@ -210,7 +210,8 @@ func (m mount) chooseModel(req *runRequest) error {
 		return nil
 	}
 	if m.native {
-		return httpx.Errorf(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist", route.Cut(unknown[0], 80))
+		return httpx.Errorf(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist",
+			route.Cut(unknown[0], 80))
 	}
 	meta := map[string]json.RawMessage{}
 	if req.Metadata != nil {

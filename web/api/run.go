@@ -46,7 +46,8 @@ type Run struct {
 func RunOf(r store.Run) (Run, error) {
 	out := Run{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt),
 		UpdatedAt: wire.Stamp(r.UpdatedAt),
-		Status:    r.Status, Metadata: route.Object(r.Metadata), Multitask: r.Multitask, Kwargs: map[string]json.RawMessage{}}
+		Status:    r.Status, Metadata: route.Object(r.Metadata), Multitask: r.Multitask,
+		Kwargs: map[string]json.RawMessage{}}
 	out.Assistant = wire.Canonical(out.Assistant)
 	if r.StopReason != "" {
 		out.StopReason = &r.StopReason

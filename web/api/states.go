@@ -227,7 +227,8 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 	}
 	slices.Sort(unknown)
 	if m.native {
-		return httpx.Errorf(http.StatusUnprocessableEntity, "Unknown thread-state field(s): %s", strings.Join(unknown, ", "))
+		return httpx.Errorf(http.StatusUnprocessableEntity, "Unknown thread-state field(s): %s",
+			strings.Join(unknown, ", "))
 	}
 	m.Log.Info("unknown state fields ignored", "thread", route.Param(c, "tid"), "fields", unknown)
 	return nil
@@ -270,5 +271,6 @@ func inputError(err error, where string, raw json.RawMessage) error {
 		why = strings.TrimPrefix(why, agent.ErrMessage.Error()+": ")
 		return httpx.Errorf(http.StatusBadRequest, "Invalid message at %s.%s: %s", where, at, why)
 	}
-	return httpx.Errorf(http.StatusBadRequest, "%s", strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: ", runs.ErrInput)))
+	return httpx.Errorf(http.StatusBadRequest, "%s",
+		strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: ", runs.ErrInput)))
 }

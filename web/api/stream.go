@@ -67,7 +67,8 @@ func (m mount) joinStream(c echo.Context, r store.Run) error {
 
 // joining reads how a client wants to follow a run that is there.
 func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
-	f := &following{after: httpx.ParseID(c.Request().Header.Get("Last-Event-ID")), release: m.stateless.read(r.ThreadID)}
+	f := &following{after: httpx.ParseID(c.Request().Header.Get("Last-Event-ID")),
+		release: m.stateless.read(r.ThreadID)}
 	defer func() {
 		if err != nil {
 			f.release()
@@ -208,7 +209,8 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Rea
 			return err
 		}
 		if len(events) == 0 {
-			e.End(max(at, reader.Run().LastSeq)) // a run that goes on with the next server is read on behind what was seen
+			// a run that goes on with the next server is read on behind what was seen
+			e.End(max(at, reader.Run().LastSeq))
 			return e.Send(out, true)
 		}
 		for _, ev := range events {

@@ -68,7 +68,8 @@ func findDeerFlow(from string) (d deerFlow, err error) {
 	} else if !info.IsDir() {
 		return d, fmt.Errorf("look for DeerFlow: %s is not a folder", from)
 	}
-	for _, home := range []string{from, filepath.Join(from, ".deer-flow"), filepath.Join(from, "backend", ".deer-flow")} {
+	for _, home := range []string{from, filepath.Join(from, ".deer-flow"),
+		filepath.Join(from, "backend", ".deer-flow")} {
 		for _, name := range []string{"data/deerflow.db", "deerflow.db", "data/checkpoints.db", "checkpoints.db"} {
 			at := filepath.Join(home, filepath.FromSlash(name))
 			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
@@ -272,8 +273,8 @@ func (m *migration) pastRuns(ctx context.Context, src *deerflow.Source, thread s
 			return err
 		}
 		err := threads.RestoreRun(ctx, m.db, thread, t.Owner, threads.PastRun{ID: r.ID, Assistant: r.Assistant,
-			Status: r.Status, Error: r.Error, Model: r.Model, Input: int(r.Input), Output: int(r.Output), Total: int(r.Total),
-			Calls: int(r.Calls), Created: r.Created, Updated: r.Updated})
+			Status: r.Status, Error: r.Error, Model: r.Model, Input: int(r.Input), Output: int(r.Output),
+			Total: int(r.Total), Calls: int(r.Calls), Created: r.Created, Updated: r.Updated})
 		if err != nil {
 			return err
 		}

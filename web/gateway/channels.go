@@ -155,8 +155,9 @@ func (g *Gateway) channelProviders(c echo.Context) error {
 
 func (g *Gateway) viewProvider(c echo.Context, p channels.Provider) (providerView, error) {
 	a := g.Channels.App(p)
-	v := providerView{Provider: p.Name, DisplayName: p.Display, Enabled: a.Section.Enabled, Configured: len(a.Missing) == 0,
-		Connectable: a.Running(), Reason: orNull(a.Reason()), AuthMode: "binding_code", Values: map[string]string{}}
+	v := providerView{Provider: p.Name, DisplayName: p.Display, Enabled: a.Section.Enabled,
+		Configured: len(a.Missing) == 0, Connectable: a.Running(), Reason: orNull(a.Reason()), AuthMode: "binding_code",
+		Values: map[string]string{}}
 	if p.Link != nil {
 		v.AuthMode = "deep_link"
 	}
@@ -201,8 +202,8 @@ func (g *Gateway) connections(c echo.Context) error {
 			return err
 		}
 		for _, one := range list {
-			out = append(out, connectionView{one.ID, one.Provider, one.Status, orNull(one.Account), orNull(one.AccountName),
-				orNull(one.Workspace), orNull(one.WorkspaceName), []string{}, one.Metadata})
+			out = append(out, connectionView{one.ID, one.Provider, one.Status, orNull(one.Account),
+				orNull(one.AccountName), orNull(one.Workspace), orNull(one.WorkspaceName), []string{}, one.Metadata})
 		}
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"connections": out})
@@ -225,7 +226,8 @@ func (g *Gateway) connect(c echo.Context, p channels.Provider) error {
 		return refusedChannel(err)
 	}
 	out := map[string]any{"provider": p.Name, "mode": "binding_code", "url": orNull(offer.Link), "code": offer.Code,
-		"instruction": "Send this to the bot in a private chat: /connect " + offer.Code, "expires_in": int(offer.Valid.Seconds())}
+		"instruction": "Send this to the bot in a private chat: /connect " + offer.Code,
+		"expires_in":  int(offer.Valid.Seconds())}
 	if p.Link != nil {
 		out["mode"] = "deep_link"
 	}

@@ -48,9 +48,9 @@ func (g *Gateway) channelStatus(c echo.Context, p channels.Provider) error {
 		failure = &text
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"running": s.Running, "connected_since": moment(s.Since),
-		"reconnects": s.Reconnects, "last_error": failure, "last_error_at": moment(s.ErrorAt), "last_in_at": moment(s.LastIn),
-		"last_out_at": moment(s.LastOut), "waiting": s.Waiting, "undelivered": len(open),
-		"rate_limited_until": moment(s.RateLimited)})
+		"reconnects": s.Reconnects, "last_error": failure, "last_error_at": moment(s.ErrorAt),
+		"last_in_at": moment(s.LastIn), "last_out_at": moment(s.LastOut), "waiting": s.Waiting,
+		"undelivered": len(open), "rate_limited_until": moment(s.RateLimited)})
 }
 
 // chatView is a chat or topic.
@@ -142,7 +142,8 @@ func (g *Gateway) deliveries(c echo.Context) error {
 	}
 	out := []deliveryView{}
 	for _, one := range list {
-		out = append(out, deliveryView{one.Run, one.Piece, one.Provider, one.Chat, one.State, one.Error, moment(one.At)})
+		out = append(out, deliveryView{one.Run, one.Piece, one.Provider, one.Chat, one.State, one.Error,
+			moment(one.At)})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"deliveries": out})
 }

@@ -66,8 +66,8 @@ func (g *Gateway) runEvents(c echo.Context, r store.Run) error {
 			if err != nil {
 				return err
 			}
-			if ok && ev.Seq > int64(after) && len(out) < limit && (len(types) == 0 || slices.Contains(types, one.Type)) &&
-				(task == "" || about(one, task)) {
+			if ok && ev.Seq > int64(after) && len(out) < limit &&
+				(len(types) == 0 || slices.Contains(types, one.Type)) && (task == "" || about(one, task)) {
 				out = append(out, one)
 			}
 		}

@@ -40,7 +40,9 @@ func (w *world) state(thread, prefs string) (n struct {
 }
 
 func TestNewsStaysUntilTheThreadIsRead(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("One."), {Err: errors.New("the model is away")}, agenttest.Say("Three.")}})
+	w := open(t,
+		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("One."), {Err: errors.New("the model is away")},
+			agenttest.Say("Three.")}})
 	w.begin("t1", "Hi")
 	w.settle("t1")
 	if got := w.dot("t1"); got != "unread" {
@@ -49,7 +51,8 @@ func TestNewsStaysUntilTheThreadIsRead(t *testing.T) {
 	if got := w.state("t1", ""); got.State != "unread" || got.Notice != nil {
 		t.Errorf("without a choice: %+v", got)
 	}
-	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The answer is ready" || got.Notice.Body != "About: Hi" {
+	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The answer is ready" ||
+		got.Notice.Body != "About: Hi" {
 		t.Errorf("wanted: %+v", got)
 	}
 	if got := w.state("t1", "notify=on&notify_finished=off"); got.Notice != nil {
@@ -96,7 +99,8 @@ func TestAQuestionWaitsInTheListUntilItIsAnswered(t *testing.T) {
 	if got := w.dot("t1"); got != "waiting" {
 		t.Errorf("read and not answered: %q", got)
 	}
-	if got := w.state("t1", "notify=on"); got.Notice == nil || got.Notice.Title != "The agent is waiting for your answer" {
+	got := w.state("t1", "notify=on")
+	if got.Notice == nil || got.Notice.Title != "The agent is waiting for your answer" {
 		t.Errorf("%+v", got)
 	}
 	w.post("/ui/threads/t1/messages", url.Values{"text": {"Lyon"}})
@@ -110,7 +114,9 @@ func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Hello.")}})
 	w.begin("t1", "Hi")
 	w.settle("t1")
-	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human", "content": "Remind <me>"}}})
+	input, err := agent.Encode(map[string]any{
+		"messages": []any{map[string]any{"type": "human", "content": "Remind <me>"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +125,9 @@ func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := w.page("/workspace/chats/t1")
-	if s := between(page, `id="later"`, "</section>"); !strings.Contains(s, "Remind &lt;me&gt;") || !strings.Contains(s, "Scheduled") || !strings.Contains(s, "datetime=") {
+	s := between(page, `id="later"`, "</section>")
+	if !strings.Contains(s, "Remind &lt;me&gt;") || !strings.Contains(s, "Scheduled") ||
+		!strings.Contains(s, "datetime=") {
 		t.Errorf("the page says %q", s)
 	}
 	if a := w.post("/ui/threads/t1/queue/"+run.ID+"/remove", url.Values{}); a.StatusCode != http.StatusSeeOther {
@@ -131,17 +139,21 @@ func TestARunThatStartsLaterIsToldOnThePage(t *testing.T) {
 }
 
 func TestABreakpointIsToldInWords(t *testing.T) {
-	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Done.")}})
+	w := open(t,
+		&agenttest.Script{Replies: []agenttest.Reply{agenttest.Call("c1", "echo", `{"a":1}`), agenttest.Say("Done.")}})
 	input, err := agent.Encode(map[string]any{"messages": []any{map[string]any{"type": "human", "content": "Go"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.runs.Start(t.Context(), runs.Request{Thread: "t1", Input: input, InterruptBefore: request.Strings{"tools"}}); err != nil {
+	_, err = w.runs.Start(t.Context(),
+		runs.Request{Thread: "t1", Input: input, InterruptBefore: request.Strings{"tools"}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	if !strings.Contains(page, "This run is paused at a breakpoint.") || strings.Contains(page, "You stopped this run.") {
+	if !strings.Contains(page, "This run is paused at a breakpoint.") ||
+		strings.Contains(page, "You stopped this run.") {
 		t.Error("the page does not say that it is a breakpoint")
 	}
 	if a := w.post("/ui/threads/t1/messages", url.Values{"resume": {"1"}}); a.StatusCode != http.StatusSeeOther {

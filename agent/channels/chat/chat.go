@@ -12,7 +12,8 @@ import (
 )
 
 // A Channel is one bot on one platform. All methods are safe for concurrent use, and none of them retries: a call that
-// fails says how in the type of its error (Rate, Gone, Fatal; anything else may be tried again), and the caller decides.
+// fails says how in the type of its error (Rate, Gone, Fatal; anything else may be tried again), and the caller
+// decides.
 type Channel interface {
 	// Run connects, reads and reconnects until ctx ends or nothing can help without the owner (Fatal). It confirms an
 	// update to the platform only after in.Take returned nil for it, and stops reading while Take fails or blocks.
@@ -55,14 +56,14 @@ type Inbox interface {
 	Status(err error)
 }
 
-// An Update is one message someone wrote to the bot, or where it can read it. Adapters leave out the bot's own messages,
-// those of other bots, edits, joins and the like.
+// An Update is one message someone wrote to the bot, or where it can read it. Adapters leave out the bot's own
+// messages, those of other bots, edits, joins and the like.
 type Update struct {
 	ID      string      `json:"id"` // unique on this platform and the same when delivered again
 	Address `json:"to"` // where an answer goes
 	Message string      `json:"message"` // the platform's id of the message, for ReplyTo
-	// Under are the messages this one answers, nearest first. In a group, if one of them belongs to a known topic, so does
-	// this message, whatever Topic says.
+	// Under are the messages this one answers, nearest first. In a group, if one of them belongs to a known topic, so
+	// does this message, whatever Topic says.
 	Under     []string  `json:"under,omitempty"`
 	Sender    Person    `json:"sender"`
 	ChatName  string    `json:"chat_name,omitempty"` // title of the group
@@ -194,8 +195,8 @@ type Fatal struct {
 
 func (f *Fatal) Error() string { return f.Reason }
 
-// Unsent tells of an error of Send or Upload that nothing of it is there: the platform was not reached, or has answered that
-// it did not take it. After any other the message may be there or not.
+// Unsent tells of an error of Send or Upload that nothing of it is there: the platform was not reached, or has answered
+// that it did not take it. After any other the message may be there or not.
 func Unsent(err error) bool {
 	_, rate := errors.AsType[*Rate](err)
 	_, gone := errors.AsType[*Gone](err)

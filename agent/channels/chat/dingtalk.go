@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,17 +44,20 @@ func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("client_id or client_secret is missing")
 	}
-	c, err := newClient(cfg.Options, "https://api.dingtalk.com", []string{".dingtalk.com", ".aliyuncs.com"}, cfg.ClientSecret)
+	c, err := newClient(cfg.Options, "https://api.dingtalk.com", []string{".dingtalk.com", ".aliyuncs.com"},
+		cfg.ClientSecret)
 	if err != nil {
 		return nil, err
 	}
-	return &DingTalk{cfg: cfg, c: c, text: simpleText(), media: cmp.Or(strings.TrimRight(cfg.BaseURL, "/"), "https://oapi.dingtalk.com")}, nil
+	return &DingTalk{cfg: cfg, c: c, text: simpleText(),
+		media: cmp.Or(strings.TrimRight(cfg.BaseURL, "/"), "https://oapi.dingtalk.com")}, nil
 }
 
 // Limits are those of the open platform.
 func (d *DingTalk) Limits() Limits {
-	return Limits{Max: dingTalkMax, Count: d.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20, MaxImage: 20 << 20,
-		Chat: Bucket{20, time.Minute}, Group: Bucket{20, time.Minute}, Bot: Bucket{20, time.Second}, Format: FormatMarkdown}
+	return Limits{Max: dingTalkMax, Count: d.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
+		MaxImage: 20 << 20, Chat: Bucket{20, time.Minute}, Group: Bucket{20, time.Minute}, Bot: Bucket{20, time.Second},
+		Format: FormatMarkdown}
 }
 
 // do makes a call. Errors are what Channel promises.
@@ -87,7 +88,8 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 		return &Rate{After: retryAfter(s.Header), Chat: true}
 	case s.Status >= 500:
 		return err
-	case has("invalidclient", "invalid.client", "authfailed", "invalid appkey"), s.Status == http.StatusUnauthorized && r.header == nil:
+	case has("invalidclient", "invalid.client", "authfailed", "invalid appkey"), s.Status == http.StatusUnauthorized &&
+		r.header == nil:
 		return &Fatal{Reason: "DingTalk does not accept the client id and secret.",
 			Remedy: "Copy both again from Credentials of the app."}
 	case has("invalidauthentication"), s.Status == http.StatusUnauthorized:
@@ -132,7 +134,8 @@ func (d *DingTalk) call(ctx context.Context, op, path string, body, into any) er
 	if err != nil {
 		return err
 	}
-	return d.do(ctx, call{op: op, path: path, body: body, header: http.Header{"X-Acs-Dingtalk-Access-Token": {token}}}, into)
+	return d.do(ctx,
+		call{op: op, path: path, body: body, header: http.Header{"X-Acs-Dingtalk-Access-Token": {token}}}, into)
 }
 
 // Check signs in. A robot cannot ask for its own name.
@@ -178,7 +181,8 @@ func (d *DingTalk) connect(ctx context.Context) (*socket, error) {
 	}
 	body := map[string]any{"clientId": d.cfg.ClientID, "clientSecret": d.cfg.ClientSecret, "ua": "fawn",
 		"subscriptions": []any{map[string]string{"type": "CALLBACK", "topic": dingTalkTopic}}}
-	if err := d.do(ctx, call{op: "connections/open", path: "/v1.0/gateway/connections/open", body: body}, &at); err != nil {
+	open := call{op: "connections/open", path: "/v1.0/gateway/connections/open", body: body}
+	if err := d.do(ctx, open, &at); err != nil {
 		return nil, err
 	}
 	if err := d.c.ownHost(at.Endpoint); err != nil {
@@ -265,7 +269,8 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 		err = errors.New("its sender is not of the organisation, so nobody can be answered")
 	}
 	if err != nil {
-		return Update{ID: "message:" + cmp.Or(m.ID, f.Headers["messageId"]), Problem: "not understood: " + d.c.redact(err.Error())}, true
+		return Update{ID: "message:" + cmp.Or(m.ID, f.Headers["messageId"]),
+			Problem: "not understood: " + d.c.redact(err.Error())}, true
 	}
 	if m.Sender == m.Bot {
 		return Update{}, false
@@ -309,7 +314,8 @@ func (d *DingTalk) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	if r := []rune(title); len(r) > 20 {
 		title = string(r[:20])
 	}
-	return d.post(ctx, to, "sampleMarkdown", map[string]string{"title": cmp.Or(title, "Fawn"), "text": cmp.Or(text, "…")})
+	return d.post(ctx, to, "sampleMarkdown",
+		map[string]string{"title": cmp.Or(title, "Fawn"), "text": cmp.Or(text, "…")})
 }
 
 func (d *DingTalk) post(ctx context.Context, to Address, key string, param map[string]string) (Ref, error) {
@@ -347,50 +353,3 @@ func (d *DingTalk) Edit(context.Context, Ref, Post) error {
 
 // Typing shows nothing: robots have no sign for it.
 func (d *DingTalk) Typing(context.Context, Address) error { return nil }
-
-// Upload stores a file, and posts it then.
-func (d *DingTalk) Upload(ctx context.Context, to Address, f File, _ string) (Ref, error) {
-	kind := "file"
-	if f.Image {
-		kind = "image"
-	}
-	token, err := d.auth(ctx)
-	if err != nil {
-		return Ref{}, err
-	}
-	body, media, size, err := form(nil, "media", f)
-	if err != nil {
-		return Ref{}, err
-	}
-	defer body.Close()
-	var r struct {
-		Code int    `json:"errcode"`
-		Msg  string `json:"errmsg"`
-		ID   string `json:"media_id"`
-	}
-	at := d.media + "/media/upload?" + url.Values{"access_token": {token}, "type": {kind}}.Encode()
-	upload := call{op: "upload", path: at, raw: body, kind: media, size: size, limit: transferFor, header: http.Header{}}
-	if err := d.do(ctx, upload, &r); err != nil {
-		return Ref{}, err
-	}
-	if r.Code != 0 || r.ID == "" {
-		return Ref{}, &Refused{Reason: "upload: " + d.c.redact(r.Msg)}
-	}
-	if f.Image {
-		return d.post(ctx, to, "sampleImageMsg", map[string]string{"photoURL": r.ID})
-	}
-	ending := cmp.Or(strings.TrimPrefix(path.Ext(f.Name), "."), "file")
-	return d.post(ctx, to, "sampleFile", map[string]string{"mediaId": r.ID, "fileName": f.Name, "fileType": ending})
-}
-
-// Fetch asks for the address of a file, and downloads it.
-func (d *DingTalk) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
-	var at struct {
-		URL string `json:"downloadUrl"`
-	}
-	body := map[string]string{"downloadCode": f.ID, "robotCode": d.cfg.ClientID}
-	if err := d.call(ctx, "messageFiles", "/v1.0/robot/messageFiles/download", body, &at); err != nil {
-		return err
-	}
-	return d.c.download(ctx, "download", at.URL, nil, w)
-}

@@ -78,7 +78,8 @@ func (l *discordLink) stand(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.sock, err = l.c.dial(ctx, "Discord's gateway", strings.TrimRight(at, "/")+"/?v=10&encoding=json", nil); err != nil {
+	l.sock, err = l.c.dial(ctx, "Discord's gateway", strings.TrimRight(at, "/")+"/?v=10&encoding=json", nil)
+	if err != nil {
 		return err
 	}
 	// Closed in order the session would end: it must outlive the connection.
@@ -91,7 +92,8 @@ func (l *discordLink) stand(ctx context.Context) error {
 		err = l.send(ctx, opResume, map[string]any{"token": l.cfg.Token, "session_id": session, "seq": seq})
 	} else {
 		properties := map[string]string{"os": "linux", "browser": "fawn", "device": "fawn"}
-		err = l.send(ctx, opIdentify, map[string]any{"token": l.cfg.Token, "intents": discordIntents, "properties": properties})
+		err = l.send(ctx, opIdentify, map[string]any{"token": l.cfg.Token, "intents": discordIntents,
+			"properties": properties})
 	}
 	for err == nil {
 		var done bool
@@ -139,12 +141,13 @@ func (l *discordLink) hello(ctx context.Context) error {
 		return errors.New("the gateway said no hello")
 	}
 	l.acked.Store(true)
-	l.sock.every(ctx, cmp.Or(l.cfg.Beat, time.Duration(f.Data.Interval)*time.Millisecond), func(ctx context.Context) error {
-		if !l.acked.Swap(false) && !l.busy.Load() {
-			return errors.New("the gateway is silent")
-		}
-		return l.beat(ctx)
-	})
+	l.sock.every(ctx, cmp.Or(l.cfg.Beat, time.Duration(f.Data.Interval)*time.Millisecond),
+		func(ctx context.Context) error {
+			if !l.acked.Swap(false) && !l.busy.Load() {
+				return errors.New("the gateway is silent")
+			}
+			return l.beat(ctx)
+		})
 	return nil
 }
 
@@ -225,7 +228,8 @@ func (l *discordLink) dispatch(ctx context.Context, f discordFrame) error {
 		if err := l.missed(ctx); err != nil {
 			return err
 		}
-		err := l.in.Take(ctx, nil, map[string]string{discordSession: r.Session, discordURL: r.URL, discordSeq: strconv.FormatInt(f.Seq, 10)})
+		err := l.in.Take(ctx, nil, map[string]string{discordSession: r.Session, discordURL: r.URL,
+			discordSeq: strconv.FormatInt(f.Seq, 10)})
 		if err != nil {
 			return err
 		}
@@ -337,5 +341,6 @@ func (l *discordLink) missedOf(ctx context.Context, channel string, after *strin
 	if len(batch) == 0 {
 		return len(page), nil
 	}
-	return len(page), l.in.Take(ctx, batch, map[string]string{discordLast: noteLast(l.in.Cursor(discordLast), channel, *after)})
+	return len(page), l.in.Take(ctx, batch,
+		map[string]string{discordLast: noteLast(l.in.Cursor(discordLast), channel, *after)})
 }

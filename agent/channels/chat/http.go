@@ -26,8 +26,8 @@ type Options struct {
 	BaseURL string
 	// FirstWait is the pause before connecting again; it doubles with each failure. 0 is one second.
 	FirstWait time.Duration
-	// Beat is between two signs of life, and how long a poll waits; 0 is the platform's own. What gives none for as long
-	// again, as when the machine has slept, is connected anew.
+	// Beat is between two signs of life, and how long a poll waits; 0 is the platform's own. What gives none for as
+	// long again, as when the machine has slept, is connected anew.
 	Beat time.Duration
 }
 
@@ -213,8 +213,8 @@ func (c *client) open(ctx context.Context, r call) (*http.Response, error) {
 	return resp, nil
 }
 
-// download writes what is at address to w. It follows redirects between the hosts where the platform keeps files; header
-// goes to the first of them only.
+// download writes what is at address to w. It follows redirects between the hosts where the platform keeps files;
+// header goes to the first of them only.
 func (c *client) download(ctx context.Context, op, address string, header http.Header, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferFor)
 	defer cancel()

@@ -55,7 +55,8 @@ func NewSlack(cfg SlackConfig) (*Slack, error) {
 	case strings.HasPrefix(cfg.BotToken, "xapp-") || strings.HasPrefix(cfg.AppToken, "xoxb-"):
 		return nil, errors.New("bot_token and app_token are the wrong way round: the bot's begins with xoxb-, the app's with xapp-")
 	}
-	c, err := newClient(cfg.Options, "https://slack.com/api", []string{"files.slack.com", ".slack-edge.com"}, cfg.BotToken, cfg.AppToken)
+	c, err := newClient(cfg.Options, "https://slack.com/api", []string{"files.slack.com", ".slack-edge.com"},
+		cfg.BotToken, cfg.AppToken)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +65,10 @@ func NewSlack(cfg SlackConfig) (*Slack, error) {
 
 // Limits are those of Slack's pages on rate limits and messages.
 func (s *Slack) Limits() Limits {
-	return Limits{Max: slackMax, Count: s.text.count(utf16Size), EditEvery: 1200 * time.Millisecond, GroupEditEvery: 1200 * time.Millisecond,
-		MaxFile: 1 << 30, MaxImage: 1 << 30, CanEdit: true, Chat: Bucket{1, time.Second}, Group: Bucket{1, time.Second},
-		Bot: Bucket{50, time.Minute}, Format: FormatMarkdown}
+	return Limits{Max: slackMax, Count: s.text.count(utf16Size), EditEvery: 1200 * time.Millisecond,
+		GroupEditEvery: 1200 * time.Millisecond, MaxFile: 1 << 30, MaxImage: 1 << 30, CanEdit: true,
+		Chat: Bucket{1, time.Second}, Group: Bucket{1, time.Second}, Bot: Bucket{50, time.Minute},
+		Format: FormatMarkdown}
 }
 
 // slackReply is what all answers have.
@@ -83,8 +85,8 @@ func (s *Slack) call(ctx context.Context, method string, body, into any) error {
 // form calls a method that reads no JSON.
 func (s *Slack) form(ctx context.Context, method string, values url.Values, into any) error {
 	raw := values.Encode()
-	return s.do(ctx, call{op: method, raw: strings.NewReader(raw), size: int64(len(raw)), kind: "application/x-www-form-urlencoded",
-		header: bearer(s.cfg.BotToken)}, into)
+	return s.do(ctx, call{op: method, raw: strings.NewReader(raw), size: int64(len(raw)),
+		kind: "application/x-www-form-urlencoded", header: bearer(s.cfg.BotToken)}, into)
 }
 
 // do calls a method. Errors are what Channel promises.
@@ -123,7 +125,8 @@ func (s *Slack) refused(op string, r slackReply) error {
 	switch r.Error {
 	case "ratelimited", "rate_limited":
 		return &Rate{Chat: strings.HasPrefix(op, "chat.")}
-	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type", "no_permission":
+	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type",
+		"no_permission":
 		return &Fatal{Reason: "Slack does not accept the " + token + ": " + r.Error + ".",
 			Remedy: "Install the app to the workspace again and copy the token."}
 	case "missing_scope":
@@ -131,8 +134,8 @@ func (s *Slack) refused(op string, r slackReply) error {
 			Remedy: "Add it under OAuth & Permissions, then install the app to the workspace again."}
 	case "message_not_found", "cant_update_message", "edit_window_closed":
 		return &Gone{Message: true, Reason: text}
-	case "channel_not_found", "is_archived", "not_in_channel", "restricted_action", "cannot_dm_bot", "user_disabled", "thread_not_found",
-		"restricted_action_read_only_channel", "team_access_not_granted", "messages_tab_disabled":
+	case "channel_not_found", "is_archived", "not_in_channel", "restricted_action", "cannot_dm_bot", "user_disabled",
+		"thread_not_found", "restricted_action_read_only_channel", "team_access_not_granted", "messages_tab_disabled":
 		return &Gone{Reason: text}
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "":
 		return errors.New(text)
@@ -276,7 +279,8 @@ func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
 // slackEnd is why Slack ends a socket.
 func slackEnd(e slackEnvelope) error {
 	if e.Reason == "link_disabled" {
-		return &Fatal{Reason: "Socket Mode is switched off for the Slack app.", Remedy: "Switch it on in the settings of the app."}
+		return &Fatal{Reason: "Socket Mode is switched off for the Slack app.",
+			Remedy: "Switch it on in the settings of the app."}
 	}
 	return errRecycled
 }
@@ -309,7 +313,8 @@ func (s *Slack) body(to Address, p Post) map[string]any {
 	if !p.Plain {
 		text, _ = s.text.render(p.Text)
 	}
-	return map[string]any{"channel": to.Chat, "text": cmp.Or(text, "…"), "mrkdwn": !p.Plain, "parse": "none", "link_names": false}
+	return map[string]any{"channel": to.Chat, "text": cmp.Or(text, "…"), "mrkdwn": !p.Plain, "parse": "none",
+		"link_names": false}
 }
 
 // Typing puts a sign on the message a thread began with. In private chats Slack has none for bots.
@@ -342,8 +347,8 @@ func (s *Slack) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 		return Ref{}, fmt.Errorf("open %s: %w", f.Name, err)
 	}
 	defer src.Close()
-	resp, err := s.c.open(ctx, call{op: "upload", method: http.MethodPost, path: at.URL, raw: io.LimitReader(src, f.Size), size: f.Size,
-		kind: "application/octet-stream"})
+	resp, err := s.c.open(ctx, call{op: "upload", method: http.MethodPost, path: at.URL,
+		raw: io.LimitReader(src, f.Size), size: f.Size, kind: "application/octet-stream"})
 	if err != nil {
 		return Ref{}, err
 	}

@@ -108,8 +108,8 @@ func (c *client) dial(ctx context.Context, op, address string, header http.Heade
 	return &socket{conn: conn, c: c, quit: func() {}}, nil
 }
 
-// keep asks for a sign of life every interval, beside read. A socket that gives none for as long again is cut, which ends
-// read.
+// keep asks for a sign of life every interval, beside read. A socket that gives none for as long again is cut, which
+// ends read.
 func (s *socket) keep(ctx context.Context, interval time.Duration) {
 	s.every(ctx, interval, func(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, interval)
@@ -142,8 +142,8 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// batch waits for a message and gives all that have come meanwhile, so that they are stored and confirmed together. It is for
-// one goroutine, in place of read.
+// batch waits for a message and gives all that have come meanwhile, so that they are stored and confirmed together. It
+// is for one goroutine, in place of read.
 func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
 	if s.ahead == nil {
 		s.readAhead(ctx)

@@ -27,8 +27,8 @@ type Command struct {
 	About string `json:"description"`
 }
 
-// Telegram reads by long polls of the Bot API: a poll confirms what the one before brought, so nothing is confirmed that
-// was not taken.
+// Telegram reads by long polls of the Bot API: a poll confirms what the one before brought, so nothing is confirmed
+// that was not taken.
 type Telegram struct {
 	cfg    TelegramConfig
 	c      *client
@@ -46,7 +46,9 @@ func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
 	}
-	if strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == '?' || r == '#' || r == '%' }) {
+	if strings.ContainsFunc(cfg.Token, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == '/' || r == '?' || r == '#' || r == '%'
+	}) {
 		return nil, errors.New("bot_token is not one of Telegram's")
 	}
 	c, err := newClient(cfg.Options, "https://api.telegram.org", nil, cfg.Token)
@@ -58,9 +60,9 @@ func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 
 // Limits are those of the Bot API and of its FAQ.
 func (t *Telegram) Limits() Limits {
-	return Limits{Max: telegramMax, Count: utf16Len, EditEvery: time.Second, GroupEditEvery: 3 * time.Second, MaxFile: 50 << 20,
-		MaxImage: 10 << 20, CanEdit: true, Chat: Bucket{1, time.Second}, Group: Bucket{20, time.Minute}, Bot: Bucket{30, time.Second},
-		Format: FormatEntities}
+	return Limits{Max: telegramMax, Count: utf16Len, EditEvery: time.Second, GroupEditEvery: 3 * time.Second,
+		MaxFile: 50 << 20, MaxImage: 10 << 20, CanEdit: true, Chat: Bucket{1, time.Second},
+		Group: Bucket{20, time.Minute}, Bot: Bucket{30, time.Second}, Format: FormatEntities}
 }
 
 // telegramReply is the frame of every answer.
@@ -128,8 +130,9 @@ func (t *Telegram) refused(op string, r telegramReply) error {
 		return nil
 	case has("message to edit not found", "message can't be edited", "message_id_invalid"):
 		return &Gone{Message: true, Reason: text}
-	case r.Code == 403, has("chat not found", "chat was deactivated", "upgraded to a supergroup", "not enough rights", "have no rights",
-		"chat_write_forbidden", "peer_id_invalid", "message thread not found", "topic_closed", "topic_deleted"):
+	case r.Code == 403, has("chat not found", "chat was deactivated", "upgraded to a supergroup", "not enough rights",
+		"have no rights", "chat_write_forbidden", "peer_id_invalid", "message thread not found", "topic_closed",
+		"topic_deleted"):
 		return &Gone{Reason: text}
 	}
 	return &Refused{Reason: op + ": " + text}
@@ -189,7 +192,8 @@ func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 				return errors.New("getUpdates: an update without an id")
 			}
 			u = telegramUpdate{ID: id.ID}
-			batch = append(batch, Update{ID: "update:" + strconv.FormatInt(id.ID, 10), Problem: "not understood: " + t.c.redact(err.Error())})
+			batch = append(batch, Update{ID: "update:" + strconv.FormatInt(id.ID, 10),
+				Problem: "not understood: " + t.c.redact(err.Error())})
 		}
 		next = max(next, u.ID+1)
 		if up, ok := u.Message.update(me); ok {
@@ -238,7 +242,8 @@ func (t *Telegram) write(ctx context.Context, method string, body map[string]any
 		body["entities"] = entities[:min(len(entities), 100)]
 	}
 	err := t.call(ctx, method, body, into)
-	if r, ok := errors.AsType[*Refused](err); ok && len(entities) > 0 && strings.Contains(strings.ToLower(r.Reason), "entit") {
+	r, ok := errors.AsType[*Refused](err)
+	if ok && len(entities) > 0 && strings.Contains(strings.ToLower(r.Reason), "entit") {
 		delete(body, "entities")
 		err = t.call(ctx, method, body, into)
 	}

@@ -24,8 +24,8 @@ type WeChatConfig struct {
 	Options
 }
 
-// WeChat reads by long polls: the cursor that one brought is sent with the next, which confirms it. A bot may only answer,
-// with the token that came with somebody's last message.
+// WeChat reads by long polls: the cursor that one brought is sent with the next, which confirms it. A bot may only
+// answer, with the token that came with somebody's last message.
 type WeChat struct {
 	cfg   WeChatConfig
 	c     *client
@@ -67,7 +67,8 @@ func NewWeChat(cfg WeChatConfig) (*WeChat, error) {
 	if cfg.BaseURL != "" {
 		cdn = c.base + "/c2c"
 	}
-	w := &WeChat{cfg: cfg, c: c, cdn: strings.TrimRight(cmp.Or(cfg.CDN, cdn), "/"), text: plainText(), ready: make(chan struct{})}
+	w := &WeChat{cfg: cfg, c: c, cdn: strings.TrimRight(cmp.Or(cfg.CDN, cdn), "/"), text: plainText(),
+		ready: make(chan struct{})}
 	return w, c.ownHost(w.cdn)
 }
 
@@ -87,12 +88,13 @@ type weChatReply struct {
 // call makes a call. Refusals have the status 200 like everything else.
 func (w *WeChat) call(ctx context.Context, method string, body map[string]any, into any, limit time.Duration) error {
 	uin := base64.StdEncoding.EncodeToString([]byte(strconv.FormatUint(uint64(rand.Uint32()), 10)))
-	header := http.Header{"Authorizationtype": {"ilink_bot_token"}, "X-Wechat-Uin": {uin}, "Ilink-App-Clientversion": {"65536"}}
+	header := http.Header{"Authorizationtype": {"ilink_bot_token"}, "X-Wechat-Uin": {uin},
+		"Ilink-App-Clientversion": {"65536"}}
 	header.Set("Authorization", "Bearer "+w.cfg.Token)
 	body["base_info"] = map[string]string{"channel_version": "1.0"}
 	var raw json.RawMessage
-	err := w.c.do(ctx, call{op: method, method: http.MethodPost, path: "/ilink/bot/" + method, header: header, body: body,
-		limit: limit}, &raw)
+	err := w.c.do(ctx, call{op: method, method: http.MethodPost, path: "/ilink/bot/" + method, header: header,
+		body: body, limit: limit}, &raw)
 	if rate := rateOf(err); rate != nil {
 		rate.Chat = method == "sendmessage"
 		return rate
@@ -117,7 +119,8 @@ func (w *WeChat) call(ctx context.Context, method string, body map[string]any, i
 }
 
 func weChatToken() error {
-	return &Fatal{Reason: "The sign-in of the WeChat bot has ended.", Remedy: "Scan its code again and enter the new token."}
+	return &Fatal{Reason: "The sign-in of the WeChat bot has ended.",
+		Remedy: "Scan its code again and enter the new token."}
 }
 
 // refused explains an answer. One code stands for two things, which only its text tells apart.
@@ -146,7 +149,8 @@ func (w *WeChat) Check(ctx context.Context) (Me, error) {
 	if fatal || broken || unreached {
 		return Me{}, err
 	}
-	return Me{ID: cmp.Or(w.cfg.BotID, "wechat"), Name: cmp.Or(w.cfg.BotID, "WeChat bot")}, nil // whatever it says, it knows the token
+	// whatever it says, it knows the token
+	return Me{ID: cmp.Or(w.cfg.BotID, "wechat"), Name: cmp.Or(w.cfg.BotID, "WeChat bot")}, nil
 }
 
 // Run polls.
@@ -178,7 +182,8 @@ func (w *WeChat) poll(ctx context.Context, in Inbox, wait time.Duration) (time.D
 		Poll     int64             `json:"longpolling_timeout_ms"`
 	}
 	old := in.Cursor("cursor")
-	if err := w.call(ctx, "getupdates", map[string]any{"get_updates_buf": old}, &r, wait+min(callTime/2, 2*wait)); err != nil {
+	err := w.call(ctx, "getupdates", map[string]any{"get_updates_buf": old}, &r, wait+min(callTime/2, 2*wait))
+	if err != nil {
 		return 0, err
 	}
 	var batch []Update
@@ -227,8 +232,8 @@ func (w *WeChat) send(ctx context.Context, to Address, key string, item map[stri
 		return Ref{}, err
 	}
 	id := "fawn_" + cmp.Or(key, strconv.FormatUint(rand.Uint64(), 36))
-	msg := map[string]any{"from_user_id": "", "to_user_id": to.Chat, "client_id": id, "message_type": 2, "message_state": 2,
-		"context_token": token, "item_list": []any{item}}
+	msg := map[string]any{"from_user_id": "", "to_user_id": to.Chat, "client_id": id, "message_type": 2,
+		"message_state": 2, "context_token": token, "item_list": []any{item}}
 	if err := w.call(ctx, "sendmessage", map[string]any{"msg": msg}, nil, 0); err != nil {
 		return Ref{}, err
 	}
@@ -241,7 +246,8 @@ func (w *WeChat) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	if !p.Plain {
 		text, _ = w.text.render(p.Text)
 	}
-	return w.send(ctx, to, p.Key, map[string]any{"type": weChatText, "text_item": map[string]string{"text": cmp.Or(text, "…")}})
+	return w.send(ctx, to, p.Key,
+		map[string]any{"type": weChatText, "text_item": map[string]string{"text": cmp.Or(text, "…")}})
 }
 
 // Edit cannot be done.
@@ -258,13 +264,15 @@ func (w *WeChat) Typing(ctx context.Context, to Address) error {
 	var r struct {
 		Ticket string `json:"typing_ticket"`
 	}
-	if err := w.call(ctx, "getconfig", map[string]any{"ilink_user_id": to.Chat, "context_token": token}, &r, 0); err != nil {
+	err = w.call(ctx, "getconfig", map[string]any{"ilink_user_id": to.Chat, "context_token": token}, &r, 0)
+	if err != nil {
 		return err
 	}
 	if r.Ticket == "" {
 		return nil
 	}
-	return w.call(ctx, "sendtyping", map[string]any{"ilink_user_id": to.Chat, "typing_ticket": r.Ticket, "status": 1}, nil, 0)
+	return w.call(ctx, "sendtyping", map[string]any{"ilink_user_id": to.Chat, "typing_ticket": r.Ticket,
+		"status": 1}, nil, 0)
 }
 
 // Fetch downloads a file and decrypts it. Its id is the key and the address.

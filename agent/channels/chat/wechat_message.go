@@ -96,8 +96,8 @@ func (w *WeChat) file(u *Update, p weChatPart, name, ending, kind string) {
 	}
 }
 
-// The tokens of the people who wrote last are kept with the cursor, in slots, so that a message changes a short entry and
-// strangers can't make it grow.
+// The tokens of the people who wrote last are kept with the cursor, in slots, so that a message changes a short entry
+// and strangers can't make it grow.
 const (
 	weChatSlots   = 256
 	weChatPerSlot = 16

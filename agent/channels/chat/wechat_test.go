@@ -46,7 +46,8 @@ func TestWeChatAnswersWithTheTokenOfTheLastMessage(t *testing.T) {
 
 func TestWeChatTokensAreJudged(t *testing.T) {
 	for _, token := range []string{"", "a b", "a\n"} {
-		if _, err := chat.NewWeChat(chat.WeChatConfig{Token: token}); err == nil || token != "" && strings.Contains(err.Error(), token) {
+		_, err := chat.NewWeChat(chat.WeChatConfig{Token: token})
+		if err == nil || token != "" && strings.Contains(err.Error(), token) {
 			t.Errorf("%q: %v", token, err)
 		}
 	}

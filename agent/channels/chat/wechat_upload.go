@@ -43,7 +43,8 @@ func (w *WeChat) Upload(ctx context.Context, to Address, f File, key string) (Re
 		Query string `json:"upload_param"`
 	}
 	if err := w.call(ctx, "getuploadurl", map[string]any{"filekey": file, "media_type": kind, "to_user_id": to.Chat,
-		"rawsize": f.Size, "rawfilemd5": digest, "filesize": size, "aeskey": hex.EncodeToString(secret[:]), "no_need_thumb": true},
+		"rawsize": f.Size, "rawfilemd5": digest, "filesize": size, "aeskey": hex.EncodeToString(secret[:]),
+		"no_need_thumb": true},
 		&at, 0); err != nil {
 		return Ref{}, err
 	}
@@ -55,10 +56,11 @@ func (w *WeChat) Upload(ctx context.Context, to Address, f File, key string) (Re
 	media := map[string]any{"encrypt_query_param": cmp.Or(query, at.Query), "encrypt_type": 1,
 		"aes_key": base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString(secret[:])))}
 	if image {
-		return w.send(ctx, to, key, map[string]any{"type": weChatImage, "image_item": map[string]any{"media": media, "mid_size": size}})
+		return w.send(ctx, to, key,
+			map[string]any{"type": weChatImage, "image_item": map[string]any{"media": media, "mid_size": size}})
 	}
-	return w.send(ctx, to, key, map[string]any{"type": weChatDoc, "file_item": map[string]any{"media": media, "file_name": f.Name,
-		"md5": digest, "len": strconv.FormatInt(f.Size, 10)}})
+	return w.send(ctx, to, key, map[string]any{"type": weChatDoc, "file_item": map[string]any{"media": media,
+		"file_name": f.Name, "md5": digest, "len": strconv.FormatInt(f.Size, 10)}})
 }
 
 // store sends the bytes. The answer names how they are found again.

@@ -22,8 +22,8 @@ type WeComConfig struct {
 	Options
 }
 
-// WeCom speaks over one WebSocket in both directions. Nothing is confirmed there, so reading stands still while a message
-// cannot be taken. Messages stay as they are: a stream that is never ended would spin for ever.
+// WeCom speaks over one WebSocket in both directions. Nothing is confirmed there, so reading stands still while a
+// message cannot be taken. Messages stay as they are: a stream that is never ended would spin for ever.
 type WeCom struct {
 	cfg  WeComConfig
 	c    *client
@@ -45,7 +45,8 @@ func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 	if cfg.BotID == "" || cfg.Secret == "" {
 		return nil, errors.New("bot_id or bot_secret is missing")
 	}
-	c, err := newClient(cfg.Options, "wss://openws.work.weixin.qq.com", []string{".qq.com", ".myqcloud.com"}, cfg.Secret)
+	c, err := newClient(cfg.Options, "wss://openws.work.weixin.qq.com", []string{".qq.com", ".myqcloud.com"},
+		cfg.Secret)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +55,9 @@ func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 
 // Limits are those of WeCom's documents.
 func (w *WeCom) Limits() Limits {
-	return Limits{Max: weComMax, Count: w.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20, MaxImage: 2 << 20,
-		Chat: Bucket{30, time.Minute}, Group: Bucket{30, time.Minute}, Bot: Bucket{20, time.Second}, Format: FormatMarkdown}
+	return Limits{Max: weComMax, Count: w.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
+		MaxImage: 2 << 20, Chat: Bucket{30, time.Minute}, Group: Bucket{30, time.Minute}, Bot: Bucket{20, time.Second},
+		Format: FormatMarkdown}
 }
 
 // weComFrame is a message in either direction.
@@ -218,8 +220,8 @@ func (w *WeCom) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 	if err != nil {
 		return Ref{}, err
 	}
-	answer, err := w.call(ctx, "aibot_upload_media_init", map[string]any{"type": kind, "filename": f.Name, "total_size": f.Size,
-		"total_chunks": parts, "md5": hex.EncodeToString(sum.Sum(nil))})
+	answer, err := w.call(ctx, "aibot_upload_media_init", map[string]any{"type": kind, "filename": f.Name,
+		"total_size": f.Size, "total_chunks": parts, "md5": hex.EncodeToString(sum.Sum(nil))})
 	if err != nil {
 		return Ref{}, err
 	}

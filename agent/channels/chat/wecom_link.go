@@ -101,7 +101,8 @@ func (l *weComLink) keep(ctx context.Context) {
 		if !l.heard.Swap(false) && !l.busy.Load() {
 			return errors.New("WeCom is silent")
 		}
-		return l.sock.writeJSON(ctx, weComFrame{Cmd: "ping", Headers: weComHeaders{"ping_" + strconv.FormatInt(time.Now().UnixNano(), 36)}})
+		return l.sock.writeJSON(ctx,
+			weComFrame{Cmd: "ping", Headers: weComHeaders{"ping_" + strconv.FormatInt(time.Now().UnixNano(), 36)}})
 	})
 }
 
@@ -144,7 +145,8 @@ func (l *weComLink) read(ctx context.Context, in Inbox) error {
 			}
 		case "aibot_event_callback":
 			if strings.Contains(string(f.Body), `"disconnected_event"`) {
-				return &Fatal{Reason: "Another program uses this bot.", Remedy: "Stop it, or use a robot of its own here.", Retry: time.Minute}
+				return &Fatal{Reason: "Another program uses this bot.",
+					Remedy: "Stop it, or use a robot of its own here.", Retry: time.Minute}
 			}
 		default:
 			l.answered(f)
@@ -229,7 +231,8 @@ func (l *weComLink) update(f weComFrame) (Update, bool) {
 	}
 	file := func(name, kind string, f weComFile) {
 		if f.URL != "" {
-			u.Files = append(u.Files, FileRef{ID: f.Key + " " + f.URL, Name: name + "-" + strconv.Itoa(len(u.Files)+1), Type: kind})
+			u.Files = append(u.Files, FileRef{ID: f.Key + " " + f.URL, Name: name + "-" + strconv.Itoa(len(u.Files)+1),
+				Type: kind})
 		}
 	}
 	add(m.Text.Content)

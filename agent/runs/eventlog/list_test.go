@@ -28,7 +28,8 @@ func TestAnEventListIsASlice(t *testing.T) {
 				for range rapid.IntRange(1, 4*eventBlock).Draw(t, "events") {
 					ev := runevent.Event{Seq: next, To: next + int64(next%3)}
 					if texts {
-						ev = runevent.Event{Seq: next, To: next, Kind: runevent.KindText, Msg: msg, Text: strings.Repeat("é", int(next%5))}
+						ev = runevent.Event{Seq: next, To: next, Kind: runevent.KindText, Msg: msg,
+							Text: strings.Repeat("é", int(next%5))}
 					}
 					if texts && !alike && next%100 == 0 {
 						ev.Kind, ev.Msg = runevent.KindReasoning, &runevent.Msg{ID: "n"}

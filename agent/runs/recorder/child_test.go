@@ -75,7 +75,9 @@ func TestWhatAHelperSaysIsStoredOnce(t *testing.T) {
 	if n := len(rows[0].Data); n > len(event)*5/4 {
 		t.Errorf("the step takes %d bytes, a message of %d", n, len(event))
 	}
-	if !slices.ContainsFunc(evs, func(e runevent.Event) bool { return e.Kind == runevent.KindCustom && string(e.Data) == string(event) }) {
+	if !slices.ContainsFunc(evs, func(e runevent.Event) bool {
+		return e.Kind == runevent.KindCustom && string(e.Data) == string(event)
+	}) {
 		t.Errorf("the event is gone: %d events", len(evs))
 	}
 }

@@ -51,7 +51,8 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 		}
 		from := r.seq + 1
 		r.seq += frames
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row, Data: data})
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row,
+			Data: data})
 		r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: kind, Data: data})
 		return nil
 	}

@@ -54,7 +54,8 @@ func (r *Recorder) Again(ctx context.Context, run store.Run, said []*runevent.Pa
 			return err
 		}
 		r.seq++
-		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.seq, To: r.seq, Run: r.run, Kind: kind, Data: data})
+		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: r.seq, To: r.seq, Run: r.run, Kind: kind,
+			Data: data})
 		return nil
 	}
 	if err := add(eventlog.RowMeta, metaOf(run)); err != nil {

@@ -97,7 +97,8 @@ func (r *Recorder) step(ctx context.Context, s agent.Step) error {
 // checkpoint is what a step leaves, behind the last one.
 func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
 	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
-		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card, At: time.Now()}
+		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card,
+		At: time.Now()}
 }
 
 // writeMessages gives each message of the patch a row and brings the card up to date. The
@@ -121,7 +122,8 @@ func (r *Recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.
 		r.at.MaxRow++
 		written[m.ID], byValue[m] = r.at.MaxRow, r.at.MaxRow
 		b.Messages = append(b.Messages, store.MessageRow{N: r.at.MaxRow, ID: m.ID, Body: body})
-		whole := m.Type != agent.TypeHuman && m.Type != agent.TypeSystem && !r.streamed[m.ID] && s.Node != agent.NodeInput
+		whole := m.Type != agent.TypeHuman && m.Type != agent.TypeSystem && !r.streamed[m.ID] &&
+			s.Node != agent.NodeInput
 		if whole {
 			row.Whole = append(row.Whole, len(row.Rows))
 		}

@@ -71,7 +71,8 @@ func parseUpdate(raw json.RawMessage) (agent.State, error) {
 		for _, p := range pairs {
 			name, value, ok := pairOf(p)
 			if !ok {
-				return agent.State{}, fmt.Errorf("%w: command.update: want an object, or pairs of a name and a value", ErrInput)
+				return agent.State{}, fmt.Errorf("%w: command.update: want an object, or pairs of a name and a value",
+					ErrInput)
 			}
 			patch[name] = value
 		}
@@ -110,7 +111,8 @@ func parseGoto(raw json.RawMessage) (string, error) {
 	for _, one := range list {
 		var name string
 		if json.Unmarshal(one, &name) != nil {
-			return "", fmt.Errorf("%w: command.goto: want the name of a node; sending a node an input of its own is not supported", ErrInput)
+			return "", fmt.Errorf("%w: command.goto: want the name of a node; sending a node an input of its own is not supported",
+				ErrInput)
 		}
 		node := agent.CanonicalNode(name)
 		switch {

@@ -89,7 +89,8 @@ type openSlot struct {
 // frame that no stored message repeats is kept whole.
 func Fold(frames [][]byte, known Known) []byte {
 	f := folder{streamed: map[int]Stored{}, caller: known.Caller, results: map[string]Stored{},
-		callers: map[string]Stored{}, place: map[int64]int{}, used: map[[3]int]bool{}, slots: map[int]*openSlot{}, cur: -1}
+		callers: map[string]Stored{}, place: map[int64]int{}, used: map[[3]int]bool{},
+		slots: map[int]*openSlot{}, cur: -1}
 	maps.Copy(f.streamed, known.Streamed)
 	for id, m := range known.Results {
 		f.results["\n"+id] = m
@@ -264,7 +265,8 @@ func (f *folder) shortStart(p parts) bool {
 	}
 	for i, c := range caller.Message.ToolCalls {
 		key := [3]int{foldStart, int(caller.Row), i}
-		if again, err := agent.Encode(c); err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
+		again, err := agent.Encode(c)
+		if err == nil && bytes.Equal(again, p.payload) && sound(c.ID, c.Name) && !f.used[key] {
 			f.used[key] = true
 			f.within(p.ns)
 			f.record(foldStart, uint64(i))

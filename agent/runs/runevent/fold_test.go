@@ -10,9 +10,10 @@ import (
 )
 
 func FuzzUnfold(f *testing.F) {
-	ai := &agent.Message{ID: "m", Type: agent.TypeAI, Content: agent.Text("some text"), Kwargs: map[string]any{"reasoning_content": "why"},
-		ToolCalls: []agent.ToolCall{{ID: "c1", Name: "look", Args: json.RawMessage(`{"a":1}`)}}, Meta: map[string]any{"finish_reason": "stop"},
-		Usage: &agent.Usage{Total: 3}}
+	ai := &agent.Message{ID: "m", Type: agent.TypeAI, Content: agent.Text("some text"),
+		Kwargs:    map[string]any{"reasoning_content": "why"},
+		ToolCalls: []agent.ToolCall{{ID: "c1", Name: "look", Args: json.RawMessage(`{"a":1}`)}},
+		Meta:      map[string]any{"finish_reason": "stop"}, Usage: &agent.Usage{Total: 3}}
 	tool := agent.TextResult("result").Message("r", ai.ToolCalls[0])
 	bodies := map[int64][]byte{}
 	for row, m := range map[int64]*agent.Message{1: ai, 2: tool} {
@@ -38,10 +39,12 @@ func FuzzUnfold(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	all := frames('m', `{"id":"m"}`, 'r', "why", 't', "some ", 't', "text", 'c', `{"index":0,"id":"c1","name":"look","args":"{\"a\":1}"}`,
-		'f', `{"usage":{"input_tokens":0,"output_tokens":0,"total_tokens":3},"finish":"stop"}`, 's', `{"name":"look","args":{"a":1},"id":"c1","type":"tool_call"}`,
-		'e', string(end), 'x', `{}`)
-	known := Known{Streamed: map[int]Stored{0: {1, ai}}, Caller: Stored{1, ai}, Results: map[string]Stored{"r": {2, tool}}}
+	all := frames('m', `{"id":"m"}`, 'r', "why", 't', "some ", 't', "text", 'c',
+		`{"index":0,"id":"c1","name":"look","args":"{\"a\":1}"}`, 'f',
+		`{"usage":{"input_tokens":0,"output_tokens":0,"total_tokens":3},"finish":"stop"}`, 's',
+		`{"name":"look","args":{"a":1},"id":"c1","type":"tool_call"}`, 'e', string(end), 'x', `{}`)
+	known := Known{Streamed: map[int]Stored{0: {1, ai}}, Caller: Stored{1, ai},
+		Results: map[string]Stored{"r": {2, tool}}}
 	f.Add(Fold(all, known))
 	f.Add(Fold(all, Known{}))
 	f.Add([]byte{0})

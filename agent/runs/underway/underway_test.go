@@ -11,7 +11,9 @@ import (
 )
 
 func TestFold(t *testing.T) {
-	a, b, c := &runevent.Msg{ID: "a"}, &runevent.Msg{ID: "b", NS: "tools:x"}, &runevent.Msg{ID: "c", NS: "tools:x|tools:y"}
+	a := &runevent.Msg{ID: "a"}
+	b := &runevent.Msg{ID: "b", NS: "tools:x"}
+	c := &runevent.Msg{ID: "c", NS: "tools:x|tools:y"}
 	msg := func(m *runevent.Msg) runevent.Event {
 		return runevent.Event{Kind: runevent.KindMessage, Msg: m, NS: m.NS}
 	}
@@ -85,7 +87,8 @@ func TestPieces(t *testing.T) {
 			t.Errorf("kind %d: damage is no error", kind)
 		}
 	}
-	if f := new(underway.Fold[int]); f.Take(runevent.Event{Kind: runevent.KindText, Text: "x"}).Message != nil || len(f.Reset()) != 0 {
+	if f := new(underway.Fold[int]); f.Take(runevent.Event{Kind: runevent.KindText, Text: "x"}).Message != nil ||
+		len(f.Reset()) != 0 {
 		t.Error("a piece without a message")
 	}
 }

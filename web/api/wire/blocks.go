@@ -152,8 +152,8 @@ func (o *block) content() map[string]any {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(args, &object) != nil {
-		return map[string]any{"type": "invalid_tool_call", "id": orNull(o.id), "name": orNull(o.name), "args": string(o.text),
-			"error": "the arguments are not a JSON object"}
+		return map[string]any{"type": "invalid_tool_call", "id": orNull(o.id), "name": orNull(o.name),
+			"args": string(o.text), "error": "the arguments are not a JSON object"}
 	}
 	return map[string]any{"type": "tool_call", "id": orNull(o.id), "name": o.name, "args": json.RawMessage(args)}
 }

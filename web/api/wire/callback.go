@@ -47,7 +47,8 @@ func (e *Encoder) runStart(seq int64) error {
 	if err := json.Unmarshal(object(e.run.Kwargs), &kw); err != nil {
 		return err
 	}
-	return e.event("on_chain_start", graphEvent, e.run.ID, "", "", part(seq, partEvent), map[string]any{"input": kw.Input})
+	return e.event("on_chain_start", graphEvent, e.run.ID, "", "", part(seq, partEvent),
+		map[string]any{"input": kw.Input})
 }
 
 // runEnd closes it with the state it leaves.
@@ -59,7 +60,8 @@ func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
 	if err != nil || s == nil {
 		return err
 	}
-	return e.event("on_chain_end", graphEvent, e.run.ID, "", "", part(seq-1, partLate), map[string]any{"output": s.values})
+	return e.event("on_chain_end", graphEvent, e.run.ID, "", "", part(seq-1, partLate),
+		map[string]any{"output": s.values})
 }
 
 func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
@@ -79,7 +81,8 @@ func (e *Encoder) nodeEnd(s *runevent.StepData, before string, seq int64) error 
 		return err
 	}
 	node := func(kind, member string, n int) error {
-		return e.event(kind, name, taskID(before, name), name, "", part(seq, n), map[string]any{member: patch}, e.run.ID)
+		return e.event(kind, name, taskID(before, name), name, "", part(seq, n), map[string]any{member: patch},
+			e.run.ID)
 	}
 	if err := node("on_chain_stream", "chunk", partEvent-1); err != nil {
 		return err
@@ -116,7 +119,8 @@ func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 		}
 	}
 	return e.event("on_chat_model_start", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent),
-		map[string]any{"input": map[string]any{"messages": []json.RawMessage{asked}}}, e.run.ID, e.task(agent.NodeModel))
+		map[string]any{"input": map[string]any{"messages": []json.RawMessage{asked}}}, e.run.ID,
+		e.task(agent.NodeModel))
 }
 
 // modelChunk is a piece of an answer.

@@ -39,7 +39,8 @@ type Encoder struct {
 
 // NewEncoder makes an encoder of a run's events for a reader that has had the frames up to one.
 func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after httpx.ID) *Encoder {
-	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]string{}, step: -2}
+	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]string{},
+		step: -2}
 }
 
 // Resume finds where reading starts for a reader that has had frames: at the begin of the

@@ -15,7 +15,8 @@ func deltas(n int) []runevent.Event {
 	msg := &runevent.Msg{ID: "01a1fcaf-0f2a-7983-b9c8-1a8fd51e12b3"}
 	evs := make([]runevent.Event, n)
 	for i := range evs {
-		evs[i] = runevent.Event{Seq: int64(i + 5), To: int64(i + 5), Kind: runevent.KindText, Msg: msg, Text: "token \"n\" of the answer,"}
+		evs[i] = runevent.Event{Seq: int64(i + 5), To: int64(i + 5), Kind: runevent.KindText, Msg: msg,
+			Text: "token \"n\" of the answer,"}
 	}
 	return evs
 }
@@ -72,7 +73,8 @@ func BenchmarkUnwantedFrame(b *testing.B) {
 }
 
 func FuzzQuoted(f *testing.F) {
-	for _, s := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "\u2028\u2029", "🦌é\xff\xfe", "\xed\xa0\x80", "\ufffd"} {
+	for _, s := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "\u2028\u2029", "🦌é\xff\xfe", "\xed\xa0\x80",
+		"\ufffd"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

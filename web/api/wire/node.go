@@ -161,7 +161,8 @@ func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 			"assistant_id": Canonical(e.run.AssistantID), "langgraph_step": s.cp.Step + 1}
 		list[i] = taskStart{ID: taskID(s.cp.ID, node), Name: node, Input: s.values,
 			Triggers: []string{"branch:to:" + node}, Interrupts: []Interrupt{}, Metadata: meta}
-		if err := e.put(ModeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil }); err != nil {
+		err := e.put(ModeTasks, "tasks", "", part(seq, 2*i), func() (any, error) { return list[i], nil })
+		if err != nil {
 			return err
 		}
 		if err := e.nodeStart(s, node, part(seq, 2*i+1)); err != nil {

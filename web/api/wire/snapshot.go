@@ -67,12 +67,14 @@ func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 					HumanInput json.RawMessage `json:"human_input"`
 				}
 				if json.Unmarshal(q.Artifact, &artifact) == nil {
-					t.Interrupts = append(t.Interrupts, Interrupt{ID: request.InterruptID(q), Value: artifact.HumanInput})
+					t.Interrupts = append(t.Interrupts,
+						Interrupt{ID: request.InterruptID(q), Value: artifact.HumanInput})
 				}
 			}
 		}
 		if failed != nil {
-			if text, err := agent.Encode(map[string]string{"message": failed.Message, "name": failed.Name}); err == nil {
+			text, err := agent.Encode(map[string]string{"message": failed.Message, "name": failed.Name})
+			if err == nil {
 				s := string(text)
 				t.Error = &s
 			}

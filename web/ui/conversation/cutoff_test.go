@@ -53,7 +53,8 @@ func TestTextThatACrashCutOffIsFoldedAndNotDoubled(t *testing.T) {
 			if err := chat.Step(s).Render(i18n.With(t.Context(), i18n.English), &page); err != nil {
 				t.Fatal(err)
 			}
-			if s.State != views.StepStop || !strings.Contains(page.String(), "Interrupted, then restarted") || strings.Contains(page.String(), " open") {
+			if s.State != views.StepStop || !strings.Contains(page.String(), "Interrupted, then restarted") ||
+				strings.Contains(page.String(), " open") {
 				t.Errorf("the text is not folded: %s", page.String())
 			}
 		})

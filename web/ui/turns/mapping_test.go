@@ -77,8 +77,10 @@ func TestMessagesBecomeTurns(t *testing.T) {
 		"an empty message":      {`[{"type":"human","content":"q"},{"type":"ai","content":"a"},{"type":"ai","content":" \n"}]`, "user(q) answer(a)"},
 		"hidden and system":     {`[{"type":"system","content":"s"},{"type":"human","content":"q"},{"type":"human","content":"x","additional_kwargs":{"hide_from_ui":true}},{"type":"human","content":"y","name":"summary"},{"type":"ai","content":"a"}]`, "user(q) answer(a)"},
 		"a stray result":        {`[{"type":"human","content":"q"},{"type":"tool","tool_call_id":"zz","content":"x"}]`, "user(q)"},
-		"files once each": {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "present_files", `{"filepaths":["/mnt/user-data/outputs/a","/mnt/user-data/outputs/a","/etc/passwd"]}`) +
-			`,{"type":"tool","tool_call_id":"c1","content":"x"}]`, "user(q) present_files:done file(mnt/user-data/outputs/a)"},
+		"files once each": {`[{"type":"human","content":"q"},` + fmt.Sprintf(call, "", "present_files",
+			`{"filepaths":["/mnt/user-data/outputs/a","/mnt/user-data/outputs/a","/etc/passwd"]}`) +
+			`,{"type":"tool","tool_call_id":"c1","content":"x"}]`,
+			"user(q) present_files:done file(mnt/user-data/outputs/a)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := New("t", func(p string) views.File { return views.File{Path: strings.TrimPrefix(p, "/")} })
@@ -98,7 +100,8 @@ func TestMessagesBecomeTurns(t *testing.T) {
 func TestRunsSettleTurns(t *testing.T) {
 	at := time.Now()
 	run := func(status, reason, err string, seconds int) store.Run {
-		return store.Run{ID: "r", Status: status, StopReason: reason, Error: err, CreatedAt: at, UpdatedAt: at.Add(time.Duration(seconds) * time.Second), Usage: json.RawMessage(`{"total_tokens":7}`)}
+		return store.Run{ID: "r", Status: status, StopReason: reason, Error: err, CreatedAt: at,
+			UpdatedAt: at.Add(time.Duration(seconds) * time.Second), Usage: json.RawMessage(`{"total_tokens":7}`)}
 	}
 	for name, c := range map[string]struct {
 		runs    []store.Run
@@ -199,7 +202,8 @@ func FuzzDeltasEndLikeTheStoredMessage(f *testing.F) {
 	f.Add("think", "text", `{"a":1}`, uint8(3), true)
 	f.Add("", "x", "", uint8(1), false)
 	f.Fuzz(func(t *testing.T, reasoning, text, args string, size uint8, called bool) {
-		reasoning, text, args = strings.ToValidUTF8(reasoning, ""), strings.ToValidUTF8(text, ""), strings.ToValidUTF8(args, "")
+		reasoning, text, args = strings.ToValidUTF8(reasoning, ""), strings.ToValidUTF8(text, ""),
+			strings.ToValidUTF8(args, "")
 		file := func(string) views.File { return views.File{} }
 		human := &agent.Message{ID: "h", Type: agent.TypeHuman, Content: agent.Text("q")}
 		live, fresh := New("t", file), New("t", file)

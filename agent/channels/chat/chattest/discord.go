@@ -33,8 +33,8 @@ type Discord struct {
 
 // NewDiscord starts one.
 func NewDiscord(t testing.TB) *Discord {
-	f := &Discord{places: map[string]map[string]any{}, history: map[string][]map[string]any{}, nonces: map[string]string{},
-		files: map[string]*Sent{}}
+	f := &Discord{places: map[string]map[string]any{}, history: map[string][]map[string]any{},
+		nonces: map[string]string{}, files: map[string]*Sent{}}
 	mux := http.NewServeMux()
 	for pattern, op := range map[string]string{
 		"GET /users/@me": "check", "GET /gateway/bot": "connect", "GET /channels/{channel}": "place",
@@ -118,8 +118,8 @@ func (f *Discord) Say(m Said) {
 		if m.Self {
 			author = map[string]any{"id": discordBot, "username": "fawn", "bot": true}
 		}
-		msg := map[string]any{"id": id, "type": 0, "channel_id": channel, "author": author, "content": m.Text, "mentions": []any{},
-			"timestamp": time.Now().UTC().Format(time.RFC3339), "attachments": []any{}}
+		msg := map[string]any{"id": id, "type": 0, "channel_id": channel, "author": author, "content": m.Text,
+			"mentions": []any{}, "timestamp": time.Now().UTC().Format(time.RFC3339), "attachments": []any{}}
 		if m.Mention {
 			msg["content"] = "<@" + discordBot + "> " + m.Text
 			msg["mentions"] = []any{map[string]any{"id": discordBot, "username": "fawn", "bot": true}}
@@ -212,7 +212,8 @@ func (f *Discord) heard(c *websocket.Conn, data []byte) (ready bool) {
 		default:
 			f.sessions, f.lost, ready = f.sessions+1, false, true
 			b, _ := json.Marshal(map[string]any{"op": 0, "t": "READY", "s": f.state.id(), "d": map[string]any{"v": 10,
-				"session_id": "session-" + strconv.Itoa(f.sessions), "resume_gateway_url": "ws" + strings.TrimPrefix(f.state.URL, "http")}})
+				"session_id":         "session-" + strconv.Itoa(f.sessions),
+				"resume_gateway_url": "ws" + strings.TrimPrefix(f.state.URL, "http")}})
 			answer = string(b)
 		}
 	})

@@ -35,10 +35,10 @@ func NewFeishu(t testing.TB) *Feishu {
 	mux := http.NewServeMux()
 	for pattern, op := range map[string]string{
 		"POST /open-apis/auth/v3/tenant_access_token/internal": "token", "POST /callback/ws/endpoint": "connect",
-		"GET /open-apis/bot/v3/info": "check", "POST /open-apis/im/v1/messages": "send", "POST /open-apis/im/v1/messages/{id}/reply": "send",
-		"PATCH /open-apis/im/v1/messages/{id}": "edit", "POST /open-apis/im/v1/messages/{id}/reactions": "typing",
-		"POST /open-apis/im/v1/files": "upload", "POST /open-apis/im/v1/images": "upload",
-		"GET /open-apis/im/v1/messages/{id}/resources/{key}": "file",
+		"GET /open-apis/bot/v3/info": "check", "POST /open-apis/im/v1/messages": "send",
+		"POST /open-apis/im/v1/messages/{id}/reply": "send", "PATCH /open-apis/im/v1/messages/{id}": "edit",
+		"POST /open-apis/im/v1/messages/{id}/reactions": "typing", "POST /open-apis/im/v1/files": "upload",
+		"POST /open-apis/im/v1/images": "upload", "GET /open-apis/im/v1/messages/{id}/resources/{key}": "file",
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
 	}
@@ -93,7 +93,8 @@ func (f *Feishu) Say(m Said) {
 		}
 		if m.Mention {
 			content["text"] = "@_user_1 " + m.Text
-			msg["mentions"] = []any{map[string]any{"key": "@_user_1", "name": "Fawn", "id": map[string]any{"open_id": feishuBot}}}
+			msg["mentions"] = []any{map[string]any{"key": "@_user_1", "name": "Fawn",
+				"id": map[string]any{"open_id": feishuBot}}}
 		}
 		if m.File != nil {
 			f.files[id+"file_v2_x"] = m.File
@@ -104,13 +105,14 @@ func (f *Feishu) Say(m Said) {
 		if m.Broken {
 			msg["content"] = "{"
 		}
-		sender := map[string]any{"sender_id": map[string]any{"open_id": m.From}, "sender_type": "user", "tenant_key": "t1"}
+		sender := map[string]any{"sender_id": map[string]any{"open_id": m.From}, "sender_type": "user",
+			"tenant_key": "t1"}
 		if m.Bot || m.Self {
 			sender["sender_type"] = "app"
 		}
 		f.q.push(m.Text, map[string]any{"schema": "2.0",
-			"header": map[string]any{"event_id": "ev" + strconv.Itoa(f.state.id()), "event_type": "im.message.receive_v1",
-				"tenant_key": "t1", "app_id": FeishuApp},
+			"header": map[string]any{"event_id": "ev" + strconv.Itoa(f.state.id()),
+				"event_type": "im.message.receive_v1", "tenant_key": "t1", "app_id": FeishuApp},
 			"event": map[string]any{"sender": sender, "message": msg}})
 	})
 }
@@ -146,7 +148,8 @@ func (f *Feishu) frame(it *item) (websocket.MessageType, []byte) {
 		parts = [][]byte{payload[:third], payload[third : 2*third], payload[2*third:]}
 	}
 	for i, part := range parts {
-		b := feishuHeaders(feishuFrame(1), "type", "event", "message_id", it.envelope, "sum", strconv.Itoa(len(parts)), "seq", strconv.Itoa(i))
+		b := feishuHeaders(feishuFrame(1), "type", "event", "message_id", it.envelope, "sum", strconv.Itoa(len(parts)),
+			"seq", strconv.Itoa(i))
 		b = protowire.AppendBytes(protowire.AppendTag(b, 8, protowire.BytesType), part)
 		if i == len(parts)-1 {
 			return websocket.MessageBinary, b

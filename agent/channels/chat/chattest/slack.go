@@ -65,7 +65,8 @@ func (f *Slack) Recycle(ctx context.Context) {
 	}
 	f.state.mu.Unlock()
 	for _, c := range old {
-		_ = c.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"refresh_requested","debug_info":{"host":"applink-1"}}`))
+		_ = c.Write(ctx, websocket.MessageText,
+			[]byte(`{"type":"disconnect","reason":"refresh_requested","debug_info":{"host":"applink-1"}}`))
 	}
 	f.state.wait(ctx, func() bool {
 		n := f.q.open()
@@ -86,7 +87,8 @@ func (f *Slack) SwitchOff(ctx context.Context) {
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()
 	for c := range f.q.conns {
-		_ = c.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"link_disabled","debug_info":{"host":"applink-1"}}`))
+		_ = c.Write(ctx, websocket.MessageText,
+			[]byte(`{"type":"disconnect","reason":"link_disabled","debug_info":{"host":"applink-1"}}`))
 	}
 }
 
@@ -121,7 +123,8 @@ func (f *Slack) Say(m Said) {
 			id := "F" + strconv.Itoa(f.state.id())
 			f.files[id] = m.File
 			e["subtype"] = "file_share"
-			e["files"] = []any{map[string]any{"id": id, "name": m.File.Name, "mimetype": "text/plain", "size": len(m.File.Data)}}
+			e["files"] = []any{map[string]any{"id": id, "name": m.File.Name, "mimetype": "text/plain",
+				"size": len(m.File.Data)}}
 		}
 		if m.Broken {
 			e["text"] = []int{1}
@@ -169,8 +172,9 @@ func slackFail(w http.ResponseWriter, text string) {
 
 func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
 	method := r.PathValue("method")
-	op := map[string]string{"auth.test": "check", "apps.connections.open": "connect", "chat.postMessage": "send", "chat.update": "edit",
-		"files.completeUploadExternal": "upload", "reactions.add": "typing", "files.info": "file"}[method]
+	op := map[string]string{"auth.test": "check", "apps.connections.open": "connect", "chat.postMessage": "send",
+		"chat.update": "edit", "files.completeUploadExternal": "upload", "reactions.add": "typing",
+		"files.info": "file"}[method]
 	want := SlackBotToken
 	if method == "apps.connections.open" {
 		want = SlackAppToken
@@ -287,13 +291,15 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 		if file == nil || len(file.Data) != cap(file.Data) {
 			return nil, "file_not_found"
 		}
-		s.shown[c.ChannelID] = append(s.shown[c.ChannelID], &Shown{ID: "file:" + c.Files[0].ID, File: file, Topic: c.Thread})
+		s.shown[c.ChannelID] = append(s.shown[c.ChannelID],
+			&Shown{ID: "file:" + c.Files[0].ID, File: file, Topic: c.Thread})
 		return map[string]any{"files": []any{map[string]any{"id": c.Files[0].ID}}}, ""
 	case "files.info":
 		if f.files[c.File] == nil {
 			return nil, "file_not_found"
 		}
-		return map[string]any{"file": map[string]any{"id": c.File, "url_private_download": s.URL + "/files/" + c.File}}, ""
+		return map[string]any{"file": map[string]any{"id": c.File,
+			"url_private_download": s.URL + "/files/" + c.File}}, ""
 	}
 	return nil, "unknown_method"
 }

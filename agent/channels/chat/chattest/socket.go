@@ -79,10 +79,11 @@ func (q *sockets) ack(envelope string) {
 	}
 }
 
-// serve handles a socket: hello is sent first, encode makes the message of an event, heard gets what the bot says. Without
-// a hello events wait until heard says that the bot is ready; a greeting does not change that.
-func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte, encode func(*item) (websocket.MessageType, []byte),
-	heard func(*websocket.Conn, []byte) (ready bool), greeting ...[]byte) {
+// serve handles a socket: hello is sent first, encode makes the message of an event, heard gets what the bot says.
+// Without a hello events wait until heard says that the bot is ready; a greeting does not change that.
+func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte,
+	encode func(*item) (websocket.MessageType, []byte), heard func(*websocket.Conn, []byte) (ready bool),
+	greeting ...[]byte) {
 	q.work.Add(1)
 	defer q.work.Done()
 	conn, err := websocket.Accept(w, r, nil)
@@ -127,7 +128,8 @@ func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte, en
 }
 
 // deliver sends what is not acknowledged and on no other socket, one after the other.
-func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struct{}, encode func(*item) (websocket.MessageType, []byte)) {
+func (q *sockets) deliver(r *http.Request, conn *websocket.Conn, stop chan struct{},
+	encode func(*item) (websocket.MessageType, []byte)) {
 	ended := func() bool {
 		select {
 		case <-stop:

@@ -147,7 +147,8 @@ func (s *suite) arrives() {
 	s.run()
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "Hello & <b>\n*you*"})
 	u := s.in.WaitText(s, "Hello & <b>\n*you*")
-	if u.ID == "" || u.Message == "" || u.Sender.ID != s.Person || u.Address != s.private() || time.Since(u.At) > time.Hour {
+	if u.ID == "" || u.Message == "" || u.Sender.ID != s.Person || u.Address != s.private() ||
+		time.Since(u.At) > time.Hour {
 		s.Errorf("the update is %+v", u)
 	}
 	s.confirmed("Hello & <b>\n*you*")
@@ -266,7 +267,8 @@ func (s *suite) fetch() {
 		s.Errorf("got %d bytes and %v, want %d", got.Len(), err, len(data))
 	}
 	full := errors.New("the limit is reached")
-	if err := s.ch.Fetch(s.Context(), f, writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
+	if err := s.ch.Fetch(s.Context(), f,
+		writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
 		s.Errorf("the writer's limit became %v", err)
 	}
 	err := s.ch.Fetch(s.Context(), chat.FileRef{ID: "no such file"}, io.Discard)

@@ -134,8 +134,9 @@ func telegramFail(w http.ResponseWriter, code int, text string, after int) {
 
 func (f *Telegram) method(w http.ResponseWriter, r *http.Request) {
 	method := r.PathValue("method")
-	op := map[string]string{"getMe": "check", "getUpdates": "poll", "sendMessage": "send", "editMessageText": "edit", "sendDocument": "upload",
-		"sendPhoto": "upload", "editMessageMedia": "attach", "sendChatAction": "typing", "getFile": "file", "setMyCommands": "commands"}[method]
+	op := map[string]string{"getMe": "check", "getUpdates": "poll", "sendMessage": "send", "editMessageText": "edit",
+		"sendDocument": "upload", "sendPhoto": "upload", "editMessageMedia": "attach", "sendChatAction": "typing",
+		"getFile": "file", "setMyCommands": "commands"}[method]
 	fault := f.state.fault(op)
 	slow(r.Context(), fault)
 	switch fault.Kind {
@@ -268,7 +269,8 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 		}
 		s.shown[where] = append(s.shown[where], m)
 		id, _ := strconv.Atoi(m.ID)
-		return map[string]any{"message_id": id, "date": 1, "chat": map[string]any{"id": c.ChatID, "type": "private"}}, ""
+		return map[string]any{"message_id": id, "date": 1,
+			"chat": map[string]any{"id": c.ChatID, "type": "private"}}, ""
 	case "editMessageText":
 		m := s.find(where, strconv.Itoa(c.ID))
 		if m == nil {

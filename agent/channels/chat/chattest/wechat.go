@@ -78,11 +78,13 @@ func (f *WeChat) Say(m Said) {
 		if m.File != nil {
 			key, query := []byte("0123456789abcdef"), "in "+strconv.Itoa(id)
 			f.blobs[query] = weChatCrypt(m.File.Data, key)
-			media := map[string]any{"encrypt_query_param": query, "aes_key": base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString(key)))}
+			media := map[string]any{"encrypt_query_param": query,
+				"aes_key": base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString(key)))}
 			item = map[string]any{"type": 4, "file_item": map[string]any{"media": media, "file_name": m.File.Name}}
 		}
-		body := map[string]any{"message_id": 7448678501208390000 + id, "from_user_id": m.From, "to_user_id": "bot@im.bot", "message_type": kind,
-			"message_state": 2, "create_time_ms": time.Now().UnixMilli(), "context_token": token, "item_list": []any{item}}
+		body := map[string]any{"message_id": 7448678501208390000 + id, "from_user_id": m.From,
+			"to_user_id": "bot@im.bot", "message_type": kind, "message_state": 2,
+			"create_time_ms": time.Now().UnixMilli(), "context_token": token, "item_list": []any{item}}
 		if m.Broken {
 			body["create_time_ms"] = "now"
 		}
@@ -139,8 +141,8 @@ type weChatCall struct {
 }
 
 func (f *WeChat) method(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Authorization") != "Bearer "+WeChatToken || r.Header.Get("AuthorizationType") != "ilink_bot_token" ||
-		r.Header.Get("X-WECHAT-UIN") == "" {
+	if r.Header.Get("Authorization") != "Bearer "+WeChatToken ||
+		r.Header.Get("AuthorizationType") != "ilink_bot_token" || r.Header.Get("X-WECHAT-UIN") == "" {
 		weChatFail(w, -14, "session timeout")
 		return
 	}
@@ -149,7 +151,8 @@ func (f *WeChat) method(w http.ResponseWriter, r *http.Request) {
 		f.state.errorf("body: %v", err)
 	}
 	method := r.PathValue("method")
-	op := map[string]string{"getupdates": "poll", "sendmessage": "send", "getconfig": "check", "sendtyping": "typing", "getuploadurl": "upload"}[method]
+	op := map[string]string{"getupdates": "poll", "sendmessage": "send", "getconfig": "check", "sendtyping": "typing",
+		"getuploadurl": "upload"}[method]
 	if method == "getconfig" && c.User != "" {
 		op = "ticket"
 	}
@@ -212,7 +215,8 @@ func (f *WeChat) poll(ctx context.Context, cursor string) map[string]any {
 	if len(msgs) == 0 {
 		return nil
 	}
-	return map[string]any{"ret": 0, "msgs": msgs, "get_updates_buf": "cursor-" + strconv.Itoa(end), "longpolling_timeout_ms": 35000}
+	return map[string]any{"ret": 0, "msgs": msgs, "get_updates_buf": "cursor-" + strconv.Itoa(end),
+		"longpolling_timeout_ms": 35000}
 }
 
 func (f *WeChat) act(method string, c weChatCall) map[string]any {
@@ -265,7 +269,8 @@ func (f *WeChat) store(w http.ResponseWriter, r *http.Request) {
 	f.state.mu.Lock()
 	up, ok := f.uploads[r.URL.Query().Get("filekey")]
 	f.state.mu.Unlock()
-	if err != nil || !ok || r.URL.Query().Get("encrypted_query_param") != "up "+r.URL.Query().Get("filekey") || len(data)%16 != 0 {
+	if err != nil || !ok || r.URL.Query().Get("encrypted_query_param") != "up "+r.URL.Query().Get("filekey") ||
+		len(data)%16 != 0 {
 		http.Error(w, "no such upload", http.StatusBadRequest)
 		return
 	}
