@@ -83,7 +83,7 @@ test: ## unit tests, with the race detector where it counts, and each fuzz targe
 	$(initbin)
 	$(RACED) -shuffle=on -timeout 15m $$(go list ./... | grep -E '$(RACE)')
 	go test -shuffle=on -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
-	go test -timeout 15m -run '^TestStorageGrowsWithTheContent$$' ./agent/runs # too slow under the race detector
+	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent|TestPostgreSQL)$$' ./agent/runs # too slow under the race detector
 	@.ci/fuzz seeded $(FUZZTIME)
 
 fuzz: ## each fuzz target for FUZZTIME, with new questions each time

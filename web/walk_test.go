@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -102,9 +103,9 @@ func TestSharedLinksAreTheirOwners(t *testing.T) {
 	}
 }
 
-// TestTenThousandSignInsLockOutWhoeverMakesThem, and not the owner: three addresses behind a proxy guess side by side,
-// at the route of DeerFlow's front end, and in the end even know the password.
-func TestTenThousandSignInsLockOutWhoeverMakesThem(t *testing.T) {
+// TestManySignInsLockOutWhoeverMakesThem, and not the owner, 1,000 here and 10,000 in the long checks: three addresses
+// behind a proxy guess side by side, at the route of DeerFlow's front end, and in the end even know the password.
+func TestManySignInsLockOutWhoeverMakesThem(t *testing.T) {
 	t.Parallel()
 	s := guarded(t, "server: {trusted_proxies: [127.0.0.1]}\n")
 	owner := s.owner(t)
@@ -119,7 +120,10 @@ func TestTenThousandSignInsLockOutWhoeverMakesThem(t *testing.T) {
 		return res.StatusCode, errors.Join(err, res.Body.Close())
 	}
 	attackers := []string{"192.0.2.66", "203.0.113.9", "2001:db8::1"}
-	const each = 3_400
+	each := 340
+	if os.Getenv("FAWN_SOAK") == "1" {
+		each = 3_400
+	}
 	var looked, refused atomic.Int64
 	var work sync.WaitGroup
 	for _, from := range attackers {
@@ -138,7 +142,7 @@ func TestTenThousandSignInsLockOutWhoeverMakesThem(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if n := looked.Load(); n < 15 || n > 60 || n+refused.Load() != each*3 {
+	if n := looked.Load(); n < 15 || n > 60 || n+refused.Load() != int64(each)*3 {
 		t.Errorf("%d guesses were looked at, %d refused", n, refused.Load())
 	}
 	for _, from := range attackers {

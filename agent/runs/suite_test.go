@@ -46,6 +46,9 @@ func openPostgres(ctx context.Context, url, dir string) (*store.DB, error) {
 }
 
 func TestPostgreSQL(t *testing.T) {
+	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
+		t.Skip("make test runs it without the race detector, which has seen the same code over SQLite")
+	}
 	url := pgtest.URL(t)
 	t.Setenv(postgresEnv, url)
 	Suite(t, func(ctx context.Context, dir string) (*store.DB, error) { return openPostgres(ctx, url, dir) })
