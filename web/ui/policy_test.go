@@ -13,6 +13,7 @@ import (
 	"fawn/web/errstatus"
 	"fawn/web/principal"
 	"fawn/web/ui"
+	"fawn/web/ui/page"
 )
 
 // TestNoPageIsWithoutAPolicy: without an account only what is shared is open, and what concerns
@@ -28,7 +29,7 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 				return principal.Principal{Owner: owner}
 			}))
 		}
-		u, err := ui.New(ui.Deps{})
+		u, err := ui.New(ui.Deps{Site: &page.Site{}})
 		if err != nil {
 			t.Fatal(err)
 		}
