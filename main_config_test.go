@@ -137,7 +137,7 @@ guardrails: {enabled: true, provider: {use: "my.own:Guard"}}
 memory: {enabled: true, max_facts: 50, token_counting: char}
 subagents: {enabled: false}
 stream_bridge: {type: memory}
-database: {backend: postgres}
+database: {command_timeout: 30}
 `)
 	want := []string{
 		"model odd is disabled", "my.own:ChatModel", "langchain_openai:ChatOpenAI", "deepseek",
@@ -146,7 +146,7 @@ database: {backend: postgres}
 		"tool strange is disabled", "my.own:strange_tool", "read_file",
 		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
 		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",
-		"sandbox.replicas has no effect", "token_counting has no effect", "database.backend has no effect", "SQLite",
+		"sandbox.replicas has no effect", "token_counting has no effect", "database.command_timeout has no effect", "no time limit",
 	}
 	unwanted := []string{"tool ls", "memory.max_facts has", "subagents", "stream_bridge"}
 	check := func(where, text string) {
