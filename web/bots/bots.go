@@ -1,5 +1,5 @@
-// Package bots is what people do with the bots of chat apps: set them up, try them, connect their own accounts, and
-// look how they do. The API and the settings page are two ways to it.
+// Package bots is what people do with the bots of chat apps: set them up, test them, connect their own accounts, and
+// see how they are doing. The API and the settings page are two ways to it.
 package bots
 
 import (
@@ -77,7 +77,7 @@ func (r *Refused) Error() string {
 	return r.App + " is not running"
 }
 
-// App is a chat app as it is configured, and how its bot does.
+// App is a chat app as it is configured, and the state of its bot.
 type App struct {
 	channels.Provider
 	Section config.Channel

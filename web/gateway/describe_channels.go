@@ -41,7 +41,7 @@ func describeChannels() []o.Op {
 			Out: route.Answered("Whether they work", o.Object(o.Req("ok", o.Bool()), o.Req("account", o.String()),
 				o.Req("latency_ms", o.Int(0)), o.Req("error", o.Nullable(o.String())))),
 			Fail: []int{400, 403, 404, 422}},
-		{ID: "getChannelStatus", Tag: tag, Text: "Get how a chat channel does",
+		{ID: "getChannelStatus", Tag: tag, Text: "Get the state of a chat channel",
 			Out: route.Answered("Its state", o.Map(nil)), Fail: []int{400, 404}},
 		{ID: "listChannelChats", Tag: tag, Text: "List the chats that go on in threads", Query: []o.Param{
 			{Name: "provider", Text: "only chats of this app", Schema: o.String()},
