@@ -146,7 +146,8 @@ database: {command_timeout: 30}
 		"tool strange is disabled", "my.own:strange_tool", "read_file",
 		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
 		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",
-		"sandbox.replicas has no effect", "token_counting has no effect", "database.command_timeout has no effect", "no time limit",
+		"sandbox.replicas has no effect", "token_counting has no effect",
+		"database.command_timeout has no effect", "no time limit",
 	}
 	unwanted := []string{"tool ls", "memory.max_facts has", "subagents", "stream_bridge"}
 	check := func(where, text string) {
